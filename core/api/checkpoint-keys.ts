@@ -12,6 +12,11 @@ export interface CheckpointKeyInfo {
   readonly isHeld: boolean
 }
 
+export interface RotateOptions {
+  /** With shared records: every server has the pending key in its keyring. Default false. */
+  readonly allServersHaveIt?: boolean
+}
+
 /** The checkpoint keys of a log. */
 export interface CheckpointKeys {
   /** All keys of the log, oldest first, then the pending ones. */
@@ -20,12 +25,12 @@ export interface CheckpointKeys {
    * Puts the first pending key into the log, signed by the current key. From the first batch that contains its entry,
    * it signs the checkpoints. Returns the key.
    *
-   * With shared records, it first makes sure that every running server has the key. A server that was killed counts as
-   * running until its record has not changed for 20 seconds, so the call may take that long.
+   * With shared records, another server that does not have the key cannot sign from then on, so the caller must say
+   * that all have it.
    *
-   * @throws RegistryError `CONFIG_ERROR` if there is no pending key, or if a running server does not have it (the
-   *   message names the server), `LOG_KEY_MISMATCH` if the current private key is not here, `UNAVAILABLE` if the
-   *   log is unchanged, `UNKNOWN_OUTCOME` if the key may be in the log: look with `list`
+   * @throws RegistryError `CONFIG_ERROR` if there is no pending key, or with shared records without
+   *   `allServersHaveIt`, `LOG_KEY_MISMATCH` if the current private key is not here, `UNAVAILABLE` if the log is
+   *   unchanged, `UNKNOWN_OUTCOME` if the key may be in the log: look with `list`
    */
-  rotate(signal?: AbortSignal): Promise<CheckpointKeyInfo>
+  rotate(options?: RotateOptions): Promise<CheckpointKeyInfo>
 }

@@ -10,9 +10,9 @@ import type { SourceSystems } from './source-systems.ts'
 
 /**
  * Why every write throws `UNAVAILABLE`. `CLOCK`: the clock is behind the last batch. `READ_ONLY`: the registry was
- * opened with `readOnly`. `NO_SIGNED_HEAD`: this process joined shared records and does not know yet what was signed.
+ * opened with `readOnly`.
  */
-export type WritesRefused = 'CLOCK' | 'READ_ONLY' | 'NO_SIGNED_HEAD'
+export type WritesRefused = 'CLOCK' | 'READ_ONLY'
 
 export interface RegistryStatus extends SealerStatus {
   /** `null`: the registry accepts writes. With `CLOCK` only writes of events are refused. */

@@ -1,3 +1,4 @@
+import { Background } from '../background.ts'
 import type { BlobStore, Clock, Logger, RecordStore } from '../ports/index.ts'
 import { Check, type Difference } from './check.ts'
 import { isOutage } from './damage.ts'
@@ -78,14 +79,7 @@ const MIN_ITEM_BYTES = 1_024
  */
 export function startScrub(options: ScrubOptions): Scrub {
   const loop = new ScrubLoop(options)
-  const done = loop.run()
-  return {
-    status: () => loop.status(),
-    async close() {
-      loop.stop()
-      await done
-    },
-  }
+  return { status: () => loop.status(), close: () => loop.close() }
 }
 
 /** A step with what it found. */
@@ -96,7 +90,7 @@ interface Attempt extends ScrubStep {
 class ScrubLoop {
   readonly #options: ScrubOptions
   readonly #records: RecordStore
-  readonly #aborter = new AbortController()
+  readonly #background: Background
   #state: ScrubState
   #savedState: ScrubState
   #savedAt: number
@@ -111,6 +105,14 @@ class ScrubLoop {
     this.#savedAt = options.clock.now()
     this.#state = options.state ?? { position: PASS_START, startedAt: this.#savedAt, differences: 0, lastPass: null }
     this.#savedState = this.#state
+    this.#background = new Background({
+      ...options,
+      failure: 'the scrub could not read; it tries again',
+      delayMs: 0,
+      retryMs: RETRY_MS,
+      run: (signal) => this.#run(signal),
+    })
+    this.#background.request(FIRST_DELAY_MS)
   }
 
   status(): ScrubStatus {
@@ -124,39 +126,27 @@ class ScrubLoop {
     }
   }
 
-  stop(): void {
-    this.#aborter.abort()
-  }
-
-  async run(): Promise<void> {
-    try {
-      await this.#sleep(FIRST_DELAY_MS)
-      for (;;) {
-        await this.#sleep(this.#state.startedAt - this.#options.clock.now())
-        await this.#stepOrRetry()
-        if (this.#options.clock.now() - this.#savedAt >= SAVE_INTERVAL_MS) await this.#save()
-      }
-    } catch (err) {
-      if (!this.#aborter.signal.aborted)
-        this.#options.logger.error({ err }, 'the scrub ended; restart to start it again')
-    }
+  async close(): Promise<void> {
+    await this.#background.stop()
     await this.#save()
   }
 
-  async #stepOrRetry(): Promise<void> {
+  /** One step. Returns true, because there is always another one. */
+  async #run(signal: AbortSignal): Promise<true> {
+    await this.#sleep(this.#state.startedAt - this.#options.clock.now(), signal)
     try {
-      await this.#step()
-    } catch (err) {
-      this.#aborter.signal.throwIfAborted()
-      this.#failures += 1
-      this.#options.logger.warn({ err, position: this.#state.position }, 'the scrub could not read; it tries again')
-      await this.#sleep(RETRY_MS)
+      await this.#step(signal)
+    } catch (error) {
+      if (!signal.aborted) this.#failures += 1
+      throw error
     }
+    if (this.#options.clock.now() - this.#savedAt >= SAVE_INTERVAL_MS) await this.#save()
+    return true
   }
 
-  async #step(): Promise<void> {
+  async #step(signal: AbortSignal): Promise<void> {
     const { position } = this.#state
-    const { next, count, differences } = await this.#confirmedAttempt(position)
+    const { next, count, differences } = await this.#confirmedAttempt(position, signal)
     for (const { kind, key, message } of differences)
       this.#options.logger.error({ kind, key, difference: message }, 'stored data is damaged: run fsck')
     this.#checked[position.stage] += count
@@ -164,30 +154,29 @@ class ScrubLoop {
     if (next === undefined) await this.#completePass()
     else this.#state = { ...this.#state, position: next }
     this.#unpacedBytes = Math.max(this.#unpacedBytes, count * MIN_ITEM_BYTES)
-    await this.#pause()
+    await this.#pause(signal)
   }
 
   /** Reads differences again after a moment, and keeps those that are still there. */
-  async #confirmedAttempt(position: ScrubPosition): Promise<Attempt> {
-    const first = await this.#attempt(position)
+  async #confirmedAttempt(position: ScrubPosition, signal: AbortSignal): Promise<Attempt> {
+    const first = await this.#attempt(position, signal)
     if (first.differences.length === 0) return first
-    await this.#sleep(RECHECK_MS)
-    const second = await this.#attempt(position)
+    await this.#sleep(RECHECK_MS, signal)
+    const second = await this.#attempt(position, signal)
     const isKnown = ({ kind, key }: Difference): boolean =>
       first.differences.some((each) => each.kind === kind && each.key === key)
     return { ...second, differences: second.differences.filter(isKnown) }
   }
 
-  async #attempt(position: ScrubPosition): Promise<Attempt> {
+  async #attempt(position: ScrubPosition, signal: AbortSignal): Promise<Attempt> {
     const { blobs, origin } = this.#options
-    const { signal } = this.#aborter
     const differences: Difference[] = []
     const mustThrow = (error: unknown): boolean => signal.aborted || isOutage(error)
     const onDifference = (difference: Difference): unknown => differences.push(difference)
     const check = new Check(this.#records, { onDifference }, mustThrow)
     const onFileBytes = async (bytes: number): Promise<void> => {
       this.#countBytes(bytes)
-      await this.#pause()
+      await this.#pause(signal)
     }
     try {
       const step = await runStep(check, { blobs, origin, onFileBytes }, position)
@@ -221,14 +210,14 @@ class ScrubLoop {
   }
 
   /** Waits as long as reading the bytes since the last pause may take. */
-  async #pause(): Promise<void> {
+  async #pause(signal: AbortSignal): Promise<void> {
     const ms = (this.#unpacedBytes * 1_000) / this.#options.bytesPerSecond
     this.#unpacedBytes = 0
-    await this.#sleep(ms)
+    await this.#sleep(ms, signal)
   }
 
-  async #sleep(ms: number): Promise<void> {
-    await this.#options.clock.sleep(Math.max(0, ms), this.#aborter.signal)
+  async #sleep(ms: number, signal: AbortSignal): Promise<void> {
+    await this.#options.clock.sleep(Math.max(0, ms), signal)
   }
 
   async #save(): Promise<void> {

@@ -8,9 +8,6 @@ export const logKeys = {
   treeHead: (): Key => 'th',
   /** Which of several sealers is active. */
   sealerLease: (): Key => 'sl',
-  /** A server that shares the records, by an id that it draws at its start. */
-  server: (id: string): Key => recordKey('sv', id),
-  servers: (): Range => keysUnder('sv'),
   tile: (level: number, index: number): Key => recordKey('ti', level, index),
   tiles: (): Range => keysUnder('ti'),
   /**
@@ -54,7 +51,6 @@ export const logKeyRanges: readonly Range[] = [
   onlyKey(logKeys.sealerLease()),
   onlyKey(logKeys.anchorHead()),
   onlyKey(logKeys.stampHead()),
-  logKeys.servers(),
   logKeys.tiles(),
   keysUnder('ba'),
   logKeys.batchIds(),

@@ -37,14 +37,6 @@ export interface SealerLeaseRecord {
   readonly holder: string
 }
 
-/** A server that shares the records. It writes its record again every few seconds, so that others know it is alive. */
-export interface ServerRecord {
-  /** Names the server for the operator. */
-  readonly name: string
-  /** The verifier keys that it can sign with, from the newest one in the log on. */
-  readonly keys: readonly string[]
-}
-
 /** A batch of the entries `start` to `end` (exclusive). It stores no state, so it never changes. */
 export interface BatchRecord {
   readonly id: string

@@ -11,11 +11,13 @@ import type { AuditLog } from './company/audit-log.ts'
 import type { LastUses } from './company/last-uses.ts'
 import type { BulkCreates } from './evidence/bulk-creates.ts'
 import type { BatchAttestations } from './proof/batch-attestations.ts'
+import type { WriteGate } from './write-gate.ts'
 
 /** What every operation works with. */
 export interface Context extends BlobContext {
   readonly ids: IdSource
   readonly log: LogReader
+  readonly gate: WriteGate
   readonly attestations: BatchAttestations
   readonly lock: KeyedLock
   readonly categoryCache: CategoryCache
@@ -36,6 +38,4 @@ export interface Context extends BlobContext {
   readonly damage: { reads: number }
   /** Tells the sealer that the log has new entries. */
   notify(): void
-  /** Throws `UNAVAILABLE` while the clock is too far behind the log. */
-  assertClock(): void
 }

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { Registry, RegistryStatus } from '../api/registry.ts'
+import type { Registry } from '../api/registry.ts'
 import { systemClock } from '../clock.ts'
 import { RegistryError } from '../errors.ts'
 import { createIdSource } from '../ids.ts'
@@ -15,7 +15,6 @@ import { CategoryCache } from './category/category-cache.ts'
 import { checkpointKeyOperations } from './checkpoint-keys.ts'
 import { ApiKeys } from './company/api-keys.ts'
 import { AuditLog } from './company/audit-log.ts'
-import { ClockGuard } from './clock-guard.ts'
 import { companyOperations } from './company/companies.ts'
 import { LastUses } from './company/last-uses.ts'
 import { sourceSystemOperations } from './company/source-systems.ts'
@@ -29,11 +28,9 @@ import { assertOptions, type RegistryOptions } from './options.ts'
 import { BatchAttestations } from './proof/batch-attestations.ts'
 import { proofOperations } from './proof/proofs.ts'
 import { publishedLog } from './published-log.ts'
-import { ServerPresence } from './server-presence.ts'
 import { openSignedHead } from './signed-head.ts'
 import { startSweeping } from './sweeping.ts'
-import { ObservedLog, waitForHead } from './wait-for-head.ts'
-import { WriteAccess } from './write-access.ts'
+import { WriteGate } from './write-gate.ts'
 
 /** About 250 bytes each: 12 MB. The 25,000 that were used last are kept in any case. */
 const MAX_CACHED_IDS = 50_000
@@ -88,69 +85,59 @@ export async function openRegistry(options: RegistryOptions): Promise<Registry> 
 
 async function open(options: RegistryOptions): Promise<Registry> {
   const { sealer, signedHead, secret, clock = systemClock, logger = silent } = options
-  const { operatorKey, acceptClock = false, sharedRecords = false } = options
-  const access = await openAccess(options)
-  const records = access.guard(options.records)
-  const log = new LogReader(records)
-  const { identity, presence } = await openKeys(options, records)
-  const observed = new ObservedLog(records, log)
-  const status = (): SealerStatus => ({ ...sealer.status(), ...(access.refused !== null && observed.sizes) })
-  const clockGuard = new ClockGuard(clock, { acceptClock, lastBatchAt: () => sealer.status().lastBatchAt })
-
-  const context = createContext(options, {
-    records,
-    log,
+  const { operatorKey, acceptClock = false, sharedRecords = false, readOnly = false } = options
+  await assertOpenable(options)
+  const gate = new WriteGate({
+    isReadOnly: readOnly,
+    acceptClock,
     clock,
-    logger,
-    origin: identity.origin,
-    canWrite: () => access.refused === null,
-    assertClock: () => clockGuard.assert(),
+    lastBatchAt: () => sealer.status().lastBatchAt,
   })
+  const records = gate.guard(options.records)
+  const log = new LogReader(records)
+  const identity = await openIdentity(options, records)
+  // First, because it checks that the store still holds what was signed: nothing is written before.
+  if (!readOnly) await sealer.start({ records: options.records, signedHead, identity, clock, logger, sharedRecords })
+  const sealed = readOnly ? await readSizes(records, log) : {}
+  const status = (): SealerStatus => ({ ...sealer.status(), ...sealed })
+
+  const context = createContext(options, { records, log, clock, logger, gate, origin: identity.origin })
   const apiKeys = new ApiKeys(records, deriveSecret(secret, 'api-key'), context)
-  let sweeping: { stop(): Promise<void> } | undefined
-  let isStarted = false
-  const begin = async (): Promise<void> => {
-    // First, because it checks that the store still holds what was signed: nothing is written before.
-    if (!isStarted) await sealer.start({ records: options.records, signedHead, identity, clock, logger, sharedRecords })
-    isStarted = true
-    access.allow()
-    await apiKeys.load()
-    if (operatorKey !== undefined) await apiKeys.setOperatorKey(operatorKey, false)
-    presence?.start()
-    sweeping = startSweeping(context, { sharedRecords })
-    context.erasures.start()
-  }
-  let waiting: { stop(): Promise<void> } | undefined
-  if (access.refused === null) await begin()
-  else {
-    await observed.refresh()
-    await apiKeys.load()
-    if (access.refused === 'NO_SIGNED_HEAD') waiting = waitForHead({ context, signedHead, observed, begin })
-  }
+  await apiKeys.load()
+  if (!readOnly && operatorKey !== undefined) await apiKeys.setOperatorKey(operatorKey, false)
+  const sweeping = readOnly ? undefined : startSweeping(context, { sharedRecords })
 
   return {
     ...operationsOf(context, { apiKeys, identity, trust: sealer.trust, secret }),
     log: publishedLog(context, { identity, trust: sealer.trust }, status),
-    checkpointKeys: checkpointKeyOperations({ identity, presence, access, logger, notify: () => context.notify() }),
-    status: () => registryStatus(status(), { access, clockGuard, context }),
+    checkpointKeys: checkpointKeyOperations({ identity, gate, sharedRecords, notify: () => context.notify() }),
+    status: () => ({ ...status(), writesRefused: gate.refused, damagedReads: context.damage.reads }),
     sealNow: async (signal) => {
-      access.assertWritable()
+      gate.assertWritable()
       await sealer.sealNow(signal)
     },
     close: async () => {
       const { bulkCreates, erasures, lastUses, auditLog } = context
-      // First, because it may still start the others.
-      await waiting?.stop()
-      await stopAll([bulkCreates, sweeping, erasures, lastUses, auditLog, presence])
+      for (const part of [bulkCreates, sweeping, erasures, lastUses, auditLog]) await part?.stop()
       await closeAll(options)
     },
   }
 }
 
-/** Opens the log's keys. With shared records, also what this process knows of the other servers. */
-async function openKeys(options: RegistryOptions, records: RecordStore) {
-  const { secret, clock = systemClock, logger = silent, logName, checkpointSigner: signer, readOnly = false } = options
-  const identity = await openLogIdentity({
+/** Throws as `openSignedHead`, and `CONFIG_ERROR` for `readOnly` without a log. */
+async function assertOpenable(options: RegistryOptions): Promise<void> {
+  if (options.readOnly !== true) return openSignedHead(options)
+  if ((await options.records.logSize()) > 0) return
+  throw new RegistryError(
+    'CONFIG_ERROR',
+    'readOnly needs an existing registry, but the record store is empty: open the right store',
+    { field: 'readOnly' },
+  )
+}
+
+function openIdentity(options: RegistryOptions, records: RecordStore): Promise<LogIdentity> {
+  const { secret, clock = systemClock, logName, checkpointSigner: signer, readOnly = false } = options
+  return openLogIdentity({
     records,
     secret,
     clock,
@@ -158,34 +145,25 @@ async function openKeys(options: RegistryOptions, records: RecordStore) {
     signer,
     ...(logName !== undefined && { logName }),
   })
-  const { sharedRecords = false, serverName: name = 'unnamed' } = options
-  return {
-    identity,
-    presence: sharedRecords ? new ServerPresence({ records, identity, clock, logger, name }) : undefined,
-  }
 }
 
-interface StatusParts {
-  readonly access: WriteAccess
-  readonly clockGuard: ClockGuard
-  readonly context: Context
+/** What is sealed, for a read-only registry, whose sealer does not run. */
+async function readSizes(
+  records: RecordStore,
+  log: LogReader,
+): Promise<Pick<SealerStatus, 'sealedSize' | 'logSize' | 'lastBatchAt'>> {
+  const { size, time } = await log.treeHead()
+  return { sealedSize: size, logSize: await records.logSize(), lastBatchAt: size === 0 ? null : time }
 }
 
-const registryStatus = (current: SealerStatus, { access, clockGuard, context }: StatusParts): RegistryStatus => ({
-  ...current,
-  writesRefused: access.refused ?? (clockGuard.isBehind() ? 'CLOCK' : null),
-  damagedReads: context.damage.reads,
-})
+type OpenedParts = Pick<Context, 'records' | 'log' | 'clock' | 'logger' | 'gate' | 'origin'>
 
-interface OpenedParts extends Pick<Context, 'records' | 'log' | 'clock' | 'logger' | 'origin' | 'assertClock'> {
-  /** Whether records can be written now. */
-  readonly canWrite: () => boolean
-}
-
-function createContext(options: RegistryOptions, { canWrite, ...opened }: OpenedParts): Context {
-  const { records, blobs, sealer, secret, eraser = isRecordEraser(records) ? records : undefined } = options
-  const ids = createIdSource(opened.clock)
-  const activityStores = { records: opened.records, clock: opened.clock, logger: opened.logger, canWrite }
+function createContext(options: RegistryOptions, opened: OpenedParts): Context {
+  const { records, blobs, sealer, secret, readOnly = false } = options
+  const { eraser = isRecordEraser(records) ? records : undefined } = options
+  const { clock, logger } = opened
+  const ids = createIdSource(clock)
+  const activityStores = { records: opened.records, clock, logger, isReadOnly: readOnly }
   return {
     ...opened,
     blobs,
@@ -196,8 +174,8 @@ function createContext(options: RegistryOptions, { canWrite, ...opened }: Opened
     evidenceIds: new BoundedMap(MAX_CACHED_IDS),
     lastUses: new LastUses(activityStores),
     auditLog: new AuditLog(activityStores, ids),
-    bulkCreates: new BulkCreates(options.eventEngine, opened.logger),
-    erasures: new Erasures({ ...activityStores, eraser }),
+    bulkCreates: new BulkCreates(options.eventEngine, logger),
+    erasures: new Erasures({ records: opened.records, clock, logger, eraser }),
     smallFileBytes: options.smallFileBytes ?? SMALL_FILE_BYTES,
     fingerprintKey: deriveSecret(secret, 'idempotency'),
     damage: { reads: 0 },
@@ -222,22 +200,6 @@ const operationsOf = (context: Context, { apiKeys, identity, trust, secret }: Op
   files: fileOperations(context, new FileTokens(deriveSecret(secret, 'file-token'), context.clock)),
   proofs: proofOperations(context, { identity, trust }),
 })
-
-/** Whether it may write from the start. Throws as `openSignedHead`, and `CONFIG_ERROR` for `readOnly` without a log. */
-async function openAccess(options: RegistryOptions): Promise<WriteAccess> {
-  if (options.readOnly !== true) return new WriteAccess((await openSignedHead(options)) ? null : 'NO_SIGNED_HEAD')
-  if ((await options.records.logSize()) > 0) return new WriteAccess('READ_ONLY')
-  throw new RegistryError(
-    'CONFIG_ERROR',
-    'readOnly needs an existing registry, but the record store is empty: open the right store',
-    { field: 'readOnly' },
-  )
-}
-
-/** Stops what runs in the background, one after the other. */
-async function stopAll(parts: readonly ({ stop(): Promise<void> } | undefined)[]): Promise<void> {
-  for (const part of parts) await part?.stop()
-}
 
 /**
  * Closes the sealer and the event engine, then the stores, also if one of them fails. Throws the first error. Skips

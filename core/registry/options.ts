@@ -65,11 +65,9 @@ export interface RegistryOptions {
    * than a day ago are cleaned up. Default false.
    */
   readonly sharedRecords?: boolean
-  /** With shared records: names this process for the operator, such as its host. Default `unnamed`. */
-  readonly serverName?: string
   /**
    * The signed head of another copy, for example of another server of the same records. It replaces a signed head that
-   * is missing. The store must hold it.
+   * is missing. The store must hold it. Default: with shared records, the tree of the newest confirmed anchor.
    */
   readonly adoptHead?: SignedHead
   /** Trees that are known to be signed, for example from a ledger beside the records. The store must hold them. */
@@ -101,7 +99,6 @@ const OPTIONAL_VALUES = {
   smallFileBytes: 'number',
   acceptClock: 'boolean',
   sharedRecords: 'boolean',
-  serverName: 'string',
   adoptHead: 'object',
   knownHeads: 'object',
   readOnly: 'boolean',

@@ -3,7 +3,7 @@ import { RegistryError } from '../errors.ts'
 import { LogReader } from '../log/reader.ts'
 import { assertHoldsSigned } from '../log/signed-head.ts'
 import { emptyRoot } from '../log/tree/hasher.ts'
-import type { SignedHead } from '../ports/index.ts'
+import type { RecordStore, SignedHead } from '../ports/index.ts'
 import type { RegistryOptions } from './options.ts'
 
 type HeadOptions = Pick<RegistryOptions, 'records' | 'signedHead' | 'adoptHead' | 'knownHeads' | 'sharedRecords'>
@@ -11,14 +11,12 @@ type HeadOptions = Pick<RegistryOptions, 'records' | 'signedHead' | 'adoptHead' 
 /**
  * Makes sure that there is a signed head before anything is written to the log. The first start writes one of size 0.
  * So a missing head of a log with entries means that it was lost: then `adoptHead` replaces it, if the store holds it.
+ * A process that joins others at shared records has none, either: it takes the tree of the newest confirmed anchor.
  *
- * Returns false if the head is missing and other processes share the records: this process must not seal until it has
- * one.
- *
- * Throws `LOG_BEHIND_SIGNED` if the head is missing otherwise, or if the store does not hold `adoptHead` or
- * one of `knownHeads`.
+ * Throws `LOG_BEHIND_SIGNED` if the head is missing and nothing replaces it, or if the store does not hold `adoptHead`,
+ * the anchored tree or one of `knownHeads`.
  */
-export async function openSignedHead(options: HeadOptions): Promise<boolean> {
+export async function openSignedHead(options: HeadOptions): Promise<void> {
   const { records, signedHead, adoptHead, knownHeads = [], sharedRecords = false } = options
   const reader = new LogReader(records)
   // The heads were read before this call, and the tree is read now. In the other order, a batch of another process in
@@ -26,22 +24,26 @@ export async function openSignedHead(options: HeadOptions): Promise<boolean> {
   const head = await signedHead.read()
   for (const known of [...knownHeads, ...(adoptHead === undefined ? [] : [adoptHead])])
     await assertHoldsSigned(records, reader, known)
-  if (head !== undefined) return true
+  if (head !== undefined) return
   const logSize = await records.logSize()
   // Servers that start together for the first time: another one has just created the log, whose only entry is its key.
   const isNew = logSize === 0 || (sharedRecords && logSize === 1)
-  const first = adoptHead ?? (isNew ? { size: 0, root: emptyRoot() } : undefined)
-  if (first !== undefined) await signedHead.write(first)
-  else if (!sharedRecords) throw missingHead(logSize)
-  return first !== undefined
+  const first =
+    adoptHead ??
+    (isNew ? { size: 0, root: emptyRoot() } : sharedRecords ? await anchoredHead(records, reader) : undefined)
+  if (first === undefined) throw missingHead(logSize)
+  await signedHead.write(first)
 }
 
 /** The tree of the newest confirmed anchor on record, `undefined` if there is none. */
-export async function newestAnchoredHead(reader: LogReader): Promise<SignedHead | undefined> {
+async function anchoredHead(records: RecordStore, reader: LogReader): Promise<SignedHead | undefined> {
   const { confirmedSize } = await reader.anchorHead()
   const anchor = confirmedSize === 0 ? undefined : await reader.anchor(confirmedSize)
   const root = anchor && fromHex(anchor.root)
-  return root && { size: confirmedSize, root }
+  if (root === undefined) return undefined
+  const head = { size: confirmedSize, root }
+  await assertHoldsSigned(records, reader, head)
+  return head
 }
 
 const missingHead = (logSize: number): RegistryError =>
@@ -49,6 +51,6 @@ const missingHead = (logSize: number): RegistryError =>
     'LOG_BEHIND_SIGNED',
     `The signed head is missing, but the log has ${logSize} entries. The first start wrote a signed head, so it was lost, ` +
       'and without it a record store that was set back is not noticed. Restore the newest signed-head.json, or adopt one ' +
-      'that another copy still has (adoptHead, --adopt-head FILE). If there is none, open the registry read-only ' +
+      'that another copy or another server still has (adoptHead, --adopt-head FILE). If there is none, open the registry read-only ' +
       '(readOnly, EVIDENCE_READ_ONLY=true), and continue with a new registry',
   )

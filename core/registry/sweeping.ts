@@ -1,3 +1,4 @@
+import { Background } from '../background.ts'
 import { sweep } from '../store/blob-lifecycle.ts'
 import type { Context } from './context.ts'
 
@@ -6,37 +7,22 @@ const ABANDONED_MS = 24 * 60 * 60_000
 
 /**
  * Sweeps now, and then every ten minutes. An upload that is a day old is abandoned. If no other process uses the
- * stores, every upload from before this start is, too, because the process that began it is gone.
+ * stores, every upload from before this start is, too, because the process that began it is gone. Also requests the
+ * erasures of deletions by other processes, and of those whose outcome was unknown.
  */
-export function startSweeping(
-  context: Context,
-  { sharedRecords }: { readonly sharedRecords: boolean },
-): { stop(): Promise<void> } {
-  const aborter = new AbortController()
-  const { signal } = aborter
-  const run = async (): Promise<void> => {
-    do await sweepOnce(context, !sharedRecords, signal)
-    while (await slept(context, signal))
-  }
-  const done = run()
-  return {
-    async stop() {
-      aborter.abort()
-      await done
+export function startSweeping(context: Context, { sharedRecords }: { readonly sharedRecords: boolean }): Background {
+  const { clock, logger, erasures } = context
+  const sweeping = new Background({
+    clock,
+    logger,
+    failure: 'the sweep failed; it runs again in ten minutes',
+    delayMs: INTERVAL_MS,
+    async run(signal) {
+      erasures.request()
+      await sweep(context, { before: clock.now() - ABANDONED_MS, isAlone: !sharedRecords, signal })
+      return true
     },
-  }
-}
-
-async function sweepOnce(context: Context, isAlone: boolean, signal: AbortSignal): Promise<void> {
-  try {
-    await sweep(context, { before: context.clock.now() - ABANDONED_MS, isAlone, signal })
-  } catch (err) {
-    context.logger.warn({ err }, 'the sweep failed; it runs again in ten minutes')
-  }
-}
-
-/** Waits for the next sweep. False if there is none, because the registry is closing. */
-async function slept({ clock }: Context, signal: AbortSignal): Promise<boolean> {
-  await clock.sleep(INTERVAL_MS, signal).catch(() => undefined)
-  return !signal.aborted
+  })
+  void sweeping.runNow()
+  return sweeping
 }

@@ -46,15 +46,16 @@ server of the same log, then run keys rotate. Prints the public key, with which 
 
 const rotateCommand = defineCommand({
   name: 'keys rotate',
-  usage,
+  usage: ['[--data-dir DIR] [--secret-file FILE] [--checkpoint-keys FILE] [--all-servers-have-it]'],
   description: `
 Puts the next key of the keyring into the log, signed by the current key. It signs every checkpoint from the first batch
-that contains its entry; the old key signs none of these. Rejected while a running server does not have the new key.
+that contains its entry; the old key signs none of these. If several servers share the records, copy the keyring to
+each of them first, and confirm it with --all-servers-have-it: a server without the new key can sign nothing any more.
 Afterwards, publish the policy again: verifiers pin it.`,
-  flags,
+  flags: { ...flags, 'all-servers-have-it': { doc: 'every server that shares the records has the new key' } },
   success: 'the key is in the log',
-  async run(_, config) {
-    const key = await runOperation(rotateKeysOperation, {}, { config })
+  async run({ 'all-servers-have-it': allServersHaveIt = false }, config) {
+    const key = await runOperation(rotateKeysOperation, { allServersHaveIt }, { config })
     process.stdout.write(`from tree size ${key.from} on: ${key.vkey}\n`)
     return 0
   },

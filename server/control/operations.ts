@@ -33,9 +33,9 @@ export const listKeysOperation = define({
 export const rotateKeysOperation = define({
   name: 'keys/rotate',
   opens: 'writable',
-  args: NO_ARGS,
-  async run({ registry, logger }, _, { signal }) {
-    const key = await registry.checkpointKeys.rotate(signal)
+  args: Type.Object({ allServersHaveIt: Type.Boolean() }, { additionalProperties: false }),
+  async run({ registry, logger }, options) {
+    const key = await registry.checkpointKeys.rotate(options)
     logger.info({ vkey: key.vkey, from: key.from }, 'checkpoint key rotated')
     return key
   },

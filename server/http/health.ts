@@ -19,7 +19,6 @@ const FATAL: ReadonlySet<string> = new Set<ErrorCode>([
 /** What a client is told about a write that is refused. */
 const REFUSED_TEXTS: Readonly<Record<WritesRefused, string>> = {
   READ_ONLY: 'This service is read-only: it serves what is recorded, and accepts no writes',
-  NO_SIGNED_HEAD: 'This server accepts no writes yet, because it does not know what was signed; try again later',
   CLOCK: 'This server accepts no writes, because its clock is wrong; try again later',
 }
 
@@ -89,7 +88,7 @@ export class Health {
     if (this.#fatal !== undefined) return this.#fatal
     if (this.#isStorePoisoned?.() === true) return 'STORE_POISONED'
     const { currentFailures, writesRefused } = this.#registry.status()
-    if (writesRefused === 'CLOCK' || writesRefused === 'NO_SIGNED_HEAD') return writesRefused
+    if (writesRefused === 'CLOCK') return writesRefused
     return currentFailures.find((code) => FATAL.has(code))
   }
 }

@@ -1,4 +1,4 @@
-import { availableParallelism, hostname } from 'node:os'
+import { availableParallelism } from 'node:os'
 import { join, resolve } from 'node:path'
 import { discardUnfinishedFiles, FileSignedHead, readOrCreateSecret, readSecret } from '../../adapters/files/index.ts'
 import {
@@ -112,7 +112,6 @@ async function openParts(
     readOnly: config.readOnly,
     secret,
     checkpointSigner,
-    serverName: `${hostname()}:${directory}`,
     logName: config.logName,
     smallFileBytes: config.smallFileBytes,
     acceptClock: config.acceptClock,

@@ -65,7 +65,7 @@ async function remove(
     const commit = decideRemove(category, empty, removals)
     return { commit: files.length === 0 ? commit : context.erasures.include(commit, category.record.id), result: {} }
   })
-  if (files.length > 0) context.erasures.notify()
+  if (files.length > 0) context.erasures.request()
   for (const id of files) await destroy(context, id)
 }
 

@@ -1,5 +1,6 @@
 import type { KeyRejection } from '../../api/audit.ts'
 import type { FileId, SourceSystemId } from '../../api/ids.ts'
+import { Background } from '../../background.ts'
 import { isRegistryError } from '../../errors.ts'
 import type { IdSource } from '../../ids.ts'
 import type { Add, Write } from '../../ports/index.ts'
@@ -8,7 +9,6 @@ import { keys } from '../../store/keys.ts'
 import { listEntries } from '../../store/read.ts'
 import { putRecord } from '../../store/record-codec.ts'
 import type { AuditAccessRecord, AuditChangeRecord } from '../../store/records.ts'
-import { DelayedTask } from './delayed-task.ts'
 import type { ActivityStores } from './last-uses.ts'
 
 /** Rejected keys and file tokens that a company's audit trail keeps: the newest ones. */
@@ -16,6 +16,7 @@ export const MAX_ACCESS_ENTRIES = 10_000
 /** Different notes that are held in memory. At this number they are written at once. */
 const MAX_NOTES = 1_000
 const MAX_COMPANY_ID_LENGTH = 64
+const WRITE_DELAY_MS = 60_000
 const MAX_ATTEMPTS = 10
 
 /** What a note is about. Equal ones are counted. */
@@ -43,7 +44,7 @@ interface Note {
 export class AuditLog {
   readonly #stores: ActivityStores
   readonly #ids: IdSource
-  readonly #task: DelayedTask
+  readonly #task: Background
   #notes = new Map<string, Note>()
   /** Notes that were not kept, because there were too many others. */
   #dropped = 0
@@ -51,11 +52,16 @@ export class AuditLog {
   constructor(stores: ActivityStores, ids: IdSource) {
     this.#stores = stores
     this.#ids = ids
-    this.#task = new DelayedTask({ ...stores, name: 'the audit trail', run: () => this.#write() })
+    this.#task = new Background({
+      ...stores,
+      failure: 'the audit trail could not be written; it is tried again',
+      delayMs: WRITE_DELAY_MS,
+      run: () => this.#write(),
+    })
   }
 
   note(access: Access): void {
-    if (access.companyId.length > MAX_COMPANY_ID_LENGTH) return
+    if (this.#stores.isReadOnly || access.companyId.length > MAX_COMPANY_ID_LENGTH) return
     const key = JSON.stringify(access)
     const note = this.#notes.get(key)
     if (note !== undefined) note.count += 1
@@ -72,11 +78,12 @@ export class AuditLog {
 
   /** Writes what was noted. */
   async flush(): Promise<void> {
-    if (this.#notes.size > 0) await this.#task.run()
+    if (this.#notes.size > 0) await this.#task.runNow()
   }
 
-  stop(): Promise<void> {
-    return this.#task.stop()
+  async stop(): Promise<void> {
+    await this.flush()
+    await this.#task.stop()
   }
 
   #add(key: string, note: Note): void {
@@ -86,22 +93,24 @@ export class AuditLog {
     }
     this.#notes.set(key, note)
     this.#task.request()
-    if (this.#notes.size === MAX_NOTES) void this.#task.run()
+    if (this.#notes.size === MAX_NOTES) void this.#task.runNow()
   }
 
-  async #write(): Promise<void> {
-    const { logger, canWrite } = this.#stores
+  async #write(): Promise<false> {
     const notes = new Set(this.#notes.values())
     this.#notes = new Map()
     if (this.#dropped > 0)
-      logger.warn({ dropped: this.#dropped }, 'too many rejected keys and file tokens to record each of them')
+      this.#stores.logger.warn(
+        { dropped: this.#dropped },
+        'too many rejected keys and file tokens to record each of them',
+      )
     this.#dropped = 0
-    if (!canWrite() || notes.size === 0) return
     try {
       await this.#writeNotes(notes)
     } finally {
       this.#keep(notes)
     }
+    return false
   }
 
   /** Keeps notes that could not be written for the next time, a minute later. */
@@ -109,7 +118,6 @@ export class AuditLog {
     for (const note of notes)
       if (this.#notes.size < MAX_NOTES) this.#notes.set(note.record.id, note)
       else this.#dropped += 1
-    if (notes.size > 0) this.#task.request()
   }
 
   /** Removes from the set what was written, or may have been. */

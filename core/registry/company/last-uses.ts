@@ -1,9 +1,9 @@
 import type { SourceSystemId } from '../../api/ids.ts'
+import { Background } from '../../background.ts'
 import type { Clock, Logger, RecordStore } from '../../ports/index.ts'
 import { keys } from '../../store/keys.ts'
 import { decodeRecord, putRecord } from '../../store/record-codec.ts'
 import type { LastUseRecord } from '../../store/records.ts'
-import { DelayedTask } from './delayed-task.ts'
 
 const MINUTE_MS = 60_000
 /** Records of one commit. */
@@ -13,8 +13,8 @@ export interface ActivityStores {
   readonly records: RecordStore
   readonly clock: Clock
   readonly logger: Logger
-  /** Whether records can be written. If not, notes are dropped. */
-  readonly canWrite: () => boolean
+  /** Nothing is noted in a read-only registry. */
+  readonly isReadOnly: boolean
 }
 
 interface Use {
@@ -30,16 +30,23 @@ interface Use {
  */
 export class LastUses {
   readonly #stores: ActivityStores
-  readonly #task: DelayedTask
+  readonly #task: Background
   #uses = new Map<SourceSystemId, Use>()
 
   constructor(stores: ActivityStores) {
     this.#stores = stores
-    this.#task = new DelayedTask({ ...stores, name: 'the last uses of keys', run: () => this.#write() })
+    this.#task = new Background({
+      ...stores,
+      failure: 'the last uses of keys could not be written; it is tried again',
+      delayMs: MINUTE_MS,
+      run: () => this.#write(),
+    })
   }
 
   note(companyId: string, systemId: SourceSystemId): void {
-    const now = this.#stores.clock.now()
+    const { isReadOnly, clock } = this.#stores
+    if (isReadOnly) return
+    const now = clock.now()
     const minute = now - (now % MINUTE_MS)
     if (this.#uses.get(systemId)?.minute === minute) return
     this.#uses.set(systemId, { companyId, systemId, minute })
@@ -51,16 +58,18 @@ export class LastUses {
     return this.#uses.get(systemId)?.minute
   }
 
-  stop(): Promise<void> {
-    return this.#task.stop()
+  /** Writes what was noted. */
+  async stop(): Promise<void> {
+    await this.#task.runNow()
+    await this.#task.stop()
   }
 
-  async #write(): Promise<void> {
+  async #write(): Promise<false> {
     const uses = [...this.#uses.values()]
-    if (this.#stores.canWrite())
-      for (let i = 0; i < uses.length; i += COMMIT_LENGTH) await this.#writeSome(uses.slice(i, i + COMMIT_LENGTH))
+    for (let i = 0; i < uses.length; i += COMMIT_LENGTH) await this.#writeSome(uses.slice(i, i + COMMIT_LENGTH))
     // Only now, so that `noted` returns them until they can be read.
     for (const use of uses) if (this.#uses.get(use.systemId) === use) this.#uses.delete(use.systemId)
+    return false
   }
 
   /** Without checks: if two servers write the same record, both values are right to the minute. */

@@ -90,7 +90,7 @@ async function prepare(
   evidences: readonly EvidenceInput[],
   { isFirst }: Attempt,
 ): Promise<void> {
-  context.assertClock()
+  context.gate.assertClock()
   if (isFirst) return
   const entries = await context.records.get(evidences.map(({ externalId }) => keys.externalId(externalId, companyId)))
   const used = evidences.find((_, i) => entries[i] !== undefined)

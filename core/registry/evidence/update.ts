@@ -31,7 +31,7 @@ export async function updateEvidence(
     input: change,
   })
   return write(context, call, async ({ now }) => {
-    context.assertClock()
+    context.gate.assertClock()
     const evidence = await readEvidence(context, scope, externalId)
     const { lastVersion } = evidence.record
     if (ifVersion !== undefined && ifVersion !== lastVersion)

@@ -24,12 +24,12 @@ export async function deleteFile(context: Context, scope: AuthorizedScope, selec
         : await deleteFromCategory(context, file, now)
     return { commit: context.erasures.include(commit, fileId), result: null }
   })
-  context.erasures.notify()
+  context.erasures.request()
   await destroy(context, fileId)
 }
 
 async function deleteFromEvidence(context: Context, file: Read<FileRecord>, author: EventAuthor): Promise<Commit> {
-  context.assertClock()
+  context.gate.assertClock()
   const { records } = context
   const { ownerId, version } = file.record
   const evidence = await requireRecord<EvidenceRecord>(records, keys.evidence(ownerId), () =>

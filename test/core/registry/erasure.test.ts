@@ -12,7 +12,7 @@ import { createSealer, InlineEngine } from '../../../sealer/index.ts'
 import { bodyOf, inCategory, openFixture, Stores, withCode } from '../../support/registry-fixture.ts'
 import { present } from '../../support/present.ts'
 import { eventually } from '../../support/eventually.ts'
-import { ManualClock, settle } from '../../support/manual-clock.ts'
+import { ManualClock } from '../../support/manual-clock.ts'
 import { isOnDisk, temporaryFor } from '../../support/temporary.ts'
 
 const scope = { companyId: 'acme', principal: OPERATOR }
@@ -105,7 +105,7 @@ describe('the erasure of a deleted file', () => {
     fixture.process.fail(1, 'after')
     const selector = { externalId: 'e-1', fileId: file.id }
     await assert.rejects(fixture.registry.files.delete(fixture.scope, selector), withCode('UNKNOWN_OUTCOME'))
-    await fixture.clock.advance(600_000)
+    await fixture.clock.advance(660_000)
     assert.equal(eraser.calls.length, 1)
     assert.deepEqual(await fixture.stores.keysOf('pe'), [])
     await fixture.close()
@@ -124,7 +124,7 @@ describe('the erasure of a deleted file', () => {
     assert.equal(eraser.calls.length, 0, 'nothing was deleted')
 
     await remove(0)
-    await settle()
+    await clock.advance(60_000)
     assert.equal(eraser.calls.length, 1)
     assert.ok(eraser.calls[0]?.some((key) => key.startsWith('fi/')))
     assert.ok(eraser.calls[0]?.some((key) => key.startsWith('ev/')))
@@ -144,7 +144,7 @@ describe('the erasure of a deleted file', () => {
 
     eraser.outcome = true
     const again = await openFixture({ stores, registry: { eraser } })
-    await settle()
+    await again.clock.advance(60_000)
     assert.equal(eraser.calls.length, 4, 'the next start continues')
     assert.deepEqual(await stores.keysOf('pe'), [])
     await again.close()

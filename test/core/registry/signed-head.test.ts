@@ -2,13 +2,9 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { MemorySignedHead } from '../../../adapters/memory/index.ts'
 import { emptyRoot } from '../../../core/log/tree/hasher.ts'
-import { RegistryError } from '../../../core/errors.ts'
-import { decorateRecords } from '../../../core/store/decorate-records.ts'
-import { keys } from '../../../core/store/keys.ts'
-import type { Logger, SignedHead } from '../../../core/ports/index.ts'
+import type { SignedHead } from '../../../core/ports/index.ts'
 import { confirmAnchorOf } from '../../support/confirmed-anchor.ts'
 import { countCommits } from '../../support/count-commits.ts'
-import { until } from '../../support/manual-clock.ts'
 import { openFixture, Stores, withCode, type Fixture } from '../../support/registry-fixture.ts'
 
 /** Stores with one sealed evidence, and the head that was signed. */
@@ -141,81 +137,21 @@ describe('a registry that is opened read-only', () => {
 })
 
 describe('a registry on shared records without a signed head', () => {
-  it('serves reads, and neither writes nor seals, until an anchor is confirmed', async () => {
+  it('adopts the newest confirmed anchor, and is not opened before there is one', async () => {
     const { stores } = await sealedStores()
     const signedHead = new MemorySignedHead()
-    const lines: string[] = []
-    const keep = (_: object, message: string): void => void lines.push(message)
-    const logger: Logger = { debug() {}, info: keep, warn: keep, error: keep }
-    const joining = await openWith(stores, { signedHead, sharedRecords: true, logger })
-    assert.equal(joining.registry.status().writesRefused, 'NO_SIGNED_HEAD')
-    assert.equal((await joining.registry.proofs.evidence({ evidenceId: 'e-1' })).status, 'ok')
-    await assert.rejects(joining.evidence({ externalId: 'e-2' }), withCode('UNAVAILABLE'))
-    await assert.rejects(joining.registry.sealNow(), withCode('UNAVAILABLE'))
-    assert.equal(await signedHead.read(), undefined)
-    assert.ok(lines.some((line) => line.includes('signed head')))
-
-    await confirmAnchorOf(stores.records)
-    await until(async () => {
-      await stores.clock.advance(1_000)
-      return joining.registry.status().writesRefused === null
+    await assert.rejects(openWith(stores, { signedHead, sharedRecords: true }), {
+      code: 'LOG_BEHIND_SIGNED',
+      message: /--adopt-head/,
     })
+    assert.equal(await signedHead.read(), undefined)
+    await confirmAnchorOf(stores.records)
+    await assert.rejects(openWith(stores, { signedHead }), withCode('LOG_BEHIND_SIGNED'))
+    const joining = await openWith(stores, { signedHead, sharedRecords: true })
     assert.equal((await signedHead.read())?.size, 2)
     await joining.evidence({ externalId: 'e-2' })
     await joining.registry.sealNow()
     assert.equal((await signedHead.read())?.size, 3)
     await joining.close()
-  })
-
-  it('does not set the head back if it begins at the second attempt', async () => {
-    const { stores } = await sealedStores()
-    const signedHead = new MemorySignedHead()
-    let isBroken = true
-    const records = decorateRecords(stores.records, {
-      commit: async (commit) => {
-        if (isBroken && commit.writes?.some(({ key }) => key === keys.operator()) === true)
-          throw new RegistryError('UNAVAILABLE', 'injected')
-        return stores.records.commit(commit)
-      },
-    })
-    const operatorKey = 'a-long-operator-key'
-    const joining = await openWith(stores, { records, signedHead, sharedRecords: true, operatorKey })
-    await confirmAnchorOf(stores.records)
-    await until(async () => {
-      await stores.clock.advance(1_000)
-      return joining.registry.status().writesRefused === null
-    })
-    await joining.evidence({ externalId: 'e-2' })
-    await joining.registry.sealNow()
-    assert.equal((await signedHead.read())?.size, 3)
-    isBroken = false
-    await until(async () => {
-      await stores.clock.advance(1_000)
-      return (await stores.records.get([keys.operator()]))[0] !== undefined
-    })
-    assert.equal((await signedHead.read())?.size, 3)
-    await joining.close()
-  })
-
-  it('leaves nothing running if it is closed while it adopts the head', async () => {
-    const { stores } = await sealedStores()
-    const signedHead = new MemorySignedHead()
-    const write = signedHead.write.bind(signedHead)
-    let adopt = (): void => undefined
-    const adopting = new Promise<void>((isAdopting) => {
-      signedHead.write = async (head) => {
-        isAdopting()
-        await new Promise<void>((resolve) => (adopt = resolve))
-        return write(head)
-      }
-    })
-    const joining = await openWith(stores, { signedHead, sharedRecords: true })
-    await confirmAnchorOf(stores.records)
-    await stores.clock.advance(5_000)
-    await adopting
-    const closed = joining.close()
-    adopt()
-    await closed
-    assert.equal(stores.clock.sleeping, 0)
   })
 })

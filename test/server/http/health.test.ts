@@ -19,7 +19,6 @@ describe('the readiness of a server', () => {
     assert.equal(healthOf({}).problem(), undefined)
     assert.equal(healthOf({ writesRefused: 'CLOCK' }).problem(), 'CLOCK')
     assert.match(healthOf({ writesRefused: 'CLOCK' }).refusedText() ?? '', /clock is wrong/)
-    assert.equal(healthOf({ writesRefused: 'NO_SIGNED_HEAD' }).problem(), 'NO_SIGNED_HEAD')
     const readOnly = healthOf({ writesRefused: 'READ_ONLY' })
     assert.deepEqual([readOnly.problem(), readOnly.isReadOnly()], [undefined, true])
   })
