@@ -43,7 +43,7 @@ const MIGRATIONS: readonly ((schema: string) => string)[] = [
     );`,
 ]
 
-/** The versions of the schema before these were those of store format 1. */
+/** The version of the first migration. */
 const FIRST = 3
 const NEWEST = FIRST + MIGRATIONS.length - 1
 
@@ -61,15 +61,16 @@ export function assertSchemaName(schema: string): void {
  * the same time wait for each other. A schema that is up to date is only read, so the role then needs no permission to
  * create.
  *
- * Throws `CONFIG_ERROR` if a newer version of this software or one with an older store format wrote the schema.
+ * Throws `CONFIG_ERROR` if a newer version of this software or one with another store format wrote the schema.
  */
 export async function migrate(client: PoolClient, schema: string): Promise<void> {
-  if ((await versionOfSchema(client, schema)) === NEWEST) return
+  const stored = await versionOfSchema(client, schema)
+  if (stored > 0) await assertFormatOf(client, schema)
+  if (stored === NEWEST) return
   await client.query('begin')
   // The lock is released when the transaction ends, committed or not.
   await client.query('select pg_advisory_xact_lock(hashtext($1))', [`evidence-registry ${schema}`])
   const before = await versionOfSchema(client, schema)
-  if (before > 0 && before < FIRST) assertFormat(1, `The schema ${schema} of the database`)
   if (before === 0) {
     await client.query(`create schema if not exists ${schema}`)
     await client.query(
@@ -83,6 +84,11 @@ export async function migrate(client: PoolClient, schema: string): Promise<void>
     await client.query(`insert into ${schema}.migration (version) values ($1)`, [version])
   }
   await client.query('commit')
+}
+
+async function assertFormatOf(client: PoolClient, schema: string): Promise<void> {
+  const { rows } = await client.query<{ format: number }>(`select format from ${schema}.head`)
+  for (const { format } of rows) assertFormat(format, `The schema ${schema} of the database`)
 }
 
 /** Returns 0 if the schema does not exist yet. */

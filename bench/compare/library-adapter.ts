@@ -20,8 +20,9 @@ type Scope = unknown
 interface Registry {
   readonly sourceSystems: { create(scope: Scope, input: object): Promise<{ id: string }> }
   readonly categories: {
-    create(scope: Scope, input: object): Promise<{ id: string }>
-    createSubcategory(scope: Scope, categoryId: string, input: object): Promise<{ id: string }>
+    create(scope: Scope, input: object, options?: object): Promise<{ id: string }>
+    /** Before the option `parent`. */
+    createSubcategory?(scope: Scope, categoryId: string, input: object): Promise<{ id: string }>
   }
   readonly evidences: {
     create(scope: Scope, input: object): Promise<unknown>
@@ -79,13 +80,16 @@ export async function openEmbeddedCreator(dist: string, directory: string): Prom
     { name: 'bench' },
   )
   const scope = { companyId: 'bench', principal: { kind: 'sourceSystem', id, companyId: 'bench', permissions: 'U' } }
-  const first = await registry.categories.create(scope, { name: categoryName(0) })
-  const sub = await registry.categories.createSubcategory(scope, first.id, { name: 'All' })
-  for (let i = 1; i < CATEGORY_COUNT; i++) {
-    const category = await registry.categories.create(scope, { name: categoryName(i) })
-    await registry.categories.createSubcategory(scope, category.id, { name: 'All' })
+  const { categories, evidences } = registry
+  const createCategory = async (name: string) => {
+    const { id: categoryId } = await categories.create(scope, { name })
+    const all = { name: 'All' }
+    const created = categories.createSubcategory?.(scope, categoryId, all)
+    const { id: subcategoryId } = await (created ?? categories.create(scope, all, { parent: categoryId }))
+    return { categoryId, subcategoryId }
   }
-  const { evidences } = registry
+  const { categoryId, subcategoryId } = await createCategory(categoryName(0))
+  for (let i = 1; i < CATEGORY_COUNT; i++) await createCategory(categoryName(i))
   const isBeforeCreateMany = evidences.createMany === undefined
   return {
     createOne: (index) => {
@@ -95,8 +99,8 @@ export async function openEmbeddedCreator(dist: string, directory: string): Prom
     createMany: async (from, count) => {
       const inputs = Array.from({ length: count }, (_, i) => evidenceOf(from + i))
       return isBeforeCreateMany
-        ? evidences.createIn?.(scope, first.id, sub.id, inputs)
-        : evidences.createMany?.(scope, { categoryId: first.id, subcategoryId: sub.id, evidences: inputs })
+        ? evidences.createIn?.(scope, categoryId, subcategoryId, inputs)
+        : evidences.createMany?.(scope, { categoryId, subcategoryId, evidences: inputs })
     },
     close: () => registry.close(),
   }

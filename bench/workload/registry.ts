@@ -76,7 +76,7 @@ export async function createCategories({ registry, scope }: BenchRegistry): Prom
   const categories: CategoryIds[] = []
   for (let i = 0; i < CATEGORY_COUNT; i++) {
     const category = await registry.categories.create(scope, { name: categoryName(i) })
-    const subcategory = await registry.categories.createSubcategory(scope, category.id, { name: 'All' })
+    const subcategory = await registry.categories.create(scope, { name: 'All' }, { parent: category.id })
     categories.push([category.id, subcategory.id])
   }
   return categories

@@ -1,12 +1,16 @@
 import type { FileEntry, StagedFile } from './files.ts'
-import type { CategoryId, FileId, SubcategoryId } from './ids.ts'
+import type { CategoryId, FileId } from './ids.ts'
 import type { Scope } from './principal.ts'
 import type { WriteOptions } from './writes.ts'
 
 /** An inactive category, and a subcategory of one, accepts no new evidence. */
 export type CategoryStatus = 'active' | 'inactive'
 
-interface CategoryDetails {
+/** A category, or a subcategory: a category with a parent. */
+export interface Category {
+  readonly id: CategoryId
+  /** Of a subcategory: its category. */
+  readonly parentId?: CategoryId
   /** Unique among its siblings. */
   readonly name: string
   /** `/Category` or `/Category/Subcategory`. */
@@ -15,19 +19,10 @@ interface CategoryDetails {
   readonly description?: string
   readonly imageId?: FileId
   readonly evidenceCount: number
-}
-
-export interface Subcategory extends CategoryDetails {
-  readonly id: SubcategoryId
-  readonly categoryId: CategoryId
-  readonly files: readonly FileEntry[]
-}
-
-export interface Category extends CategoryDetails {
-  readonly id: CategoryId
   /** The category's own files. Those of its subcategories are in `subcategories`. */
   readonly files: readonly FileEntry[]
-  readonly subcategories: readonly Subcategory[]
+  /** A subcategory has none. */
+  readonly subcategories: readonly Category[]
 }
 
 export interface NewCategory {
@@ -51,67 +46,54 @@ export interface CategoryChange {
   readonly status?: CategoryStatus
 }
 
-/** Names one subcategory. Both ids are checked against each other. */
-export interface SubcategoryPath {
-  readonly categoryId: string
-  readonly subcategoryId: string
+/** Options of the create of a category. */
+export interface NewCategoryOptions extends WriteOptions {
+  /** The id of a category: creates a subcategory of it. */
+  readonly parent?: string
 }
+
+/** Names one category or, with `subcategoryId`, one subcategory. Both ids are checked against each other. */
+export interface CategoryPath {
+  readonly categoryId: string
+  readonly subcategoryId?: string
+}
+
+/** Names one subcategory. */
+export type SubcategoryPath = Required<CategoryPath>
 
 export interface ChangedCategory {
   /** The image after the change, absent if there is none. */
   readonly imageId?: FileId
 }
 
+/**
+ * Categories and their subcategories. Where a path has no such category or subcategory, all throw `CATEGORY_NOT_FOUND`
+ * or `SUBCATEGORY_NOT_FOUND`.
+ */
 export interface Categories {
   /**
-   * Creates a category. Requires level `I`.
+   * Creates a category, or a subcategory of `options.parent`. Requires level `I`.
    *
    * @throws `NAME_EXISTS`, `VALIDATION_ERROR`, `FILE_NOT_FOUND` if the image was used or discarded before
    */
-  create(scope: Scope, input: NewCategory, options?: WriteOptions): Promise<{ readonly id: CategoryId }>
+  create(scope: Scope, input: NewCategory, options?: NewCategoryOptions): Promise<{ readonly id: CategoryId }>
   /** All categories of the company with their subcategories, oldest first. Requires level `R`. */
   list(scope: Scope): Promise<readonly Category[]>
-  /** @throws `CATEGORY_NOT_FOUND` */
-  get(scope: Scope, categoryId: string): Promise<Category>
-  /** One subcategory. Requires level `R`. @throws `CATEGORY_NOT_FOUND`, `SUBCATEGORY_NOT_FOUND` */
-  getSubcategory(scope: Scope, path: SubcategoryPath): Promise<Subcategory>
+  /** Requires level `R`. */
+  get(scope: Scope, path: CategoryPath): Promise<Category>
   /**
    * Changes name, description, image and status, and adds files, in one step. Requires level `U`.
    *
-   * @throws `CATEGORY_NOT_FOUND`, `NAME_EXISTS`, `VALIDATION_ERROR`, `FILE_NOT_FOUND`, `TOO_MANY_FILES`
+   * @throws `NAME_EXISTS`, `VALIDATION_ERROR`, `FILE_NOT_FOUND`, `TOO_MANY_FILES`
    */
-  update(scope: Scope, categoryId: string, change: CategoryChange, options?: WriteOptions): Promise<ChangedCategory>
+  update(scope: Scope, path: CategoryPath, change: CategoryChange, options?: WriteOptions): Promise<ChangedCategory>
   /**
    * Removes an empty category and destroys its files. Its name is free again. Requires level `U`.
    *
-   * @throws `CATEGORY_NOT_FOUND`, `CATEGORY_NOT_EMPTY` if it has evidences or subcategories
+   * @throws `CATEGORY_NOT_EMPTY` if it has evidences or subcategories
    */
-  remove(scope: Scope, categoryId: string, options?: WriteOptions): Promise<void>
-  /**
-   * Creates a subcategory. Requires level `I`.
-   *
-   * @throws `CATEGORY_NOT_FOUND`, `NAME_EXISTS`, `VALIDATION_ERROR`, `FILE_NOT_FOUND`
-   */
-  createSubcategory(
-    scope: Scope,
-    categoryId: string,
-    input: NewCategory,
-    options?: WriteOptions,
-  ): Promise<{ readonly id: SubcategoryId }>
-  /** As `update`. @throws also `SUBCATEGORY_NOT_FOUND` */
-  updateSubcategory(
-    scope: Scope,
-    path: SubcategoryPath,
-    change: CategoryChange,
-    options?: WriteOptions,
-  ): Promise<ChangedCategory>
-  /** As `remove`. @throws also `SUBCATEGORY_NOT_FOUND` */
-  removeSubcategory(scope: Scope, path: SubcategoryPath, options?: WriteOptions): Promise<void>
-  /**
-   * The files of a subcategory and of its category. Requires level `R`.
-   *
-   * @throws `CATEGORY_NOT_FOUND`, `SUBCATEGORY_NOT_FOUND`
-   */
+  remove(scope: Scope, path: CategoryPath, options?: WriteOptions): Promise<void>
+  /** The files of a subcategory and of its category. Requires level `R`. */
   files(scope: Scope, path: SubcategoryPath): Promise<CategoryFiles>
 }
 

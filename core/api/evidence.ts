@@ -1,6 +1,6 @@
 import type { Json } from '../commitment/canonical-json.ts'
 import type { Disclosure } from '../commitment/disclosure.ts'
-import type { BatchId, CategoryId, EvidenceId, FileId, SubcategoryId, TxId } from './ids.ts'
+import type { BatchId, CategoryId, EvidenceId, FileId, TxId } from './ids.ts'
 
 export type EvidenceStatus = 'active' | 'stolen'
 
@@ -10,7 +10,7 @@ export interface EvidenceCore {
   /** Chosen by the caller, unique in its company. */
   readonly externalId: string
   readonly categoryId: CategoryId
-  readonly subcategoryId: SubcategoryId
+  readonly subcategoryId: CategoryId
   readonly name: string
   readonly status: EvidenceStatus
   readonly owner?: string

@@ -7,9 +7,8 @@ type Branded<Kind extends string> = string & { readonly [kind]: Kind }
 
 /** 1 to 64 of `A-Z a-z 0-9 . _ -`, but not `.` or `..`. Chosen by the operator. */
 export type CompanyId = Branded<'company'>
-/** UUIDv7 in lowercase, as all ids below. */
+/** Of a category or a subcategory. UUIDv7 in lowercase, as all ids below. */
 export type CategoryId = Branded<'category'>
-export type SubcategoryId = Branded<'subcategory'>
 /** The internal id of an evidence. The id that the caller chose is its external id. */
 export type EvidenceId = Branded<'evidence'>
 export type FileId = Branded<'file'>

@@ -92,9 +92,13 @@ async function expectInEvent(check: Check, file: FileRecord | DeletedFileRecord)
 }
 
 async function expectInCategory(check: Check, { id, company, ownerKind, ownerId, version }: FileRecord): Promise<void> {
-  const key = ownerKind === 'category' ? keys.category(company, ownerId) : keys.subcategory(company, ownerId)
-  const owner = await check.read<CategoryRecord>('category', key)
-  check.expect(owner?.id === ownerId && version === 0, 'file', keys.file(id), 'It is not a file of a category')
+  const owner = await check.read<CategoryRecord>('category', keys.category(company, ownerId))
+  check.expect(
+    owner?.id === ownerId && ownerKind === 'category' && version === 0,
+    'file',
+    keys.file(id),
+    'It is not a file of a category',
+  )
 }
 
 async function checkFileListings(check: Check): Promise<void> {

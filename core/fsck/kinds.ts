@@ -53,12 +53,11 @@ const DERIVED: Kinds = [
     keys.allUpdateIndex(),
     keys.allFileListings(),
     keys.allCategoryNames(),
-    keys.allSubcategoryListings(),
-    keys.allSubcategoryNames(),
+    keys.allCategoryListings(),
     keys.allSourceSystemNames(),
     keys.apiKeys(),
   ],
-  ['counter', keys.evidenceCounts(), keys.subcategoryCounts(), keys.auditCounts()],
+  ['counter', keys.evidenceCounts(), keys.categoryCounts(), keys.auditCounts()],
 ]
 
 const PRIMARY: Kinds = [
@@ -71,7 +70,7 @@ const PRIMARY: Kinds = [
   ['event', keys.laterEvents()],
   ['evidence', keys.evidences()],
   ['file', keys.files()],
-  ['category', keys.allCategories(), keys.allSubcategories()],
+  ['category', keys.allCategories()],
   ['source system', keys.allSourceSystems()],
 ]
 

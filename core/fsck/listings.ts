@@ -2,20 +2,20 @@ import { equalBytes } from '../bytes.ts'
 import type { Entry, Key, Range } from '../ports/index.ts'
 import { countOf, encodeCounter } from '../store/counter.ts'
 import { indexEntriesOf, type IndexEntry } from '../store/evidence-index.ts'
-import { lastPartOfKey, partsOfKey } from '../store/key.ts'
-import { keys, type ListKind } from '../store/keys.ts'
+import { keysUnder, lastPartOfKey, partsOfKey } from '../store/key.ts'
+import { keys } from '../store/keys.ts'
 import type { EvidenceRecord } from '../store/records.ts'
 import type { Check } from './check.ts'
 
 /**
  * Checks that every listed evidence belongs to the list that it is in, and that each list's counter has the right
- * value. Holds a number for each category.
+ * value.
  */
 export async function checkEvidenceListings(check: Check): Promise<void> {
   const counts = new ListingCounts(check)
   for await (const page of check.pages(keys.allEvidenceListings())) {
     const evidences = await checkIndexPage(check, page)
-    for (const [i, { key }] of page.entries()) await counts.add(listOfKey(key), evidences[i])
+    for (const [i, { key }] of page.entries()) await counts.add(key, evidences[i])
   }
   await counts.finish()
 }
@@ -48,64 +48,48 @@ async function checkIndexPage(check: Check, page: readonly Entry[]): Promise<rea
 const expectedEntry = (check: Check, key: Key, evidence: EvidenceRecord | undefined): IndexEntry | undefined =>
   evidence && check.guard('index', key, () => indexEntriesOf(evidence).find((entry) => entry.key === key))
 
-/** The list of a company, a category, a subcategory, or of the stolen evidences of a company. */
-interface ListId {
-  readonly kind: ListKind
-  readonly id: string
+/** The counters of the lists that contain an entry: the key of a counter is that of the list in another family. */
+function countersOf(key: Key): readonly Key[] {
+  const [, ...list] = partsOfKey(key).slice(0, -1)
+  const whole = list.length > 2 ? [list.slice(0, -1)] : []
+  return [...whole, list].map((parts) => ['ec', ...parts].join('/'))
 }
 
-/** The list in the key of an entry or of its counter. No other kind of list is ever written. */
-function listOfKey(key: Key): ListId {
-  const [, kind = '', id = ''] = partsOfKey(key)
-  return { kind: kind as ListKind, id }
-}
-
-/**
- * Counts listings whose keys come in order, list after list, and compares each count with its counter. The evidences
- * of a category are those of its subcategories.
- */
+/** Counts listings whose keys come in order, list after list, and compares each count with its counter. */
 class ListingCounts {
   readonly #check: Check
-  #counter: Key | undefined
-  #count = 0
-  readonly #inCategories = new Map<string, number>()
+  readonly #counts: { counter: Key; count: number }[] = []
 
   constructor(check: Check) {
     this.#check = check
   }
 
-  async add({ kind, id }: ListId, evidence: EvidenceRecord | undefined): Promise<void> {
-    const counter = keys.evidenceCount(kind, id)
-    if (counter !== this.#counter) {
-      await this.#compare()
-      this.#counter = counter
-      this.#count = 0
-      if (kind === 'subcategory' && evidence?.categoryId !== undefined)
-        await this.#check.guardAsync('category', counter, () => this.#expectSubcategory(evidence))
+  async add(key: Key, evidence: EvidenceRecord | undefined): Promise<void> {
+    const counters = countersOf(key)
+    for (const [i, counter] of counters.entries()) {
+      const current = this.#counts[i]
+      if (current?.counter === counter) current.count += 1
+      else {
+        if (current !== undefined) await this.#compare(current)
+        this.#counts[i] = { counter, count: 1 }
+        if (i === 1 && evidence !== undefined)
+          await this.#check.guardAsync('category', counter, () => this.#expectSubcategory(evidence))
+      }
     }
-    this.#count += 1
-    if (kind === 'subcategory' && evidence?.categoryId !== undefined)
-      this.#inCategories.set(evidence.categoryId, (this.#inCategories.get(evidence.categoryId) ?? 0) + 1)
+    for (const ended of this.#counts.splice(counters.length)) await this.#compare(ended)
   }
 
-  /** Compares the last count, and checks that every counter without a listing is 0. */
+  /** Compares the last counts, and checks that every counter without a listing is 0. */
   async finish(): Promise<void> {
-    await this.#compare()
-    for (const [id, count] of this.#inCategories) {
-      const key = keys.evidenceCount('category', id)
-      expectCount(this.#check, key, await this.#check.get(key), count)
-    }
+    for (const ended of this.#counts) await this.#compare(ended)
     for await (const page of this.#check.pages(keys.evidenceCounts()))
-      for (const entry of page) {
-        const { kind, id } = listOfKey(entry.key)
-        const isEmpty =
-          kind === 'category' ? !this.#inCategories.has(id) : await this.#isEmpty(keys.evidencesIn(kind, id))
-        if (isEmpty) expectCount(this.#check, entry.key, entry, 0)
-      }
+      for (const entry of page)
+        if (await this.#isEmpty(keysUnder(`el${entry.key.slice('ec'.length)}`)))
+          expectCount(this.#check, entry.key, entry, 0)
   }
 
   async #expectSubcategory({ company, subcategoryId }: EvidenceRecord): Promise<void> {
-    const key = keys.subcategory(company, subcategoryId)
+    const key = keys.category(company, subcategoryId)
     const exists = (await this.#check.get(key)) !== undefined
     this.#check.expect(exists, 'category', key, 'It is missing, but evidences belong to it')
   }
@@ -115,9 +99,8 @@ class ListingCounts {
     return true
   }
 
-  async #compare(): Promise<void> {
-    if (this.#counter === undefined) return
-    expectCount(this.#check, this.#counter, await this.#check.get(this.#counter), this.#count)
+  async #compare({ counter, count }: { readonly counter: Key; readonly count: number }): Promise<void> {
+    expectCount(this.#check, counter, await this.#check.get(counter), count)
   }
 }
 

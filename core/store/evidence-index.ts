@@ -23,6 +23,7 @@ export const indexEntriesOf = (evidence: EvidenceRecord): readonly IndexEntry[] 
 function otherKeysOf({
   id,
   company,
+  categoryId,
   subcategoryId,
   externalId,
   owner,
@@ -30,11 +31,11 @@ function otherKeysOf({
   lastAt,
 }: EvidenceRecord): readonly Key[] {
   return [
-    keys.evidenceIn('subcategory', subcategoryId, id),
+    keys.evidenceIn(['category', categoryId, subcategoryId], id),
     keys.externalIdIndex(company, externalId, id),
     keys.updateIndex(company, lastAt, id),
     ...(owner === undefined ? [] : [keys.ownerIndex(company, foldCase(owner), id)]),
-    ...(stolen ? [keys.evidenceIn('stolen', company, id)] : []),
+    ...(stolen ? [keys.evidenceIn(['stolen', company], id)] : []),
   ]
 }
 

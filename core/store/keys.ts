@@ -1,13 +1,12 @@
 import type { Key, Range } from '../ports/index.ts'
 import { keysBeginningWith, keysUnder, onlyKey, recordKey, searchableKey } from './key.ts'
 
-/**
- * The kinds of lists of evidences that are stored. The list of a category is merged from those of its subcategories.
- * `stolen` lists the evidences of a company that have this status.
- */
-export type ListingKind = 'company' | 'subcategory' | 'stolen'
-/** The kinds of lists that have a counter. */
-export type ListKind = ListingKind | 'category'
+/** A list of evidences that is stored: of a company, of a subcategory, of the stolen ones of a company. */
+export type Listing =
+  | readonly [kind: 'company' | 'stolen', company: string]
+  | readonly [kind: 'category', category: string, subcategory: string]
+/** The evidences that a counter counts. Those of a category are in the listings of its subcategories. */
+export type CountedEvidences = Listing | readonly [kind: 'category', category: string]
 
 /** What an audit trail consists of: changes of source systems, and uses of keys. Each has its own limit. */
 export type AuditKind = 'change' | 'access'
@@ -41,22 +40,23 @@ export const keys = {
   /** Counter. */
   auditCount: (kind: AuditKind, company: string): Key => recordKey('at', kind, company),
   auditCounts: (): Range => keysUnder('at'),
-  // -- categories and subcategories
+  // -- categories and subcategories, which are categories with a parent
   category: (company: string, id: string): Key => recordKey('ca', company, id),
-  categories: (company: string): Range => keysUnder(recordKey('ca', company)),
   allCategories: (): Range => keysUnder('ca'),
-  categoryName: (company: string, name: string): Key => recordKey('cn', company, name),
+  // `parent`: of a subcategory.
+  categoryName: (company: string, parent: string | undefined, name: string): Key =>
+    recordKey('cn', company, parent ?? '', name),
   allCategoryNames: (): Range => keysUnder('cn'),
-  subcategory: (company: string, id: string): Key => recordKey('su', company, id),
-  allSubcategories: (): Range => keysUnder('su'),
-  subcategoryOf: (category: string, id: string): Key => recordKey('so', category, id),
-  subcategoriesOf: (category: string): Range => keysUnder(recordKey('so', category)),
-  allSubcategoryListings: (): Range => keysUnder('so'),
-  subcategoryName: (category: string, name: string): Key => recordKey('sx', category, name),
-  allSubcategoryNames: (): Range => keysUnder('sx'),
-  /** Counter: subcategories that are not removed. */
-  subcategoryCount: (category: string): Key => recordKey('sc', category),
-  subcategoryCounts: (): Range => keysUnder('sc'),
+  categoryIn: (company: string, parent: string | undefined, id: string): Key =>
+    recordKey('cl', company, parent ?? '', id),
+  /** The subcategories of a category. */
+  categoriesIn: (company: string, parent: string): Range => keysUnder(recordKey('cl', company, parent)),
+  /** All categories and subcategories of a company. */
+  categoriesOf: (company: string): Range => keysUnder(recordKey('cl', company)),
+  allCategoryListings: (): Range => keysUnder('cl'),
+  /** Counter. */
+  categoryCount: (company: string, parent: string | undefined): Key => recordKey('cc', company, parent ?? ''),
+  categoryCounts: (): Range => keysUnder('cc'),
   // -- evidences
   evidence: (id: string): Key => recordKey('ev', id),
   evidences: (): Range => keysUnder('ev'),
@@ -64,18 +64,12 @@ export const keys = {
   externalId: (externalId: string, company: string): Key => recordKey('ex', externalId, company),
   externalIds: (externalId: string): Range => keysUnder(recordKey('ex', externalId)),
   allExternalIds: (): Range => keysUnder('ex'),
-  /**
-   * Lists by id. `of` is the company or subcategory; of the kind `stolen`, the company. The value of an entry in the
-   * list of a company is a `ListedEvidence`.
-   */
-  evidenceIn: (kind: ListingKind, of: string, id: string): Key => recordKey('el', kind, of, id),
-  evidencesIn: (kind: ListingKind, of: string): Range => keysUnder(recordKey('el', kind, of)),
-  allCompanyListings: (): Range => keysUnder(recordKey('el', 'company')),
-  allStolenListings: (): Range => keysUnder(recordKey('el', 'stolen')),
+  /** Lists by id. The value of an entry in the list of a company is a `ListedEvidence`. */
+  evidenceIn: (listing: Listing, id: string): Key => recordKey('el', ...listing, id),
+  evidencesIn: (listing: Listing): Range => keysUnder(recordKey('el', ...listing)),
   allEvidenceListings: (): Range => keysUnder('el'),
   /** Counter. */
-  evidenceCount: (kind: ListKind, of: string): Key => recordKey('ec', kind, of),
-  stolenCounts: (): Range => keysUnder(recordKey('ec', 'stolen')),
+  evidenceCount: (list: CountedEvidences): Key => recordKey('ec', ...list),
   evidenceCounts: (): Range => keysUnder('ec'),
   /** The record that holds an event. Version 1 is in the record of its evidence. */
   event: (evidence: string, version: number): Key =>
@@ -99,7 +93,7 @@ export const keys = {
   // -- files
   file: (id: string): Key => recordKey('fi', id),
   files: (): Range => keysUnder('fi'),
-  /** Files by owner: an evidence, a category or a subcategory. */
+  /** Files by owner: an evidence or a category. */
   fileOf: (owner: string, id: string): Key => recordKey('fo', owner, id),
   filesOf: (owner: string): Range => keysUnder(recordKey('fo', owner)),
   allFileListings: (): Range => keysUnder('fo'),
@@ -135,10 +129,8 @@ export const registryKeyRanges: readonly Range[] = [
   keys.auditCounts(),
   keys.allCategories(),
   keys.allCategoryNames(),
-  keys.allSubcategories(),
-  keys.allSubcategoryListings(),
-  keys.allSubcategoryNames(),
-  keys.subcategoryCounts(),
+  keys.allCategoryListings(),
+  keys.categoryCounts(),
   keys.evidences(),
   keys.allExternalIds(),
   keys.allEvidenceListings(),

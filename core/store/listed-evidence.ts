@@ -49,7 +49,7 @@ type StoredValues = readonly [
 ]
 
 /** The key of the entry. */
-export const listedKey = (company: string, id: string): Key => keys.evidenceIn('company', company, id)
+export const listedKey = (company: string, id: string): Key => keys.evidenceIn(['company', company], id)
 
 /** The bytes of the entry. They are always the same for the same evidence, so that fsck can compare them. */
 export const encodeListed = (evidence: EvidenceRecord): Uint8Array =>

@@ -1,4 +1,4 @@
-import type { CategoryId, CompanyId, EvidenceId, FileId, SourceSystemId, SubcategoryId, TxId } from '../api/ids.ts'
+import type { CategoryId, CompanyId, EvidenceId, FileId, SourceSystemId, TxId } from '../api/ids.ts'
 import type { PermissionLevel } from '../api/principal.ts'
 import type { KeyRejection } from '../api/audit.ts'
 import type { Json } from '../commitment/canonical-json.ts'
@@ -97,17 +97,16 @@ export type AuditAccessRecord = AuditRecordBase & { readonly count: number } & (
     | { readonly type: 'fileToken'; readonly actor: string; readonly fileId: FileId }
   )
 
-export interface CategoryRecord<Id extends string = CategoryId | SubcategoryId> {
-  readonly id: Id
+/** A category, or a subcategory. */
+export interface CategoryRecord {
+  readonly id: CategoryId
+  /** Of a subcategory: its category. It never changes. */
+  readonly parentId?: CategoryId
   readonly name: string
   readonly status: 'active' | 'inactive'
   readonly createdAt: number
   readonly description?: string
   readonly imageId?: FileId
-}
-
-export interface SubcategoryRecord extends CategoryRecord<SubcategoryId> {
-  readonly categoryId: CategoryId
 }
 
 /** The current state of an evidence: what its events up to `lastVersion` lead to. */
@@ -116,7 +115,7 @@ export interface EvidenceRecord {
   readonly company: CompanyId
   readonly externalId: string
   readonly categoryId: CategoryId
-  readonly subcategoryId: SubcategoryId
+  readonly subcategoryId: CategoryId
   readonly createdAt: number
   readonly name: string
   readonly stolen: boolean
@@ -190,12 +189,11 @@ export interface EventRecord {
   readonly erased?: ErasedHashes
 }
 
-type FileOwner = 'evidence' | 'category' | 'subcategory'
-
 export interface FileRecord extends AttachedFile {
   readonly id: FileId
   readonly company: CompanyId
-  readonly ownerKind: FileOwner
+  /** Of a subcategory's file: `category`. */
+  readonly ownerKind: 'evidence' | 'category'
   readonly ownerId: string
   /** Version of the event that attached the file, 0 for files of categories. */
   readonly version: number

@@ -5,7 +5,6 @@ import {
   type NewEvidence,
   type Registry,
   type Scope,
-  type Subcategory,
   type SubcategoryPath,
 } from '../../core/index.ts'
 
@@ -54,7 +53,7 @@ export class SubcategoryFinder {
       throw new RegistryError('CATEGORY_NOT_FOUND', 'The category or subcategory does not exist, or has another name')
   }
 
-  #select({ category, subcategory }: Selection): { readonly category?: Category; readonly subcategory?: Subcategory } {
+  #select({ category, subcategory }: Selection): { readonly category?: Category; readonly subcategory?: Category } {
     const found = this.#categories.find((each) => isSelected(each, category))
     const sub = found?.subcategories.find((each) => isSelected(each, subcategory))
     return { ...(found && { category: found }), ...(sub && { subcategory: sub }) }

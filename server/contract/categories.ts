@@ -5,7 +5,6 @@ import type {
   CategoryFiles,
   NewCategory as CoreNewCategory,
   StagedFile,
-  Subcategory,
 } from '../../core/index.ts'
 import { HttpError } from '../http/errors.ts'
 import { FileEntry, fileEntry, type FileListing } from './files.ts'
@@ -71,13 +70,11 @@ function statusAfter(action: Exclude<Static<typeof CategoryAction>, 'REMOVE'>): 
   return STATUS_AFTER[action]
 }
 
-/** A category's files include those of its subcategories. */
+/** A category's files include those of its subcategories. A subcategory has none. */
 export const categoryDetails = (category: Category): CategoryDetails => ({
   ...details(category),
   fileIds: [category, ...category.subcategories].flatMap(({ files }) => files.map(fileEntry)),
 })
-
-export const subcategoryDetails = (subcategory: Subcategory): CategoryDetails => details(subcategory)
 
 export const categoryList = (categories: readonly Category[]): CategoryList => ({
   categories: categories.map((category) => ({
@@ -88,7 +85,7 @@ export const categoryList = (categories: readonly Category[]): CategoryList => (
   count: categories.length,
 })
 
-const details = (category: Category | Subcategory): CategoryDetails => ({
+const details = (category: Category): CategoryDetails => ({
   path: category.path,
   name: category.name,
   status: category.status,

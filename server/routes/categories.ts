@@ -1,3 +1,4 @@
+import type { CategoryPath } from '../../core/index.ts'
 import {
   CategoryChange,
   categoryChange,
@@ -8,13 +9,18 @@ import {
   ImageChanged,
   NewCategory,
   newCategory,
-  subcategoryDetails,
   subcategoryFiles,
 } from '../contract/categories.ts'
-import { belowRequest, endpoint, type EndpointGroup, type EndpointRequest } from '../contract/endpoint.ts'
+import {
+  belowRequest,
+  endpoint,
+  type Endpoint,
+  type EndpointGroup,
+  type EndpointRequest,
+} from '../contract/endpoint.ts'
 import { FileListing } from '../contract/files.ts'
 import { Created } from '../contract/values.ts'
-import { sendIfChanged, taggedText, type TaggedText } from '../http/conditional.ts'
+import { sendIfChanged, taggedText } from '../http/conditional.ts'
 
 const newCategoryBody = {
   schema: NewCategory,
@@ -31,137 +37,137 @@ const categoryChangeBody = {
 /** Of a response with an ETag. */
 const NOT_MODIFIED = { 304: 'You have it already' }
 
-const CATEGORY = '/evidences/{COMPANY_ID}/category'
-const SUBCATEGORY = `${CATEGORY}/{CATEGORY_ID}/subcategory`
+const CATEGORIES = '/evidences/{COMPANY_ID}/category'
+const CATEGORY = `${CATEGORIES}/{CATEGORY_ID}`
+const SUBCATEGORIES = `${CATEGORY}/subcategory`
+const SUBCATEGORY = `${SUBCATEGORIES}/{SUBCATEGORY_ID}`
 
-const pathOf = (param: EndpointRequest['param']) => ({
-  categoryId: param('CATEGORY_ID'),
-  subcategoryId: param('SUBCATEGORY_ID'),
-})
+type Param = EndpointRequest['param']
+const categoryPath = (param: Param) => ({ categoryId: param('CATEGORY_ID') })
+const subcategoryPath = (param: Param) => ({ ...categoryPath(param), subcategoryId: param('SUBCATEGORY_ID') })
+
+/** What differs between an endpoint of categories and that of subcategories. */
+type Difference = Pick<Endpoint, 'id' | 'path' | 'summary' | 'description' | 'errors'>
+
+const createEndpoint = (difference: Difference, parentOf: (param: Param) => { readonly parent?: string }) =>
+  endpoint({
+    ...difference,
+    method: 'POST',
+    access: 'I',
+    body: newCategoryBody,
+    idempotent: true,
+    response: { status: 201, schema: Created },
+    location: belowRequest,
+    handle: ({ registry, scope, param, input, files, options }) =>
+      registry.categories.create(scope, newCategory(input, files('image')[0]), { ...options, ...parentOf(param) }),
+  })
+
+const getEndpoint = (difference: Difference, pathOf: (param: Param) => CategoryPath) =>
+  endpoint({
+    ...difference,
+    method: 'GET',
+    access: 'R',
+    response: { schema: CategoryDetails, others: NOT_MODIFIED },
+    async handle({ registry, ctx, scope, param }) {
+      const details = categoryDetails(await registry.categories.get(scope, pathOf(param)))
+      return sendIfChanged(ctx, taggedText(JSON.stringify(details)))
+    },
+  })
+
+const updateEndpoint = (difference: Difference, pathOf: (param: Param) => CategoryPath) =>
+  endpoint({
+    ...difference,
+    method: 'PUT',
+    access: 'U',
+    body: categoryChangeBody,
+    idempotent: true,
+    response: { schema: ImageChanged },
+    async handle({ registry, scope, param, input, files, options }) {
+      const change = categoryChange(input, files('file')[0])
+      if (change !== 'remove') return registry.categories.update(scope, pathOf(param), change, options)
+      await registry.categories.remove(scope, pathOf(param), options)
+      return {}
+    },
+  })
 
 /** Endpoints 1 to 7 of the contract. */
 export const categories: EndpointGroup = {
   tag: 'Categories',
   description: 'Categories and subcategories, their images and files',
   endpoints: [
-    endpoint({
-      id: 'createCategory',
-      method: 'POST',
-      path: CATEGORY,
-      access: 'I',
-      summary: 'Create a category',
-      description:
-        'Names are unique in the company. In JSON `image` is `{name?, mimeType, data}` with base64 data, in a form a file part.',
-      body: newCategoryBody,
-      idempotent: true,
-      response: { status: 201, schema: Created },
-      location: belowRequest,
-      errors: ['NAME_EXISTS'],
-      handle: ({ registry, scope, input, files, options }) =>
-        registry.categories.create(scope, newCategory(input, files('image')[0]), options),
-    }),
+    createEndpoint(
+      {
+        id: 'createCategory',
+        path: CATEGORIES,
+        summary: 'Create a category',
+        description:
+          'Names are unique in the company. In JSON `image` is `{name?, mimeType, data}` with base64 data, in a form a file part.',
+        errors: ['NAME_EXISTS'],
+      },
+      () => ({}),
+    ),
     endpoint({
       id: 'listCategories',
       method: 'GET',
-      path: CATEGORY,
+      path: CATEGORIES,
       access: 'R',
       summary: 'List categories with their subcategories',
       response: { schema: CategoryList },
       handle: async ({ registry, scope }) => categoryList(await registry.categories.list(scope)),
     }),
-    endpoint({
-      id: 'getCategory',
-      method: 'GET',
-      path: `${CATEGORY}/{CATEGORY_ID}`,
-      access: 'R',
-      summary: 'Get a category',
-      response: { schema: CategoryDetails, others: NOT_MODIFIED },
-      errors: ['CATEGORY_NOT_FOUND'],
-      handle: async ({ registry, ctx, scope, param }) =>
-        sendIfChanged(ctx, taggedDetails(categoryDetails(await registry.categories.get(scope, param('CATEGORY_ID'))))),
-    }),
-    endpoint({
-      id: 'updateCategory',
-      method: 'PUT',
-      path: `${CATEGORY}/{CATEGORY_ID}`,
-      access: 'U',
-      summary: 'Update, activate, deactivate or remove a category',
-      description:
-        '`file` is added to the files. If it is an image, it also becomes the icon. Only an empty category can be removed.',
-      body: categoryChangeBody,
-      idempotent: true,
-      response: { schema: ImageChanged },
-      errors: ['CATEGORY_NOT_FOUND', 'NAME_EXISTS', 'CATEGORY_NOT_EMPTY', 'TOO_MANY_FILES'],
-      async handle({ registry, scope, param, input, files, options }) {
-        const change = categoryChange(input, files('file')[0])
-        if (change !== 'remove') return registry.categories.update(scope, param('CATEGORY_ID'), change, options)
-        await registry.categories.remove(scope, param('CATEGORY_ID'), options)
-        return {}
+    getEndpoint(
+      { id: 'getCategory', path: CATEGORY, summary: 'Get a category', errors: ['CATEGORY_NOT_FOUND'] },
+      categoryPath,
+    ),
+    updateEndpoint(
+      {
+        id: 'updateCategory',
+        path: CATEGORY,
+        summary: 'Update, activate, deactivate or remove a category',
+        description:
+          '`file` is added to the files. If it is an image, it also becomes the icon. Only an empty category can be removed.',
+        errors: ['CATEGORY_NOT_FOUND', 'NAME_EXISTS', 'CATEGORY_NOT_EMPTY', 'TOO_MANY_FILES'],
       },
-    }),
-    endpoint({
-      id: 'createSubcategory',
-      method: 'POST',
-      path: SUBCATEGORY,
-      access: 'I',
-      summary: 'Create a subcategory',
-      description: 'As creating a category; names are unique in the category.',
-      body: newCategoryBody,
-      idempotent: true,
-      response: { status: 201, schema: Created },
-      location: belowRequest,
-      errors: ['CATEGORY_NOT_FOUND', 'NAME_EXISTS'],
-      handle: ({ registry, scope, param, input, files, options }) =>
-        registry.categories.createSubcategory(
-          scope,
-          param('CATEGORY_ID'),
-          newCategory(input, files('image')[0]),
-          options,
-        ),
-    }),
-    endpoint({
-      id: 'getSubcategory',
-      method: 'GET',
-      path: `${SUBCATEGORY}/{SUBCATEGORY_ID}`,
-      access: 'R',
-      summary: 'Get a subcategory',
-      response: { schema: CategoryDetails, others: NOT_MODIFIED },
-      errors: ['CATEGORY_NOT_FOUND', 'SUBCATEGORY_NOT_FOUND'],
-      handle: async ({ registry, ctx, scope, param }) =>
-        sendIfChanged(
-          ctx,
-          taggedDetails(subcategoryDetails(await registry.categories.getSubcategory(scope, pathOf(param)))),
-        ),
-    }),
-    endpoint({
-      id: 'updateSubcategory',
-      method: 'PUT',
-      path: `${SUBCATEGORY}/{SUBCATEGORY_ID}`,
-      access: 'U',
-      summary: 'Update, activate, deactivate or remove a subcategory',
-      body: categoryChangeBody,
-      idempotent: true,
-      response: { schema: ImageChanged },
-      errors: ['CATEGORY_NOT_FOUND', 'SUBCATEGORY_NOT_FOUND', 'NAME_EXISTS', 'CATEGORY_NOT_EMPTY', 'TOO_MANY_FILES'],
-      async handle({ registry, scope, param, input, files, options }) {
-        const change = categoryChange(input, files('file')[0])
-        if (change !== 'remove') return registry.categories.updateSubcategory(scope, pathOf(param), change, options)
-        await registry.categories.removeSubcategory(scope, pathOf(param), options)
-        return {}
+      categoryPath,
+    ),
+    createEndpoint(
+      {
+        id: 'createSubcategory',
+        path: SUBCATEGORIES,
+        summary: 'Create a subcategory',
+        description: 'As creating a category; names are unique in the category.',
+        errors: ['CATEGORY_NOT_FOUND', 'NAME_EXISTS'],
       },
-    }),
+      (param) => ({ parent: param('CATEGORY_ID') }),
+    ),
+    getEndpoint(
+      {
+        id: 'getSubcategory',
+        path: SUBCATEGORY,
+        summary: 'Get a subcategory',
+        errors: ['CATEGORY_NOT_FOUND', 'SUBCATEGORY_NOT_FOUND'],
+      },
+      subcategoryPath,
+    ),
+    updateEndpoint(
+      {
+        id: 'updateSubcategory',
+        path: SUBCATEGORY,
+        summary: 'Update, activate, deactivate or remove a subcategory',
+        errors: ['CATEGORY_NOT_FOUND', 'SUBCATEGORY_NOT_FOUND', 'NAME_EXISTS', 'CATEGORY_NOT_EMPTY', 'TOO_MANY_FILES'],
+      },
+      subcategoryPath,
+    ),
     endpoint({
       id: 'listSubcategoryFiles',
       method: 'GET',
-      path: `${SUBCATEGORY}/{SUBCATEGORY_ID}/files`,
+      path: `${SUBCATEGORY}/files`,
       access: 'R',
       summary: "List a subcategory's files and its category's",
       response: { schema: FileListing },
       errors: ['CATEGORY_NOT_FOUND', 'SUBCATEGORY_NOT_FOUND'],
       handle: async ({ registry, scope, param }) =>
-        subcategoryFiles(await registry.categories.files(scope, pathOf(param))),
+        subcategoryFiles(await registry.categories.files(scope, subcategoryPath(param))),
     }),
   ],
 }
-
-const taggedDetails = (details: CategoryDetails): TaggedText => taggedText(JSON.stringify(details))

@@ -141,7 +141,7 @@ class Model {
       for (const sub of SUBCATEGORIES)
         this.#ids.set(
           [companyId, name, sub].join('/'),
-          (await categories.createSubcategory(scopeOf(companyId), id, { name: sub })).id,
+          (await categories.create(scopeOf(companyId), { name: sub }, { parent: id })).id,
         )
     }
   }

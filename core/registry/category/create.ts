@@ -1,60 +1,96 @@
-import type { NewCategory } from '../../api/categories.ts'
-import type { CategoryId, SubcategoryId } from '../../api/ids.ts'
-import type { WriteOptions } from '../../api/writes.ts'
+import type { NewCategory, NewCategoryOptions } from '../../api/categories.ts'
+import type { StagedFile } from '../../api/files.ts'
+import type { CategoryId, CompanyId } from '../../api/ids.ts'
+import type { IdSource } from '../../ids.ts'
+import type { Check, Commit } from '../../ports/index.ts'
+import { categoryEntries } from '../../store/derived.ts'
 import { keys } from '../../store/keys.ts'
-import type { SubcategoryRecord } from '../../store/records.ts'
+import { putRecord } from '../../store/record-codec.ts'
+import type { CategoryRecord } from '../../store/records.ts'
 import type { Context } from '../context.ts'
+import { stagedFileSchema } from '../file/input.ts'
+import { attachFiles } from '../file/stored-file.ts'
 import { idempotentCall } from '../idempotency.ts'
 import type { AuthorizedScope } from '../permissions.ts'
-import { IdToFind } from '../schemas.ts'
+import { CategoryName, closed, IdToFind, opt, Text } from '../schemas.ts'
 import { validate } from '../validation.ts'
 import { write } from '../write.ts'
-import { decideCategory, decideSubcategory, newCategory } from './creation.ts'
-import { newCategorySchema } from './input.ts'
-import { assertNameFree, readCategory } from './stored-category.ts'
+import { assertNameFree, fileOwner, readCategory } from './stored-category.ts'
+
+/** How categories are created: by a request of their own, or by the first evidence in them. */
+
+/** The same as `NewCategory` in core/api/categories.ts. */
+export const newCategorySchema = closed({ name: CategoryName, description: opt(Text), image: opt(stagedFileSchema) })
 
 export async function createCategory(
   context: Context,
   scope: AuthorizedScope,
   input: NewCategory,
-  options: WriteOptions = {},
+  { parent, ...options }: NewCategoryOptions = {},
 ): Promise<{ readonly id: CategoryId }> {
+  if (parent !== undefined) validate(IdToFind, parent, 'categoryId')
   validate(newCategorySchema, input)
   const { companyId } = scope
-  const call = idempotentCall(context, scope, options, { operation: 'createCategory', input })
-  return write(context, call, async ({ now }) => {
-    await assertNameFree(context, keys.categoryName(companyId, input.name))
-    const record = newCategory<CategoryId>(context.ids, input, now)
-    return { commit: decideCategory(companyId, record, input.image), result: { id: record.id } }
+  const named =
+    parent === undefined
+      ? ({ operation: 'createCategory' } as const)
+      : ({ operation: 'createSubcategory', ids: [parent] } as const)
+  return write(context, idempotentCall(context, scope, options, { ...named, input }), async ({ now }) => {
+    const category = parent === undefined ? undefined : await readCategory(context, companyId, 'category', parent)
+    const { image, ...draft } = input
+    const record = newCategory(context.ids, { ...draft, image, parentId: category?.record.id }, now)
+    await assertNameFree(context, companyId, record)
+    return { commit: decideCategory(companyId, record, { parent: category?.check, image }), result: { id: record.id } }
   })
 }
 
-interface NewSubcategory {
-  readonly categoryId: string
-  readonly input: NewCategory
+interface CategoryDraft {
+  readonly parentId?: CategoryId | undefined
+  readonly name: string
+  readonly description?: string
+  readonly image?: StagedFile | undefined
 }
 
-export async function createSubcategory(
-  context: Context,
-  scope: AuthorizedScope,
-  { categoryId, input }: NewSubcategory,
-  options: WriteOptions = {},
-): Promise<{ readonly id: SubcategoryId }> {
-  validate(IdToFind, categoryId, 'categoryId')
-  validate(newCategorySchema, input)
-  const { companyId } = scope
-  const { name, image } = input
-  const call = idempotentCall(context, scope, options, { operation: 'createSubcategory', ids: [categoryId], input })
-  return write(context, call, async ({ now }) => {
-    const category = await readCategory(context, companyId, categoryId)
-    await assertNameFree(context, keys.subcategoryName(categoryId, name))
-    const record: SubcategoryRecord = { ...newCategory(context.ids, input, now), categoryId: category.record.id }
-    const commit = decideSubcategory({
-      companyId,
-      record,
-      categoryCheck: category.check,
-      ...(image !== undefined && { image }),
-    })
-    return { commit, result: { id: record.id } }
-  })
+/** The record of a new category. */
+export const newCategory = (
+  ids: IdSource,
+  { parentId, name, description = '', image }: CategoryDraft,
+  now: number,
+): CategoryRecord => ({
+  id: ids.next(),
+  ...(parentId !== undefined && { parentId }),
+  name,
+  status: 'active',
+  createdAt: now,
+  ...(description !== '' && { description }),
+  ...(image !== undefined && { imageId: image.id }),
+})
+
+/** A part of a commit. */
+export type CommitPart = Required<Pick<Commit, 'checks' | 'writes' | 'adds'>>
+
+interface CategoryUses {
+  /** Makes sure that the parent still exists; not needed if the same commit creates it. */
+  readonly parent?: Check | undefined
+  readonly image?: StagedFile | undefined
+}
+
+/** Creates a category. The commit holds while the name is free and the parent is as it was read. */
+export function decideCategory(
+  companyId: CompanyId,
+  record: CategoryRecord,
+  { parent, image }: CategoryUses = {},
+): CommitPart {
+  const { id, parentId, name } = record
+  const attached = attachFiles(image === undefined ? [] : [image], fileOwner(companyId, record))
+  const named = { key: keys.categoryName(companyId, parentId, name), version: null }
+  return {
+    checks: [named, ...(parent === undefined ? [] : [parent]), ...attached.checks],
+    writes: [
+      putRecord(keys.category(companyId, id), record),
+      ...categoryEntries(companyId, record),
+      ...attached.writes,
+    ],
+    adds: [{ key: keys.categoryCount(companyId, parentId), delta: 1 }],
+  }
 }

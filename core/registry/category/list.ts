@@ -1,45 +1,49 @@
-import type { Category, CategoryFiles, Subcategory, SubcategoryPath } from '../../api/categories.ts'
-import type { CategoryId, CompanyId } from '../../api/ids.ts'
-import type { Key } from '../../ports/index.ts'
+import type { Category, CategoryFiles, CategoryPath, SubcategoryPath } from '../../api/categories.ts'
+import type { CompanyId } from '../../api/ids.ts'
+import type { Range } from '../../ports/index.ts'
 import { countOf } from '../../store/counter.ts'
 import { lastPartOfKey } from '../../store/key.ts'
 import { keys } from '../../store/keys.ts'
 import { listEntries, listedRecords } from '../../store/read.ts'
 import { decodeRecord } from '../../store/record-codec.ts'
-import type { CategoryRecord, SubcategoryRecord } from '../../store/records.ts'
+import type { CategoryRecord } from '../../store/records.ts'
 import type { Context } from '../context.ts'
 import { listFiles } from '../file/stored-file.ts'
 import type { AuthorizedScope } from '../permissions.ts'
 import { IdToFind } from '../schemas.ts'
 import { validate } from '../validation.ts'
-import { subcategoryPathSchema } from './input.ts'
-import { readCategory, readSubcategory } from './stored-category.ts'
+import { categoryPathSchema, readPath } from './stored-category.ts'
 
 export async function listCategories(context: Context, { companyId }: AuthorizedScope): Promise<readonly Category[]> {
-  const entries = await listEntries(context.records, keys.categories(companyId))
-  const records = entries.map((entry) => decodeRecord<CategoryRecord<CategoryId>>(entry))
-  return Promise.all(records.map((record) => describeCategory(context, companyId, record)))
+  const records = await readAll(context, companyId, keys.categoriesOf(companyId))
+  const siblings = new Map<string | undefined, CategoryRecord[]>()
+  for (const record of records) {
+    const { parentId } = record
+    const others = siblings.get(parentId)
+    if (others === undefined) siblings.set(parentId, [record])
+    else others.push(record)
+  }
+  const categories = siblings.get(undefined) ?? []
+  return Promise.all(categories.map((record) => describeWith(context, record, siblings.get(record.id) ?? [])))
+}
+
+/** The categories in a listing, oldest first. */
+async function readAll({ records }: Context, companyId: CompanyId, range: Range): Promise<readonly CategoryRecord[]> {
+  const listing = await listEntries(records, range)
+  const entries = await listedRecords(records, listing, (key) => keys.category(companyId, lastPartOfKey(key)))
+  return entries.map((entry) => decodeRecord<CategoryRecord>(entry))
 }
 
 export async function getCategory(
   context: Context,
   { companyId }: AuthorizedScope,
-  categoryId: string,
+  path: CategoryPath,
 ): Promise<Category> {
-  validate(IdToFind, categoryId, 'categoryId')
-  const { record } = await readCategory(context, companyId, categoryId)
-  return describeCategory(context, companyId, record)
-}
-
-export async function getSubcategory(
-  context: Context,
-  { companyId }: AuthorizedScope,
-  path: SubcategoryPath,
-): Promise<Subcategory> {
-  validate(subcategoryPathSchema, path)
-  const { record: category } = await readCategory(context, companyId, path.categoryId)
-  const { record } = await readSubcategory(context, companyId, path)
-  return describeSubcategory(context, category, record)
+  validate(categoryPathSchema, path)
+  const { category, subcategory } = await readPath(context, companyId, path)
+  if (subcategory !== undefined) return describe(context, subcategory.record, category.record)
+  const subcategories = await readAll(context, companyId, keys.categoriesIn(companyId, path.categoryId))
+  return describeWith(context, category.record, subcategories)
 }
 
 export async function listCategoryFiles(
@@ -47,9 +51,9 @@ export async function listCategoryFiles(
   { companyId }: AuthorizedScope,
   path: SubcategoryPath,
 ): Promise<CategoryFiles> {
-  validate(subcategoryPathSchema, path)
-  await readCategory(context, companyId, path.categoryId)
-  await readSubcategory(context, companyId, path)
+  validate(categoryPathSchema, path)
+  validate(IdToFind, path.subcategoryId, 'subcategoryId')
+  await readPath(context, companyId, path)
   const [category, subcategory] = await Promise.all([
     listFiles(context, path.categoryId),
     listFiles(context, path.subcategoryId),
@@ -57,53 +61,29 @@ export async function listCategoryFiles(
   return { category, subcategory }
 }
 
-async function describeCategory(
+async function describeWith(
   context: Context,
-  companyId: CompanyId,
-  record: CategoryRecord<CategoryId>,
+  category: CategoryRecord,
+  subcategories: readonly CategoryRecord[],
 ): Promise<Category> {
-  const [details, subcategories] = await Promise.all([
-    describe(context, record, { path: `/${record.name}`, counter: keys.evidenceCount('category', record.id) }),
-    describeSubcategories(context, companyId, record),
+  const [described, ...others] = await Promise.all([
+    describe(context, category),
+    ...subcategories.map((record) => describe(context, record, category)),
   ])
-  return { id: record.id, ...details, subcategories }
+  return { ...described, subcategories: others }
 }
 
-async function describeSubcategories(
-  context: Context,
-  companyId: CompanyId,
-  category: CategoryRecord<CategoryId>,
-): Promise<readonly Subcategory[]> {
-  const { records } = context
-  const listing = await listEntries(records, keys.subcategoriesOf(category.id))
-  const entries = await listedRecords(records, listing, (key) => keys.subcategory(companyId, lastPartOfKey(key)))
-  const subcategories = entries.map((entry) => decodeRecord<SubcategoryRecord>(entry))
-  return Promise.all(subcategories.map((record) => describeSubcategory(context, category, record)))
-}
-
-async function describeSubcategory(
-  context: Context,
-  category: CategoryRecord<CategoryId>,
-  record: SubcategoryRecord,
-): Promise<Subcategory> {
-  const path = `/${category.name}/${record.name}`
-  const details = await describe(context, record, { path, counter: keys.evidenceCount('subcategory', record.id) })
-  return { id: record.id, categoryId: category.id, ...details }
-}
-
-async function describe(
-  context: Context,
-  { id, name, status, description, imageId }: CategoryRecord,
-  { path, counter }: { readonly path: string; readonly counter: Key },
-) {
+/** Without its subcategories. `parent`: of a subcategory. */
+async function describe(context: Context, record: CategoryRecord, parent?: CategoryRecord): Promise<Category> {
+  const { createdAt: _, ...details } = record
+  const { id, name } = record
+  const counter = keys.evidenceCount(parent === undefined ? ['category', id] : ['category', parent.id, id])
   const [[count], files] = await Promise.all([context.records.get([counter]), listFiles(context, id)])
   return {
-    name,
-    path,
-    status,
-    ...(description !== undefined && { description }),
-    ...(imageId !== undefined && { imageId }),
+    ...details,
+    path: parent === undefined ? `/${name}` : `/${parent.name}/${name}`,
     evidenceCount: countOf(count),
     files,
+    subcategories: [],
   }
 }

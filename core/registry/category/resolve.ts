@@ -1,33 +1,66 @@
-import type { CategorySelector } from '../../api/evidences.ts'
-import type { CategoryId, CompanyId, SubcategoryId } from '../../api/ids.ts'
 import type { SubcategoryPath } from '../../api/categories.ts'
+import type { CategorySelector } from '../../api/evidences.ts'
+import type { CategoryId, CompanyId } from '../../api/ids.ts'
 import { RegistryError } from '../../errors.ts'
-import type { Key } from '../../ports/index.ts'
+import { BoundedMap } from '../../store/bounded-map.ts'
 import { keys } from '../../store/keys.ts'
-import { readRecord, requireRecord, type Read } from '../../store/read.ts'
-import type { CategoryRecord, NameRecord, SubcategoryRecord } from '../../store/records.ts'
+import { readRecord, type Read } from '../../store/read.ts'
+import type { CategoryRecord, NameRecord } from '../../store/records.ts'
 import type { Context } from '../context.ts'
 import type { Attempt } from '../write.ts'
-import type { CategoryNames, CategoryRef, CommitPart } from './category-cache.ts'
-import { decideCategory, decideSubcategory, newCategory } from './creation.ts'
-import { readCategory, readSubcategory, subcategoryNotFound } from './stored-category.ts'
+import { decideCategory, newCategory, type CommitPart } from './create.ts'
+import { readCategory, readPath, type Level } from './stored-category.ts'
+
+/** The category and subcategory of a new evidence, and what the commit must check and write for them. */
+export interface CategoryRef extends CommitPart {
+  readonly category: CategoryRecord
+  readonly subcategory: CategoryRecord
+}
+
+/** How a request names the category and subcategory of a new evidence. */
+interface CategoryNames {
+  readonly category: CategorySelector
+  readonly subcategory: CategorySelector
+}
+
+/** About 1 KiB each. */
+const MAX_CACHED = 1_024
+
+/**
+ * Categories of recent evidences, so that the next evidence in them needs no reads. Its commit checks that both records
+ * still have the versions they were read with. If not, the write is decided again from the store. A name is a part of
+ * the record that it leads to, so an unchanged record still has the name.
+ */
+export class CategoryCache {
+  readonly #refs = new BoundedMap<string, CategoryRef>(MAX_CACHED)
+
+  find(companyId: CompanyId, names: CategoryNames): CategoryRef | undefined {
+    return this.#refs.get(keyOf(companyId, names))
+  }
+
+  /** Requires that both records are stored and active. */
+  add(companyId: CompanyId, names: CategoryNames, ref: CategoryRef): void {
+    this.#refs.set(keyOf(companyId, names), ref)
+  }
+}
+
+/** No company, id or name contains a NUL. */
+const keyOf = (companyId: CompanyId, { category, subcategory }: CategoryNames): string =>
+  [companyId, category.id, category.name, subcategory.id, subcategory.name].join('\0')
 
 /** The category and subcategory with these ids. Both must be active. */
 export const categoryById = (
   context: Context,
   companyId: CompanyId,
-  { categoryId, subcategoryId }: SubcategoryPath,
+  path: SubcategoryPath,
   attempt: Attempt,
-): Promise<CategoryRef> =>
-  cachedOr(context, companyId, { names: namesOf(categoryId, subcategoryId), attempt }, async () => {
-    const category = await readCategory(context, companyId, categoryId)
-    return refOf(category, await readSubcategory(context, companyId, { categoryId, subcategoryId }))
+): Promise<CategoryRef> => {
+  const names = { category: { id: path.categoryId }, subcategory: { id: path.subcategoryId } }
+  return cachedOr(context, companyId, { names, attempt }, async () => {
+    const { category, subcategory } = await readPath(context, companyId, path)
+    return refOf(category, subcategory)
   })
-
-const namesOf = (categoryId: string, subcategoryId: string): CategoryNames => ({
-  category: { id: categoryId },
-  subcategory: { id: subcategoryId },
-})
+}
 
 /**
  * The category and subcategory that these ids or names select. Each selector must have an id or a name. A name that
@@ -68,97 +101,56 @@ async function findOrCreate(
   names: CategoryNames,
   now: number,
 ): Promise<CategoryRef> {
-  const category = await findCategory(context, companyId, names.category)
-  if (category === undefined) return createBoth(context, companyId, names, now)
-  const subcategory = await findSubcategory(context, category.record, names.subcategory, companyId)
-  if (subcategory !== undefined) return refOf(category, subcategory)
-  assertActive(category.record)
-  const record = newSubcategory(context, category.record.id, names.subcategory, now)
-  const part = decideSubcategory({ companyId, record, categoryCheck: category.check })
-  return { category: category.record, subcategory: record, ...part }
-}
-
-async function createBoth(
-  context: Context,
-  companyId: CompanyId,
-  names: CategoryNames,
-  now: number,
-): Promise<CategoryRef> {
-  // A subcategory with an id cannot be in a category that does not exist yet.
-  if (names.subcategory.id !== undefined) await rejectForeign(context, companyId, names.subcategory.id)
-  const category = newCategory<CategoryId>(context.ids, { name: nameOf(names.category) }, now)
-  const subcategory = newSubcategory(context, category.id, names.subcategory, now)
-  const parts = [decideCategory(companyId, category), decideSubcategory({ companyId, record: subcategory })]
+  const { ids } = context
+  const found = await select(context, companyId, names.category)
+  const category = found?.record ?? newCategory(ids, { name: nameOf(names.category) }, now)
+  // Of a new category it finds nothing, or rejects the id of a subcategory, which can only be in another one.
+  const foundIn = await select(context, companyId, names.subcategory, category.id)
+  if (found !== undefined && foundIn !== undefined) return refOf(found, foundIn)
+  assertActive(category)
+  const subcategory = newCategory(ids, { name: nameOf(names.subcategory), parentId: category.id }, now)
+  const parts = [
+    ...(found === undefined ? [decideCategory(companyId, category)] : []),
+    decideCategory(companyId, subcategory, { parent: found?.check }),
+  ]
   return { category, subcategory, ...mergeParts(parts) }
 }
-
-async function rejectForeign({ records }: Context, companyId: CompanyId, subcategoryId: string): Promise<never> {
-  await requireRecord(records, keys.subcategory(companyId, subcategoryId), subcategoryNotFound)
-  throw foreignSubcategory()
-}
-
-const newSubcategory = (
-  { ids }: Context,
-  categoryId: CategoryId,
-  selector: CategorySelector,
-  now: number,
-): SubcategoryRecord => ({ ...newCategory<SubcategoryId>(ids, { name: nameOf(selector) }, now), categoryId })
 
 /** Of a selector without an id, which always has a name. */
 const nameOf = ({ name = '' }: CategorySelector): string => name
 
-/** `undefined` if no category has the name. An id takes precedence over a name. */
-async function findCategory(
+/**
+ * The category that a selector names, or the subcategory of `parentId`. `undefined` if none has the name. An id takes
+ * precedence over a name.
+ */
+async function select(
   context: Context,
   companyId: CompanyId,
   selector: CategorySelector,
-): Promise<Read<CategoryRecord<CategoryId>> | undefined> {
-  if (selector.id !== undefined)
-    return assertSameName('category', await readCategory(context, companyId, selector.id), selector)
-  const name = nameOf(selector)
-  const id = await idByName(context, keys.categoryName(companyId, name))
-  return withName(id && (await readRecord(context.records, keys.category(companyId, id))), name)
-}
-
-/** `undefined` if no subcategory of the category has the name. An id takes precedence over a name. */
-async function findSubcategory(
-  { records }: Context,
-  category: CategoryRecord<CategoryId>,
-  selector: CategorySelector,
-  companyId: CompanyId,
-): Promise<Read<SubcategoryRecord> | undefined> {
+  parentId?: CategoryId,
+): Promise<Read<CategoryRecord> | undefined> {
+  const { records } = context
   if (selector.id !== undefined) {
-    const key = keys.subcategory(companyId, selector.id)
-    const read = await requireRecord<SubcategoryRecord>(records, key, subcategoryNotFound)
-    if (read.record.categoryId !== category.id) throw foreignSubcategory()
-    return assertSameName('subcategory', read, selector)
+    const level = parentId === undefined ? 'category' : 'subcategory'
+    const read = await readCategory(context, companyId, level, selector.id)
+    if (read.record.parentId !== parentId)
+      throw mismatch('subcategory.id', 'subcategory.id is a subcategory of another category')
+    return assertSameName(level, read, selector)
   }
   const name = nameOf(selector)
-  const id = await idByName({ records }, keys.subcategoryName(category.id, name))
-  return withName(id && (await readRecord(records, keys.subcategory(companyId, id))), name)
+  const named = await readRecord<NameRecord>(records, keys.categoryName(companyId, parentId, name))
+  const read = named && (await readRecord<CategoryRecord>(records, keys.category(companyId, named.record.id)))
+  // A record that was renamed between the two reads is not the one that was selected.
+  return read?.record.name === name ? read : undefined
 }
 
-async function idByName({ records }: Pick<Context, 'records'>, nameKey: Key): Promise<string | undefined> {
-  return (await readRecord<NameRecord>(records, nameKey))?.record.id
-}
-
-/** A record that was renamed between the two reads is not the one that was selected. */
-const withName = <T extends CategoryRecord>(read: Read<T> | '' | undefined, name: string): Read<T> | undefined =>
-  read && read.record.name === name ? read : undefined
-
-function assertSameName<T extends CategoryRecord>(
-  field: 'category' | 'subcategory',
-  read: Read<T>,
-  { name }: CategorySelector,
-): Read<T> {
+function assertSameName(level: Level, read: Read<CategoryRecord>, { name }: CategorySelector): Read<CategoryRecord> {
   if (name === undefined || name === read.record.name) return read
-  throw mismatch(
-    field,
-    `${field} has an id and a name of two different ${field === 'category' ? 'categories' : 'subcategories'}`,
-  )
+  const plural = level === 'category' ? 'categories' : 'subcategories'
+  throw mismatch(level, `${level} has an id and a name of two different ${plural}`)
 }
 
-function refOf(category: Read<CategoryRecord<CategoryId>>, subcategory: Read<SubcategoryRecord>): CategoryRef {
+function refOf(category: Read<CategoryRecord>, subcategory: Read<CategoryRecord>): CategoryRef {
   assertActive(category.record)
   assertActive(subcategory.record)
   return {
@@ -180,9 +172,6 @@ function assertActive({ status, name }: CategoryRecord): void {
   if (status !== 'active')
     throw new RegistryError('CATEGORY_INACTIVE', `${JSON.stringify(name)} is inactive and accepts no new evidence`)
 }
-
-const foreignSubcategory = (): RegistryError =>
-  mismatch('subcategory.id', 'subcategory.id is a subcategory of another category')
 
 const mismatch = (field: string, message: string): RegistryError =>
   new RegistryError('CATEGORY_MISMATCH', message, { field })

@@ -1,90 +1,89 @@
-import type { CategoryChange, ChangedCategory, SubcategoryPath } from '../../api/categories.ts'
+import Type from '#typebox'
+import type { CategoryChange, CategoryPath, ChangedCategory } from '../../api/categories.ts'
 import type { StagedFile } from '../../api/files.ts'
-import type { FileId } from '../../api/ids.ts'
+import type { CompanyId, FileId } from '../../api/ids.ts'
 import type { WriteOptions } from '../../api/writes.ts'
 import { RegistryError } from '../../errors.ts'
+import type { Check, Commit, Write } from '../../ports/index.ts'
+import { destroy } from '../../store/blob-lifecycle.ts'
+import { countOf } from '../../store/counter.ts'
+import { categoryEntries, derivedWrites } from '../../store/derived.ts'
+import { lastPartOfKey } from '../../store/key.ts'
 import { keys } from '../../store/keys.ts'
-import { listEntries } from '../../store/read.ts'
+import { listEntries, type Read } from '../../store/read.ts'
 import { putRecord } from '../../store/record-codec.ts'
-import type { CategoryRecord, NameRecord } from '../../store/records.ts'
+import type { CategoryRecord } from '../../store/records.ts'
 import type { Context } from '../context.ts'
-import { attachFiles } from '../file/stored-file.ts'
+import { stagedFileSchema } from '../file/input.ts'
+import { attachFiles, removeFile } from '../file/stored-file.ts'
 import { idempotentCall, type IdempotentCall } from '../idempotency.ts'
 import type { AuthorizedScope } from '../permissions.ts'
-import { IdToFind } from '../schemas.ts'
+import { CategoryName, clearSchema, closed, opt, Text } from '../schemas.ts'
 import { assertClearOrGiven, validate } from '../validation.ts'
 import { write, type Decision } from '../write.ts'
-import { categoryChangeSchema, subcategoryPathSchema } from './input.ts'
-import { assertNameFree, loadCategory, loadSubcategory, type StoredCategory } from './stored-category.ts'
+import { assertNameFree, categoryPathSchema, fileOwner, readPath } from './stored-category.ts'
+
+/** The same as `CategoryChange` in core/api/categories.ts. */
+export const categoryChangeSchema = closed({
+  name: opt(CategoryName),
+  description: opt(Text),
+  clear: opt(clearSchema(['description'])),
+  image: opt(stagedFileSchema),
+  files: opt(Type.Array(stagedFileSchema, { description: 'an array of staged files' })),
+  status: opt(Type.Enum(['active', 'inactive'])),
+})
 
 interface UpdateCategory {
-  readonly categoryId: string
+  readonly path: CategoryPath
   readonly change: CategoryChange
 }
 
 export async function updateCategory(
   context: Context,
   scope: AuthorizedScope,
-  { categoryId, change }: UpdateCategory,
+  { path, change }: UpdateCategory,
   options: WriteOptions = {},
 ): Promise<ChangedCategory> {
-  validate(IdToFind, categoryId, 'categoryId')
-  assertChange(change)
-  const call = idempotentCall(context, scope, options, {
-    operation: 'updateCategory',
-    ids: [categoryId],
-    input: change,
-  })
-  return update(context, call, change, () => loadCategory(context, scope.companyId, categoryId))
-}
-
-interface UpdateSubcategory {
-  readonly path: SubcategoryPath
-  readonly change: CategoryChange
-}
-
-export async function updateSubcategory(
-  context: Context,
-  scope: AuthorizedScope,
-  { path, change }: UpdateSubcategory,
-  options: WriteOptions = {},
-): Promise<ChangedCategory> {
-  validate(subcategoryPathSchema, path)
-  assertChange(change)
-  const call = idempotentCall(context, scope, options, {
-    operation: 'updateSubcategory',
-    ids: [path.categoryId, path.subcategoryId],
-    input: change,
-  })
-  return update(context, call, change, () => loadSubcategory(context, scope.companyId, path))
-}
-
-function assertChange(change: CategoryChange): void {
+  validate(categoryPathSchema, path)
   validate(categoryChangeSchema, change)
   assertClearOrGiven(change)
+  const { companyId } = scope
+  return write(context, callOf(context, scope, options, { path, input: change }), async () => {
+    const category = await readNamed(context, companyId, path)
+    const { parentId } = category.record
+    const name = newName(category.record, change)
+    if (name !== undefined) await assertNameFree(context, companyId, { name, ...(parentId && { parentId }) })
+    await assertRoomForFiles(context, category.record, addedFiles(change).length)
+    return decideUpdate(companyId, category, change)
+  })
 }
 
-async function update(
+/** What the path names. */
+async function readNamed(context: Context, companyId: CompanyId, path: CategoryPath): Promise<Read<CategoryRecord>> {
+  const { category, subcategory } = await readPath(context, companyId, path)
+  return subcategory ?? category
+}
+
+/** Of an update or a removal. One idempotency key for both is a conflict: no update has the input of a removal. */
+function callOf(
   context: Context,
-  call: IdempotentCall | undefined,
-  change: CategoryChange,
-  load: () => Promise<StoredCategory>,
-): Promise<ChangedCategory> {
-  return write(context, call, async () => {
-    const category = await load()
-    const name = newName(category, change)
-    if (name !== undefined) await assertNameFree(context, category.nameKey(name))
-    await assertRoomForFiles(context, category, addedFiles(change).length)
-    return decideUpdate(category, change)
-  })
+  scope: AuthorizedScope,
+  options: WriteOptions,
+  { path: { categoryId, subcategoryId }, input }: { readonly path: CategoryPath; readonly input: object },
+): IdempotentCall | undefined {
+  const named =
+    subcategoryId === undefined
+      ? ({ operation: 'updateCategory', ids: [categoryId] } as const)
+      : ({ operation: 'updateSubcategory', ids: [categoryId, subcategoryId] } as const)
+  return idempotentCall(context, scope, options, { ...named, input })
 }
 
 const MAX_FILES = 1_000
 
 /** Every change of the files also writes the category's record, so the number is right when it is committed. */
-async function assertRoomForFiles({ records }: Context, { record }: StoredCategory, added: number): Promise<void> {
+async function assertRoomForFiles({ records }: Context, { id }: CategoryRecord, added: number): Promise<void> {
   if (added === 0) return
-  const { length } = await listEntries(records, { ...keys.filesOf(record.id), limit: MAX_FILES })
+  const { length } = await listEntries(records, { ...keys.filesOf(id), limit: MAX_FILES })
   if (length + added > MAX_FILES)
     throw new RegistryError('TOO_MANY_FILES', `It has ${length} of at most ${MAX_FILES} files: delete some first`)
 }
@@ -93,24 +92,24 @@ const addedFiles = ({ image, files = [] }: CategoryChange): readonly StagedFile[
   image === undefined ? files : [image, ...files]
 
 /** The name, if the change really changes it. */
-const newName = ({ record }: StoredCategory, { name }: CategoryChange): string | undefined =>
+const newName = (record: CategoryRecord, { name }: CategoryChange): string | undefined =>
   name === record.name ? undefined : name
 
 /** Name, description, image, files and status change in one commit. */
-function decideUpdate(category: StoredCategory, change: CategoryChange): Decision<{ imageId?: FileId }> {
-  const { record: before, check, key, nameKey, fileOwner } = category
+function decideUpdate(
+  companyId: CompanyId,
+  { record: before, check }: Read<CategoryRecord>,
+  change: CategoryChange,
+): Decision<{ imageId?: FileId }> {
   const after = changedRecord(before, change)
-  const files = addedFiles(change)
-  const attached = attachFiles(files, fileOwner)
-  const name = newName(category, change)
-  const renaming =
-    name === undefined
-      ? []
-      : [{ key: nameKey(before.name), value: null }, putRecord(nameKey(name), { id: before.id } satisfies NameRecord)]
+  const attached = attachFiles(addedFiles(change), fileOwner(companyId, before))
+  const entries = derivedWrites(categoryEntries(companyId, before), categoryEntries(companyId, after))
+  const name = newName(before, change)
+  const nameKey = name === undefined ? [] : [keys.categoryName(companyId, before.parentId, name)]
   return {
     commit: {
-      checks: [check, ...attached.checks, ...(name === undefined ? [] : [{ key: nameKey(name), version: null }])],
-      writes: [putRecord(key, after), ...attached.writes, ...renaming],
+      checks: [check, ...attached.checks, ...nameKey.map((key) => ({ key, version: null }))],
+      writes: [putRecord(check.key, after), ...attached.writes, ...entries],
     },
     result: after.imageId === undefined ? {} : { imageId: after.imageId },
   }
@@ -128,5 +127,66 @@ function changedRecord(
     ...(name !== undefined && { name }),
     ...(status !== undefined && { status }),
     ...(image !== undefined && { imageId: image.id }),
+  }
+}
+
+/** Differs from the input of every update. */
+const REMOVAL = { status: 'removed' } as const
+
+export async function removeCategory(
+  context: Context,
+  scope: AuthorizedScope,
+  path: CategoryPath,
+  options: WriteOptions = {},
+): Promise<void> {
+  validate(categoryPathSchema, path)
+  const { companyId } = scope
+  let files: readonly string[] = []
+  await write(context, callOf(context, scope, options, { path, input: REMOVAL }), async ({ now }) => {
+    const category = await readNamed(context, companyId, path)
+    const { id } = category.record
+    const empty = await emptyChecks(context, companyId, category.record)
+    files = (await listEntries(context.records, keys.filesOf(id))).map(({ key }) => lastPartOfKey(key))
+    const commit = decideRemove(companyId, category, {
+      empty,
+      removals: files.flatMap((fileId) => removeFile(id, fileId, now)),
+    })
+    return { commit: files.length === 0 ? commit : context.erasures.include(commit, id), result: {} }
+  })
+  if (files.length > 0) context.erasures.request()
+  for (const id of files) await destroy(context, id)
+}
+
+/** Checks that hold while the category is empty. Throws `CATEGORY_NOT_EMPTY`. */
+async function emptyChecks(
+  { records }: Context,
+  companyId: CompanyId,
+  { id, parentId }: CategoryRecord,
+): Promise<readonly Check[]> {
+  const counters =
+    parentId === undefined
+      ? [keys.evidenceCount(['category', id]), keys.categoryCount(companyId, id)]
+      : [keys.evidenceCount(['category', parentId, id])]
+  const entries = await records.get(counters)
+  if (entries.some((entry) => countOf(entry) !== 0))
+    throw new RegistryError('CATEGORY_NOT_EMPTY', 'Only a category without evidences and subcategories can be removed')
+  return counters.map((key, i) => ({ key, version: entries[i]?.version ?? null }))
+}
+
+interface Removal {
+  readonly empty: readonly Check[]
+  /** Of its files. */
+  readonly removals: readonly Write[]
+}
+
+function decideRemove(
+  companyId: CompanyId,
+  { record, check }: Read<CategoryRecord>,
+  { empty, removals }: Removal,
+): Commit {
+  return {
+    checks: [check, ...empty],
+    writes: [{ key: check.key, value: null }, ...derivedWrites(categoryEntries(companyId, record), []), ...removals],
+    adds: [{ key: keys.categoryCount(companyId, record.parentId), delta: -1 }],
   }
 }

@@ -1,6 +1,6 @@
 import type { Companies, Company, CompanyPage, CompanyQuery } from '../../api/companies.ts'
 import type { CompanyId } from '../../api/ids.ts'
-import type { Range, RecordStore } from '../../ports/index.ts'
+import type { RecordStore } from '../../ports/index.ts'
 import { countOf } from '../../store/counter.ts'
 import { lastPartOfKey } from '../../store/key.ts'
 import { keys } from '../../store/keys.ts'
@@ -38,16 +38,9 @@ async function listCompanies(records: RecordStore, query: CompanyQuery = {}): Pr
 }
 
 async function countsOf(records: RecordStore, company: CompanyId) {
-  const [[evidences], sourceSystemCount, categoryCount] = await Promise.all([
-    records.get([keys.evidenceCount('company', company)]),
-    countEntries(records, keys.sourceSystems(company)),
-    countEntries(records, keys.categories(company)),
-  ])
-  return { sourceSystemCount, categoryCount, evidenceCount: countOf(evidences) }
-}
-
-async function countEntries(records: RecordStore, range: Range): Promise<number> {
-  let count = 0
-  for await (const _ of records.list(range)) count += 1
-  return count
+  const counters = [keys.evidenceCount(['company', company]), keys.categoryCount(company, undefined)]
+  const [evidences, categories] = await records.get(counters)
+  let sourceSystemCount = 0
+  for await (const _ of records.list(keys.sourceSystems(company))) sourceSystemCount += 1
+  return { sourceSystemCount, categoryCount: countOf(categories), evidenceCount: countOf(evidences) }
 }

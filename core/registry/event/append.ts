@@ -81,7 +81,7 @@ export function appendEvents(
 
 function stolenCount(before: EvidenceRecord | undefined, { company, stolen }: EvidenceRecord): readonly Add[] {
   const delta = Number(stolen) - Number(before?.stolen ?? false)
-  return delta === 0 ? [] : [{ key: keys.evidenceCount('stolen', company), delta }]
+  return delta === 0 ? [] : [{ key: keys.evidenceCount(['stolen', company]), delta }]
 }
 
 interface AppendedEvent {

@@ -3,7 +3,7 @@ import { toHex } from '../../bytes.ts'
 import { RegistryError } from '../../errors.ts'
 import type { Commit, LogAppend } from '../../ports/index.ts'
 import { keys } from '../../store/keys.ts'
-import type { CategoryRef } from '../category/category-cache.ts'
+import type { CategoryRef } from '../category/resolve.ts'
 import { attachFiles } from '../file/stored-file.ts'
 import { stagedFiles, type MakeRequest, type EvidenceDraft, type MadeEvidences } from './make.ts'
 
@@ -21,7 +21,7 @@ export function decideCreate(
   const counters = [
     ['company', companyId],
     ['category', categoryId],
-    ['subcategory', subcategoryId],
+    ['category', categoryId, subcategoryId],
   ] as const
   // Only a single evidence can have files.
   const attached =
@@ -37,10 +37,7 @@ export function decideCreate(
       ...attached.flatMap(({ checks }) => checks),
     ],
     writes: [...ref.writes, ...names, ...writes, ...attached.flatMap((part) => part.writes)],
-    adds: [
-      ...ref.adds,
-      ...counters.map(([kind, scopeId]) => ({ key: keys.evidenceCount(kind, scopeId), delta: drafts.length })),
-    ],
+    adds: [...ref.adds, ...counters.map((list) => ({ key: keys.evidenceCount(list), delta: drafts.length }))],
     append,
   }
 }

@@ -1,13 +1,13 @@
 import type { EvidenceSummary } from '../../api/evidence.ts'
 import type { EvidenceFilter, EvidencePage, EvidenceQuery } from '../../api/evidence-lists.ts'
-import type { CategoryId, CompanyId, EvidenceId } from '../../api/ids.ts'
+import type { CompanyId, EvidenceId } from '../../api/ids.ts'
 import { countOf } from '../../store/counter.ts'
 import type { Entry } from '../../ports/index.ts'
-import { keys } from '../../store/keys.ts'
+import { keys, type Listing } from '../../store/keys.ts'
 import { lastPartOfKey } from '../../store/key.ts'
 import { listedKey } from '../../store/listed-evidence.ts'
 import { listEntries, readRecord } from '../../store/read.ts'
-import type { CategoryRecord, SubcategoryRecord } from '../../store/records.ts'
+import type { CategoryRecord } from '../../store/records.ts'
 import type { Context } from '../context.ts'
 import { uuidInput } from '../input-forms.ts'
 import type { AuthorizedScope } from '../permissions.ts'
@@ -52,7 +52,7 @@ async function listInOrder<Item>(
   if (list === undefined) return NO_EVIDENCES
   const entries = await readNewest(context, companyId, list, { before: after, limit: limit + 1 })
   const [[count], listed] = await Promise.all([
-    records.get([keys.evidenceCount(...list.counter)]),
+    records.get([keys.evidenceCount(list.counter)]),
     items.ofEntries(context, entries.slice(0, limit)),
   ])
   return {
@@ -72,7 +72,7 @@ async function readNewest(
 ): Promise<readonly Entry[]> {
   const { records } = context
   if (list.counter[0] === 'company')
-    return newestEntries(records, keys.evidencesIn('company', companyId), { before, limit })
+    return newestEntries(records, keys.evidencesIn(['company', companyId]), { before, limit })
   const rows = await nextRows(mergedRows(records, rangesOf(list), { before }, limit), limit)
   return readListed(
     context,
@@ -138,34 +138,24 @@ async function narrowestList(
   companyId: CompanyId,
   { categoryId, subcategoryId }: EvidenceFilter,
 ): Promise<CountedList | undefined> {
-  if (subcategoryId !== undefined) {
-    const parent = await categoryOfSubcategory(context, companyId, subcategoryId)
-    const matches = parent !== undefined && (categoryId === undefined || categoryId === parent)
-    return matches ? listOf('subcategory', subcategoryId) : undefined
-  }
-  if (categoryId === undefined) return listOf('company', companyId)
-  const category = await readRecord<CategoryRecord>(context.records, keys.category(companyId, categoryId))
+  const id = subcategoryId ?? categoryId
+  if (id === undefined) return listOf('company', companyId)
+  const category = await readRecord<CategoryRecord>(context.records, keys.category(companyId, id))
   if (category === undefined) return undefined
-  const subcategories = await listEntries(context.records, keys.subcategoriesOf(categoryId))
+  const { parentId } = category.record
+  if (subcategoryId !== undefined)
+    return parentId === undefined || (categoryId ?? parentId) !== parentId
+      ? undefined
+      : listOf('category', parentId, subcategoryId)
+  if (parentId !== undefined) return undefined
+  const subcategories = await listEntries(context.records, keys.categoriesIn(companyId, id))
   return {
-    counter: ['category', categoryId],
-    listings: subcategories.map(({ key }) => ['subcategory', lastPartOfKey(key)]),
+    counter: ['category', id],
+    listings: subcategories.map(({ key }) => ['category', id, lastPartOfKey(key)]),
   }
 }
 
-const listOf = (kind: 'company' | 'subcategory', of: string): CountedList => ({
-  counter: [kind, of],
-  listings: [[kind, of]],
-})
-
-async function categoryOfSubcategory(
-  { records }: Context,
-  companyId: CompanyId,
-  subcategoryId: string,
-): Promise<CategoryId | undefined> {
-  const read = await readRecord<SubcategoryRecord>(records, keys.subcategory(companyId, subcategoryId))
-  return read?.record.categoryId
-}
+const listOf = (...listing: Listing): CountedList => ({ counter: listing, listings: [listing] })
 
 const ALL_PAGE_LENGTH = 500
 

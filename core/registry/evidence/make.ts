@@ -1,6 +1,6 @@
 import type { EvidenceInput } from '../../api/evidences.ts'
 import type { StagedFile } from '../../api/files.ts'
-import type { CategoryId, CompanyId, EvidenceId, SubcategoryId } from '../../api/ids.ts'
+import type { CategoryId, CompanyId, EvidenceId } from '../../api/ids.ts'
 import { toHex } from '../../bytes.ts'
 import { timeOfId } from '../../ids.ts'
 import type { LogAppend, Write } from '../../ports/index.ts'
@@ -33,7 +33,7 @@ export interface CreateTarget {
   readonly actor: string
   readonly companyId: CompanyId
   readonly categoryId: CategoryId
-  readonly subcategoryId: SubcategoryId
+  readonly subcategoryId: CategoryId
   /** Of a single evidence. */
   readonly files: EvidenceFiles
 }

@@ -3,7 +3,7 @@ import type { CompanyId } from '../../api/ids.ts'
 import { idsFrom } from '../../ids.ts'
 import type { Key } from '../../ports/index.ts'
 import { foldCase } from '../../store/evidence-index.ts'
-import { keys } from '../../store/keys.ts'
+import { keys, type CountedEvidences, type Listing } from '../../store/keys.ts'
 import { listedKey, type ListedEvidence } from '../../store/listed-evidence.ts'
 import { listEntries } from '../../store/read.ts'
 import type { Context } from '../context.ts'
@@ -12,9 +12,9 @@ import { mergedRows, rowOf, rowsOf, type IndexRow, type IndexRows, type RowBound
 /** All evidences of a company, a category or a subcategory. */
 export interface CountedList {
   /** Counts the evidences. */
-  readonly counter: Parameters<typeof keys.evidenceCount>
+  readonly counter: CountedEvidences
   /** Indexes that together list all of them and nothing else. No evidence is in two of these. */
-  readonly listings: readonly Parameters<typeof keys.evidencesIn>[]
+  readonly listings: readonly Listing[]
 }
 
 /** A filtered or sorted list of a company. */
@@ -90,10 +90,10 @@ const stolenIndex = (
   { companyId, query }: Search,
   { after, needed }: PageBounds,
 ): SearchIndex => ({
-  rows: rowsOf(records, keys.evidencesIn('stolen', companyId), createdBounds(query, after), needed),
+  rows: rowsOf(records, keys.evidencesIn(['stolen', companyId]), createdBounds(query, after), needed),
   covers: ['status', ...CREATED],
   // Only a stolen evidence has a key in this index.
-  keyOf: ({ company, id, stolen }) => (stolen ? keys.evidenceIn('stolen', company, id) : undefined),
+  keyOf: ({ company, id, stolen }) => (stolen ? keys.evidenceIn(['stolen', company], id) : undefined),
 })
 
 /**
@@ -126,12 +126,14 @@ async function* inOrder(rows: readonly IndexRow[]): IndexRows {
 const listingIndex = ({ records }: Context, { query, list }: Search, { after, needed }: PageBounds): SearchIndex => ({
   rows: mergedRows(records, rangesOf(list), createdBounds(query, after), needed),
   covers: ['categoryId', 'subcategoryId', ...CREATED],
-  keyOf: ({ company, subcategoryId, id }) =>
-    list.counter[0] === 'company' ? listedKey(company, id) : keys.evidenceIn('subcategory', subcategoryId, id),
+  keyOf: ({ company, categoryId, subcategoryId, id }) =>
+    list.counter[0] === 'company'
+      ? listedKey(company, id)
+      : keys.evidenceIn(['category', categoryId, subcategoryId], id),
 })
 
 /** The ranges of keys that list the evidences. */
-export const rangesOf = ({ listings }: CountedList) => listings.map((listing) => keys.evidencesIn(...listing))
+export const rangesOf = ({ listings }: CountedList) => listings.map(keys.evidencesIn)
 
 export type Condition = (evidence: ListedEvidence) => boolean
 

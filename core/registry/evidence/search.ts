@@ -59,7 +59,7 @@ async function storedCount({ records }: Context, { companyId, query, list }: Sea
   const { externalIdPrefix, owner, status, createdFrom, createdTo } = query
   if ([externalIdPrefix, owner, createdFrom, createdTo].some((filter) => filter !== undefined)) return undefined
   if (status !== undefined && list.counter[0] !== 'company') return undefined
-  const counters = [keys.evidenceCount(...list.counter), keys.evidenceCount('stolen', companyId)]
+  const counters = [keys.evidenceCount(list.counter), keys.evidenceCount(['stolen', companyId])]
   const [all = 0, stolen = 0] = (await records.get(counters)).map(countOf)
   const count = status === undefined ? all : status === 'stolen' ? stolen : all - stolen
   return { count: Math.min(count, MAX_ROWS), countIsMore: count > MAX_ROWS }

@@ -93,8 +93,8 @@ function decideDelete(author: EventAuthor, { file, evidence, attaching }: FileTo
 }
 
 async function deleteFromCategory({ records }: Context, file: Read<FileRecord>, now: number): Promise<Commit> {
-  const { company, ownerKind, ownerId, id } = file.record
-  const ownerKey = ownerKind === 'category' ? keys.category(company, ownerId) : keys.subcategory(company, ownerId)
+  const { company, ownerId, id } = file.record
+  const ownerKey = keys.category(company, ownerId)
   const owner = await requireRecord<CategoryRecord>(records, ownerKey, fileNotFound)
   const { imageId, ...rest } = owner.record
   const after = imageId === id ? rest : owner.record

@@ -3,13 +3,7 @@ import type { CompanyId } from '../../api/ids.ts'
 import { isId } from '../../ids.ts'
 import { keys } from '../../store/keys.ts'
 import { danglingReference, requireRecord, type Read } from '../../store/read.ts'
-import type {
-  DeletedFileRecord,
-  EvidenceRecord,
-  FileRecord,
-  NameRecord,
-  SubcategoryRecord,
-} from '../../store/records.ts'
+import type { CategoryRecord, DeletedFileRecord, EvidenceRecord, FileRecord, NameRecord } from '../../store/records.ts'
 import type { Context } from '../context.ts'
 import type { AuthorizedScope } from '../permissions.ts'
 import { validate } from '../validation.ts'
@@ -54,7 +48,7 @@ async function assertListedWith(
   const { record } = await requireRecord<EvidenceRecord>(records, keys.evidence(name.id), () =>
     danglingReference('An external id', `evidence ${name.id}`),
   )
-  if ((ownerKind === 'category' ? record.categoryId : record.subcategoryId) !== ownerId) throw fileNotFound()
+  if (record.categoryId !== ownerId && record.subcategoryId !== ownerId) throw fileNotFound()
 }
 
 async function readFileRecord({ records }: Context, fileId: string): Promise<Read<FileRecord | DeletedFileRecord>> {
@@ -67,10 +61,11 @@ async function ownersOf(
   { records }: Context,
   { company, ownerKind, ownerId }: FileRecord,
 ): Promise<Omit<FileSelector, 'fileId'>> {
-  if (ownerKind === 'category') return { categoryId: ownerId }
-  if (ownerKind === 'subcategory') {
-    const { record } = await requireRecord<SubcategoryRecord>(records, keys.subcategory(company, ownerId), fileNotFound)
-    return { categoryId: record.categoryId, subcategoryId: ownerId }
+  if (ownerKind === 'category') {
+    const { record } = await requireRecord<CategoryRecord>(records, keys.category(company, ownerId), fileNotFound)
+    return record.parentId === undefined
+      ? { categoryId: ownerId }
+      : { categoryId: record.parentId, subcategoryId: ownerId }
   }
   const { record } = await requireRecord<EvidenceRecord>(records, keys.evidence(ownerId), () =>
     danglingReference(`A file`, `evidence ${ownerId}`),

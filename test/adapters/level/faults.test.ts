@@ -202,10 +202,10 @@ describe('opening checks that the last group is complete', () => {
   it('and throws CONFIG_ERROR for an older format, or that of a newer version', async () => {
     for (const [head, remedy] of [
       [
-        Uint8Array.of(1, ...new Uint8Array(32)),
-        /^The record store has store format 1; this version needs 2: no version converts it/,
+        Uint8Array.of(2, ...new Uint8Array(32)),
+        /^The record store has store format 2; this version needs 3: no version converts it/,
       ],
-      [Uint8Array.of(3, 1, 2), /format 3; this version needs 2: use a newer version$/],
+      [Uint8Array.of(4, 1, 2), /format 4; this version needs 3: use a newer version$/],
     ] as const) {
       const db = await writeDatabase()
       await db.put(HEAD_KEY, head, BY_TEXT)

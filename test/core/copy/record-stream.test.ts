@@ -14,7 +14,7 @@ import { appendsOf, payloadOf } from '../../contract/record-store-pair.ts'
 import { FaultyRecords, type CommitFault } from '../../support/faulty-records.ts'
 import { flipsOf } from '../../support/store-contents.ts'
 
-const COUNTER = keys.evidenceCount('company', 'acme')
+const COUNTER = keys.evidenceCount(['company', 'acme'])
 
 async function streamOf(store: RecordStore): Promise<Uint8Array> {
   const chunks: Uint8Array[] = []

@@ -35,7 +35,7 @@ async function openDamageable(t: TestContext): Promise<Fixture> {
   const scope = { companyId: 'acme', principal: OPERATOR }
   await registry.sourceSystems.create(scope, { name: 'warehouse' })
   const { id: categoryId } = await registry.categories.create(scope, { name: 'Tools' })
-  const { id: subcategoryId } = await registry.categories.createSubcategory(scope, categoryId, { name: 'Drills' })
+  const { id: subcategoryId } = await registry.categories.create(scope, { name: 'Drills' }, { parent: categoryId })
   const create = (externalIds: readonly string[]): Promise<unknown> =>
     registry.evidences.createMany(scope, {
       categoryId,

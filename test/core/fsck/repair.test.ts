@@ -23,12 +23,11 @@ const DERIVED = new Set([
   'up',
   'fo',
   'cn',
-  'so',
-  'sx',
+  'cl',
   'sn',
   'sk',
   'ec',
-  'sc',
+  'cc',
 ])
 /** Families that can be damaged without a difference in another record. */
 const INDEPENDENT = new Set(['op', 'bi', 'bd', 'ik', 'it', 'au', 'at', 'lu', 'pr'])

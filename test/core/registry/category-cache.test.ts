@@ -50,11 +50,14 @@ describe('a cached category', () => {
     }))
 
   const changes: readonly [string, (at: Fixture, category: string, subcategory: string) => Promise<unknown>][] = [
-    ['its category', ({ registry, scope }, id) => registry.categories.update(scope, id, { status: 'inactive' })],
+    [
+      'its category',
+      ({ registry, scope }, id) => registry.categories.update(scope, { categoryId: id }, { status: 'inactive' }),
+    ],
     [
       'its subcategory',
       ({ registry, scope }, id, sub) =>
-        registry.categories.updateSubcategory(scope, { categoryId: id, subcategoryId: sub }, { status: 'inactive' }),
+        registry.categories.update(scope, { categoryId: id, subcategoryId: sub }, { status: 'inactive' }),
     ],
   ]
   for (const [what, deactivate] of changes)
@@ -74,8 +77,8 @@ describe('a cached category', () => {
       await assert.rejects(create('a'), withCode('CATEGORY_INACTIVE'))
       await assert.rejects(createIn('a'), withCode('CATEGORY_INACTIVE'))
       const status = 'active'
-      if (what === 'its category') await there.registry.categories.update(there.scope, categoryId, { status })
-      else await there.registry.categories.updateSubcategory(there.scope, { categoryId, subcategoryId }, { status })
+      if (what === 'its category') await there.registry.categories.update(there.scope, { categoryId }, { status })
+      else await there.registry.categories.update(there.scope, { categoryId, subcategoryId }, { status })
       await create('a')
       await createIn('b')
       await there.close()
@@ -86,7 +89,7 @@ describe('a cached category', () => {
     withRegistry(async (fixture) => {
       const { registry, scope, evidence } = fixture
       const { categoryId } = await cacheCategory(fixture)
-      await registry.categories.update(scope, categoryId, { name: 'Old' })
+      await registry.categories.update(scope, { categoryId }, { name: 'Old' })
       const { id } = await registry.categories.create(scope, { name: 'C' })
       await evidence({ externalId: 'new', ...NAMES })
       const { evidence: stored } = await registry.evidences.get(scope, 'new')

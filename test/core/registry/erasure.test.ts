@@ -74,7 +74,7 @@ describe('the erasure of a deleted file', () => {
     await registry.files.delete(scope, { ...evidence, fileId: present(created).id })
     await registry.files.delete(scope, { ...evidence, fileId: present(added).id })
     await registry.files.delete(scope, { categoryId: category.id, fileId: present(icon).id })
-    await registry.categories.remove(scope, toRemove.id)
+    await registry.categories.remove(scope, { categoryId: toRemove.id })
     await eventually(async () => {
       await clock.advance(60_000)
       return (await listEntries(records, keys.pendingErasures())).length === 0

@@ -142,7 +142,7 @@ describe('the category of a new evidence', () => {
   async function createCategories({ registry: { categories }, scope }: Fixture) {
     const [c1, c2] = [await categories.create(scope, { name: 'C1' }), await categories.create(scope, { name: 'C2' })]
     const sub = async (category: string, name: string) =>
-      (await categories.createSubcategory(scope, category, { name: name })).id
+      (await categories.create(scope, { name: name }, { parent: category })).id
     return { c1: c1.id, c2: c2.id, s1: await sub(c1.id, 'S1'), s2: await sub(c1.id, 'S2'), t1: await sub(c2.id, 'T1') }
   }
   const none = '01890000-0000-7000-8000-000000000000'
@@ -203,7 +203,7 @@ describe('the category of a new evidence', () => {
         const { evidence: stored } = await evidences.get(scope, 'x')
         const name = (id: string): string => Object.keys(ids).find((each) => ids[each] === id) ?? 'new'
         assert.equal(`${name(stored.categoryId)}/${name(stored.subcategoryId)}`, expected)
-        const { name: category } = await categories.get(scope, stored.categoryId)
+        const { name: category } = await categories.get(scope, { categoryId: stored.categoryId })
         if (categoryName !== undefined && categoryName !== '') assert.equal(category, categoryName)
       }))
 
@@ -267,7 +267,7 @@ describe('the category of a new evidence', () => {
 describe('creating evidences in bulk', () => {
   async function createCategory({ registry: { categories }, scope }: Fixture) {
     const { id } = await categories.create(scope, { name: 'C' })
-    return [id, (await categories.createSubcategory(scope, id, { name: 'S' })).id] as const
+    return [id, (await categories.create(scope, { name: 'S' }, { parent: id })).id] as const
   }
 
   it('returns the created evidences in the order of the input', () =>
@@ -454,7 +454,7 @@ describe('listing evidences', () => {
   it('has 100 items by default', () =>
     withRegistry(async ({ registry: { evidences, categories }, scope }) => {
       const { id } = await categories.create(scope, { name: 'C' })
-      const { id: sub } = await categories.createSubcategory(scope, id, { name: 'S' })
+      const { id: sub } = await categories.create(scope, { name: 'S' }, { parent: id })
       await evidences.createMany(scope, {
         categoryId: id,
         subcategoryId: sub,

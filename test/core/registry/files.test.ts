@@ -118,7 +118,7 @@ describe('staging a file', () => {
       for (const files of [{ files: [file, file] }, { image: file, files: [file] }]) {
         const rejected = { ...withCode('VALIDATION_ERROR'), field: 'files' }
         await assert.rejects(evidence({ externalId: 'e-2', ...files }), rejected)
-        await assert.rejects(categories.update(scope, id, files), rejected)
+        await assert.rejects(categories.update(scope, { categoryId: id }, files), rejected)
       }
       await assert.rejects(evidences.update(scope, 'e-1', { files: [file, file] }), withCode('VALIDATION_ERROR'))
       assert.equal(await stores.records.logSize(), logSize)
@@ -181,8 +181,8 @@ async function filled(fixture: Fixture) {
   const { evidence: stored } = await registry.evidences.get(scope, 'e-1')
   const { categoryId, subcategoryId } = stored
   const [ofCategory, ofSubcategory] = [await stage('c'), await stage('s')]
-  await registry.categories.update(scope, categoryId, { image: ofCategory })
-  await registry.categories.updateSubcategory(scope, { categoryId, subcategoryId }, { image: ofSubcategory })
+  await registry.categories.update(scope, { categoryId }, { image: ofCategory })
+  await registry.categories.update(scope, { categoryId, subcategoryId }, { image: ofSubcategory })
   return { image, one, two, ofCategory, ofSubcategory, categoryId, subcategoryId, id: stored.id }
 }
 

@@ -68,10 +68,10 @@ describe('a write with an idempotency key', () => {
   it('throws for a removal after an update with the same key', () =>
     withRegistry(async ({ registry: { categories }, scope }) => {
       const { id } = await categories.create(scope, { name: 'D' })
-      await categories.update(scope, id, { description: 'x' }, once('k'))
-      await assert.rejects(categories.remove(scope, id, once('k')), withCode('IDEMPOTENCY_KEY_REUSED'))
-      await categories.remove(scope, id, once('k2'))
-      await categories.remove(scope, id, once('k2'))
+      await categories.update(scope, { categoryId: id }, { description: 'x' }, once('k'))
+      await assert.rejects(categories.remove(scope, { categoryId: id }, once('k')), withCode('IDEMPOTENCY_KEY_REUSED'))
+      await categories.remove(scope, { categoryId: id }, once('k2'))
+      await categories.remove(scope, { categoryId: id }, once('k2'))
     }))
 
   it('throws if a file differs, and accepts the same content staged again', () =>

@@ -26,8 +26,9 @@ describe('a record that the store has lost', () => {
       const { registry, scope, evidence } = fixture
       await evidence()
       const { evidence: stored } = await registry.evidences.get(scope, 'e-1')
-      await lose(fixture, keys.subcategory(COMPANY, stored.subcategoryId))
-      await assert.rejects(registry.categories.get(scope, stored.categoryId), withCode('CORRUPT'))
+      await lose(fixture, keys.category(COMPANY, stored.subcategoryId))
+      await assert.rejects(registry.categories.get(scope, { categoryId: stored.categoryId }), withCode('CORRUPT'))
+      await assert.rejects(registry.categories.list(scope), withCode('CORRUPT'))
     }))
 
   it('is not left out of the candidates of an ambiguous proof', () =>

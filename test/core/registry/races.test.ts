@@ -18,8 +18,8 @@ interface Race extends Fixture {
 async function openRace(fixture: Fixture): Promise<Race & { readonly empty: string }> {
   const { registry, scope, stage, evidence } = fixture
   const { id: category } = await registry.categories.create(scope, { name: 'C' })
-  const { id: subcategory } = await registry.categories.createSubcategory(scope, category, { name: 'S' })
-  const { id: empty } = await registry.categories.createSubcategory(scope, category, { name: 'Empty' })
+  const { id: subcategory } = await registry.categories.create(scope, { name: 'S' }, { parent: category })
+  const { id: empty } = await registry.categories.create(scope, { name: 'Empty' }, { parent: category })
   const file = await stage()
   await evidence({ category: { name: 'C' }, subcategory: { name: 'S' }, files: [file] })
   return { ...fixture, category, subcategory, empty, file }
@@ -36,11 +36,11 @@ const createHere: Act = ({ registry, scope, category, empty }) =>
 const createByName: Act = ({ evidence }) =>
   evidence({ externalId: 'new', category: { name: 'C' }, subcategory: { name: 'Empty' } })
 const removeEmpty: Act = ({ registry, scope, category, empty }) =>
-  registry.categories.removeSubcategory(scope, { categoryId: category, subcategoryId: empty })
+  registry.categories.remove(scope, { categoryId: category, subcategoryId: empty })
 const deactivate: Act = ({ registry, scope, category }) =>
-  registry.categories.update(scope, category, { status: 'inactive' })
+  registry.categories.update(scope, { categoryId: category }, { status: 'inactive' })
 const deactivateEmpty: Act = ({ registry, scope, category, empty }) =>
-  registry.categories.updateSubcategory(scope, { categoryId: category, subcategoryId: empty }, { status: 'inactive' })
+  registry.categories.update(scope, { categoryId: category, subcategoryId: empty }, { status: 'inactive' })
 const deleteFile: Act = ({ registry, scope, file }) => registry.files.delete(scope, { fileId: file.id })
 const update: Act = ({ registry, scope }) => registry.evidences.update(scope, 'e-1', { description: 'x' })
 
@@ -67,12 +67,12 @@ const cases: readonly [string, Act, string, Act, string | undefined][] = [
     'VERSION_CONFLICT',
   ],
   [
-    'creating a subcategory', ({ registry, scope, category }) => registry.categories.createSubcategory(scope, category, { name: 'N' }),
-    'its name is taken', ({ registry, scope, category }) => registry.categories.createSubcategory(scope, category, { name: 'N' }),
+    'creating a subcategory', ({ registry, scope, category }) => registry.categories.create(scope, { name: 'N' }, { parent: category }),
+    'its name is taken', ({ registry, scope, category }) => registry.categories.create(scope, { name: 'N' }, { parent: category }),
     'NAME_EXISTS',
   ],
   [
-    'renaming a category', ({ registry, scope, category }) => registry.categories.update(scope, category, { name: 'N' }),
+    'renaming a category', ({ registry, scope, category }) => registry.categories.update(scope, { categoryId: category }, { name: 'N' }),
     'the name is taken', ({ registry, scope }) => registry.categories.create(scope, { name: 'N' }),
     'NAME_EXISTS',
   ],
@@ -150,13 +150,13 @@ describe('between reading and committing', () => {
         const found = await get(keys)
         if (!keys.some((key) => key.startsWith('cn/'))) return found
         process.records.get = get
-        await registry.categories.update(scope, category, { name: 'Renamed' })
+        await registry.categories.update(scope, { categoryId: category }, { name: 'Renamed' })
         return found
       }
       // Not the category of the fixture's evidence, which is cached.
       await evidence({ externalId: 'new', category: { name: 'C' }, subcategory: { name: 'Empty' } })
       const { evidence: stored } = await registry.evidences.get(scope, 'new')
       assert.notEqual(stored.categoryId, category)
-      assert.equal((await registry.categories.get(scope, stored.categoryId)).name, 'C')
+      assert.equal((await registry.categories.get(scope, { categoryId: stored.categoryId })).name, 'C')
     }))
 })

@@ -84,13 +84,13 @@ describe('filtered and sorted lists', () => {
       const planted: readonly (readonly [string, EvidenceQuery])[] = [
         [keys.ownerIndex(company, 'ada', missing), { owner: 'Ada' }],
         [keys.ownerIndex(company, 'bob', id), { owner: 'Bob' }],
-        [keys.evidenceIn('stolen', company, missing), { status: 'stolen' }],
-        [keys.evidenceIn('stolen', company, id), { status: 'stolen' }],
+        [keys.evidenceIn(['stolen', company], missing), { status: 'stolen' }],
+        [keys.evidenceIn(['stolen', company], id), { status: 'stolen' }],
         [keys.externalIdIndex(company, 'b1', missing), { externalIdPrefix: 'b' }],
         [keys.externalIdIndex(company, 'b1', id), { externalIdPrefix: 'b' }],
         [keys.updateIndex(company, 7, missing), { sort: 'updated' }],
         [keys.updateIndex(company, 7, id), { sort: 'updated' }],
-        [keys.evidenceIn('company', company, missing), { createdTo: new Date(8e15) }],
+        [keys.evidenceIn(['company', company], missing), { createdTo: new Date(8e15) }],
       ]
       for (const [key, query] of planted) {
         await records.commit({ writes: [{ key, value: new Uint8Array() }] })

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { TSchema } from 'typebox'
 import { isRegistryError, type RegistryError } from '../../../core/errors.ts'
-import { categoryChangeSchema, newCategorySchema } from '../../../core/registry/category/input.ts'
+import { newCategorySchema } from '../../../core/registry/category/create.ts'
+import { categoryChangeSchema } from '../../../core/registry/category/update.ts'
 import { newSourceSystemSchema } from '../../../core/registry/company/input.ts'
 import {
   evidenceChangeSchema,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import type { CategoryId, CompanyId, EvidenceId, FileId, SubcategoryId, TxId } from '../../../core/api/ids.ts'
+import type { CategoryId, CompanyId, EvidenceId, FileId, TxId } from '../../../core/api/ids.ts'
 import { firstEventOf, withFirstEvent, type EvidenceWithoutEvent } from '../../../core/store/events.ts'
 import { decodeRecord, encodeRecord } from '../../../core/store/record-codec.ts'
 import type { EventRecord, EvidenceRecord } from '../../../core/store/records.ts'
@@ -23,7 +23,7 @@ const given = <T extends object>(members: T): T => JSON.parse(JSON.stringify(mem
 const IDENTITY = {
   externalId: 'e-1',
   categoryId: 'c' as CategoryId,
-  subcategoryId: 's' as SubcategoryId,
+  subcategoryId: 's' as CategoryId,
   name: 'Drill',
   slotKey: '00',
 }

@@ -70,11 +70,10 @@ describe('record keys', () => {
     const id = '01890000-0000-7000-8000-000000000000'
     const longest = [
       keys.externalId(astral.repeat(128), company),
-      keys.categoryName(company, astral.repeat(256)),
-      keys.subcategoryName(id, astral.repeat(256)),
+      keys.categoryName(company, id, astral.repeat(256)),
       keys.sourceSystemName(company, astral.repeat(256)),
       keys.idempotency(company, id, `PUT /evidence/${astral.repeat(128)}`, '%'.repeat(255)),
-      keys.evidenceIn('company', company, id),
+      keys.evidenceIn(['company', company], id),
       keys.externalIdIndex(company, astral.repeat(128), id),
       keys.ownerIndex(company, astral.repeat(256), id),
       keys.category(company, astral.repeat(100_000)),
@@ -111,7 +110,7 @@ describe('record keys', () => {
 
   it('are different for long names that differ only at the end', () => {
     const name = (end: string): string => 'é'.repeat(255) + end
-    assert.notEqual(keys.categoryName('c', name('a')), keys.categoryName('c', name('b')))
+    assert.notEqual(keys.categoryName('c', 'p', name('a')), keys.categoryName('c', 'p', name('b')))
   })
 
   /**

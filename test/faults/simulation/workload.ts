@@ -207,7 +207,7 @@ export class Workload {
       run: async ({ categories }, [image, ...files], options) => {
         id ??= (await categories.list(SCOPE)).find((each) => each.name === name)?.id
         const change = { ...(image && { image }), files, description: 'changed' }
-        return categories.update(SCOPE, id ?? 'gone', change, options)
+        return categories.update(SCOPE, { categoryId: id ?? 'gone' }, change, options)
       },
       acknowledge: () => undefined,
     })
@@ -234,7 +234,7 @@ export class Workload {
       name: `remove ${name}`,
       run: async ({ categories }) => {
         const category = (await categories.list(SCOPE)).find((each) => each.name === name)
-        await categories.remove(SCOPE, category?.id ?? 'gone')
+        await categories.remove(SCOPE, { categoryId: category?.id ?? 'gone' })
       },
       acknowledge: () => void this.model.categories.delete(name),
       doneCode: 'CATEGORY_NOT_FOUND',

@@ -142,7 +142,7 @@ async function writeLaterHistories(registry: Registry): Promise<void> {
   const [system] = await registry.sourceSystems.list(scope)
   if (category === undefined || system === undefined) throw new Error('the first histories have both')
   const files = [await stage(registry, scope, 'category.txt')]
-  await registry.categories.update(scope, category.id, { description: 'All tools', files })
+  await registry.categories.update(scope, { categoryId: category.id }, { description: 'All tools', files })
   await registry.sourceSystems.update(scope, system.id, { name: 'warehouse 2', permissions: 'A' })
 }
 

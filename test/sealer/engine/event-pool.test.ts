@@ -53,7 +53,7 @@ const numbered = (count: number): EvidenceInput[] =>
 
 async function createPath({ registry: { categories }, scope }: Fixture) {
   const { id: categoryId } = await categories.create(scope, { name: 'C' })
-  const { id: subcategoryId } = await categories.createSubcategory(scope, categoryId, { name: 'S' })
+  const { id: subcategoryId } = await categories.create(scope, { name: 'S' }, { parent: categoryId })
   return { categoryId, subcategoryId }
 }
 

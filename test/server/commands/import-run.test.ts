@@ -135,7 +135,7 @@ describe('an import', () => {
     withRegistry(async (fixture) => {
       await runImport(fixture, [lineOf('a')])
       const { categoryId } = await evidence(fixture, 'a')
-      await fixture.registry.categories.update(fixture.scope, categoryId, { status: 'inactive' })
+      await fixture.registry.categories.update(fixture.scope, { categoryId }, { status: 'inactive' })
       for (const isDryRun of [true, false])
         assert.deepEqual((await runImport(fixture, [lineOf('b'), lineOf('c')], isDryRun)).lines, [
           '1 CATEGORY_INACTIVE',

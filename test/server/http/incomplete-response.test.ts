@@ -43,7 +43,7 @@ describe('a list that fails after its first page', () => {
     company = await service.company('acme')
     const scope = { companyId: 'acme', principal: { kind: 'operator' } } as const
     const { id: categoryId } = await service.registry.categories.create(scope, { name: 'C' })
-    const { id: subcategoryId } = await service.registry.categories.createSubcategory(scope, categoryId, { name: 'S' })
+    const { id: subcategoryId } = await service.registry.categories.create(scope, { name: 'S' }, { parent: categoryId })
     const evidences = Array.from({ length: COUNT }, (_, i) => ({ externalId: `e-${i}`, name: 'x' }))
     await service.registry.evidences.createMany(scope, { categoryId, subcategoryId, evidences })
   })

@@ -85,7 +85,7 @@ describe('a long list', () => {
     company = await service.company('acme')
     const scope = { companyId: 'acme', principal: { kind: 'operator' } } as const
     const { id: categoryId } = await service.registry.categories.create(scope, { name: 'C' })
-    const { id: subcategoryId } = await service.registry.categories.createSubcategory(scope, categoryId, { name: 'S' })
+    const { id: subcategoryId } = await service.registry.categories.create(scope, { name: 'S' }, { parent: categoryId })
     for (let i = 0; i < COUNT; i += 1_000) {
       const evidences = Array.from({ length: 1_000 }, (_, j) => ({
         externalId: `e${i + j}`,

@@ -123,7 +123,7 @@ describe('clients that do not read large responses', () => {
     company = await service.company('acme')
     const scope = { companyId: 'acme', principal: { kind: 'operator' } } as const
     const { id: categoryId } = await service.registry.categories.create(scope, { name: 'C' })
-    const { id: subcategoryId } = await service.registry.categories.createSubcategory(scope, categoryId, { name: 'S' })
+    const { id: subcategoryId } = await service.registry.categories.create(scope, { name: 'S' }, { parent: categoryId })
     // 16 MB in all, which the buffers of a connection do not hold.
     const evidences = Array.from({ length: COUNT }, (_, i) => ({
       externalId: `e${i}`,

@@ -79,13 +79,13 @@ describe('evidence-registry migrate', () => {
       await openPostgresRecords({ url: server.url() }),
       await openLevelRecords(recordsOf(back)),
     ]
-    const [counted] = await database.get([keys.evidenceCount('company', 'acme')])
+    const [counted] = await database.get([keys.evidenceCount(['company', 'acme'])])
     assert.deepEqual(await files.readLog(0, 400), await database.readLog(0, 400))
     await database.close()
     // With the same secret and signed head, as if the data directory had been moved.
     await fill(directory, files, ['last'])
     const reopened = await openLevelRecords(recordsOf(back))
-    const [recounted] = await reopened.get([keys.evidenceCount('company', 'acme')])
+    const [recounted] = await reopened.get([keys.evidenceCount(['company', 'acme'])])
     await reopened.close()
     assert.deepEqual([counted?.value.at(-1), recounted?.value.at(-1)], [302 & 255, 303 & 255])
     await copyFile(join(directory, 'signed-head.json'), join(back, 'signed-head.json'))

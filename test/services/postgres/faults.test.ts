@@ -258,10 +258,10 @@ describe('a store on PostgreSQL, when calls fail', () => {
 
     it('is rejected with its format if that is older', async (t) => {
       const { schema } = await open(t)
-      await server.query(`update ${schema}.migration set version = 2`)
+      await server.query(`update ${schema}.head set format = 2`)
       await assert.rejects(openPostgresRecords({ url: server.url(), schema }), {
         code: 'CONFIG_ERROR',
-        message: /store format 1; this version needs 2: no version converts it/,
+        message: /store format 2; this version needs 3: no version converts it/,
       })
     })
 
