@@ -261,7 +261,7 @@ class Backup {
     )
   }
 
-  #manifest({ logSize, treeSize, fileIds, fileBytes }: Contents, damagedBlobs: readonly string[]): Manifest {
+  #manifest({ logSize, treeSize, fileIds, fileBytes }: Contents, damagedBlobs: string[]): Manifest {
     return {
       format: 1,
       origin: this.#sources.origin,

@@ -3,13 +3,11 @@ import { readdir, realpath, rm } from 'node:fs/promises'
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
 import { errnoOf, toRegistryError } from '../../adapters/files/index.ts'
 import { RegistryError, type RecordStore } from '../../core/index.ts'
-import { fileOf, MANIFEST, SECRETS, type Manifest } from './manifest.ts'
+import { fileOf, FOLDER, MANIFEST, SECRETS, type Manifest } from './manifest.ts'
 
 /** Gives an error of the file system a code, and says what failed. Errors of writes and syncs have no path. */
 export const fileError = (error: NodeJS.ErrnoException, to: string): RegistryError =>
   toRegistryError(error, `The backup in ${to} is not complete, ${error.path ?? 'a file of it'} cannot be used`)
-
-const FOLDER = /^\d{8}T\d{6}Z-[0-9a-f]{8}$/
 
 /** The name of the folder of a new backup. */
 export const newFolder = (now: Date): string =>

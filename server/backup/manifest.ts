@@ -2,9 +2,11 @@ import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import Type, { type Static } from '#typebox'
 import { reasonOf, writePrivateFile, type FileDigest } from '../../adapters/files/index.ts'
-import { canonicalJson, decodeRecords, filesIn, parseStrictJson, RegistryError } from '../../core/index.ts'
+import { canonicalJson, decodeRecords, filesIn, RegistryError } from '../../core/index.ts'
 import { digestFile } from '../file-digest.ts'
+import { readShape } from '../shape.ts'
 
 /**
  * The layout of a backup:
@@ -22,28 +24,33 @@ export const RECORDS = 'records'
 export const SECRETS = 'secrets'
 export const SIGNED_HEAD = 'signed-head.json'
 
+/** The names of the folders. */
+export const FOLDER = /^\d{8}T\d{6}Z-[0-9a-f]{8}$/
+
 const FORMAT = 1
 
-export interface BackupFile extends FileDigest {
-  /** Relative to `folder`. */
-  readonly path: string
-}
+const Count = Type.Integer({ minimum: 0 })
+const Sha256 = Type.String({ pattern: '^[0-9a-f]{64}$' })
 
-export interface Manifest {
-  readonly format: typeof FORMAT
+const Manifest = Type.Object({
+  format: Type.Literal(FORMAT),
   /** The log's origin. */
-  readonly origin: string
+  origin: Type.String(),
   /** ISO 8601, by the clock of the server. */
-  readonly createdAt: string
-  readonly folder: string
-  readonly logSize: number
+  createdAt: Type.String(),
+  folder: Type.String({ pattern: FOLDER.source }),
+  logSize: Count,
   /** Entries that are sealed, and so covered by a signed checkpoint. */
-  readonly treeSize: number
-  readonly files: readonly BackupFile[]
-  readonly blobs: { readonly count: number; readonly bytes: number }
+  treeSize: Count,
+  /** Paths are relative to `folder`. */
+  files: Type.Array(Type.Object({ path: Type.String(), size: Count, sha256: Sha256 })),
+  blobs: Type.Object({ count: Count, bytes: Count }),
   /** Files whose bytes were missing or damaged in the registry itself. */
-  readonly damagedBlobs: readonly string[]
-}
+  damagedBlobs: Type.Array(Type.String()),
+})
+
+export type Manifest = Readonly<Static<typeof Manifest>>
+export type BackupFile = Manifest['files'][number]
 
 /** Writes the manifest durably. From now on the backup is complete. */
 export const writeManifest = (directory: string, manifest: Manifest): Promise<void> =>
@@ -76,21 +83,16 @@ export async function requireManifest(directory: string): Promise<Manifest> {
 }
 
 function parseManifest(path: string, text: string): Manifest {
-  const damaged = new RegistryError('CORRUPT', `${path} is damaged: use another backup`)
-  let value: unknown
-  try {
-    value = parseStrictJson(text)
-  } catch {
-    throw damaged
+  const stored = readShape(Type.Intersect([Manifest, Type.Object({ sha256: Sha256 })]), text)
+  if (stored !== undefined) {
+    const { sha256, ...manifest } = stored
+    if (sha256 === hashOf(manifest)) return manifest
   }
-  if (typeof value !== 'object' || value === null || !('sha256' in value) || !('format' in value)) throw damaged
-  const { sha256, ...manifest } = value
-  // With the right hash it is what `writeManifest` wrote.
-  if (sha256 !== hashOf(manifest as unknown as Manifest)) throw damaged
-  if (manifest.format === FORMAT) return manifest as unknown as Manifest
+  const version = readShape(Type.Object({ format: Type.Integer() }), text)?.format ?? FORMAT
+  if (version === FORMAT) throw new RegistryError('CORRUPT', `${path} is damaged: use another backup`)
   throw new RegistryError(
     'CONFIG_ERROR',
-    `${path} has format ${String(manifest.format)}, this version reads ${FORMAT}: use a newer version`,
+    `${path} has format ${version}, this version reads ${FORMAT}: use a newer version`,
   )
 }
 

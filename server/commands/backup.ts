@@ -19,7 +19,7 @@ of the data directory. A running server writes the backup itself, so DIR is a pa
 hard links. A later backup to the same DIR copies only new files, and replaces the earlier backup when it is complete.
 
 Secrets (the root secret, the keys that sign checkpoints, the keys of the embedded authority and ledger, operator.key)
-are left out, unless --secrets is given. Then they are encrypted with a passphrase (scrypt, AES-256-GCM). Restoring needs
+are left out, unless --secrets is given. Then they are encrypted with a passphrase, in the format of age. Restoring needs
 them from somewhere.`,
   flags: {
     to: { value: 'DIR', doc: 'the directory of the backup; it is created if it does not exist' },

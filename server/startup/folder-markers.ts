@@ -1,7 +1,9 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import Type, { type Static } from '#typebox'
 import { ifExists, writePrivateFile } from '../../adapters/files/index.ts'
-import { parseStrictJson, RegistryError } from '../../core/index.ts'
+import { RegistryError } from '../../core/index.ts'
+import { readShape } from '../shape.ts'
 import { exists } from './existing.ts'
 
 /**
@@ -13,12 +15,13 @@ const MARKER = 'registry.json'
 
 export type MarkedFolder = 'blobs' | 'tsa' | 'ledger'
 
-interface Marker {
+const Marker = Type.Object({
   /** The log's origin. */
-  readonly origin: string
+  origin: Type.String(),
   /** In the data directory itself: the folders that have a marker, and `records` if the records are there. */
-  readonly folders?: readonly string[]
-}
+  folders: Type.Optional(Type.Array(Type.String())),
+})
+type Marker = Static<typeof Marker>
 
 /** The markers of a data directory before anything is opened. */
 export interface FolderMarkers {
@@ -110,19 +113,7 @@ async function readMarker(folder: string): Promise<Marker | undefined> {
 }
 
 /** Returns `undefined` for a text that does not name a registry. */
-export function parseMarker(text: string): Marker | undefined {
-  try {
-    const value: unknown = parseStrictJson(text)
-    if (typeof value !== 'object' || value === null || !('origin' in value)) return undefined
-    const { origin } = value
-    const folders = 'folders' in value ? value.folders : undefined
-    if (typeof origin !== 'string') return undefined
-    if (!Array.isArray(folders)) return { origin }
-    return { origin, folders: folders.filter((folder) => typeof folder === 'string') }
-  } catch {
-    return undefined
-  }
-}
+export const parseMarker = (text: string): Marker | undefined => readShape(Marker, text)
 
 const lost = (path: string, missing = MARKER): RegistryError =>
   new RegistryError(

@@ -1,21 +1,31 @@
 import { readFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
+import Type from '#typebox'
 import { writePrivateFile } from '../../adapters/files/index.ts'
-import {
-  parseStrictJson,
-  startScrub,
-  systemClock,
-  type Clock,
-  type Logger,
-  type Scrub,
-  type ScrubState,
-} from '../../core/index.ts'
+import { startScrub, systemClock, type Clock, type Logger, type Scrub, type ScrubState } from '../../core/index.ts'
 import { TILE_WIDTH } from '../../core/log/index.ts'
 import type { Config } from '../settings/load.ts'
+import { readShape } from '../shape.ts'
 import type { OpenedRegistry } from './registry.ts'
 
 /** Where the scrub continues after a restart. Without the file it begins again. */
 const STATE_FILE = 'scrub.json'
+
+const Count = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })
+
+/** The scrub reads the log by tiles, so it continues where one begins. */
+const Position = Type.Union([
+  Type.Object({ stage: Type.Literal('log'), from: Type.Integer({ minimum: 0, multipleOf: TILE_WIDTH }) }),
+  Type.Object({ stage: Type.Enum(['records', 'blobs']), from: Type.String() }),
+])
+
+const State = Type.Object({
+  origin: Type.String(),
+  position: Position,
+  startedAt: Count,
+  differences: Count,
+  lastPass: Type.Union([Type.Object({ completedAt: Count, differences: Count }), Type.Null()]),
+})
 
 export interface ConfiguredScrubOptions {
   readonly config: Pick<Config, 'dataDir' | 'readOnly' | 'scrubBytesPerSecond' | 'scrubIntervalMs'>
@@ -51,36 +61,7 @@ export async function startConfiguredScrub({
 
 /** A file that cannot be read, or that is about another registry, counts as missing: then the pass begins again. */
 async function readState(path: string, origin: string): Promise<ScrubState | undefined> {
-  try {
-    const value: unknown = parseStrictJson(await readFile(path, 'utf8'))
-    return isObject(value) && value['origin'] === origin ? stateIn(value) : undefined
-  } catch {
-    return undefined
-  }
+  const text = await readFile(path, 'utf8').catch(() => '')
+  const state = readShape(State, text)
+  return state?.origin === origin ? state : undefined
 }
-
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null
-
-function stateIn({ position, startedAt, differences, lastPass }: Readonly<Record<string, unknown>>) {
-  const at = positionIn(position)
-  if (at === undefined || !isCount(startedAt) || !isCount(differences)) return undefined
-  return { position: at, startedAt, differences, lastPass: lastPassIn(lastPass) }
-}
-
-function positionIn(value: unknown): ScrubState['position'] | undefined {
-  if (!isObject(value)) return undefined
-  const { stage, from } = value
-  // The scrub reads the log by tiles, so it continues where one begins.
-  if (stage === 'log' && isCount(from) && from % TILE_WIDTH === 0) return { stage, from }
-  if ((stage === 'records' || stage === 'blobs') && typeof from === 'string') return { stage, from }
-  return undefined
-}
-
-function lastPassIn(value: unknown): ScrubState['lastPass'] {
-  if (!isObject(value)) return null
-  const { completedAt, differences } = value
-  return isCount(completedAt) && isCount(differences) ? { completedAt, differences } : null
-}
-
-const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) >= 0
