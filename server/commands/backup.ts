@@ -5,7 +5,7 @@ import { runOperation } from '../control/client.ts'
 import { backupOperation } from '../control/operations.ts'
 import { DATA_DIR, defineCommand, SECRET_FILE, type CommandInput } from './command.ts'
 import { PASSPHRASE_FILE, readPassphrase } from './passphrase.ts'
-import { ProgressLine } from './progress-line.ts'
+import { ProgressLine } from './terminal.ts'
 
 const createCommand = defineCommand({
   name: 'backup',

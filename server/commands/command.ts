@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util'
 import { isRegistryError, RegistryError } from '../../core/index.ts'
 import { loadConfig, type Config, type Environment } from '../settings/load.ts'
 import { describeFailure } from '../startup/failure.ts'
-import { wrongFlags } from './wrong-flags.ts'
+import { wrongFlags } from './terminal.ts'
 
 /** A flag of a command. `value` names its value in the help; a flag without it is a switch. */
 export interface CommandFlag {

@@ -6,9 +6,7 @@ import {
   planRepair,
   repairRecords,
   storedOrigin,
-  type CheckpointSigner,
   type Difference,
-  type FsckProgress,
   type FsckReport,
   type FsckStores,
   type RecordStore,
@@ -24,7 +22,7 @@ import { createAttestationVerifier } from './attestations.ts'
 import { CHECKPOINT_KEYS, DATA_DIR, defineCommand, SECRET_FILE } from './command.ts'
 import { assertHasRecords, exists } from '../startup/existing.ts'
 import { checkFiles } from './fsck-files.ts'
-import { ProgressLine } from './progress-line.ts'
+import { ProgressLine } from './terminal.ts'
 
 const flags = {
   'data-dir': DATA_DIR,
@@ -49,80 +47,30 @@ Tokens of other authorities need EVIDENCE_TSA_CA.`,
   flags,
   success: 'no differences',
   async run({ 'skip-files': skipFiles = false, repair = false, json = false }, config) {
-    const output = json ? new JsonOutput() : new TextOutput()
-    const { differences } = await checkRegistry(config, { skipFiles, repair }, output)
+    const { differences } = await checkRegistry(config, { skipFiles, repair }, json ? jsonOutput : textOutput())
     return differences
   },
 })
 
-/** How differences and the result are printed. */
+/** How the check tells what it finds. */
 export interface Output {
-  difference(difference: Difference): void
-  progress(progress: FsckProgress): void
-  result(report: FsckReport): void
-  repair(action: 'write' | 'delete', key: string): void
-  note(text: string): void
-  /** What to do, after the result. For people only. */
-  advice(text: string): void
+  /** A line for people, and the same for programs. */
+  print(text: string, json: object): void
+  progress(text: string): void
+  /** What to do, after the result. Only for people: a program reads the kind of each difference. */
+  advise(text: string): void
 }
 
-class TextOutput implements Output {
-  readonly #line = new ProgressLine()
-
-  difference({ kind, key, message }: Difference): void {
-    this.#line.print(`${kind}: ${key}: ${message}`)
-  }
-
-  progress({ stage, done }: FsckProgress): void {
-    this.#line.show(`${stage}: ${done}`)
-  }
-
-  result({ differences, done }: FsckReport): void {
-    const { log, evidences, indexes, blobs } = done
-    const verdict =
-      differences === 0 ? 'nothing differs' : differences === 1 ? '1 difference' : `${differences} differences`
-    this.#line.print(
-      `${log} log entries, ${evidences} events, ${indexes} index records and ${blobs} files checked: ${verdict}`,
-    )
-  }
-
-  repair(action: 'write' | 'delete', key: string): void {
-    this.#line.print(`repair: ${action} ${key}`)
-  }
-
-  note(text: string): void {
-    this.#line.print(text)
-  }
-
-  advice(text: string): void {
-    this.#line.print(text)
-  }
+function textOutput(): Output {
+  const line = new ProgressLine()
+  const print = (text: string): void => line.print(text)
+  return { print, progress: (text) => line.show(text), advise: print }
 }
 
-class JsonOutput implements Output {
-  difference({ kind, key, message }: Difference): void {
-    process.stdout.write(`${JSON.stringify({ difference: { kind, key, message } })}\n`)
-  }
-
-  progress(): void {
-    // Only the result is of interest to a program.
-  }
-
-  result({ differences, done }: FsckReport): void {
-    process.stdout.write(`${JSON.stringify({ result: { differences, checked: done } })}\n`)
-  }
-
-  repair(action: 'write' | 'delete', key: string): void {
-    process.stdout.write(`${JSON.stringify({ repair: { action, key } })}\n`)
-  }
-
-  note(text: string): void {
-    process.stdout.write(`${JSON.stringify({ note: text })}\n`)
-  }
-
-  advice(): void {
-    // A program reads the kind of each difference.
-  }
+const jsonOutput: Output = {
+  print: (_, json) => void process.stdout.write(`${JSON.stringify(json)}\n`),
+  progress: () => undefined,
+  advise: () => undefined,
 }
 
 interface CheckOptions {
@@ -140,7 +88,9 @@ export async function checkRegistry(
   if (config.records === 'level') await assertHasRecords(directory)
   // A folder that is lost must not be made again by opening it.
   const markers = await readMarkers(directory, markedFolders(config))
-  const secret = await readSecretOf(config, directory)
+  const missing: string[] = []
+  const secret = await readNeeded(config.secretFile, join(directory, 'secret'), readSecret, missing)
+  const checkpointSigner = await readNeeded(config.checkpointKeys, keyringPath(config), openCheckpointKeys, missing)
   const signedHead = await new FileSignedHead(join(directory, 'signed-head.json')).read()
   const { differences, ledgerHeads, stampedHeads } = await checkFiles(directory)
   const attestations = await createAttestationVerifier(config, directory, { ledgerHeads, stampedHeads, onUnknown })
@@ -148,38 +98,27 @@ export async function checkRegistry(
   const parts = new OpenParts()
   try {
     const { records } = await parts.add(openRecords(config), (opened) => opened.records)
-    const { checkpointSigner, missing } = await readKeyring(config)
     const blobs = skipFiles ? undefined : await parts.add(openBlobs(config, directory))
     const isHeadMissing = signedHead === undefined && (await records.logSize()) > 0
-    const stores = { records, knownHeads, attestations, ...(blobs && { blobs }), ...(signedHead && { signedHead }) }
     const foreign = await foreignFolders(markers, records)
     const before = [...foreign, ...differences, ...(isHeadMissing ? [MISSING_HEAD] : [])]
-    const keys = { ...(secret && { secret }), ...(checkpointSigner && { checkpointSigner }) }
-    const checked = { ...stores, ...keys }
-    let report = await run(checked, before, output)
+    const given = { ...(blobs && { blobs }), ...(secret && { secret }), ...(signedHead && { signedHead }) }
+    const stores = { records, knownHeads, attestations, ...given, ...(checkpointSigner && { checkpointSigner }) }
+    let report = await run(stores, before, output)
     for (let round = 0; repair && round < MAX_REPAIRS && (await repairStore(records, report, output)); round += 1)
-      report = await run(checked, before, output)
-    if (report.found.some(({ kind }) => kind === 'blob')) output.advice(FILE_ADVICE)
-    const needed = [
-      ...(secret === undefined ? [join(directory, 'secret')] : []),
-      ...(missing === undefined ? [] : [missing]),
-    ]
-    if (await isExisting(records)) adviseOnMissing(needed, output)
+      report = await run(stores, before, output)
+    if (report.found.some(({ kind }) => kind === 'blob')) output.advise(FILE_ADVICE)
+    // A store without an identity is new: its first start makes these files.
+    if (missing.length > 0 && (await hasIdentity(records)))
+      output.advise(`The server will not start without ${missing.join(' and ')}: restore what is missing from a backup`)
     return report
   } finally {
     await parts.close()
   }
 }
 
-/** A store without an identity is new: its first start makes the secret and the keyring. */
-const isExisting = async (records: RecordStore): Promise<boolean> =>
+const hasIdentity = async (records: RecordStore): Promise<boolean> =>
   (await storedOrigin(records).catch(() => undefined)) !== undefined
-
-function adviseOnMissing(paths: readonly string[], output: Output): void {
-  if (paths.length === 0) return
-  const [are, them] = paths.length === 1 ? ['is', 'it'] : ['are', 'them']
-  output.advice(`The server will not start: ${paths.join(' and ')} ${are} missing. Restore ${them} from a backup`)
-}
 
 /** The first folder that is not of the registry in the records, as a list of at most one. A start refuses it. */
 async function foreignFolders(markers: FolderMarkers, records: RecordStore): Promise<readonly Difference[]> {
@@ -207,27 +146,20 @@ const MISSING_HEAD: Difference = {
   message: 'It is missing, although the log has entries: restore the newest one',
 }
 
-/** A secret file that was named must exist. Without the file in the data directory, the check is less complete. */
-async function readSecretOf({ secretFile }: Config, directory: string): Promise<Uint8Array | undefined> {
-  const path = secretFile ?? join(directory, 'secret')
-  if (secretFile !== undefined || (await exists(path))) return readSecret(path)
-  process.stderr.write(`${path} does not exist: the keys of the log are not checked against the secret\n`)
+/**
+ * Reads a file with keys that a server needs. A file that was named must exist. Without the one in the data directory,
+ * the check is less complete, and the path is added to `missing`.
+ */
+async function readNeeded<T>(
+  named: string | undefined,
+  path: string,
+  read: (path: string) => Promise<T>,
+  missing: string[],
+): Promise<T | undefined> {
+  if (named !== undefined || (await exists(path))) return read(named ?? path)
+  process.stderr.write(`${path} does not exist: what depends on its keys is not checked\n`)
+  missing.push(path)
   return undefined
-}
-
-interface Keyring {
-  readonly checkpointSigner?: CheckpointSigner
-  /** The file that a server needs and that does not exist. */
-  readonly missing?: string
-}
-
-/** A file that was named must exist. Without the file in the data directory, the check is less complete. */
-async function readKeyring(config: Config): Promise<Keyring> {
-  const path = keyringPath(config)
-  if (config.checkpointKeys !== undefined || (await exists(path)))
-    return { checkpointSigner: await openCheckpointKeys(path) }
-  process.stderr.write(`${path} does not exist: it is not checked that the newest key can sign\n`)
-  return { missing: path }
 }
 
 interface CheckedStore extends FsckReport {
@@ -237,18 +169,25 @@ interface CheckedStore extends FsckReport {
 
 /** `before`: differences of files beside the records. They are printed first and counted. */
 async function run(stores: FsckStores, before: readonly Difference[], output: Output): Promise<CheckedStore> {
-  for (const difference of before) output.difference(difference)
+  const show = ({ kind, key, message }: Difference): void =>
+    output.print(`${kind}: ${key}: ${message}`, { difference: { kind, key, message } })
+  for (const difference of before) show(difference)
   const found: Difference[] = []
   const checked = await fsck(stores, {
     onDifference(difference) {
       found.push(difference)
-      output.difference(difference)
+      show(difference)
     },
-    onProgress: (progress) => output.progress(progress),
+    onProgress: ({ stage, done }) => output.progress(`${stage}: ${done}`),
   })
-  const report = { ...checked, differences: checked.differences + before.length }
-  output.result(report)
-  return { ...report, found }
+  const differences = checked.differences + before.length
+  const { log, evidences, indexes, blobs } = checked.done
+  const verdict = differences === 0 ? 'nothing differs' : `${differences} difference${differences === 1 ? '' : 's'}`
+  output.print(
+    `${log} log entries, ${evidences} events, ${indexes} index records and ${blobs} files checked: ${verdict}`,
+    { result: { differences, checked: checked.done } },
+  )
+  return { ...checked, differences, found }
 }
 
 /** Returns false if nothing was written. */
@@ -257,16 +196,19 @@ async function repairStore(
   { found, differences }: CheckedStore,
   output: Output,
 ): Promise<boolean> {
-  const plan = planRepair(found)
-  if (plan.blocking.length > 0) {
-    output.note(
-      `Nothing is repaired: ${plan.blocking.length} differences are in records from which others follow. Restore a backup`,
+  const note = (text: string): void => output.print(text, { note: text })
+  const { blocking, writes, ...plan } = planRepair(found)
+  if (blocking.length > 0) {
+    note(
+      `Nothing is repaired: ${blocking.length} differences are in records from which others follow. Restore a backup`,
     )
     return false
   }
-  if (plan.writes.length === 0 && differences > 0)
-    output.note('None of these differences can be repaired: nothing is written')
-  for (const { key, value } of plan.writes) output.repair(value === null ? 'delete' : 'write', key)
-  await repairRecords(records, plan)
-  return plan.writes.length > 0
+  if (writes.length === 0 && differences > 0) note('None of these differences can be repaired: nothing is written')
+  for (const { key, value } of writes) {
+    const action = value === null ? 'delete' : 'write'
+    output.print(`repair: ${action} ${key}`, { repair: { action, key } })
+  }
+  await repairRecords(records, { ...plan, blocking, writes })
+  return writes.length > 0
 }

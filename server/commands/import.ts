@@ -9,9 +9,7 @@ import { DATA_DIR, defineCommand, SECRET_FILE } from './command.ts'
 import { assertHasRecords } from '../startup/existing.ts'
 import { importLines, type ImportCounts } from './import-run.ts'
 import { SubcategoryFinder } from './import-subcategories.ts'
-import { printable } from './printable.ts'
-import { ProgressLine } from './progress-line.ts'
-import { whyUnreadable } from './unreadable.ts'
+import { printable, ProgressLine, whyUnreadable } from './terminal.ts'
 
 const flags = {
   company: { value: 'ID', doc: 'the company that gets the evidences; it must exist' },

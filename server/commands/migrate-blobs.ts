@@ -15,7 +15,7 @@ import { OpenParts } from '../startup/open-parts.ts'
 import { openRecords } from '../startup/records.ts'
 import { DATA_DIR, defineCommand } from './command.ts'
 import { assertHasRecords } from '../startup/existing.ts'
-import { ProgressLine } from './progress-line.ts'
+import { ProgressLine } from './terminal.ts'
 
 const flags = {
   from: { value: 'STORE', doc: 'files (in the data directory) or s3 (the bucket of EVIDENCE_S3_BUCKET)' },

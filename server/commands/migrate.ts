@@ -16,7 +16,7 @@ import { OpenParts } from '../startup/open-parts.ts'
 import { openLevel, openPostgres, type SnapshotRecords } from '../startup/records.ts'
 import { DATA_DIR, defineCommand, type FlagValues } from './command.ts'
 import { assertHasRecords } from '../startup/existing.ts'
-import { ProgressLine } from './progress-line.ts'
+import { ProgressLine } from './terminal.ts'
 
 const flags = {
   from: { value: 'STORE', doc: 'where the records are' },

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { createInterface } from 'node:readline/promises'
 import { Writable } from 'node:stream'
 import { RegistryError } from '../../core/index.ts'
-import { whyUnreadable } from './unreadable.ts'
+import { whyUnreadable } from './terminal.ts'
 
 const MIN_LENGTH = 8
 

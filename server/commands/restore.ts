@@ -5,7 +5,7 @@ import { restoreBackup, type RestoreReport } from '../backup/restore.ts'
 import type { Config } from '../settings/load.ts'
 import { DATA_DIR, defineCommand } from './command.ts'
 import { PASSPHRASE_FILE, readPassphrase } from './passphrase.ts'
-import { ProgressLine } from './progress-line.ts'
+import { ProgressLine } from './terminal.ts'
 
 export const restoreCommand = defineCommand({
   name: 'restore',

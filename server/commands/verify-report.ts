@@ -1,5 +1,5 @@
 import type { BundleClaims, BundleEventClaims, BundleResult } from '../../core/verify/index.ts'
-import { printable } from './printable.ts'
+import { printable } from './terminal.ts'
 
 /** What `verify` prints. */
 

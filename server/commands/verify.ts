@@ -11,12 +11,10 @@ import {
 } from '../../core/verify/index.ts'
 import { digestFile } from '../file-digest.ts'
 import type { CommandInput } from './command.ts'
-import { printable } from './printable.ts'
-import { whyUnreadable } from './unreadable.ts'
 import { originalAdvice } from './verify-advice.ts'
 import { blocksOnChain } from './verify-blocks.ts'
 import { jsonReport, textReport } from './verify-report.ts'
-import { wrongFlags } from './wrong-flags.ts'
+import { printable, whyUnreadable, wrongFlags } from './terminal.ts'
 
 /**
  * `verify` loads only the verifier, so that it starts fast. It needs no registry, and the network only with --rpc.

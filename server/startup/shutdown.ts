@@ -1,14 +1,7 @@
-import closeWithGrace from 'close-with-grace'
 import type { Logger } from '../../core/index.ts'
 
 /** npm forwards a signal that the terminal has already sent to the process group: one Ctrl-C arrives twice. */
 const SAME_SIGNAL_MS = 500
-
-/**
- * Signals by which the processor or the runtime ends a program that cannot continue. With a listener in JavaScript the
- * failing instruction is repeated forever, so the process would use a whole core and never end.
- */
-const CRASH_SIGNALS = ['SIGILL', 'SIGTRAP', 'SIGABRT', 'SIGBUS', 'SIGFPE', 'SIGSEGV'] as const
 
 export interface ShutdownOptions {
   readonly logger: Logger
@@ -18,34 +11,42 @@ export interface ShutdownOptions {
 }
 
 /**
- * Closes after SIGINT or SIGTERM, and after an error that was not caught. A second signal ends the process at once,
- * which loses nothing that was acknowledged.
+ * Closes after SIGINT or SIGTERM, and after an error that was not caught. A second signal or error ends the process at
+ * once, which loses nothing that was acknowledged.
+ *
+ * The signals of a crash (SIGSEGV and others) must have no listener: it would make the process repeat the failing
+ * instruction forever.
  *
  * @returns closes without a signal, and ends the process with this exit code
  */
 export function closeOnSignal({ logger, timeoutMs, close }: ShutdownOptions): (exitCode: number) => void {
-  const onTimeout = (delayMs: number): void => logger.error({ delayMs }, 'closing took too long; the process ends now')
-  let exitCode: number | undefined
-  const grace = closeWithGrace(
-    { delay: timeoutMs, logger: false, onTimeout, skip: ['SIGINT', 'SIGTERM', ...CRASH_SIGNALS] },
-    async ({ err }) => {
-      if (err !== undefined) logger.error({ err }, 'unexpected error; the server stops')
-      await close()
-      logger.info({}, 'stopped')
-      if (exitCode !== undefined) process.exit(exitCode)
-    },
-  )
-  let firstAt: number | undefined
+  let startedAt: number | undefined
+  const end = (exitCode: number): void => {
+    if (startedAt !== undefined) return
+    startedAt = performance.now()
+    const fail = (fields: object, message: string): void => {
+      logger.error(fields, message)
+      process.exit(1)
+    }
+    setTimeout(() => fail({ timeoutMs }, 'closing took too long; the process ends now'), timeoutMs)
+    void close()
+      .then(() => logger.info({}, 'stopped'))
+      .then(
+        () => process.exit(exitCode),
+        (err: unknown) => fail({ err }, 'the server could not be closed'),
+      )
+  }
   const onSignal = (signal: NodeJS.Signals): void => {
-    if (firstAt === undefined) {
-      firstAt = performance.now()
-      logger.info({ signal }, 'stopping: running requests are finished first')
-      grace.close()
-    } else if (performance.now() - firstAt > SAME_SIGNAL_MS) process.exit(1)
+    if (startedAt !== undefined && performance.now() - startedAt > SAME_SIGNAL_MS) process.exit(1)
+    if (startedAt === undefined) logger.info({ signal }, 'stopping: running requests are finished first')
+    end(0)
+  }
+  const onError = (err: unknown): void => {
+    logger.error({ err }, 'unexpected error; the server stops')
+    if (startedAt !== undefined) process.exit(1)
+    end(1)
   }
   process.on('SIGINT', onSignal).on('SIGTERM', onSignal)
-  return (code) => {
-    exitCode = code
-    grace.close()
-  }
+  process.on('uncaughtException', onError).on('unhandledRejection', onError)
+  return end
 }

@@ -126,12 +126,9 @@ export async function fsckReport(directory: string): Promise<readonly string[]> 
   const reported: string[] = []
   const ignore = (): void => undefined
   const output: Output = {
-    difference: ({ kind, key, message }) => void reported.push(`fsck: ${kind}: ${key}: ${message}`),
+    print: (text, json) => void ('difference' in json && reported.push(`fsck: ${text}`)),
     progress: ignore,
-    result: ignore,
-    repair: ignore,
-    note: ignore,
-    advice: ignore,
+    advise: ignore,
   }
   try {
     await checkRegistry(checkConfig(directory), { skipFiles: false, repair: false }, output)

@@ -160,7 +160,7 @@ describe('evidence-registry verify', () => {
     await save('without.evidence.json', without)
     const few = await loadedBy('without.evidence.json')
     const ownOrBuiltIn = /^node:|\/core\/(?:verify|commitment|log|platform)\/|\/core\/(?:bytes|errors)\.[jt]s$/
-    const command = /\/server\/(?:cli|file-digest|commands\/(?:printable|unreadable|wrong-flags|verify[\w-]*))\.[jt]s$/
+    const command = /\/server\/(?:cli|file-digest|commands\/(?:terminal|verify[\w-]*))\.[jt]s$/
     assert.deepEqual(
       few.filter((url) => !ownOrBuiltIn.test(url) && !command.test(url)),
       [],

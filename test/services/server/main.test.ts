@@ -211,7 +211,7 @@ describe('the bundled server', () => {
     const failed = new ServerProcess('/proc/none/data')
     t.after(() => failed.stop('SIGKILL'))
     assert.equal(await failed.ended(), 1)
-    assert.match(failed.stderr, /^evidence-registry: \/proc\/none: [^\n]*--data-dir[^\n]*\n$/)
+    assert.match(failed.stderr, /^evidence-registry: [^\n]*\/proc\/none\/data[^\n]*\(ENOENT\)\n$/)
   })
 
   it('ends if it cannot write the operator key of the first start', async (t) => {
