@@ -14,15 +14,15 @@ export interface BlobStores {
 
 export interface CopyBlobsOptions {
   /** Whether a file is known to be complete in the target: then it is not read again if it has its recorded size. */
-  isKnown?(fileId: string): boolean
+  readonly isKnown?: (fileId: string) => boolean
   /** Called for each file that is complete in the target. */
-  onComplete?(file: FileRecord): void
+  readonly onComplete?: (file: FileRecord) => void
   /**
    * Called for a file that is not complete in the target, with the reason. `error` is a `SourceDamage` if the source
    * does not have its bytes, else one of the stores failed. The copy ends if it throws.
    */
-  onProblem(fileId: string, message: string, error: unknown): void
-  onProgress(files: number, bytes: number): void
+  readonly onProblem: (fileId: string, message: string, error: unknown) => void
+  readonly onProgress: (files: number, bytes: number) => void
   /** Ends the copying of a file, which is a problem then. */
   readonly signal?: AbortSignal
 }

@@ -50,7 +50,7 @@ const silent: Logger = { debug() {}, info() {}, warn() {}, error() {} }
  * @example
  * import { randomBytes } from 'node:crypto'
  * import { openRegistry, OPERATOR } from 'evidence-registry'
- * import { MemoryBlobs, MemoryRecords, MemorySignedHead } from 'evidence-registry/adapters/memory'
+ * import { MemoryBlobs, MemoryCheckpointKeys, MemoryRecords, MemorySignedHead } from 'evidence-registry/adapters/memory'
  * import { createSealer } from 'evidence-registry/sealer'
  *
  * const registry = await openRegistry({
@@ -59,6 +59,7 @@ const silent: Logger = { debug() {}, info() {}, warn() {}, error() {} }
  *   signedHead: new MemorySignedHead(),
  *   sealer: createSealer({}),
  *   secret: randomBytes(32),
+ *   checkpointSigner: new MemoryCheckpointKeys(),
  * })
  * const scope = { companyId: 'acme', principal: OPERATOR }
  * await registry.sourceSystems.create(scope, { name: 'ERP' })
