@@ -50,7 +50,8 @@ const silent: Logger = { debug() {}, info() {}, warn() {}, error() {} }
  * @example
  * import { randomBytes } from 'node:crypto'
  * import { openRegistry, OPERATOR } from 'evidence-registry'
- * import { MemoryBlobs, MemoryCheckpointKeys, MemoryRecords, MemorySignedHead } from 'evidence-registry/adapters/memory'
+ * import { MemoryBlobs, MemoryCheckpointKeys, MemoryRecords } from 'evidence-registry/adapters/memory'
+ * import { MemorySignedHead } from 'evidence-registry/adapters/memory'
  * import { createSealer } from 'evidence-registry/sealer'
  *
  * const registry = await openRegistry({
