@@ -2,7 +2,7 @@ import { X509Certificate } from 'node:crypto'
 import { sha256, toHex } from '../core/bytes.ts'
 import { RegistryError } from '../core/errors.ts'
 import type { Sealer, TimestampAuthority } from '../core/ports/index.ts'
-import { MAX_CHECKPOINT_TOKENS } from '../core/verify/bundle-format.ts'
+import { MAX_CHECKPOINT_TOKENS } from '../core/commitment/bundle-format.ts'
 import type { SealerOptions } from './settings.ts'
 
 /** One of the authorities. */

@@ -59,7 +59,7 @@ export class Stamper {
     validationData: readonly ValidationData[],
   ): Promise<StampToken> {
     // Loaded with the first token, because the ASN.1 libraries are large.
-    const { parseTimestampResponse } = await import('../core/verify/timestamp.ts')
+    const { parseTimestampResponse } = await import('../core/verify/tokens/timestamp.ts')
     const { name, assurance } = this.#authority.info
     const info = parseTimestampResponse(response)
     if (!equalBytes(info.imprint, createHash(info.hashAlgorithm).update(data).digest()))

@@ -1,8 +1,7 @@
 import { fromHex, RegistryError } from '../kit/index.ts'
 import { loadEthers, type Ethers } from './ethers.ts'
 import type { FeeOffer } from './fees.ts'
-import { keccak256 } from '../../core/verify/chain/keccak.ts'
-import { hexOf } from '../../core/verify/chain/rlp.ts'
+import { hexOf, keccak256 } from '../../core/verify/chain/rlp.ts'
 
 /** The fields of an anchor's transaction. It always pays nothing to its own sender. */
 export interface AnchorTransactionFields extends FeeOffer {

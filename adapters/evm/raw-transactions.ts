@@ -1,5 +1,4 @@
-import { keccak256 } from '../../core/verify/chain/keccak.ts'
-import { encodeRlp, type RlpItem } from '../../core/verify/chain/rlp.ts'
+import { encodeRlp, keccak256, type RlpItem } from '../../core/verify/chain/rlp.ts'
 import type { RpcSession } from './endpoints.ts'
 import { isObject, type JsonObject } from './quantity.ts'
 

@@ -10,7 +10,7 @@ import {
   type TimestampAuthorityInfo,
   type ValidationData,
 } from '../kit/index.ts'
-import { verifyTimestamp } from '../../core/verify/timestamp.ts'
+import { verifyTimestamp } from '../../core/verify/tokens.ts'
 import { nodeFiles, type FileOperations } from '../files/durable.ts'
 import { causeAndRemedy } from '../files/errors.ts'
 import { openIdentity, type Identity } from './identity.ts'

@@ -12,7 +12,7 @@ import {
   setOf,
   smallInteger,
   utf8String,
-} from '../../core/verify/der.ts'
+} from '../der.ts'
 
 /** Part of every subject, so that no certificate can be mistaken for one of an independent authority. */
 const NOTICE = 'LOCAL TEST - NOT A TRUSTED AUTHORITY'

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { decodeUtf8, encodeUtf8, fromBase64, isRegistryError, RegistryError, toBase64 } from '../kit/index.ts'
-import { verifyTimestamp } from '../../core/verify/timestamp.ts'
+import { verifyTimestamp } from '../../core/verify/tokens.ts'
 import { nodeFiles, replaceFile, type FileOperations } from '../files/durable.ts'
 import { ifExists } from '../files/errors.ts'
 

@@ -11,7 +11,7 @@ import {
   sequence,
   setOf,
   smallInteger,
-} from '../../core/verify/der.ts'
+} from '../der.ts'
 
 /** Under 2.999, the arc for examples (X.660 § 7.3 note): a policy without any promises. */
 export const LOCAL_POLICY = '2.999.3161.1'

@@ -14,17 +14,17 @@ import {
   type TimestampAuthorityInfo,
   type ValidationData,
 } from '../kit/index.ts'
-import { parseCertificate } from '../../core/verify/certificate.ts'
-import { certificatesFromPem } from '../../core/verify/pem.ts'
-import { voidsTimestamp } from '../../core/verify/revocation-status.ts'
-import { revocationStatus } from '../../core/verify/revocation.ts'
-import { MAX_TIMESTAMP_BYTES } from '../../core/verify/timestamp-info.ts'
+import { parseCertificate } from '../../core/verify/tokens/certificate.ts'
+import { certificatesFromPem } from '../../core/verify/policy.ts'
 import {
   MAX_CLOCK_SKEW_MS,
+  MAX_TIMESTAMP_BYTES,
   parseTimestampResponse,
+  revocationStatus,
   timestampCertificates,
   verifyTimestamp,
-} from '../../core/verify/timestamp.ts'
+  voidsTimestamp,
+} from '../../core/verify/tokens.ts'
 import { reasonOf } from '../files/errors.ts'
 import { authorityError, exchange } from './exchange.ts'
 import { IMPRINT_HASHES, timestampQuery, type ImprintHash } from './queries.ts'

@@ -1,7 +1,11 @@
 import { isIP } from 'node:net'
 import { BoundedMap, sha256Of, toHex, type Clock, type Logger, type ValidationData } from '../kit/index.ts'
-import { MAX_VALIDATION_DATA_BYTES } from '../../core/verify/revocation-status.ts'
-import { revocationAddresses, revocationStatus, type RevocationAddresses } from '../../core/verify/revocation.ts'
+import {
+  MAX_VALIDATION_DATA_BYTES,
+  revocationAddresses,
+  revocationStatus,
+  type RevocationAddresses,
+} from '../../core/verify/tokens.ts'
 import { authorityError, exchange } from './exchange.ts'
 import { isPublicAddress, publicLookup } from './public-address.ts'
 import { ocspQuery } from './queries.ts'

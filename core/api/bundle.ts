@@ -1,6 +1,6 @@
 import Type, { type Static } from '#typebox'
 import { closed, Hash, opt } from '../registry/schemas.ts'
-import { BUNDLE_FORMAT, MAX_ANCHORS, MAX_CHECKPOINT_TOKENS, MAX_COSIGNATURES } from '../verify/bundle-format.ts'
+import { BUNDLE_FORMAT, MAX_ANCHORS, MAX_CHECKPOINT_TOKENS, MAX_COSIGNATURES } from '../commitment/bundle-format.ts'
 import type { EvidenceCandidate } from './proof-documents.ts'
 
 /**

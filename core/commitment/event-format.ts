@@ -73,6 +73,16 @@ export interface AttachedFile {
   readonly size: number
 }
 
+/** What an event commits to of a file that it deletes. */
+export interface DeletedFile {
+  readonly id: string
+  /** txId (hex) of the event that attached the file. */
+  readonly deleted: string
+}
+
+/** A file in an event's commitment: attached by the event, or deleted by it. */
+export type EventFile = AttachedFile | DeletedFile
+
 /** J of a file that an event attaches. Ignores other members. */
 export const attachedFileText = ({ id, mimeType, name, sha256: hash, size }: AttachedFile): string =>
   canonicalJson({ id, mimeType, name, sha256: hash, size })

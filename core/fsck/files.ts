@@ -1,6 +1,7 @@
 import { canonicalJson } from '../commitment/canonical-json.ts'
 import { keys } from '../store/keys.ts'
-import type { DeletedFileRecord, EventFile, EventRecord, EvidenceRecord, FileRecord } from '../store/records.ts'
+import type { EventFile } from '../commitment/event-format.ts'
+import type { DeletedFileRecord, EventRecord, EvidenceRecord, FileRecord } from '../store/records.ts'
 import type { Check } from './check.ts'
 import type { History } from './history.ts'
 

@@ -2,7 +2,7 @@ import type { CategoryId, CompanyId, EvidenceId, FileId, SourceSystemId, TxId } 
 import type { PermissionLevel } from '../api/principal.ts'
 import type { KeyRejection } from '../api/audit.ts'
 import type { Json } from '../commitment/canonical-json.ts'
-import type { AttachedFile } from '../commitment/event-format.ts'
+import type { AttachedFile, EventFile } from '../commitment/event-format.ts'
 
 /** The records that the registry stores as JSON. Times are ms since 1970, hashes are lowercase hex. */
 
@@ -145,15 +145,6 @@ export interface FirstEventRecord {
   /** Absent if there are none. */
   readonly files?: Readonly<Record<string, EventFile>>
   readonly erased?: ErasedHashes
-}
-
-/** A file in an event's commitment: attached by the event, or deleted by it. */
-export type EventFile = AttachedFile | DeletedFile
-
-export interface DeletedFile {
-  readonly id: string
-  /** txId of the event that attached the file. */
-  readonly deleted: string
 }
 
 /** The salts of an event: a seed from which all of them derive or, after an erasure, the ones that are left. */

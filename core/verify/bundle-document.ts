@@ -1,4 +1,3 @@
-import type { BundleSubject, BundleValidationData } from '../api/bundle.ts'
 import { fromBase64 } from '../bytes.ts'
 import { MAX_LOG_KEYS } from '../commitment/log-entry.ts'
 import { parseStrictJson } from '../commitment/strict-json.ts'
@@ -10,7 +9,7 @@ import {
   MAX_BUNDLE_EVENTS,
   MAX_CHECKPOINT_TOKENS,
   MAX_COSIGNATURES,
-} from './bundle-format.ts'
+} from '../commitment/bundle-format.ts'
 import {
   asArray,
   asBytes,
@@ -29,6 +28,11 @@ import {
  * Parses a bundle's text (`core/registry/proof/README.md`) from an untrusted source into types. Only the form is
  * checked here. Unknown members are rejected, so that two verifiers cannot read the same bundle differently.
  */
+
+/** The event that a bundle is about, or the file that it attached. */
+export type ShownSubject =
+  | { readonly type: 'evidence'; readonly txId: string }
+  | { readonly type: 'file'; readonly txId: string; readonly fileId: string }
 
 export interface ShownInclusion {
   readonly treeSize: number
@@ -66,7 +70,7 @@ export interface ShownCheckpoint {
 
 export interface ShownBundle {
   readonly origin: string
-  readonly subject: BundleSubject
+  readonly subject: ShownSubject
   readonly events: readonly ShownBundleEvent[]
   readonly keys: readonly ShownEntry[]
   readonly checkpoints: readonly ShownCheckpoint[]
@@ -120,7 +124,7 @@ function parseText(text: string): unknown {
   }
 }
 
-function subjectOf(value: unknown): BundleSubject {
+function subjectOf(value: unknown): ShownSubject {
   const subject = asObject(value, 'subject')
   const { type } = subject
   const txId = asString(subject['txId'], 'The txId of the subject')
@@ -201,7 +205,7 @@ function anchorOf(anchor: UntrustedObject): ShownAnchor {
 }
 
 const TYPES: ReadonlySet<unknown> = new Set(['certificate', 'crl', 'ocsp'])
-const isValidationType = (type: unknown): type is BundleValidationData['type'] => TYPES.has(type)
+const isValidationType = (type: unknown): type is ValidationData['type'] => TYPES.has(type)
 
 function validationDataOf(piece: UntrustedObject): ValidationData {
   assertOnlyMembers(piece, ['type', 'data'], 'A piece of validationData')

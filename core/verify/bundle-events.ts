@@ -1,8 +1,6 @@
-import type { BundleSubject } from '../api/bundle.ts'
 import { toHex } from '../bytes.ts'
-import { txIdOf, type AttachedFile, type Opening } from '../commitment/event-format.ts'
-import type { DeletedFile } from '../store/records.ts'
-import type { ShownBundleEvent } from './bundle-document.ts'
+import { txIdOf, type DeletedFile, type EventFile, type Opening } from '../commitment/event-format.ts'
+import type { ShownBundleEvent, ShownSubject } from './bundle-document.ts'
 import { verifyEvent, verifyFiles, verifyOpening, type VerifiedEvent } from './event.ts'
 import { verificationError } from '../errors.ts'
 import { HistoryCheck } from './history-check.ts'
@@ -16,7 +14,7 @@ export interface CommittedEvent {
   /** With what the header commits to. `undefined` in a bundle that was made without a key. */
   readonly header: VerifiedEvent | undefined
   /** The disclosed files by id; `undefined` if not even the map of files is disclosed. */
-  readonly files: ReadonlyMap<string, AttachedFile | DeletedFile> | undefined
+  readonly files: ReadonlyMap<string, EventFile> | undefined
   /** Ids of files that the event holds but that are not disclosed. */
   readonly hiddenFiles: readonly string[]
 }
@@ -57,7 +55,7 @@ function filesOf(
  * Verifies that the events belong together: they are one history from version 1 on without a gap or, without headers,
  * the subject and the deletion of its file. Throws `VERIFICATION_FAILED`.
  */
-export function verifySameSubject(events: readonly CommittedEvent[], subject: BundleSubject): void {
+export function verifySameSubject(events: readonly CommittedEvent[], subject: ShownSubject): void {
   const [first] = events
   if (first === undefined) throw verificationError('The bundle has no event')
   const main = subject.type === 'evidence' ? first : events.find(({ txId }) => txId === subject.txId)
@@ -71,7 +69,7 @@ export function verifySameSubject(events: readonly CommittedEvent[], subject: Bu
 }
 
 /** Without headers: the subject first, then at most the deletion of its file. */
-function assertDeletion([main, ...others]: readonly CommittedEvent[], subject: BundleSubject): void {
+function assertDeletion([main, ...others]: readonly CommittedEvent[], subject: ShownSubject): void {
   if (main?.txId !== subject.txId || others.length > 1)
     throw verificationError('Without headers, a bundle has its subject and at most the deletion of its file')
   for (const event of others)

@@ -1,8 +1,7 @@
-import { concatBytes, encodeUtf8, equalBytes, fromBase64, toBase64 } from '../bytes.ts'
+import { concatBytes, encodeUtf8, equalBytes, toBase64 } from '../bytes.ts'
 import { isRegistryError, verificationError } from '../errors.ts'
 import { parseNote, parseVerifierKey, verifySignature, type NoteSignature, type SignedNote } from '../log/note.ts'
-import type { Checkpoint } from '../log/checkpoint.ts'
-import { HASH_BYTES } from '../log/tree/hasher.ts'
+import { parseCheckpointText, type Checkpoint } from '../log/checkpoint.ts'
 import { SignatureBudget } from './signature-budget.ts'
 import type { PinnedKey } from './policy.ts'
 
@@ -73,16 +72,4 @@ function assertMaySign({ from = 1, until }: PinnedKey, size: number): void {
     throw verificationError(
       `The key was retired: it signs trees up to ${until} entries, but the checkpoint has ${size}`,
     )
-}
-
-function parseCheckpointText(text: string): Checkpoint {
-  const [origin = '', size = '', rootText = '', ...rest] = text.split('\n')
-  const extensions = rest.slice(0, -1)
-  if (origin === '' || rest.at(-1) !== '' || extensions.includes(''))
-    throw verificationError('Not a checkpoint: the text must have the lines origin, size, root, and no empty line')
-  if (!/^(?:0|[1-9][0-9]{0,15})$/.test(size) || !Number.isSafeInteger(Number(size)))
-    throw verificationError('Not a checkpoint: the size must be a decimal number without leading zeros')
-  const root = fromBase64(rootText)
-  if (root?.length !== HASH_BYTES) throw verificationError('Not a checkpoint: the root must be the base64 of 32 bytes')
-  return { origin, size: Number(size), root }
 }

@@ -1,9 +1,8 @@
 import type { Json } from '../commitment/canonical-json.ts'
-import type { AttachedFile } from '../commitment/event-format.ts'
-import type { DeletedFile } from '../store/records.ts'
+import type { EventFile } from '../commitment/event-format.ts'
 import type { ShownAnchor } from './bundle-document.ts'
 import type { Cosignature } from './cosignature.ts'
-import type { CertificateStatus } from './revocation-status.ts'
+import type { CertificateStatus } from './token-verifier.ts'
 
 /** A timestamp authority whose token verified. */
 export interface AuthorityClaim {
@@ -57,7 +56,7 @@ export interface BundleEventClaims {
   /** Fields that the event sets and the bundle does not disclose. */
   readonly hiddenFields: readonly string[]
   /** Disclosed files by id. */
-  readonly files: ReadonlyMap<string, AttachedFile | DeletedFile>
+  readonly files: ReadonlyMap<string, EventFile>
   /** Files that the event holds and the bundle does not disclose. */
   readonly hiddenFiles: readonly string[]
 }

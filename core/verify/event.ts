@@ -8,10 +8,9 @@ import {
   parseOpening,
   slotHash,
   txIdOf,
-  type AttachedFile,
+  type EventFile,
   type Opening,
 } from '../commitment/event-format.ts'
-import type { DeletedFile } from '../store/records.ts'
 import { verificationError } from '../errors.ts'
 import {
   assertMembers,
@@ -43,7 +42,7 @@ export interface VerifiedEvent {
   /** Fields that the event sets and that are not disclosed: withheld or erased, a disclosure does not say which. */
   readonly hiddenFields: readonly string[]
   /** The disclosed files, by file id. */
-  readonly files: ReadonlyMap<string, AttachedFile | DeletedFile>
+  readonly files: ReadonlyMap<string, EventFile>
   /** Files that the event holds and that are not disclosed, by id: withheld or erased. */
   readonly hiddenFiles: readonly string[]
 }
@@ -160,7 +159,7 @@ interface DisclosedKind<T> {
 }
 
 const FIELD: DisclosedKind<Json> = { name: 'field', hash: fieldHash, parse: parseField }
-const FILE: DisclosedKind<AttachedFile | DeletedFile> = { name: 'file', hash: fileHash, parse: parseFileText }
+const FILE: DisclosedKind<EventFile> = { name: 'file', hash: fileHash, parse: parseFileText }
 
 /** Verifies each disclosed field or file against its committed hash. Those that are not disclosed are left out. */
 function verifyDisclosed<T>(
@@ -191,7 +190,7 @@ function parseField(text: string, name: string): Json {
 }
 
 /** Parses a file's text. Throws `VERIFICATION_FAILED` if it is not the text of this file. */
-function parseFileText(text: string, fileId: string): AttachedFile | DeletedFile {
+function parseFileText(text: string, fileId: string): EventFile {
   const what = `The text of the file ${fileId}`
   const file = asObject(parseUntrustedJson(text, what), what)
   if (file['id'] !== fileId) throw verificationError(`${what} belongs to another file`)

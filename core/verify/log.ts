@@ -9,21 +9,6 @@ import { verifyCheckpointUnder } from './checkpoint.ts'
 import type { PinnedKey } from './policy.ts'
 import { verificationError } from '../errors.ts'
 
-/**
- * Derives a log's verifier keys (C2SP signed-note) from its origin. The origin commits to the first key, and each key
- * signed the next.
- *
- * @param origin The log's origin, from a trusted source.
- * @param keyOpenings The openings of the log's key entries in log order, entry 0 first. Untrusted.
- * @returns One verifier key for each key entry, for `verifySignedCheckpoint`.
- * @throws `VERIFICATION_FAILED` if the keys do not belong to the origin.
- */
-export function verifierKeysOf(origin: string, keyOpenings: readonly Uint8Array[]): readonly string[] {
-  const chain = verifyKeyChain(keyOpenings)
-  if (chain[0]?.log !== origin) throw verificationError(`The keys do not belong to the log ${origin}`)
-  return chain.map(({ vkey }) => vkey)
-}
-
 /** A key of a log, with the tree sizes that it signs. */
 export interface LogKey {
   /** C2SP verifier key. */
@@ -41,20 +26,18 @@ export interface KeyEntry {
 }
 
 /**
- * Derives the keys of a log and the tree sizes that each may sign, for a policy. A key signs the trees that contain its
- * own entry and not the next key's.
+ * Derives the keys of a log and the tree sizes that each may sign, for a policy. The origin commits to the first key,
+ * and each key signed the next. A key signs the trees that contain its own entry and not the next key's.
  *
  * @param origin The log's origin, from a trusted source.
  * @param entries All key entries in log order. Untrusted, except that they must be proven to be in the log.
  * @throws `VERIFICATION_FAILED` if the keys do not belong to the origin, or if the first one is not entry 0.
  */
 export function logKeysOf(origin: string, entries: readonly KeyEntry[]): readonly LogKey[] {
-  const vkeys = verifierKeysOf(
-    origin,
-    entries.map(({ opening }) => opening),
-  )
+  const chain = verifyKeyChain(entries.map(({ opening }) => opening))
+  if (chain[0]?.log !== origin) throw verificationError(`The keys do not belong to the log ${origin}`)
   if (entries[0]?.position !== 0) throw verificationError('The first key must be entry 0 of the log')
-  return vkeys.map((vkey, i) => {
+  return chain.map(({ vkey }, i) => {
     const [own = 0, next = null] = [entries[i]?.position, entries[i + 1]?.position]
     if (next !== null && next <= own) throw verificationError('The key entries must be in the order of the log')
     return { vkey, from: own + 1, until: next }

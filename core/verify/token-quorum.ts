@@ -4,8 +4,7 @@ import type { ValidationData } from '../ports/index.ts'
 import type { AuthorityClaim, Unchecked } from './claims.ts'
 import type { PinnedAuthority } from './policy.ts'
 import type { SignatureBudget } from './signature-budget.ts'
-import type { VerifiedToken } from './timestamp.ts'
-import type { TokenVerifier } from './token-verifier.ts'
+import type { TokenVerifier, VerifiedToken } from './token-verifier.ts'
 
 /** How many authorities vouch for a checkpoint: its tokens, verified against the pinned authorities. */
 

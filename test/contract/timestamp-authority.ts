@@ -2,9 +2,12 @@ import assert from 'node:assert/strict'
 import { createHash, randomBytes, X509Certificate } from 'node:crypto'
 import { describe, test } from 'node:test'
 import { isRegistryError, type TimestampAuthority } from '../../adapters/kit/index.ts'
-import { MAX_VALIDATION_DATA_BYTES } from '../../core/verify/revocation-status.ts'
-import type { TimestampInfo } from '../../core/verify/timestamp-info.ts'
-import { parseTimestampResponse, verifyTimestamp } from '../../core/verify/timestamp.ts'
+import {
+  MAX_VALIDATION_DATA_BYTES,
+  parseTimestampResponse,
+  verifyTimestamp,
+  type TimestampInfo,
+} from '../../core/verify/tokens.ts'
 
 /** An authority under test and what the suite needs to know about it. */
 export interface TimestampAuthorityUnderTest {

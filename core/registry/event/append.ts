@@ -1,14 +1,14 @@
 import type { StagedFile } from '../../api/files.ts'
 import type { RecordedEvent } from '../../api/evidences.ts'
 import type { Json } from '../../commitment/canonical-json.ts'
-import type { AttachedFile } from '../../commitment/event-format.ts'
+import type { AttachedFile, EventFile } from '../../commitment/event-format.ts'
 import type { Add, Write, LogAppend } from '../../ports/index.ts'
 import { encodeEventPayload } from '../../log/payload.ts'
 import { indexWrites } from '../../store/evidence-index.ts'
 import { keys } from '../../store/keys.ts'
 import { firstEventOf, firstEventRecord } from '../../store/events.ts'
 import { putRecord } from '../../store/record-codec.ts'
-import type { EventFile, EventRecord, EvidenceRecord } from '../../store/records.ts'
+import type { EventRecord, EvidenceRecord } from '../../store/records.ts'
 import { makeEvent } from './event.ts'
 
 /** An evidence's record without the members that are computed from its events. */

@@ -14,13 +14,14 @@ import {
   SALT_BYTES,
   slotHash,
   txIdOf,
+  type EventFile,
 } from '../../commitment/event-format.ts'
 import { sortedNames, type Json } from '../../commitment/canonical-json.ts'
 import { RegistryError } from '../../errors.ts'
 import type { TxId } from '../../api/ids.ts'
 import type { Disclosure } from '../../commitment/disclosure.ts'
 import { randomBytes } from '../../random.ts'
-import type { EventFile, EventRecord, RemainingSalts } from '../../store/records.ts'
+import type { EventRecord, RemainingSalts } from '../../store/records.ts'
 
 /** One event of a history: how it is made, opened again for those who may see it, and partly erased. */
 

@@ -19,7 +19,7 @@ import { distinctTokens } from '../../log/stamp-claim.ts'
 import { leafHash } from '../../log/tree/hasher.ts'
 import { verifyInclusion } from '../../log/tree/proof.ts'
 import { logStatusesOf } from '../event/log-status.ts'
-import { MAX_CHECKPOINT_TOKENS } from '../../verify/bundle-format.ts'
+import { MAX_CHECKPOINT_TOKENS } from '../../commitment/bundle-format.ts'
 import type { DisclosedEvent } from './bundle-events.ts'
 
 type ProvenParts = Pick<Bundle, 'events' | 'keys' | 'checkpoints' | 'validationData' | 'renewals'>

@@ -3,7 +3,7 @@ import { bytesToNumberBE, numberToBytesBE } from '@noble/curves/utils.js'
 import { fromBER, Integer, Sequence, type BaseBlock } from 'asn1js'
 import { RSASSAPSSParams } from 'pkijs'
 import { equalBytes } from '../../bytes.ts'
-import { HASHES } from '../signature-scheme.ts'
+import { HASHES } from '../tokens/scheme.ts'
 import type { SignatureScheme } from './types.ts'
 
 /** Verifies RSA signatures (RFC 8017) outside Node. All values are public. */

@@ -1,5 +1,4 @@
-import { keccak256 } from './keccak.ts'
-import { decodeRlp, encodeRlp } from './rlp.ts'
+import { decodeRlp, encodeRlp, keccak256 } from './rlp.ts'
 import type { UntrustedObject } from '../untrusted.ts'
 
 /**

@@ -1,4 +1,7 @@
+import { keccak_256 } from '@noble/hashes/sha3.js'
 import { fromHex, toHex } from '../../bytes.ts'
+
+/** How Ethereum encodes and hashes: RLP and Keccak-256. */
 
 /** Recursive Length Prefix (Ethereum yellow paper, appendix B): byte strings, here as `0x` hex, and lists of them. */
 export type RlpItem = string | readonly RlpItem[]
@@ -83,3 +86,10 @@ function byteAt(bytes: Uint8Array, offset: number): number {
 
 /** `0x` and lowercase hex. */
 export const hexOf = (bytes: Uint8Array): string => `0x${toHex(bytes)}`
+
+/** Keccak-256 of bytes or of `0x` hex, as `0x` and 64 lowercase digits. Throws a TypeError for other text. */
+export function keccak256(data: Uint8Array | string): string {
+  const bytes = typeof data === 'string' ? fromHex(data.slice(2).toLowerCase()) : data
+  if (bytes === undefined) throw new TypeError('Keccak-256 needs 0x and pairs of hex digits')
+  return hexOf(keccak_256(bytes))
+}

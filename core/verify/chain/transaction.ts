@@ -1,8 +1,7 @@
 import type { ECDSASignature } from '@noble/curves/abstract/weierstrass.js'
 import { secp256k1 } from '@noble/curves/secp256k1.js'
 import { hexToBytes } from '@noble/curves/utils.js'
-import { keccak256 } from './keccak.ts'
-import { decodeRlp, encodeRlp, type RlpItem } from './rlp.ts'
+import { decodeRlp, encodeRlp, keccak256, type RlpItem } from './rlp.ts'
 
 /** The content of a raw transaction of type 2 (EIP-1559). */
 export interface ParsedTransaction {

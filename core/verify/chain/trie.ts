@@ -1,5 +1,4 @@
-import { keccak256 } from './keccak.ts'
-import { decodeRlp, encodeRlp, type RlpItem } from './rlp.ts'
+import { decodeRlp, encodeRlp, keccak256, type RlpItem } from './rlp.ts'
 
 /**
  * The Merkle-Patricia trie of a block's transactions (Ethereum yellow paper, appendix D). Keys are the RLP of the

@@ -7,7 +7,6 @@ import { entryOf, keyHandover, keyOpening } from '../../../core/commitment/log-e
 import { createNoteSigner } from '../../../core/log/note.ts'
 import { blockHash, formatBlock, signedBytes, transactionOf } from '../../../core/verify/chain/ledger-block.ts'
 import {
-  MAX_SIGNATURE_CHECKS,
   parsePolicy,
   verifyBundle,
   type BundleResult,
@@ -15,7 +14,7 @@ import {
   type Policy,
   type VerifyBundleOptions,
 } from '../../../core/verify/index.ts'
-import { tokens } from '../../../core/verify/tokens.ts'
+import { MAX_SIGNATURE_CHECKS, tokens } from '../../../core/verify/tokens.ts'
 import { present } from '../../support/present.ts'
 import { SyntheticEvm } from '../../support/synthetic-evm.ts'
 import {

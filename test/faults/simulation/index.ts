@@ -41,7 +41,7 @@ class Simulation {
     seedRandomness(0)
     // Both take real time, which the simulated clock does not wait for.
     await compileKernel()
-    await import('../../../core/verify/timestamp.ts')
+    await import('../../../core/verify/tokens/timestamp.ts')
     return new Simulation([authorityKeys('first', 1, START), authorityKeys('second', 2, START)])
   }
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { decodeRlp as referenceDecode, encodeRlp as reference } from 'ethers/utils'
 import fc from 'fast-check'
-import { decodeRlp, encodeRlp, type RlpItem } from '../../../../core/verify/chain/rlp.ts'
+import { decodeRlp, encodeRlp, keccak256, type RlpItem } from '../../../../core/verify/chain/rlp.ts'
 
 const hex = (bytes: Uint8Array): string => `0x${Buffer.from(bytes).toString('hex')}`
 const text = fc.uint8Array({ maxLength: 80 }).map(hex)
@@ -88,4 +88,12 @@ describe('RLP', () => {
       { numRuns: 1000 },
     )
   })
+})
+
+test('Keccak-256 returns the published digests, of bytes and of hex', () => {
+  assert.equal(keccak256('0x'), '0xc5d2460186f7233c927e7db2dcc703c0e500b653ca82273b7bfad8045d85a470')
+  const bytes = new TextEncoder().encode('The quick brown fox jumps over the lazy dog')
+  for (const data of [bytes, hex(bytes), hex(bytes).toUpperCase()])
+    assert.equal(keccak256(data), '0x4d741b6f1eb29cb2a9b9911c82f56fa8d73b04959d3d9d222895df6c0b28aa15')
+  assert.throws(() => keccak256('0x1'), TypeError)
 })

@@ -1,11 +1,11 @@
 import { digest } from '#certificate-crypto'
 import { ObjectIdentifier, Primitive, type BaseBlock } from 'asn1js'
 import type { Extension } from 'pkijs'
-import type { ValidationData } from '../ports/index.ts'
+import type { ValidationData } from '../../ports/index.ts'
 import { childrenOf, parseAsn1, withParserErrors } from './asn1.ts'
 import { parseCertificate } from './certificate.ts'
-import type { RevocationStatus } from './revocation-status.ts'
-import { SignatureBudget } from './signature-budget.ts'
+import type { RevocationStatus } from '../token-verifier.ts'
+import { SignatureBudget } from '../signature-budget.ts'
 import { issuerIdentity, knownStatuses, worstOf } from './validation-data.ts'
 
 /**

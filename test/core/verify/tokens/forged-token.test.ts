@@ -3,14 +3,14 @@ import { createHash } from 'node:crypto'
 import { describe, it } from 'node:test'
 import * as asn1js from 'asn1js'
 import * as pkijs from 'pkijs'
-import type { ValidationData } from '../../../core/ports/index.ts'
+import type { ValidationData } from '../../../../core/ports/index.ts'
 import {
   MAX_VALIDATION_DATA_BYTES,
   verifyTimestamp,
   type VerifiedTimestamp,
   type VerifyTimestampOptions,
-} from '../../../core/verify/tokens.ts'
-import { present } from '../../support/present.ts'
+} from '../../../../core/verify/tokens.ts'
+import { present } from '../../../support/present.ts'
 import {
   attribute,
   authorityNamed,
@@ -22,8 +22,8 @@ import {
   signerUnder,
   type Issuer,
   type ResponseOptions,
-} from '../../support/test-authority.ts'
-import { crl } from '../../support/test-revocation.ts'
+} from '../../../support/test-authority.ts'
+import { crl } from '../../../support/test-revocation.ts'
 
 /** Every signature here is correct, so that exactly one rule is left that can reject the token. */
 

@@ -4,7 +4,7 @@ import { describe, test } from 'node:test'
 import { parsePublicKey } from '#certificate-crypto'
 import * as asn1js from 'asn1js'
 import * as pkijs from 'pkijs'
-import { concatBytes } from '../../../core/bytes.ts'
+import { concatBytes } from '../../../../core/bytes.ts'
 import {
   certificateProblem,
   extendedKeyUsage,
@@ -14,9 +14,9 @@ import {
   subjectKeyIdentifier,
   timestampingProblem,
   type Certificate,
-} from '../../../core/verify/certificate.ts'
-import { buildPath } from '../../../core/verify/certificate-path.ts'
-import { SignatureBudget } from '../../../core/verify/signature-budget.ts'
+} from '../../../../core/verify/tokens/certificate.ts'
+import { buildPath } from '../../../../core/verify/tokens/path.ts'
+import { SignatureBudget } from '../../../../core/verify/signature-budget.ts'
 import {
   authorityNamed,
   certificate,
@@ -27,7 +27,7 @@ import {
   signerUnder as signerOf,
   type CertificateOptions,
   type Issuer,
-} from '../../support/test-authority.ts'
+} from '../../../support/test-authority.ts'
 
 const notBefore = new Date('2026-01-01T00:00:00Z')
 const notAfter = new Date('2027-01-01T00:00:00Z')

@@ -1,12 +1,12 @@
 import { digest as digestOf } from '#certificate-crypto'
 import { ObjectIdentifier, OctetString, Primitive, Sequence, type BaseBlock } from 'asn1js'
 import { IssuerAndSerialNumber, type SignerInfo } from 'pkijs'
-import { equalBytes } from '../bytes.ts'
+import { equalBytes } from '../../bytes.ts'
 import { childrenOf } from './asn1.ts'
 import { subjectKeyIdentifier, type Certificate } from './certificate.ts'
-import { HASHES } from './signature-scheme.ts'
-import type { HashName } from './timestamp-info.ts'
-import { OID_TST_INFO, timestampError, type ParsedToken } from './timestamp-response.ts'
+import { HASHES } from './scheme.ts'
+import type { HashName } from '../token-verifier.ts'
+import { OID_TST_INFO, timestampError, type ParsedToken } from './response.ts'
 
 /** The signed attributes of a token (RFC 5652 § 11, RFC 5035), and the certificate that they name. */
 

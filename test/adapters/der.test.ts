@@ -13,8 +13,8 @@ import {
   sequence,
   setOf,
   utf8String,
-} from '../../../core/verify/der.ts'
-import { toHex } from '../../../core/bytes.ts'
+} from '../../adapters/der.ts'
+import { toHex } from '../../core/bytes.ts'
 
 const hexOf = (value: asn1js.BaseBlock): string => toHex(new Uint8Array(value.toBER()))
 

@@ -1,13 +1,12 @@
 import { GeneralizedTime, Sequence, type BaseBlock, type Integer } from 'asn1js'
 import { ContentInfo, SignedData, TimeStampResp, TSTInfo } from 'pkijs'
 import type { SignerInfo } from 'pkijs'
-import { toHex } from '../bytes.ts'
-import { verificationError, type RegistryError } from '../errors.ts'
-import { childrenOf, parseAsn1 } from './asn1.ts'
-import { timeOf } from './asn1-time.ts'
+import { toHex } from '../../bytes.ts'
+import { verificationError, type RegistryError } from '../../errors.ts'
+import { childrenOf, parseAsn1, timeOf } from './asn1.ts'
 import { certificateFromSchema, type Certificate } from './certificate.ts'
-import { HASHES } from './signature-scheme.ts'
-import { MAX_TIMESTAMP_BYTES, type TimestampInfo } from './timestamp-info.ts'
+import { HASHES } from './scheme.ts'
+import type { TimestampInfo } from '../token-verifier.ts'
 
 /**
  * Parses RFC 3161 timestamp responses. The input is attacker-controlled: its size, depth and number of values are
@@ -16,6 +15,9 @@ import { MAX_TIMESTAMP_BYTES, type TimestampInfo } from './timestamp-info.ts'
  * Some parts are not signed (versions, unsigned attributes, extra certificates) and can change while the token stays
  * valid. A reference to a token must therefore use the hash of its exact bytes.
  */
+
+/** The largest TimeStampResp that is parsed, in bytes. Real ones have 1 to 10 KB; some carry revocation lists. */
+export const MAX_TIMESTAMP_BYTES = 262_144
 
 /** Certificates that are read from one token. */
 export const MAX_CERTIFICATES = 32

@@ -1,28 +1,23 @@
 import { digest as digestOf } from '#certificate-crypto'
 import type { SignerInfo } from 'pkijs'
-import { equalBytes, sha256, toHex } from '../bytes.ts'
-import type { ValidationData } from '../ports/index.ts'
+import { equalBytes, sha256, toHex } from '../../bytes.ts'
+import type { ValidationData } from '../../ports/index.ts'
 import { withParserErrors } from './asn1.ts'
-import { buildPath } from './certificate-path.ts'
+import { buildPath } from './path.ts'
 import { keyProblem, parseCertificate, timestampingProblem, type Certificate } from './certificate.ts'
-import {
-  MAX_VALIDATION_DATA_BYTES,
-  voidsTimestamp,
-  type CertificateStatus,
-  type RevocationStatus,
-} from './revocation-status.ts'
-import { SignatureBudget } from './signature-budget.ts'
-import { HASHES, isKeyFor, isSignature, schemeOf } from './signature-scheme.ts'
-import { checkContentAttributes, signedAttributes, signingCertificate } from './signed-attributes.ts'
-import type { TimestampInfo } from './timestamp-info.ts'
-import {
-  MAX_CERTIFICATES,
-  parseToken,
-  timestampError,
-  withoutLeadingZeros,
-  type ParsedToken,
-} from './timestamp-response.ts'
-import { knownStatuses, worstOf } from './validation-data.ts'
+import { SignatureBudget } from '../signature-budget.ts'
+import { HASHES, isKeyFor, isSignature, schemeOf } from './scheme.ts'
+import { checkContentAttributes, signedAttributes, signingCertificate } from './attributes.ts'
+import type {
+  CertificateStatus,
+  RevocationStatus,
+  TimestampInfo,
+  VerifiedToken,
+  VerifyTimestampOptions,
+  VerifyTokenOptions,
+} from '../token-verifier.ts'
+import { MAX_CERTIFICATES, parseToken, timestampError, withoutLeadingZeros, type ParsedToken } from './response.ts'
+import { knownStatuses, MAX_VALIDATION_DATA_BYTES, voidsTimestamp, worstOf } from './validation-data.ts'
 
 /** How far a genTime may be ahead of the verifier's clock, ms. */
 export const MAX_CLOCK_SKEW_MS = 300_000
@@ -37,30 +32,6 @@ export const parseTimestampResponse = (der: Uint8Array): TimestampInfo => parse(
 
 const parse = <T>(der: Uint8Array, use: (token: ParsedToken) => T): T =>
   withParserErrors('The timestamp does not verify: it', () => use(parseToken(der)))
-
-/** What a token is verified against. Exactly one of `data` and `digest` is required. */
-export type VerifyTimestampOptions = {
-  /** DER certificates that are trusted to issue (or to be) the signer's certificate. At least one. */
-  readonly trustAnchors: readonly Uint8Array[]
-  /** The nonce of the request, a positive big-endian integer: the token must hold the same. Default: not checked. */
-  readonly nonce?: Uint8Array
-  /** Dotted OID that the token must have. Default: any policy. */
-  readonly policy?: string
-  /**
-   * The verifier's current time, ms since 1970: rejects a genTime more than `MAX_CLOCK_SKEW_MS` later. Default: not
-   * checked.
-   */
-  readonly at?: number
-  /**
-   * CRLs, OCSP responses and additional certificates that were stored with the token. They are not trusted by
-   * themselves. Default: none, and revocation is not checked.
-   */
-  readonly validationData?: readonly ValidationData[]
-} & (
-  | { readonly data: Uint8Array }
-  /** The data's digest, with the token's own hash algorithm. */
-  | { readonly digest: Uint8Array }
-)
 
 /** What a verified token states, and the revocation status of its certificates. */
 export interface VerifiedTimestamp extends TimestampInfo {
@@ -93,25 +64,6 @@ export function verifyTimestamp(der: Uint8Array, options: VerifyTimestampOptions
   if (validationData === undefined) return verifyToPath(der, options, budget).info
   const { info, revocation } = verifyToken(der, { ...options, validationData, budget })
   return { ...info, revocation }
-}
-
-/** As `VerifyTimestampOptions`, with what only a bundle knows. */
-export type VerifyTokenOptions = VerifyTimestampOptions & {
-  readonly validationData: readonly ValidationData[]
-  readonly budget: SignatureBudget
-  /**
-   * ms since 1970: a later stamp proves that the token existed then, so that a later revocation has no effect on it.
-   * Default: no such stamp.
-   */
-  readonly renewedAt?: number
-}
-
-/** A verified token with its path. */
-export interface VerifiedToken {
-  readonly info: TimestampInfo
-  /** DER, from the signer's certificate to the trust anchor. */
-  readonly certificates: readonly Uint8Array[]
-  readonly revocation: readonly CertificateStatus[]
 }
 
 /** As `verifyTimestamp`. Throws `VERIFICATION_FAILED`. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { createHash, X509Certificate } from 'node:crypto'
 import { describe, test } from 'node:test'
 import * as asn1js from 'asn1js'
-import type { ValidationData } from '../../../core/ports/index.ts'
+import type { ValidationData } from '../../../../core/ports/index.ts'
 import {
   MAX_VALIDATION_DATA_BYTES,
   revocationAddresses,
@@ -10,7 +10,7 @@ import {
   verifyTimestamp,
   voidsTimestamp,
   type RevocationStatus,
-} from '../../../core/verify/tokens.ts'
+} from '../../../../core/verify/tokens.ts'
 import {
   authorityNamed,
   certificate,
@@ -21,8 +21,8 @@ import {
   OID,
   response,
   signerUnder,
-} from '../../support/test-authority.ts'
-import { crl, DEFAULT_THIS_UPDATE, ocspResponse, REASON, type OcspOptions } from '../../support/test-revocation.ts'
+} from '../../../support/test-authority.ts'
+import { crl, DEFAULT_THIS_UPDATE, ocspResponse, REASON, type OcspOptions } from '../../../support/test-revocation.ts'
 
 const OCSP_SIGNING = '1.3.6.1.5.5.7.3.9'
 const CRITICAL = [extension('1.2.3', true, new asn1js.Null())]

@@ -1,4 +1,4 @@
-import { concatBytes, encodeUtf8 } from '../bytes.ts'
+import { concatBytes, encodeUtf8 } from './kit/index.ts'
 
 /**
  * Writes the DER (X.690) that certificates, timestamp responses and queries need. The output is canonical, because

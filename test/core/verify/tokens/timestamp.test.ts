@@ -4,15 +4,15 @@ import { describe, test } from 'node:test'
 import * as asn1js from 'asn1js'
 import * as fc from 'fast-check'
 import * as pkijs from 'pkijs'
-import { concatBytes } from '../../../core/bytes.ts'
-import { isRegistryError } from '../../../core/errors.ts'
+import { concatBytes } from '../../../../core/bytes.ts'
+import { isRegistryError } from '../../../../core/errors.ts'
 import {
   MAX_CLOCK_SKEW_MS,
   MAX_TIMESTAMP_BYTES,
   parseTimestampResponse,
   verifyTimestamp,
   type VerifyTimestampOptions,
-} from '../../../core/verify/tokens.ts'
+} from '../../../../core/verify/tokens.ts'
 import {
   attribute,
   authorityNamed,
@@ -29,7 +29,7 @@ import {
   signingCertificateV2,
   type Issuer,
   type ResponseOptions,
-} from '../../support/test-authority.ts'
+} from '../../../support/test-authority.ts'
 
 const data = new TextEncoder().encode('some data')
 type SignerOptions = NonNullable<Parameters<typeof signerUnder>[1]>

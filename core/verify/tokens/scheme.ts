@@ -1,6 +1,6 @@
 import { RSASSAPSSParams, type AlgorithmIdentifier } from 'pkijs'
-import type { PublicKey, SignatureScheme } from './certificate-crypto/types.ts'
-import type { HashName } from './timestamp-info.ts'
+import type { PublicKey, SignatureScheme } from '../certificate-crypto/types.ts'
+import type { HashName } from '../token-verifier.ts'
 
 /**
  * The signature algorithms that tokens, certificates, CRLs and OCSP responses may use: RSA PKCS #1 v1.5 (RFC 4055 § 5),

@@ -1,14 +1,18 @@
 import { parsePublicKey } from '#certificate-crypto'
 import { BitString, Constructed, OctetString, type BaseBlock } from 'asn1js'
-import { AuthorityKeyIdentifier, Certificate as PkiCertificate, ExtKeyUsage, type Extension } from 'pkijs'
-import { equalBytes, sha256, toHex } from '../bytes.ts'
-import { verificationError, type RegistryError } from '../errors.ts'
-import { childrenOf, parseAsn1 } from './asn1.ts'
-import { timeOf } from './asn1-time.ts'
-import type { PublicKey } from './certificate-crypto/types.ts'
-import { nameText } from './certificate-name.ts'
-import type { SignatureBudget } from './signature-budget.ts'
-import { isSignature, schemeOf } from './signature-scheme.ts'
+import {
+  AuthorityKeyIdentifier,
+  Certificate as PkiCertificate,
+  ExtKeyUsage,
+  type Extension,
+  type RelativeDistinguishedNames,
+} from 'pkijs'
+import { equalBytes, sha256, toHex } from '../../bytes.ts'
+import { verificationError, type RegistryError } from '../../errors.ts'
+import { childrenOf, parseAsn1, timeOf } from './asn1.ts'
+import type { PublicKey } from '../certificate-crypto/types.ts'
+import type { SignatureBudget } from '../signature-budget.ts'
+import { isSignature, schemeOf } from './scheme.ts'
 
 /**
  * X.509 certificates (RFC 5280), offline and without revocation.
@@ -134,6 +138,26 @@ function readPublicKey(spki: BaseBlock | undefined): PublicKey | undefined {
     return undefined
   }
 }
+
+/** Short names of attribute types (RFC 4519, X.520). */
+const NAME_TYPES: ReadonlyMap<string, string> = new Map([
+  ['2.5.4.3', 'CN'],
+  ['2.5.4.5', 'serialNumber'],
+  ['2.5.4.6', 'C'],
+  ['2.5.4.7', 'L'],
+  ['2.5.4.8', 'ST'],
+  ['2.5.4.10', 'O'],
+  ['2.5.4.11', 'OU'],
+  ['2.5.4.97', 'organizationIdentifier'],
+  ['1.2.840.113549.1.9.1', 'emailAddress'],
+])
+
+/** A name for people, for example `C=DE O=Example CN=TSA 1`, on one line. The issuer of the certificate chose it. */
+const nameText = ({ typesAndValues }: RelativeDistinguishedNames): string =>
+  typesAndValues
+    .map(({ type, value }) => `${NAME_TYPES.get(type) ?? type}=${value.valueBlock.value}`)
+    .join(' ')
+    .replace(/[\p{C}\s]+/gu, ' ')
 
 /** Returns why a public key is too weak or too expensive to use, or `undefined` if it is acceptable. */
 export function keyProblem({ type, bits = 0, exponentBits = 0, curve = '' }: PublicKey): string | undefined {
