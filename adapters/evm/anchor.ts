@@ -10,7 +10,8 @@ import {
 } from '../kit/index.ts'
 import type { EvmAccount } from './account.ts'
 import { ChainView, type Receipt } from './chain-view.ts'
-import { RpcEndpoints } from './endpoints.ts'
+import { loadEthers } from './ethers.ts'
+import { RpcEndpoints } from './rpc.ts'
 import { firstForeignNonce, foreignUse } from './foreign-use.ts'
 import { makeInclusionProof } from './inclusion-proof.ts'
 import { gwei, isOutbid, offerFor, type FeeOffer } from './fees.ts'
@@ -70,7 +71,7 @@ export async function openEvmAnchor(options: EvmAnchorOptions, signal?: AbortSig
     )
   if (maxFeePerGas < 1n) throw new RegistryError('CONFIG_ERROR', 'The EVM fee cap must be more than 0 wei')
   const endpoints = new RpcEndpoints(rpcUrls, chainId, timeoutMs)
-  await endpoints.assertChain(signal)
+  await Promise.all([endpoints.assertChain(signal), loadEthers()])
   return new EvmAnchor(endpoints, { ...options, confirmations })
 }
 
@@ -173,7 +174,7 @@ export class EvmAnchor implements Anchor {
   /** A new view for each operation, because a view caches what it has read. */
   async #view(signal: AbortSignal | undefined): Promise<ChainView> {
     this.#assertOpen(signal)
-    return ChainView.open(await this.#endpoints.session(signal), this.address)
+    return new ChainView(await this.#endpoints.session(signal), this.address)
   }
 
   async #statusOf(transaction: PreparedAnchor, view: ChainView): Promise<AnchorStatus> {

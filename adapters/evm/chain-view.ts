@@ -1,5 +1,5 @@
 import { RegistryError } from '../kit/index.ts'
-import type { RpcSession } from './endpoints.ts'
+import type { RpcSession } from './rpc.ts'
 import type { FeeMarket } from './fees.ts'
 import { hexOf } from '../../core/verify/chain/rlp.ts'
 import { hash, object, quantity, safeQuantity, type JsonObject } from './quantity.ts'
@@ -30,17 +30,12 @@ export class ChainView {
   readonly #address: string
   readonly #results = new Map<string, Promise<unknown>>()
 
-  private constructor(session: RpcSession, address: string, latest: JsonObject) {
+  constructor(session: RpcSession, address: string) {
+    const { baseFeePerGas } = session.latest
     this.session = session
     this.#address = address
-    this.head = headOf(latest)
-    this.#baseFee =
-      latest.baseFeePerGas === undefined ? undefined : quantity(latest.baseFeePerGas, "newest block's baseFeePerGas")
-  }
-
-  static async open(session: RpcSession, address: string): Promise<ChainView> {
-    const latest = await session.request('eth_getBlockByNumber', ['latest', false])
-    return new ChainView(session, address, object(latest, 'newest block'))
+    this.head = headOf(session.latest)
+    this.#baseFee = baseFeePerGas === undefined ? undefined : quantity(baseFeePerGas, "newest block's baseFeePerGas")
   }
 
   async market(): Promise<FeeMarket> {

@@ -1,10 +1,8 @@
 import { spawn, type ChildProcess, type ChildProcessByStdio } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { chmod, mkdtemp, rm, stat } from 'node:fs/promises'
+import { chmod, stat } from 'node:fs/promises'
 import { createRequire } from 'node:module'
-import { createServer } from 'node:net'
-import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { accountOfPrivateKey, type EvmAccount } from '../../adapters/evm/index.ts'
@@ -31,10 +29,8 @@ export const withoutAnvil: string | false =
 
 export const CHAIN_ID = 31_337
 export const GWEI = 10n ** 9n
-export const ETHER = 10n ** 18n
 
 export interface AnvilOptions {
-  readonly chainId?: number
   readonly port?: number
   /** File that keeps the chain over restarts: written when the node stops, read when it starts. */
   readonly statePath?: string
@@ -52,19 +48,15 @@ export class Anvil {
     this.#exited = new Promise((resolve) => void child.once('exit', () => resolve()))
   }
 
-  static async start({ chainId = CHAIN_ID, port = 0, statePath }: AnvilOptions = {}): Promise<Anvil> {
+  static async start({ port = 0, statePath }: AnvilOptions = {}): Promise<Anvil> {
     if (anvilBinary === undefined) throw new Error(String(withoutAnvil))
     // npm does not always keep the execute permission.
     if (((await stat(anvilBinary)).mode & 0o111) === 0) await chmod(anvilBinary, 0o755)
     const state = statePath === undefined ? [] : ['--state', statePath]
     const settings = ['--no-mining', '--accounts', '0', '--host', '127.0.0.1', '--order', 'fees']
-    const args = [...settings, ...state, '--chain-id', String(chainId), '--port', String(port)]
+    const args = [...settings, ...state, '--chain-id', String(CHAIN_ID), '--port', String(port)]
     const child = spawn(anvilBinary, args, { stdio: ['ignore', 'pipe', 'ignore'] })
     return new Anvil(child, `http://${await listeningAddress(child)}`)
-  }
-
-  get port(): number {
-    return Number(new URL(this.url).port)
   }
 
   async rpc(method: string, ...params: readonly unknown[]): Promise<unknown> {
@@ -82,7 +74,7 @@ export class Anvil {
     await this.rpc('anvil_mine', `0x${blocks.toString(16)}`)
   }
 
-  /** Replaces the last blocks with empty ones; their transactions are dropped. */
+  /** Replaces the last blocks with empty ones. Their transactions are dropped. */
   async reorganize(blocks: number): Promise<void> {
     await this.rpc('anvil_reorg', blocks, [])
   }
@@ -96,7 +88,19 @@ export class Anvil {
     await this.mine()
   }
 
-  async fund(address: string, wei = 1000n * ETHER): Promise<void> {
+  /** Remembers the present blocks. The function that is returned goes back to them, and empties the pool. */
+  async snapshot(): Promise<() => Promise<void>> {
+    let id = await this.rpc('evm_snapshot')
+    return async () => {
+      await this.rpc('anvil_dropAllTransactions')
+      await this.rpc('evm_setAutomine', false)
+      await this.rpc('evm_revert', id)
+      id = await this.rpc('evm_snapshot')
+      await this.setBaseFee(GWEI)
+    }
+  }
+
+  async fund(address: string, wei = 10n ** 21n): Promise<void> {
     await this.rpc('anvil_setBalance', address, `0x${wei.toString(16)}`)
   }
 
@@ -154,16 +158,3 @@ export interface Transaction {
 /** An account with a new key. */
 export const newAccount = (): Promise<EvmAccount> => accountOfPrivateKey(newPrivateKey())
 export const newPrivateKey = (): string => randomBytes(32).toString('hex')
-
-export async function temporaryDirectory(): Promise<{ path: string; remove: () => Promise<void> }> {
-  const path = await mkdtemp(join(tmpdir(), 'evidence-evm-'))
-  return { path, remove: () => rm(path, { recursive: true, force: true }) }
-}
-
-export async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as { port: number }
-  await new Promise((resolve) => server.close(resolve))
-  return port
-}

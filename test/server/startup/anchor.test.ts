@@ -5,14 +5,15 @@ import { encryptKeystoreJson } from 'ethers/wallet'
 import { accountOfPrivateKey } from '../../../adapters/evm/index.ts'
 import { systemClock } from '../../../core/index.ts'
 import { anchorOptions, type AnchorSettings } from '../../../server/startup/anchor.ts'
-import { CHAIN_ID, newPrivateKey, temporaryDirectory } from '../../support/anvil.ts'
+import { CHAIN_ID, newPrivateKey } from '../../support/anvil.ts'
+import { makeTemporary, removeTemporary } from '../../support/temporary.ts'
 
 describe('the settings of the anchor', () => {
-  let directory: Awaited<ReturnType<typeof temporaryDirectory>>
+  let directory: string
   before(async () => {
-    directory = await temporaryDirectory()
+    directory = await makeTemporary()
   })
-  after(() => directory.remove())
+  after(() => removeTemporary(directory))
 
   const settings = (change: Partial<AnchorSettings>): AnchorSettings => ({
     anchor: 'evm',
@@ -27,12 +28,12 @@ describe('the settings of the anchor', () => {
     ...change,
   })
   const options = (change: Partial<AnchorSettings>) =>
-    anchorOptions(settings(change), `${directory.path}/ledger`, systemClock)
+    anchorOptions(settings(change), `${directory}/ledger`, systemClock)
 
   it('reads the account from a keystore file', async () => {
     const key = newPrivateKey()
     const account = { address: (await accountOfPrivateKey(key)).address, privateKey: `0x${key}` }
-    const path = `${directory.path}/keystore.json`
+    const path = `${directory}/keystore.json`
     await writeFile(path, await encryptKeystoreJson(account, 'password', { scrypt: { N: 1024 } }))
     const { anchor, anchorIntervalMs } = await options({ evmKeystore: path, evmKeystorePassword: 'password' })
     assert.equal(anchor?.info.type, 'evm')
@@ -47,7 +48,7 @@ describe('the settings of the anchor', () => {
       [{ evmPrivateKey, evmKeystore: 'k' }, /needs either/],
       [{ evmPrivateKey, evmRpcUrl: undefined }, /needs EVIDENCE_EVM_RPC_URL/],
       [{ evmPrivateKey, evmChainId: undefined }, /needs EVIDENCE_EVM_CHAIN_ID/],
-      [{ evmKeystore: `${directory.path}/none` }, /EVIDENCE_EVM_KEYSTORE: the file .*none cannot be read \(ENOENT\)/],
+      [{ evmKeystore: `${directory}/none` }, /EVIDENCE_EVM_KEYSTORE: the file .*none cannot be read \(ENOENT\)/],
     ] as const)
       await assert.rejects(options(change), { code: 'CONFIG_ERROR', message })
   })

@@ -1,34 +1,46 @@
 import assert from 'node:assert/strict'
-import { describe, test } from 'node:test'
+import { after, before, beforeEach, describe, test } from 'node:test'
 import { Transaction } from 'ethers/transaction'
+import { openEvmAnchor } from '../../../adapters/evm/index.ts'
 import { encodeUtf8 } from '../../../core/bytes.ts'
 import type { AnchorRecord } from '../../../core/log/records.ts'
-import { Anvil, CHAIN_ID, GWEI, temporaryDirectory, withoutAnvil } from '../../support/anvil.ts'
-import { CAP, EvmFixture, REPLACE_AFTER_MS, type Call } from '../../support/evm-fixture.ts'
+import type { PreparedAnchor } from '../../../core/ports/index.ts'
+import { Anvil, CHAIN_ID, GWEI, withoutAnvil } from '../../support/anvil.ts'
+import { CAP, EvmFixture, REPLACE_AFTER_MS } from '../../support/evm-fixture.ts'
+import { present } from '../../support/present.ts'
+import { temporaryFor } from '../../support/temporary.ts'
 
 const parsed = (anchor: AnchorRecord, at = -1): Transaction =>
-  Transaction.from(`0x${Buffer.from(anchor.transactions.at(at)?.raw as string, 'base64').toString('hex')}`)
+  Transaction.from(`0x${Buffer.from(present(anchor.transactions.at(at)).raw, 'base64').toString('hex')}`)
 
 /** A transaction that another program sends from the registry's account. */
-const foreign = (fixture: EvmFixture, nonce: number, maxFeePerGas = 10n * GWEI): { raw: string; hash: string } => {
-  const { hash, raw } = fixture.account.sign({
-    chainId: CHAIN_ID,
-    nonce,
-    gasLimit: 30_000n,
-    input: encodeUtf8('other'),
-    maxFeePerGas,
-    maxPriorityFeePerGas: maxFeePerGas / 2n,
-  })
-  return { hash, raw: `0x${Buffer.from(raw).toString('hex')}` }
+const foreign = (
+  { account }: EvmFixture,
+  nonce: number,
+  maxFeePerGas = 10n * GWEI,
+): PreparedAnchor & { hex: string } => {
+  const input = encodeUtf8('other')
+  const fees = { maxFeePerGas, maxPriorityFeePerGas: maxFeePerGas / 2n }
+  const { hash, raw } = account.sign({ chainId: CHAIN_ID, nonce, gasLimit: 30_000n, input, ...fees })
+  return { ref: hash, raw, hex: `0x${Buffer.from(raw).toString('hex')}` }
 }
 
+/** What only a real node shows. The states of an anchor are tested in test/sealer/anchor.test.ts. */
 describe('anchoring on an EVM chain', { skip: withoutAnvil }, () => {
+  let anvil: Anvil
+  let reset: () => Promise<void>
+  before(async () => {
+    anvil = await Anvil.start()
+    reset = await anvil.snapshot()
+  })
+  beforeEach(() => reset())
+  after(() => anvil.stop())
+
   test('puts the checkpoint into a transaction of value 0 from the account to itself', async (t) => {
-    const fixture = await EvmFixture.open(t)
+    const fixture = await EvmFixture.open(t, anvil)
     const size = await fixture.seal()
     await fixture.confirm()
-    await fixture.assertSound()
-    const [mined] = await fixture.anvil.transactionsOf(fixture.account.address)
+    const [mined] = await fixture.assertSound()
     const checkpoint = (await fixture.bench.reader.checkpoint(size))?.note ?? ''
     assert.equal(mined?.input, `0x${Buffer.from(checkpoint).toString('hex')}`)
     const { to, from, value, type } = parsed(await fixture.latest())
@@ -37,152 +49,71 @@ describe('anchoring on an EVM chain', { skip: withoutAnvil }, () => {
   })
 
   test('works with a node that mines each transaction at once', async (t) => {
-    const fixture = await EvmFixture.open(t)
-    await fixture.anvil.rpc('evm_setAutomine', true)
+    const fixture = await EvmFixture.open(t, anvil)
+    await anvil.rpc('evm_setAutomine', true)
     for (let i = 0; i < 3; i++) {
       await fixture.seal()
       await fixture.confirm()
     }
-    await fixture.assertSound()
-    assert.equal((await fixture.anvil.transactionsOf(fixture.account.address)).length, 3)
-  })
-
-  test('waits while no block is mined, and sends no other transaction', async (t) => {
-    const fixture = await EvmFixture.open(t)
-    await fixture.seal()
-    await fixture.send()
-    for (let i = 0; i < 10; i++) {
-      await fixture.bench.clock.advance(REPLACE_AFTER_MS)
-      await fixture.step()
-    }
-    assert.equal((await fixture.latest()).transactions.length, 1)
-    await fixture.seal()
-    await fixture.confirm()
-    await fixture.assertSound()
-    assert.equal((await fixture.anvil.transactionsOf(fixture.account.address)).length, 2)
-    assert.deepEqual(fixture.failures, [])
+    assert.equal((await fixture.assertSound()).length, 3)
   })
 
   test('confirms at the configured depth, and not before', async (t) => {
-    const fixture = await EvmFixture.open(t, { confirmations: 12 })
+    const fixture = await EvmFixture.open(t, anvil, { confirmations: 12 })
     await fixture.seal()
-    await fixture.send()
+    await fixture.stepUntil('sent')
     for (let depth = 1; depth <= 12; depth++) {
       assert.equal(await fixture.isDone(), false)
-      await fixture.anvil.mine()
+      await anvil.mine()
       await fixture.step()
     }
-    assert.ok(await fixture.isDone())
     assert.equal((await fixture.latest()).confirmation?.confirmations, 12)
     await fixture.assertSound()
   })
 
   test('confirms once the chain reports the block as finalized, and not before', async (t) => {
-    const fixture = await EvmFixture.open(t, { confirmations: 'finalized' })
+    const fixture = await EvmFixture.open(t, anvil, { confirmations: 'finalized' })
     await fixture.seal()
-    await fixture.send()
-    await fixture.anvil.mine(64)
+    await fixture.stepUntil('sent')
+    await anvil.mine(64)
     await fixture.step()
     assert.equal(await fixture.isDone(), false)
-    await fixture.anvil.mine(2)
+    await anvil.mine(2)
     await fixture.step()
-    assert.ok(await fixture.isDone())
     await fixture.assertSound()
     assert.deepEqual((await fixture.bench.reader.anchorHead()).unsettled, [])
   })
 
-  test('sends the same bytes again if the node dropped them', async (t) => {
-    const fixture = await EvmFixture.open(t)
-    await fixture.seal()
-    const [sent] = (await fixture.send()).transactions
-    await fixture.anvil.drop(sent?.ref as string)
-    await fixture.confirm()
-    const anchor = await fixture.latest()
-    assert.deepEqual(anchor.transactions, [sent])
-    await fixture.assertSound()
-  })
-
-  test('survives reorganizations of 1 to 64 blocks, before and after the confirmation', async (t) => {
-    const fixture = await EvmFixture.open(t)
-    await fixture.anvil.mine(100)
-    for (let depth = 1; depth <= 64; depth++) {
-      await fixture.seal()
-      await fixture.confirm()
-      if (depth % 3 === 0) {
-        // Reorganize while the next anchor is outstanding.
+  test('heals after a reorganization that removed confirmed anchors, and one that removed an outstanding one', async (t) => {
+    const fixture = await EvmFixture.open(t, anvil)
+    await anvil.mine(20)
+    for (const isOutstanding of [false, true]) {
+      for (let i = 0; i < 2; i++) {
         await fixture.seal()
-        await fixture.send()
-        if (depth % 2 === 0) await fixture.anvil.mine()
+        await fixture.confirm()
       }
-      await fixture.anvil.reorganize(depth)
+      if (isOutstanding) await fixture.seal()
+      if (isOutstanding) await fixture.stepUntil('sent')
+      await anvil.reorganize(16)
       // The next step reviews confirmed anchors. If a nonce is missing now, it is filled after a while.
       await fixture.bench.clock.advance(REPLACE_AFTER_MS)
       await fixture.step()
+      assert.equal(await fixture.isDone(), false)
       await fixture.confirm()
-      await fixture.assertCovered()
     }
-    // If several nonces are missing, each later anchor fills one gap.
-    for (let i = 0; i < 8; i++) {
+    // Each later anchor fills one gap of the nonces.
+    for (let i = 0; i < 4; i++) {
       await fixture.seal()
       await fixture.confirm()
     }
-    await fixture.assertSound()
-    const states = [...(await anchorsOf(fixture))].map(({ state }) => state)
-    assert.ok(states.includes('lost'), 'some anchors were covered by a later one')
-  })
-
-  test('no longer polls settled anchors', async (t) => {
-    const fixture = await EvmFixture.open(t)
-    const sizes = []
-    for (let i = 0; i < 3; i++) {
-      sizes.push(await fixture.seal())
-      await fixture.confirm()
-    }
-    assert.deepEqual((await fixture.bench.reader.anchorHead()).unsettled, sizes)
-    await fixture.anvil.mine(64)
-    await fixture.bench.clock.advance(10_000)
-    await fixture.step()
-    assert.deepEqual((await fixture.bench.reader.anchorHead()).unsettled, [])
-    await fixture.assertSound()
-  })
-
-  test('replaces a pending transaction whose tip is lower than the suggested one', async (t) => {
-    const fixture = await EvmFixture.open(t, { isProxied: true })
-    await fixture.seal()
-    const first = parsed(await fixture.send())
-    fixture.proxy.replaceResult('eth_maxPriorityFeePerGas', `0x${(4n * GWEI).toString(16)}`)
-    await fixture.step()
-    await fixture.bench.clock.advance(REPLACE_AFTER_MS)
-    await fixture.stepUntil(async () => (await fixture.latest()).transactions.length === 2)
-    await fixture.step()
-    const anchor = await fixture.latest()
-    assert.deepEqual([anchor.state, parsed(anchor).nonce], ['sent', first.nonce])
-    assert.equal(parsed(anchor).maxPriorityFeePerGas, 4n * GWEI)
-    await fixture.confirm()
-    assert.equal((await fixture.latest()).confirmation?.ref, parsed(anchor).hash)
-    await fixture.assertSound()
-    assert.deepEqual(fixture.failures, [])
-  })
-
-  test('never offers more than the cap for a tip, and reports if a replacement would have to', async (t) => {
-    const fixture = await EvmFixture.open(t, { isProxied: true })
-    fixture.proxy.replaceResult('eth_maxPriorityFeePerGas', `0x${(700n * GWEI).toString(16)}`)
-    await fixture.seal()
-    const first = parsed(await fixture.send())
-    assert.deepEqual([first.maxFeePerGas, first.maxPriorityFeePerGas], [CAP, CAP])
-    await fixture.bench.clock.advance(REPLACE_AFTER_MS)
-    await fixture.step()
-    assert.match(fixture.failures.at(-1)?.message as string, /would have to offer 56\.\d+ gwei, but the cap is 50 gwei/)
-    await fixture.confirm()
-    assert.equal((await fixture.latest()).confirmation?.ref, first.hash)
     await fixture.assertSound()
   })
 
   test('replaces a transaction when fees have risen, and outbids it by at least a tenth', async (t) => {
-    const fixture = await EvmFixture.open(t)
+    const fixture = await EvmFixture.open(t, anvil)
     await fixture.seal()
-    const first = parsed(await fixture.send())
-    await fixture.anvil.setBaseFee(10n * GWEI)
+    const first = parsed(await fixture.stepUntil('sent'))
+    await anvil.setBaseFee(10n * GWEI)
     await fixture.step()
     assert.equal((await fixture.latest()).transactions.length, 1, 'not at once')
     await fixture.bench.clock.advance(REPLACE_AFTER_MS)
@@ -191,35 +122,17 @@ describe('anchoring on an EVM chain', { skip: withoutAnvil }, () => {
     const second = parsed(anchor)
     assert.equal(anchor.transactions.length, 2)
     assert.equal(second.nonce, first.nonce)
-    assert.ok((second.maxFeePerGas as bigint) * 10n >= (first.maxFeePerGas as bigint) * 11n)
-    assert.ok((second.maxPriorityFeePerGas as bigint) * 10n >= (first.maxPriorityFeePerGas as bigint) * 11n)
+    assert.ok((second.maxFeePerGas ?? 0n) * 10n >= (first.maxFeePerGas ?? 0n) * 11n)
+    assert.ok((second.maxPriorityFeePerGas ?? 0n) * 10n >= (first.maxPriorityFeePerGas ?? 0n) * 11n)
     assert.equal(anchor.confirmation?.ref, second.hash)
     await fixture.assertSound()
   })
 
-  test('finds the original if that is mined instead of its replacement', async (t) => {
-    const fixture = await EvmFixture.open(t)
-    await fixture.seal()
-    const first = parsed(await fixture.send())
-    await fixture.anvil.setBaseFee(10n * GWEI)
-    await fixture.bench.clock.advance(REPLACE_AFTER_MS)
-    await fixture.stepUntil(async () => (await fixture.latest()).transactions.length === 2)
-    assert.equal((await fixture.latest()).state, 'prepared')
-    await fixture.anvil.setBaseFee(GWEI)
-    // This node drops transactions that cannot pay; another node may still have the original.
-    await fixture.anvil.rpc('eth_sendRawTransaction', first.serialized)
-    await fixture.anvil.mine()
-    await fixture.confirm()
-    assert.equal((await fixture.latest()).confirmation?.ref, first.hash)
-    await fixture.assertSound()
-    assert.equal((await fixture.anvil.transactionsOf(fixture.account.address)).length, 1)
-  })
-
   test('keeps to the fee cap while the base fee is higher, and continues when it is lower', async (t) => {
-    const fixture = await EvmFixture.open(t)
+    const fixture = await EvmFixture.open(t, anvil)
     await fixture.seal()
-    await fixture.send()
-    await fixture.anvil.setBaseFee(80n * GWEI)
+    await fixture.stepUntil('sent')
+    await anvil.setBaseFee(CAP + 30n * GWEI)
     await fixture.bench.clock.advance(REPLACE_AFTER_MS)
     for (let i = 0; i < 5; i++) await fixture.step()
     assert.equal((await fixture.latest()).transactions.length, 1)
@@ -228,37 +141,19 @@ describe('anchoring on an EVM chain', { skip: withoutAnvil }, () => {
       assert.equal(code, 'ANCHOR_FAILED')
       assert.match(message, /base fee is 80 gwei, but the cap is 50 gwei\. .*raise the cap/)
     }
-    await fixture.anvil.setBaseFee(30n * GWEI)
+    await anvil.setBaseFee(30n * GWEI)
     await fixture.confirm()
     assert.equal((await fixture.latest()).transactions.length, 2)
     await fixture.assertSound()
   })
 
-  test('prepares nothing above the cap, and later covers all batches with one anchor', async (t) => {
-    const fixture = await EvmFixture.open(t)
-    await fixture.anvil.setBaseFee(80n * GWEI)
-    for (let i = 0; i < 4; i++) {
-      await fixture.seal()
-      await fixture.step()
-    }
-    assert.equal(await fixture.bench.reader.latestAnchor(), undefined)
-    assert.equal(fixture.failures.length, 4)
-    await fixture.anvil.setBaseFee(GWEI)
-    await fixture.confirm()
-    await fixture.assertSound()
-    assert.equal((await fixture.anvil.transactionsOf(fixture.account.address)).length, 1)
-  })
-
   test('prepares again if fees rise between signing and sending and the node rejects', async (t) => {
-    const fixture = await EvmFixture.open(t)
+    const fixture = await EvmFixture.open(t, anvil)
     await fixture.seal()
-    await fixture.stepUntil(async () => (await fixture.bench.reader.latestAnchor())?.state === 'prepared')
-    await fixture.anvil.setBaseFee(20n * GWEI)
+    await fixture.stepUntil('prepared')
+    await anvil.setBaseFee(20n * GWEI)
     await fixture.step()
-    assert.match(
-      fixture.failures.at(-1)?.message as string,
-      /No node accepted the transaction.*less than block base fee/,
-    )
+    assert.match(fixture.failures.at(-1)?.message ?? '', /No node accepted the transaction.*less than block base fee/)
     await fixture.bench.clock.advance(REPLACE_AFTER_MS)
     await fixture.confirm()
     assert.equal((await fixture.latest()).transactions.length, 2)
@@ -266,13 +161,13 @@ describe('anchoring on an EVM chain', { skip: withoutAnvil }, () => {
   })
 
   test('fills the gap if a transaction before it was dropped', async (t) => {
-    const fixture = await EvmFixture.open(t)
+    const fixture = await EvmFixture.open(t, anvil)
     const other = foreign(fixture, 0)
-    await fixture.anvil.rpc('eth_sendRawTransaction', other.raw)
+    await anvil.rpc('eth_sendRawTransaction', other.hex)
     await fixture.seal()
-    assert.equal(parsed(await fixture.send()).nonce, 1)
-    await fixture.anvil.drop(other.hash)
-    await fixture.anvil.mine(5)
+    assert.equal(parsed(await fixture.stepUntil('sent')).nonce, 1)
+    await anvil.drop(other.ref)
+    await anvil.mine(5)
     await fixture.step()
     await fixture.bench.clock.advance(REPLACE_AFTER_MS)
     await fixture.confirm()
@@ -282,23 +177,41 @@ describe('anchoring on an EVM chain', { skip: withoutAnvil }, () => {
   })
 
   test('uses another nonce once a foreign transaction with its nonce is confirmed', async (t) => {
-    const fixture = await EvmFixture.open(t)
+    const fixture = await EvmFixture.open(t, anvil)
     await fixture.seal()
-    const [sent] = (await fixture.send()).transactions
-    await fixture.anvil.rpc('eth_sendRawTransaction', foreign(fixture, 0, 20n * GWEI).raw)
-    await fixture.anvil.mine()
+    await fixture.stepUntil('sent')
+    await anvil.rpc('eth_sendRawTransaction', foreign(fixture, 0, 20n * GWEI).hex)
+    await anvil.mine()
     await fixture.step()
     assert.equal((await fixture.latest()).transactions.length, 1, 'the foreign one may be reorganized away')
     await fixture.confirm()
     const anchor = await fixture.latest()
-    assert.equal(anchor.transactions[0]?.ref, sent?.ref)
     assert.deepEqual([parsed(anchor, 0).nonce, parsed(anchor, 1).nonce], [0, 1])
     await fixture.assertSound()
   })
 
+  test('tells how many transactions the account has sent', async (t) => {
+    const fixture = await EvmFixture.open(t, anvil)
+    const { account } = fixture
+    const options = { rpcUrls: [anvil.url], chainId: CHAIN_ID, account, maxFeePerGas: CAP }
+    const anchor = await openEvmAnchor(options)
+    const [first, second] = [foreign(fixture, 0), foreign(fixture, 1)]
+    const onlyFirst = async function* () {
+      yield first
+    }
+    await anchor.broadcast(first.raw)
+    assert.equal(await anchor.findForeignUse(onlyFirst()), undefined)
+    await anchor.broadcast(second.raw)
+    const found = await anchor.findForeignUse(onlyFirst())
+    assert.match(found?.message ?? '', new RegExp(`The account ${account.address} has sent .* nonce 1,`))
+    assert.match(found?.confirmation ?? '', /EVIDENCE_EVM_ACCEPT_NONCES_BELOW=2 /)
+    const accepting = await openEvmAnchor({ ...options, acceptNoncesBelow: 2 })
+    assert.equal(await accepting.findForeignUse(onlyFirst()), undefined)
+  })
+
   test('names an empty account, keeps sealing, and catches up with one anchor once it is funded', async (t) => {
-    const fixture = await EvmFixture.open(t)
-    await fixture.anvil.fund(fixture.account.address, 0n)
+    const fixture = await EvmFixture.open(t, anvil)
+    await anvil.fund(fixture.account.address, 0n)
     for (let i = 0; i < 3; i++) {
       await fixture.seal()
       await fixture.step()
@@ -308,120 +221,40 @@ describe('anchoring on an EVM chain', { skip: withoutAnvil }, () => {
       assert.equal(code, 'ANCHOR_FAILED')
       assert.match(message, new RegExp(`${fixture.account.address} holds 0 gwei, .*: fund it`))
     }
-    assert.equal((await fixture.bench.reader.treeHead()).size, 4)
-    await fixture.anvil.fund(fixture.account.address)
+    await anvil.fund(fixture.account.address)
     await fixture.confirm()
-    await fixture.assertSound()
-    assert.equal((await fixture.anvil.transactionsOf(fixture.account.address)).length, 1)
+    assert.equal((await fixture.assertSound()).length, 1)
   })
 
   test('keeps the signed transaction if the account was emptied before it was sent', async (t) => {
-    const fixture = await EvmFixture.open(t)
+    const fixture = await EvmFixture.open(t, anvil)
     await fixture.seal()
-    await fixture.stepUntil(async () => (await fixture.bench.reader.latestAnchor())?.state === 'prepared')
-    await fixture.anvil.fund(fixture.account.address, 0n)
+    const { transactions } = await fixture.stepUntil('prepared')
+    await anvil.fund(fixture.account.address, 0n)
     await fixture.step()
-    assert.match(fixture.failures.at(-1)?.message as string, /Insufficient funds/)
-    await fixture.bench.clock.advance(REPLACE_AFTER_MS)
-    await fixture.step()
-    assert.match(fixture.failures.at(-1)?.message as string, /fund it/)
-    await fixture.anvil.fund(fixture.account.address)
+    assert.match(fixture.failures.at(-1)?.message ?? '', /Insufficient funds/)
+    await anvil.fund(fixture.account.address)
     await fixture.confirm()
-    await fixture.assertSound()
-  })
-
-  test('continues after the node was down and lost its pool', async (t) => {
-    const directory = await temporaryDirectory()
-    t.after(directory.remove)
-    const statePath = `${directory.path}/state.json`
-    const fixture = await EvmFixture.open(t, { anvil: { statePath } })
-    await fixture.seal()
-    await fixture.confirm()
-    await fixture.seal()
-    const [sent] = (await fixture.send()).transactions
-    const { port } = fixture.anvil
-    await fixture.anvil.stop()
-    for (let i = 0; i < 3; i++) {
-      await fixture.seal()
-      await fixture.step()
-    }
-    assert.equal(fixture.failures.length, 3)
-    assert.match(fixture.failures[0]?.message as string, /^No node can be used\. RPC endpoint 1: .*ECONNREFUSED/)
-    fixture.anvil = await Anvil.start({ statePath, port })
-    await fixture.confirm()
-    const resent = (await anchorsOf(fixture)).find(({ transactions }) => transactions[0]?.ref === sent?.ref)
-    assert.equal(resent?.confirmation?.ref, sent?.ref)
-    await fixture.assertSound()
-    assert.equal((await fixture.anvil.transactionsOf(fixture.account.address)).length, 3)
-  })
-
-  test('does not trust a node that came back as another chain', async (t) => {
-    const directory = await temporaryDirectory()
-    t.after(directory.remove)
-    const statePath = `${directory.path}/state.json`
-    const fixture = await EvmFixture.open(t, { anvil: { statePath } })
-    await fixture.seal()
-    await fixture.confirm()
-    const { port } = fixture.anvil
-    await fixture.anvil.stop()
-    await fixture.seal()
-    await fixture.step()
-    fixture.anvil = await Anvil.start({ port, chainId: 99 })
-    await fixture.step()
-    assert.match(
-      fixture.failures.at(-1)?.message as string,
-      /it belongs to chain 99, but the configured chain id is 31337/,
-    )
-    await fixture.anvil.stop()
-    fixture.anvil = await Anvil.start({ port, statePath })
-    await fixture.confirm()
+    assert.deepEqual((await fixture.latest()).transactions, transactions)
     await fixture.assertSound()
   })
 })
 
-describe('a crash while anchoring on an EVM chain', { skip: withoutAnvil }, () => {
-  for (const call of ['prepare', 'broadcast', 'status'] as const satisfies readonly Call[])
-    for (const fault of ['before', 'after'] as const)
-      test(`${fault} ${call}: the same transaction is sent, and one is paid`, async (t) => {
-        const fixture = await EvmFixture.open(t)
-        await fixture.seal()
-        fixture.anchor.crashAt(call, fault)
-        await fixture.stepUntil(() => fixture.anchor.hasCrashed)
-        await fixture.crash()
-        await fixture.seal()
-        await fixture.confirm()
-        await fixture.assertSound()
-        const anchors = await anchorsOf(fixture)
-        assert.ok(anchors.every(({ transactions }) => transactions.length === 1))
-        assert.equal((await fixture.anvil.transactionsOf(fixture.account.address)).length, anchors.length)
-      })
-
-  // The commits of an anchor: prepared, sent, confirmed.
-  for (const commit of [1, 2, 3])
-    for (const fault of ['before', 'after'] as const)
-      test(`${fault} commit ${commit} of an anchor: the same transaction is sent, and one is paid`, async (t) => {
-        const fixture = await EvmFixture.open(t)
-        await fixture.seal()
-        fixture.records.failCommit(commit, fault)
-        for (let i = 0; i < 10 && fixture.failures.length === 0; i++) {
-          await fixture.step()
-          await fixture.anvil.mine()
-        }
-        assert.deepEqual(
-          fixture.failures.map(({ code }) => code),
-          [fault === 'before' ? 'UNAVAILABLE' : 'UNKNOWN_OUTCOME'],
-        )
-        await fixture.crash()
-        await fixture.confirm()
-        await fixture.assertSound()
-        assert.equal((await fixture.latest()).transactions.length, 1)
-        assert.equal((await fixture.anvil.transactionsOf(fixture.account.address)).length, 1)
-      })
+test('anchoring continues after the node was down and lost its pool', { skip: withoutAnvil }, async (t) => {
+  const statePath = `${await temporaryFor(t)}/state.json`
+  const anvil = await Anvil.start({ statePath })
+  t.after(() => fixture.anvil.stop())
+  const fixture = await EvmFixture.open(t, anvil)
+  await fixture.seal()
+  await fixture.confirm()
+  await fixture.seal()
+  const { size, transactions } = await fixture.stepUntil('sent')
+  await anvil.stop()
+  await fixture.seal()
+  await fixture.step()
+  assert.match(fixture.failures.at(-1)?.message ?? '', /^No node can be used\. RPC endpoint 1: .*ECONNREFUSED/)
+  fixture.anvil = await Anvil.start({ statePath, port: Number(new URL(anvil.url).port) })
+  await fixture.confirm()
+  assert.equal((await fixture.bench.reader.anchor(size))?.confirmation?.ref, transactions[0]?.ref)
+  assert.equal((await fixture.assertSound()).length, 3)
 })
-
-async function anchorsOf({ bench }: EvmFixture): Promise<readonly AnchorRecord[]> {
-  const anchors: AnchorRecord[] = []
-  for await (const { value } of bench.records.list({ gte: 'an/', lt: 'an0' }))
-    anchors.push(JSON.parse(Buffer.from(value).toString()) as AnchorRecord)
-  return anchors
-}

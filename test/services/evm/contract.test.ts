@@ -1,21 +1,20 @@
-import { describe } from 'node:test'
+import { after, before, describe } from 'node:test'
 import { openEvmAnchor, type EvmAnchor } from '../../../adapters/evm/index.ts'
 import { anchorContract } from '../../contract/index.ts'
 import { Anvil, CHAIN_ID, GWEI, newAccount, withoutAnvil } from '../../support/anvil.ts'
 
 describe('the EVM anchor', { skip: withoutAnvil }, () => {
+  let anvil: Anvil
+  before(async () => {
+    anvil = await Anvil.start()
+  })
+  after(() => anvil.stop())
+
   anchorContract('evm', async () => {
-    const anvil = await Anvil.start()
     const account = await newAccount()
     await anvil.fund(account.address)
-    const open = (): Promise<EvmAnchor> =>
-      openEvmAnchor({
-        rpcUrls: [anvil.url],
-        chainId: CHAIN_ID,
-        account,
-        confirmations: 3,
-        maxFeePerGas: 100n * GWEI,
-      })
+    const required = { rpcUrls: [anvil.url], chainId: CHAIN_ID, account, maxFeePerGas: 100n * GWEI }
+    const open = (): Promise<EvmAnchor> => openEvmAnchor({ ...required, confirmations: 3 })
     const anchor = await open()
     let current = anchor
     return {
@@ -26,10 +25,7 @@ describe('the EVM anchor', { skip: withoutAnvil }, () => {
         current = await open()
         return current
       },
-      dispose: async () => {
-        await current.close()
-        await anvil.stop()
-      },
+      dispose: () => current.close(),
     }
   })
 })

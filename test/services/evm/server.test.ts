@@ -1,44 +1,36 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { accountOfPrivateKey } from '../../../adapters/evm/index.ts'
-import { Anvil, CHAIN_ID, freePort, newPrivateKey, temporaryDirectory, withoutAnvil } from '../../support/anvil.ts'
-import { Proxy } from '../../support/rpc-proxy.ts'
+import { Anvil, CHAIN_ID, newPrivateKey, withoutAnvil } from '../../support/anvil.ts'
 import { eventually } from '../../support/eventually.ts'
+import { freePort } from '../../support/ports.ts'
 import { ServerProcess } from '../../support/server-process.ts'
+import { temporaryFor } from '../../support/temporary.ts'
 
 const OPERATOR_KEY = 'an-operator-key-of-tests'
 
 describe('the server on an EVM chain', { skip: withoutAnvil }, () => {
-  let directory: Awaited<ReturnType<typeof temporaryDirectory>>
   let anvil: Anvil
   before(async () => {
-    directory = await temporaryDirectory()
     anvil = await Anvil.start()
   })
-  after(async () => {
-    await anvil.stop()
-    await directory.remove()
-  })
+  after(() => anvil.stop())
 
   it('shows the block and transaction of its anchor as the chain does, and no secret', async (t) => {
-    const proxy = await Proxy.start(anvil.url)
     const key = newPrivateKey()
     const { address } = await accountOfPrivateKey(key)
     await anvil.rpc('evm_setAutomine', true)
-    const server = new ServerProcess(`${directory.path}/data`, {
+    const server = new ServerProcess(await temporaryFor(t), {
       EVIDENCE_OPERATOR_KEY: OPERATOR_KEY,
       EVIDENCE_SEAL_MAX_WAIT_MS: '20',
       EVIDENCE_ANCHOR: 'evm',
       // No server listens at the first one.
-      EVIDENCE_EVM_RPC_URL: `http://127.0.0.1:${await freePort()}/v2/rpc-secret-1, ${proxy.url}/v2/rpc-secret-2`,
+      EVIDENCE_EVM_RPC_URL: `http://127.0.0.1:${await freePort()}/v2/rpc-secret-1, ${anvil.url.replace('//', '//user:rpc-secret-2@')}`,
       EVIDENCE_EVM_CHAIN_ID: String(CHAIN_ID),
       EVIDENCE_EVM_PRIVATE_KEY: key,
       EVIDENCE_EVM_CONFIRMATIONS: '1',
     })
-    t.after(async () => {
-      await server.stop('SIGKILL')
-      await proxy.stop()
-    })
+    t.after(() => server.stop('SIGKILL'))
     const url = await server.ready()
     // An empty account is logged and stops nothing else.
     await create(url)
@@ -65,7 +57,7 @@ describe('the server on an EVM chain', { skip: withoutAnvil }, () => {
   })
 
   it('does not start on another chain than the configured one', async (t) => {
-    const server = new ServerProcess(`${directory.path}/other`, {
+    const server = new ServerProcess(await temporaryFor(t), {
       EVIDENCE_ANCHOR: 'evm',
       EVIDENCE_EVM_RPC_URL: anvil.url,
       EVIDENCE_EVM_CHAIN_ID: '1',

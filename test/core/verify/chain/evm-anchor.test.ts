@@ -2,8 +2,10 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { SigningKey } from 'ethers/crypto'
 import { computeAddress, Transaction, type TransactionLike } from 'ethers/transaction'
-import { encodeUtf8 } from '../../../../core/bytes.ts'
-import { verifyEvmAnchor } from '../../../../core/verify/chain/evm-anchor.ts'
+import fc from 'fast-check'
+import { decodeUtf8, encodeUtf8 } from '../../../../core/bytes.ts'
+import { verifyEvmAnchor, type ExpectedEvmAnchor } from '../../../../core/verify/chain/evm-anchor.ts'
+import { SyntheticEvm } from '../../../support/synthetic-evm.ts'
 
 const CHAIN_ID = 5
 const KEY = new SigningKey(`0x${'11'.repeat(32)}`)
@@ -58,4 +60,59 @@ describe('the transaction of an EVM anchor', () => {
   ]
   for (const [name, transaction, message] of cases)
     it(`is rejected if it ${name}`, () => failsWith(transaction(), message))
+})
+
+describe('the inclusion proof of an EVM anchor', () => {
+  /** The proof of an anchor that is in a block with others, and what a verifier expects of it. */
+  async function anchored(): Promise<{ text: string; expected: ExpectedEvmAnchor }> {
+    const chain = new SyntheticEvm(9_000)
+    const prepared = await chain.prepare({ checkpoint: CHECKPOINT })
+    await chain.broadcast(prepared.raw)
+    const [status] = await chain.status([prepared])
+    assert.ok(status?.state === 'confirmed')
+    const { chainId, account = '' } = chain.info
+    const expected = { chainId, account, checkpoint: CHECKPOINT, txHash: prepared.ref, blockHash: status.blockHash }
+    return { text: decodeUtf8(status.proof), expected }
+  }
+
+  it('verifies for no other chain, account, checkpoint, transaction or block', async () => {
+    const { text, expected } = await anchored()
+    const hash = `0x${'11'.repeat(32)}`
+    const wrong: readonly (readonly [Partial<ExpectedEvmAnchor>, RegExp])[] = [
+      [{ chainId: 1 }, /another chain/],
+      [{ account: OTHER_ACCOUNT }, /another account/],
+      [{ checkpoint: encodeUtf8('other') }, /does not carry the checkpoint/],
+      [{ txHash: hash }, /another hash/],
+      [{ blockHash: hash }, /another block/],
+    ]
+    for (const [change, message] of wrong)
+      assert.throws(() => verifyEvmAnchor(encodeUtf8(text), { ...expected, ...change }), {
+        code: 'VERIFICATION_FAILED',
+        message,
+      })
+    const { account, txHash, blockHash } = expected
+    const upper = txHash.toUpperCase().replace('X', 'x')
+    verifyEvmAnchor(encodeUtf8(text), { ...expected, account: account.toLowerCase(), txHash: upper, blockHash })
+  })
+
+  it('does not verify if any digit or part is changed', async () => {
+    const { text, expected } = await anchored()
+    const digits = [...text.matchAll(/(?<=0x[0-9a-f]*)[0-9a-f]/g)].map(({ index }) => index)
+    const rejects = (changed: string): void =>
+      assert.throws(() => verifyEvmAnchor(encodeUtf8(changed), expected), { code: 'VERIFICATION_FAILED' })
+    fc.assert(
+      fc.property(fc.constantFrom(...digits), fc.integer({ min: 1, max: 15 }), (at, by) => {
+        const digit = ((Number.parseInt(text.charAt(at), 16) + by) % 16).toString(16)
+        rejects(text.slice(0, at) + digit + text.slice(at + 1))
+      }),
+      { numRuns: 400 },
+    )
+    const proof = JSON.parse(text) as { readonly inclusion: object }
+    const { inclusion } = proof
+    for (const change of [{ v: 2 }, { chainId: 5 }, { raw: '0x02' }, { inclusion: undefined }])
+      rejects(JSON.stringify({ ...proof, ...change }))
+    for (const change of [{ index: 2 }, { index: -1 }, { header: '0xc0' }, { proof: [] }])
+      rejects(JSON.stringify({ ...proof, inclusion: { ...inclusion, ...change } }))
+    for (const garbage of ['', '{', 'null', '[]', '"x"']) rejects(garbage)
+  })
 })

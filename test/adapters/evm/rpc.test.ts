@@ -1,0 +1,210 @@
+import assert from 'node:assert/strict'
+import { after, before, beforeEach, describe, test } from 'node:test'
+import { openEvmAnchor, type EvmAnchor, type EvmAnchorOptions } from '../../../adapters/evm/index.ts'
+import { isRegistryError } from '../../../core/errors.ts'
+import { CHAIN_ID, GWEI, newAccount } from '../../support/anvil.ts'
+import { FakeNode, rejection, type Fault } from '../../support/fake-node.ts'
+import { freePort } from '../../support/ports.ts'
+
+const account = await newAccount()
+const checkpoint = new Uint8Array(250).fill(65)
+
+const open = (rpcUrls: readonly string[], options: Partial<EvmAnchorOptions> = {}): Promise<EvmAnchor> =>
+  openEvmAnchor({ rpcUrls, chainId: CHAIN_ID, account, confirmations: 1, maxFeePerGas: 100n * GWEI, ...options })
+
+async function failureOf(work: Promise<unknown>): Promise<string> {
+  try {
+    await work
+  } catch (error) {
+    assert.ok(isRegistryError(error, 'ANCHOR_FAILED'), String(error))
+    return error.message
+  }
+  return assert.fail('The call did not fail')
+}
+
+describe('several nodes of one chain', () => {
+  let first: FakeNode
+  let second: FakeNode
+  before(async () => {
+    first = await FakeNode.start()
+    second = await FakeNode.start()
+  })
+  beforeEach(() => {
+    first.heal()
+    second.heal()
+  })
+  after(async () => {
+    await first.stop()
+    await second.stop()
+  })
+
+  const faults: Readonly<Record<string, Fault>> = {
+    'cuts the connection': 'drop',
+    'is over its limit': { status: 429, body: '{"error":"slow down"}' },
+    'has an internal error': { status: 502, body: '<html>' },
+    'responds with text': { body: 'hello' },
+    'responds with incomplete JSON-RPC': { body: '{"jsonrpc":"2.0","id":1}' },
+    'responds with another id': { body: '{"jsonrpc":"2.0","id":"x","result":"0x7a69"}' },
+    'redirects elsewhere': { status: 307, headers: { location: 'http://127.0.0.1:1/' }, body: '' },
+    'rejects every call': rejection('limit exceeded'),
+  }
+  for (const [failure, fault] of Object.entries(faults))
+    test(`uses the second node if the first ${failure}, and names both reasons if both do`, async () => {
+      const anchor = await open([first.url, second.url])
+      first.fault = fault
+      await anchor.prepare({ checkpoint })
+      second.fault = fault
+      assert.match(
+        await failureOf(anchor.prepare({ checkpoint })),
+        /^No node can be used\. RPC endpoint 1: .+; RPC endpoint 2: .+/,
+      )
+      first.heal()
+      await anchor.prepare({ checkpoint })
+    })
+
+  test('tries a node that failed after the others, also if only one call failed', async () => {
+    const anchor = await open([first.url, second.url])
+    first.fail('eth_getBalance', rejection('no state'))
+    assert.match(await failureOf(anchor.prepare({ checkpoint })), /RPC endpoint 1: eth_getBalance: no state \(-32000\)/)
+    first.heal()
+    await anchor.prepare({ checkpoint })
+    assert.equal(first.calls.length, 0)
+    second.fault = 'drop'
+    await anchor.prepare({ checkpoint })
+    assert.ok(first.calls.includes('eth_getBalance'))
+  })
+
+  test('gives up after the time limit', async () => {
+    const anchor = await open([first.url], { timeoutMs: 100 })
+    first.fault = 'hang'
+    assert.match(
+      await failureOf(anchor.prepare({ checkpoint })),
+      /RPC endpoint 1: eth_chainId: no response after 100 ms/,
+    )
+  })
+
+  test('can be opened while no node responds', async () => {
+    const anchor = await open([`http://127.0.0.1:${await freePort()}`])
+    assert.match(await failureOf(anchor.prepare({ checkpoint })), /RPC endpoint 1: eth_chainId: ECONNREFUSED/)
+  })
+
+  test('cannot be opened on another chain, not even if only the second node belongs to it', async () => {
+    second.change({ eth_chainId: '0x1' })
+    for (const [urls, number] of [
+      [[second.url], 1],
+      [[first.url, second.url], 2],
+    ] as const)
+      await assert.rejects(open(urls), {
+        code: 'CONFIG_ERROR',
+        message: `RPC endpoint ${number} belongs to chain 1, but the configured chain id is 31337: correct one of them`,
+      })
+  })
+
+  test('does not use a node that came back as another chain', async () => {
+    const anchor = await open([first.url, second.url])
+    first.change({ eth_chainId: '0x1' })
+    await anchor.prepare({ checkpoint })
+    assert.deepEqual(new Set(first.calls), new Set(['eth_chainId']))
+    second.fault = 'drop'
+    assert.match(await failureOf(anchor.prepare({ checkpoint })), /RPC endpoint 1 belongs to chain 1, but/)
+  })
+
+  test('sends to every node, and needs one that accepts', async () => {
+    const anchor = await open([first.url, second.url])
+    const { raw } = await anchor.prepare({ checkpoint })
+    first.fail('eth_sendRawTransaction', rejection('pool is full'))
+    await anchor.broadcast(raw)
+    assert.ok(second.calls.includes('eth_sendRawTransaction'))
+    second.fail('eth_sendRawTransaction', 'drop')
+    assert.match(
+      await failureOf(anchor.broadcast(raw)),
+      /^No node accepted the transaction 0x[0-9a-f]{64}\. RPC endpoint 1: .*pool is full \(-32000\); RPC/,
+    )
+    // The node words "already known" in its own way.
+    first.change({ eth_getTransactionByHash: {} })
+    await anchor.broadcast(raw)
+  })
+
+  test('shows no part of a URL that may be a key in any error', async () => {
+    const keys = ['pathsecret123', 'querysecret456', 'usersecret', 'passsecret']
+    const { port } = new URL(first.url)
+    const url = `http://usersecret:passsecret@127.0.0.1:${port}/v2/pathsecret123?apikey=querysecret456`
+    const anchor = await open([url, `http://hostsecret789.localhost:${await freePort()}/`])
+    assert.deepEqual([...first.authorizations].at(-1), `Basic ${btoa('usersecret:passsecret')}`)
+    first.fault = rejection(`${keys.join(' ')} at ${url}`)
+    const shown = [
+      await failureOf(anchor.prepare({ checkpoint })),
+      await failureOf(anchor.broadcast(new Uint8Array(3))),
+    ]
+    await assert.rejects(open([`ftp://x/${keys[0]}`]), (error: Error) => {
+      shown.push(error.message)
+      return isRegistryError(error, 'CONFIG_ERROR')
+    })
+    for (const text of shown)
+      for (const key of [...keys, 'hostsecret789']) assert.ok(!text.includes(key), `${key} in ${text}`)
+  })
+
+  test('rejects a response that is too large', async () => {
+    const anchor = await open([first.url])
+    first.fail('eth_getBalance', { body: new Uint8Array(65 * 1024 * 1024).fill(32) })
+    assert.match(await failureOf(anchor.prepare({ checkpoint })), /larger than 67108864 bytes/)
+  })
+
+  test('rejects malformed values', async () => {
+    const anchor = await open([first.url])
+    for (const [method, result] of [
+      ['eth_getBlockByNumber', null],
+      ['eth_getBlockByNumber', { number: '0x1', hash: '0x12', timestamp: '0x1' }],
+      ['eth_getTransactionCount', '7'],
+      ['eth_getTransactionCount', '0xffffffffffffffffff'],
+      ['eth_getBalance', 12],
+      ['eth_estimateGas', []],
+      ['eth_maxPriorityFeePerGas', {}],
+    ] as const) {
+      first.heal()
+      first.change({ [method]: result })
+      assert.match(await failureOf(anchor.prepare({ checkpoint })), /The node's .* malformed/)
+    }
+    first.heal()
+    first.change({ eth_getBlockByNumber: { number: '0x1', hash: `0x${'1'.repeat(64)}`, timestamp: '0x1' } })
+    assert.match(await failureOf(anchor.prepare({ checkpoint })), /does not support EIP-1559/)
+  })
+})
+
+test('a chain without finalized blocks settles by depth, and rejects the setting finalized', async (t) => {
+  const node = await FakeNode.start()
+  t.after(() => node.stop())
+  const anchor = await open([node.url])
+  const prepared = await anchor.prepare({ checkpoint })
+  const hash = `0x${'cd'.repeat(32)}`
+  node.change({ eth_getTransactionReceipt: { blockNumber: '0x10', blockHash: hash, transactionIndex: '0x0' } })
+  for (const status of [200, 400])
+    for (const [head, settled] of [
+      [0x10 + 126, false],
+      [0x10 + 127, true],
+    ] as const) {
+      const blockAt = (number: string): unknown => ({ number, hash, timestamp: '0x64', transactions: [] })
+      node.change({
+        eth_getBlockByNumber: (tag: string) =>
+          tag === 'finalized'
+            ? rejection('no finalized block', -32_000, status)
+            : blockAt(tag === 'latest' ? `0x${head.toString(16)}` : tag),
+      })
+      const [state] = await anchor.status([prepared])
+      assert.equal(state?.state === 'confirmed' && state.settled, settled)
+    }
+  const waiting = await open([node.url], { confirmations: 'finalized' })
+  assert.match(await failureOf(waiting.status([prepared])), /no finalized block: set the EVM confirmations to a number/)
+})
+
+test('invalid settings throw CONFIG_ERROR', async () => {
+  for (const [urls, options] of [
+    [[], {}],
+    [['nothing'], {}],
+    [['http://127.0.0.1:1'], { chainId: 0 }],
+    [['http://127.0.0.1:1'], { chainId: 1.5 }],
+    [['http://127.0.0.1:1'], { confirmations: 0 }],
+    [['http://127.0.0.1:1'], { maxFeePerGas: 0n }],
+  ] as const)
+    await assert.rejects(open(urls, options), { code: 'CONFIG_ERROR' })
+})
