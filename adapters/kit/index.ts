@@ -62,6 +62,7 @@ export {
 } from '../../core/bytes.ts'
 export { backoffMs, systemClock, untilAborted, type Backoff } from '../../core/clock.ts'
 export { canonicalJson, type Json } from '../../core/commitment/canonical-json.ts'
+export { createNoteSigner, type NoteSigner } from '../../core/log/note.ts'
 export { missingKey, signerOfSeeds, typedKeyOfSeed } from '../../core/log/seed-signer.ts'
 export { MIN_SECRET_BYTES } from '../../core/secrets.ts'
 export { BoundedMap } from '../../core/store/bounded-map.ts'

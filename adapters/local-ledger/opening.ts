@@ -1,11 +1,18 @@
 import { createPublicKey } from 'node:crypto'
 import { constants } from 'node:fs'
 import { join } from 'node:path'
-import { BoundedMap, concatBytes, encodeUtf8, isRegistryError, RegistryError } from '../kit/index.ts'
+import {
+  BoundedMap,
+  concatBytes,
+  createNoteSigner,
+  encodeUtf8,
+  isRegistryError,
+  RegistryError,
+  type NoteSigner,
+} from '../kit/index.ts'
 import { createFile, discardStaged, makeDirectory, replaceFile, type FileOperations } from '../files/durable.ts'
 import { ifExists } from '../files/errors.ts'
 import { readOrCreateSecret, readSecret } from '../files/private-files.ts'
-import { createNoteSigner, type NoteSigner } from '../../core/log/note.ts'
 import {
   formatOpening,
   isJson,

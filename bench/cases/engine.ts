@@ -1,5 +1,6 @@
 import { TREE_BUILDERS } from '../peers/tree-builders.ts'
-import { formatFinding, median, roundFigure, type BenchCase, type BenchContext, type Row } from '../run/case.ts'
+import { formatFinding, median, roundFigure, type BenchCase, type BenchContext } from '../run/case.ts'
+import type { Row } from '../run/row.ts'
 import { runChild } from '../run/child.ts'
 import { barsOf } from '../run/picture.ts'
 import type { TreeMeasurement } from '../workload/tree-measurement.ts'

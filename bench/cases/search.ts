@@ -1,4 +1,5 @@
-import { formatFinding, median, roundFigure, type BenchCase, type Row } from '../run/case.ts'
+import { formatFinding, median, roundFigure, type BenchCase } from '../run/case.ts'
+import type { Row } from '../run/row.ts'
 import { itemAt } from '../workload/concurrency.ts'
 import { evidenceOf } from '../workload/evidence.ts'
 import { createCategories, openBenchRegistry, type BenchRegistry, type CategoryIds } from '../workload/registry.ts'

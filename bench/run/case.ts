@@ -1,4 +1,5 @@
 import type { Picture } from './picture.ts'
+import type { Row } from './row.ts'
 
 /** What a benchmark receives from the command line. */
 export interface BenchContext {
@@ -7,9 +8,6 @@ export interface BenchContext {
   /** Reports how far the run is. Shown at once. */
   readonly progress: (text: string) => void
 }
-
-/** One row of a result. `columns` of its benchmark has the heading and the unit of each value. */
-export type Row = Readonly<Record<string, string | number>>
 
 export interface BenchResult {
   /** What is the same for all rows: sizes, durability, number of rounds. */

@@ -1,6 +1,6 @@
 import type { TopLevelSpec } from 'vega-lite'
-import type { Row } from './case.ts'
 import { formatMachine, type Machine } from './machine.ts'
+import type { Row } from './row.ts'
 
 /** A bar chart of a result. */
 export interface Picture {

@@ -1,4 +1,5 @@
-import { formatNumber, type Row } from './case.ts'
+import { formatNumber } from './case.ts'
+import type { Row } from './row.ts'
 
 /** The widest line that a table has if its cells allow it. */
 const MAX_WIDTH = 100

@@ -143,13 +143,7 @@ export function createApp({ registry, logger, instruments = createInstruments(),
     description(() => documentJson()),
   ]
   const document = once(() =>
-    openApiDocument({
-      publicUrl: options.publicUrl(),
-      basePath: BASE_PATH,
-      version: API_VERSION,
-      groups,
-      rootGroups,
-    }),
+    openApiDocument({ publicUrl: options.publicUrl(), basePath: BASE_PATH, version: API_VERSION, groups, rootGroups }),
   )
   const documentJson = once(() => Buffer.from(JSON.stringify(document())))
   const routeContext = { ...routeContextOf(registry, options), unreadResponses }

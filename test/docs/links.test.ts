@@ -43,9 +43,3 @@ describe('links in the documentation', () => {
       }
     })
 })
-
-describe('the README', () => {
-  it('has at most 200 lines', () => {
-    assert.ok(readFileSync('README.md', 'utf8').split('\n').length <= 201)
-  })
-})

@@ -1,20 +1,14 @@
-import { join } from 'node:path'
-import { BY_BYTES, ENTRY_ROWS, HEAD_KEY, type LevelDatabase } from '../../../adapters/level/layout.ts'
-import { classicLevel } from '../../../adapters/level/directory.ts'
+import { BY_BYTES, ENTRY_ROWS, HEAD_KEY } from '../../../adapters/level/layout.ts'
 import { sealValue } from '../../../core/store/envelope.ts'
 import { partsOfKey } from '../../../core/store/key.ts'
 import { pick, type Random } from '../../support/bundle-mutations.ts'
+import { bytesOf, rowsOf, withDatabase, type Row } from './database.ts'
 import type { Template } from './template.ts'
 
 /** Changes of single records, below the record store. `forge` and `swap` give the new value a right CRC-32. */
 
 const CRC_BYTES = 4
 const ENTRY_BYTES = 32
-
-interface Row {
-  readonly key: string
-  readonly value: Uint8Array
-}
 
 const ACTIONS = ['flip', 'forge', 'forge', 'delete', 'swap', 'truncate', 'roll back', 'copy', 'reorder'] as const
 
@@ -32,25 +26,6 @@ export async function changeRecord(directory: string, template: Template, random
       await (value === null ? db.del(bytesOf(key), BY_BYTES) : db.put(bytesOf(key), value, BY_BYTES))
     return `${action} ${JSON.stringify(row.key)}${change.length > 1 ? ` and ${JSON.stringify(change[1]?.key)}` : ''}`
   })
-}
-
-async function withDatabase<T>(directory: string, use: (db: LevelDatabase) => Promise<T>): Promise<T> {
-  const db = classicLevel(join(directory, 'records', 'db'))
-  await db.open()
-  try {
-    return await use(db)
-  } finally {
-    await db.close()
-  }
-}
-
-const bytesOf = (key: string): Uint8Array => Buffer.from(key, 'latin1')
-
-async function rowsOf(db: LevelDatabase): Promise<readonly Row[]> {
-  const rows: Row[] = []
-  for await (const [key, value] of db.iterator<Uint8Array, Uint8Array>(BY_BYTES))
-    rows.push({ key: Buffer.from(key).toString('latin1'), value })
-  return rows
 }
 
 /** Groups rows by family, so that a family with one record is changed as often as one with hundreds. */
@@ -173,9 +148,3 @@ export const renameEvidence = (directory: string): Promise<void> =>
     }
     throw new Error('there is no evidence to rename')
   })
-
-/** The rows of a stopped store by key. */
-export async function storedRows(directory: string): Promise<ReadonlyMap<string, Uint8Array>> {
-  const rows = await withDatabase(directory, rowsOf)
-  return new Map(rows.map(({ key, value }) => [key, value]))
-}

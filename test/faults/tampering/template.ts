@@ -6,7 +6,7 @@ import { openConfiguredRegistry } from '../../../server/startup/registry.ts'
 import { eventually } from '../../support/eventually.ts'
 import { silentLogger } from '../../support/silent-logger.ts'
 import { checkConfig } from '../workload/check.ts'
-import { storedRows } from './record-changes.ts'
+import { storedRows } from './database.ts'
 
 /** The data directories that every case starts from. */
 export interface Template {
