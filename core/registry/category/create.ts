@@ -2,7 +2,7 @@ import type { NewCategory, NewCategoryOptions } from '../../api/categories.ts'
 import type { StagedFile } from '../../api/files.ts'
 import type { CategoryId, CompanyId } from '../../api/ids.ts'
 import type { IdSource } from '../../ids.ts'
-import type { Check, Commit } from '../../ports/index.ts'
+import type { Check } from '../../ports/index.ts'
 import { categoryEntries } from '../../store/derived.ts'
 import { keys } from '../../store/keys.ts'
 import { putRecord } from '../../store/record-codec.ts'
@@ -15,6 +15,7 @@ import type { AuthorizedScope } from '../permissions.ts'
 import { CategoryName, closed, IdToFind, opt, Text } from '../schemas.ts'
 import { validate } from '../validation.ts'
 import { write } from '../write.ts'
+import type { CommitPart } from './cache.ts'
 import { assertNameFree, fileOwner, readCategory } from './stored-category.ts'
 
 /** How categories are created: by a request of their own, or by the first evidence in them. */
@@ -65,9 +66,6 @@ export const newCategory = (
   ...(description !== '' && { description }),
   ...(image !== undefined && { imageId: image.id }),
 })
-
-/** A part of a commit. */
-export type CommitPart = Required<Pick<Commit, 'checks' | 'writes' | 'adds'>>
 
 interface CategoryUses {
   /** Makes sure that the parent still exists; not needed if the same commit creates it. */

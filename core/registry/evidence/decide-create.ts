@@ -3,7 +3,7 @@ import { toHex } from '../../bytes.ts'
 import { RegistryError } from '../../errors.ts'
 import type { Commit, LogAppend } from '../../ports/index.ts'
 import { keys } from '../../store/keys.ts'
-import type { CategoryRef } from '../category/resolve.ts'
+import type { CategoryRef } from '../category/cache.ts'
 import { attachFiles } from '../file/stored-file.ts'
 import { stagedFiles, type MakeRequest, type EvidenceDraft, type MadeEvidences } from './make.ts'
 
