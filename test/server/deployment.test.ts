@@ -10,8 +10,10 @@ const SECRETS: Readonly<Record<string, string>> = {
 
 /** The configuration by the settings that a file names, as `NAME=value` or `NAME: value`. */
 function configIn(path: string) {
-  const lines = readFileSync(path, 'utf8').matchAll(/^(?!\s*#).*?\b(EVIDENCE_[A-Z_]+)[=:] ?(\S+)/gm)
-  const env = Object.fromEntries(Array.from(lines, ([, name, value]) => [name ?? '', value ?? '']))
+  const text = readFileSync(path, 'utf8').replaceAll(/^\s*#.*$/gm, '')
+  const env = Object.fromEntries(
+    Array.from(text.matchAll(/\b(EVIDENCE_[A-Z_]+)[=:] ?(\S+)/g), ([, name, value]) => [name ?? '', value ?? '']),
+  )
   const readFile = (file: string): Uint8Array => Buffer.from(SECRETS[file.replace('/run/secrets/', '')] ?? '')
   return loadConfig({ args: [], env, readFile })
 }
