@@ -19,9 +19,8 @@ import {
 } from './token-quorum.ts'
 import { verificationError } from '../errors.ts'
 
-/** A checkpoint of a bundle, with all that holds for every entry of its tree. */
-export interface ProvenCheckpoint {
-  readonly checkpoint: VerifiedCheckpoint
+/** All that attests a tree of a bundle. It holds for every entry of the tree. */
+export interface Attestations {
   readonly witnesses: readonly Cosignature[]
   readonly timestamp: TimestampClaim | undefined
   readonly anchors: readonly BundleAnchorClaim[]
@@ -36,8 +35,13 @@ export interface CheckpointContext {
   readonly isBlockOnChain: ((anchor: Omit<ShownAnchor, 'proof'>) => boolean) | undefined
 }
 
-/** The signed trees of a bundle, by their size. */
-export type SignedTrees = ReadonlyMap<number, VerifiedCheckpoint>
+/** A tree that the log signed, with what the bundle shows about it. */
+export interface SignedTree extends VerifiedCheckpoint {
+  readonly shown: ShownCheckpoint
+}
+
+/** The signed trees of a bundle by their size, ascending. */
+export type SignedTrees = ReadonlyMap<number, SignedTree>
 
 /** Verifies the signature of every checkpoint, and the keys that signed them. Throws `VERIFICATION_FAILED`. */
 export function verifyTrees(
@@ -46,11 +50,11 @@ export function verifyTrees(
 ): SignedTrees {
   const chain = verifyKeyChain(keys.map(({ opening }) => opening))
   if (chain[0]?.log !== origin) throw verificationError(`The keys do not belong to the log ${origin}`)
-  const trees = new Map<number, VerifiedCheckpoint>()
+  const trees = new Map<number, SignedTree>()
   let largest = 0
-  for (const { note, cosignatures } of checkpoints) {
-    const whole = [note, ...cosignatures.map((line) => `${line}\n`)].join('')
-    const tree = verifyCheckpointUnder(whole, policy.keys, budget)
+  for (const shown of checkpoints) {
+    const whole = [shown.note, ...shown.cosignatures.map((line) => `${line}\n`)].join('')
+    const tree = { ...verifyCheckpointUnder(whole, policy.keys, budget), shown }
     if (tree.origin !== origin) throw verificationError('A checkpoint belongs to another log')
     if (tree.size <= largest) throw verificationError('The checkpoints must have ascending sizes')
     if (tree.key.until === undefined)
@@ -63,51 +67,50 @@ export function verifyTrees(
   return trees
 }
 
-/** Verifies the attestations of the checkpoints: of authorities, chains and witnesses. Throws `VERIFICATION_FAILED`. */
-export function verifyAttestations(
-  { checkpoints, renewals }: Pick<ShownBundle, 'checkpoints' | 'renewals'>,
-  trees: SignedTrees,
-  context: CheckpointContext,
-): ReadonlyMap<number, ProvenCheckpoint> {
-  const { witnesses: required = { threshold: 0, members: [] } } = context.policy
-  const { budget } = context.tokens
-  const timestamps = verifyTimestamps(checkpoints, renewals, trees, context)
-  return new Map(
-    [...trees.values()].flatMap((checkpoint, i) => {
-      const shown = checkpoints[i]
-      if (shown === undefined) return []
-      const proven: ProvenCheckpoint = {
-        checkpoint,
-        witnesses: verifyCosignatures(checkpoint.note, required, budget),
-        anchors: shown.anchors.flatMap((anchor) => anchorOf(anchor, checkpoint, context)),
-        timestamp: timestamps.get(checkpoint.size),
-      }
-      return [[checkpoint.size, proven] as const]
-    }),
-  )
-}
-
 /**
- * The timestamp of each tree by its size, `undefined` if there is none. The largest tree comes first: its tokens show
- * when the tokens in it existed.
+ * Verifies what authorities, chains and witnesses attest of each tree, by its size. Runs last, because tokens take the
+ * most time. Throws `VERIFICATION_FAILED`.
  */
-function verifyTimestamps(
-  checkpoints: readonly ShownCheckpoint[],
+export function verifyAttestations(
   renewals: readonly ShownEntry[],
   trees: SignedTrees,
   context: CheckpointContext,
-): ReadonlyMap<number, TimestampClaim | undefined> {
+): ReadonlyMap<number, Attestations> {
+  const { witnesses: required = { threshold: 0, members: [] } } = context.policy
+  const { budget } = context.tokens
+  const timestamps = verifyTimestamps(renewals, trees, context)
+  const attestations = new Map<number, Attestations>()
+  for (const [size, tree] of trees)
+    attestations.set(size, {
+      witnesses: verifyCosignatures(tree.note, required, budget),
+      anchors: tree.shown.anchors.flatMap((anchor) => anchorOf(anchor, tree, context)),
+      timestamp: timestamps.get(size),
+    })
+  // The functions above throw as well. A check that was left out could have refuted the bundle.
+  if (budget.isExceeded) throw verificationError('The bundle needs too many signature checks')
+  return attestations
+}
+
+/**
+ * The timestamp of each tree that has one, by its size. The largest tree comes first: its tokens show when the tokens
+ * in it existed.
+ */
+function verifyTimestamps(
+  renewals: readonly ShownEntry[],
+  trees: SignedTrees,
+  { tokens, doubt }: CheckpointContext,
+): ReadonlyMap<number, TimestampClaim> {
   const renewed = renewals.map((renewal) => ({ ...renewal, token: renewedToken(renewal, trees) }))
-  const timestamps = new Map<number, TimestampClaim | undefined>()
-  for (const [i, checkpoint] of [...[...trees.values()].entries()].toReversed()) {
-    const shown = checkpoints[i]
-    const timestamp = shown && timestampOf(shown, checkpoint, context)
-    timestamps.set(checkpoint.size, timestamp)
-    const time = timestamp?.notLaterThan
-    if (time === undefined) continue
+  const renewedAt = new Map<string, number>()
+  const timestamps = new Map<number, TimestampClaim>()
+  for (const tree of [...trees.values()].toReversed()) {
+    const timestamp = timestampOf(tree, { ...tokens, renewedAt }, doubt)
+    if (timestamp === undefined) continue
+    timestamps.set(tree.size, timestamp)
+    const { notLaterThan: time } = timestamp
     for (const { token, inclusion } of renewed)
-      if (inclusion.some(({ treeSize }) => treeSize === checkpoint.size))
-        context.tokens.renewedAt.set(token, Math.min(time, context.tokens.renewedAt.get(token) ?? time))
+      if (inclusion.some(({ treeSize }) => treeSize === tree.size))
+        renewedAt.set(token, Math.min(time, renewedAt.get(token) ?? time))
   }
   return timestamps
 }
@@ -120,9 +123,9 @@ function renewedToken(entry: ShownEntry, trees: SignedTrees): string {
 }
 
 function timestampOf(
-  { tokens }: ShownCheckpoint,
-  { noteBytes, size }: VerifiedCheckpoint,
-  { tokens: context, doubt }: CheckpointContext,
+  { noteBytes, size, shown: { tokens } }: SignedTree,
+  context: TokenContext,
+  doubt: CheckpointContext['doubt'],
 ): TimestampClaim | undefined {
   if (tokens.length === 0) return undefined
   const what = `timestamps of the tree of ${size} entries`

@@ -10,6 +10,7 @@ import {
   MAX_CHECKPOINT_TOKENS,
   MAX_COSIGNATURES,
 } from '../commitment/bundle-format.ts'
+import { parseDisclosure, type ShownDisclosure } from './event.ts'
 import {
   asArray,
   asBytes,
@@ -19,7 +20,6 @@ import {
   asObject,
   asObjects,
   asString,
-  assertMembers,
   assertOnlyMembers,
   type UntrustedObject,
 } from './untrusted.ts'
@@ -46,9 +46,7 @@ export interface ShownEntry {
   readonly inclusion: readonly ShownInclusion[]
 }
 
-export interface ShownBundleEvent extends ShownEntry {
-  readonly members: UntrustedObject
-}
+export interface ShownBundleEvent extends ShownEntry, ShownDisclosure {}
 
 export interface ShownAnchor {
   readonly type: string
@@ -138,7 +136,7 @@ function subjectOf(value: unknown): ShownSubject {
   return { type, txId, fileId: asString(subject['fileId'], 'The fileId of the subject') }
 }
 
-function entryOf(entry: UntrustedObject, maxInclusions: number): ShownEntry {
+function placeOf(entry: UntrustedObject, maxInclusions: number): Omit<ShownEntry, 'opening'> {
   const { position } = entry
   const inclusion = asObjects(entry['inclusion'], 'inclusion', maxInclusions).map((item) => {
     assertOnlyMembers(item, ['treeSize', 'path'], 'An inclusion')
@@ -146,32 +144,26 @@ function entryOf(entry: UntrustedObject, maxInclusions: number): ShownEntry {
   })
   const sizes = new Set(inclusion.map(({ treeSize }) => treeSize))
   if (sizes.size < inclusion.length) throw verificationError('An entry is proven under the same checkpoint twice')
-  return {
-    opening: asBytes(entry['opening'], 'An opening'),
-    position: position === undefined ? undefined : asCount(position, 'position'),
-    inclusion,
-  }
+  return { position: position === undefined ? undefined : asCount(position, 'position'), inclusion }
 }
 
 function eventOf(members: UntrustedObject): ShownBundleEvent {
   assertOnlyMembers(members, EVENT_MEMBERS, 'An event')
-  for (const texts of [members['fields'], members['files']])
-    for (const [name, value] of Object.entries(asObject(texts ?? {}, 'The disclosed texts')))
-      assertMembers(asObject(value, name), ['text', 'salt'], name)
-  const entry = entryOf(members, 2)
-  if ((entry.position === undefined) !== (entry.inclusion.length === 0))
+  const place = placeOf(members, 2)
+  if ((place.position === undefined) !== (place.inclusion.length === 0))
     throw verificationError('An event must have both a position and an inclusion proof, or neither')
-  return { ...entry, members }
+  return { ...place, ...parseDisclosure(members) }
 }
 
 /** An entry of a key or of a token. */
 function logEntryOf(key: UntrustedObject, what: string, maxInclusions: number): ShownEntry {
   assertOnlyMembers(key, ['opening', 'position', 'inclusion'], what)
-  const entry = entryOf(key, maxInclusions)
-  if (entry.position === undefined) throw verificationError(`${what} must have a position`)
-  if (entry.opening.length > MAX_OPENING_BYTES)
+  const place = placeOf(key, maxInclusions)
+  if (place.position === undefined) throw verificationError(`${what} must have a position`)
+  const opening = asBytes(key['opening'], 'An opening')
+  if (opening.length > MAX_OPENING_BYTES)
     throw verificationError(`The opening of an entry must have at most ${MAX_OPENING_BYTES} bytes`)
-  return entry
+  return { opening, ...place }
 }
 
 function checkpointOf(checkpoint: UntrustedObject): ShownCheckpoint {

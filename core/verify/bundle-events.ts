@@ -1,12 +1,12 @@
-import { toHex } from '../bytes.ts'
-import { txIdOf, type DeletedFile, type EventFile, type Opening } from '../commitment/event-format.ts'
-import type { ShownBundleEvent, ShownSubject } from './bundle-document.ts'
-import { verifyEvent, verifyFiles, verifyOpening, type VerifiedEvent } from './event.ts'
+import type { DeletedFile, EventFile } from '../commitment/event-format.ts'
 import { verificationError } from '../errors.ts'
+import type { ShownBundle, ShownBundleEvent, ShownSubject } from './bundle-document.ts'
+import { openingOf, verifyFiles, verifyVersion, type VerifiedEvent } from './event.ts'
 import { HistoryCheck } from './history-check.ts'
 
 /** What one event of a bundle commits to, as far as the bundle discloses it. */
 export interface CommittedEvent {
+  readonly shown: ShownBundleEvent
   /** Hex. */
   readonly txId: string
   /** ms since 1970, from the registry's clock. */
@@ -19,43 +19,31 @@ export interface CommittedEvent {
   readonly hiddenFiles: readonly string[]
 }
 
-/** Verifies each event by itself. Throws `VERIFICATION_FAILED`. */
-export function verifyBundleEvent({ opening, members }: ShownBundleEvent, origin: string): CommittedEvent {
-  const txId = toHex(txIdOf(opening))
-  const parsed = verifyOpening(members['opening'], txId)
-  const event = { txId, time: parsed.time }
-  if (members['header'] !== undefined) return { ...event, ...withHeader(members, txId, origin) }
-  if (members['fields'] !== undefined) throw verificationError('An event discloses fields without its header')
-  return { ...event, header: undefined, ...filesOf(members, parsed) }
+/** Verifies each event by itself, and that they belong together. Throws `VERIFICATION_FAILED`. */
+export function verifyEvents({ events, subject, origin }: ShownBundle): readonly CommittedEvent[] {
+  const committed = events.map((shown) => verifyBundleEvent(shown, origin))
+  verifySameSubject(committed, subject)
+  return committed
 }
 
-function withHeader(
-  members: ShownBundleEvent['members'],
-  txId: string,
-  origin: string,
-): Pick<CommittedEvent, 'header' | 'files' | 'hiddenFiles'> {
-  const { opening, header, filesText, filesSalt, fields = {}, files = {} } = members
-  const event = verifyEvent({ opening, header, filesText, filesSalt, fields, files }, { txId, origin })
-  return { header: event, files: event.files, hiddenFiles: event.hiddenFiles }
-}
-
-function filesOf(
-  members: ShownBundleEvent['members'],
-  opening: Opening,
-): Pick<CommittedEvent, 'files' | 'hiddenFiles'> {
-  const { filesText, filesSalt, files: disclosed } = members
-  if (filesText === undefined && filesSalt === undefined) {
-    if (disclosed !== undefined) throw verificationError('An event discloses files without its map of files')
-    return { files: undefined, hiddenFiles: [] }
+function verifyBundleEvent(shown: ShownBundleEvent, origin: string): CommittedEvent {
+  const opening = openingOf(shown)
+  const event = { shown, txId: shown.txId, time: opening.time }
+  if (shown.header !== undefined) {
+    const header = verifyVersion(shown, origin)
+    return { ...event, header, files: header.files, hiddenFiles: header.hiddenFiles }
   }
-  return verifyFiles({ filesText, filesSalt, files: disclosed ?? {} }, opening)
+  if (shown.fields !== undefined) throw verificationError('An event discloses fields without its header')
+  if (shown.filesMap !== undefined) return { ...event, header: undefined, ...verifyFiles(shown, opening) }
+  if (shown.files !== undefined) throw verificationError('An event discloses files without its map of files')
+  return { ...event, header: undefined, files: undefined, hiddenFiles: [] }
 }
 
 /**
- * Verifies that the events belong together: they are one history from version 1 on without a gap or, without headers,
- * the subject and the deletion of its file. Throws `VERIFICATION_FAILED`.
+ * The events are one history from version 1 on without a gap or, without headers, the subject and the deletion of its
+ * file.
  */
-export function verifySameSubject(events: readonly CommittedEvent[], subject: ShownSubject): void {
+function verifySameSubject(events: readonly CommittedEvent[], subject: ShownSubject): void {
   const [first] = events
   if (first === undefined) throw verificationError('The bundle has no event')
   const main = subject.type === 'evidence' ? first : events.find(({ txId }) => txId === subject.txId)

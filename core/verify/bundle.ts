@@ -5,12 +5,14 @@ import type { ValidationData } from '../ports/index.ts'
 import {
   assertIncluded,
   assertKeyPositions,
-  verifyTrees,
   verifyAttestations,
-  type ProvenCheckpoint,
+  verifyTrees,
+  type Attestations,
+  type CheckpointContext,
+  type SignedTrees,
 } from './bundle-checkpoints.ts'
 import { parseBundle, type ShownAnchor, type ShownBundle, type ShownBundleEvent } from './bundle-document.ts'
-import { deletionIn, holdsFile, verifyBundleEvent, verifySameSubject, type CommittedEvent } from './bundle-events.ts'
+import { deletionIn, holdsFile, verifyEvents, type CommittedEvent } from './bundle-events.ts'
 import type { BundleClaims, BundleEventClaims, BundleFileClaim, Unchecked } from './claims.ts'
 import { parsePolicy, type Policy } from './policy.ts'
 import { embeddedCertificates, type TokenContext } from './token-quorum.ts'
@@ -79,13 +81,20 @@ export interface VerifyBundleOptions {
 export function verifyBundle(text: string, options: VerifyBundleOptions = {}): BundleResult {
   const unchecked = new Map<string, Unchecked>()
   const doubt = (one: Unchecked): void => void unchecked.set(`${one.what}: ${one.why}`, one)
-  let check: BundleCheck = 'document'
-  const begin = (next: BundleCheck): void => void (check = next)
+  let current: BundleCheck = 'document'
+  const check = <T>(name: BundleCheck, step: () => T): T => {
+    current = name
+    return step()
+  }
   try {
-    const bundle = parseBundle(text)
-    begin('keys')
-    const policy = options.policy ?? claimedPolicyOf(bundle)
-    const claims = claimsOf(bundle, { ...options, policy, doubt, begin })
+    const bundle = check('document', () => parseBundle(text))
+    const policy = check('keys', () => policyFor(bundle, options))
+    const events = check('events', () => verifyEvents(bundle))
+    const context = contextOf(bundle, policy, doubt, options)
+    const trees = check('checkpoint', () => verifyTrees(bundle, context))
+    check('inclusion', () => assertEventsIncluded(bundle.events, trees))
+    const attested = check('attestations', () => verifyAttestations(bundle.renewals, trees, context))
+    const claims = check('expected', () => claimsOf(bundle, events, attested, options))
     if (options.policy === undefined)
       doubt({ what: 'the keys of the log', why: "No policy is pinned: this is the bundle's own word" })
     if (claims.isHistory) doubt({ what: 'later versions', why: 'A bundle cannot show that it has the newest version' })
@@ -94,70 +103,36 @@ export function verifyBundle(text: string, options: VerifyBundleOptions = {}): B
     return { state, claims, unchecked: [...unchecked.values()] }
   } catch (error) {
     const reason = isRegistryError(error) ? error.message : `The bundle cannot be verified: ${String(error)}`
-    return { state: 'refuted', check, reason, unchecked: [...unchecked.values()] }
+    return { state: 'refuted', check: current, reason, unchecked: [...unchecked.values()] }
   }
 }
 
-/** The bundle's own policy, or at least its own keys. */
-function claimedPolicyOf({ claimedPolicy, keys }: ShownBundle): Policy {
-  if (claimedPolicy !== undefined) return parsePolicy(claimedPolicy)
-  return { keys: verifyKeyChain(keys.map(({ opening }) => opening)).map(({ vkey }) => ({ vkey })) }
+/**
+ * The pinned policy or, without one, that of the bundle itself or at least its own keys. It must pin the bundle's log.
+ */
+function policyFor({ claimedPolicy, keys, origin }: ShownBundle, { policy: pinned }: VerifyBundleOptions): Policy {
+  const policy = pinned ?? (claimedPolicy === undefined ? ownPolicyOf(keys) : parsePolicy(claimedPolicy))
+  if (policy.keys.every(({ vkey }) => parseVerifierKey(vkey).name !== origin))
+    throw verificationError(`The policy pins no key of the log ${origin}`)
+  assertKeyPositions(keys)
+  return policy
 }
 
-type CheckOptions = VerifyBundleOptions & {
-  readonly policy: Policy
-  readonly doubt: (unchecked: Unchecked) => void
-  /** Called before a check is made. */
-  readonly begin: (check: BundleCheck) => void
-}
+const ownPolicyOf = (keys: ShownBundle['keys']): Policy => ({
+  keys: verifyKeyChain(keys.map(({ opening }) => opening)).map(({ vkey }) => ({ vkey })),
+})
 
-function claimsOf(bundle: ShownBundle, options: CheckOptions): BundleClaims {
-  const { policy, doubt, begin, isBlockOnChain, expect = {} } = options
-  if (policy.keys.every(({ vkey }) => parseVerifierKey(vkey).name !== bundle.origin))
-    throw verificationError(`The policy pins no key of the log ${bundle.origin}`)
-  assertKeyPositions(bundle.keys)
-  begin('events')
-  const committed = bundle.events.map((event) => verifyBundleEvent(event, bundle.origin))
-  verifySameSubject(committed, bundle.subject)
-  begin('checkpoint')
-  const tokens = tokenContextOf(bundle, options)
-  const context = { policy, tokens, doubt, isBlockOnChain }
-  const trees = verifyTrees(bundle, context)
-  begin('inclusion')
-  assertAscending(bundle.events)
-  for (const event of bundle.events) assertIncluded(event, trees)
-  begin('attestations')
-  // Last, because tokens take the most time.
-  const checkpoints = verifyAttestations(bundle, trees, context)
-  const events = bundle.events.map((event, i) => eventClaims(event, committed[i], checkpoints))
-  // The functions above throw as well. A check that was left out could have refuted the bundle.
-  if (tokens.budget.isExceeded) throw verificationError('The bundle needs too many signature checks')
-  begin('expected')
-  for (const event of events) assertRequired(event, options)
-  const file = fileClaim(bundle, committed)
-  if (expect.txId !== undefined && bundle.subject.txId !== expect.txId.toLowerCase())
-    throw verificationError(`The bundle is about another event than ${expect.txId}`)
-  if (expect.fileId !== undefined && file?.fileId !== expect.fileId)
-    throw verificationError(`The bundle is not about the file ${expect.fileId}`)
-  return {
-    origin: bundle.origin,
-    subject: bundle.subject.txId,
-    events,
-    isHistory: committed.every(({ header }) => header !== undefined),
-    file,
-    contents: (options.contents ?? []).map((content) => contentClaim(content, committed)),
-  }
-}
-
-function tokenContextOf(
+function contextOf(
   { checkpoints, validationData }: ShownBundle,
-  { policy, validationData: own = [], tokens: verifier }: CheckOptions,
-): TokenContext {
+  policy: Policy,
+  doubt: CheckpointContext['doubt'],
+  { validationData: own = [], tokens: verifier, isBlockOnChain }: VerifyBundleOptions,
+): CheckpointContext {
   const embedded = embeddedCertificates(
     checkpoints.flatMap(({ tokens }) => tokens),
     verifier,
   )
-  return {
+  const tokens: TokenContext = {
     verifier,
     authorities: policy.authorities ?? [],
     quorum: policy.timestampQuorum ?? 1,
@@ -165,23 +140,45 @@ function tokenContextOf(
     renewedAt: new Map(),
     budget: new SignatureBudget(MAX_SIGNATURE_CHECKS * (1 + checkpoints.length)),
   }
+  return { policy, tokens, doubt, isBlockOnChain }
 }
 
 /** Later versions are later in the log, and after an event that is not sealed none is. Entry 0 is a key. */
-function assertAscending(events: readonly ShownBundleEvent[]): void {
+function assertEventsIncluded(events: readonly ShownBundleEvent[], trees: SignedTrees): void {
   const positions = events.map(({ position = Infinity }) => position)
   for (const [i, position] of positions.entries())
     if (position <= (positions[i - 1] ?? 0) && position !== Infinity)
       throw verificationError('The positions of the events must ascend')
+  for (const event of events) assertIncluded(event, trees)
 }
 
-function eventClaims(
-  shown: ShownBundleEvent,
-  event: CommittedEvent | undefined,
-  checkpoints: ReadonlyMap<number, ProvenCheckpoint>,
-): BundleEventClaims {
-  if (event === undefined) throw verificationError('The bundle has no event')
-  const trees = shown.inclusion.flatMap(({ treeSize }) => checkpoints.get(treeSize) ?? [])
+function claimsOf(
+  bundle: ShownBundle,
+  committed: readonly CommittedEvent[],
+  attested: ReadonlyMap<number, Attestations>,
+  { expect = {}, contents = [], require = [] }: VerifyBundleOptions,
+): BundleClaims {
+  const { origin, subject } = bundle
+  const events = committed.map((event) => eventClaims(event, attested))
+  for (const event of events) assertRequired(event, require)
+  const file = fileClaim(bundle, committed)
+  if (expect.txId !== undefined && subject.txId !== expect.txId.toLowerCase())
+    throw verificationError(`The bundle is about another event than ${expect.txId}`)
+  if (expect.fileId !== undefined && file?.fileId !== expect.fileId)
+    throw verificationError(`The bundle is not about the file ${expect.fileId}`)
+  return {
+    origin,
+    subject: subject.txId,
+    events,
+    isHistory: committed.every(({ header }) => header !== undefined),
+    file,
+    contents: contents.map((content) => contentClaim(content, committed)),
+  }
+}
+
+function eventClaims(event: CommittedEvent, attested: ReadonlyMap<number, Attestations>): BundleEventClaims {
+  const { shown } = event
+  const trees = shown.inclusion.flatMap(({ treeSize }) => attested.get(treeSize) ?? [])
   const timestamps = trees.flatMap(({ timestamp }) => timestamp ?? [])
   const anchors = trees.flatMap((tree) => tree.anchors)
   const times = [
@@ -205,7 +202,10 @@ function eventClaims(
   }
 }
 
-function assertRequired({ txId, timestamps, anchors }: BundleEventClaims, { require = [] }: CheckOptions): void {
+function assertRequired(
+  { txId, timestamps, anchors }: BundleEventClaims,
+  require: NonNullable<VerifyBundleOptions['require']>,
+): void {
   const held = { timestamp: timestamps.length > 0, anchor: anchors.some(({ isBlockFinal }) => isBlockFinal) }
   const missing = require.find((name) => !held[name])
   if (missing !== undefined) throw verificationError(`The event ${txId} has no verified ${missing}`)

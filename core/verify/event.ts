@@ -65,21 +65,72 @@ export interface VerifyEventOptions {
  * const { fields, hiddenFields } = verifyEvent(event.disclosure, { txId: receipt.txId })
  */
 export function verifyEvent(disclosure: unknown, { txId, origin }: VerifyEventOptions): VerifiedEvent {
-  const disclosed = asObject(disclosure, 'The disclosure')
-  const opening = verifyOpening(disclosed['opening'], txId)
-  const header = verifyHeader(disclosed['header'], opening, origin)
-  const fields = verifyDisclosed(disclosed['fields'], header.fields, FIELD)
+  const shown = parseDisclosure(asObject(disclosure, 'The disclosure'))
+  if (shown.txId !== toHex(asHash(txId, 'The txId'))) throw verificationError('The opening does not hash to the txId')
+  return verifyVersion(shown, origin)
+}
+
+/** A text with the salt that it was hashed with. */
+interface SaltedText {
+  readonly text: string
+  readonly salt: Uint8Array
+}
+
+type SaltedTexts = ReadonlyMap<string, SaltedText>
+
+/** What a disclosure shows of an event: its form is right, and nothing is verified but the opening. */
+export interface ShownDisclosure {
+  readonly opening: Uint8Array
+  /** The hash of the opening, hex. */
+  readonly txId: string
+  readonly header: string | undefined
+  /** The map of file hashes. */
+  readonly filesMap: SaltedText | undefined
+  readonly fields: SaltedTexts | undefined
+  readonly files: SaltedTexts | undefined
+}
+
+/** Throws `VERIFICATION_FAILED` unless the members have the form of a disclosure. Ignores other members. */
+export function parseDisclosure(members: UntrustedObject): ShownDisclosure {
+  const { header, filesText, filesSalt, fields, files } = members
+  const opening = asBytes(members['opening'], 'An opening')
+  return {
+    opening,
+    txId: toHex(txIdOf(opening)),
+    header: header === undefined ? undefined : asString(header, 'The header'),
+    filesMap:
+      filesText === undefined && filesSalt === undefined
+        ? undefined
+        : { text: asString(filesText, 'The files text'), salt: asHash(filesSalt, 'The files salt') },
+    fields: fields === undefined ? undefined : saltedTexts(fields, 'field'),
+    files: files === undefined ? undefined : saltedTexts(files, 'file'),
+  }
+}
+
+const saltedTexts = (value: unknown, kind: string): SaltedTexts =>
+  new Map(
+    Object.entries(asObject(value, `The disclosed ${kind}s`)).map(([name, member]) => {
+      const what = `${kind} ${name}`
+      const shown = asObject(member, `The ${what}`)
+      assertMembers(shown, ['text', 'salt'], `The ${what}`)
+      const text = asString(shown['text'], `The text of the ${what}`)
+      return [name, { text, salt: asHash(shown['salt'], `The salt of the ${what}`) }]
+    }),
+  )
+
+/** Verifies an event with its header. Throws `VERIFICATION_FAILED`. */
+export function verifyVersion(shown: ShownDisclosure, origin: string | undefined): VerifiedEvent {
+  const opening = openingOf(shown)
+  const { hashes, ...header } = verifyHeader(shown.header, opening, origin)
+  const fields = verifyDisclosed(shown.fields, hashes, FIELD)
   const event: VerifiedEvent = {
-    txId,
+    txId: shown.txId,
     time: opening.time,
     slot: toHex(opening.slot),
-    log: header.log,
-    version: header.version,
-    first: header.first,
-    prev: header.prev,
+    ...header,
     fields,
-    hiddenFields: [...header.fields.keys()].filter((name) => !fields.has(name)),
-    ...verifyFiles(disclosed, opening),
+    hiddenFields: [...hashes.keys()].filter((name) => !fields.has(name)),
+    ...verifyFiles(shown, opening),
   }
   const slotKey = fields.get('slotKey')
   if (slotKey !== undefined) assertSlot(event, asHash(slotKey, 'The slot key'))
@@ -92,29 +143,23 @@ export function assertSlot({ slot, version }: VerifiedEvent, slotKey: Uint8Array
     throw verificationError(`The slot of version ${version} is not derived from the history's slot key`)
 }
 
-/** Parses an event's opening (hex) and checks that it hashes to the txId (hex). Throws `VERIFICATION_FAILED`. */
-export function verifyOpening(opening: unknown, txId: unknown): Opening {
-  const bytes = asBytes(opening, 'The opening')
-  if (!equalBytes(txIdOf(bytes), asHash(txId, 'The txId')))
-    throw verificationError('The opening does not hash to the txId')
-  const parsed = parseOpening(bytes)
+/** Throws `VERIFICATION_FAILED` if it is the opening of another entry. */
+export function openingOf({ opening }: ShownDisclosure): Opening {
+  const parsed = parseOpening(opening)
   if (parsed === undefined) throw verificationError('The opening is not an event opening')
   return parsed
 }
 
-interface VerifiedHeader {
-  readonly fields: ReadonlyMap<string, Uint8Array>
-  readonly first: string | null
-  readonly log: string
-  readonly prev: string | null
-  readonly version: number
+interface VerifiedHeader extends Pick<VerifiedEvent, 'first' | 'log' | 'prev' | 'version'> {
+  /** Of the fields, by name. */
+  readonly hashes: ReadonlyMap<string, Uint8Array>
 }
 
-function verifyHeader(text: unknown, opening: Opening, origin: string | undefined): VerifiedHeader {
-  const headerText = asString(text, 'The header')
-  if (!equalBytes(headerHash(headerText), opening.header))
+function verifyHeader(text: string | undefined, opening: Opening, origin: string | undefined): VerifiedHeader {
+  if (text === undefined) throw verificationError('The header of an event is missing')
+  if (!equalBytes(headerHash(text), opening.header))
     throw verificationError('The header does not hash to the value in the opening')
-  const header = asObject(parseUntrustedJson(headerText, 'The header'), 'The header')
+  const header = asObject(parseUntrustedJson(text, 'The header'), 'The header')
   assertMembers(header, ['fields', 'first', 'log', 'prev', 'v', 'version'], 'The header')
   const version = asCount(header['version'], 'The version')
   const [first, prev] = [linkOf(header['first'], 'first'), linkOf(header['prev'], 'prev')]
@@ -124,30 +169,23 @@ function verifyHeader(text: unknown, opening: Opening, origin: string | undefine
     throw verificationError('Version 1 must have no first and prev, and every later version must have both')
   if (origin !== undefined && log !== origin)
     throw verificationError(`The event belongs to the log ${log}, expected ${origin}`)
-  return { fields: hashMap(header['fields'], 'A field hash'), first, log, prev, version }
+  return { hashes: hashMap(header['fields'], 'A field hash'), first, log, prev, version }
 }
 
 const linkOf = (value: unknown, what: string): string | null => (value === null ? null : toHex(asHash(value, what)))
-
-/**
- * The file hashes of an event by file id, from the files map that its opening commits to. Throws `VERIFICATION_FAILED`.
- */
-function verifyFilesMap(text: unknown, salt: unknown, opening: Opening): ReadonlyMap<string, Uint8Array> {
-  const filesText = asString(text, 'The files text')
-  if (!equalBytes(filesHash(asHash(salt, 'The files salt'), filesText), opening.files))
-    throw verificationError('The files text and salt do not hash to the value in the opening')
-  return hashMap(parseUntrustedJson(filesText, 'The files text'), 'A file hash')
-}
 
 const hashMap = (value: unknown, what: string): ReadonlyMap<string, Uint8Array> =>
   new Map(Object.entries(asObject(value, what)).map(([name, hash]) => [name, asHash(hash, what)]))
 
 /** Verifies the files of an event that are disclosed, against its files map. Throws `VERIFICATION_FAILED`. */
 export function verifyFiles(
-  { filesText, filesSalt, files: disclosed }: UntrustedObject,
+  { filesMap, files: disclosed }: ShownDisclosure,
   opening: Opening,
 ): Pick<VerifiedEvent, 'files' | 'hiddenFiles'> {
-  const hashes = verifyFilesMap(filesText, filesSalt, opening)
+  if (filesMap === undefined) throw verificationError('The files text and the files salt of an event are missing')
+  if (!equalBytes(filesHash(filesMap.salt, filesMap.text), opening.files))
+    throw verificationError('The files text and salt do not hash to the value in the opening')
+  const hashes = hashMap(parseUntrustedJson(filesMap.text, 'The files text'), 'A file hash')
   const files = verifyDisclosed(disclosed, hashes, FILE)
   return { files, hiddenFiles: [...hashes.keys()].filter((id) => !files.has(id)) }
 }
@@ -163,20 +201,17 @@ const FILE: DisclosedKind<EventFile> = { name: 'file', hash: fileHash, parse: pa
 
 /** Verifies each disclosed field or file against its committed hash. Those that are not disclosed are left out. */
 function verifyDisclosed<T>(
-  disclosed: unknown,
+  disclosed: SaltedTexts = new Map(),
   hashes: ReadonlyMap<string, Uint8Array>,
   { name: kind, hash, parse }: DisclosedKind<T>,
 ): ReadonlyMap<string, T> {
   const verified = new Map<string, T>()
-  for (const [name, value] of Object.entries(asObject(disclosed, `The disclosed ${kind}s`))) {
-    const what = `${kind} ${name}`
-    const { text, salt } = asObject(value, `The ${what}`)
-    const exactText = asString(text, `The text of the ${what}`)
+  for (const [name, { text, salt }] of disclosed) {
     const committed = hashes.get(name)
-    if (committed === undefined) throw verificationError(`The event does not commit to the ${what}`)
-    if (!equalBytes(hash(asHash(salt, `The salt of the ${what}`), exactText), committed))
-      throw verificationError(`The ${what} does not hash to the value that the event commits to`)
-    verified.set(name, parse(exactText, name))
+    if (committed === undefined) throw verificationError(`The event does not commit to the ${kind} ${name}`)
+    if (!equalBytes(hash(salt, text), committed))
+      throw verificationError(`The ${kind} ${name} does not hash to the value that the event commits to`)
+    verified.set(name, parse(text, name))
   }
   return verified
 }

@@ -20,7 +20,7 @@ export interface TokenContext {
   /** Certificates, CRLs and OCSP responses from the bundle and the caller, shared by all tokens. */
   readonly validationData: readonly ValidationData[]
   /** By the SHA-256 (hex) of a token: when a later stamp proves that it existed. */
-  readonly renewedAt: Map<string, number>
+  readonly renewedAt: ReadonlyMap<string, number>
   readonly budget: SignatureBudget
 }
 
