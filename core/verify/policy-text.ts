@@ -17,114 +17,87 @@ export interface WitnessGroup {
   readonly members: readonly (Witness | WitnessGroup)[]
 }
 
-/** The lines of a policy by kind, each in their order. */
-export interface PolicyLines {
-  readonly logs: readonly { readonly vkey: string }[]
-  readonly witnesses: readonly Witness[]
-  readonly groups: readonly {
-    readonly name: string
-    readonly threshold: string
-    readonly members: readonly string[]
-  }[]
-  readonly quorum: string
+/** The witnesses and groups of a policy, defined one after the other: each may only use earlier names. */
+export class WitnessQuorum {
+  readonly #defined = new Map<string, Witness | WitnessGroup>()
+  /** Names that are members of a group, so that no witness counts twice. */
+  readonly #members = new Set<string>()
+  readonly #keys = new Set<string>()
+  #required: WitnessGroup | undefined
+
+  /** Throws `VERIFICATION_FAILED`, as the other methods. */
+  witness({ name, vkey }: Witness): void {
+    addKey(this.#keys, parseVerifierKey(vkey, ED25519_COSIGNATURE).publicKey)
+    this.#define(name, { name, vkey })
+  }
+
+  group(name: string, threshold: string, members: readonly string[]): void {
+    const resolved = members.map((member) => {
+      if (this.#members.has(member)) throw verificationError(`The policy uses ${member} as a member twice`)
+      this.#members.add(member)
+      return this.#find(member)
+    })
+    this.#define(name, { threshold: thresholdOf(threshold, members.length), members: resolved })
+  }
+
+  /** Sets the quorum: the name of a witness or group, or `none`. */
+  require(name: string): void {
+    if (this.#required !== undefined) throw verificationError('The policy has two quorum lines')
+    this.#required = name === 'none' ? { threshold: 0, members: [] } : { threshold: 1, members: [this.#find(name)] }
+  }
+
+  get required(): WitnessGroup {
+    if (this.#required === undefined) throw verificationError('The policy has no quorum line')
+    return this.#required
+  }
+
+  #define(name: string, member: Witness | WitnessGroup): void {
+    if (name === 'none' || this.#defined.has(name)) throw verificationError(`The policy defines the name ${name} twice`)
+    this.#defined.set(name, member)
+  }
+
+  #find(name: string): Witness | WitnessGroup {
+    const member = this.#defined.get(name)
+    if (member === undefined) throw verificationError(`The policy uses the name ${name} before it is defined`)
+    return member
+  }
 }
 
-interface WritableLines {
-  logs: { vkey: string }[]
-  witnesses: Witness[]
-  groups: { name: string; threshold: string; members: string[] }[]
-  quorum: string | undefined
-  /** Names of witnesses and groups so far: a line may only use earlier names. */
-  names: Set<string>
-}
-
-/** Throws `VERIFICATION_FAILED` with the first rule that the text breaks. */
-export function parsePolicyText(text: string): PolicyLines {
+/** Returns the verifier keys of the logs, and the quorum. Throws `VERIFICATION_FAILED` with the first broken rule. */
+export function parsePolicyText(text: string): { readonly logs: readonly string[]; readonly required: WitnessGroup } {
   if (/[^\t\n\x20-\x7e\u0080-\u{10ffff}]/u.test(text))
     throw verificationError('The policy contains a control character')
-  const lines: WritableLines = { logs: [], witnesses: [], groups: [], quorum: undefined, names: new Set() }
+  const logs: string[] = []
+  const quorum = new WitnessQuorum()
   for (const [i, line] of text.split('\n').entries()) {
-    const [keyword, ...words] = line.split(/[ \t]+/).filter((word) => word !== '')
-    if (keyword === undefined || keyword.startsWith('#')) continue
-    if (!addLine(lines, keyword, words))
+    const words = line.split(/[ \t]+/).filter((word) => word !== '')
+    if (words.length > 0 && words[0]?.startsWith('#') !== true && !addLine(logs, quorum, words))
       throw verificationError(`Line ${i + 1} of the policy is not a tlog-policy line`)
   }
-  const { logs, witnesses, groups, quorum } = lines
-  if (quorum === undefined) throw verificationError('The policy has no quorum line')
+  const { required } = quorum
   if (logs.length === 0) throw verificationError('The policy has no log line')
-  assertDistinctKeys(logs.map(({ vkey }) => toHex(parseVerifierKey(vkey).publicKey)))
-  return { logs, witnesses, groups, quorum }
+  const keys = new Set<string>()
+  for (const vkey of logs) addKey(keys, parseVerifierKey(vkey).publicKey)
+  return { logs, required }
 }
 
 /** Returns false if the line has another form. */
-function addLine(lines: WritableLines, keyword: string, words: readonly string[]): boolean {
-  const [first, second, ...others] = words
+function addLine(logs: string[], quorum: WitnessQuorum, words: readonly string[]): boolean {
+  const [keyword, first, second, ...others] = words
   if (first === undefined) return false
-  if (keyword === 'log' && words.length <= 2) {
-    lines.logs.push({ vkey: first })
-    return true
-  }
-  if (keyword === 'witness' && second !== undefined && others.length <= 1) {
-    lines.witnesses.push({ name: addName(lines, first), vkey: second })
-    return true
-  }
-  if (keyword === 'group' && second !== undefined && others.length > 0) {
-    for (const member of others) assertKnown(lines, member)
-    lines.groups.push({ name: addName(lines, first), threshold: second, members: others })
-    return true
-  }
-  if (keyword !== 'quorum' || words.length > 1) return false
-  if (lines.quorum !== undefined) throw verificationError('The policy has two quorum lines')
-  if (first !== 'none') assertKnown(lines, first)
-  lines.quorum = first
+  if (keyword === 'log' && others.length === 0) logs.push(first)
+  else if (keyword === 'witness' && second !== undefined && others.length <= 1)
+    quorum.witness({ name: first, vkey: second })
+  else if (keyword === 'group' && second !== undefined && others.length > 0) quorum.group(first, second, others)
+  else if (keyword === 'quorum' && second === undefined) quorum.require(first)
+  else return false
   return true
 }
 
-function addName({ names }: WritableLines, name: string): string {
-  if (name === 'none' || names.has(name)) throw verificationError(`The policy defines the name ${name} twice`)
-  names.add(name)
-  return name
-}
-
-function assertKnown({ names }: WritableLines, name: string): void {
-  if (!names.has(name)) throw verificationError(`The policy uses the name ${name} before it is defined`)
-}
-
-function assertDistinctKeys(keys: readonly string[]): void {
-  if (new Set(keys).size < keys.length) throw verificationError('The policy has one key twice')
-}
-
-/** The group that the quorum line names. Throws `VERIFICATION_FAILED` if a group or witness breaks a rule. */
-export function resolveQuorum({ witnesses, groups, quorum }: PolicyLines): WitnessGroup {
-  assertDistinctKeys(witnesses.map(({ vkey }) => toHex(parseVerifierKey(vkey, ED25519_COSIGNATURE).publicKey)))
-  const defined = new Map<string, Witness | WitnessGroup>()
-  const define = (name: string, member: Witness | WitnessGroup): void => {
-    if (name === 'none' || defined.has(name)) throw verificationError(`The policy defines the name ${name} twice`)
-    defined.set(name, member)
-  }
-  for (const witness of witnesses) define(witness.name, witness)
-  const used = new Set<string>()
-  for (const { name, threshold, members } of groups) {
-    const resolved = members.map((member) => memberOf(defined, used, member))
-    define(name, { threshold: thresholdOf(threshold, members.length), members: resolved })
-  }
-  if (quorum === 'none') return { threshold: 0, members: [] }
-  const required = defined.get(quorum)
-  if (required === undefined) throw verificationError(`The policy does not define its quorum ${quorum}`)
-  return { threshold: 1, members: [required] }
-}
-
-/** A name is a member of at most one group, so that no witness counts twice. */
-function memberOf(
-  defined: ReadonlyMap<string, Witness | WitnessGroup>,
-  used: Set<string>,
-  name: string,
-): Witness | WitnessGroup {
-  const member = defined.get(name)
-  if (member === undefined) throw verificationError(`The policy uses the name ${name} before it is defined`)
-  if (used.has(name)) throw verificationError(`The policy uses ${name} as a member twice`)
-  used.add(name)
-  return member
+function addKey(keys: Set<string>, publicKey: Uint8Array): void {
+  const key = toHex(publicKey)
+  if (keys.has(key)) throw verificationError('The policy has one key twice')
+  keys.add(key)
 }
 
 function thresholdOf(threshold: string, members: number): number {

@@ -2,7 +2,7 @@ import { MAX_LOG_KEYS } from '../commitment/log-entry.ts'
 import { fromBase64 } from '../bytes.ts'
 import { isRegistryError, RegistryError, verificationError } from '../errors.ts'
 import { parseVerifierKey } from '../log/note.ts'
-import { parsePolicyText, resolveQuorum, type PolicyLines, type WitnessGroup } from './policy-text.ts'
+import { parsePolicyText, WitnessQuorum, type WitnessGroup } from './policy-text.ts'
 import {
   asArray,
   asCount,
@@ -82,8 +82,8 @@ export function parsePolicy(text: string): Policy {
 }
 
 function policyOfText(text: string): Policy {
-  const lines = parsePolicyText(text)
-  return { keys: lines.logs.map(({ vkey }) => ({ vkey: logKey(vkey) })), witnesses: resolveQuorum(lines) }
+  const { logs, required } = parsePolicyText(text)
+  return { keys: logs.map((vkey) => ({ vkey })), witnesses: required }
 }
 
 const MEMBERS = [
@@ -103,7 +103,7 @@ function policyOfJson(text: string): Policy {
   assertOnlyMembers(policy, MEMBERS, 'The policy')
   const keys = asObjects(policy['keys'], 'keys', MAX_LOG_KEYS).map(pinnedKey)
   assertKeys(keys, policy['origin'])
-  const witnesses = resolveQuorum(policyLines(policy))
+  const witnesses = requiredWitnesses(policy)
   const { timestampQuorum = 1 } = policy
   return {
     keys,
@@ -145,18 +145,20 @@ function assertKeys(keys: readonly PinnedKey[], origin: unknown): void {
       throw verificationError('The policy has a key of another origin')
 }
 
-function policyLines(policy: UntrustedObject): PolicyLines {
-  const witnesses = listOf(policy['witnesses'], 'witnesses').map((witness) => {
+function requiredWitnesses(policy: UntrustedObject): WitnessGroup {
+  const quorum = new WitnessQuorum()
+  for (const witness of listOf(policy['witnesses'], 'witnesses')) {
     assertOnlyMembers(witness, ['name', 'vkey', 'url'], 'A witness')
     const vkey = asString(witness['vkey'], 'The vkey of a witness')
-    return { name: asString(witness['name'], 'The name of a witness'), vkey }
-  })
-  const groups = listOf(policy['groups'], 'groups').map((group) => {
+    quorum.witness({ name: asString(witness['name'], 'The name of a witness'), vkey })
+  }
+  for (const group of listOf(policy['groups'], 'groups')) {
     assertOnlyMembers(group, ['name', 'threshold', 'members'], 'A group')
     const members = asArray(group['members'], 'members').map((name) => asString(name, 'A member of a group'))
-    return { name: asString(group['name'], 'The name of a group'), threshold: String(group['threshold']), members }
-  })
-  return { logs: [], witnesses, groups, quorum: asString(policy['quorum'] ?? 'none', 'quorum') }
+    quorum.group(asString(group['name'], 'The name of a group'), String(group['threshold']), members)
+  }
+  quorum.require(asString(policy['quorum'] ?? 'none', 'quorum'))
+  return quorum.required
 }
 
 function pinnedAuthority(authority: UntrustedObject): PinnedAuthority {

@@ -88,7 +88,7 @@ describe('a policy in JSON', () => {
     wrong(group({ members: ['a', 'a'] }), /uses a as a member twice/)
     for (const threshold of [0, 3, -1, 1.5, 'some', '01', null])
       wrong(group({ threshold }), /threshold of a group must be all, any or 1 to 2/)
-    wrong({ quorum: 'c' }, /does not define its quorum c/)
+    wrong({ quorum: 'c' }, /uses the name c before it is defined/)
   })
 
   it('rejects authorities and chains that are malformed', () => {
