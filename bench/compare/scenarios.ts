@@ -150,7 +150,38 @@ const openIngest: OpenScenarios = async ({ directory, dist, quick }) => {
   return { units, close: () => stopChild(child) }
 }
 
+/** What `programs/engine` does next. */
+export type EngineWork = 'tree' | 'proofs' | 'sealing'
+
+const ENGINE_WORK: Readonly<Record<string, EngineWork>> = {
+  'tree, one thread': 'tree',
+  'all proofs of the tree': 'proofs',
+  'sealing 65,536 entries': 'sealing',
+}
+const TREE_LEAVES = 2 ** 20
+
+/** The build's hashing, proofs and sealing, in a process of its own. */
+const openEngine: OpenScenarios = async ({ directory, dist, quick }) => {
+  const args = [dist, directory, String(quick ? 2 ** 14 : TREE_LEAVES)]
+  const child = startChild('./programs/engine.ts', args, { hasMessages: true })
+  await nextMessage(child)
+  const units = Object.entries(ENGINE_WORK).map(([name, work]): ScenarioUnit => {
+    const measure = (): Promise<Rate> => requestOf<Rate>(child, work)
+    return {
+      name: `engine: ${name}`,
+      turns: quick ? 1 : TURNS,
+      warmUp: async () => void (await measure()),
+      measure: async () => ({ [name]: await measure() }),
+    }
+  })
+  return { units, close: () => stopChild(child) }
+}
+
 /** What `--against` can compare. */
-export const SCENARIOS: Readonly<Record<string, OpenScenarios>> = { http: openHttp, ingest: openIngest }
+export const SCENARIOS: Readonly<Record<string, OpenScenarios>> = {
+  http: openHttp,
+  ingest: openIngest,
+  engine: openEngine,
+}
 
 export const SCENARIO_NAMES: readonly string[] = Object.keys(SCENARIOS)

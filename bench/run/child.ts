@@ -54,7 +54,7 @@ export async function nextMessage<T>(child: ChildProcess): Promise<T> {
 }
 
 /** Sends a message to a child, and waits for the next one that it sends back. */
-export function requestOf<T>(child: ChildProcess, request: object): Promise<T> {
+export function requestOf<T>(child: ChildProcess, request: object | string): Promise<T> {
   const message = nextMessage<T>(child)
   child.send(request)
   return message

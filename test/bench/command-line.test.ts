@@ -56,7 +56,7 @@ describe('npm run bench', () => {
     [['--all', '--only', 'http'], /not both/],
     [['--against', '/', '--rounds', '0'], /--rounds must be a whole number from 1, got 0/],
     [['--against', '/', '--evidences', '10'], /--evidences must be a whole number from 1000, got 10/],
-    [['--against', '/', '--only', 'engine'], /Unknown benchmark: engine\. Known benchmarks: http, ingest\./],
+    [['--against', '/', '--only', 'sealing'], /Unknown benchmark: sealing\. Known benchmarks: http, ingest, engine\./],
     [['--against', '/nowhere'], /\/nowhere has no build: run/],
   ]
   for (const [args, message] of wrong)

@@ -13,7 +13,6 @@ import { verifyTimestamp } from '../../core/verify/tokens.ts'
 import { authorityRules } from '../../sealer/authorities.ts'
 import { createSealer, InlineEngine, type SealerOptions } from '../../sealer/index.ts'
 import { certificate, derOf, keyPair } from '../support/test-authority.ts'
-import { FaultyRecords } from '../support/faulty-records.ts'
 import { settle, until } from '../support/manual-clock.ts'
 import { recordsOf, SealerFixture } from '../support/sealer-fixture.ts'
 import { openAuthorities, type LocalAuthorityOptions } from '../support/local-authorities.ts'
@@ -209,28 +208,6 @@ describe('a quorum of timestamp authorities', () => {
     await fixture.clock.advance(30_000)
     assert.equal(renamed?.calls, 0)
     assert.equal(second.status().stampedSize, 0)
-  })
-
-  it('holds each token once if a commit fails or only the result is lost', async () => {
-    for (const fault of ['before', 'after'] as const)
-      for (const nth of [3, 4]) {
-        const { fixture, authorities } = await openFixture(three.slice(0, 2))
-        const faulty = new FaultyRecords(fixture.records)
-        const sealer = await fixture.start({ timestampAuthorities: authorities, quorum: 2 }, faulty)
-        await fixture.append(1)
-        // Commit 1 is the batch, 2 its checkpoint, 3 and 4 the tokens.
-        faulty.failCommit(nth, fault)
-        await sealer.sealNow()
-        await until(async () => {
-          await fixture.clock.advance(1_000)
-          return sealer.status().stampedSize === 2
-        })
-        const stamp = await fixture.reader.stampCovering(1)
-        assert.deepEqual(namesIn(stamp), ['a', 'b'])
-        assert.equal(await fixture.records.logSize(), 4)
-        assert.equal((await recordsOf(fixture.records, 'sp')).size, 0)
-        await assertTokens(fixture, present(stamp), authorities)
-      }
   })
 
   it('holds each token once if two sealers work on it', async () => {

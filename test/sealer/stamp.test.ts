@@ -9,7 +9,6 @@ import { encodeUtf8, fromBase64, sha256, toHex } from '../../core/bytes.ts'
 import { entryOf, tokenOpening } from '../../core/commitment/log-entry.ts'
 import type { StampRecord } from '../../core/log/records.ts'
 import { verifyTimestamp } from '../../core/verify/tokens.ts'
-import { FaultyRecords } from '../support/faulty-records.ts'
 import { settle, until } from '../support/manual-clock.ts'
 import { recordsOf, SealerFixture } from '../support/sealer-fixture.ts'
 import { ScriptedAuthority } from '../support/scripted-authority.ts'
@@ -133,41 +132,6 @@ describe('stamping', () => {
     assert.equal(authority.stamped, 1)
     await assertStamped(fixture, 11)
     assert.equal(sealer.status().failures.seal.count, 0)
-  })
-
-  it('stamps again if a token was lost', async () => {
-    const { fixture, authority } = await openFixture()
-    authority.faults.push('after', 'before')
-    const sealer = await fixture.start({ timestampAuthority: authority })
-    await fixture.append(1)
-    await sealer.sealNow()
-    await until(async () => {
-      await fixture.clock.advance(1_000)
-      return sealer.status().stampedSize === 2
-    })
-    assert.deepEqual([authority.calls, authority.stamped], [3, 2])
-    await assertStamped(fixture, 2)
-    assert.equal(await fixture.records.logSize(), 3, 'one token in the log')
-  })
-
-  it('keeps one token per stamp if its commit failed or only the result was lost', async () => {
-    for (const fault of ['before', 'after'] as const) {
-      const { fixture, authority } = await openFixture()
-      const faulty = new FaultyRecords(fixture.records)
-      const sealer = await fixture.start({ timestampAuthority: authority }, faulty)
-      await fixture.append(1)
-      // Commit 1 is the batch, 2 its checkpoint, 3 the stamp.
-      faulty.failCommit(3, fault)
-      await sealer.sealNow()
-      await until(async () => {
-        await fixture.clock.advance(1_000)
-        return sealer.status().stampedSize === 2
-      })
-      assert.equal(sealer.status().failures.stamp.count, 1)
-      assert.equal(authority.stamped, fault === 'before' ? 2 : 1)
-      assert.equal(await fixture.records.logSize(), 3)
-      await assertStamped(fixture, 2)
-    }
   })
 
   it('keeps one token if two sealers stamp the same checkpoint', async () => {

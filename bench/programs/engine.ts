@@ -1,0 +1,51 @@
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import type { EngineWork, Rate } from '../compare/scenarios.ts'
+import type * as Level from '../../adapters/level/index.ts'
+import type * as Backlog from '../workload/backlog.ts'
+import type * as LibraryTree from '../workload/library-tree.ts'
+import type * as LogAppends from '../workload/log-appends.ts'
+import { ProofReader } from '../workload/tree-builder.ts'
+import { makeEntries } from '../workload/tree-measurement.ts'
+
+/**
+ * `engine DIST DIRECTORY LEAVES`: hashes, proves and seals with the library in this build each time that its parent
+ * process sends an `EngineWork`. Sends back the `Rate`. The build's own benchmark code calls its library.
+ */
+
+const [dist = '', directory = '', leaves = ''] = process.argv.slice(2)
+const load = (path: string): Promise<unknown> => import(pathToFileURL(join(dist, path)).href)
+const { libraryInline } = (await load('bench/workload/library-tree.js')) as typeof LibraryTree
+const { BATCH_SIZE, openSealingRegistry } = (await load('bench/workload/backlog.js')) as typeof Backlog
+const { randomAppends } = (await load('bench/workload/log-appends.js')) as typeof LogAppends
+const { openLevelRecords } = (await load('adapters/level/index.js')) as typeof Level
+
+const entries = makeEntries(Number(leaves))
+const builder = libraryInline()
+const tree = await builder.build(entries)
+await tree.prepareProofs?.()
+await mkdir(directory, { recursive: true })
+const records = await openLevelRecords(join(directory, 'records'))
+const registry = await openSealingRegistry({ directory, records })
+
+/** What is done before each measurement, and what is measured. */
+const WORK: Readonly<Record<EngineWork, readonly [prepare: () => Promise<unknown>, run: () => Promise<unknown>]>> = {
+  tree: [async () => undefined, () => builder.build(entries)],
+  proofs: [async () => undefined, () => tree.makeProofs(new ProofReader())],
+  sealing: [() => records.commit({ append: randomAppends(BATCH_SIZE) }), () => registry.sealNow()],
+}
+
+async function measure(work: EngineWork): Promise<Rate> {
+  const [prepare, run] = WORK[work]
+  await prepare()
+  const [cpuBefore, begin] = [process.cpuUsage(), performance.now()]
+  await run()
+  const elapsedMs = performance.now() - begin
+  const { user, system } = process.cpuUsage(cpuBefore)
+  return { perSecond: 1_000 / elapsedMs, cpuMicroseconds: user + system }
+}
+
+process.on('message', (work: EngineWork) => void measure(work).then((rate) => process.send?.(rate)))
+process.once('disconnect', () => process.exit())
+process.send?.('ready')
