@@ -5,6 +5,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSy
 import { createRequire } from 'node:module'
 import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { gzipSync } from 'node:zlib'
 
 export const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const viewer = 'node_modules/rapidoc/dist/rapidoc-min.js'
@@ -16,9 +17,9 @@ const PARTS = [
     output: 'server/client/types.ts',
     make: writeClientTypes,
   },
-  { inputs: [viewer], output: 'dist/server/http/rapidoc.js', make: copyViewer },
+  { inputs: [viewer], output: 'dist/server/http/rapidoc.js.gz', make: copyViewer },
   // The saved page is written last.
-  { inputs: ['server/ui', 'server/client', 'core'], output: 'dist/server/ui/verify.html', make: bundleDashboard },
+  { inputs: ['server/ui', 'server/client', 'core'], output: 'dist/server/ui/verify.html.gz', make: bundleDashboard },
 ]
 
 /** Returns the path, relative to `root`, of a file or of every file below a folder. */
@@ -52,10 +53,16 @@ async function writeClientTypes() {
  * 100 packages and is not used here, so `overrides` in package.json replaces it.
  */
 async function copyViewer({ output }) {
-  const target = join(root, output)
+  const target = join(root, output.replace(/\.gz$/, ''))
   mkdirSync(dirname(target), { recursive: true })
   const source = createRequire(import.meta.url).resolve('rapidoc/dist/rapidoc-min.js')
   writeFileSync(target, [`${source}.LICENSE.txt`, source].map((path) => readFileSync(path, 'utf8')).join('\n'))
+  compress(target)
+}
+
+/** The server sends these files as they are. */
+function compress(path) {
+  writeFileSync(`${path}.gz`, gzipSync(readFileSync(path), { level: 9 }))
 }
 
 /** Bundles the dashboard with Vite, and its verification page as a single file. */
@@ -63,7 +70,8 @@ async function bundleDashboard({ output }) {
   const { build: bundle } = await import('vite')
   await bundle({ configFile: join(root, 'server/ui/vite.config.mjs'), logLevel: 'warn' })
   const { buildSavedPage } = await import('../server/ui/saved-page.mjs')
-  writeFileSync(join(root, output), await buildSavedPage())
+  writeFileSync(join(root, output.replace(/\.gz$/, '')), await buildSavedPage())
+  for (const path of filesBelow(dirname(output))) if (/\.(?:html|js|css)$/.test(path)) compress(join(root, path))
 }
 
 export const isAnyStale = () => PARTS.some(({ inputs, output }) => isStale(output, inputs))

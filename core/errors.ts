@@ -1,6 +1,7 @@
 /**
  * Every way in which the registry rejects a call or fails. Codes are stable, and part of the compatibility promise.
- * Messages are written for people and may change. The HTTP status and body of each code are in `server/http/errors.ts`.
+ * Messages are written for people and may change. The HTTP status and body of each code are in
+ * `server/contract/errors.ts`.
  */
 export const ERROR_CODES = [
   // -- The caller's input is not valid. Correct it; the same call fails again.

@@ -10,7 +10,7 @@ import { API_KEY, Service, startRegistryServer } from '../workload/service.ts'
 /**
  * One server under more load than it can serve: `node dist/bench/programs/overload.js [factor] [seconds]`. Measures the
  * capacity with 64 connections, then offers `factor` times as many gets per second, whether or not the server keeps up.
- * Prints JSON. Settings of the server, such as `EVIDENCE_LIMIT_READS`, are passed on.
+ * Prints JSON. Settings of the server are passed on.
  */
 const [factor = 2.5, seconds = 10] = process.argv.slice(2).map(Number)
 const EVIDENCES = 2_000
@@ -49,7 +49,7 @@ await inTemporaryFolder(async (directory) => {
     const memory = memoryOf(child.pid ?? 0)
     await offer(new URL(url), capacity * factor, path)
     const metrics = await (await fetch(`${url}/metrics`)).text()
-    const rejected = /^evidence_requests_rejected\{class="reads"\} (\d+)$/m.exec(metrics)?.[1]
+    const rejected = /^evidence_requests_shed (\d+)$/m.exec(metrics)?.[1]
     const report = { capacityPerSecond: Math.round(capacity), ...summary(), rejectedByServer: Number(rejected) }
     const memoryMiB = { before: memory.now, peak: memoryOf(child.pid ?? 0).peak }
     process.stdout.write(`${JSON.stringify({ ...report, memoryMiB }, undefined, 1)}\n`)

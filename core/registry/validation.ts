@@ -4,9 +4,16 @@ import { canonicalJson } from '../commitment/canonical-json.ts'
 import { RegistryError } from '../errors.ts'
 import { MAX_META_BYTES, MAX_META_DEPTH } from './schemas.ts'
 
-const dateTime = /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])T(?:[01]\d|2[0-3]):[0-5]\d:(?:[0-5]\d|60)\.\d{3}Z$/
+const RFC_3339 = /^(\d{4}-\d\d-\d\d)T\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)$/i
 
-const ajv = new Ajv2020({ strict: true, verbose: true, formats: { 'date-time': dateTime } })
+/** Whether a text is a time in RFC 3339. `Date` would turn February 30 into March 2, so the day is compared. */
+function isDateTime(text: string): boolean {
+  const day = RFC_3339.exec(text)?.[1]
+  if (day === undefined || Number.isNaN(Date.parse(day)) || Number.isNaN(Date.parse(text))) return false
+  return new Date(day).toISOString().startsWith(day)
+}
+
+const ajv = new Ajv2020({ strict: true, verbose: true, formats: { 'date-time': isDateTime } })
 const compiled = new WeakMap<TSchema, ValidateFunction>()
 
 /**
@@ -69,12 +76,18 @@ function memberNamedBy(error: ErrorObject | undefined): string | undefined {
 function problemOf(error: ErrorObject | undefined): string {
   if (error === undefined) return 'is not valid'
   if (error.keyword === 'required') return `is required${expectedMember(error)}`
-  if (error.keyword === 'additionalProperties') return 'is not a known field'
+  if (error.keyword === 'additionalProperties') return `is not a known field${knownFields(error)}`
   if (error.keyword === 'enum') return `must be one of ${(error.params['allowedValues'] as unknown[]).join(', ')}`
   const { description } = (error.parentSchema ?? {}) as { readonly description?: string }
   const expected = description === undefined ? (error.message ?? 'is not valid') : `must be ${description}`
   if (error.keyword === 'type' && error.data === undefined) return `is required and ${expected}`
   return error.keyword === 'type' ? `${expected}, not ${kindOf(error.data)}` : expected
+}
+
+/** The names that an object may have, for an error that names another one. */
+function knownFields({ parentSchema }: ErrorObject): string {
+  const names = Object.keys((parentSchema as { readonly properties?: object } | undefined)?.properties ?? {})
+  return names.length === 0 ? '' : `; known are ${names.join(', ')}`
 }
 
 /** What a missing member must be. */

@@ -20,9 +20,9 @@ export interface Operations {
     request: {
       /** Default: the company of the client */
       readonly companyId?: string
-      /** 1 to 256 characters, no / and no control characters */
+      /** a string of 1 to 256 characters without / and control characters */
       readonly name: string
-      /** At most 8,192 characters; of control characters only tab, LF and CR */
+      /** a string of at most 8,192 characters without control characters except tab, LF and CR */
       readonly description?: string
       readonly image?: Upload | InlineImage
     },
@@ -48,11 +48,11 @@ export interface Operations {
       readonly companyId?: string
       /** A category's id */
       readonly categoryId: string
-      /** 1 to 256 characters, no / and no control characters */
+      /** a string of 1 to 256 characters without / and control characters */
       readonly name?: string
-      /** At most 8,192 characters; of control characters only tab, LF and CR */
+      /** a string of at most 8,192 characters without control characters except tab, LF and CR */
       readonly description?: string
-      /** Names of values to remove; in a form also separated by commas. An empty value or null removes nothing */
+      /** an array with names of description */
       readonly clear?: readonly 'description'[]
       readonly action?: 'CHANGE' | 'ACTIVATE' | 'DEACTIVATE' | 'REMOVE'
       readonly file?: Upload
@@ -66,9 +66,9 @@ export interface Operations {
       readonly companyId?: string
       /** A category's id */
       readonly categoryId: string
-      /** 1 to 256 characters, no / and no control characters */
+      /** a string of 1 to 256 characters without / and control characters */
       readonly name: string
-      /** At most 8,192 characters; of control characters only tab, LF and CR */
+      /** a string of at most 8,192 characters without control characters except tab, LF and CR */
       readonly description?: string
       readonly image?: Upload | InlineImage
     },
@@ -95,11 +95,11 @@ export interface Operations {
       readonly categoryId: string
       /** A subcategory's id */
       readonly subcategoryId: string
-      /** 1 to 256 characters, no / and no control characters */
+      /** a string of 1 to 256 characters without / and control characters */
       readonly name?: string
-      /** At most 8,192 characters; of control characters only tab, LF and CR */
+      /** a string of at most 8,192 characters without control characters except tab, LF and CR */
       readonly description?: string
-      /** Names of values to remove; in a form also separated by commas. An empty value or null removes nothing */
+      /** an array with names of description */
       readonly clear?: readonly 'description'[]
       readonly action?: 'CHANGE' | 'ACTIVATE' | 'DEACTIVATE' | 'REMOVE'
       readonly file?: Upload
@@ -127,23 +127,23 @@ export interface Operations {
     request: {
       /** Default: the company of the client */
       readonly companyId?: string
-      /** 1 to 256 characters, no / and no control characters */
+      /** a string of 1 to 256 characters without / and control characters */
       readonly categoryName?: string
       readonly categoryId?: string
-      /** 1 to 256 characters, no / and no control characters */
+      /** a string of 1 to 256 characters without / and control characters */
       readonly subcategoryName?: string
       readonly subcategoryId?: string
-      /** Any text without control characters, unique in its company; not . or .. */
+      /** a string of 1 to 128 characters without control characters (but not . or ..) */
       readonly externalId: string
-      /** 1 to 256 characters, no control characters */
+      /** a string of 1 to 256 characters without control characters */
       readonly name: string
-      /** At most 256 characters, no control characters */
+      /** a string of at most 256 characters without control characters */
       readonly owner?: string
-      /** At most 8,192 characters; of control characters only tab, LF and CR */
+      /** a string of at most 8,192 characters without control characters except tab, LF and CR */
       readonly description?: string
-      /** At most 8,192 characters; of control characters only tab, LF and CR */
+      /** a string of at most 8,192 characters without control characters except tab, LF and CR */
       readonly summary?: string
-      /** A JSON object, at most 64 KiB and 32 levels deep, that survives canonical JSON (RFC 8785) */
+      /** a JSON object of at most 64 KiB and 32 levels */
       readonly meta?: { readonly [name: string]: unknown }
       readonly image?: Upload
       readonly images?: readonly Upload[]
@@ -162,17 +162,17 @@ export interface Operations {
       readonly categoryId: string
       /** A subcategory's id */
       readonly subcategoryId: string
-      /** Any text without control characters, unique in its company; not . or .. */
+      /** a string of 1 to 128 characters without control characters (but not . or ..) */
       readonly externalId: string
-      /** 1 to 256 characters, no control characters */
+      /** a string of 1 to 256 characters without control characters */
       readonly name: string
-      /** At most 256 characters, no control characters */
+      /** a string of at most 256 characters without control characters */
       readonly owner?: string
-      /** At most 8,192 characters; of control characters only tab, LF and CR */
+      /** a string of at most 8,192 characters without control characters except tab, LF and CR */
       readonly description?: string
-      /** At most 8,192 characters; of control characters only tab, LF and CR */
+      /** a string of at most 8,192 characters without control characters except tab, LF and CR */
       readonly summary?: string
-      /** A JSON object, at most 64 KiB and 32 levels deep, that survives canonical JSON (RFC 8785) */
+      /** a JSON object of at most 64 KiB and 32 levels */
       readonly meta?: { readonly [name: string]: unknown }
       readonly image?: Upload
       readonly images?: readonly Upload[]
@@ -207,13 +207,13 @@ export interface Operations {
       /** The whole name of the current owner, in upper or lower case */
       readonly owner?: string
       readonly status?: 'active' | 'stolen'
-      /** RFC 3339, such as 2026-01-31T12:00:00Z. `createdFrom` is included, `createdTo` is not */
+      /** a time in RFC 3339, such as 2027-01-31T12:00:00Z */
       readonly createdFrom?: string
-      /** RFC 3339, such as 2026-01-31T12:00:00Z. `createdFrom` is included, `createdTo` is not */
+      /** a time in RFC 3339, such as 2027-01-31T12:00:00Z */
       readonly createdTo?: string
       /** By the time of the last event, latest first */
       readonly sort?: 'updated'
-      /** Cut to 1000. Without it, the whole list is sent */
+      /** an integer of at least 1; values above 1000 count as 1000 */
       readonly len?: number
       /** Id of the last item that you have; not with a filter that needs `next` */
       readonly last?: string
@@ -233,9 +233,11 @@ export interface Operations {
       readonly companyId?: string
       /** The evidence's external id, percent-encoded: `%2F` is part of it */
       readonly externalId: string
+      /** an integer of at least 0 */
       readonly last?: number
-      /** Default 50, cut to 500 */
+      /** an integer of at least 1; values above 500 count as 500 */
       readonly len?: number
+      /** true, false, 1 or 0 */
       readonly disclose?: boolean
     },
     options?: RequestOptions,
@@ -252,23 +254,23 @@ export interface Operations {
       readonly companyId?: string
       /** The evidence's external id, percent-encoded: `%2F` is part of it */
       readonly externalId: string
-      /** At most 8,192 characters; of control characters only tab, LF and CR */
+      /** a string of at most 8,192 characters without control characters except tab, LF and CR */
       readonly updateActionDescription?: string
-      /** At most 256 characters, no control characters */
+      /** a string of at most 256 characters without control characters */
       readonly updateActionPersona?: string
-      /** 1 to 256 characters, no control characters */
+      /** a string of 1 to 256 characters without control characters */
       readonly name?: string
-      /** At most 256 characters, no control characters */
+      /** a string of at most 256 characters without control characters */
       readonly owner?: string
-      /** At most 8,192 characters; of control characters only tab, LF and CR */
+      /** a string of at most 8,192 characters without control characters except tab, LF and CR */
       readonly description?: string
-      /** At most 8,192 characters; of control characters only tab, LF and CR */
+      /** a string of at most 8,192 characters without control characters except tab, LF and CR */
       readonly summary?: string
-      /** At most 8,192 characters; of control characters only tab, LF and CR */
+      /** a string of at most 8,192 characters without control characters except tab, LF and CR */
       readonly eventDescription?: string
-      /** A JSON object, at most 64 KiB and 32 levels deep, that survives canonical JSON (RFC 8785) */
+      /** a JSON object of at most 64 KiB and 32 levels */
       readonly meta?: { readonly [name: string]: unknown }
-      /** Names of values to remove; in a form also separated by commas. An empty value or null removes nothing */
+      /** an array with names of owner, description, summary, meta */
       readonly clear?: readonly ('owner' | 'description' | 'summary' | 'meta')[]
       readonly action?: 'update' | 'transfer'
       readonly actionType?: 'stolen' | 'repair' | 'custom' | 'change'
@@ -289,11 +291,11 @@ export interface Operations {
       readonly companyId?: string
       /** The evidence's external id, percent-encoded: `%2F` is part of it */
       readonly externalId: string
-      /** Names of the fields to disclose, separated by commas; `all` or `none` */
+      /** all, none, or names of the fields to disclose, separated by commas */
       readonly fields: string
-      /** Ids of the files to disclose, separated by commas; `all` or `none` */
+      /** all, none, or ids of the files to disclose, separated by commas */
       readonly files: string
-      /** Also disclose `slotKey`, with which later versions can be found in the log */
+      /** true, false, 1 or 0 */
       readonly history?: boolean
     },
     options?: RequestOptions,
@@ -351,7 +353,7 @@ export interface Operations {
     request: {
       /** Default: the company of the client */
       readonly companyId?: string
-      readonly fileId: Id
+      readonly fileId: IdInput
     },
     options?: RequestOptions,
   ): Promise<FileToken>
@@ -375,11 +377,11 @@ export interface Operations {
       /** Default: the company of the client */
       readonly companyId?: string
       readonly name: Name
-      /** Your own key: 16 to 1,024 printable ASCII characters without spaces */
+      /** a string of 16 to 1,024 printable ASCII characters without spaces */
       readonly apiKey?: string
       /** R reads; I also creates; U also updates; A also manages source systems */
       readonly permissions?: 'I' | 'U' | 'R' | 'A'
-      /** RFC 3339, in the future */
+      /** a time in RFC 3339, such as 2027-01-31T12:00:00Z */
       readonly expiresAt?: string
     },
     options?: RequestOptions,
@@ -405,16 +407,16 @@ export interface Operations {
       readonly companyId?: string
       /** A source system's id */
       readonly systemId: string
-      /** 1 to 256 characters, no control characters */
+      /** a string of 1 to 256 characters without control characters */
       readonly name?: string
-      /** Your own key: 16 to 1,024 printable ASCII characters without spaces */
+      /** a string of 16 to 1,024 printable ASCII characters without spaces */
       readonly apiKey?: string
-      /** With apiKey: how long the replaced key still works. Default 0 */
+      /** an integer of 0 to 604800 */
       readonly graceSeconds?: number
       /** R reads; I also creates; U also updates; A also manages source systems */
       readonly permissions?: 'I' | 'U' | 'R' | 'A'
       readonly active?: boolean
-      /** RFC 3339, in the future */
+      /** a time in RFC 3339, such as 2027-01-31T12:00:00Z */
       readonly expiresAt?: string
     },
     options?: RequestOptions,
@@ -444,7 +446,7 @@ export interface Operations {
     request?: {
       /** Default: the company of the client */
       readonly companyId?: string
-      /** Default 100, cut to 1000 */
+      /** an integer of at least 1; values above 1000 count as 1000 */
       readonly len?: number
       /** Id of the last item that you have */
       readonly last?: string
@@ -454,7 +456,7 @@ export interface Operations {
   /** List companies (only with the operator key) */
   listCompanies(
     request?: {
-      /** Default 100, cut to 1000 */
+      /** an integer of at least 1; values above 1000 count as 1000 */
       readonly len?: number
       /** Id of the last item that you have */
       readonly last?: string
@@ -559,7 +561,7 @@ export interface Operations {
    */
   listBatches(
     request?: {
-      /** Default 50, cut to 200 */
+      /** an integer of at least 1; values above 200 count as 200 */
       readonly len?: number
       /** Id of the last batch that you have */
       readonly last?: string
@@ -641,12 +643,12 @@ export type AuditEntry = {
   readonly actor: string
   readonly systemId: Id
   readonly values: {
-    /** 1 to 256 characters, no control characters */
+    /** a string of 1 to 256 characters without control characters */
     readonly name?: string
     /** R reads; I also creates; U also updates; A also manages source systems */
     readonly permissions?: 'I' | 'U' | 'R' | 'A'
     readonly active?: boolean
-    /** RFC 3339, UTC, milliseconds */
+    /** a time in RFC 3339, UTC, with milliseconds */
     readonly expiresAt?: string
   }
 } | {
@@ -656,14 +658,14 @@ export type AuditEntry = {
   /** Who did it: the id of a source system, or `operator` */
   readonly actor: string
   readonly systemId: Id
-  /** RFC 3339, UTC, milliseconds */
+  /** a time in RFC 3339, UTC, with milliseconds */
   readonly replacedKeyEndsAt?: string
 } | {
   readonly id: Id
   readonly at: DateTime
   readonly type: 'rejected'
   readonly reason: 'unknown' | 'inactive' | 'expired' | 'replaced'
-  /** UUID in lowercase; the ids that the service makes are of version 7 */
+  /** a UUID in lowercase */
   readonly systemId?: string
   readonly address?: string
   /** How often it happened in about a minute. `at` is the first time */
@@ -691,6 +693,7 @@ export interface AuthorizationError {
   readonly message: 'Unauthorized' | 'Forbidden resource'
 }
 
+/** base64 */
 export type Base64 = string
 
 export interface BatchPage {
@@ -810,14 +813,12 @@ export interface BundleEvent {
   /** Disclosed fields by name. Needs header */
   readonly fields?: { readonly [name: string]: {
     readonly text: string
-    /** a SHA-256 hash of 64 lowercase hex digits */
-    readonly salt: string
+    readonly salt: Hash
   } }
   /** Disclosed files by id. Needs filesText */
   readonly files?: { readonly [name: string]: {
     readonly text: string
-    /** a SHA-256 hash of 64 lowercase hex digits */
-    readonly salt: string
+    readonly salt: Hash
   } }
 }
 
@@ -825,7 +826,7 @@ export interface BundleInclusion {
   /** The size of a checkpoint in `checkpoints` */
   readonly treeSize: number
   /** From the sibling of the leaf to the child of the root */
-  readonly path: readonly string[]
+  readonly path: readonly Hash[]
 }
 
 export interface BundleKey {
@@ -846,12 +847,10 @@ export interface BundleRenewal {
 
 export type BundleSubject = {
   readonly type: 'evidence'
-  /** a SHA-256 hash of 64 lowercase hex digits */
-  readonly txId: string
+  readonly txId: Hash
 } | {
   readonly type: 'file'
-  /** a SHA-256 hash of 64 lowercase hex digits */
-  readonly txId: string
+  readonly txId: Hash
   readonly fileId: string
 }
 
@@ -861,11 +860,11 @@ export interface BundleValidationData {
 }
 
 export interface CategoryChange {
-  /** 1 to 256 characters, no / and no control characters */
+  /** a string of 1 to 256 characters without / and control characters */
   readonly name?: string
-  /** At most 8,192 characters; of control characters only tab, LF and CR */
+  /** a string of at most 8,192 characters without control characters except tab, LF and CR */
   readonly description?: string
-  /** Names of values to remove; in a form also separated by commas. An empty value or null removes nothing */
+  /** an array with names of description */
   readonly clear?: readonly 'description'[]
   readonly action?: 'CHANGE' | 'ACTIVATE' | 'DEACTIVATE' | 'REMOVE'
 }
@@ -876,7 +875,7 @@ export interface CategoryDetails {
   readonly status: 'active' | 'inactive' | 'removed'
   readonly fileIds: readonly FileEntry[]
   readonly digitalTwinsCount: Count
-  /** UUID in lowercase; the ids that the service makes are of version 7 */
+  /** a UUID in lowercase */
   readonly imageId?: string
   readonly description?: string
 }
@@ -889,7 +888,7 @@ export interface CategoryList {
     readonly status: 'active' | 'inactive' | 'removed'
     readonly fileIds: readonly FileEntry[]
     readonly digitalTwinsCount: Count
-    /** UUID in lowercase; the ids that the service makes are of version 7 */
+    /** a UUID in lowercase */
     readonly imageId?: string
     readonly description?: string
     readonly subcategories: readonly {
@@ -899,7 +898,7 @@ export interface CategoryList {
       readonly status: 'active' | 'inactive' | 'removed'
       readonly fileIds: readonly FileEntry[]
       readonly digitalTwinsCount: Count
-      /** UUID in lowercase; the ids that the service makes are of version 7 */
+      /** a UUID in lowercase */
       readonly imageId?: string
       readonly description?: string
     }[]
@@ -907,7 +906,7 @@ export interface CategoryList {
   readonly count: Count
 }
 
-/** 1 to 256 characters, no / and no control characters */
+/** a string of 1 to 256 characters without / and control characters */
 export type CategoryName = string
 
 export interface Company {
@@ -940,14 +939,14 @@ export interface CreatedEvidence {
 export interface CreatedEvidences {
   readonly ids: readonly Id[]
   readonly count: Count
-  /** UUID in lowercase; the ids that the service makes are of version 7 */
+  /** a UUID in lowercase */
   readonly id?: string
   readonly events: readonly {
     readonly id: Id
     readonly txId: Hash
     readonly version: Version
   }[]
-  /** SHA-256: 64 lowercase hex digits */
+  /** a SHA-256 hash of 64 lowercase hex digits */
   readonly txId?: string
   readonly version?: number
 }
@@ -958,18 +957,15 @@ export interface CreatedSourceSystem {
   readonly apiKey?: string
 }
 
-/** RFC 3339, UTC, milliseconds */
+/** a time in RFC 3339, UTC, with milliseconds */
 export type DateTime = string
 
 export interface EventMerkleProof {
-  /** a UUID in lowercase */
-  readonly batchId: string
-  /** a SHA-256 hash of 64 lowercase hex digits */
-  readonly merkleRoot: string
+  readonly batchId: Id
+  readonly merkleRoot: Hash
   readonly leafIndex: number
   readonly treeSize: number
-  /** P pending, S sent, C confirmed */
-  readonly sendStatus: 'P' | 'S' | 'C'
+  readonly sendStatus: SendStatus
   readonly proof: readonly ProofItem[]
   /** The whole signed note (C2SP tlog-checkpoint) at treeSize */
   readonly checkpoint: string
@@ -981,14 +977,12 @@ export interface EventMerkleProof {
     readonly txHash: string
     readonly blockNumber: number
     readonly blockHash: string
-    /** a time in RFC 3339, UTC, with milliseconds */
-    readonly blockTime: string
+    readonly blockTime: DateTime
     readonly confirmations: number
     readonly treeSize: number
-    /** a SHA-256 hash of 64 lowercase hex digits */
-    readonly merkleRoot: string
+    readonly merkleRoot: Hash
     readonly checkpoint: string
-    readonly consistency: readonly string[]
+    readonly consistency: readonly Hash[]
   }
 }
 
@@ -1001,22 +995,19 @@ export interface Evidence {
   readonly name: string
   readonly status: 'active' | 'stolen'
   readonly description?: string
-  /** UUID in lowercase; the ids that the service makes are of version 7 */
+  /** a UUID in lowercase */
   readonly imageId?: string
   readonly summary?: string
   readonly owner?: string
   readonly txId: Hash
-  /** A JSON object, at most 64 KiB and 32 levels deep, that survives canonical JSON (RFC 8785) */
+  /** a JSON object of at most 64 KiB and 32 levels */
   readonly meta?: { readonly [name: string]: unknown }
 }
 
 export interface EvidenceCandidate {
-  /** a UUID in lowercase */
-  readonly id: string
-  /** a SHA-256 hash of 64 lowercase hex digits */
-  readonly txId: string
-  /** a time in RFC 3339, UTC, with milliseconds */
-  readonly createdAt: string
+  readonly id: Id
+  readonly txId: Hash
+  readonly createdAt: DateTime
 }
 
 export interface EvidenceEvent {
@@ -1029,7 +1020,7 @@ export interface EvidenceEvent {
   readonly updateDescription?: string
   readonly txId: Hash
   readonly version: Version
-  /** A JSON object, at most 64 KiB and 32 levels deep, that survives canonical JSON (RFC 8785) */
+  /** a JSON object of at most 64 KiB and 32 levels */
   readonly meta?: { readonly [name: string]: unknown }
   readonly merkleBatchId: Id | null
   readonly merkleSendStatus: SendStatus | null
@@ -1059,13 +1050,13 @@ export interface EvidenceEvent {
 export interface EvidenceInput {
   readonly externalId: ExternalId
   readonly name: Name
-  /** At most 256 characters, no control characters */
+  /** a string of at most 256 characters without control characters */
   readonly owner?: string
-  /** At most 8,192 characters; of control characters only tab, LF and CR */
+  /** a string of at most 8,192 characters without control characters except tab, LF and CR */
   readonly description?: string
-  /** At most 8,192 characters; of control characters only tab, LF and CR */
+  /** a string of at most 8,192 characters without control characters except tab, LF and CR */
   readonly summary?: string
-  /** A JSON object, at most 64 KiB and 32 levels deep, that survives canonical JSON (RFC 8785) */
+  /** a JSON object of at most 64 KiB and 32 levels */
   readonly meta?: { readonly [name: string]: unknown }
 }
 
@@ -1121,10 +1112,8 @@ export interface EvidencePage {
 export type EvidenceProof = {
   readonly status: 'ok'
   readonly evidenceId: string
-  /** a SHA-256 hash of 64 lowercase hex digits */
-  readonly txId: string
-  /** a time in RFC 3339, UTC, with milliseconds */
-  readonly createdAt: string
+  readonly txId: Hash
+  readonly createdAt: DateTime
   readonly fileCount: number
   readonly opening: string
   readonly assurance: AssuranceNote
@@ -1132,8 +1121,7 @@ export type EvidenceProof = {
   readonly blockNumber?: number
   readonly tsa?: {
     readonly authority: string
-    /** a time in RFC 3339, UTC, with milliseconds */
-    readonly genTime: string
+    readonly genTime: DateTime
     readonly serialNumber: string
     readonly policy: string
     readonly hashAlgorithm: string
@@ -1142,7 +1130,7 @@ export type EvidenceProof = {
     readonly token: string
     readonly treeSize: number
     readonly checkpoint: string
-    readonly consistency: readonly string[]
+    readonly consistency: readonly Hash[]
     /** Only in tsas: certificates, CRLs and OCSP responses (DER, base64), kept for later checks of the token */
     readonly evidence?: readonly {
       readonly type: 'certificate' | 'crl' | 'ocsp'
@@ -1157,10 +1145,8 @@ export type EvidenceProof = {
 } | {
   readonly status: 'pending'
   readonly evidenceId: string
-  /** a SHA-256 hash of 64 lowercase hex digits */
-  readonly txId: string
-  /** a time in RFC 3339, UTC, with milliseconds */
-  readonly createdAt: string
+  readonly txId: Hash
+  readonly createdAt: DateTime
   readonly fileCount: number
   readonly opening: string
   readonly assurance: AssuranceNote
@@ -1183,47 +1169,42 @@ export interface EvidenceProofNotFound {
 }
 
 export interface EvidenceUpdate {
-  /** At most 8,192 characters; of control characters only tab, LF and CR */
+  /** a string of at most 8,192 characters without control characters except tab, LF and CR */
   readonly updateActionDescription?: string
-  /** At most 256 characters, no control characters */
+  /** a string of at most 256 characters without control characters */
   readonly updateActionPersona?: string
-  /** 1 to 256 characters, no control characters */
+  /** a string of 1 to 256 characters without control characters */
   readonly name?: string
-  /** At most 256 characters, no control characters */
+  /** a string of at most 256 characters without control characters */
   readonly owner?: string
-  /** At most 8,192 characters; of control characters only tab, LF and CR */
+  /** a string of at most 8,192 characters without control characters except tab, LF and CR */
   readonly description?: string
-  /** At most 8,192 characters; of control characters only tab, LF and CR */
+  /** a string of at most 8,192 characters without control characters except tab, LF and CR */
   readonly summary?: string
-  /** At most 8,192 characters; of control characters only tab, LF and CR */
+  /** a string of at most 8,192 characters without control characters except tab, LF and CR */
   readonly eventDescription?: string
-  /** A JSON object, at most 64 KiB and 32 levels deep, that survives canonical JSON (RFC 8785) */
+  /** a JSON object of at most 64 KiB and 32 levels */
   readonly meta?: { readonly [name: string]: unknown }
-  /** Names of values to remove; in a form also separated by commas. An empty value or null removes nothing */
+  /** an array with names of owner, description, summary, meta */
   readonly clear?: readonly ('owner' | 'description' | 'summary' | 'meta')[]
   readonly action?: 'update' | 'transfer'
   readonly actionType?: 'stolen' | 'repair' | 'custom' | 'change'
   readonly stolen?: boolean
 }
 
-/** Any text without control characters, unique in its company; not . or .. */
+/** a string of 1 to 128 characters without control characters (but not . or ..) */
 export type ExternalId = string
 
 export interface FileDeletion {
-  /** a SHA-256 hash of 64 lowercase hex digits */
-  readonly txId: string
-  /** a time in RFC 3339, UTC, with milliseconds */
-  readonly eventTimestamp: string
+  readonly txId: Hash
+  readonly eventTimestamp: DateTime
   readonly blockNumber?: number
   readonly merkle?: {
-    /** a UUID in lowercase */
-    readonly batchId: string
-    /** a SHA-256 hash of 64 lowercase hex digits */
-    readonly merkleRoot: string
+    readonly batchId: Id
+    readonly merkleRoot: Hash
     readonly leafIndex: number
     readonly treeSize: number
-    /** P pending, S sent, C confirmed */
-    readonly sendStatus: 'P' | 'S' | 'C'
+    readonly sendStatus: SendStatus
     readonly proof: readonly ProofItem[]
     /** The whole signed note (C2SP tlog-checkpoint) at treeSize */
     readonly checkpoint: string
@@ -1235,20 +1216,17 @@ export interface FileDeletion {
       readonly txHash: string
       readonly blockNumber: number
       readonly blockHash: string
-      /** a time in RFC 3339, UTC, with milliseconds */
-      readonly blockTime: string
+      readonly blockTime: DateTime
       readonly confirmations: number
       readonly treeSize: number
-      /** a SHA-256 hash of 64 lowercase hex digits */
-      readonly merkleRoot: string
+      readonly merkleRoot: Hash
       readonly checkpoint: string
-      readonly consistency: readonly string[]
+      readonly consistency: readonly Hash[]
     }
   }
   readonly tsa?: {
     readonly authority: string
-    /** a time in RFC 3339, UTC, with milliseconds */
-    readonly genTime: string
+    readonly genTime: DateTime
     readonly serialNumber: string
     readonly policy: string
     readonly hashAlgorithm: string
@@ -1257,7 +1235,7 @@ export interface FileDeletion {
     readonly token: string
     readonly treeSize: number
     readonly checkpoint: string
-    readonly consistency: readonly string[]
+    readonly consistency: readonly Hash[]
     /** Only in tsas: certificates, CRLs and OCSP responses (DER, base64), kept for later checks of the token */
     readonly evidence?: readonly {
       readonly type: 'certificate' | 'crl' | 'ocsp'
@@ -1271,13 +1249,11 @@ export interface FileDeletion {
   readonly tsas?: readonly TsaProof[]
   readonly opening: string
   readonly filesText: string
-  /** a SHA-256 hash of 64 lowercase hex digits */
-  readonly filesSalt: string
+  readonly filesSalt: Hash
   /** The file's entry in that event. It holds the file's id and the txId of the event that attached it */
   readonly file: {
     readonly text: string
-    /** a SHA-256 hash of 64 lowercase hex digits */
-    readonly salt: string
+    readonly salt: Hash
   }
 }
 
@@ -1286,7 +1262,7 @@ export interface FileEntry {
   readonly overlayId: Id
   readonly mimeType: string
   readonly title: string
-  /** UUID in lowercase; the ids that the service makes are of version 7 */
+  /** a UUID in lowercase */
   readonly iconId?: string
   /** Version of the event that attached it, 0 for files of categories */
   readonly eventId: number
@@ -1302,21 +1278,17 @@ export type FileProof = {
   readonly status: 'ok'
   readonly fileId: string
   readonly evidenceId: string
-  /** a SHA-256 hash of 64 lowercase hex digits */
-  readonly txId: string
-  /** a time in RFC 3339, UTC, with milliseconds */
-  readonly eventTimestamp: string
+  readonly txId: Hash
+  readonly eventTimestamp: DateTime
   readonly filesText: string
-  /** a SHA-256 hash of 64 lowercase hex digits */
-  readonly filesSalt: string
+  readonly filesSalt: Hash
   readonly opening: string
   readonly assurance: AssuranceNote
   readonly merkle: EventMerkleProof
   readonly blockNumber?: number
   readonly tsa?: {
     readonly authority: string
-    /** a time in RFC 3339, UTC, with milliseconds */
-    readonly genTime: string
+    readonly genTime: DateTime
     readonly serialNumber: string
     readonly policy: string
     readonly hashAlgorithm: string
@@ -1325,7 +1297,7 @@ export type FileProof = {
     readonly token: string
     readonly treeSize: number
     readonly checkpoint: string
-    readonly consistency: readonly string[]
+    readonly consistency: readonly Hash[]
     /** Only in tsas: certificates, CRLs and OCSP responses (DER, base64), kept for later checks of the token */
     readonly evidence?: readonly {
       readonly type: 'certificate' | 'crl' | 'ocsp'
@@ -1341,37 +1313,28 @@ export type FileProof = {
   readonly status: 'pending'
   readonly fileId: string
   readonly evidenceId: string
-  /** a SHA-256 hash of 64 lowercase hex digits */
-  readonly txId: string
-  /** a time in RFC 3339, UTC, with milliseconds */
-  readonly eventTimestamp: string
+  readonly txId: Hash
+  readonly eventTimestamp: DateTime
   readonly filesText: string
-  /** a SHA-256 hash of 64 lowercase hex digits */
-  readonly filesSalt: string
+  readonly filesSalt: Hash
   readonly opening: string
   readonly assurance: AssuranceNote
 } | {
   readonly status: 'deleted'
   readonly fileId: string
   readonly evidenceId: string
-  /** a SHA-256 hash of 64 lowercase hex digits */
-  readonly txId: string
-  /** a time in RFC 3339, UTC, with milliseconds */
-  readonly eventTimestamp: string
+  readonly txId: Hash
+  readonly eventTimestamp: DateTime
   readonly filesText: string
-  /** a SHA-256 hash of 64 lowercase hex digits */
-  readonly filesSalt: string
+  readonly filesSalt: Hash
   readonly opening: string
   readonly assurance: AssuranceNote
   readonly merkle?: {
-    /** a UUID in lowercase */
-    readonly batchId: string
-    /** a SHA-256 hash of 64 lowercase hex digits */
-    readonly merkleRoot: string
+    readonly batchId: Id
+    readonly merkleRoot: Hash
     readonly leafIndex: number
     readonly treeSize: number
-    /** P pending, S sent, C confirmed */
-    readonly sendStatus: 'P' | 'S' | 'C'
+    readonly sendStatus: SendStatus
     readonly proof: readonly ProofItem[]
     /** The whole signed note (C2SP tlog-checkpoint) at treeSize */
     readonly checkpoint: string
@@ -1383,21 +1346,18 @@ export type FileProof = {
       readonly txHash: string
       readonly blockNumber: number
       readonly blockHash: string
-      /** a time in RFC 3339, UTC, with milliseconds */
-      readonly blockTime: string
+      readonly blockTime: DateTime
       readonly confirmations: number
       readonly treeSize: number
-      /** a SHA-256 hash of 64 lowercase hex digits */
-      readonly merkleRoot: string
+      readonly merkleRoot: Hash
       readonly checkpoint: string
-      readonly consistency: readonly string[]
+      readonly consistency: readonly Hash[]
     }
   }
   readonly blockNumber?: number
   readonly tsa?: {
     readonly authority: string
-    /** a time in RFC 3339, UTC, with milliseconds */
-    readonly genTime: string
+    readonly genTime: DateTime
     readonly serialNumber: string
     readonly policy: string
     readonly hashAlgorithm: string
@@ -1406,7 +1366,7 @@ export type FileProof = {
     readonly token: string
     readonly treeSize: number
     readonly checkpoint: string
-    readonly consistency: readonly string[]
+    readonly consistency: readonly Hash[]
     /** Only in tsas: certificates, CRLs and OCSP responses (DER, base64), kept for later checks of the token */
     readonly evidence?: readonly {
       readonly type: 'certificate' | 'crl' | 'ocsp'
@@ -1444,19 +1404,22 @@ export interface FileToken {
   readonly expiresAt: DateTime
 }
 
-/** SHA-256: 64 lowercase hex digits */
+/** a SHA-256 hash of 64 lowercase hex digits */
 export type Hash = string
 
-/** UUID in lowercase; the ids that the service makes are of version 7 */
+/** a UUID in lowercase */
 export type Id = string
+
+/** a UUID */
+export type IdInput = string
 
 /** Without imageId if there is no image */
 export interface ImageChanged {
-  /** UUID in lowercase; the ids that the service makes are of version 7 */
+  /** a UUID in lowercase */
   readonly imageId?: string
 }
 
-/** An image in JSON: base64 of at most 5 MiB */
+/** {name?, mimeType, data} with data in base64, at most 5 MiB */
 export interface InlineImage {
   readonly name?: string
   readonly mimeType: string
@@ -1532,15 +1495,12 @@ export interface LogPolicy {
 export type MerkleProof = {
   readonly status: 'ok'
   readonly txId: string
-  /** a SHA-256 hash of 64 lowercase hex digits */
-  readonly merkleRoot: string
+  readonly merkleRoot: Hash
   readonly leafIndex: number
   readonly proof: readonly ProofItem[]
   readonly treeSize: number
-  /** a UUID in lowercase */
-  readonly batchId: string
-  /** P pending, S sent, C confirmed */
-  readonly sendStatus: 'P' | 'S' | 'C'
+  readonly batchId: Id
+  readonly sendStatus: SendStatus
   readonly checkpoint: string
   readonly opening: string
   readonly assurance: AssuranceNote
@@ -1560,20 +1520,16 @@ export interface MerkleProofNotFound {
 
 export type MerkleRoot = {
   readonly status: 'ok'
-  /** a SHA-256 hash of 64 lowercase hex digits */
-  readonly merkleRoot: string
+  readonly merkleRoot: Hash
   readonly txidCount: number
-  /** P pending, S sent, C confirmed */
-  readonly sendStatus: 'P' | 'S' | 'C'
+  readonly sendStatus: SendStatus
   readonly treeDepth: number
-  /** a time in RFC 3339, UTC, with milliseconds */
-  readonly createdAt: string
+  readonly createdAt: DateTime
   /** a time in RFC 3339, UTC, with milliseconds */
   readonly tsaGenTime?: string
   readonly tsaSerial?: string
   readonly tsaPolicy?: string
-  /** a UUID in lowercase */
-  readonly batchId: string
+  readonly batchId: Id
 } | {
   readonly status: 'pending'
 }
@@ -1587,10 +1543,8 @@ export interface MerkleRootNotFound {
 export type MerkleValidation = {
   readonly status: 'ok'
   readonly valid: true
-  /** a SHA-256 hash of 64 lowercase hex digits */
-  readonly computedRoot: string
-  /** a SHA-256 hash of 64 lowercase hex digits */
-  readonly expectedRoot: string
+  readonly computedRoot: Hash
+  readonly expectedRoot: Hash
   readonly txIdKnown: boolean
   readonly rootKnown: boolean
   /** P pending, S sent, C confirmed */
@@ -1600,8 +1554,7 @@ export type MerkleValidation = {
   readonly valid: false
   /** a SHA-256 hash of 64 lowercase hex digits */
   readonly computedRoot?: string
-  /** a SHA-256 hash of 64 lowercase hex digits */
-  readonly expectedRoot: string
+  readonly expectedRoot: Hash
   readonly txIdKnown: boolean
   readonly rootKnown: boolean
   /** P pending, S sent, C confirmed */
@@ -1614,8 +1567,7 @@ export type MerkleValidation = {
   readonly valid: boolean
   /** a SHA-256 hash of 64 lowercase hex digits */
   readonly computedRoot?: string
-  /** a SHA-256 hash of 64 lowercase hex digits */
-  readonly expectedRoot: string
+  readonly expectedRoot: Hash
   readonly txIdKnown: boolean
   readonly rootKnown: boolean
   /** P pending, S sent, C confirmed */
@@ -1625,8 +1577,7 @@ export type MerkleValidation = {
 } | {
   readonly status: 'pending' | 'not_found'
   readonly valid: false
-  /** a SHA-256 hash of 64 lowercase hex digits */
-  readonly expectedRoot: string
+  readonly expectedRoot: Hash
   readonly txIdKnown: boolean
   readonly rootKnown: boolean
   /** P pending, S sent, C confirmed */
@@ -1647,35 +1598,35 @@ export interface MerkleValidationRequest {
   }[]
 }
 
-/** 1 to 256 characters, no control characters */
+/** a string of 1 to 256 characters without control characters */
 export type Name = string
 
 export interface NewEvidence {
-  /** 1 to 256 characters, no / and no control characters */
+  /** a string of 1 to 256 characters without / and control characters */
   readonly categoryName?: string
   readonly categoryId?: string
-  /** 1 to 256 characters, no / and no control characters */
+  /** a string of 1 to 256 characters without / and control characters */
   readonly subcategoryName?: string
   readonly subcategoryId?: string
   readonly externalId: ExternalId
   readonly name: Name
-  /** At most 256 characters, no control characters */
+  /** a string of at most 256 characters without control characters */
   readonly owner?: string
-  /** At most 8,192 characters; of control characters only tab, LF and CR */
+  /** a string of at most 8,192 characters without control characters except tab, LF and CR */
   readonly description?: string
-  /** At most 8,192 characters; of control characters only tab, LF and CR */
+  /** a string of at most 8,192 characters without control characters except tab, LF and CR */
   readonly summary?: string
-  /** A JSON object, at most 64 KiB and 32 levels deep, that survives canonical JSON (RFC 8785) */
+  /** a JSON object of at most 64 KiB and 32 levels */
   readonly meta?: { readonly [name: string]: unknown }
 }
 
 export interface NewSourceSystem {
   readonly name: Name
-  /** Your own key: 16 to 1,024 printable ASCII characters without spaces */
+  /** a string of 16 to 1,024 printable ASCII characters without spaces */
   readonly apiKey?: string
   /** R reads; I also creates; U also updates; A also manages source systems */
   readonly permissions?: 'I' | 'U' | 'R' | 'A'
-  /** RFC 3339, in the future */
+  /** a time in RFC 3339, such as 2027-01-31T12:00:00Z */
   readonly expiresAt?: string
 }
 
@@ -1697,11 +1648,11 @@ export interface OperationError {
 
 /** The operator key has the name `operator` and no id */
 export interface OwnSourceSystem {
-  /** UUID in lowercase; the ids that the service makes are of version 7 */
+  /** a UUID in lowercase */
   readonly id?: string
   readonly name: Name
   readonly permissions: Permission
-  /** RFC 3339, UTC, milliseconds */
+  /** a time in RFC 3339, UTC, with milliseconds */
   readonly expiresAt?: string
 }
 
@@ -1709,8 +1660,7 @@ export interface OwnSourceSystem {
 export type Permission = 'I' | 'U' | 'R' | 'A'
 
 export interface ProofItem {
-  /** a SHA-256 hash of 64 lowercase hex digits */
-  readonly hash: string
+  readonly hash: Hash
   /** The side of the sibling */
   readonly position: 'left' | 'right'
 }
@@ -1736,25 +1686,25 @@ export interface SourceSystem {
   readonly permissions: Permission
   readonly active: boolean
   readonly createdAt: DateTime
-  /** RFC 3339, UTC, milliseconds */
+  /** a time in RFC 3339, UTC, with milliseconds */
   readonly expiresAt?: string
-  /** RFC 3339, UTC, milliseconds */
+  /** a time in RFC 3339, UTC, with milliseconds */
   readonly replacedKeyEndsAt?: string
-  /** RFC 3339, UTC, milliseconds */
+  /** a time in RFC 3339, UTC, with milliseconds */
   readonly lastUsedAt?: string
 }
 
 export interface SourceSystemChange {
-  /** 1 to 256 characters, no control characters */
+  /** a string of 1 to 256 characters without control characters */
   readonly name?: string
-  /** Your own key: 16 to 1,024 printable ASCII characters without spaces */
+  /** a string of 16 to 1,024 printable ASCII characters without spaces */
   readonly apiKey?: string
-  /** With apiKey: how long the replaced key still works. Default 0 */
+  /** an integer of 0 to 604800 */
   readonly graceSeconds?: number
   /** R reads; I also creates; U also updates; A also manages source systems */
   readonly permissions?: 'I' | 'U' | 'R' | 'A'
   readonly active?: boolean
-  /** RFC 3339, in the future */
+  /** a time in RFC 3339, such as 2027-01-31T12:00:00Z */
   readonly expiresAt?: string
 }
 
@@ -1764,13 +1714,12 @@ export interface SourceSystemList {
 }
 
 export interface TokenRequest {
-  readonly fileId: Id
+  readonly fileId: IdInput
 }
 
 export interface TsaProof {
   readonly authority: string
-  /** a time in RFC 3339, UTC, with milliseconds */
-  readonly genTime: string
+  readonly genTime: DateTime
   readonly serialNumber: string
   readonly policy: string
   readonly hashAlgorithm: string
@@ -1779,7 +1728,7 @@ export interface TsaProof {
   readonly token: string
   readonly treeSize: number
   readonly checkpoint: string
-  readonly consistency: readonly string[]
+  readonly consistency: readonly Hash[]
   /** Only in tsas: certificates, CRLs and OCSP responses (DER, base64), kept for later checks of the token */
   readonly evidence?: readonly {
     readonly type: 'certificate' | 'crl' | 'ocsp'

@@ -1,8 +1,8 @@
 import { assertNewEvidence, parseStrictJson, RegistryError, type Json, type NewEvidence } from '../../core/index.ts'
-import { NEW_EVIDENCE_FIELDS, NewEvidence as LineSchema } from '../contract/evidence-requests.ts'
+import { NewEvidence as LineSchema } from '../contract/evidence-requests.ts'
 import { withWireNames } from '../contract/field-names.ts'
 import { defined } from '../contract/values.ts'
-import { givenFields } from '../http/given-fields.ts'
+import { givenFields } from '../http/fields.ts'
 
 /** No evidence is this large: a longer line means that the file does not consist of lines of JSON. */
 const MAX_LINE_BYTES = 1024 * 1024
@@ -68,7 +68,7 @@ function checked(input: object): NewEvidence {
     assertNewEvidence(input)
     return input
   } catch (error) {
-    throw withWireNames(error, NEW_EVIDENCE_FIELDS)
+    throw withWireNames(error)
   }
 }
 

@@ -1,6 +1,6 @@
 import Type, { type Static } from '#typebox'
 import type { AuditEntry as CoreAuditEntry, AuditPage as CoreAuditPage } from '../../core/index.ts'
-import { closed, dateTime, DateTime, Id, MAX_LIST_LENGTH, Name, opt, Permission } from './values.ts'
+import { closed, dateTime, DateTime, Id, Name, opt, pageLength, Permission } from './values.ts'
 
 const base = { id: Id, at: DateTime }
 const Actor = Type.String({ description: 'Who did it: the id of a source system, or `operator`' })
@@ -52,7 +52,7 @@ export const AuditPage = closed({
 type AuditPage = Static<typeof AuditPage>
 
 export const PageQuery = closed({
-  len: opt(Type.Integer({ minimum: 1, description: `Default 100, cut to ${MAX_LIST_LENGTH}` })),
+  len: opt(pageLength()),
   last: opt(Type.String({ description: 'Id of the last item that you have' })),
 })
 

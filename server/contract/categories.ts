@@ -6,7 +6,7 @@ import type {
   NewCategory as CoreNewCategory,
   StagedFile,
 } from '../../core/index.ts'
-import { HttpError } from '../http/errors.ts'
+import { HttpError } from './errors.ts'
 import { FileEntry, fileEntry, type FileListing } from './files.ts'
 import { CategoryName, clearSchema, closed, Count, defined, Id, opt, Text } from './values.ts'
 
@@ -58,16 +58,10 @@ export function categoryChange(
   const isImage = file?.mimeType.startsWith('image/') === true
   const files = file === undefined || isImage ? undefined : [file]
   const change = defined({ name, description, clear, image: isImage ? file : undefined, files })
-  if (action !== 'REMOVE') return { ...change, ...defined({ status: statusAfter(action) }) }
+  if (action !== 'REMOVE') return { ...change, ...defined({ status: STATUS_AFTER[action] }) }
   if (Object.keys(change).length > 0)
     throw new HttpError('VALIDATION_ERROR', 'action REMOVE must be sent without other fields and files')
   return 'remove'
-}
-
-function statusAfter(action: Exclude<Static<typeof CategoryAction>, 'REMOVE'>): CoreCategoryChange['status'] {
-  if (!Object.hasOwn(STATUS_AFTER, action))
-    throw new HttpError('VALIDATION_ERROR', 'action must be one of CHANGE, ACTIVATE, DEACTIVATE, REMOVE')
-  return STATUS_AFTER[action]
 }
 
 /** A category's files include those of its subcategories. A subcategory has none. */

@@ -1,4 +1,3 @@
-import type { Context } from 'koa'
 import type { Static, TObject, TSchema } from '#typebox'
 import type {
   GetEvidencePage,
@@ -9,13 +8,11 @@ import type {
   StagedFile,
   UpdateOptions,
 } from '../../core/index.ts'
-import type { WorkClass } from '../http/admission.ts'
-import type { TaggedText } from '../http/conditional.ts'
-import type { ErrorShape, ResponseCode } from '../http/errors.ts'
-import type { Streams } from '../http/streams.ts'
+import type { ErrorShape, ResponseCode } from './errors.ts'
+import type { Reply, TaggedText } from './reply.ts'
 
 /**
- * What an endpoint is. The routes (http/handle.ts) and the OpenAPI document (openapi.ts) are made of the same
+ * What an endpoint is. The routes (http/mount.ts) and the OpenAPI document (openapi.ts) are made of the same
  * descriptions, so they cannot differ.
  */
 
@@ -37,12 +34,8 @@ export interface FileSlot {
   readonly inline?: true
 }
 
-/** How the text of a form field becomes a value. Default: it stays text. `list`: JSON array, or comma-separated. */
-export type FieldKind = 'json' | 'boolean' | 'list'
-
 export interface FormShape {
   readonly slots: readonly FileSlot[]
-  readonly kinds?: Readonly<Record<string, FieldKind>>
   /** An example of the text fields, for the document. Default: that of the JSON body. */
   readonly example?: object
 }
@@ -85,7 +78,6 @@ export type ResponseShape =
 /** An authorized request whose field names are known. The core validates the values. */
 export interface EndpointRequest<Q extends TSchema = TSchema, B extends TSchema = TSchema> {
   readonly registry: Registry
-  readonly ctx: Context
   /** A path parameter, decoded. */
   readonly param: (name: string) => string
   readonly query: Static<Q>
@@ -94,26 +86,13 @@ export interface EndpointRequest<Q extends TSchema = TSchema, B extends TSchema 
   /** The files that were sent for a slot. */
   readonly files: (slot: string) => readonly StagedFile[]
   readonly options: UpdateOptions
-  /** For responses that are too long for the memory. */
-  readonly streams: Streams
+  /** The path of the request, as the client sees it: a proxy may serve the API below a path of its own. */
+  readonly path: string
   /** Lists evidences as JSON texts (`evidenceListItem`). A page is kept while nothing changes. */
   readonly listEvidences: ListEvidenceTexts
   /** Reads an evidence and a page of its history as JSON, which is kept while it does not change. */
   readonly getEvidence: GetEvidencePage<TaggedText>
 }
-
-/** A request that has created something. */
-export interface Creation {
-  /** The body of the response. */
-  readonly created: unknown
-  readonly input: unknown
-  /** Of the request, as the client sees it: a proxy may serve the API below a path of its own. */
-  readonly path: string
-}
-
-/** The path of what was created, if that is the path of the request and the new id. */
-export const belowRequest = ({ created, path }: Creation): string =>
-  `${path}/${(created as { readonly id: string }).id}`
 
 export interface Endpoint<Q extends TObject = TObject, B extends TSchema = TSchema> {
   /** `operationId` in the document. */
@@ -130,23 +109,18 @@ export interface Endpoint<Q extends TObject = TObject, B extends TSchema = TSche
   readonly idempotent?: true
   /** Whether it accepts `If-Match`. */
   readonly conditional?: true
-  /** The limits for a GET that reads more than a few records. Default: those of its method. */
-  readonly workClass?: Extract<WorkClass, 'lists' | 'downloads'>
-  /** Queries for which `workClass` holds. The query is not validated yet. Default: all. */
-  readonly isHeavy?: (query: URLSearchParams) => boolean
+  /** The lane of a GET that reads more than a few records. Default: that of its method. */
+  readonly lane?: 'lists' | 'downloads'
+  /** Queries for which `lane` holds. Default: all. */
+  readonly isHeavy?: (query: Static<Q>) => boolean
   /** Not counted for the rate limit of addresses. */
   readonly isUnmetered?: true
   readonly response: ResponseShape
   /** Headers of every success, besides those that follow from the rest. */
   readonly headers?: readonly ('Content-Disposition' | 'Accept-Ranges')[]
-  /** The path of what was created, for `Location`. */
-  location?(creation: Creation): string
   /** Error codes besides those that follow from the rest. */
   readonly errors?: readonly ResponseCode[]
-  /** The contract's names of fields that the core names differently in its validation errors. */
-  readonly fieldNames?: Readonly<Record<string, string>>
-  /** Returns the body, or its JSON as a text; `undefined` if it has set the response on `ctx`. */
-  handle(request: EndpointRequest<Q, B>): Promise<unknown>
+  handle(request: EndpointRequest<Q, B>): Promise<Reply>
 }
 
 /** Endpoints that the document shows together. */

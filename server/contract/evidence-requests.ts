@@ -7,7 +7,7 @@ import type {
   NewEvidences,
   StagedFile,
 } from '../../core/index.ts'
-import { HttpError } from '../http/errors.ts'
+import { HttpError } from './errors.ts'
 import {
   CategoryName,
   clearSchema,
@@ -19,9 +19,11 @@ import {
   Meta,
   Name,
   opt,
-  optionalTime,
   pageLength,
   Text,
+  TextBoolean,
+  time,
+  TimeInput,
 } from './values.ts'
 
 const MAX_BULK_EVIDENCES = 1_000
@@ -75,51 +77,29 @@ export const EvidenceUpdate = closed({
 })
 export type EvidenceUpdate = Static<typeof EvidenceUpdate>
 
-const Time = Type.String({
-  format: 'date-time',
-  description: 'RFC 3339, such as 2026-01-31T12:00:00Z. `createdFrom` is included, `createdTo` is not',
-})
-
 export const EvidenceListQuery = closed({
   categoryId: opt(Type.String()),
   subcategoryId: opt(Type.String()),
   externalId: opt(Type.String({ description: 'The beginning of the external id, in upper and lower case as it is' })),
   owner: opt(Type.String({ description: 'The whole name of the current owner, in upper or lower case' })),
   status: opt(Type.Enum(['active', 'stolen'])),
-  createdFrom: opt(Time),
-  createdTo: opt(Time),
+  createdFrom: opt(TimeInput),
+  createdTo: opt(TimeInput),
   sort: opt(Type.Enum(['updated'], { description: 'By the time of the last event, latest first' })),
-  len: opt(Type.Integer({ minimum: 1, description: `Cut to ${MAX_LIST_LENGTH}. Without it, the whole list is sent` })),
+  len: opt(pageLength()),
   last: opt(Type.String({ description: 'Id of the last item that you have; not with a filter that needs `next`' })),
   next: opt(Type.String({ description: '`next` of the page before; the rest of the query must be the same' })),
 })
 export type EvidenceListQuery = Static<typeof EvidenceListQuery>
 
 export const EvidencePageQuery = closed({
-  last: opt(Type.Integer({ minimum: 0 })),
-  len: opt(Type.Integer({ minimum: 1, description: `Default 50, cut to ${MAX_HISTORY_LENGTH}` })),
-  disclose: opt(Type.Boolean()),
+  last: opt(Type.Integer({ minimum: 0, description: 'an integer of at least 0' })),
+  len: opt(pageLength(MAX_HISTORY_LENGTH)),
+  disclose: opt(TextBoolean),
 })
 export type EvidencePageQuery = Static<typeof EvidencePageQuery>
 
 // -- translation
-
-/** Names in the core's validation errors, and what the contract calls them. */
-export const NEW_EVIDENCE_FIELDS = {
-  category: 'categoryId or categoryName',
-  'category.id': 'categoryId',
-  'category.name': 'categoryName',
-  subcategory: 'subcategoryId or subcategoryName',
-  'subcategory.id': 'subcategoryId',
-  'subcategory.name': 'subcategoryName',
-}
-export const EVIDENCE_UPDATE_FIELDS = {
-  updateDescription: 'updateActionDescription',
-  persona: 'updateActionPersona',
-  updateType: 'actionType',
-  expectedType: 'action',
-}
-export const PAGE_FIELDS = { after: 'last', limit: 'len', cursor: 'next', externalIdPrefix: 'externalId' }
 
 /** The files of a request that creates one evidence. */
 export interface EvidenceFiles {
@@ -160,16 +140,15 @@ export function evidenceChange(request: EvidenceUpdate, files: readonly StagedFi
   }
 }
 
-/** Throws `VALIDATION_ERROR` for a time that is not in RFC 3339. */
 export const evidenceQuery = (query: EvidenceListQuery): EvidenceQuery => {
   const { len, last, next, externalId, createdFrom, createdTo, ...same } = query
   return {
     ...same,
     ...defined({
       externalIdPrefix: externalId,
-      createdFrom: optionalTime('createdFrom', createdFrom),
-      createdTo: optionalTime('createdTo', createdTo),
-      limit: pageLength(len),
+      createdFrom: time(createdFrom),
+      createdTo: time(createdTo),
+      limit: len && Math.min(len, MAX_LIST_LENGTH),
       after: last,
       cursor: next,
     }),
@@ -177,10 +156,4 @@ export const evidenceQuery = (query: EvidenceListQuery): EvidenceQuery => {
 }
 
 export const historyQuery = ({ len, last, disclose }: EvidencePageQuery): HistoryQuery =>
-  defined({ after: lastVersion(last), limit: pageLength(len, MAX_HISTORY_LENGTH), disclose })
-
-/** Checks `last`. The core would say that it is a string, as every value of a query is. */
-function lastVersion(last: number | undefined): number | undefined {
-  if (last === undefined || Number.isInteger(last)) return last
-  throw new HttpError('VALIDATION_ERROR', 'last must be an integer of at least 0')
-}
+  defined({ after: last, limit: len && Math.min(len, MAX_HISTORY_LENGTH), disclose })

@@ -203,16 +203,15 @@ const countMembers = ({
  * A whole list as parts of its JSON text, one for each page. A filtered list may have many pages without items: a space
  * for each of them shows that the response goes on.
  */
-export async function* evidenceListParts(
-  first: ListedPage,
-  others: AsyncIterable<ListedPage>,
-): AsyncGenerator<string, void, undefined> {
-  const start = joinTexts(first.items)
-  yield `${JSON.stringify(countMembers(first)).slice(0, -1)},"dts":[${start}`
-  let separator = start === '' ? '' : ','
-  for await (const page of others) {
+export async function* evidenceListParts(pages: AsyncIterable<ListedPage>): AsyncGenerator<string, void, undefined> {
+  let isFirst = true
+  let separator = ''
+  for await (const page of pages) {
     const items = joinTexts(page.items)
-    yield items === '' ? ' ' : separator + items
+    // The count is that of the first page.
+    if (isFirst) yield `${JSON.stringify(countMembers(page)).slice(0, -1)},"dts":[${items}`
+    else yield items === '' ? ' ' : separator + items
+    isFirst = false
     if (items !== '') separator = ','
   }
   yield ']}'

@@ -1,27 +1,40 @@
 import { isRegistryError, RegistryError } from '../../core/index.ts'
 
-/** Names that requests of several endpoints share. */
-const SHARED: Readonly<Record<string, string>> = {
-  companyId: 'COMPANY_ID',
-  idempotencyKey: 'Idempotency-Key',
-  ifVersion: 'If-Match',
-}
+/** What requests call a member that the core names differently in its errors. */
+const WIRE_NAMES: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    companyId: 'COMPANY_ID',
+    idempotencyKey: 'Idempotency-Key',
+    ifVersion: 'If-Match',
+    category: 'categoryId or categoryName',
+    'category.id': 'categoryId',
+    'category.name': 'categoryName',
+    subcategory: 'subcategoryId or subcategoryName',
+    'subcategory.id': 'subcategoryId',
+    'subcategory.name': 'subcategoryName',
+    updateDescription: 'updateActionDescription',
+    persona: 'updateActionPersona',
+    updateType: 'actionType',
+    expectedType: 'action',
+    after: 'last',
+    limit: 'len',
+    cursor: 'next',
+    externalIdPrefix: 'externalId',
+  }),
+)
 
 /**
  * A validation error of the core with the names that the contract has for its field and for the fields that its message
  * writes in backquotes; any other error unchanged.
  */
-export function withWireNames(error: unknown, names: Readonly<Record<string, string>> = {}): unknown {
+export function withWireNames(error: unknown): unknown {
   if (!isRegistryError(error) || (error.field === undefined && error.code !== 'VALIDATION_ERROR')) return error
-  const { code, field, message } = error
-  const wireNames = new Map(Object.entries({ ...SHARED, ...names }))
-  const wireField = field !== undefined && message.startsWith(field) ? wireNames.get(field) : undefined
-  const renamed = wireField === undefined ? message : wireField + message.slice(field?.length)
+  const { code, field = '', message } = error
+  const wireField = message.startsWith(field) ? WIRE_NAMES.get(field) : undefined
+  const renamed = wireField === undefined ? message : wireField + message.slice(field.length)
   const text = renamed.replaceAll(/`(\w+)`/g, (quoted, name: string) => {
-    const wireName = wireNames.get(name)
+    const wireName = WIRE_NAMES.get(name)
     return wireName === undefined ? quoted : `\`${wireName}\``
   })
-  if (text === message) return error
-  const newField = wireField ?? field
-  return new RegistryError(code, text, { cause: error, ...(newField !== undefined && { field: newField }) })
+  return text === message ? error : new RegistryError(code, text, { cause: error, field: wireField ?? field })
 }

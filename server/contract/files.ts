@@ -4,7 +4,7 @@ import type {
   FileSelector as CoreFileSelector,
   FileToken as CoreFileToken,
 } from '../../core/index.ts'
-import { Base64, closed, DateTime, dateTime, defined, Id, opt } from './values.ts'
+import { Base64, closed, DateTime, dateTime, defined, Id, IdInput, opt } from './values.ts'
 
 /** A file in a listing. */
 export const FileEntry = closed({
@@ -44,18 +44,15 @@ export const DownloadQuery = closed({
   token: opt(Type.String({ description: 'Opens one file for five minutes without a key' })),
 })
 
-export const TokenRequest = closed({ fileId: Id })
+export const TokenRequest = closed({ fileId: IdInput })
 export const FileToken = closed({ token: Type.String(), expiresAt: DateTime })
 export type FileToken = Static<typeof FileToken>
 
 /** A file in a JSON body. */
 export const InlineImage = closed(
   { name: opt(Type.String()), mimeType: Type.String(), data: Base64 },
-  { description: 'An image in JSON: base64 of at most 5 MiB' },
+  { description: '{name?, mimeType, data} with data in base64, at most 5 MiB' },
 )
-
-/** Names in the core's validation errors, and what the contract calls them. */
-export const FILE_SELECTOR_FIELDS = { externalId: 'evidenceId' }
 
 export const fileSelector = ({ fileId, evidenceId, categoryId, subcategoryId }: FileSelector): CoreFileSelector => ({
   fileId,

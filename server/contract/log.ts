@@ -1,12 +1,12 @@
 import Type, { type Static } from '#typebox'
 import type { BatchPage as CoreBatchPage, BatchQuery as CoreBatchQuery } from '../../core/index.ts'
 import { TILE_WIDTH } from '../../core/log/index.ts'
-import { closed, Count, dateTime, DateTime, Hash, Id, opt, pageQuery, SendStatus } from './values.ts'
+import { closed, Count, dateTime, DateTime, Hash, Id, opt, pageLength, pageQuery, SendStatus } from './values.ts'
 
 const MAX_BATCHES = 200
 
 export const BatchQuery = closed({
-  len: opt(Type.Integer({ minimum: 1, description: `Default 50, cut to ${MAX_BATCHES}` })),
+  len: opt(pageLength(MAX_BATCHES)),
   last: opt(Type.String({ description: 'Id of the last batch that you have' })),
 })
 

@@ -61,7 +61,7 @@ function headersWith(endpoint: Endpoint, status: number): readonly HeaderName[] 
     ...when(isRouted && isUnmetered !== true, 'RateLimit', 'RateLimit-Policy'),
     ...when(isSuccess && response.others?.[304] !== undefined, 'ETag'),
     ...when(isSuccess, ...own),
-    ...when(status === 201 && 'location' in endpoint, 'Location'),
+    ...when(status === 201, 'Location'),
     ...when(status === 401, 'WWW-Authenticate'),
     ...when(status === 405, 'Allow'),
     ...when(status === 206 || status === 416, 'Content-Range'),

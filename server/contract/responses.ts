@@ -1,5 +1,5 @@
 import type { TSchema } from '#typebox'
-import { codesWith, statusOf, type ResponseCode } from '../http/errors.ts'
+import { codesWith, statusOf, type ResponseCode } from './errors.ts'
 import type { Endpoint, EndpointGroup } from './endpoint.ts'
 import { headersOf } from './response-headers.ts'
 import type { JsonObject, SchemaEmitter } from './schema-emitter.ts'

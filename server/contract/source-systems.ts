@@ -5,25 +5,13 @@ import type {
   SourceSystem as CoreSourceSystem,
   SourceSystemChange as CoreSourceSystemChange,
 } from '../../core/index.ts'
-import {
-  closed,
-  Count,
-  dateTime,
-  DateTime,
-  defined,
-  Id,
-  Name,
-  opt,
-  optionalTime,
-  Permission,
-  TimeInput,
-} from './values.ts'
+import { closed, Count, dateTime, DateTime, defined, Id, Name, opt, Permission, time, TimeInput } from './values.ts'
 
 const ApiKey = Type.String({
   minLength: 16,
   maxLength: 1_024,
   pattern: '^[\\x21-\\x7e]+$',
-  description: 'Your own key: 16 to 1,024 printable ASCII characters without spaces',
+  description: 'a string of 16 to 1,024 printable ASCII characters without spaces',
 })
 const MAX_GRACE_SECONDS = 7 * 24 * 3_600
 
@@ -42,7 +30,7 @@ export const SourceSystemChange = closed({
     Type.Integer({
       minimum: 0,
       maximum: MAX_GRACE_SECONDS,
-      description: 'With apiKey: how long the replaced key still works. Default 0',
+      description: `an integer of 0 to ${MAX_GRACE_SECONDS}`,
     }),
   ),
   permissions: opt(Permission),
@@ -79,12 +67,12 @@ type OwnSourceSystem = Static<typeof OwnSourceSystem>
 
 export const newSourceSystem = ({ expiresAt, ...input }: NewSourceSystem): CoreNewSourceSystem => ({
   ...input,
-  ...defined({ expiresAt: optionalTime('expiresAt', expiresAt) }),
+  ...defined({ expiresAt: time(expiresAt) }),
 })
 
 export const sourceSystemChange = ({ expiresAt, ...input }: SourceSystemChange): CoreSourceSystemChange => ({
   ...input,
-  ...defined({ expiresAt: optionalTime('expiresAt', expiresAt) }),
+  ...defined({ expiresAt: time(expiresAt) }),
 })
 
 export const sourceSystemList = (list: readonly CoreSourceSystem[]): SourceSystemList => ({

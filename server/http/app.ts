@@ -1,9 +1,12 @@
 import type { RequestListener } from 'node:http'
+import Router from '@koa/router'
 import Koa from 'koa'
 import type { Logger, Registry, ScrubStatus } from '../../core/index.ts'
 import type { EndpointGroup } from '../contract/endpoint.ts'
+import type { ErrorShape } from '../contract/errors.ts'
 import { evidenceListItem, evidencePage } from '../contract/evidence-responses.ts'
 import { openApiDocument } from '../contract/openapi.ts'
+import { taggedText } from '../contract/reply.ts'
 import { categories } from '../routes/categories.ts'
 import { evidences } from '../routes/evidences.ts'
 import { files } from '../routes/files.ts'
@@ -11,30 +14,16 @@ import { log } from '../routes/log.ts'
 import { description, operations } from '../routes/operations.ts'
 import { sourceSystems } from '../routes/source-systems.ts'
 import { verification } from '../routes/verification.ts'
-import { Admission, type WorkLimits } from './admission.ts'
-import { admit, rejectExcess } from './admit.ts'
-import { taggedText } from './conditional.ts'
-import { Connections } from './connections.ts'
-import { addDocs } from './docs.ts'
-import type { ErrorShape } from './errors.ts'
 import { rejectInvalidPaths, rejectUnrouted, respondWithErrors } from './error-middleware.ts'
-import { addEndpoints, type RouteContext } from './handle.ts'
-import { allowAnyOrigin, allowOrigins, setSecurityHeaders } from './headers.ts'
+import { allowOrigins, setSecurityHeaders } from './headers.ts'
 import { Health } from './health.ts'
-import { HeavyWork } from './heavy-work.ts'
-import { logIncompleteResponse } from './incomplete-response.ts'
 import { createInstruments, type Instruments } from './instruments.ts'
-import { createMetrics, type Metrics } from './metrics.ts'
-import { inTurn } from './pipelining.ts'
-import { ADDRESS_LIMIT_PER_MINUTE, createRateLimiter, warnAboutProxy } from './rate-limit.ts'
-import type { RequestCounter } from './request-counter.ts'
-import { requestLog } from './request-log.ts'
-import type { Route } from './route.ts'
-import { findRoute, runRoute, Sections } from './sections.ts'
-import { STREAM_LIMITS, type StreamLimits } from './stream-limits.ts'
-import { Streams } from './streams.ts'
-import { addUi } from './ui.ts'
-import { MAX_UNREAD_RESPONSE_BYTES, UnreadResponses } from './unread-responses.ts'
+import { inTurn, type Connections, type ListeningApp } from './listen.ts'
+import { mount, type EndpointServices } from './mount.ts'
+import { createMetrics, logIncompleteResponse, observe, type Metrics } from './observe.ts'
+import { Door, Lane, LOAD_LIMITS, MemoryBudget, type LaneName, type LoadLimits } from './overload.ts'
+import { ADDRESS_LIMIT_PER_MINUTE, createRateLimiter, proxyWarning, type RequestCounter } from './rate-limit.ts'
+import { addPages } from './static.ts'
 
 export const BASE_PATH = '/api/v1'
 /** Version of the interface that the OpenAPI document describes. */
@@ -54,23 +43,17 @@ export interface AppOptions {
   readonly maxFilesPerRequest: number
   /** How long a client may send no byte of a body that the server is reading. */
   readonly uploadIdleMs: number
-  /** Least rate of a body while the server waits for it. Default 0: any rate. */
+  /** Least rate of a body on average, once the server has waited a minute for it. Default 0: any rate. */
   readonly uploadMinBytesPerSecond?: number
-  /** Requests of one key. 0: no limit. */
+  /** Requests of one company, by all of its keys. 0: no limit. */
   readonly rateLimitPerMinute: number
   /**
    * Requests of one address without a valid key, except those for the policy, the checkpoint and the tiles of the log.
    * 0: no limit. Default 6,000.
    */
   readonly addressLimitPerMinute?: number
-  /** Requests that run and wait, by class. Default: `WORK_LIMITS`. */
-  readonly workLimits?: WorkLimits
-  /** See `AdmissionOptions`. Default 100. */
-  readonly maxBusyMs?: number
-  /** Bytes of all request bodies in memory. Default 64 MiB. */
-  readonly maxBodyMemoryBytes?: number
-  /** Bytes of large responses that their clients have not yet read. Default 128 MiB. */
-  readonly maxUnreadResponseBytes?: number
+  /** For tests: less than a server can do. Default: `LOAD_LIMITS`. */
+  readonly loadLimits?: Partial<LoadLimits>
   /** `/metrics` is served only by `handleOperations`. Default false. */
   readonly hasMetricsAddress?: boolean
   /** Whether a proxy of ours sets X-Forwarded-For. */
@@ -83,8 +66,6 @@ export interface AppOptions {
   readonly isStorePoisoned?: () => boolean
   /** Of the scrub of this process: for `/metrics` and `/readyz`. `undefined` before it starts. */
   readonly scrubStatus?: () => ScrubStatus | undefined
-  /** Default: 2 at a time for each key, and 30 s without progress. */
-  readonly streamLimits?: StreamLimits
 }
 
 /** A method and a path that have a route. Parameters of the path are written as `{NAME}`. */
@@ -94,76 +75,58 @@ export interface MethodAndPath {
 }
 
 /** The service as a request listener, without types of Koa, so that programs which embed it need none. */
-export interface App {
-  readonly handle: RequestListener
+export interface App extends ListeningApp {
   /** The endpoints of the operator alone, for an address of their own. */
   readonly handleOperations: RequestListener
-  /** Counts the connections of the servers that listen for this app. */
-  readonly connections: Connections
-  /** The body that errors have at the target of a request. */
-  readonly errorShapeOf: (target: string) => ErrorShape
   /** Every route, in the order in which they are matched. */
   readonly routes: readonly MethodAndPath[]
-  /** Begins the shutdown: `/readyz` returns 503, and clients are asked to close their connections. */
-  stop(): void
   /** The OpenAPI 3.1 document. */
   document(): object
 }
 
+const GROUPS = [categories, evidences, files, sourceSystems, verification, log] as const
+
 /** Serves the REST contract for a registry. The caller closes the registry. */
 export function createApp({ registry, logger, instruments = createInstruments(), ...options }: AppOptions): App {
   const health = new Health(registry, options)
-  const admission = new Admission({
-    ...(options.maxBodyMemoryBytes !== undefined && { maxBodyBytes: options.maxBodyMemoryBytes }),
-    ...(options.workLimits && { limits: options.workLimits }),
-    ...(options.maxBusyMs !== undefined && { maxBusyMs: options.maxBusyMs }),
-  })
-  const connections = new Connections()
-  const unreadOptions = {
-    maxBytes: options.maxUnreadResponseBytes ?? MAX_UNREAD_RESPONSE_BYTES,
-    streamLimits: options.streamLimits ?? STREAM_LIMITS,
+  const limits = { ...LOAD_LIMITS, ...options.loadLimits }
+  const paths = new PathRules([...GROUPS, description(() => new Uint8Array())])
+  const door = new Door({ basePath: `${BASE_PATH}/`, logger, errorShapeOf: paths.errorShapeOf })
+  const connections: Connections = { open: 0, dropped: 0 }
+  const load = {
+    lanes: lanesOf(limits),
+    bodies: new MemoryBudget(limits.bodyBytes),
+    unread: new MemoryBudget(limits.unreadBytes),
   }
-  const unreadResponses = new UnreadResponses(unreadOptions)
-  const metrics = createMetrics(registry, {
-    instruments,
-    admission,
-    connections,
-    unreadResponses,
-    ...(options.scrubStatus && { scrubStatus: options.scrubStatus }),
-  })
+  const metrics = createMetrics({ registry, instruments, door, connections, ...load, ...options })
+  const services = { ...servicesOf(registry, limits, options), ...load }
   const operatorGroup = operations({ health, metrics })
   const rootGroups = [options.hasMetricsAddress === true ? withoutMetrics(operatorGroup) : operatorGroup]
-  const groups: EndpointGroup[] = [
-    categories,
-    evidences,
-    files,
-    sourceSystems,
-    verification,
-    log,
-    description(() => documentJson()),
-  ]
+  const groups: EndpointGroup[] = [...GROUPS, description(() => documentJson())]
   const document = once(() =>
     openApiDocument({ publicUrl: options.publicUrl(), basePath: BASE_PATH, version: API_VERSION, groups, rootGroups }),
   )
   const documentJson = once(() => Buffer.from(JSON.stringify(document())))
-  const routeContext = { ...routeContextOf(registry, options), unreadResponses }
-  // With bytes of its own, so that clients of the API which read nothing do not hide the metrics.
-  const rootContext = { ...routeContext, rateLimit: noRateLimit, unreadResponses: new UnreadResponses(unreadOptions) }
-  const root = { base: '', routeContext: rootContext }
-  const sections = new Sections(BASE_PATH)
-  for (const group of rootGroups) addEndpoints(sections, group, root)
-  for (const group of groups) addEndpoints(sections, group, { base: BASE_PATH, routeContext })
-  addDocs(sections, `${BASE_PATH}/openapi.json`.slice(1))
-  addUi(sections)
-  const operatorSections = new Sections(BASE_PATH)
-  addEndpoints(operatorSections, operatorGroup, root)
-  const services = { logger, health, metrics, options }
+  // Without limits, and with bytes of its own, so that clients of the API which read nothing do not hide the metrics.
+  const rootServices: EndpointServices = {
+    ...services,
+    lanes: new Map(),
+    unread: new MemoryBudget(limits.unreadBytes),
+    rateLimit: async () => undefined,
+  }
+  const router = new Router({ sensitive: true, strict: true })
+  for (const group of rootGroups) mount(router, group, { base: '', services: rootServices })
+  for (const group of groups) mount(router, group, { base: BASE_PATH, services })
+  addPages(router, `${BASE_PATH}/openapi.json`.slice(1))
+  const operatorRouter = new Router({ sensitive: true, strict: true })
+  mount(operatorRouter, operatorGroup, { base: '', services: rootServices })
+  const around = { logger, health, metrics, door, paths, options }
   return {
-    handle: listenerOf(services, sections, { first: [admit({ admission, logger })], pathHint: API_HINT }),
-    handleOperations: listenerOf(services, operatorSections, { first: [], pathHint: '' }),
+    handle: listenerOf(router, { ...around, first: [door.middleware], pathHint: API_HINT }),
+    handleOperations: listenerOf(operatorRouter, { ...around, first: [], pathHint: '' }),
     connections,
-    errorShapeOf: (target) => sections.of(target).errorShape,
-    routes: sections.all.flatMap(({ routes }) => routes.flatMap(methodsAndPathOf)),
+    errorShapeOf: paths.errorShapeOf,
+    routes: router.stack.flatMap(({ methods, name = '' }) => methods.map((method) => ({ method, path: name }))),
     stop: () => health.stop(),
     document,
   }
@@ -171,59 +134,95 @@ export function createApp({ registry, logger, instruments = createInstruments(),
 
 type Options = Omit<AppOptions, 'registry' | 'logger' | 'instruments'>
 
-interface Services {
-  readonly logger: Logger
-  readonly health: Health
-  readonly metrics: Metrics
-  readonly options: Options
+function lanesOf({ lanes, maxWaitMs }: LoadLimits): ReadonlyMap<LaneName, Lane> {
+  const names = Object.keys(lanes) as LaneName[]
+  // While one long list is made, the one before it is sent.
+  return new Map(names.map((name) => [name, new Lane(lanes[name], { maxWaitMs, pauses: name === 'lists' })]))
 }
 
-function routeContextOf(registry: Registry, options: Options): Omit<RouteContext, 'unreadResponses'> {
-  return {
-    registry,
-    limits: {
-      maxFileBytes: options.maxFileBytes,
-      maxFilesPerRequest: options.maxFilesPerRequest,
-      idleMs: options.uploadIdleMs,
-      minBytesPerSecond: options.uploadMinBytesPerSecond ?? 0,
-    },
-    publicPath: once(() => new URL(options.publicUrl()).pathname.replace(/\/$/, '')),
-    listEvidences: registry.evidences.texts(evidenceListItem),
-    getEvidence: registry.evidences.pages((page) => taggedText(evidencePage(page), `${page.evidence.version}-`)),
-    heavyWork: new HeavyWork(),
-    streams: new Streams(options.streamLimits ?? STREAM_LIMITS),
-    rateLimit: createRateLimiter({
-      perKey: options.rateLimitPerMinute,
-      perAddress: options.addressLimitPerMinute ?? ADDRESS_LIMIT_PER_MINUTE,
-      ...(options.requestCounter && { counter: options.requestCounter }),
-    }),
+const servicesOf = (
+  registry: Registry,
+  { stalledReaderMs }: LoadLimits,
+  options: Options,
+): Omit<EndpointServices, 'lanes' | 'bodies' | 'unread'> => ({
+  registry,
+  stalledReaderMs,
+  uploads: {
+    pace: { idleMs: options.uploadIdleMs, minBytesPerSecond: options.uploadMinBytesPerSecond ?? 0 },
+    maxFileBytes: options.maxFileBytes,
+    maxFilesPerRequest: options.maxFilesPerRequest,
+  },
+  publicPath: once(() => new URL(options.publicUrl()).pathname.replace(/\/$/, '')),
+  listEvidences: registry.evidences.texts(evidenceListItem),
+  getEvidence: registry.evidences.pages((page) => taggedText(evidencePage(page), `${page.evidence.version}-`)),
+  rateLimit: createRateLimiter({
+    perCompany: options.rateLimitPerMinute,
+    perAddress: options.addressLimitPerMinute ?? ADDRESS_LIMIT_PER_MINUTE,
+    ...(options.requestCounter && { counter: options.requestCounter }),
+  }),
+})
+
+/** What holds for all paths with one first segment below the base, also for one that no endpoint has. */
+class PathRules {
+  readonly #public = new Set<string>()
+  readonly #verification = new Set<string>()
+
+  constructor(groups: readonly EndpointGroup[]) {
+    for (const { endpoints, errorShape } of groups)
+      for (const { path, access } of endpoints) {
+        const segment = segmentOf(BASE_PATH + path)
+        if (access === 'public') this.#public.add(segment)
+        if (errorShape === 'verification') this.#verification.add(segment)
+      }
   }
+
+  /** Whether scripts of any origin may read the responses. */
+  readonly isPublic = (target: string): boolean => this.#public.has(segmentOf(target))
+
+  /** The body that errors have. */
+  readonly errorShapeOf = (target: string): ErrorShape =>
+    this.#verification.has(segmentOf(target)) ? 'verification' : 'operation'
+}
+
+/** The first segment below the base in the target of a request; empty for other targets. */
+function segmentOf(target: string): string {
+  const start = BASE_PATH.length + 1
+  if (!target.startsWith(`${BASE_PATH}/`)) return ''
+  const end = target.slice(start).search(/[/?]/)
+  return end === -1 ? target.slice(start) : target.slice(start, start + end)
 }
 
 /** A frequent mistake is a path without the base path. The operator's listener has no API, so it does not say this. */
 const API_HINT = `: the API is below ${BASE_PATH}; see /docs`
 
-/** Everything around the routes. `first` comes before the log and the metrics, `pathHint` in the text of a 404. */
+interface Around {
+  readonly logger: Logger
+  readonly health: Health
+  readonly metrics: Metrics
+  readonly door: Door
+  readonly paths: PathRules
+  readonly options: Options
+  /** Comes before the log and the metrics. */
+  readonly first: readonly Koa.Middleware[]
+  /** Ends the text of a 404. */
+  readonly pathHint: string
+}
+
+/** Everything around the routes. */
 function listenerOf(
-  { logger, health, metrics, options }: Services,
-  sections: Sections,
-  { first, pathHint }: { readonly first: readonly Koa.Middleware[]; readonly pathHint: string },
+  router: Router,
+  { logger, health, metrics, door, paths, options, first, pathHint }: Around,
 ): RequestListener {
+  const { trustProxy, corsOrigins: origins = [] } = options
   // Only the last forwarded address was seen by our own proxy. The addresses before it are the client's claim.
-  const koa = new Koa({ proxy: options.trustProxy, maxIpsCount: 1 })
-  koa.use(findRoute(sections))
+  const koa = new Koa({ proxy: trustProxy, maxIpsCount: 1 })
   for (const middleware of first) koa.use(middleware)
-  koa.use(requestLog(logger))
-  koa.use(metrics.middleware)
-  koa.use(health.closeConnections)
-  koa.use(setSecurityHeaders)
-  koa.use(allowAnyOrigin)
-  koa.use(allowOrigins(options.corsOrigins ?? []))
-  koa.use(respondWithErrors({ logger, health }))
-  koa.use(rejectExcess)
-  koa.use(warnAboutProxy(logger, options.trustProxy))
+  koa.use(observe(logger, metrics, proxyWarning(logger, trustProxy)))
+  koa.use(setSecurityHeaders(() => health.isStopping))
+  koa.use(allowOrigins({ isPublic: paths.isPublic, origins }))
+  koa.use(respondWithErrors({ logger, health, errorShapeOf: paths.errorShapeOf, onOverload: () => door.warn({}) }))
   koa.use(rejectInvalidPaths)
-  koa.use(runRoute)
+  koa.use(router.routes())
   koa.use(rejectUnrouted(pathHint))
   koa.on('error', (error: unknown, ctx: Koa.Context) => logIncompleteResponse(error, ctx, logger))
   const handle = koa.callback()
@@ -234,11 +233,6 @@ const withoutMetrics = (group: EndpointGroup): EndpointGroup => ({
   ...group,
   endpoints: group.endpoints.filter(({ id }) => id !== 'metrics'),
 })
-
-const noRateLimit = async (): Promise<void> => undefined
-
-const methodsAndPathOf = ({ methods, path }: Route): readonly MethodAndPath[] =>
-  methods.map((method) => ({ method, path }))
 
 function once<T>(create: () => T): () => T {
   let result: { readonly value: T } | undefined

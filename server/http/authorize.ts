@@ -1,9 +1,10 @@
 import type { Context } from 'koa'
 import { permits, type Principal, type Registry, type Scope } from '../../core/index.ts'
 import type { Access, Endpoint } from '../contract/endpoint.ts'
-import { HttpError } from './errors.ts'
+import { HttpError } from '../contract/errors.ts'
 import { rawQuery } from './query.ts'
-import type { RateLimiter } from './rate-limit.ts'
+import type { Sender } from './overload.ts'
+import { senderOf, type RateLimiter } from './rate-limit.ts'
 
 export interface AuthorizationServices {
   readonly registry: Registry
@@ -21,17 +22,18 @@ export async function authorize(
   ctx: Context,
   companyId: string,
   { registry, rateLimit }: AuthorizationServices,
-): Promise<Scope> {
+): Promise<{ readonly scope: Scope; readonly sender: Sender }> {
   const scope = access === 'public' ? ANONYMOUS : await authenticate(registry, ctx, companyId, access)
   if (scope === undefined) {
     // Counted by address, so that keys cannot be tried faster than the limit.
-    await rateLimit(ctx, ANONYMOUS.principal)
+    await rateLimit(ctx, senderOf(ctx, ANONYMOUS))
     throw new HttpError('UNAUTHORIZED', 'Unauthorized')
   }
   // Before the permission is checked, so that a key cannot send forbidden requests without limit.
-  if (isUnmetered !== true) await rateLimit(ctx, scope.principal)
+  const sender = senderOf(ctx, scope)
+  if (isUnmetered !== true) await rateLimit(ctx, sender)
   if (!isPermitted(scope.principal, access)) throw new HttpError('FORBIDDEN', 'Forbidden resource')
-  return scope
+  return { scope, sender }
 }
 
 const ANONYMOUS: Scope = { companyId: '', principal: { kind: 'anonymous' } }

@@ -1,153 +1,156 @@
-import type { IncomingMessage } from 'node:http'
-import { finished, Readable } from 'node:stream'
-import { HttpError } from './errors.ts'
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
+import { Readable } from 'node:stream'
+import type { Context, Middleware } from 'koa'
+import { HttpError } from '../contract/errors.ts'
+import type { HeldMemory } from './overload.ts'
 
 /** How slowly a sender may send a body. Only time in which the server waits for bytes counts. */
 export interface BodyPace {
   /** Longest time without a byte. */
   readonly idleMs: number
-  /** Least rate of the body, measured over at least `idleMs`. Default 0: any rate. */
-  readonly minBytesPerSecond?: number
-  /** Milliseconds of a clock that never goes back. Default: the one of the system. */
-  readonly nowMs?: () => number
+  /** Least rate of the body on average, once the server has waited a minute for it. 0: any rate. */
+  readonly minBytesPerSecond: number
 }
 
-/** Watches the pace of a sender. Calls `fail` once it is slower than `BodyPace` allows. */
-class PaceWatch {
-  readonly #pace: Required<BodyPace>
-  readonly #fail: (error: HttpError) => void
-  #idleTimer: NodeJS.Timeout | undefined
-  #waitsSinceMs: number | undefined
-  /** What arrived in the current period of measurement, and how long the server waited for it. */
-  #period = { bytes: 0, waitedMs: 0 }
-
-  constructor(
-    { idleMs, minBytesPerSecond = 0, nowMs = () => performance.now() }: BodyPace,
-    fail: (error: HttpError) => void,
-  ) {
-    this.#pace = { idleMs, minBytesPerSecond, nowMs }
-    this.#fail = fail
-  }
-
-  /** The server waits for bytes from now on, unless it does already. */
-  wait(): void {
-    const { idleMs, nowMs } = this.#pace
-    this.#idleTimer ??= setTimeout(
-      () => this.#fail(malformed(`The sender sent no byte of the body for ${idleMs} ms`)),
-      idleMs,
-    )
-    this.#waitsSinceMs ??= nowMs()
-  }
-
-  /** Bytes arrived. Fails at the end of a period in which there were too few. */
-  receive(bytes: number): void {
-    this.stop()
-    const { idleMs, minBytesPerSecond, nowMs } = this.#pace
-    const period = this.#period
-    period.bytes += bytes
-    if (this.#waitsSinceMs !== undefined) period.waitedMs += nowMs() - this.#waitsSinceMs
-    this.#waitsSinceMs = undefined
-    if (period.waitedMs < idleMs) return
-    this.#period = { bytes: 0, waitedMs: 0 }
-    if (period.bytes * 1_000 < minBytesPerSecond * period.waitedMs)
-      this.#fail(malformed(`The sender sent the body with less than ${minBytesPerSecond} bytes per second`))
-  }
-
-  stop(): void {
-    clearTimeout(this.#idleTimer)
-    this.#idleTimer = undefined
-  }
+export interface BodyLimits {
+  readonly pace: BodyPace
+  /** What the body takes of the memory for all bodies. */
+  readonly memory: HeldMemory
+  /** Bytes that may stay in memory. */
+  readonly maxBytes: number
+  /** Says what has too many bytes. */
+  readonly tooLarge: string
 }
 
-const disconnected = (cause: unknown): HttpError =>
-  malformed('The sender disconnected before the end of the body', cause)
+const RATE_AFTER_MS = 60_000
 
 /**
- * The body of a request as a stream that is read at the consumer's pace. Fails with `MALFORMED_BODY` if the sender
- * disconnects, or is slower than `BodyPace` allows. Destroying it leaves the request open, so that a response can still
- * be sent.
+ * The body of a request as the parsers of koa-body read it, at their pace. They bound neither time nor memory, so this
+ * does: it fails if the sender disconnects or is too slow, and if too many bytes stay in memory. Destroying it leaves
+ * the request open, so that a response can still be sent.
  */
-export class BodyStream extends Readable {
+export class GuardedBody extends Readable {
+  /** For the parsers. */
+  readonly headers: IncomingHttpHeaders
   readonly #request: IncomingMessage
-  readonly #watch: PaceWatch
-  readonly #release: () => void
+  readonly #limits: BodyLimits
+  #idleTimer: NodeJS.Timeout | undefined
+  #waitsSinceMs: number | undefined
+  #waitedMs = 0
+  #received = 0
+  #kept = 0
 
-  constructor(request: IncomingMessage, pace: BodyPace) {
+  constructor(request: IncomingMessage, limits: BodyLimits) {
     super()
+    this.headers = request.headers
     this.#request = request
-    this.#watch = new PaceWatch(pace, (error) => this.destroy(error))
+    this.#limits = limits
+    limits.memory.end = (error) => this.destroy(error)
     // Without a listener, the `error` event of an aborted request would end the process.
     request.on('error', () => undefined)
     this.on('error', () => undefined)
-    request.on('data', this.#onData).on('end', this.#onEnd).pause()
-    this.#release = finished(request, { writable: false }, (error) => {
-      if (error) this.destroy(disconnected(error))
-    })
+    request.on('data', this.#onData).on('end', this.#onEnd).on('close', this.#onClose).pause()
+    if (request.destroyed) this.#onClose()
+  }
+
+  /** Says that bytes do not stay in memory: they are content of a file. */
+  pass(bytes: number): void {
+    this.#kept -= bytes
+    this.#limits.memory.add(-bytes)
   }
 
   override _read(): void {
-    this.#watch.wait()
+    this.#idleTimer ??= setTimeout(
+      () => this.destroy(malformed(`The sender sent no byte of the body for ${this.#limits.pace.idleMs} ms`)),
+      this.#limits.pace.idleMs,
+    )
+    this.#waitsSinceMs ??= performance.now()
     this.#request.resume()
   }
 
   override _destroy(error: Error | null, done: (error: Error | null) => void): void {
-    this.#watch.stop()
-    this.#release()
-    this.#request.off('data', this.#onData).off('end', this.#onEnd).pause()
+    clearTimeout(this.#idleTimer)
+    this.#limits.memory.end = undefined
+    if (error !== null) this.#limits.memory.release()
+    this.#request.off('data', this.#onData).off('end', this.#onEnd).off('close', this.#onClose).pause()
     done(error)
   }
 
   readonly #onData = (chunk: Uint8Array): void => {
-    this.#watch.receive(chunk.length)
-    if (!this.push(chunk)) this.#request.pause()
+    this.#stopWaiting()
+    this.#received += chunk.length
+    this.#kept += chunk.length
+    if (this.#kept > this.#limits.maxBytes) return this.#rejectSize()
+    const { minBytesPerSecond } = this.#limits.pace
+    if (this.#waitedMs > RATE_AFTER_MS && this.#received * 1_000 < minBytesPerSecond * this.#waitedMs)
+      return void this.destroy(
+        malformed(`The sender sent the body with less than ${minBytesPerSecond} bytes per second`),
+      )
+    try {
+      this.#limits.memory.take(chunk.length)
+      if (!this.push(chunk)) this.#request.pause()
+    } catch (error) {
+      this.destroy(error as Error)
+    }
+    return undefined
   }
 
   readonly #onEnd = (): void => {
-    this.#watch.stop()
+    this.#stopWaiting()
     this.push(null)
+  }
+
+  readonly #onClose = (): void => {
+    if (!this.#request.complete) this.destroy(malformed('The sender disconnected before the end of the body'))
+  }
+
+  #stopWaiting(): void {
+    clearTimeout(this.#idleTimer)
+    this.#idleTimer = undefined
+    if (this.#waitsSinceMs !== undefined) this.#waitedMs += performance.now() - this.#waitsSinceMs
+    this.#waitsSinceMs = undefined
+  }
+
+  #rejectSize(): void {
+    this.destroy(new HttpError('PAYLOAD_TOO_LARGE', this.#limits.tooLarge))
   }
 }
 
-export interface CollectOptions extends BodyPace {
-  /** Called before a chunk is kept. What it throws ends the body. */
-  readonly hold: (count: number) => void
-}
+/** Loaded at the first body, because it takes 100 ms. */
+export const loadKoaBody = () => import('koa-body')
+
+/** Every parser of koa-body off. It decodes no text, because it would replace what is not UTF-8. */
+export const NO_PARSER = { json: false, urlencoded: false, text: false, multipart: false } as const
 
 /**
- * Reads a whole body into memory. Fails as `BodyStream` does, and with what `hold` throws, but costs less: no stream
- * and no iterator.
+ * Runs a parser of koa-body on a guarded body. Returns what it made of it.
+ *
+ * @throws `MALFORMED_BODY`, `PAYLOAD_TOO_LARGE`, `OVERLOADED`
  */
-export function collectBody(request: IncomingMessage, { hold, ...pace }: CollectOptions): Promise<Buffer> {
-  const chunks: Buffer[] = []
-  return new Promise((resolve, reject) => {
-    let isSettled = false
-    const settle = (error?: Error): void => {
-      isSettled = true
-      watch.stop()
-      request.off('data', onData).off('end', onEnd).off('close', onClose).pause()
-      if (error === undefined) resolve(Buffer.concat(chunks))
-      else reject(error)
-    }
-    const watch = new PaceWatch(pace, settle)
-    const onData = (chunk: Buffer): void => {
-      watch.receive(chunk.length)
-      if (isSettled) return
-      try {
-        hold(chunk.length)
-        chunks.push(chunk)
-        watch.wait()
-      } catch (error) {
-        settle(error as Error)
-      }
-    }
-    const onEnd = (): void => settle()
-    const onClose = (): void => settle(disconnected(request.errored))
-    // Without a listener, the `error` event of an aborted request would end the process.
-    request.on('error', () => undefined).on('close', onClose)
-    if (request.destroyed) return onClose()
-    watch.wait()
-    request.on('data', onData).on('end', onEnd).resume()
-  })
+export async function parseBody(ctx: Context, guard: GuardedBody, parser: Middleware): Promise<unknown> {
+  const guarded = Object.create(ctx, { req: { value: guard } })
+  // The parsers would wait for ever for a stream that fails before they listen.
+  const failed = new Promise<never>((_, reject) => guard.once('error', reject))
+  try {
+    await Promise.race([parser(guarded, async () => undefined), failed])
+  } catch (cause) {
+    if (guard.errored === null) throw malformed('The body cannot be read', cause)
+  } finally {
+    guard.destroy()
+  }
+  if (guard.errored !== null) throw guard.errored
+  return ctx.request.body
+}
+
+let textParser: Middleware | undefined
+
+/** The text of a JSON body. */
+export async function readJsonText(ctx: Context, limits: BodyLimits): Promise<string> {
+  const { koaBody } = await loadKoaBody()
+  // Without an encoding it returns the bytes. The guard has the limit.
+  textParser ??= koaBody({ ...NO_PARSER, text: true, textTypes: ['application/json'], textLimit: '1gb', encoding: '' })
+  const bytes = await parseBody(ctx, new GuardedBody(ctx.req, limits), textParser)
+  return decodeBody(bytes as Uint8Array)
 }
 
 /** How long a sender may continue to send a body that the server has stopped reading. */
@@ -206,7 +209,7 @@ const strictUtf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
  *
  * @throws `MALFORMED_BODY` if they are not UTF-8
  */
-export function bodyText(bytes: Uint8Array): string {
+export function decodeBody(bytes: Uint8Array): string {
   try {
     return strictUtf8.decode(bytes)
   } catch (cause) {
@@ -214,5 +217,6 @@ export function bodyText(bytes: Uint8Array): string {
   }
 }
 
-const malformed = (message: string, cause?: unknown): HttpError => new HttpError('MALFORMED_BODY', message, { cause })
+export const malformed = (message: string, cause?: unknown): HttpError =>
+  new HttpError('MALFORMED_BODY', message, { cause })
 const unsupported = (message: string): HttpError => new HttpError('UNSUPPORTED_MEDIA_TYPE', message)

@@ -1,33 +1,35 @@
 import type { Context, Middleware } from 'koa'
 import type { Logger } from '../../core/index.ts'
+import { errorBody, failureOf, HttpError, type ErrorShape, type Failure } from '../contract/errors.ts'
 import { drainAfterResponse } from './body.ts'
-import { errorBody, failureOf, HttpError, type Failure } from './errors.ts'
 import type { Health } from './health.ts'
-import { sectionOf } from './sections.ts'
 
-/** Turns every error into its status and body. Logs the errors that are the server's fault. */
-export function respondWithErrors({
-  logger,
-  health,
-}: {
+export interface ErrorOptions {
   readonly logger: Logger
   readonly health: Health
-}): Middleware {
+  readonly errorShapeOf: (target: string) => ErrorShape
+  /** Told of a request that found no place. */
+  readonly onOverload: () => void
+}
+
+/** Turns every error into its status and body. Logs the errors that are the server's fault. */
+export function respondWithErrors({ logger, health, errorShapeOf, onOverload }: ErrorOptions): Middleware {
   return async (ctx, next) => {
     ctx.res.once('finish', () => drainAfterResponse(ctx.req))
     try {
       await next()
     } catch (error) {
       health.note(error)
-      const failure = withRefusal(failureOf(error), error, health)
-      const requestId = ctx.state.requestId
-      if (failure.status >= 500 && !isOverload(error))
-        logger.error({ err: error, requestId, code: failure.code }, 'a request failed')
+      const isOverload = error instanceof HttpError && error.code === 'OVERLOADED'
+      const failure = isOverload ? failureOf(error) : withRefusal(failureOf(error), health)
+      const { requestId } = ctx.state
+      if (isOverload) onOverload()
+      else if (failure.status >= 500) logger.error({ err: error, requestId, code: failure.code }, 'a request failed')
       ctx.state.code = failure.code
       if (failure.status === 401) ctx.set('WWW-Authenticate', CHALLENGE)
-      if (failure.status === 503) ctx.set('Retry-After', isOverload(error) ? OVERLOAD_RETRY_S : FAILURE_RETRY_S)
+      if (failure.status === 503) ctx.set('Retry-After', isOverload ? OVERLOAD_RETRY_S : FAILURE_RETRY_S)
       ctx.status = failure.status
-      ctx.body = errorBody(failure, sectionOf(ctx).errorShape)
+      ctx.body = errorBody(failure, errorShapeOf(ctx.url))
     }
   }
 }
@@ -35,35 +37,40 @@ export function respondWithErrors({
 /** When a client should try again, seconds. An overload passes quickly, another failure may not. */
 const [OVERLOAD_RETRY_S, FAILURE_RETRY_S] = ['1', '5']
 
-const isOverload = (error: unknown): boolean => error instanceof HttpError && error.code === 'OVERLOADED'
-
 /** Says in a 503 that this server refuses writes, and why. */
-const withRefusal = (failure: Failure, error: unknown, health: Health): Failure =>
-  failure.code === 'UNAVAILABLE' && !isOverload(error)
-    ? { ...failure, text: health.refusedText() ?? failure.text }
-    : failure
+const withRefusal = (failure: Failure, health: Health): Failure =>
+  failure.code === 'UNAVAILABLE' ? { ...failure, text: health.refusedText() ?? failure.text } : failure
 
 /** RFC 9110 § 11.6.1 requires a challenge. There is no registered scheme for a key in a header. */
 const CHALLENGE = 'ApiKey realm="evidence-registry", header="X-API-Key"'
 
 /**
- * Rejects paths with broken percent-escapes or control characters. The router would pass them to the endpoints as they
- * are.
+ * Rejects targets that are not a URL, and paths with broken percent-escapes or control characters. The router would
+ * pass them to the endpoints as they are.
  */
 export const rejectInvalidPaths: Middleware = (ctx, next) => {
-  if (ctx.state.hasInvalidTarget === true)
-    throw new HttpError('VALIDATION_ERROR', 'The target of the request is not a valid URL')
+  const path = pathOf(ctx)
   if (ctx.req.headers.host === undefined && ctx.req.httpVersion === '1.1')
     throw new HttpError('VALIDATION_ERROR', 'The request needs a Host header')
-  if (PLAIN_PATH.test(ctx.path)) return next()
+  if (PLAIN_PATH.test(path)) return next()
   let decoded: string
   try {
-    decoded = decodeURIComponent(ctx.path)
+    decoded = decodeURIComponent(path)
   } catch (cause) {
     throw new HttpError('VALIDATION_ERROR', 'The path contains a broken percent-escape', { cause })
   }
   if (/\p{Cc}/u.test(decoded)) throw new HttpError('VALIDATION_ERROR', 'The path contains a control character')
   return next()
+}
+
+/** The target can also be a whole URL, with a host that cannot be parsed. Its request is logged as one for `/`. */
+function pathOf(ctx: Context): string {
+  try {
+    return ctx.path
+  } catch (cause) {
+    ctx.url = '/'
+    throw new HttpError('VALIDATION_ERROR', 'The target of the request is not a valid URL', { cause })
+  }
 }
 
 /** A path without percent-escapes and control characters. */
@@ -76,7 +83,8 @@ const PLAIN_PATH = /^[!-$&-~]*$/
 export const rejectUnrouted =
   (hint: string) =>
   (ctx: Context): never => {
-    const methods = sectionOf(ctx).methodsOf(ctx.path)
+    const layers: readonly { readonly methods: readonly string[] }[] = ctx['matched'] ?? []
+    const methods = [...new Set(layers.flatMap((layer) => layer.methods))].sort()
     if (methods.length === 0) throw new HttpError('NOT_FOUND', `There is nothing at this path${hint}`)
     ctx.set('Allow', methods.join(', '))
     throw new HttpError('METHOD_NOT_ALLOWED', `This path only supports ${methods.join(', ')}`)

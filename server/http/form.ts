@@ -1,161 +1,183 @@
-import type { IncomingMessage } from 'node:http'
+import { PassThrough, type Stream } from 'node:stream'
 import type { Context } from 'koa'
-import { isRegistryError, parseStrictJson, type FileToStage, type Json, type StagedFile } from '../../core/index.ts'
-import type { FieldKind, FileSlot, FormShape } from '../contract/endpoint.ts'
-import { bodyText, type BodyPace } from './body.ts'
-import { HttpError } from './errors.ts'
-import { isGiven } from './given-fields.ts'
-import { MAX_INLINE_BYTES, readInlineImage } from './inline-image.ts'
-import { JSON_LIMITS, readJsonObject } from './json-body.ts'
-import { jsonErrorPlace } from './json-error-place.ts'
-import { partsOf, type Part } from './multipart.ts'
+import { parseStrictJson, type FileToStage, type Json, type StagedFile } from '../../core/index.ts'
+import type { FileSlot } from '../contract/endpoint.ts'
+import { HttpError } from '../contract/errors.ts'
+import { decodeBody, essence, GuardedBody, loadKoaBody, malformed, NO_PARSER, parseBody } from './body.ts'
+import type { BodyLimits } from './body.ts'
 
-export interface UploadLimits extends BodyPace {
-  readonly maxFileBytes: number
-  readonly maxFilesPerRequest: number
-}
+/** multipart/form-data (RFC 7578). The sender controls every byte. */
 
 /** Stores the bytes of one file. The caller uses or discards it, also if reading the form fails later. */
 export type Stage = (file: FileToStage, maxBytes: number) => Promise<StagedFile>
 
-/** How the files of a form are read. */
+/** How a form is read. */
 export interface FormOptions {
-  readonly shape: FormShape
-  readonly limits: UploadLimits
+  readonly slots: readonly FileSlot[]
+  readonly limits: BodyLimits
   readonly stage: Stage
-  readonly maxTextBytes: number
-  /** Counts bytes of texts, which stay in memory. Default: they are not counted. */
-  readonly holdBytes?: (count: number) => void
+  readonly maxFileBytes: number
+  readonly maxFilesPerRequest: number
+  /** Whether a part with a file name is a text all the same: a Blob of FormData has one. */
+  readonly isText: (name: string) => boolean
 }
 
-/** The fields of a request, and its files by the slot's name. */
+/** The texts of a form, and its files by the slot's name. */
 export interface Form {
-  readonly fields: Record<string, Json>
+  readonly texts: ReadonlyMap<string, string>
   readonly files: ReadonlyMap<string, readonly StagedFile[]>
 }
 
 /** Parts with texts. Those with files have a limit of their own. */
 const MAX_TEXT_PARTS = 256
-const MAX_PART_HEADER_BYTES = 8 * 1024
+/** For the headers of parts, and what is around the parts. */
+const OVERHEAD_BYTES = 256 * 1024
 
 const invalid = (message: string, cause?: unknown): HttpError => new HttpError('VALIDATION_ERROR', message, { cause })
+const tooLarge = (message: string): HttpError => new HttpError('PAYLOAD_TOO_LARGE', message)
 
-/**
- * Reads multipart/form-data. Stops at once at a limit. A wrong field is reported only after the body was read, so that
- * a body that is both broken and wrong is reported as broken.
- *
- * @throws `PAYLOAD_TOO_LARGE`, `MALFORMED_BODY`, `VALIDATION_ERROR`
- */
-export async function readMultipart(request: IncomingMessage, options: FormOptions): Promise<Form> {
-  const reader = new FormReader(options)
-  const maxParts = MAX_TEXT_PARTS + options.limits.maxFilesPerRequest
-  const limits = { ...options.limits, maxParts, maxHeaderBytes: MAX_PART_HEADER_BYTES }
-  for await (const part of partsOf(request, limits)) await reader.read(part)
-  return reader.finish()
-}
-
-/** Reads application/json with the field names of a form. Files can only be inline images. */
-export async function readJsonForm(ctx: Context, { shape, limits, stage, maxTextBytes }: FormOptions): Promise<Form> {
-  const fields = await readJsonObject(ctx, { ...limits, maxTextBytes })
-  const files = new Map<string, StagedFile[]>()
-  for (const { name, inline, many } of shape.slots) {
-    const value = fields[name]
-    delete fields[name]
-    // A text can only be the titles of files, and JSON has none.
-    if (many === true && typeof value === 'string') continue
-    if (value === undefined || !isGiven(value) || (Array.isArray(value) && value.length === 0)) continue
-    if (inline !== true) throw invalid(`${name} must be sent as multipart/form-data: JSON cannot hold its files`)
-    const { data, ...image } = readInlineImage(name, value)
-    files.set(name, [await stage({ ...image, body: chunksOf(data) }, MAX_INLINE_BYTES)])
+/** @throws `PAYLOAD_TOO_LARGE`, `MALFORMED_BODY`, `VALIDATION_ERROR`, `OVERLOADED` */
+export async function readMultipart(ctx: Context, options: FormOptions): Promise<Form> {
+  const { koaBody } = await loadKoaBody()
+  const { limits } = options
+  const guard = new GuardedBody(ctx.req, { ...limits, maxBytes: limits.maxBytes + OVERHEAD_BYTES })
+  const parts = new PartReader(guard, options)
+  // Headers as bytes: formidable decodes them in pieces, which can be parts of a character.
+  const parser = koaBody({
+    ...NO_PARSER,
+    multipart: true,
+    // It must be synchronous, and not throw: formidable would lose the part, and leave the rejection to the process.
+    formidable: { encoding: 'binary', onPart: (part) => parts.read(part as Stream as FormPart) },
+  })
+  try {
+    await parseBody(ctx, guard, parser)
+    return await parts.finish()
+  } catch (error) {
+    await parts.cancel(error)
+    throw error
   }
-  return { fields, files }
 }
 
-/** Collects the texts of a form and stages its files. */
-class FormReader {
-  readonly #shape: FormShape
-  readonly #limits: UploadLimits
-  readonly #stage: Stage
-  readonly #maxTextBytes: number
-  readonly #holdBytes: (count: number) => void
-  readonly #texts = new Map<string, string>()
-  readonly #files = new Map<string, StagedFile[]>()
+/** A part as formidable passes it on. Its declarations lack the headers. */
+interface FormPart extends Stream {
+  readonly headers: Readonly<Record<string, string>>
+}
+
+/** Collects the texts of a form, and stages its files as they arrive. */
+class PartReader {
+  readonly #guard: GuardedBody
+  readonly #options: FormOptions
+  readonly #texts = new Map<string, readonly Uint8Array[]>()
+  readonly #files: {
+    readonly slot: string
+    readonly body: PassThrough
+    readonly staged: Promise<StagedFile | undefined>
+  }[] = []
   #textBytes = 0
-  #fileCount = 0
-  /** The first wrong field. */
-  #problem: HttpError | undefined
+  #partCount = 0
+  #failure: unknown
 
-  constructor({ shape, limits, stage, maxTextBytes, holdBytes = () => undefined }: FormOptions) {
-    this.#maxTextBytes = maxTextBytes
-    this.#holdBytes = holdBytes
-    this.#shape = shape
-    this.#limits = limits
-    this.#stage = stage
+  constructor(guard: GuardedBody, options: FormOptions) {
+    this.#guard = guard
+    this.#options = options
   }
 
-  async read(part: Part): Promise<void> {
-    // A Blob of FormData has a file name, also if it is the JSON text of a field.
-    const isText = part.filename === undefined || kindOf(this.#shape, part.name) === 'json'
-    if (isText) await this.#readText(part)
-    else await this.#readFile(part, part.filename ?? '')
-  }
-
-  finish(): Form {
-    if (this.#problem !== undefined) throw this.#problem
-    const files = new Map<string, readonly StagedFile[]>()
-    for (const slot of this.#shape.slots) {
-      const staged = withTitles(slot.name, this.#files.get(slot.name) ?? [], this.#takeTitles(slot))
-      if (staged.length > 0) files.set(slot.name, staged)
+  read(part: FormPart): void {
+    try {
+      const { maxFilesPerRequest, isText } = this.#options
+      if (++this.#partCount > MAX_TEXT_PARTS + maxFilesPerRequest) throw tooLarge('The form has too many parts')
+      const { name, filename, mimeType } = readPartHeaders(part.headers)
+      if (filename === undefined || isText(name)) this.#readText(part, name)
+      else this.#readFile(part, name, { name: filename, mimeType })
+    } catch (error) {
+      this.#fail(error)
     }
-    const fields: Record<string, Json> = {}
-    for (const [name, text] of this.#texts)
-      if (isGiven(text)) fields[name] = fieldValue(name, text, kindOf(this.#shape, name))
-    return { fields, files }
   }
 
-  async #readText({ name, body }: Part): Promise<void> {
-    const text = await readText(body, (count) => this.#holdText(count))
-    this.#textBytes += Buffer.byteLength(name)
-    if (name === '__proto__') this.#problem ??= invalid('The field name __proto__ is not allowed')
-    else if (this.#texts.has(name)) this.#problem ??= invalid(`The field ${quoted(name)} was sent twice`)
-    else this.#texts.set(name, text)
+  /** The form, once all parts were read. */
+  async finish(): Promise<Form> {
+    await Promise.all(this.#files.map(({ staged }) => staged))
+    if (this.#failure !== undefined) throw this.#failure
+    const texts = new Map<string, string>()
+    for (const [name, chunks] of this.#texts) texts.set(name, decodeBody(Buffer.concat(chunks)))
+    const files = new Map<string, StagedFile[]>()
+    for (const { slot, staged } of this.#files) {
+      const file = await staged
+      if (file !== undefined) files.set(slot, [...(files.get(slot) ?? []), file])
+    }
+    return { texts, files: this.#titled(texts, files) }
   }
 
-  /** Counts bytes of texts. Throws `PAYLOAD_TOO_LARGE`, or `OVERLOADED` if all requests together hold too many. */
-  #holdText(count: number): void {
-    this.#textBytes += count
-    if (this.#textBytes > this.#maxTextBytes)
-      throw new HttpError('PAYLOAD_TOO_LARGE', `The texts of a form must have at most ${this.#maxTextBytes} bytes`)
-    this.#holdBytes(count)
+  readonly #resume = (): void => {
+    this.#guard.resume()
   }
 
-  async #readFile({ name, mimeType = 'application/octet-stream', body }: Part, filename: string): Promise<void> {
-    const content = filename === '' ? await nonEmpty(body) : body
-    // A browser sends this for an empty file input.
-    if (content === undefined) return
-    if (++this.#fileCount > this.#limits.maxFilesPerRequest)
-      throw new HttpError('PAYLOAD_TOO_LARGE', `A request must have at most ${this.#limits.maxFilesPerRequest} files`)
-    const slot = this.#slotFor(name)
-    if (slot === undefined || this.#problem !== undefined) return skip(content, this.#limits.maxFileBytes)
-    const staged = await this.#stage({ name: filename, mimeType, body: content }, this.#limits.maxFileBytes)
-    this.#files.set(slot.name, [...(this.#files.get(slot.name) ?? []), staged])
+  /** Ends the body. The parser may have read all of it already, and not yet passed on its parts. */
+  #fail(error: unknown): void {
+    this.#failure ??= error
+    this.#guard.destroy(error as Error)
   }
 
-  /** The slot that a file part belongs to. `undefined`, and a noted problem, if there is none or it is full. */
-  #slotFor(name: string): FileSlot | undefined {
-    const slot = this.#shape.slots.find((each) => isPartOf(each, name))
-    if (slot === undefined) this.#problem ??= invalid(`${quoted(name)} is not a known file field`)
-    else if (slot.many === true || !this.#files.has(slot.name)) return slot
-    else this.#problem ??= invalid(`${slot.name} must be one file`)
-    return undefined
+  /** Waits until no file is staged any more. */
+  async cancel(reason: unknown): Promise<void> {
+    for (const { body } of this.#files) body.destroy(reason as Error)
+    await Promise.all(this.#files.map(({ staged }) => staged))
   }
 
-  /** The text field of a slot, which is removed from the texts. */
-  #takeTitles({ name, many }: FileSlot): string {
-    const text = this.#texts.get(name) ?? ''
-    this.#texts.delete(name)
-    if (text.trim() !== '' && many !== true) throw invalid(`${name} must be a file, not a text`)
-    return text
+  #readText(part: FormPart, name: string): void {
+    if (name === '__proto__') throw invalid('The field name __proto__ is not allowed')
+    if (this.#texts.has(name)) throw invalid(`The field ${quoted(name)} was sent twice`)
+    const chunks: Uint8Array[] = []
+    this.#texts.set(name, chunks)
+    part.on('data', (chunk: Uint8Array) => {
+      this.#textBytes += chunk.length
+      chunks.push(chunk)
+      const { maxBytes, tooLarge: message } = this.#options.limits
+      if (this.#textBytes > maxBytes) this.#fail(tooLarge(message))
+    })
+  }
+
+  #readFile(part: FormPart, name: string, file: Omit<FileToStage, 'body'>): void {
+    const slot = this.#options.slots.find((each) => isPartOf(each, name))
+    if (slot === undefined) throw invalid(`${quoted(name)} is not a known file field`)
+    if (slot.many !== true && this.#files.some((other) => other.slot === slot.name))
+      throw invalid(`${slot.name} must be one file`)
+    if (this.#files.length >= this.#options.maxFilesPerRequest)
+      throw tooLarge(`A request must have at most ${this.#options.maxFilesPerRequest} files`)
+    // Without a listener, the error of a form that fails would end the process.
+    const body = new PassThrough().on('error', () => undefined)
+    this.#files.push({ slot: slot.name, body, staged: this.#stage({ ...file, body }) })
+    part.on('data', (chunk: Uint8Array) => {
+      this.#guard.pass(chunk.length)
+      if (body.write(chunk)) return
+      this.#guard.pause()
+      body.once('drain', this.#resume)
+    })
+    part.on('end', () => body.end())
+  }
+
+  /** `undefined` for what a browser sends for an empty file input, and for a failure, which ends the body. */
+  async #stage({ body, ...file }: FileToStage): Promise<StagedFile | undefined> {
+    try {
+      const content = file.name === '' ? await nonEmpty(body) : body
+      return content && (await this.#options.stage({ ...file, body: content }, this.#options.maxFileBytes))
+    } catch (error) {
+      this.#fail(error)
+      return undefined
+    }
+  }
+
+  /** The files with their titles, which are the texts of the slots. */
+  #titled(texts: Map<string, string>, files: ReadonlyMap<string, readonly StagedFile[]>): Form['files'] {
+    const titled = new Map<string, readonly StagedFile[]>()
+    for (const { name, many } of this.#options.slots) {
+      const text = texts.get(name) ?? ''
+      texts.delete(name)
+      if (text.trim() !== '' && many !== true) throw invalid(`${name} must be a file, not a text`)
+      const staged = files.get(name)
+      if (staged !== undefined) titled.set(name, withTitles(name, staged, text))
+    }
+    return titled
   }
 }
 
@@ -165,9 +187,8 @@ function isPartOf({ name: own, aliases = [], many }: FileSlot, partName: string)
   return own === name || aliases.includes(name)
 }
 
-/** The files with their titles. Without files, the text has no effect. */
 function withTitles(slot: string, staged: readonly StagedFile[], text: string): readonly StagedFile[] {
-  if (staged.length === 0 || text.trim() === '') return staged
+  if (text.trim() === '') return staged
   const titles = titlesIn(text) ?? staged.map(() => text)
   if (titles.length > staged.length) throw invalid(`${slot} has more titles than files`)
   return staged.map((file, i) => (titles[i] === undefined || titles[i] === '' ? file : { ...file, title: titles[i] }))
@@ -186,33 +207,6 @@ function titlesIn(text: string): readonly string[] | undefined {
 const isTexts = (value: Json): value is readonly string[] =>
   Array.isArray(value) && value.every((item) => typeof item === 'string')
 
-const kindOf = ({ kinds }: FormShape, name: string): FieldKind | undefined =>
-  kinds && Object.hasOwn(kinds, name) ? kinds[name] : undefined
-
-function fieldValue(name: string, text: string, kind: FieldKind | undefined): Json {
-  if (kind === undefined) return text
-  if (kind === 'json') return jsonField(name, text)
-  if (kind === 'list') return text.trimStart().startsWith('[') ? jsonField(name, text) : listField(text)
-  if (text === 'true' || text === 'false') return text === 'true'
-  throw invalid(`${name} must be true or false`)
-}
-
-const listField = (text: string): readonly string[] => text.split(',').map((item) => item.trim())
-
-function jsonField(name: string, text: string): Json {
-  try {
-    return parseStrictJson(text, JSON_LIMITS)
-  } catch (cause) {
-    if (!isRegistryError(cause, 'VALIDATION_ERROR')) throw cause
-    const place = cause.cause instanceof SyntaxError ? ` (${jsonErrorPlace(text)})` : ''
-    throw invalid(`${name}: ${cause.message}${place}`, cause)
-  }
-}
-
-async function* chunksOf(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
-  yield bytes
-}
-
 /** The same bytes; `undefined` if there are none. */
 async function nonEmpty(body: AsyncIterable<Uint8Array>): Promise<AsyncIterable<Uint8Array> | undefined> {
   const iterator = body[Symbol.asyncIterator]()
@@ -225,23 +219,38 @@ async function* prepend(first: Uint8Array, rest: AsyncIterator<Uint8Array>): Asy
   for (let step = await rest.next(); step.done !== true; step = await rest.next()) yield step.value
 }
 
-/** Reads a file that is not stored. The limit for files applies to it, too. */
-async function skip(body: AsyncIterable<Uint8Array>, maxBytes: number): Promise<void> {
-  let size = 0
-  for await (const chunk of body) {
-    size += chunk.length
-    if (size > maxBytes) throw new HttpError('PAYLOAD_TOO_LARGE', `A file must have at most ${maxBytes} bytes`)
-  }
+interface PartHeaders {
+  readonly name: string
+  /** As the client sent it. formidable would remove paths, and replace `&#1234;`. */
+  readonly filename: string | undefined
+  /** `type/subtype` in lower case, without parameters. */
+  readonly mimeType: string
 }
 
-/** `hold` is called before a chunk is kept. Throws `MALFORMED_BODY` if the bytes are not UTF-8. */
-async function readText(body: AsyncIterable<Uint8Array>, hold: (count: number) => void): Promise<string> {
-  const chunks: Uint8Array[] = []
-  for await (const chunk of body) {
-    hold(chunk.length)
-    chunks.push(chunk)
-  }
-  return bodyText(Buffer.concat(chunks))
+/** @throws `MALFORMED_BODY` */
+function readPartHeaders(headers: FormPart['headers']): PartHeaders {
+  // RFC 7578 § 4.7 ended transfer encodings. Storing such a part as it is would keep bytes other than the sender's.
+  if (!/^(?:7bit|8bit|binary)$/i.test(headers['content-transfer-encoding'] ?? 'binary'))
+    throw malformed('A part of the form has a Content-Transfer-Encoding')
+  const disposition = decodeBody(Buffer.from(headers['content-disposition'] ?? '', 'latin1'))
+  const parameters = new Map<string, string>()
+  for (const [, name = '', quotedText, token = ''] of disposition.matchAll(PARAMETER))
+    if (!parameters.has(name.toLowerCase())) parameters.set(name.toLowerCase(), unescape(quotedText ?? token))
+  const name = parameters.get('name')
+  if (name === undefined) throw malformed('A part of the form has no name')
+  const mimeType = essence(headers['content-type']) ?? 'application/octet-stream'
+  return { name, filename: parameters.get('filename'), mimeType }
 }
+
+const PARAMETER = /;[ \t]*([^\s;="]+)=(?:"((?:\\"|[^"])*)"|([^\s;"]*))/g
+
+/**
+ * Browsers write a quote as %22 and line breaks as %0D %0A (WHATWG HTML), curl writes a quote as \". Other backslashes
+ * belong to paths.
+ */
+const unescape = (value: string): string =>
+  value
+    .replaceAll('\\"', '"')
+    .replace(/%(22|0D|0A)/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
 
 const quoted = (name: string): string => JSON.stringify(name.slice(0, 64))

@@ -1,5 +1,4 @@
-import type { Middleware } from 'koa'
-import { sectionOf } from './sections.ts'
+import type { Context, Middleware } from 'koa'
 
 /**
  * Every response is data: a browser must not run it, frame it, or guess its type. Strict-Transport-Security is left to
@@ -16,63 +15,71 @@ export const SECURITY_HEADERS = {
 /** For `setHeaders`, which takes 1.0 µs for them, Koa's `set` 1.5 to 1.8. */
 const SECURITY = new Map(Object.entries(SECURITY_HEADERS))
 
-export const setSecurityHeaders: Middleware = (ctx, next) => {
-  ctx.res.setHeaders(SECURITY)
-  return next()
-}
+/** `isStopping`: asks clients to close their connections. */
+export const setSecurityHeaders =
+  (isStopping: () => boolean): Middleware =>
+  (ctx, next) => {
+    ctx.res.setHeaders(SECURITY)
+    if (isStopping()) ctx.set('Connection', 'close')
+    return next()
+  }
 
-/** Headers that scripts of other origins may read, besides the few that Fetch always shows them. */
-const EXPOSED_HEADERS = {
+/** For scripts of other origins. They may read these headers, besides the few that Fetch always shows them. */
+const SHARED = {
+  'Cross-Origin-Resource-Policy': 'cross-origin',
   'Access-Control-Expose-Headers':
     'Content-Disposition, Content-Range, ETag, Location, RateLimit, RateLimit-Policy, Retry-After, X-Request-Id',
 }
-const ANY_ORIGIN = { 'Access-Control-Allow-Origin': '*', ...EXPOSED_HEADERS }
 const KEYED_PREFLIGHT = {
   'Access-Control-Allow-Methods': 'GET, HEAD, POST, PUT, PATCH, DELETE',
   'Access-Control-Allow-Headers':
     'Content-Type, Idempotency-Key, If-Match, If-None-Match, If-Range, Range, X-API-Key, X-Request-Id',
   'Access-Control-Max-Age': '600',
 }
-
-/** Lets scripts of these origins use the keyed endpoints. Public paths are open to any origin. */
-export function allowOrigins(origins: readonly string[]): Middleware {
-  const allowed = new Set(origins)
-  return (ctx, next) => {
-    if (allowed.size === 0 || sectionOf(ctx).isPublic) return next()
-    ctx.vary('Origin')
-    const origin = ctx.get('Origin')
-    if (!allowed.has(origin)) return next()
-    ctx.set({
-      'Access-Control-Allow-Origin': origin,
-      'Cross-Origin-Resource-Policy': 'cross-origin',
-      ...EXPOSED_HEADERS,
-    })
-    if (ctx.method !== 'OPTIONS' || ctx.get('Access-Control-Request-Method') === '') return next()
-    ctx.set(KEYED_PREFLIGHT)
-    ctx.status = 204
-    return undefined
-  }
-}
-
-const PREFLIGHT = {
-  'Access-Control-Allow-Origin': '*',
+const PUBLIC_PREFLIGHT = {
   'Access-Control-Allow-Methods': 'GET, HEAD, POST',
   'Access-Control-Allow-Headers': 'Content-Type, X-Request-Id',
   'Access-Control-Max-Age': '86400',
 }
 
+export interface CorsOptions {
+  /** Whether any origin may read the responses of a path. */
+  readonly isPublic: (path: string) => boolean
+  /** Those that may use all other paths. */
+  readonly origins: readonly string[]
+}
+
 /**
- * Lets scripts of any origin read the public responses (WHATWG Fetch § 3.2). There is no `Vary: Origin`, because the
- * responses do not depend on the origin: shared caches would otherwise keep each tile once per origin.
+ * Lets scripts of other origins read responses (WHATWG Fetch § 3.2). Public responses do not depend on the origin, so
+ * they have no `Vary: Origin`: shared caches would otherwise keep each tile once per origin.
  */
-export const allowAnyOrigin: Middleware = (ctx, next) => {
-  if (!sectionOf(ctx).isPublic) return next()
-  ctx.set('Cross-Origin-Resource-Policy', 'cross-origin')
-  if (ctx.method !== 'OPTIONS') ctx.set(ANY_ORIGIN)
-  else if (ctx.get('Access-Control-Request-Method') !== '') {
-    ctx.set(PREFLIGHT)
+export function allowOrigins({ isPublic, origins }: CorsOptions): Middleware {
+  const allowed = new Set(origins)
+  return (ctx, next) => {
+    const isOpen = isPublic(ctx.url)
+    if (!isOpen && allowed.size === 0) return next()
+    if (!isOpen) ctx.vary('Origin')
+    const origin = ctx.get('Origin')
+    if (!isOpen && !allowed.has(origin)) return next()
+    ctx.set({ ...SHARED, 'Access-Control-Allow-Origin': isOpen ? '*' : origin })
+    if (ctx.method !== 'OPTIONS' || ctx.get('Access-Control-Request-Method') === '') return next()
+    ctx.set(isOpen ? PUBLIC_PREFLIGHT : KEYED_PREFLIGHT)
     ctx.status = 204
     return undefined
   }
-  return next()
 }
+
+/** Whether the client has what this ETag names already (RFC 9110 § 13.1.2). */
+export function isFresh(ctx: Context, etag: string): boolean {
+  const header = ctx.get('If-None-Match')
+  return header.trim() === '*' || header.split(',').some((tag) => tag.trim().replace(/^W\//, '') === etag)
+}
+
+export function sendNotModified(ctx: Context, etag: string): void {
+  ctx.res.setHeader('ETag', etag)
+  ctx.status = 304
+}
+
+/** Names a download. `attachment` writes both forms of RFC 6266, and guesses a Content-Type, which comes later. */
+export const setFileName = (ctx: Context, name: string): void =>
+  ctx.attachment(name, { fallback: name.replaceAll(/[^\x20-\x7e]/g, '?') })

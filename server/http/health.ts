@@ -1,4 +1,3 @@
-import type { Middleware } from 'koa'
 import {
   isRegistryError,
   type ErrorCode,
@@ -38,7 +37,7 @@ export class Health {
   readonly #registry: StatusSource
   readonly #isStorePoisoned: (() => boolean) | undefined
   readonly #scrubStatus: (() => ScrubStatus | undefined) | undefined
-  #stopping = false
+  #isStopping = false
   #fatal: ErrorCode | undefined
 
   constructor(registry: StatusSource, { isStorePoisoned, scrubStatus }: HealthSources = {}) {
@@ -49,18 +48,16 @@ export class Health {
 
   /** Begins the shutdown: running requests are finished, and new ones should go to another server. */
   stop(): void {
-    this.#stopping = true
+    this.#isStopping = true
+  }
+
+  get isStopping(): boolean {
+    return this.#isStopping
   }
 
   /** Notes the failure of a request. A store that accepts no more writes shows it by such a failure. */
   note(error: unknown): void {
     if (isRegistryError(error, 'CLOSED') || isRegistryError(error, 'STORE_POISONED')) this.#fatal = error.code
-  }
-
-  /** Asks clients to close their connections during the shutdown. */
-  readonly closeConnections: Middleware = (ctx, next) => {
-    if (this.#stopping) ctx.set('Connection', 'close')
-    return next()
   }
 
   /** The registry was opened read-only, so that every write is refused. */
@@ -84,7 +81,7 @@ export class Health {
 
   /** Why it is not ready, `undefined` if it is. */
   problem(): string | undefined {
-    if (this.#stopping) return 'stopping'
+    if (this.#isStopping) return 'stopping'
     if (this.#fatal !== undefined) return this.#fatal
     if (this.#isStorePoisoned?.() === true) return 'STORE_POISONED'
     const { currentFailures, writesRefused } = this.#registry.status()

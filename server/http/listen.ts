@@ -1,9 +1,11 @@
-import { createServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { randomUUID } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { createServer, STATUS_CODES, type RequestListener, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo, Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
 import type { Logger } from '../../core/index.ts'
-import type { App } from './app.ts'
-import { rejectBrokenRequests } from './broken-requests.ts'
-import { connectionLimit } from './connections.ts'
+import { errorBody, failureOf, HttpError, type ErrorShape, type ResponseCode } from '../contract/errors.ts'
+import { SECURITY_HEADERS } from './headers.ts'
 
 /**
  * How long an idle connection stays open. Longer than the 60 s after which proxies and clients close theirs: if the
@@ -25,8 +27,6 @@ export interface ListenOptions {
   readonly shutdownMs: number
   /** Open connections. Default: as many as leave enough file descriptors for the stores. */
   readonly maxConnections?: number
-  /** See `AppOptions`. Default false. */
-  readonly trustProxy?: boolean
   /** Told of connections that could not be accepted. Default: they are not logged. */
   readonly logger?: Logger
 }
@@ -37,11 +37,27 @@ export interface RunningServer {
   close(): Promise<void>
 }
 
+/** What the servers of an app do with connections. Counted for `/metrics`. */
+export interface Connections {
+  /** Those that are open now. */
+  open: number
+  /** Those that were closed at once since the start, because there were too many. */
+  dropped: number
+}
+
+/** What listens: an app, or a part of it. */
+export interface ListeningApp {
+  readonly handle: RequestListener
+  /** What the servers that listen for this app count. */
+  readonly connections: Connections
+  /** The body that errors have at the target of a request. */
+  readonly errorShapeOf: (target: string) => ErrorShape
+  /** Begins the shutdown: `/readyz` returns 503, and clients are asked to close their connections. */
+  stop(): void
+}
+
 /** Listens with an app. Throws the system's error if the address cannot be used. */
-export async function listen(
-  app: Pick<App, 'handle' | 'stop' | 'connections' | 'errorShapeOf'>,
-  options: ListenOptions,
-): Promise<RunningServer> {
+export async function listen(app: ListeningApp, options: ListenOptions): Promise<RunningServer> {
   const { host, port, headersTimeoutMs, uploadIdleMs, shutdownMs, maxConnections = 1_000_000, logger } = options
   const server = createServer(
     {
@@ -56,7 +72,8 @@ export async function listen(
     },
     app.handle,
   )
-  app.connections.limit(server, { max: connectionLimit(maxConnections), hasProxy: options.trustProxy === true })
+  server.maxConnections = connectionLimit(maxConnections)
+  countConnections(server, app.connections)
   rejectBrokenRequests(server, app.errorShapeOf)
   server.setTimeout(Math.max(60_000, 2 * uploadIdleMs))
   await new Promise<void>((resolve, reject) => {
@@ -91,4 +108,140 @@ function close(server: Server, deadlineMs: number): Promise<void> {
     })
     server.closeIdleConnections()
   })
+}
+
+function countConnections(server: Server, connections: Connections): void {
+  server.on('drop', () => connections.dropped++)
+  server.on('connection', (socket: Socket) => {
+    connections.open++
+    socket.once('close', () => connections.open--)
+  })
+}
+
+/**
+ * File descriptors that connections must not use: LevelDB keeps up to 1,000 tables open, and uploads, downloads, the
+ * ledger and connections to other services need some, too.
+ */
+const RESERVED_DESCRIPTORS = 1_500
+/** The part of all descriptors that connections can use in any case. */
+const LEAST_SHARE = 1 / 4
+
+/**
+ * The number of connections that leaves enough file descriptors for everything else.
+ *
+ * @param max - the number that is wanted
+ * @param descriptors - how many files the process may open; default: the limit of this process
+ */
+export function connectionLimit(max: number, descriptors = descriptorLimit()): number {
+  if (descriptors === undefined) return max
+  const available = Math.max(descriptors - RESERVED_DESCRIPTORS, Math.floor(descriptors * LEAST_SHARE))
+  return Math.max(1, Math.min(max, available))
+}
+
+/** How many files this process may open. `undefined` if the system does not say it. */
+function descriptorLimit(): number | undefined {
+  try {
+    const soft = /^Max open files +(\d+)/m.exec(readFileSync('/proc/self/limits', 'latin1'))?.[1]
+    return soft === undefined ? undefined : Number(soft)
+  } catch {
+    return undefined
+  }
+}
+
+/** Requests of one connection that wait for the response before them. A connection with more is closed. */
+const MAX_PIPELINED = 8
+
+/**
+ * Handles the requests that a client sends on one connection without waiting for responses (pipelining) one after the
+ * other, each after a pause of the event loop. Node would start all requests of a packet at once (nodejs/node #50850).
+ * These are up to two thousand, so one client could hold the event loop for seconds.
+ */
+export function inTurn(handle: RequestListener): RequestListener {
+  const waiting = new WeakMap<Socket, number>()
+  return (request, response) => {
+    if (response.socket !== null) return handle(request, response)
+    const { socket } = request
+    const count = (waiting.get(socket) ?? 0) + 1
+    waiting.set(socket, count)
+    if (count > MAX_PIPELINED) return void socket.destroy()
+    // Node assigns the socket to a response when the response before it is complete.
+    response.once('socket', () => {
+      waiting.set(socket, (waiting.get(socket) ?? 1) - 1)
+      setImmediate(() => {
+        if (!response.destroyed) handle(request, response)
+      })
+    })
+    return undefined
+  }
+}
+
+/** How long a client may continue to send after the error. Closing at once would often lose the response. */
+const LINGER_MS = 2_000
+
+/** An error of Node's HTTP parser. `reason` is one of its own texts and contains nothing of the request. */
+interface ParserError extends Error {
+  readonly code?: string
+  readonly reason?: string
+}
+
+/**
+ * Responds to what Node's HTTP parser rejects with the same JSON as for every other error, and closes the connection.
+ * Node would send an empty body, and would break a response that is under way: such a response ends first, and no error
+ * follows it.
+ *
+ * @param shapeOf - the body that errors have at the target of a request
+ */
+function rejectBrokenRequests(server: Server, shapeOf: (target: string) => ErrorShape): void {
+  const newest = new WeakMap<Duplex, ServerResponse>()
+  server.prependListener('request', (request, response) => newest.set(request.socket, response))
+  server.on('clientError', (error: ParserError, socket) => {
+    const isOfParser = /^HPE_|^ERR_HTTP_REQUEST_TIMEOUT$/.test(error.code ?? '')
+    if (!isOfParser || !socket.writable) return void socket.destroy(error)
+    const response = newest.get(socket)
+    if (response === undefined || response.writableFinished)
+      return sendError(socket, httpError(error, 'VALIDATION_ERROR', 'The request'), 'operation')
+    const isBody = !response.req.complete && response.socket !== null
+    if (isBody && !response.headersSent)
+      return sendError(
+        socket,
+        httpError(error, 'MALFORMED_BODY', 'The body of the request'),
+        shapeOf(response.req.url ?? ''),
+      )
+    // The parser reports the same error again for each later packet.
+    if (!response.listeners('finish').includes(endSocket)) response.once('finish', endSocket)
+    return undefined
+  })
+}
+
+function endSocket(this: ServerResponse): void {
+  this.req.socket.destroySoon()
+}
+
+const CODES: Readonly<Record<string, readonly [code: ResponseCode, text: string]>> = {
+  HPE_HEADER_OVERFLOW: ['HEADERS_TOO_LARGE', 'The headers of a request must have at most 16 KiB'],
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: ['PAYLOAD_TOO_LARGE', 'The chunk extensions of a body must have at most 16 KiB'],
+  ERR_HTTP_REQUEST_TIMEOUT: ['REQUEST_TIMEOUT', 'The headers of the request did not arrive in time'],
+}
+
+function httpError(cause: ParserError, otherCode: ResponseCode, what: string): HttpError {
+  const reason = cause.reason === undefined ? '' : `: ${cause.reason}`
+  const [code, text] = CODES[cause.code ?? ''] ?? [otherCode, `${what} is not valid HTTP${reason}`]
+  return new HttpError(code, text, { cause })
+}
+
+function sendError(socket: Duplex, error: HttpError, shape: ErrorShape): void {
+  const failure = failureOf(error)
+  const body = JSON.stringify(errorBody(failure, shape))
+  const headers = {
+    'X-Request-Id': randomUUID(),
+    ...SECURITY_HEADERS,
+    'Content-Type': 'application/json; charset=utf-8',
+    'Content-Length': Buffer.byteLength(body),
+    Date: new Date().toUTCString(),
+    Connection: 'close',
+  }
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
+  socket.end(`HTTP/1.1 ${failure.status} ${STATUS_CODES[failure.status]}\r\n${lines.join('')}\r\n${body}`)
+  const timer = setTimeout(() => socket.destroy(), LINGER_MS).unref()
+  socket.once('close', () => clearTimeout(timer))
 }

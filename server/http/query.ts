@@ -1,8 +1,9 @@
 import type { Context } from 'koa'
 import Type, { type Static, type TObject } from '#typebox'
+import { isRegistryError, validate } from '../../core/index.ts'
 import type { Endpoint } from '../contract/endpoint.ts'
-import { HttpError } from './errors.ts'
-import { idInput } from './id-input.ts'
+import { HttpError } from '../contract/errors.ts'
+import { idInput } from './fields.ts'
 
 /**
  * The query as it was sent: every value of each name, decoded. Throws `VALIDATION_ERROR` for escapes that are not
@@ -34,38 +35,34 @@ function decode(text: string): string {
 const NO_QUERY = Type.Object({}, { additionalProperties: false })
 
 /**
- * The query of a request, its texts converted to the types of the endpoint's schema. The core validates the values. A
- * public endpoint ignores unknown parameters.
+ * The query of a request, its texts converted to the types of the endpoint's schema. A public endpoint ignores unknown
+ * parameters.
  *
- * @throws `VALIDATION_ERROR` for a parameter that is unknown or sent twice
+ * @throws `VALIDATION_ERROR` for a parameter that is unknown, wrong or sent twice
  */
-export function readQuery(ctx: Context, { query: schema, access }: Endpoint): Static<TObject> {
-  const isPublic = access === 'public'
-  if (schema === undefined && isPublic) return {}
-  return parseQuery(ctx, schema ?? NO_QUERY, isPublic)
-}
-
-function parseQuery(ctx: Context, schema: TObject, ignoreUnknown: boolean): Static<TObject> {
+export function readQuery(ctx: Context, { query: schema = NO_QUERY, access }: Endpoint): Static<TObject> {
   const known: Readonly<Record<string, { type?: string }>> = schema.properties
   const query: Record<string, unknown> = {}
   for (const [name, values] of rawQuery(ctx)) {
     const property = Object.hasOwn(known, name) ? known[name] : undefined
-    if (property === undefined && ignoreUnknown) continue
+    if (property === undefined && access === 'public') continue
     if (property === undefined)
       throw new HttpError('VALIDATION_ERROR', `${name.slice(0, 64)} is not a known query parameter`)
     const [value = '', ...others] = values
     if (others.length > 0) throw new HttpError('VALIDATION_ERROR', `The query parameter ${name} was sent twice`)
     // An empty value means that the parameter is not given.
-    if (value === '') continue
-    query[name] = coerce(idInput(name, value), property.type)
-    // The core would say that it is a string, as every value of a query is.
-    if (property.type === 'boolean' && typeof query[name] !== 'boolean')
-      throw new HttpError('VALIDATION_ERROR', `${name} must be true, false, 1 or 0`)
+    if (value !== '') query[name] = coerce(idInput(name, value), property.type)
   }
-  return query
+  try {
+    return validate(schema, query)
+  } catch (error) {
+    if (!isRegistryError(error)) throw error
+    // Every value of a query is a string.
+    throw new HttpError('VALIDATION_ERROR', error.message.replace(/, not a string$/, ''), { cause: error })
+  }
 }
 
-/** A text that does not look like the type stays as it is, and the core rejects it. */
+/** A text that does not look like the type stays as it is, and is rejected. */
 function coerce(text: string, type: string | undefined): unknown {
   // Every limit is a safe integer, so a larger number stays above it.
   if (type === 'integer' && /^\d+$/.test(text)) return Math.min(Number(text), Number.MAX_SAFE_INTEGER)

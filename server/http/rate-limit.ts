@@ -1,68 +1,101 @@
-import type { Context, Middleware } from 'koa'
-import type { Logger, Principal } from '../../core/index.ts'
-import { clientNetwork } from './client-network.ts'
-import { HttpError } from './errors.ts'
-import { WindowCounter, type RequestCounter } from './request-counter.ts'
+import ipaddr from 'ipaddr.js'
+import type { Context } from 'koa'
+import { LRUCache } from 'lru-cache'
+import type { Logger, Scope } from '../../core/index.ts'
+import { HttpError } from '../contract/errors.ts'
+import type { Sender } from './overload.ts'
+
+/** Counts requests, possibly for several servers together. */
+export interface RequestCounter {
+  /**
+   * Counts one more request of a sender.
+   *
+   * @returns the number of its requests in its current window, and the time until that window ends
+   */
+  countRequest(sender: string, windowMs: number): Promise<{ readonly requests: number; readonly resetsInMs: number }>
+}
 
 /** Counts a request for its sender. Sets the RateLimit headers. Throws `RATE_LIMITED` beyond the limit. */
-export type RateLimiter = (ctx: Context, principal: Principal) => Promise<void>
+export type RateLimiter = (ctx: Context, sender: Sender) => Promise<void>
 
 export interface RateLimits {
-  /** Requests of one key in a minute. 0: no limit. */
-  readonly perKey: number
+  /** Requests of one company in a minute, by all of its keys. 0: no limit. */
+  readonly perCompany: number
   /** Requests without a valid key from one address in a minute. 0: no limit. */
   readonly perAddress: number
-  /** Counts the requests of keys. Default: counts in this process. Addresses are always counted in this process. */
+  /** Counts the requests with a key. Default: counts in this process. Addresses are always counted in this process. */
   readonly counter?: RequestCounter
 }
 
 const MINUTE_MS = 60_000
 /** Default of the limit for addresses, here and in the settings. */
 export const ADDRESS_LIMIT_PER_MINUTE = 6_000
+/** So that many addresses cannot fill the memory. */
+const MAX_SENDERS = 100_000
 
 /**
- * Limits the requests per minute of each source system and of the operator. Requests without a valid key are counted by
- * address, and never for a key, so that a flood from the address of a key's owner does not block the key.
+ * Limits the requests per minute of each company. Requests without a valid key are counted by address, and never for a
+ * company, so that a flood from the address of a key's owner does not block the key.
  */
-export function createRateLimiter({ perKey, perAddress, counter = new WindowCounter() }: RateLimits): RateLimiter {
-  const addresses = new WindowCounter()
-  return async (ctx, principal) => {
-    const [limit, requests] = hasKey(principal) ? [perKey, counter] : [perAddress, addresses]
-    if (limit > 0) await countRequest(ctx, senderOf(ctx, principal), limit, requests)
+export function createRateLimiter({ perCompany, perAddress, counter }: RateLimits): RateLimiter {
+  const own = countInMemory()
+  return async (ctx, { name, hasKey }) => {
+    const limit = hasKey ? perCompany : perAddress
+    if (limit === 0) return
+    const { requests, resetsInMs } = await (hasKey ? (counter ?? own) : own).countRequest(name, MINUTE_MS)
+    const resetsInS = String(Math.max(1, Math.ceil(resetsInMs / 1_000)))
+    // draft-ietf-httpapi-ratelimit-headers
+    ctx.set('RateLimit-Policy', `"minute";q=${limit};w=${MINUTE_MS / 1_000}`)
+    ctx.set('RateLimit', `"minute";r=${Math.max(0, limit - requests)};t=${resetsInS}`)
+    if (requests <= limit) return
+    ctx.set('Retry-After', resetsInS)
+    throw new HttpError('RATE_LIMITED', `More than ${limit} requests in a minute; try again later`)
   }
 }
 
-async function countRequest(ctx: Context, sender: string, limit: number, counter: RequestCounter): Promise<void> {
-  const { requests, resetsInMs } = await counter.countRequest(sender, MINUTE_MS)
-  const resetsInS = String(Math.max(1, Math.ceil(resetsInMs / 1_000)))
-  // draft-ietf-httpapi-ratelimit-headers
-  ctx.set('RateLimit-Policy', `"minute";q=${limit};w=${MINUTE_MS / 1_000}`)
-  ctx.set('RateLimit', `"minute";r=${Math.max(0, limit - requests)};t=${resetsInS}`)
-  if (requests <= limit) return
-  ctx.set('Retry-After', resetsInS)
-  throw new HttpError('RATE_LIMITED', `More than ${limit} requests in a minute; try again later`)
+/** A sender's window begins with its first request. */
+function countInMemory(): RequestCounter {
+  const windows = new LRUCache<string, { requests: number }>({ max: MAX_SENDERS })
+  return {
+    async countRequest(sender, windowMs) {
+      const window = windows.get(sender) ?? { requests: 0 }
+      if (window.requests++ === 0) windows.set(sender, window, { ttl: windowMs })
+      return { requests: window.requests, resetsInMs: windows.getRemainingTTL(sender) }
+    },
+  }
 }
 
-/** Whether a request has a valid key. */
-export const hasKey = ({ kind }: Principal): boolean => kind === 'sourceSystem' || kind === 'operator'
-
-/** A source system, the operator, or the network of an address. */
-export function senderOf(ctx: Context, principal: Principal): string {
-  if (principal.kind === 'sourceSystem') return `system ${principal.id}`
-  return principal.kind === 'operator' ? 'operator' : `address ${clientNetwork(ctx.ip)}`
+/** The company of a valid key, the operator, or the network of an address. */
+export function senderOf(ctx: Context, { companyId, principal }: Scope): Sender {
+  if (principal.kind === 'sourceSystem') return { name: `company ${companyId}`, hasKey: true }
+  if (principal.kind === 'operator') return { name: 'operator', hasKey: true }
+  return { name: `address ${clientNetwork(ctx.ip)}`, hasKey: false }
 }
 
 /**
- * Warns once if a proxy forwards requests but is not trusted: all of its clients then share the limit of one address.
+ * What counts as one client: an IPv4 address, or the /64 network of an IPv6 address, because each subscriber has at
+ * least a whole one, with more addresses than anyone can count. A text that is not an address stays as it is.
  */
-export function warnAboutProxy(logger: Logger, trustProxy: boolean): Middleware {
+export function clientNetwork(address: string): string {
+  // Some proxies forward the port, too: `192.0.2.1:4711`, `[2001:db8::1]:4711`.
+  const [, ipv4, ipv6] = /^(?:(\d+\.\d+\.\d+\.\d+):\d+|\[([^\]]*)\](?::\d+)?)$/.exec(address) ?? []
+  const plain = ipv4 ?? ipv6 ?? address
+  if (!ipaddr.isValid(plain)) return plain
+  // An IPv4 address that is mapped into IPv6 becomes one.
+  const parsed = ipaddr.process(plain)
+  // Each address of the network 64:ff9b::/96 is that of an IPv4 client (RFC 6052).
+  if (!(parsed instanceof ipaddr.IPv6) || parsed.range() === 'rfc6052') return parsed.toString()
+  const groups = parsed.parts.slice(0, 4).map((group) => group.toString(16))
+  return `${groups.join(':')}::/64`
+}
+
+/** A function that warns once if a proxy forwards requests and is not trusted. */
+export function proxyWarning(logger: Logger, trustProxy: boolean): (ctx: Context) => void {
   let isDone = trustProxy
-  return (ctx, next) => {
-    if (!isDone && ctx.get('X-Forwarded-For') !== '') {
-      isDone = true
-      logger.warn({ address: ctx.ip }, UNTRUSTED_PROXY)
-    }
-    return next()
+  return (ctx) => {
+    if (isDone || ctx.req.headers['x-forwarded-for'] === undefined) return
+    isDone = true
+    logger.warn({ address: ctx.ip }, UNTRUSTED_PROXY)
   }
 }
 

@@ -11,16 +11,10 @@ import {
   newCategory,
   subcategoryFiles,
 } from '../contract/categories.ts'
-import {
-  belowRequest,
-  endpoint,
-  type Endpoint,
-  type EndpointGroup,
-  type EndpointRequest,
-} from '../contract/endpoint.ts'
+import { endpoint, type Endpoint, type EndpointGroup, type EndpointRequest } from '../contract/endpoint.ts'
 import { FileListing } from '../contract/files.ts'
+import { created, json, tagged, taggedText } from '../contract/reply.ts'
 import { Created } from '../contract/values.ts'
-import { sendIfChanged, taggedText } from '../http/conditional.ts'
 
 const newCategoryBody = {
   schema: NewCategory,
@@ -30,7 +24,7 @@ const newCategoryBody = {
 
 const categoryChangeBody = {
   schema: CategoryChange,
-  form: { slots: [{ name: 'file' }], kinds: { clear: 'list' } },
+  form: { slots: [{ name: 'file' }] },
   example: { description: 'Cars, vans and trucks' },
 } as const
 
@@ -57,9 +51,10 @@ const createEndpoint = (difference: Difference, parentOf: (param: Param) => { re
     body: newCategoryBody,
     idempotent: true,
     response: { status: 201, schema: Created },
-    location: belowRequest,
-    handle: ({ registry, scope, param, input, files, options }) =>
-      registry.categories.create(scope, newCategory(input, files('image')[0]), { ...options, ...parentOf(param) }),
+    async handle({ registry, scope, param, input, files, options, path }) {
+      const target = { ...options, ...parentOf(param) }
+      return created(await registry.categories.create(scope, newCategory(input, files('image')[0]), target), path)
+    },
   })
 
 const getEndpoint = (difference: Difference, pathOf: (param: Param) => CategoryPath) =>
@@ -68,9 +63,9 @@ const getEndpoint = (difference: Difference, pathOf: (param: Param) => CategoryP
     method: 'GET',
     access: 'R',
     response: { schema: CategoryDetails, others: NOT_MODIFIED },
-    async handle({ registry, ctx, scope, param }) {
+    async handle({ registry, scope, param }) {
       const details = categoryDetails(await registry.categories.get(scope, pathOf(param)))
-      return sendIfChanged(ctx, taggedText(JSON.stringify(details)))
+      return tagged(taggedText(JSON.stringify(details)))
     },
   })
 
@@ -84,9 +79,9 @@ const updateEndpoint = (difference: Difference, pathOf: (param: Param) => Catego
     response: { schema: ImageChanged },
     async handle({ registry, scope, param, input, files, options }) {
       const change = categoryChange(input, files('file')[0])
-      if (change !== 'remove') return registry.categories.update(scope, pathOf(param), change, options)
+      if (change !== 'remove') return json(await registry.categories.update(scope, pathOf(param), change, options))
       await registry.categories.remove(scope, pathOf(param), options)
-      return {}
+      return json({})
     },
   })
 
@@ -113,7 +108,7 @@ export const categories: EndpointGroup = {
       access: 'R',
       summary: 'List categories with their subcategories',
       response: { schema: CategoryList },
-      handle: async ({ registry, scope }) => categoryList(await registry.categories.list(scope)),
+      handle: async ({ registry, scope }) => json(categoryList(await registry.categories.list(scope))),
     }),
     getEndpoint(
       { id: 'getCategory', path: CATEGORY, summary: 'Get a category', errors: ['CATEGORY_NOT_FOUND'] },
@@ -167,7 +162,7 @@ export const categories: EndpointGroup = {
       response: { schema: FileListing },
       errors: ['CATEGORY_NOT_FOUND', 'SUBCATEGORY_NOT_FOUND'],
       handle: async ({ registry, scope, param }) =>
-        subcategoryFiles(await registry.categories.files(scope, subcategoryPath(param))),
+        json(subcategoryFiles(await registry.categories.files(scope, subcategoryPath(param)))),
     }),
   ],
 }

@@ -7,13 +7,10 @@ import {
   EvidencePageQuery,
   evidenceQuery,
   EvidenceUpdate,
-  EVIDENCE_UPDATE_FIELDS,
   historyQuery,
   NewEvidence,
   newEvidence,
   newEvidences,
-  NEW_EVIDENCE_FIELDS,
-  PAGE_FIELDS,
   type EvidenceFiles,
 } from '../contract/evidence-requests.ts'
 import {
@@ -31,16 +28,10 @@ import {
   type ListedPage,
 } from '../contract/evidence-responses.ts'
 import { Bundle, BUNDLE_MEDIA_TYPE, type EvidenceQuery } from '../../core/index.ts'
-import { BundleQuery, bundleSelection, sendBundle } from '../contract/bundles.ts'
-import {
-  endpoint,
-  type Creation,
-  type EndpointGroup,
-  type EndpointRequest,
-  type FileSlot,
-} from '../contract/endpoint.ts'
+import { BundleQuery, bundleReply, bundleSelection } from '../contract/bundles.ts'
+import { endpoint, type EndpointGroup, type EndpointRequest, type FileSlot } from '../contract/endpoint.ts'
 import { FileListing } from '../contract/files.ts'
-import { sendIfChanged } from '../http/conditional.ts'
+import { json, pages, tagged } from '../contract/reply.ts'
 
 const createSlots: readonly FileSlot[] = [
   { name: 'image' },
@@ -77,16 +68,16 @@ export const evidences: EndpointGroup = {
         'Category and subcategory are given by id or by name; an id takes precedence. A name that does not exist yet is created. `meta` is JSON text in a form. The text of `images` is a JSON array of titles for the files, or one title for all of them.',
       body: {
         schema: NewEvidence,
-        form: { slots: createSlots, kinds: { meta: 'json' } },
+        form: { slots: createSlots },
         example: { categoryName: 'Vehicles', subcategoryName: 'Cars', ...example },
       },
       idempotent: true,
       response: { status: 201, schema: CreatedEvidence },
-      location: ({ input, path }) => `${path}/${encodeURIComponent((input as NewEvidence).externalId)}`,
       errors: CREATE_ERRORS,
-      fieldNames: NEW_EVIDENCE_FIELDS,
-      handle: async ({ registry, scope, input, files, options }) =>
-        createdEvidence(await registry.evidences.create(scope, newEvidence(input, sentFiles(files)), options)),
+      async handle({ registry, scope, input, files, options, path }) {
+        const evidence = await registry.evidences.create(scope, newEvidence(input, sentFiles(files)), options)
+        return json(createdEvidence(evidence), { location: `${path}/${encodeURIComponent(input.externalId)}` })
+      },
     }),
     endpoint({
       id: 'createEvidences',
@@ -100,7 +91,6 @@ export const evidences: EndpointGroup = {
         maxTextBytes: 4 * 1024 * 1024,
         form: {
           slots: createSlots,
-          kinds: { meta: 'json', evidences: 'json' },
           example: { ...example, externalId: 'WVWZZZ1JZXW000003', name: 'Up' },
         },
         choose: (fields) => (Object.hasOwn(fields, 'evidences') ? BulkEvidences : EvidenceInput),
@@ -108,12 +98,12 @@ export const evidences: EndpointGroup = {
       },
       idempotent: true,
       response: { status: 201, schema: CreatedEvidences },
-      location: locationOfMany,
       errors: CREATE_ERRORS,
-      async handle({ registry, scope, param, input, files, options }) {
-        const path = { categoryId: param('CATEGORY_ID'), subcategoryId: param('SUBCATEGORY_ID') }
-        const request = newEvidences(input, path, sentFiles(files))
-        return createdEvidences(await registry.evidences.createMany(scope, request, options), 'evidences' in input)
+      async handle({ registry, scope, param, input, files, options, path }) {
+        const target = { categoryId: param('CATEGORY_ID'), subcategoryId: param('SUBCATEGORY_ID') }
+        const request = newEvidences(input, target, sentFiles(files))
+        const made = await registry.evidences.createMany(scope, request, options)
+        return json(createdEvidences(made, 'evidences' in input), { location: locationOfMany(input, path) })
       },
     }),
     endpoint({
@@ -121,22 +111,17 @@ export const evidences: EndpointGroup = {
       method: 'GET',
       path: '/evidences/{COMPANY_ID}/evidences',
       access: 'R',
-      workClass: 'lists',
+      lane: 'lists',
       summary: 'List evidences, newest first',
       description:
         'The whole list, or with `len` a page of it. `last` is the id of the last item that you have; `count` is the number of all that match. With `externalId`, `owner`, `status`, `createdFrom`, `createdTo` or `sort`, the next page begins at `next` of the page before, and at most 10,000 matches are counted. All conditions must hold: one is looked up in an index, the others are applied to what it finds, and a page reads at most 10,000 index entries. So a page can have fewer than `len` items, or none, although `isMore` is true.',
       query: EvidenceListQuery,
       response: { schema: EvidenceList },
-      fieldNames: PAGE_FIELDS,
-      async handle({ ctx, scope, query, streams, listEvidences }) {
-        if (query.len !== undefined) return evidenceList(await listEvidences(scope, evidenceQuery(query)))
+      async handle({ scope, query, listEvidences }) {
+        if (query.len !== undefined) return json(evidenceList(await listEvidences(scope, evidenceQuery(query))))
         const readPage = (position: PagePosition, limit: number): Promise<ListedPage> =>
           listEvidences(scope, { ...evidenceQuery(query), ...position, limit })
-        await streams.send(ctx, scope.principal, async () => {
-          const first = await readPage({}, FIRST_PAGE_LENGTH)
-          return evidenceListParts(first, pagesAfter(first, readPage))
-        })
-        return undefined
+        return pages(evidenceListParts(pagesOf(readPage)))
       },
     }),
     endpoint({
@@ -145,25 +130,23 @@ export const evidences: EndpointGroup = {
       path: EVIDENCE,
       access: 'R',
       // An event can have 64 KiB.
-      workClass: 'lists',
-      isHeavy: (query) => Number(query.get('len')) > USUAL_HISTORY_LENGTH,
+      lane: 'lists',
+      isHeavy: ({ len = 0 }) => len > USUAL_HISTORY_LENGTH,
       summary: 'Get an evidence and a page of its history',
       description:
         '`last` is the version of the last event that you have (default 0), `len` the number of events to return (default 50, at most 500). `disclose=1` adds what is needed to recompute each txId.',
       query: EvidencePageQuery,
       response: { schema: EvidencePage, others: { 304: 'You have it already' } },
       errors: ['EVIDENCE_NOT_FOUND'],
-      fieldNames: PAGE_FIELDS,
-      async handle({ ctx, scope, param, query, getEvidence }) {
-        sendIfChanged(ctx, await getEvidence(scope, param('EVIDENCE_EXTERNAL_ID'), historyQuery(query)))
-      },
+      handle: async ({ scope, param, query, getEvidence }) =>
+        tagged(await getEvidence(scope, param('EVIDENCE_EXTERNAL_ID'), historyQuery(query))),
     }),
     endpoint({
       id: 'getBundle',
       method: 'GET',
       path: `${EVIDENCE}/bundle`,
       access: 'R',
-      workClass: 'lists',
+      lane: 'lists',
       summary: 'The proof bundle: one file that anyone can verify offline',
       description:
         'The whole history with its proofs. `fields` and `files` select what is disclosed to the reader of the file; everything else stays a hash. Check it with `npx evidence-registry verify`.',
@@ -171,11 +154,10 @@ export const evidences: EndpointGroup = {
       response: { media: BUNDLE_MEDIA_TYPE, description: 'NAME.evidence.json', content: Bundle },
       headers: ['Content-Disposition'],
       errors: ['EVIDENCE_NOT_FOUND', 'FILE_NOT_FOUND'],
-      async handle({ registry, ctx, scope, param, query }) {
+      async handle({ registry, scope, param, query }) {
         const externalId = param('EVIDENCE_EXTERNAL_ID')
         const bundle = await registry.proofs.bundle(scope, { externalId, ...bundleSelection(query) })
-        ctx.set('Cache-Control', 'private, no-cache')
-        sendBundle(ctx, bundle, externalId)
+        return bundleReply(bundle, externalId)
       },
     }),
     endpoint({
@@ -188,17 +170,17 @@ export const evidences: EndpointGroup = {
         'Records up to three events in one step: the changed content, the transfer to another owner, the files. An empty value, null and an equal value change nothing; `clear` removes values. `If-Match` is the version of the last event that you know, or the ETag of the evidence.',
       body: {
         schema: EvidenceUpdate,
-        form: { slots: updateSlots, kinds: { meta: 'json', clear: 'list', stolen: 'boolean' } },
+        form: { slots: updateSlots },
         example: { owner: 'Grace', eventDescription: 'Sold' },
       },
       idempotent: true,
       conditional: true,
       response: { schema: UpdatedEvidence },
       errors: ['EVIDENCE_NOT_FOUND', 'VERSION_CONFLICT'],
-      fieldNames: EVIDENCE_UPDATE_FIELDS,
       async handle({ registry, scope, param, input, files, options }) {
         const change = evidenceChange(input, [...files('file'), ...files('files')])
-        return updatedEvidence(await registry.evidences.update(scope, param('EVIDENCE_EXTERNAL_ID'), change, options))
+        const events = await registry.evidences.update(scope, param('EVIDENCE_EXTERNAL_ID'), change, options)
+        return json(updatedEvidence(events))
       },
     }),
     endpoint({
@@ -210,7 +192,7 @@ export const evidences: EndpointGroup = {
       response: { schema: FileListing },
       errors: ['EVIDENCE_NOT_FOUND'],
       handle: async ({ registry, scope, param }) =>
-        evidenceFiles(await registry.evidences.files(scope, param('EVIDENCE_EXTERNAL_ID'))),
+        json(evidenceFiles(await registry.evidences.files(scope, param('EVIDENCE_EXTERNAL_ID')))),
     }),
   ],
 }
@@ -218,11 +200,10 @@ export const evidences: EndpointGroup = {
 /** The default of `len`. A request for more events is limited as a list. */
 const USUAL_HISTORY_LENGTH = 50
 
-/** One evidence, or the list of its subcategory. */
-function locationOfMany({ input, path }: Creation): string {
+/** The path of one evidence, or of the list of its subcategory. `path`: of the request. */
+function locationOfMany(request: EvidenceOrBulk, path: string): string {
   const [, company = '', subcategoryId = ''] =
     /^(.*)\/category\/[^/]+\/subcategory\/([^/]+)\/evidences$/.exec(path) ?? []
-  const request = input as EvidenceOrBulk
   if ('evidences' in request) return `${company}/evidences?subcategoryId=${subcategoryId}`
   return `${company}/evidence/${encodeURIComponent(request.externalId)}`
 }
@@ -233,15 +214,15 @@ const PAGE_LENGTH = 500
 
 type PagePosition = Pick<EvidenceQuery, 'after' | 'cursor'>
 
-/** The pages of a list after this one. */
-async function* pagesAfter(
-  first: ListedPage,
+/** The pages of a whole list. */
+async function* pagesOf(
   readPage: (position: PagePosition, limit: number) => Promise<ListedPage>,
 ): AsyncGenerator<ListedPage, void, undefined> {
-  for (let position = positionAfter(first); position !== undefined;) {
-    const page = await readPage(position, PAGE_LENGTH)
+  let page = await readPage({}, FIRST_PAGE_LENGTH)
+  yield page
+  for (let position = positionAfter(page); position !== undefined; position = positionAfter(page)) {
+    page = await readPage(position, PAGE_LENGTH)
     yield page
-    position = positionAfter(page)
   }
 }
 

@@ -1,17 +1,9 @@
 import type { Registry, Scope } from '../../core/index.ts'
 import { endpoint, type EndpointGroup } from '../contract/endpoint.ts'
-import {
-  DownloadQuery,
-  FILE_SELECTOR_FIELDS,
-  FileSelector,
-  fileSelector,
-  FileToken,
-  fileToken,
-  TokenRequest,
-} from '../contract/files.ts'
+import { DownloadQuery, FileSelector, fileSelector, FileToken, fileToken, TokenRequest } from '../contract/files.ts'
 import { ok, Ok } from '../contract/values.ts'
-import { sendFile } from '../http/download.ts'
-import { HttpError } from '../http/errors.ts'
+import { file, json } from '../contract/reply.ts'
+import { HttpError } from '../contract/errors.ts'
 
 const FILE = '/evidences/{COMPANY_ID}/file'
 
@@ -25,7 +17,7 @@ export const files: EndpointGroup = {
       method: 'GET',
       path: FILE,
       access: 'fileToken',
-      workClass: 'downloads',
+      lane: 'downloads',
       summary: 'Download a file',
       description:
         'Whole or one range. Every owner that the query names must own the file. `ETag` is the SHA-256 of the content. Always an attachment, and sandboxed, because files come from strangers.',
@@ -37,12 +29,11 @@ export const files: EndpointGroup = {
       },
       headers: ['Content-Disposition', 'Accept-Ranges'],
       errors: ['FILE_NOT_FOUND', 'RANGE_NOT_SATISFIABLE'],
-      fieldNames: FILE_SELECTOR_FIELDS,
-      async handle({ registry, ctx, scope, query }) {
+      async handle({ registry, scope, query }) {
         const { mimeType, token, fileId = fileOfToken(registry, scope, token), ...owners } = query
         if (fileId === undefined) throw new HttpError('VALIDATION_ERROR', 'fileId is required')
-        const file = await registry.files.find(scope, fileSelector({ ...owners, fileId }))
-        await sendFile(ctx, { files: registry.files, file, mimeType })
+        const info = await registry.files.find(scope, fileSelector({ ...owners, fileId }))
+        return file({ file: info, mimeType, read: (range) => registry.files.read(info, range && { range }) })
       },
     }),
     endpoint({
@@ -56,10 +47,9 @@ export const files: EndpointGroup = {
       query: FileSelector,
       response: { schema: Ok },
       errors: ['FILE_NOT_FOUND'],
-      fieldNames: FILE_SELECTOR_FIELDS,
       async handle({ registry, scope, query }) {
         await registry.files.delete(scope, fileSelector(query))
-        return ok
+        return json(ok)
       },
     }),
     endpoint({
@@ -70,9 +60,11 @@ export const files: EndpointGroup = {
       summary: 'Create a token that opens one file for five minutes without a key',
       body: { schema: TokenRequest, example: { fileId: '01890a5d-ac96-774b-bcce-b302099a8057' } },
       response: { status: 201, schema: FileToken },
-      location: ({ created, path }) => `${path.replace(/\/token$/, '')}?token=${(created as FileToken).token}`,
       errors: ['FILE_NOT_FOUND'],
-      handle: async ({ registry, scope, input }) => fileToken(await registry.files.createToken(scope, input.fileId)),
+      async handle({ registry, scope, input, path }) {
+        const token = fileToken(await registry.files.createToken(scope, input.fileId))
+        return json(token, { location: `${path.replace(/\/token$/, '')}?token=${token.token}` })
+      },
     }),
   ],
 }

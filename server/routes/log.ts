@@ -1,11 +1,10 @@
-import type { Context } from 'koa'
 import Type from '#typebox'
 import { LogPolicy } from '../../core/index.ts'
 import { PolicyQuery } from '../contract/bundles.ts'
-import { PAGE_FIELDS } from '../contract/evidence-requests.ts'
 import { endpoint, type EndpointGroup } from '../contract/endpoint.ts'
 import { BatchPage, batchPage, BatchQuery, batchQuery, parseTilePath, type TilePath } from '../contract/log.ts'
-import { HttpError } from '../http/errors.ts'
+import { bytes, json, type Reply } from '../contract/reply.ts'
+import { HttpError } from '../contract/errors.ts'
 
 /** Level 6 would need 2^56 entries. */
 const LEVEL = /^[0-5]$/
@@ -19,13 +18,12 @@ function tileOf(path: string): TilePath {
 }
 
 /** A tile never changes, because the width of a partial tile is part of its path. */
-function sendImmutable(ctx: Context, contentType: string, content: Uint8Array | string | undefined): void {
+function immutable(contentType: string, content: Uint8Array | string | undefined): Reply {
   if (content === undefined) throw tileNotFound()
-  ctx.set('Content-Type', contentType)
-  ctx.set('Cache-Control', 'public, max-age=31536000, immutable')
-  ctx.body = typeof content === 'string' ? content : Buffer.from(content)
+  return bytes(contentType, content, { cache: 'public, max-age=31536000, immutable' })
 }
 
+const TEXT = 'text/plain; charset=utf-8'
 const OCTETS = 'application/octet-stream'
 const N =
   "`N` is the tile's index in groups of three digits such as `x001/067`, followed by `.p/W` for the first W of a partial tile."
@@ -44,15 +42,10 @@ export const log: EndpointGroup = {
       summary: 'What a verifier pins: keys, witnesses, timestamp authorities, chains',
       description: 'Pin it once, from a source that you trust. `format=text` returns its C2SP tlog-policy lines alone.',
       query: PolicyQuery,
-      response: { schema: LogPolicy, media: { 'text/plain; charset=utf-8': Type.String() } },
-      async handle({ registry, ctx, query: { format = 'json' } }) {
-        if (format !== 'json' && format !== 'text')
-          throw new HttpError('VALIDATION_ERROR', 'format must be json or text')
-        ctx.set('Cache-Control', 'no-cache')
-        if (format === 'json') return registry.log.policy()
-        ctx.set('Content-Type', 'text/plain; charset=utf-8')
-        ctx.body = await registry.log.policyText()
-        return undefined
+      response: { schema: LogPolicy, media: { [TEXT]: Type.String() } },
+      async handle({ registry, query: { format = 'json' } }) {
+        if (format === 'text') return bytes(TEXT, await registry.log.policyText(), { cache: 'no-cache' })
+        return json(await registry.log.policy(), { cache: 'no-cache' })
       },
     }),
     endpoint({
@@ -62,14 +55,12 @@ export const log: EndpointGroup = {
       access: 'public',
       isUnmetered: true,
       summary: 'The newest signed checkpoint',
-      response: { media: 'text/plain; charset=utf-8', description: 'A C2SP signed note' },
+      response: { media: TEXT, description: 'A C2SP signed note' },
       errors: ['NOT_FOUND'],
-      async handle({ registry, ctx }) {
+      async handle({ registry }) {
         const checkpoint = await registry.log.latestCheckpoint()
         if (checkpoint === undefined) throw new HttpError('NOT_FOUND', 'Nothing is sealed yet')
-        ctx.set('Content-Type', 'text/plain; charset=utf-8')
-        ctx.set('Cache-Control', 'no-cache')
-        ctx.body = checkpoint
+        return bytes(TEXT, checkpoint, { cache: 'no-cache' })
       },
     }),
     endpoint({
@@ -81,13 +72,9 @@ export const log: EndpointGroup = {
       description: 'To continue, send the id of the last batch that you have as `last`.',
       query: BatchQuery,
       response: { schema: BatchPage },
-      fieldNames: PAGE_FIELDS,
       errors: ['BATCH_NOT_FOUND'],
-      async handle({ registry, ctx, query }) {
-        const page = batchPage(await registry.log.batches(batchQuery(query)))
-        ctx.set('Cache-Control', 'no-cache')
-        return page
-      },
+      handle: async ({ registry, query }) =>
+        json(batchPage(await registry.log.batches(batchQuery(query))), { cache: 'no-cache' }),
     }),
     endpoint({
       id: 'getEntries',
@@ -99,8 +86,8 @@ export const log: EndpointGroup = {
       description: N,
       response: { media: OCTETS, description: 'An entry bundle' },
       errors: ['NOT_FOUND'],
-      async handle({ registry, ctx, param }) {
-        sendImmutable(ctx, OCTETS, await registry.log.entryBundle(tileOf(param('N'))))
+      async handle({ registry, param }) {
+        return immutable(OCTETS, await registry.log.entryBundle(tileOf(param('N'))))
       },
     }),
     endpoint({
@@ -111,11 +98,11 @@ export const log: EndpointGroup = {
       isUnmetered: true,
       summary: 'The openings of the entries of a bundle, in hex, one per line',
       description: `An entry is the SHA-256 of its opening. ${N}`,
-      response: { media: 'text/plain; charset=utf-8', description: 'Lines of hex' },
+      response: { media: TEXT, description: 'Lines of hex' },
       errors: ['NOT_FOUND'],
-      async handle({ registry, ctx, param }) {
+      async handle({ registry, param }) {
         const openings = await registry.log.openings(tileOf(param('N')))
-        sendImmutable(ctx, 'text/plain; charset=utf-8', openings?.map((opening) => `${opening}\n`).join(''))
+        return immutable(TEXT, openings?.map((opening) => `${opening}\n`).join(''))
       },
     }),
     endpoint({
@@ -128,10 +115,10 @@ export const log: EndpointGroup = {
       description: N,
       response: { media: OCTETS, description: 'Packed hashes' },
       errors: ['NOT_FOUND'],
-      async handle({ registry, ctx, param }) {
+      async handle({ registry, param }) {
         if (!LEVEL.test(param('L'))) throw tileNotFound()
         const tile = { level: Number(param('L')), ...tileOf(param('N')) }
-        sendImmutable(ctx, OCTETS, await registry.log.tile(tile))
+        return immutable(OCTETS, await registry.log.tile(tile))
       },
     }),
   ],

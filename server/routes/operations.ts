@@ -1,7 +1,8 @@
 import { endpoint, type EndpointGroup } from '../contract/endpoint.ts'
 import type { Health } from '../http/health.ts'
-import type { Metrics } from '../http/metrics.ts'
+import type { Metrics } from '../http/observe.ts'
 import { OpenApi, Readiness } from '../contract/operations.ts'
+import { bytes, json } from '../contract/reply.ts'
 import { ok, Ok } from '../contract/values.ts'
 
 /** For the operator of the service. At the root, outside the base path. */
@@ -17,7 +18,7 @@ export function operations({ health, metrics }: { readonly health: Health; reado
         access: 'public',
         summary: 'Whether the process responds',
         response: { schema: Ok },
-        handle: async () => ok,
+        handle: async () => json(ok),
       }),
       endpoint({
         id: 'readyz',
@@ -31,13 +32,12 @@ export function operations({ health, metrics }: { readonly health: Health; reado
             503: 'It stops; or writes are refused because of the store, the clock or a missing signed head; or sealing fails for a reason that does not pass. A read-only server is 200',
           },
         },
-        async handle({ ctx }) {
+        async handle() {
           const reason = health.problem()
           const differences = health.damage()
           const damage = differences > 0 && { differences }
-          if (reason === undefined) return { ...ok, ...(health.isReadOnly() && { writes: 'READ_ONLY' }), ...damage }
-          ctx.status = 503
-          return { status: 'unavailable', reason, ...damage }
+          if (reason !== undefined) return json({ status: 'unavailable', reason, ...damage }, { status: 503 })
+          return json({ ...ok, ...(health.isReadOnly() && { writes: 'READ_ONLY' }), ...damage })
         },
       }),
       endpoint({
@@ -47,17 +47,14 @@ export function operations({ health, metrics }: { readonly health: Health; reado
         access: 'public',
         summary: 'Metrics for Prometheus',
         response: { media: 'text/plain', description: 'The text exposition format' },
-        async handle({ ctx }) {
-          ctx.set('Content-Type', metrics.contentType)
-          ctx.body = await metrics.text()
-        },
+        handle: async () => bytes(metrics.contentType, await metrics.text()),
       }),
     ],
   }
 }
 
-/** The document that describes the service. `json`: its text, the same bytes for all responses. */
-export const description = (json: () => Buffer): EndpointGroup => ({
+/** The document that describes the service. `text`: its JSON, the same bytes for all responses. */
+export const description = (text: () => Uint8Array): EndpointGroup => ({
   tag: 'Description',
   description: 'This document',
   endpoints: [
@@ -68,10 +65,7 @@ export const description = (json: () => Buffer): EndpointGroup => ({
       access: 'public',
       summary: 'The OpenAPI 3.1 document of this service',
       response: { schema: OpenApi },
-      async handle({ ctx }) {
-        ctx.set('Content-Type', 'application/json; charset=utf-8')
-        ctx.body = json()
-      },
+      handle: async () => bytes('application/json; charset=utf-8', text()),
     }),
   ],
 })

@@ -1,6 +1,5 @@
-import { belowRequest, endpoint, type EndpointGroup } from '../contract/endpoint.ts'
+import { endpoint, type EndpointGroup } from '../contract/endpoint.ts'
 import { AuditPage, auditPage, PageQuery } from '../contract/audit.ts'
-import { PAGE_FIELDS } from '../contract/evidence-requests.ts'
 import { CompanyPage, companyPage } from '../contract/companies.ts'
 import {
   CreatedSourceSystem,
@@ -15,6 +14,7 @@ import {
   SourceSystemList,
   sourceSystemList,
 } from '../contract/source-systems.ts'
+import { created, json } from '../contract/reply.ts'
 import { ok, Ok, pageQuery } from '../contract/values.ts'
 
 const COMPANY = '/sourceSystem/{COMPANY_ID}'
@@ -35,10 +35,9 @@ export const sourceSystems: EndpointGroup = {
       body: { schema: NewSourceSystem, rejectsEmpty: true, example: { name: 'Workshop', permissions: 'U' } },
       idempotent: true,
       response: { status: 201, schema: CreatedSourceSystem },
-      location: belowRequest,
       errors: ['NAME_EXISTS', 'KEY_EXISTS'],
-      handle: ({ registry, scope, input, options }) =>
-        registry.sourceSystems.create(scope, newSourceSystem(input), options),
+      handle: async ({ registry, scope, input, options, path }) =>
+        created(await registry.sourceSystems.create(scope, newSourceSystem(input), options), path),
     }),
     endpoint({
       id: 'listSourceSystems',
@@ -48,7 +47,7 @@ export const sourceSystems: EndpointGroup = {
       summary: 'List source systems, without their keys',
       description: '`lastUsedAt` is exact to the minute, and may miss the last minute before a server died.',
       response: { schema: SourceSystemList },
-      handle: async ({ registry, scope }) => sourceSystemList(await registry.sourceSystems.list(scope)),
+      handle: async ({ registry, scope }) => json(sourceSystemList(await registry.sourceSystems.list(scope))),
     }),
     endpoint({
       id: 'updateSourceSystem',
@@ -63,7 +62,7 @@ export const sourceSystems: EndpointGroup = {
       errors: ['SOURCE_SYSTEM_NOT_FOUND', 'NAME_EXISTS', 'KEY_EXISTS'],
       async handle({ registry, scope, param, input }) {
         await registry.sourceSystems.update(scope, param('SYSTEM_ID'), sourceSystemChange(input))
-        return ok
+        return json(ok)
       },
     }),
     endpoint({
@@ -73,7 +72,7 @@ export const sourceSystems: EndpointGroup = {
       access: 'sourceSystem',
       summary: 'Whether the key belongs to an active source system of the company',
       response: { schema: Ok },
-      handle: async () => ok,
+      handle: async () => json(ok),
     }),
     endpoint({
       id: 'getOwnSourceSystem',
@@ -82,7 +81,7 @@ export const sourceSystems: EndpointGroup = {
       access: 'R',
       summary: 'The source system of the key in the request',
       response: { schema: OwnSourceSystem },
-      handle: async ({ registry, scope }) => ownSourceSystem(await registry.sourceSystems.self(scope)),
+      handle: async ({ registry, scope }) => json(ownSourceSystem(await registry.sourceSystems.self(scope))),
     }),
     endpoint({
       id: 'listAudit',
@@ -92,12 +91,11 @@ export const sourceSystems: EndpointGroup = {
       summary: 'Who created, changed and rotated, who used a wrong key, who made file tokens',
       description:
         'Newest first. Changes of source systems are kept for ever; of rejected keys and file tokens the newest 10,000, equal ones of a minute as one entry. These two are written within a minute, so a server that dies may lose some.',
-      workClass: 'lists',
+      lane: 'lists',
       query: PageQuery,
       response: { schema: AuditPage },
-      fieldNames: PAGE_FIELDS,
       handle: async ({ registry, scope, query }) =>
-        auditPage(await registry.sourceSystems.audit(scope, pageQuery(query))),
+        json(auditPage(await registry.sourceSystems.audit(scope, pageQuery(query)))),
     }),
     // After the paths with a fixed end, which it would match, too.
     endpoint({
@@ -109,7 +107,7 @@ export const sourceSystems: EndpointGroup = {
       response: { schema: SourceSystem },
       errors: ['SOURCE_SYSTEM_NOT_FOUND'],
       handle: async ({ registry, scope, param }) =>
-        sourceSystem(await registry.sourceSystems.get(scope, param('SYSTEM_ID'))),
+        json(sourceSystem(await registry.sourceSystems.get(scope, param('SYSTEM_ID')))),
     }),
     endpoint({
       id: 'listCompanies',
@@ -117,12 +115,11 @@ export const sourceSystems: EndpointGroup = {
       path: '/companies',
       access: 'operator',
       summary: 'List companies (only with the operator key)',
-      workClass: 'lists',
+      lane: 'lists',
       query: PageQuery,
       response: { schema: CompanyPage },
-      fieldNames: PAGE_FIELDS,
       handle: async ({ registry, scope, query }) =>
-        companyPage(await registry.companies.list(scope.principal, pageQuery(query))),
+        json(companyPage(await registry.companies.list(scope.principal, pageQuery(query)))),
     }),
   ],
 }

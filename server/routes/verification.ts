@@ -1,4 +1,3 @@
-import type { Context } from 'koa'
 import {
   Bundle,
   BUNDLE_MEDIA_TYPE,
@@ -8,35 +7,26 @@ import {
   MerkleProof,
   MerkleRoot,
   MerkleValidation,
+  type Registry,
 } from '../../core/index.ts'
-import { ProofQuery, sendBundle } from '../contract/bundles.ts'
-import { endpoint, type EndpointGroup, type EndpointRequest } from '../contract/endpoint.ts'
-import { HttpError } from '../http/errors.ts'
+import { bundleReply, ProofQuery } from '../contract/bundles.ts'
+import { endpoint, type EndpointGroup } from '../contract/endpoint.ts'
+import { bytes, json, type Reply } from '../contract/reply.ts'
 import { httpStatusOf, MerkleValidationRequest, type Proof } from '../contract/verification.ts'
 
-function respond<T extends Proof>(ctx: Context, proof: T): T {
-  ctx.status = httpStatusOf(proof)
-  return proof
-}
+const proofReply = (proof: Proof): Reply => json(proof, { status: httpStatusOf(proof) })
 
 const BUNDLE = { [BUNDLE_MEDIA_TYPE]: Bundle }
 
-function proofQuery(query: ProofQuery): ProofQuery {
-  const { format = 'json' } = query
-  if (format === 'json' || format === 'bundle') return query
-  throw new HttpError('VALIDATION_ERROR', 'format must be json or bundle')
-}
-
 /** The same proof as one file that can be verified offline. A failure has the usual document. */
-async function respondBundle(
-  { registry, ctx }: Pick<EndpointRequest, 'registry' | 'ctx'>,
+async function publicBundle(
+  registry: Registry,
   subject: EvidenceSelector & { readonly fileId?: string },
-): Promise<unknown> {
+): Promise<Reply> {
   const result = await registry.proofs.publicBundle(subject)
-  if (result.status === 'ok') return sendBundle(ctx, result.bundle, subject.fileId ?? subject.evidenceId)
   const { evidenceId, fileId } = subject
-  ctx.status = httpStatusOf(result)
-  return { ...result, evidenceId, ...(fileId !== undefined && { fileId }) }
+  if (result.status === 'ok') return bundleReply(result.bundle, fileId ?? evidenceId)
+  return json({ ...result, evidenceId, ...(fileId !== undefined && { fileId }) }, { status: httpStatusOf(result) })
 }
 
 const notFound = { 404: 'Not in this registry' }
@@ -68,7 +58,7 @@ export const verification: EndpointGroup = {
         },
       },
       response: { schema: MerkleValidation },
-      handle: ({ registry, input }) => registry.proofs.validate(input),
+      handle: async ({ registry, input }) => json(await registry.proofs.validate(input)),
     }),
     endpoint({
       id: 'verifyEvidence',
@@ -80,14 +70,12 @@ export const verification: EndpointGroup = {
         '`evidenceId` is the internal id, which takes precedence, or the external id. With `companyId` the external id takes precedence. If several companies use the external id, choose one of the `candidates` by its internal id or by `txId`, or name the company.',
       query: ProofQuery,
       response: { schema: EvidenceProof, media: BUNDLE, others: { ...notFound, ...ambiguous } },
-      async handle(request) {
-        const { registry, ctx, param, query } = request
-        const { format, ...company } = proofQuery(query)
+      async handle({ registry, param, query }) {
+        const { format, ...company } = query
         const subject = { evidenceId: param('evidenceId'), ...company }
-        if (format === 'bundle') return respondBundle(request, subject)
-        const { status, json } = await registry.proofs.evidenceJson(subject)
-        ctx.status = httpStatusOf({ status })
-        return json
+        if (format === 'bundle') return publicBundle(registry, subject)
+        const { status, json: text } = await registry.proofs.evidenceJson(subject)
+        return json(text, { status: httpStatusOf({ status }) })
       },
     }),
     endpoint({
@@ -98,12 +86,11 @@ export const verification: EndpointGroup = {
       summary: 'Prove a file of an evidence',
       query: ProofQuery,
       response: { schema: FileProof, media: BUNDLE, others: { ...notFound, ...ambiguous } },
-      async handle(request) {
-        const { registry, ctx, param, query } = request
-        const { format, ...company } = proofQuery(query)
+      async handle({ registry, param, query }) {
+        const { format, ...company } = query
         const subject = { evidenceId: param('evidenceId'), fileId: param('fileId'), ...company }
-        if (format === 'bundle') return respondBundle(request, subject)
-        return respond(ctx, await registry.proofs.file(subject))
+        if (format === 'bundle') return publicBundle(registry, subject)
+        return proofReply(await registry.proofs.file(subject))
       },
     }),
     endpoint({
@@ -113,7 +100,7 @@ export const verification: EndpointGroup = {
       access: 'public',
       summary: "A transaction's path to the root of its batch",
       response: { schema: MerkleProof, others: notFound },
-      handle: async ({ registry, ctx, param }) => respond(ctx, await registry.proofs.transaction(param('txid'))),
+      handle: async ({ registry, param }) => proofReply(await registry.proofs.transaction(param('txid'))),
     }),
     endpoint({
       id: 'getRoot',
@@ -122,7 +109,7 @@ export const verification: EndpointGroup = {
       access: 'public',
       summary: "The root of a transaction's batch, and its time stamp",
       response: { schema: MerkleRoot, others: notFound },
-      handle: async ({ registry, ctx, param }) => respond(ctx, await registry.proofs.root(param('txid'))),
+      handle: async ({ registry, param }) => proofReply(await registry.proofs.root(param('txid'))),
     }),
     endpoint({
       id: 'getTimestampToken',
@@ -132,11 +119,8 @@ export const verification: EndpointGroup = {
       summary: 'The time stamp that covers a batch: a whole RFC 3161 TimeStampResp, DER',
       response: { media: 'application/timestamp-reply', description: 'The DER bytes' },
       errors: ['BATCH_NOT_FOUND'],
-      async handle({ registry, ctx, param }) {
-        const token = await registry.proofs.timestampToken(param('batchId'))
-        ctx.set('Content-Type', 'application/timestamp-reply')
-        ctx.body = Buffer.from(token)
-      },
+      handle: async ({ registry, param }) =>
+        bytes('application/timestamp-reply', await registry.proofs.timestampToken(param('batchId'))),
     }),
   ],
 }

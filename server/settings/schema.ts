@@ -1,8 +1,6 @@
 import Type, { type Static } from '#typebox'
 import { MAX_CHECKPOINT_TOKENS } from '../../core/index.ts'
-import { MAX_BODY_MEMORY_BYTES, MAX_BUSY_MS, WORK_LIMITS, type WorkLimit } from '../http/admission.ts'
 import { ADDRESS_LIMIT_PER_MINUTE } from '../http/rate-limit.ts'
-import { MAX_UNREAD_RESPONSE_BYTES } from '../http/unread-responses.ts'
 import {
   baseUrl,
   confirmations,
@@ -223,70 +221,20 @@ const requests = {
   shutdownMs: setting(integer(0, 600_000, 15_000), 'Time for running requests to finish after SIGTERM'),
   rateLimitPerMinute: setting(
     integer(0, 10_000_000, 0),
-    'Requests per minute of one source system, or of the operator. 0 means no limit',
+    'Requests per minute of one company, by all of its keys, or of the operator. 0 means no limit',
   ),
 }
 
-/** The longest text of a body (`request-body.ts`). With less memory it would always be rejected. */
-const MAX_TEXT_BYTES = 8 * MIB
-
-const workLimit = ({ running, waiting }: WorkLimit, description: string) =>
-  setting(
-    text(
-      'RUNNING/WAITING: two integers, the first from 1 to 100000, the second from 0 to 100000',
-      '^(?:[1-9]\\d{0,4}|100000)/(?:\\d{1,5}|100000)$',
-      `${running}/${waiting}`,
-    ),
-    description,
-  )
-
-/**
- * What one server does at the same time. Beyond it, requests get 503 with `Retry-After` at once. One key or address can
- * have two thirds of the places of a class (`admission.ts`).
- */
+/** Limits of what one server does. Those of running requests and of memory are constants (`http/overload.ts`). */
 const load = {
-  limitPublic: workLimit(
-    WORK_LIMITS.public,
-    'Requests with neither a key nor a body that run at the same time, and that wait',
-  ),
-  limitValidations: workLimit(
-    WORK_LIMITS.validations,
-    'Requests without a key that have a body, such as POST /merkle/validate, that run at the same time, and that wait',
-  ),
-  limitReads: workLimit(WORK_LIMITS.reads, 'Reads with a key that run at the same time, and that wait'),
-  limitLists: workLimit(
-    WORK_LIMITS.lists,
-    'Lists, bundles and histories of more than 50 events that run at the same time, and that wait',
-  ),
-  limitWrites: workLimit(
-    WORK_LIMITS.writes,
-    'Writes whose body is not a form that run at the same time, and that wait',
-  ),
-  limitUploads: workLimit(
-    WORK_LIMITS.uploads,
-    'Writes whose body is a form, with or without files, that run at the same time, and that wait. With S3, each holds 8 MiB',
-  ),
-  limitDownloads: workLimit(WORK_LIMITS.downloads, 'Downloads of files that run at the same time, and that wait'),
-  maxBusyMs: setting(
-    integer(1, 600_000, MAX_BUSY_MS),
-    'While the process is busy without a pause, it accepts new requests for this long, then rejects them for this long, and so on. Requests without a key are accepted only in the first half of the accepting time',
-  ),
-  maxBodyMemoryBytes: setting(
-    integer(MAX_TEXT_BYTES, MAX_BYTES, MAX_BODY_MEMORY_BYTES),
-    'Bytes of JSON and texts of all request bodies in memory together. Files do not count, because they are streamed',
-  ),
-  maxUnreadResponseBytes: setting(
-    integer(MIB, MAX_BYTES, MAX_UNREAD_RESPONSE_BYTES),
-    'Bytes of responses of 16 KiB or more that their clients have not yet read. One key or address can have a quarter of them, all requests without a key together half. Streamed lists and files do not count',
-  ),
   maxConnections: setting(
     integer(1, 1_000_000, 10_000),
-    'Open connections. More are closed at once, so that the stores always have file descriptors. One address can have two thirds of them, unless EVIDENCE_TRUST_PROXY is set',
+    'Open connections. More are closed at once, so that the stores always have file descriptors',
     { shownDefault: '10000, or less if the process may not open enough files' },
   ),
   uploadMinBytesPerSecond: setting(
-    integer(0, 1_000_000, 500),
-    'A request is ended if its body is slower than this, measured over at least EVIDENCE_UPLOAD_IDLE_MS of waiting',
+    integer(0, 1_000_000, 10_000),
+    'A request is ended if its body is slower than this on average, once the server has waited a minute for it. 0 means any rate',
   ),
   addressLimitPerMinute: setting(
     integer(0, 10_000_000, ADDRESS_LIMIT_PER_MINUTE),

@@ -8,7 +8,7 @@ import {
   type RecordStore,
   type SnapshotSource,
 } from '../../core/index.ts'
-import type { RequestCounter } from '../http/request-counter.ts'
+import type { RequestCounter } from '../http/rate-limit.ts'
 import type { Config } from '../settings/load.ts'
 import { stderrLogger } from './logger.ts'
 

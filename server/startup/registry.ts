@@ -14,7 +14,7 @@ import {
 import { createSealer, EventPool } from '../../sealer/index.ts'
 import { assertHasRecords, exists } from './existing.ts'
 import { createInstruments, type Instruments } from '../http/instruments.ts'
-import type { RequestCounter } from '../http/request-counter.ts'
+import type { RequestCounter } from '../http/rate-limit.ts'
 import type { Config } from '../settings/load.ts'
 import { openKeyring } from './checkpoint-keys.ts'
 import { anchorOptions } from './anchor.ts'

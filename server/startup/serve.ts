@@ -1,5 +1,4 @@
 import { createApp, type App } from '../http/app.ts'
-import type { WorkLimit, WorkLimits } from '../http/admission.ts'
 import { listen, type RunningServer } from '../http/listen.ts'
 import { reasonOf } from '../../adapters/files/index.ts'
 import { RegistryError, type ScrubStatus } from '../../core/index.ts'
@@ -34,7 +33,6 @@ export async function serve({ config, logger, opened, scrubStatus }: ServeOption
     logger,
     instruments,
     publicUrl,
-    workLimits: workLimitsOf(config),
     hasMetricsAddress: config.metricsAddress !== undefined,
     ...(config.scrubBytesPerSecond > 0 && scrubStatus && { scrubStatus }),
     ...(requestCounter && { requestCounter }),
@@ -85,18 +83,3 @@ async function listenForMetrics(
     )
   }
 }
-
-function limitOf(text: string): WorkLimit {
-  const [running = 0, waiting = 0] = text.split('/').map(Number)
-  return { running, waiting }
-}
-
-const workLimitsOf = (config: Config): WorkLimits => ({
-  public: limitOf(config.limitPublic),
-  validations: limitOf(config.limitValidations),
-  reads: limitOf(config.limitReads),
-  lists: limitOf(config.limitLists),
-  writes: limitOf(config.limitWrites),
-  uploads: limitOf(config.limitUploads),
-  downloads: limitOf(config.limitDownloads),
-})

@@ -32,7 +32,9 @@ const installed = (name: string): string =>
   (JSON.parse(readFileSync(join(root, 'node_modules', name, 'package.json'), 'utf8')) as { version: string }).version
 
 /** Packages that an embedding program must never load. */
-const SERVER_ONLY = ['koa', '@koa/', 'pino', 'prom-client', '@aws-sdk', 'pg', '@redocly']
+const SERVER_ONLY = 'koa @koa/ koa-body formidable zod ipaddr.js lru-cache pino prom-client @aws-sdk pg @redocly'.split(
+  ' ',
+)
 const TOKENS_ONLY = ['pkijs', 'asn1js']
 const STORES_ONLY = ['level', 'abstract-level', 'classic-level', 'piscina']
 

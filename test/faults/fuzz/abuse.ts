@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import fc from 'fast-check'
 import { pick, randomFrom, type Random } from '../../support/bundle-mutations.ts'
 import { eventually } from '../../support/eventually.ts'
@@ -8,26 +9,16 @@ import { OPERATOR_KEY } from './target.ts'
 
 /** Connections that break the rules: each returns what is wrong with the server's behaviour, `undefined` if nothing. */
 
-/** A small capacity, so that little is needed for three times as much. */
-const CAPACITY = { running: 4, waiting: 4 }
-const LIMIT = `${CAPACITY.running}/${CAPACITY.waiting}`
-const EXCESS = 3 * (CAPACITY.running + CAPACITY.waiting)
-
 export const ABUSED_SETTINGS = {
-  EVIDENCE_LIMIT_PUBLIC: LIMIT,
-  EVIDENCE_LIMIT_VALIDATIONS: LIMIT,
-  EVIDENCE_LIMIT_READS: LIMIT,
-  EVIDENCE_LIMIT_LISTS: LIMIT,
-  EVIDENCE_LIMIT_WRITES: LIMIT,
-  EVIDENCE_LIMIT_UPLOADS: LIMIT,
-  EVIDENCE_LIMIT_DOWNLOADS: LIMIT,
   // The server itself ends what stands still.
   EVIDENCE_UPLOAD_IDLE_MS: '2000',
   EVIDENCE_HEADERS_TIMEOUT_MS: '2000',
 }
 
 /** How many connections are open at the same time. */
-export const ABUSE_AT_ONCE = EXCESS
+export const ABUSE_AT_ONCE = 24
+/** More bodies than a sender may have in memory (`server/http/overload.ts`). */
+const EXCESS = 2_200
 
 const PATH = '/api/v1/evidences/acme/evidence'
 const KINDS = ['damaged form', 'cut off', 'slow body', 'slow head', 'garbage'] as const
@@ -91,13 +82,15 @@ function problemIn(received: string): string | undefined {
 }
 
 /**
- * Opens three times as many uploads as the server accepts, sends no body, and waits until each has ended. Returns how
- * many were rejected with 503, or what is wrong.
+ * Opens more uploads than the server accepts, sends no body, and waits until each has ended. Returns how many were
+ * rejected with 503, or what is wrong.
  */
 export async function overload(port: number): Promise<number | string> {
   const headers = { 'x-api-key': OPERATOR_KEY, 'content-type': MULTIPART, 'content-length': 1_000 }
-  const uploads = Array.from({ length: EXCESS }, () => new RawRequest(port).head('POST', PATH, headers))
+  const uploads = Array.from({ length: EXCESS }, () => new RawRequest(port))
   try {
+    await Promise.all(uploads.map(({ socket }) => once(socket, 'connect')))
+    for (const upload of uploads) upload.head('POST', PATH, headers)
     await eventually(
       () => uploads.every(({ received, closed }) => closed || isComplete(received)) || undefined,
       () => 'an upload without a body was not ended',

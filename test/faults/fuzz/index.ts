@@ -11,7 +11,7 @@ import { abuse, ABUSE_AT_ONCE, ABUSED_SETTINGS, overload } from './abuse.ts'
 import { countUnnoticed } from './control.ts'
 import { OPERATOR_KEY, Target, type Resources } from './target.ts'
 
-/** One case in so many breaks the rules of HTTP, on a server of its own with a small capacity. */
+/** One case in so many breaks the rules of HTTP, on a server of its own. */
 const ABUSE_EVERY = 20
 /** What a server may hold more at the end than at the middle of a run. It does not depend on the machine. */
 const MAX_GROWTH = { memory: 24 * 1024 * 1024, sockets: 8, descriptors: 64 }
@@ -93,7 +93,7 @@ class Fuzzer {
   }
 }
 
-/** Runs connections at the same time, as many as three times the capacity. */
+/** Runs many connections at the same time. */
 async function abuseAll(target: Target, seeds: readonly number[], findings: Findings): Promise<void> {
   for (let at = 0; at < seeds.length; at += ABUSE_AT_ONCE) {
     const group = seeds.slice(at, at + ABUSE_AT_ONCE)
@@ -110,7 +110,7 @@ async function overloadOnce(target: Target, seed: number, findings: Findings): P
     findings.rejected += rejected
     if (rejected > 0) return
   }
-  findings.fail(seed, 'overload: nothing was rejected at three times the capacity')
+  findings.fail(seed, 'overload: nothing was rejected beyond the capacity')
 }
 
 /** Returns what grew too much. */
@@ -144,7 +144,7 @@ async function run({ count, seed, progress }: FaultRun): Promise<FaultResult> {
     const plain = await start(plainFolder, { EVIDENCE_MAX_FILE_BYTES: '1048576' })
     const findings = new Findings()
     const subject = await createSubject(plain.url, OPERATOR_KEY)
-    // Without its limits, which a slow machine could exceed.
+    // Without its time limits, which a slow machine could exceed.
     const unlimited = await start(abusedFolder, {})
     await createSubject(unlimited.url, OPERATOR_KEY)
     await unlimited.stop()

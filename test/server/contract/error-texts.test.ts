@@ -68,14 +68,17 @@ describe('texts of validation errors', () => {
     assert.equal(await textOf('updateEvidence', { ...of('deep'), form: formOf({ meta: JSON.stringify(meta) }) }), text)
   })
 
-  it('say where a body is not JSON', async () => {
+  it('say where a body is not JSON, if the parser does', async () => {
     await acme.create('broken')
     const { body } = await acme.fails('updateEvidence', 400, 'MALFORMED_BODY', {
       ...of('broken'),
-      json: '{\n  "owner": "Ada",\n  secret\n}',
+      json: '{\n  "owner": "Ada",\n  "name" 1\n}',
     })
-    assert.equal(body.error, 'The body is not JSON (line 3, column 3)')
-    const form = formOf({ meta: '{"a":secret}' })
-    assert.equal(await textOf('updateEvidence', { ...of('broken'), form }), 'meta: The text is not JSON (column 6)')
+    assert.equal(body.error, 'The body is not JSON (line 3, column 10)')
+    const form = formOf({ meta: '{"a" 1}' })
+    assert.equal(
+      await textOf('updateEvidence', { ...of('broken'), form }),
+      'meta: The text is not JSON (line 1, column 6)',
+    )
   })
 })

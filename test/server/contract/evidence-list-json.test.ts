@@ -56,7 +56,7 @@ describe('the JSON of a list of evidences', () => {
     await fc.assert(
       fc.asyncProperty(page, fc.array(page, { maxLength: 3 }), async (first, others) => {
         let text = ''
-        for await (const part of evidenceListParts(first, streamOf(others))) text += part
+        for await (const part of evidenceListParts(streamOf([first, ...others]))) text += part
         const { dts, ...total } = JSON.parse(text) as { readonly dts: unknown }
         assert.deepEqual(dts, [first, ...others].flatMap(objectsOf))
         const { count, countIsMore } = first

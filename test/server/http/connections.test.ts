@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { createServer } from 'node:http'
-import { connect, type AddressInfo } from 'node:net'
-import { describe, it } from 'node:test'
-import { Connections, connectionLimit, type ConnectionLimits } from '../../../server/http/connections.ts'
+import type { RequestListener, ServerResponse } from 'node:http'
+import { connect, Server } from 'node:net'
+import { describe, it, type TestContext } from 'node:test'
+import { connectionLimit, inTurn, listen } from '../../../server/http/listen.ts'
 import { eventually } from '../../support/eventually.ts'
+import { startService } from '../../support/service.ts'
+import { warningLogger } from '../../support/warning-logger.ts'
 
 describe('the limit of connections', () => {
   it('leaves file descriptors to the stores', () => {
@@ -14,24 +16,118 @@ describe('the limit of connections', () => {
     assert.equal(connectionLimit(100, 1_024), 100)
   })
 
-  /** How many of so many connections of one client are kept. */
-  async function keptOf(count: number, limits: ConnectionLimits): Promise<number> {
-    const server = createServer().listen(0, '127.0.0.1')
-    await once(server, 'listening')
-    const connections = new Connections()
-    connections.limit(server, limits)
-    const { port } = server.address() as AddressInfo
-    const sockets = Array.from({ length: count }, () => connect(port, '127.0.0.1').on('error', () => undefined))
-    await eventually(() => connections.open + connections.dropped === count)
-    const kept = connections.open
+  it('closes those beyond it at once, and counts them', async (t) => {
+    const service = await startService({ maxConnections: 60, sealMaxWaitMs: 3_600_000 })
+    t.after(() => service.close())
+    const sockets = Array.from({ length: 80 }, () => connect(service.port, '127.0.0.1').on('error', () => undefined))
+    const closed = new Set<unknown>()
+    for (const socket of sockets) {
+      socket.resume()
+      socket.once('close', () => closed.add(socket))
+    }
+    await service.until(() => closed.size >= 20, 'the rest is closed')
+    const ended = sockets.filter((socket) => !closed.has(socket)).map((socket) => once(socket, 'close'))
     for (const socket of sockets) socket.destroy()
-    await eventually(() => connections.open === 0)
-    server.close()
-    return kept
-  }
+    await Promise.all(ended)
+    await service.until(async () => (await service.fetch('/livez').catch(() => undefined))?.status === 200, 'it serves')
+    const text = await (await service.fetch('/metrics')).text()
+    assert.match(text, /\nevidence_connections_dropped [1-9]\d+\n/)
+  })
+})
 
-  it('leaves a third of them to other clients, unless all come from a proxy', async () => {
-    assert.equal(await keptOf(9, { max: 9, hasProxy: false }), 6)
-    assert.equal(await keptOf(9, { max: 9, hasProxy: true }), 9)
+/** Listens with a handler. Returns a function that connects. */
+async function listenWith(
+  t: TestContext,
+  handle: RequestListener,
+  logger = warningLogger().logger,
+): Promise<() => { readonly socket: ReturnType<typeof connect>; received: string }> {
+  const running = await listen(
+    {
+      handle: inTurn(handle),
+      stop: () => undefined,
+      connections: { open: 0, dropped: 0 },
+      errorShapeOf: () => 'operation',
+    },
+    { host: '127.0.0.1', port: 0, headersTimeoutMs: 60_000, uploadIdleMs: 60_000, shutdownMs: 1, logger },
+  )
+  t.after(() => running.close())
+  return () => {
+    const client = { socket: connect(running.port, '127.0.0.1').on('error', () => undefined), received: '' }
+    client.socket.on('data', (chunk: Buffer) => (client.received += chunk.toString()))
+    t.after(() => client.socket.destroy())
+    return client
+  }
+}
+
+it('a server goes on after a connection that could not be accepted', async (t) => {
+  const { logger, warnings } = warningLogger()
+  const listening = t.mock.method(Server.prototype, 'listen')
+  const connectTo = await listenWith(t, (_, response) => response.end('here'), logger)
+  const server = listening.mock.calls[0]?.this
+  assert.ok(server instanceof Server)
+  server.emit('error', new Error('accept ENOBUFS'))
+  assert.deepEqual(warnings, ['a connection could not be accepted'])
+  const client = connectTo()
+  client.socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n')
+  await eventually(() => client.received.endsWith('here'))
+})
+
+describe('pipelined requests', () => {
+  const requests = (count: number): string =>
+    Array.from({ length: count }, (_, i) => `GET /${i} HTTP/1.1\r\nHost: x\r\n\r\n`).join('')
+
+  it('are handled one after the other, in their order, each in another turn of the event loop', async (t) => {
+    let turn = 0
+    const countTurns = (): void => {
+      turn += 1
+      counting = setImmediate(countTurns)
+    }
+    let counting = setImmediate(countTurns)
+    t.after(() => clearImmediate(counting))
+    const turns: number[] = []
+    let running = 0
+    const connectTo = await listenWith(t, ({ url }, response) => {
+      assert.equal(++running, 1)
+      turns.push(turn)
+      const end = (): void => {
+        running -= 1
+        response.end(`[${url}]`)
+      }
+      // Every second one takes a while.
+      if (turns.length % 2 === 0) setImmediate(end)
+      else end()
+    })
+    const client = connectTo()
+    client.socket.write(requests(9))
+    await eventually(() => turns.length === 9 && client.received.endsWith('[/8]'))
+    const answered = [...client.received.matchAll(/\[\/(\d)\]/g)].map(([, i]) => Number(i))
+    assert.deepEqual(answered, [0, 1, 2, 3, 4, 5, 6, 7, 8])
+    assert.equal(new Set(turns).size, 9)
+  })
+
+  it('close their connection if more than 8 wait', async (t) => {
+    let handled = 0
+    const connectTo = await listenWith(t, () => (handled += 1))
+    const client = connectTo()
+    client.socket.write(requests(10))
+    await once(client.socket, 'close')
+    assert.equal(handled, 1)
+  })
+
+  it('are not handled after their client has disconnected', async (t) => {
+    const urls: (string | undefined)[] = []
+    let first: ServerResponse | undefined
+    const connectTo = await listenWith(t, ({ url }, response) => {
+      urls.push(url)
+      first ??= response
+    })
+    const client = connectTo()
+    client.socket.write(requests(3))
+    const response = await eventually(() => first)
+    client.socket.destroy()
+    await once(response, 'close')
+    response.end()
+    for (let i = 0; i < 10; i++) await new Promise((resolve) => setImmediate(resolve))
+    assert.deepEqual(urls, ['/0'])
   })
 })

@@ -2,10 +2,9 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { get, type IncomingMessage } from 'node:http'
 import { after, before, describe, it } from 'node:test'
-import type { Context } from 'koa'
 import { RegistryError, type Logger } from '../../../core/index.ts'
 import { decorateRecords } from '../../../core/store/decorate-records.ts'
-import { logIncompleteResponse } from '../../../server/http/incomplete-response.ts'
+import { logIncompleteResponse } from '../../../server/http/observe.ts'
 import { startService, type Company, type Service } from '../../support/service.ts'
 
 /** More than the first page of a whole list has. */
@@ -98,7 +97,7 @@ it('what follows a request and is not HTTP is not an error of the server', () =>
   const note = (level: string) => (): void => void levels.push(level)
   const logger: Logger = { debug: note('debug'), info: note('info'), warn: note('warn'), error: note('error') }
   for (const code of ['HPE_INVALID_EOF_STATE', 'HPE_INVALID_METHOD', 'ERR_HTTP_REQUEST_TIMEOUT', 'EIO'])
-    logIncompleteResponse(Object.assign(new Error('Parse Error'), { code }), { state: {} } as Context, logger)
+    logIncompleteResponse(Object.assign(new Error('Parse Error'), { code }), { state: {} }, logger)
   assert.deepEqual(levels, ['debug', 'debug', 'debug', 'error'])
 })
 

@@ -206,24 +206,27 @@ describe('operations', () => {
     assert.equal(response.headers.get('vary'), 'Accept')
   })
 
-  it('limits the rate of each source system and of each address', async () => {
+  it('limits the rate of each company and of each address', async () => {
     const limited = await startService({ rateLimitPerMinute: 5, addressLimitPerMinute: 5, trustProxy: true })
     try {
       const registry = limited.registry.sourceSystems
       const scope = { companyId: 'acme', principal: { kind: 'operator' } } as const
       await registry.create(scope, { name: 'a', apiKey: 'the-key-of-system-a', permissions: 'R' })
       await registry.create(scope, { name: 'b', apiKey: 'the-key-of-system-b', permissions: 'R' })
-      const list = (key: string, address = '10.0.0.1') =>
+      const elsewhere = { ...scope, companyId: 'other' }
+      await registry.create(elsewhere, { name: 'c', apiKey: 'the-key-of-system-c', permissions: 'R' })
+      const list = (key: string, address = '10.0.0.1', companyId = 'acme') =>
         limited.call('listCategories', {
           key,
-          params: { COMPANY_ID: 'acme' },
+          params: { COMPANY_ID: companyId },
           headers: { 'x-forwarded-for': `spoofed-${Math.random()}, ${address}` },
         })
       for (let i = 0; i < 5; i++) assert.equal((await list('the-key-of-system-a')).status, 200)
       const refused = await list('the-key-of-system-a', '10.0.0.2')
       assert.deepEqual([refused.status, refused.body.code], [429, 'RATE_LIMITED'])
       assert.ok(Number(refused.headers.get('retry-after')) >= 1)
-      assert.equal((await list('the-key-of-system-b')).status, 200)
+      assert.equal((await list('the-key-of-system-b')).status, 429)
+      assert.equal((await list('the-key-of-system-c', '10.0.0.1', 'other')).status, 200)
       for (let i = 0; i < 5; i++) assert.equal((await list('a-key-of-no-source-system', '10.0.0.3')).status, 401)
       assert.equal((await list('a-key-of-no-source-system', '10.0.0.3')).status, 429)
       const statusFrom = async (address: string): Promise<number> =>

@@ -70,18 +70,8 @@ describe('configuration', () => {
       headersTimeoutMs: 20_000,
       shutdownMs: 15_000,
       rateLimitPerMinute: 0,
-      limitPublic: '96/928',
-      limitValidations: '96/416',
-      limitReads: '96/928',
-      limitLists: '16/200',
-      limitWrites: '512/512',
-      limitUploads: '48/200',
-      limitDownloads: '128/200',
-      maxBusyMs: 100,
-      maxBodyMemoryBytes: 67_108_864,
-      maxUnreadResponseBytes: 134_217_728,
       maxConnections: 10_000,
-      uploadMinBytesPerSecond: 500,
+      uploadMinBytesPerSecond: 10_000,
       addressLimitPerMinute: 6_000,
       trustProxy: false,
       acceptClock: false,
@@ -229,11 +219,6 @@ describe('configuration', () => {
       'example.org',
     ])
       rejectionOf({ env: { EVIDENCE_PUBLIC_URL: url } })
-  })
-
-  it('requires memory for the longest text of a body', () => {
-    assert.equal(load({ env: { EVIDENCE_MAX_BODY_MEMORY_BYTES: '8388608' } }).maxBodyMemoryBytes, 8_388_608)
-    rejectionOf({ env: { EVIDENCE_MAX_BODY_MEMORY_BYTES: '8388607' } })
   })
 
   it('has a row for each setting', () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { ERROR_CODES, RegistryError } from '../../../core/index.ts'
-import { failureOf } from '../../../server/http/errors.ts'
+import { failureOf } from '../../../server/contract/errors.ts'
 
 it('never shows an internal message in a 5xx', () => {
   for (const code of ERROR_CODES) {

@@ -1,0 +1,77 @@
+import { hash } from 'node:crypto'
+import type { BlobRange, FileInfo } from '../../core/index.ts'
+
+/** What the handler of an endpoint returns. Only `http/respond.ts` knows how it is sent. */
+export type Reply =
+  | ({ readonly kind: 'json'; readonly text: string } & JsonOptions)
+  | ({ readonly kind: 'tagged' } & TaggedText)
+  | ({ readonly kind: 'bytes'; readonly type: string; readonly data: Uint8Array | string } & BytesOptions)
+  | ({ readonly kind: 'file' } & FileReply)
+  | { readonly kind: 'pages'; readonly parts: AsyncGenerator<string, void, undefined> }
+
+interface JsonOptions {
+  /** Default: that of the endpoint. */
+  readonly status?: number
+  /** The path of what was created. */
+  readonly location?: string
+  /** `Cache-Control`. Default: that of the endpoint. */
+  readonly cache?: string
+}
+
+interface BytesOptions {
+  /** `Cache-Control`. Default: that of the endpoint. */
+  readonly cache?: string
+  /** Sends the bytes as a download with this name. */
+  readonly fileName?: string
+}
+
+/** The content of a file, whole or one range of it. */
+interface FileReply {
+  readonly file: FileInfo
+  /** Opens the content. It is not called if the client has it already. */
+  readonly read: (range?: BlobRange) => Promise<AsyncIterable<Uint8Array>>
+  /** Overrides the stored media type. */
+  readonly mimeType: string | undefined
+}
+
+/** A JSON text with its ETag. */
+export interface TaggedText {
+  readonly text: string
+  readonly etag: string
+}
+
+/** `value`: an object, or its JSON text. */
+export const json = (value: object | string, options: JsonOptions = {}): Reply => ({
+  kind: 'json',
+  text: typeof value === 'string' ? value : JSON.stringify(value),
+  ...options,
+})
+
+/** What was created, if its path is the path of the request and its id. */
+export const created = (value: { readonly id: string }, path: string): Reply =>
+  json(value, { location: `${path}/${value.id}` })
+
+/** JSON that the client may have already: 304 then. */
+export const tagged = (text: TaggedText): Reply => ({ kind: 'tagged', ...text })
+
+export const bytes = (type: string, data: Uint8Array | string, options: BytesOptions = {}): Reply => ({
+  kind: 'bytes',
+  type,
+  data,
+  ...options,
+})
+
+export const file = (reply: FileReply): Reply => ({ kind: 'file', ...reply })
+
+/** JSON that is too long for the memory. A part is made when the client has read the one before it. */
+export const pages = (parts: AsyncGenerator<string, void, undefined>): Reply => ({ kind: 'pages', parts })
+
+/**
+ * A JSON text with an ETag of it.
+ *
+ * @param prefix - what the ETag begins with
+ */
+export const taggedText = (text: string, prefix = ''): TaggedText => ({
+  text,
+  etag: `"${prefix}${hash('sha256', text, 'hex').slice(0, 16)}"`,
+})

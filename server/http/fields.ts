@@ -1,0 +1,175 @@
+import type { Context } from 'koa'
+import type { TSchema } from '#typebox'
+import { isRegistryError, parseStrictJson, validate, type Json, type StagedFile } from '../../core/index.ts'
+import type { BodyShape, FormShape } from '../contract/endpoint.ts'
+import { HttpError } from '../contract/errors.ts'
+import { InlineImage } from '../contract/files.ts'
+import { bodyType, readJsonText, type BodyLimits } from './body.ts'
+import { readMultipart, type FormOptions, type Stage } from './form.ts'
+
+type Fields = Record<string, Json>
+
+/** The fields of a body, and its files by the slot's name. */
+export interface RequestBody {
+  readonly fields: Fields
+  readonly files: ReadonlyMap<string, readonly StagedFile[]>
+}
+
+export interface BodyOptions extends Pick<FormOptions, 'stage' | 'maxFileBytes' | 'maxFilesPerRequest'> {
+  readonly limits: Pick<BodyLimits, 'pace' | 'memory'>
+}
+
+const MIB = 1024 * 1024
+/** An inline image has at most 5 MiB, which are 6.7 MiB in base64. */
+const MAX_INLINE_BYTES = 5 * MIB
+/** Of the JSON of a request: each value takes memory, however short it is. */
+const JSON_LIMITS = { maxValues: 200_000 } as const
+
+const invalid = (message: string, cause?: unknown): HttpError => new HttpError('VALIDATION_ERROR', message, { cause })
+
+/**
+ * Reads the body of a request and validates its fields. Its files are staged: stored, but not yet used by a record. The
+ * sender controls every byte of it.
+ *
+ * @throws `MALFORMED_BODY`, `UNSUPPORTED_MEDIA_TYPE`, `PAYLOAD_TOO_LARGE`, `VALIDATION_ERROR`, `OVERLOADED`
+ */
+export async function readBody(ctx: Context, shape: BodyShape<TSchema>, options: BodyOptions): Promise<RequestBody> {
+  const { form, rejectsEmpty, maxTextBytes = defaultTextBytes(form) } = shape
+  const type = bodyType(ctx.req, form ? ['multipart/form-data', 'application/json'] : ['application/json'])
+  const limitsOf = (what: string): BodyLimits => ({
+    ...options.limits,
+    maxBytes: maxTextBytes,
+    tooLarge: `${what} must have at most ${maxTextBytes} bytes`,
+  })
+  const sent =
+    type === 'multipart/form-data' && form !== undefined
+      ? await readForm(ctx, { form, schema: shape.schema }, { ...options, limits: limitsOf('The texts of a form') })
+      : await readJson(ctx, form, { ...options, limits: limitsOf('A JSON body') })
+  const fields = rejectsEmpty === true ? sent.fields : givenFields(sent.fields)
+  validate(shape.choose?.(fields) ?? shape.schema, fields)
+  return { fields, files: sent.files }
+}
+
+const defaultTextBytes = (form: FormShape | undefined): number =>
+  form?.slots.some(({ inline }) => inline) === true ? 8 * MIB : MIB
+
+async function readForm(
+  ctx: Context,
+  { form, schema }: { readonly form: FormShape; readonly schema: TSchema },
+  options: Omit<FormOptions, 'slots' | 'isText'>,
+): Promise<RequestBody> {
+  const isText = (name: string): boolean => typeOf(schema, name) === 'object' || typeOf(schema, name) === 'array'
+  const { texts, files } = await readMultipart(ctx, { ...options, slots: form.slots, isText })
+  const values = [...texts].filter(([, text]) => text !== '')
+  return { fields: Object.fromEntries(values.map(([name, text]) => [name, formValue(schema, name, text)])), files }
+}
+
+/** The type of a field in a schema, or in the members of a union that have it. */
+function typeOf(schema: TSchema, name: string): string | undefined {
+  const { anyOf, properties = {} } = schema as { anyOf?: TSchema[]; properties?: Record<string, { type?: string }> }
+  if (anyOf !== undefined) return anyOf.map((each) => typeOf(each, name)).find((type) => type !== undefined)
+  return Object.hasOwn(properties, name) ? properties[name]?.type : undefined
+}
+
+/** The text of a form field as a value of the field's type. A list is a JSON array, or separated by commas. */
+function formValue(schema: TSchema, name: string, text: string): Json {
+  const type = typeOf(schema, name)
+  if (type === 'object' || (type === 'array' && text.trimStart().startsWith('['))) return parseField(name, text)
+  if (type === 'array') return text.split(',').map((item) => item.trim())
+  if (type !== 'boolean') return text
+  if (text === 'true' || text === 'false') return text === 'true'
+  throw invalid(`${name} must be true or false`)
+}
+
+function parseField(name: string, text: string): Json {
+  try {
+    return parseStrictJson(text, JSON_LIMITS)
+  } catch (cause) {
+    if (!isRegistryError(cause, 'VALIDATION_ERROR')) throw cause
+    throw invalid(`${name}: ${cause.message}${placeIn(text, cause.cause)}`, cause)
+  }
+}
+
+/** Reads JSON with the field names of a form. Files can only be inline images. */
+async function readJson(
+  ctx: Context,
+  form: FormShape | undefined,
+  { limits, stage }: { readonly limits: BodyLimits; readonly stage: Stage },
+): Promise<RequestBody> {
+  const fields = parseObject(await readJsonText(ctx, limits))
+  const files = new Map<string, readonly StagedFile[]>()
+  for (const { name, inline, many } of form?.slots ?? []) {
+    const value = fields[name]
+    delete fields[name]
+    // A text can only be the titles of files, and JSON has none.
+    if (many === true && typeof value === 'string') continue
+    if (value === undefined || !isGiven(value) || (Array.isArray(value) && value.length === 0)) continue
+    if (inline !== true) throw invalid(`${name} must be sent as multipart/form-data: JSON cannot hold its files`)
+    files.set(name, [await stageInline(name, value, stage)])
+  }
+  return { fields, files }
+}
+
+function parseObject(text: string): Fields {
+  let value: Json
+  try {
+    value = parseStrictJson(text, JSON_LIMITS)
+  } catch (cause) {
+    if (isRegistryError(cause) && cause.cause instanceof SyntaxError)
+      throw new HttpError('MALFORMED_BODY', `The body is not JSON${placeIn(text, cause.cause)}`, { cause })
+    throw cause
+  }
+  if (isObject(value)) return value
+  throw invalid('The body must be a JSON object')
+}
+
+const isObject = (value: Json): value is { readonly [name: string]: Json } =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** Where a text stops being JSON, such as ` (line 3, column 5)`, if V8 says it. */
+function placeIn(text: string, error: unknown): string {
+  const position = error instanceof SyntaxError ? /at position (\d+)/.exec(error.message)?.[1] : undefined
+  if (position === undefined) return ''
+  const lines = text.slice(0, Number(position)).split('\n')
+  return ` (line ${lines.length}, column ${(lines.at(-1)?.length ?? 0) + 1})`
+}
+
+async function stageInline(field: string, value: Json, stage: Stage): Promise<StagedFile> {
+  const { name = 'image', mimeType, data } = validate(InlineImage, value, field)
+  if (!/^image\/[a-z0-9][a-z0-9!#$&^_.+-]{0,100}$/.test(mimeType))
+    throw invalid(`${field}.mimeType must be the type of an image, such as image/png`)
+  if (data.length > (MAX_INLINE_BYTES / 3) * 4 + 4)
+    throw new HttpError('PAYLOAD_TOO_LARGE', `${field} must have at most ${MAX_INLINE_BYTES} bytes`)
+  const bytes = Buffer.from(data, 'base64')
+  // The decoder skips unknown characters, so the text is compared.
+  if (bytes.length === 0 || bytes.toString('base64') !== data) throw invalid(`${field}.data must be base64`)
+  async function* body(): AsyncGenerator<Uint8Array> {
+    yield bytes
+  }
+  return stage({ name, mimeType, body: body() }, MAX_INLINE_BYTES)
+}
+
+/**
+ * The fields of a body that are given: without `null` and empty texts, so that a form with empty inputs and a
+ * serializer that writes nulls change nothing. Holds also for the objects of a list, but not for members of objects,
+ * because those of `meta` are data.
+ */
+export function givenFields(fields: Fields): Fields {
+  const given: Fields = {}
+  for (const [name, value] of Object.entries(fields))
+    if (isGiven(value)) given[name] = Array.isArray(value) ? value.map(givenItem) : idInput(name, value)
+  return given
+}
+
+/** Whether a field has a value: `null` and the empty text mean that it has none. */
+const isGiven = (value: Json | undefined): boolean => value !== undefined && value !== null && value !== ''
+
+const givenItem = (item: Json): Json => (isObject(item) ? givenFields(item) : item)
+
+/** Names of path parameters, query parameters and fields that are ids which the service has made. */
+const IDS = new Set(['CATEGORY_ID', 'SUBCATEGORY_ID', 'SYSTEM_ID', 'categoryId', 'subcategoryId', 'fileId'])
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
+
+/** The value of a parameter or field. An id is accepted in either case, and is in lowercase here. */
+export const idInput = <T>(name: string, value: T): T | string =>
+  IDS.has(name) && typeof value === 'string' && UUID.test(value) ? value.toLowerCase() : value

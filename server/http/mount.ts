@@ -1,0 +1,212 @@
+import type Router from '@koa/router'
+import type { Context } from 'koa'
+import type { Static, TObject } from '#typebox'
+import type { GetEvidencePage, ListEvidenceTexts, Scope, StagedFile } from '../../core/index.ts'
+import { documentPath, type Endpoint, type EndpointGroup } from '../contract/endpoint.ts'
+import { HttpError } from '../contract/errors.ts'
+import { withWireNames } from '../contract/field-names.ts'
+import type { TaggedText } from '../contract/reply.ts'
+import { authorize, type AuthorizationServices } from './authorize.ts'
+import type { BodyPace } from './body.ts'
+import { idInput, readBody, type RequestBody } from './fields.ts'
+import { onClose } from './observe.ts'
+import type { HeldMemory, Lane, LaneName, MemoryBudget, Sender } from './overload.ts'
+import { readQuery } from './query.ts'
+import { respond } from './respond.ts'
+
+/** What every endpoint is run with. */
+export interface EndpointServices extends AuthorizationServices {
+  readonly lanes: ReadonlyMap<LaneName, Lane>
+  readonly bodies: MemoryBudget
+  readonly unread: MemoryBudget
+  readonly stalledReaderMs: number
+  readonly uploads: { readonly pace: BodyPace; readonly maxFileBytes: number; readonly maxFilesPerRequest: number }
+  /** The path of the service at its public address: empty, or such as `/registry`. */
+  readonly publicPath: () => string
+  readonly listEvidences: ListEvidenceTexts
+  readonly getEvidence: GetEvidencePage<TaggedText>
+}
+
+/** Routes each endpoint of a group, below `base`, to `serve`. */
+export function mount(
+  router: Router,
+  { endpoints }: Pick<EndpointGroup, 'endpoints'>,
+  { base, services }: { readonly base: string; readonly services: EndpointServices },
+): void {
+  for (const endpoint of endpoints) {
+    const path = base + endpoint.path
+    router.register(routerPath(path), [endpoint.method], (ctx) => serve(ctx, endpoint, services), {
+      // Shown by the log and the metrics.
+      name: documentPath(path),
+    })
+  }
+}
+
+/** A path with parameters as the router writes them. */
+const routerPath = (path: string): string =>
+  path.replaceAll(/\{([A-Za-z_]+)(\*?)\}/g, (_, name: string, rest: string) => (rest === '' ? `:${name}` : `*${name}`))
+
+/**
+ * One request from its route to its response: authorize, read, wait for a turn, run, respond. Errors go to the error
+ * middleware.
+ */
+async function serve(ctx: Context, endpoint: Endpoint, services: EndpointServices): Promise<void> {
+  if (endpoint.access !== 'public') ctx.res.setHeader('Cache-Control', 'private, no-cache')
+  const params: Readonly<Record<string, string>> = ctx['params']
+  const { scope, sender } = await authorize(endpoint, ctx, params['COMPANY_ID'] ?? '', services)
+  const query = readQuery(ctx, endpoint)
+  const options = writeOptions(ctx, endpoint)
+  const turn = new Turn(ctx, services.lanes.get(laneOf(ctx, endpoint, query)), sender)
+  const body = new StagedBody(ctx, { scope, sender, turn, services })
+  let mayHaveUnusedFiles = true
+  try {
+    // A form enters its lane when its first file is stored, all others after their body, so that slow senders do not
+    // keep all turns.
+    const { fields, files } = await body.read(endpoint)
+    await turn.begin()
+    if (endpoint.lane === 'lists' && !services.unread.hasRoom(sender, LONG_RESULT_BYTES)) throw services.unread.reject()
+    const reply = await endpoint.handle({
+      registry: services.registry,
+      param: (name) => idInput(name, params[name] ?? ''),
+      query,
+      scope,
+      input: fields,
+      files: (slot) => files.get(slot) ?? [],
+      options,
+      path: services.publicPath() + ctx.path,
+      listEvidences: services.listEvidences,
+      getEvidence: services.getEvidence,
+    })
+    if (reply.kind === 'pages') turn.end()
+    await respond(ctx, reply, { status: endpoint.response.status ?? 200, sender, turn, ...services })
+    if (reply.kind === 'file') turn.endOnClose()
+    // A repeated request may have returned the first one's result, without using its own files.
+    mayHaveUnusedFiles = options.idempotencyKey !== undefined
+  } catch (error) {
+    throw withWireNames(error)
+  } finally {
+    turn.end()
+    await body.release(mayHaveUnusedFiles)
+  }
+}
+
+/** About the size of a long result: if there is no room for one, none is made. */
+const LONG_RESULT_BYTES = 4 * 1024 * 1024
+
+function laneOf(ctx: Context, { access, method, lane, isHeavy, body }: Endpoint, query: Static<TObject>): LaneName {
+  if (access === 'public') return 'public'
+  if (method === 'GET') return lane !== undefined && (isHeavy?.(query) ?? true) ? lane : 'reads'
+  return body?.form !== undefined && ctx.is('multipart/form-data') ? 'uploads' : 'writes'
+}
+
+/** The turn of one request in its lane. */
+export class Turn {
+  readonly #ctx: Context
+  readonly #lane: Lane | undefined
+  readonly #sender: Sender
+  #turn: Promise<() => void> | undefined
+
+  /** `lane`: `undefined` if the request has no limit. */
+  constructor(ctx: Context, lane: Lane | undefined, sender: Sender) {
+    this.#ctx = ctx
+    this.#lane = lane
+    this.#sender = sender
+  }
+
+  /**
+   * Waits for the turn, unless it has begun.
+   *
+   * @throws `OVERLOADED`; `MALFORMED_BODY` if the client has disconnected meanwhile, because no work is needed then
+   */
+  async begin(maxWaitMs?: number): Promise<void> {
+    if (this.#lane !== undefined) await (this.#turn ??= this.#lane.enter(this.#sender, maxWaitMs))
+    if (this.#ctx.res.destroyed) throw new HttpError('MALFORMED_BODY', 'The client disconnected before its turn')
+  }
+
+  end(): void {
+    this.#turn?.then((leave) => leave()).catch(() => undefined)
+    this.#turn = undefined
+  }
+
+  /** Ends it when the response has ended. */
+  endOnClose(): void {
+    const turn = this.#turn
+    this.#turn = undefined
+    onClose(this.#ctx, () => void turn?.then((leave) => leave()))
+  }
+}
+
+/** What one request needs for its body. */
+interface BodyContext {
+  readonly scope: Scope
+  readonly sender: Sender
+  readonly turn: Turn
+  readonly services: EndpointServices
+}
+
+/** What a request counts as in memory besides the bytes of its body, so that slow senders cannot be any number. */
+const REQUEST_BYTES = 32 * 1024
+
+/** The body of one request: its memory, and its files while no record uses them. */
+class StagedBody {
+  readonly #ctx: Context
+  readonly #context: BodyContext
+  readonly #staged: StagedFile[] = []
+  #memory: HeldMemory | undefined
+
+  constructor(ctx: Context, context: BodyContext) {
+    this.#ctx = ctx
+    this.#context = context
+  }
+
+  async read({ body: shape }: Endpoint): Promise<RequestBody> {
+    if (shape === undefined) return NO_BODY
+    const { scope, sender, turn, services } = this.#context
+    const { pace, ...limits } = services.uploads
+    this.#memory = services.bodies.hold(sender)
+    this.#memory.take(REQUEST_BYTES)
+    return readBody(this.#ctx, shape, {
+      ...limits,
+      limits: { pace, memory: this.#memory },
+      stage: async (file, maxBytes) => {
+        await turn.begin()
+        const staged = await services.registry.files.stage(scope, file, { maxBytes })
+        this.#staged.push(staged)
+        return staged
+      },
+    })
+  }
+
+  /** Gives the memory back, and destroys the files if no record uses them. */
+  async release(isUnused: boolean): Promise<void> {
+    this.#memory?.release()
+    if (isUnused && this.#staged.length > 0) await this.#context.services.registry.files.discard(this.#staged)
+  }
+}
+
+const NO_BODY: RequestBody = { fields: {}, files: new Map() }
+
+/** What the headers Idempotency-Key and If-Match ask for, at the endpoints that accept them. */
+function writeOptions(
+  ctx: Context,
+  { idempotent, conditional }: Endpoint,
+): { idempotencyKey?: string; ifVersion?: number } {
+  const idempotencyKey = idempotent === true ? ctx.get('Idempotency-Key') : ''
+  return { ...(idempotencyKey !== '' && { idempotencyKey }), ...(conditional === true && ifMatch(ctx)) }
+}
+
+/**
+ * `If-Match: "<lastVersion>"`, or the ETag of an evidence, which begins with the version. `*` only requires that the
+ * evidence exists, which is checked in any case.
+ */
+function ifMatch(ctx: Context): { ifVersion?: number } {
+  const header = ctx.get('If-Match').trim()
+  if (header === '' || header === '*') return {}
+  const version = /^"(\d{1,15})(?:-[0-9a-f]{16})?"$/.exec(header)?.[1]
+  if (version === undefined)
+    throw new HttpError(
+      'VALIDATION_ERROR',
+      'If-Match must be the ETag of the evidence, or the version of its last event in quotes, such as "3"',
+    )
+  return { ifVersion: Number(version) }
+}

@@ -1,0 +1,386 @@
+import { randomUUID } from 'node:crypto'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { Middleware } from 'koa'
+import type { Logger } from '../../core/index.ts'
+import { errorBody, failureOf, HttpError, type ErrorShape } from '../contract/errors.ts'
+import { SECURITY_HEADERS } from './headers.ts'
+
+/**
+ * What keeps one server usable under any load: a door that sheds what it cannot serve in time, a lane for each kind of
+ * work, and budgets for memory. Each of them is shared among senders by the same rule (`Shares`).
+ */
+
+/** Who sends a request: a company by a valid key, or a network address without one. */
+export interface Sender {
+  readonly name: string
+  readonly hasKey: boolean
+}
+
+const MIB = 1024 * 1024
+
+/** How many requests of a lane run at the same time, and how many more may wait. */
+interface LaneLimits {
+  readonly running: number
+  readonly waiting: number
+}
+
+/** Without a key; reads; lists, bundles and long histories; writes in JSON; forms; downloads. */
+export type LaneName = 'public' | 'reads' | 'lists' | 'writes' | 'uploads' | 'downloads'
+
+export interface LoadLimits {
+  readonly lanes: Readonly<Record<LaneName, LaneLimits>>
+  /** Longest time in which a request waits for its turn. Longer waits mean that the store stands still. */
+  readonly maxWaitMs: number
+  /** Bytes of all request bodies in memory. Files do not count, because they are streamed. */
+  readonly bodyBytes: number
+  /** Bytes of responses that their clients have not yet read. */
+  readonly unreadBytes: number
+  /** A response ends if its client reads nothing for this long, or up to twice as long. */
+  readonly stalledReaderMs: number
+}
+
+export const LOAD_LIMITS: LoadLimits = {
+  lanes: {
+    public: { running: 96, waiting: 928 },
+    reads: { running: 96, waiting: 928 },
+    // A result can have tens of megabytes, and hold the event loop for 100 ms.
+    lists: { running: 4, waiting: 200 },
+    writes: { running: 512, waiting: 640 },
+    // With S3, each holds 8 MiB.
+    uploads: { running: 48, waiting: 200 },
+    downloads: { running: 128, waiting: 200 },
+  },
+  maxWaitMs: 10_000,
+  bodyBytes: 64 * MIB,
+  unreadBytes: 128 * MIB,
+  stalledReaderMs: 30_000,
+}
+
+/** Requests in progress, with those that still send their body. More are shed at once. */
+const MAX_IN_FLIGHT = 4_096
+
+/** One for all requests: to capture a stack costs more than the rest of a rejection. */
+const OVERLOADED = new HttpError('OVERLOADED', 'Too many requests are in progress')
+
+/**
+ * Counts what each sender has of something that is limited. A sender may have seven times what is free: if it is alone,
+ * all but an eighth; if several want much, equal parts; and a newcomer always finds some.
+ */
+class Shares {
+  readonly #max: number
+  readonly #bySender = new Map<string, number>()
+  #used = 0
+
+  constructor(max: number) {
+    this.#max = max
+  }
+
+  get used(): number {
+    return this.#used
+  }
+
+  of(sender: string): number {
+    return this.#bySender.get(sender) ?? 0
+  }
+
+  /** Whether a sender can have so much more. What no other sender uses is never too large. */
+  hasRoom(sender: string, amount: number): boolean {
+    const own = this.of(sender)
+    const free = this.#max - this.#used - amount
+    return this.#used === 0 || (free >= 0 && (own === 0 || own + amount <= 7 * free))
+  }
+
+  /** `amount`: negative to give it back. */
+  add(sender: string, amount: number): void {
+    const own = this.of(sender) + amount
+    this.#used += amount
+    if (own === 0) this.#bySender.delete(sender)
+    else this.#bySender.set(sender, own)
+  }
+}
+
+interface LaneOptions {
+  readonly maxWaitMs: number
+  /** The event loop does other work between two requests. */
+  readonly pauses: boolean
+}
+
+/** One kind of work: so many requests run, so many wait, in turns of their senders. */
+export class Lane {
+  readonly #admitted: Shares
+  readonly #running: Shares
+  /** By sender, in the order of their turns. */
+  readonly #waiting = new Map<string, (() => void)[]>()
+  readonly #maxWaitMs: number
+  readonly #pauses: boolean
+  #rejected = 0
+
+  constructor({ running, waiting }: LaneLimits, { maxWaitMs, pauses }: LaneOptions) {
+    this.#admitted = new Shares(running + waiting)
+    this.#running = new Shares(running)
+    this.#maxWaitMs = maxWaitMs
+    this.#pauses = pauses
+  }
+
+  /** For `/metrics`: what the requests do now, and how many were rejected since the start. */
+  get state(): { readonly running: number; readonly waiting: number; readonly rejected: number } {
+    const running = this.#running.used
+    return { running, waiting: this.#admitted.used - running, rejected: this.#rejected }
+  }
+
+  /**
+   * Waits for the turn of a request.
+   *
+   * @returns a function that ends the turn
+   * @throws `OVERLOADED` at once if too many wait, and after `maxWaitMs`
+   */
+  async enter({ name }: Sender, maxWaitMs = this.#maxWaitMs): Promise<() => void> {
+    if (!this.#admitted.hasRoom(name, 1)) throw this.#reject()
+    this.#admitted.add(name, 1)
+    const isAlone = this.#running.used === 0
+    if (this.#running.hasRoom(name, 1)) this.#running.add(name, 1)
+    else if (!(await this.#wait(name, maxWaitMs))) {
+      this.#admitted.add(name, -1)
+      throw this.#reject()
+    }
+    if (this.#pauses && !isAlone) await nextTurn()
+    return () => this.#leave(name)
+  }
+
+  #reject(): HttpError {
+    this.#rejected++
+    return OVERLOADED
+  }
+
+  #leave(name: string): void {
+    this.#admitted.add(name, -1)
+    this.#running.add(name, -1)
+    for (const [sender, queue] of this.#waiting)
+      if (this.#running.hasRoom(sender, 1)) {
+        // The other senders come before its next one.
+        this.#waiting.delete(sender)
+        if (queue.length > 1) this.#waiting.set(sender, queue)
+        this.#running.add(sender, 1)
+        queue.shift()?.()
+        return
+      }
+  }
+
+  #wait(sender: string, maxWaitMs: number): Promise<boolean> {
+    return new Promise((resolve) => {
+      const queue = this.#waiting.get(sender) ?? []
+      if (queue.length === 0) this.#waiting.set(sender, queue)
+      const start = (): void => {
+        clearTimeout(timer)
+        resolve(true)
+      }
+      queue.push(start)
+      const timer = setTimeout(() => {
+        queue.splice(queue.indexOf(start), 1)
+        if (queue.length === 0) this.#waiting.delete(sender)
+        resolve(false)
+      }, maxWaitMs)
+    })
+  }
+}
+
+/** Bytes in memory. All senders without a key together can have half of them. */
+export class MemoryBudget {
+  readonly #all: Shares
+  readonly #keyless: Shares
+  /** In the order in which they began. */
+  readonly #held = new Set<HeldMemory>()
+  #rejected = 0
+
+  constructor(maxBytes: number) {
+    this.#all = new Shares(maxBytes)
+    this.#keyless = new Shares(maxBytes / 2)
+  }
+
+  get used(): number {
+    return this.#all.used
+  }
+
+  /** How often there was no room since the start. */
+  get rejected(): number {
+    return this.#rejected
+  }
+
+  /** `end` is called if another request needs the memory more. It must release it. Default: the memory stays held. */
+  hold(sender: Sender, end?: (error: HttpError) => void): HeldMemory {
+    const held = new HeldMemory(this, sender, end)
+    this.#held.add(held)
+    return held
+  }
+
+  hasRoom({ name, hasKey }: Sender, bytes: number): boolean {
+    return this.#all.hasRoom(name, bytes) && (hasKey || this.#keyless.hasRoom(name, bytes))
+  }
+
+  /** Counts bytes, negative ones to give them back. */
+  add({ name, hasKey }: Sender, bytes: number): void {
+    this.#all.add(name, bytes)
+    if (!hasKey) this.#keyless.add(name, bytes)
+  }
+
+  forget(held: HeldMemory): void {
+    this.#held.delete(held)
+  }
+
+  /** Counts a rejection and returns its error. */
+  reject(): HttpError {
+    this.#rejected++
+    return OVERLOADED
+  }
+
+  /** Of what can be ended, the newest of the sender that has most. */
+  largest(): HeldMemory | undefined {
+    let largest: HeldMemory | undefined
+    for (const held of this.#held)
+      if (held.end !== undefined && this.#all.of(held.sender.name) >= this.#all.of(largest?.sender.name ?? ''))
+        largest = held
+    return largest
+  }
+}
+
+/** What one request holds of a budget. */
+export class HeldMemory {
+  readonly sender: Sender
+  end: ((error: HttpError) => void) | undefined
+  readonly #budget: MemoryBudget
+  #bytes = 0
+
+  constructor(budget: MemoryBudget, sender: Sender, end?: (error: HttpError) => void) {
+    this.#budget = budget
+    this.sender = sender
+    this.end = end
+  }
+
+  /**
+   * Holds more bytes. If there is no room, ends the newest holder of the sender that has most.
+   *
+   * @throws `OVERLOADED` if that is this one, or none can be ended
+   */
+  take(bytes: number): void {
+    while (!this.#budget.hasRoom(this.sender, bytes)) {
+      const largest = this.#budget.largest()
+      if (largest === undefined || largest === this) throw this.#budget.reject()
+      largest.end?.(this.#budget.reject())
+    }
+    this.add(bytes)
+  }
+
+  /** Counts bytes that are there in any case; negative ones to give them back. */
+  add(bytes: number): void {
+    this.#bytes += bytes
+    this.#budget.add(this.sender, bytes)
+  }
+
+  /** Gives everything back. */
+  release(): void {
+    this.#budget.add(this.sender, -this.#bytes)
+    this.#bytes = 0
+    this.#budget.forget(this)
+  }
+}
+
+/** The first requests after a pause of the event loop, which are admitted however long they take. */
+const LEAST_REQUESTS = 100
+/** While the event loop is busy without a pause, requests are admitted for this long, then shed for as long. */
+const SLICE_MS = 100
+
+/**
+ * Measures how long the event loop has been busy with requests without a pause. Under a flood it may not pause for
+ * seconds: libuv reads up to 49,152 events in a row, and reads that need no I/O never wait in a queue of ours. So that
+ * time is divided into slices: requests are admitted in the first slice, shed in the second, and so on.
+ */
+class BusyLoop {
+  readonly #nowMs: () => number
+  #sinceMs: number | undefined
+  #requests = 0
+
+  constructor(nowMs: () => number) {
+    this.#nowMs = nowMs
+  }
+
+  /** Requests without a key are admitted only in the first half of a slice. */
+  admits(hasKey: boolean): boolean {
+    if (this.#sinceMs === undefined) {
+      this.#sinceMs = this.#nowMs()
+      this.#requests = 0
+      // Runs when the loop has read everything that the system had received.
+      setImmediate(() => (this.#sinceMs = undefined))
+    }
+    this.#requests++
+    if (this.#requests <= LEAST_REQUESTS) return true
+    return (this.#nowMs() - this.#sinceMs) % (2 * SLICE_MS) <= (hasKey ? SLICE_MS : SLICE_MS / 2)
+  }
+}
+
+/** Time between warnings about requests that were shed or rejected. */
+const WARNING_INTERVAL_MS = 10_000
+
+export interface DoorOptions {
+  /** Below it, requests are limited. Others are for operators and browsers. */
+  readonly basePath: string
+  readonly logger: Logger
+  readonly errorShapeOf: (target: string) => ErrorShape
+  /** ms since any fixed time; never goes back. Default: `performance.now`. */
+  readonly nowMs?: () => number
+}
+
+/**
+ * Sheds requests that cannot be served in time. It comes before all other middleware, and writes constant bytes: an
+ * overloaded server must shed at little cost, so these requests are neither logged nor measured one by one.
+ */
+export class Door {
+  readonly #options: DoorOptions
+  readonly #loop: BusyLoop
+  #inFlight = 0
+  #shed = 0
+  #nextWarningAtMs = 0
+
+  constructor(options: DoorOptions) {
+    this.#options = options
+    this.#loop = new BusyLoop(options.nowMs ?? (() => performance.now()))
+  }
+
+  /** Requests that were shed since the start. */
+  get shed(): number {
+    return this.#shed
+  }
+
+  readonly middleware: Middleware = async (ctx, next) => {
+    const { basePath, errorShapeOf } = this.#options
+    if (!ctx.url.startsWith(basePath)) return next()
+    if (this.#inFlight >= MAX_IN_FLIGHT || !this.#loop.admits(ctx.req.headers['x-api-key'] !== undefined)) {
+      this.#shed++
+      this.warn({ shed: this.#shed })
+      ctx.respond = false
+      ctx.res.writeHead(503, { ...SHED_HEADERS, 'X-Request-Id': randomUUID() }).end(SHED_BODIES[errorShapeOf(ctx.url)])
+      return undefined
+    }
+    this.#inFlight++
+    try {
+      return await next()
+    } finally {
+      this.#inFlight--
+    }
+  }
+
+  /** Logs from time to time that requests are rejected. */
+  warn(fields: object): void {
+    if (performance.now() < this.#nextWarningAtMs) return
+    this.#nextWarningAtMs = performance.now() + WARNING_INTERVAL_MS
+    this.#options.logger.warn(fields, 'too many requests are in progress; some are rejected with 503')
+  }
+}
+
+const shedBody = (shape: ErrorShape): Buffer => Buffer.from(JSON.stringify(errorBody(failureOf(OVERLOADED), shape)))
+const SHED_BODIES = { operation: shedBody('operation'), verification: shedBody('verification') }
+const SHED_HEADERS = {
+  ...SECURITY_HEADERS,
+  'Content-Type': 'application/json; charset=utf-8',
+  'Cache-Control': 'no-store',
+  'Retry-After': '1',
+}

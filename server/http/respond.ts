@@ -1,0 +1,117 @@
+import { Readable } from 'node:stream'
+import type { Context } from 'koa'
+import type { Reply } from '../contract/reply.ts'
+import { sendFile } from './download.ts'
+import { isFresh, sendNotModified, setFileName } from './headers.ts'
+import { onClose } from './observe.ts'
+import type { MemoryBudget, Sender } from './overload.ts'
+
+/** Writes what a handler returned to Koa. Nothing else writes the success of an endpoint. */
+
+export interface ResponseOptions {
+  /** Of a success, unless the reply has its own. */
+  readonly status: number
+  readonly sender: Sender
+  /** Bytes that clients have not read yet. */
+  readonly unread: MemoryBudget
+  readonly stalledReaderMs: number
+  /** Of the request. Each part of a long response has one. */
+  readonly turn: PageTurn
+}
+
+interface PageTurn {
+  begin(maxWaitMs: number): Promise<void>
+  end(): void
+}
+
+/**
+ * @throws `OVERLOADED` if too many bytes of this sender are unread, `RANGE_NOT_SATISFIABLE`, and what the first part of
+ *   a long response throws
+ */
+export async function respond(ctx: Context, reply: Reply, options: ResponseOptions): Promise<void> {
+  ctx.status = options.status
+  switch (reply.kind) {
+    case 'json':
+      if (reply.status !== undefined) ctx.status = reply.status
+      if (reply.location !== undefined) ctx.set('Location', reply.location)
+      return sendBytes(ctx, { ...reply, type: JSON_TYPE, data: reply.text }, options)
+    case 'tagged':
+      if (isFresh(ctx, reply.etag)) return sendNotModified(ctx, reply.etag)
+      sendBytes(ctx, { type: JSON_TYPE, data: reply.text }, options)
+      return void ctx.res.setHeader('ETag', reply.etag)
+    case 'bytes':
+      return sendBytes(ctx, reply, options)
+    case 'file':
+      return sendFile(ctx, reply)
+    case 'pages':
+      return sendPages(ctx, reply.parts, options)
+  }
+}
+
+export const JSON_TYPE = 'application/json; charset=utf-8'
+
+/** Smaller responses are not counted: the system takes them at once, even if the client reads nothing. */
+const LEAST_COUNTED_BYTES = 16 * 1024
+
+type BytesReply = Pick<Extract<Reply, { kind: 'bytes' }>, 'type' | 'data' | 'cache' | 'fileName'>
+
+/** As bytes: of a text, Koa and Node would each count the bytes before Node encodes it. */
+function sendBytes(ctx: Context, { type, data, cache, fileName }: BytesReply, options: ResponseOptions): void {
+  const body = Buffer.from(data)
+  if (body.length >= LEAST_COUNTED_BYTES && ctx.method !== 'HEAD') holdUnread(ctx, body.length, options)
+  if (fileName !== undefined) setFileName(ctx, fileName)
+  if (cache !== undefined) ctx.res.setHeader('Cache-Control', cache)
+  ctx.res.setHeader('Content-Type', type)
+  ctx.body = body
+}
+
+/**
+ * Counts the bytes of a response until its client has read them. Without a limit, a client that requests much on many
+ * connections and reads nothing would fill the memory. A write is done already, so its result is always sent.
+ */
+function holdUnread(ctx: Context, bytes: number, { sender, unread, stalledReaderMs }: ResponseOptions): void {
+  const held = unread.hold(sender)
+  if (ctx.method === 'GET') held.take(bytes)
+  else held.add(bytes)
+  onClose(ctx, () => held.release())
+  // Node destroys the connection after this time without progress. If the client accepted a part of the last write
+  // before it stopped reading, the time begins again.
+  ctx.res.setTimeout(stalledReaderMs)
+}
+
+/** A long response ends if a part of it does not get its turn for this long. */
+const MAX_PAGE_WAIT_MS = 60_000
+/** What a long response counts as unread, as long as it is open: about a page. */
+const PAGE_BYTES = 256 * 1024
+
+/**
+ * Sends a response part by part, at the pace of its client. Each part is made in a turn of its own. An error before the
+ * first part is a usual error response. After it, the connection is destroyed, so that the client sees that the
+ * response is incomplete.
+ */
+async function sendPages(
+  ctx: Context,
+  parts: AsyncGenerator<string, void, undefined>,
+  options: ResponseOptions,
+): Promise<void> {
+  const { turn, stalledReaderMs } = options
+  const nextInTurn = async (): Promise<IteratorResult<string, void>> => {
+    // Only the client's time counts.
+    ctx.res.setTimeout(0)
+    try {
+      await turn.begin(MAX_PAGE_WAIT_MS)
+      return await parts.next()
+    } finally {
+      turn.end()
+      ctx.res.setTimeout(stalledReaderMs)
+    }
+  }
+  holdUnread(ctx, PAGE_BYTES, options)
+  const first = await nextInTurn()
+  ctx.res.setHeader('Content-Type', JSON_TYPE)
+  if (ctx.method === 'HEAD') return void (await parts.return())
+  async function* all(): AsyncGenerator<string> {
+    for (let part = first; part.done !== true; part = await nextInTurn()) yield part.value
+  }
+  ctx.body = Readable.from(all(), { objectMode: false })
+}

@@ -1,0 +1,158 @@
+import { createHash } from 'node:crypto'
+import { readdir, readFile } from 'node:fs/promises'
+import { join, relative, sep } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type Router from '@koa/router'
+import type { Context } from 'koa'
+import { ifExists } from '../../adapters/files/index.ts'
+import { HttpError } from '../contract/errors.ts'
+import { HEAD_BADGE } from '../contract/openapi.ts'
+import { isFresh, sendNotModified } from './headers.ts'
+
+/** The dashboard and the page that shows the API. */
+
+/** What the build puts into `dist`, each file also compressed. */
+const BUILT = fileURLToPath(new URL(import.meta.url.endsWith('.ts') ? '../../dist/server/' : '../', import.meta.url))
+const FOLDERS = { ui: join(BUILT, 'ui'), docs: join(BUILT, 'http') }
+
+/**
+ * The page runs only its own files, sends requests only to its own server, and cannot put text into HTML (Trusted
+ * Types). Images of evidences are fetched with the key and shown as `blob:`.
+ */
+const UI_POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' blob: data:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+  "require-trusted-types-for 'script'",
+  "trusted-types 'none'",
+].join('; ')
+
+// The viewer uses inline styles.
+const DOCS_POLICY =
+  "default-src 'none'; script-src 'self'; style-src 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+/** The page to keep as a file. Its own policy allows its inline script, which the policy of this server does not. */
+const SAVED_PAGE = 'ui/verify.html'
+
+interface StaticFile {
+  readonly type: string
+  readonly content: Buffer
+  readonly compressed: Buffer | undefined
+  readonly etag: string
+}
+
+/**
+ * Adds `/ui/`, `/docs` and `/`. The files are few and small, so they are kept in memory: a stream would hold a
+ * descriptor for each client that does not read. A path is looked up by its name and never joined to a folder.
+ *
+ * @param specPath - the path of the OpenAPI document, without a leading slash
+ */
+export function addPages(router: Router, specPath: string): void {
+  // Relative, so that it also works below a path prefix of a proxy. 302: a later version may show something else.
+  const redirect = (ctx: Context, to: string): void => {
+    ctx.status = 302
+    ctx.set('Location', to)
+  }
+  const add = (name: string, path: string, run: (ctx: Context) => void | Promise<void>): unknown =>
+    router.register(path, ['GET'], run, { name })
+  add('/', '/', (ctx) => {
+    // Browsers name HTML in `Accept`. Tools such as curl accept anything.
+    ctx.vary('Accept')
+    redirect(ctx, ctx.get('Accept').includes('text/html') ? 'ui/' : 'docs')
+  })
+  add('/ui', '/ui', (ctx) => redirect(ctx, 'ui/'))
+  add('/docs', '/docs', (ctx) => {
+    ctx.set('Content-Security-Policy', DOCS_POLICY)
+    ctx.type = 'html'
+    ctx.body = apiPage(specPath)
+  })
+  const files = staticFiles()
+  for (const path of ['/ui/', '/ui/*path', '/docs/rapidoc.js'])
+    add(path.replace('*path', '{path}'), path, async (ctx) => sendStatic(ctx, await files()))
+}
+
+function sendStatic(ctx: Context, files: StaticFiles): void {
+  const name = ctx.path === '/ui/' ? 'ui/index.html' : ctx.path.slice(1)
+  const file = files.get(name)
+  if (file === undefined) throw new HttpError('NOT_FOUND', missingText(name))
+  ctx.vary('Accept-Encoding')
+  ctx.set('Content-Type', file.type)
+  if (name.startsWith('ui/')) ctx.set('Content-Security-Policy', UI_POLICY)
+  // The names of the assets contain a hash of their content.
+  ctx.set('Cache-Control', name.startsWith('ui/assets/') ? 'public, max-age=31536000, immutable' : 'no-cache')
+  if (name === SAVED_PAGE) ctx.set('Content-Disposition', 'attachment; filename="verify.html"')
+  if (isFresh(ctx, file.etag)) return sendNotModified(ctx, file.etag)
+  ctx.set('ETag', file.etag)
+  const isCompressed = file.compressed !== undefined && ctx.acceptsEncodings('gzip', 'identity') === 'gzip'
+  if (isCompressed) ctx.set('Content-Encoding', 'gzip')
+  ctx.body = isCompressed ? file.compressed : file.content
+}
+
+const missingText = (name: string): string =>
+  name === 'ui/index.html' ? 'The dashboard is not built: run `npm run build`' : 'There is nothing at this path'
+
+const TYPES: Readonly<Record<string, string>> = {
+  html: 'text/html; charset=utf-8',
+  js: 'text/javascript; charset=utf-8',
+  css: 'text/css; charset=utf-8',
+}
+
+type StaticFiles = ReadonlyMap<string, StaticFile>
+
+/** Returns a function that reads all files at its first call. If that fails, the next call tries again. */
+function staticFiles(): () => Promise<StaticFiles> {
+  let files: Promise<StaticFiles> | undefined
+  return () =>
+    (files ??= readStatics().catch((error: unknown) => {
+      files = undefined
+      throw error
+    }))
+}
+
+/** Every file by its path in the URL. */
+async function readStatics(): Promise<StaticFiles> {
+  const entries = (await ifExists(readdir(FOLDERS.ui, { recursive: true, withFileTypes: true }))) ?? []
+  const paths = entries.filter((entry) => entry.isFile()).map(({ parentPath, name }) => join(parentPath, name))
+  const named = paths.map((path) => [`ui/${relative(FOLDERS.ui, path).replaceAll(sep, '/')}`, path] as const)
+  const files = new Map<string, StaticFile>()
+  for (const [name, path] of [...named, ['docs/rapidoc.js', join(FOLDERS.docs, 'rapidoc.js')] as const]) {
+    const file = await readStatic(path)
+    if (file !== undefined) files.set(name, file)
+  }
+  return files
+}
+
+/** `undefined` if it does not exist, or is not one that is served. */
+async function readStatic(path: string): Promise<StaticFile | undefined> {
+  const type = TYPES[path.slice(path.lastIndexOf('.') + 1)]
+  const content = type === undefined ? undefined : await ifExists(readFile(path))
+  if (type === undefined || content === undefined) return undefined
+  const etag = `"${createHash('sha256').update(content).digest('base64url').slice(0, 22)}"`
+  return { type, content, compressed: await ifExists(readFile(`${path}.gz`)), etag }
+}
+
+/**
+ * The page that shows the API. It loads one script and the OpenAPI document, both from this server. Its URLs are
+ * relative, so it also works below a path prefix of a reverse proxy.
+ */
+const apiPage = (specUrl: string): string => `<!doctype html>
+<html lang="en">
+  <head>
+    <meta charset="utf-8" />
+    <meta name="viewport" content="width=device-width, initial-scale=1" />
+    <link rel="icon" href="data:," />
+    <title>Evidence Registry API</title>
+    <script type="module" src="docs/rapidoc.js"></script>
+  </head>
+  <body>
+    <rapi-doc spec-url="${specUrl}" render-style="read" load-fonts="false" show-header="false" allow-spec-url-load="false"
+      allow-spec-file-load="false" remove-endpoints-with-badge-label-as="${HEAD_BADGE}" regular-font="system-ui, sans-serif" mono-font="ui-monospace, monospace"></rapi-doc>
+    <noscript>This page needs JavaScript. The OpenAPI document is at <a href="${specUrl}">${specUrl}</a>.</noscript>
+  </body>
+</html>
+`

@@ -1,0 +1,316 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+import { after, before, describe, it } from 'node:test'
+import type { Context } from 'koa'
+import type { RecordStore } from '../../../core/index.ts'
+import { decorateRecords } from '../../../core/store/decorate-records.ts'
+import { Door, LOAD_LIMITS, type LaneName } from '../../../server/http/overload.ts'
+import { MULTIPART, part, RawRequest } from '../../support/raw-http.ts'
+import { startService, type Company, type Service } from '../../support/service.ts'
+import { warningLogger } from '../../support/warning-logger.ts'
+
+/** Only ends a test that hangs. */
+const HANG_MS = 300_000
+
+/** A store whose reads of evidences, and whose commits, wait until the test lets them continue. */
+class HeldStore {
+  /** Operations that wait. */
+  waiting: (() => void)[] = []
+  #isHeld = false
+
+  hold(): void {
+    this.#isHeld = true
+  }
+
+  /** Lets the first one continue. */
+  releaseOne(): void {
+    this.waiting.shift()?.()
+  }
+
+  release(): void {
+    this.#isHeld = false
+    for (const go of this.waiting.splice(0)) go()
+  }
+
+  async #pass(): Promise<void> {
+    if (this.#isHeld) await new Promise<void>((go) => this.waiting.push(go))
+  }
+
+  wrap = (inner: RecordStore) =>
+    decorateRecords(inner, {
+      get: async (keys) => {
+        if (keys.some((key) => key.startsWith('ex/'))) await this.#pass()
+        return inner.get(keys)
+      },
+      commit: async (commit) => {
+        await this.#pass()
+        return inner.commit(commit)
+      },
+    })
+}
+
+const lanes = (some: Partial<(typeof LOAD_LIMITS)['lanes']>) => ({
+  lanes: { ...LOAD_LIMITS.lanes, ...some },
+  maxWaitMs: HANG_MS,
+})
+const metricsOf = async (service: Service): Promise<string> => (await service.fetch('/metrics')).text()
+const hasMetric = async (service: Service, line: string): Promise<boolean> =>
+  (await metricsOf(service)).includes(`\n${line}\n`)
+
+describe('lanes', () => {
+  const store = new HeldStore()
+  const { logger, warnings } = warningLogger()
+  let service: Service
+  let acme: Company
+  let other: Company
+  before(async () => {
+    service = await startService({
+      logger,
+      sealMaxWaitMs: 3_600_000,
+      wrapRecords: store.wrap,
+      loadLimits: lanes({ reads: { running: 8, waiting: 8 }, lists: { running: 4, waiting: 4 } }),
+    })
+    acme = await service.company('acme')
+    other = await service.company('other')
+  })
+  after(() => service.close())
+
+  const read = ({ id, keys }: Company, query = '', level: 'R' | 'U' = 'R') =>
+    service.fetch(`/api/v1/evidences/${id}/evidence/none${query}`, { headers: { 'x-api-key': keys[level] } })
+  const are = (what: 'running' | 'waiting' | 'rejected', lane: LaneName, count: number) =>
+    service.until(() => hasMetric(service, `evidence_requests_${what}{class="${lane}"} ${count}`), `${count} ${what}`)
+
+  it('give a company alone all places but one in eight, by all of its keys, and reject the rest at once', async () => {
+    store.hold()
+    const requests = Array.from({ length: 14 }, (_, i) => read(acme, '', i % 2 === 0 ? 'R' : 'U'))
+    await are('running', 'reads', 7)
+    await are('waiting', 'reads', 7)
+    const excess = await read(acme)
+    assert.deepEqual([excess.status, excess.headers.get('retry-after')], [503, '1'])
+    assert.equal(((await excess.json()) as { code: string }).code, 'UNAVAILABLE')
+    await are('rejected', 'reads', 1)
+    assert.ok(warnings.some((message) => message.startsWith('too many requests')))
+    assert.equal((await service.fetch('/livez')).status, 200)
+    assert.equal((await service.fetch('/api/v1/openapi.json')).status, 200, 'another lane has places')
+    requests.push(read(other))
+    await are('running', 'reads', 8)
+    store.release()
+    for (const { status } of await Promise.all(requests)) assert.equal(status, 404)
+    await are('running', 'reads', 0)
+  })
+
+  it('let senders that wait take turns, one place each', async () => {
+    store.hold()
+    const done: string[] = []
+    const send = (company: Company) => void read(company).then(() => done.push(company.id))
+    for (let i = 0; i < 12; i++) send(acme)
+    await are('running', 'reads', 7)
+    for (let i = 0; i < 3; i++) send(other)
+    await are('running', 'reads', 8)
+    await are('waiting', 'reads', 7)
+    // A sender gets seven times what is free: with one place free, acme keeps six and the other gets one.
+    const order: string[] = []
+    for (let i = 0; done.length < 15; i++) {
+      store.releaseOne()
+      await service.until(() => done.length === i + 1, 'one more is done')
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+    order.push(...done)
+    store.release()
+    assert.ok(order.lastIndexOf('other') < 14, `the other company was not the last: ${order.join()}`)
+  })
+
+  it('make three long results of a company at a time, and read nothing for those that wait', async () => {
+    store.hold()
+    const requests = Array.from({ length: 6 }, () => read(acme, '?len=51'))
+    await service.until(() => store.waiting.length === 3, 'three are made')
+    await are('waiting', 'lists', 3)
+    requests.push(read(acme, '?%6Cen=500'), read(other, '/bundle?fields=all&files=all'))
+    await service.until(() => store.waiting.length === 4, 'that of another company is made')
+    requests.push(read(acme, '?len=50'))
+    await are('running', 'reads', 1)
+    store.release()
+    for (const { status } of await Promise.all(requests)) assert.equal(status, 404)
+  })
+
+  it('are free while bodies arrive', async () => {
+    const slow = [acme, undefined].map((company) =>
+      new RawRequest(service.port).head(
+        'POST',
+        company === undefined ? '/api/v1/merkle/validate' : `/api/v1/evidences/${company.id}/evidence`,
+        {
+          'content-type': company === undefined ? 'application/json' : MULTIPART,
+          'content-length': 10_000,
+          ...(company && { 'x-api-key': company.keys.U }),
+        },
+      ),
+    )
+    await slow[0]?.send(part('name', 'x'))
+    await service.until(async () => !(await hasMetric(service, 'evidence_request_body_bytes 0')), 'both are counted')
+    for (const lane of ['uploads', 'public'] as const) await are('running', lane, 0)
+    for (const request of slow) request.disconnect()
+    await service.until(() => hasMetric(service, 'evidence_request_body_bytes 0'), 'their memory is free')
+  })
+})
+
+describe('a company with 1,000 requests in progress', () => {
+  it('does not keep another one waiting', async () => {
+    const store = new HeldStore()
+    const loadLimits = { maxWaitMs: HANG_MS }
+    const service = await startService({ sealMaxWaitMs: 3_600_000, wrapRecords: store.wrap, loadLimits })
+    try {
+      const [acme, other] = [await service.company('acme'), await service.company('other')]
+      const create = ({ id, keys }: Company, name: string) =>
+        service.fetch(`/api/v1/evidences/${id}/category`, {
+          method: 'POST',
+          headers: { 'x-api-key': keys.U, 'content-type': 'application/json' },
+          body: JSON.stringify({ name }),
+        })
+      const running = (count: number) =>
+        service.until(() => hasMetric(service, `evidence_requests_running{class="writes"} ${count}`), `${count} run`)
+      store.hold()
+      const many: Promise<Response>[] = []
+      // In groups, because the system keeps only some hundred new connections for the server.
+      for (const count of [100, 200, 300, 400, 448]) {
+        while (many.length < count) many.push(create(acme, `c${many.length}`))
+        await running(count)
+      }
+      for (const count of [100, 200, 300, 400, 500, 552]) {
+        while (many.length < 448 + count) many.push(create(acme, `c${many.length}`))
+        await service.until(
+          () => hasMetric(service, `evidence_requests_waiting{class="writes"} ${count}`),
+          `${count} wait`,
+        )
+      }
+      const alreadyHeld = store.waiting.length
+      const one = create(other, 'one')
+      await service.until(() => store.waiting.length === alreadyHeld + 1, 'its commit begins')
+      store.release()
+      assert.equal((await one).status, 201)
+      for (const { status } of await Promise.all(many)) assert.equal(status, 201)
+    } finally {
+      store.release()
+      await service.close()
+    }
+  })
+})
+
+describe('the memory for bodies', () => {
+  it('is taken from the newest body of the company that has most', async () => {
+    const service = await startService({ sealMaxWaitMs: 3_600_000, loadLimits: { bodyBytes: 1_000_000 } })
+    try {
+      const [acme, other] = [await service.company('acme'), await service.company('other')]
+      const begin = async ({ id, keys }: Company, bytes: number): Promise<RawRequest> => {
+        const request = new RawRequest(service.port).head('POST', `/api/v1/evidences/${id}/category`, {
+          'x-api-key': keys.U,
+          'content-type': 'application/json',
+          'content-length': 900_000,
+        })
+        await request.send('x'.repeat(bytes))
+        return request
+      }
+      const held = (bytes: number, bodies: number) =>
+        service.until(
+          () => hasMetric(service, `evidence_request_body_bytes ${bytes + bodies * 32 * 1024}`),
+          `${bytes} bytes of ${bodies} bodies`,
+        )
+      const first = await begin(acme, 400_000)
+      await held(400_000, 1)
+      const second = await begin(acme, 300_000)
+      await held(700_000, 2)
+      const newcomer = await begin(other, 250_000)
+      const { status, body } = await second.response()
+      assert.deepEqual([status, body['code']], [503, 'UNAVAILABLE'])
+      await held(650_000, 2)
+      assert.equal(await first.send('x'), true)
+      for (const request of [first, newcomer]) request.disconnect()
+      await service.until(() => hasMetric(service, 'evidence_request_body_bytes 0'), 'the memory is free')
+    } finally {
+      await service.close()
+    }
+  })
+})
+
+describe('clients that do not read large responses', () => {
+  const COUNT = 1_000
+  let company: Company
+  let service: Service
+  /** The server reads it for each response, so that a test can make the server impatient. */
+  const loadLimits = { unreadBytes: 32 * 1024 * 1024, stalledReaderMs: HANG_MS }
+  before(async () => {
+    service = await startService({ sealMaxWaitMs: 3_600_000, loadLimits })
+    company = await service.company('acme')
+    const scope = { companyId: 'acme', principal: { kind: 'operator' } } as const
+    const { id: categoryId } = await service.registry.categories.create(scope, { name: 'C' })
+    const { id: subcategoryId } = await service.registry.categories.create(scope, { name: 'S' }, { parent: categoryId })
+    // 16 MB in all, which the buffers of a connection do not hold.
+    const evidences = Array.from({ length: COUNT }, (_, i) => ({
+      externalId: `e${i}`,
+      name: 'n',
+      summary: 'é'.repeat(8_192),
+    }))
+    await service.registry.evidences.createMany(scope, { categoryId, subcategoryId, evidences })
+  })
+  after(() => service.close())
+
+  const PATH = `/api/v1/evidences/acme/evidences?len=${COUNT}`
+  /** Requests a page, and reads nothing after its beginning has arrived. */
+  const stalled = async (key: string): Promise<Socket> => {
+    const socket = connect(service.port, '127.0.0.1').on('error', () => undefined)
+    socket.write(`GET ${PATH} HTTP/1.1\r\nHost: x\r\nX-API-Key: ${key}\r\n\r\n`)
+    await once(socket, 'readable')
+    return socket
+  }
+  const read = (key: string): Promise<Response> => service.fetch(PATH, { headers: { 'x-api-key': key } })
+  const isRead = (): Promise<boolean> => hasMetric(service, 'evidence_unread_response_bytes 0')
+
+  it('get no more of them, while others and the metrics are still served', async () => {
+    const socket = await stalled(company.keys.R)
+    const rejected = await read(company.keys.U)
+    assert.deepEqual([rejected.status, rejected.headers.get('retry-after')], [503, '1'])
+    assert.equal(((await rejected.json()) as { code: string }).code, 'UNAVAILABLE')
+    const small = { headers: { 'x-api-key': company.keys.R } }
+    assert.equal((await service.fetch('/api/v1/evidences/acme/evidences?len=1', small)).status, 200)
+    const metrics = await metricsOf(service)
+    assert.ok(metrics.length > 16 * 1024)
+    assert.match(metrics, /\nevidence_unread_responses_rejected 1\n/)
+    socket.destroy()
+    await service.until(isRead, 'the bytes are not counted any more')
+    const again = await read(company.keys.R)
+    assert.equal(again.status, 200)
+    await again.arrayBuffer()
+  })
+})
+
+describe('the door', () => {
+  it('sheds requests that arrive together with more than it can serve in time, without a key first', async () => {
+    let nowMs = 1_000
+    const { logger, warnings } = warningLogger()
+    const door = new Door({ basePath: '/api/', logger, errorShapeOf: () => 'operation', nowMs: () => nowMs })
+    const isAdmitted = (headers: Record<string, string>, url = '/api/x'): boolean => {
+      let isAdmittedNow = false
+      const res = { writeHead: () => res, end: () => res }
+      void door.middleware({ url, req: { headers }, res } as unknown as Context, async () => {
+        isAdmittedNow = true
+      })
+      return isAdmittedNow
+    }
+    const key = { 'x-api-key': 'k' }
+    for (let i = 0; i < 99; i++) assert.ok(isAdmitted(key))
+    nowMs += 51
+    assert.ok(isAdmitted({}), 'the first 100 are served in any case')
+    assert.ok(!isAdmitted({}))
+    assert.ok(isAdmitted(key))
+    nowMs += 50
+    assert.ok(!isAdmitted(key))
+    assert.ok(isAdmitted({}, '/livez'))
+    // The next slice serves again, although the loop has not paused.
+    nowMs += 99
+    assert.ok(isAdmitted(key))
+    await new Promise((resolve) => setImmediate(resolve))
+    nowMs += 51
+    assert.ok(isAdmitted(key) && isAdmitted({}), 'after a pause')
+    assert.deepEqual([door.shed, warnings.length], [2, 1])
+  })
+})
