@@ -27,7 +27,7 @@ export interface FailedStoreOptions {
 export async function hasRecovered(options: FailedStoreOptions): Promise<boolean> {
   const { isPoisoned, directory, logger, signal, checkMs = 5_000 } = options
   do {
-    await delay(checkMs, undefined, { signal, ref: false }).catch(() => undefined)
+    await delay(checkMs, undefined, { signal }).catch(() => undefined)
     if (signal.aborted) return false
   } while (!isPoisoned() || !(await canWrite(directory)))
   logger.info(
