@@ -2,7 +2,7 @@ import { DatabaseError, Pool, type ClientBase, type PoolClient, type PoolConfig,
 import { backoffMs, isRegistryError, RegistryError, systemClock, type Logger } from '../kit/index.ts'
 import { toRegistryError, isTransient, reasonOf } from './errors.ts'
 import type { OpenPostgresOptions } from './options.ts'
-import { assertSchemaName, migrate } from './schema.ts'
+import { assertSchemaName, createSchema } from './schema.ts'
 import { statementsOf, type Statements } from './statements.ts'
 
 /**
@@ -48,7 +48,7 @@ export class Database {
   }
 
   /**
-   * Connects, and creates or migrates the schema. Throws `CONFIG_ERROR` for invalid options, `UNAVAILABLE` if the
+   * Connects, and creates the schema. Throws `CONFIG_ERROR` for invalid options, `UNAVAILABLE` if the
    * database cannot be reached.
    */
   static async open(options: OpenPostgresOptions): Promise<Database> {
@@ -56,7 +56,7 @@ export class Database {
     assertSchemaName(schema)
     const database = new Database(options, poolConfig(options), schema)
     try {
-      await database.retry(() => database.withWriter((client) => migrate(client, schema)))
+      await database.retry(() => database.withWriter((client) => createSchema(client, schema)))
       await database.retry(() => database.withWriter((client) => client.query(database.sql.deleteOldWriters)))
       return database
     } catch (error) {

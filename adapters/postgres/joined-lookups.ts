@@ -1,5 +1,4 @@
-import type { Key } from '../kit/index.ts'
-import { isTransient } from './errors.ts'
+import { isRegistryError, type Key } from '../kit/index.ts'
 import type { RecordRow } from './rows.ts'
 
 /**
@@ -99,7 +98,8 @@ export class JoinedLookups {
       })
       for (const { resolve } of group) resolve(result)
     } catch (error) {
-      if (group.length > 1 && isSpecificError(error))
+      // Damage to one record must fail only the look-ups of that record.
+      if (group.length > 1 && isRegistryError(error, 'CORRUPT'))
         await Promise.all(group.map((lookup) => this.#settleGroup([lookup])))
       else for (const { reject } of group) reject(error)
     }
@@ -107,9 +107,3 @@ export class JoinedLookups {
 }
 
 const distinct = (values: readonly string[]): readonly string[] => [...new Set(values)]
-
-/**
- * True for an error that does not pass by itself, such as damage to one record: only the look-ups of that record must
- * fail.
- */
-const isSpecificError = (error: unknown): boolean => error instanceof Error && !isTransient(error.cause)

@@ -2,13 +2,13 @@ import { loadWithPackage } from '../optional-package.ts'
 import type { OpenPostgresOptions, PostgresRecords } from './options.ts'
 
 /**
- * Opens a record store in a PostgreSQL database, and creates or migrates its schema. Any number of processes may open
+ * Opens a record store in a PostgreSQL database, and creates its schema. Any number of processes may open
  * the same one. Needs the package `pg` (`npm install pg`).
  *
  * @param options at least `url` or `pool`, which name the database; see `OpenPostgresOptions`
  * @returns the opened store; close it with `close()`
- * @throws RegistryError `CONFIG_ERROR` if `pg` is not installed, an option is invalid, or a newer version of this
- *   software wrote the schema; `UNAVAILABLE` if the database cannot be reached within `retryForMs`
+ * @throws RegistryError `CONFIG_ERROR` if `pg` is not installed, an option is invalid, or the schema has another
+ *   store format; `UNAVAILABLE` if the database cannot be reached within `retryForMs`
  * @example
  * ```ts
  * import { openPostgresRecords } from 'evidence-registry/adapters/postgres'

@@ -40,20 +40,8 @@ export interface OpenPostgresOptions {
   readonly logger?: Logger
 }
 
-/** A RecordStore in PostgreSQL, and what the processes that share it can agree on through the database. */
+/** A RecordStore in PostgreSQL. */
 export interface PostgresRecords extends RecordStore, SnapshotSource, RecordEraser {
-  /**
-   * Counts one request of a sender, for all processes together and by the clock of the database. A crash of the
-   * database loses the counts.
-   *
-   * @param sender any text that identifies the sender, such as its IP address
-   * @param windowMs length of a window in ms; it begins with the first request after the previous window
-   * @returns the number of requests in the sender's current window, including this one, and the ms until that window
-   *   ends
-   * @throws RegistryError `UNAVAILABLE`, `CLOSED`
-   */
-  countRequest(sender: string, windowMs: number): Promise<{ readonly requests: number; readonly resetsInMs: number }>
-
   /**
    * Returns the clock of the database in ms since 1970, with which the clocks of several processes can be compared.
    *

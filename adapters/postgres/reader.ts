@@ -61,38 +61,46 @@ export class PostgresReader implements Omit<RecordSnapshot, 'close'> {
   }
 
   async readLog(from: number, count: number): Promise<Uint8Array> {
-    assertLogRange(from, count)
-    const end = Math.min(from + count, Number.MAX_SAFE_INTEGER)
     const pages: Uint8Array[] = []
-    // A page ends at the end of a block and is one snapshot, so it sees the rows of a block either before or after they
-    // are joined.
-    for (let at = from; at < end;) {
-      const start = at - (at % ROW_ENTRIES)
-      const pageEnd = Math.min(end, start + LOG_PAGE_ROWS * ROW_ENTRIES)
-      const rows = await this.#query<EntryRowRow>(this.#sql.logEntries, [start, pageEnd])
-      const page = this.#checked(() => packRows(entryRowsFrom(start, rows), at, pageEnd - at))
+    await this.#readPages({ from, count, pageRows: LOG_PAGE_ROWS }, async (start, at, end) => {
+      const rows = await this.#query<EntryRowRow>(this.#sql.logEntries, [start, end])
+      const page = this.#checked(() => packRows(entryRowsFrom(start, rows), at, end - at))
       pages.push(page)
-      at += page.length / LOG_ENTRY_BYTES
-      if (at < pageEnd) break
-    }
+      return page.length / LOG_ENTRY_BYTES
+    })
     const [onlyPage] = pages
     return onlyPage !== undefined && pages.length === 1 ? onlyPage : concatBytes(...pages)
   }
 
   async readPayloads(from: number, count: number): Promise<readonly Uint8Array[]> {
+    const payloads: Uint8Array[] = []
+    await this.#readPages({ from, count, pageRows: PAYLOAD_PAGE_ROWS }, async (start, at, end) => {
+      const rows = await this.#query<PayloadRowRow>(this.#sql.logPayloads, [start, end])
+      const page = this.#checked(() => payloadsOfRows(rows.map(payloadRowOf), at, end - at))
+      for (const payload of page) payloads.push(payload)
+      return page.length
+    })
+    return payloads
+  }
+
+  /**
+   * Reads a range of the log in pages. A page begins at the start of a block, ends at the end of one, and is one
+   * snapshot, so it sees the rows of a block either before or after they are joined.
+   *
+   * @param readPage reads the rows from `start` to `end`, and returns how many entries there are from `at` on
+   */
+  async #readPages(
+    { from, count, pageRows }: { readonly from: number; readonly count: number; readonly pageRows: number },
+    readPage: (start: number, at: number, end: number) => Promise<number>,
+  ): Promise<void> {
     assertLogRange(from, count)
     const end = Math.min(from + count, Number.MAX_SAFE_INTEGER)
-    const payloads: Uint8Array[] = []
     for (let at = from; at < end;) {
       const start = at - (at % ROW_ENTRIES)
-      const pageEnd = Math.min(end, start + PAYLOAD_PAGE_ROWS * ROW_ENTRIES)
-      const rows = await this.#query<PayloadRowRow>(this.#sql.logPayloads, [start, pageEnd])
-      const page = this.#checked(() => payloadsOfRows(rows.map(payloadRowOf), at, pageEnd - at))
-      for (const payload of page) payloads.push(payload)
-      at += page.length
-      if (at < pageEnd) break
+      const pageEnd = Math.min(end, start + pageRows * ROW_ENTRIES)
+      at += await readPage(start, at, pageEnd)
+      if (at < pageEnd) return
     }
-    return payloads
   }
 
   async logSize(): Promise<number> {

@@ -20,8 +20,6 @@ import { keyBytes, keyText, positionOf, recordOf, type LookupRow, type RecordRow
 import { vacuumRecords } from './vacuum.ts'
 import { openSnapshot } from './snapshot.ts'
 
-/** The share of the counted requests that also delete the counts of windows that have ended. */
-const PURGE_PROBABILITY = 1 / 1_000
 /** Connects to the database and opens the store; see `openPostgresRecords`. */
 export const connectRecords = async (options: OpenPostgresOptions): Promise<PostgresRecords> =>
   new PostgresRecordStore(await Database.open(options))
@@ -35,6 +33,8 @@ class PostgresRecordStore implements PostgresRecords {
   readonly #reader: PostgresReader
   readonly #reads: JoinedLookups
   readonly #queue: CommitQueue
+  /** The keys of the last `eraseHistory`. */
+  #vacuumed: ReadonlySet<Key> = new Set()
   #closing: Promise<void> | undefined
 
   constructor(database: Database) {
@@ -97,26 +97,22 @@ class PostgresRecordStore implements PostgresRecords {
     })
   }
 
-  async countRequest(
-    sender: string,
-    windowMs: number,
-  ): Promise<{ readonly requests: number; readonly resetsInMs: number }> {
-    this.#assertOpen()
-    const { sql } = this.#database
-    if (Math.random() < PURGE_PROBABILITY) await this.#database.query(sql.deleteExpiredRates)
-    const [row] = await this.#database.query<[string, string]>(sql.countRequest, [sender, windowMs])
-    return { requests: Number(row?.[0]), resetsInMs: Number(row?.[1]) }
-  }
-
   async databaseNow(): Promise<number> {
     this.#assertOpen()
     const [row] = await this.#database.query<[string]>(this.#database.sql.now)
     return Number(row?.[0])
   }
 
-  async eraseHistory(_keys: readonly Key[], signal?: AbortSignal): Promise<boolean> {
+  /**
+   * Removes the dead rows of all keys. Returns false the first time that it is called for a key: rows that a reader
+   * still needed go when it is called again.
+   */
+  async eraseHistory(keys: readonly Key[], signal?: AbortSignal): Promise<boolean> {
     this.#assertOpen()
-    return vacuumRecords(this.#database, signal)
+    await vacuumRecords(this.#database, signal)
+    const isRepeated = keys.every((key) => this.#vacuumed.has(key))
+    this.#vacuumed = new Set(keys)
+    return isRepeated
   }
 
   /** Writes the commits that wait, then ends the connections. */

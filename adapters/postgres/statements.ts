@@ -16,8 +16,7 @@ const named = (name: string, text: string): QueryConfig & { readonly rowMode: 'a
  * Returns the statements for a schema. Requires a name that passed `assertSchemaName`, because it becomes part of the
  * SQL.
  */
-export const statementsOf = (schema: string) =>
-  ({ ...readsOf(schema), ...groupsOf(schema), ...ratesOf(schema) }) as const
+export const statementsOf = (schema: string) => ({ ...readsOf(schema), ...groupsOf(schema) }) as const
 
 /** The longest time of a timer. To `pg`, 0 means its default. */
 const MAX_TIMEOUT_MS = 2 ** 31 - 1
@@ -42,25 +41,6 @@ const readsOf = (schema: string) => {
     logEntries: named('log_entries', logRows('entries')),
     logPayloads: named('log_payloads', logRows('payloads')),
     logRows: named('log_rows', logRows('entries, payloads')),
-    /** Every transaction that has committed a change so far has an id below this one. */
-    nextTransactionId: { text: 'select txid_snapshot_xmax(txid_current_snapshot()) % 4294967296 as id' },
-    /**
-     * Whether something keeps rows that a transaction below `$1` deleted: a snapshot, or a transaction with a lower id,
-     * which is in the snapshots of others. Every role may read these columns, of all sessions. Standbys that send
-     * feedback have a session without a database, or a replication slot.
-     */
-    hasOlderReader: {
-      text: `select exists(
-          select from (
-            select backend_xid from pg_stat_activity
-            union all select backend_xmin from pg_stat_activity
-              where pid <> pg_backend_pid() and (datname is null or datname = current_database())
-            union all select transaction from pg_prepared_xacts
-            union all select xmin from pg_replication_slots
-          ) as held(id)
-          where age(id) > age($1::text::xid)
-        ) as older`,
-    },
     /** Without TRUNCATE, which would lock the table, and without a time limit: a large table takes many minutes. */
     vacuum: { text: `vacuum (truncate off) ${schema}.record`, query_timeout: MAX_TIMEOUT_MS },
     now: named('now', `select (extract(epoch from clock_timestamp()) * 1000)::bigint`),
@@ -109,20 +89,4 @@ const groupsOf = (schema: string) => ({
   ),
   lastGroup: named('last_group', `select last_group from ${schema}.writer where id = $1`),
   deleteOldWriters: `delete from ${schema}.writer where at < now() - interval '30 days'`,
-})
-
-/** The rate limit that all servers of a database share. */
-const ratesOf = (schema: string) => ({
-  // `now()` is when a statement began. If two begin at the same time, the earlier one may run second and see a window
-  // that ends more than `$2` after its own `now()`: `least` limits that.
-  countRequest: named(
-    'count_request',
-    `insert into ${schema}.rate as r (sender, requests, ends)
-      values ($1, 1, now() + $2 * interval '1 millisecond')
-      on conflict (sender) do update set
-        requests = case when r.ends <= now() then 1 else r.requests + 1 end,
-        ends = case when r.ends <= now() then excluded.ends else r.ends end
-      returning requests, least((extract(epoch from ends - now()) * 1000)::bigint, $2::bigint)`,
-  ),
-  deleteExpiredRates: named('forget_requests', `delete from ${schema}.rate where ends < now()`),
 })

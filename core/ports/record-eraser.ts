@@ -10,7 +10,7 @@ export interface RecordEraser {
    * continue meanwhile. It may cost a rewrite of the files that hold the keys, so it is called at most once a minute.
    *
    * @param signal ends the wait for work that takes long; the work itself may go on
-   * @returns false if a reader that was open kept old values: call it again later
+   * @returns false if a reader that was open kept old values, or may have: call it again later
    * @throws `UNAVAILABLE`, `STORE_POISONED`, `CLOSED`, or the reason of the signal
    */
   eraseHistory(keys: readonly Key[], signal?: AbortSignal): Promise<boolean>

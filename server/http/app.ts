@@ -22,7 +22,7 @@ import { inTurn, type Connections, type ListeningApp } from './listen.ts'
 import { mount, type EndpointServices } from './mount.ts'
 import { createMetrics, logIncompleteResponse, observe, type Metrics } from './observe.ts'
 import { Door, Lane, LOAD_LIMITS, MemoryBudget, type LaneName, type LoadLimits } from './overload.ts'
-import { ADDRESS_LIMIT_PER_MINUTE, createRateLimiter, proxyWarning, type RequestCounter } from './rate-limit.ts'
+import { ADDRESS_LIMIT_PER_MINUTE, createRateLimiter, proxyWarning } from './rate-limit.ts'
 import { addPages } from './static.ts'
 
 export const BASE_PATH = '/api/v1'
@@ -60,8 +60,6 @@ export interface AppOptions {
   readonly trustProxy: boolean
   /** Origins whose scripts may use the keyed endpoints, such as `https://app.example`. Default: none. */
   readonly corsOrigins?: readonly string[]
-  /** Counts requests for all servers of one registry. Default: each server counts its own. */
-  readonly requestCounter?: RequestCounter
   /** Whether the record store rejects writes because an earlier one failed. Default: the next failed request tells. */
   readonly isStorePoisoned?: () => boolean
   /** Of the scrub of this process: for `/metrics` and `/readyz`. `undefined` before it starts. */
@@ -158,7 +156,6 @@ const servicesOf = (
   rateLimit: createRateLimiter({
     perCompany: options.rateLimitPerMinute,
     perAddress: options.addressLimitPerMinute ?? ADDRESS_LIMIT_PER_MINUTE,
-    ...(options.requestCounter && { counter: options.requestCounter }),
   }),
 })
 

@@ -26,12 +26,12 @@ export async function authorize(
   const scope = access === 'public' ? ANONYMOUS : await authenticate(registry, ctx, companyId, access)
   if (scope === undefined) {
     // Counted by address, so that keys cannot be tried faster than the limit.
-    await rateLimit(ctx, senderOf(ctx, ANONYMOUS))
+    rateLimit(ctx, senderOf(ctx, ANONYMOUS))
     throw new HttpError('UNAUTHORIZED', 'Unauthorized')
   }
   // Before the permission is checked, so that a key cannot send forbidden requests without limit.
   const sender = senderOf(ctx, scope)
-  if (isUnmetered !== true) await rateLimit(ctx, sender)
+  if (isUnmetered !== true) rateLimit(ctx, sender)
   if (!isPermitted(scope.principal, access)) throw new HttpError('FORBIDDEN', 'Forbidden resource')
   return { scope, sender }
 }

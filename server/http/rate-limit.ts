@@ -5,26 +5,14 @@ import type { Logger, Scope } from '../../core/index.ts'
 import { HttpError } from '../contract/errors.ts'
 import type { Sender } from './overload.ts'
 
-/** Counts requests, possibly for several servers together. */
-export interface RequestCounter {
-  /**
-   * Counts one more request of a sender.
-   *
-   * @returns the number of its requests in its current window, and the time until that window ends
-   */
-  countRequest(sender: string, windowMs: number): Promise<{ readonly requests: number; readonly resetsInMs: number }>
-}
-
 /** Counts a request for its sender. Sets the RateLimit headers. Throws `RATE_LIMITED` beyond the limit. */
-export type RateLimiter = (ctx: Context, sender: Sender) => Promise<void>
+export type RateLimiter = (ctx: Context, sender: Sender) => void
 
 export interface RateLimits {
   /** Requests of one company in a minute, by all of its keys. 0: no limit. */
   readonly perCompany: number
   /** Requests without a valid key from one address in a minute. 0: no limit. */
   readonly perAddress: number
-  /** Counts the requests with a key. Default: counts in this process. Addresses are always counted in this process. */
-  readonly counter?: RequestCounter
 }
 
 const MINUTE_MS = 60_000
@@ -37,31 +25,21 @@ const MAX_SENDERS = 100_000
  * Limits the requests per minute of each company. Requests without a valid key are counted by address, and never for a
  * company, so that a flood from the address of a key's owner does not block the key.
  */
-export function createRateLimiter({ perCompany, perAddress, counter }: RateLimits): RateLimiter {
-  const own = countInMemory()
-  return async (ctx, { name, hasKey }) => {
+export function createRateLimiter({ perCompany, perAddress }: RateLimits): RateLimiter {
+  /** The number of requests of a sender in its minute, which begins with the first one. */
+  const windows = new LRUCache<string, { requests: number }>({ max: MAX_SENDERS, ttl: MINUTE_MS })
+  return (ctx, { name, hasKey }) => {
     const limit = hasKey ? perCompany : perAddress
     if (limit === 0) return
-    const { requests, resetsInMs } = await (hasKey ? (counter ?? own) : own).countRequest(name, MINUTE_MS)
-    const resetsInS = String(Math.max(1, Math.ceil(resetsInMs / 1_000)))
+    const window = windows.get(name) ?? { requests: 0 }
+    if (window.requests++ === 0) windows.set(name, window)
+    const resetsInS = String(Math.max(1, Math.ceil(windows.getRemainingTTL(name) / 1_000)))
     // draft-ietf-httpapi-ratelimit-headers
     ctx.set('RateLimit-Policy', `"minute";q=${limit};w=${MINUTE_MS / 1_000}`)
-    ctx.set('RateLimit', `"minute";r=${Math.max(0, limit - requests)};t=${resetsInS}`)
-    if (requests <= limit) return
+    ctx.set('RateLimit', `"minute";r=${Math.max(0, limit - window.requests)};t=${resetsInS}`)
+    if (window.requests <= limit) return
     ctx.set('Retry-After', resetsInS)
     throw new HttpError('RATE_LIMITED', `More than ${limit} requests in a minute; try again later`)
-  }
-}
-
-/** A sender's window begins with its first request. */
-function countInMemory(): RequestCounter {
-  const windows = new LRUCache<string, { requests: number }>({ max: MAX_SENDERS })
-  return {
-    async countRequest(sender, windowMs) {
-      const window = windows.get(sender) ?? { requests: 0 }
-      if (window.requests++ === 0) windows.set(sender, window, { ttl: windowMs })
-      return { requests: window.requests, resetsInMs: windows.getRemainingTTL(sender) }
-    },
   }
 }
 

@@ -8,7 +8,6 @@ import {
   type RecordStore,
   type SnapshotSource,
 } from '../../core/index.ts'
-import type { RequestCounter } from '../http/rate-limit.ts'
 import type { Config } from '../settings/load.ts'
 import { stderrLogger } from './logger.ts'
 
@@ -19,7 +18,6 @@ export interface OpenedRecords {
   readonly records: SnapshotRecords
   /** Other servers may write to the same records. */
   readonly isShared: boolean
-  readonly requestCounter?: RequestCounter
   /** Whether commits are rejected because an earlier write failed. Set if the store tells. */
   readonly isPoisoned?: () => boolean
 }
@@ -82,7 +80,7 @@ async function openSharedRecords(
   const records = await openPostgres(postgresUrl, { ...(logger && { logger }) })
   try {
     if (!acceptClock) assertClock(Date.now() - (await records.databaseNow()))
-    return { records, isShared: true, requestCounter: records }
+    return { records, isShared: true }
   } catch (error) {
     await records.close()
     throw error

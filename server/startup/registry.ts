@@ -14,7 +14,6 @@ import {
 import { createSealer, EventPool } from '../../sealer/index.ts'
 import { assertHasRecords, exists } from './existing.ts'
 import { createInstruments, type Instruments } from '../http/instruments.ts'
-import type { RequestCounter } from '../http/rate-limit.ts'
 import type { Config } from '../settings/load.ts'
 import { openKeyring } from './checkpoint-keys.ts'
 import { anchorOptions } from './anchor.ts'
@@ -32,8 +31,6 @@ export interface OpenedRegistry {
   readonly instruments: Instruments
   /** The stores of the registry, for reading what no operation of the registry returns. The registry closes them. */
   readonly stores: { readonly records: SnapshotRecords; readonly blobs: BlobStore }
-  /** Set if several servers share the records. */
-  readonly requestCounter?: RequestCounter
   /** See `AppOptions.isStorePoisoned`. */
   readonly isStorePoisoned?: () => boolean
 }
@@ -87,7 +84,7 @@ async function openParts(
   // Opening creates records, and then everything else.
   if (config.readOnly && config.records === 'level') await assertHasRecords(directory)
   // First, because it keeps a second process out of the data directory.
-  const { records, isShared, requestCounter, isPoisoned } = await parts.add(
+  const { records, isShared, isPoisoned } = await parts.add(
     openRecords(config, { ...options, logger }),
     (opened) => opened.records,
   )
@@ -134,7 +131,6 @@ async function openParts(
     registry,
     instruments,
     stores: { records, blobs },
-    ...(requestCounter && { requestCounter }),
     ...(isPoisoned && { isStorePoisoned: isPoisoned }),
   }
 }

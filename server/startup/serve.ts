@@ -24,7 +24,7 @@ export interface RunningService extends RunningServer {
 
 /** Listens at the address of the service, and at that of the metrics if it has its own. */
 export async function serve({ config, logger, opened, scrubStatus }: ServeOptions): Promise<RunningService> {
-  const { registry, instruments, requestCounter, isStorePoisoned } = opened
+  const { registry, instruments, isStorePoisoned } = opened
   let url = ''
   const publicUrl = (): string => config.publicUrl ?? url
   const app = createApp({
@@ -35,7 +35,6 @@ export async function serve({ config, logger, opened, scrubStatus }: ServeOption
     publicUrl,
     hasMetricsAddress: config.metricsAddress !== undefined,
     ...(config.scrubBytesPerSecond > 0 && scrubStatus && { scrubStatus }),
-    ...(requestCounter && { requestCounter }),
     ...(isStorePoisoned && { isStorePoisoned }),
   })
   const server = await listen(app, { ...config, logger })

@@ -320,18 +320,6 @@ describe('a cluster', () => {
   })
 
   describe('servers that share records', () => {
-    it('count requests together', async () => {
-      const limit = { EVIDENCE_RATE_LIMIT_PER_MINUTE: '10' }
-      const pair = [new Server('limited one', 0, limit), new Server('limited two', 0, limit)] as const
-      await Promise.all(pair.map((server) => server.ready()))
-      const replies = await Promise.all(
-        Array.from({ length: 16 }, (_, i) => send(pair[i % 2] as Server, 'GET', '/evidences/acme/category')),
-      )
-      const limited = replies.filter(({ status }) => status === 429)
-      assert.equal(limited.length, 6, JSON.stringify(replies.map(({ status }) => status)))
-      await Promise.all(pair.map((server) => server.process.stop()))
-    })
-
     it('do not start with a local ledger or authority, without a URL, with another secret, or with a wrong clock', async () => {
       const cases: readonly (readonly [Readonly<Record<string, string>>, RegExp, number, number?])[] = [
         [{ EVIDENCE_ANCHOR: 'local' }, /EVIDENCE_ANCHOR=local/, 2],

@@ -16,50 +16,27 @@ describe('eraseHistory of PostgreSQL', () => {
     server = await PostgresServer.shared()
   })
 
-  it('vacuums the table of records, and reports that an open snapshot keeps them', async () => {
+  it('vacuums the table of records, and asks to be called again, for rows that a reader still needs', async () => {
     const schema = 'erase'
     const records = await openPostgresRecords({ url: server.url(), schema })
     const put = (value: Uint8Array | null) => records.commit({ writes: [{ key: 'k', value }] })
-    for (let i = 0; i < 50; i += 1) await put(randomBytes(500))
-    assert.equal(await records.eraseHistory(['k']), true)
-    const vacuums = async (): Promise<number> => {
+    const deadRows = async (): Promise<number> => {
       const [row] = await server.query(
-        `select vacuum_count::int as count from pg_stat_all_tables where schemaname = '${schema}' and relname = 'record'`,
+        `select n_dead_tup::int as dead from pg_stat_all_tables where schemaname = '${schema}' and relname = 'record'`,
       )
-      return Number(row?.['count'])
+      return Number(row?.['dead'])
     }
-    await eventually(async () => (await vacuums()) === 1)
-
+    for (let i = 0; i < 50; i += 1) await put(randomBytes(500))
+    await eventually(async () => (await deadRows()) > 0)
     const snapshot = await records.snapshot()
     await put(null)
     assert.equal(await records.eraseHistory(['k']), false)
     await snapshot.close()
     assert.equal(await records.eraseHistory(['k']), true)
+    await eventually(async () => (await deadRows()) === 0)
+    assert.equal(await records.eraseHistory(['other']), false)
     await records.close()
   })
-
-  const olderTransactions: readonly [string, string][] = [
-    ['a snapshot', 'begin isolation level repeatable read; select 1'],
-    ['a transaction that writes, and has no snapshot', 'begin; select txid_current()'],
-  ]
-  for (const [what, begin] of olderTransactions)
-    it(`notices ${what} of a role whose sessions it may not inspect`, async (t) => {
-      const role = `erase_${randomBytes(4).toString('hex')}`
-      await server.query(`create role ${role} login`)
-      await server.query(`grant create on database postgres to ${role}`)
-      const url = server.url().replace('postgres@', `${role}@`)
-      const records = await openPostgresRecords({ url, schema: role })
-      await records.commit({ writes: [{ key: 'k', value: randomBytes(500) }] })
-      const older = new Client({ connectionString: server.url() })
-      t.after(() => older.end())
-      await older.connect()
-      await older.query(begin)
-      await records.commit({ writes: [{ key: 'k', value: null }] })
-      assert.equal(await records.eraseHistory(['k']), false)
-      await older.query('commit')
-      assert.equal(await records.eraseHistory(['k']), true)
-      await records.close()
-    })
 
   /** Locks the table of records, so that a vacuum waits. */
   async function locked(schema: string): Promise<Client> {
@@ -85,7 +62,7 @@ describe('eraseHistory of PostgreSQL', () => {
     await eventually(() => isVacuumed(schema))
     await delay(QUERY_TIMEOUT_MS + 1_000)
     await client.end()
-    assert.equal(await erasing, true)
+    assert.equal(await erasing, false)
     await records.close()
   })
 
