@@ -39,8 +39,8 @@ const TOKENS_ONLY = ['pkijs', 'asn1js']
 const STORES_ONLY = ['level', 'abstract-level', 'classic-level', 'piscina']
 
 /** Limits for an installation without optional packages. */
-const MAX_PACKAGES = 100
-const MAX_BYTES = 26 * 1024 * 1024
+const MAX_PACKAGES = 165
+const MAX_BYTES = 45 * 1024 * 1024
 /** The only package that may run a script when it is installed: it builds LevelDB where there is no prebuilt binary. */
 const INSTALL_SCRIPTS = ['node_modules/classic-level']
 
@@ -184,7 +184,7 @@ function pack(): string {
     (path) =>
       path.startsWith('dist/') &&
       (path.startsWith('dist/sealer/kernel/wat/') ||
-        !(isDashboard(path) || /\.(?:js|d\.ts)$/.test(path)) ||
+        !(isDashboard(path.replace(/\.gz$/, '')) || /\.(?:js|js\.gz|d\.ts)$/.test(path)) ||
         /\.test\./.test(path) ||
         /^dist\/(?:test\/(?!contract\/)|bench\/)/.test(path)),
   )
