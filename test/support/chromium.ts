@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs'
+import { after } from 'node:test'
 import { chromium, type Browser, type BrowserContextOptions, type Page } from 'playwright-core'
 
 const CHROMIUM = '/usr/bin/chromium'
@@ -18,8 +19,22 @@ const TIMEOUT_MS = 300_000
 /** For the option `skip` of a suite: why it cannot run, or `false`. */
 export const chromiumIsMissing = existsSync(CHROMIUM) ? false : `${CHROMIUM} is missing`
 
-export const launchChromium = (): Promise<Browser> =>
-  chromium.launch({ executablePath: CHROMIUM, args: FLAGS, timeout: TIMEOUT_MS })
+/** The suites of this process that still need the browser. */
+let suites = 0
+let shared: Promise<Browser> | undefined
+
+/** To be called in a `describe`. The suites of a process share one browser, which the last of them closes. */
+export function useChromium(): () => Promise<Browser> {
+  suites += 1
+  after(async () => {
+    suites -= 1
+    if (suites > 0) return
+    const browser = await shared
+    shared = undefined
+    await browser?.close()
+  })
+  return () => (shared ??= chromium.launch({ executablePath: CHROMIUM, args: FLAGS, timeout: TIMEOUT_MS }))
+}
 
 /** Opens a page in a context of its own, with the time limit for everything that the page waits for. */
 export async function openPage(browser: Browser, options: BrowserContextOptions = {}): Promise<Page> {

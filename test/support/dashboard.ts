@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { after, afterEach, before, beforeEach, describe } from 'node:test'
 import type { Browser, Locator, Page } from 'playwright-core'
-import { chromiumIsMissing, launchChromium, openPage } from './chromium.ts'
+import { chromiumIsMissing, openPage, useChromium } from './chromium.ts'
 import { present } from './present.ts'
 import { startService, type Company, type Service, type ServiceResponse } from './service.ts'
 
@@ -45,7 +45,8 @@ export async function assertAccessible(page: Page): Promise<void> {
 export function describeDashboard(title: string, define: (dashboard: Dashboard) => void): void {
   describe(title, { skip: chromiumIsMissing }, () => {
     const dashboard = new Dashboard()
-    before(() => dashboard.start())
+    const launch = useChromium()
+    before(async () => dashboard.start(await launch()))
     after(() => dashboard.stop())
     beforeEach(() => dashboard.openPage())
     afterEach(() => dashboard.closePage())
@@ -71,14 +72,13 @@ export class Dashboard {
     return present(this.#page)
   }
 
-  async start(): Promise<void> {
+  async start(browser: Browser): Promise<void> {
+    this.#browser = browser
     this.#service = await startService({ publicUrl: () => this.service.url })
     this.#company = await this.service.company('acme')
-    this.#browser = await launchChromium()
   }
 
   async stop(): Promise<void> {
-    await this.#browser?.close()
     await this.#service?.close()
   }
 

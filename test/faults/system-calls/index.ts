@@ -1,6 +1,7 @@
 import { readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
+import { EXIT_START_AGAIN } from '../../../server/startup/failed-store.ts'
 import { eventually } from '../../support/eventually.ts'
 import { withTemporary } from '../../support/temporary.ts'
 import { Interposer } from '../interposer/index.ts'
@@ -122,7 +123,7 @@ class Case {
       server.kill()
       await server.ended()
     }
-    server.assertKilled()
+    assertEnd(server)
     return true
   }
 
@@ -144,7 +145,7 @@ class Case {
       server.kill()
       await server.ended()
     }
-    server.assertKilled()
+    assertEnd(server)
     if ([...outcomes.keys()].some((outcome) => outcome.startsWith('503'))) this.#assertWords(server)
     return false
   }
@@ -168,7 +169,7 @@ class Case {
     throw new Error(`The output does not name the cause: ${server.output.slice(-4_000)}`)
   }
 
-  /** Once the calls work again, the server writes again, without a restart. */
+  /** Once the calls work again, the server writes again. If its store had failed, after its supervisor has started it. */
   async #expectRecovery(server: FaultServer, writer: HttpWriter): Promise<void> {
     const { load } = this.#options
     await rm(this.#switchPath)
@@ -181,12 +182,21 @@ class Case {
       },
       () => `the server does not write again: ${server.output.slice(-4_000)}`,
     )
+    if (!server.hasEnded) return
+    await server.ended()
+    assertEnd(server)
+    await this.#writeAndKill(this.#start(false))
+    if (load.acknowledged === before) throw new Error('The server does not write after it was started again')
   }
+}
+
+/** A server ends by a kill. After its store has failed, it asks to be started again as soon as a write would work. */
+function assertEnd(server: FaultServer): void {
+  if (server.child.exitCode !== EXIT_START_AGAIN) server.assertKilled()
 }
 
 /** Every response must be a success, or say that the service cannot do it now. */
 function assertOutcomes(server: FaultServer, outcomes: HttpWriter['outcomes']): void {
-  if (server.hasEnded) throw new Error(`The server ended by itself: ${server.output}`)
   const wrong = [...outcomes.keys()].filter((outcome) => !isExpected(outcome))
   if (wrong.length > 0) throw new Error(`Unexpected responses ${wrong.join(', ')}: ${server.output.slice(-4_000)}`)
 }

@@ -6,7 +6,7 @@ import { after, before, describe, it } from 'node:test'
 import { build } from 'esbuild'
 import type { Browser, Page } from 'playwright-core'
 import { BASE_PATH } from '../../../server/index.ts'
-import { chromiumIsMissing, launchChromium, openPage } from '../../support/chromium.ts'
+import { chromiumIsMissing, openPage, useChromium } from '../../support/chromium.ts'
 import { startService, type Service } from '../../support/service.ts'
 import { root } from '../../support/repository.ts'
 
@@ -32,13 +32,13 @@ async function openClient(browser: Browser, serverUrl: string): Promise<Page> {
 
 describe('the client in Chromium', { skip: chromiumIsMissing }, () => {
   let service: Service
+  const launch = useChromium()
   let browser: Browser
   before(async () => {
     service = await startService()
-    browser = await launchChromium()
+    browser = await launch()
   })
   after(async () => {
-    await browser.close()
     await service.close()
   })
 

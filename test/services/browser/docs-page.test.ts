@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
 import { BASE_PATH } from '../../../server/index.ts'
-import { chromiumIsMissing, launchChromium, openPage } from '../../support/chromium.ts'
+import { chromiumIsMissing, openPage, useChromium } from '../../support/chromium.ts'
 import { eventually } from '../../support/eventually.ts'
 import { OPERATOR_KEY, startService, type Service } from '../../support/service.ts'
 
@@ -53,18 +53,18 @@ const IS_SHOWN = `document.querySelector('rapi-doc')?.shadowRoot?.querySelectorA
 
 describe('the API page in Chromium', { skip: chromiumIsMissing }, () => {
   let service: Service
+  const launch = useChromium()
   let browser: Browser
   let page: Page
   before(async () => {
     service = await startService({ publicUrl: () => service.url })
-    browser = await launchChromium()
+    browser = await launch()
     page = await openPage(browser)
     await page.goto(`${service.url}/docs`)
     // Not `waitForFunction`: it polls by `eval`, which the page's policy forbids.
     await eventually(() => page.evaluate<boolean>(IS_SHOWN))
   })
   after(async () => {
-    await browser.close()
     await service.close()
   })
 

@@ -8,7 +8,7 @@ import { parsePolicy, verifyBundle } from '../../../core/verify/index.ts'
 import { tokens } from '../../../core/verify/tokens.ts'
 import { openBundleRegistry } from '../../support/bundle-fixture.ts'
 import { mutate, randomFrom } from '../../support/bundle-mutations.ts'
-import { chromiumIsMissing, launchChromium, openPage } from '../../support/chromium.ts'
+import { chromiumIsMissing, openPage, useChromium } from '../../support/chromium.ts'
 import { makeTemporary, removeTemporary } from '../../support/temporary.ts'
 import { buildWebVerifier } from '../../support/web-verifier.ts'
 
@@ -50,13 +50,14 @@ const verifyHere = (text: string, policy?: string): unknown =>
 
 describe('the verifier in Chromium', { skip: chromiumIsMissing }, () => {
   let directory: string
+  const launch = useChromium()
   let browser: Browser
   let bundles: { readonly plain: Bundle; readonly stamped: Bundle; readonly chained: Bundle; readonly pending: Bundle }
   let policy: string
   let chainPolicy: string
   before(async () => {
     directory = await makeTemporary()
-    browser = await launchChromium()
+    browser = await launch()
     const registry = await openBundleRegistry({ directory })
     await registry.evidence({ owner: 'Ada', files: [await registry.stage('é 水 💡')] })
     await registry.settle()
@@ -75,7 +76,6 @@ describe('the verifier in Chromium', { skip: chromiumIsMissing }, () => {
     bundles = { plain, stamped, chained, pending }
   })
   after(async () => {
-    await browser.close()
     await removeTemporary(directory)
   })
 
