@@ -169,7 +169,7 @@ class Case {
     throw new Error(`The output does not name the cause: ${server.output.slice(-4_000)}`)
   }
 
-  /** Once the calls work again, the server writes again. If its store had failed, after its supervisor has started it. */
+  /** Once the calls work again, the server writes again. If its store had failed, once it was started again. */
   async #expectRecovery(server: FaultServer, writer: HttpWriter): Promise<void> {
     const { load } = this.#options
     await rm(this.#switchPath)
