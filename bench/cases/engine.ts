@@ -1,4 +1,4 @@
-import { TREE_BUILDERS } from '../peers/tree-builders.ts'
+import { TREE_BUILDERS } from '../peers/npm-trees.ts'
 import { formatFinding, median, roundFigure, type BenchCase, type BenchContext } from '../run/case.ts'
 import type { Row } from '../run/row.ts'
 import { runChild } from '../run/child.ts'

@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { Level } from 'level'
-import { concatBytes, decodeUtf8, encodeUtf8, sha256, sha256HexOfText, toHex, u64 } from '../../core/bytes.ts'
+import { concatBytes, decodeUtf8, encodeUtf8, sha256HexOfText, toHex, u64 } from '../../core/bytes.ts'
 import { keysToRead } from '../../core/store/commit-plan.ts'
 import type { Commit, Key } from '../../core/ports/index.ts'
 import { itemAt } from '../workload/concurrency.ts'
@@ -12,13 +12,6 @@ import { itemAt } from '../workload/concurrency.ts'
  * changes. The loop uses every optimization that made the registry faster.
  */
 
-/**
- * - `records`: the loop encodes texts before it hashes them, and records before it writes them.
- * - `bytes`: everything was encoded before the measurement.
- * - `lookups`: like `records`, and the category is looked up by its names each time, as a program without a cache does.
- */
-export type BareVariant = 'records' | 'bytes' | 'lookups'
-
 /** A hashed text, with the tag and salt before it. */
 export interface HashedText {
   readonly before: Uint8Array
@@ -29,8 +22,6 @@ export interface HashedText {
 export interface RecordedCreate {
   /** The keys of each read before the commit. */
   readonly gets: readonly (readonly Key[])[]
-  /** The keys of each read that found the category by its names. */
-  readonly lookups: readonly (readonly Key[])[]
   readonly commit: Commit
   readonly hashed: readonly HashedText[]
   /** The parts of its keys that only this create has: external id, id, txId. */
@@ -39,20 +30,17 @@ export interface RecordedCreate {
 
 interface BarePut {
   readonly key: Key
-  /** The value after the 8 bytes of version that the store writes first. */
-  readonly bytes: Uint8Array
-  /** The parsed value, if it is JSON. */
-  readonly record: object | undefined
+  /** The parsed value, if it is JSON. It is encoded again before it is written, after 8 bytes of version. */
+  readonly value: object | Uint8Array
 }
 
 /** A recorded create with its own keys, prepared before the measurement. */
 interface PreparedCreate {
   readonly gets: readonly (readonly Key[])[]
-  readonly lookups: readonly (readonly Key[])[]
   readonly checkedKeys: readonly Key[]
   readonly puts: readonly BarePut[]
   readonly counters: readonly Key[]
-  readonly hashed: readonly (HashedText & { readonly bytes: Uint8Array })[]
+  readonly hashed: readonly HashedText[]
   readonly position: Key
 }
 
@@ -93,26 +81,22 @@ export class BareCreates {
   }
 
   /** Returns the seconds for `count` creates in groups of `width`, each group one synced batch. */
-  async run(count: number, width: number, variant: BareVariant): Promise<number> {
+  async run(count: number, width: number): Promise<number> {
     let ms = 0
     for (let at = 0; at < count; at += width) {
       const creates = Array.from({ length: Math.min(width, count - at) }, () => this.#prepare())
       const begin = performance.now()
-      await this.#writeGroup(creates, variant)
+      await this.#writeGroup(creates)
       ms += performance.now() - begin
     }
     return ms / 1_000
   }
 
-  async #writeGroup(creates: readonly PreparedCreate[], variant: BareVariant): Promise<void> {
+  async #writeGroup(creates: readonly PreparedCreate[]): Promise<void> {
     const db = this.#db
-    for (const { gets, lookups, hashed } of creates) {
-      for (const keys of variant === 'lookups' ? [...lookups, ...gets] : gets)
-        for (const key of keys) db.getSync(key, BY_TEXT)
-      for (const { before, text, bytes } of hashed) {
-        if (variant === 'bytes') sha256(bytes)
-        else sha256HexOfText(text, before)
-      }
+    for (const { gets, hashed } of creates) {
+      for (const key of gets.flat()) db.getSync(key, BY_TEXT)
+      for (const { before, text } of hashed) sha256HexOfText(text, before)
     }
     const checkedKeys = [...new Set(creates.flatMap((create) => create.checkedKeys))]
     for (const key of checkedKeys) db.getSync(key, BY_TEXT)
@@ -121,7 +105,7 @@ export class BareCreates {
     batch.put('\0head', randomBytes(33))
     for (const key of new Set(creates.flatMap(({ counters }) => counters))) batch.put(key, new Uint8Array(16))
     for (const { puts, position } of creates) {
-      for (const put of puts) batch.put(put.key, variant === 'bytes' ? put.bytes : encodeValue(put))
+      for (const { key, value } of puts) batch.put(key, encodeValue(value))
       batch.put(position, u64(this.#logged++))
     }
     const row = `\0log${this.#logged.toString(16).padStart(14, '0')}`
@@ -139,19 +123,13 @@ export class BareCreates {
     const { writes = [], adds = [] } = recorded.commit
     return {
       gets: recorded.gets.map((keys) => keys.map(renamed)),
-      lookups: recorded.lookups,
       checkedKeys: keysToRead(recorded.commit).map(renamed),
       puts: writes.map(({ key, value }) => ({
         key: renamed(key),
-        bytes: withVersion(value ?? new Uint8Array()),
-        record: value?.[0] === OPENING_BRACE ? (JSON.parse(decodeUtf8(value)) as object) : undefined,
+        value: value?.[0] === OPENING_BRACE ? (JSON.parse(decodeUtf8(value)) as object) : (value ?? new Uint8Array()),
       })),
       counters: adds.map(({ key }) => key),
-      hashed: recorded.hashed.map(({ before, text }) => ({
-        before,
-        text,
-        bytes: concatBytes(before, encodeUtf8(text)),
-      })),
+      hashed: recorded.hashed,
       position: POSITION + entry.toString('base64'),
     }
   }
@@ -160,10 +138,8 @@ export class BareCreates {
 const VERSION = new Uint8Array(8)
 const OPENING_BRACE = 0x7b
 
-const withVersion = (value: Uint8Array): Uint8Array => concatBytes(VERSION, value)
-
-const encodeValue = ({ record, bytes }: BarePut): Uint8Array =>
-  record === undefined ? bytes : withVersion(encodeUtf8(JSON.stringify(record)))
+const encodeValue = (value: object | Uint8Array): Uint8Array =>
+  concatBytes(VERSION, value instanceof Uint8Array ? value : encodeUtf8(JSON.stringify(value)))
 
 /** A UUIDv7 like the registry's, whose ids rise with time. */
 const idAt = (ms: number): string => {

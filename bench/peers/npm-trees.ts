@@ -5,16 +5,15 @@ import {
   createProof,
   subtreeFillToContents,
 } from '@chainsafe/persistent-merkle-tree'
-import { SimpleMerkleTree } from '@openzeppelin/merkle-tree'
 import fixedMerkleTree from 'fixed-merkle-tree'
-import MerkleGenerator from 'merkle-tree-stream/generator.js'
 import { MerkleTree } from 'merkletreejs'
 import { createHash, hash as oneShot } from 'node:crypto'
+import { libraryInline, libraryPooled } from '../workload/library-tree.ts'
 import { countEntries, HASH_BYTES, splitEntries, type TreeBuilder } from '../workload/tree-builder.ts'
 
 /**
  * Merkle trees from npm, each used as its documentation shows. Packages that accept a hash function get node:crypto
- * with the prefixes of RFC 6962. With those, at powers of two, all but two (`difference`) build the same tree as this
+ * with the prefixes of RFC 6962. With those, at powers of two, all but one (`difference`) build the same tree as this
  * library, so the roots are compared.
  */
 
@@ -68,7 +67,7 @@ function byHand(name: string, digest: (bytes: Uint8Array) => Uint8Array): TreeBu
 export const createHashByHand = (): TreeBuilder =>
   byHand('createHash, written by hand', (bytes) => createHash('sha256').update(bytes).digest())
 
-export const oneShotHashByHand = (): TreeBuilder =>
+const oneShotHashByHand = (): TreeBuilder =>
   byHand('crypto.hash, written by hand', (bytes) => oneShot('sha256', bytes, 'buffer'))
 
 export const merkletreejs = (): TreeBuilder => ({
@@ -85,28 +84,7 @@ export const merkletreejs = (): TreeBuilder => ({
   },
 })
 
-export const openZeppelin = (): TreeBuilder => ({
-  name: '@openzeppelin/merkle-tree',
-  difference: 'sorts each pair; verifies each proof before it returns it',
-  async build(entries) {
-    const nodeHash = (a: unknown, b: unknown): string => {
-      const [left, right] = [hexBytes(String(a)), hexBytes(String(b))].sort((one, other) =>
-        Buffer.compare(one, other),
-      ) as [Buffer, Buffer]
-      return `0x${sha256(NODE, left, right).toString('hex')}`
-    }
-    const values = hashLeaves(entries).map((leaf) => `0x${leaf.toString('hex')}`)
-    const tree = SimpleMerkleTree.of(values, { sortLeaves: false, nodeHash })
-    return {
-      root: tree.root.slice(2),
-      async makeProofs(reader) {
-        for (let i = 0; i < values.length; i++) for (const hash of tree.getProof(i)) reader.readHex(hash, 2)
-      },
-    }
-  },
-})
-
-export const fixedMerkleTreePackage = (): TreeBuilder => ({
+const fixedMerkleTreePackage = (): TreeBuilder => ({
   name: 'fixed-merkle-tree',
   async build(entries) {
     const leaves = hashLeaves(entries).map((leaf) => leaf.toString('hex'))
@@ -124,7 +102,7 @@ export const fixedMerkleTreePackage = (): TreeBuilder => ({
   },
 })
 
-export const persistentMerkleTree = (): TreeBuilder => ({
+const persistentMerkleTree = (): TreeBuilder => ({
   name: '@chainsafe/persistent-merkle-tree',
   difference: 'nodes of 64 bytes without a prefix, hashed in native code',
   async build(entries) {
@@ -145,34 +123,13 @@ export const persistentMerkleTree = (): TreeBuilder => ({
   },
 })
 
-export const merkleTreeStream = (): TreeBuilder => ({
-  name: "merkle-tree-stream (hypercore's)",
-  async build(entries) {
-    const generator = new MerkleGenerator({
-      leaf: ({ data }) => sha256(LEAF, data ?? LEAF),
-      parent: (left, right) => sha256(NODE, left.hash, right.hash),
-    })
-    // By flat-tree index, as hypercore stores them.
-    const hashes: Uint8Array[] = []
-    let root: Uint8Array = new Uint8Array()
-    for (const entry of splitEntries(entries))
-      for (const node of generator.next(entry)) {
-        hashes[node.index] = node.hash
-        root = node.hash
-      }
-    const depth = Math.log2(countEntries(entries))
-    return {
-      root: Buffer.from(root).toString('hex'),
-      async makeProofs(reader) {
-        for (let i = 0; i < countEntries(entries); i++) {
-          const proof: Uint8Array[] = []
-          for (let level = 0; level < depth; level++) {
-            const sibling = (i >> level) ^ 1
-            proof.push(hashes[sibling * 2 ** (level + 1) + 2 ** level - 1] as Uint8Array)
-          }
-          for (const hash of proof) reader.readHash(hash)
-        }
-      },
-    }
-  },
-})
+/** All implementations that `engine` compares, in the order of its table. */
+export const TREE_BUILDERS: Readonly<Record<string, () => TreeBuilder>> = {
+  libraryInline,
+  libraryPooled: () => libraryPooled(4),
+  createHashByHand,
+  oneShotHashByHand,
+  merkletreejs,
+  persistentMerkleTree,
+  fixedMerkleTree: fixedMerkleTreePackage,
+}

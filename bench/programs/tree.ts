@@ -1,4 +1,4 @@
-import { TREE_BUILDERS } from '../peers/tree-builders.ts'
+import { TREE_BUILDERS } from '../peers/npm-trees.ts'
 import { measureTree } from '../workload/tree-measurement.ts'
 
 /**

@@ -18,13 +18,7 @@ export interface Machine {
 }
 
 const PACKAGES = ['classic-level', 'abstract-level', 'koa', '@koa/router', 'piscina', 'autocannon']
-const PEERS = [
-  'merkletreejs',
-  '@openzeppelin/merkle-tree',
-  'fixed-merkle-tree',
-  '@chainsafe/persistent-merkle-tree',
-  'merkle-tree-stream',
-]
+const PEERS = ['merkletreejs', 'fixed-merkle-tree', '@chainsafe/persistent-merkle-tree']
 
 export const describeMachine = (): Machine => ({
   cpu: cpus()[0]?.model ?? 'unknown',
