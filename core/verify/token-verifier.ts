@@ -104,3 +104,27 @@ export type RevocationStatus =
 
 /** The revocation status of a certificate on a token's path. */
 export type CertificateStatus = RevocationStatus & { readonly subject: string }
+
+/** The largest TimeStampResp that is parsed, in bytes. Real ones have 1 to 10 KB; some carry revocation lists. */
+export const MAX_TIMESTAMP_BYTES = 262_144
+
+/** A larger CRL, OCSP response or certificate is ignored, because parsing blocks the thread. In bytes. */
+export const MAX_VALIDATION_DATA_BYTES = 131_072
+
+/** unspecified, affiliationChanged, superseded, cessationOfOperation: the key was not compromised. */
+const HARMLESS_REASONS: readonly number[] = [0, 3, 4, 5]
+
+/**
+ * Whether a revocation makes a token invalid (RFC 3161 § 4). A token from before the revocation stays valid only if a
+ * reason is given and the reason rules out that the key was compromised.
+ *
+ * @param status The status of a certificate on the token's path.
+ * @param genTime The token's time, ms since 1970.
+ */
+export function voidsTimestamp(status: RevocationStatus, genTime: number): boolean {
+  return status.state === 'revoked' && !(isHarmless(status) && genTime < status.revokedAt)
+}
+
+/** Whether a reason is given and rules out that the key was compromised. */
+export const isHarmless = ({ reason }: { readonly reason?: number }): boolean =>
+  reason !== undefined && HARMLESS_REASONS.includes(reason)

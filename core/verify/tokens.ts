@@ -13,15 +13,18 @@ import type { TokenVerifier } from './token-verifier.ts'
 
 export const tokens: TokenVerifier = { certificatesIn, verifyToken }
 
-export type {
-  CertificateStatus,
-  HashName,
-  RevocationStatus,
-  TimestampInfo,
-  TokenVerifier,
-  VerifiedToken,
-  VerifyTimestampOptions,
-  VerifyTokenOptions,
+export {
+  MAX_TIMESTAMP_BYTES,
+  MAX_VALIDATION_DATA_BYTES,
+  voidsTimestamp,
+  type CertificateStatus,
+  type HashName,
+  type RevocationStatus,
+  type TimestampInfo,
+  type TokenVerifier,
+  type VerifiedToken,
+  type VerifyTimestampOptions,
+  type VerifyTokenOptions,
 } from './token-verifier.ts'
 export {
   MAX_CLOCK_SKEW_MS,
@@ -30,7 +33,5 @@ export {
   verifyTimestamp,
   type VerifiedTimestamp,
 } from './tokens/timestamp.ts'
-export { MAX_TIMESTAMP_BYTES } from './tokens/response.ts'
 export { revocationAddresses, revocationStatus, type RevocationAddresses } from './tokens/revocation.ts'
-export { MAX_VALIDATION_DATA_BYTES, voidsTimestamp } from './tokens/validation-data.ts'
 export { MAX_SIGNATURE_CHECKS, SignatureBudget } from './signature-budget.ts'

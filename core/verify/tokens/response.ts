@@ -6,7 +6,7 @@ import { verificationError, type RegistryError } from '../../errors.ts'
 import { childrenOf, parseAsn1, timeOf } from './asn1.ts'
 import { certificateFromSchema, type Certificate } from './certificate.ts'
 import { HASHES } from './scheme.ts'
-import type { TimestampInfo } from '../token-verifier.ts'
+import { MAX_TIMESTAMP_BYTES, type TimestampInfo } from '../token-verifier.ts'
 
 /**
  * Parses RFC 3161 timestamp responses. The input is attacker-controlled: its size, depth and number of values are
@@ -15,9 +15,6 @@ import type { TimestampInfo } from '../token-verifier.ts'
  * Some parts are not signed (versions, unsigned attributes, extra certificates) and can change while the token stays
  * valid. A reference to a token must therefore use the hash of its exact bytes.
  */
-
-/** The largest TimeStampResp that is parsed, in bytes. Real ones have 1 to 10 KB; some carry revocation lists. */
-export const MAX_TIMESTAMP_BYTES = 262_144
 
 /** Certificates that are read from one token. */
 export const MAX_CERTIFICATES = 32

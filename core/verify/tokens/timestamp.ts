@@ -8,16 +8,18 @@ import { keyProblem, parseCertificate, timestampingProblem, type Certificate } f
 import { SignatureBudget } from '../signature-budget.ts'
 import { HASHES, isKeyFor, isSignature, schemeOf } from './scheme.ts'
 import { checkContentAttributes, signedAttributes, signingCertificate } from './attributes.ts'
-import type {
-  CertificateStatus,
-  RevocationStatus,
-  TimestampInfo,
-  VerifiedToken,
-  VerifyTimestampOptions,
-  VerifyTokenOptions,
+import {
+  MAX_VALIDATION_DATA_BYTES,
+  voidsTimestamp,
+  type CertificateStatus,
+  type RevocationStatus,
+  type TimestampInfo,
+  type VerifiedToken,
+  type VerifyTimestampOptions,
+  type VerifyTokenOptions,
 } from '../token-verifier.ts'
 import { MAX_CERTIFICATES, parseToken, timestampError, withoutLeadingZeros, type ParsedToken } from './response.ts'
-import { knownStatuses, MAX_VALIDATION_DATA_BYTES, voidsTimestamp, worstOf } from './validation-data.ts'
+import { knownStatuses, worstOf } from './validation-data.ts'
 
 /** How far a genTime may be ahead of the verifier's clock, ms. */
 export const MAX_CLOCK_SKEW_MS = 300_000

@@ -14,7 +14,7 @@ import {
   keyUsage,
   type Certificate,
 } from './certificate.ts'
-import type { RevocationStatus } from '../token-verifier.ts'
+import { isHarmless, MAX_VALIDATION_DATA_BYTES, type RevocationStatus } from '../token-verifier.ts'
 import type { SignatureBudget } from '../signature-budget.ts'
 import { isSignature, schemeOf } from './scheme.ts'
 
@@ -22,9 +22,6 @@ import { isSignature, schemeOf } from './scheme.ts'
  * Parses certificate revocation lists (RFC 5280 § 5) and OCSP responses (RFC 6960), offline. The input is untrusted: a
  * piece that is malformed, too large, about another certificate or not signed by its issuer is ignored.
  */
-
-/** A larger CRL, OCSP response or certificate is ignored, because parsing blocks the thread. In bytes. */
-export const MAX_VALIDATION_DATA_BYTES = 131_072
 
 /** A responder sends one certificate of its own. More would only cost time. */
 const MAX_RESPONDERS = 4
@@ -67,24 +64,6 @@ export function worstOf(statuses: readonly KnownStatus[]): RevocationStatus {
 
 const compareRevocations = (a: Revoked, b: Revoked): number =>
   Number(isHarmless(a)) - Number(isHarmless(b)) || a.revokedAt - b.revokedAt || b.asOf - a.asOf
-
-/** unspecified, affiliationChanged, superseded, cessationOfOperation: the key was not compromised. */
-const HARMLESS_REASONS: readonly number[] = [0, 3, 4, 5]
-
-/**
- * Whether a revocation makes a token invalid (RFC 3161 § 4). A token from before the revocation stays valid only if a
- * reason is given and the reason rules out that the key was compromised.
- *
- * @param status The status of a certificate on the token's path.
- * @param genTime The token's time, ms since 1970.
- */
-export function voidsTimestamp(status: RevocationStatus, genTime: number): boolean {
-  return status.state === 'revoked' && !(isHarmless(status) && genTime < status.revokedAt)
-}
-
-/** Whether a reason is given and rules out that the key was compromised. */
-const isHarmless = ({ reason }: { readonly reason?: number }): boolean =>
-  reason !== undefined && HARMLESS_REASONS.includes(reason)
 
 function readStatuses({ type, der }: ValidationData, request: StatusRequest): readonly KnownStatus[] {
   if (der.length > MAX_VALIDATION_DATA_BYTES || type === 'certificate') return []

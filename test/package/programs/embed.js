@@ -42,23 +42,13 @@ const { id } = await registry.evidences.create(scope, {
 await registry.evidences.update(scope, 'drill-4711', { owner: 'Grace' })
 await registry.sealNow()
 
-const { events } = await registry.evidences.get(scope, 'drill-4711', { disclose: true })
+const { events } = await registry.evidences.get(scope, 'drill-4711')
+const ofFile = await registry.proofs.publicBundle({ evidenceId: id, fileId: manual.id })
 const result = {
-  verifierKey: registry.log.verifierKey,
-  // As the REST API shows them, which is what verifyHistory reads.
-  events: events.map(({ txId, version, type, updateType, recordedAt, owner, disclosure }) => ({
-    txId,
-    version,
-    type,
-    updateType,
-    disclosure,
-    timestamp: recordedAt,
-    ownerName: owner,
-  })),
-  proofs: [
-    await registry.proofs.evidence({ evidenceId: id }),
-    await registry.proofs.file({ evidenceId: id, fileId: manual.id }),
-    ...(await Promise.all(events.map(({ txId }) => registry.proofs.transaction(txId)))),
+  policy: await registry.log.policy(),
+  bundles: [
+    await registry.proofs.bundle(scope, { externalId: 'drill-4711', fields: 'all', files: 'all', history: true }),
+    ofFile.bundle,
   ],
 }
 const [{ batch }] = events

@@ -1,15 +1,14 @@
 // Checks what embed.js printed, with nothing of the store: once as it is, once with a byte changed.
 import { readFileSync } from 'node:fs'
-import { verifyHistory, verifyProof } from 'evidence-registry/verify'
+import { parsePolicy, verifyBundle } from 'evidence-registry/verify'
 
-const { verifierKey, events, proofs } = JSON.parse(readFileSync('proofs.json', 'utf8'))
-const history = verifyHistory(events)
-if (history.events.length !== 2) throw new Error('The history has two events')
-for (const proof of proofs) {
-  const policy = { keys: [{ vkey: verifierKey }] }
-  const { ok, steps } = verifyProof(JSON.stringify(proof), { policy })
-  if (!ok) throw new Error(JSON.stringify(steps))
-  const changed = JSON.stringify(proof).replace(/"leafIndex":\d+/, '"leafIndex":0')
-  if (verifyProof(changed, { policy }).ok) throw new Error('A changed proof passed')
+const { policy: shown, bundles } = JSON.parse(readFileSync('proofs.json', 'utf8'))
+const policy = parsePolicy(JSON.stringify(shown))
+for (const bundle of bundles) {
+  const text = JSON.stringify(bundle)
+  const result = verifyBundle(text, { policy })
+  if (result.state !== 'proven') throw new Error(JSON.stringify(result))
+  const changed = text.replace(/"position":\d+/, '"position":7')
+  if (verifyBundle(changed, { policy }).state !== 'refuted') throw new Error('A changed bundle passed')
 }
-process.stdout.write(`${history.events.length} events and ${proofs.length} proofs verified\n`)
+process.stdout.write(`${bundles.length} bundles verified\n`)
