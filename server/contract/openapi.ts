@@ -1,8 +1,7 @@
 import type { TSchema } from '#typebox'
 import { documentPath, parametersOf, type Endpoint, type EndpointGroup, type FileSlot } from './endpoint.ts'
 import { InlineImage } from './files.ts'
-import { responseHeaders } from './response-headers.ts'
-import { responses, withoutContent } from './responses.ts'
+import { responseHeaders, responses, withoutContent } from './responses.ts'
 import { SchemaEmitter, type JsonObject } from './schema-emitter.ts'
 
 /** The OpenAPI 3.1 document. It is made of the endpoints' descriptions and schemas. */
