@@ -3,24 +3,13 @@ import { engine } from './engine.ts'
 import { growth } from './growth.ts'
 import { http } from './http.ts'
 import { ingest } from './ingest.ts'
-import { postgres } from './postgres.ts'
 import { sealing } from './sealing.ts'
 import { search } from './search.ts'
-import { servers } from './servers.ts'
+import { shared } from './shared.ts'
 import { throughput } from './throughput.ts'
 
 /** The benchmark that runs if none is named. */
 export const STANDARD_CASE = throughput
 
 /** All benchmarks, in the order of `--all`. */
-export const CASES: readonly BenchCase[] = [
-  throughput,
-  engine,
-  sealing,
-  ingest,
-  http,
-  growth,
-  search,
-  postgres,
-  servers,
-]
+export const CASES: readonly BenchCase[] = [throughput, engine, sealing, ingest, http, growth, search, shared]

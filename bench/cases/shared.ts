@@ -17,15 +17,16 @@ const EVIDENCE = '/api/v1/evidences/bench/evidence'
 const ROUNDS = 3
 
 /**
- * Creates and reads over HTTP with one server and with three servers, each over one synced PostgreSQL.
+ * Creates and reads over HTTP with one server and with three servers, each over one synced PostgreSQL, and with one
+ * server on LevelDB.
  *
- * Fair because both have the same number of connections in total and are measured in turns. Servers, databases and the
+ * Fair because all have the same number of connections in total and are measured in turns. Servers, databases and the
  * client (this process) share the cores of one machine, so the rows also have the CPU time that a request costs each of
  * them: it shows where the limit is.
  */
-export const servers: BenchCase = {
-  name: 'servers',
-  measures: 'creates and reads over HTTP with one server and with three, on one PostgreSQL',
+export const shared: BenchCase = {
+  name: 'shared',
+  measures: 'creates and reads over HTTP: one server on LevelDB, one and three on PostgreSQL',
   columns: {
     servers: 'servers',
     createsPerSecond: 'creates/s',
@@ -42,23 +43,25 @@ export const servers: BenchCase = {
     const rounds = quick ? 1 : ROUNDS
     const clusters: Cluster[] = []
     try {
-      for (const count of [1, 3]) clusters.push(await Cluster.start(count))
+      for (const store of STORES) clusters.push(await Cluster.start(store))
       for (let round = 1; round <= rounds; round += 1)
         for (const cluster of clusters) {
           await cluster.measure('creates', seconds)
           await cluster.measure('reads', seconds)
-          progress(`round ${round} of ${rounds}: ${cluster.size} server${cluster.size === 1 ? '' : 's'}`)
+          progress(`round ${round} of ${rounds}: ${cluster.name}`)
         }
     } finally {
       for (const cluster of clusters) await cluster.close()
     }
-    const [one, three] = clusters.map((cluster) => cluster.row())
+    const rows = clusters.map((cluster) => cluster.row())
+    const [level, one, three] = rows
     return {
       settings: { connections: CONNECTIONS, seconds, rounds, synced: true },
-      rows: [one, three].flatMap((row) => (row === undefined ? [] : [row])),
+      rows,
       findings: {
         createsThreeToOne: roundFigure((three?.createsPerSecond ?? 0) / (one?.createsPerSecond ?? 1)),
         readsThreeToOne: roundFigure((three?.readsPerSecond ?? 0) / (one?.readsPerSecond ?? 1)),
+        createsPostgresToLevel: roundFigure((one?.createsPerSecond ?? 0) / (level?.createsPerSecond ?? 1)),
       },
     }
   },
@@ -67,35 +70,46 @@ export const servers: BenchCase = {
     `${formatFinding(result, 'readsThreeToOne')} times the reads of one server.`,
 }
 
+/** A store, and how many servers use it. */
+const STORES = [
+  { records: 'level', servers: 1 },
+  { records: 'postgres', servers: 1 },
+  { records: 'postgres', servers: 3 },
+] as const
+
 type Operation = 'creates' | 'reads'
 
 /** Requests per second, and the CPU time for each request in µs (`NaN` if the system does not report it). */
 interface LoadMeasurement {
   readonly perSecond: number
   readonly serversUs: number
+  /** `NaN` without a database. */
   readonly databaseUs: number
   readonly clientUs: number
 }
 
-/** Servers and the database that they share. */
+/** Servers, and the database that they share if they use one. */
 class Cluster {
-  readonly size: number
+  readonly name: string
+  readonly #size: number
   readonly #directory: string
-  readonly #database: PostgresServer
+  readonly #database: PostgresServer | undefined
   readonly #servers: ServerProcess[] = []
   readonly #measured: Record<Operation, LoadMeasurement[]> = { creates: [], reads: [] }
   /** Of the evidences that were created, or were being created at the end of a round. */
   readonly #externalIds: string[] = []
 
-  private constructor(size: number, directory: string, database: PostgresServer) {
-    this.size = size
+  private constructor(size: number, directory: string, database?: PostgresServer) {
+    this.name = `${size} on ${database === undefined ? 'LevelDB' : 'PostgreSQL'}`
+    this.#size = size
     this.#directory = directory
     this.#database = database
   }
 
-  static async start(size: number): Promise<Cluster> {
+  static async start({ records, servers }: (typeof STORES)[number]): Promise<Cluster> {
     const directory = await mkdtemp(join(tmpdir(), 'evidence-bench-servers-'))
-    const cluster = new Cluster(size, directory, await PostgresServer.start({ synced: true }))
+    const database = records === 'postgres' ? await PostgresServer.start({ synced: true }) : undefined
+    const cluster = new Cluster(servers, directory, database)
     try {
       await cluster.#startServers()
       return cluster
@@ -108,14 +122,13 @@ class Cluster {
   async #startServers(): Promise<void> {
     await writeFile(join(this.#directory, 'secret'), randomBytes(32))
     await generateCheckpointKey(join(this.#directory, 'checkpoint-keys.json'))
-    for (let i = 0; i < this.size; i += 1) {
+    for (let i = 0; i < this.#size; i += 1) {
       const own = join(this.#directory, String(i))
       await mkdir(own)
       const env = {
         EVIDENCE_PORT: '0',
         EVIDENCE_DATA_DIR: join(own, 'data'),
-        EVIDENCE_RECORDS: 'postgres',
-        EVIDENCE_POSTGRES_URL: this.#database.url(),
+        ...(this.#database && { EVIDENCE_RECORDS: 'postgres', EVIDENCE_POSTGRES_URL: this.#database.url() }),
         EVIDENCE_SECRET_FILE: join(this.#directory, 'secret'),
         EVIDENCE_CHECKPOINT_KEYS: join(this.#directory, 'checkpoint-keys.json'),
         EVIDENCE_OPERATOR_KEY: OPERATOR_KEY,
@@ -172,7 +185,7 @@ class Cluster {
     const { user, system } = process.cpuUsage()
     const [ofServers, ofDatabase] = await Promise.all([
       cpuMsOf(this.#servers.map(({ child }) => child.pid ?? 0)),
-      cpuMsOf([this.#database.pid]),
+      this.#database && cpuMsOf([this.#database.pid]),
     ])
     return { servers: ofServers ?? NaN, database: ofDatabase ?? NaN, client: (user + system) / 1_000 }
   }
@@ -183,7 +196,7 @@ class Cluster {
     const of = (measured: readonly LoadMeasurement[], name: keyof LoadMeasurement): number =>
       roundFigure(median(measured.map((one) => one[name])))
     return {
-      servers: this.size,
+      servers: this.name,
       createsPerSecond: of(creates, 'perSecond'),
       readsPerSecond: of(reads, 'perSecond'),
       ...cpuOf('Create', (name) => of(creates, name)),
@@ -193,17 +206,17 @@ class Cluster {
 
   async close(): Promise<void> {
     await Promise.all(this.#servers.map(({ child }) => stopChild(child)))
-    await this.#database.stop()
+    await this.#database?.stop()
     await rm(this.#directory, { recursive: true })
   }
 }
 
-/** Returns no columns if the system does not report CPU times. */
+/** Returns no columns for what the system does not report. */
 function cpuOf(operation: string, of: (name: keyof LoadMeasurement) => number): Record<string, number> {
   const columns = {
     [`serversCpuMicrosecondsPer${operation}`]: of('serversUs'),
     [`databaseCpuMicrosecondsPer${operation}`]: of('databaseUs'),
     [`clientCpuMicrosecondsPer${operation}`]: of('clientUs'),
   }
-  return Object.values(columns).some(Number.isNaN) ? {} : columns
+  return Object.fromEntries(Object.entries(columns).filter(([, value]) => !Number.isNaN(value)))
 }
