@@ -32,7 +32,7 @@ const HASH = 'a'.repeat(64)
 describe('validation', () => {
   const cases: readonly [string, TSchema, unknown, RegExp][] = [
     ['a missing field', newCategorySchema, {}, /^name is required and must be a string of 1 to 256 characters/],
-    ['an unknown field', newCategorySchema, { name: 'a', nmae: 'b' }, /^nmae is not a known field$/],
+    ['an unknown field', newCategorySchema, { name: 'a', nmae: 'b' }, /^nmae is not a known field; known are name, description, image$/],
     ['a wrong type', newCategorySchema, { name: 1 }, /^name must be a string of 1 to 256 characters .*, not a number$/],
     ['null', newEvidenceSchema, { ...evidence, owner: null }, /^owner must be a string of at most 256 .*, not null$/],
     ['too long a text', newEvidenceSchema, { ...evidence, name: 'n'.repeat(257) }, /^name must be a string of 1 to 256/],
@@ -54,7 +54,7 @@ describe('validation', () => {
     ['a bad hash deep inside', merkleValidationRequestSchema,
       { txId: HASH, merkleRoot: HASH, proof: [{ hash: 'x' }] }, /^proof\.0\.hash must be a SHA-256/],
     ['an unknown field deep inside', newEvidenceSchema,
-      { ...evidence, category: { side: 1 } }, /^category\.side is not a known field$/],
+      { ...evidence, category: { side: 1 } }, /^category\.side is not a known field; known are id, name$/],
     ['no object at all', newCategorySchema, 'x', /^The input /],
   ] // prettier-ignore
   for (const [what, schema, value, message] of cases)
