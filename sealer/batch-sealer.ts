@@ -4,11 +4,12 @@ import type { IdSource } from '../core/ids.ts'
 import { logKeys } from '../core/log/keys.ts'
 import { isControlPayload } from '../core/log/payload.ts'
 import type { LogReader } from '../core/log/reader.ts'
-import type { BatchIndexRecord, BatchRecord, CheckpointRecord, TreeHeadRecord } from '../core/log/records.ts'
+import type { BatchRecord, CheckpointRecord, TreeHeadRecord } from '../core/log/records.ts'
 import { assertHoldsSigned, assertTreeHoldsSigned } from '../core/log/signed-head.ts'
 import { StoredTiles } from '../core/log/stored-tiles.ts'
 import { emptyRoot } from '../core/log/tree/hasher.ts'
 import type { SealerHost, SignedHead, TreeEngine, Version } from '../core/ports/index.ts'
+import { batchEntries } from '../core/store/derived.ts'
 import { decodeRecord, encodeRecord } from '../core/store/record-codec.ts'
 import { InlineEngine } from './engine/inline.ts'
 import type { DurationObserver } from './schedule.ts'
@@ -227,8 +228,7 @@ export class BatchSealer {
       writes: [
         ...Array.from(tiles, ([key, value]) => ({ key, value })),
         { key: logKeys.batch(end), value: encodeRecord(batch) },
-        { key: logKeys.batchById(batch.id), value: encodeRecord({ end } satisfies BatchIndexRecord) },
-        { key: logKeys.batchByRoot(batch.root), value: encodeRecord({ end } satisfies BatchIndexRecord) },
+        ...batchEntries(batch),
         { key: logKeys.treeHead(), value: encodeRecord(headAfter(batch)) },
       ],
     })

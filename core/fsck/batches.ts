@@ -1,10 +1,9 @@
 import { toHex } from '../bytes.ts'
 import { verifyCheckpoint } from '../log/checkpoint.ts'
 import { logKeys } from '../log/keys.ts'
-import type { BatchIndexRecord, BatchRecord, CheckpointRecord, TreeHeadRecord } from '../log/records.ts'
+import type { BatchRecord, CheckpointRecord, TreeHeadRecord } from '../log/records.ts'
 import type { TreeAccumulator } from '../log/tree/accumulator.ts'
 import type { Entry } from '../ports/index.ts'
-import { encodeRecord } from '../store/record-codec.ts'
 import type { Check } from './check.ts'
 
 export interface CheckpointKey {
@@ -42,7 +41,6 @@ export class BatchCheck {
     this.#check.expect(batch.root === root, 'batch', key, "Its root is not the root of the log's entries")
     const follows = batch.start === (this.#last?.end ?? 0) && batch.previous === (this.#last?.id ?? null)
     this.#check.expect(follows, 'batch', key, 'It does not follow the previous batch')
-    await this.#checkIndexes(batch)
     await this.#readNext()
     await this.#checkCheckpoint(batch)
     this.#last = batch
@@ -71,15 +69,6 @@ export class BatchCheck {
       if (this.#next === undefined) continue
       if (logKeys.batch(this.#next.end) === entry.key) return
       this.#check.report('batch', entry.key, 'It is stored under another size than its own')
-    }
-  }
-
-  async #checkIndexes({ id, root, end }: BatchRecord): Promise<void> {
-    for (const key of [logKeys.batchById(id), logKeys.batchByRoot(root)]) {
-      const index = await this.#check.read<BatchIndexRecord>('index', key)
-      const message = `It does not refer to the batch that ends at ${end}`
-      const repair = encodeRecord({ end } satisfies BatchIndexRecord)
-      this.#check.expectDerived(index?.end === end, { kind: 'index', key, message, repair })
     }
   }
 

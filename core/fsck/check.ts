@@ -1,7 +1,7 @@
 import { toHex } from '../bytes.ts'
 import type { Entry, Key, Range, RecordStore } from '../ports/index.ts'
 import { decodeRecord } from '../store/record-codec.ts'
-import { derivedKindOf, primaryKindOf, type DifferenceKind } from './kinds.ts'
+import { isDerived, kindOf, type DifferenceKind } from './kinds.ts'
 import { tolerantRecords } from './tolerant-records.ts'
 
 export interface Difference {
@@ -28,12 +28,6 @@ export interface FsckHandlers {
   readonly signal?: AbortSignal
 }
 
-/**
- * The repair of an index entry that does not fit the record to which it refers: if the record exists, the entry is
- * stale. If it is missing, it may be the record that was lost, and the entry is the last trace of it.
- */
-export const staleIf = (record: object | undefined): null | undefined => (record === undefined ? undefined : null)
-
 /** Records that are read together. */
 export const PAGE_RECORDS = 128
 
@@ -43,6 +37,8 @@ export class Check {
   readonly #handlers: FsckHandlers
   readonly #isOutage: (error: unknown) => boolean
   readonly #done = { log: 0, evidences: 0, indexes: 0, blobs: 0 }
+  readonly #missing = new Set<Key>()
+  readonly #unreadable = new Set<string>()
   #differences = 0
 
   /**
@@ -87,9 +83,14 @@ export class Check {
 
   #reportDamaged(key: Key): void {
     const message = 'Its CRC-32 differs: the stored value is damaged'
-    const derived = derivedKindOf(key)
-    if (derived === undefined) this.report(primaryKindOf(key), key, message)
-    else this.expectDerived(false, { kind: derived, key, message, repair: null })
+    if (isDerived(key)) this.expectDerived(false, { kind: kindOf(key), key, message, repair: null })
+    else this.report(kindOf(key), key, message)
+  }
+
+  /** Reports once that a record is missing to which others refer. `from`: the key of one of them. */
+  reportMissing(key: Key, from: Key): void {
+    if (!this.#missing.has(key)) this.report(kindOf(key), key, `It is missing, but ${from} refers to it`)
+    this.#missing.add(key)
   }
 
   /** Reports a difference if `holds` is false. */
@@ -98,15 +99,17 @@ export class Check {
   }
 
   /**
-   * Runs `read`, and reports what it throws as a difference of this record, except an outage. Returns `undefined` in
-   * that case.
+   * Runs `read`, and reports what it throws as a difference of this record, once for each record, except an outage.
+   * Returns `undefined` in that case.
    */
   guard<T>(kind: DifferenceKind, key: string, read: () => T): T | undefined {
     try {
       return read()
     } catch (error) {
       if (this.#isOutage(error)) throw error
-      this.report(kind, key, `It cannot be read: ${error instanceof Error ? error.message : String(error)}`)
+      const reason = error instanceof Error ? error.message : String(error)
+      if (!this.#unreadable.has(key)) this.report(kind, key, `It cannot be read: ${reason}`)
+      this.#unreadable.add(key)
       return undefined
     }
   }

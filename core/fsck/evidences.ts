@@ -2,15 +2,14 @@ import { fromHex } from '../bytes.ts'
 import { canonicalJson, type Json } from '../commitment/canonical-json.ts'
 import { HASH_BYTES } from '../log/tree/hasher.ts'
 import type { Entry, Key } from '../ports/index.ts'
-import { indexEntriesOf } from '../store/evidence-index.ts'
 import { partsOfKey } from '../store/key.ts'
 import { firstEventOf } from '../store/events.ts'
 import { keys } from '../store/keys.ts'
-import { encodeRecord } from '../store/record-codec.ts'
-import type { EventRecord, EvidenceRecord, NameRecord } from '../store/records.ts'
+import type { EventRecord, EvidenceRecord } from '../store/records.ts'
 import type { Check } from './check.ts'
 import { EventWalk } from './event-walk.ts'
 import { checkEventFiles } from './files.ts'
+import { checkRecordPage } from './records.ts'
 import { addEvent, checkOpening, emptyHistory, type History } from './history.ts'
 
 /**
@@ -19,13 +18,13 @@ import { addEvent, checkOpening, emptyHistory, type History } from './history.ts
  */
 export async function checkEvidences(check: Check, origin: string): Promise<void> {
   const events = new EventWalk(check)
-  for await (const page of check.pages(keys.evidences()))
+  for await (const page of check.pages(keys.evidences())) {
+    await checkRecordPage(check, page)
     for (const entry of page) {
       const [, id = ''] = partsOfKey(entry.key)
       await events.skipTo(id)
       const evidence = check.decode<EvidenceRecord>('evidence', entry)
       if (evidence === undefined) continue
-      check.expect(evidence.id === id, 'evidence', entry.key, 'It is stored under another id')
       if (!Object.hasOwn(evidence, 'id')) continue
       const history = emptyHistory()
       const first = check.guard('event', entry.key, () => firstEventOf(evidence))
@@ -33,8 +32,8 @@ export async function checkEvidences(check: Check, origin: string): Promise<void
       for await (const later of events.eventsOf(id))
         await checkEvents(check, origin, { evidence, history, events: decodedEvents(check, later) })
       check.guard('evidence', keys.evidence(evidence.id), () => compareRecord(check, evidence, history))
-      await check.guardAsync('evidence', entry.key, () => checkIndexes(check, evidence))
     }
+  }
   await events.skipTo(undefined)
 }
 
@@ -119,21 +118,3 @@ const hasMembers = (value: Json | undefined): boolean =>
 
 const isSameValue = (a: unknown, b: unknown): boolean =>
   a === undefined || b === undefined ? a === b : canonicalJson(a) === canonicalJson(b)
-
-/** Checks that the evidence can be found by its external id and in its indexes. */
-async function checkIndexes(check: Check, evidence: EvidenceRecord): Promise<void> {
-  const idKey = keys.externalId(evidence.externalId, evidence.company)
-  const index = await check.read<{ readonly id: string }>('index', idKey)
-  const message = `It does not refer to the evidence ${evidence.id}`
-  const repair = encodeRecord({ id: evidence.id } satisfies NameRecord)
-  check.expectDerived(index?.id === evidence.id, { kind: 'index', key: idKey, message, repair })
-  const expected = check.guard('evidence', keys.evidence(evidence.id), () => indexEntriesOf(evidence)) ?? []
-  const entries = await check.records.get(expected.map(({ key }) => key))
-  for (const [i, { key, value }] of expected.entries())
-    check.expectDerived(entries[i] !== undefined, {
-      kind: 'index',
-      key,
-      message: 'The evidence is missing in this index',
-      repair: value,
-    })
-}

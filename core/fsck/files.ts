@@ -14,7 +14,6 @@ interface FileOfEvent {
   /** Its entry in the event; `undefined` if that was erased. */
   readonly inEvent: EventFile | undefined
   readonly file: FileRecord | DeletedFileRecord
-  readonly isListed: boolean
 }
 
 /** Compares the files of an event with their records and with the files that were attached before. */
@@ -26,20 +25,14 @@ export async function checkEventFiles(
 ): Promise<void> {
   const ids = [...new Set([...Object.keys(event.files), ...Object.keys(event.erased?.files ?? {})])]
   if (ids.length === 0) return
-  const [files, listings] = await Promise.all([
-    check.records.get(ids.map(keys.file)),
-    check.records.get(ids.map((id) => keys.fileOf(evidence.id, id))),
-  ])
+  const files = await check.records.get(ids.map(keys.file))
   history.txIds.set(event.version, event.txId)
   for (const [i, id] of ids.entries()) {
     const file = check.decode<FileRecord | DeletedFileRecord>('file', files[i])
     if (files[i] === undefined) check.report('file', keys.file(id), 'The record of this file is missing')
     if (file === undefined) continue
     const inEvent = Object.hasOwn(event.erased?.files ?? {}, id) ? undefined : event.files[id]
-    const isListed = listings[i] !== undefined
-    check.guard('file', keys.file(id), () =>
-      checkFile(check, { id, evidence, event, history, inEvent, file, isListed }),
-    )
+    check.guard('file', keys.file(id), () => checkFile(check, { id, evidence, event, history, inEvent, file }))
   }
 }
 
@@ -62,20 +55,13 @@ function checkDeletion(check: Check, { id, event, history, file }: FileOfEvent, 
   if (history.values.get('imageId') === id) history.values.delete('imageId')
 }
 
-function checkAttachment(check: Check, { id, evidence, event, history, inEvent, file, isListed }: FileOfEvent): void {
+function checkAttachment(check: Check, { id, evidence, event, history, inEvent, file }: FileOfEvent): void {
   history.attachedFiles.set(id, event.version)
   const isSame =
     inEvent === undefined
       ? isDeletedRecord(file, evidence, event)
       : isAttachedRecord(file, evidence, event) && hasContent(file, inEvent)
   check.expect(isSame, 'file', keys.file(id), `It does not agree with version ${event.version} of ${evidence.id}`)
-  const isListingRight = isListed === (inEvent !== undefined)
-  check.expectDerived(isListingRight, {
-    kind: 'index',
-    key: keys.fileOf(evidence.id, id),
-    message: 'The listing and the event of a file differ',
-    repair: inEvent === undefined ? null : new Uint8Array(),
-  })
 }
 
 const isDeletedRecord = (file: FileRecord | DeletedFileRecord, evidence: EvidenceRecord, event: EventRecord): boolean =>

@@ -3,11 +3,11 @@ import type { BlobStore, CheckpointSigner, RecordStore, SignedHead } from '../po
 import type { AttestationVerifier } from './attestation-verifier.ts'
 import { checkAttestations } from './attestations.ts'
 import { checkBlobs } from './blobs.ts'
-import { checkCompanies } from './categories.ts'
 import { Check, type FsckHandlers, type FsckStage } from './check.ts'
+import { checkCounters, checkOwners } from './derived.ts'
 import { checkEvidences } from './evidences.ts'
-import { checkIndexes } from './indexes.ts'
 import { checkIdentity, checkLog } from './log.ts'
+import { checkRecords, checkUnknownKeys } from './records.ts'
 
 export { startScrub, type Scrub, type ScrubOptions, type ScrubState, type ScrubStatus } from './scrub.ts'
 export { planRepair, repairRecords, type RepairPlan } from './repair.ts'
@@ -49,9 +49,8 @@ export interface FsckReport {
  * - every index, listing and counter,
  * - the bytes of every file; without `blobs`, only those of small files, which are in the records.
  *
- * It only reads, in bounded memory, except that it holds the ids of all categories and source systems. The store must
- * not be written to at the same time, or correct records may be reported. It verifies the tokens of stamps and the
- * proofs of anchors only with `attestations`.
+ * It only reads, in bounded memory. The store must not be written to at the same time, or correct records may be
+ * reported. It verifies the tokens of stamps and the proofs of anchors only with `attestations`.
  *
  * @param handlers Called for each difference and for progress. Their `signal` stops the check.
  * @throws what the stores throw, and the reason of an aborted `signal`.
@@ -66,8 +65,10 @@ export async function fsck(stores: FsckStores, handlers: FsckHandlers = {}): Pro
   const log = await check.runPart('log', () => checkLog(check, identity, heads))
   await check.runPart('attestations', () => checkAttestations(check, log?.tokenEntries, attestations))
   await check.runPart('evidences', () => checkEvidences(check, identity?.origin ?? ''))
-  await check.runPart('companies', () => checkCompanies(check))
-  await check.runPart('indexes', () => checkIndexes(check))
+  await check.runPart('records', () => checkRecords(check))
+  await check.runPart('indexes', () => checkOwners(check))
+  await check.runPart('counters', () => checkCounters(check))
+  await check.runPart('unknown', () => checkUnknownKeys(check))
   await check.runPart('blobs', () => checkBlobs(check, blobs))
   return { differences: check.differences, done: check.done }
 }

@@ -1,10 +1,11 @@
 import { logKeyRanges, logKeys } from '../log/keys.ts'
 import type { Key, Range } from '../ports/index.ts'
+import { COUNTED, DERIVED } from '../store/derived.ts'
 import { isInRange, onlyKey } from '../store/key.ts'
 import { keys, registryKeyRanges } from '../store/keys.ts'
 
 /** Every key of a registry: its families in the order of the keys. */
-export const FAMILIES: readonly Range[] = [...logKeyRanges, ...registryKeyRanges].toSorted((a, b) =>
+export const KEY_RANGES: readonly Range[] = [...logKeyRanges, ...registryKeyRanges].toSorted((a, b) =>
   a.gte < b.gte ? -1 : 1,
 )
 
@@ -28,7 +29,9 @@ export type DifferenceKind =
   | 'file'
   | 'category'
   | 'source system'
-  /** A record that must refer to another one. */
+  /** A company, or a record of its audit trail, of uploads, deletions or idempotency keys. */
+  | 'other'
+  /** An entry of a list or an index. It follows from another record. */
   | 'index'
   | 'counter'
   /** The bytes of a stored file. */
@@ -36,31 +39,10 @@ export type DifferenceKind =
   /** A key that belongs to no family. */
   | 'unknown'
 
-type Kinds = readonly (readonly [kind: DifferenceKind, ...ranges: readonly Range[]])[]
-
-/** Records that follow from others. */
-const DERIVED: Kinds = [
+const KINDS: readonly (readonly [kind: DifferenceKind, ...ranges: readonly Range[]])[] = [
   ['tile', logKeys.tiles()],
-  [
-    'index',
-    logKeys.batchIds(),
-    logKeys.batchRoots(),
-    onlyKey(logKeys.stampHead()),
-    keys.allExternalIds(),
-    keys.allEvidenceListings(),
-    keys.allExternalIdIndex(),
-    keys.allOwnerIndex(),
-    keys.allUpdateIndex(),
-    keys.allFileListings(),
-    keys.allCategoryNames(),
-    keys.allCategoryListings(),
-    keys.allSourceSystemNames(),
-    keys.apiKeys(),
-  ],
-  ['counter', keys.evidenceCounts(), keys.categoryCounts(), keys.auditCounts()],
-]
-
-const PRIMARY: Kinds = [
+  ['index', onlyKey(logKeys.stampHead()), ...DERIVED.map(({ range }) => range)],
+  ['counter', ...COUNTED.map(({ counters }) => counters)],
   ['identity', onlyKey(logKeys.identity())],
   ['head', onlyKey(logKeys.treeHead())],
   ['batch', logKeys.batchesFrom(0)],
@@ -72,13 +54,14 @@ const PRIMARY: Kinds = [
   ['file', keys.files()],
   ['category', keys.allCategories()],
   ['source system', keys.allSourceSystems()],
+  ['other', ...KEY_RANGES],
 ]
 
-const kindIn = (kinds: Kinds, key: Key): DifferenceKind | undefined =>
-  kinds.find(([, ...ranges]) => ranges.some((range) => isInRange(key, range)))?.[0]
+/** What a difference of this record is about. */
+export const kindOf = (key: Key): DifferenceKind =>
+  KINDS.find(([, ...ranges]) => ranges.some((range) => isInRange(key, range)))?.[0] ?? 'unknown'
 
-/** What a record is that follows from others. `undefined` for any other record. */
-export const derivedKindOf = (key: Key): DifferenceKind | undefined => kindIn(DERIVED, key)
+const DERIVED_KINDS: ReadonlySet<DifferenceKind> = new Set(['tile', 'index', 'counter'])
 
-/** What a record is that does not follow from others. */
-export const primaryKindOf = (key: Key): DifferenceKind => kindIn(PRIMARY, key) ?? 'unknown'
+/** Whether a record follows from others. */
+export const isDerived = (key: Key): boolean => DERIVED_KINDS.has(kindOf(key))

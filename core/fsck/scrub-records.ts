@@ -5,11 +5,11 @@ import { keys } from '../store/keys.ts'
 import type { EventRecord, EvidenceRecord } from '../store/records.ts'
 import { PAGE_RECORDS, type Check } from './check.ts'
 import { checkOpening } from './history.ts'
-import { FAMILIES } from './kinds.ts'
+import { KEY_RANGES } from './kinds.ts'
 
 /** The rest of the family of records that contains `from` or follows it. `undefined` behind the last one. */
 export function rangeFrom(from: Key): Range | undefined {
-  const range = FAMILIES.find(({ lt }) => from < lt)
+  const range = KEY_RANGES.find(({ lt }) => from < lt)
   return range && { gte: from > range.gte ? from : range.gte, lt: range.lt }
 }
 

@@ -4,9 +4,10 @@ import type { WriteOptions } from '../api/writes.ts'
 import { canonicalJson, type Json } from '../commitment/canonical-json.ts'
 import { RegistryError } from '../errors.ts'
 import type { Check, Commit, Key } from '../ports/index.ts'
+import { derivedWrites, idempotencyEntries } from '../store/derived.ts'
 import { keys } from '../store/keys.ts'
 import { decodeRecord, putRecord } from '../store/record-codec.ts'
-import type { IdempotencyExpiryRecord, IdempotencyRecord } from '../store/records.ts'
+import type { IdempotencyRecord } from '../store/records.ts'
 import type { Context } from './context.ts'
 import { titleOf } from './file/stage.ts'
 import type { AuthorizedScope } from './permissions.ts'
@@ -88,6 +89,8 @@ export interface Replay {
 interface FirstUse {
   readonly check: Check
   readonly fingerprint: string
+  /** The record that has expired. */
+  readonly before: IdempotencyRecord | undefined
 }
 
 /** Looks an idempotency key up. Throws `IDEMPOTENCY_KEY_REUSED` if it was used with other input. */
@@ -96,7 +99,7 @@ export async function findUse({ records, clock }: Context, call: IdempotentCall)
   const [entry] = await records.get([key])
   const record = decodeRecord<IdempotencyRecord>(entry)
   if (record === undefined || record.expires <= clock.now())
-    return { check: { key, version: entry?.version ?? null }, fingerprint }
+    return { check: { key, version: entry?.version ?? null }, fingerprint, before: record }
   if (record.fingerprint === fingerprint) return { replay: record.answer }
   throw new RegistryError(
     'IDEMPOTENCY_KEY_REUSED',
@@ -106,20 +109,19 @@ export async function findUse({ records, clock }: Context, call: IdempotentCall)
 
 /** The commit with the record that lets a repeated call return `answer`. */
 export function withIdempotency(
-  { ids }: Context,
   commit: Commit,
-  { check, fingerprint }: FirstUse,
+  { check, fingerprint, before }: FirstUse,
   { answer, now }: { readonly answer: Json; readonly now: number },
 ): Commit {
   const { key } = check
-  const expires = now + LIFETIME_MS
+  const record: IdempotencyRecord = { fingerprint, answer, expires: now + LIFETIME_MS }
   return {
     ...commit,
     checks: [...(commit.checks ?? []), check],
     writes: [
       ...(commit.writes ?? []),
-      putRecord(key, { fingerprint, answer, expires } satisfies IdempotencyRecord),
-      putRecord(keys.idempotencyExpiry(expires, ids.next()), { key } satisfies IdempotencyExpiryRecord),
+      putRecord(key, record),
+      ...derivedWrites(before === undefined ? [] : idempotencyEntries(key, before), idempotencyEntries(key, record)),
     ],
   }
 }

@@ -80,7 +80,7 @@ async function tryWrite<T extends Json>(
   if (isReplay(decision)) return { result: decision.replay as T }
   const { commit, result, replayed = result } = decision
   const outcome = await context.records.commit(
-    use === undefined ? commit : withIdempotency(context, commit, use, { answer: replayed, now }),
+    use === undefined ? commit : withIdempotency(commit, use, { answer: replayed, now }),
   )
   if (!outcome.ok) return failedAttempt(commit, outcome.conflicts)
   if (commit.append !== undefined) context.notify()

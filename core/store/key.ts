@@ -17,6 +17,8 @@ const MAX_PART = 400
 const plain = /^[A-Za-z0-9._-]*$/
 
 function encodeText(part: string): string {
+  // Of a record that lacks a member.
+  if (typeof part !== 'string') throw new TypeError(`A part of a key is missing: got ${typeof part}`)
   const encoded = encodeWholeText(part)
   return encoded.length > MAX_PART ? hashText(part) : encoded
 }
@@ -68,6 +70,12 @@ export const isInRange = (key: Key, { gte, lt }: Pick<Range, 'gte' | 'lt'>): boo
 
 /** The parts of a key, family first. Text parts are still encoded. */
 export const partsOfKey = (key: Key): readonly string[] => key.split('/')
+
+/**
+ * A text with folded case, so that two texts that differ only in case become equal. `ß`, `ẞ` and `ss` become equal, and
+ * so do `Σ`, `σ` and `ς`.
+ */
+export const foldCase = (text: string): string => text.toLowerCase().toUpperCase().toLowerCase()
 
 /** The last part of a key, for keys that end with an id. */
 export const lastPartOfKey = (key: Key): string => key.slice(key.lastIndexOf('/') + 1)

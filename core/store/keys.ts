@@ -1,3 +1,4 @@
+import { encodeUtf8, sha256, toHex } from '../bytes.ts'
 import type { Key, Range } from '../ports/index.ts'
 import { keysBeginningWith, keysUnder, onlyKey, recordKey, searchableKey } from './key.ts'
 
@@ -76,7 +77,7 @@ export const keys = {
     version === 1 ? keys.evidence(evidence) : recordKey('vh', evidence, version),
   /** Events from version 2. */
   laterEvents: (): Range => keysUnder('vh'),
-  // Indexes for searching: each key ends with the evidence's id and has an empty value. `evidence-index.ts` makes them.
+  // Indexes for searching: each key ends with the evidence's id and has an empty value.
   externalIdIndex: (company: string, externalId: string, id: string): Key =>
     searchableKey(recordKey('xp', company), externalId, id),
   externalIdsBeginningWith: (company: string, beginning: string): Range =>
@@ -111,9 +112,8 @@ export const keys = {
     recordKey('ik', company, actor, route, idempotencyKey),
   allIdempotency: (): Range => keysUnder('ik'),
   /** By expiry time, for the sweep. Holds the key of the record that expires. */
-  idempotencyExpiry: (expires: number, id: string): Key => recordKey('it', expires, id),
+  idempotencyExpiry: (expires: number, record: Key): Key => recordKey('it', expires, toHex(sha256(encodeUtf8(record)))),
   idempotencyExpired: (before: number): Range => ({ gte: 'it/', lt: recordKey('it', before) }),
-  idempotencyExpiriesAt: (expires: number): Range => keysUnder(recordKey('it', expires)),
   idempotencyExpiries: (): Range => keysUnder('it'),
 } as const
 

@@ -43,6 +43,7 @@ export interface ReplacedKey {
 
 /** Everything that authentication needs, so that it takes a single look-up. */
 export interface ApiKeyRecord {
+  readonly company: string
   readonly systemId: SourceSystemId
   readonly permissions: PermissionLevel
   readonly active: boolean

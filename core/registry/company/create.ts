@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import type { CreatedSourceSystem, NewSourceSystem } from '../../api/source-systems.ts'
 import type { WriteOptions } from '../../api/writes.ts'
+import { systemEntries } from '../../store/derived.ts'
 import { keys } from '../../store/keys.ts'
 import { putRecord } from '../../store/record-codec.ts'
-import type { CompanyRecord, NameRecord, SourceSystemRecord } from '../../store/records.ts'
+import type { CompanyRecord, SourceSystemRecord } from '../../store/records.ts'
 import type { Context } from '../context.ts'
 import { idempotentCall } from '../idempotency.ts'
 import type { AuthorizedScope } from '../permissions.ts'
@@ -13,7 +14,7 @@ import type { ApiKeys } from './api-keys.ts'
 import { auditChanges } from './audit-log.ts'
 import { companyExists } from './company.ts'
 import { futureTime, newSourceSystemSchema } from './input.ts'
-import { assertNameFree, systemWrites } from './stored-system.ts'
+import { assertNameFree } from './stored-system.ts'
 
 export async function createSourceSystem(
   context: Context,
@@ -68,8 +69,8 @@ function decideCreate({ scope: { companyId, actor }, record, isNewCompany, gener
       checks: [...company.map(({ key }) => key), nameKey, keys.apiKey(mac)].map((key) => ({ key, version: null })),
       writes: [
         ...company,
-        ...systemWrites(companyId, record),
-        putRecord(nameKey, { id } satisfies NameRecord),
+        putRecord(keys.sourceSystem(companyId, id), record),
+        ...systemEntries(companyId, record),
         ...audit.writes,
       ],
       adds: audit.adds,

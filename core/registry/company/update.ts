@@ -1,17 +1,11 @@
 import type { CompanyId } from '../../api/ids.ts'
 import type { SourceSystemChange } from '../../api/source-systems.ts'
 import { RegistryError } from '../../errors.ts'
-import type { Write } from '../../ports/index.ts'
+import { derivedWrites, systemEntries } from '../../store/derived.ts'
 import { keys } from '../../store/keys.ts'
 import type { Read } from '../../store/read.ts'
 import { putRecord } from '../../store/record-codec.ts'
-import type {
-  AuditChangeRecord,
-  AuditedValues,
-  NameRecord,
-  ReplacedKey,
-  SourceSystemRecord,
-} from '../../store/records.ts'
+import type { AuditChangeRecord, AuditedValues, ReplacedKey, SourceSystemRecord } from '../../store/records.ts'
 import type { Context } from '../context.ts'
 import type { AuthorizedScope } from '../permissions.ts'
 import { IdToFind } from '../schemas.ts'
@@ -20,7 +14,7 @@ import { write, type Decision } from '../write.ts'
 import type { ApiKeys } from './api-keys.ts'
 import { auditChanges } from './audit-log.ts'
 import { futureTime, sourceSystemChangeSchema } from './input.ts'
-import { apiKeyRecords, assertNameFree, readSystem, systemWrites } from './stored-system.ts'
+import { assertNameFree, readSystem } from './stored-system.ts'
 
 /** Replaced keys of one source system that may still work at the same time. */
 const MAX_REPLACED_KEYS = 16
@@ -117,25 +111,18 @@ function decideUpdate(
   { record: before, check }: Read<SourceSystemRecord>,
   { after, audit }: { readonly after: SourceSystemRecord; readonly audit: readonly AuditChangeRecord[] },
 ): Decision<null> {
-  const [oldName, newName] = [before, after].map(({ name }) => keys.sourceSystemName(companyId, name))
-  const isRenamed = oldName !== undefined && newName !== undefined && oldName !== newName
-  const isRekeyed = after.mac !== before.mac
-  const [oldKeys, newKeys] = [apiKeyRecords(before), apiKeyRecords(after)]
-  const ended = [...oldKeys.keys()].filter((mac) => !newKeys.has(mac))
+  const { name, mac } = after
+  const newKeys = [
+    ...(name === before.name ? [] : [keys.sourceSystemName(companyId, name)]),
+    ...(mac === before.mac ? [] : [keys.apiKey(mac)]),
+  ]
   const recorded = auditChanges(companyId, audit)
   return {
     commit: {
-      checks: [
-        check,
-        ...(isRenamed ? [{ key: newName, version: null }] : []),
-        ...(isRekeyed ? [{ key: keys.apiKey(after.mac), version: null }] : []),
-      ],
+      checks: [check, ...newKeys.map((key) => ({ key, version: null }))],
       writes: [
-        ...systemWrites(companyId, after),
-        ...ended.map((mac): Write => ({ key: keys.apiKey(mac), value: null })),
-        ...(isRenamed
-          ? [{ key: oldName, value: null }, putRecord(newName, { id: before.id } satisfies NameRecord)]
-          : []),
+        putRecord(check.key, after),
+        ...derivedWrites(systemEntries(companyId, before), systemEntries(companyId, after)),
         ...recorded.writes,
       ],
       adds: recorded.adds,

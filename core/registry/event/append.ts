@@ -4,7 +4,7 @@ import type { Json } from '../../commitment/canonical-json.ts'
 import type { AttachedFile, EventFile } from '../../commitment/event-format.ts'
 import type { Add, Write, LogAppend } from '../../ports/index.ts'
 import { encodeEventPayload } from '../../log/payload.ts'
-import { indexWrites } from '../../store/evidence-index.ts'
+import { derivedWrites, evidenceEntries } from '../../store/derived.ts'
 import { keys } from '../../store/keys.ts'
 import { firstEventOf, firstEventRecord } from '../../store/events.ts'
 import { putRecord } from '../../store/record-codec.ts'
@@ -42,7 +42,7 @@ export interface AppendedEvents {
   /** The evidence after the last event. */
   readonly evidence: EvidenceRecord
   readonly events: readonly RecordedEvent[]
-  /** The evidence's record, which contains the first event, its indexes, and the later events. */
+  /** The evidence's record, which contains the first event, its entries in indexes, and the later events. */
   readonly writes: readonly Write[]
   /** Counts the stolen evidences. Other counters change only with creations. */
   readonly adds: readonly Add[]
@@ -71,7 +71,7 @@ export function appendEvents(
     events: made.map(({ evidence: { lastTxId, lastVersion } }) => ({ txId: lastTxId, version: lastVersion })),
     writes: [
       putRecord(keys.evidence(evidence.id), evidence),
-      ...indexWrites(before, evidence),
+      ...derivedWrites(before === undefined ? [] : evidenceEntries(before), evidenceEntries(evidence)),
       ...made.flatMap(({ writes }) => writes),
     ],
     adds: stolenCount(before, evidence),

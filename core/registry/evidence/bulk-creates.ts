@@ -65,7 +65,6 @@ export class BulkCreates {
 }
 
 const joinEvidences = (a: MadeEvidences, b: MadeEvidences): MadeEvidences => ({
-  names: [...a.names, ...b.names],
   writes: [...a.writes, ...b.writes],
   append: [...a.append, ...b.append],
 })

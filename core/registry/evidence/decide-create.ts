@@ -14,7 +14,7 @@ import { stagedFiles, type MakeRequest, type EvidenceDraft, type MadeEvidences }
 export function decideCreate(
   ref: CategoryRef,
   { target, drafts }: MakeRequest,
-  { names, writes, append }: MadeEvidences,
+  { writes, append }: MadeEvidences,
 ): Commit {
   const { companyId, categoryId, subcategoryId } = target
   const staged = stagedFiles(target.files)
@@ -32,11 +32,11 @@ export function decideCreate(
         )
   return {
     checks: [
-      ...names.map(({ key }) => ({ key, version: null })),
+      ...drafts.map(({ input }) => ({ key: keys.externalId(input.externalId, companyId), version: null })),
       ...ref.checks,
       ...attached.flatMap(({ checks }) => checks),
     ],
-    writes: [...ref.writes, ...names, ...writes, ...attached.flatMap((part) => part.writes)],
+    writes: [...ref.writes, ...writes, ...attached.flatMap((part) => part.writes)],
     adds: [...ref.adds, ...counters.map((list) => ({ key: keys.evidenceCount(list), delta: drafts.length }))],
     append,
   }

@@ -5,9 +5,7 @@ import { toHex } from '../../bytes.ts'
 import { timeOfId } from '../../ids.ts'
 import type { LogAppend, Write } from '../../ports/index.ts'
 import { randomBytes } from '../../random.ts'
-import { keys } from '../../store/keys.ts'
-import { putRecord } from '../../store/record-codec.ts'
-import type { EvidenceRecord, NameRecord } from '../../store/records.ts'
+import type { EvidenceRecord } from '../../store/records.ts'
 import { appendEvents, attachedFiles, type EvidenceState } from '../event/append.ts'
 import { newSeed } from '../event/event.ts'
 
@@ -52,9 +50,7 @@ export interface MakeRequest {
 
 /** What new evidences add to their commit. */
 export interface MadeEvidences {
-  /** For each evidence the record of its external id. */
-  readonly names: readonly Write[]
-  /** Records of evidences, which contain their `create` events, and indexes. */
+  /** Records of evidences, which contain their `create` events, and their entries in indexes. */
   readonly writes: readonly Write[]
   /** For each evidence the entry of its event. */
   readonly append: readonly LogAppend[]
@@ -76,19 +72,15 @@ export function makeEvidences(
   { target, drafts }: MakeRequest,
   secretsOf: (index: number) => EvidenceSecrets = newSecrets,
 ): MadeEvidences {
-  const names: Write[] = []
   const writes: Write[] = []
   const append: LogAppend[] = []
   for (const [i, draft] of drafts.entries()) {
     const made = makeEvidence(target, draft, secretsOf(i))
-    names.push(putRecord(keys.externalId(draft.input.externalId, target.companyId), nameOf(draft)))
     writes.push(...made.writes)
     append.push(...made.append)
   }
-  return { names, writes, append }
+  return { writes, append }
 }
-
-const nameOf = ({ id }: EvidenceDraft): NameRecord => ({ id })
 
 function makeEvidence(
   { origin, actor, companyId, categoryId, subcategoryId, files }: CreateTarget,

@@ -7,12 +7,11 @@ import { makeEvidences, type MakeRequest, type MadeEvidences } from './make.ts'
  * How evidences are made in another thread: the request as one text, the result as one piece of bytes that is
  * transferred without a copy. Cloning the objects would take longer than making them.
  *
- *     result = u64(bytes of the header) ‖ header ‖ values of names, values of writes, entries and payloads
+ *     result = u64(bytes of the header) ‖ header ‖ values of writes, entries and payloads
  */
 
 /** JSON. The number of bytes stands for the bytes; `null` is a deletion. */
 interface PackedHeader {
-  readonly names: PackedWrites
   readonly writes: PackedWrites
   readonly append: readonly (readonly [entryBytes: number, payloadBytes: number])[]
 }
@@ -28,14 +27,13 @@ export const packRequest = (request: MakeRequest): string => JSON.stringify(requ
 export const makePackedEvidences = (request: string): Uint8Array<ArrayBuffer> =>
   packEvidences(makeEvidences(JSON.parse(request) as MakeRequest))
 
-function packEvidences({ names, writes, append }: MadeEvidences): Uint8Array<ArrayBuffer> {
+function packEvidences({ writes, append }: MadeEvidences): Uint8Array<ArrayBuffer> {
   const header = encodeRecord({
-    names: packWrites(names),
     writes: packWrites(writes),
     append: append.map(({ entry, payload }) => [entry.length, payload.length] as const),
   } satisfies PackedHeader)
   const parts = [u64(header.length), header]
-  for (const { value } of [...names, ...writes]) if (value !== null && value.length > 0) parts.push(value)
+  for (const { value } of writes) if (value !== null && value.length > 0) parts.push(value)
   for (const { entry, payload } of append) parts.push(entry, payload)
   return joinTransferable(parts)
 }
@@ -61,12 +59,11 @@ const NO_BYTES = new Uint8Array()
 /** The evidences that `makePackedEvidences` made. Their bytes are views of the packed ones. */
 export function unpackEvidences(packed: Uint8Array): MadeEvidences {
   let at = 8 + readU64(packed, 0)
-  const { names, writes, append } = JSON.parse(decodeUtf8(packed.subarray(8, at))) as PackedHeader
+  const { writes, append } = JSON.parse(decodeUtf8(packed.subarray(8, at))) as PackedHeader
   const next = (length: number): Uint8Array => (length === 0 ? NO_BYTES : packed.subarray(at, (at += length)))
   const unpackWrites = ({ keys, sizes }: PackedWrites): readonly Write[] =>
     keys.map((key, i) => ({ key, value: typeof sizes[i] === 'number' ? next(sizes[i]) : null }))
   return {
-    names: unpackWrites(names),
     writes: unpackWrites(writes),
     append: append.map(([entryBytes, payloadBytes]): LogAppend => ({
       entry: next(entryBytes),

@@ -1,6 +1,7 @@
 import type { FileSelector } from '../../api/files.ts'
 import type { Check, Commit } from '../../ports/index.ts'
 import { destroy, pendingDeletion } from '../../store/blob-lifecycle.ts'
+import { derivedWrites, fileEntries } from '../../store/derived.ts'
 import { readEvent, withFirstEvent } from '../../store/events.ts'
 import { keys } from '../../store/keys.ts'
 import { danglingReference, requireRecord, type Read } from '../../store/read.ts'
@@ -84,7 +85,7 @@ function decideDelete(author: EventAuthor, { file, evidence, attaching }: FileTo
       ...writes,
       ...(version === 1 ? [] : [putRecord(keys.event(after.id, version), erased)]),
       putRecord(keys.file(id), tombstone),
-      { key: keys.fileOf(after.id, id), value: null },
+      ...derivedWrites(fileEntries(file.record), fileEntries(tombstone)),
       pendingDeletion(id, author.now),
     ],
     adds,

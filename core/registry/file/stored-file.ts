@@ -3,6 +3,7 @@ import { fromBase64, sha256, toHex } from '../../bytes.ts'
 import { RegistryError } from '../../errors.ts'
 import type { Check, Write } from '../../ports/index.ts'
 import { consume, pendingDeletion } from '../../store/blob-lifecycle.ts'
+import { fileEntries } from '../../store/derived.ts'
 import { lastPartOfKey } from '../../store/key.ts'
 import { keys } from '../../store/keys.ts'
 import { listEntries, listedRecords } from '../../store/read.ts'
@@ -38,7 +39,7 @@ export function attachFiles(
       ...used.writes,
       ...files.flatMap(({ intent: _, ...file }) => [
         putRecord(keys.file(file.id), { ...file, ...owner } satisfies FileRecord),
-        { key: keys.fileOf(owner.ownerId, file.id), value: new Uint8Array() },
+        ...fileEntries({ ...file, ...owner }),
       ]),
     ],
   }

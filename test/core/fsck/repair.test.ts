@@ -3,6 +3,7 @@ import { after, before, describe, it } from 'node:test'
 import { MemoryRecords } from '../../../adapters/memory/index.ts'
 import { encodeRecords, fillStore } from '../../../core/copy/index.ts'
 import { fsck, planRepair, repairRecords, type Difference } from '../../../core/fsck/index.ts'
+import { isDerived } from '../../../core/fsck/kinds.ts'
 import type { Entry, Key, RecordStore, Write } from '../../../core/ports/index.ts'
 import { decorateRecords } from '../../../core/store/decorate-records.ts'
 import { DamagedValueError } from '../../../core/store/envelope.ts'
@@ -10,27 +11,8 @@ import { putRecord } from '../../../core/store/record-codec.ts'
 import { fillRegistry, openSealedRegistry, type SealedRegistry } from '../../support/sealed-registry.ts'
 import { makeTemporary, removeTemporary } from '../../support/temporary.ts'
 
-/** Families of records that follow from others. */
-const DERIVED = new Set([
-  'ti',
-  'bx',
-  'sh',
-  'br',
-  'ex',
-  'el',
-  'xp',
-  'ow',
-  'up',
-  'fo',
-  'cn',
-  'cl',
-  'sn',
-  'sk',
-  'ec',
-  'cc',
-])
 /** Families that can be damaged without a difference in another record. */
-const INDEPENDENT = new Set(['op', 'bi', 'bd', 'ik', 'it', 'au', 'at', 'lu', 'pr'])
+const INDEPENDENT = new Set(['op', 'bi', 'bd', 'ik', 'au', 'lu'])
 const familyOf = (key: Key): string => key.slice(0, 2)
 
 async function entriesOf(records: RecordStore): Promise<Entry[]> {
@@ -109,7 +91,7 @@ describe('the repair of a store', () => {
     const families = new Set<string>()
     for (const { key, value } of await entriesOf(sealed.records)) {
       const family = familyOf(key)
-      if (!DERIVED.has(family)) continue
+      if (!isDerived(key)) continue
       const isFirst = !families.has(family)
       families.add(family)
       const deleted = await copyOfStore()
@@ -119,7 +101,7 @@ describe('the repair of a store', () => {
       if (!isFirst) continue
       await assertRepaired(withDamage(await copyOfStore(), key), expected, `${key} damaged`)
     }
-    assert.ok(families.size >= 13, [...families].join())
+    assert.ok(families.size >= 18, [...families].join())
   })
 
   it('writes again what a list shows of an evidence', async () => {
@@ -147,27 +129,11 @@ describe('the repair of a store', () => {
     }
   })
 
-  it('writes the record that says when an idempotency key expires', async () => {
-    const store = await copyOfStore()
-    const expiries = async () => (await entriesOf(store)).filter(({ key }) => familyOf(key) === 'it')
-    const [expiry, ...others] = await expiries()
-    assert.ok(expiry)
-    assert.deepEqual(others, [])
-    await store.commit({ writes: [{ key: expiry.key, value: null }] })
-    const plan = planRepair(await differencesIn(store, sealed.secret))
-    assert.equal(plan.writes.length, 1)
-    await repairRecords(store, plan)
-    assert.deepEqual(await differencesIn(store, sealed.secret), [])
-    const [written] = await expiries()
-    const timeOf = ({ key }: Entry) => key.split('/')[1]
-    assert.deepEqual(written && [timeOf(written), written.value], [timeOf(expiry), expiry.value])
-  })
-
   it('writes nothing if a record from which others follow is damaged or missing', async () => {
     const seen = new Set<string>()
     for (const { key } of await entriesOf(sealed.records)) {
       const family = familyOf(key)
-      if (DERIVED.has(family) || INDEPENDENT.has(family) || seen.has(family)) continue
+      if (isDerived(key) || INDEPENDENT.has(family) || seen.has(family)) continue
       seen.add(family)
       for (const [name, store] of [
         ['damaged', withDamage(await copyOfStore(), key)],

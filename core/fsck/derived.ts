@@ -1,0 +1,132 @@
+import { equalBytes } from '../bytes.ts'
+import type { Entry, Key, Range } from '../ports/index.ts'
+import { countOf, encodeCounter } from '../store/counter.ts'
+import { COUNTED, DERIVED, derivedFrom, type DerivedEntry } from '../store/derived.ts'
+import { keysUnder, partsOfKey } from '../store/key.ts'
+import type { Check } from './check.ts'
+import { kindOf } from './kinds.ts'
+
+/** Forwards: checks that all entries that follow from these records are there, with the right values. */
+export async function expectDerived(check: Check, records: readonly Entry[]): Promise<void> {
+  const expected = records.flatMap(
+    (record) => check.guard(kindOf(record.key), record.key, () => derivedFrom(record)) ?? [],
+  )
+  const stored = await check.records.get(expected.map(({ key }) => key))
+  for (const [i, { key, value }] of expected.entries()) {
+    const entry = stored[i]
+    const message = entry === undefined ? 'It is missing' : 'It differs from the record from which it follows'
+    const holds = entry !== undefined && equalBytes(entry.value, value)
+    check.expectDerived(holds, { kind: 'index', key, message, repair: value })
+  }
+}
+
+/** Backwards: checks that each entry follows from a record. Forwards its value was compared. */
+export async function checkOwners(check: Check): Promise<void> {
+  for (const { range, ownerOf, isLossNoticed } of DERIVED)
+    for await (const page of check.pages(range)) {
+      const entries = page.flatMap((entry) => {
+        const owner = check.guard('index', entry.key, () => ownerOf(entry))
+        return owner === undefined ? [] : [{ key: entry.key, owner }]
+      })
+      const records = await check.records.get(entries.map(({ owner }) => owner))
+      for (const [i, { key, owner }] of entries.entries()) {
+        const record = records[i]
+        const follows = record !== undefined && derivedOrNone(record).some((entry) => entry.key === key)
+        // An entry without its record may be all that is left of it.
+        const repair = record !== undefined || isLossNoticed ? null : undefined
+        check.expectDerived(follows, { kind: 'index', key, message: `It does not follow from ${owner}`, repair })
+      }
+      check.progress('indexes', page.length)
+    }
+}
+
+/** What follows from a record; nothing if it lacks a member, which is reported with the record. */
+function derivedOrNone(record: Entry): readonly DerivedEntry[] {
+  try {
+    return derivedFrom(record)
+  } catch {
+    return []
+  }
+}
+
+/** Checks that each counter is the length of its list. The counter of a list that has become empty stays, and is 0. */
+export async function checkCounters(check: Check): Promise<void> {
+  for (const { lists, counters } of COUNTED) {
+    const counting = new Counting(check, counters)
+    for await (const page of check.pages(lists)) for (const { key } of page) await counting.add(key)
+    await counting.finish()
+    for await (const page of check.pages(counters))
+      for (const entry of page)
+        if (await isEmpty(check, keysUnder(lists.gte + entry.key.slice(counters.gte.length))))
+          expectCount(check, entry.key, { entry, count: 0 })
+  }
+}
+
+async function isEmpty(check: Check, range: Range): Promise<boolean> {
+  for await (const _ of check.records.list({ ...range, limit: 1 })) return false
+  return true
+}
+
+interface Count {
+  readonly counter: Key
+  count: number
+}
+
+/** Counts lists whose entries come in the order of their keys. */
+class Counting {
+  readonly #check: Check
+  readonly #counters: Range
+  /** Of the current list, and of the lists that contain it. */
+  #current: readonly Count[] = []
+
+  constructor(check: Check, counters: Range) {
+    this.#check = check
+    this.#counters = counters
+  }
+
+  async add(key: Key): Promise<void> {
+    const current = this.#countersOf(key).map(
+      (counter) => this.#current.find((each) => each.counter === counter) ?? { counter, count: 0 },
+    )
+    for (const count of current) count.count += 1
+    for (const count of this.#current) if (!current.includes(count)) await this.#compare(count)
+    this.#current = current
+  }
+
+  async finish(): Promise<void> {
+    for (const count of this.#current) await this.#compare(count)
+    this.#current = []
+  }
+
+  /** A list is named by at least two parts. One of three parts is contained in the one of the first two. */
+  #countersOf(key: Key): readonly Key[] {
+    const list = partsOfKey(key).slice(1, -1)
+    return list.slice(1).map((_, i) => this.#counters.gte + list.slice(0, i + 2).join('/'))
+  }
+
+  async #compare({ counter, count }: Count): Promise<void> {
+    expectCount(this.#check, counter, { entry: await this.#check.get(counter), count })
+  }
+}
+
+interface CountToCheck {
+  /** Of the counter. Without an entry its value is 0. */
+  readonly entry: Entry | undefined
+  /** What it must be. */
+  readonly count: number
+}
+
+function expectCount(check: Check, key: Key, { entry, count }: CountToCheck): void {
+  const stored = storedCount(entry)
+  const message = `It is ${stored ?? 'not a number'}, but there are ${count}`
+  check.expectDerived(stored === count, { kind: 'counter', key, message, repair: encodeCounter(BigInt(count)) })
+}
+
+/** Returns `undefined` if the value is not that of a counter. */
+function storedCount(entry: Entry | undefined): number | undefined {
+  try {
+    return countOf(entry)
+  } catch {
+    return undefined
+  }
+}

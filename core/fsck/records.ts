@@ -1,0 +1,144 @@
+import { logKeys } from '../log/keys.ts'
+import type { Entry, Key, Range } from '../ports/index.ts'
+import { eventInRecord } from '../store/events.ts'
+import { isInRange, onlyKey, partsOfKey } from '../store/key.ts'
+import { keys } from '../store/keys.ts'
+import { decodeRecord } from '../store/record-codec.ts'
+import type {
+  AuditRecord,
+  CategoryRecord,
+  DeletedFileRecord,
+  EvidenceRecord,
+  FileRecord,
+  SourceSystemRecord,
+} from '../store/records.ts'
+import type { Check } from './check.ts'
+import { expectDerived } from './derived.ts'
+import { KEY_RANGES, kindOf } from './kinds.ts'
+
+/** A record to which another one refers. It must exist. */
+interface Reference {
+  readonly key: Key
+  /** Whether it is what the other record says. */
+  readonly fits?: (entry: Entry) => boolean
+}
+
+/** Records that do not follow from others. */
+interface Family {
+  readonly range: Range
+  /** Throws for a record that cannot be read, or is stored under the key of another one. */
+  referencesOf(record: Entry): readonly Reference[]
+}
+
+/** The parts of its key, without the family. */
+type Parts = readonly string[]
+
+const family = <T extends object>(
+  range: Range,
+  refersTo: (record: T, ...parts: Parts) => readonly Reference[] = () => [],
+): Family => ({
+  range,
+  referencesOf: (entry) => refersTo(decodeRecord<T>(entry), ...partsOfKey(entry.key).slice(1)),
+})
+
+/** As `family`, of records whose keys end with their ids. */
+const familyById = <T extends { readonly id: string }>(
+  range: Range,
+  refersTo: (record: T, ...parts: Parts) => readonly Reference[],
+): Family =>
+  family<T>(range, (record, ...parts) => {
+    if (record.id !== parts.at(-1)) throw new TypeError('it is stored under another id')
+    return refersTo(record, ...parts)
+  })
+
+const FAMILIES: readonly Family[] = [
+  family(logKeys.batchesFrom(0)),
+  family(onlyKey(keys.operator())),
+  family(keys.companies()),
+  familyById<SourceSystemRecord>(keys.allSourceSystems(), (_, company) => [{ key: keys.company(company) }]),
+  family(keys.allLastUses(), (_, company, id) => [{ key: keys.sourceSystem(company, id) }]),
+  familyById<AuditRecord>(keys.allAudit(), (record, _, company) => [
+    { key: keys.company(company) },
+    ...('systemId' in record ? [{ key: keys.sourceSystem(company, record.systemId) }] : []),
+  ]),
+  familyById<CategoryRecord>(keys.allCategories(), ({ id, parentId, imageId }, company) => [
+    ...(parentId === undefined ? [] : [categoryIn(company, undefined, parentId)]),
+    ...(imageId === undefined ? [] : [fileOf(id, imageId)]),
+  ]),
+  familyById<EvidenceRecord>(keys.evidences(), ({ company, categoryId, subcategoryId }) => [
+    categoryIn(company, undefined, categoryId),
+    categoryIn(company, categoryId, subcategoryId),
+  ]),
+  familyById<FileRecord | DeletedFileRecord>(keys.files(), (file) => [ownerOf(file)]),
+  family(keys.blobIntents()),
+  family(keys.pendingDeletions()),
+  family(keys.pendingErasures()),
+  family(keys.allIdempotency()),
+]
+
+const categoryIn = (company: string, parent: string | undefined, id: string): Reference => ({
+  key: keys.category(company, id),
+  fits: (entry) => decodeRecord<CategoryRecord>(entry).parentId === parent,
+})
+
+const fileOf = (owner: string, id: string): Reference => ({
+  key: keys.file(id),
+  fits: (entry) => decodeRecord<FileRecord>(entry).ownerId === owner,
+})
+
+/** The event that attached a file to its evidence, or the category of a file. */
+function ownerOf({ id, company, ownerKind, ownerId, version }: FileRecord | DeletedFileRecord): Reference {
+  if (ownerKind === 'category') return { key: keys.category(company, ownerId), fits: () => version === 0 }
+  if (ownerKind !== 'evidence') throw new TypeError('its owner is neither an evidence nor a category')
+  return {
+    key: keys.event(ownerId, version),
+    fits(entry) {
+      const { files, erased } = eventInRecord(entry, version)
+      return Object.hasOwn(files, id) || Object.hasOwn(erased?.files ?? {}, id)
+    },
+  }
+}
+
+/** Checks all records that do not follow from others, except evidences and their events (`checkEvidences`). */
+export async function checkRecords(check: Check): Promise<void> {
+  for (const { range } of FAMILIES) {
+    if (isInRange(keys.evidences().gte, range)) continue
+    for await (const page of check.pages(range)) {
+      await checkRecordPage(check, page)
+      check.progress('indexes', page.length)
+    }
+  }
+}
+
+/** Checks to which records these refer, and what follows from them. */
+export async function checkRecordPage(check: Check, page: readonly Entry[]): Promise<void> {
+  await checkReferences(check, page)
+  await expectDerived(check, page)
+}
+
+async function checkReferences(check: Check, page: readonly Entry[]): Promise<void> {
+  const references = page.flatMap((record) => {
+    const { key: from } = record
+    const owner = FAMILIES.find(({ range }) => isInRange(from, range))
+    const found = check.guard(kindOf(from), from, () => owner?.referencesOf(record)) ?? []
+    return found.map((reference) => ({ from, ...reference }))
+  })
+  const wanted = [...new Set(references.map(({ key }) => key))]
+  const entries = new Map((await check.records.get(wanted)).map((entry, i) => [wanted[i], entry]))
+  for (const { from, key, fits } of references) {
+    const entry = entries.get(key)
+    if (entry === undefined) check.reportMissing(key, from)
+    else if (check.guard(kindOf(from), from, () => fits?.(entry)) === false)
+      check.report(kindOf(from), from, `It refers to ${key}, which does not say so`)
+  }
+}
+
+/** Reports every record whose key is between the families. */
+export async function checkUnknownKeys(check: Check): Promise<void> {
+  let from = ''
+  for (const { gte, lt } of [...KEY_RANGES, { gte: '\x7f', lt: '' }]) {
+    for await (const { key } of check.records.list({ gte: from, lt: gte }))
+      check.report('unknown', key, 'No part of the registry keeps such a record')
+    from = lt
+  }
+}

@@ -1,0 +1,76 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import type { Entry, Key, Range } from '../../../core/ports/index.ts'
+import { countOf } from '../../../core/store/counter.ts'
+import { COUNTED, DERIVED, derivedFrom, derivedWrites } from '../../../core/store/derived.ts'
+import { isInRange, keysUnder } from '../../../core/store/key.ts'
+import { fillRegistry, openSealedRegistry, type SealedRegistry } from '../../support/sealed-registry.ts'
+import { makeTemporary, removeTemporary } from '../../support/temporary.ts'
+
+describe('the table of derived records', () => {
+  let directory: string
+  let sealed: SealedRegistry
+  let entries: readonly Entry[]
+  before(async () => {
+    directory = await makeTemporary()
+    sealed = await openSealedRegistry(directory)
+    await fillRegistry(sealed)
+    const { registry, scope, stage } = sealed
+    const { id } = await registry.sourceSystems.create(scope, { name: 'scanner', permissions: 'I' })
+    await registry.sourceSystems.update(scope, id, {
+      name: 'camera',
+      apiKey: 'its-next-key-of-many',
+      graceSeconds: 3_600,
+    })
+    const image = await stage('icon.png', 'icon', 'image/png')
+    const made = await registry.categories.create(scope, { name: 'With a picture', image }, { idempotencyKey: 'once' })
+    await registry.categories.create(scope, { name: 'Below' }, { parent: made.id })
+    await registry.categories.update(scope, { categoryId: made.id }, { name: 'Renamed' })
+    entries = await entriesIn({ gte: '', lt: '\x7f' })
+  })
+  after(async () => {
+    await sealed.registry.close()
+    await removeTemporary(directory)
+  })
+
+  async function entriesIn(range: Range): Promise<readonly Entry[]> {
+    const found: Entry[] = []
+    for await (const entry of sealed.records.list(range)) found.push(entry)
+    return found
+  }
+
+  const contentOf = ({ key, value }: { readonly key: Key; readonly value: Uint8Array }): string =>
+    `${key} ${Buffer.from(value).toString('latin1')}`
+
+  it('gives exactly the entries that the registry has written, each from the record that it names', () => {
+    const expected = entries.flatMap((record) => derivedFrom(record).map((entry) => ({ ...entry, owner: record.key })))
+    const stored = DERIVED.flatMap(({ range, ownerOf }) => {
+      const found = entries.filter(({ key }) => isInRange(key, range))
+      assert.ok(found.length > 0, `nothing in ${range.gte}`)
+      return found.map((entry) => ({ ...entry, owner: ownerOf(entry) }))
+    })
+    const told = (each: { readonly key: Key; readonly value: Uint8Array; readonly owner: Key }): string =>
+      `${contentOf(each)} of ${each.owner}`
+    assert.deepEqual(stored.map(told).toSorted(), expected.map(told).toSorted())
+  })
+
+  it('gives each counter the list that it counts', async () => {
+    for (const { lists, counters } of COUNTED) {
+      const found = await entriesIn(counters)
+      assert.ok(found.length > 0, `nothing in ${counters.gte}`)
+      for (const counter of found) {
+        const list = await entriesIn(keysUnder(lists.gte + counter.key.slice(counters.gte.length)))
+        assert.equal(countOf(counter), list.length, counter.key)
+      }
+    }
+  })
+
+  it('writes only what has changed', () => {
+    const entry = (key: Key, value = '') => ({ key, value: Buffer.from(value) })
+    const old = [entry('same', '1'), entry('changed', '1'), entry('old')]
+    const next = [entry('same', '1'), entry('changed', '2'), entry('new')]
+    const writes = derivedWrites(old, next).map(({ key, value }) => [key, value && Buffer.from(value).toString()])
+    assert.deepEqual(writes, [['changed', '2'], ['new', ''], ['old', null]]) // prettier-ignore
+    assert.deepEqual(derivedWrites([], next), next)
+  })
+})
