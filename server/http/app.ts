@@ -110,7 +110,7 @@ export function createApp({ registry, logger, instruments = createInstruments(),
     ...services,
     lanes: new Map(),
     unread: new MemoryBudget(limits.unreadBytes),
-    rateLimit: async () => undefined,
+    rateLimit: () => undefined,
   }
   const router = new Router({ sensitive: true, strict: true })
   for (const group of rootGroups) mount(router, group, { base: '', services: rootServices })
