@@ -153,7 +153,8 @@ class PartReader {
       this.#guard.pause()
       body.once('drain', this.#resume)
     })
-    part.on('end', () => body.end())
+    // A stream that ends emits no `drain`: without this, a store that begins late would leave the body paused.
+    part.on('end', () => body.end(this.#resume))
   }
 
   /** `undefined` for what a browser sends for an empty file input, and for a failure, which ends the body. */
