@@ -2,18 +2,13 @@ import assert from 'node:assert/strict'
 import { mkdir, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { after, before, describe, it } from 'node:test'
+import { describe, it } from 'node:test'
 import { hasRecovered } from '../../../server/startup/failed-store.ts'
 import { temporaryFor } from '../../support/temporary.ts'
 
 const logger = { info: () => undefined }
 
 describe('a server whose record store accepts no more writes', () => {
-  // The checks do not keep a process alive.
-  let alive: ReturnType<typeof setInterval> | undefined
-  before(() => void (alive = setInterval(() => undefined, 1_000)))
-  after(() => clearInterval(alive))
-
   it('may start again once its disk can be written, and not before', async (t) => {
     // A folder that does not exist stands for a disk that cannot be written.
     const directory = join(await temporaryFor(t), 'records')
