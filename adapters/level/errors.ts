@@ -1,3 +1,4 @@
+import { systemAdvice } from '../files/errors.ts'
 import { isRegistryError, RegistryError } from '../kit/index.ts'
 
 const codeOf = (error: unknown): unknown => (error instanceof Error && 'code' in error ? error.code : undefined)
@@ -15,4 +16,10 @@ export function toRegistryError(cause: unknown): RegistryError {
       cause,
     })
   return new RegistryError('UNAVAILABLE', 'The database call failed; nothing was changed', { cause })
+}
+
+/** Why a store accepts no more writes after one that failed, and what to do. */
+export function poisonedMessage(cause: unknown): string {
+  const advice = systemAdvice(cause) ?? 'look at the cause, and check the disk'
+  return `The record store accepts no more writes, because one failed: ${advice}. Then open it again, which checks it`
 }

@@ -19,11 +19,10 @@ import {
   type RecordStore,
   type SnapshotSource,
 } from '../kit/index.ts'
-import { systemAdvice } from '../files/errors.ts'
 import { checkDatabase, type DatabaseState } from './check.ts'
 import { copyDatabase } from './copy.ts'
 import { historyEraser } from './erase.ts'
-import { toRegistryError, isNotOpen } from './errors.ts'
+import { isNotOpen, poisonedMessage, toRegistryError } from './errors.ts'
 import { currentEntries, groupBatch, initialize, newPositions, nextHead, type GroupChanges } from './group-batch.ts'
 import * as layout from './layout.ts'
 import type { Head, LevelDatabase } from './layout.ts'
@@ -301,9 +300,4 @@ export class LevelRecords implements RecordStore, SnapshotSource, RecordEraser {
       await this.#options.afterClose?.()
     }
   }
-}
-
-function poisonedMessage(cause: unknown): string {
-  const advice = systemAdvice(cause) ?? 'look at the cause, and check the disk'
-  return `The record store accepts no more writes, because one failed: ${advice}. Then open it again, which checks it`
 }
