@@ -1,6 +1,6 @@
 import { endpoint, type EndpointGroup } from '../contract/endpoint.ts'
 import type { Health } from '../http/health.ts'
-import type { Metrics } from '../http/observe.ts'
+import type { Metrics } from '../http/metrics.ts'
 import { OpenApi, Readiness } from '../contract/operations.ts'
 import { bytes, json } from '../contract/reply.ts'
 import { ok, Ok } from '../contract/values.ts'

@@ -1,0 +1,203 @@
+import { collectDefaultMetrics, Counter, Gauge, Histogram } from 'prom-client'
+import type { Registry, ScrubStatus } from '../../core/index.ts'
+import type { Door } from './door.ts'
+import type { Instruments } from './instruments.ts'
+import type { Connections } from './listen.ts'
+import type { Lane, LaneName, MemoryBudget } from './overload.ts'
+
+/** Metrics for Prometheus. */
+export interface Metrics {
+  readonly requests: Counter
+  readonly durations: Histogram
+  readonly contentType: string
+  /** The text exposition format. */
+  text(): Promise<string>
+}
+
+export interface MetricSources {
+  readonly registry: Registry
+  readonly instruments: Pick<Instruments, 'metrics'>
+  readonly lanes: ReadonlyMap<LaneName, Lane>
+  readonly door: Door
+  readonly bodies: MemoryBudget
+  readonly unread: MemoryBudget
+  readonly connections: Connections
+  /** See `AppOptions`. */
+  readonly scrubStatus?: () => ScrubStatus | undefined
+}
+
+/** Adds the metrics of requests, of the log and of the process to those of the stores and the sealer. */
+export function createMetrics(sources: MetricSources): Metrics {
+  const { metrics } = sources.instruments
+  collectDefaultMetrics({ register: metrics })
+  for (const { name, help, label, values } of gaugesOf(sources)) {
+    const gauge = new Gauge({
+      name: `evidence_${name}`,
+      help,
+      ...(label !== undefined && { labelNames: [label] }),
+      registers: [],
+      collect() {
+        for (const [value, number] of values()) this.set(label === undefined ? {} : { [label]: value }, number)
+      },
+    })
+    metrics.registerMetric(gauge)
+  }
+  return {
+    requests: new Counter({
+      name: 'evidence_http_requests_total',
+      help: 'Requests with a response',
+      labelNames: ['method', 'route', 'status'],
+      registers: [metrics],
+    }),
+    durations: new Histogram({
+      name: 'evidence_http_request_duration_seconds',
+      help: 'Time to the end of the response',
+      labelNames: ['method', 'route'],
+      buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
+      registers: [metrics],
+    }),
+    contentType: metrics.contentType,
+    text: oncePerTurn(() => metrics.metrics()),
+  }
+}
+
+/**
+ * Calls `read` once for all requests of one turn of the event loop. `/metrics` has no limit, and its text takes about a
+ * millisecond.
+ */
+function oncePerTurn<T>(read: () => T): () => T {
+  let result: { readonly value: T } | undefined
+  return () => {
+    if (result === undefined) setImmediate(() => (result = undefined))
+    result ??= { value: read() }
+    return result.value
+  }
+}
+
+interface GaugeRow {
+  readonly name: string
+  readonly help: string
+  /** The name of the label, if there are several values. */
+  readonly label?: string
+  readonly values: () => readonly (readonly [label: string, value: number])[]
+}
+
+/** A gauge with one value. */
+const one = (name: string, help: string, value: () => number): GaugeRow => ({
+  name,
+  help,
+  values: () => [['', value()]],
+})
+
+/** A gauge with a value for each name. */
+const many = <T extends string>(
+  name: string,
+  help: string,
+  { label, names, value }: { readonly label: string; readonly names: readonly T[]; readonly value: (of: T) => number },
+): GaugeRow => ({ name, help, label, values: () => names.map((each) => [each, value(each)]) })
+
+const gaugesOf = (sources: MetricSources): readonly GaugeRow[] => [
+  ...logGauges(sources),
+  ...loadGauges(sources),
+  ...scrubGauges(sources),
+]
+
+function logGauges({ registry }: MetricSources): readonly GaugeRow[] {
+  const status = () => registry.status()
+  return [
+    one('log_entries', 'Entries in the log', () => status().logSize),
+    one('log_sealed_entries', 'Entries in batches', () => status().sealedSize),
+    one(
+      'log_unsealed_entries',
+      'Entries that wait for a batch, from the first event on; 0 if no event waits',
+      () => status().unsealedEvents,
+    ),
+    one('log_stamped_entries', 'Entries that a time stamp covers', () => status().stampedSize),
+    one('log_anchored_entries', 'Entries that a confirmed anchor covers', () => status().anchoredSize),
+    one(
+      'damaged_file_reads',
+      'Reads of files since the start whose stored bytes were missing or are not the recorded ones',
+      () => status().damagedReads,
+    ),
+    one(
+      'last_batch_timestamp_seconds',
+      'When the last batch was sealed; 0 before the first',
+      () => (status().lastBatchAt ?? 0) / 1_000,
+    ),
+    one('anchor_lag_seconds', 'Age of the oldest batch without a confirmed anchor; 0 if there is none', () =>
+      secondsSince(status().oldestUnanchoredAt),
+    ),
+    one(
+      'anchor_account_conflict',
+      '1 if the anchoring account has sent a transaction that is not on record, so that nothing is anchored',
+      () => Number(status().hasAccountConflict),
+    ),
+    many('sealer_failures', 'Steps of the sealer that failed since the start', {
+      label: 'step',
+      names: ['seal', 'stamp', 'anchor'],
+      value: (step) => status().failures[step].count,
+    }),
+  ]
+}
+
+/** 0 for `null`, and for a time in the future: another server's clock may be ahead. */
+const secondsSince = (ms: number | null): number => (ms === null ? 0 : Math.max(0, Date.now() - ms) / 1_000)
+
+function loadGauges({ lanes, door, bodies, unread, connections }: MetricSources): readonly GaugeRow[] {
+  const byLane = (name: string, help: string, value: (lane: Lane) => number): GaugeRow => ({
+    name: `requests_${name}`,
+    help,
+    label: 'class',
+    values: () => [...lanes].map(([lane, each]) => [lane, value(each)]),
+  })
+  return [
+    byLane('running', 'Requests that run, by class', ({ state }) => state.running),
+    byLane('waiting', 'Requests that wait for their turn', ({ state }) => state.waiting),
+    byLane('rejected', 'Requests since the start that got 503, because too many waited', ({ state }) => state.rejected),
+    one(
+      'requests_shed',
+      'Requests since the start that got 503 at once, because the process was too busy',
+      () => door.shed,
+    ),
+    one('request_body_bytes', 'Bytes of request bodies in memory', () => bodies.used),
+    one(
+      'request_bodies_rejected',
+      'Bodies since the start that got 503, because too many bytes were in memory',
+      () => bodies.rejected,
+    ),
+    one('unread_response_bytes', 'Bytes of large responses that their clients have not yet read', () => unread.used),
+    one(
+      'unread_responses_rejected',
+      'Responses since the start that were replaced by 503, because too many bytes were unread',
+      () => unread.rejected,
+    ),
+    one('connections', 'Open connections', () => connections.open),
+    one(
+      'connections_dropped',
+      'Connections since the start that were closed at once, because there were too many',
+      () => connections.dropped,
+    ),
+  ]
+}
+
+function scrubGauges({ scrubStatus = () => undefined }: MetricSources): readonly GaugeRow[] {
+  return [
+    one('scrub_read_bytes', 'Bytes that the scrub has read since the start', () => scrubStatus()?.readBytes ?? 0),
+    one(
+      'scrub_differences',
+      'Damaged records and files that the last complete pass of the scrub or the current one found',
+      () => scrubStatus()?.differences ?? 0,
+    ),
+    one(
+      'scrub_last_complete_timestamp_seconds',
+      'When the scrub had read everything; 0 before the first time',
+      () => (scrubStatus()?.lastCompleteAt ?? 0) / 1_000,
+    ),
+    one('scrub_failures', 'How often the scrub could not read since the start', () => scrubStatus()?.failures ?? 0),
+    many('scrub_checked_items', 'Log entries, records and files that the scrub has checked since the start', {
+      label: 'stage',
+      names: ['log', 'records', 'blobs'],
+      value: (stage) => scrubStatus()?.checked[stage] ?? 0,
+    }),
+  ]
+}
