@@ -106,7 +106,7 @@ evidence-registry fsck`
     for (const expected of [
       /nothing differs\n/,
       /It holds everything that was signed up to --head\. Start the server/,
-      /everything is equal/,
+      /checked in the target: nothing differs\n/,
       /retired/,
       /"status":"ok"/,
     ])
