@@ -13,7 +13,7 @@ const viewer = 'node_modules/rapidoc/dist/rapidoc-min.js'
 /** In the order in which they are made: the dashboard contains the client. */
 const PARTS = [
   {
-    inputs: ['.ci/emit-client-types.mjs', 'server/contract', 'server/routes', 'core/api', 'core/registry/schemas.ts'],
+    inputs: ['.ci/emit-client-types.mjs', 'server/contract', 'server/routes', 'core/api', 'core/schemas'],
     output: 'server/client/types.ts',
     make: writeClientTypes,
   },

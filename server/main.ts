@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module'
-import { isRegistryError, type Scrub } from '../core/index.ts'
+import { isRegistryError } from '../core/index.ts'
+import type { Scrub } from '../core/ops/index.ts'
 import { OPERATIONS } from './control/operations.ts'
 import { openControlSocket } from './control/server.ts'
 import { helpText } from './settings/help.ts'

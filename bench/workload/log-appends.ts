@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import type { LogAppend } from '../../core/index.ts'
+import type { LogAppend } from '../../core/ports/index.ts'
 
 /** As long as the payload of an event. */
 const PAYLOAD_BYTES = 144

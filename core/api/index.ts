@@ -1,18 +1,47 @@
 /** The public types of the registry. */
-export type * from './audit.ts'
-export type * from './bundle.ts'
-export type * from './categories.ts'
-export type * from './checkpoint-keys.ts'
-export type * from './companies.ts'
-export type * from './evidence.ts'
-export type * from './evidence-lists.ts'
-export type * from './evidences.ts'
-export type * from './files.ts'
-export type * from './ids.ts'
-export type * from './log.ts'
-export type * from './principal.ts'
-export type * from './proof-documents.ts'
-export type * from './proofs.ts'
-export type * from './registry.ts'
-export type * from './source-systems.ts'
-export type * from './writes.ts'
+export type { AuditEntry, AuditPage, AuditQuery } from './audit.ts'
+export type {
+  Categories,
+  Category,
+  CategoryChange,
+  CategoryFiles,
+  CategoryPath,
+  ChangedCategory,
+  NewCategory,
+  NewCategoryOptions,
+  SubcategoryPath,
+} from './categories.ts'
+export type { CheckpointKeyInfo, CheckpointKeys } from './checkpoint-keys.ts'
+export type { Companies, Company, CompanyPage, CompanyQuery } from './companies.ts'
+export type { Evidence, EvidenceSummary, HistoryEvent, HistoryPage, HistoryQuery, Meta } from './evidence.ts'
+export type { EvidencePage, EvidenceQuery, EvidenceText, ListEvidenceTexts } from './evidence-lists.ts'
+export type {
+  CategorySelector,
+  CreatedEvidence,
+  EvidenceChange,
+  EvidenceFileList,
+  EvidenceInput,
+  Evidences,
+  GetEvidencePage,
+  NewEvidence,
+  NewEvidences,
+  RecordedEvent,
+} from './evidences.ts'
+export type { FileEntry, FileInfo, Files, FileSelector, FileToken, FileToStage, StagedFile } from './files.ts'
+export type { BatchId, CategoryId, CompanyId, EvidenceId, FileId, SourceSystemId, TxId } from './ids.ts'
+export type { BatchPage, BatchQuery, BatchSummary, PublishedLog } from './log.ts'
+export type { PermissionLevel, Principal, Scope } from './principal.ts'
+export type { EvidenceSelector, MerkleValidationRequest, Proofs } from './proofs.ts'
+export type { Registry, RegistryStatus, WritesRefused } from './registry.ts'
+export type {
+  CreatedSourceSystem,
+  Credentials,
+  NewSourceSystem,
+  OwnSourceSystem,
+  SourceSystem,
+  SourceSystemChange,
+  SourceSystems,
+} from './source-systems.ts'
+export type { UpdateOptions, WriteOptions } from './writes.ts'
+export type { Bundle, BundleSelection, LogPolicy, PublicBundle } from '../schemas/bundle.ts'
+export type { EvidenceProof, FileProof, MerkleProof, MerkleRoot, MerkleValidation } from '../schemas/proof-documents.ts'

@@ -1,5 +1,5 @@
 import type { ProofBlock, ProofRange } from '../log/proof-blocks.ts'
-import type { LogPolicy } from './bundle.ts'
+import type { LogPolicy } from '../schemas/bundle.ts'
 
 /** A sealed batch, with the stamp and the anchor that cover it. */
 export interface BatchSummary {

@@ -1,6 +1,6 @@
-import type { Bundle, BundleSelection, PublicBundle } from './bundle.ts'
+import type { Bundle, BundleSelection, PublicBundle } from '../schemas/bundle.ts'
 import type { Scope } from './principal.ts'
-import type { EvidenceProof, FileProof, MerkleProof, MerkleRoot, MerkleValidation } from './proof-documents.ts'
+import type { EvidenceProof, FileProof, MerkleProof, MerkleRoot, MerkleValidation } from '../schemas/proof-documents.ts'
 
 /**
  * A caller's own path from a txId to a root. Hashes are 64 hex digits in either case, with or without `0x`. `position`

@@ -7,8 +7,8 @@ import type { AnchorRecord, BatchRecord } from '../log/records.ts'
 import { claimOf } from '../log/stamp-claim.ts'
 import type { Context } from './context.ts'
 import { uuidInput } from './input-forms.ts'
-import { closed, IdToFind, limitSchema, opt } from './schemas.ts'
-import { validate } from './validation.ts'
+import { closed, IdToFind, limitSchema, opt } from '../schemas/fields.ts'
+import { validate } from '../schemas/validation.ts'
 
 /** A batch is covered by tokens of several KiB, so pages are shorter than those of other lists. */
 const MAX_LIMIT = 200

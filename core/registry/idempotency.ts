@@ -11,7 +11,7 @@ import type { IdempotencyRecord } from '../store/records.ts'
 import type { Context } from './context.ts'
 import { titleOf } from './file/stage.ts'
 import type { AuthorizedScope } from './permissions.ts'
-import { invalidInput } from './validation.ts'
+import { invalidInput } from '../schemas/validation.ts'
 
 const LIFETIME_MS = 24 * 60 * 60 * 1_000
 

@@ -1,4 +1,4 @@
-import type { LogPolicy } from '../api/bundle.ts'
+import type { LogPolicy } from '../schemas/bundle.ts'
 import { toBase64 } from '../bytes.ts'
 import type { LogIdentity } from '../log/identity.ts'
 import type { SealerTrust } from '../ports/index.ts'

@@ -1,8 +1,8 @@
 import type { CompanyId } from '../api/ids.ts'
 import type { PermissionLevel, Principal, Scope } from '../api/principal.ts'
 import { RegistryError } from '../errors.ts'
-import { CompanyId as CompanyIdSchema } from './schemas.ts'
-import { invalidInput, validate } from './validation.ts'
+import { CompanyId as CompanyIdSchema } from '../schemas/fields.ts'
+import { invalidInput, validate } from '../schemas/validation.ts'
 
 const LEVELS = ['R', 'I', 'U', 'A'] as const satisfies readonly PermissionLevel[]
 

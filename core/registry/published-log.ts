@@ -1,4 +1,4 @@
-import type { LogPolicy } from '../api/bundle.ts'
+import type { LogPolicy } from '../schemas/bundle.ts'
 import type { PublishedLog } from '../api/log.ts'
 import { toHex } from '../bytes.ts'
 import type { LogIdentity } from '../log/identity.ts'
@@ -7,7 +7,7 @@ import { batchPage } from './batches.ts'
 import type { Context } from './context.ts'
 import type { SealerStatus, SealerTrust } from '../ports/index.ts'
 import { logPolicy, logPolicyText } from './log-policy.ts'
-import { invalidInput } from './validation.ts'
+import { invalidInput } from '../schemas/validation.ts'
 
 /** The part of the log that anyone may read. */
 export function publishedLog(

@@ -7,20 +7,17 @@ import {
   writeDurably,
 } from '../../adapters/files/index.ts'
 import { ledgerPrefix } from '../../adapters/local-ledger/index.ts'
+import { RegistryError, type BlobStore, type RecordStore } from '../../core/index.ts'
+import type { RecordSnapshot, SnapshotSource } from '../../adapters/kit/index.ts'
 import {
   copyBlobs,
   deletedFiles,
   encodeRecords,
   fileIn,
-  RegistryError,
   SourceDamage,
   treeSizeIn,
-  type BlobStore,
   type CopiedRecord,
-  type RecordSnapshot,
-  type RecordStore,
-  type SnapshotSource,
-} from '../../core/index.ts'
+} from '../../core/ops/index.ts'
 import { exists } from '../startup/existing.ts'
 import type { MarkedFolder } from '../startup/folder-markers.ts'
 import { headsIn } from '../startup/signed-heads.ts'

@@ -4,7 +4,8 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import Type, { type Static } from '#typebox'
 import { reasonOf, writePrivateFile, type FileDigest } from '../../adapters/files/index.ts'
-import { canonicalJson, decodeRecords, filesIn, RegistryError } from '../../core/index.ts'
+import { canonicalJson, RegistryError } from '../../core/index.ts'
+import { decodeRecords, filesIn } from '../../core/ops/index.ts'
 import { digestFile } from '../file-digest.ts'
 import { readShape } from '../shape.ts'
 
@@ -12,7 +13,7 @@ import { readShape } from '../shape.ts'
  * The layout of a backup:
  *
  *     backup.json        the manifest. It is written last, so a backup without it is not complete
- *     FOLDER/records     the log and all records (core/copy/record-stream.ts)
+ *     FOLDER/records     the log and all records (core/ops/record-stream.ts)
  *     FOLDER/data/…      the small files of the data directory, with their paths
  *     FOLDER/secrets     the secret ones, encrypted, if they were requested
  *     blobs/content/…    the files of evidences and categories, by their ids; later backups reuse them

@@ -3,16 +3,8 @@ import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { FileSignedHead, ifExists, openLocalBlobs, writeDurably } from '../../adapters/files/index.ts'
-import {
-  copyBlobs,
-  fillStore,
-  fsck,
-  RegistryError,
-  type BlobStore,
-  type Difference,
-  type RecordStore,
-  type SignedHead,
-} from '../../core/index.ts'
+import { RegistryError, type BlobStore, type RecordStore, type SignedHead } from '../../core/index.ts'
+import { copyBlobs, fillStore, fsck, type Difference } from '../../core/ops/index.ts'
 import { checkLedger } from '../commands/fsck-files.ts'
 import type { Config } from '../settings/load.ts'
 import { openBlobs } from '../startup/blobs.ts'

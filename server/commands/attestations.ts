@@ -1,13 +1,8 @@
 import { createHash, X509Certificate } from 'node:crypto'
 import { join } from 'node:path'
 import { readTrustAnchors } from '../../adapters/rfc3161/index.ts'
-import {
-  RegistryError,
-  type AnchorToVerify,
-  type AttestationVerifier,
-  type SignedHead,
-  type TokenToVerify,
-} from '../../core/index.ts'
+import { RegistryError, type SignedHead } from '../../core/index.ts'
+import type { AnchorToVerify, AttestationVerifier, TokenToVerify } from '../../core/ops/index.ts'
 import { verifyAnchorProof } from '../../core/verify/index.ts'
 import { verifyTimestamp } from '../../core/verify/tokens.ts'
 import type { Config } from '../settings/load.ts'

@@ -1,16 +1,15 @@
 import { join, resolve } from 'node:path'
 import { FileSignedHead, openCheckpointKeys, readSecret } from '../../adapters/files/index.ts'
+import { isRegistryError, type RecordStore } from '../../core/index.ts'
 import {
   fsck,
-  isRegistryError,
   planRepair,
   repairRecords,
   storedOrigin,
   type Difference,
   type FsckReport,
   type FsckStores,
-  type RecordStore,
-} from '../../core/index.ts'
+} from '../../core/ops/index.ts'
 import type { Config } from '../settings/load.ts'
 import { openBlobs } from '../startup/blobs.ts'
 import { keyringPath } from '../startup/checkpoint-keys.ts'

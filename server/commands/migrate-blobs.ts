@@ -1,13 +1,6 @@
 import { join, resolve } from 'node:path'
-import {
-  copyBlobs,
-  filesOf,
-  RegistryError,
-  storedOrigin,
-  type BlobStore,
-  type BlobStores,
-  type RecordStore,
-} from '../../core/index.ts'
+import { RegistryError, type BlobStore, type RecordStore } from '../../core/index.ts'
+import { copyBlobs, filesOf, storedOrigin, type BlobStores } from '../../core/ops/index.ts'
 import type { Config } from '../settings/load.ts'
 import { openBucketBlobs, openFileBlobs } from '../startup/blobs.ts'
 import { readMarkers, writeMarker } from '../startup/folder-markers.ts'

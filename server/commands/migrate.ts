@@ -1,16 +1,8 @@
 import { readFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { FileSignedHead, reasonOf } from '../../adapters/files/index.ts'
-import {
-  encodeRecords,
-  fillStore,
-  fsck,
-  isUnfinishedCopy,
-  RegistryError,
-  storedOrigin,
-  type RecordStore,
-  type SignedHead,
-} from '../../core/index.ts'
+import { RegistryError, type RecordStore, type SignedHead } from '../../core/index.ts'
+import { encodeRecords, fillStore, fsck, isUnfinishedCopy, storedOrigin } from '../../core/ops/index.ts'
 import type { Config } from '../settings/load.ts'
 import { OpenParts } from '../startup/open-parts.ts'
 import { openLevel, openPostgres, type SnapshotRecords } from '../startup/records.ts'

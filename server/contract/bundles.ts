@@ -1,5 +1,6 @@
 import Type, { type Static } from '#typebox'
-import { BUNDLE_EXTENSION, BUNDLE_MEDIA_TYPE, type Bundle, type BundleSelection } from '../../core/index.ts'
+import type { Bundle, BundleSelection } from '../../core/index.ts'
+import { BUNDLE_EXTENSION, BUNDLE_MEDIA_TYPE } from '../../core/schemas/index.ts'
 import { bytes, type Reply } from './reply.ts'
 import { CompanyQuery } from './verification.ts'
 import { closed, defined, opt, TextBoolean } from './values.ts'

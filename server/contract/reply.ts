@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
-import type { BlobRange, FileInfo } from '../../core/index.ts'
+import type { FileInfo } from '../../core/index.ts'
+import type { BlobRange } from '../../adapters/kit/index.ts'
 
 /** What the handler of an endpoint returns. Only `http/respond.ts` knows how it is sent. */
 export type Reply =

@@ -1,4 +1,4 @@
-import * as proofs from '../../core/index.ts'
+import * as proofs from '../../core/schemas/index.ts'
 import * as audit from './audit.ts'
 import * as categories from './categories.ts'
 import * as companies from './companies.ts'

@@ -1,12 +1,13 @@
 import Type from '#typebox'
-import { schemas, type Meta as CoreMeta } from '../../core/index.ts'
+import type { Meta as CoreMeta } from '../../core/index.ts'
+import { closed, Id, Meta as MetaField } from '../../core/schemas/index.ts'
 
 /**
  * JSON Schemas of single values, as the contract writes them. A description completes the sentence "NAME must be …" in
  * errors. Lengths are in code points.
  */
 
-export const {
+export {
   closed,
   opt,
   Id,
@@ -21,7 +22,7 @@ export const {
   Permission,
   SendStatus,
   clearSchema,
-} = schemas
+} from '../../core/schemas/index.ts'
 
 /** A time in a request. */
 export const TimeInput = Type.String({
@@ -29,7 +30,7 @@ export const TimeInput = Type.String({
   description: 'a time in RFC 3339, such as 2027-01-31T12:00:00Z',
 })
 /** It must survive canonical JSON (RFC 8785), which the core checks. */
-export const Meta = Type.Unsafe<CoreMeta>(schemas.Meta)
+export const Meta = Type.Unsafe<CoreMeta>(MetaField)
 /** Without a pattern, because the text can have megabytes: the reader decodes it and compares. */
 export const Base64 = Type.String({ contentEncoding: 'base64', description: 'base64' })
 /** In a query. */

@@ -1,5 +1,5 @@
 import Type, { type TSchema } from '#typebox'
-import { EvidenceProof, FileProof, MerkleProof, MerkleRoot } from '../../core/index.ts'
+import { EvidenceProof, FileProof, MerkleProof, MerkleRoot } from '../../core/schemas/index.ts'
 import { closed, opt } from './values.ts'
 
 // The core's proof documents are the responses, unchanged.

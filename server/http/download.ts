@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream'
 import type { Context } from 'koa'
-import type { BlobRange, FileInfo } from '../../core/index.ts'
+import type { FileInfo } from '../../core/index.ts'
+import type { BlobRange } from '../../adapters/kit/index.ts'
 import { HttpError } from '../contract/errors.ts'
 import type { Reply } from '../contract/reply.ts'
 import { isFresh, sendNotModified, setFileName } from './headers.ts'

@@ -1,6 +1,7 @@
 import type { Context } from 'koa'
 import type { TSchema } from '#typebox'
-import { isRegistryError, parseStrictJson, validate, type Json, type StagedFile } from '../../core/index.ts'
+import { isRegistryError, parseStrictJson, type Json, type StagedFile } from '../../core/index.ts'
+import { validate } from '../../core/schemas/index.ts'
 import type { BodyShape, FormShape } from '../contract/endpoint.ts'
 import { HttpError } from '../contract/errors.ts'
 import { InlineImage } from '../contract/files.ts'

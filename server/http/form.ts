@@ -3,8 +3,16 @@ import type { Context } from 'koa'
 import { parseStrictJson, type FileToStage, type Json, type StagedFile } from '../../core/index.ts'
 import type { FileSlot } from '../contract/endpoint.ts'
 import { HttpError } from '../contract/errors.ts'
-import { decodeBody, essence, GuardedBody, loadKoaBody, malformed, NO_PARSER, parseBody } from './body.ts'
-import type { BodyLimits } from './body.ts'
+import {
+  decodeBody,
+  essence,
+  GuardedBody,
+  loadKoaBody,
+  malformed,
+  NO_PARSER,
+  parseBody,
+  type BodyLimits,
+} from './body.ts'
 
 /** multipart/form-data (RFC 7578). The sender controls every byte. */
 

@@ -1,10 +1,5 @@
-import {
-  isRegistryError,
-  type ErrorCode,
-  type Registry,
-  type ScrubStatus,
-  type WritesRefused,
-} from '../../core/index.ts'
+import { isRegistryError, type ErrorCode, type Registry, type WritesRefused } from '../../core/index.ts'
+import type { ScrubStatus } from '../../core/ops/index.ts'
 
 /** Failures that a retry does not repair: the process must be restarted, or the operator must act. */
 const FATAL: ReadonlySet<string> = new Set<ErrorCode>([

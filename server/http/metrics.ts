@@ -1,5 +1,6 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram } from 'prom-client'
-import type { Registry, ScrubStatus } from '../../core/index.ts'
+import type { Registry } from '../../core/index.ts'
+import type { ScrubStatus } from '../../core/ops/index.ts'
 import type { Door } from './door.ts'
 import type { Instruments } from './instruments.ts'
 import type { Connections } from './listen.ts'

@@ -1,6 +1,7 @@
 import type { Context } from 'koa'
 import Type, { type Static, type TObject } from '#typebox'
-import { isRegistryError, validate } from '../../core/index.ts'
+import { isRegistryError } from '../../core/index.ts'
+import { validate } from '../../core/schemas/index.ts'
 import type { Endpoint } from '../contract/endpoint.ts'
 import { HttpError } from '../contract/errors.ts'
 import { idInput } from './fields.ts'

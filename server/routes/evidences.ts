@@ -27,7 +27,8 @@ import {
   updatedEvidence,
   type ListedPage,
 } from '../contract/evidence-responses.ts'
-import { Bundle, BUNDLE_MEDIA_TYPE, type EvidenceQuery } from '../../core/index.ts'
+import type { EvidenceQuery } from '../../core/index.ts'
+import { Bundle, BUNDLE_MEDIA_TYPE } from '../../core/schemas/index.ts'
 import { BundleQuery, bundleReply, bundleSelection } from '../contract/bundles.ts'
 import { endpoint, type EndpointGroup, type EndpointRequest, type FileSlot } from '../contract/endpoint.ts'
 import { FileListing } from '../contract/files.ts'

@@ -1,5 +1,5 @@
 import Type from '#typebox'
-import { LogPolicy } from '../../core/index.ts'
+import { LogPolicy } from '../../core/schemas/index.ts'
 import { PolicyQuery } from '../contract/bundles.ts'
 import { endpoint, type EndpointGroup } from '../contract/endpoint.ts'
 import { BatchPage, batchPage, BatchQuery, batchQuery, parseTilePath, type TilePath } from '../contract/log.ts'

@@ -1,14 +1,13 @@
+import type { EvidenceSelector, Registry } from '../../core/index.ts'
 import {
   Bundle,
-  BUNDLE_MEDIA_TYPE,
   EvidenceProof,
-  type EvidenceSelector,
   FileProof,
   MerkleProof,
   MerkleRoot,
   MerkleValidation,
-  type Registry,
-} from '../../core/index.ts'
+  BUNDLE_MEDIA_TYPE,
+} from '../../core/schemas/index.ts'
 import { bundleReply, ProofQuery } from '../contract/bundles.ts'
 import { endpoint, type EndpointGroup } from '../contract/endpoint.ts'
 import { bytes, json, type Reply } from '../contract/reply.ts'

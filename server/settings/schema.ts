@@ -1,5 +1,5 @@
 import Type, { type Static } from '#typebox'
-import { MAX_CHECKPOINT_TOKENS } from '../../core/index.ts'
+import { MAX_CHECKPOINT_TOKENS } from '../../core/schemas/index.ts'
 import { ADDRESS_LIMIT_PER_MINUTE } from '../http/rate-limit.ts'
 import {
   baseUrl,

@@ -1,5 +1,6 @@
 import { isMarkedStore, type MarkedBlobStore } from '../../adapters/s3/index.ts'
-import { firstFile, RegistryError, storedOrigin, type BlobStore, type RecordStore } from '../../core/index.ts'
+import { RegistryError, type BlobStore, type RecordStore } from '../../core/index.ts'
+import { firstFile, storedOrigin } from '../../core/ops/index.ts'
 import type { Config } from '../settings/load.ts'
 import { parseMarker } from './folder-markers.ts'
 

@@ -1,7 +1,8 @@
 import { join, resolve } from 'node:path'
 import { generateCheckpointKey, openCheckpointKeys } from '../../adapters/files/index.ts'
 import { MemoryCheckpointKeys } from '../../adapters/memory/index.ts'
-import { RegistryError, storedOrigin, type CheckpointSigner, type RecordStore } from '../../core/index.ts'
+import { RegistryError, type CheckpointSigner, type RecordStore } from '../../core/index.ts'
+import { storedOrigin } from '../../core/ops/index.ts'
 import { exists } from './existing.ts'
 import type { Config } from '../settings/load.ts'
 

@@ -1,13 +1,9 @@
 import { join, resolve } from 'node:path'
 import { claimDirectory, makeDirectoryDurably } from '../../adapters/files/index.ts'
 import type { LevelRecords, OpenLevelOptions } from '../../adapters/level/index.ts'
-import {
-  isUnfinishedCopy,
-  RegistryError,
-  type Logger,
-  type RecordStore,
-  type SnapshotSource,
-} from '../../core/index.ts'
+import { RegistryError, type Logger, type RecordStore } from '../../core/index.ts'
+import type { SnapshotSource } from '../../adapters/kit/index.ts'
+import { isUnfinishedCopy } from '../../core/ops/index.ts'
 import type { Config } from '../settings/load.ts'
 import { stderrLogger } from './logger.ts'
 

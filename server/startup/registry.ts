@@ -5,12 +5,12 @@ import {
   isRecordEraser,
   openRegistry,
   RegistryError,
-  storedOrigin,
   systemClock,
   type BlobStore,
   type Logger,
   type Registry,
 } from '../../core/index.ts'
+import { storedOrigin } from '../../core/ops/index.ts'
 import { createSealer, EventPool } from '../../sealer/index.ts'
 import { assertHasRecords, exists } from './existing.ts'
 import { createInstruments, type Instruments } from '../http/instruments.ts'

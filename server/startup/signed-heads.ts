@@ -1,7 +1,8 @@
 import { FileSignedHead } from '../../adapters/files/index.ts'
 import { LocalLedger } from '../../adapters/local-ledger/index.ts'
 import { LocalTsa } from '../../adapters/local-tsa/index.ts'
-import { RegistryError, type Anchor, type SignedHead, type TimestampAuthority } from '../../core/index.ts'
+import { RegistryError, type SignedHead } from '../../core/index.ts'
+import type { Anchor, TimestampAuthority } from '../../adapters/kit/index.ts'
 import { parseCheckpoint } from '../../core/log/index.ts'
 
 /** Reads the file of `--adopt-head`. Throws `CONFIG_ERROR` if it is missing, `CORRUPT` if it holds no signed head. */

@@ -1,7 +1,8 @@
 import { join } from 'node:path'
 import { openLocalTsa } from '../../adapters/local-tsa/index.ts'
 import { createRfc3161Authority, readTrustAnchors } from '../../adapters/rfc3161/index.ts'
-import { RegistryError, type Logger, type TimestampAuthority } from '../../core/index.ts'
+import { RegistryError, type Logger } from '../../core/index.ts'
+import type { TimestampAuthority } from '../../adapters/kit/index.ts'
 import type { Config } from '../settings/load.ts'
 
 type TsaSettings = Pick<

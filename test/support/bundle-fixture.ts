@@ -1,5 +1,5 @@
 import { openLocalLedger } from '../../adapters/local-ledger/index.ts'
-import type { Bundle } from '../../core/api/bundle.ts'
+import type { Bundle } from '../../core/schemas/bundle.ts'
 import { openLogIdentity } from '../../core/log/identity.ts'
 import type { Anchor } from '../../core/ports/index.ts'
 import { parsePolicy, type Policy } from '../../core/verify/policy.ts'

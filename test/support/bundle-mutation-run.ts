@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import type { Bundle } from '../../core/api/bundle.ts'
+import type { Bundle } from '../../core/schemas/bundle.ts'
 import { verifyBundle, type Policy } from '../../core/verify/index.ts'
 import { tokens } from '../../core/verify/tokens.ts'
 import { factsOf } from './bundle-facts.ts'

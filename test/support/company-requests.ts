@@ -1,6 +1,12 @@
 import { after, before } from 'node:test'
-import { startService } from './service.ts'
-import type { CallOptions, Company, Service, ServiceOptions, ServiceResponse } from './service.ts'
+import {
+  startService,
+  type CallOptions,
+  type Company,
+  type Service,
+  type ServiceOptions,
+  type ServiceResponse,
+} from './service.ts'
 
 type Body = ServiceResponse['body']
 

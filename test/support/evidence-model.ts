@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { MemoryCheckpointKeys, MemoryBlobs, MemorySignedHead } from '../../adapters/memory/index.ts'
 import {
-  fsck,
   isRegistryError,
   openRegistry,
   OPERATOR,
@@ -10,6 +9,7 @@ import {
   type RecordStore,
   type Registry,
 } from '../../core/index.ts'
+import { fsck } from '../../core/ops/index.ts'
 import { createSealer, InlineEngine } from '../../sealer/index.ts'
 import { FaultyRecords, type CommitFault } from './faulty-records.ts'
 import { ManualClock } from './manual-clock.ts'

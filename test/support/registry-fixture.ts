@@ -3,7 +3,6 @@ import { randomUUID } from 'node:crypto'
 import { MemoryBlobs, MemoryRecords, MemorySignedHead } from '../../adapters/memory/index.ts'
 import { encodeUtf8 } from '../../core/bytes.ts'
 import {
-  fsck,
   openRegistry,
   OPERATOR,
   type BlobStore,
@@ -14,6 +13,7 @@ import {
   type Scope,
   type StagedFile,
 } from '../../core/index.ts'
+import { fsck } from '../../core/ops/index.ts'
 import { keysUnder } from '../../core/store/key.ts'
 import { keys } from '../../core/store/keys.ts'
 import { listEntries } from '../../core/store/read.ts'

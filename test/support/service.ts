@@ -19,7 +19,7 @@ import {
 import { keys } from '../../core/store/keys.ts'
 import { DocumentCheck } from './document-check.ts'
 import { CountingBlobs } from './counting-blobs.ts'
-import { validate } from '../../core/registry/validation.ts'
+import { validate } from '../../core/schemas/validation.ts'
 import { silentLogger } from './silent-logger.ts'
 import { createSealer, InlineEngine } from '../../sealer/index.ts'
 import { BASE_PATH, createApp, createInstruments, listen, type App, type AppOptions } from '../../server/index.ts'

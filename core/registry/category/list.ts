@@ -10,8 +10,8 @@ import type { CategoryRecord } from '../../store/records.ts'
 import type { Context } from '../context.ts'
 import { listFiles } from '../file/stored-file.ts'
 import type { AuthorizedScope } from '../permissions.ts'
-import { IdToFind } from '../schemas.ts'
-import { validate } from '../validation.ts'
+import { IdToFind } from '../../schemas/fields.ts'
+import { validate } from '../../schemas/validation.ts'
 import { categoryPathSchema, readPath } from './stored-category.ts'
 
 export async function listCategories(context: Context, { companyId }: AuthorizedScope): Promise<readonly Category[]> {

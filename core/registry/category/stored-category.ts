@@ -6,7 +6,7 @@ import { requireRecord, type Read } from '../../store/read.ts'
 import type { CategoryRecord } from '../../store/records.ts'
 import type { Context } from '../context.ts'
 import type { FileOwnerRef } from '../file/stored-file.ts'
-import { closed, IdToFind, opt } from '../schemas.ts'
+import { closed, IdToFind, opt } from '../../schemas/fields.ts'
 
 /** The same as `CategoryPath` in core/api/categories.ts. */
 export const categoryPathSchema = closed({ categoryId: IdToFind, subcategoryId: opt(IdToFind) })

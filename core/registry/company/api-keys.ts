@@ -10,7 +10,7 @@ import { DecodeCache } from '../../store/decode-cache.ts'
 import { keys } from '../../store/keys.ts'
 import { decodeRecord, putRecord } from '../../store/record-codec.ts'
 import type { ApiKeyRecord, OperatorRecord } from '../../store/records.ts'
-import { invalidInput } from '../validation.ts'
+import { invalidInput } from '../../schemas/validation.ts'
 import type { AuditLog } from './audit-log.ts'
 import type { LastUses } from './last-uses.ts'
 

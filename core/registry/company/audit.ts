@@ -7,7 +7,7 @@ import type { AuditedValues, AuditRecord } from '../../store/records.ts'
 import type { Context } from '../context.ts'
 import { uuidInput } from '../input-forms.ts'
 import type { AuthorizedScope } from '../permissions.ts'
-import { invalidInput, validate } from '../validation.ts'
+import { invalidInput, validate } from '../../schemas/validation.ts'
 import { auditQuerySchema } from './input.ts'
 
 const DEFAULT_LIMIT = 100

@@ -9,7 +9,7 @@ import { decodeRecord } from '../../store/record-codec.ts'
 import type { CompanyRecord } from '../../store/records.ts'
 import type { Context } from '../context.ts'
 import { authorizeOperator } from '../permissions.ts'
-import { validate } from '../validation.ts'
+import { validate } from '../../schemas/validation.ts'
 import { companyQuerySchema } from './input.ts'
 
 const DEFAULT_LIMIT = 100

@@ -1,6 +1,6 @@
 import Type from '#typebox'
-import { closed, CompanyId, IdToFind, limitSchema, Name, opt, Permission, Time } from '../schemas.ts'
-import { invalidInput } from '../validation.ts'
+import { closed, CompanyId, IdToFind, limitSchema, Name, opt, Permission, Time } from '../../schemas/fields.ts'
+import { invalidInput } from '../../schemas/validation.ts'
 
 /** The same as the input types in core/api. */
 

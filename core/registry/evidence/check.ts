@@ -1,5 +1,5 @@
 import type { CategorySelector, NewEvidence } from '../../api/evidences.ts'
-import { invalidInput, metaText, validate } from '../validation.ts'
+import { invalidInput, metaText, validate } from '../../schemas/validation.ts'
 import { newEvidenceSchema } from './input.ts'
 
 /**

@@ -6,7 +6,7 @@ import type { Read } from '../../store/read.ts'
 import type { EvidenceRecord } from '../../store/records.ts'
 import { appendEvents, attachedFiles, type EventAuthor, type EventStep, type EvidenceState } from '../event/append.ts'
 import { attachFiles } from '../file/stored-file.ts'
-import { invalidInput } from '../validation.ts'
+import { invalidInput } from '../../schemas/validation.ts'
 import type { Decision } from '../write.ts'
 import { givenDetails } from './make.ts'
 

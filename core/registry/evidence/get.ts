@@ -8,7 +8,7 @@ import type { Context } from '../context.ts'
 import { openCheckedEvent } from '../event/event.ts'
 import { logStatusesOf } from '../event/log-status.ts'
 import type { AuthorizedScope } from '../permissions.ts'
-import { validate } from '../validation.ts'
+import { validate } from '../../schemas/validation.ts'
 import { historyQuerySchema } from './input.ts'
 import { evidenceOf, readEvidence } from './stored-evidence.ts'
 

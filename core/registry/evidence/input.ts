@@ -14,7 +14,7 @@ import {
   opt,
   Text,
   Time,
-} from '../schemas.ts'
+} from '../../schemas/fields.ts'
 
 /** The same as the input types in core/api/evidences.ts. */
 

@@ -8,7 +8,7 @@ import { keys } from '../../store/keys.ts'
 import { decodeListed, listedKey, type ListedEvidence } from '../../store/listed-evidence.ts'
 import { danglingReference } from '../../store/read.ts'
 import type { Context } from '../context.ts'
-import { invalidInput } from '../validation.ts'
+import { invalidInput } from '../../schemas/validation.ts'
 import { nextRows, type IndexRow } from './rows.ts'
 import { conditionsBeside, indexFor, MAX_ROWS, type Condition, type Search, type SearchIndex } from './search-index.ts'
 

@@ -8,8 +8,8 @@ import { danglingReference, readEntry, requireRecord, type Read } from '../../st
 import type { EvidenceRecord, NameRecord } from '../../store/records.ts'
 import type { Context } from '../context.ts'
 import type { AuthorizedScope } from '../permissions.ts'
-import { ExternalId } from '../schemas.ts'
-import { validate } from '../validation.ts'
+import { ExternalId } from '../../schemas/fields.ts'
+import { validate } from '../../schemas/validation.ts'
 
 const evidenceNotFound = (): RegistryError =>
   new RegistryError('EVIDENCE_NOT_FOUND', 'There is no such evidence in this company')

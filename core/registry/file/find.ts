@@ -6,7 +6,7 @@ import { danglingReference, requireRecord, type Read } from '../../store/read.ts
 import type { CategoryRecord, DeletedFileRecord, EvidenceRecord, FileRecord, NameRecord } from '../../store/records.ts'
 import type { Context } from '../context.ts'
 import type { AuthorizedScope } from '../permissions.ts'
-import { validate } from '../validation.ts'
+import { validate } from '../../schemas/validation.ts'
 import { fileSelectorSchema } from './input.ts'
 import { fileNotFound } from './stored-file.ts'
 

@@ -1,5 +1,5 @@
 import Type from '#typebox'
-import { closed, Hash, Id, IdToFind, Line, opt } from '../schemas.ts'
+import { closed, Hash, Id, IdToFind, Line, opt } from '../../schemas/fields.ts'
 
 /** The same as the input types in core/api/files.ts. */
 

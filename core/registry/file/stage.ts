@@ -3,7 +3,7 @@ import type { FileId } from '../../api/ids.ts'
 import { sha256, toBase64, toHex } from '../../bytes.ts'
 import { beginUpload, cancelUpload, type UnusedBlob } from '../../store/blob-lifecycle.ts'
 import type { Context } from '../context.ts'
-import { invalidInput, validate } from '../validation.ts'
+import { invalidInput, validate } from '../../schemas/validation.ts'
 import { fileToStageSchema } from './input.ts'
 import { readSmallBody } from './small-body.ts'
 

@@ -11,7 +11,7 @@ import { decodeRecord, putRecord } from '../../store/record-codec.ts'
 import type { DeletedFileRecord, FileRecord } from '../../store/records.ts'
 import { MAX_SMALL_FILE_BYTES } from '../../store/small-files.ts'
 import type { Context } from '../context.ts'
-import { invalidInput } from '../validation.ts'
+import { invalidInput } from '../../schemas/validation.ts'
 
 export const fileNotFound = (): RegistryError =>
   new RegistryError('FILE_NOT_FOUND', 'There is no such file, or another entity owns it')

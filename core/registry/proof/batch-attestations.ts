@@ -1,4 +1,4 @@
-import type { AnchorProof, TsaProof } from '../../api/proof-documents.ts'
+import type { AnchorProof, TsaProof } from '../../schemas/proof-documents.ts'
 import { fromBase64, fromHex, toBase64, toHex } from '../../bytes.ts'
 import { RegistryError } from '../../errors.ts'
 import type { LogReader } from '../../log/reader.ts'

@@ -1,4 +1,4 @@
-import type { BundleEvent, BundleSelection } from '../../api/bundle.ts'
+import type { BundleEvent, BundleSelection } from '../../schemas/bundle.ts'
 import type { TxId } from '../../api/ids.ts'
 import { toHex } from '../../bytes.ts'
 import type { Disclosure, DisclosedText } from '../../commitment/disclosure.ts'

@@ -7,7 +7,7 @@ import type {
   BundleKey,
   BundleRenewal,
   BundleValidationData,
-} from '../../api/bundle.ts'
+} from '../../schemas/bundle.ts'
 import { decodeUtf8, fromBase64, fromHex, toBase64, toHex } from '../../bytes.ts'
 import { entryOf, tokenOpening } from '../../commitment/log-entry.ts'
 import { RegistryError } from '../../errors.ts'

@@ -1,4 +1,4 @@
-import type { AnchorProof, AssuranceNote, EventMerkleProof, TsaProof } from '../../api/proof-documents.ts'
+import type { AnchorProof, AssuranceNote, EventMerkleProof, TsaProof } from '../../schemas/proof-documents.ts'
 
 /** What the proofs of all entries of a batch have in common. It is frozen, because these proofs share it. */
 export interface BatchAttestation {

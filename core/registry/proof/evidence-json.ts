@@ -1,4 +1,4 @@
-import type { EvidenceProof } from '../../api/proof-documents.ts'
+import type { EvidenceProof } from '../../schemas/proof-documents.ts'
 import type { EvidenceProofJson, EvidenceSelector } from '../../api/proofs.ts'
 import type { BatchRecord } from '../../log/records.ts'
 import type { Key, Version } from '../../ports/index.ts'

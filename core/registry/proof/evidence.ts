@@ -1,4 +1,4 @@
-import type { EvidenceProof } from '../../api/proof-documents.ts'
+import type { EvidenceProof } from '../../schemas/proof-documents.ts'
 import { toHex } from '../../bytes.ts'
 import { firstEventOf } from '../../store/events.ts'
 import type { EvidenceRecord } from '../../store/records.ts'

@@ -1,4 +1,4 @@
-import type { FileDeletion, FileProof } from '../../api/proof-documents.ts'
+import type { FileDeletion, FileProof } from '../../schemas/proof-documents.ts'
 import { RegistryError } from '../../errors.ts'
 import { isId } from '../../ids.ts'
 import { keys } from '../../store/keys.ts'

@@ -1,4 +1,4 @@
-import type { EvidenceProof } from '../../api/proof-documents.ts'
+import type { EvidenceProof } from '../../schemas/proof-documents.ts'
 
 type SealedProof = Extract<EvidenceProof, { status: 'ok' }>
 

@@ -5,14 +5,14 @@ import { keys } from '../../store/keys.ts'
 import { listEntries, readRecord } from '../../store/read.ts'
 import { decodeRecord } from '../../store/record-codec.ts'
 import type { EvidenceRecord, NameRecord } from '../../store/records.ts'
-import type { EvidenceCandidate } from '../../api/proof-documents.ts'
+import type { EvidenceCandidate } from '../../schemas/proof-documents.ts'
 import type { EvidenceSelector } from '../../api/proofs.ts'
 import type { Context } from '../context.ts'
 import { hexInput, uuidInput } from '../input-forms.ts'
 import { missingEvidence } from '../evidence/stored-evidence.ts'
 import { entryOf } from './events.ts'
-import { ExternalId } from '../schemas.ts'
-import { validate } from '../validation.ts'
+import { ExternalId } from '../../schemas/fields.ts'
+import { validate } from '../../schemas/validation.ts'
 
 /** Why there is no proof. Part of a proof document. */
 export interface Failure<Status extends 'invalid' | 'not_found' = 'invalid' | 'not_found'> {

@@ -1,5 +1,5 @@
 import Type from '#typebox'
-import { closed, opt } from '../schemas.ts'
+import { closed, opt } from '../../schemas/fields.ts'
 
 const MAX_PROOF_ITEMS = 64
 const MAX_SELECTED = 1_000

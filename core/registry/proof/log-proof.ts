@@ -1,5 +1,5 @@
 import { toHex } from '../../bytes.ts'
-import type { EventMerkleProof, ProofItem } from '../../api/proof-documents.ts'
+import type { EventMerkleProof, ProofItem } from '../../schemas/proof-documents.ts'
 import type { EntryStatus, LogReader } from '../../log/reader.ts'
 import { leafHash } from '../../log/tree/hasher.ts'
 import { sidesOf, verifyInclusion } from '../../log/tree/proof.ts'

@@ -1,4 +1,4 @@
-import type { MerkleProof, MerkleRoot } from '../../api/proof-documents.ts'
+import type { MerkleProof, MerkleRoot } from '../../schemas/proof-documents.ts'
 import { fromBase64, toHex } from '../../bytes.ts'
 import { RegistryError } from '../../errors.ts'
 import type { LogReader } from '../../log/reader.ts'

@@ -1,11 +1,11 @@
-import type { MerkleValidation } from '../../api/proof-documents.ts'
+import type { MerkleValidation } from '../../schemas/proof-documents.ts'
 import type { MerkleValidationRequest } from '../../api/proofs.ts'
 import { toHex } from '../../bytes.ts'
 import type { EntryStatus, LogReader } from '../../log/reader.ts'
 import { leafHash } from '../../log/tree/hasher.ts'
 import { rootFromInclusionProof, rootFromSides, sidesOf } from '../../log/tree/proof.ts'
 import { hexInput } from '../input-forms.ts'
-import { validate } from '../validation.ts'
+import { validate } from '../../schemas/validation.ts'
 import { merkleValidationRequestSchema } from './input.ts'
 
 /**

@@ -1,6 +1,5 @@
 import { GeneralizedTime, Sequence, type BaseBlock, type Integer } from 'asn1js'
-import { ContentInfo, SignedData, TimeStampResp, TSTInfo } from 'pkijs'
-import type { SignerInfo } from 'pkijs'
+import { ContentInfo, SignedData, TimeStampResp, TSTInfo, type SignerInfo } from 'pkijs'
 import { toHex } from '../../bytes.ts'
 import { verificationError, type RegistryError } from '../../errors.ts'
 import { childrenOf, parseAsn1, timeOf } from './asn1.ts'

@@ -1,7 +1,13 @@
 import { digest as digestOf } from '#certificate-crypto'
 import { Enumerated, GeneralizedTime, type BaseBlock, type BitString } from 'asn1js'
-import { BasicOCSPResponse, CertificateRevocationList, OCSPResponse, type SingleResponse } from 'pkijs'
-import type { AlgorithmIdentifier, Extension } from 'pkijs'
+import {
+  BasicOCSPResponse,
+  CertificateRevocationList,
+  OCSPResponse,
+  type SingleResponse,
+  type AlgorithmIdentifier,
+  type Extension,
+} from 'pkijs'
 import { equalBytes, sha256, toHex } from '../../bytes.ts'
 import type { ValidationData } from '../../ports/index.ts'
 import { childrenOf, parseAsn1 } from './asn1.ts'

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { encodeUtf8, fromHex, toHex } from '../../../core/bytes.ts'
-import { parseCheckpoint, verifyCheckpoint } from '../../../core/log/checkpoint.ts'
+import { parseCheckpoint, verifyCheckpoint, checkpointText } from '../../../core/log/checkpoint.ts'
 import {
   createNoteSigner,
   formatVerifierKey,
@@ -12,7 +12,6 @@ import {
   publicKeyOfSeed,
   verifySignature,
 } from '../../../core/log/note.ts'
-import { checkpointText } from '../../../core/log/checkpoint.ts'
 
 const verificationFailed = { name: 'RegistryError', code: 'VERIFICATION_FAILED' }
 const seed = (fill: number): Uint8Array => new Uint8Array(32).fill(fill)

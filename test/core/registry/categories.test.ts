@@ -1,13 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import {
-  fsck,
-  type CategoryChange,
-  type CategoryPath,
-  type ErrorCode,
-  type Scope,
-  type StagedFile,
-} from '../../../core/index.ts'
+import type { CategoryChange, CategoryPath, ErrorCode, Scope, StagedFile } from '../../../core/index.ts'
+import { fsck } from '../../../core/ops/index.ts'
 import { withCode, withRegistry, type Fixture } from '../../support/registry-fixture.ts'
 
 /** A category and a subcategory of it, and their paths. */

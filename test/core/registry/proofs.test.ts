@@ -5,7 +5,7 @@ import { fromBase64, fromHex } from '../../../core/bytes.ts'
 import { verifyCheckpoint } from '../../../core/log/checkpoint.ts'
 import { logKeys } from '../../../core/log/keys.ts'
 import type { MerkleValidationRequest } from '../../../core/index.ts'
-import { CompanyId } from '../../../core/registry/schemas.ts'
+import { CompanyId } from '../../../core/schemas/fields.ts'
 import {
   EvidenceProof,
   FileProof,
@@ -13,9 +13,9 @@ import {
   MerkleRoot,
   MerkleValidation,
   type ProofItem,
-} from '../../../core/api/proof-documents.ts'
+} from '../../../core/schemas/proof-documents.ts'
 import { verifyConsistency } from '../../../core/log/tree/proof.ts'
-import { validate } from '../../../core/registry/validation.ts'
+import { validate } from '../../../core/schemas/validation.ts'
 import { verifyTimestamp } from '../../../core/verify/tokens.ts'
 import { makeTemporary, removeTemporary } from '../../support/temporary.ts'
 import { ManualClock, until } from '../../support/manual-clock.ts'

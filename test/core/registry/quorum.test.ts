@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { fromBase64, sha256, toHex } from '../../../core/bytes.ts'
-import { fsck, type Difference } from '../../../core/fsck/index.ts'
+import { fsck, type Difference } from '../../../core/ops/index.ts'
 import { logKeys } from '../../../core/log/keys.ts'
 import type { EvidenceProof } from '../../../core/index.ts'
 import { parsePolicy } from '../../../core/verify/index.ts'

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { fsck, type EvidenceChange, type HistoryEvent } from '../../../core/index.ts'
+import type { EvidenceChange, HistoryEvent } from '../../../core/index.ts'
+import { fsck } from '../../../core/ops/index.ts'
 import { withCode, withRegistry, withStatus, type Fixture } from '../../support/registry-fixture.ts'
 
 /** The values of an evidence with all of them set. */

@@ -12,8 +12,8 @@ import {
   newEvidencesSchema,
 } from '../../../core/registry/evidence/input.ts'
 import { merkleValidationRequestSchema } from '../../../core/registry/proof/input.ts'
-import { closed, CompanyId, ExternalId } from '../../../core/registry/schemas.ts'
-import { metaText, validate } from '../../../core/registry/validation.ts'
+import { closed, CompanyId, ExternalId } from '../../../core/schemas/fields.ts'
+import { metaText, validate } from '../../../core/schemas/validation.ts'
 
 const errorOf = (schema: TSchema, value: unknown, name?: string): RegistryError => {
   try {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { describe, it } from 'node:test'
-import type { Bundle } from '../../../core/api/bundle.ts'
+import type { Bundle } from '../../../core/schemas/bundle.ts'
 import { MAX_BUNDLE_LENGTH, verifyBundle } from '../../../core/verify/index.ts'
 
 /** Each bundle breaks one rule of the form, and must be refuted because of it. The format page has the bundle. */

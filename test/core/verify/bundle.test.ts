@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { after, before, describe, it } from 'node:test'
-import type { Bundle, BundleRenewal } from '../../../core/api/bundle.ts'
+import type { Bundle, BundleRenewal } from '../../../core/schemas/bundle.ts'
 import { toHex } from '../../../core/bytes.ts'
 import { tokenOpening } from '../../../core/commitment/log-entry.ts'
 import { RegistryError } from '../../../core/errors.ts'

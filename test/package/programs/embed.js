@@ -1,6 +1,7 @@
 // Creates, updates, deletes a file, seals, and prints what a stranger needs to check it all.
 import { mkdir } from 'node:fs/promises'
-import { fsck, openRegistry, OPERATOR } from 'evidence-registry'
+import { openRegistry, OPERATOR } from 'evidence-registry'
+import { fsck } from 'evidence-registry/ops'
 import {
   FileSignedHead,
   openLocalBlobs,

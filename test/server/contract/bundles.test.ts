@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { before, describe, it } from 'node:test'
 import { BASE_PATH } from '../../../server/index.ts'
-import { Bundle, BUNDLE_MEDIA_TYPE } from '../../../core/index.ts'
-import { validate } from '../../../core/registry/validation.ts'
+import { Bundle, BUNDLE_MEDIA_TYPE } from '../../../core/schemas/index.ts'
+import { validate } from '../../../core/schemas/validation.ts'
 import { CompanyRequests, VEHICLE_CATEGORY } from '../../support/company-requests.ts'
 import { formOf } from '../../support/form.ts'
 

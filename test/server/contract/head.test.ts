@@ -3,8 +3,18 @@ import { after, before, describe, it } from 'node:test'
 import { BASE_PATH } from '../../../server/index.ts'
 import { DocumentCheck } from '../../support/document-check.ts'
 import { formOf } from '../../support/form.ts'
-import { ENDPOINTS, endpointOf, OPERATOR_KEY, pathOf, readResponse, startService } from '../../support/service.ts'
-import type { CallOptions, Company, Service, ServiceResponse } from '../../support/service.ts'
+import {
+  ENDPOINTS,
+  endpointOf,
+  OPERATOR_KEY,
+  pathOf,
+  readResponse,
+  startService,
+  type CallOptions,
+  type Company,
+  type Service,
+  type ServiceResponse,
+} from '../../support/service.ts'
 
 /** Headers that differ between two responses to the same request. `fetch` closes the connection after HEAD. */
 const VARYING = new Set([

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { isDamage } from '../fsck/damage.ts'
+import { isDamage } from './damage.ts'
 import type { BlobStore, RecordStore } from '../ports/index.ts'
 import { isInRange } from '../store/key.ts'
 import { keys } from '../store/keys.ts'

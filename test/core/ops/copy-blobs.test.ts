@@ -16,7 +16,7 @@ import {
   filesOf,
   SourceDamage,
   type CopyBlobsReport,
-} from '../../../core/copy/index.ts'
+} from '../../../core/ops/index.ts'
 import { assertSame, collect, inChunks, mustGet } from '../../contract/blob-bodies.ts'
 
 const COUNT = 20

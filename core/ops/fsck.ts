@@ -9,12 +9,6 @@ import { checkEvidences } from './evidences.ts'
 import { checkIdentity, checkLog } from './log.ts'
 import { checkRecords, checkUnknownKeys } from './records.ts'
 
-export { startScrub, type Scrub, type ScrubOptions, type ScrubState, type ScrubStatus } from './scrub.ts'
-export { planRepair, repairRecords, type RepairPlan } from './repair.ts'
-export type { AnchorToVerify, AttestationVerifier, TokenToVerify } from './attestation-verifier.ts'
-export type { Difference, FsckHandlers, FsckProgress, FsckStage } from './check.ts'
-export type { DifferenceKind } from './kinds.ts'
-
 export interface FsckStores {
   readonly records: RecordStore
   /** If given, the bytes of every file are read and hashed again, otherwise only those of small files. */

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it, type TestContext } from 'node:test'
-import { startScrub, type BlobStore, type RecordStore, type Scrub, type ScrubState } from '../../../core/index.ts'
+import type { BlobStore, RecordStore } from '../../../core/index.ts'
+import { startScrub, type Scrub, type ScrubState } from '../../../core/ops/index.ts'
 import { RegistryError } from '../../../core/errors.ts'
 import { logKeys } from '../../../core/log/keys.ts'
 import { decorateRecords } from '../../../core/store/decorate-records.ts'

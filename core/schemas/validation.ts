@@ -2,7 +2,7 @@ import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.
 import type { Static, TSchema } from '#typebox'
 import { canonicalJson } from '../commitment/canonical-json.ts'
 import { RegistryError } from '../errors.ts'
-import { MAX_META_BYTES, MAX_META_DEPTH } from './schemas.ts'
+import { MAX_META_BYTES, MAX_META_DEPTH } from './fields.ts'
 
 const RFC_3339 = /^(\d{4}-\d\d-\d\d)T\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)$/i
 

@@ -2,7 +2,7 @@ import { toHex } from '../bytes.ts'
 import type { Entry, Key, Range, RecordStore } from '../ports/index.ts'
 import { decodeRecord } from '../store/record-codec.ts'
 import { isDerived, kindOf, type DifferenceKind } from './kinds.ts'
-import { tolerantRecords } from './tolerant-records.ts'
+import { tolerantRecords } from './damage.ts'
 
 export interface Difference {
   readonly kind: DifferenceKind

@@ -1,5 +1,5 @@
 import Type, { type Static } from '#typebox'
-import { closed, DateTime, Hash, Id, opt, SendStatus } from '../registry/schemas.ts'
+import { closed, DateTime, Hash, Id, opt, SendStatus } from './fields.ts'
 
 /**
  * The proofs, and the stamps and anchors in them: a format of its own, which the server sends unchanged. Each document

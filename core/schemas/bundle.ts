@@ -1,5 +1,5 @@
 import Type, { type Static } from '#typebox'
-import { closed, Hash, opt } from '../registry/schemas.ts'
+import { closed, Hash, opt } from './fields.ts'
 import { BUNDLE_FORMAT, MAX_ANCHORS, MAX_CHECKPOINT_TOKENS, MAX_COSIGNATURES } from '../commitment/bundle-format.ts'
 import type { EvidenceCandidate } from './proof-documents.ts'
 

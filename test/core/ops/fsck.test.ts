@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { encodeUtf8, sha256 } from '../../../core/bytes.ts'
-import { fsck, type Difference, type FsckStores } from '../../../core/fsck/index.ts'
+import { fsck, type Difference, type FsckStores } from '../../../core/ops/index.ts'
 import { logKeys } from '../../../core/log/keys.ts'
 import type { Entry, RecordStore } from '../../../core/ports/index.ts'
 import { isInRange } from '../../../core/store/key.ts'

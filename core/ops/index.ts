@@ -1,0 +1,28 @@
+/** `evidence-registry/ops`: what operators' tools do with the stores of a registry: check, repair, copy. */
+export { fsck, type FsckReport, type FsckStores } from './fsck.ts'
+export type { Difference, FsckHandlers, FsckProgress } from './check.ts'
+export type { AnchorToVerify, AttestationVerifier, TokenToVerify } from './attestation-verifier.ts'
+export { planRepair, repairRecords, type RepairPlan } from './repair.ts'
+export { startScrub, type Scrub, type ScrubOptions, type ScrubState, type ScrubStatus } from './scrub.ts'
+export {
+  copyBlobs,
+  deletedFiles,
+  fileIn,
+  filesIn,
+  filesOf,
+  firstFile,
+  SourceDamage,
+  type BlobStores,
+  type CopyBlobsOptions,
+  type CopyBlobsReport,
+} from './copy-blobs.ts'
+export { fillStore, isUnfinishedCopy, type FilledStore } from './fill.ts'
+export {
+  decodeRecords,
+  encodeRecords,
+  treeSizeIn,
+  type CopiedRecord,
+  type RecordStreamHandlers,
+  type StreamPart,
+} from './record-stream.ts'
+export { storedOrigin } from '../log/identity-record.ts'

@@ -1,0 +1,9 @@
+/**
+ * `evidence-registry/schemas`: JSON Schemas of what the registry takes and returns, for programs that describe or check
+ * it as our server does. The types of the same names belong to `evidence-registry`.
+ */
+export * from './bundle.ts'
+export * from './fields.ts'
+export * from './proof-documents.ts'
+export { validate } from './validation.ts'
+export { MAX_CHECKPOINT_TOKENS } from '../commitment/bundle-format.ts'
