@@ -1,4 +1,4 @@
-import type { EvidenceSummary, HistoryPage, HistoryQuery, Meta } from './evidence.ts'
+import type { EvidenceSummary, EventType, HistoryPage, HistoryQuery, Meta, UpdateType } from './evidence.ts'
 import type { EvidencePage, EvidenceQuery, EvidenceTextOptions, ListEvidenceTexts } from './evidence-lists.ts'
 import type { FileEntry, StagedFile } from './files.ts'
 import type { EvidenceId, TxId } from './ids.ts'
@@ -49,7 +49,10 @@ export interface NewEvidences {
 }
 
 /** An event that a write recorded. Keep the txId: a registry cannot take it back. */
-export interface RecordedEvent {
+export type RecordedEvent = {
+  readonly type: EventType
+  /** Of an event of type `update`. */
+  readonly updateType?: UpdateType
   readonly txId: TxId
   readonly version: number
 }

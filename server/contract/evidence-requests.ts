@@ -60,7 +60,8 @@ export const EvidenceOrBulk = Type.Union([EvidenceInput, BulkEvidences])
 export type EvidenceOrBulk = Static<typeof EvidenceOrBulk>
 
 const UpdateAction = Type.Enum(['update', 'transfer'])
-const UpdateActionType = Type.Enum(['stolen', 'repair', 'custom', 'change'])
+const UPDATE_TYPES = ['stolen', 'repair', 'custom', 'change'] as const
+const UpdateActionType = Type.Enum(UPDATE_TYPES)
 export const EvidenceUpdate = closed({
   updateActionDescription: opt(Text),
   updateActionPersona: opt(Line),
@@ -126,6 +127,12 @@ export function newEvidences(
   return { ...path, evidences: request.evidences }
 }
 
+/** A client of the plain contract has no `actionType`: one of its words as the whole description stands for it. */
+function actionTypeOf(description = ''): EvidenceUpdate['actionType'] {
+  const word = description.trim().toLowerCase()
+  return UPDATE_TYPES.find((type) => type === word)
+}
+
 export function evidenceChange(request: EvidenceUpdate, files: readonly StagedFile[]): EvidenceChange {
   const { updateActionDescription, updateActionPersona, action, actionType, ...change } = request
   return {
@@ -134,7 +141,7 @@ export function evidenceChange(request: EvidenceUpdate, files: readonly StagedFi
       updateDescription: updateActionDescription,
       persona: updateActionPersona,
       expectedType: action,
-      updateType: actionType,
+      updateType: actionType ?? actionTypeOf(updateActionDescription),
     }),
     files,
   }

@@ -45,12 +45,16 @@ export const Disclosure = closed(
   },
 )
 
+const eventType = {
+  type: Type.Enum(['update', 'transfer', 'create']),
+  updateType: opt(Type.Enum(['stolen', 'repair', 'custom', 'change', 'addfile', 'deletefile'])),
+}
+
 export const EvidenceEvent = closed({
   timestamp: DateTime,
   personaName: opt(Type.String()),
   ownerName: Type.String(),
-  type: Type.Enum(['update', 'transfer', 'create']),
-  updateType: opt(Type.Enum(['stolen', 'repair', 'custom', 'change', 'addfile', 'deletefile'])),
+  ...eventType,
   eventDescription: opt(Type.String()),
   updateDescription: opt(Type.String()),
   txId: Hash,
@@ -99,7 +103,8 @@ export const EvidenceList = closed({
 })
 export type EvidenceList = Static<typeof EvidenceList>
 
-export const RecordedEvent = closed({ txId: Hash, version: Version })
+const recordedEvent = { ...eventType, txId: Hash, version: Version }
+export const RecordedEvent = closed(recordedEvent)
 export type RecordedEvent = Static<typeof RecordedEvent>
 
 export const CreatedEvidence = closed({ id: Id, txId: Hash, version: Version, events: Type.Array(RecordedEvent) })
@@ -109,7 +114,7 @@ export const CreatedEvidences = closed({
   ids: Type.Array(Id),
   count: Count,
   id: opt(Id),
-  events: Type.Array(closed({ id: Id, txId: Hash, version: Version })),
+  events: Type.Array(closed({ id: Id, ...recordedEvent })),
   txId: opt(Hash),
   version: opt(Version),
 })
@@ -219,13 +224,12 @@ export async function* evidenceListParts(pages: AsyncIterable<ListedPage>): Asyn
 
 const joinTexts = (items: readonly EvidenceText[]): string => items.map(({ text }) => text).join(',')
 
-const recordedEvent = ({ txId, version }: CoreRecordedEvent): RecordedEvent => ({ txId, version })
-
-/** Endpoint 8 shows its one event also at the top. */
+/** Endpoint 8 shows the txId and version of its one event also at the top. */
 export const createdEvidence = ({ id, ...event }: CoreCreatedEvidence): CreatedEvidence => ({
   id,
-  ...recordedEvent(event),
-  events: [recordedEvent(event)],
+  txId: event.txId,
+  version: event.version,
+  events: [event],
 })
 
 /** Endpoint 9 shows a single evidence and its event also at the top. */
@@ -236,14 +240,14 @@ export function createdEvidences(created: readonly CoreCreatedEvidence[], isBulk
     ids: created.map(({ id }) => id),
     count: created.length,
     ...(isSingle && { id: first.id }),
-    events: created.map(({ id, txId, version }) => ({ id, txId, version })),
-    ...(isSingle && !isBulk && recordedEvent(first)),
+    events: [...created],
+    ...(isSingle && !isBulk && { txId: first.txId, version: first.version }),
   }
 }
 
 export const updatedEvidence = (events: readonly CoreRecordedEvent[]): UpdatedEvidence => ({
   status: 'ok',
-  events: events.map(recordedEvent),
+  events: [...events],
 })
 
 export const evidenceFiles = ({ evidence: dt, category, subcategory }: EvidenceFileList): FileListing => ({

@@ -168,7 +168,7 @@ export const evidences: EndpointGroup = {
       access: 'U',
       summary: 'Update or transfer an evidence, and attach files',
       description:
-        'Records up to three events in one step: the changed content, the transfer to another owner, the files. An empty value, null and an equal value change nothing; `clear` removes values. `If-Match` is the version of the last event that you know, or the ETag of the evidence.',
+        'Records up to three events in one step: the changed content, the transfer to another owner, the files. An empty value, null and an equal value change nothing; `clear` removes values. `actionType` sets the type of the content event. Without it, an `updateActionDescription` that is exactly one of its words (stolen, repair, custom, change; in upper or lower case) does the same: the remark `stolen` marks the evidence as stolen. To take that back, send `actionType=stolen` with `stolen=false`. `If-Match` is the version of the last event that you know, or the ETag of the evidence.',
       body: {
         schema: EvidenceUpdate,
         form: { slots: updateSlots },

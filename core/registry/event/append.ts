@@ -68,7 +68,7 @@ export function appendEvents(
   const { evidence } = last
   return {
     evidence,
-    events: made.map(({ evidence: { lastTxId, lastVersion } }) => ({ txId: lastTxId, version: lastVersion })),
+    events: made.map(({ event }) => event),
     writes: [
       putRecord(keys.evidence(evidence.id), evidence),
       ...derivedWrites(before === undefined ? [] : evidenceEntries(before), evidenceEntries(evidence)),
@@ -86,6 +86,7 @@ function stolenCount(before: EvidenceRecord | undefined, { company, stolen }: Ev
 
 interface AppendedEvent {
   readonly evidence: EvidenceRecord
+  readonly event: RecordedEvent
   readonly append: LogAppend
   readonly writes: readonly Write[]
 }
@@ -116,6 +117,7 @@ function appendEvent(
   const { record, txId, opening } = makeEvent(draft, { origin, slotKey: state.slotKey }, seed)
   return {
     evidence: evidenceAfter(state, before, record),
+    event: { ...action, txId: record.txId, version: record.version },
     append: {
       entry: txId,
       payload: encodeEventPayload({ opening, evidenceId: state.id, version: record.version }),

@@ -46,5 +46,5 @@ export function decideCreate(
 export function createdEvidence(draft: EvidenceDraft | undefined, append: LogAppend | undefined) {
   if (draft === undefined || append === undefined)
     throw new RegistryError('ENGINE_FAILED', 'The event engine has made too few evidences')
-  return { id: draft.id, txId: toHex(append.entry) as TxId, version: 1 }
+  return { id: draft.id, type: 'create', txId: toHex(append.entry) as TxId, version: 1 } as const
 }

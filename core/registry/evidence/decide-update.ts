@@ -20,7 +20,7 @@ export function decideUpdate(
   author: EventAuthor,
   { record: before, check }: Read<EvidenceRecord>,
   change: EvidenceChange,
-): Decision<{ txId: RecordedEvent['txId']; version: number }[]> {
+): Decision<readonly RecordedEvent[]> {
   const { files = [] } = change
   const { evidence, events, writes, adds, append } = appendEvents(author, before, stepsOf(before, change))
   const { company, id } = before
@@ -34,7 +34,7 @@ export function decideUpdate(
       adds,
       append,
     },
-    result: events.map(({ txId, version }) => ({ txId, version })),
+    result: events,
   }
 }
 

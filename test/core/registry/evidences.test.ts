@@ -290,7 +290,7 @@ describe('creating evidences in bulk', () => {
       assert.equal(one.length, 1)
       for (const [i, name] of ['a', 'b', 'c'].entries()) {
         const { evidence: stored } = await evidences.get(scope, name)
-        assert.deepEqual({ id: stored.id, txId: stored.txId, version: 1 }, many[i])
+        assert.deepEqual({ id: stored.id, type: 'create', txId: stored.txId, version: 1 }, many[i])
       }
     }))
 

@@ -80,7 +80,9 @@ describe('what an update records', () => {
         assert.equal(kinds(events), expected)
         assert.deepEqual(
           answer,
-          events.slice(1).map(({ txId, version }) => ({ txId, version })),
+          events
+            .slice(1)
+            .map(({ type, updateType, txId, version }) => ({ type, ...(updateType && { updateType }), txId, version })),
         )
       }))
 

@@ -89,6 +89,26 @@ describe('updates of an evidence', () => {
     assert.equal((await acme.page('stolen')).object.status, 'active')
   })
 
+  it('12: without actionType, a description of exactly one of its words acts as it', async () => {
+    await acme.create('remarked', { owner: 'Ada' })
+    const remarks = [
+      [{ updateActionDescription: ' Stolen\t' }, 'stolen', 'stolen'],
+      [{ updateActionDescription: 'stolen', stolen: 'false' }, 'stolen', 'active'],
+      [{ updateActionDescription: 'REPAIR' }, 'repair', 'active'],
+      [{ updateActionDescription: 'stolen', actionType: 'custom' }, 'custom', 'active'],
+      [{ updateActionDescription: 'stolen goods' }, 'custom', 'active'],
+    ] as const
+    for (const [fields, updateType, status] of remarks) {
+      const { events } = await update('remarked', { form: formOf(fields) })
+      const [event] = events
+      assert.deepEqual(Object.keys(event).slice(0, 2), ['type', 'updateType'])
+      assert.deepEqual([events.length, event.type, event.updateType], [1, 'update', updateType])
+      assert.equal((await acme.page('remarked')).object.status, status)
+    }
+    const { events } = await acme.page('remarked')
+    assert.equal(events[1].updateDescription, ' Stolen\t')
+  })
+
   it('12: If-Match only accepts the current version', async () => {
     await acme.create('matched')
     const matching = (etag: string, summary: string) => ({

@@ -38,7 +38,7 @@ describe('evidences', () => {
     ])
     const created = await acme.call('createEvidence', { form })
     const { id, txId, version, events } = created.body
-    assert.deepEqual([created.status, version, events], [201, 1, [{ txId, version: 1 }]])
+    assert.deepEqual([created.status, version, events], [201, 1, [{ type: 'create', txId, version: 1 }]])
     assert.match(id, uuid7)
     assert.match(txId, hash)
 
@@ -133,7 +133,7 @@ describe('evidences', () => {
     const oneForm = formOf({ externalId: 'nine-1', name: 'One', meta: '' }, [['images', 'a.txt', 'a']])
     const one = await acme.call('createEvidences', { ...into, form: oneForm })
     const { id, txId, ...rest } = one.body
-    assert.deepEqual(rest, { ids: [id], count: 1, version: 1, events: [{ id, txId, version: 1 }] })
+    assert.deepEqual(rest, { ids: [id], count: 1, version: 1, events: [{ id, type: 'create', txId, version: 1 }] })
     assert.deepEqual([one.status, (await acme.files('nine-1')).length], [201, 1])
 
     const many = (prefix: string) =>
