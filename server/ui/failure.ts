@@ -14,6 +14,10 @@ export class FieldError extends Error {
   }
 }
 
+/** Whether an error passes by itself: the server cannot be reached, or cannot do anything now. */
+export const isOutage = (error: unknown): boolean =>
+  error instanceof EvidenceRegistryError && (error.code === 'NETWORK_ERROR' || error.status >= 500)
+
 /** What to tell the user about an error. Messages of the API are kept, because they name the field and its rule. */
 export function messageOf(error: unknown): string {
   if (error instanceof FieldError) return error.message

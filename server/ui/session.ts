@@ -20,11 +20,12 @@ export interface Session extends Credentials {
   readonly system: OwnSourceSystem
 }
 
-/** Whether the session's key includes a level. Each level includes the levels before it. */
+/** Whether the session's key includes a level. */
 export const hasLevel = ({ system }: Session, level: OwnSourceSystem['permissions']): boolean =>
   LEVELS.indexOf(system.permissions) >= LEVELS.indexOf(level)
 
-const LEVELS = ['R', 'I', 'U', 'A'] as const
+/** Each level includes those before it. */
+export const LEVELS = ['R', 'I', 'U', 'A'] as const
 
 /** The operator key is the only key that is not a source system. */
 export const isOperator = ({ system }: Session): boolean => system.id === undefined

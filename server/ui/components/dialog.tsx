@@ -1,5 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { useId, useLayoutEffect, useRef } from 'preact/hooks'
+import { texts } from '../texts.ts'
+import { Form, type FormProps } from './form.tsx'
 
 interface DialogProps {
   readonly title: string
@@ -24,5 +26,32 @@ export function Dialog({ title, onClose, children }: DialogProps) {
       <h2 id={titleId}>{title}</h2>
       {children}
     </dialog>
+  )
+}
+
+/** `hasChanged`: what the page shows must be read again. */
+export type OnClose = (hasChanged: boolean) => void
+
+interface FormDialogProps extends Pick<FormProps, 'form' | 'action' | 'children'> {
+  readonly title: string
+  readonly intro?: string | false
+  /** Default: "Save". */
+  readonly submitText?: string
+  readonly onClose: OnClose
+  /** What follows the action. Default: the dialog closes. */
+  readonly onDone?: () => void
+}
+
+/** A dialog with a form, whose action changes something. */
+export function FormDialog(props: FormDialogProps) {
+  const { title, intro, form, action, submitText = texts.save, onClose, onDone = () => onClose(true), children } = props
+  const cancel = (): void => onClose(false)
+  return (
+    <Dialog title={title} onClose={cancel}>
+      {intro && <p>{intro}</p>}
+      <Form form={form} action={() => action().then(onDone)} submitText={submitText} onCancel={cancel}>
+        {children}
+      </Form>
+    </Dialog>
   )
 }

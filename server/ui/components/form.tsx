@@ -4,28 +4,47 @@ import { fieldOf, messageOf } from '../failure.ts'
 import { texts } from '../texts.ts'
 import { Failure } from './notice.tsx'
 
-/** An error of a form: at a field, or above all fields. */
-export interface FormState {
+/** The properties of a text field's control. */
+export interface TextProps {
+  readonly value: string
+  readonly onChange: (value: string) => void
+  readonly problem: string | undefined
+}
+
+/** How a form is sent, and its error: at a field, or above all fields. */
+export interface Submission {
   readonly error: unknown
   readonly isBusy: boolean
   /** Runs a request of the form, and keeps its error. */
-  readonly run: (action: () => Promise<void>) => Promise<void>
+  readonly run: (action: () => Promise<unknown>) => Promise<void>
   /** The message for a field. */
   readonly problemOf: (name: string) => string | undefined
   /** The handler of a submission: runs its request, unless another one is running. */
-  readonly submit: (action: () => Promise<void>) => (event: Event) => void
+  readonly submit: (action: () => Promise<unknown>) => (event: Event) => void
+}
+
+/** The texts of a form by the names of their fields. */
+export interface FormTexts<Name extends string> {
+  readonly values: Readonly<Record<Name, string>>
+  readonly change: (texts: Readonly<Partial<Record<Name, string>>>) => void
+  readonly props: (name: Name) => TextProps
 }
 
 /**
  * The state of a form whose request can fail.
  *
- * @param names Names of the fields, as the API calls them in its messages.
+ * @param initial The texts at first. Their names are those that the API calls them in its messages.
+ * @param others Names of the fields that are not texts.
  */
-export function useForm(names: readonly string[]): FormState {
+export function useForm<Name extends string>(
+  initial: Readonly<Record<Name, string>>,
+  others: readonly string[] = [],
+): Submission & FormTexts<Name> {
+  const [values, setValues] = useState(initial)
   const [error, setError] = useState<unknown>()
   const [isBusy, setBusy] = useState(false)
-  const field = fieldOf(error, names)
-  const run = async (action: () => Promise<void>): Promise<void> => {
+  const field = fieldOf(error, [...Object.keys(initial), ...others])
+  const run = async (action: () => Promise<unknown>): Promise<void> => {
     setBusy(true)
     setError(undefined)
     try {
@@ -36,11 +55,20 @@ export function useForm(names: readonly string[]): FormState {
       setBusy(false)
     }
   }
+  const change: FormTexts<Name>['change'] = (texts) => setValues((before) => ({ ...before, ...texts }))
+  const problemOf = (name: string): string | undefined => (name === field ? messageOf(error) : undefined)
   return {
+    values,
+    change,
+    props: (name) => ({
+      value: values[name],
+      onChange: (value) => change({ [name]: value } as Partial<Record<Name, string>>),
+      problem: problemOf(name),
+    }),
     error: field === undefined ? error : undefined,
     isBusy,
     run,
-    problemOf: (name) => (name === field ? messageOf(error) : undefined),
+    problemOf,
     submit: (action) => (event) => {
       event.preventDefault()
       if (!isBusy) void run(action)
@@ -48,9 +76,9 @@ export function useForm(names: readonly string[]): FormState {
   }
 }
 
-interface FormProps {
-  readonly form: FormState
-  readonly action: () => Promise<void>
+export interface FormProps {
+  readonly form: Submission
+  readonly action: () => Promise<unknown>
   readonly submitText: string
   readonly onCancel?: () => void
   readonly children?: ComponentChildren

@@ -2,6 +2,7 @@ import type { ComponentChildren } from 'preact'
 import { messageOf } from '../failure.ts'
 import { texts } from '../texts.ts'
 import type { Loading } from './use-load.ts'
+import type { Pages } from './use-pages.ts'
 
 export type Tone = 'good' | 'warn' | 'bad'
 
@@ -33,4 +34,25 @@ export function WhenLoaded<T>({ of: { loaded, reload }, children }: WhenLoadedPr
   if (loaded.state === 'loading') return <p role="status">{texts.loading}</p>
   if (loaded.state === 'failed') return <Failure error={loaded.error} retry={reload} />
   return <>{children(loaded.value)}</>
+}
+
+interface PageListProps<T> {
+  readonly of: Pages<T>
+  /** Shown if the list has no items. */
+  readonly empty?: ComponentChildren
+  /** What the button for more does. Default: it reads the next page. */
+  readonly onMore?: (() => void) | undefined
+  readonly children: (items: readonly T[]) => ComponentChildren
+}
+
+/** Shows the items that were read of a list, why reading failed, and a button for more. */
+export function PageList<T>({ of: { items, page, failure, readMore }, empty, onMore, children }: PageListProps<T>) {
+  return (
+    <>
+      {failure && <Failure {...failure} />}
+      {page === undefined && failure === undefined && <p role="status">{texts.loading}</p>}
+      {page !== undefined && items.length === 0 ? empty : items.length > 0 && children(items)}
+      {(page?.isMore === true || onMore !== undefined) && <button onClick={onMore ?? readMore}>{texts.more}</button>}
+    </>
+  )
 }

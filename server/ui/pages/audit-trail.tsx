@@ -1,7 +1,7 @@
-import { useEffect, useRef, useState } from 'preact/hooks'
 import type { AuditEntry, SourceSystem } from '../../client/index.ts'
-import { Failure } from '../components/notice.tsx'
+import { PageList } from '../components/notice.tsx'
 import { Table, type Column } from '../components/table.tsx'
+import { usePages, type Page } from '../components/use-pages.ts'
 import { Time } from '../components/values.tsx'
 import { formatTime } from '../format.ts'
 import { useSession } from '../session.ts'
@@ -19,31 +19,16 @@ interface AuditTrailProps {
 export function AuditTrail({ changes, systems }: AuditTrailProps) {
   const t = texts.systems
   const { client } = useSession()
-  /** `undefined` until the first response. */
-  const [entries, setEntries] = useState<readonly AuditEntry[]>()
-  const [isMore, setMore] = useState(false)
-  const [error, setError] = useState<unknown>()
-  const running = useRef<AbortController>(undefined)
-  /** Reads the entries after those that are known. Ends a read that is running, whose result would be older. */
-  const load = async (known: readonly AuditEntry[] = []): Promise<void> => {
-    running.current?.abort()
-    const abort = new AbortController()
-    running.current = abort
-    try {
-      const last = known.at(-1)?.id
-      const page = await client.listAudit({ len: PAGE_ENTRIES, ...(last !== undefined && { last }) }, abort)
-      if (abort.signal.aborted) return
-      setEntries([...known, ...page.entries])
-      setMore(page.isMore)
-      setError(undefined)
-    } catch (failure) {
-      if (!abort.signal.aborted) setError(failure)
-    }
-  }
-  useEffect(() => {
-    void load()
-    return () => running.current?.abort()
-  }, [client, changes])
+  const list = usePages<AuditEntry, Page<AuditEntry>>(
+    {
+      pageItems: PAGE_ENTRIES,
+      async readPage({ last, len }, signal) {
+        const { entries, isMore } = await client.listAudit({ len, ...(last && { last: last.id }) }, { signal })
+        return { items: entries, isMore }
+      },
+    },
+    { of: [client], changes },
+  )
   const nameOf: NameOf = (systemId) => systems.find(({ id }) => id === systemId)?.name ?? systemId
   const columns: readonly Column<AuditEntry>[] = [
     { title: t.when, cell: ({ at }) => <Time at={at} /> },
@@ -54,13 +39,9 @@ export function AuditTrail({ changes, systems }: AuditTrailProps) {
   return (
     <section>
       <h2>{t.audit}</h2>
-      {error !== undefined && <Failure error={error} retry={() => void load(entries)} />}
-      {entries === undefined && error === undefined && <p role="status">{texts.loading}</p>}
-      {entries?.length === 0 && <p class="muted">{t.auditEmpty}</p>}
-      {entries && entries.length > 0 && (
-        <Table label={t.audit} columns={columns} items={entries} keyOf={({ id }) => id} />
-      )}
-      {isMore && <button onClick={() => void load(entries)}>{texts.more}</button>}
+      <PageList of={list} empty={<p class="muted">{t.auditEmpty}</p>}>
+        {(entries) => <Table label={t.audit} columns={columns} items={entries} keyOf={({ id }) => id} />}
+      </PageList>
     </section>
   )
 }

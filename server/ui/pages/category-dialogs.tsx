@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
-import { Dialog } from '../components/dialog.tsx'
-import { FileField, Form, TextField, useForm } from '../components/form.tsx'
+import { FormDialog, type OnClose } from '../components/dialog.tsx'
+import { FileField, TextField, useForm } from '../components/form.tsx'
 import { withoutEmpty } from '../format.ts'
 import { useSession, type Session } from '../session.ts'
 import { texts } from '../texts.ts'
@@ -22,54 +22,42 @@ export type CategoryAction =
   | { readonly type: 'edit'; readonly node: CategoryNode }
   | { readonly type: 'activate' | 'deactivate' | 'remove'; readonly node: CategoryNode }
 
-interface CategoryDialogProps {
-  readonly action: CategoryAction
-  /** `hasChanged`: the tree must be read again. */
-  readonly onClose: (hasChanged: boolean) => void
+interface CategoryDialogProps<A extends CategoryAction = CategoryAction> {
+  readonly action: A
+  readonly onClose: OnClose
 }
 
 type Change = Omit<Parameters<Session['client']['updateCategory']>[0], 'categoryId' | 'companyId'>
 
 /** Both levels are changed by the same fields. */
-async function updateNode(
+const updateNode = (
   { client }: Session,
   { categoryId, subcategoryId }: CategoryNode,
   change: Change,
-): Promise<void> {
-  if (subcategoryId === undefined) await client.updateCategory({ categoryId, ...change })
-  else await client.updateSubcategory({ categoryId, subcategoryId, ...change })
-}
+): Promise<unknown> =>
+  subcategoryId === undefined
+    ? client.updateCategory({ categoryId, ...change })
+    : client.updateSubcategory({ categoryId, subcategoryId, ...change })
 
 export function CategoryDialog({ action, onClose }: CategoryDialogProps) {
   if (action.type === 'create' || action.type === 'edit') return <DetailsDialog action={action} onClose={onClose} />
-  return <ActionDialog type={action.type} node={action.node} onClose={onClose} />
-}
-
-interface DetailsDialogProps {
-  readonly action: Extract<CategoryAction, { type: 'create' | 'edit' }>
-  readonly onClose: CategoryDialogProps['onClose']
+  return <ActionDialog action={action} onClose={onClose} />
 }
 
 /** Name, description and image of a new or an existing category. */
-function DetailsDialog({ action, onClose }: DetailsDialogProps) {
+function DetailsDialog({ action, onClose }: CategoryDialogProps<Extract<CategoryAction, { type: 'create' | 'edit' }>>) {
   const t = texts.categories
   const session = useSession()
-  const form = useForm(['name', 'description', 'image', 'file'])
   const node = action.type === 'create' ? undefined : action.node
-  const [name, setName] = useState(node?.name ?? '')
-  const [description, setDescription] = useState(node?.description ?? '')
+  const form = useForm({ name: node?.name ?? '', description: node?.description ?? '' }, ['image', 'file'])
+  const { name, description } = form.values
   const [image, setImage] = useState<File>()
-  const save = async (): Promise<void> => {
-    if (action.type === 'create') await create(action.categoryId)
-    else await change(action.node)
-    onClose(true)
-  }
-  const create = async (categoryId: string | undefined): Promise<void> => {
+  const create = (categoryId: string | undefined): Promise<unknown> => {
     const fields = { name, ...withoutEmpty({ description }), ...(image && { image }) }
-    if (categoryId === undefined) await session.client.createCategory(fields)
-    else await session.client.createSubcategory({ categoryId, ...fields })
+    if (categoryId === undefined) return session.client.createCategory(fields)
+    return session.client.createSubcategory({ categoryId, ...fields })
   }
-  const change = (existing: CategoryNode): Promise<void> =>
+  const change = (existing: CategoryNode): Promise<unknown> =>
     updateNode(session, existing, {
       ...(name !== existing.name && { name }),
       ...withoutEmpty({ description }),
@@ -78,50 +66,39 @@ function DetailsDialog({ action, onClose }: DetailsDialogProps) {
     })
   const createTitle = action.type === 'create' && action.categoryId !== undefined ? t.createSub : t.create
   return (
-    <Dialog title={node ? t.editTitle(node.name) : createTitle} onClose={() => onClose(false)}>
-      <Form form={form} action={save} submitText={texts.save} onCancel={() => onClose(false)}>
-        <TextField label={t.name} value={name} onChange={setName} problem={form.problemOf('name')} />
-        <TextField
-          label={t.description}
-          rows={3}
-          value={description}
-          onChange={setDescription}
-          problem={form.problemOf('description')}
-        />
-        <FileField
-          label={t.image}
-          accept="image/*"
-          onChange={([file]) => setImage(file)}
-          problem={form.problemOf('image') ?? form.problemOf('file')}
-        />
-      </Form>
-    </Dialog>
+    <FormDialog
+      title={node ? t.editTitle(node.name) : createTitle}
+      form={form}
+      action={() => (action.type === 'create' ? create(action.categoryId) : change(action.node))}
+      onClose={onClose}
+    >
+      <TextField label={t.name} {...form.props('name')} />
+      <TextField label={t.description} rows={3} {...form.props('description')} />
+      <FileField
+        label={t.image}
+        accept="image/*"
+        onChange={([file]) => setImage(file)}
+        problem={form.problemOf('image') ?? form.problemOf('file')}
+      />
+    </FormDialog>
   )
 }
 
 const ACTIONS = { activate: 'ACTIVATE', deactivate: 'DEACTIVATE', remove: 'REMOVE' } as const
 
-interface ActionDialogProps {
-  readonly type: keyof typeof ACTIONS
-  readonly node: CategoryNode
-  readonly onClose: CategoryDialogProps['onClose']
-}
+type NodeAction = Extract<CategoryAction, { type: keyof typeof ACTIONS }>
 
-function ActionDialog({ type, node, onClose }: ActionDialogProps) {
+function ActionDialog({ action: { type, node }, onClose }: CategoryDialogProps<NodeAction>) {
   const t = texts.categories
   const session = useSession()
-  const form = useForm([])
-  const run = async (): Promise<void> => {
-    await updateNode(session, node, { action: ACTIONS[type] })
-    onClose(true)
-  }
   return (
-    <Dialog
+    <FormDialog
       title={type === 'remove' ? t.removeTitle(node.name) : `${t[type]}: ${node.name}`}
-      onClose={() => onClose(false)}
-    >
-      {type === 'remove' && <p>{t.removeIntro}</p>}
-      <Form form={form} action={run} submitText={t[type]} onCancel={() => onClose(false)} />
-    </Dialog>
+      intro={type === 'remove' && t.removeIntro}
+      form={useForm({})}
+      action={() => updateNode(session, node, { action: ACTIONS[type] })}
+      submitText={t[type]}
+      onClose={onClose}
+    />
   )
 }

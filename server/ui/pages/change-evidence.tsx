@@ -1,8 +1,8 @@
 import { useState } from 'preact/hooks'
 import type { Evidence } from '../../client/index.ts'
-import { FileField, Form, SelectField, TextField, useForm } from '../components/form.tsx'
+import { FileField, Form, SelectField, TextField, useForm, type TextProps } from '../components/form.tsx'
 import { WhenLoaded } from '../components/notice.tsx'
-import { UploadProgress } from '../components/upload-progress.tsx'
+import { UploadProgress, useUpload } from '../components/upload.tsx'
 import { useLoad } from '../components/use-load.ts'
 import { Facts } from '../components/values.tsx'
 import { FieldError } from '../failure.ts'
@@ -10,21 +10,8 @@ import { withoutEmpty } from '../format.ts'
 import { hrefOf, navigate } from '../router.ts'
 import { useSession } from '../session.ts'
 import { texts } from '../texts.ts'
-import { MetaField, parseMeta, useProgress, useTexts, type TextProps } from './evidence-fields.tsx'
+import { ContentFields, parseMeta } from './evidence-fields.tsx'
 import { forgetLeftList } from './use-evidences.ts'
-
-const CHANGE_FIELDS = [
-  'owner',
-  'name',
-  'description',
-  'summary',
-  'meta',
-  'eventDescription',
-  'updateActionDescription',
-  'updateActionPersona',
-  'actionType',
-  'files',
-]
 
 interface ChangeProps {
   readonly kind: 'update' | 'transfer'
@@ -100,22 +87,16 @@ function changeOf(evidence: Evidence, values: ChangeTexts) {
 function ChangeForm({ kind, evidence, lastVersion }: ChangeFormProps) {
   const t = texts.form
   const { client } = useSession()
-  const form = useForm(CHANGE_FIELDS)
-  const progress = useProgress()
-  const { values, props } = useTexts(form, initialTexts(evidence))
+  const form = useForm(initialTexts(evidence), ['files'])
+  const { percent, upload } = useUpload()
+  const { values, props } = form
   const [files, setFiles] = useState<readonly File[]>([])
   const isTransfer = kind === 'transfer'
   const { externalId } = evidence
   const update = async (): Promise<void> => {
     if (isTransfer) requireNewOwner(values.owner, evidence.owner)
-    try {
-      await client.updateEvidence(
-        { externalId, ...changeOf(evidence, values), ...(files.length > 0 && { files }) },
-        { ifMatch: lastVersion, ...(files.length > 0 && progress.options) },
-      )
-    } finally {
-      progress.end()
-    }
+    const change = { externalId, ...changeOf(evidence, values), ...(files.length > 0 && { files }) }
+    await upload((options) => client.updateEvidence(change, { ifMatch: lastVersion, ...(files.length > 0 && options) }))
     forgetLeftList(client)
     navigate(['evidences', externalId])
   }
@@ -131,6 +112,8 @@ function ChangeForm({ kind, evidence, lastVersion }: ChangeFormProps) {
           <OwnerFields presentOwner={evidence.owner} newOwner={props('owner')} />
         ) : (
           <>
+            <SelectField label={t.actionType} choices={Object.entries(t.actionTypes)} {...props('actionType')} />
+            <TextField label={texts.evidences.name} {...props('name')} />
             <ContentFields props={props} />
             <FileField label={t.files} isMultiple onChange={setFiles} problem={form.problemOf('files')} />
           </>
@@ -138,7 +121,7 @@ function ChangeForm({ kind, evidence, lastVersion }: ChangeFormProps) {
         <TextField label={t.updateActionPersona} {...props('updateActionPersona')} />
         <TextField label={t.updateActionDescription} rows={2} {...props('updateActionDescription')} />
         <TextField label={t.eventDescription} rows={2} {...props('eventDescription')} />
-        <UploadProgress percent={progress.percent} />
+        <UploadProgress percent={percent} />
       </Form>
       <p>
         <a href={hrefOf(['evidences', externalId])}>{externalId}</a>
@@ -160,19 +143,6 @@ function OwnerFields({ presentOwner, newOwner }: OwnerFieldsProps) {
         <Facts of={[[t.presentOwner, <bdi>{presentOwner || texts.none}</bdi>]]} />
       </div>
       <TextField label={t.newOwner} {...newOwner} />
-    </>
-  )
-}
-
-function ContentFields({ props }: { readonly props: (name: keyof ChangeTexts) => TextProps }) {
-  const t = texts.form
-  return (
-    <>
-      <SelectField label={t.actionType} choices={Object.entries(t.actionTypes)} {...props('actionType')} />
-      <TextField label={texts.evidences.name} {...props('name')} />
-      <TextField label={texts.evidence.description} rows={3} {...props('description')} />
-      <TextField label={texts.evidence.summary} rows={2} {...props('summary')} />
-      <MetaField {...props('meta')} />
     </>
   )
 }

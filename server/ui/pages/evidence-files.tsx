@@ -1,13 +1,13 @@
 import { useRef, useState } from 'preact/hooks'
 import type { FileEntry } from '../../client/index.ts'
-import { Dialog } from '../components/dialog.tsx'
-import { Form, useForm } from '../components/form.tsx'
+import { FormDialog, type OnClose } from '../components/dialog.tsx'
+import { useForm } from '../components/form.tsx'
 import { Failure, WhenLoaded } from '../components/notice.tsx'
+import { UploadProgress, useUpload } from '../components/upload.tsx'
 import { useLoad } from '../components/use-load.ts'
 import { saveFile } from '../format.ts'
 import { hasLevel, useSession } from '../session.ts'
 import { texts } from '../texts.ts'
-import { UploadProgress } from '../components/upload-progress.tsx'
 import { canPreview, FilePreview } from './file-preview.tsx'
 import { forgetLeftList } from './use-evidences.ts'
 
@@ -68,14 +68,13 @@ function FileItem({ file, origin, evidenceId, onDelete }: FileItemProps) {
   const session = useSession()
   const [isShown, setShown] = useState(false)
   const [isDeleting, setDeleting] = useState(false)
-  const [error, setError] = useState<unknown>()
+  const form = useForm({})
   const { overlayId: fileId, name, title, mimeType } = file
-  const download = async (): Promise<void> => {
-    try {
-      saveFile(await (await session.client.downloadFile({ fileId })).blob(), name)
-    } catch (failure) {
-      setError(failure)
-    }
+  const download = async (): Promise<void> =>
+    saveFile(await (await session.client.downloadFile({ fileId })).blob(), name)
+  const closeDialog = (hasChanged: boolean): void => {
+    setDeleting(false)
+    if (hasChanged) onDelete?.()
   }
   return (
     <li>
@@ -84,7 +83,7 @@ function FileItem({ file, origin, evidenceId, onDelete }: FileItemProps) {
         <span class="muted">
           {name} · {mimeType} {origin}
         </span>
-        <button onClick={() => void download()} aria-label={`${t.download}: ${name}`}>
+        <button onClick={() => void form.run(download)} aria-label={`${t.download}: ${name}`}>
           {t.download}
         </button>
         {canPreview(mimeType) && (
@@ -98,10 +97,10 @@ function FileItem({ file, origin, evidenceId, onDelete }: FileItemProps) {
           </button>
         )}
       </div>
-      {error !== undefined && <Failure error={error} />}
+      {form.error !== undefined && <Failure error={form.error} />}
       {isShown && <FilePreview fileId={fileId} mimeType={mimeType} name={name} />}
-      {isDeleting && onDelete && evidenceId !== undefined && (
-        <DeleteDialog {...{ name, fileId, evidenceId, onDelete }} onClose={() => setDeleting(false)} />
+      {isDeleting && evidenceId !== undefined && (
+        <DeleteDialog {...{ name, fileId, evidenceId }} onClose={closeDialog} />
       )}
     </li>
   )
@@ -111,50 +110,35 @@ interface DeleteDialogProps {
   readonly name: string
   readonly fileId: string
   readonly evidenceId: string
-  readonly onDelete: () => void
-  readonly onClose: () => void
+  readonly onClose: OnClose
 }
 
-function DeleteDialog({ name, fileId, evidenceId, onDelete, onClose }: DeleteDialogProps) {
+function DeleteDialog({ name, fileId, evidenceId, onClose }: DeleteDialogProps) {
   const { client } = useSession()
-  const form = useForm([])
-  const remove = async (): Promise<void> => {
-    await client.deleteFile({ fileId, evidenceId })
-    onClose()
-    onDelete()
-  }
   return (
-    <Dialog title={texts.evidence.deleteTitle(name)} onClose={onClose}>
-      <p>{texts.evidence.deleteIntro}</p>
-      <Form form={form} action={remove} submitText={texts.remove} onCancel={onClose} />
-    </Dialog>
+    <FormDialog
+      title={texts.evidence.deleteTitle(name)}
+      intro={texts.evidence.deleteIntro}
+      form={useForm({})}
+      action={() => client.deleteFile({ fileId, evidenceId })}
+      submitText={texts.remove}
+      onClose={onClose}
+    />
   )
 }
 
 function AttachFiles({ externalId, onDone }: { readonly externalId: string; readonly onDone: () => void }) {
   const { client } = useSession()
   const input = useRef<HTMLInputElement>(null)
-  const [percent, setPercent] = useState<number>()
-  const [error, setError] = useState<unknown>()
-  const upload = async (files: readonly File[]): Promise<void> => {
-    if (files.length === 0) return
-    setError(undefined)
-    setPercent(0)
-    try {
-      await client.updateEvidence(
-        { externalId, files },
-        {
-          onProgress: ({ sentBytes, totalBytes }) =>
-            setPercent(Math.floor((100 * sentBytes) / (totalBytes ?? Infinity))),
-        },
-      )
+  const { percent, upload } = useUpload()
+  const form = useForm({})
+  const attach = async (files: readonly File[]): Promise<void> => {
+    await form.run(async () => {
+      if (files.length === 0) return
+      await upload((options) => client.updateEvidence({ externalId, files }, options))
       onDone()
-    } catch (failure) {
-      setError(failure)
-    } finally {
-      setPercent(undefined)
-      if (input.current) input.current.value = ''
-    }
+    })
+    if (input.current) input.current.value = ''
   }
   return (
     <div class="field">
@@ -164,12 +148,12 @@ function AttachFiles({ externalId, onDone }: { readonly externalId: string; read
           ref={input}
           type="file"
           multiple
-          disabled={percent !== undefined}
-          onChange={(event) => void upload([...(event.currentTarget.files ?? [])])}
+          disabled={form.isBusy}
+          onChange={(event) => void attach([...(event.currentTarget.files ?? [])])}
         />
       </label>
       <UploadProgress percent={percent} />
-      {error !== undefined && <Failure error={error} />}
+      {form.error !== undefined && <Failure error={form.error} />}
     </div>
   )
 }

@@ -1,6 +1,5 @@
-import { useState } from 'preact/hooks'
 import type { CategoryList, EvidenceFilter } from '../../client/index.ts'
-import { SelectField, TextField } from '../components/form.tsx'
+import { SelectField, TextField, useForm } from '../components/form.tsx'
 import { toRfc3339, withoutEmpty } from '../format.ts'
 import { navigate } from '../router.ts'
 import { texts } from '../texts.ts'
@@ -41,9 +40,7 @@ interface EvidenceFiltersProps {
 /** The search form. It changes the address, so that a search can be bookmarked and undone with Back. */
 export function EvidenceFilters({ filters, categories }: EvidenceFiltersProps) {
   const t = texts.evidences
-  const [values, setValues] = useState(filters)
-  const set = (name: keyof FilterTexts) => (value: string) => setValues({ ...values, [name]: value })
-  const props = (name: keyof FilterTexts) => ({ value: values[name], onChange: set(name) })
+  const { values, change, props } = useForm(filters)
   const submit = (event: Event): void => {
     event.preventDefault()
     navigate(['evidences'], withoutEmpty(values))
@@ -70,7 +67,7 @@ export function EvidenceFilters({ filters, categories }: EvidenceFiltersProps) {
         <SelectField
           label={t.category}
           value={values.categoryId}
-          onChange={(categoryId) => setValues({ ...values, categoryId, subcategoryId: '' })}
+          onChange={(categoryId) => change({ categoryId, subcategoryId: '' })}
           choices={nameChoices(categories)}
         />
         <SelectField label={t.subcategory} {...props('subcategoryId')} choices={nameChoices(subcategories)} />

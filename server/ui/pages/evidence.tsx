@@ -16,10 +16,10 @@ import { Timeline } from './timeline.tsx'
 export function EvidencePage({ externalId }: { readonly externalId: string }) {
   const { client } = useSession()
   const page = useLoad((signal) => client.getEvidence({ externalId }, { signal }), [client, externalId])
-  const [reads, setReads] = useState(0)
+  const [changes, setChanges] = useState(0)
   const reload = (): void => {
     page.reload()
-    setReads(reads + 1)
+    setChanges(changes + 1)
   }
   return (
     <WhenLoaded of={page}>
@@ -28,7 +28,7 @@ export function EvidencePage({ externalId }: { readonly externalId: string }) {
           <Head evidence={object} />
           <EvidenceData evidence={object} />
           <EvidenceFiles externalId={externalId} onChange={reload} />
-          <Timeline externalId={externalId} reads={reads} />
+          <Timeline externalId={externalId} changes={changes} />
         </>
       )}
     </WhenLoaded>

@@ -41,25 +41,26 @@ function FoundEvidences({ filter }: { readonly filter: EvidenceFilter }) {
   const t = texts.evidences
   const { client } = useSession()
   const list = useEvidences(client, filter)
-  const isEmpty = list.isComplete && list.items.length === 0
+  const { items, page, failure } = list
+  const isComplete = page?.isMore === false
   return (
     <>
-      {list.error !== undefined && <Failure error={list.error} retry={list.retry} />}
-      {isEmpty ? (
+      {failure && <Failure {...failure} />}
+      {isComplete && items.length === 0 ? (
         <Notice tone="warn">{t.empty}</Notice>
       ) : (
         <>
           <p class="muted" role="status">
-            {t.count(list.count, list.countIsMore)} · {t.loaded(list.items.length)}
+            {t.count(page?.count ?? 0, page?.countIsMore === true)} · {t.loaded(items.length)}
           </p>
           <VirtualList
             label={t.title}
             columns={COLUMNS}
-            items={list.items}
+            items={items}
             keyOf={({ id }) => id}
             row={cellsOf}
-            onNearEnd={list.loadMore}
-            rowCount={list.isComplete ? list.items.length + 1 : -1}
+            onNearEnd={list.readMore}
+            rowCount={isComplete ? items.length + 1 : -1}
             scrollTopPx={list.scrollTopPx}
           />
         </>

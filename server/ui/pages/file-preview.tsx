@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
-import { Failure } from '../components/notice.tsx'
+import { Failure, WhenLoaded } from '../components/notice.tsx'
+import { useLoad } from '../components/use-load.ts'
 import { useSession } from '../session.ts'
 
 /** Types that a browser shows without running anything in them. SVG and HTML are not among them. */
@@ -16,25 +17,15 @@ export const canPreview = (mimeType: string): boolean => INERT_IMAGES.has(mimeTy
 export function FileImage({ fileId, label }: { readonly fileId: string; readonly label: string }) {
   const { client } = useSession()
   const [url, setUrl] = useState<string>()
-  const [error, setError] = useState<unknown>()
+  const image = useLoad(async (signal) => (await client.downloadFile({ fileId }, { signal })).blob(), [client, fileId])
+  const content = image.loaded.state === 'done' ? image.loaded.value : undefined
   useEffect(() => {
-    const abort = new AbortController()
-    let created: string | undefined
-    const load = async (): Promise<void> => {
-      const content = await (await client.downloadFile({ fileId }, { signal: abort.signal })).blob()
-      if (abort.signal.aborted || !INERT_IMAGES.has(content.type)) return
-      created = URL.createObjectURL(content)
-      setUrl(created)
-    }
-    load().catch((failure: unknown) => {
-      if (!abort.signal.aborted) setError(failure)
-    })
-    return () => {
-      abort.abort()
-      if (created !== undefined) URL.revokeObjectURL(created)
-    }
-  }, [client, fileId])
-  if (error !== undefined) return <Failure error={error} />
+    if (content === undefined || !INERT_IMAGES.has(content.type)) return undefined
+    const created = URL.createObjectURL(content)
+    setUrl(created)
+    return () => URL.revokeObjectURL(created)
+  }, [content])
+  if (image.loaded.state === 'failed') return <Failure error={image.loaded.error} />
   return url === undefined ? null : <img class="evidence-image" src={url} alt={label} />
 }
 
@@ -52,18 +43,10 @@ export function FilePreview({ fileId, mimeType, name }: FilePreviewProps) {
 
 function FileText({ fileId }: { readonly fileId: string }) {
   const { client } = useSession()
-  const [text, setText] = useState('')
-  const [error, setError] = useState<unknown>()
-  useEffect(() => {
-    const abort = new AbortController()
-    client
-      .downloadFile({ fileId }, { signal: abort.signal, headers: { Range: `bytes=0-${MAX_TEXT_BYTES - 1}` } })
-      .then((response) => response.text())
-      .then(setText)
-      .catch((failure: unknown) => {
-        if (!abort.signal.aborted) setError(failure)
-      })
-    return () => abort.abort()
-  }, [client, fileId])
-  return error === undefined ? <pre>{text}</pre> : <Failure error={error} />
+  const headers = { Range: `bytes=0-${MAX_TEXT_BYTES - 1}` }
+  const text = useLoad(
+    async (signal) => (await client.downloadFile({ fileId }, { signal, headers })).text(),
+    [client, fileId],
+  )
+  return <WhenLoaded of={text}>{(shown) => <pre>{shown}</pre>}</WhenLoaded>
 }

@@ -1,8 +1,9 @@
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
 import type { LogBatch } from '../../client/index.ts'
-import { Failure, Notice } from '../components/notice.tsx'
+import { Notice, PageList } from '../components/notice.tsx'
 import { Plot } from '../components/plot.tsx'
 import { Table, type Column } from '../components/table.tsx'
+import { usePages, type Page, type PagesOptions } from '../components/use-pages.ts'
 import { Hash, SendStatus, Time } from '../components/values.tsx'
 import { formatDuration } from '../format.ts'
 import { publicClient } from '../session.ts'
@@ -11,38 +12,47 @@ import { texts } from '../texts.ts'
 /** For the plots. The table shows fewer at first. */
 const PAGE_BATCHES = 100
 const FIRST_ROWS = 10
-const REFRESH_MS = 3_000
 
 /** The sealed batches, the growth of the log, and how long its batches waited for their anchor. */
 export function LogBatches() {
   const t = texts.log
-  const { batches, isMore, error, loadMore } = useBatches()
-  const loadedCount = batches?.length ?? 0
+  const list = usePages<LogBatch, Page<LogBatch>>(BATCHES, { of: [] })
   const [rowCount, setRowCount] = useState(FIRST_ROWS)
+  const { items, page, readMore } = list
   const showMore = (): void => {
     setRowCount(rowCount + PAGE_BATCHES)
-    if (isMore && rowCount + PAGE_BATCHES > loadedCount) loadMore()
+    if (rowCount + PAGE_BATCHES > items.length) readMore()
   }
+  const hasMore = page?.isMore === true || rowCount < items.length
   return (
     <>
-      {error !== undefined && <Failure error={error} />}
-      {batches && batches.length > 0 && <Plots batches={batches} />}
+      {items.length > 0 && <Plots batches={items} />}
       <section>
         <h2>{t.batches}</h2>
-        {batches === undefined && error === undefined && <p role="status">{texts.loading}</p>}
-        {batches?.length === 0 && <Notice tone="warn">{t.empty}</Notice>}
-        {batches && batches.length > 0 && (
-          <Table
-            label={t.batches}
-            columns={COLUMNS}
-            items={batches.slice(0, rowCount)}
-            keyOf={({ batchId }) => batchId}
-          />
-        )}
-        {(isMore || rowCount < loadedCount) && <button onClick={showMore}>{texts.more}</button>}
+        <PageList of={list} empty={<Notice tone="warn">{t.empty}</Notice>} onMore={hasMore ? showMore : undefined}>
+          {(batches) => (
+            <Table
+              label={t.batches}
+              columns={COLUMNS}
+              items={batches.slice(0, rowCount)}
+              keyOf={({ batchId }) => batchId}
+            />
+          )}
+        </PageList>
       </section>
     </>
   )
+}
+
+/** The batches, newest first. All are read again, because new ones come first, and states change. */
+const BATCHES: PagesOptions<LogBatch, Page<LogBatch>> = {
+  pageItems: PAGE_BATCHES,
+  async readPage({ last, len }, signal) {
+    const request = { len, ...(last && { last: last.batchId }) }
+    const { batches, isMore } = await publicClient.listBatches(request, { signal })
+    return { items: batches, isMore }
+  },
+  settled: () => 0,
 }
 
 const COLUMNS: readonly Column<LogBatch>[] = [
@@ -65,49 +75,6 @@ function Covered({ by, at }: { readonly by: string; readonly at: string }) {
       <Time at={at} /> <span class="muted">{by}</span>
     </>
   )
-}
-
-/**
- * The batches that are loaded, newest first; `undefined` until the first response. Reads the newest page again and
- * again, so that states change.
- */
-function useBatches() {
-  const [batches, setBatches] = useState<readonly LogBatch[]>()
-  const [isMore, setMore] = useState(false)
-  const [error, setError] = useState<unknown>()
-  const hasOlder = useRef(false)
-  const add = (page: readonly LogBatch[]): void =>
-    setBatches((known = []) => {
-      const byId = new Map([...known, ...page].map((batch) => [batch.batchId, batch]))
-      return [...byId.values()].toSorted((a, b) => b.treeSize - a.treeSize)
-    })
-  const read = async (last: string | undefined, signal?: AbortSignal): Promise<void> => {
-    try {
-      const request = { len: PAGE_BATCHES, ...(last !== undefined && { last }) }
-      const page = await publicClient.listBatches(request, signal && { signal })
-      add(page.batches)
-      // Once older pages were read, only they know whether more follow.
-      if (last !== undefined || !hasOlder.current) setMore(page.isMore)
-      hasOlder.current ||= last !== undefined
-      setError(undefined)
-    } catch (failure) {
-      if (signal?.aborted !== true) setError(failure)
-    }
-  }
-  useEffect(() => {
-    const abort = new AbortController()
-    let timer: ReturnType<typeof setTimeout> | undefined
-    const repeat = async (): Promise<void> => {
-      await read(undefined, abort.signal)
-      if (!abort.signal.aborted) timer = setTimeout(() => void repeat(), REFRESH_MS)
-    }
-    void repeat()
-    return () => {
-      abort.abort()
-      clearTimeout(timer)
-    }
-  }, [])
-  return { batches, isMore, error, loadMore: () => void read(batches?.at(-1)?.batchId) }
 }
 
 function Plots({ batches }: { readonly batches: readonly LogBatch[] }) {

@@ -1,9 +1,10 @@
 import { useEffect, useState } from 'preact/hooks'
 import { EvidenceRegistryError, type MerkleProof, type MerkleRoot } from '../../client/index.ts'
 import { Form, TextField, useForm } from '../components/form.tsx'
-import { Failure, Notice, WhenLoaded } from '../components/notice.tsx'
+import { Notice, PageList, WhenLoaded } from '../components/notice.tsx'
 import { ProofTree } from '../components/proof-tree.tsx'
 import { useLoad } from '../components/use-load.ts'
+import { usePages, type Page, type PagesOptions } from '../components/use-pages.ts'
 import { Facts, Hash, SendStatus, Time } from '../components/values.tsx'
 import { saveFile } from '../format.ts'
 import { API_URL, publicClient } from '../session.ts'
@@ -45,58 +46,49 @@ export function readCheckpoint(note: string): ShownCheckpoint {
   return { origin, size: Number(size), root, signatures: signatures.split('\n').filter(Boolean) }
 }
 
-const REFRESH_MS = 3_000
+/** The newest checkpoint as a list of one, which is read again and again. Empty before the first batch. */
+const CHECKPOINTS: PagesOptions<string, Page<string>> = {
+  pageItems: 1,
+  async readPage(_, signal) {
+    try {
+      return { items: [await publicClient.getCheckpoint({}, { signal })], isMore: false }
+    } catch (error) {
+      if (error instanceof EvidenceRegistryError && error.status === 404) return { items: [], isMore: false }
+      throw error
+    }
+  },
+  settled: () => 0,
+}
 
 function CheckpointCard() {
   const t = texts.log
-  const [checkpoint, setCheckpoint] = useState<ShownCheckpoint>()
-  const [error, setError] = useState<unknown>()
-  useEffect(() => {
-    let timer: ReturnType<typeof setTimeout> | undefined
-    const abort = new AbortController()
-    const read = async (): Promise<void> => {
-      try {
-        setCheckpoint(readCheckpoint(await publicClient.getCheckpoint({}, abort)))
-        setError(undefined)
-      } catch (failure) {
-        if (!abort.signal.aborted) setError(failure)
-      }
-      if (!abort.signal.aborted) timer = setTimeout(() => void read(), REFRESH_MS)
-    }
-    void read()
-    return () => {
-      abort.abort()
-      clearTimeout(timer)
-    }
-  }, [])
-  const isEmpty = error instanceof EvidenceRegistryError && error.status === 404
+  const list = usePages(CHECKPOINTS, { of: [] })
   return (
     <section class="card">
       <h2>{t.checkpoint}</h2>
-      {isEmpty && <Notice tone="warn">{t.empty}</Notice>}
-      {error !== undefined && !isEmpty && <Failure error={error} />}
-      {checkpoint && (
-        <>
-          <Facts
-            of={[
-              [t.origin, checkpoint.origin],
-              [t.size, checkpoint.size.toLocaleString()],
-              [t.root, <Hash value={checkpoint.root} />],
-              [
-                t.signatures,
-                <ul class="plain">
-                  {checkpoint.signatures.map((line) => (
-                    <li key={line}>
-                      <Hash value={line} />
-                    </li>
-                  ))}
-                </ul>,
-              ],
-            ]}
-          />
-        </>
-      )}
+      <PageList of={list} empty={<Notice tone="warn">{t.empty}</Notice>}>
+        {(notes) => notes.map((note) => <Checkpoint key={note} {...readCheckpoint(note)} />)}
+      </PageList>
     </section>
+  )
+}
+
+function Checkpoint({ origin, size, root, signatures }: ShownCheckpoint) {
+  const t = texts.log
+  const lines = signatures.map((line) => (
+    <li key={line}>
+      <Hash value={line} />
+    </li>
+  ))
+  return (
+    <Facts
+      of={[
+        [t.origin, origin],
+        [t.size, size.toLocaleString()],
+        [t.root, <Hash value={root} />],
+        [t.signatures, <ul class="plain">{lines}</ul>],
+      ]}
+    />
   )
 }
 
@@ -108,11 +100,10 @@ interface FoundTransaction {
 /** Finds a transaction by its txId, the linked one without a click. */
 function FindTransaction({ linkedTxId = '' }: { readonly linkedTxId?: string }) {
   const t = texts.log
-  const form = useForm(['txid', 'txId'])
-  const [txId, setTxId] = useState(linkedTxId)
+  const form = useForm({ txid: linkedTxId }, ['txId'])
   const [found, setFound] = useState<FoundTransaction>()
   const find = async (): Promise<void> => {
-    const request = { txId: txId.trim().toLowerCase() }
+    const request = { txId: form.values.txid.trim().toLowerCase() }
     const [proof, root] = await Promise.all([publicClient.getProof(request), publicClient.getRoot(request)])
     setFound({ proof, root })
   }
@@ -126,8 +117,7 @@ function FindTransaction({ linkedTxId = '' }: { readonly linkedTxId?: string }) 
         <TextField
           label="txId"
           hint={t.findHint}
-          value={txId}
-          onChange={setTxId}
+          {...form.props('txid')}
           problem={form.problemOf('txid') ?? form.problemOf('txId')}
         />
       </Form>

@@ -1,26 +1,14 @@
 import { useState } from 'preact/hooks'
-import { FileField, Form, TextField, useForm } from '../components/form.tsx'
-import { UploadProgress } from '../components/upload-progress.tsx'
+import { FileField, Form, TextField, useForm, type TextProps } from '../components/form.tsx'
+import { UploadProgress, useUpload } from '../components/upload.tsx'
 import { useLoad } from '../components/use-load.ts'
 import { withoutEmpty } from '../format.ts'
 import { navigate } from '../router.ts'
 import { useSession } from '../session.ts'
 import { texts } from '../texts.ts'
-import { MetaField, parseMeta, useProgress, useTexts, type TextProps } from './evidence-fields.tsx'
+import { ContentFields, parseMeta } from './evidence-fields.tsx'
 import { forgetLeftList } from './use-evidences.ts'
 
-const CREATE_FIELDS = [
-  'categoryName',
-  'subcategoryName',
-  'externalId',
-  'name',
-  'owner',
-  'description',
-  'summary',
-  'meta',
-  'image',
-  'images',
-]
 const IMAGE_TYPES = 'image/png,image/jpeg,image/gif,image/webp'
 
 const NEW_EVIDENCE = {
@@ -38,29 +26,18 @@ const NEW_EVIDENCE = {
 export function NewEvidencePage() {
   const t = texts.form
   const { client } = useSession()
-  const form = useForm(CREATE_FIELDS)
-  const progress = useProgress()
-  const { values, props } = useTexts(form, NEW_EVIDENCE)
+  const form = useForm(NEW_EVIDENCE, ['image', 'images'])
+  const { percent, upload } = useUpload()
+  const { values, props } = form
   const [image, setImage] = useState<File>()
   const [images, setImages] = useState<readonly File[]>([])
   const create = async (): Promise<void> => {
     const { externalId, name, meta: metaText, ...rest } = values
     const meta = parseMeta(metaText)
-    try {
-      await client.createEvidence(
-        {
-          externalId,
-          name,
-          ...withoutEmpty(rest),
-          ...(meta && { meta }),
-          ...(image && { image }),
-          ...(images.length > 0 && { images }),
-        },
-        image === undefined && images.length === 0 ? {} : progress.options,
-      )
-    } finally {
-      progress.end()
-    }
+    const files = { ...(image && { image }), ...(images.length > 0 && { images }) }
+    const evidence = { externalId, name, ...withoutEmpty(rest), ...(meta && { meta }), ...files }
+    const hasFiles = Object.keys(files).length > 0
+    await upload((options) => client.createEvidence(evidence, hasFiles ? options : {}))
     forgetLeftList(client)
     navigate(['evidences', externalId])
   }
@@ -73,9 +50,7 @@ export function NewEvidencePage() {
           <TextField label={texts.evidences.externalId} {...props('externalId')} />
           <TextField label={texts.evidences.name} {...props('name')} />
           <TextField label={texts.evidences.owner} {...props('owner')} />
-          <TextField label={texts.evidence.description} rows={3} {...props('description')} />
-          <TextField label={texts.evidence.summary} rows={2} {...props('summary')} />
-          <MetaField {...props('meta')} />
+          <ContentFields props={props} />
           <FileField
             label={t.image}
             accept={IMAGE_TYPES}
@@ -83,7 +58,7 @@ export function NewEvidencePage() {
             problem={form.problemOf('image')}
           />
           <FileField label={t.files} isMultiple onChange={setImages} problem={form.problemOf('images')} />
-          <UploadProgress percent={progress.percent} />
+          <UploadProgress percent={percent} />
         </Form>
       </div>
     </div>

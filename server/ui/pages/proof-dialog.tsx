@@ -63,7 +63,7 @@ interface ProofFormProps extends ProofDialogProps {
 function ProofForm({ externalId, choices, onClose }: ProofFormProps) {
   const t = texts.proof
   const { client } = useSession()
-  const form = useForm([])
+  const form = useForm({})
   const [fields, setFields] = useState<ReadonlySet<string>>(new Set(choices.fields.map(({ value }) => value)))
   const [files, setFiles] = useState<ReadonlySet<string>>(new Set(choices.files.map(({ value }) => value)))
   const [hasHistory, setHistory] = useState(false)

@@ -19,11 +19,10 @@ const MAX_COMPANIES = 1_000
 /** Asks for company and key. With the operator key and no company, shows the list of companies. */
 export function SignInPage({ companyId: given, isPage, onSignIn }: SignInPageProps) {
   const t = texts.signIn
-  const [companyId, setCompanyId] = useState(given)
-  const [apiKey, setApiKey] = useState('')
   const [isRemembered, setRemembered] = useState(false)
   const [companies, setCompanies] = useState<readonly Company[]>()
-  const form = useForm(['companyId'])
+  const form = useForm({ companyId: given, apiKey: '' })
+  const { apiKey } = form.values
 
   const open = async (company: string): Promise<void> => {
     const session = await signIn({ companyId: company, apiKey })
@@ -33,7 +32,8 @@ export function SignInPage({ companyId: given, isPage, onSignIn }: SignInPagePro
     if (isPage) navigate([isOperator(session) ? 'source-systems' : 'evidences'])
   }
   const submit = async (): Promise<void> => {
-    if (companyId.trim() !== '') return open(companyId.trim())
+    const company = form.values.companyId.trim()
+    if (company !== '') return open(company)
     const page = await createClient({ baseUrl: API_URL, apiKey }).listCompanies({ len: MAX_COMPANIES })
     setCompanies(page.companies)
   }
@@ -43,21 +43,8 @@ export function SignInPage({ companyId: given, isPage, onSignIn }: SignInPagePro
       <p class="muted">{t.intro}</p>
       <div class="card">
         <Form form={form} action={submit} submitText={t.submit}>
-          <TextField
-            label={t.company}
-            hint={t.companyHint}
-            value={companyId}
-            onChange={setCompanyId}
-            autocomplete="organization"
-            problem={form.problemOf('companyId')}
-          />
-          <TextField
-            label={t.key}
-            value={apiKey}
-            onChange={setApiKey}
-            type="password"
-            autocomplete="current-password"
-          />
+          <TextField label={t.company} hint={t.companyHint} autocomplete="organization" {...form.props('companyId')} />
+          <TextField label={t.key} type="password" autocomplete="current-password" {...form.props('apiKey')} />
           <CheckField label={t.remember} hint={t.rememberHint} isChecked={isRemembered} onChange={setRemembered} />
         </Form>
       </div>

@@ -1,11 +1,11 @@
 import { useState } from 'preact/hooks'
-import type { Permission, SourceSystem } from '../../client/index.ts'
-import { Dialog } from '../components/dialog.tsx'
-import { Form, SelectField, TextField, useForm } from '../components/form.tsx'
+import type { SourceSystem } from '../../client/index.ts'
+import { Dialog, FormDialog, type OnClose } from '../components/dialog.tsx'
+import { SelectField, TextField, useForm, type FormTexts } from '../components/form.tsx'
 import { Notice } from '../components/notice.tsx'
 import { CopyButton } from '../components/values.tsx'
 import { toRfc3339, withoutEmpty } from '../format.ts'
-import { hasLevel, useSession } from '../session.ts'
+import { hasLevel, LEVELS, useSession } from '../session.ts'
 import { texts } from '../texts.ts'
 
 /** What the user does with a source system. */
@@ -15,8 +15,7 @@ export type SystemAction =
 
 interface DialogProps<A extends SystemAction> {
   readonly action: A
-  /** `hasChanged`: the list must be read again. */
-  readonly onClose: (hasChanged: boolean) => void
+  readonly onClose: OnClose
 }
 
 type OfSystem = DialogProps<Exclude<SystemAction, { type: 'create' }>>
@@ -45,89 +44,69 @@ function NewKey({ apiKey, onClose }: { readonly apiKey: string; readonly onClose
   )
 }
 
-/** The levels that the session's key may grant: none above its own. */
-function LevelField({
-  value,
-  onChange,
-  problem,
-}: {
-  value: Permission
-  onChange: (level: Permission) => void
-  problem?: string | undefined
-}) {
+interface SystemFieldsProps {
+  readonly form: FormTexts<keyof typeof NEW_SYSTEM>
+}
+
+const NEW_SYSTEM = { name: '', permissions: 'U', expiresAt: '' }
+
+/** The fields of a new or an existing source system. The session's key may grant no level above its own. */
+function SystemFields({ form: { props } }: SystemFieldsProps) {
+  const t = texts.systems
   const session = useSession()
-  const levels = (['R', 'I', 'U', 'A'] as const).filter((level) => hasLevel(session, level))
+  const levels = LEVELS.filter((level) => hasLevel(session, level))
+  const choices = levels.map(
+    (level) => [level, `${level} · ${texts.levels[level]}: ${texts.levelHints[level]}`] as const,
+  )
   return (
-    <SelectField
-      label={texts.systems.level}
-      value={value}
-      onChange={(level) => onChange(levels.find((each) => each === level) ?? value)}
-      choices={levels.map((level) => [level, `${level} · ${texts.levels[level]}: ${texts.levelHints[level]}`])}
-      problem={problem}
-    />
+    <>
+      <TextField label={t.name} {...props('name')} />
+      <SelectField label={t.level} choices={choices} {...props('permissions')} />
+      <TextField label={t.expires} hint={t.expiryHint} type="datetime-local" {...props('expiresAt')} />
+    </>
   )
 }
 
-const FIELDS = ['name', 'permissions', 'expiresAt', 'apiKey', 'graceSeconds']
+/** What the texts of the fields mean to the API. */
+const systemOf = ({ name, permissions, expiresAt }: typeof NEW_SYSTEM) => ({
+  name,
+  permissions: LEVELS.find((level) => level === permissions) ?? 'R',
+  ...withoutEmpty({ expiresAt: toRfc3339(expiresAt) }),
+})
 
-function CreateDialog({ onClose }: { readonly onClose: (hasChanged: boolean) => void }) {
+function CreateDialog({ onClose }: { readonly onClose: OnClose }) {
   const t = texts.systems
   const { client } = useSession()
-  const form = useForm(FIELDS)
-  const [name, setName] = useState('')
-  const [permissions, setPermissions] = useState<Permission>('U')
-  const [expiresAt, setExpiresAt] = useState('')
-  const [apiKey, setApiKey] = useState<string>()
-  const create = async (): Promise<void> => {
-    const key = randomKey()
-    await client.createSourceSystem({
-      name,
-      apiKey: key,
-      permissions,
-      ...withoutEmpty({ expiresAt: toRfc3339(expiresAt) }),
-    })
-    setApiKey(key)
-  }
-  if (apiKey !== undefined) return <NewKey apiKey={apiKey} onClose={() => onClose(true)} />
+  const form = useForm(NEW_SYSTEM)
   return (
-    <Dialog title={t.create} onClose={() => onClose(false)}>
-      <Form form={form} action={create} submitText={t.create} onCancel={() => onClose(false)}>
-        <TextField label={t.name} value={name} onChange={setName} problem={form.problemOf('name')} />
-        <LevelField value={permissions} onChange={setPermissions} problem={form.problemOf('permissions')} />
-        <ExpiryField value={expiresAt} onChange={setExpiresAt} problem={form.problemOf('expiresAt')} />
-      </Form>
-    </Dialog>
+    <NewKeyDialog
+      title={t.create}
+      form={form}
+      action={(apiKey) => client.createSourceSystem({ apiKey, ...systemOf(form.values) })}
+      submitText={t.create}
+      onClose={onClose}
+    >
+      <SystemFields form={form} />
+    </NewKeyDialog>
   )
-}
-
-function ExpiryField(props: { value: string; onChange: (value: string) => void; problem: string | undefined }) {
-  return <TextField {...props} label={texts.systems.expires} hint={texts.systems.expiryHint} type="datetime-local" />
 }
 
 function EditDialog({ action: { system }, onClose }: OfSystem) {
-  const t = texts.systems
   const { client } = useSession()
-  const form = useForm(FIELDS)
-  const [name, setName] = useState(system.name)
-  const [permissions, setPermissions] = useState(system.permissions)
-  const [expiresAt, setExpiresAt] = useState('')
-  const change = async (): Promise<void> => {
-    await client.updateSourceSystem({
+  const form = useForm({ name: system.name, permissions: system.permissions as string, expiresAt: '' })
+  const change = (): Promise<unknown> => {
+    const { name, permissions, ...expiry } = systemOf(form.values)
+    return client.updateSourceSystem({
       systemId: system.id,
       ...(name !== system.name && { name }),
       ...(permissions !== system.permissions && { permissions }),
-      ...withoutEmpty({ expiresAt: toRfc3339(expiresAt) }),
+      ...expiry,
     })
-    onClose(true)
   }
   return (
-    <Dialog title={t.editTitle(system.name)} onClose={() => onClose(false)}>
-      <Form form={form} action={change} submitText={texts.save} onCancel={() => onClose(false)}>
-        <TextField label={t.name} value={name} onChange={setName} problem={form.problemOf('name')} />
-        <LevelField value={permissions} onChange={setPermissions} problem={form.problemOf('permissions')} />
-        <ExpiryField value={expiresAt} onChange={setExpiresAt} problem={form.problemOf('expiresAt')} />
-      </Form>
-    </Dialog>
+    <FormDialog title={texts.systems.editTitle(system.name)} form={form} action={change} onClose={onClose}>
+      <SystemFields form={form} />
+    </FormDialog>
   )
 }
 
@@ -145,53 +124,50 @@ function randomKey(): string {
     .replace(/=+$/, '')
 }
 
+interface NewKeyDialogProps extends Omit<Parameters<typeof FormDialog>[0], 'action'> {
+  readonly action: (apiKey: string) => Promise<unknown>
+}
+
+/** A form that sends a new key, which is shown afterwards. */
+function NewKeyDialog({ action, ...dialog }: NewKeyDialogProps) {
+  const [newKey] = useState(randomKey)
+  const [isSent, setSent] = useState(false)
+  if (isSent) return <NewKey apiKey={newKey} onClose={() => dialog.onClose(true)} />
+  return <FormDialog {...dialog} action={() => action(newKey)} onDone={() => setSent(true)} />
+}
+
 function RotateDialog({ action: { system }, onClose }: OfSystem) {
   const t = texts.systems
   const { client } = useSession()
-  const form = useForm(FIELDS)
-  const [graceSeconds, setGraceSeconds] = useState('86400')
-  const [apiKey, setApiKey] = useState<string>()
-  const rotate = async (): Promise<void> => {
-    const key = randomKey()
-    await client.updateSourceSystem({ systemId: system.id, apiKey: key, graceSeconds: Number(graceSeconds) })
-    setApiKey(key)
-  }
-  if (apiKey !== undefined) return <NewKey apiKey={apiKey} onClose={() => onClose(true)} />
+  const form = useForm({ graceSeconds: '86400' })
+  const rotate = (apiKey: string): Promise<unknown> =>
+    client.updateSourceSystem({ systemId: system.id, apiKey, graceSeconds: Number(form.values.graceSeconds) })
   return (
-    <Dialog title={t.rotateTitle(system.name)} onClose={() => onClose(false)}>
-      <p>{t.rotateIntro}</p>
-      <Form form={form} action={rotate} submitText={t.rotate} onCancel={() => onClose(false)}>
-        <SelectField
-          label={t.grace}
-          value={graceSeconds}
-          onChange={setGraceSeconds}
-          choices={Object.entries(t.graceChoices)}
-          problem={form.problemOf('graceSeconds')}
-        />
-      </Form>
-    </Dialog>
+    <NewKeyDialog
+      title={t.rotateTitle(system.name)}
+      intro={t.rotateIntro}
+      form={form}
+      action={rotate}
+      submitText={t.rotate}
+      onClose={onClose}
+    >
+      <SelectField label={t.grace} choices={Object.entries(t.graceChoices)} {...form.props('graceSeconds')} />
+    </NewKeyDialog>
   )
 }
 
 function ActivationDialog({ action: { type, system }, onClose }: OfSystem) {
   const t = texts.systems
   const { client } = useSession()
-  const form = useForm([])
   const isDeactivation = type === 'deactivate'
-  const change = async (): Promise<void> => {
-    await client.updateSourceSystem({ systemId: system.id, active: !isDeactivation })
-    onClose(true)
-  }
-  const title = isDeactivation ? t.deactivateTitle(system.name) : `${t.reactivate}: ${system.name}`
   return (
-    <Dialog title={title} onClose={() => onClose(false)}>
-      {isDeactivation && <p>{t.deactivateIntro}</p>}
-      <Form
-        form={form}
-        action={change}
-        submitText={isDeactivation ? t.deactivate : t.reactivate}
-        onCancel={() => onClose(false)}
-      />
-    </Dialog>
+    <FormDialog
+      title={isDeactivation ? t.deactivateTitle(system.name) : `${t.reactivate}: ${system.name}`}
+      intro={isDeactivation && t.deactivateIntro}
+      form={useForm({})}
+      action={() => client.updateSourceSystem({ systemId: system.id, active: !isDeactivation })}
+      submitText={isDeactivation ? t.deactivate : t.reactivate}
+      onClose={onClose}
+    />
   )
 }

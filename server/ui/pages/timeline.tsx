@@ -1,52 +1,53 @@
-import { useEffect, useMemo, useState } from 'preact/hooks'
 import type { EvidenceEvent } from '../../client/index.ts'
-import { Failure } from '../components/notice.tsx'
+import { PageList } from '../components/notice.tsx'
+import { usePages, type Page } from '../components/use-pages.ts'
 import { Facts, Hash, SendStatus, Time } from '../components/values.tsx'
 import { changesOf, type Change, type EventChanges, type FileChange } from '../event-changes.ts'
 import { eventName, fieldName } from '../event-names.ts'
 import { hrefOf } from '../router.ts'
 import { useSession } from '../session.ts'
 import { texts } from '../texts.ts'
-import { HistoryReader, type HistoryReaderOptions, type LoadedHistory } from './history-reader.ts'
 
-/** The history of an evidence. Reads it again at once if `reads` grows. */
-export function Timeline({ externalId, reads }: { readonly externalId: string; readonly reads: number }) {
-  const t = texts.evidence
-  const { events, isMore, error, loadMore, retry } = useHistory(externalId, reads)
-  const changes = changesOf(events)
+const PAGE_EVENTS = 50
+
+/** The history of an evidence, from the beginning again if `changes` grows: a deletion also changes an older event. */
+export function Timeline({ externalId, changes }: { readonly externalId: string; readonly changes: number }) {
+  const { client } = useSession()
+  const list = usePages<EvidenceEvent, Page<EvidenceEvent>>(
+    {
+      pageItems: PAGE_EVENTS,
+      async readPage({ last, len }, signal) {
+        const request = { externalId, last: last?.version ?? 0, len, disclose: true }
+        const { events, isMore } = await client.getEvidence(request, { signal })
+        return { items: events, isMore }
+      },
+      settled: confirmedOf,
+    },
+    { of: [client, externalId], changes },
+  )
   return (
     <section class="card">
-      <h2>{t.history}</h2>
-      {error !== undefined && <Failure error={error} retry={retry} />}
-      <ol class="timeline">
-        {events.map((event, i) => (
-          <TimelineEvent key={event.version} event={event} changes={changes[i] ?? NO_CHANGES} />
-        ))}
-      </ol>
-      {isMore && <button onClick={loadMore}>{texts.more}</button>}
+      <h2>{texts.evidence.history}</h2>
+      <PageList of={list}>{(events) => <EventList events={events} />}</PageList>
     </section>
   )
 }
 
-/** The events that are loaded. They are read again while one of them is not confirmed. */
-function useHistory(externalId: string, reads: number) {
-  const { client } = useSession()
-  const [history, setHistory] = useState<LoadedHistory>({ events: [], isMore: false })
-  const [error, setError] = useState<unknown>()
-  const reader = useMemo(() => {
-    const readPage: HistoryReaderOptions['readPage'] = (range, signal) =>
-      client.getEvidence({ externalId, ...range, disclose: true }, { signal })
-    const onRead = (read: LoadedHistory): void => {
-      setHistory(read)
-      setError(undefined)
-    }
-    return new HistoryReader({ readPage, onRead, onError: setError })
-  }, [client, externalId])
-  useEffect(() => {
-    reader.read()
-    return () => reader.stop()
-  }, [reader, reads])
-  return { ...history, error, loadMore: () => reader.readMore(), retry: () => reader.read() }
+/** The number of events before the first one that is not confirmed; `undefined` if all are. */
+function confirmedOf(events: readonly EvidenceEvent[]): number | undefined {
+  const confirmed = events.findIndex(({ merkleSendStatus }) => merkleSendStatus !== 'C')
+  return confirmed === -1 ? undefined : confirmed
+}
+
+function EventList({ events }: { readonly events: readonly EvidenceEvent[] }) {
+  const changes = changesOf(events)
+  return (
+    <ol class="timeline">
+      {events.map((event, i) => (
+        <TimelineEvent key={event.version} event={event} changes={changes[i] ?? NO_CHANGES} />
+      ))}
+    </ol>
+  )
 }
 
 const NO_CHANGES: EventChanges = { values: [], files: [] }

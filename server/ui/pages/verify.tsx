@@ -119,15 +119,15 @@ function usePolicy(client: Client | undefined) {
 
 function LinkForm({ evidenceId }: { readonly evidenceId: string | undefined }) {
   const t = texts.verify
-  const form = useForm([])
-  const [id, setId] = useState(evidenceId ?? '')
+  const form = useForm({ id: evidenceId ?? '' })
   const open = async (): Promise<void> => {
-    if (id.trim() !== '') navigate(['verify', id.trim()])
+    const id = form.values.id.trim()
+    if (id !== '') navigate(['verify', id])
   }
   return (
     <div class="card no-print">
       <Form form={form} action={open} submitText={t.fetch}>
-        <TextField label={t.link} hint={t.linkHint} value={id} onChange={setId} />
+        <TextField label={t.link} hint={t.linkHint} {...form.props('id')} />
       </Form>
     </div>
   )

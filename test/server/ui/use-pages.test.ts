@@ -7,13 +7,25 @@ import { root } from '../../support/repository.ts'
 
 const STEP_MS = 500
 const MINUTE_MS = 60_000
+const PAGE_EVENTS = 50
 const MAX_PAGE_EVENTS = 500
 
 type Status = 'P' | 'S' | 'C' | null
 
+interface Event {
+  readonly version: number
+  readonly merkleSendStatus: Status
+}
+
 interface History {
-  readonly events: readonly { readonly version: number; readonly merkleSendStatus: Status }[]
+  readonly items: readonly Event[]
   readonly isMore: boolean
+}
+
+interface Shown {
+  readonly items: readonly Event[]
+  readonly page: History | undefined
+  readonly failure: { readonly error: unknown; readonly retry: () => void } | undefined
 }
 
 interface Range {
@@ -22,49 +34,57 @@ interface Range {
 }
 
 interface Reader {
+  readonly shown: Shown
   read(): void
   readMore(): void
   stop(): void
 }
 
-type NewReader = new (options: {
-  readonly readPage: (range: Range, signal: AbortSignal) => Promise<History>
-  readonly onRead: (history: History) => void
-  readonly onError: (error: unknown) => void
-}) => Reader
+type NewReader = new (
+  options: {
+    readonly readPage: (request: { readonly last: Event | undefined; readonly len: number }) => Promise<History>
+    readonly pageItems: number
+    readonly settled: (items: readonly Event[]) => number | undefined
+  },
+  onChange: (shown: Shown) => void,
+) => Reader
 
 /** A page that shows a history of a service, whose time only `pass` changes. */
 class ShownHistory {
   readonly reader: Reader
   readonly ranges: Range[] = []
-  readonly errors: unknown[] = []
-  shown: History = { events: [], isMore: false }
   nowMs = 0
   failure: Error | undefined
   readonly #t: TestContext
 
   constructor(
     t: TestContext,
-    HistoryReader: NewReader,
+    PageReader: NewReader,
     versions: number,
     statusAt: (version: number, ms: number) => Status,
   ) {
     t.mock.timers.enable({ apis: ['setTimeout'] })
     this.#t = t
-    this.reader = new HistoryReader({
-      readPage: async (range) => {
-        this.ranges.push(range)
-        if (this.failure !== undefined) throw this.failure
-        const count = Math.min(range.len, MAX_PAGE_EVENTS, versions - range.last)
-        const events = Array.from({ length: count }, (_, i) => {
-          const version = range.last + 1 + i
-          return { version, merkleSendStatus: statusAt(version, this.nowMs) }
-        })
-        return { events, isMore: range.last + count < versions }
-      },
-      onRead: (history) => (this.shown = history),
-      onError: (error) => this.errors.push(error),
-    })
+    const settled = (items: readonly Event[]): number | undefined => {
+      const confirmed = items.findIndex(({ merkleSendStatus }) => merkleSendStatus !== 'C')
+      return confirmed === -1 ? undefined : confirmed
+    }
+    const readPage = async (request: { readonly last: Event | undefined; readonly len: number }): Promise<History> => {
+      const range = { last: request.last?.version ?? 0, len: request.len }
+      this.ranges.push(range)
+      if (this.failure !== undefined) throw this.failure
+      const count = Math.min(range.len, MAX_PAGE_EVENTS, versions - range.last)
+      const items = Array.from({ length: count }, (_, i) => {
+        const version = range.last + 1 + i
+        return { version, merkleSendStatus: statusAt(version, this.nowMs) }
+      })
+      return { items, isMore: range.last + count < versions }
+    }
+    this.reader = new PageReader({ readPage, pageItems: PAGE_EVENTS, settled }, () => undefined)
+  }
+
+  get shown(): Shown {
+    return this.reader.shown
   }
 
   async pass(ms: number): Promise<void> {
@@ -80,7 +100,7 @@ class ShownHistory {
   async showAll(): Promise<void> {
     this.reader.read()
     await nextTurn()
-    while (this.shown.isMore) {
+    while (this.shown.page?.isMore === true) {
       this.reader.readMore()
       await nextTurn()
     }
@@ -95,19 +115,19 @@ class ShownHistory {
 }
 
 // The pages are bundled for browsers and not compiled for Node, and their other tests need Chromium.
-describe('the history on the page of an evidence', () => {
-  let HistoryReader: NewReader
+describe('a list that is read page by page', () => {
+  let PageReader: NewReader
   before(async () => {
-    const entry = join(root, 'server/ui/pages/history-reader.ts')
+    const entry = join(root, 'server/ui/components/use-pages.ts')
     const { outputFiles } = await build({ entryPoints: [entry], bundle: true, format: 'esm', write: false })
     const code = Buffer.from(outputFiles[0]?.contents ?? []).toString('base64')
-    ;({ HistoryReader } = (await import(`data:text/javascript;base64,${code}`)) as { HistoryReader: NewReader })
+    ;({ PageReader } = (await import(`data:text/javascript;base64,${code}`)) as { PageReader: NewReader })
   })
 
   it('is read twice a minute while none of its events changes for long', async (t) => {
-    const page = new ShownHistory(t, HistoryReader, 520, () => 'P')
+    const page = new ShownHistory(t, PageReader, 520, () => 'P')
     await page.showAll()
-    assert.equal(page.shown.events.length, 520)
+    assert.equal(page.shown.items.length, 520)
     await page.pass(5 * MINUTE_MS)
     // The service cuts 520 events into two pages.
     assert.equal(await page.requestsIn(10 * MINUTE_MS), 10 * 2 * 2)
@@ -121,19 +141,19 @@ describe('the history on the page of an evidence', () => {
     for (const startMs of [0, 30 * MINUTE_MS]) {
       t.mock.timers.reset()
       const statusAt = (ms: number): Status => (ms < sealedMs ? null : ms < confirmedMs ? 'P' : 'C')
-      const page = new ShownHistory(t, HistoryReader, 1, (_, ms) => statusAt(ms - startMs))
+      const page = new ShownHistory(t, PageReader, 1, (_, ms) => statusAt(ms - startMs))
       page.reader.read()
       await page.pass(startMs + confirmedMs)
       await page.pass(startMs === 0 ? 3_000 : 30_000)
-      assert.equal(page.shown.events[0]?.merkleSendStatus, 'C')
+      assert.equal(page.shown.items[0]?.merkleSendStatus, 'C')
       assert.equal(await page.requestsIn(10 * MINUTE_MS), 0)
     }
   })
 
   it('is read 2 s after a change, from the first event that is not confirmed', async (t) => {
     const confirmedAt = (ms: number): number => (ms < 10 * MINUTE_MS ? 3 : 6)
-    const page = new ShownHistory(t, HistoryReader, 9, (version, ms) => (version <= confirmedAt(ms) ? 'C' : 'P'))
-    const statuses = (): string => page.shown.events.map(({ merkleSendStatus }) => merkleSendStatus).join('')
+    const page = new ShownHistory(t, PageReader, 9, (version, ms) => (version <= confirmedAt(ms) ? 'C' : 'P'))
+    const statuses = (): string => page.shown.items.map(({ merkleSendStatus }) => merkleSendStatus).join('')
     page.reader.read()
     await page.pass(9 * MINUTE_MS)
     assert.deepEqual([statuses(), page.ranges.at(-1)?.last], ['CCCPPPPPP', 3])
@@ -143,14 +163,17 @@ describe('the history on the page of an evidence', () => {
   })
 
   it('is not read again after a failure, until the user tries again', async (t) => {
-    const page = new ShownHistory(t, HistoryReader, 1, () => 'P')
+    const page = new ShownHistory(t, PageReader, 1, () => 'P')
     page.reader.read()
     await page.pass(1_000)
     page.failure = new Error('no network')
     assert.equal(await page.requestsIn(MINUTE_MS), 1)
-    assert.deepEqual(page.errors, [page.failure])
+    assert.equal(page.shown.failure?.error, page.failure)
     page.failure = undefined
-    page.reader.read()
-    assert.equal(await page.requestsIn(2_000), 1)
+    const earlier = page.ranges.length
+    page.shown.failure?.retry()
+    await page.pass(1_000)
+    assert.equal(page.ranges.length, earlier + 1)
+    assert.equal(page.shown.failure, undefined)
   })
 })
