@@ -1,8 +1,8 @@
 import { assertNewEvidence, parseStrictJson, RegistryError, type Json, type NewEvidence } from '../../core/index.ts'
 import { NewEvidence as LineSchema } from '../contract/evidence-requests.ts'
 import { withWireNames } from '../contract/field-names.ts'
+import { givenFields } from '../contract/given-fields.ts'
 import { defined } from '../contract/values.ts'
-import { givenFields } from '../http/fields.ts'
 
 /** No evidence is this large: a longer line means that the file does not consist of lines of JSON. */
 const MAX_LINE_BYTES = 1024 * 1024

@@ -5,10 +5,9 @@ import { validate } from '../../core/schemas/index.ts'
 import type { BodyShape, FormShape } from '../contract/endpoint.ts'
 import { HttpError } from '../contract/errors.ts'
 import { InlineImage } from '../contract/files.ts'
+import { givenFields, isGiven, isObject, type Fields } from '../contract/given-fields.ts'
 import { bodyType, readJsonText, type BodyLimits } from './body.ts'
 import { readMultipart, type FormOptions, type Stage } from './form.ts'
-
-type Fields = Record<string, Json>
 
 /** The fields of a body, and its files by the slot's name. */
 export interface RequestBody {
@@ -124,9 +123,6 @@ function parseObject(text: string): Fields {
   throw invalid('The body must be a JSON object')
 }
 
-const isObject = (value: Json): value is { readonly [name: string]: Json } =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-
 /** Where a text stops being JSON, such as ` (line 3, column 5)`, if V8 says it. */
 function placeIn(text: string, error: unknown): string {
   const position = error instanceof SyntaxError ? /at position (\d+)/.exec(error.message)?.[1] : undefined
@@ -149,28 +145,3 @@ async function stageInline(field: string, value: Json, stage: Stage): Promise<St
   }
   return stage({ name, mimeType, body: body() }, MAX_INLINE_BYTES)
 }
-
-/**
- * The fields of a body that are given: without `null` and empty texts, so that a form with empty inputs and a
- * serializer that writes nulls change nothing. Holds also for the objects of a list, but not for members of objects,
- * because those of `meta` are data.
- */
-export function givenFields(fields: Fields): Fields {
-  const given: Fields = {}
-  for (const [name, value] of Object.entries(fields))
-    if (isGiven(value)) given[name] = Array.isArray(value) ? value.map(givenItem) : idInput(name, value)
-  return given
-}
-
-/** Whether a field has a value: `null` and the empty text mean that it has none. */
-const isGiven = (value: Json | undefined): boolean => value !== undefined && value !== null && value !== ''
-
-const givenItem = (item: Json): Json => (isObject(item) ? givenFields(item) : item)
-
-/** Names of path parameters, query parameters and fields that are ids which the service has made. */
-const IDS = new Set(['CATEGORY_ID', 'SUBCATEGORY_ID', 'SYSTEM_ID', 'categoryId', 'subcategoryId', 'fileId'])
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
-
-/** The value of a parameter or field. An id is accepted in either case, and is in lowercase here. */
-export const idInput = <T>(name: string, value: T): T | string =>
-  IDS.has(name) && typeof value === 'string' && UUID.test(value) ? value.toLowerCase() : value

@@ -16,8 +16,6 @@ export interface RateLimits {
 }
 
 const MINUTE_MS = 60_000
-/** Default of the limit for addresses, here and in the settings. */
-export const ADDRESS_LIMIT_PER_MINUTE = 6_000
 /** So that many addresses cannot fill the memory. */
 const MAX_SENDERS = 100_000
 

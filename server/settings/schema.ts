@@ -1,6 +1,5 @@
 import Type, { type Static } from '#typebox'
 import { MAX_CHECKPOINT_TOKENS } from '../../core/schemas/index.ts'
-import { ADDRESS_LIMIT_PER_MINUTE } from '../http/rate-limit.ts'
 import {
   baseUrl,
   confirmations,
@@ -23,6 +22,8 @@ import {
 const MIB = 1024 * 1024
 /** A size that is not limited in practice. */
 const MAX_BYTES = 2 ** 40
+/** Default of the limit for addresses, also of an app without settings. */
+export const ADDRESS_LIMIT_PER_MINUTE = 6_000
 const SECRET = { isSecret: true }
 
 const server = {

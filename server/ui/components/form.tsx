@@ -26,7 +26,7 @@ export interface Submission {
 /** The texts of a form by the names of their fields. */
 export interface FormTexts<Name extends string> {
   readonly values: Readonly<Record<Name, string>>
-  readonly change: (texts: Readonly<Partial<Record<Name, string>>>) => void
+  readonly change: (values: Readonly<Partial<Record<Name, string>>>) => void
   readonly props: (name: Name) => TextProps
 }
 
@@ -55,7 +55,7 @@ export function useForm<Name extends string>(
       setBusy(false)
     }
   }
-  const change: FormTexts<Name>['change'] = (texts) => setValues((before) => ({ ...before, ...texts }))
+  const change: FormTexts<Name>['change'] = (changed) => setValues((before) => ({ ...before, ...changed }))
   const problemOf = (name: string): string | undefined => (name === field ? messageOf(error) : undefined)
   return {
     values,

@@ -93,7 +93,7 @@ function CreateDialog({ onClose }: { readonly onClose: OnClose }) {
 
 function EditDialog({ action: { system }, onClose }: OfSystem) {
   const { client } = useSession()
-  const form = useForm({ name: system.name, permissions: system.permissions as string, expiresAt: '' })
+  const form = useForm({ name: system.name, permissions: system.permissions, expiresAt: '' })
   const change = (): Promise<unknown> => {
     const { name, permissions, ...expiry } = systemOf(form.values)
     return client.updateSourceSystem({
