@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { BlobStore } from '../ports/index.ts'
+import type { BlobRange, BlobStore } from '../ports/index.ts'
 import { keys } from '../store/keys.ts'
 import type { DeletedFileRecord, FileRecord } from '../store/records.ts'
 import { contentOf } from '../store/small-files.ts'
@@ -25,22 +25,41 @@ export async function checkBlobs(check: Check, blobs: BlobStore | undefined): Pr
 
 const NO_BLOBS: Blobs = { get: async () => undefined }
 
-/** Checks the bytes of one file: they are the recorded ones, or gone if it was deleted. */
-export async function checkBytes(check: Check, blobs: Blobs, file: FileRecord | DeletedFileRecord): Promise<void> {
-  await check.guardAsync('blob', `blob/${file.id}`, () =>
-    'deletion' in file ? expectDeleted(check, blobs, file.id) : expectBytes(check, blobs, file),
-  )
+/** Bytes of a file that are read in one call, so that no file or connection is open between two calls. */
+const RANGE_BYTES = 4 * 1024 * 1024
+
+/**
+ * Checks the bytes of one file: they are the recorded ones, or gone if it was deleted. Calls `onBytes` after each range
+ * that was read, and waits for it.
+ */
+export async function checkBytes(
+  check: Check,
+  blobs: Blobs,
+  file: FileRecord | DeletedFileRecord,
+  onBytes?: (bytes: number) => Promise<void>,
+): Promise<void> {
+  await check.guardAsync('blob', `blob/${file.id}`, async () => {
+    if ('deletion' in file) return expectDeleted(check, blobs, file.id)
+    const hash = createHash('sha256')
+    let size: number | undefined
+    for (let start = 0; start === 0 || start < file.size; start += RANGE_BYTES) {
+      const end = Math.min(file.size, start + RANGE_BYTES)
+      const blob = await rangeOf(file, blobs, { start, end })
+      if (blob === undefined) return check.report('blob', `blob/${file.id}`, 'Its bytes are missing')
+      for await (const chunk of blob.body) hash.update(chunk)
+      size = blob.size
+      await onBytes?.(end - start)
+    }
+    const isSame = size === file.size && hash.digest('hex') === file.sha256
+    check.expect(isSame, 'blob', `blob/${file.id}`, 'Its bytes are not the bytes that were stored')
+  })
 }
 
-async function expectBytes(check: Check, blobs: Blobs, file: FileRecord): Promise<void> {
-  const name = `blob/${file.id}`
+/** An empty blob has no range. */
+async function rangeOf(file: FileRecord, blobs: Blobs, range: BlobRange) {
   const content = contentOf(file)
-  const blob = content === undefined ? await blobs.get(file.id) : { size: content.length, body: [content] }
-  if (blob === undefined) return check.report('blob', name, 'Its bytes are missing')
-  const hash = createHash('sha256')
-  for await (const chunk of blob.body) hash.update(chunk)
-  const isSame = blob.size === file.size && hash.digest('hex') === file.sha256
-  check.expect(isSame, 'blob', name, 'Its bytes are not the bytes that were stored')
+  if (content !== undefined) return { size: content.length, body: [content.subarray(range.start, range.end)] }
+  return blobs.get(file.id, file.size === 0 ? undefined : range)
 }
 
 async function expectDeleted(check: Check, blobs: Blobs, id: string): Promise<void> {

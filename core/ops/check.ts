@@ -1,8 +1,74 @@
 import { toHex } from '../bytes.ts'
 import type { Entry, Key, Range, RecordStore } from '../ports/index.ts'
+import { BoundedMap } from '../store/bounded-map.ts'
 import { decodeRecord } from '../store/record-codec.ts'
-import { isDerived, kindOf, type DifferenceKind } from './kinds.ts'
 import { tolerantRecords } from './damage.ts'
+import { logKeyRanges, logKeys } from '../log/keys.ts'
+import { COUNTED, DERIVED } from '../store/derived.ts'
+import { isInRange, onlyKey } from '../store/key.ts'
+import { keys, registryKeyRanges } from '../store/keys.ts'
+
+/** Every key of a registry: its families in the order of the keys. */
+export const KEY_RANGES: readonly Range[] = [...logKeyRanges, ...registryKeyRanges].toSorted((a, b) =>
+  a.gte < b.gte ? -1 : 1,
+)
+
+/** What a difference is about. */
+export type DifferenceKind =
+  /** The identity of the log, or one of its keys. */
+  | 'identity'
+  /** A log entry: its opening or its position. */
+  | 'entry'
+  | 'tile'
+  | 'batch'
+  /** The tree's head, or the tree that was signed last. */
+  | 'head'
+  | 'checkpoint'
+  | 'stamp'
+  | 'anchor'
+  /** An event: its opening, its txId or its version. */
+  | 'event'
+  /** An evidence's record, compared with its history. */
+  | 'evidence'
+  | 'file'
+  | 'category'
+  | 'source system'
+  /** A company, or a record of its audit trail, of uploads, deletions or idempotency keys. */
+  | 'other'
+  /** An entry of a list or an index. It follows from another record. */
+  | 'index'
+  | 'counter'
+  /** The bytes of a stored file. */
+  | 'blob'
+  /** A key that belongs to no family. */
+  | 'unknown'
+
+const KINDS: readonly (readonly [kind: DifferenceKind, ...ranges: readonly Range[]])[] = [
+  ['tile', logKeys.tiles()],
+  ['index', onlyKey(logKeys.stampHead()), ...DERIVED.map(({ range }) => range)],
+  ['counter', ...COUNTED.map(({ counters }) => counters)],
+  ['identity', onlyKey(logKeys.identity())],
+  ['head', onlyKey(logKeys.treeHead())],
+  ['batch', logKeys.batchesFrom(0)],
+  ['checkpoint', logKeys.checkpoints()],
+  ['stamp', logKeys.stampsFrom(0), logKeys.partialStamps(), logKeys.allValidationData()],
+  ['anchor', logKeys.anchorsFrom(0), logKeys.confirmedAnchorsFrom(0), onlyKey(logKeys.anchorHead())],
+  ['event', keys.laterEvents()],
+  ['evidence', keys.evidences()],
+  ['file', keys.files()],
+  ['category', keys.allCategories()],
+  ['source system', keys.allSourceSystems()],
+  ['other', ...KEY_RANGES],
+]
+
+/** What a difference of this record is about. */
+export const kindOf = (key: Key): DifferenceKind =>
+  KINDS.find(([, ...ranges]) => ranges.some((range) => isInRange(key, range)))?.[0] ?? 'unknown'
+
+const DERIVED_KINDS: ReadonlySet<DifferenceKind> = new Set(['tile', 'index', 'counter'])
+
+/** Whether a record follows from others. */
+export const isDerived = (key: Key): boolean => DERIVED_KINDS.has(kindOf(key))
 
 export interface Difference {
   readonly kind: DifferenceKind
@@ -30,6 +96,11 @@ export interface FsckHandlers {
 
 /** Records that are read together. */
 export const PAGE_RECORDS = 128
+/**
+ * Reports that are remembered, so that several parts of the check do not repeat them: at most 2 MiB. If more is
+ * damaged, some of it is reported again.
+ */
+const MAX_REMEMBERED = 10_000
 
 /** The records that are checked in one run, and the differences and progress that it reports. */
 export class Check {
@@ -37,9 +108,9 @@ export class Check {
   readonly #handlers: FsckHandlers
   readonly #isOutage: (error: unknown) => boolean
   readonly #done = { log: 0, evidences: 0, indexes: 0, blobs: 0 }
-  readonly #missing = new Set<Key>()
-  readonly #unreadable = new Set<string>()
+  readonly #reported = new BoundedMap<string, number>(MAX_REMEMBERED)
   #differences = 0
+  #readBytes = 0
 
   /**
    * @param isOutage - tells errors that say nothing about what is stored, such as those of a store that cannot be
@@ -48,8 +119,11 @@ export class Check {
   constructor(records: RecordStore, handlers: FsckHandlers, isOutage: (error: unknown) => boolean = () => false) {
     this.records = tolerantRecords(records, {
       onDamaged: (key) => this.#reportDamaged(key),
-      onDamagedPosition: (entry) =>
-        this.report('entry', `entry/${toHex(entry)}`, 'Its position in the index is damaged'),
+      onDamagedPosition: (entry) => {
+        const key = `entry/${toHex(entry)}`
+        if (this.#isNew(key)) this.report('entry', key, 'Its position in the index is damaged')
+      },
+      onBytes: (bytes) => this.countBytes(bytes),
     })
     this.#handlers = handlers
     this.#isOutage = isOutage
@@ -61,6 +135,22 @@ export class Check {
 
   get done(): Readonly<Record<FsckStage, number>> {
     return { ...this.#done }
+  }
+
+  /** Bytes of records and of the log that were read. */
+  get readBytes(): number {
+    return this.#readBytes
+  }
+
+  countBytes(bytes: number): void {
+    this.#readBytes += bytes
+  }
+
+  /** Whether this was not reported lately. */
+  #isNew(name: string): boolean {
+    const isNew = this.#reported.get(name) === undefined
+    if (isNew) this.#reported.set(name, 1)
+    return isNew
   }
 
   report(kind: DifferenceKind, key: string, message: string): void {
@@ -82,6 +172,7 @@ export class Check {
   }
 
   #reportDamaged(key: Key): void {
+    if (!this.#isNew(`damaged ${key}`)) return
     const message = 'Its CRC-32 differs: the stored value is damaged'
     if (isDerived(key)) this.expectDerived(false, { kind: kindOf(key), key, message, repair: null })
     else this.report(kindOf(key), key, message)
@@ -89,8 +180,7 @@ export class Check {
 
   /** Reports once that a record is missing to which others refer. `from`: the key of one of them. */
   reportMissing(key: Key, from: Key): void {
-    if (!this.#missing.has(key)) this.report(kindOf(key), key, `It is missing, but ${from} refers to it`)
-    this.#missing.add(key)
+    if (this.#isNew(`missing ${key}`)) this.report(kindOf(key), key, `It is missing, but ${from} refers to it`)
   }
 
   /** Reports a difference if `holds` is false. */
@@ -108,8 +198,7 @@ export class Check {
     } catch (error) {
       if (this.#isOutage(error)) throw error
       const reason = error instanceof Error ? error.message : String(error)
-      if (!this.#unreadable.has(key)) this.report(kind, key, `It cannot be read: ${reason}`)
-      this.#unreadable.add(key)
+      if (this.#isNew(`unreadable ${key}`)) this.report(kind, key, `It cannot be read: ${reason}`)
       return undefined
     }
   }

@@ -1,4 +1,3 @@
-import { toHex } from '../bytes.ts'
 import type { Entry, Key, Range, RecordStore } from '../ports/index.ts'
 import { decorateRecords } from '../store/decorate-records.ts'
 import { DamagedValueError } from '../store/envelope.ts'
@@ -19,70 +18,72 @@ const isReadError = (error: unknown): boolean =>
     isReadError(error.cause))
 
 export interface DamageHandlers {
-  /** A record that fails its CRC-32. */
+  /** A record that fails its CRC-32. Called each time that it is read. */
   readonly onDamaged: (key: Key) => void
   /** A log entry whose position cannot be read. */
   readonly onDamagedPosition: (entry: Uint8Array) => void
+  /** How many bytes of records were read. */
+  readonly onBytes: (bytes: number) => void
 }
 
 /**
- * Reads a store whose records and positions of log entries may be damaged: what is damaged is reported once, and then
- * treated as missing. So a check can continue, and find out whether it follows from others.
+ * Reads a store whose records and positions of log entries may be damaged: what is damaged is reported, and treated as
+ * missing. So a check can continue, and find out whether it follows from others.
  */
-export function tolerantRecords(records: RecordStore, { onDamaged, onDamagedPosition }: DamageHandlers): RecordStore {
-  const damaged = new Set<Key>()
-  const note = (error: unknown): Key => {
-    if (!(error instanceof DamagedValueError)) throw error
-    if (!damaged.has(error.key)) onDamaged(error.key)
-    damaged.add(error.key)
-    return error.key
-  }
-  const get = async (keys: readonly Key[]): Promise<readonly (Entry | undefined)[]> => {
-    const readable = keys.filter((key) => !damaged.has(key))
-    try {
-      const entries = await records.get(readable)
-      const byKey = new Map(readable.map((key, i) => [key, entries[i]]))
-      return keys.map((key) => byKey.get(key))
-    } catch (error) {
-      // Not one of these keys: trying again would fail again.
-      if (!readable.includes(note(error))) throw error
-      return get(keys)
-    }
-  }
+export function tolerantRecords(records: RecordStore, handlers: DamageHandlers): RecordStore {
   return decorateRecords(records, {
-    get,
-    list: (range) => listAround(records, range, note),
-    positionsOf: tolerantPositions(records, onDamagedPosition),
+    get: (keys) => getReadable(records, keys, handlers),
+    list: (range) => listAround(records, range, handlers),
+    positionsOf: (entries) => readablePositions(records, entries, handlers),
   })
 }
 
-/** If one of several positions is damaged, each is read by itself. */
-function tolerantPositions(
+const noteDamage = (error: unknown, { onDamaged }: DamageHandlers): Key => {
+  if (!(error instanceof DamagedValueError)) throw error
+  onDamaged(error.key)
+  return error.key
+}
+
+const bytesOf = ({ key, value }: Entry): number => key.length + value.length
+
+async function getReadable(
   records: RecordStore,
-  onDamagedPosition: DamageHandlers['onDamagedPosition'],
-): RecordStore['positionsOf'] {
-  const damaged = new Set<string>()
-  const positionOf = async (entry: Uint8Array): Promise<number | undefined> => {
-    try {
-      const [position] = await records.positionsOf([entry])
-      return position
-    } catch (error) {
-      if (!isDamage(error)) throw error
-      const name = toHex(entry)
-      if (!damaged.has(name)) onDamagedPosition(entry)
-      damaged.add(name)
-      return undefined
-    }
+  keys: readonly Key[],
+  handlers: DamageHandlers,
+): Promise<readonly (Entry | undefined)[]> {
+  try {
+    const entries = await records.get(keys)
+    for (const entry of entries) if (entry !== undefined) handlers.onBytes(bytesOf(entry))
+    return entries
+  } catch (error) {
+    const damaged = noteDamage(error, handlers)
+    const readable = keys.filter((key) => key !== damaged)
+    // Not one of these keys: trying again would fail again.
+    if (readable.length === keys.length) throw error
+    const entries = await getReadable(records, readable, handlers)
+    const byKey = new Map(readable.map((key, i) => [key, entries[i]]))
+    return keys.map((key) => byKey.get(key))
   }
-  return async (entries) => {
-    try {
-      return await records.positionsOf(entries)
-    } catch (error) {
-      if (!isDamage(error)) throw error
-      const positions: (number | undefined)[] = []
-      for (const entry of entries) positions.push(await positionOf(entry))
-      return positions
+}
+
+/** If one of several positions is damaged, each is read by itself. */
+async function readablePositions(
+  records: RecordStore,
+  entries: readonly Uint8Array[],
+  handlers: DamageHandlers,
+): Promise<readonly (number | undefined)[]> {
+  try {
+    return await records.positionsOf(entries)
+  } catch (error) {
+    const [entry] = entries
+    if (!isDamage(error) || entry === undefined) throw error
+    if (entries.length === 1) {
+      handlers.onDamagedPosition(entry)
+      return [undefined]
     }
+    const positions: (number | undefined)[] = []
+    for (const each of entries) positions.push(...(await readablePositions(records, [each], handlers)))
+    return positions
   }
 }
 
@@ -90,18 +91,19 @@ function tolerantPositions(
 async function* listAround(
   records: RecordStore,
   range: Range,
-  note: (error: unknown) => Key,
+  handlers: DamageHandlers,
 ): AsyncGenerator<Entry, void, undefined> {
   let { gte, lt, limit = Infinity } = range
   for (;;) {
     try {
       for await (const entry of records.list({ ...range, gte, lt, ...(limit < Infinity && { limit }) })) {
         limit -= 1
+        handlers.onBytes(bytesOf(entry))
         yield entry
       }
       return
     } catch (error) {
-      const key = note(error)
+      const key = noteDamage(error, handlers)
       // The listing must go on behind the key, or it would never end.
       if (key < gte || key >= lt) throw error
       if (range.reverse === true) lt = key

@@ -3,8 +3,7 @@ import type { Entry, Key, Range } from '../ports/index.ts'
 import { countOf, encodeCounter } from '../store/counter.ts'
 import { COUNTED, DERIVED, derivedFrom, type DerivedEntry } from '../store/derived.ts'
 import { keysUnder, partsOfKey } from '../store/key.ts'
-import type { Check } from './check.ts'
-import { kindOf } from './kinds.ts'
+import { type Check, kindOf } from './check.ts'
 
 /** Forwards: checks that all entries that follow from these records are there, with the right values. */
 export async function expectDerived(check: Check, records: readonly Entry[]): Promise<void> {

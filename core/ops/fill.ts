@@ -1,8 +1,9 @@
+import { createHash, type Hash } from 'node:crypto'
 import { RegistryError } from '../errors.ts'
 import type { Commit, LogAppend, RecordStore, Write } from '../ports/index.ts'
 import { keys } from '../store/keys.ts'
 import { encodeRecord } from '../store/record-codec.ts'
-import { ALL_KEYS, decodeRecords, type StreamPart } from './record-stream.ts'
+import { ALL_KEYS, decodeRecords, encodeRecords, type StreamPart } from './record-stream.ts'
 
 /** Present from the first commit of a copy to its last one. The value is for people who look into the store. */
 const MARKER: Write = { key: keys.filling(), value: encodeRecord({ filling: true }) }
@@ -19,14 +20,15 @@ export interface FilledStore {
 }
 
 /**
- * Writes a stream of `encodeRecords` to an empty store. Log positions stay the same, versions are new.
+ * Writes a stream of `encodeRecords` to an empty store, then reads the store again and compares it with the stream. Log
+ * positions stay the same, versions are new.
  *
  * A marker in the store says that it is being filled, so that no server opens it. The last commit removes it. If the
  * marker stayed, the store must be emptied before it is filled again.
  *
  * @param onProgress called with the number of log entries and records so far
- * @throws RegistryError `CONFIG_ERROR` if the store is not empty, which is not changed then; what `decodeRecords` and
- *   the store throw
+ * @throws RegistryError `CONFIG_ERROR` if the store is not empty, which is not changed then; `CORRUPT` if it does not
+ *   return what was written; what `decodeRecords` and the store throw
  */
 export async function fillStore(
   stream: AsyncIterable<Uint8Array>,
@@ -37,15 +39,26 @@ export async function fillStore(
   // Of two programs that fill the same store, the check stops one.
   const begun = await to.commit({ writes: [MARKER], checks: [{ key: MARKER.key, version: null }] })
   if (!begun.ok) throw notEmpty()
+  const [given, stored] = [createHash('sha256'), createHash('sha256')]
   let [entries, records] = [0, 0]
-  for await (const { append, writes } of commitsOf(decodeRecords(stream))) {
+  for await (const { append, writes } of commitsOf(decodeRecords(hashed(stream, given)))) {
     await to.commit({ ...(writes.length > 0 && { writes }), ...(append.length > 0 && { append }) })
     entries += append.length
     records += writes.length
     onProgress(entries + records)
   }
+  for await (const chunk of encodeRecords(to)) stored.update(chunk)
+  if (!stored.digest().equals(given.digest()))
+    throw new RegistryError('CORRUPT', 'The target does not return what was written to it: empty it, and copy again')
   await to.commit({ writes: [{ ...MARKER, value: null }] })
   return { entries, records }
+}
+
+async function* hashed(stream: AsyncIterable<Uint8Array>, hash: Hash): AsyncGenerator<Uint8Array> {
+  for await (const chunk of stream) {
+    hash.update(chunk)
+    yield chunk
+  }
 }
 
 /** Whether `fillStore` has begun to fill this store and has not finished. */

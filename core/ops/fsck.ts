@@ -1,7 +1,6 @@
 import { toHex } from '../bytes.ts'
 import type { BlobStore, CheckpointSigner, RecordStore, SignedHead } from '../ports/index.ts'
-import type { AttestationVerifier } from './attestation-verifier.ts'
-import { checkAttestations } from './attestations.ts'
+import { type AttestationVerifier, checkAttestations } from './attestations.ts'
 import { checkBlobs } from './blobs.ts'
 import { Check, type FsckHandlers, type FsckStage } from './check.ts'
 import { checkCounters, checkOwners } from './derived.ts'

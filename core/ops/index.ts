@@ -1,7 +1,7 @@
 /** `evidence-registry/ops`: what operators' tools do with the stores of a registry: check, repair, copy. */
 export { fsck, type FsckReport, type FsckStores } from './fsck.ts'
 export type { Difference, FsckHandlers, FsckProgress } from './check.ts'
-export type { AnchorToVerify, AttestationVerifier, TokenToVerify } from './attestation-verifier.ts'
+export type { AnchorToVerify, AttestationVerifier, TokenToVerify } from './attestations.ts'
 export { planRepair, repairRecords, type RepairPlan } from './repair.ts'
 export { startScrub, type Scrub, type ScrubOptions, type ScrubState, type ScrubStatus } from './scrub.ts'
 export {

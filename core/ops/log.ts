@@ -6,16 +6,14 @@ import { publicKeyOf } from '../log/note.ts'
 import { decodePayload } from '../log/payload.ts'
 import { LogReader } from '../log/reader.ts'
 import type { LogIdentityRecord, TreeHeadRecord } from '../log/records.ts'
-import { TreeAccumulator } from '../log/tree/accumulator.ts'
 import { HASH_BYTES, leafHash } from '../log/tree/hasher.ts'
 import { rowPrefix, TILE_WIDTH } from '../log/tree/tile.ts'
 import type { CheckpointSigner, Key, SignedHead } from '../ports/index.ts'
 import { eventInRecord } from '../store/events.ts'
 import { keys } from '../store/keys.ts'
-import { BatchCheck, type CheckpointKey } from './batches.ts'
+import { type CheckpointKey, TreeCheck } from './tree.ts'
 import type { Check } from './check.ts'
 import { isDamage } from './damage.ts'
-import { TileCheck } from './tiles.ts'
 
 /** Checks the log from its entries up: openings, tiles, roots, and with `BatchCheck` batches and their checkpoints. */
 
@@ -101,17 +99,15 @@ export async function checkLog(
   const head = await check.read<TreeHeadRecord>('head', logKeys.treeHead())
   const sealedSize = Math.min(head?.size ?? 0, logSize)
   check.expect((head?.size ?? 0) <= logSize, 'head', logKeys.treeHead(), 'More entries are sealed than the log has')
-  let tree: TreeCheck | undefined = await TreeCheck.start(check, identity, signedHeads)
+  let tree: TreeCheck | undefined = await TreeCheck.start(check, identity?.keys ?? [], signedHeads)
   for (let start = 0; start < logSize; start += TILE_WIDTH) {
-    const entries = await readEntries(check, start)
-    if (entries === undefined) tokenEntries = undefined
-    const tokens = entries === undefined ? 0 : (await checkOpenings(check, start, entries)).tokenEntries
-    if (tokenEntries !== undefined) tokenEntries += tokens
+    const page = await checkLogPage(check, start)
+    tokenEntries = page && tokenEntries !== undefined ? tokenEntries + page.tokenEntries : undefined
     const sealed = Math.max(0, Math.min(sealedSize - start, TILE_WIDTH))
-    const leaves = entries?.slice(0, sealed).map(leafHash) ?? (await storedLeaves(check, start, sealed))
+    const leaves = page?.entries.slice(0, sealed).map(leafHash) ?? (await storedLeaves(check, start, sealed))
     if (leaves === undefined) tree = undefined
     await tree?.add(leaves ?? [])
-    check.progress('log', entries?.length ?? 0)
+    check.progress('log', page?.entries.length ?? 0)
   }
   await tree?.finish(head, sealedSize)
   for (const { size } of signedHeads) {
@@ -121,10 +117,23 @@ export async function checkLog(
   return { tokenEntries }
 }
 
-/** Reads the entries of one tile. Returns `undefined` if they are damaged, which is reported. */
-async function readEntries(check: Check, start: number): Promise<readonly Uint8Array[] | undefined> {
+export interface LogPage {
+  /** Fewer than 256 at the end of the log. */
+  readonly entries: readonly Uint8Array[]
+  /** How many of them belong to tokens. */
+  readonly tokenEntries: number
+}
+
+/**
+ * Reads the entries of the tile that begins at `start`, and checks their positions, their openings and the events to
+ * which they refer. Returns `undefined` if they are damaged, which is reported.
+ */
+export async function checkLogPage(check: Check, start: number): Promise<LogPage | undefined> {
   try {
-    return splitEntries(await check.records.readLog(start, TILE_WIDTH))
+    const packed = await check.records.readLog(start, TILE_WIDTH)
+    check.countBytes(packed.length)
+    const entries = splitEntries(packed)
+    return { entries, tokenEntries: await checkOpenings(check, start, entries) }
   } catch (error) {
     if (!isDamage(error)) throw error
     const reason = error instanceof Error ? error.message : String(error)
@@ -140,55 +149,8 @@ async function storedLeaves(check: Check, start: number, count: number): Promise
   return row && splitEntries(row)
 }
 
-/** Compares tiles, batches and signed heads with the tree of all leaves. */
-class TreeCheck {
-  readonly #check: Check
-  readonly #tree = new TreeAccumulator()
-  readonly #tiles: TileCheck
-  readonly #batches: BatchCheck
-  readonly #signedHeads: readonly SignedHead[]
-
-  private constructor(check: Check, batches: BatchCheck, signedHeads: readonly SignedHead[]) {
-    this.#check = check
-    this.#tiles = new TileCheck(check)
-    this.#batches = batches
-    this.#signedHeads = signedHeads
-  }
-
-  static async start(
-    check: Check,
-    identity: CheckedIdentity | undefined,
-    signedHeads: readonly SignedHead[],
-  ): Promise<TreeCheck> {
-    return new TreeCheck(check, await BatchCheck.start(check, identity?.keys ?? []), signedHeads)
-  }
-
-  async add(leaves: readonly Uint8Array[]): Promise<void> {
-    for (const leaf of leaves) {
-      this.#tree.add(leaf)
-      this.#tiles.add(leaf)
-      await this.#batches.compare(this.#tree)
-      this.#compareSignedHeads()
-    }
-    await this.#tiles.compare()
-  }
-
-  async finish(head: TreeHeadRecord | undefined, sealedSize: number): Promise<void> {
-    await this.#tiles.finish(sealedSize)
-    await this.#batches.finish(head)
-  }
-
-  #compareSignedHeads(): void {
-    for (const { size, root } of this.#signedHeads)
-      if (size === this.#tree.size) {
-        const isSame = equalBytes(root, this.#tree.root())
-        this.#check.expect(isSame, 'head', 'signed head', 'The signed root of this size differs')
-      }
-  }
-}
-
 /** Splits packed log entries, as views. */
-export function splitEntries(packed: Uint8Array): readonly Uint8Array[] {
+function splitEntries(packed: Uint8Array): readonly Uint8Array[] {
   const entries: Uint8Array[] = []
   for (let at = 0; at < packed.length; at += HASH_BYTES) entries.push(packed.subarray(at, at + HASH_BYTES))
   return entries
@@ -204,17 +166,17 @@ interface EventReference {
   readonly version: number
 }
 
-/** Checks that each entry has the position in the index, and is the hash of an opening. Then checks the events. */
-export async function checkOpenings(
-  check: Check,
-  start: number,
-  entries: readonly Uint8Array[],
-): Promise<{ readonly tokenEntries: number }> {
+/**
+ * Checks that each entry has the position in the index, and is the hash of an opening. Then checks the events. Returns
+ * how many entries belong to tokens.
+ */
+async function checkOpenings(check: Check, start: number, entries: readonly Uint8Array[]): Promise<number> {
   let tokenEntries = 0
   const [positions, payloads] = await Promise.all([
     check.records.positionsOf(entries),
     check.guardAsync('entry', `log/${start}`, () => check.records.readPayloads(start, entries.length)),
   ])
+  for (const payload of payloads ?? []) check.countBytes(payload.length)
   const events: EventReference[] = []
   for (const [i, entry] of entries.entries()) {
     const name = `log/${start + i}`
@@ -226,7 +188,7 @@ export async function checkOpenings(
     events.push({ name, txId: toHex(entry), eventKey: keys.event(evidenceId, version), version })
   }
   await checkEvents(check, events)
-  return { tokenEntries }
+  return tokenEntries
 }
 
 async function checkEvents(check: Check, references: readonly EventReference[]): Promise<void> {

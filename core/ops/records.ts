@@ -12,9 +12,8 @@ import type {
   FileRecord,
   SourceSystemRecord,
 } from '../store/records.ts'
-import type { Check } from './check.ts'
+import { type Check, KEY_RANGES, kindOf } from './check.ts'
 import { expectDerived } from './derived.ts'
-import { KEY_RANGES, kindOf } from './kinds.ts'
 
 /** A record to which another one refers. It must exist. */
 interface Reference {

@@ -2,19 +2,12 @@ import { Background } from '../background.ts'
 import type { BlobStore, Clock, Logger, RecordStore } from '../ports/index.ts'
 import { Check, type Difference } from './check.ts'
 import { isOutage } from './damage.ts'
-import {
-  meteredRecords,
-  PASS_START,
-  positionBehind,
-  runStep,
-  type ScrubPosition,
-  type ScrubStage,
-  type ScrubStep,
-} from './scrub-step.ts'
+import { checkPage, PASS_START, positionBehind, type ScrubPage } from './scrub-page.ts'
 
 /** Where a scrub is, and what its passes found. It is stored, so that a restart continues there. */
 export interface ScrubState {
-  readonly position: ScrubPosition
+  /** Where the pass continues. */
+  readonly position: string
   /** When the current pass began or may begin, ms since 1970. */
   readonly startedAt: number
   /** Differences of the current pass so far. */
@@ -27,7 +20,7 @@ export interface ScrubStatus {
   /** Bytes that were read since the start. */
   readonly readBytes: number
   /** Log entries, records and files that were checked since the start. */
-  readonly checked: Readonly<Record<ScrubStage, number>>
+  readonly checked: Readonly<Record<'log' | 'records' | 'blobs', number>>
   /** Differences of the last complete pass or of the current one, whichever found more. */
   readonly differences: number
   /** When the last complete pass ended, ms since 1970; `null` before the first. */
@@ -82,14 +75,13 @@ export function startScrub(options: ScrubOptions): Scrub {
   return { status: () => loop.status(), close: () => loop.close() }
 }
 
-/** A step with what it found. */
-interface Attempt extends ScrubStep {
+/** A page with what was found. */
+interface Attempt extends ScrubPage {
   readonly differences: readonly Difference[]
 }
 
 class ScrubLoop {
   readonly #options: ScrubOptions
-  readonly #records: RecordStore
   readonly #background: Background
   #state: ScrubState
   #savedState: ScrubState
@@ -101,7 +93,6 @@ class ScrubLoop {
 
   constructor(options: ScrubOptions) {
     this.#options = options
-    this.#records = meteredRecords(options.records, (bytes) => this.#countBytes(bytes))
     this.#savedAt = options.clock.now()
     this.#state = options.state ?? { position: PASS_START, startedAt: this.#savedAt, differences: 0, lastPass: null }
     this.#savedState = this.#state
@@ -146,19 +137,22 @@ class ScrubLoop {
 
   async #step(signal: AbortSignal): Promise<void> {
     const { position } = this.#state
-    const { next, count, differences } = await this.#confirmedAttempt(position, signal)
+    const { next, checked, differences } = await this.#confirmedAttempt(position, signal)
     for (const { kind, key, message } of differences)
       this.#options.logger.error({ kind, key, difference: message }, 'stored data is damaged: run fsck')
-    this.#checked[position.stage] += count
+    const { log = 0, records = 0, blobs = 0 } = checked
+    this.#checked.log += log
+    this.#checked.records += records
+    this.#checked.blobs += blobs
     this.#state = { ...this.#state, differences: this.#state.differences + differences.length }
     if (next === undefined) await this.#completePass()
     else this.#state = { ...this.#state, position: next }
-    this.#unpacedBytes = Math.max(this.#unpacedBytes, count * MIN_ITEM_BYTES)
+    this.#unpacedBytes = Math.max(this.#unpacedBytes, (log + records) * MIN_ITEM_BYTES)
     await this.#pause(signal)
   }
 
   /** Reads differences again after a moment, and keeps those that are still there. */
-  async #confirmedAttempt(position: ScrubPosition, signal: AbortSignal): Promise<Attempt> {
+  async #confirmedAttempt(position: string, signal: AbortSignal): Promise<Attempt> {
     const first = await this.#attempt(position, signal)
     if (first.differences.length === 0) return first
     await this.#sleep(RECHECK_MS, signal)
@@ -168,25 +162,25 @@ class ScrubLoop {
     return { ...second, differences: second.differences.filter(isKnown) }
   }
 
-  async #attempt(position: ScrubPosition, signal: AbortSignal): Promise<Attempt> {
-    const { blobs, origin } = this.#options
+  async #attempt(position: string, signal: AbortSignal): Promise<Attempt> {
+    const { blobs, origin, records } = this.#options
     const differences: Difference[] = []
     const mustThrow = (error: unknown): boolean => signal.aborted || isOutage(error)
     const onDifference = (difference: Difference): unknown => differences.push(difference)
-    const check = new Check(this.#records, { onDifference }, mustThrow)
+    const check = new Check(records, { onDifference }, mustThrow)
     const onFileBytes = async (bytes: number): Promise<void> => {
       this.#countBytes(bytes)
       await this.#pause(signal)
     }
     try {
-      const step = await runStep(check, { blobs, origin, onFileBytes }, position)
-      return { ...step, differences }
+      return { ...(await checkPage(check, { blobs, origin, onFileBytes }, position)), differences }
     } catch (error) {
       if (mustThrow(error)) throw error
-      const key = `${position.stage}/${position.from}`
       const reason = error instanceof Error ? error.message : String(error)
-      differences.push({ kind: 'unknown', key, message: `It cannot be read from here on: ${reason}` })
-      return { next: positionBehind(position), count: 0, differences }
+      differences.push({ kind: 'unknown', key: position, message: `It cannot be read from here on: ${reason}` })
+      return { next: positionBehind(position), checked: {}, differences }
+    } finally {
+      this.#countBytes(check.readBytes)
     }
   }
 

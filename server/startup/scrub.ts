@@ -4,7 +4,6 @@ import Type from '#typebox'
 import { writePrivateFile } from '../../adapters/files/index.ts'
 import { systemClock, type Clock, type Logger } from '../../core/index.ts'
 import { startScrub, type Scrub, type ScrubState } from '../../core/ops/index.ts'
-import { TILE_WIDTH } from '../../core/log/index.ts'
 import type { Config } from '../settings/load.ts'
 import { readShape } from '../shape.ts'
 import type { OpenedRegistry } from './registry.ts'
@@ -14,15 +13,9 @@ const STATE_FILE = 'scrub.json'
 
 const Count = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })
 
-/** The scrub reads the log by tiles, so it continues where one begins. */
-const Position = Type.Union([
-  Type.Object({ stage: Type.Literal('log'), from: Type.Integer({ minimum: 0, multipleOf: TILE_WIDTH }) }),
-  Type.Object({ stage: Type.Enum(['records', 'blobs']), from: Type.String() }),
-])
-
 const State = Type.Object({
   origin: Type.String(),
-  position: Position,
+  position: Type.String(),
   startedAt: Count,
   differences: Count,
   lastPass: Type.Union([Type.Object({ completedAt: Count, differences: Count }), Type.Null()]),

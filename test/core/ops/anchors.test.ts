@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { MemoryRecords } from '../../../adapters/memory/index.ts'
-import { checkAnchors } from '../../../core/ops/anchors.ts'
+import { checkAnchors } from '../../../core/ops/attestations.ts'
 import { Check, type Difference } from '../../../core/ops/check.ts'
 import { logKeys } from '../../../core/log/keys.ts'
 import type { AnchorHeadRecord, AnchorRecord, CheckpointRecord } from '../../../core/log/records.ts'

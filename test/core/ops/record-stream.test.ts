@@ -73,6 +73,18 @@ describe('the stream of records', () => {
       assert.equal(countOf((await to.get([COUNTER]))[0]), 1)
     })
 
+  it('leaves a store marked that does not return what was written to it', async () => {
+    const stream = await streamOf(await createStore(10))
+    const lost = keys.file('f-7')
+    const to = new MemoryRecords()
+    const losing = decorateRecords(to, {
+      commit: ({ writes = [], ...commit }) =>
+        to.commit({ ...commit, writes: writes.filter(({ key }) => key !== lost) }),
+    })
+    await assert.rejects(fillStore(inPieces(stream, 50_000), losing), { code: 'CORRUPT' })
+    assert.equal(await isUnfinishedCopy(to), true)
+  })
+
   for (const fault of ['before', 'after'] as const satisfies readonly CommitFault[])
     it(`leaves a store marked if a commit fails ${fault} it was applied, and fills it only when it is empty`, async () => {
       const stream = await streamOf(await createStore(5_000))

@@ -152,6 +152,20 @@ describe('the scrub', () => {
     assert.equal(scrub.status().differences, errors.length)
   })
 
+  it('reports damage in a tile above the first level', async (t) => {
+    const fixture = await openOwn(t)
+    const { registry, scope, records } = fixture.sealed
+    const [category] = await registry.categories.list(scope)
+    assert.ok(category !== undefined)
+    const evidences = Array.from({ length: 600 }, (_, i) => ({ externalId: `bulk ${i}`, name: 'Bulk' }))
+    const subcategoryId = category.subcategories[0]?.id ?? ''
+    await registry.evidences.createMany(scope, { categoryId: category.id, subcategoryId, evidences })
+    await registry.sealNow()
+    const { errors, completePass } = run(t, fixture, { records: withDamaged(records, logKeys.tile(1, 0)) })
+    await completePass()
+    assert.ok(errors.includes('tile log/0'), errors.join(', '))
+  })
+
   it('computes the txId of each event again', async (t) => {
     const fixture = await openOwn(t)
     const { sealed } = fixture
@@ -237,7 +251,7 @@ describe('the scrub', () => {
     })
     const { scrub, errors, completePass } = run(t, fixture, { records })
     await completePass()
-    assert.deepEqual(errors, ['unknown log/0'])
+    assert.deepEqual(errors, ['entry log/0'])
     const { checked } = scrub.status()
     assert.ok(checked.log === 0 && checked.records > 0 && checked.blobs === 4)
   })
@@ -285,7 +299,7 @@ describe('the scrub', () => {
     while (first.scrub.status().checked.log === 0) await first.clock.advance(1_000)
     await first.scrub.close()
     const state = first.saved.at(-1)
-    assert.equal(state?.position.stage, 'records')
+    assert.equal(state?.position, 'log/256')
     const { readBytes } = first.scrub.status()
     await first.clock.advance(DAY_MS)
     assert.equal(first.scrub.status().readBytes, readBytes)

@@ -1,0 +1,125 @@
+import { equalBytes, fromHex } from '../bytes.ts'
+import { logKeys } from '../log/keys.ts'
+import { LogReader } from '../log/reader.ts'
+import type { TreeHeadRecord } from '../log/records.ts'
+import { leafHash } from '../log/tree/hasher.ts'
+import { verifyInclusion } from '../log/tree/proof.ts'
+import { buildTile, TILE_WIDTH } from '../log/tree/tile.ts'
+import type { BlobStore, Entry } from '../ports/index.ts'
+import { firstEventOf } from '../store/events.ts'
+import { isInRange, partsOfKey } from '../store/key.ts'
+import { keys } from '../store/keys.ts'
+import { listEntries } from '../store/read.ts'
+import type { DeletedFileRecord, EventRecord, EvidenceRecord, FileRecord } from '../store/records.ts'
+import { checkBytes } from './blobs.ts'
+import { PAGE_RECORDS, type Check, KEY_RANGES } from './check.ts'
+import { checkOpening } from './history.ts'
+import { checkLogPage } from './log.ts'
+
+/** The position where a pass begins. After the log, a position is the first key that was not read. */
+export const PASS_START = 'log/0'
+
+/** The position in the log of a position in a pass. Pages begin where tiles do. */
+function positionInLog(position: string): number | undefined {
+  const digits = /^log\/(\d+)$/.exec(position)?.[1]
+  return digits === undefined ? undefined : Math.floor(Number(digits) / TILE_WIDTH) * TILE_WIDTH
+}
+
+export interface ScrubStores {
+  readonly blobs: BlobStore
+  readonly origin: string
+  /** Called after each part of a file. It may wait. */
+  readonly onFileBytes: (bytes: number) => Promise<void>
+}
+
+/** A page that was checked. */
+export interface ScrubPage {
+  /** Where the next page begins. `undefined`: this was the last one. */
+  readonly next: string | undefined
+  /** How many entries, records and files it has. */
+  readonly checked: { readonly log?: number; readonly records?: number; readonly blobs?: number }
+}
+
+/**
+ * Checks the page at a position: the entries under one tile, a page of records, or one file. Each record is checked by
+ * itself, because others may change meanwhile.
+ */
+export function checkPage(check: Check, stores: ScrubStores, position: string): Promise<ScrubPage> {
+  const from = positionInLog(position)
+  return from === undefined ? checkRecords(check, stores, position) : checkLog(check, from)
+}
+
+/** Where to continue if a page cannot be read because of damage. */
+export function positionBehind(position: string): string | undefined {
+  const from = positionInLog(position)
+  return from === undefined ? rangeAt(position)?.lt : `log/${from + TILE_WIDTH}`
+}
+
+/** The family of records that contains a key or follows it. `undefined` behind the last one. */
+const rangeAt = (key: string) => KEY_RANGES.find(({ lt }) => key < lt)
+
+async function checkLog(check: Check, from: number): Promise<ScrubPage> {
+  if (from >= (await check.records.logSize())) return { next: '', checked: {} }
+  const key = logKeys.tile(0, from / TILE_WIDTH)
+  // The log may grow meanwhile, so head and tile are read from one snapshot, and before the entries.
+  const [headEntry, tile] = await check.records.get([logKeys.treeHead(), key])
+  const head = check.decode<TreeHeadRecord>('head', headEntry)
+  const page = await checkLogPage(check, from)
+  const sealed = page?.entries.slice(0, Math.max(0, (head?.size ?? 0) - from)).map(leafHash) ?? []
+  if (head !== undefined && sealed[0] !== undefined) {
+    const isRight = tile !== undefined && equalBytes(tile.value, buildTile(sealed))
+    check.expect(isRight, 'tile', key, "It is missing, or not the tile of the log's entries")
+    await checkPath(check, head, { leafIndex: from, leafHash: sealed[0] })
+  }
+  return { next: `log/${from + TILE_WIDTH}`, checked: { log: page?.entries.length ?? 0 } }
+}
+
+/** The paths of all pages together contain every hash of the tiles above the first level. */
+async function checkPath(
+  check: Check,
+  { size, root }: TreeHeadRecord,
+  leaf: { readonly leafIndex: number; readonly leafHash: Uint8Array },
+): Promise<void> {
+  const name = `log/${leaf.leafIndex}`
+  await check.guardAsync('tile', name, async () => {
+    const proof = await new LogReader(check.records).inclusionProof(leaf.leafIndex, size)
+    const isRight = verifyInclusion({ ...leaf, treeSize: size, proof, root: fromHex(root) ?? new Uint8Array() })
+    check.expect(isRight, 'tile', name, "The stored tiles do not lead from this entry to the tree's root")
+  })
+}
+
+async function checkRecords(check: Check, stores: ScrubStores, from: string): Promise<ScrubPage> {
+  const range = rangeAt(from)
+  if (range === undefined) return { next: undefined, checked: {} }
+  const { gte, lt } = range
+  const hasFiles = isInRange(gte, keys.files())
+  const limit = hasFiles ? 1 : PAGE_RECORDS
+  const page = await listEntries(check.records, { gte: from > gte ? from : gte, lt, limit })
+  for (const entry of page) {
+    if (hasFiles) await checkFile(check, stores, entry)
+    else await checkEventIn(check, stores.origin, entry)
+  }
+  const last = page.at(-1)
+  const next = last === undefined || page.length < limit ? lt : `${last.key}\0`
+  return { next, checked: { records: page.length, ...(hasFiles && { blobs: page.length }) } }
+}
+
+async function checkFile(check: Check, { blobs, onFileBytes }: ScrubStores, entry: Entry): Promise<void> {
+  const file = check.decode<FileRecord | DeletedFileRecord>('file', entry)
+  if (file !== undefined) await checkBytes(check, blobs, file, onFileBytes)
+}
+
+/** Computes the txId of the event in a record again. The record itself was checked by its CRC-32. */
+async function checkEventIn(check: Check, origin: string, entry: Entry): Promise<void> {
+  const { key } = entry
+  if (isInRange(key, keys.evidences())) {
+    const evidence = check.decode<EvidenceRecord>('evidence', entry)
+    const event = evidence && check.guard('event', key, () => firstEventOf(evidence))
+    if (evidence && event) checkOpening(check, { origin, evidence, key, event })
+  } else if (isInRange(key, keys.laterEvents())) {
+    const [, evidenceId = ''] = partsOfKey(key)
+    const evidence = await check.read<EvidenceRecord>('evidence', keys.evidence(evidenceId))
+    const event = check.decode<EventRecord>('event', entry)
+    if (evidence && event) checkOpening(check, { origin, evidence, key, event })
+  }
+}

@@ -1,0 +1,234 @@
+import { equalBytes, toHex } from '../bytes.ts'
+import type { TreeHeadRecord, BatchRecord, CheckpointRecord } from '../log/records.ts'
+import { TreeAccumulator } from '../log/tree/accumulator.ts'
+import type { SignedHead, Range, Entry } from '../ports/index.ts'
+import type { Check } from './check.ts'
+import { logKeys } from '../log/keys.ts'
+import { buildTile, nodeAt, TILE_HEIGHT, TILE_WIDTH, tileLevelsOf } from '../log/tree/tile.ts'
+import { verifyCheckpoint } from '../log/checkpoint.ts'
+
+/** Compares tiles, batches and signed heads with the tree of all leaves. */
+export class TreeCheck {
+  readonly #check: Check
+  readonly #tree = new TreeAccumulator()
+  readonly #tiles: TileCheck
+  readonly #batches: BatchCheck
+  readonly #signedHeads: readonly SignedHead[]
+
+  private constructor(check: Check, batches: BatchCheck, signedHeads: readonly SignedHead[]) {
+    this.#check = check
+    this.#tiles = new TileCheck(check)
+    this.#batches = batches
+    this.#signedHeads = signedHeads
+  }
+
+  static async start(
+    check: Check,
+    checkpointKeys: readonly CheckpointKey[],
+    signedHeads: readonly SignedHead[],
+  ): Promise<TreeCheck> {
+    return new TreeCheck(check, await BatchCheck.start(check, checkpointKeys), signedHeads)
+  }
+
+  async add(leaves: readonly Uint8Array[]): Promise<void> {
+    for (const leaf of leaves) {
+      this.#tree.add(leaf)
+      this.#tiles.add(leaf)
+      await this.#batches.compare(this.#tree)
+      this.#compareSignedHeads()
+    }
+    await this.#tiles.compare()
+  }
+
+  async finish(head: TreeHeadRecord | undefined, sealedSize: number): Promise<void> {
+    await this.#tiles.finish(sealedSize)
+    await this.#batches.finish(head)
+  }
+
+  #compareSignedHeads(): void {
+    for (const { size, root } of this.#signedHeads)
+      if (size === this.#tree.size) {
+        const isSame = equalBytes(root, this.#tree.root())
+        this.#check.expect(isSame, 'head', 'signed head', 'The signed root of this size differs')
+      }
+  }
+}
+
+interface ExpectedTile {
+  readonly level: number
+  readonly index: number
+  readonly bytes: Uint8Array
+}
+
+/** The tile of each level that is not complete yet. */
+interface OpenTile {
+  index: number
+  row: Uint8Array[]
+}
+
+/**
+ * Builds every tile of a growing tree again, without the sealing engine, and compares it with the stored tile. Holds
+ * one row for each level.
+ */
+export class TileCheck {
+  readonly #check: Check
+  readonly #levels: OpenTile[] = []
+  #expected: ExpectedTile[] = []
+
+  constructor(check: Check) {
+    this.#check = check
+  }
+
+  /** Adds the next leaf hash. */
+  add(leaf: Uint8Array): void {
+    this.#push(0, leaf)
+  }
+
+  /** Compares the tiles that were completed since the last call. */
+  async compare(): Promise<void> {
+    const expected = this.#expected
+    this.#expected = []
+    const stored = await this.#check.records.get(expected.map(({ level, index }) => logKeys.tile(level, index)))
+    for (const [i, { level, index, bytes }] of expected.entries()) {
+      const key = logKeys.tile(level, index)
+      const tile = stored[i]?.value
+      const message = tile === undefined ? 'This tile is missing' : "It is not the tile of the log's entries"
+      const isRight = tile !== undefined && equalBytes(tile, bytes)
+      this.#check.expectDerived(isRight, { kind: 'tile', key, message, repair: bytes })
+    }
+  }
+
+  /**
+   * Compares the partial tiles at the right edge, and reports stored tiles that the tree of this size does not have.
+   */
+  async finish(size: number): Promise<void> {
+    for (const [level, { row }] of this.#levels.entries()) if (row.length > 0) this.#complete(level)
+    await this.compare()
+    const levels = tileLevelsOf(size)
+    for (let level = 0; level < levels; level++)
+      await this.#reportTiles({
+        gte: logKeys.tile(level, this.#levels[level]?.index ?? 0),
+        lt: logKeys.tile(level + 1, 0),
+      })
+    await this.#reportTiles({ gte: logKeys.tile(levels, 0), lt: logKeys.tiles().lt })
+  }
+
+  async #reportTiles(range: Range): Promise<void> {
+    for await (const { key } of this.#check.records.list(range))
+      this.#check.expectDerived(false, { kind: 'tile', key, message: 'The tree has no such tile', repair: null })
+  }
+
+  #openTile(level: number): OpenTile {
+    return (this.#levels[level] ??= { index: 0, row: [] })
+  }
+
+  #push(level: number, node: Uint8Array): void {
+    const { row } = this.#openTile(level)
+    row.push(node)
+    if (row.length < TILE_WIDTH) return
+    const top = nodeAt(this.#complete(level), TILE_HEIGHT, 0)
+    if (top !== undefined) this.#push(level + 1, top)
+  }
+
+  #complete(level: number): Uint8Array {
+    const open = this.#openTile(level)
+    const bytes = buildTile(open.row)
+    this.#expected.push({ level, index: open.index, bytes })
+    open.row = []
+    open.index += 1
+    return bytes
+  }
+}
+
+export interface CheckpointKey {
+  /** Position of the key's entry in the log; infinite if it is not in the log. */
+  readonly position: number
+  readonly verifierKey: string
+}
+
+/** Reads the batches in order and compares each with the tree when it reaches the batch's end. */
+export class BatchCheck {
+  readonly #check: Check
+  readonly #checkpointKeys: readonly CheckpointKey[]
+  readonly #batches: AsyncIterator<Entry>
+  #next: BatchRecord | undefined
+  #last: BatchRecord | undefined
+
+  private constructor(check: Check, checkpointKeys: readonly CheckpointKey[]) {
+    this.#check = check
+    this.#checkpointKeys = checkpointKeys
+    this.#batches = check.records.list(logKeys.batchesFrom(0))[Symbol.asyncIterator]()
+  }
+
+  static async start(check: Check, checkpointKeys: readonly CheckpointKey[]): Promise<BatchCheck> {
+    const batches = new BatchCheck(check, checkpointKeys)
+    await batches.#readNext()
+    return batches
+  }
+
+  /** Call this after each leaf that was added to the tree. */
+  async compare(tree: TreeAccumulator): Promise<void> {
+    if (this.#next?.end !== tree.size) return
+    const batch = this.#next
+    const key = logKeys.batch(batch.end)
+    const root = toHex(tree.root())
+    this.#check.expect(batch.root === root, 'batch', key, "Its root is not the root of the log's entries")
+    const follows = batch.start === (this.#last?.end ?? 0) && batch.previous === (this.#last?.id ?? null)
+    this.#check.expect(follows, 'batch', key, 'It does not follow the previous batch')
+    await this.#readNext()
+    await this.#checkCheckpoint(batch)
+    this.#last = batch
+  }
+
+  /** Reports batches that the tree did not reach, and compares the tree's head with the last batch. */
+  async finish(head: TreeHeadRecord | undefined): Promise<void> {
+    for (; this.#next !== undefined; await this.#readNext()) {
+      const key = logKeys.batch(this.#next.end)
+      this.#check.report('batch', key, 'It ends after the sealed entries, or inside another batch')
+    }
+    const { id = null, end = 0, root, createdAt } = this.#last ?? {}
+    const isSame =
+      head === undefined
+        ? end === 0
+        : head.size === end && head.batchId === id && head.root === root && head.time === createdAt
+    this.#check.expect(isSame, 'head', logKeys.treeHead(), "The tree's head is not the last batch")
+  }
+
+  /** Reads up to the next batch that can be decoded and is stored under its own size. */
+  async #readNext(): Promise<void> {
+    for (;;) {
+      const { value: entry, done } = await this.#batches.next()
+      this.#next = done === true ? undefined : this.#check.decode<BatchRecord>('batch', entry)
+      if (done === true) return
+      if (this.#next === undefined) continue
+      if (logKeys.batch(this.#next.end) === entry.key) return
+      this.#check.report('batch', entry.key, 'It is stored under another size than its own')
+    }
+  }
+
+  /** Only the last batch may have no checkpoint yet. The next start signs it. */
+  async #checkCheckpoint(batch: BatchRecord): Promise<void> {
+    const key = logKeys.checkpoint(batch.end)
+    const entry = await this.#check.get(key)
+    if (entry === undefined) {
+      this.#check.expect(this.#next === undefined, 'checkpoint', key, 'The checkpoint of a batch is missing')
+      return
+    }
+    const checkpoint = this.#check.decode<CheckpointRecord>('checkpoint', entry)
+    if (checkpoint === undefined) return
+    const isSame = checkpoint.size === batch.end && checkpoint.root === batch.root
+    this.#check.expect(isSame, 'checkpoint', key, 'It is not the checkpoint of its batch')
+    this.#checkSignature(checkpoint, batch)
+  }
+
+  #checkSignature({ size, root, note }: CheckpointRecord, batch: BatchRecord): void {
+    const key = logKeys.checkpoint(batch.end)
+    const signer = this.#checkpointKeys.findLast(({ position }) => position < batch.end)
+    if (signer === undefined) return
+    this.#check.guard('checkpoint', key, () => {
+      const signed = verifyCheckpoint(note, signer.verifierKey)
+      const isSame = signed.size === size && toHex(signed.root) === root
+      this.#check.expect(isSame, 'checkpoint', key, 'The signed note has another size or root')
+    })
+  }
+}
