@@ -247,7 +247,7 @@ it('a backup that is killed leaves the earlier one, and none looks complete befo
   const backup = join(root, 'backup')
   const cli = programArgs('server/cli.ts')
   let killedBefore = 0
-  for (let delay = 0; delay < 12; delay += 1) {
+  for (let delay = 0; delay < 4; delay += 1) {
     const child = spawn(process.execPath, [...cli, 'backup', '--to', backup, '--data-dir', registry.directory], {
       env: { PATH: process.env['PATH'] ?? '', ...ENV },
       stdio: 'ignore',
@@ -256,7 +256,7 @@ it('a backup that is killed leaves the earlier one, and none looks complete befo
     // Killed as soon as so many files are in the backup.
     await eventually(
       async () =>
-        (await filesBelow(backup).catch(() => [])).length >= delay * 3 || child.exitCode !== null || undefined,
+        (await filesBelow(backup).catch(() => [])).length >= delay * 9 || child.exitCode !== null || undefined,
       () => 'the backup does not begin',
     )
     child.kill('SIGKILL')
