@@ -2,16 +2,7 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { TimeStampReq } from 'pkijs'
-import {
-  certificate,
-  derOf,
-  keyPair,
-  OID,
-  response,
-  type CertificateOptions,
-  type Issuer,
-  type ResponseOptions,
-} from './test-authority.ts'
+import { authorityNamed, derOf, response, signerUnder, type Issuer, type ResponseOptions } from './test-authority.ts'
 
 /** A request's content, and the key that signs correct responses to it. */
 export interface StampRequest {
@@ -46,7 +37,7 @@ export class FaultyAuthority {
   }
 
   static async open(name = 'root'): Promise<FaultyAuthority> {
-    const root = await rootOf(name)
+    const root = await authorityNamed(name)
     const signer = await signerUnder(root)
     const server = createServer().listen(0, '127.0.0.1')
     await once(server, 'listening')
@@ -89,18 +80,4 @@ export class FaultyAuthority {
 
 export function send(reply: ServerResponse, body: Uint8Array, type = 'application/timestamp-reply'): void {
   reply.writeHead(200, { 'Content-Type': type }).end(body)
-}
-
-export async function rootOf(name: string): Promise<Issuer> {
-  const keys = await keyPair('P-256', name)
-  return { keys, certificate: await certificate({ name, keys, authority: {}, keyUsage: 0x06 }) }
-}
-
-export async function signerUnder(issuer: Issuer, terms: Partial<CertificateOptions> = {}): Promise<Issuer> {
-  const keys = await keyPair('P-256', 'signer')
-  const extendedKeyUsage = { critical: true, purposes: [OID.timeStamping] }
-  return {
-    keys,
-    certificate: await certificate({ name: 'signer', keys, issuer, keyUsage: 0x80, extendedKeyUsage, ...terms }),
-  }
 }

@@ -23,11 +23,12 @@ describe('the envelope of a value', () => {
     )
   })
 
-  it('rejects any changed byte', () => {
+  it('rejects any changed byte, and the value of another key', () => {
     const someValue = fc.uint8Array({ maxLength: 40 })
     fc.assert(
       fc.property(someValue, fc.nat(), fc.integer({ min: 1, max: 255 }), (value, at, change) => {
         const sealed = sealValue('key', value)
+        assert.throws(() => openValue('other key', sealed), { code: 'CORRUPT' })
         const index = at % sealed.length
         sealed[index] = (sealed[index] ?? 0) ^ change
         assert.throws(() => openValue('key', sealed), { code: 'CORRUPT' })

@@ -9,12 +9,7 @@ import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { createRfc3161Authority, readTrustAnchors, type Rfc3161Options } from '../../../adapters/rfc3161/index.ts'
 import type { Logger, ValidationData } from '../../../core/ports/index.ts'
-import {
-  parseTimestampResponse,
-  revocationStatus,
-  timestampCertificates,
-  verifyTimestamp,
-} from '../../../core/verify/tokens.ts'
+import { parseTimestampResponse, verifyTimestamp } from '../../../core/verify/tokens.ts'
 import { temporaryFor } from '../../support/temporary.ts'
 import { OpensslAuthority, skipWithoutOpenssl } from '../../support/openssl.ts'
 
@@ -221,55 +216,6 @@ describe('the validation data of a token', { skip: skipWithoutOpenssl() }, () =>
       await openssl.revoke(new Date(Date.now() - 60_000), 'superseded')
       const token = await authority.stamp(data)
       await assert.rejects(authority.validationDataOf(token), { code: 'AUTHORITY_FAILED', message: /revoked/ })
-    }
-  })
-
-  it('voids tokens from after a revocation, and earlier ones only for a compromised key or no reason', async (t) => {
-    const { openssl, authority, trustAnchors } = await openFor(t, [])
-    const token = await authority.stamp(data)
-    const [signer, root] = timestampCertificates(token, { data, trustAnchors })
-    assert.ok(signer && root)
-    const soon = new Date(Date.now() + 3_600_000)
-    const past = new Date(Date.now() - 3_600_000)
-    for (const [at, reason, isVoid] of [
-      [soon, 'superseded', false],
-      [soon, 'cessationOfOperation', false],
-      [soon, 'keyCompromise', true],
-      [soon, undefined, true],
-      [past, 'superseded', true],
-    ] as const) {
-      await openssl.revoke(at, reason)
-      const validationData = [{ type: 'crl', der: await openssl.crl() } as const]
-      assert.equal(revocationStatus(signer, root, validationData).state, 'revoked')
-      const verify = () => verifyTimestamp(token, { data, trustAnchors, validationData })
-      if (isVoid) assert.throws(verify, { code: 'VERIFICATION_FAILED', message: /revoked/ })
-      else assert.equal(verify().revocation?.[0]?.state, 'revoked')
-    }
-  })
-
-  it('is ignored if it is damaged, of another CA, or about another certificate', async (t) => {
-    const { openssl, authority, trustAnchors } = await openFor(t, ['ocsp'])
-    const other = await openFor(t, ['ocsp'])
-    const token = await authority.stamp(data)
-    const [signer, root] = timestampCertificates(token, { data, trustAnchors })
-    assert.ok(signer && root)
-    const [, ocsp] = await authority.validationDataOf(token)
-    const [, foreign] = await other.authority.validationDataOf(await other.authority.stamp(data))
-    assert.ok(ocsp && foreign)
-    const crl = { type: 'crl', der: await openssl.crl() } as const
-    const state = (...items: readonly ValidationData[]): string => revocationStatus(signer, root, items).state
-    assert.deepEqual([state(), state(ocsp), state(crl), state(crl, ocsp)], ['unknown', 'good', 'good', 'good'])
-    assert.equal(state(foreign, { type: 'crl', der: await other.openssl.crl() }), 'unknown')
-    assert.equal(state({ type: 'crl', der: ocsp.der }, { type: 'ocsp', der: crl.der }), 'unknown')
-    for (const piece of [ocsp, crl]) {
-      let unknown = 0
-      for (let at = 0; at < piece.der.length; at++) {
-        const flipped = state({ ...piece, der: piece.der.with(at, (piece.der[at] ?? 0) ^ (1 << (at % 8))) })
-        // Bits that are not signed can change, but never the status.
-        assert.notEqual(flipped, 'revoked')
-        if (flipped === 'unknown') unknown += 1
-      }
-      assert.ok(unknown > piece.der.length / 2, `${unknown} of ${piece.der.length} flips were detected`)
     }
   })
 })

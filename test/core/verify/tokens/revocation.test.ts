@@ -264,6 +264,18 @@ describe('revocationStatus of several pieces', () => {
     assert.deepEqual(statusIn({ type: 'certificate', der: good }), unknown)
   })
 
+  test('does not say revoked because of a flipped bit, and notices most of them', async () => {
+    const list = asCrl(await crl({ issuer: root }))
+    const answer = asOcsp(await ocspResponse({ issuer: root, certificate: signer.certificate, state: 'good' }))
+    for (const piece of [list, answer]) {
+      const states = Array.from(piece.der, (byte, at) => {
+        return statusIn({ ...piece, der: piece.der.with(at, byte ^ (1 << (at % 8))) }).state
+      })
+      assert.ok(!states.includes('revoked'))
+      assert.ok(states.filter((state) => state === 'unknown').length > states.length / 2)
+    }
+  })
+
   test('ignores a piece that is too large, however correct', async () => {
     const text = new asn1js.Utf8String({ value: 'x'.repeat(MAX_VALIDATION_DATA_BYTES) })
     const large = await crl({ issuer: root, revoked, extensions: [extension('1.2.3', false, text)] })
