@@ -19,7 +19,11 @@ const PARTS = [
   },
   { inputs: [viewer], output: 'dist/server/http/rapidoc.js.gz', make: copyViewer },
   // The saved page is written last.
-  { inputs: ['server/ui', 'server/client', 'core'], output: 'dist/server/ui/verify.html.gz', make: bundleDashboard },
+  {
+    inputs: ['server/ui', 'server/client', 'core', 'package.json'],
+    output: 'dist/server/ui/verify.html.gz',
+    make: bundleDashboard,
+  },
 ]
 
 /** Returns the path, relative to `root`, of a file or of every file below a folder. */

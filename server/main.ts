@@ -1,4 +1,3 @@
-import { createRequire } from 'node:module'
 import { isRegistryError } from '../core/index.ts'
 import type { Scrub } from '../core/ops/index.ts'
 import { OPERATIONS } from './control/operations.ts'
@@ -14,6 +13,7 @@ import { recordsFolderOf } from './startup/records.ts'
 import { startConfiguredScrub } from './startup/scrub.ts'
 import { serve, type RunningService, type ServeOptions } from './startup/serve.ts'
 import { closeOnSignal } from './startup/shutdown.ts'
+import { VERSION } from './version.ts'
 
 /**
  * The program that runs the server. Exit codes: 0 after a signal, 1 for a failure, 2 for a wrong setting, and 75 if it
@@ -57,7 +57,8 @@ async function start(config: Config, logger: Log): Promise<void> {
     void hasRecovered({ ...store, logger, signal: closing.signal }).then((isBack) => isBack && end(EXIT_START_AGAIN))
   }
   const { origin, verifierKey } = registry.log
-  logger.info({ docs: `${shownUrl}/docs`, url, publicUrl, origin, verifierKey, pid: process.pid }, 'ready')
+  const pages = { docs: `${shownUrl}/docs`, dashboard: `${shownUrl}/ui/` }
+  logger.info({ version: VERSION, ...pages, url, publicUrl, origin, verifierKey, pid: process.pid }, 'ready')
 }
 
 /** Listens. Closes the registry if that fails. */
@@ -70,15 +71,9 @@ async function serveOrClose(options: ServeOptions): Promise<RunningService> {
   }
 }
 
-function packageVersion(): string {
-  const root = import.meta.url.endsWith('.ts') ? '../' : '../../'
-  const { version } = createRequire(import.meta.url)(`${root}package.json`) as { readonly version: string }
-  return version
-}
-
 async function main(args: readonly string[]): Promise<void> {
   if (args.includes('--help') || args.includes('-h')) return void process.stdout.write(helpText())
-  if (args.includes('--version')) return void process.stdout.write(`${packageVersion()}\n`)
+  if (args.includes('--version')) return void process.stdout.write(`${VERSION}\n`)
   let config: Config | undefined
   try {
     // eslint-disable-next-line node/no-process-env -- only programs read the environment, and pass it on

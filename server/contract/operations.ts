@@ -3,6 +3,8 @@ import { closed, opt } from './values.ts'
 
 export const Readiness = closed({
   status: Type.Enum(['ok', 'unavailable']),
+  /** Of the package that runs. */
+  version: Type.String(),
   /** Why it is unavailable: an error code, `stopping`, or why it refuses writes. */
   reason: opt(Type.String()),
   /** `READ_ONLY`: it serves reads, and refuses every write. */

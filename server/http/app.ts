@@ -62,6 +62,8 @@ export interface AppOptions {
   readonly hasMetricsAddress?: boolean
   /** Whether a proxy of ours sets X-Forwarded-For. */
   readonly trustProxy: boolean
+  /** Whether the line of a request in the log has the client's address. Default true. */
+  readonly logsAddresses?: boolean
   /** Origins whose scripts may use the keyed endpoints, such as `https://app.example`. Default: none. */
   readonly corsOrigins?: readonly string[]
   /** Whether the record store rejects writes because an earlier one failed. Default: the next failed request tells. */
@@ -214,11 +216,11 @@ function listenerOf(
   router: Router,
   { logger, health, metrics, door, paths, options, first, pathHint }: Around,
 ): RequestListener {
-  const { trustProxy, corsOrigins: origins = [] } = options
+  const { trustProxy, logsAddresses = true, corsOrigins: origins = [] } = options
   // Only the last forwarded address was seen by our own proxy. The addresses before it are the client's claim.
   const koa = new Koa({ proxy: trustProxy, maxIpsCount: 1 })
   for (const middleware of first) koa.use(middleware)
-  koa.use(observe(logger, metrics, proxyWarning(logger, trustProxy)))
+  koa.use(observe(logger, metrics, { warnAboutProxy: proxyWarning(logger, trustProxy), logsAddresses }))
   koa.use(setSecurityHeaders(() => health.isStopping))
   koa.use(allowOrigins({ isPublic: paths.isPublic, origins }))
   koa.use(respondWithErrors({ logger, health, errorShapeOf: paths.errorShapeOf, onOverload: () => door.warn({}) }))

@@ -29,6 +29,7 @@ export async function authorize(
     rateLimit(ctx, senderOf(ctx, ANONYMOUS))
     throw new HttpError('UNAUTHORIZED', 'Unauthorized')
   }
+  if (access !== 'public') ctx.state.scope = scope
   // Before the permission is checked, so that a key cannot send forbidden requests without limit.
   const sender = senderOf(ctx, scope)
   if (isUnmetered !== true) rateLimit(ctx, sender)

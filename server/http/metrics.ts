@@ -5,6 +5,7 @@ import type { Door } from './door.ts'
 import type { Instruments } from './instruments.ts'
 import type { Connections } from './listen.ts'
 import type { Lane, LaneName, MemoryBudget } from './overload.ts'
+import { VERSION } from '../version.ts'
 
 /** Metrics for Prometheus. */
 export interface Metrics {
@@ -31,18 +32,7 @@ export interface MetricSources {
 export function createMetrics(sources: MetricSources): Metrics {
   const { metrics } = sources.instruments
   collectDefaultMetrics({ register: metrics })
-  for (const { name, help, label, values } of gaugesOf(sources)) {
-    const gauge = new Gauge({
-      name: `evidence_${name}`,
-      help,
-      ...(label !== undefined && { labelNames: [label] }),
-      registers: [],
-      collect() {
-        for (const [value, number] of values()) this.set(label === undefined ? {} : { [label]: value }, number)
-      },
-    })
-    metrics.registerMetric(gauge)
-  }
+  for (const row of rowsOf(sources)) metrics.registerMetric(metricOf(row))
   return {
     requests: new Counter({
       name: 'evidence_http_requests_total',
@@ -75,7 +65,8 @@ function oncePerTurn<T>(read: () => T): () => T {
   }
 }
 
-interface GaugeRow {
+/** A number that is read when the metrics are. The name of a counter ends with `_total`, as Prometheus expects. */
+interface MetricRow {
   readonly name: string
   readonly help: string
   /** The name of the label, if there are several values. */
@@ -83,27 +74,56 @@ interface GaugeRow {
   readonly values: () => readonly (readonly [label: string, value: number])[]
 }
 
-/** A gauge with one value. */
-const one = (name: string, help: string, value: () => number): GaugeRow => ({
+function metricOf({ name, help, label, values }: MetricRow): Counter | Gauge {
+  const of = (value: string): Record<string, string> => (label === undefined ? {} : { [label]: value })
+  const options = {
+    name: `evidence_${name}`,
+    help,
+    ...(label !== undefined && { labelNames: [label] }),
+    registers: [],
+  }
+  if (!name.endsWith('_total'))
+    return new Gauge({
+      ...options,
+      collect() {
+        for (const [value, number] of values()) this.set(of(value), number)
+      },
+    })
+  return new Counter({
+    ...options,
+    collect() {
+      this.reset()
+      for (const [value, number] of values()) this.inc(of(value), number)
+    },
+  })
+}
+
+/** One value. */
+const one = (name: string, help: string, value: () => number): MetricRow => ({
   name,
   help,
   values: () => [['', value()]],
 })
 
-/** A gauge with a value for each name. */
+/** A value for each name. */
 const many = <T extends string>(
   name: string,
   help: string,
   { label, names, value }: { readonly label: string; readonly names: readonly T[]; readonly value: (of: T) => number },
-): GaugeRow => ({ name, help, label, values: () => names.map((each) => [each, value(each)]) })
+): MetricRow => ({ name, help, label, values: () => names.map((each) => [each, value(each)]) })
 
-const gaugesOf = (sources: MetricSources): readonly GaugeRow[] => [
+const rowsOf = (sources: MetricSources): readonly MetricRow[] => [
+  many('build_info', 'Always 1; the label is the version that runs', {
+    label: 'version',
+    names: [VERSION],
+    value: () => 1,
+  }),
   ...logGauges(sources),
   ...loadGauges(sources),
   ...scrubGauges(sources),
 ]
 
-function logGauges({ registry }: MetricSources): readonly GaugeRow[] {
+function logGauges({ registry }: MetricSources): readonly MetricRow[] {
   const status = () => registry.status()
   return [
     one('log_entries', 'Entries in the log', () => status().logSize),
@@ -116,7 +136,7 @@ function logGauges({ registry }: MetricSources): readonly GaugeRow[] {
     one('log_stamped_entries', 'Entries that a time stamp covers', () => status().stampedSize),
     one('log_anchored_entries', 'Entries that a confirmed anchor covers', () => status().anchoredSize),
     one(
-      'damaged_file_reads',
+      'damaged_file_reads_total',
       'Reads of files since the start whose stored bytes were missing or are not the recorded ones',
       () => status().damagedReads,
     ),
@@ -133,7 +153,7 @@ function logGauges({ registry }: MetricSources): readonly GaugeRow[] {
       '1 if the anchoring account has sent a transaction that is not on record, so that nothing is anchored',
       () => Number(status().hasAccountConflict),
     ),
-    many('sealer_failures', 'Steps of the sealer that failed since the start', {
+    many('sealer_failures_total', 'Steps of the sealer that failed since the start', {
       label: 'step',
       names: ['seal', 'stamp', 'anchor'],
       value: (step) => status().failures[step].count,
@@ -144,8 +164,8 @@ function logGauges({ registry }: MetricSources): readonly GaugeRow[] {
 /** 0 for `null`, and for a time in the future: another server's clock may be ahead. */
 const secondsSince = (ms: number | null): number => (ms === null ? 0 : Math.max(0, Date.now() - ms) / 1_000)
 
-function loadGauges({ lanes, door, bodies, unread, connections }: MetricSources): readonly GaugeRow[] {
-  const byLane = (name: string, help: string, value: (lane: Lane) => number): GaugeRow => ({
+function loadGauges({ lanes, door, bodies, unread, connections }: MetricSources): readonly MetricRow[] {
+  const byLane = (name: string, help: string, value: (lane: Lane) => number): MetricRow => ({
     name: `requests_${name}`,
     help,
     label: 'class',
@@ -154,36 +174,40 @@ function loadGauges({ lanes, door, bodies, unread, connections }: MetricSources)
   return [
     byLane('running', 'Requests that run, by class', ({ state }) => state.running),
     byLane('waiting', 'Requests that wait for their turn', ({ state }) => state.waiting),
-    byLane('rejected', 'Requests since the start that got 503, because too many waited', ({ state }) => state.rejected),
+    byLane(
+      'rejected_total',
+      'Requests since the start that got 503, because too many waited',
+      ({ state }) => state.rejected,
+    ),
     one(
-      'requests_shed',
+      'requests_shed_total',
       'Requests since the start that got 503 at once, because the process was too busy',
       () => door.shed,
     ),
     one('request_body_bytes', 'Bytes of request bodies in memory', () => bodies.used),
     one(
-      'request_bodies_rejected',
+      'request_bodies_rejected_total',
       'Bodies since the start that got 503, because too many bytes were in memory',
       () => bodies.rejected,
     ),
     one('unread_response_bytes', 'Bytes of large responses that their clients have not yet read', () => unread.used),
     one(
-      'unread_responses_rejected',
+      'unread_responses_rejected_total',
       'Responses since the start that were replaced by 503, because too many bytes were unread',
       () => unread.rejected,
     ),
     one('connections', 'Open connections', () => connections.open),
     one(
-      'connections_dropped',
+      'connections_dropped_total',
       'Connections since the start that were closed at once, because there were too many',
       () => connections.dropped,
     ),
   ]
 }
 
-function scrubGauges({ scrubStatus = () => undefined }: MetricSources): readonly GaugeRow[] {
+function scrubGauges({ scrubStatus = () => undefined }: MetricSources): readonly MetricRow[] {
   return [
-    one('scrub_read_bytes', 'Bytes that the scrub has read since the start', () => scrubStatus()?.readBytes ?? 0),
+    one('scrub_read_bytes_total', 'Bytes that the scrub has read since the start', () => scrubStatus()?.readBytes ?? 0),
     one(
       'scrub_differences',
       'Damaged records and files that the last complete pass of the scrub or the current one found',
@@ -194,8 +218,12 @@ function scrubGauges({ scrubStatus = () => undefined }: MetricSources): readonly
       'When the scrub had read everything; 0 before the first time',
       () => (scrubStatus()?.lastCompleteAt ?? 0) / 1_000,
     ),
-    one('scrub_failures', 'How often the scrub could not read since the start', () => scrubStatus()?.failures ?? 0),
-    many('scrub_checked_items', 'Log entries, records and files that the scrub has checked since the start', {
+    one(
+      'scrub_failures_total',
+      'How often the scrub could not read since the start',
+      () => scrubStatus()?.failures ?? 0,
+    ),
+    many('scrub_checked_items_total', 'Log entries, records and files that the scrub has checked since the start', {
       label: 'stage',
       names: ['log', 'records', 'blobs'],
       value: (stage) => scrubStatus()?.checked[stage] ?? 0,

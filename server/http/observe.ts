@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Context, Middleware } from 'koa'
-import { isRegistryError, type Logger } from '../../core/index.ts'
+import { isRegistryError, type Logger, type Principal, type Scope } from '../../core/index.ts'
 import type { Metrics } from './metrics.ts'
 
 /** What the operator sees of each request: a line in the log, and its numbers in the metrics. */
@@ -9,6 +9,8 @@ declare module 'koa' {
   /** What middleware notes about a request (`ctx.state`). */
   interface DefaultState {
     requestId?: string
+    /** Of a valid key or file token. */
+    scope?: Scope
     /** The code of the error with which it ended. */
     code?: string
     /** What `onClose` was given. */
@@ -34,13 +36,15 @@ export function onClose({ res, state }: Pick<Context, 'res' | 'state'>, callback
 }
 
 /**
- * Gives each request an id, counts it, and logs one line. It contains the path, but neither the query, which may
- * contain a token, nor headers or the body. So keys and content never reach the log.
+ * Gives each request an id, counts it, and logs one line. It contains who sent it and the path, but neither the query,
+ * which may contain a token, nor headers or the body. So keys and content never reach the log.
+ *
+ * @param logsAddresses - whether the line has the client's address
  */
 export function observe(
   logger: Logger,
   { requests, durations }: Metrics,
-  warnAboutProxy: (ctx: Context) => void,
+  { warnAboutProxy, logsAddresses }: { warnAboutProxy: (ctx: Context) => void; logsAddresses: boolean },
 ): Middleware {
   return (ctx, next) => {
     warnAboutProxy(ctx)
@@ -53,7 +57,7 @@ export function observe(
       const [status, route, ms] = [ctx.res.statusCode, routeOf(ctx), performance.now() - startedAtMs]
       durations.observe({ method, route }, ms / 1_000)
       requests.inc({ method, route, status: String(status) })
-      const { code } = ctx.state
+      const { code, scope } = ctx.state
       const isAborted = !ctx.res.writableFinished
       logger.info(
         {
@@ -63,6 +67,8 @@ export function observe(
           route,
           status,
           ms: Math.round(ms),
+          ...(scope !== undefined && { company: scope.companyId, sender: senderName(scope.principal) }),
+          ...(logsAddresses && { address: ctx.ip }),
           ...(code !== undefined && { code }),
           ...(isAborted && { aborted: true }),
         },
@@ -72,6 +78,9 @@ export function observe(
     return next()
   }
 }
+
+/** The id of the source system, or what else opened the endpoint. */
+const senderName = (principal: Principal): string => (principal.kind === 'sourceSystem' ? principal.id : principal.kind)
 
 /** The id of the client if it is well-formed, otherwise a new one. */
 function requestIdOf(ctx: Context): string {

@@ -4,6 +4,7 @@ import type { Metrics } from '../http/metrics.ts'
 import { OpenApi, Readiness } from '../contract/operations.ts'
 import { bytes, json } from '../contract/reply.ts'
 import { ok, Ok } from '../contract/values.ts'
+import { VERSION } from '../version.ts'
 
 /** For the operator of the service. At the root, outside the base path. */
 export function operations({ health, metrics }: { readonly health: Health; readonly metrics: Metrics }): EndpointGroup {
@@ -35,9 +36,9 @@ export function operations({ health, metrics }: { readonly health: Health; reado
         async handle() {
           const reason = health.problem()
           const differences = health.damage()
-          const damage = differences > 0 && { differences }
-          if (reason !== undefined) return json({ status: 'unavailable', reason, ...damage }, { status: 503 })
-          return json({ ...ok, ...(health.isReadOnly() && { writes: 'READ_ONLY' }), ...damage })
+          const others = { version: VERSION, ...(differences > 0 && { differences }) }
+          if (reason !== undefined) return json({ status: 'unavailable', reason, ...others }, { status: 503 })
+          return json({ ...ok, ...(health.isReadOnly() && { writes: 'READ_ONLY' }), ...others })
         },
       }),
       endpoint({

@@ -58,6 +58,10 @@ const server = {
     flag(false),
     'Read client addresses from X-Forwarded-For. Use it only behind your own reverse proxy',
   ),
+  logsAddresses: setting(
+    flag(true),
+    'Write the address of the client into the log, with the company and the source system of each request',
+  ),
   corsOrigins: setting(
     origins(),
     'Origins whose scripts may use the endpoints that need a key. The public ones are open to every origin',

@@ -4,6 +4,7 @@ import { join, resolve } from 'node:path'
 import { writePrivateFile } from '../../adapters/files/index.ts'
 import type { Logger, Registry } from '../../core/index.ts'
 import { BASE_PATH } from '../http/app.ts'
+import { VERSION } from '../version.ts'
 
 export interface FirstStart {
   readonly registry: Registry
@@ -14,11 +15,16 @@ export interface FirstStart {
 }
 
 /**
- * Creates the operator key, unless there is one. Shows it on the terminal, or writes it to `operator.key` if stderr is
- * not a terminal. Call it when the server listens: a key that was set but never shown would be lost.
+ * Creates the operator key, and shows it on the terminal, or writes it to `operator.key` if stderr is not a terminal.
+ * If there is a key, tells the terminal where to sign in and with which key. Call it when the server listens: a key
+ * that was set but never shown would be lost.
  */
 export async function introduceOperator({ registry, logger, dataDir, url }: FirstStart): Promise<void> {
-  if (registry.sourceSystems.hasOperatorKey() || registry.status().writesRefused === 'READ_ONLY') return
+  if (registry.sourceSystems.hasOperatorKey()) {
+    if (process.stderr.isTTY) process.stderr.write(welcomeBack(url))
+    return
+  }
+  if (registry.status().writesRefused === 'READ_ONLY') return
   const operatorKey = randomBytes(32).toString('base64url')
   const setKey = (): Promise<boolean> => registry.sourceSystems.setOperatorKey(operatorKey, { onlyIfNone: true })
   if (process.stderr.isTTY) {
@@ -36,6 +42,14 @@ export async function introduceOperator({ registry, logger, dataDir, url }: Firs
   else await rm(path)
 }
 
+/** The text of every later start. */
+export const welcomeBack = (url: string): string => `
+Evidence Registry ${VERSION} is running. The API with its documentation: ${url}/docs
+The dashboard: ${url}/ui/
+Sign in with the API key of a source system, or with the operator key, which the first start showed.
+
+`
+
 /**
  * The text of the first start: the addresses, the operator key, and four commands. They create a source system and an
  * evidence with a file, read the evidence, and verify it once it is sealed.
@@ -46,7 +60,7 @@ export function welcome({ url, operatorKey }: { readonly url: string; readonly o
   const key = randomBytes(18).toString('base64url')
   const curl = String.raw`curl -sS -w '\n'`
   return `
-Evidence Registry is running. The API with its documentation: ${url}/docs
+Evidence Registry ${VERSION} is running. The API with its documentation: ${url}/docs
 The dashboard: ${url}/ui/#/sign-in?company=demo
 
 The operator key. It is shown only once, because only its hash is stored:

@@ -16,6 +16,9 @@ import { hrefOf, useLocation, type Location } from './router.ts'
 import { forget, hasLevel, publicClient, remembered, SessionContext, signIn, type Session } from './session.ts'
 import { texts } from './texts.ts'
 
+/** Of the package: `vite.config.mjs` puts it here. */
+declare const VERSION: string
+
 /** The whole dashboard: the frame, and the page of the current location. */
 export function App() {
   const location = useLocation()
@@ -142,6 +145,9 @@ function Frame({ location, session, onSignOut, children }: FrameProps) {
       <main id="main" ref={main} tabIndex={-1}>
         {children}
       </main>
+      <footer class="bottom muted">
+        {texts.product} {VERSION}
+      </footer>
     </>
   )
 }

@@ -1,8 +1,11 @@
 // Builds the dashboard into dist/server/ui. `.ci/build.mjs` runs this after tsc.
+import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vite'
 
 const path = (relative) => fileURLToPath(new URL(relative, import.meta.url))
+
+const { version } = JSON.parse(readFileSync(path('../../package.json'), 'utf8'))
 
 export default defineConfig({
   root: path('.'),
@@ -10,6 +13,7 @@ export default defineConfig({
   base: './',
   publicDir: false,
   oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
+  define: { VERSION: JSON.stringify(version) },
   resolve: {
     // The verifier's parts that differ between Node and browsers (`imports` in package.json), from their sources.
     alias: {

@@ -31,7 +31,7 @@ describe('the limit of connections', () => {
     await Promise.all(ended)
     await service.until(async () => (await service.fetch('/livez').catch(() => undefined))?.status === 200, 'it serves')
     const text = await (await service.fetch('/metrics')).text()
-    assert.match(text, /\nevidence_connections_dropped [1-9]\d+\n/)
+    assert.match(text, /\nevidence_connections_dropped_total [1-9]\d+\n/)
   })
 })
 

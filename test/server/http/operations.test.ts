@@ -3,6 +3,7 @@ import { readdir, readlink } from 'node:fs/promises'
 import { after, before, describe, it } from 'node:test'
 import { RegistryError, type Logger, type RecordStore } from '../../../core/index.ts'
 import { decorateRecords } from '../../../core/store/decorate-records.ts'
+import { VERSION } from '../../../server/version.ts'
 import { RawRequest } from '../../support/raw-http.ts'
 import { ENDPOINTS, OPERATOR_KEY, startService, type Company, type Service } from '../../support/service.ts'
 
@@ -50,7 +51,7 @@ describe('operations', () => {
   it('is alive and ready', async () => {
     for (const path of ['/livez', '/readyz']) {
       const { status, body } = await json(path)
-      assert.deepEqual([status, body], [200, { status: 'ok' }])
+      assert.deepEqual([status, body], [200, { status: 'ok', ...(path === '/readyz' && { version: VERSION }) }])
     }
   })
 
@@ -66,9 +67,12 @@ describe('operations', () => {
     )
     for (const name of [
       'evidence_http_request_duration_seconds_bucket',
+      `evidence_build_info{version="${VERSION}"} 1`,
+      '# TYPE evidence_log_entries gauge',
       'evidence_log_entries 1',
       'evidence_log_sealed_entries 0',
-      'evidence_sealer_failures{step="seal"} 0',
+      '# TYPE evidence_sealer_failures_total counter',
+      'evidence_sealer_failures_total{step="seal"} 0',
       'process_resident_memory_bytes',
     ])
       assert.ok(text.includes(name), name)
@@ -92,7 +96,7 @@ describe('operations', () => {
       key,
       params,
       json: { name: 'secret-name-in-a-body' },
-      headers: { 'x-request-id': 'logged-1' },
+      headers: { 'x-request-id': 'logged-1', 'x-forwarded-for': '192.0.2.7' },
     })
     await service.call('downloadFile', {
       params,
@@ -105,7 +109,13 @@ describe('operations', () => {
       [line?.level, line?.['method'], line?.['route'], line?.['status']],
       ['info', 'POST', '/api/v1/evidences/{COMPANY_ID}/category', 201],
     )
-    assert.equal(lines.find(({ requestId }) => requestId === 'logged-2')?.['code'], 'UNAUTHORIZED')
+    const { id } = await service.ok('getOwnSourceSystem', { key, params })
+    assert.deepEqual([line?.['company'], line?.['sender'], line?.['address']], ['acme', id, '192.0.2.7'])
+    const refused = lines.find(({ requestId }) => requestId === 'logged-2')
+    assert.deepEqual(
+      [refused?.['code'], refused?.['company'], refused?.['sender']],
+      ['UNAUTHORIZED', undefined, undefined],
+    )
     const all = JSON.stringify(lines)
     for (const secret of [key, OPERATOR_KEY, 'secret-token-in-the-query', 'secret-name-in-a-body'])
       assert.ok(!all.includes(secret), secret)
@@ -272,7 +282,10 @@ describe('operations', () => {
       ),
     )
     const ready = await json('/readyz')
-    assert.deepEqual([ready.status, ready.body], [503, { status: 'unavailable', reason: 'STORE_POISONED' }])
+    assert.deepEqual(
+      [ready.status, ready.body],
+      [503, { status: 'unavailable', reason: 'STORE_POISONED', version: VERSION }],
+    )
     assert.equal(
       (await service.call('listCategories', { key: company.keys.R, params: { COMPANY_ID: 'acme' } })).status,
       200,

@@ -79,7 +79,7 @@ describe('lanes', () => {
 
   const read = ({ id, keys }: Company, query = '', level: 'R' | 'U' = 'R') =>
     service.fetch(`/api/v1/evidences/${id}/evidence/none${query}`, { headers: { 'x-api-key': keys[level] } })
-  const are = (what: 'running' | 'waiting' | 'rejected', lane: LaneName, count: number) =>
+  const are = (what: 'running' | 'waiting' | 'rejected_total', lane: LaneName, count: number) =>
     service.until(() => hasMetric(service, `evidence_requests_${what}{class="${lane}"} ${count}`), `${count} ${what}`)
 
   it('give a company alone all places but one in eight, by all of its keys, and reject the rest at once', async () => {
@@ -90,7 +90,7 @@ describe('lanes', () => {
     const excess = await read(acme)
     assert.deepEqual([excess.status, excess.headers.get('retry-after')], [503, '1'])
     assert.equal(((await excess.json()) as { code: string }).code, 'UNAVAILABLE')
-    await are('rejected', 'reads', 1)
+    await are('rejected_total', 'reads', 1)
     assert.ok(warnings.some((message) => message.startsWith('too many requests')))
     assert.equal((await service.fetch('/livez')).status, 200)
     assert.equal((await service.fetch('/api/v1/openapi.json')).status, 200, 'another lane has places')
@@ -275,7 +275,7 @@ describe('clients that do not read large responses', () => {
     assert.equal((await service.fetch('/api/v1/evidences/acme/evidences?len=1', small)).status, 200)
     const metrics = await metricsOf(service)
     assert.ok(metrics.length > 16 * 1024)
-    assert.match(metrics, /\nevidence_unread_responses_rejected 1\n/)
+    assert.match(metrics, /\nevidence_unread_responses_rejected_total 1\n/)
     socket.destroy()
     await service.until(isRead, 'the bytes are not counted any more')
     const again = await read(company.keys.R)

@@ -74,6 +74,7 @@ describe('configuration', () => {
       uploadMinBytesPerSecond: 10_000,
       addressLimitPerMinute: 6_000,
       trustProxy: false,
+      logsAddresses: true,
       acceptClock: false,
       readOnly: false,
       logLevel: 'info',

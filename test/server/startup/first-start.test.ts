@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { welcome } from '../../../server/startup/first-start.ts'
+import { welcome, welcomeBack } from '../../../server/startup/first-start.ts'
 
 it('shows a person the addresses, the key once, and four commands', () => {
   const text = welcome({ url: 'http://127.0.0.1:8080', operatorKey: 'the-operator-key' })
@@ -15,4 +15,11 @@ it('shows a person the addresses, the key once, and four commands', () => {
   assert.ok(
     system.length >= 16 && lines[1]?.includes(system) && lines[2]?.includes(system) && !lines[3]?.includes(system),
   )
+})
+
+it('says at a later start where to sign in, and with which key', () => {
+  const text = welcomeBack('http://127.0.0.1:8080')
+  assert.match(text, / http:\/\/127\.0\.0\.1:8080\/ui\/$/m)
+  assert.match(text, /^Evidence Registry \d+\.\d+\.\d+ .*/m)
+  assert.match(text, /operator key/)
 })

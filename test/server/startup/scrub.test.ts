@@ -9,6 +9,7 @@ import { loadConfig } from '../../../server/settings/load.ts'
 import { openConfiguredRegistry } from '../../../server/startup/registry.ts'
 import { startConfiguredScrub } from '../../../server/startup/scrub.ts'
 import { ManualClock, until } from '../../support/manual-clock.ts'
+import { VERSION } from '../../../server/version.ts'
 import { temporaryFor } from '../../support/temporary.ts'
 
 const silent: Logger = { debug() {}, info() {}, warn() {}, error() {} }
@@ -75,13 +76,13 @@ describe('the scrub of the server', () => {
     const first = await open(t, directory)
     assert.equal(await metric(first, 'last_complete_timestamp_seconds'), 0)
     await completePass(first)
-    assert.ok((await metric(first, 'read_bytes')) > 100)
+    assert.ok((await metric(first, 'read_bytes_total')) > 100)
     assert.equal(
       await metric(first, 'last_complete_timestamp_seconds'),
       (first.scrub?.status().lastCompleteAt ?? 0) / 1_000,
     )
     assert.equal(await metric(first, 'differences'), 0)
-    assert.deepEqual(await (await fetch(`${first.url}/readyz`)).json(), { status: 'ok' })
+    assert.deepEqual(await (await fetch(`${first.url}/readyz`)).json(), { status: 'ok', version: VERSION })
     await first.stop()
 
     const path = join(directory, 'scrub.json')
@@ -91,7 +92,11 @@ describe('the scrub of the server', () => {
     const second = await open(t, directory)
     assert.equal(await metric(second, 'last_complete_timestamp_seconds'), 5)
     assert.equal(await metric(second, 'differences'), 3)
-    assert.deepEqual(await (await fetch(`${second.url}/readyz`)).json(), { status: 'ok', differences: 3 })
+    assert.deepEqual(await (await fetch(`${second.url}/readyz`)).json(), {
+      status: 'ok',
+      version: VERSION,
+      differences: 3,
+    })
     await second.stop()
 
     for (const content of ['', 'null', '{}', JSON.stringify({ ...state, origin: 'another' }), '{"position":[]}']) {

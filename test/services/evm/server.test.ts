@@ -51,7 +51,7 @@ describe('the server on an EVM chain', { skip: withoutAnvil }, () => {
     assert.equal(anchor['blockTime'], new Date(Number(block['timestamp']) * 1000).toISOString())
     assert.equal(Buffer.from(String(transaction?.input).slice(2), 'hex').toString(), anchor['checkpoint'])
     const metrics = await (await fetch(`${url}/metrics`)).text()
-    assert.match(metrics, /evidence_sealer_failures\{step="anchor"\} [1-9]/)
+    assert.match(metrics, /evidence_sealer_failures_total\{step="anchor"\} [1-9]/)
     assert.equal(await server.stop(), 0)
     for (const secret of [key, 'rpc-secret']) assert.ok(!server.output.includes(secret))
   })
