@@ -4,6 +4,7 @@ import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'nod
 import { errnoOf, toRegistryError } from '../../adapters/files/index.ts'
 import { RegistryError, type RecordStore } from '../../core/index.ts'
 import { fileOf, FOLDER, MANIFEST, SECRETS, type Manifest } from './manifest.ts'
+import { configError } from '../settings/config-error.ts'
 
 /** Gives an error of the file system a code, and says what failed. Errors of writes and syncs have no path. */
 export const fileError = (error: NodeJS.ErrnoException, to: string): RegistryError =>
@@ -40,13 +41,9 @@ export async function assertApart(directory: string, dataDir: string): Promise<v
 }
 
 function assertDisjoint(to: string, folder: string, name: string): void {
-  if (isWithin(to, folder))
-    throw new RegistryError('CONFIG_ERROR', `A backup must not be in the ${name}: name another directory`)
+  if (isWithin(to, folder)) throw configError(`A backup must not be in the ${name}: name another directory`)
   if (isWithin(folder, to))
-    throw new RegistryError(
-      'CONFIG_ERROR',
-      `The ${name} is in ${to}, so a backup cannot be there: name another directory`,
-    )
+    throw configError(`The ${name} is in ${to}, so a backup cannot be there: name another directory`)
 }
 
 /** Resolves symbolic links as far as the path exists. */
@@ -85,30 +82,22 @@ export async function assertUsable(
   { origin, records, hasSecrets }: NewBackup,
 ): Promise<void> {
   if (earlier !== undefined && earlier.origin !== origin)
-    throw new RegistryError(
-      'CONFIG_ERROR',
-      `${directory} holds a backup of another registry, ${earlier.origin}: name another directory`,
-    )
+    throw configError(`${directory} holds a backup of another registry, ${earlier.origin}: name another directory`)
   const logSize = await records.logSize()
   if (earlier !== undefined && earlier.logSize > logSize)
-    throw new RegistryError(
-      'CONFIG_ERROR',
+    throw configError(
       `${directory} holds a backup of ${earlier.logSize} log entries, but this registry has ${logSize}: it was set back. ` +
         'Keep that backup, and name another directory',
     )
   // The new backup replaces the earlier one, which may have the only copy of the secrets.
   if (earlier !== undefined && !hasSecrets && fileOf(earlier, SECRETS) !== undefined)
-    throw new RegistryError(
-      'CONFIG_ERROR',
+    throw configError(
       `The earlier backup in ${directory} has secrets, and this one would replace it without them: ` +
         'repeat with --secrets, or name another directory',
     )
   const other = (await readdir(directory)).find((name) => !isOfBackup(name))
   if (other !== undefined)
-    throw new RegistryError(
-      'CONFIG_ERROR',
-      `${directory} holds something that is not part of a backup (${other}): name an empty directory`,
-    )
+    throw configError(`${directory} holds something that is not part of a backup (${other}): name an empty directory`)
 }
 
 /** Removes the folders of unfinished and of replaced backups. */

@@ -8,6 +8,7 @@ import { canonicalJson, RegistryError } from '../../core/index.ts'
 import { decodeRecords, filesIn } from '../../core/ops/index.ts'
 import { digestFile } from '../file-digest.ts'
 import { readShape } from '../shape.ts'
+import { configError } from '../settings/config-error.ts'
 
 /**
  * The layout of a backup:
@@ -77,8 +78,7 @@ export async function readManifest(directory: string): Promise<Manifest | undefi
 export async function requireManifest(directory: string): Promise<Manifest> {
   const manifest = await readManifest(directory)
   if (manifest !== undefined) return manifest
-  throw new RegistryError(
-    'CONFIG_ERROR',
+  throw configError(
     `There is no complete backup in ${directory}: it has no ${MANIFEST}. Name the directory of a backup`,
   )
 }
@@ -91,10 +91,7 @@ function parseManifest(path: string, text: string): Manifest {
   }
   const version = readShape(Type.Object({ format: Type.Integer() }), text)?.format ?? FORMAT
   if (version === FORMAT) throw new RegistryError('CORRUPT', `${path} is damaged: use another backup`)
-  throw new RegistryError(
-    'CONFIG_ERROR',
-    `${path} has format ${version}, this version reads ${FORMAT}: use a newer version`,
-  )
+  throw configError(`${path} has format ${version}, this version reads ${FORMAT}: use a newer version`)
 }
 
 /** The file of a backup with this path, `undefined` if the backup does not have it. */

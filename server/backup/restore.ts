@@ -3,7 +3,7 @@ import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { FileSignedHead, ifExists, openLocalBlobs, writeDurably } from '../../adapters/files/index.ts'
-import { RegistryError, type BlobStore, type RecordStore, type SignedHead } from '../../core/index.ts'
+import { type BlobStore, type RecordStore, type SignedHead } from '../../core/index.ts'
 import { copyBlobs, fillStore, fsck, type Difference } from '../../core/ops/index.ts'
 import { checkLedger } from '../commands/fsck-files.ts'
 import type { Config } from '../settings/load.ts'
@@ -23,6 +23,7 @@ import {
   type Manifest,
 } from './manifest.ts'
 import { openSecrets, type SecretFiles } from './secrets.ts'
+import { configError } from '../settings/config-error.ts'
 
 export interface RestoreHandlers {
   onProblem(message: string): void
@@ -96,8 +97,7 @@ export async function restoreBackup(request: RestoreRequest, handlers: RestoreHa
 /** A head that is older than the backup is not the newest one, so it does not tell what was signed after the backup. */
 function assertNotOlder(head: SignedHead | undefined, inBackup: SignedHead | undefined): void {
   if (head === undefined || inBackup === undefined || head.size >= inBackup.size) return
-  throw new RegistryError(
-    'CONFIG_ERROR',
+  throw configError(
     `--head is older than the backup, or of another registry: a tree of ${head.size} entries, but ${inBackup.size} ` +
       'were signed before the backup. Name the newest signed-head.json, or leave --head out to open the registry read-only',
   )
@@ -205,14 +205,14 @@ async function reportDamage({ directory, manifest }: OpenedBackup, found: Proble
 
 async function secretsIn({ folder, manifest }: OpenedBackup, passphrase: string): Promise<SecretFiles> {
   if (fileOf(manifest, SECRETS) === undefined)
-    throw new RegistryError('CONFIG_ERROR', 'This backup has no secrets: run it without a passphrase')
+    throw configError('This backup has no secrets: run it without a passphrase')
   return openSecrets(await readFile(join(folder, SECRETS)), passphrase)
 }
 
 async function assertEmpty(directory: string): Promise<void> {
   const names = (await ifExists(readdir(directory))) ?? []
   if (names.some((name) => name !== 'lost+found'))
-    throw new RegistryError('CONFIG_ERROR', `${directory} is not empty: name a new data directory with --data-dir`)
+    throw configError(`${directory} is not empty: name a new data directory with --data-dir`)
 }
 
 async function writeDataFiles(
@@ -246,7 +246,7 @@ async function withStores<T>(
 function openTarget({ records, postgresUrl }: Config, directory: string): Promise<RecordStore> {
   if (records === 'level') return openLevel(directory)
   if (postgresUrl !== undefined) return openPostgres(postgresUrl)
-  throw new RegistryError('CONFIG_ERROR', 'EVIDENCE_RECORDS=postgres needs EVIDENCE_POSTGRES_URL or …_FILE')
+  throw configError('EVIDENCE_RECORDS=postgres needs EVIDENCE_POSTGRES_URL or …_FILE')
 }
 
 async function fill(

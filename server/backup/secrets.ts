@@ -1,6 +1,6 @@
 import Type from '#typebox'
-import { RegistryError } from '../../core/index.ts'
 import { readShape } from '../shape.ts'
+import { configError } from '../settings/config-error.ts'
 
 /** Secret files by their paths in the data directory. */
 export type SecretFiles = ReadonlyMap<string, Uint8Array>
@@ -25,7 +25,7 @@ export async function openSecrets(bytes: Uint8Array, passphrase: string): Promis
   if (contents !== undefined)
     return new Map(Object.entries(contents).map(([path, text]) => [path, Buffer.from(text, 'base64')]))
   // Without a cause: it does not tell a wrong passphrase from other bytes.
-  throw new RegistryError('CONFIG_ERROR', 'The passphrase is not the one of these secrets')
+  throw configError('The passphrase is not the one of these secrets')
 }
 
 /** Requests of a server wait while JavaScript computes, so the library runs in a thread. */

@@ -1,11 +1,11 @@
 import { resolve } from 'node:path'
-import { RegistryError } from '../../core/index.ts'
 import { verifyBackup } from '../backup/restore.ts'
 import { runOperation } from '../control/client.ts'
 import { backupOperation } from '../control/operations.ts'
 import { DATA_DIR, defineCommand, SECRET_FILE, type CommandInput } from './command.ts'
 import { PASSPHRASE_FILE, readPassphrase } from './passphrase.ts'
 import { ProgressLine } from './terminal.ts'
+import { configError } from '../settings/config-error.ts'
 
 const createCommand = defineCommand({
   name: 'backup',
@@ -31,9 +31,8 @@ them from somewhere.`,
   },
   success: 'the backup is complete',
   async run({ to, secrets, 'passphrase-file': file, 'take-over': takeOver }, config) {
-    if (to === undefined) throw new RegistryError('CONFIG_ERROR', 'Name the directory of the backup with --to DIR')
-    if (file !== undefined && secrets !== true)
-      throw new RegistryError('CONFIG_ERROR', '--passphrase-file needs --secrets')
+    if (to === undefined) throw configError('Name the directory of the backup with --to DIR')
+    if (file !== undefined && secrets !== true) throw configError('--passphrase-file needs --secrets')
     const passphrase = secrets === true ? await readPassphrase(file, { isNew: true }) : undefined
     const progress = new ProgressLine()
     const { logSize, treeSize, copiedBlobs, reusedBlobs, problems } = await runOperation(

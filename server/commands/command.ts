@@ -1,8 +1,9 @@
 import { parseArgs } from 'node:util'
-import { isRegistryError, RegistryError } from '../../core/index.ts'
+import { isRegistryError } from '../../core/index.ts'
 import { loadConfig, type Config, type Environment } from '../settings/load.ts'
 import { describeFailure } from '../startup/failure.ts'
 import { wrongFlags } from './terminal.ts'
+import { configError } from '../settings/config-error.ts'
 
 /** A flag of a command. `value` names its value in the help; a flag without it is a switch. */
 export interface CommandFlag {
@@ -110,7 +111,7 @@ function parseFlags<F extends CommandFlags>(command: Command<F>, args: readonly 
   }
   const names = Object.entries(flags).map(([name, { value }]) => `--${name}${value === undefined ? '' : ` ${value}`}`)
   const expected = [...(operand === undefined ? [] : [operand]), ...names]
-  throw new RegistryError('CONFIG_ERROR', wrongFlags(expected, args))
+  throw configError(wrongFlags(expected, args))
 }
 
 function settingArguments(values: Readonly<Record<string, string | boolean | undefined>>): readonly string[] {

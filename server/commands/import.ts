@@ -10,6 +10,7 @@ import { assertHasRecords } from '../startup/existing.ts'
 import { importLines, type ImportCounts } from './import-run.ts'
 import { SubcategoryFinder } from './import-subcategories.ts'
 import { printable, ProgressLine, whyUnreadable } from './terminal.ts'
+import { configError } from '../settings/config-error.ts'
 
 const flags = {
   company: { value: 'ID', doc: 'the company that gets the evidences; it must exist' },
@@ -39,7 +40,7 @@ is skipped if that evidence was created with the same values, and refused otherw
   failure: 'lines were refused, or the import stopped',
   async run(values, config, path) {
     const { company, 'dry-run': isDryRun = false } = values
-    if (company === undefined) throw new RegistryError('CONFIG_ERROR', 'Set --company; see --help')
+    if (company === undefined) throw configError('Set --company; see --help')
     const source = path === '-' ? { chunks: process.stdin } : await openFile(path)
     return importFile({ ...config, readOnly: config.readOnly || isDryRun }, { ...source, company, isDryRun })
   },
@@ -56,13 +57,13 @@ interface ImportRequest {
 async function openFile(path: string): Promise<Pick<ImportRequest, 'chunks' | 'bytes'>> {
   try {
     const info = await stat(path)
-    if (info.isDirectory()) throw new RegistryError('CONFIG_ERROR', `${path} is a folder: name a file, or - for stdin`)
+    if (info.isDirectory()) throw configError(`${path} is a folder: name a file, or - for stdin`)
     const stream = createReadStream(path, { highWaterMark: 256 * 1024 })
     await new Promise((opened, failed) => stream.once('open', opened).once('error', failed))
     return { chunks: stream as AsyncIterable<Uint8Array>, ...(info.isFile() && { bytes: info.size }) }
   } catch (cause) {
     if (isRegistryError(cause)) throw cause
-    throw new RegistryError('CONFIG_ERROR', `The file ${path} cannot be read: ${whyUnreadable(cause)}`)
+    throw configError(`The file ${path} cannot be read: ${whyUnreadable(cause)}`)
   }
 }
 

@@ -1,5 +1,5 @@
 import { join, resolve } from 'node:path'
-import { RegistryError, type BlobStore, type RecordStore } from '../../core/index.ts'
+import { type BlobStore, type RecordStore } from '../../core/index.ts'
 import { copyBlobs, filesOf, storedOrigin, type BlobStores } from '../../core/ops/index.ts'
 import type { Config } from '../settings/load.ts'
 import { openBucketBlobs, openFileBlobs } from '../startup/blobs.ts'
@@ -9,6 +9,7 @@ import { openRecords } from '../startup/records.ts'
 import { DATA_DIR, defineCommand } from './command.ts'
 import { assertHasRecords } from '../startup/existing.ts'
 import { ProgressLine } from './terminal.ts'
+import { configError } from '../settings/config-error.ts'
 
 const flags = {
   from: { value: 'STORE', doc: 'files (in the data directory) or s3 (the bucket of EVIDENCE_S3_BUCKET)' },
@@ -31,7 +32,7 @@ The source is not changed. Delete it afterwards: files that are deleted later wo
   success: 'all files are in the target',
   async run({ from, to }, config) {
     if (!isLocation(from) || !isLocation(to) || from === to)
-      throw new RegistryError('CONFIG_ERROR', '--from and --to must be files and s3, one each; see --help')
+      throw configError('--from and --to must be files and s3, one each; see --help')
     return migrate(config, from, to)
   },
 })

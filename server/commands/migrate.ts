@@ -9,6 +9,7 @@ import { openLevel, openPostgres, type SnapshotRecords } from '../startup/record
 import { DATA_DIR, defineCommand, type FlagValues } from './command.ts'
 import { assertHasRecords } from '../startup/existing.ts'
 import { ProgressLine } from './terminal.ts'
+import { configError } from '../settings/config-error.ts'
 
 const flags = {
   from: { value: 'STORE', doc: 'where the records are' },
@@ -41,8 +42,7 @@ secret, the signed head and local files stay in the data directory: keep using i
   async run(values, config) {
     const from = await locationOf('from', values, config)
     const to = await locationOf('to', values, config)
-    if (nameOf(from) === nameOf(to))
-      throw new RegistryError('CONFIG_ERROR', '--from and --to name the same store; see --help')
+    if (nameOf(from) === nameOf(to)) throw configError('--from and --to name the same store; see --help')
     return migrate(from, to)
   },
 })
@@ -59,20 +59,19 @@ async function locationOf(
 ): Promise<StoreLocation> {
   const [store, file] = [values[flag], values[`${flag}-file`]]
   if ((store === undefined) === (file === undefined))
-    throw new RegistryError('CONFIG_ERROR', `Set either --${flag} or --${flag}-file; see --help`)
+    throw configError(`Set either --${flag} or --${flag}-file; see --help`)
   if (file !== undefined) return { url: await readUrl(file, `--${flag}-file`) }
   if (store === 'level') return { directory: resolve(dataDir) }
   if (store?.startsWith('level:') && store !== 'level:') return { directory: resolve(store.slice('level:'.length)) }
   if (store === 'postgres') {
     if (postgresUrl !== undefined) return { url: postgresUrl }
-    throw new RegistryError(
-      'CONFIG_ERROR',
+    throw configError(
       `--${flag} postgres needs EVIDENCE_POSTGRES_URL or EVIDENCE_POSTGRES_URL_FILE, or write postgres:URL`,
     )
   }
   const url = store?.replace(/^postgres:(?=postgres)/, '') ?? ''
   if (/^postgres(ql)?:\/\//.test(url)) return { url }
-  throw new RegistryError('CONFIG_ERROR', `--${flag} must be level, level:DIR, postgres or postgres:URL; see --help`)
+  throw configError(`--${flag} must be level, level:DIR, postgres or postgres:URL; see --help`)
 }
 
 async function readUrl(path: string, flag: string): Promise<string> {
@@ -80,7 +79,7 @@ async function readUrl(path: string, flag: string): Promise<string> {
     return (await readFile(path, 'utf8')).trim()
   } catch (cause) {
     const reason = reasonOf(cause)
-    throw new RegistryError('CONFIG_ERROR', `${flag}: the file ${path} cannot be read (${reason})`, { cause })
+    throw configError(`${flag}: the file ${path} cannot be read (${reason})`, cause)
   }
 }
 
@@ -105,12 +104,9 @@ const open = (location: StoreLocation): Promise<SnapshotRecords> =>
 
 async function assertComplete(source: RecordStore): Promise<void> {
   if (await isUnfinishedCopy(source))
-    throw new RegistryError(
-      'CONFIG_ERROR',
-      'The source is an unfinished copy itself: use the store that it was copied from',
-    )
+    throw configError('The source is an unfinished copy itself: use the store that it was copied from')
   if ((await storedOrigin(source)) === undefined)
-    throw new RegistryError('CONFIG_ERROR', 'The source is empty: name the store that holds the registry')
+    throw configError('The source is empty: name the store that holds the registry')
 }
 
 /** The signed head of the first data directory that has one. */

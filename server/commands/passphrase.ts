@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises'
 import { createInterface } from 'node:readline/promises'
 import { Writable } from 'node:stream'
-import { RegistryError } from '../../core/index.ts'
 import { whyUnreadable } from './terminal.ts'
+import { configError } from '../settings/config-error.ts'
 
 const MIN_LENGTH = 8
 
@@ -17,10 +17,9 @@ export async function readPassphrase(
   { isNew }: { readonly isNew: boolean },
 ): Promise<string> {
   const passphrase = path === undefined ? await askFor('Passphrase of the secrets: ') : await readFrom(path)
-  if (passphrase.length < MIN_LENGTH)
-    throw new RegistryError('CONFIG_ERROR', `The passphrase must have at least ${MIN_LENGTH} characters`)
+  if (passphrase.length < MIN_LENGTH) throw configError(`The passphrase must have at least ${MIN_LENGTH} characters`)
   if (isNew && path === undefined && (await askFor('The same again: ')) !== passphrase)
-    throw new RegistryError('CONFIG_ERROR', 'The two passphrases differ')
+    throw configError('The two passphrases differ')
   return passphrase
 }
 
@@ -29,13 +28,13 @@ async function readFrom(path: string): Promise<string> {
     return (await readFile(path, 'utf8')).replace(/\r?\n$/, '')
   } catch (cause) {
     const reason = whyUnreadable(cause)
-    throw new RegistryError('CONFIG_ERROR', `--passphrase-file: the file ${path} cannot be read: ${reason}`, { cause })
+    throw configError(`--passphrase-file: the file ${path} cannot be read: ${reason}`, cause)
   }
 }
 
 async function askFor(question: string): Promise<string> {
   if (!process.stdin.isTTY)
-    throw new RegistryError('CONFIG_ERROR', 'The passphrase is not on a terminal: name its file with --passphrase-file')
+    throw configError('The passphrase is not on a terminal: name its file with --passphrase-file')
   process.stderr.write(question)
   const silent = new Writable({ write: (_chunk, _encoding, done) => done() })
   const terminal = createInterface({ input: process.stdin, output: silent, terminal: true })

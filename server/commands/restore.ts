@@ -1,11 +1,12 @@
 import { resolve } from 'node:path'
 import { FileSignedHead } from '../../adapters/files/index.ts'
-import { isRegistryError, RegistryError, type SignedHead } from '../../core/index.ts'
+import { isRegistryError, type SignedHead } from '../../core/index.ts'
 import { restoreBackup, type RestoreReport } from '../backup/restore.ts'
 import type { Config } from '../settings/load.ts'
 import { DATA_DIR, defineCommand } from './command.ts'
 import { PASSPHRASE_FILE, readPassphrase } from './passphrase.ts'
 import { ProgressLine } from './terminal.ts'
+import { configError } from '../settings/config-error.ts'
 
 export const restoreCommand = defineCommand({
   name: 'restore',
@@ -27,9 +28,8 @@ EVIDENCE_READ_ONLY=true. If the server was stopped before the backup and has not
   },
   success: 'everything is restored and verified',
   async run({ from, head: headFile, secrets, 'passphrase-file': file }, config) {
-    if (from === undefined) throw new RegistryError('CONFIG_ERROR', 'Name the directory of the backup with --from DIR')
-    if (file !== undefined && secrets !== true)
-      throw new RegistryError('CONFIG_ERROR', '--passphrase-file needs --secrets')
+    if (from === undefined) throw configError('Name the directory of the backup with --from DIR')
+    if (file !== undefined && secrets !== true) throw configError('--passphrase-file needs --secrets')
     const head = await readHead(headFile, config)
     const passphrase = secrets === true ? await readPassphrase(file, { isNew: false }) : undefined
     const progress = new ProgressLine()
@@ -48,8 +48,7 @@ EVIDENCE_READ_ONLY=true. If the server was stopped before the backup and has not
 /** A database has no place for a missing head: another server would seal there with a head of its own. */
 async function readHead(path: string | undefined, { records }: Config): Promise<SignedHead | undefined> {
   if (path === undefined && records === 'postgres')
-    throw new RegistryError(
-      'CONFIG_ERROR',
+    throw configError(
       'EVIDENCE_RECORDS=postgres needs --head FILE, the newest signed-head.json that exists. If none is left, name the ' +
         'one in the backup, and start servers only with EVIDENCE_READ_ONLY=true',
     )
@@ -57,10 +56,10 @@ async function readHead(path: string | undefined, { records }: Config): Promise<
   const head = await new FileSignedHead(path).read().catch((error: unknown) => {
     if (!isRegistryError(error, 'CORRUPT')) throw error
     const message = `--head: ${path} is not a signed-head.json, or is damaged: name the newest one that exists`
-    throw new RegistryError('CONFIG_ERROR', message, { cause: error })
+    throw configError(message, error)
   })
   if (head !== undefined) return head
-  throw new RegistryError('CONFIG_ERROR', `--head: ${path} does not exist`)
+  throw configError(`--head: ${path} does not exist`)
 }
 
 function verdictOf(

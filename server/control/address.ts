@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { RegistryError } from '../../core/index.ts'
+import { configError } from '../settings/config-error.ts'
 
 /** The name of the socket in the data directory of a running server. */
 const SOCKET_NAME = 'control.sock'
@@ -14,15 +14,11 @@ const MAX_PATH_BYTES = process.platform === 'linux' ? 107 : 103
  */
 export function controlPath(dataDir: string, platform: NodeJS.Platform = process.platform): string {
   if (platform === 'win32')
-    throw new RegistryError(
-      'CONFIG_ERROR',
-      'Commands on a running server need Unix sockets, which Windows does not have',
-    )
+    throw configError('Commands on a running server need Unix sockets, which Windows does not have')
   const path = join(dataDir, SOCKET_NAME)
   const bytes = Buffer.byteLength(path)
   if (bytes <= MAX_PATH_BYTES) return path
-  throw new RegistryError(
-    'CONFIG_ERROR',
+  throw configError(
     `The path of a Unix socket has at most ${MAX_PATH_BYTES} bytes, but ${path} has ${bytes}: name the data directory by a ` +
       'shorter path, such as a relative one or a symbolic link, for the server and for its commands',
   )

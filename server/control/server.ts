@@ -10,6 +10,7 @@ import { hasShape } from '../shape.ts'
 import { describeFailure } from '../startup/failure.ts'
 import { controlPath } from './address.ts'
 import type { ControlContext, ControlOperation, OperationProgress, ResponseLine } from './operation.ts'
+import { configError } from '../settings/config-error.ts'
 
 /** Only the owner may connect: connecting to a Unix socket takes write permission. */
 const PRIVATE_UMASK = 0o177
@@ -77,8 +78,7 @@ async function listen(path: string, options: ControlOptions): Promise<ControlSoc
 async function removeStaleSocket(path: string): Promise<void> {
   const stats = await ifExists(lstat(path))
   if (stats === undefined) return
-  if (!stats.isSocket())
-    throw new RegistryError('CONFIG_ERROR', `${path} is not a socket: move it away, then restart the server`)
+  if (!stats.isSocket()) throw configError(`${path} is not a socket: move it away, then restart the server`)
   await unlink(path)
 }
 

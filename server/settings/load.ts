@@ -4,6 +4,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import { errnoOf } from '../../adapters/files/index.ts'
 import { parseStrictJson, RegistryError } from '../../core/index.ts'
 import { flagOf, Settings, variableOf, type Config, type SettingName } from './schema.ts'
+import { configError } from './config-error.ts'
 
 export { settingRows, type SettingRow } from './help.ts'
 export type { Config } from './schema.ts'
@@ -104,7 +105,7 @@ function wrongSetting(path: string, given: ReadonlyMap<Name, Given>): RegistryEr
   const { source = name, value } = given.get(name) ?? {}
   const text = typeof value === 'string' ? value : JSON.stringify(value)
   const got = isSecret(name) ? '' : `, got ${JSON.stringify(text.slice(0, 128))}`
-  return new RegistryError('CONFIG_ERROR', `${source} must be ${settings[name].accepts}${got}`)
+  return configError(`${source} must be ${settings[name].accepts}${got}`)
 }
 
 const FLAGS = Object.fromEntries(
@@ -120,17 +121,17 @@ function* readFlags(args: readonly string[]): Generator<Giving> {
     if (token.kind !== 'option' || name === undefined) throw unknown('flag', source)
     if (isSecret(name)) throw secretFlag(source, variableOf(name))
     const value = token.value ?? (kindOf(name) === 'boolean' ? 'true' : undefined)
-    if (value === undefined) throw new RegistryError('CONFIG_ERROR', `${source} needs a value`)
+    if (value === undefined) throw configError(`${source} needs a value`)
     yield [name, { source, value }]
   }
 }
 
 const unknown = (kind: string, name: string): RegistryError =>
-  new RegistryError('CONFIG_ERROR', `Unknown ${kind} ${name}; --help lists all of them`)
+  configError(`Unknown ${kind} ${name}; --help lists all of them`)
 
 /** Every user of the machine can read a command line. */
 const secretFlag = (flag: string, variable: string): RegistryError =>
-  new RegistryError('CONFIG_ERROR', `${flag} is a secret: set ${variable} or ${variable}_FILE instead`)
+  configError(`${flag} is a secret: set ${variable} or ${variable}_FILE instead`)
 
 function* readVariables(env: Environment, readFile: ReadFile): Generator<Giving> {
   for (const [source, value] of Object.entries(env)) {
@@ -141,8 +142,7 @@ function* readVariables(env: Environment, readFile: ReadFile): Generator<Giving>
     if (name === undefined) throw unknown('setting', source)
     if (value === '') continue
     if (source === variableOf(name)) yield [name, { source, value }]
-    else if (env[variableOf(name)])
-      throw new RegistryError('CONFIG_ERROR', `Set ${variableOf(name)} or ${source}, not both`)
+    else if (env[variableOf(name)]) throw configError(`Set ${variableOf(name)} or ${source}, not both`)
     else yield [name, { source, value: readText(source, value, readFile).trimEnd() }]
   }
 }
@@ -151,8 +151,7 @@ function* readConfigFile({ source, value }: Given, readFile: ReadFile): Generato
   const path = String(value)
   for (const [key, member] of Object.entries(parseConfigFile(source, path, readFile))) {
     const name = settingNames.find((each) => each === key)
-    if (name === undefined)
-      throw new RegistryError('CONFIG_ERROR', `${path}: unknown setting ${key.slice(0, 64)}; --help lists all of them`)
+    if (name === undefined) throw configError(`${path}: unknown setting ${key.slice(0, 64)}; --help lists all of them`)
     yield [name, { source: `${path}: ${key}`, value: member }]
   }
 }
@@ -163,10 +162,10 @@ function parseConfigFile(source: string, path: string, readFile: ReadFile): obje
   try {
     content = parseStrictJson(json)
   } catch (cause) {
-    throw new RegistryError('CONFIG_ERROR', `${source}: ${path} is not valid JSON`, { cause })
+    throw configError(`${source}: ${path} is not valid JSON`, cause)
   }
   if (typeof content === 'object' && content !== null && !Array.isArray(content)) return content
-  throw new RegistryError('CONFIG_ERROR', `${source}: ${path} must contain a JSON object of settings`)
+  throw configError(`${source}: ${path} must contain a JSON object of settings`)
 }
 
 function readText(source: string, path: string, readFile: ReadFile): string {
@@ -174,6 +173,6 @@ function readText(source: string, path: string, readFile: ReadFile): string {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(readFile(path))
   } catch (cause) {
     const reason = errnoOf(cause) ?? 'not UTF-8'
-    throw new RegistryError('CONFIG_ERROR', `${source}: the file ${path} cannot be read (${reason})`, { cause })
+    throw configError(`${source}: the file ${path} cannot be read (${reason})`, cause)
   }
 }

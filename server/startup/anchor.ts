@@ -2,11 +2,12 @@ import { readFile } from 'node:fs/promises'
 import { errnoOf } from '../../adapters/files/index.ts'
 import type * as Evm from '../../adapters/evm/index.ts'
 import { openLocalLedger } from '../../adapters/local-ledger/index.ts'
-import { RegistryError, type Clock } from '../../core/index.ts'
+import type { Clock } from '../../core/index.ts'
 import type { Anchor } from '../../adapters/kit/index.ts'
 import type { SealerOptions } from '../../sealer/index.ts'
 import type { Config } from '../settings/load.ts'
 import { variableOf, type SettingName } from '../settings/schema.ts'
+import { configError } from '../settings/config-error.ts'
 
 /** A block takes seconds, and public nodes limit requests. */
 const EVM_POLL_MS = 4_000
@@ -65,8 +66,7 @@ async function accountOf(
 ): Promise<Evm.EvmAccount> {
   const { evmPrivateKey, evmKeystore } = config
   if ((evmPrivateKey === undefined) === (evmKeystore === undefined))
-    throw new RegistryError(
-      'CONFIG_ERROR',
+    throw configError(
       `EVIDENCE_ANCHOR=evm needs either ${variableOf('evmPrivateKey')} (or its _FILE) or ${variableOf('evmKeystore')}`,
     )
   if (evmPrivateKey !== undefined) return accountOfPrivateKey(evmPrivateKey)
@@ -80,10 +80,10 @@ async function readKeystore(path: string): Promise<string> {
   } catch (cause) {
     const reason = errnoOf(cause) ?? 'unreadable'
     const message = `${variableOf('evmKeystore')}: the file ${path} cannot be read (${reason})`
-    throw new RegistryError('CONFIG_ERROR', message, { cause })
+    throw configError(message, cause)
   }
 }
 
 function missing(name: SettingName): never {
-  throw new RegistryError('CONFIG_ERROR', `EVIDENCE_ANCHOR=evm needs ${variableOf(name)}`)
+  throw configError(`EVIDENCE_ANCHOR=evm needs ${variableOf(name)}`)
 }

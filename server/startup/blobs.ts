@@ -1,7 +1,8 @@
 import { join } from 'node:path'
 import { openLocalBlobs } from '../../adapters/files/index.ts'
-import { RegistryError, type BlobStore } from '../../core/index.ts'
+import type { BlobStore } from '../../core/index.ts'
 import type { Config } from '../settings/load.ts'
+import { configError } from '../settings/config-error.ts'
 
 /** Opens the store for files that the settings select. Throws `CONFIG_ERROR` and `UNAVAILABLE`. */
 export const openBlobs = (config: Config, directory: string): Promise<BlobStore> =>
@@ -15,8 +16,7 @@ export const openFileBlobs = (directory: string): Promise<BlobStore> => openLoca
  */
 export async function openBucketBlobs(config: Config): Promise<BlobStore> {
   const { s3Bucket, s3Endpoint, s3PathStyle } = config
-  if (s3Bucket === undefined)
-    throw new RegistryError('CONFIG_ERROR', 'Set EVIDENCE_S3_BUCKET to the name of the bucket for files')
+  if (s3Bucket === undefined) throw configError('Set EVIDENCE_S3_BUCKET to the name of the bucket for files')
   const encryption = encryptionOf(config)
   const { openS3Blobs } = await import('../../adapters/s3/index.ts')
   return openS3Blobs({
@@ -32,7 +32,7 @@ export async function openBucketBlobs(config: Config): Promise<BlobStore> {
 /** Returns `undefined` if the bucket's own default applies. */
 function encryptionOf({ s3Encryption, s3KmsKeyId }: Config) {
   if (s3KmsKeyId !== undefined && s3Encryption !== 'aws:kms')
-    throw new RegistryError('CONFIG_ERROR', 'EVIDENCE_S3_KMS_KEY_ID requires EVIDENCE_S3_ENCRYPTION=aws:kms')
+    throw configError('EVIDENCE_S3_KMS_KEY_ID requires EVIDENCE_S3_ENCRYPTION=aws:kms')
   if (s3Encryption === 'bucket') return undefined
   return s3Encryption === 'aws:kms'
     ? { algorithm: s3Encryption, ...(s3KmsKeyId !== undefined && { keyId: s3KmsKeyId }) }

@@ -5,6 +5,7 @@ import { RegistryError, type CheckpointSigner, type RecordStore } from '../../co
 import { storedOrigin } from '../../core/ops/index.ts'
 import { exists } from './existing.ts'
 import type { Config } from '../settings/load.ts'
+import { configError } from '../settings/config-error.ts'
 
 /** The path of the keyring with the checkpoint keys. */
 export const keyringPath = ({ checkpointKeys, dataDir }: Pick<Config, 'checkpointKeys' | 'dataDir'>): string =>
@@ -39,8 +40,7 @@ async function createKeyring(path: string, origin: string | undefined, isShared:
         'restore it from a backup, or copy it from another server. No other key was created',
     )
   if (isShared)
-    throw new RegistryError(
-      'CONFIG_ERROR',
+    throw configError(
       `${path} is missing. All servers of shared records need the same checkpoint keys: create the file with ` +
         'evidence-registry keys generate, copy it to every server, and name it with EVIDENCE_CHECKPOINT_KEYS',
     )

@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { RegistryError } from '../../core/index.ts'
+import { configError } from '../settings/config-error.ts'
 
 export const exists = (path: string): Promise<boolean> =>
   stat(path).then(
@@ -11,8 +11,5 @@ export const exists = (path: string): Promise<boolean> =>
 /** Throws `CONFIG_ERROR` if a data directory has no records: opening it would create an empty store. */
 export async function assertHasRecords(directory: string): Promise<void> {
   if (!(await exists(join(directory, 'records'))))
-    throw new RegistryError(
-      'CONFIG_ERROR',
-      `There is no registry in ${directory}: name its data directory with --data-dir`,
-    )
+    throw configError(`There is no registry in ${directory}: name its data directory with --data-dir`)
 }

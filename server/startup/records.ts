@@ -6,6 +6,7 @@ import type { SnapshotSource } from '../../adapters/kit/index.ts'
 import { isUnfinishedCopy } from '../../core/ops/index.ts'
 import type { Config } from '../settings/load.ts'
 import { stderrLogger } from './logger.ts'
+import { configError } from '../settings/config-error.ts'
 
 /** Records that can be read in one state while they change. */
 export type SnapshotRecords = RecordStore & SnapshotSource
@@ -41,8 +42,7 @@ export async function openRecords(settings: RecordSettings, options: OpenRecords
   const opened = await openStore(settings, options)
   try {
     if (await isUnfinishedCopy(opened.records))
-      throw new RegistryError(
-        'CONFIG_ERROR',
+      throw configError(
         'The record store is an unfinished copy of another one: empty it, then run evidence-registry migrate again',
       )
     return opened
@@ -66,10 +66,7 @@ async function openSharedRecords(
   logger?: Logger,
 ): Promise<OpenedRecords> {
   if (postgresUrl === undefined)
-    throw new RegistryError(
-      'CONFIG_ERROR',
-      'EVIDENCE_RECORDS=postgres needs EVIDENCE_POSTGRES_URL or EVIDENCE_POSTGRES_URL_FILE',
-    )
+    throw configError('EVIDENCE_RECORDS=postgres needs EVIDENCE_POSTGRES_URL or EVIDENCE_POSTGRES_URL_FILE')
   await makeDirectoryDurably(directory)
   // The claim ends with the process.
   await claimDirectory(directory, { takeOver })
@@ -142,8 +139,7 @@ function rootCauseOf(error: Error): Error {
 function assertClock(offsetMs: number): void {
   const offsetSeconds = Math.round(Math.abs(offsetMs) / 1_000)
   if (Math.abs(offsetMs) > MAX_CLOCK_OFFSET_MS)
-    throw new RegistryError(
-      'CONFIG_ERROR',
+    throw configError(
       `The clock of this machine is ${offsetSeconds} s ${offsetMs > 0 ? 'ahead of' : 'behind'} the database's. The ` +
         'servers of a registry must agree: correct the clocks, or confirm this clock with EVIDENCE_ACCEPT_CLOCK=true',
     )
@@ -155,8 +151,7 @@ export function assertSharable({ records, anchor, tsa }: Pick<Config, 'records' 
   const values = { EVIDENCE_ANCHOR: anchor, EVIDENCE_TSA: tsa }
   for (const [variable, value] of Object.entries(values))
     if (value === 'local')
-      throw new RegistryError(
-        'CONFIG_ERROR',
+      throw configError(
         `${variable}=local is for one server, but EVIDENCE_RECORDS=postgres is shared: set ${variable} to another value`,
       )
 }

@@ -25,6 +25,7 @@ import { assertSharable, openRecords, type SnapshotRecords } from './records.ts'
 import { knownHeads, readAdoptedHead } from './signed-heads.ts'
 import { openTimestampAuthorities } from './timestamp-authorities.ts'
 import { assertRestored } from './unfinished-restore.ts'
+import { configError } from '../settings/config-error.ts'
 
 export interface OpenedRegistry {
   readonly registry: Registry
@@ -91,7 +92,7 @@ async function openParts(
   if (!config.readOnly) await discardUnfinishedFiles(directory)
   const origin = await storedOrigin(records)
   if ((mustExist || config.readOnly) && origin === undefined)
-    throw new RegistryError('CONFIG_ERROR', 'There is no registry in these records: start the server first')
+    throw configError('There is no registry in these records: start the server first')
   await assertBelongsTo(markers, origin)
   const secret = await openSecret(config, directory, origin)
   const checkpointSigner = await openKeyring({ config, records, isShared })

@@ -1,11 +1,11 @@
 import { createApp, type App } from '../http/app.ts'
 import { listen, type RunningServer } from '../http/listen.ts'
 import { reasonOf } from '../../adapters/files/index.ts'
-import { RegistryError } from '../../core/index.ts'
 import type { ScrubStatus } from '../../core/ops/index.ts'
 import type { Config } from '../settings/load.ts'
 import type { createLogger } from './logger.ts'
 import type { OpenedRegistry } from './registry.ts'
+import { configError } from '../settings/config-error.ts'
 
 export interface ServeOptions {
   readonly config: Config
@@ -76,8 +76,7 @@ async function listenForMetrics(
   } catch (error) {
     const reason = reasonOf(error)
     // Without the cause: the advice for it is about the address of the service.
-    throw new RegistryError(
-      'CONFIG_ERROR',
+    throw configError(
       `EVIDENCE_METRICS_ADDRESS: cannot listen on ${metricsAddress} (${reason}). Stop the program that uses it, or choose ` +
         'another address of this machine',
     )

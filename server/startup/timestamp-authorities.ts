@@ -1,9 +1,10 @@
 import { join } from 'node:path'
 import { openLocalTsa } from '../../adapters/local-tsa/index.ts'
 import { createRfc3161Authority, readTrustAnchors } from '../../adapters/rfc3161/index.ts'
-import { RegistryError, type Logger } from '../../core/index.ts'
+import type { Logger } from '../../core/index.ts'
 import type { TimestampAuthority } from '../../adapters/kit/index.ts'
 import type { Config } from '../settings/load.ts'
+import { configError } from '../settings/config-error.ts'
 
 type TsaSettings = Pick<
   Config,
@@ -70,5 +71,3 @@ function assertConsistent({ tsa, tsaUrl, tsaCa, tsaPolicy }: TsaSettings): void 
       `EVIDENCE_TSA_POLICY must have one policy for each URL of EVIDENCE_TSA_URL: expected ${tsaUrl.length}, got ${tsaPolicy.length}`,
     )
 }
-
-const configError = (message: string): RegistryError => new RegistryError('CONFIG_ERROR', message)
