@@ -6,7 +6,7 @@ import type { Context } from 'koa'
 import type { RecordStore } from '../../../core/index.ts'
 import { decorateRecords } from '../../../core/store/decorate-records.ts'
 import { Door } from '../../../server/http/door.ts'
-import { LOAD_LIMITS, type LaneName } from '../../../server/http/overload.ts'
+import { LOAD_LIMITS, MemoryBudget, type LaneName, type Sender } from '../../../server/http/overload.ts'
 import { MULTIPART, part, RawRequest } from '../../support/raw-http.ts'
 import { startService, type Company, type Service } from '../../support/service.ts'
 import { warningLogger } from '../../support/warning-logger.ts'
@@ -230,6 +230,32 @@ describe('the memory for bodies', () => {
     } finally {
       await service.close()
     }
+  })
+})
+
+describe('a budget of memory', () => {
+  const MAX = 1_000
+  const address = (n: number): Sender => ({ name: `address ${n}`, hasKey: false })
+  const acme: Sender = { name: 'company acme', hasKey: true }
+
+  it('gives all senders without a key together at most half', () => {
+    const budget = new MemoryBudget(MAX)
+    const took = Array.from({ length: 20 }, (_, i) => {
+      const hasRoom = budget.hasRoom(address(i), 100)
+      if (hasRoom) budget.hold(address(i)).take(100)
+      return hasRoom
+    })
+    assert.equal(took.filter(Boolean).length, 5)
+    assert.throws(() => budget.hold(address(99)).take(1), { code: 'OVERLOADED' })
+    budget.hold(acme).take(400)
+    assert.deepEqual([budget.used, budget.rejected], [900, 1])
+  })
+
+  it('lets a company have what no sender without a key uses', () => {
+    const budget = new MemoryBudget(MAX)
+    budget.hold(acme).take(800)
+    budget.hold(address(1)).take(50)
+    assert.equal(budget.hasRoom(acme, 1), true)
   })
 })
 

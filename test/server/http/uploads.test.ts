@@ -11,6 +11,8 @@ const GOOD = { categoryName: 'Vehicles', subcategoryName: 'Cars', externalId: 'u
 const PATH = '/api/v1/evidences/acme/evidence'
 const FILE_HEAD = `--${BOUNDARY}\r\nContent-Disposition: form-data; name="images"; filename="a.bin"\r\n\r\n`
 const MIB = 1024 * 1024
+/** Only ends a test that hangs. */
+const HANG_MS = 60_000
 
 /** As `Promise.withResolvers`, which Node 20 does not have. */
 function withResolver(): { promise: Promise<void>; resolve: () => void } {
@@ -33,7 +35,9 @@ describe('uploads', () => {
   let service: Service
   let company: Company
   /** How the blob store handles the next put. */
-  let put: 'store' | 'fail' | 'stall' = 'store'
+  let put: 'store' | 'fail' | 'stall' | 'late' = 'store'
+  /** Called by a `late` store, which reads nothing of a file before this resolves. */
+  let beginLate = async (): Promise<void> => undefined
   let taken = 0
   let stalled = Promise.resolve()
   const wrapBlobs = (inner: BlobStore): BlobStore => ({
@@ -41,6 +45,7 @@ describe('uploads', () => {
     delete: (key) => inner.delete(key),
     close: () => inner.close(),
     put: async (key, body, options) => {
+      if (put === 'late') await beginLate()
       if (put === 'fail') throw new RegistryError('UNAVAILABLE', 'the disk of the tests is broken')
       return inner.put(key, put === 'stall' ? slowly(body) : body, options)
     },
@@ -190,6 +195,28 @@ describe('uploads', () => {
       release()
       put = 'store'
     }
+  })
+
+  it('goes on behind a file that has ended before its store begins to read', { timeout: HANG_MS }, async (t) => {
+    t.after(() => (put = 'store'))
+    put = 'late'
+    // The end of the file comes in one packet with its bytes, which are more than a stream holds without a pause.
+    const file = part('images', 'x'.repeat(20_000), { filename: 'a.bin' })
+    const first = texts('late') + file + `--${BOUNDARY}\r\n`
+    const rest = `Content-Disposition: form-data; name="description"\r\n\r\nlast\r\n${END}`
+    const request = begin(Buffer.byteLength(first + rest))
+    const begun = withResolver()
+    const { promise: mayRead, resolve: read } = withResolver()
+    beginLate = () => {
+      begun.resolve()
+      return mayRead
+    }
+    await request.send(first)
+    await begun.promise
+    read()
+    await request.send(rest)
+    assert.equal((await request.response(HANG_MS)).status, 201)
+    request.disconnect()
   })
 
   it('a failing store results in 503 and leaves nothing behind', async () => {
