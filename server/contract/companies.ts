@@ -1,6 +1,6 @@
 import Type, { type Static } from '#typebox'
 import type { CompanyPage as CoreCompanyPage } from '../../core/index.ts'
-import { closed, Count, dateTime, DateTime } from './values.ts'
+import { closed, Count, DateTime } from './values.ts'
 
 export const Company = closed({
   id: Type.String(),
@@ -17,6 +17,6 @@ export const CompanyPage = closed({
 type CompanyPage = Static<typeof CompanyPage>
 
 export const companyPage = ({ items, hasMore }: CoreCompanyPage): CompanyPage => ({
-  companies: items.map(({ createdAt, ...company }) => ({ ...company, createdAt: dateTime(createdAt) })),
+  companies: [...items],
   isMore: hasMore,
 })

@@ -1,10 +1,6 @@
 import Type, { type Static } from '#typebox'
-import type {
-  FileEntry as CoreFileEntry,
-  FileSelector as CoreFileSelector,
-  FileToken as CoreFileToken,
-} from '../../core/index.ts'
-import { Base64, closed, DateTime, dateTime, defined, Id, IdInput, opt } from './values.ts'
+import type { FileEntry as CoreFileEntry, FileSelector as CoreFileSelector } from '../../core/index.ts'
+import { Base64, closed, DateTime, defined, Id, IdInput, opt } from './values.ts'
 
 /** A file in a listing. */
 export const FileEntry = closed({
@@ -46,7 +42,6 @@ export const DownloadQuery = closed({
 
 export const TokenRequest = closed({ fileId: IdInput })
 export const FileToken = closed({ token: Type.String(), expiresAt: DateTime })
-export type FileToken = Static<typeof FileToken>
 
 /** A file in a JSON body. */
 export const InlineImage = closed(
@@ -67,5 +62,3 @@ export const fileEntry = ({ id, name, mimeType, title, eventVersion }: CoreFileE
   ...(mimeType.startsWith('image/') && { iconId: id }),
   eventId: eventVersion,
 })
-
-export const fileToken = ({ token, expiresAt }: CoreFileToken): FileToken => ({ token, expiresAt: dateTime(expiresAt) })

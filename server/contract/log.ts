@@ -1,7 +1,7 @@
 import Type, { type Static } from '#typebox'
 import type { BatchPage as CoreBatchPage, BatchQuery as CoreBatchQuery } from '../../core/index.ts'
 import { TILE_WIDTH } from '../../core/log/index.ts'
-import { closed, Count, dateTime, DateTime, Hash, Id, opt, pageLength, pageQuery, SendStatus } from './values.ts'
+import { closed, Count, DateTime, defined, Hash, Id, opt, pageLength, pageQuery, SendStatus } from './values.ts'
 
 const MAX_BATCHES = 200
 
@@ -40,14 +40,12 @@ export const BatchPage = closed({
 })
 
 export const batchPage = ({ items, hasMore }: CoreBatchPage): Static<typeof BatchPage> => ({
-  batches: items.map(({ id, size, root, createdAt, stamp, anchor, ...batch }): LogBatch => ({
+  batches: items.map(({ id, size, root, stamp, anchor, ...batch }): LogBatch => ({
     ...batch,
     batchId: id,
     txidCount: size,
     merkleRoot: root,
-    createdAt: dateTime(createdAt),
-    ...(stamp && { tsa: { ...stamp, genTime: dateTime(stamp.genTime) } }),
-    ...(anchor && { anchor: { ...anchor, blockTime: dateTime(anchor.blockTime) } }),
+    ...defined({ tsa: stamp, anchor }),
   })),
   isMore: hasMore,
 })

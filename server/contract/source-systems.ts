@@ -1,11 +1,10 @@
 import Type, { type Static } from '#typebox'
 import type {
-  OwnSourceSystem as CoreOwnSourceSystem,
   NewSourceSystem as CoreNewSourceSystem,
   SourceSystem as CoreSourceSystem,
   SourceSystemChange as CoreSourceSystemChange,
 } from '../../core/index.ts'
-import { closed, Count, dateTime, DateTime, defined, Id, Name, opt, Permission, time, TimeInput } from './values.ts'
+import { closed, Count, DateTime, defined, Id, Name, opt, Permission, time, TimeInput } from './values.ts'
 
 const ApiKey = Type.String({
   minLength: 16,
@@ -54,7 +53,6 @@ export const SourceSystem = closed({
   replacedKeyEndsAt: opt(DateTime),
   lastUsedAt: opt(DateTime),
 })
-type SourceSystem = Static<typeof SourceSystem>
 
 export const SourceSystemList = closed({ sourceSystems: Type.Array(SourceSystem), count: Count })
 type SourceSystemList = Static<typeof SourceSystemList>
@@ -63,7 +61,6 @@ export const OwnSourceSystem = closed(
   { id: opt(Id), name: Name, permissions: Permission, expiresAt: opt(DateTime) },
   { description: 'The operator key has the name `operator` and no id' },
 )
-type OwnSourceSystem = Static<typeof OwnSourceSystem>
 
 export const newSourceSystem = ({ expiresAt, ...input }: NewSourceSystem): CoreNewSourceSystem => ({
   ...input,
@@ -75,26 +72,7 @@ export const sourceSystemChange = ({ expiresAt, ...input }: SourceSystemChange):
   ...defined({ expiresAt: time(expiresAt) }),
 })
 
-export const sourceSystemList = (list: readonly CoreSourceSystem[]): SourceSystemList => ({
-  sourceSystems: list.map(sourceSystem),
-  count: list.length,
-})
-
-export const sourceSystem = ({
-  createdAt,
-  expiresAt,
-  replacedKeyEndsAt,
-  lastUsedAt,
-  ...system
-}: CoreSourceSystem): SourceSystem => ({
-  ...system,
-  createdAt: dateTime(createdAt),
-  ...(expiresAt && { expiresAt: dateTime(expiresAt) }),
-  ...(replacedKeyEndsAt && { replacedKeyEndsAt: dateTime(replacedKeyEndsAt) }),
-  ...(lastUsedAt && { lastUsedAt: dateTime(lastUsedAt) }),
-})
-
-export const ownSourceSystem = ({ expiresAt, ...system }: CoreOwnSourceSystem): OwnSourceSystem => ({
-  ...system,
-  ...(expiresAt && { expiresAt: dateTime(expiresAt) }),
+export const sourceSystemList = (sourceSystems: readonly CoreSourceSystem[]): SourceSystemList => ({
+  sourceSystems: [...sourceSystems],
+  count: sourceSystems.length,
 })

@@ -1,6 +1,6 @@
 import Type from '#typebox'
 import type { Meta as CoreMeta } from '../../core/index.ts'
-import { closed, Id, Meta as MetaField } from '../../core/schemas/index.ts'
+import { closed, DateTime as DateTimeText, Id, Meta as MetaField } from '../../core/schemas/index.ts'
 
 /**
  * JSON Schemas of single values, as the contract writes them. A description completes the sentence "NAME must be …" in
@@ -13,7 +13,6 @@ export {
   Id,
   IdInput,
   Hash,
-  DateTime,
   ExternalId,
   Line,
   Name,
@@ -24,6 +23,8 @@ export {
   clearSchema,
 } from '../../core/schemas/index.ts'
 
+/** A time in a response: a `Date`, which JSON writes in this form. */
+export const DateTime = Type.Unsafe<Date>(DateTimeText)
 /** A time in a request. */
 export const TimeInput = Type.String({
   format: 'date-time',

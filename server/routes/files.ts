@@ -1,6 +1,6 @@
 import type { Registry, Scope } from '../../core/index.ts'
 import { endpoint, type EndpointGroup } from '../contract/endpoint.ts'
-import { DownloadQuery, FileSelector, fileSelector, FileToken, fileToken, TokenRequest } from '../contract/files.ts'
+import { DownloadQuery, FileSelector, fileSelector, FileToken, TokenRequest } from '../contract/files.ts'
 import { ok, Ok } from '../contract/values.ts'
 import { file, json } from '../contract/reply.ts'
 import { HttpError } from '../contract/errors.ts'
@@ -62,7 +62,7 @@ export const files: EndpointGroup = {
       response: { status: 201, schema: FileToken },
       errors: ['FILE_NOT_FOUND'],
       async handle({ registry, scope, input, path }) {
-        const token = fileToken(await registry.files.createToken(scope, input.fileId))
+        const token = await registry.files.createToken(scope, input.fileId)
         return json(token, { location: `${path.replace(/\/token$/, '')}?token=${token.token}` })
       },
     }),

@@ -6,9 +6,7 @@ import {
   NewSourceSystem,
   newSourceSystem,
   OwnSourceSystem,
-  ownSourceSystem,
   SourceSystem,
-  sourceSystem,
   SourceSystemChange,
   sourceSystemChange,
   SourceSystemList,
@@ -81,7 +79,7 @@ export const sourceSystems: EndpointGroup = {
       access: 'R',
       summary: 'The source system of the key in the request',
       response: { schema: OwnSourceSystem },
-      handle: async ({ registry, scope }) => json(ownSourceSystem(await registry.sourceSystems.self(scope))),
+      handle: async ({ registry, scope }) => json(await registry.sourceSystems.self(scope)),
     }),
     endpoint({
       id: 'listAudit',
@@ -106,8 +104,7 @@ export const sourceSystems: EndpointGroup = {
       summary: 'Get a source system, without its key',
       response: { schema: SourceSystem },
       errors: ['SOURCE_SYSTEM_NOT_FOUND'],
-      handle: async ({ registry, scope, param }) =>
-        json(sourceSystem(await registry.sourceSystems.get(scope, param('SYSTEM_ID')))),
+      handle: async ({ registry, scope, param }) => json(await registry.sourceSystems.get(scope, param('SYSTEM_ID'))),
     }),
     endpoint({
       id: 'listCompanies',
