@@ -2,17 +2,13 @@ import { resolve } from 'node:path'
 import { verifyBackup } from '../backup/restore.ts'
 import { runOperation } from '../control/client.ts'
 import { backupOperation } from '../control/operations.ts'
-import { DATA_DIR, defineCommand, SECRET_FILE, type CommandInput } from './command.ts'
+import { DATA_DIR, defineCommand, SECRET_FILE } from './command.ts'
 import { PASSPHRASE_FILE, readPassphrase } from './passphrase.ts'
 import { ProgressLine } from './terminal.ts'
 import { configError } from '../settings/config-error.ts'
 
-const createCommand = defineCommand({
+export const createCommand = defineCommand({
   name: 'backup',
-  usage: [
-    '--to DIR [--secrets] [--passphrase-file FILE] [--take-over] [--data-dir DIR] [--secret-file FILE]',
-    'verify DIR [--quick] [--passphrase-file FILE]',
-  ],
   description: `
 Backs a registry up, running or stopped: one consistent state of the records and the log, every file, and the small files
 of the data directory. A running server writes the backup itself, so DIR is a path on its machine, on a file system with
@@ -22,7 +18,7 @@ Secrets (the root secret, the keys that sign checkpoints, the keys of the embedd
 are left out, unless --secrets is given. Then they are encrypted with a passphrase, in the format of age. Restoring needs
 them from somewhere.`,
   flags: {
-    to: { value: 'DIR', doc: 'the directory of the backup; it is created if it does not exist' },
+    to: { value: 'DIR', isRequired: true, doc: 'the directory of the backup; it is created if it does not exist' },
     secrets: { doc: 'include the secrets, encrypted with a passphrase' },
     'passphrase-file': PASSPHRASE_FILE,
     'take-over': { doc: 'confirm that a backup to DIR that another machine began has ended' },
@@ -31,7 +27,6 @@ them from somewhere.`,
   },
   success: 'the backup is complete',
   async run({ to, secrets, 'passphrase-file': file, 'take-over': takeOver }, config) {
-    if (to === undefined) throw configError('Name the directory of the backup with --to DIR')
     if (file !== undefined && secrets !== true) throw configError('--passphrase-file needs --secrets')
     const passphrase = secrets === true ? await readPassphrase(file, { isNew: true }) : undefined
     const progress = new ProgressLine()
@@ -52,9 +47,8 @@ them from somewhere.`,
   },
 })
 
-const verifyCommand = defineCommand({
+export const verifyBackupCommand = defineCommand({
   name: 'backup verify',
-  usage: ['DIR [--quick] [--passphrase-file FILE]'],
   description: `
 Verifies a backup without changing it: the hash of each of its files, and then, with the records in a temporary directory,
 everything that fsck checks.`,
@@ -84,8 +78,3 @@ everything that fsck checks.`,
     return problems + damagedBlobs
   },
 })
-
-/** Runs `backup` and `backup verify`. */
-export function backupCommand({ args, env }: CommandInput): Promise<number> {
-  return args[0] === 'verify' ? verifyCommand({ args: args.slice(1), env }) : createCommand({ args, env })
-}

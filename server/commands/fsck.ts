@@ -34,7 +34,6 @@ const flags = {
 
 export const fsckCommand = defineCommand({
   name: 'fsck',
-  usage: ['[--data-dir DIR] [--secret-file FILE] [--checkpoint-keys FILE] [--skip-files] [--repair] [--json]'],
   description: `
 Checks a registry. Computes every txId, leaf, tile, root, signature and index again from the records, verifies the tokens
 of stamps and the proofs of anchors, checks the local ledger, the last stamp and the keys of the embedded authority, reads every stored

@@ -13,7 +13,7 @@ import { printable, ProgressLine, whyUnreadable } from './terminal.ts'
 import { configError } from '../settings/config-error.ts'
 
 const flags = {
-  company: { value: 'ID', doc: 'the company that gets the evidences; it must exist' },
+  company: { value: 'ID', isRequired: true, doc: 'the company that gets the evidences; it must exist' },
   'dry-run': { doc: 'create nothing: check the lines, and look up their external ids and categories' },
   'data-dir': DATA_DIR,
   'secret-file': SECRET_FILE,
@@ -21,7 +21,6 @@ const flags = {
 
 export const importCommand = defineCommand({
   name: 'import',
-  usage: ['--company ID [--dry-run] [--data-dir DIR] [--secret-file FILE] FILE.ndjson'],
   description: `
 Creates evidences from a file with one JSON object per line, in bulk. FILE.ndjson may be - for stdin. Stop the server
 first. The records, files and other parts are those of the server's settings.
@@ -40,7 +39,6 @@ is skipped if that evidence was created with the same values, and refused otherw
   failure: 'lines were refused, or the import stopped',
   async run(values, config, path) {
     const { company, 'dry-run': isDryRun = false } = values
-    if (company === undefined) throw configError('Set --company; see --help')
     const source = path === '-' ? { chunks: process.stdin } : await openFile(path)
     return importFile({ ...config, readOnly: config.readOnly || isDryRun }, { ...source, company, isDryRun })
   },

@@ -3,14 +3,12 @@ import { runOperation } from '../control/client.ts'
 import { listKeysOperation, rotateKeysOperation } from '../control/operations.ts'
 import type { CheckpointKeyInfo } from '../../core/index.ts'
 import { keyringPath } from '../startup/checkpoint-keys.ts'
-import { CHECKPOINT_KEYS, DATA_DIR, defineCommand, SECRET_FILE, type CommandInput } from './command.ts'
+import { CHECKPOINT_KEYS, DATA_DIR, defineCommand, SECRET_FILE } from './command.ts'
 
 const flags = { 'data-dir': DATA_DIR, 'secret-file': SECRET_FILE, 'checkpoint-keys': CHECKPOINT_KEYS } as const
-const usage = ['[--data-dir DIR] [--secret-file FILE] [--checkpoint-keys FILE]']
 
-const listCommand = defineCommand({
+export const listCommand = defineCommand({
   name: 'keys list',
-  usage,
   description: `
 Lists the checkpoint keys of the log, oldest first, then those that only the keyring has: the tree sizes that each key
 signs, its state, whether the keyring has its private key, and its verifier key.`,
@@ -28,9 +26,8 @@ function lineOf({ vkey, state, from, until, isHeld }: CheckpointKeyInfo): string
   return `${sizes.padEnd(16)} ${state.padEnd(8)} ${isHeld ? 'held   ' : 'missing'} ${vkey}\n`
 }
 
-const generateCommand = defineCommand({
+export const generateCommand = defineCommand({
   name: 'keys generate',
-  usage: ['[--data-dir DIR] [--checkpoint-keys FILE]'],
   description: `
 Adds a new key to the keyring, which is created if it does not exist. The log is not changed: copy the keyring to every
 server of the same log, then run keys rotate. Prints the public key, with which its verifier key ends.`,
@@ -44,9 +41,8 @@ server of the same log, then run keys rotate. Prints the public key, with which 
   },
 })
 
-const rotateCommand = defineCommand({
+export const rotateCommand = defineCommand({
   name: 'keys rotate',
-  usage: ['[--data-dir DIR] [--secret-file FILE] [--checkpoint-keys FILE] [--all-servers-have-it]'],
   description: `
 Puts the next key of the keyring into the log, signed by the current key. It signs every checkpoint from the first batch
 that contains its entry; the old key signs none of these. If several servers share the records, copy the keyring to
@@ -60,31 +56,3 @@ Afterwards, publish the policy again: verifiers pin it.`,
     return 0
   },
 })
-
-const COMMANDS: Readonly<Record<string, (input: CommandInput) => Promise<number>>> = {
-  list: listCommand,
-  generate: generateCommand,
-  rotate: rotateCommand,
-}
-
-const HELP = `Usage: evidence-registry keys list | generate | rotate [flags]
-
-The keys that sign the checkpoints of the log. Each command has its own --help.
-
-  list      lists the keys, with the tree sizes that each of them signs
-  generate  adds a new key to the keyring
-  rotate    puts the next key of the keyring into the log, signed by the current key
-`
-
-const EXIT_USAGE = 2
-
-/** Runs `keys list` and its siblings. */
-export async function keysCommand({ args, env }: CommandInput): Promise<number> {
-  const [name = '', ...others] = args
-  const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined
-  if (command !== undefined) return command({ args: others, env })
-  const isHelp = name === '--help' || name === '-h'
-  if (isHelp) process.stdout.write(HELP)
-  else process.stderr.write(`evidence-registry keys: expected ${Object.keys(COMMANDS).join(', ')} or --help\n`)
-  return isHelp ? 0 : EXIT_USAGE
-}

@@ -10,7 +10,6 @@ import { configError } from '../settings/config-error.ts'
 
 export const restoreCommand = defineCommand({
   name: 'restore',
-  usage: ['--from DIR [--head FILE] [--secrets] [--passphrase-file FILE] [--data-dir DIR]'],
   description: `
 Restores a backup into an empty data directory. Records and files go where EVIDENCE_RECORDS, EVIDENCE_POSTGRES_URL,
 EVIDENCE_BLOBS and EVIDENCE_S3_... say, as for the server, so a backup can also move a registry. Everything is verified:
@@ -20,7 +19,7 @@ hashes before anything is written, then each txId, leaf and root up to the signe
 records. If the backup holds less, others hold proofs of the lost entries, and the registry then opens only with
 EVIDENCE_READ_ONLY=true. If the server was stopped before the backup and has not run since, name the one in the backup.`,
   flags: {
-    from: { value: 'DIR', doc: 'the directory of the backup' },
+    from: { value: 'DIR', isRequired: true, doc: 'the directory of the backup' },
     head: { value: 'FILE', doc: 'the newest signed-head.json; without it the registry opens only read-only' },
     secrets: { doc: 'also restore the secrets, which are encrypted with a passphrase' },
     'passphrase-file': PASSPHRASE_FILE,
@@ -28,7 +27,6 @@ EVIDENCE_READ_ONLY=true. If the server was stopped before the backup and has not
   },
   success: 'everything is restored and verified',
   async run({ from, head: headFile, secrets, 'passphrase-file': file }, config) {
-    if (from === undefined) throw configError('Name the directory of the backup with --from DIR')
     if (file !== undefined && secrets !== true) throw configError('--passphrase-file needs --secrets')
     const head = await readHead(headFile, config)
     const passphrase = secrets === true ? await readPassphrase(file, { isNew: false }) : undefined

@@ -4,7 +4,6 @@ import { DATA_DIR, defineCommand, SECRET_FILE } from './command.ts'
 
 export const sealCommand = defineCommand({
   name: 'seal',
-  usage: ['[--data-dir DIR] [--secret-file FILE]'],
   description: `
 Seals every event that is not sealed yet, without waiting for EVIDENCE_SEAL_MAX_WAIT_MS, and prints the signed
 checkpoint. A running server does it, on request through control.sock in its data directory. If no server runs, the

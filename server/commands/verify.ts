@@ -1,6 +1,5 @@
 import { readFile } from 'node:fs/promises'
 import { basename } from 'node:path'
-import { parseArgs } from 'node:util'
 import {
   BUNDLE_FORMAT,
   holdsTokens,
@@ -14,44 +13,53 @@ import type { CommandInput } from './command.ts'
 import { originalAdvice } from './verify-advice.ts'
 import { blocksOnChain } from './verify-blocks.ts'
 import { jsonReport, textReport } from './verify-report.ts'
-import { printable, whyUnreadable, wrongFlags } from './terminal.ts'
+import { helpOf, parseFlags, UsageError } from './flags.ts'
+import { printable, whyUnreadable } from './terminal.ts'
 
 /**
  * `verify` loads only the verifier, so that it starts fast. It needs no registry, and the network only with --rpc.
  */
 
-const HELP = `Usage: evidence-registry verify FILE.evidence.json [--file ORIGINAL]... [--policy FILE] [--rpc URL] [--json]
-
+const COMMAND = {
+  name: 'verify',
+  description: `
 Verifies a proof bundle, offline. Prints what is proven, by whom and when, what is disclosed, and what was not checked.
+A policy is what you pin: the JSON of GET /log/policy, or C2SP tlog-policy text, from a source that you trust. To compare
+files, a bundle needs their hashes: .../bundle?fields=all&files=all`,
+  operand: 'FILE.evidence.json',
+  flags: {
+    file: { value: 'ORIGINAL', isMultiple: true, doc: 'must have the content of a disclosed file' },
+    policy: {
+      value: 'FILE',
+      doc: 'your policy; without it, only whether the bundle is consistent in itself is checked',
+    },
+    rpc: { value: 'URL', doc: "a node of the EVM chain, to ask whether the anchors' blocks are part of the chain" },
+    json: { doc: 'print the result as JSON' },
+  },
+} as const
 
-  --policy FILE    what you pin: the JSON of GET /log/policy, or C2SP tlog-policy text, from a source that you trust.
-                   Without it, only whether the bundle is consistent in itself is checked
-  --file ORIGINAL  must have the content of a disclosed file; may be given more than once. Needs a bundle with the hashes
-                   of files: .../bundle?fields=all&files=all
-  --rpc URL        a node of the EVM chain, which is asked whether the anchors' blocks are part of the chain
-  --json           print the result as JSON
-
-Exit codes: 0 proven; 1 refuted; 2 wrong use, or a file or node that cannot be read; 3 consistent, but no keys are
-pinned; 4 an event is not sealed yet.
-`
+const CODES_TEXT =
+  '0 proven; 1 refuted; 2 wrong use, or a file or node that cannot be read; 3 consistent, but no keys are pinned; ' +
+  '4 an event is not sealed yet'
 
 const EXIT_CODES: Readonly<Record<BundleResult['state'], number>> = { proven: 0, refuted: 1, unpinned: 3, pending: 4 }
 const EXIT_USAGE = 2
 
-/** An error in the arguments. */
-class UsageError extends Error {}
-
 export async function verifyCommand({ args }: Pick<CommandInput, 'args'>): Promise<number> {
   try {
-    const request = parseArguments(args)
-    if (request === 'help') {
-      process.stdout.write(HELP)
+    const parsed = parseFlags(COMMAND, args)
+    if (parsed === 'help') {
+      process.stdout.write(helpOf(COMMAND, CODES_TEXT))
       return 0
     }
-    const { path, rpc, json } = request
+    const { operand: path, values } = parsed
+    const { file: originals = [], policy, rpc, json = false } = values
+    if (rpc !== undefined && !/^https?:$/.test(URL.parse(rpc)?.protocol ?? ''))
+      throw new UsageError('--rpc must be an http or https URL')
     const text = await readText(path)
     const tokens = holdsTokens(text) ? (await import('../../core/verify/tokens.ts')).tokens : undefined
-    const options = { ...(await optionsOf(request)), tokens }
+    const contents = await Promise.all(originals.map(digestOf))
+    const options = { contents, ...(policy !== undefined && { policy: await readPolicy(policy) }), tokens }
     const result = await verifyWithNode(text, options, rpc)
     if (result.state === 'refuted') assertNamesBundle(path, text)
     const advice = adviceOn(result, text, options)
@@ -62,49 +70,6 @@ export async function verifyCommand({ args }: Pick<CommandInput, 'args'>): Promi
     process.stderr.write(`evidence-registry verify: ${error.message}\n`)
     return EXIT_USAGE
   }
-}
-
-interface Request {
-  readonly path: string
-  readonly originals: readonly string[]
-  readonly policy: string | undefined
-  readonly rpc: string | undefined
-  readonly json: boolean
-}
-
-const OPTIONS = {
-  file: { type: 'string', multiple: true },
-  policy: { type: 'string' },
-  rpc: { type: 'string' },
-  json: { type: 'boolean' },
-  help: { type: 'boolean', short: 'h' },
-} as const
-
-const EXPECTED = ['FILE.evidence.json', '--file ORIGINAL', '--policy FILE', '--rpc URL', '--json']
-
-function parseArguments(args: readonly string[]): Request | 'help' {
-  const { values, positionals } = parsed(args)
-  if (values.help === true) return 'help'
-  const [path, ...others] = positionals
-  if (path === undefined || others.length > 0)
-    throw new UsageError('expected one FILE.evidence.json; --help shows the usage')
-  const { file: originals = [], policy, rpc, json = false } = values
-  if (rpc !== undefined && !/^https?:$/.test(URL.parse(rpc)?.protocol ?? ''))
-    throw new UsageError('--rpc must be an http or https URL')
-  return { path, originals, policy, rpc, json }
-}
-
-function parsed(args: readonly string[]) {
-  try {
-    return parseArgs({ args: [...args], options: OPTIONS, allowPositionals: true })
-  } catch {
-    throw new UsageError(wrongFlags(EXPECTED, args))
-  }
-}
-
-async function optionsOf({ originals, policy }: Request): Promise<VerifyBundleOptions> {
-  const contents = await Promise.all(originals.map(digestOf))
-  return { contents, ...(policy !== undefined && { policy: await readPolicy(policy) }) }
 }
 
 /** Another file was named by mistake, such as a proof that is not a bundle. That says nothing about any evidence. */

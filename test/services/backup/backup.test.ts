@@ -308,18 +308,4 @@ it('says what is wrong with a directory or a flag', async (t) => {
   const noData = await runCli(['backup', '--to', join(root, 'other'), '--data-dir', cat])
   assert.deepEqual([noData.code, noData.stderr.includes('There is no registry in ')], [2, true], noData.stderr)
   for (const { code } of [foreign, full, inside]) assert.equal(code, 2)
-  for (const args of [
-    ['backup'],
-    ['restore'],
-    ['backup', 'verify'],
-    ['backup', 'verify', '--quick'],
-    ['backup', '--nonsense'],
-  ])
-    assert.equal((await runCli(args, ENV)).code, 2, args.join(' '))
-  for (const args of [
-    ['backup', '--help'],
-    ['restore', '--help'],
-    ['backup', 'verify', '--help'],
-  ])
-    assert.match((await runCli(args, ENV)).stdout, /^Usage: evidence-registry (?:backup|restore)/)
 })

@@ -1,90 +1,11 @@
 import assert from 'node:assert/strict'
-import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { it, type TestContext } from 'node:test'
-import {
-  FileSignedHead,
-  openLocalBlobs,
-  openOrCreateCheckpointKeys,
-  readOrCreateSecret,
-} from '../../../adapters/files/index.ts'
+import { it } from 'node:test'
 import { listAll } from '../../contract/record-store-pair.ts'
 import { openLevelRecords } from '../../../adapters/level/index.ts'
-import { openRegistry, OPERATOR } from '../../../core/index.ts'
-import { keys } from '../../../core/store/keys.ts'
-import { createSealer, InlineEngine } from '../../../sealer/index.ts'
 import { RunningRegistry } from '../../support/running-registry.ts'
-import { filesBelow, temporaryFor } from '../../support/temporary.ts'
 import { runCli } from '../../support/server-process.ts'
-
-/** Creates a data directory like the server's, with one evidence that has a file. */
-async function dataDirectory(t: TestContext): Promise<{ readonly path: string; readonly evidence: string }> {
-  const path = await temporaryFor(t)
-  const registry = await openRegistry({
-    records: await openLevelRecords(join(path, 'records')),
-    blobs: await openLocalBlobs(join(path, 'blobs')),
-    signedHead: new FileSignedHead(join(path, 'signed-head.json')),
-    secret: await readOrCreateSecret(join(path, 'secret')),
-    checkpointSigner: await openOrCreateCheckpointKeys(join(path, 'checkpoint-keys.json')),
-    sealer: createSealer({ engine: new InlineEngine() }),
-    smallFileBytes: 0,
-  })
-  const scope = { companyId: 'acme', principal: OPERATOR }
-  await registry.sourceSystems.create(scope, { name: 'warehouse' })
-  const body = (async function* () {
-    yield new Uint8Array([1, 2, 3])
-  })()
-  const file = await registry.files.stage(scope, { name: 'a.bin', mimeType: 'text/plain', body }, { maxBytes: 10 })
-  const { id } = await registry.evidences.create(scope, {
-    category: { name: 'Tools' },
-    subcategory: { name: 'Drills' },
-    externalId: 'drill',
-    name: 'Drill',
-    files: [file],
-  })
-  await registry.sealNow()
-  await registry.close()
-  return { path, evidence: id }
-}
-
-it('ends with 0 for a sound directory, and says what it checked', async (t) => {
-  const { path } = await dataDirectory(t)
-  const byFlag = await runCli(['fsck', '--data-dir', path])
-  assert.equal(byFlag.code, 0, byFlag.stderr)
-  assert.equal(byFlag.stdout, '2 log entries, 1 events, 21 index records and 1 files checked: nothing differs\n')
-  const byVariable = await runCli(['fsck', '--skip-files'], { EVIDENCE_DATA_DIR: path })
-  assert.equal(byVariable.code, 0)
-  assert.match(byVariable.stdout, /and 0 files checked: nothing differs/)
-})
-
-it('compares the markers of the folders with the records, as a start does', async (t) => {
-  const { path } = await dataDirectory(t)
-  const marker = (origin: string): string => `${JSON.stringify({ origin })}\n`
-  await writeFile(join(path, 'blobs', 'registry.json'), marker('another-registry/0'))
-  const foreignFolder = await runCli(['fsck', '--data-dir', path])
-  assert.equal(foreignFolder.code, 1)
-  assert.match(foreignFolder.stdout, /^identity: registry\.json: .*blobs belongs to the registry another-registry\/0/m)
-  await rm(join(path, 'blobs', 'registry.json'))
-  await writeFile(join(path, 'registry.json'), marker('another-registry/0'))
-  const foreignRecords = await runCli(['fsck', '--data-dir', path])
-  assert.equal(foreignRecords.code, 1)
-  assert.match(foreignRecords.stdout, /^identity: registry\.json: .*records belongs to the registry /m)
-})
-
-it('ends with 1 and names each difference', async (t) => {
-  const { path, evidence } = await dataDirectory(t)
-  const records = await openLevelRecords(join(path, 'records'))
-  const key = keys.event(evidence, 1)
-  const [event] = await records.get([key])
-  const text = Buffer.from(event?.value ?? []).toString()
-  const value = Buffer.from(text.replace('"name":"Drill"', '"name":"Thrill"'))
-  await records.commit({ writes: [{ key, value }] })
-  await records.close()
-  const { code, stdout } = await runCli(['fsck', '--data-dir', path])
-  assert.equal(code, 1)
-  assert.match(stdout, new RegExp(`^event: ${key}: Its values and salts result in another txId$`, 'm'))
-  assert.match(stdout, /\d+ differences\n$/)
-})
 
 it('names each of the secret and the keyring that is missing, without which no server starts', async (t) => {
   const registry = await RunningRegistry.start(t)
@@ -107,60 +28,6 @@ it('names each of the secret and the keyring that is missing, without which no s
   await writeFile(keyring, saved)
   await writeFile(secret, '')
   assert.equal(await adviceWithout(secret), secret)
-})
-
-it('says what to do about files that are damaged, which it cannot repair', async (t) => {
-  const { path } = await dataDirectory(t)
-  const content = join(path, 'blobs', 'content')
-  const [name = ''] = await filesBelow(content)
-  await writeFile(join(content, name), new Uint8Array([1, 2, 4]))
-  const { code, stdout } = await runCli(['fsck', '--data-dir', path])
-  assert.equal(code, 1)
-  assert.match(stdout, /^blob: blob\/.*\n.* checked: 1 difference\nRestore the files named above from a backup: .*\n$/)
-  const repair = await runCli(['fsck', '--data-dir', path, '--repair'])
-  assert.match(
-    repair.stdout,
-    /: 1 difference\nNone of these .*: nothing is written\nRestore the files .* --repair cannot repair files\n$/,
-  )
-  const json = await runCli(['fsck', '--data-dir', path, '--json'])
-  assert.match(json.stdout, /\{"result":.*\n$/)
-})
-
-it('reports a wrong secret, and works without one', async (t) => {
-  const { path } = await dataDirectory(t)
-  const other = join(await temporaryFor(t), 'secret')
-  await readOrCreateSecret(other)
-  const { code, stdout } = await runCli(['fsck', '--data-dir', path, '--secret-file', other])
-  assert.equal(code, 1)
-  assert.match(stdout, /^identity: lg: It was created with another root secret$/m)
-  const missing = await runCli(['fsck', '--data-dir', path, '--secret-file', `${other}.missing`])
-  assert.equal(missing.code, 2)
-})
-
-it('ends with 2 for wrong flags, and creates nothing', async (t) => {
-  const path = await temporaryFor(t)
-  const nothing = await runCli(['fsck', '--data-dir', path])
-  assert.equal(nothing.code, 2)
-  assert.match(nothing.stderr, /There is no registry in /)
-  assert.deepEqual(await readdir(path), [])
-  const unknown = await runCli(['fsck', '--nonsense'])
-  assert.equal(unknown.code, 2)
-  assert.match(unknown.stderr, /--nonsense/)
-  const help = await runCli(['fsck', '--help'])
-  assert.equal(help.code, 0, help.stderr)
-  assert.match(help.stdout, /^Usage: evidence-registry fsck/)
-})
-
-it('fails while another process has the directory open', async (t) => {
-  const { path } = await dataDirectory(t)
-  const records = await openLevelRecords(join(path, 'records'))
-  try {
-    const { code, stdout, stderr } = await runCli(['fsck', '--data-dir', path])
-    assert.deepEqual([code, stdout], [1, ''])
-    assert.match(stderr, /^evidence-registry fsck: /)
-  } finally {
-    await records.close()
-  }
 })
 
 it('verifies the tokens of stamps and the proofs of anchors, and compares them with what they stamp', async (t) => {
@@ -212,34 +79,4 @@ it('verifies the tokens of stamps and the proofs of anchors, and compares them w
   assert.match(stdout, /^anchor: an\/.*: It is confirmed, but the local ledger ends before it$/m)
   await writeFile(path, ledger)
   assert.equal((await runCli(args)).code, 0)
-})
-
-it('repairs an index after it has named it, and nothing if an event is damaged', async (t) => {
-  const { path, evidence } = await dataDirectory(t)
-  const key = keys.externalId('drill', 'acme')
-  const change = async (changed: string, toValue: (text: string) => Uint8Array | null): Promise<void> => {
-    const records = await openLevelRecords(join(path, 'records'))
-    const [entry] = await records.get([changed])
-    const value = toValue(Buffer.from(entry?.value ?? []).toString())
-    await records.commit({ writes: [{ key: changed, value }] })
-    await records.close()
-  }
-  await change(key, () => null)
-  const { code, stdout } = await runCli(['fsck', '--data-dir', path, '--repair'])
-  assert.equal(code, 0, stdout)
-  const lines = stdout.trim().split('\n')
-  assert.equal(lines[0], `index: ${key}: It is missing`)
-  assert.match(lines[1] ?? '', /: 1 difference$/)
-  assert.equal(lines[2], `repair: write ${key}`)
-  assert.match(lines[3] ?? '', /: nothing differs$/)
-
-  await change(key, () => null)
-  await change(keys.event(evidence, 1), (text) => Buffer.from(text.replace('"name":"Drill"', '"name":"Thrill"')))
-  const refused = await runCli(['fsck', '--data-dir', path, '--repair'])
-  assert.equal(refused.code, 1)
-  assert.match(
-    refused.stdout,
-    /^Nothing is repaired: \d+ differences are in records from which others follow\. Restore/m,
-  )
-  assert.ok(!refused.stdout.includes('repair: '))
 })

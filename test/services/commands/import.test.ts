@@ -61,20 +61,6 @@ async function assertHolds(directory: string, count: number): Promise<void> {
 }
 
 describe('evidence-registry import', () => {
-  it('creates the evidences of a file, and nothing when it runs again', async (t) => {
-    const { directory, file, run } = await fixtureFor(t)
-    const dryRun = await run('--dry-run', file)
-    assert.equal(dryRun.code, 0, dryRun.stderr)
-    assert.match(dryRun.stdout, /^4000 evidences can be created, 0 present before, 0 lines refused$/m)
-    const first = await run(file)
-    assert.equal(first.code, 0, first.stderr)
-    assert.match(first.stdout, /^4000 evidences created, 0 present before, 0 lines refused$/m)
-    const second = await run(file)
-    assert.equal(second.code, 0, second.stderr)
-    assert.match(second.stdout, /^0 evidences created, 4000 present before, 0 lines refused$/m)
-    await assertHolds(directory, COUNT)
-  })
-
   it('continues after it was killed, without creating an evidence twice', async (t) => {
     const { directory, file, run } = await fixtureFor(t)
     const args = programArgs('server/cli.ts')
@@ -107,33 +93,6 @@ describe('evidence-registry import', () => {
     assert.equal(fsck.code, 0, fsck.stdout)
   })
 
-  it('prints line, code and message of each refused line, and ends with 1', async (t) => {
-    const lines = [lineOf(1), 'no JSON', lineOf(2), `{"externalId":"e-3","na\\u001bme":"x"}`, lineOf(4)]
-    const { directory, file, run } = await fixtureFor(t, lines.join('\n'))
-    const { code, stdout } = await run(file)
-    assert.equal(code, 1)
-    assert.match(stdout, /^2 VALIDATION_ERROR The text is not JSON$/m)
-    assert.match(stdout, /^4 VALIDATION_ERROR "na\\u001bme" is not a known field$/m)
-    assert.match(stdout, /^3 evidences created, 0 present before, 2 lines refused$/m)
-    await assertHolds(directory, 3)
-  })
-
-  it('stops in one line at a file that it cannot use', async (t) => {
-    const { file, run } = await fixtureFor(t, Buffer.alloc(3 * 1024 * 1024).toString('latin1'))
-    const binary = await run(file)
-    assert.equal(binary.code, 1)
-    assert.match(binary.stderr, /^evidence-registry import: Line 1 has more than 1 MiB: [^\n]*\n$/)
-    const missing = await run(`${file}.missing`)
-    assert.equal(missing.code, 2)
-    assert.match(
-      missing.stderr,
-      /^evidence-registry import: The file \S+\.missing cannot be read: it does not exist: correct the path \(ENOENT\)\n$/,
-    )
-    const folder = await run(join(file, '..'))
-    assert.equal(folder.code, 2)
-    assert.match(folder.stderr, /is a folder/)
-  })
-
   it('stops in one line if a server has the data directory, or there is no registry or company', async (t) => {
     const { directory, file, run } = await fixtureFor(t, lineOf(1))
     const unknown = await runCli(['import', '--company', 'other', '--data-dir', directory, file])
@@ -150,17 +109,5 @@ describe('evidence-registry import', () => {
     assert.match(locked.stderr, /^evidence-registry import: [^\n]*(in use|another process)[^\n]*\n$/)
     await server.stop()
     assert.equal((await run(file)).code, 0)
-  })
-
-  it('explains its arguments', async () => {
-    for (const args of [['--company', 'acme'], ['a.ndjson'], ['--company', 'acme', 'a', 'b'], ['--nothing', 'a']]) {
-      const { code, stderr } = await runCli(['import', ...args])
-      assert.equal(code, 2, args.join(' '))
-      assert.match(stderr, /--help/)
-    }
-    const { code, stdout } = await runCli(['import', '--help'])
-    assert.equal(code, 0)
-    assert.match(stdout, /^Usage: evidence-registry import --company ID /)
-    assert.match(stdout, /^Exit codes: 0 every line is in the registry; 1 lines were refused, or the import stopped; /m)
   })
 })

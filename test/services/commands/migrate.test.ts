@@ -111,31 +111,4 @@ describe('evidence-registry migrate', () => {
       assert.match(stderr, /unfinished copy/)
     }
   })
-
-  it('says what it accepts, and repeats no URL', async (t) => {
-    const directory = await temporaryFor(t)
-    const secret = 'postgres://me:geheim@localhost/db'
-    const wrong: readonly (readonly string[])[] = [
-      [],
-      ['--from', 'level'],
-      ['--from', 'level', '--to', 'level'],
-      ['--from', 'level', '--to', 'postgres'],
-      ['--from', 'level', '--to', 'mysql://me:geheim@localhost/db'],
-      ['--from', 'level', '--to', secret, '--to-file', 'x'],
-      ['--from', secret, '--to', secret],
-      ['--from', 'level', secret],
-      ['--from', 'level:', '--to', secret],
-      ['--from', `level:${join(directory, 'nothing')}`, '--to', secret],
-      ['--from', 'level', '--to-file', join(directory, 'nothing')],
-    ]
-    const outcomes = await Promise.all(wrong.map((args) => runCli(['migrate', ...args])))
-    for (const [i, { code, stdout, stderr }] of outcomes.entries()) {
-      assert.deepEqual([code, stdout], [2, ''], wrong[i]?.join(' '))
-      assert.match(stderr, /^evidence-registry migrate: [^\n]+\n$/)
-      assert.ok(!stderr.includes('geheim'), stderr)
-    }
-    const help = await runCli(['migrate', '--help'])
-    assert.equal(help.code, 0)
-    assert.match(help.stdout, /^Usage: evidence-registry migrate --from STORE --to STORE/)
-  })
 })

@@ -119,10 +119,3 @@ it('a command creates no registry, and says why it cannot reach a server', async
   assert.equal(unreachable.code, 1)
   assert.match(unreachable.stderr, /is in use: process .*The path of a Unix socket has at most/s)
 })
-
-it('keys without a command shows which there are', async () => {
-  const { code, stderr } = await runCli(['keys'])
-  assert.equal(code, 2)
-  assert.match(stderr, /expected list, generate, rotate/)
-  assert.match((await runCli(['keys', '--help'])).stdout, /^Usage: evidence-registry keys list \| generate \| rotate/)
-})

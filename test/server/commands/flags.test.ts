@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { describe, it } from 'node:test'
+import { runInProcess } from '../../support/run-command.ts'
+import { temporaryFor } from '../../support/temporary.ts'
+
+describe('evidence-registry migrate', () => {
+  it('says what it accepts, and repeats no URL', async (t) => {
+    const directory = await temporaryFor(t)
+    const secret = 'postgres://me:geheim@localhost/db'
+    const wrong: readonly (readonly string[])[] = [
+      [],
+      ['--from', 'level'],
+      ['--from', 'level', '--to', 'level'],
+      ['--from', 'level', '--to', 'postgres'],
+      ['--from', 'level', '--to', 'mysql://me:geheim@localhost/db'],
+      ['--from', 'level', '--to', secret, '--to-file', 'x'],
+      ['--from', secret, '--to', secret],
+      ['--from', 'level', secret],
+      ['--from', 'level:', '--to', secret],
+      ['--from', `level:${join(directory, 'nothing')}`, '--to', secret],
+      ['--from', 'level', '--to-file', join(directory, 'nothing')],
+    ]
+    for (const args of wrong) {
+      const { code, stdout, stderr } = await runInProcess(['migrate', ...args])
+      assert.deepEqual([code, stdout], [2, ''], args.join(' '))
+      assert.match(stderr, /^evidence-registry migrate: [^\n]+\n$/)
+      assert.ok(!stderr.includes('geheim'), stderr)
+    }
+    const help = await runInProcess(['migrate', '--help'])
+    assert.equal(help.code, 0)
+    assert.match(help.stdout, /^Usage: evidence-registry migrate --from STORE --to STORE/)
+  })
+})
+
+describe('the commands', () => {
+  it('explain their arguments, and reject others', async () => {
+    const names = ['seal', 'keys list', 'keys generate', 'keys rotate', 'backup', 'backup verify', 'restore', 'fsck']
+    for (const name of [...names, 'import', 'migrate', 'migrate-blobs', 'verify']) {
+      const help = await runInProcess([...name.split(' '), '--help'])
+      assert.deepEqual([help.code, help.stderr], [0, ''], name)
+      assert.ok(help.stdout.startsWith(`Usage: evidence-registry ${name} `), help.stdout)
+      assert.match(help.stdout, /\nExit codes: 0 .*; 1 .*; 2 .*\.\n$/)
+      const wrong = await runInProcess([...name.split(' '), '--nonsense'])
+      assert.deepEqual([wrong.code, wrong.stdout], [2, ''], name)
+      assert.match(wrong.stderr, new RegExp(`^evidence-registry ${name}: expected .* or --help, got --nonsense\n$`))
+    }
+  })
+
+  it('name the flags that they need', async () => {
+    for (const [name, flag] of [
+      ['backup', '--to DIR'],
+      ['restore', '--from DIR'],
+      ['import', '--company ID'],
+      ['backup verify', 'DIR'],
+    ] as const) {
+      const { code, stderr } = await runInProcess(name.split(' '))
+      assert.equal(code, 2)
+      assert.ok(stderr.startsWith(`evidence-registry ${name}: expected `) && stderr.includes(flag), stderr)
+    }
+  })
+
+  it('of a group are listed without a name', async () => {
+    const { code, stderr } = await runInProcess(['keys'])
+    assert.deepEqual([code, stderr], [2, 'evidence-registry keys: expected list, generate, rotate or --help\n'])
+    const help = await runInProcess(['keys', '--help'])
+    assert.match(help.stdout, /^Usage: evidence-registry keys list \| generate \| rotate/)
+  })
+})

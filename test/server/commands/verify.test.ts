@@ -1,0 +1,195 @@
+import assert from 'node:assert/strict'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { after, before, describe, it } from 'node:test'
+import type { Bundle } from '../../../core/index.ts'
+import { openBundleRegistry, type BundleRegistry } from '../../support/bundle-fixture.ts'
+import { runInProcess } from '../../support/run-command.ts'
+import { makeTemporary, removeTemporary } from '../../support/temporary.ts'
+
+describe('evidence-registry verify', () => {
+  let directory: string
+  let registry: BundleRegistry
+  let bundle: Bundle
+  const path = (name: string): string => join(directory, name)
+  const save = (name: string, value: unknown): Promise<void> =>
+    writeFile(path(name), typeof value === 'string' ? value : JSON.stringify(value))
+  before(async () => {
+    directory = await makeTemporary()
+    registry = await openBundleRegistry({ directory, anchor: 'evm' })
+    await registry.evidence({ owner: 'Ada\u202e', files: [await registry.stage('an original', 'a.txt')] })
+    await save('pending.evidence.json', await registry.history())
+    await registry.settle()
+    bundle = await registry.history()
+    await save('e-1.evidence.json', bundle)
+    await save('policy.json', await registry.registry.log.policy())
+    await save('policy.txt', await registry.registry.log.policyText())
+    await save('original', 'an original')
+    await save('another', 'another one')
+  })
+  after(async () => {
+    await registry.close()
+    await removeTemporary(directory)
+  })
+  const verify = (...args: readonly string[]) => runInProcess(['verify', ...args])
+
+  it('ends with 0 if all is proven, and says by whom', async () => {
+    const file = path('e-1.evidence.json')
+    const { code, stdout } = await verify(file, '--policy', path('policy.json'), '--file', path('original'))
+    assert.equal(code, 0, stdout)
+    assert.match(stdout, /^e-1\.evidence\.json: PROVEN\n/)
+    assert.match(stdout, /original original: the content of file /)
+    assert.match(stdout, /timestamp of tsa: \d{4}-/)
+    assert.match(stdout, /owner = "Ada\\u\{202e\}"/)
+    assert.match(stdout, /not checked: revocation of tsa: No CRL or OCSP response covers each of its certificates/)
+    assert.match(stdout, /not checked: the anchor in block \d+ of eip155:7: Ask a node/)
+    const text = await verify(file, '--policy', path('policy.txt'))
+    assert.equal(text.code, 0, text.stdout)
+    assert.match(text.stdout, /no time is proven/)
+  })
+
+  it('ends with 1 if a check fails', async () => {
+    const text = JSON.stringify(bundle)
+    await save('tampered.evidence.json', text.replace('A drill', 'A thrill'))
+    const tampered = await verify(path('tampered.evidence.json'), '--policy', path('policy.json'))
+    assert.equal(tampered.code, 1)
+    assert.match(tampered.stdout, /REFUTED: The field name does not hash/)
+    const other = await verify(path('e-1.evidence.json'), '--policy', path('policy.json'), '--file', path('another'))
+    assert.equal(other.code, 1)
+  })
+
+  it('says what to do if an original is not a file of a bundle that is right otherwise', async () => {
+    await registry.evidence({ externalId: 'e-2' })
+    await registry.settle()
+    const cases: readonly (readonly [Bundle, RegExp])[] = [
+      [
+        await registry.anyone('e-1'),
+        /the bundle is proven\. It discloses no hashes of files\. Download .*bundle\?fields=all&files=all/,
+      ],
+      [await registry.history('all', 'none'), /It discloses no hashes of files\. Download /],
+      [await registry.history('all', 'all', 'e-2'), /the bundle is proven\. Its events have no files$/],
+      [bundle, /Name an unchanged copy of one of its files \(.*\): a\.txt, 11 bytes, [0-9a-f]{64}$/],
+    ]
+    for (const [one, advice] of cases) {
+      await save('one.evidence.json', one)
+      const args = [path('one.evidence.json'), '--policy', path('policy.json'), '--file', path('another')]
+      const text = await verify(...args)
+      assert.deepEqual([text.code, text.stdout.split('\n')[0]?.includes('REFUTED: No ')], [1, true], text.stdout)
+      assert.match(text.stdout.split('\n')[1] ?? '', advice)
+      const json = JSON.parse((await verify(...args, '--json')).stdout) as { state: string; advice?: string }
+      assert.equal(json.state, 'refuted')
+      assert.match(json.advice ?? '', advice)
+    }
+    const { stdout } = await verify(path('tampered.evidence.json'), '--file', path('another'), '--json')
+    assert.deepEqual([stdout.includes('"refuted"'), stdout.includes('"advice"')], [true, false])
+  })
+
+  it('ends with 2 for a file that is not a bundle', async () => {
+    await save('proof.json', { status: 'ok', txId: bundle.subject.txId })
+    for (const name of ['proof.json', 'policy.json', 'policy.txt', 'original']) {
+      const { code, stdout, stderr } = await verify(path(name), '--policy', path('policy.json'))
+      assert.deepEqual([code, stdout], [2, ''], name)
+      assert.match(stderr, /^evidence-registry verify: .* is not a proof bundle \(it does not have the format /)
+      assert.ok(stderr.includes(path(name)))
+    }
+    await save('error.json', { error: 'There is no evid\u202eence', code: 'EVIDENCE_NOT_FOUND' })
+    const { code, stderr } = await verify(path('error.json'))
+    assert.equal(code, 2)
+    const said = 'an error of the server: There is no evid\\u{202e}ence (EVIDENCE_NOT_FOUND)'
+    assert.equal(stderr, `evidence-registry verify: ${path('error.json')} is not a proof bundle, but ${said}\n`)
+    const cut = JSON.stringify(bundle).slice(0, -1)
+    await save('cut.evidence.json', cut)
+    const damaged = await verify(path('cut.evidence.json'), '--policy', path('policy.json'))
+    assert.equal(damaged.code, 1, 'a bundle that is cut off')
+    assert.match(damaged.stdout, /REFUTED/)
+  })
+
+  it('ends with 2 if it is used wrongly', async () => {
+    for (const args of [
+      [],
+      ['a', 'b'],
+      ['--unknown'],
+      [path('missing')],
+      [path('e-1.evidence.json'), '--policy', path('original')],
+      [path('e-1.evidence.json'), '--rpc', 'ftp://x'],
+      [path('e-1.evidence.json'), '--file', path('missing')],
+    ]) {
+      const { code, stderr } = await verify(...args)
+      assert.equal(code, 2, args.join(' '))
+      assert.match(stderr, /^evidence-registry verify: /)
+    }
+    const { stderr } = await verify('b.json', '--polcy', 'p')
+    const flags = 'FILE.evidence.json, --file ORIGINAL, --policy FILE, --rpc URL, --json or --help'
+    assert.equal(stderr, `evidence-registry verify: expected ${flags}, got --polcy\n`)
+    assert.equal((await verify('--help')).code, 0)
+  })
+
+  it('ends with 3 without pinned keys, and with 4 before the events are sealed', async () => {
+    const unpinned = await verify(path('e-1.evidence.json'))
+    assert.equal(unpinned.code, 3)
+    assert.match(unpinned.stdout, /not checked: the keys of the log/)
+    const pending = await verify(path('pending.evidence.json'), '--policy', path('policy.json'), '--json')
+    assert.equal(pending.code, 4)
+    const { state, claims } = JSON.parse(pending.stdout) as { state: string; claims: { events: { fields: object }[] } }
+    assert.equal(state, 'pending')
+    assert.ok('owner' in (claims.events[0]?.fields ?? {}))
+  })
+
+  it('says what to do about a file or a node that it cannot read', async () => {
+    await save('binary', '')
+    await writeFile(path('binary'), new Uint8Array([0xff, 0xfe]))
+    const file = path('e-1.evidence.json')
+    const cases: readonly (readonly [args: readonly string[], message: RegExp])[] = [
+      [[path('none')], /cannot read \S+none: it does not exist: correct the path \(ENOENT\)\n$/],
+      [[directory], /it is a directory: name a file in it \(EISDIR\)\n$/],
+      [[path('binary')], /it is not text in UTF-8: name another file \(/],
+      [[file, '--file', directory], /it is a directory: name a file in it \(EISDIR\)\n$/],
+      [
+        [file, '--policy', file],
+        /is not a policy \(.+\): save that of GET \/log\/policy, from a source that you trust\n$/,
+      ],
+      // No program listens on port 1.
+      [[file, '--rpc', 'http://127.0.0.1:1'], /could not be asked: .+ Correct --rpc, or verify without it\n$/],
+    ]
+    for (const [args, message] of cases) {
+      const { code, stdout, stderr } = await verify(...args)
+      assert.deepEqual([code, stdout], [2, ''], stderr)
+      assert.match(stderr, message)
+    }
+  })
+
+  it('asks a node about the blocks of anchors', async () => {
+    const anchors = bundle.checkpoints.flatMap((checkpoint) => checkpoint.anchors)
+    let chainId = '0x7'
+    let hashes = new Map(anchors.map(({ blockNumber, blockHash }) => [`0x${blockNumber.toString(16)}`, blockHash]))
+    const node = createServer((request, response) => {
+      const chunks: Buffer[] = []
+      request.on('data', (chunk: Buffer) => chunks.push(chunk))
+      request.on('end', () => {
+        const body = JSON.parse(Buffer.concat(chunks).toString()) as { method: string; params: [string] }
+        const result = body.method === 'eth_chainId' ? chainId : { hash: hashes.get(body.params[0]) }
+        response.end(JSON.stringify({ jsonrpc: '2.0', id: 1, result }))
+      })
+    })
+    await new Promise<void>((resolve) => node.listen(0, '127.0.0.1', resolve))
+    const rpc = `http://127.0.0.1:${(node.address() as AddressInfo).port}`
+    try {
+      const args = [path('e-1.evidence.json'), '--policy', path('policy.json'), '--rpc', rpc]
+      const confirmed = await verify(...args)
+      assert.equal(confirmed.code, 0, confirmed.stdout)
+      assert.doesNotMatch(confirmed.stdout, /Ask a node/)
+      hashes = new Map()
+      const missing = await verify(...args)
+      assert.equal(missing.code, 1)
+      assert.match(missing.stdout, /is not part of the chain/)
+      chainId = '0x8'
+      const other = await verify(...args)
+      assert.deepEqual([other.code, other.stdout], [2, ''])
+      assert.match(other.stderr, /the node could not be asked: it belongs to the chain 8, expected 7/)
+    } finally {
+      node.close()
+    }
+  })
+})
