@@ -201,7 +201,10 @@ function methodDeclaration(operation, resolve) {
   const isOptional = alternatives.some((members) => members.every(({ isRequired }) => !isRequired))
   const request = alternatives.map(requestType).join(' | ')
   const text = [operation.summary, operation.description].filter((each) => each !== undefined).join('. ')
-  return `${comment(text)}${operation.operationId}(\n  request${isOptional ? '?' : ''}: ${indent(request).trimStart()},\n  options?: RequestOptions,\n): Promise<${resultType(operation)}>`
+  return (
+    `${comment(text)}${operation.operationId}(\n  request${isOptional ? '?' : ''}: ` +
+    `${indent(request).trimStart()},\n  options?: RequestOptions,\n): Promise<${resultType(operation)}>`
+  )
 }
 
 const requestType = (members) =>
@@ -216,7 +219,8 @@ function emitTypes(document) {
   const declarations = Object.entries(schemas).map(([name, schema]) => declaration(name, schema))
   return [
     `${BANNER}${REASON}import type { RequestOptions, Upload } from './options.ts'\n`,
-    `/** Every endpoint of the service, by the id of its operation. */\nexport interface Operations ${block(operations)}\n`,
+    '/** Every endpoint of the service, by the id of its operation. */\nexport interface Operations ' +
+      `${block(operations)}\n`,
     ...declarations,
   ].join('\n')
 }
@@ -239,13 +243,17 @@ function route(operation, resolve) {
     isRoot ? 'root: true, ' : '',
     files.length > 0 ? `files: [${files.join(', ')}], ` : '',
   ].join('')
-  return `${operationId}: { method: '${verb}', path: '${path}', ${flags}repeat: '${repeat}', result: '${resultOf(operation)}' },`
+  return (
+    `${operationId}: { method: '${verb}', path: '${path}', ${flags}repeat: '${repeat}', result: ` +
+    `'${resultOf(operation)}' },`
+  )
 }
 
 const emitRoutes = (document) =>
   [
     `${BANNER}import type { Route } from './route.ts'\nimport type { Operations } from './types.ts'\n`,
-    `export const ROUTES: { readonly [K in keyof Operations]: Route } = ${block(operationsOf(document).map((operation) => route(operation, resolverOf(document))))}\n`,
+    'export const ROUTES: { readonly [K in keyof Operations]: Route } = ' +
+      `${block(operationsOf(document).map((operation) => route(operation, resolverOf(document))))}\n`,
   ].join('\n')
 
 const document = await openApiDocument()

@@ -90,7 +90,8 @@ function assertDistinct(a: AuthorityCertificates, b: AuthorityCertificates): voi
     for (const other of b.certificates)
       if (keyHash(ca) === keyHash(other) || isIssuedBy(ca, other) || isIssuedBy(other, ca))
         throw configError(
-          `The timestamp authorities ${first} and ${second} share a trust anchor, so they count as one: remove one, or give each its own CA`,
+          `The timestamp authorities ${first} and ${second} share a trust anchor, so they count as one: ` +
+            'remove one, or give each its own CA',
         )
 }
 

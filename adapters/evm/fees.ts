@@ -37,7 +37,8 @@ export function offerFor(market: FeeMarket, cap: bigint, rivals: readonly FeeOff
   if (baseFee >= cap)
     throw new RegistryError(
       'ANCHOR_FAILED',
-      `The network's base fee is ${gwei(baseFee)} gwei, but the cap is ${gwei(cap)} gwei. It is tried again; if it stays so, raise the cap`,
+      `The network's base fee is ${gwei(baseFee)} gwei, but the cap is ${gwei(cap)} gwei. It is tried again; ` +
+        'if it stays so, raise the cap',
     )
   const minimum = {
     maxFeePerGas: highest(rivals.map(({ maxFeePerGas }) => outbid(maxFeePerGas))),
@@ -49,7 +50,9 @@ export function offerFor(market: FeeMarket, cap: bigint, rivals: readonly FeeOff
   if (maxFeePerGas < minimum.maxFeePerGas || maxPriorityFeePerGas < minimum.maxPriorityFeePerGas)
     throw new RegistryError(
       'ANCHOR_FAILED',
-      `A replacement would have to offer ${gwei(highest([minimum.maxFeePerGas, minimum.maxPriorityFeePerGas]))} gwei, but the cap is ${gwei(cap)} gwei. The earlier transaction may still be included; if it is not, raise the cap`,
+      'A replacement would have to offer ' +
+        `${gwei(highest([minimum.maxFeePerGas, minimum.maxPriorityFeePerGas]))} gwei, but the cap is ` +
+        `${gwei(cap)} gwei. The earlier transaction may still be included; if it is not, raise the cap`,
     )
   return { maxFeePerGas, maxPriorityFeePerGas }
 }

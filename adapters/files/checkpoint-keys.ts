@@ -169,7 +169,8 @@ async function withLock(files: FileOperations, path: string, action: () => Promi
 const lockedError = (lock: string): RegistryError =>
   new RegistryError(
     'STORE_LOCKED',
-    `Another process adds a key to the keyring at this moment. Try again, or remove ${lock} if there is no such process`,
+    `Another process adds a key to the keyring at this moment. Try again, or remove ${lock} if there is no ` +
+      'such process',
   )
 
 async function existingKeys(files: FileOperations, path: string): Promise<readonly StoredKey[] | undefined> {
@@ -199,7 +200,8 @@ async function readKeyring(files: FileOperations, path: string): Promise<Keyring
   if (keyring !== undefined) return keyring
   throw new RegistryError(
     'CORRUPT',
-    `${path} is not a keyring of checkpoint keys, or is damaged: restore it from a backup, or copy it from another server`,
+    `${path} is not a keyring of checkpoint keys, or is damaged: restore it from a backup, or copy it from ` +
+      'another server',
   )
 }
 
@@ -228,6 +230,7 @@ function seedOf({ algorithm, publicKey, seed: text }: StoredKey): Uint8Array {
 const fileError = (path: string, operation: 'read' | 'written', cause: unknown): RegistryError =>
   new RegistryError(
     'CONFIG_ERROR',
-    `The keyring ${path} could not be ${operation} (${reasonOf(cause)}): check EVIDENCE_CHECKPOINT_KEYS and the permissions`,
+    `The keyring ${path} could not be ${operation} (${reasonOf(cause)}): check EVIDENCE_CHECKPOINT_KEYS and ` +
+      'the permissions',
     { cause },
   )

@@ -110,7 +110,8 @@ function assertNotBehind(head: Head, minimum: MinimumHead | 'unreadable' | undef
   if (head.lastVersion >= minimum.lastVersion && head.logSize >= minimum.logSize) return
   throw new RegistryError(
     'CORRUPT',
-    `The record store opened at version ${head.lastVersion} with ${head.logSize} log entries, but had reached version ` +
+    `The record store opened at version ${head.lastVersion} with ${head.logSize} log entries, but had ` +
+      'reached version ' +
       `${minimum.lastVersion} with ${minimum.logSize}. If you restored an older copy on purpose, remove ${markPath}`,
   )
 }

@@ -76,7 +76,8 @@ export class LineFile {
     if ((await this.#handle.stat()).size !== this.#size)
       throw new RegistryError(
         'ANCHOR_FAILED',
-        `Another process wrote to ${this.#path}: only one may have it open. Stop the other process, then restart this one`,
+        `Another process wrote to ${this.#path}: only one may have it open. Stop the other process, then ` +
+          'restart this one',
       )
     this.#hasLeftovers = true
     await writeWhole(this.#handle, concatBytes(line, Uint8Array.of(LINE_FEED)))

@@ -66,7 +66,8 @@ export async function openLocalLedger(directory: string, options: LocalLedgerOpt
   await opened.file.close()
   throw new RegistryError(
     'CONFIG_ERROR',
-    `The ledger in ${root} has a block time of ${actualMs} ms, not ${blockTimeMs} ms: open it with ${actualMs}, or use another directory for a new ledger`,
+    `The ledger in ${root} has a block time of ${actualMs} ms, not ${blockTimeMs} ms: open it with ` +
+      `${actualMs}, or use another directory for a new ledger`,
   )
 }
 

@@ -120,7 +120,8 @@ export class LocalTsa implements TimestampAuthority {
     } catch (cause) {
       throw new RegistryError(
         'AUTHORITY_FAILED',
-        'The local timestamp authority made a token that does not verify: check the clock and the dates in ca.pem and tsa.pem',
+        'The local timestamp authority made a token that does not verify: check the clock and the dates in ' +
+          'ca.pem and tsa.pem',
         { cause },
       )
     }

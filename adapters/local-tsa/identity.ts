@@ -49,7 +49,8 @@ const corrupt = (message: string, cause?: unknown): RegistryError => new Registr
 const missingFile = (missing: string, present: string): RegistryError =>
   new RegistryError(
     'CONFIG_ERROR',
-    `${missing} is missing, but ${present} exists: restore it from a backup, or move the directory away to create a new ` +
+    `${missing} is missing, but ${present} exists: restore it from a backup, or move the directory away to ` +
+      'create a new ' +
       'authority',
   )
 

@@ -195,6 +195,7 @@ function assertUrl(url: string): void {
   if (!URL.canParse(url) || !/^postgres(ql)?:$/.test(new URL(url).protocol))
     throw new RegistryError(
       'CONFIG_ERROR',
-      'The URL of the database must be postgres://user:password@host:port/database, with special characters percent-encoded',
+      'The URL of the database must be postgres://user:password@host:port/database, with special characters ' +
+        'percent-encoded',
     )
 }

@@ -41,7 +41,8 @@ export function assertSchemaName(schema: string): void {
   if (!/^[a-z_][a-z0-9_]{0,62}$/.test(schema))
     throw new RegistryError(
       'CONFIG_ERROR',
-      `The name of a schema must be 1 to 63 of a-z 0-9 _ and must not begin with a digit, got ${JSON.stringify(schema)}`,
+      'The name of a schema must be 1 to 63 of a-z 0-9 _ and must not begin with a digit, got ' +
+        JSON.stringify(schema),
     )
 }
 

@@ -66,7 +66,8 @@ async function measureWithBareKoa(directory: string, service: Service, context: 
       bodyBytesOfGet: json.length,
       store: 'LevelDB, each group one synced write',
       server:
-        'compiled, with its log, metrics, local ledger and authority; pages of lists and histories, and attestations of proofs are cached',
+        'compiled, with its log, metrics, local ledger and authority; pages of lists and histories, and ' +
+        'attestations of proofs are cached',
     }
     return { settings, rows, findings }
   } finally {

@@ -73,7 +73,8 @@ export const ingest: BenchCase = {
   },
   conclude: (result) =>
     `With 256 in flight, ${formatCell(result, { where: { inFlight: 256 }, get: 'createsPerSecond' })} evidences per ` +
-    `second are created, synced to disk: ${formatFinding(result, 'ofBareLoopAt256')} of the rate of a bare loop of the ` +
+    `second are created, synced to disk: ${formatFinding(result, 'ofBareLoopAt256')} of the rate of a bare ` +
+    'loop of the ' +
     'same work.',
 }
 

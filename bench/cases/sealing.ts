@@ -69,7 +69,8 @@ export const sealing: BenchCase = {
   },
   conclude: (result) =>
     `Sealing ${Number(result.rows.at(-1)?.['events']).toLocaleString('en')} events takes ` +
-    `${result.rows.at(-1)?.['totalMs']} ms, ${result.rows.at(-1)?.['ratioToBareHash']} times as long as hashing alone; ` +
+    `${result.rows.at(-1)?.['totalMs']} ms, ${result.rows.at(-1)?.['ratioToBareHash']} times as long as ` +
+    'hashing alone; ' +
     `a batch of one event is sealed ${formatFinding(result, 'batchOfOneMsAfterDue')} ms after it is due.`,
 }
 

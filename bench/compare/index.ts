@@ -158,7 +158,8 @@ function concludeFrom(rows: readonly Row[], rounds: number): string {
   const cpuRatios = rows.flatMap(({ cpuRatio }) => (typeof cpuRatio === 'number' ? [cpuRatio] : []))
   const cpu = cpuRatios.length === 0 ? '' : `, and the highest ratio of CPU time is ${Math.max(...cpuRatios)}`
   return (
-    `Over ${rounds} ${rounds === 1 ? 'round' : 'rounds'} in turns, the lowest ratio of rates is ${slowest?.['ratio']} (${slowest?.['scenario']})${cpu}; ` +
+    `Over ${rounds} ${rounds === 1 ? 'round' : 'rounds'} in turns, the lowest ratio of rates is ` +
+    `${slowest?.['ratio']} (${slowest?.['scenario']})${cpu}; ` +
     'all ratios are medians of this build to the other one'
   )
 }

@@ -121,7 +121,8 @@ function hashesText(hashes: Readonly<Record<string, string>>): string {
 
 /** J of a header. */
 export const headerText = ({ fields, first, log, prev, version }: Header): string =>
-  `{"fields":${hashesText(fields)},"first":${canonicalJson(first)},"log":${canonicalJson(log)},"prev":${canonicalJson(prev)},"v":1,"version":${canonicalJson(version)}}`
+  `{"fields":${hashesText(fields)},"first":${canonicalJson(first)},"log":${canonicalJson(log)},` +
+  `"prev":${canonicalJson(prev)},"v":1,"version":${canonicalJson(version)}}`
 
 /** The hash of a header's text, 32 bytes. */
 export const headerHash = (text: string): Uint8Array => sha256OfText(text, HEADER)

@@ -31,7 +31,8 @@ export function assertSecretOf({ origin, secretId }: LogIdentityRecord, secret: 
   if (secretId !== secretIdOf(secret))
     throw new RegistryError(
       'LOG_KEY_MISMATCH',
-      `The root secret is not the secret with which the log ${origin} was created: start with that secret, or create a ` +
+      `The root secret is not the secret with which the log ${origin} was created: start with that secret, ` +
+        'or create a ' +
         'new log in an empty store',
     )
 }

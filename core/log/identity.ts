@@ -75,7 +75,8 @@ export async function openLogIdentity(options: LogIdentityOptions): Promise<LogI
   if (logName !== undefined && logName !== storedName)
     throw new RegistryError(
       'CONFIG_ERROR',
-      `This log was named ${storedName} at its first start, and every checkpoint contains that name: set the log's name to ${storedName}, not to ${logName}`,
+      `This log was named ${storedName} at its first start, and every checkpoint contains that name: set the ` +
+        `log's name to ${storedName}, not to ${logName}`,
     )
   if (!isReadOnly && !(await identity.holds(identity.verifierKey))) throw missingNewestKey(identity.verifierKey)
   return identity
@@ -132,7 +133,8 @@ async function tryCommit(records: RecordStore, commit: Commit): Promise<void> {
 const missingNewestKey = (verifierKey: string): RegistryError =>
   new RegistryError(
     'LOG_KEY_MISMATCH',
-    `The private key of the newest checkpoint key is missing: ${verifierKey}. Restore the keyring, or copy it from another ` +
+    `The private key of the newest checkpoint key is missing: ${verifierKey}. Restore the keyring, or copy ` +
+      'it from another ' +
       'server of the same log',
   )
 

@@ -92,7 +92,8 @@ export function formatTypedKey(name: string, typedKey: Uint8Array): string {
   if (typedKey[0] !== ED25519 || typedKey.length !== 1 + PUBLIC_KEY_BYTES)
     throw new RegistryError(
       'CONFIG_ERROR',
-      `A checkpoint key of type ${typedKey[0]} with ${typedKey.length - 1} bytes cannot be used: expected Ed25519, type 1`,
+      `A checkpoint key of type ${typedKey[0]} with ${typedKey.length - 1} bytes cannot be used: expected ` +
+        'Ed25519, type 1',
     )
   return formatVerifierKey(name, typedKey.subarray(1))
 }

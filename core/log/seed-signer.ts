@@ -26,6 +26,7 @@ export function signerOfSeeds(seeds: readonly Uint8Array[]): CheckpointSigner {
 export const missingKey = (publicKey: Uint8Array): RegistryError =>
   new RegistryError(
     'LOG_KEY_MISMATCH',
-    `The private key of the checkpoint key ${toBase64(publicKey)} is missing: restore the keyring, or copy it from another ` +
+    `The private key of the checkpoint key ${toBase64(publicKey)} is missing: restore the keyring, or copy ` +
+      'it from another ' +
       'server of the same log',
   )

@@ -54,7 +54,9 @@ const corruptError = (what: string): RegistryError =>
 const behindSignedError = (what: string): RegistryError =>
   new RegistryError(
     'LOG_BEHIND_SIGNED',
-    `The record store was set back or replaced: ${what}. Entries for which others hold proofs are lost. Restore the newest ` +
-      'store, or a later backup. If there is none, start a new log with an empty store and a new secret, and keep this one ' +
+    `The record store was set back or replaced: ${what}. Entries for which others hold proofs are lost. ` +
+      'Restore the newest ' +
+      'store, or a later backup. If there is none, start a new log with an empty store and a new secret, and ' +
+      'keep this one ' +
       'only for reading: this log must not be signed again',
   )

@@ -75,7 +75,8 @@ export type TsaProof = Static<typeof TsaProof>
 
 const Tsas = Type.Array(TsaProof, {
   description:
-    'Every token over the same checkpoint as tsa, which is the token by which a quorum of authorities vouches for the time',
+    'Every token over the same checkpoint as tsa, which is the token by which a quorum of authorities ' +
+    'vouches for the time',
 })
 
 export const AssuranceLevel = Type.Enum(['none', 'operator', 'independent'])

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { readdir, realpath, rm } from 'node:fs/promises'
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
 import { errnoOf, toRegistryError } from '../../adapters/files/index.ts'
-import { RegistryError, type RecordStore } from '../../core/index.ts'
+import type { RecordStore, RegistryError } from '../../core/index.ts'
 import { fileOf, FOLDER, MANIFEST, SECRETS, type Manifest } from './manifest.ts'
 import { configError } from '../settings/config-error.ts'
 
@@ -86,7 +86,8 @@ export async function assertUsable(
   const logSize = await records.logSize()
   if (earlier !== undefined && earlier.logSize > logSize)
     throw configError(
-      `${directory} holds a backup of ${earlier.logSize} log entries, but this registry has ${logSize}: it was set back. ` +
+      `${directory} holds a backup of ${earlier.logSize} log entries, but this registry has ${logSize}: it ` +
+        'was set back. ' +
         'Keep that backup, and name another directory',
     )
   // The new backup replaces the earlier one, which may have the only copy of the secrets.

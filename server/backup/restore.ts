@@ -99,7 +99,8 @@ function assertNotOlder(head: SignedHead | undefined, inBackup: SignedHead | und
   if (head === undefined || inBackup === undefined || head.size >= inBackup.size) return
   throw configError(
     `--head is older than the backup, or of another registry: a tree of ${head.size} entries, but ${inBackup.size} ` +
-      'were signed before the backup. Name the newest signed-head.json, or leave --head out to open the registry read-only',
+      'were signed before the backup. Name the newest signed-head.json, or leave --head out to open the ' +
+      'registry read-only',
   )
 }
 

@@ -10,13 +10,14 @@ import { configError } from '../settings/config-error.ts'
 export const createCommand = defineCommand({
   name: 'backup',
   description: `
-Backs a registry up, running or stopped: one consistent state of the records and the log, every file, and the small files
-of the data directory. A running server writes the backup itself, so DIR is a path on its machine, on a file system with
-hard links. A later backup to the same DIR copies only new files, and replaces the earlier backup when it is complete.
+Backs a registry up, running or stopped: one consistent state of the records and the log, every file, and the
+small files of the data directory. A running server writes the backup itself, so DIR is a path on its machine,
+on a file system with hard links. A later backup to the same DIR copies only new files, and replaces the
+earlier backup when it is complete.
 
-Secrets (the root secret, the keys that sign checkpoints, the keys of the embedded authority and ledger, operator.key)
-are left out, unless --secrets is given. Then they are encrypted with a passphrase, in the format of age. Restoring needs
-them from somewhere.`,
+Secrets (the root secret, the keys that sign checkpoints, the keys of the embedded authority and ledger,
+operator.key) are left out, unless --secrets is given. Then they are encrypted with a passphrase, in the
+format of age. Restoring needs them from somewhere.`,
   flags: {
     to: { value: 'DIR', isRequired: true, doc: 'the directory of the backup; it is created if it does not exist' },
     secrets: { doc: 'include the secrets, encrypted with a passphrase' },
@@ -50,8 +51,8 @@ them from somewhere.`,
 export const verifyBackupCommand = defineCommand({
   name: 'backup verify',
   description: `
-Verifies a backup without changing it: the hash of each of its files, and then, with the records in a temporary directory,
-everything that fsck checks.`,
+Verifies a backup without changing it: the hash of each of its files, and then, with the records in a
+temporary directory, everything that fsck checks.`,
   flags: {
     quick: { doc: 'only compare hashes, and do not read the files of evidences' },
     'passphrase-file': { value: 'FILE', doc: 'also decrypt the secrets with the passphrase in this file' },

@@ -35,13 +35,13 @@ const flags = {
 export const fsckCommand = defineCommand({
   name: 'fsck',
   description: `
-Checks a registry. Computes every txId, leaf, tile, root, signature and index again from the records, verifies the tokens
-of stamps and the proofs of anchors, checks the local ledger, the last stamp and the keys of the embedded authority, reads every stored
-file, and prints one line for each difference. Stop the server first.
+Checks a registry. Computes every txId, leaf, tile, root, signature and index again from the records, verifies
+the tokens of stamps and the proofs of anchors, checks the local ledger, the last stamp and the keys of the
+embedded authority, reads every stored file, and prints one line for each difference. Stop the server first.
 
-The records are where EVIDENCE_RECORDS and EVIDENCE_POSTGRES_URL say, the files where EVIDENCE_BLOBS and EVIDENCE_S3_...
-say, as for the server. --repair first prints each record that it will write or delete, then writes, then checks again.
-Tokens of other authorities need EVIDENCE_TSA_CA.`,
+The records are where EVIDENCE_RECORDS and EVIDENCE_POSTGRES_URL say, the files where EVIDENCE_BLOBS and
+EVIDENCE_S3_... say, as for the server. --repair first prints each record that it will write or delete, then
+writes, then checks again. Tokens of other authorities need EVIDENCE_TSA_CA.`,
   flags,
   success: 'no differences',
   async run({ 'skip-files': skipFiles = false, repair = false, json = false }, config) {
@@ -130,7 +130,8 @@ async function foreignFolders(markers: FolderMarkers, records: RecordStore): Pro
 }
 
 const FILE_ADVICE =
-  'Restore the files named above from a backup: see "A lost volume" in server/OPERATIONS.md. --repair cannot repair files'
+  'Restore the files named above from a backup: see "A lost volume" in server/OPERATIONS.md. --repair cannot ' +
+  'repair files'
 
 /** Counters are repaired after the indexes that they count. */
 const MAX_REPAIRS = 3

@@ -1,7 +1,7 @@
 import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import { isRegistryError, OPERATOR, RegistryError } from '../../core/index.ts'
+import { isRegistryError, OPERATOR, type RegistryError } from '../../core/index.ts'
 import type { Config } from '../settings/load.ts'
 import { stderrLogger } from '../startup/logger.ts'
 import { openConfiguredRegistry } from '../startup/registry.ts'
@@ -31,8 +31,8 @@ created. Empty lines are skipped.
 
 A line that is refused is printed to stdout as "LINE CODE MESSAGE"; the other lines are created.
 
-After an interruption run the same command again. It does not create an evidence twice: a line whose external id exists
-is skipped if that evidence was created with the same values, and refused otherwise.`,
+After an interruption run the same command again. It does not create an evidence twice: a line whose external
+id exists is skipped if that evidence was created with the same values, and refused otherwise.`,
   flags,
   operand: 'FILE.ndjson',
   success: 'every line is in the registry',

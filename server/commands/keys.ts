@@ -29,8 +29,9 @@ function lineOf({ vkey, state, from, until, isHeld }: CheckpointKeyInfo): string
 export const generateCommand = defineCommand({
   name: 'keys generate',
   description: `
-Adds a new key to the keyring, which is created if it does not exist. The log is not changed: copy the keyring to every
-server of the same log, then run keys rotate. Prints the public key, with which its verifier key ends.`,
+Adds a new key to the keyring, which is created if it does not exist. The log is not changed: copy the keyring
+to every server of the same log, then run keys rotate. Prints the public key, with which its verifier key
+ends.`,
   flags: { 'data-dir': DATA_DIR, 'checkpoint-keys': CHECKPOINT_KEYS },
   success: 'the key is in the keyring',
   async run(_, config) {
@@ -44,10 +45,10 @@ server of the same log, then run keys rotate. Prints the public key, with which 
 export const rotateCommand = defineCommand({
   name: 'keys rotate',
   description: `
-Puts the next key of the keyring into the log, signed by the current key. It signs every checkpoint from the first batch
-that contains its entry; the old key signs none of these. If several servers share the records, copy the keyring to
-each of them first, and confirm it with --all-servers-have-it: a server without the new key can sign nothing any more.
-Afterwards, publish the policy again: verifiers pin it.`,
+Puts the next key of the keyring into the log, signed by the current key. It signs every checkpoint from the
+first batch that contains its entry; the old key signs none of these. If several servers share the records,
+copy the keyring to each of them first, and confirm it with --all-servers-have-it: a server without the new
+key can sign nothing any more. Afterwards, publish the policy again: verifiers pin it.`,
   flags: { ...flags, 'all-servers-have-it': { doc: 'every server that shares the records has the new key' } },
   success: 'the key is in the log',
   async run({ 'all-servers-have-it': allServersHaveIt = false }, config) {

@@ -26,9 +26,9 @@ export const migrateCommand = defineCommand({
   name: 'migrate',
   usage: ['--from STORE --to STORE [--data-dir DIR]'],
   description: `
-Copies the log and all records to an empty store, and checks the copy as fsck does. Stop all servers of both stores first.
-No server starts on a target that is not complete: after an interruption, empty it, then run the command again. Files are
-copied by migrate-blobs.
+Copies the log and all records to an empty store, and checks the copy as fsck does. Stop all servers of both
+stores first. No server starts on a target that is not complete: after an interruption, empty it, then run the
+command again. Files are copied by migrate-blobs.
 
 A STORE is one of
   level         LevelDB in the data directory
@@ -154,7 +154,8 @@ async function check(target: RecordStore, signedHead: SignedHead | undefined): P
   const verdict =
     differences === 0 ? 'nothing differs' : `${differences} differences; fsck shows if the source has them`
   progress.print(
-    `${done.log} log entries, ${done.evidences} events and ${done.indexes} index records checked in the target: ${verdict}`,
+    `${done.log} log entries, ${done.evidences} events and ${done.indexes} index records checked in the ` +
+      `target: ${verdict}`,
   )
   return differences
 }

@@ -11,13 +11,15 @@ import { configError } from '../settings/config-error.ts'
 export const restoreCommand = defineCommand({
   name: 'restore',
   description: `
-Restores a backup into an empty data directory. Records and files go where EVIDENCE_RECORDS, EVIDENCE_POSTGRES_URL,
-EVIDENCE_BLOBS and EVIDENCE_S3_... say, as for the server, so a backup can also move a registry. Everything is verified:
-hashes before anything is written, then each txId, leaf and root up to the signed checkpoints.
+Restores a backup into an empty data directory. Records and files go where EVIDENCE_RECORDS,
+EVIDENCE_POSTGRES_URL, EVIDENCE_BLOBS and EVIDENCE_S3_... say, as for the server, so a backup can also move a
+registry. Everything is verified: hashes before anything is written, then each txId, leaf and root up to the
+signed checkpoints.
 
---head names the newest signed-head.json that still exists: of the lost data directory, or of another server of the same
-records. If the backup holds less, others hold proofs of the lost entries, and the registry then opens only with
-EVIDENCE_READ_ONLY=true. If the server was stopped before the backup and has not run since, name the one in the backup.`,
+--head names the newest signed-head.json that still exists: of the lost data directory, or of another server
+of the same records. If the backup holds less, others hold proofs of the lost entries, and the registry then
+opens only with EVIDENCE_READ_ONLY=true. If the server was stopped before the backup and has not run since,
+name the one in the backup.`,
   flags: {
     from: { value: 'DIR', isRequired: true, doc: 'the directory of the backup' },
     head: { value: 'FILE', doc: 'the newest signed-head.json; without it the registry opens only read-only' },
@@ -47,7 +49,8 @@ EVIDENCE_READ_ONLY=true. If the server was stopped before the backup and has not
 async function readHead(path: string | undefined, { records }: Config): Promise<SignedHead | undefined> {
   if (path === undefined && records === 'postgres')
     throw configError(
-      'EVIDENCE_RECORDS=postgres needs --head FILE, the newest signed-head.json that exists. If none is left, name the ' +
+      'EVIDENCE_RECORDS=postgres needs --head FILE, the newest signed-head.json that exists. If none is ' +
+        'left, name the ' +
         'one in the backup, and start servers only with EVIDENCE_READ_ONLY=true',
     )
   if (path === undefined) return undefined
@@ -70,7 +73,8 @@ function verdictOf(
   if (problems > 0) return `${what}: NOT restored, see above. Nothing must be started in ${config.dataDir}`
   const secrets = hasSecrets
     ? ''
-    : '\nThe secrets were not restored: put secret, checkpoint-keys.json, and the keys of tsa/ and ledger/ into the data directory'
+    : '\nThe secrets were not restored: put secret, checkpoint-keys.json, and the keys of tsa/ and ledger/ ' +
+      'into the data directory'
   const but = damagedBlobs > 0 ? `, but ${damagedBlobs} of them were missing or damaged before the backup` : ''
   return `${what}: restored and verified${but}\n${NEXT[state](treeSize, head?.size ?? 0)}${secrets}`
 }
@@ -78,7 +82,8 @@ function verdictOf(
 const NEXT: Readonly<Record<RestoreReport['state'], (treeSize: number, signed: number) => string>> = {
   complete: () => 'It holds everything that was signed up to --head. Start the server',
   behind: (treeSize, signed) =>
-    `A tree of ${signed} entries was signed, the backup holds ${treeSize}: start the server with EVIDENCE_READ_ONLY=true, ` +
+    `A tree of ${signed} entries was signed, the backup holds ${treeSize}: start the server with ` +
+    'EVIDENCE_READ_ONLY=true, ' +
     'and continue with a new registry. Or --head is of another registry: then restore again with the right one',
   unknown: () =>
     'Whether more was signed after the backup is not known (no --head): start the server with EVIDENCE_READ_ONLY=true',

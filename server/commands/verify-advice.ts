@@ -1,7 +1,8 @@
 import type { BundleClaims, BundleEventClaims } from '../../core/verify/index.ts'
 
 const WITH_HASHES =
-  'Download a bundle with them: GET /evidences/COMPANY_ID/evidence/EXTERNAL_ID/bundle?fields=all&files=all, with a key of the company'
+  'Download a bundle with them: GET /evidences/COMPANY_ID/evidence/EXTERNAL_ID/bundle?fields=all&files=all, ' +
+  'with a key of the company'
 
 const MAX_NAMED = 10
 

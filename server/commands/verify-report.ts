@@ -12,7 +12,9 @@ const VERDICTS: Readonly<Record<BundleResult['state'], string>> = {
 
 /** @param advice what to do about a refuted bundle */
 export const jsonReport = (result: BundleResult, advice?: string): string =>
-  `${JSON.stringify({ ...result, advice }, (_, value: unknown) => (value instanceof Map ? Object.fromEntries(value) : value), 2)}\n`
+  `${JSON.stringify({ ...result, advice }, withMaps, 2)}\n`
+
+const withMaps = (_: string, value: unknown): unknown => (value instanceof Map ? Object.fromEntries(value) : value)
 
 /** @param advice what to do about a refuted bundle */
 export function textReport(name: string, result: BundleResult, advice?: string): string {
@@ -56,11 +58,17 @@ function attestations({ timestamps, anchors, witnesses }: BundleEventClaims): re
   return [
     ...authorities.map(({ name, genTime, serialNumber, revocation }) => {
       const states = [...new Set(revocation.map(({ state }) => state))].join(', ')
-      return `    timestamp of ${printable(name)}: ${time(genTime)}, serial ${serialNumber}, revocation: ${states || 'none to check'}`
+      return (
+        `    timestamp of ${printable(name)}: ${time(genTime)}, serial ${serialNumber}, revocation: ` +
+        (states || 'none to check')
+      )
     }),
     ...anchors.map(({ network, blockNumber, blockTime, account, isBlockFinal }) => {
       const doubt = isBlockFinal ? '' : ', if a node confirms the block'
-      return `    block ${blockNumber} of ${printable(network)}: ${time(blockTime)}, account ${printable(account)}${doubt}`
+      return (
+        `    block ${blockNumber} of ${printable(network)}: ${time(blockTime)}, account ` +
+        `${printable(account)}${doubt}`
+      )
     }),
     ...witnesses.map((witness) => `    witness ${printable(witness.name)}: ${time(witness.time)}`),
   ]
@@ -73,7 +81,8 @@ function disclosures({ fields, hiddenFields, files, hiddenFiles }: BundleEventCl
     ...[...files.values()].map((file) =>
       'deleted' in file
         ? `  deletes the file ${printable(file.id)}`
-        : `  file ${printable(file.id)}: ${printable(file.name)}, ${printable(file.mimeType)}, ${file.size} bytes, SHA-256 ${file.sha256}`,
+        : `  file ${printable(file.id)}: ${printable(file.name)}, ${printable(file.mimeType)}, ${file.size} ` +
+          `bytes, SHA-256 ${file.sha256}`,
     ),
     ...hiddenFiles.map((id) => `  file ${printable(id)}: not disclosed`),
   ]

@@ -23,9 +23,9 @@ import { printable, whyUnreadable } from './terminal.ts'
 const COMMAND = {
   name: 'verify',
   description: `
-Verifies a proof bundle, offline. Prints what is proven, by whom and when, what is disclosed, and what was not checked.
-A policy is what you pin: the JSON of GET /log/policy, or C2SP tlog-policy text, from a source that you trust. To compare
-files, a bundle needs their hashes: .../bundle?fields=all&files=all`,
+Verifies a proof bundle, offline. Prints what is proven, by whom and when, what is disclosed, and what was not
+checked. A policy is what you pin: the JSON of GET /log/policy, or C2SP tlog-policy text, from a source that
+you trust. To compare files, a bundle needs their hashes: .../bundle?fields=all&files=all`,
   operand: 'FILE.evidence.json',
   flags: {
     file: { value: 'ORIGINAL', isMultiple: true, doc: 'must have the content of a disclosed file' },

@@ -97,7 +97,9 @@ const RESPONSES: { readonly [K in ResponseCode]: ErrorResponse } = {
   UNAVAILABLE: unavailable,
   UNKNOWN_OUTCOME: {
     status: 503,
-    text: 'The server could not determine whether this was done. Read the current state, or repeat the request with the same Idempotency-Key',
+    text:
+      'The server could not determine whether this was done. Read the current state, or repeat the request ' +
+      'with the same Idempotency-Key',
   },
   STORE_POISONED: unavailable,
   STORE_LOCKED: unavailable,

@@ -41,7 +41,8 @@ export const Disclosure = closed(
   },
   {
     description:
-      'What is needed to recompute the txId. What was erased is absent here, and only its hash is in the header or filesText',
+      'What is needed to recompute the txId. What was erased is absent here, and only its hash is in the ' +
+      'header or filesText',
   },
 )
 
@@ -178,7 +179,8 @@ export function evidenceListItem(from: EvidenceSummary): string {
   return (
     `{"id":"${from.id}","externalId":${JSON.stringify(from.externalId)},"name":${JSON.stringify(from.name)},` +
     `"creationDate":"${created}","owner":{"name":${JSON.stringify(from.owner ?? '')}},` +
-    `"historyChanges":{"create":${create},"update":${update},"transfer":${transfer},"total":${create + update + transfer}},` +
+    `"historyChanges":{"create":${create},"update":${update},"transfer":${transfer},` +
+    `"total":${create + update + transfer}},` +
     `"categoryId":"${from.categoryId}","subcategoryId":"${from.subcategoryId}","txId":"${from.txId}"` +
     member('summary', from.summary) +
     `,"lastUpdateDate":"${updated}","lastUpdateTxId":"${lastEvent.txId}",` +

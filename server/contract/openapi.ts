@@ -37,7 +37,8 @@ export function openApiDocument({ publicUrl, basePath, version, groups, rootGrou
       title: 'Evidence Registry',
       version,
       description:
-        'Keeps evidence records per company, binds every change to a hash, seals changes in Merkle batches, and lets anyone verify them.',
+        'Keeps evidence records per company, binds every change to a hash, seals changes in Merkle batches, ' +
+        'and lets anyone verify them.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: `${publicUrl}${basePath}` }],

@@ -19,7 +19,8 @@ export function controlPath(dataDir: string, platform: NodeJS.Platform = process
   const bytes = Buffer.byteLength(path)
   if (bytes <= MAX_PATH_BYTES) return path
   throw configError(
-    `The path of a Unix socket has at most ${MAX_PATH_BYTES} bytes, but ${path} has ${bytes}: name the data directory by a ` +
+    `The path of a Unix socket has at most ${MAX_PATH_BYTES} bytes, but ${path} has ${bytes}: name the data ` +
+      'directory by a ' +
       'shorter path, such as a relative one or a symbolic link, for the server and for its commands',
   )
 }

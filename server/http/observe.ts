@@ -93,7 +93,7 @@ const routeOf = (ctx: Context): string => ctx['routerName'] ?? 'none'
 
 /** Codes of the errors that a connection ends with when its client is gone. */
 const DISCONNECTED =
-  /^(?:HPE_.*|E(?:CONNABORTED|CONNRESET|PIPE|TIMEDOUT)|ERR_HTTP_REQUEST_TIMEOUT|ERR_STREAM_(?:DESTROYED|PREMATURE_CLOSE|UNABLE_TO_PIPE))$/
+  /^(?:HPE_|ECONNABORTED$|ECONNRESET$|EPIPE$|ETIMEDOUT$|ERR_HTTP_REQUEST_TIMEOUT$|ERR_STREAM_(?:DESTR|PREMAT|UNABLE))/
 
 /**
  * Logs what failed after a response began: the client disconnected or sent no HTTP, or the rest could not be read. Only

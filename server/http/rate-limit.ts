@@ -76,5 +76,6 @@ export function proxyWarning(logger: Logger, trustProxy: boolean): (ctx: Context
 }
 
 const UNTRUSTED_PROXY =
-  'a request has X-Forwarded-For, which is not trusted. Behind a reverse proxy of yours set EVIDENCE_TRUST_PROXY=true: ' +
+  'a request has X-Forwarded-For, which is not trusted. Behind a reverse proxy of yours set ' +
+  'EVIDENCE_TRUST_PROXY=true: ' +
   'all of its clients count as one address now'

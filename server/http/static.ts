@@ -34,7 +34,8 @@ const UI_POLICY = [
 
 // The viewer uses inline styles.
 const DOCS_POLICY =
-  "default-src 'none'; script-src 'self'; style-src 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+  "default-src 'none'; script-src 'self'; style-src 'unsafe-inline'; img-src 'self' data:; connect-src " +
+  "'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 /** The page to keep as a file. Its own policy allows its inline script, which the policy of this server does not. */
 const SAVED_PAGE = 'ui/verify.html'
@@ -150,8 +151,9 @@ const apiPage = (specUrl: string): string => `<!doctype html>
     <script type="module" src="docs/rapidoc.js"></script>
   </head>
   <body>
-    <rapi-doc spec-url="${specUrl}" render-style="read" load-fonts="false" show-header="false" allow-spec-url-load="false"
-      allow-spec-file-load="false" remove-endpoints-with-badge-label-as="${HEAD_BADGE}" regular-font="system-ui, sans-serif" mono-font="ui-monospace, monospace"></rapi-doc>
+    <rapi-doc spec-url="${specUrl}" render-style="read" load-fonts="false" show-header="false"
+      allow-spec-url-load="false" allow-spec-file-load="false" remove-endpoints-with-badge-label-as="${HEAD_BADGE}"
+      regular-font="system-ui, sans-serif" mono-font="ui-monospace, monospace"></rapi-doc>
     <noscript>This page needs JavaScript. The OpenAPI document is at <a href="${specUrl}">${specUrl}</a>.</noscript>
   </body>
 </html>

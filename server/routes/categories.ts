@@ -96,7 +96,8 @@ export const categories: EndpointGroup = {
         path: CATEGORIES,
         summary: 'Create a category',
         description:
-          'Names are unique in the company. In JSON `image` is `{name?, mimeType, data}` with base64 data, in a form a file part.',
+          'Names are unique in the company. In JSON `image` is `{name?, mimeType, data}` with base64 data, ' +
+          'in a form a file part.',
         errors: ['NAME_EXISTS'],
       },
       () => ({}),
@@ -120,7 +121,8 @@ export const categories: EndpointGroup = {
         path: CATEGORY,
         summary: 'Update, activate, deactivate or remove a category',
         description:
-          '`file` is added to the files. If it is an image, it also becomes the icon. Only an empty category can be removed.',
+          '`file` is added to the files. If it is an image, it also becomes the icon. Only an empty category ' +
+          'can be removed.',
         errors: ['CATEGORY_NOT_FOUND', 'NAME_EXISTS', 'CATEGORY_NOT_EMPTY', 'TOO_MANY_FILES'],
       },
       categoryPath,

@@ -66,7 +66,9 @@ export const evidences: EndpointGroup = {
       access: 'I',
       summary: 'Create an evidence',
       description:
-        'Category and subcategory are given by id or by name; an id takes precedence. A name that does not exist yet is created. `meta` is JSON text in a form. The text of `images` is a JSON array of titles for the files, or one title for all of them.',
+        'Category and subcategory are given by id or by name; an id takes precedence. A name that does not ' +
+        'exist yet is created. `meta` is JSON text in a form. The text of `images` is a JSON array of titles ' +
+        'for the files, or one title for all of them.',
       body: {
         schema: NewEvidence,
         form: { slots: createSlots },
@@ -115,7 +117,12 @@ export const evidences: EndpointGroup = {
       lane: 'lists',
       summary: 'List evidences, newest first',
       description:
-        'The whole list, or with `len` a page of it. `last` is the id of the last item that you have; `count` is the number of all that match. With `externalId`, `owner`, `status`, `createdFrom`, `createdTo` or `sort`, the next page begins at `next` of the page before, and at most 10,000 matches are counted. All conditions must hold: one is looked up in an index, the others are applied to what it finds, and a page reads at most 10,000 index entries. So a page can have fewer than `len` items, or none, although `isMore` is true.',
+        'The whole list, or with `len` a page of it. `last` is the id of the last item that you have; ' +
+        '`count` is the number of all that match. With `externalId`, `owner`, `status`, `createdFrom`, ' +
+        '`createdTo` or `sort`, the next page begins at `next` of the page before, and at most 10,000 ' +
+        'matches are counted. All conditions must hold: one is looked up in an index, the others are applied ' +
+        'to what it finds, and a page reads at most 10,000 index entries. So a page can have fewer than ' +
+        '`len` items, or none, although `isMore` is true.',
       query: EvidenceListQuery,
       response: { schema: EvidenceList },
       async handle({ scope, query, listEvidences }) {
@@ -135,7 +142,8 @@ export const evidences: EndpointGroup = {
       isHeavy: ({ len = 0 }) => len > USUAL_HISTORY_LENGTH,
       summary: 'Get an evidence and a page of its history',
       description:
-        '`last` is the version of the last event that you have (default 0), `len` the number of events to return (default 50, at most 500). `disclose=1` adds what is needed to recompute each txId.',
+        '`last` is the version of the last event that you have (default 0), `len` the number of events to ' +
+        'return (default 50, at most 500). `disclose=1` adds what is needed to recompute each txId.',
       query: EvidencePageQuery,
       response: { schema: EvidencePage, others: { 304: 'You have it already' } },
       errors: ['EVIDENCE_NOT_FOUND'],
@@ -150,7 +158,8 @@ export const evidences: EndpointGroup = {
       lane: 'lists',
       summary: 'The proof bundle: one file that anyone can verify offline',
       description:
-        'The whole history with its proofs. `fields` and `files` select what is disclosed to the reader of the file; everything else stays a hash. Check it with `npx evidence-registry verify`.',
+        'The whole history with its proofs. `fields` and `files` select what is disclosed to the reader of ' +
+        'the file; everything else stays a hash. Check it with `npx evidence-registry verify`.',
       query: BundleQuery,
       response: { media: BUNDLE_MEDIA_TYPE, description: 'NAME.evidence.json', content: Bundle },
       headers: ['Content-Disposition'],
@@ -168,7 +177,13 @@ export const evidences: EndpointGroup = {
       access: 'U',
       summary: 'Update or transfer an evidence, and attach files',
       description:
-        'Records up to three events in one step: the changed content, the transfer to another owner, the files. An empty value, null and an equal value change nothing; `clear` removes values. `actionType` sets the type of the content event. Without it, an `updateActionDescription` that is exactly one of its words (stolen, repair, custom, change; in upper or lower case) does the same: the remark `stolen` marks the evidence as stolen. To take that back, send `actionType=stolen` with `stolen=false`. `If-Match` is the version of the last event that you know, or the ETag of the evidence.',
+        'Records up to three events in one step: the changed content, the transfer to another owner, the ' +
+        'files. An empty value, null and an equal value change nothing; `clear` removes values. `actionType` ' +
+        'sets the type of the content event. Without it, an `updateActionDescription` that is exactly one of ' +
+        'its words (stolen, repair, custom, change; in upper or lower case) does the same: the remark ' +
+        '`stolen` marks the evidence as stolen. To take that back, send `actionType=stolen` with ' +
+        '`stolen=false`. `If-Match` is the version of the last event that you know, or the ETag of the ' +
+        'evidence.',
       body: {
         schema: EvidenceUpdate,
         form: { slots: updateSlots },

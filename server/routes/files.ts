@@ -20,7 +20,8 @@ export const files: EndpointGroup = {
       lane: 'downloads',
       summary: 'Download a file',
       description:
-        'Whole or one range. Every owner that the query names must own the file. `ETag` is the SHA-256 of the content. Always an attachment, and sandboxed, because files come from strangers.',
+        'Whole or one range. Every owner that the query names must own the file. `ETag` is the SHA-256 of ' +
+        'the content. Always an attachment, and sandboxed, because files come from strangers.',
       query: DownloadQuery,
       response: {
         media: '*/*',
@@ -43,7 +44,8 @@ export const files: EndpointGroup = {
       access: 'U',
       summary: 'Delete a file',
       description:
-        'Appends a deletefile event and destroys the bytes; the history still verifies. Deleting a file of a category records no event.',
+        'Appends a deletefile event and destroys the bytes; the history still verifies. Deleting a file of a ' +
+        'category records no event.',
       query: FileSelector,
       response: { schema: Ok },
       errors: ['FILE_NOT_FOUND'],

@@ -26,7 +26,8 @@ function immutable(contentType: string, content: Uint8Array | string | undefined
 const TEXT = 'text/plain; charset=utf-8'
 const OCTETS = 'application/octet-stream'
 const N =
-  "`N` is the tile's index in groups of three digits such as `x001/067`, followed by `.p/W` for the first W of a partial tile."
+  "`N` is the tile's index in groups of three digits such as `x001/067`, followed by `.p/W` for the first W " +
+  'of a partial tile.'
 
 /** The log as C2SP tlog-tiles, and the openings of its entries for monitors. */
 export const log: EndpointGroup = {

@@ -29,7 +29,8 @@ export const sourceSystems: EndpointGroup = {
       access: 'A',
       summary: 'Create a source system',
       description:
-        'The operator key creates a company with its first source system. Without `apiKey` the service makes a key and shows it only this once. A key cannot grant a level above its own.',
+        'The operator key creates a company with its first source system. Without `apiKey` the service makes ' +
+        'a key and shows it only this once. A key cannot grant a level above its own.',
       body: { schema: NewSourceSystem, rejectsEmpty: true, example: { name: 'Workshop', permissions: 'U' } },
       idempotent: true,
       response: { status: 201, schema: CreatedSourceSystem },
@@ -54,7 +55,8 @@ export const sourceSystems: EndpointGroup = {
       access: 'A',
       summary: 'Rotate the key, rename, change permissions or expiry, (de)activate',
       description:
-        'The previous key stops working at once, or after `graceSeconds`. A rotation without `graceSeconds` also ends every earlier grace period. `expiresAt` stays as it is when the key is replaced.',
+        'The previous key stops working at once, or after `graceSeconds`. A rotation without `graceSeconds` ' +
+        'also ends every earlier grace period. `expiresAt` stays as it is when the key is replaced.',
       body: { schema: SourceSystemChange, rejectsEmpty: true, example: { active: false } },
       response: { schema: Ok },
       errors: ['SOURCE_SYSTEM_NOT_FOUND', 'NAME_EXISTS', 'KEY_EXISTS'],
@@ -88,7 +90,9 @@ export const sourceSystems: EndpointGroup = {
       access: 'A',
       summary: 'Who created, changed and rotated, who used a wrong key, who made file tokens',
       description:
-        'Newest first. Changes of source systems are kept for ever; of rejected keys and file tokens the newest 10,000, equal ones of a minute as one entry. These two are written within a minute, so a server that dies may lose some.',
+        'Newest first. Changes of source systems are kept for ever; of rejected keys and file tokens the ' +
+        'newest 10,000, equal ones of a minute as one entry. These two are written within a minute, so a ' +
+        'server that dies may lose some.',
       lane: 'lists',
       query: PageQuery,
       response: { schema: AuditPage },

@@ -45,7 +45,8 @@ export const verification: EndpointGroup = {
       access: 'public',
       summary: 'Recompute a root from a proof',
       description:
-        '`valid`: the path leads to `merkleRoot`. `unknown_root`: this log never sealed that root. Without positions, leaf index and tree size are those of the batch of `txId`.',
+        '`valid`: the path leads to `merkleRoot`. `unknown_root`: this log never sealed that root. Without ' +
+        'positions, leaf index and tree size are those of the batch of `txId`.',
       body: {
         schema: MerkleValidationRequest,
         rejectsEmpty: true,
@@ -66,7 +67,9 @@ export const verification: EndpointGroup = {
       access: 'public',
       summary: 'Prove an evidence',
       description:
-        '`evidenceId` is the internal id, which takes precedence, or the external id. With `companyId` the external id takes precedence. If several companies use the external id, choose one of the `candidates` by its internal id or by `txId`, or name the company.',
+        '`evidenceId` is the internal id, which takes precedence, or the external id. With `companyId` the ' +
+        'external id takes precedence. If several companies use the external id, choose one of the ' +
+        '`candidates` by its internal id or by `txId`, or name the company.',
       query: ProofQuery,
       response: { schema: EvidenceProof, media: BUNDLE, others: { ...notFound, ...ambiguous } },
       async handle({ registry, param, query }) {

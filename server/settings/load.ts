@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { errnoOf } from '../../adapters/files/index.ts'
-import { parseStrictJson, RegistryError } from '../../core/index.ts'
+import { parseStrictJson, type RegistryError } from '../../core/index.ts'
 import { flagOf, Settings, variableOf, type Config, type SettingName } from './schema.ts'
 import { configError } from './config-error.ts'
 

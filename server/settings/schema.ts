@@ -31,7 +31,8 @@ const server = {
   host: setting(text('a host name or address', '^[A-Za-z0-9.:_-]+$', '127.0.0.1'), 'Address to listen on'),
   publicUrl: optional(
     baseUrl(),
-    'Address of the service for clients, without /api/v1. The OpenAPI document and the text of the first start contain it, and Location its path',
+    'Address of the service for clients, without /api/v1. The OpenAPI document and the text of the first ' +
+      'start contain it, and Location its path',
     { shownDefault: 'the address it listens on' },
   ),
   dataDir: setting(path('./data'), 'Directory for records, files, keys and the local ledger'),
@@ -119,7 +120,8 @@ const files = {
   }),
   s3Checksums: setting(
     oneOf(['WHEN_REQUIRED', 'WHEN_SUPPORTED'], 'WHEN_REQUIRED'),
-    'When requests carry the checksums of the AWS SDK, which not every service accepts. Files are always verified by SHA-256',
+    'When requests carry the checksums of the AWS SDK, which not every service accepts. Files are always ' +
+      'verified by SHA-256',
   ),
 }
 
@@ -144,7 +146,8 @@ const log = {
 const timestamps = {
   tsa: setting(
     oneOf(['local', 'rfc3161', 'none'], 'local'),
-    'Timestamp authority for checkpoints: the embedded one (for one server, not for shared records), those of EVIDENCE_TSA_URL, or none',
+    'Timestamp authority for checkpoints: the embedded one (for one server, not for shared records), those ' +
+      'of EVIDENCE_TSA_URL, or none',
   ),
   tsaUrl: setting(
     httpUrls([]),
@@ -167,14 +170,16 @@ const timestamps = {
   tsaTimeoutMs: setting(integer(1, 600_000, 10_000), 'Time limit for one stamp'),
   tsaRevocation: setting(
     oneOf(['none', 'public', 'any'], 'public'),
-    'Where CRLs and OCSP responses are fetched from: nowhere, public addresses, or any address (for a CA in your own network)',
+    'Where CRLs and OCSP responses are fetched from: nowhere, public addresses, or any address (for a CA in ' +
+      'your own network)',
   ),
 }
 
 const anchors = {
   anchor: setting(
     oneOf(['local', 'evm', 'none'], 'local'),
-    'Where checkpoints are anchored: the local ledger (for one server, not for shared records), an EVM chain, or nowhere',
+    'Where checkpoints are anchored: the local ledger (for one server, not for shared records), an EVM ' +
+      'chain, or nowhere',
   ),
   anchorIntervalMs: optional(
     integer(0, DAY_MS),
@@ -207,7 +212,8 @@ const anchors = {
   ),
   evmAcceptNoncesBelow: optional(
     integer(0, 2 ** 48),
-    'Confirms that others have sent transactions from the account with nonces below this one. Without it, such a transaction stops anchoring',
+    'Confirms that others have sent transactions from the account with nonces below this one. Without it, ' +
+      'such a transaction stops anchoring',
   ),
   evmMaxFeeGwei: setting(gwei(100), 'Highest fee per gas, including the tip'),
 }
@@ -239,11 +245,13 @@ const load = {
   ),
   uploadMinBytesPerSecond: setting(
     integer(0, 1_000_000, 10_000),
-    'A request is ended if its body is slower than this on average, once the server has waited a minute for it. 0 means any rate',
+    'A request is ended if its body is slower than this on average, once the server has waited a minute for ' +
+      'it. 0 means any rate',
   ),
   addressLimitPerMinute: setting(
     integer(0, 10_000_000, ADDRESS_LIMIT_PER_MINUTE),
-    'Requests per minute of one address (of IPv6: one /64 network) without a valid key, except those for the policy, the checkpoint and the tiles of the log. 0 means no limit',
+    'Requests per minute of one address (of IPv6: one /64 network) without a valid key, except those for the ' +
+      'policy, the checkpoint and the tiles of the log. 0 means no limit',
   ),
   metricsAddress: optional(
     text('HOST:PORT, such as 127.0.0.1:9464 or [::1]:9464', '^(?:[A-Za-z0-9._-]+|\\[[0-9A-Fa-f:.]+\\]):\\d{1,5}$'),

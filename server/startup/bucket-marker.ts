@@ -58,7 +58,8 @@ async function assertHasFirstFile({ records, blobs }: BucketMarkerOptions, name:
   throw new RegistryError(
     'CORRUPT',
     `${name} is not the bucket of this registry: it has no registry.json and not the file ${file.id}. Correct ` +
-      'EVIDENCE_S3_BUCKET and EVIDENCE_S3_PREFIX, or restore the bucket from a backup. If its files are lost for good, ' +
+      'EVIDENCE_S3_BUCKET and EVIDENCE_S3_PREFIX, or restore the bucket from a backup. If its files are lost ' +
+      'for good, ' +
       'accept it with EVIDENCE_ADOPT_BUCKET=true. Nothing was written',
   )
 }

@@ -6,9 +6,11 @@ type Address = Pick<Config, 'host' | 'port'>
 /** What to do about an address on which the server cannot listen, by the system's error code. */
 const LISTEN_ADVICE: Readonly<Record<string, (address: Address) => string>> = {
   EADDRINUSE: ({ host, port }) =>
-    `Port ${port} of ${host} is in use: stop the other program, or choose another port with --port (0 selects a free one)`,
+    `Port ${port} of ${host} is in use: stop the other program, or choose another port with --port (0 ` +
+    'selects a free one)',
   EACCES: ({ port }) =>
-    `This user must not listen on port ${port}: choose a port above 1023 with --port, and put a reverse proxy before it`,
+    `This user must not listen on port ${port}: choose a port above 1023 with --port, and put a reverse ` +
+    'proxy before it',
   EADDRNOTAVAIL: ({ host }) => `${host} is not an address of this machine: correct --host`,
   ENOTFOUND: ({ host }) => `The host name ${host} is unknown: correct --host`,
 }

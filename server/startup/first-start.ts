@@ -59,6 +59,10 @@ export function welcome({ url, operatorKey }: { readonly url: string; readonly o
   const evidences = `${api}/evidences/demo`
   const key = randomBytes(18).toString('base64url')
   const curl = String.raw`curl -sS -w '\n'`
+  const [operator, system] = [operatorKey, key].map((each) => `-H 'X-API-Key: ${each}'`)
+  const json = "-H 'Content-Type: application/json'"
+  const fields = "-F categoryName=Vehicles -F subcategoryName=Cars -F externalId=car-1 -F 'name=First car'"
+  const file = 'images.items=@-;filename=hello.txt;type=text/plain'
   return `
 Evidence Registry ${VERSION} is running. The API with its documentation: ${url}/docs
 The dashboard: ${url}/ui/#/sign-in?company=demo
@@ -70,9 +74,9 @@ The operator key. It is shown only once, because only its hash is stored:
 Four commands to begin with. They create a source system, create an evidence with a file, read the
 evidence, and wait until a proof of it can be verified.
 
-${curl} ${api}/sourceSystem/demo -H 'X-API-Key: ${operatorKey}' -H 'Content-Type: application/json' -d '{"name":"first","apiKey":"${key}","permissions":"A"}'
-echo hello | ${curl} ${evidences}/evidence -H 'X-API-Key: ${key}' -F categoryName=Vehicles -F subcategoryName=Cars -F externalId=car-1 -F 'name=First car' -F 'images.items=@-;filename=hello.txt;type=text/plain'
-${curl} ${evidences}/evidence/car-1 -H 'X-API-Key: ${key}'
+${curl} ${api}/sourceSystem/demo ${operator} ${json} -d '{"name":"first","apiKey":"${key}","permissions":"A"}'
+echo hello | ${curl} ${evidences}/evidence ${system} ${fields} -F '${file}'
+${curl} ${evidences}/evidence/car-1 ${system}
 until ${curl} ${api}/merkle/verify/car-1 | grep '"status":"ok"'; do sleep 1; done
 
 `

@@ -152,6 +152,7 @@ export function assertSharable({ records, anchor, tsa }: Pick<Config, 'records' 
   for (const [variable, value] of Object.entries(values))
     if (value === 'local')
       throw configError(
-        `${variable}=local is for one server, but EVIDENCE_RECORDS=postgres is shared: set ${variable} to another value`,
+        `${variable}=local is for one server, but EVIDENCE_RECORDS=postgres is shared: set ${variable} to ` +
+          'another value',
       )
 }

@@ -64,10 +64,12 @@ function assertConsistent({ tsa, tsaUrl, tsaCa, tsaPolicy }: TsaSettings): void 
   if (tsaUrl.length === 0) throw configError('EVIDENCE_TSA=rfc3161 needs EVIDENCE_TSA_URL')
   if (tsaCa.length !== tsaUrl.length)
     throw configError(
-      `EVIDENCE_TSA_CA must have one PEM file for each URL of EVIDENCE_TSA_URL: expected ${tsaUrl.length}, got ${tsaCa.length}`,
+      `EVIDENCE_TSA_CA must have one PEM file for each URL of EVIDENCE_TSA_URL: expected ${tsaUrl.length}, ` +
+        `got ${tsaCa.length}`,
     )
   if (tsaPolicy.length > 0 && tsaPolicy.length !== tsaUrl.length)
     throw configError(
-      `EVIDENCE_TSA_POLICY must have one policy for each URL of EVIDENCE_TSA_URL: expected ${tsaUrl.length}, got ${tsaPolicy.length}`,
+      `EVIDENCE_TSA_POLICY must have one policy for each URL of EVIDENCE_TSA_URL: expected ${tsaUrl.length}, ` +
+        `got ${tsaPolicy.length}`,
     )
 }

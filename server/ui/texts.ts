@@ -39,7 +39,8 @@ export const texts = {
   signIn: {
     title: 'Sign in',
     intro:
-      'Sign in with the API key of a source system. The first key is the operator key, which the server shows at its first start.',
+      'Sign in with the API key of a source system. The first key is the operator key, which the server ' +
+      'shows at its first start.',
     company: 'Company',
     companyHint: 'With the operator key, leave it empty to choose from a list.',
     key: 'API key',
@@ -163,7 +164,8 @@ export const texts = {
     preview: 'Preview',
     deleteTitle: (name: string) => `Delete ${name}?`,
     deleteIntro:
-      'The bytes are destroyed and cannot be restored. Its name and hash are erased, too. The history keeps only a commitment, from which they cannot be derived, and a delete event.',
+      'The bytes are destroyed and cannot be restored. Its name and hash are erased, too. The history keeps ' +
+      'only a commitment, from which they cannot be derived, and a delete event.',
     eventNames: { create: 'Created', update: 'Updated', transfer: 'Transferred' },
     updateNames: {
       stolen: 'Marked as stolen',
@@ -296,7 +298,8 @@ export const texts = {
     noAnchor: 'No batch is anchored yet.',
     tree: 'The tree of the log at the end of the batch, with the path from the leaf to the root',
     treeLegend:
-      'Blue: the path from the leaf to the root. Blue outline: the hashes of the proof. Squares are leaves, underlined ones are in this batch. A triangle stands for a subtree, with the number of its leaves.',
+      'Blue: the path from the leaf to the root. Blue outline: the hashes of the proof. Squares are leaves, ' +
+      'underlined ones are in this batch. A triangle stands for a subtree, with the number of its leaves.',
     leaves: (start: number, end: number) => (end - start === 1 ? `Leaf ${start}` : `Leaves ${start} to ${end - 1}`),
     find: 'Find a transaction',
     findHint: 'A txId of 64 hex digits',
@@ -363,7 +366,8 @@ export const texts = {
     contentMatches: (name: string) => `${name} has the hash that the event commits to`,
     contentUnknown: (name: string) => `${name} is not among the files of this evidence`,
     contentHidden: (name: string) =>
-      `${name} could not be compared, because this proof does not disclose the hashes of all files. Ask for a bundle that does.`,
+      `${name} could not be compared, because this proof does not disclose the hashes of all files. Ask for ` +
+      'a bundle that does.',
     shortForm:
       'This is the short form of a proof. Fetch the proof bundle from the server (?format=bundle), and drop it here.',
     shortFormFetched:
@@ -381,10 +385,12 @@ export const texts = {
     more: (count: number) => `and ${count} more, which the proof bundle lists`,
     proven: 'What is proven',
     provenText:
-      'Exactly this content, as the txId commits to it, was in the log not later than the time of the stamp or block below. A later change would be visible.',
+      'Exactly this content, as the txId commits to it, was in the log not later than the time of the stamp ' +
+      'or block below. A later change would be visible.',
     notProven: 'What is not proven',
     notProvenText:
-      'That the content is true, that it is complete, or who acted. Names and the time of recording are the word of the registry.',
+      'That the content is true, that it is complete, or who acted. Names and the time of recording are the ' +
+      'word of the registry.',
     statedTime: 'Recorded, as stated',
     scan: 'Scan to verify',
     link: 'Verify at',

@@ -229,7 +229,7 @@ describe('sealing', () => {
     await assertConsistentLog(fixture)
   })
 
-  it('hashes the next batch of a backlog in advance, and again if that failed or another sealer was first', async () => {
+  it('hashes the next batch of a backlog early, and again if that failed or another sealer was first', async () => {
     const fixture = await openFixture()
     const inline = new InlineEngine()
     const rows: number[] = []

@@ -34,7 +34,8 @@ export const rfc3339 = (ms: number): string => new Date(ms).toISOString()
 const NOTES = {
   none: 'Time and existence are not yet confirmed by anyone outside this registry',
   operator:
-    "The time stamp or the ledger is the operator's own, for a single machine and for trying out: no independent party confirms it",
+    "The time stamp or the ledger is the operator's own, for a single machine and for trying out: no " +
+    'independent party confirms it',
   independent: 'Confirmed by an authority or a chain that is independent of the operator',
 } as const
 

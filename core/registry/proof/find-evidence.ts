@@ -33,7 +33,8 @@ export const invalid = (error: string): Failure<'invalid'> => ({ status: 'invali
 
 const notFound: Failure = { status: 'not_found', error: 'There is no such evidence', code: 'EVIDENCE_NOT_FOUND' }
 const AMBIGUOUS =
-  'Several companies use this external id: use the internal id of one of the candidates as evidenceId, or add ?txId= with its txId, or ?companyId='
+  'Several companies use this external id: use the internal id of one of the candidates as evidenceId, or ' +
+  'add ?txId= with its txId, or ?companyId='
 
 const MAX_CANDIDATES = 100
 /** How many companies with the same external id are compared. */

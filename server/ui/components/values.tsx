@@ -82,8 +82,8 @@ export function Facts({ of }: { readonly of: readonly (readonly [ComponentChildr
 }
 
 /**
- * Copies a text, which is shown beside it, to the clipboard. Does nothing if the browser does not allow it: the text can
- * be selected by hand.
+ * Copies a text, which is shown beside it, to the clipboard. Does nothing if the browser does not allow it: the text
+ * can be selected by hand.
  */
 export function CopyButton({ text }: { readonly text: string }) {
   const [isCopied, setCopied] = useState(false)

@@ -93,7 +93,7 @@ export function VerifyPage({ client, evidenceId }: VerifyPageProps) {
   )
 }
 
-/** The bundle of a proof in JSON, from the server. `undefined` if it cannot be had: the server decides, not the proof. */
+/** The bundle of a proof in JSON, from the server. `undefined` if it cannot be had: the server decides. */
 async function bundleOf({ evidenceId, txId, fileId }: ShortForm, client?: Client): Promise<Proof | undefined> {
   if (client === undefined || evidenceId === undefined) return undefined
   const request = { evidenceId, format: 'bundle' } as const

@@ -84,19 +84,23 @@ describe('local blobs on disk', () => {
     await store.close()
   })
 
-  test('two stores on one directory act as one: blobs are write-once, and neither removes files that the other is writing', async (t) => {
-    const directory = await temporaryFor(t)
-    const [first, second] = [await openLocalBlobs(directory), await openLocalBlobs(directory)]
-    const contested = afterChunks([BYTES], async () => {
-      await rejectsWith('UNAVAILABLE', second.put('both', inChunks(Buffer.from('second'), 9), AMPLE))
-    })
-    await first.put('both', contested, AMPLE)
-    for (const store of [first, second]) assertSame(await collect((await mustGet(store, 'both')).body), BYTES)
+  test(
+    'two stores on one directory act as one: blobs are write-once, and neither removes files that the other is ' +
+      'writing',
+    async (t) => {
+      const directory = await temporaryFor(t)
+      const [first, second] = [await openLocalBlobs(directory), await openLocalBlobs(directory)]
+      const contested = afterChunks([BYTES], async () => {
+        await rejectsWith('UNAVAILABLE', second.put('both', inChunks(Buffer.from('second'), 9), AMPLE))
+      })
+      await first.put('both', contested, AMPLE)
+      for (const store of [first, second]) assertSame(await collect((await mustGet(store, 'both')).body), BYTES)
 
-    const opening = afterChunks([BYTES], async () => (await openLocalBlobs(directory)).close())
-    assert.equal((await first.put('mine', opening, AMPLE)).size, BYTES.length)
-    await Promise.all([first.close(), second.close()])
-  })
+      const opening = afterChunks([BYTES], async () => (await openLocalBlobs(directory)).close())
+      assert.equal((await first.put('mine', opening, AMPLE)).size, BYTES.length)
+      await Promise.all([first.close(), second.close()])
+    },
+  )
 
   test('an abort after the end of the body still leaves no visible blob', async (t) => {
     const faulty = new FaultyFiles()

@@ -49,7 +49,7 @@ describe('a keyring of checkpoint keys', () => {
     assertSame(await readFile(path), before)
   })
 
-  test('that is missing throws CONFIG_ERROR, a damaged one CORRUPT, both with the path and without the seed', async (t) => {
+  test('that is missing throws CONFIG_ERROR, a damaged one CORRUPT, with the path and without the seed', async (t) => {
     const path = join(await temporaryFor(t), 'keys.json')
     await rejectsWith('CONFIG_ERROR', openCheckpointKeys(path))
     await addCheckpointKeys(path, [seed(1), seed(2)])

@@ -23,7 +23,7 @@ describe('a claimed directory', () => {
     )()
   })
 
-  it('has an owner file whose bytes are durable before its name, so that a power loss leaves no empty one', async (t) => {
+  it('has an owner file whose bytes are durable before its name: a power loss leaves no empty one', async (t) => {
     const directory = await temporaryFor(t)
     const calls = recordCalls(t, directory)
     const release = await claimDirectory(directory)

@@ -31,7 +31,7 @@ describe('a secret file', () => {
     }
   })
 
-  test('that is too short, missing or not a file throws CONFIG_ERROR with its path and without its content', async (t) => {
+  test('that is too short, missing or not a file throws CONFIG_ERROR with its path, not its content', async (t) => {
     const directory = await temporaryFor(t)
     const path = join(directory, 'secret')
     await rejectsWith('CONFIG_ERROR', readSecret(path))

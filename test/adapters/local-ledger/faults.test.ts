@@ -108,7 +108,7 @@ describe('the disk fails', () => {
     }
   })
 
-  test('twice, so that what a failed write left cannot be removed: the next write or the next start does', async (t) => {
+  test('twice, so that the rest of a failed write stays: the next write or the next start removes it', async (t) => {
     for (const restart of [false, true]) {
       const { open, blocks, publicKey, lines } = await ledgerDirectory(t)
       const faulty = new FaultyFiles()

@@ -62,7 +62,7 @@ describe('reads that are called at the same time', () => {
     await Promise.all(results)
   })
 
-  it('wait while three look-ups are in progress, and are then joined with the next reads of resolved callers', async () => {
+  it('wait while three look-ups run, and are then joined with the next reads of resolved callers', async () => {
     const { reads, calls } = start()
     const running: Promise<LookupResult>[] = []
     for (const key of ['1', '2', '3']) {

@@ -58,7 +58,7 @@ describe('the body of an object', () => {
     assert.equal(log.released, 1)
   })
 
-  test('closes its connection on return, on an abort, if it is empty, and if it is aborted before the first read', async () => {
+  test('closes its connection on return, on an abort also before the first read, and if it is empty', async () => {
     const returned = bodyOf({})
     await returned.body.return()
     await returned.body.return()

@@ -45,7 +45,8 @@ const respondWith =
     res.end(
       req.method === 'HEAD' || code === ''
         ? undefined
-        : `<?xml version="1.0"?><Error><Code>${code}</Code><Message>an error</Message><StringToSign>signed-text</StringToSign></Error>`,
+        : `<?xml version="1.0"?><Error><Code>${code}</Code><Message>an ` +
+            'error</Message><StringToSign>signed-text</StringToSign></Error>',
     )
   }
 
@@ -91,7 +92,7 @@ describe('opening S3 blobs', () => {
     await openErrorWith(respondWith(200), 'CONFIG_ERROR')
   })
 
-  test('rejects a service that returns 403 for missing objects, because a missing blob would look like an outage', async () => {
+  test('rejects a service that returns 403 for missing objects: a missing blob would look like an outage', async () => {
     const listener: RequestListener = (req, res) => {
       req.resume()
       if (req.method === 'GET') return respondWith(403, 'AccessDenied')(req, res)

@@ -265,7 +265,7 @@ it('a backup without secrets does not replace one that has them', async (t) => {
   await backUp(fixture, { ...paths, passphrase })
 })
 
-it('a file that an earlier backup did not have is read again, if an interrupted one has left its size only', async (t) => {
+it('a file that an earlier backup did not have is read again, if an interrupted one left only its size', async (t) => {
   const { fixture, ids, ...paths } = await createFixture(t)
   const [lost = ''] = ids
   const { blobs } = fixture.stores

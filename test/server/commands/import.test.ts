@@ -90,7 +90,7 @@ describe('evidence-registry import', () => {
     assert.equal(missing.code, 2)
     assert.match(
       missing.stderr,
-      /^evidence-registry import: The file \S+\.missing cannot be read: it does not exist: correct the path \(ENOENT\)\n$/,
+      /: The file \S+\.missing cannot be read: it does not exist: correct the path \(ENOENT\)\n$/,
     )
     const folder = await run(join(file, '..'))
     assert.equal(folder.code, 2)

@@ -27,7 +27,7 @@ function slowBody(t: TestContext) {
   return {
     guard,
     /** Sends bytes after some time. */
-    async send(bytes: number, ms: number): Promise<void> {
+    send: async (bytes: number, ms: number): Promise<void> => {
       nowMs += ms
       const arrived = once(request, 'data')
       request.write(Buffer.alloc(bytes))

@@ -100,7 +100,8 @@ describe('a long list', () => {
   const request = (id: string, query = '') => {
     const socket = connect(service.port, '127.0.0.1').on('error', () => undefined)
     socket.write(
-      `GET /api/v1/evidences/acme/evidences${query} HTTP/1.1\r\nHost: x\r\nX-API-Key: ${company.keys.R}\r\nX-Request-Id: ${id}\r\n\r\n`,
+      `GET /api/v1/evidences/acme/evidences${query} HTTP/1.1\r\nHost: x\r\nX-API-Key: ` +
+        `${company.keys.R}\r\nX-Request-Id: ${id}\r\n\r\n`,
     )
     return socket
   }
