@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { execFile, spawn, type ChildProcess } from 'node:child_process'
-import type { CommandInput } from '../../server/commands/command.ts'
+import { runCommand } from '../../server/commands/dispatch.ts'
 import { eventually } from './eventually.ts'
 import { programArgs } from './repository.ts'
 
@@ -22,30 +22,15 @@ export interface Outcome {
   readonly stderr: string
 }
 
-/** The commands, by name, as modules of `server/commands/`. */
-const COMMANDS: Readonly<Record<string, () => Promise<(input: CommandInput) => Promise<number>>>> = {
-  seal: async () => (await import('../../server/commands/seal.ts')).sealCommand,
-  keys: async () => (await import('../../server/commands/keys.ts')).keysCommand,
-  backup: async () => (await import('../../server/commands/backup.ts')).backupCommand,
-  restore: async () => (await import('../../server/commands/restore.ts')).restoreCommand,
-  fsck: async () => (await import('../../server/commands/fsck.ts')).fsckCommand,
-  import: async () => (await import('../../server/commands/import.ts')).importCommand,
-  migrate: async () => (await import('../../server/commands/migrate.ts')).migrateCommand,
-  verify: async () => (await import('../../server/commands/verify.ts')).verifyCommand,
-}
-
 /**
  * Runs `evidence-registry` with these arguments until it ends: a command in this process, because a process costs a
  * second, and the server, or a command with variables that only a process reads, in one of its own.
  */
 export async function runCli(args: readonly string[], env: Environment = {}): Promise<Outcome> {
-  const [name = '', ...others] = args
-  const load = Object.keys(env).every((each) => each.startsWith('EVIDENCE_')) ? COMMANDS[name] : undefined
-  if (load === undefined) return runProcess(args, env)
-  const command = await load()
+  if (!Object.keys(env).every((name) => name.startsWith('EVIDENCE_'))) return runProcess(args, env)
   const output = { stdout: '', stderr: '' }
-  const code = await outputs.run(output, () => command({ args: others, env }))
-  return { code, ...output }
+  const code = await outputs.run(output, () => runCommand({ args, env }))
+  return code === undefined ? runProcess(args, env) : { code, ...output }
 }
 
 const runProcess = (args: readonly string[], env: Environment): Promise<Outcome> =>

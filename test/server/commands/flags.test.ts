@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
-import { runInProcess } from '../../support/run-command.ts'
+import { runCli } from '../../support/server-process.ts'
 import { temporaryFor } from '../../support/temporary.ts'
 
 describe('evidence-registry migrate', () => {
@@ -22,12 +22,12 @@ describe('evidence-registry migrate', () => {
       ['--from', 'level', '--to-file', join(directory, 'nothing')],
     ]
     for (const args of wrong) {
-      const { code, stdout, stderr } = await runInProcess(['migrate', ...args])
+      const { code, stdout, stderr } = await runCli(['migrate', ...args])
       assert.deepEqual([code, stdout], [2, ''], args.join(' '))
       assert.match(stderr, /^evidence-registry migrate: [^\n]+\n$/)
       assert.ok(!stderr.includes('geheim'), stderr)
     }
-    const help = await runInProcess(['migrate', '--help'])
+    const help = await runCli(['migrate', '--help'])
     assert.equal(help.code, 0)
     assert.match(help.stdout, /^Usage: evidence-registry migrate --from STORE --to STORE/)
   })
@@ -37,11 +37,11 @@ describe('the commands', () => {
   it('explain their arguments, and reject others', async () => {
     const names = ['seal', 'keys list', 'keys generate', 'keys rotate', 'backup', 'backup verify', 'restore', 'fsck']
     for (const name of [...names, 'import', 'migrate', 'migrate-blobs', 'verify']) {
-      const help = await runInProcess([...name.split(' '), '--help'])
+      const help = await runCli([...name.split(' '), '--help'])
       assert.deepEqual([help.code, help.stderr], [0, ''], name)
       assert.ok(help.stdout.startsWith(`Usage: evidence-registry ${name} `), help.stdout)
       assert.match(help.stdout, /\nExit codes: 0 .*; 1 .*; 2 .*\.\n$/)
-      const wrong = await runInProcess([...name.split(' '), '--nonsense'])
+      const wrong = await runCli([...name.split(' '), '--nonsense'])
       assert.deepEqual([wrong.code, wrong.stdout], [2, ''], name)
       assert.match(wrong.stderr, new RegExp(`^evidence-registry ${name}: expected .* or --help, got --nonsense\n$`))
     }
@@ -54,16 +54,16 @@ describe('the commands', () => {
       ['import', '--company ID'],
       ['backup verify', 'DIR'],
     ] as const) {
-      const { code, stderr } = await runInProcess(name.split(' '))
+      const { code, stderr } = await runCli(name.split(' '))
       assert.equal(code, 2)
       assert.ok(stderr.startsWith(`evidence-registry ${name}: expected `) && stderr.includes(flag), stderr)
     }
   })
 
   it('of a group are listed without a name', async () => {
-    const { code, stderr } = await runInProcess(['keys'])
+    const { code, stderr } = await runCli(['keys'])
     assert.deepEqual([code, stderr], [2, 'evidence-registry keys: expected list, generate, rotate or --help\n'])
-    const help = await runInProcess(['keys', '--help'])
+    const help = await runCli(['keys', '--help'])
     assert.match(help.stdout, /^Usage: evidence-registry keys list \| generate \| rotate/)
   })
 })

@@ -13,7 +13,7 @@ import { openRegistry, OPERATOR } from '../../../core/index.ts'
 import { keys } from '../../../core/store/keys.ts'
 import { createSealer, InlineEngine } from '../../../sealer/index.ts'
 import { filesBelow, temporaryFor } from '../../support/temporary.ts'
-import { runInProcess } from '../../support/run-command.ts'
+import { runCli } from '../../support/server-process.ts'
 
 /** Creates a data directory like the server's, with one evidence that has a file. */
 async function dataDirectory(t: TestContext): Promise<{ readonly path: string; readonly evidence: string }> {
@@ -47,10 +47,10 @@ async function dataDirectory(t: TestContext): Promise<{ readonly path: string; r
 
 it('ends with 0 for a sound directory, and says what it checked', async (t) => {
   const { path } = await dataDirectory(t)
-  const byFlag = await runInProcess(['fsck', '--data-dir', path])
+  const byFlag = await runCli(['fsck', '--data-dir', path])
   assert.equal(byFlag.code, 0, byFlag.stderr)
   assert.equal(byFlag.stdout, '2 log entries, 1 events, 21 index records and 1 files checked: nothing differs\n')
-  const byVariable = await runInProcess(['fsck', '--skip-files'], { EVIDENCE_DATA_DIR: path })
+  const byVariable = await runCli(['fsck', '--skip-files'], { EVIDENCE_DATA_DIR: path })
   assert.equal(byVariable.code, 0)
   assert.match(byVariable.stdout, /and 0 files checked: nothing differs/)
 })
@@ -59,12 +59,12 @@ it('compares the markers of the folders with the records, as a start does', asyn
   const { path } = await dataDirectory(t)
   const marker = (origin: string): string => `${JSON.stringify({ origin })}\n`
   await writeFile(join(path, 'blobs', 'registry.json'), marker('another-registry/0'))
-  const foreignFolder = await runInProcess(['fsck', '--data-dir', path])
+  const foreignFolder = await runCli(['fsck', '--data-dir', path])
   assert.equal(foreignFolder.code, 1)
   assert.match(foreignFolder.stdout, /^identity: registry\.json: .*blobs belongs to the registry another-registry\/0/m)
   await rm(join(path, 'blobs', 'registry.json'))
   await writeFile(join(path, 'registry.json'), marker('another-registry/0'))
-  const foreignRecords = await runInProcess(['fsck', '--data-dir', path])
+  const foreignRecords = await runCli(['fsck', '--data-dir', path])
   assert.equal(foreignRecords.code, 1)
   assert.match(foreignRecords.stdout, /^identity: registry\.json: .*records belongs to the registry /m)
 })
@@ -78,7 +78,7 @@ it('ends with 1 and names each difference', async (t) => {
   const value = Buffer.from(text.replace('"name":"Drill"', '"name":"Thrill"'))
   await records.commit({ writes: [{ key, value }] })
   await records.close()
-  const { code, stdout } = await runInProcess(['fsck', '--data-dir', path])
+  const { code, stdout } = await runCli(['fsck', '--data-dir', path])
   assert.equal(code, 1)
   assert.match(stdout, new RegExp(`^event: ${key}: Its values and salts result in another txId$`, 'm'))
   assert.match(stdout, /\d+ differences\n$/)
@@ -89,15 +89,15 @@ it('says what to do about files that are damaged, which it cannot repair', async
   const content = join(path, 'blobs', 'content')
   const [name = ''] = await filesBelow(content)
   await writeFile(join(content, name), new Uint8Array([1, 2, 4]))
-  const { code, stdout } = await runInProcess(['fsck', '--data-dir', path])
+  const { code, stdout } = await runCli(['fsck', '--data-dir', path])
   assert.equal(code, 1)
   assert.match(stdout, /^blob: blob\/.*\n.* checked: 1 difference\nRestore the files named above from a backup: .*\n$/)
-  const repair = await runInProcess(['fsck', '--data-dir', path, '--repair'])
+  const repair = await runCli(['fsck', '--data-dir', path, '--repair'])
   assert.match(
     repair.stdout,
     /: 1 difference\nNone of these .*: nothing is written\nRestore the files .* --repair cannot repair files\n$/,
   )
-  const json = await runInProcess(['fsck', '--data-dir', path, '--json'])
+  const json = await runCli(['fsck', '--data-dir', path, '--json'])
   assert.match(json.stdout, /\{"result":.*\n$/)
 })
 
@@ -105,23 +105,23 @@ it('reports a wrong secret, and works without one', async (t) => {
   const { path } = await dataDirectory(t)
   const other = join(await temporaryFor(t), 'secret')
   await readOrCreateSecret(other)
-  const { code, stdout } = await runInProcess(['fsck', '--data-dir', path, '--secret-file', other])
+  const { code, stdout } = await runCli(['fsck', '--data-dir', path, '--secret-file', other])
   assert.equal(code, 1)
   assert.match(stdout, /^identity: lg: It was created with another root secret$/m)
-  const missing = await runInProcess(['fsck', '--data-dir', path, '--secret-file', `${other}.missing`])
+  const missing = await runCli(['fsck', '--data-dir', path, '--secret-file', `${other}.missing`])
   assert.equal(missing.code, 2)
 })
 
 it('ends with 2 for wrong flags, and creates nothing', async (t) => {
   const path = await temporaryFor(t)
-  const nothing = await runInProcess(['fsck', '--data-dir', path])
+  const nothing = await runCli(['fsck', '--data-dir', path])
   assert.equal(nothing.code, 2)
   assert.match(nothing.stderr, /There is no registry in /)
   assert.deepEqual(await readdir(path), [])
-  const unknown = await runInProcess(['fsck', '--nonsense'])
+  const unknown = await runCli(['fsck', '--nonsense'])
   assert.equal(unknown.code, 2)
   assert.match(unknown.stderr, /--nonsense/)
-  const help = await runInProcess(['fsck', '--help'])
+  const help = await runCli(['fsck', '--help'])
   assert.equal(help.code, 0, help.stderr)
   assert.match(help.stdout, /^Usage: evidence-registry fsck/)
 })
@@ -130,7 +130,7 @@ it('fails while another process has the directory open', async (t) => {
   const { path } = await dataDirectory(t)
   const records = await openLevelRecords(join(path, 'records'))
   try {
-    const { code, stdout, stderr } = await runInProcess(['fsck', '--data-dir', path])
+    const { code, stdout, stderr } = await runCli(['fsck', '--data-dir', path])
     assert.deepEqual([code, stdout], [1, ''])
     assert.match(stderr, /^evidence-registry fsck: /)
   } finally {
@@ -149,7 +149,7 @@ it('repairs an index after it has named it, and nothing if an event is damaged',
     await records.close()
   }
   await change(key, () => null)
-  const { code, stdout } = await runInProcess(['fsck', '--data-dir', path, '--repair'])
+  const { code, stdout } = await runCli(['fsck', '--data-dir', path, '--repair'])
   assert.equal(code, 0, stdout)
   const lines = stdout.trim().split('\n')
   assert.equal(lines[0], `index: ${key}: It is missing`)
@@ -159,7 +159,7 @@ it('repairs an index after it has named it, and nothing if an event is damaged',
 
   await change(key, () => null)
   await change(keys.event(evidence, 1), (text) => Buffer.from(text.replace('"name":"Drill"', '"name":"Thrill"')))
-  const refused = await runInProcess(['fsck', '--data-dir', path, '--repair'])
+  const refused = await runCli(['fsck', '--data-dir', path, '--repair'])
   assert.equal(refused.code, 1)
   assert.match(
     refused.stdout,

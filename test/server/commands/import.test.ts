@@ -5,7 +5,7 @@ import { describe, it, type TestContext } from 'node:test'
 import { OPERATOR, type Logger } from '../../../core/index.ts'
 import { loadConfig } from '../../../server/settings/load.ts'
 import { openConfiguredRegistry } from '../../../server/startup/registry.ts'
-import { runInProcess, type CommandOutcome } from '../../support/run-command.ts'
+import { runCli } from '../../support/server-process.ts'
 import { temporaryFor } from '../../support/temporary.ts'
 
 const scope = { companyId: 'acme', principal: OPERATOR }
@@ -19,7 +19,7 @@ interface Fixture {
   readonly directory: string
   readonly file: string
   /** Runs the command with the data directory. */
-  readonly run: (...args: readonly string[]) => Promise<CommandOutcome>
+  readonly run: (...args: readonly string[]) => ReturnType<typeof runCli>
 }
 
 /** A data directory with the company `acme`, and a file beside it. */
@@ -34,7 +34,7 @@ async function fixtureFor(t: TestContext, content = linesOf(COUNT)): Promise<Fix
   return {
     directory,
     file,
-    run: (...args) => runInProcess(['import', '--company', 'acme', '--data-dir', directory, ...args]),
+    run: (...args) => runCli(['import', '--company', 'acme', '--data-dir', directory, ...args]),
   }
 }
 
@@ -99,11 +99,11 @@ describe('evidence-registry import', () => {
 
   it('explains its arguments', async () => {
     for (const args of [['--company', 'acme'], ['a.ndjson'], ['--company', 'acme', 'a', 'b'], ['--nothing', 'a']]) {
-      const { code, stderr } = await runInProcess(['import', ...args])
+      const { code, stderr } = await runCli(['import', ...args])
       assert.equal(code, 2, args.join(' '))
       assert.match(stderr, /--help/)
     }
-    const { code, stdout } = await runInProcess(['import', '--help'])
+    const { code, stdout } = await runCli(['import', '--help'])
     assert.equal(code, 0)
     assert.match(stdout, /^Usage: evidence-registry import --company ID /)
     assert.match(stdout, /^Exit codes: 0 every line is in the registry; 1 lines were refused, or the import stopped; /m)

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import type { Bundle } from '../../../core/index.ts'
 import { openBundleRegistry, type BundleRegistry } from '../../support/bundle-fixture.ts'
-import { runInProcess } from '../../support/run-command.ts'
+import { runCli } from '../../support/server-process.ts'
 import { makeTemporary, removeTemporary } from '../../support/temporary.ts'
 
 describe('evidence-registry verify', () => {
@@ -33,7 +33,7 @@ describe('evidence-registry verify', () => {
     await registry.close()
     await removeTemporary(directory)
   })
-  const verify = (...args: readonly string[]) => runInProcess(['verify', ...args])
+  const verify = (...args: readonly string[]) => runCli(['verify', ...args])
 
   it('ends with 0 if all is proven, and says by whom', async () => {
     const file = path('e-1.evidence.json')
