@@ -64,10 +64,7 @@ temporary directory, everything that fsck checks.`,
     const progress = new ProgressLine()
     const { manifest, problems, damagedBlobs } = await verifyBackup(
       { from: resolve(from), quick, passphrase },
-      {
-        onProblem: (message) => progress.print(message),
-        onProgress: (stage, done) => progress.show(`${stage}: ${done}`),
-      },
+      progress.handlers,
     )
     const { createdAt, logSize, treeSize, blobs } = manifest
     const differs =

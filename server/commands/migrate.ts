@@ -1,6 +1,5 @@
-import { readFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
-import { FileSignedHead, reasonOf } from '../../adapters/files/index.ts'
+import { FileSignedHead } from '../../adapters/files/index.ts'
 import { RegistryError, type RecordStore, type SignedHead } from '../../core/index.ts'
 import { encodeRecords, fillStore, fsck, isUnfinishedCopy, storedOrigin } from '../../core/ops/index.ts'
 import type { Config } from '../settings/load.ts'
@@ -8,7 +7,7 @@ import { OpenParts } from '../startup/open-parts.ts'
 import { openLevel, openPostgres, type SnapshotRecords } from '../startup/records.ts'
 import { DATA_DIR, defineCommand } from './command.ts'
 import type { FlagValues } from './flags.ts'
-import { assertHasRecords } from '../startup/existing.ts'
+import { assertHasRecords, readNamedFile } from '../startup/existing.ts'
 import { ProgressLine } from './terminal.ts'
 import { configError } from '../settings/config-error.ts'
 
@@ -61,7 +60,7 @@ async function locationOf(
   const [store, file] = [values[flag], values[`${flag}-file`]]
   if ((store === undefined) === (file === undefined))
     throw configError(`Set either --${flag} or --${flag}-file; see --help`)
-  if (file !== undefined) return { url: await readUrl(file, `--${flag}-file`) }
+  if (file !== undefined) return { url: (await readNamedFile(`--${flag}-file`, file)).trim() }
   if (store === 'level') return { directory: resolve(dataDir) }
   if (store?.startsWith('level:') && store !== 'level:') return { directory: resolve(store.slice('level:'.length)) }
   if (store === 'postgres') {
@@ -73,15 +72,6 @@ async function locationOf(
   const url = store?.replace(/^postgres:(?=postgres)/, '') ?? ''
   if (/^postgres(ql)?:\/\//.test(url)) return { url }
   throw configError(`--${flag} must be level, level:DIR, postgres or postgres:URL; see --help`)
-}
-
-async function readUrl(path: string, flag: string): Promise<string> {
-  try {
-    return (await readFile(path, 'utf8')).trim()
-  } catch (cause) {
-    const reason = reasonOf(cause)
-    throw configError(`${flag}: the file ${path} cannot be read (${reason})`, cause)
-  }
 }
 
 /** Returns the number of differences. */

@@ -33,13 +33,7 @@ name the one in the backup.`,
     const head = await readHead(headFile, config)
     const passphrase = secrets === true ? await readPassphrase(file, { isNew: false }) : undefined
     const progress = new ProgressLine()
-    const report = await restoreBackup(
-      { from: resolve(from), config, head, passphrase },
-      {
-        onProblem: (message) => progress.print(message),
-        onProgress: (stage, done) => progress.show(`${stage}: ${done}`),
-      },
-    )
+    const report = await restoreBackup({ from: resolve(from), config, head, passphrase }, progress.handlers)
     progress.print(verdictOf(report, head, config))
     return report.problems + report.damagedBlobs
   },

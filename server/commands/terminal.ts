@@ -6,6 +6,11 @@ const INTERVAL_MS = 2_000
 /** Progress on stderr: on a terminal one line that is overwritten, elsewhere a new line every two seconds. */
 export class ProgressLine {
   #shownAt = performance.now()
+  /** For long work: problems are lines of the result, progress is shown. */
+  readonly handlers = {
+    onProblem: (message: string): void => this.print(message),
+    onProgress: (stage: string, done: number): void => this.show(`${stage}: ${done}`),
+  }
 
   show(text: string): void {
     const { isTTY } = process.stderr

@@ -1,29 +1,18 @@
 import type { CategoryPath } from '../../core/index.ts'
-import {
-  CategoryChange,
-  categoryChange,
-  CategoryDetails,
-  categoryDetails,
-  CategoryList,
-  categoryList,
-  ImageChanged,
-  NewCategory,
-  newCategory,
-  subcategoryFiles,
-} from '../contract/categories.ts'
+import * as shapes from '../contract/categories.ts'
 import { endpoint, type Endpoint, type EndpointGroup, type EndpointRequest } from '../contract/endpoint.ts'
 import { FileListing } from '../contract/files.ts'
 import { created, json, tagged, taggedText } from '../contract/reply.ts'
 import { Created } from '../contract/values.ts'
 
 const newCategoryBody = {
-  schema: NewCategory,
+  schema: shapes.NewCategory,
   form: { slots: [{ name: 'image', inline: true }] },
   example: { name: 'Vehicles', description: 'Cars and vans' },
 } as const
 
 const categoryChangeBody = {
-  schema: CategoryChange,
+  schema: shapes.CategoryChange,
   form: { slots: [{ name: 'file' }] },
   example: { description: 'Cars, vans and trucks' },
 } as const
@@ -53,7 +42,10 @@ const createEndpoint = (difference: Difference, parentOf: (param: Param) => { re
     response: { status: 201, schema: Created },
     async handle({ registry, scope, param, input, files, options, path }) {
       const target = { ...options, ...parentOf(param) }
-      return created(await registry.categories.create(scope, newCategory(input, files('image')[0]), target), path)
+      return created(
+        await registry.categories.create(scope, shapes.newCategory(input, files('image')[0]), target),
+        path,
+      )
     },
   })
 
@@ -62,9 +54,9 @@ const getEndpoint = (difference: Difference, pathOf: (param: Param) => CategoryP
     ...difference,
     method: 'GET',
     access: 'R',
-    response: { schema: CategoryDetails, others: NOT_MODIFIED },
+    response: { schema: shapes.CategoryDetails, others: NOT_MODIFIED },
     async handle({ registry, scope, param }) {
-      const details = categoryDetails(await registry.categories.get(scope, pathOf(param)))
+      const details = shapes.categoryDetails(await registry.categories.get(scope, pathOf(param)))
       return tagged(taggedText(JSON.stringify(details)))
     },
   })
@@ -76,9 +68,9 @@ const updateEndpoint = (difference: Difference, pathOf: (param: Param) => Catego
     access: 'U',
     body: categoryChangeBody,
     idempotent: true,
-    response: { schema: ImageChanged },
+    response: { schema: shapes.ImageChanged },
     async handle({ registry, scope, param, input, files, options }) {
-      const change = categoryChange(input, files('file')[0])
+      const change = shapes.categoryChange(input, files('file')[0])
       if (change !== 'remove') return json(await registry.categories.update(scope, pathOf(param), change, options))
       await registry.categories.remove(scope, pathOf(param), options)
       return json({})
@@ -108,8 +100,8 @@ export const categories: EndpointGroup = {
       path: CATEGORIES,
       access: 'R',
       summary: 'List categories with their subcategories',
-      response: { schema: CategoryList },
-      handle: async ({ registry, scope }) => json(categoryList(await registry.categories.list(scope))),
+      response: { schema: shapes.CategoryList },
+      handle: async ({ registry, scope }) => json(shapes.categoryList(await registry.categories.list(scope))),
     }),
     getEndpoint(
       { id: 'getCategory', path: CATEGORY, summary: 'Get a category', errors: ['CATEGORY_NOT_FOUND'] },
@@ -164,7 +156,7 @@ export const categories: EndpointGroup = {
       response: { schema: FileListing },
       errors: ['CATEGORY_NOT_FOUND', 'SUBCATEGORY_NOT_FOUND'],
       handle: async ({ registry, scope, param }) =>
-        json(subcategoryFiles(await registry.categories.files(scope, subcategoryPath(param)))),
+        json(shapes.subcategoryFiles(await registry.categories.files(scope, subcategoryPath(param)))),
     }),
   ],
 }

@@ -1,32 +1,5 @@
-import {
-  BulkEvidences,
-  evidenceChange,
-  EvidenceInput,
-  EvidenceListQuery,
-  EvidenceOrBulk,
-  EvidencePageQuery,
-  evidenceQuery,
-  EvidenceUpdate,
-  historyQuery,
-  NewEvidence,
-  newEvidence,
-  newEvidences,
-  type EvidenceFiles,
-} from '../contract/evidence-requests.ts'
-import {
-  CreatedEvidence,
-  createdEvidence,
-  CreatedEvidences,
-  createdEvidences,
-  evidenceFiles,
-  EvidenceList,
-  evidenceList,
-  evidenceListParts,
-  EvidencePage,
-  UpdatedEvidence,
-  updatedEvidence,
-  type ListedPage,
-} from '../contract/evidence-responses.ts'
+import * as requests from '../contract/evidence-requests.ts'
+import * as responses from '../contract/evidence-responses.ts'
 import type { EvidenceQuery } from '../../core/index.ts'
 import { Bundle, BUNDLE_MEDIA_TYPE } from '../../core/schemas/index.ts'
 import { BundleQuery, bundleReply, bundleSelection } from '../contract/bundles.ts'
@@ -70,16 +43,18 @@ export const evidences: EndpointGroup = {
         'exist yet is created. `meta` is JSON text in a form. The text of `images` is a JSON array of titles ' +
         'for the files, or one title for all of them.',
       body: {
-        schema: NewEvidence,
+        schema: requests.NewEvidence,
         form: { slots: createSlots },
         example: { categoryName: 'Vehicles', subcategoryName: 'Cars', ...example },
       },
       idempotent: true,
-      response: { status: 201, schema: CreatedEvidence },
+      response: { status: 201, schema: responses.CreatedEvidence },
       errors: CREATE_ERRORS,
       async handle({ registry, scope, input, files, options, path }) {
-        const evidence = await registry.evidences.create(scope, newEvidence(input, sentFiles(files)), options)
-        return json(createdEvidence(evidence), { location: `${path}/${encodeURIComponent(input.externalId)}` })
+        const evidence = await registry.evidences.create(scope, requests.newEvidence(input, sentFiles(files)), options)
+        return json(responses.createdEvidence(evidence), {
+          location: `${path}/${encodeURIComponent(input.externalId)}`,
+        })
       },
     }),
     endpoint({
@@ -90,23 +65,23 @@ export const evidences: EndpointGroup = {
       summary: 'Create one evidence or many',
       description: 'One evidence as above, or `evidences`: up to 1,000 of them without files, all or none.',
       body: {
-        schema: EvidenceOrBulk,
+        schema: requests.EvidenceOrBulk,
         maxTextBytes: 4 * 1024 * 1024,
         form: {
           slots: createSlots,
           example: { ...example, externalId: 'WVWZZZ1JZXW000003', name: 'Up' },
         },
-        choose: (fields) => (Object.hasOwn(fields, 'evidences') ? BulkEvidences : EvidenceInput),
+        choose: (fields) => (Object.hasOwn(fields, 'evidences') ? requests.BulkEvidences : requests.EvidenceInput),
         example: { evidences: [{ ...example, externalId: 'WVWZZZ1JZXW000002', name: 'Polo' }] },
       },
       idempotent: true,
-      response: { status: 201, schema: CreatedEvidences },
+      response: { status: 201, schema: responses.CreatedEvidences },
       errors: CREATE_ERRORS,
       async handle({ registry, scope, param, input, files, options, path }) {
         const target = { categoryId: param('CATEGORY_ID'), subcategoryId: param('SUBCATEGORY_ID') }
-        const request = newEvidences(input, target, sentFiles(files))
+        const request = requests.newEvidences(input, target, sentFiles(files))
         const made = await registry.evidences.createMany(scope, request, options)
-        return json(createdEvidences(made, 'evidences' in input), { location: locationOfMany(input, path) })
+        return json(responses.createdEvidences(made, 'evidences' in input), { location: locationOfMany(input, path) })
       },
     }),
     endpoint({
@@ -123,13 +98,14 @@ export const evidences: EndpointGroup = {
         'matches are counted. All conditions must hold: one is looked up in an index, the others are applied ' +
         'to what it finds, and a page reads at most 10,000 index entries. So a page can have fewer than ' +
         '`len` items, or none, although `isMore` is true.',
-      query: EvidenceListQuery,
-      response: { schema: EvidenceList },
+      query: requests.EvidenceListQuery,
+      response: { schema: responses.EvidenceList },
       async handle({ scope, query, listEvidences }) {
-        if (query.len !== undefined) return json(evidenceList(await listEvidences(scope, evidenceQuery(query))))
-        const readPage = (position: PagePosition, limit: number): Promise<ListedPage> =>
-          listEvidences(scope, { ...evidenceQuery(query), ...position, limit })
-        return pages(evidenceListParts(pagesOf(readPage)))
+        if (query.len !== undefined)
+          return json(responses.evidenceList(await listEvidences(scope, requests.evidenceQuery(query))))
+        const readPage = (position: PagePosition, limit: number): Promise<responses.ListedPage> =>
+          listEvidences(scope, { ...requests.evidenceQuery(query), ...position, limit })
+        return pages(responses.evidenceListParts(pagesOf(readPage)))
       },
     }),
     endpoint({
@@ -144,11 +120,11 @@ export const evidences: EndpointGroup = {
       description:
         '`last` is the version of the last event that you have (default 0), `len` the number of events to ' +
         'return (default 50, at most 500). `disclose=1` adds what is needed to recompute each txId.',
-      query: EvidencePageQuery,
-      response: { schema: EvidencePage, others: { 304: 'You have it already' } },
+      query: requests.EvidencePageQuery,
+      response: { schema: responses.EvidencePage, others: { 304: 'You have it already' } },
       errors: ['EVIDENCE_NOT_FOUND'],
       handle: async ({ scope, param, query, getEvidence }) =>
-        tagged(await getEvidence(scope, param('EVIDENCE_EXTERNAL_ID'), historyQuery(query))),
+        tagged(await getEvidence(scope, param('EVIDENCE_EXTERNAL_ID'), requests.historyQuery(query))),
     }),
     endpoint({
       id: 'getBundle',
@@ -185,18 +161,18 @@ export const evidences: EndpointGroup = {
         '`stolen=false`. `If-Match` is the version of the last event that you know, or the ETag of the ' +
         'evidence.',
       body: {
-        schema: EvidenceUpdate,
+        schema: requests.EvidenceUpdate,
         form: { slots: updateSlots },
         example: { owner: 'Grace', eventDescription: 'Sold' },
       },
       idempotent: true,
       conditional: true,
-      response: { schema: UpdatedEvidence },
+      response: { schema: responses.UpdatedEvidence },
       errors: ['EVIDENCE_NOT_FOUND', 'VERSION_CONFLICT'],
       async handle({ registry, scope, param, input, files, options }) {
-        const change = evidenceChange(input, [...files('file'), ...files('files')])
+        const change = requests.evidenceChange(input, [...files('file'), ...files('files')])
         const events = await registry.evidences.update(scope, param('EVIDENCE_EXTERNAL_ID'), change, options)
-        return json(updatedEvidence(events))
+        return json(responses.updatedEvidence(events))
       },
     }),
     endpoint({
@@ -208,7 +184,7 @@ export const evidences: EndpointGroup = {
       response: { schema: FileListing },
       errors: ['EVIDENCE_NOT_FOUND'],
       handle: async ({ registry, scope, param }) =>
-        json(evidenceFiles(await registry.evidences.files(scope, param('EVIDENCE_EXTERNAL_ID')))),
+        json(responses.evidenceFiles(await registry.evidences.files(scope, param('EVIDENCE_EXTERNAL_ID')))),
     }),
   ],
 }
@@ -217,7 +193,7 @@ export const evidences: EndpointGroup = {
 const USUAL_HISTORY_LENGTH = 50
 
 /** The path of one evidence, or of the list of its subcategory. `path`: of the request. */
-function locationOfMany(request: EvidenceOrBulk, path: string): string {
+function locationOfMany(request: requests.EvidenceOrBulk, path: string): string {
   const [, company = '', subcategoryId = ''] =
     /^(.*)\/category\/[^/]+\/subcategory\/([^/]+)\/evidences$/.exec(path) ?? []
   if ('evidences' in request) return `${company}/evidences?subcategoryId=${subcategoryId}`
@@ -232,8 +208,8 @@ type PagePosition = Pick<EvidenceQuery, 'after' | 'cursor'>
 
 /** The pages of a whole list. */
 async function* pagesOf(
-  readPage: (position: PagePosition, limit: number) => Promise<ListedPage>,
-): AsyncGenerator<ListedPage, void, undefined> {
+  readPage: (position: PagePosition, limit: number) => Promise<responses.ListedPage>,
+): AsyncGenerator<responses.ListedPage, void, undefined> {
   let page = await readPage({}, FIRST_PAGE_LENGTH)
   yield page
   for (let position = positionAfter(page); position !== undefined; position = positionAfter(page)) {
@@ -243,13 +219,13 @@ async function* pagesOf(
 }
 
 /** Where the page after this one begins; `undefined` if there is none. */
-function positionAfter({ items, hasMore, next }: ListedPage): PagePosition | undefined {
+function positionAfter({ items, hasMore, next }: responses.ListedPage): PagePosition | undefined {
   if (next !== undefined) return { cursor: next }
   const last = items.at(-1)
   return hasMore && last !== undefined ? { after: last.id } : undefined
 }
 
-const sentFiles = (files: EndpointRequest['files']): EvidenceFiles => ({
+const sentFiles = (files: EndpointRequest['files']): requests.EvidenceFiles => ({
   image: files('image')[0],
   files: files('images'),
 })

@@ -1,17 +1,7 @@
 import { endpoint, type EndpointGroup } from '../contract/endpoint.ts'
 import { AuditPage, auditPage, PageQuery } from '../contract/audit.ts'
 import { CompanyPage, companyPage } from '../contract/companies.ts'
-import {
-  CreatedSourceSystem,
-  NewSourceSystem,
-  newSourceSystem,
-  OwnSourceSystem,
-  SourceSystem,
-  SourceSystemChange,
-  sourceSystemChange,
-  SourceSystemList,
-  sourceSystemList,
-} from '../contract/source-systems.ts'
+import * as shapes from '../contract/source-systems.ts'
 import { created, json } from '../contract/reply.ts'
 import { ok, Ok, pageQuery } from '../contract/values.ts'
 
@@ -31,12 +21,12 @@ export const sourceSystems: EndpointGroup = {
       description:
         'The operator key creates a company with its first source system. Without `apiKey` the service makes ' +
         'a key and shows it only this once. A key cannot grant a level above its own.',
-      body: { schema: NewSourceSystem, rejectsEmpty: true, example: { name: 'Workshop', permissions: 'U' } },
+      body: { schema: shapes.NewSourceSystem, rejectsEmpty: true, example: { name: 'Workshop', permissions: 'U' } },
       idempotent: true,
-      response: { status: 201, schema: CreatedSourceSystem },
+      response: { status: 201, schema: shapes.CreatedSourceSystem },
       errors: ['NAME_EXISTS', 'KEY_EXISTS'],
       handle: async ({ registry, scope, input, options, path }) =>
-        created(await registry.sourceSystems.create(scope, newSourceSystem(input), options), path),
+        created(await registry.sourceSystems.create(scope, shapes.newSourceSystem(input), options), path),
     }),
     endpoint({
       id: 'listSourceSystems',
@@ -45,8 +35,8 @@ export const sourceSystems: EndpointGroup = {
       access: 'A',
       summary: 'List source systems, without their keys',
       description: '`lastUsedAt` is exact to the minute, and may miss the last minute before a server died.',
-      response: { schema: SourceSystemList },
-      handle: async ({ registry, scope }) => json(sourceSystemList(await registry.sourceSystems.list(scope))),
+      response: { schema: shapes.SourceSystemList },
+      handle: async ({ registry, scope }) => json(shapes.sourceSystemList(await registry.sourceSystems.list(scope))),
     }),
     endpoint({
       id: 'updateSourceSystem',
@@ -57,11 +47,11 @@ export const sourceSystems: EndpointGroup = {
       description:
         'The previous key stops working at once, or after `graceSeconds`. A rotation without `graceSeconds` ' +
         'also ends every earlier grace period. `expiresAt` stays as it is when the key is replaced.',
-      body: { schema: SourceSystemChange, rejectsEmpty: true, example: { active: false } },
+      body: { schema: shapes.SourceSystemChange, rejectsEmpty: true, example: { active: false } },
       response: { schema: Ok },
       errors: ['SOURCE_SYSTEM_NOT_FOUND', 'NAME_EXISTS', 'KEY_EXISTS'],
       async handle({ registry, scope, param, input }) {
-        await registry.sourceSystems.update(scope, param('SYSTEM_ID'), sourceSystemChange(input))
+        await registry.sourceSystems.update(scope, param('SYSTEM_ID'), shapes.sourceSystemChange(input))
         return json(ok)
       },
     }),
@@ -80,7 +70,7 @@ export const sourceSystems: EndpointGroup = {
       path: `${COMPANY}/self`,
       access: 'R',
       summary: 'The source system of the key in the request',
-      response: { schema: OwnSourceSystem },
+      response: { schema: shapes.OwnSourceSystem },
       handle: async ({ registry, scope }) => json(await registry.sourceSystems.self(scope)),
     }),
     endpoint({
@@ -106,7 +96,7 @@ export const sourceSystems: EndpointGroup = {
       path: `${COMPANY}/{SYSTEM_ID}`,
       access: 'A',
       summary: 'Get a source system, without its key',
-      response: { schema: SourceSystem },
+      response: { schema: shapes.SourceSystem },
       errors: ['SOURCE_SYSTEM_NOT_FOUND'],
       handle: async ({ registry, scope, param }) => json(await registry.sourceSystems.get(scope, param('SYSTEM_ID'))),
     }),

@@ -1,5 +1,3 @@
-import { readFile } from 'node:fs/promises'
-import { errnoOf } from '../../adapters/files/index.ts'
 import type * as Evm from '../../adapters/evm/index.ts'
 import { openLocalLedger } from '../../adapters/local-ledger/index.ts'
 import type { Clock } from '../../core/index.ts'
@@ -7,6 +5,7 @@ import type { Anchor } from '../../adapters/kit/index.ts'
 import type { SealerOptions } from '../../sealer/index.ts'
 import type { Config } from '../settings/load.ts'
 import { variableOf, type SettingName } from '../settings/schema.ts'
+import { readNamedFile } from './existing.ts'
 import { configError } from '../settings/config-error.ts'
 
 /** A block takes seconds, and public nodes limit requests. */
@@ -70,18 +69,8 @@ async function accountOf(
       `EVIDENCE_ANCHOR=evm needs either ${variableOf('evmPrivateKey')} (or its _FILE) or ${variableOf('evmKeystore')}`,
     )
   if (evmPrivateKey !== undefined) return accountOfPrivateKey(evmPrivateKey)
-  const json = await readKeystore(evmKeystore ?? missing('evmKeystore'))
+  const json = await readNamedFile(variableOf('evmKeystore'), evmKeystore ?? missing('evmKeystore'))
   return accountOfKeystore(json, config.evmKeystorePassword ?? missing('evmKeystorePassword'))
-}
-
-async function readKeystore(path: string): Promise<string> {
-  try {
-    return await readFile(path, 'utf8')
-  } catch (cause) {
-    const reason = errnoOf(cause) ?? 'unreadable'
-    const message = `${variableOf('evmKeystore')}: the file ${path} cannot be read (${reason})`
-    throw configError(message, cause)
-  }
 }
 
 function missing(name: SettingName): never {

@@ -1,5 +1,6 @@
-import { stat } from 'node:fs/promises'
+import { readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { reasonOf } from '../../adapters/files/index.ts'
 import { configError } from '../settings/config-error.ts'
 
 export const exists = (path: string): Promise<boolean> =>
@@ -7,6 +8,15 @@ export const exists = (path: string): Promise<boolean> =>
     () => true,
     () => false,
   )
+
+/** Reads a text file that the operator named. `source`: the flag or variable. Throws `CONFIG_ERROR` if it cannot. */
+export async function readNamedFile(source: string, path: string): Promise<string> {
+  try {
+    return await readFile(path, 'utf8')
+  } catch (cause) {
+    throw configError(`${source}: the file ${path} cannot be read (${reasonOf(cause)})`, cause)
+  }
+}
 
 /** Throws `CONFIG_ERROR` if a data directory has no records: opening it would create an empty store. */
 export async function assertHasRecords(directory: string): Promise<void> {

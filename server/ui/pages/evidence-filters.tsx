@@ -58,11 +58,7 @@ export function EvidenceFilters({ filters, categories }: EvidenceFiltersProps) {
         <SelectField
           label={t.status}
           {...props('status')}
-          choices={[
-            ['', t.any],
-            ['active', t.active],
-            ['stolen', t.stolen],
-          ]}
+          choices={Object.entries({ '': t.any, active: t.active, stolen: t.stolen })}
         />
         <SelectField
           label={t.category}
@@ -71,14 +67,7 @@ export function EvidenceFilters({ filters, categories }: EvidenceFiltersProps) {
           choices={nameChoices(categories)}
         />
         <SelectField label={t.subcategory} {...props('subcategoryId')} choices={nameChoices(subcategories)} />
-        <SelectField
-          label={t.sort}
-          {...props('sort')}
-          choices={[
-            ['', t.newest],
-            ['updated', t.updated],
-          ]}
-        />
+        <SelectField label={t.sort} {...props('sort')} choices={Object.entries({ '': t.newest, updated: t.updated })} />
         <TextField label={t.from} type="datetime-local" {...props('createdFrom')} />
         <TextField label={t.to} type="datetime-local" {...props('createdTo')} />
       </div>
