@@ -51,6 +51,7 @@ export interface BackupSources {
   readonly origin: string
 }
 
+/** What the command asks for. */
 export interface BackupRequest {
   /** Absolute path of the backup. An earlier one of the same registry there is replaced, and its files are reused. */
   readonly to: string
@@ -60,11 +61,13 @@ export interface BackupRequest {
   readonly takeOver?: boolean
 }
 
+/** How a backup tells its progress, and how it is cancelled. Cancelling leaves an earlier backup complete. */
 export interface BackupRun {
   readonly report: (progress: { readonly stage: string; readonly done: number }) => void
   readonly signal: AbortSignal
 }
 
+/** What a backup holds, and what it could not copy. */
 export interface BackupReport {
   readonly logSize: number
   readonly treeSize: number
@@ -126,6 +129,7 @@ interface Contents {
   readonly fileBytes: number
 }
 
+/** One run. Its state is the folder that it fills: an attempt that fails begins a new one. */
 class Backup {
   readonly #sources: BackupSources
   readonly #request: BackupRequest

@@ -40,6 +40,7 @@ export async function assertApart(directory: string, dataDir: string): Promise<v
   }
 }
 
+/** Throws if one of the two contains the other. `name`: of the folder, for the message. */
 function assertDisjoint(to: string, folder: string, name: string): void {
   if (isWithin(to, folder)) throw configError(`A backup must not be in the ${name}: name another directory`)
   if (isWithin(folder, to))

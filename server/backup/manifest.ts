@@ -34,6 +34,7 @@ const FORMAT = 1
 const Count = Type.Integer({ minimum: 0 })
 const Sha256 = Type.String({ pattern: '^[0-9a-f]{64}$' })
 
+/** What `backup.json` says. It is trusted only if its own hash fits. */
 const Manifest = Type.Object({
   format: Type.Literal(FORMAT),
   /** The log's origin. */
@@ -83,6 +84,7 @@ export async function requireManifest(directory: string): Promise<Manifest> {
   )
 }
 
+/** A newer format is not damage: the message says what to do about it. */
 function parseManifest(path: string, text: string): Manifest {
   const stored = readShape(Type.Intersect([Manifest, Type.Object({ sha256: Sha256 })]), text)
   if (stored !== undefined) {
@@ -114,6 +116,7 @@ export async function damagedFiles(
   return problems
 }
 
+/** What is wrong with one file, in words; `undefined` if nothing is. */
 async function problemOf(path: string, { size, sha256 }: FileDigest): Promise<string | undefined> {
   try {
     const actual = await digestFile(path)

@@ -25,11 +25,13 @@ import {
 import { openSecrets, type SecretFiles } from './secrets.ts'
 import { configError } from '../settings/config-error.ts'
 
+/** How a restore tells what it finds and does. */
 export interface RestoreHandlers {
   onProblem(message: string): void
   onProgress(stage: string, done: number): void
 }
 
+/** What the command asks for. */
 export interface RestoreRequest {
   /** Directory of the backup. Only read. */
   readonly from: string
@@ -40,6 +42,7 @@ export interface RestoreRequest {
   readonly passphrase: string | undefined
 }
 
+/** What was restored, and what the operator has to do next. */
 export interface RestoreReport {
   readonly manifest: Manifest
   /** Without `damagedBlobs`. */
@@ -107,6 +110,7 @@ function assertNotOlder(head: SignedHead | undefined, inBackup: SignedHead | und
 const isWithin = (head: SignedHead | undefined, { treeSize }: Manifest): boolean =>
   head !== undefined && head.size <= treeSize
 
+/** What `backup verify` asks for. */
 export interface VerifyRequest {
   readonly from: string
   /** Only compare hashes: do not build the records again. */
@@ -186,6 +190,7 @@ interface OpenedBackup {
   signedHead(): Promise<SignedHead | undefined>
 }
 
+/** Opens a complete backup. Nothing in it is trusted before its hashes were compared. */
 async function openBackup(directory: string): Promise<OpenedBackup> {
   const manifest = await requireManifest(directory)
   const folder = join(directory, manifest.folder)
@@ -204,18 +209,21 @@ async function reportDamage({ directory, manifest }: OpenedBackup, found: Proble
   for (const problem of problems) found.add(problem)
 }
 
+/** Decrypts the secrets. Throws `CONFIG_ERROR` if there are none, or the passphrase is wrong. */
 async function secretsIn({ folder, manifest }: OpenedBackup, passphrase: string): Promise<SecretFiles> {
   if (fileOf(manifest, SECRETS) === undefined)
     throw configError('This backup has no secrets: run it without a passphrase')
   return openSecrets(await readFile(join(folder, SECRETS)), passphrase)
 }
 
+/** A restore writes into an empty directory only, so that it never mixes two registries. */
 async function assertEmpty(directory: string): Promise<void> {
   const names = (await ifExists(readdir(directory))) ?? []
   if (names.some((name) => name !== 'lost+found'))
     throw configError(`${directory} is not empty: name a new data directory with --data-dir`)
 }
 
+/** Writes the small files of the data directory, and the secret ones if they were decrypted. */
 async function writeDataFiles(
   backup: OpenedBackup,
   directory: string,
@@ -230,6 +238,7 @@ async function writeDataFiles(
   }
 }
 
+/** Opens the target, runs `use`, and closes it also if that fails. */
 async function withStores<T>(
   config: Config,
   directory: string,
@@ -244,12 +253,14 @@ async function withStores<T>(
   }
 }
 
+/** The record store of the settings, opened without the checks of a start. */
 function openTarget({ records, postgresUrl }: Config, directory: string): Promise<RecordStore> {
   if (records === 'level') return openLevel(directory)
   if (postgresUrl !== undefined) return openPostgres(postgresUrl)
   throw configError('EVIDENCE_RECORDS=postgres needs EVIDENCE_POSTGRES_URL or …_FILE')
 }
 
+/** Writes records, then files. A damaged file is a problem of its own: the others are still restored. */
 async function fill(
   backup: OpenedBackup,
   to: { readonly records: RecordStore; readonly blobs: BlobStore },
@@ -269,6 +280,7 @@ async function fill(
 const fillRecords = ({ directory, manifest }: OpenedBackup, to: RecordStore, found: Problems) =>
   fillStore(openRecordStream(directory, manifest.folder), to, (done) => found.handlers.onProgress('records', done))
 
+/** Everything that `fsck` checks. */
 async function check(stores: Parameters<typeof fsck>[0], found: Problems): Promise<void> {
   await fsck(stores, {
     onDifference: (difference) => found.addDifference(difference),

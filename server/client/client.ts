@@ -49,6 +49,7 @@ export function createClient(options: ClientOptions): Client {
   }
 }
 
+/** Checks the options once, so that no request fails because of them. */
 function settingsOf({ baseUrl, apiKey, companyId, retry, fetch: givenFetch }: ClientOptions): Settings {
   const { protocol, username, password, search, hash, href } = new URL(baseUrl)
   if (protocol !== 'https:' && protocol !== 'http:') throw new TypeError('baseUrl must be an http or https address')

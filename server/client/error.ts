@@ -5,6 +5,7 @@ export type LocalErrorCode =
   /** The response is not what the service returns, or was redirected: the address may be that of another server. */
   | 'INVALID_RESPONSE'
 
+/** What an error is made of. */
 export interface ErrorDetails {
   readonly code: string
   readonly status: number
@@ -76,6 +77,7 @@ interface ErrorBody {
   readonly message?: unknown
 }
 
+/** A body that is not JSON stays a text. */
 function parseBody(text: string): unknown {
   try {
     return JSON.parse(text)

@@ -38,6 +38,7 @@ function fileParts(name: string, uploads: readonly Upload[]): readonly Part[] {
 
 const titleOf = (fileName = ''): string => fileName.replace(/(?<=.)\.[^.]*$/, '')
 
+/** The name and type of a file come from the options, else from the Blob. */
 function filePart(upload: Upload): FilePart {
   const { content, name, type }: NamedUpload = upload instanceof Blob ? { content: upload } : upload
   const isBlob = content instanceof Blob
@@ -93,6 +94,7 @@ export interface MultipartBody {
 const encode = (text: string): Uint8Array => new TextEncoder().encode(text)
 const LINE_END = encode('\r\n')
 
+/** The body of a form. Its size is known in advance unless a stream is among its files. */
 export function multipartBody(parts: readonly Part[], boundary: string): MultipartBody {
   const end = encode(`--${boundary}--\r\n`)
   const sizes = parts.map((part) => partSize(part, boundary))
@@ -104,6 +106,7 @@ export function multipartBody(parts: readonly Part[], boundary: string): Multipa
   }
 }
 
+/** The bytes of a form, part by part. */
 async function* multipartStream(
   parts: readonly Part[],
   boundary: string,

@@ -12,6 +12,7 @@ const PAGE_EVENTS = 500
 
 type Reader = Pick<Operations, 'listEvidences' | 'getEvidence'>
 
+/** Reads a list page by page, as long as the caller goes on. */
 export async function* evidencePages(
   operations: Reader,
   filter: EvidenceFilter = {},
@@ -40,6 +41,7 @@ function positionAfter({ dts, isMore, next }: EvidenceListPage): { last?: string
   return isMore === true && last !== undefined ? { last } : undefined
 }
 
+/** Reads a history page by page, as long as the caller goes on. */
 export async function* historyPages(
   operations: Reader,
   request: HistoryRequest,

@@ -2,6 +2,7 @@ import { EvidenceRegistryError } from './error.ts'
 import type { RetryOptions } from './options.ts'
 import type { Route } from './route.ts'
 
+/** Patient enough for a restart of the service, short enough for a person who waits. */
 export const DEFAULT_RETRY: RetryOptions = {
   retries: 3,
   firstPauseMs: 250,

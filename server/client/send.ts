@@ -53,6 +53,7 @@ export async function send(
   }
 }
 
+/** Everything of a request that stays the same if it is repeated, its idempotency key above all. */
 function prepare(settings: Settings, route: Route, request: Fields, options: RequestOptions): Prepared {
   const { companyId, baseUrl, rootUrl, apiKey } = settings
   const isOfCompany = route.path.includes('{companyId}')
@@ -80,6 +81,7 @@ const entityTag = (value: number | string): string => (typeof value === 'number'
 const randomHex = (bytes: number): string =>
   Array.from(crypto.getRandomValues(new Uint8Array(bytes)), (byte) => byte.toString(16).padStart(2, '0')).join('')
 
+/** One attempt. Turns every failure into an `EvidenceRegistryError`. */
 async function sendOnce(settings: Settings, prepared: Prepared, options: RequestOptions): Promise<unknown> {
   const { call, route } = prepared
   options.signal?.throwIfAborted()
@@ -100,6 +102,7 @@ async function sendOnce(settings: Settings, prepared: Prepared, options: Request
   }
 }
 
+/** Sends the request in the way that its body and the platform need. */
 async function exchange(settings: Settings, prepared: Prepared, options: RequestOptions): Promise<Response> {
   const { call, url, route, headers, body } = prepared
   const { signal, onProgress } = options
@@ -116,6 +119,7 @@ async function exchange(settings: Settings, prepared: Prepared, options: Request
 const { process } = globalThis as { readonly process?: { readonly versions?: { readonly node?: unknown } } }
 const isNode = (): boolean => typeof process?.versions?.node === 'string'
 
+/** Sends a form from Node without holding it in memory. */
 async function streamForm(
   { fetch }: Settings,
   { url, route, headers }: Prepared,
@@ -146,6 +150,7 @@ async function streamForm(
   }
 }
 
+/** What the route promises of a response. */
 async function resultOf(response: Response, { call, route }: Prepared): Promise<unknown> {
   if (route.result === 'response') return response
   const text = await response.text()

@@ -9,6 +9,7 @@ import type { Config } from '../settings/load.ts'
 import { exists } from '../startup/existing.ts'
 import { headsIn } from '../startup/signed-heads.ts'
 
+/** What the files beside the records say, and how an unknown authority is told. */
 interface AttestationOptions {
   /** The newest tree in the local ledger, as a list of at most one. */
   readonly ledgerHeads: readonly SignedHead[]
@@ -49,6 +50,7 @@ export async function createAttestationVerifier(
   }
 }
 
+/** A CA certificate by which tokens are verified. */
 interface TrustAnchor {
   readonly der: Uint8Array
   /** SHA-256 of the public key, hex. */
@@ -57,6 +59,7 @@ interface TrustAnchor {
   readonly isOwn: boolean
 }
 
+/** The CA of the embedded authority, if there is one, and those of the settings. */
 async function trustAnchorsOf({ tsaCa }: Config, directory: string): Promise<readonly TrustAnchor[]> {
   const own = join(directory, 'tsa', 'ca.pem')
   const paths = [...((await exists(own)) ? [own] : []), ...tsaCa]
@@ -73,11 +76,13 @@ function assertNotAfter(lastStamped: SignedHead | undefined, { stamped }: TokenT
   expect(isKept, `it is newer than the last stamp of the embedded authority, which is of ${lastStamped.size} entries`)
 }
 
+/** Tokens name their trust anchors by this hash, so a renewed certificate of the same key still fits. */
 function keyHashOf(der: Uint8Array): string {
   const key = new X509Certificate(der).publicKey.export({ type: 'spki', format: 'der' })
   return createHash('sha256').update(key).digest('hex')
 }
 
+/** What the record says about a token must be what the token says. */
 function verifyToken(token: TokenToVerify, trustAnchors: readonly Uint8Array[]): void {
   const { response, stamped, validationData } = token
   const verified = verifyTimestamp(response, { data: stamped, trustAnchors, validationData })
@@ -86,6 +91,7 @@ function verifyToken(token: TokenToVerify, trustAnchors: readonly Uint8Array[]):
   expect(verified.policy === token.policy, 'the token has another policy')
 }
 
+/** What the record says about an anchor must be what its proof says. */
 function verifyAnchor({ info, ref: txHash, proof, checkpoint, ...block }: AnchorToVerify): void {
   const { account = '' } = info
   const shown = { ...info, ...block, txHash, proof: Buffer.from(proof).toString('utf8') }
@@ -95,6 +101,7 @@ function verifyAnchor({ info, ref: txHash, proof, checkpoint, ...block }: Anchor
   expect(proven.blockTime === block.blockTime, 'the proof is of another block')
 }
 
+/** Throws `VERIFICATION_FAILED` unless it holds. */
 function expect(holds: boolean, message: string): void {
   if (!holds) throw new RegistryError('VERIFICATION_FAILED', message)
 }

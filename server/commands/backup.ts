@@ -7,6 +7,7 @@ import { PASSPHRASE_FILE, readPassphrase } from './passphrase.ts'
 import { ProgressLine } from './terminal.ts'
 import { configError } from '../settings/config-error.ts'
 
+/** `evidence-registry backup`. */
 export const createCommand = defineCommand({
   name: 'backup',
   description: `
@@ -48,6 +49,7 @@ format of age. Restoring needs them from somewhere.`,
   },
 })
 
+/** `evidence-registry backup verify`. It reads only the backup, so it runs anywhere. */
 export const verifyBackupCommand = defineCommand({
   name: 'backup verify',
   description: `

@@ -4,6 +4,7 @@ import { describeFailure } from '../startup/failure.ts'
 import { helpOf, parseFlags, UsageError } from './flags.ts'
 import type { CommandArguments, CommandFlag, CommandFlags, FlagValues } from './flags.ts'
 
+/** What a command is. Everything around it is the same for all: flags, settings, errors, exit codes. */
 interface Command<F extends CommandFlags> extends CommandArguments<F> {
   /** What exit code 0 means. */
   readonly success: string
@@ -13,6 +14,7 @@ interface Command<F extends CommandFlags> extends CommandArguments<F> {
   run(values: FlagValues<F>, config: Config, operand: string): Promise<number>
 }
 
+/** What the program was called with. */
 export interface CommandInput {
   /** Arguments after the command's name. */
   readonly args: readonly string[]

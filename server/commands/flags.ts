@@ -11,6 +11,7 @@ export interface CommandFlag {
   readonly isMultiple?: true
 }
 
+/** The flags of a command by name, in the order of its help. */
 export type CommandFlags = Readonly<Record<string, CommandFlag>>
 
 type ValueOf<F extends CommandFlag> = F extends { readonly isMultiple: true }
@@ -78,6 +79,7 @@ export function parseFlags<F extends CommandFlags>(
 const nameOf = ([name, { value }]: readonly [string, CommandFlag]): string =>
   `--${name}${value === undefined ? '' : ` ${value}`}`
 
+/** A flag in the usage line: in brackets unless it is needed. */
 function usageOf([name, flag]: readonly [string, CommandFlag]): string {
   if (flag.isRequired) return nameOf([name, flag])
   return `[${nameOf([name, flag])}]${flag.isMultiple ? '...' : ''}`

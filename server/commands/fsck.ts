@@ -32,6 +32,7 @@ const flags = {
   json: { doc: 'print a line of JSON for each difference, and one for the result' },
 } as const
 
+/** `evidence-registry fsck`. */
 export const fsckCommand = defineCommand({
   name: 'fsck',
   description: `
@@ -59,18 +60,21 @@ export interface Output {
   advise(text: string): void
 }
 
+/** Lines for people, with a line of progress on stderr. */
 function textOutput(): Output {
   const line = new ProgressLine()
   const print = (text: string): void => line.print(text)
   return { print, progress: (text) => line.show(text), advise: print }
 }
 
+/** Lines of JSON. A program needs neither progress nor advice. */
 const jsonOutput: Output = {
   print: (_, json) => void process.stdout.write(`${JSON.stringify(json)}\n`),
   progress: () => undefined,
   advise: () => undefined,
 }
 
+/** Which parts are checked, and whether what can be rebuilt is rebuilt. */
 interface CheckOptions {
   readonly skipFiles: boolean
   readonly repair: boolean
@@ -115,6 +119,7 @@ export async function checkRegistry(
   }
 }
 
+/** Whether a registry was ever opened on these records. */
 const hasIdentity = async (records: RecordStore): Promise<boolean> =>
   (await storedOrigin(records).catch(() => undefined)) !== undefined
 

@@ -32,6 +32,7 @@ export async function findExisting(
   return path !== undefined && disclosure !== undefined && isCreatedFrom(disclosure, input, path) ? 'same' : 'different'
 }
 
+/** Compares the texts that the first event commits to, which no later change affects. */
 function isCreatedFrom({ fields }: Disclosure, input: NewEvidence, path: SubcategoryPath): boolean {
   const { name, owner, description, summary, meta } = input
   const values = { ...path, name, owner, description, summary, meta }

@@ -63,6 +63,7 @@ export function parseLine(line: Uint8Array): NewEvidence | undefined {
   return checked(defined({ externalId, name, owner, description, summary, meta, category, subcategory }))
 }
 
+/** The checks are those of the core, and the names in errors those of the line. */
 function checked(input: object): NewEvidence {
   try {
     assertNewEvidence(input)
@@ -72,6 +73,7 @@ function checked(input: object): NewEvidence {
   }
 }
 
+/** Strict: a byte that is not UTF-8 would otherwise become part of what is hashed. */
 function decode(line: Uint8Array): string {
   try {
     return strictUtf8.decode(line)

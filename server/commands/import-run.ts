@@ -40,6 +40,7 @@ interface ImportLine {
   readonly input: NewEvidence
 }
 
+/** What became of the lines so far. */
 export interface ImportCounts {
   /** In a dry run: evidences that can be created. */
   readonly created: number
@@ -48,6 +49,7 @@ export interface ImportCounts {
   readonly refused: number
 }
 
+/** Where the evidences go, and how the import tells what it does. */
 export interface ImportOptions {
   readonly registry: Registry
   readonly scope: Scope

@@ -19,6 +19,7 @@ const flags = {
   'secret-file': SECRET_FILE,
 } as const
 
+/** `evidence-registry import`. It opens the registry itself, because an import through the API is too slow. */
 export const importCommand = defineCommand({
   name: 'import',
   description: `
@@ -44,6 +45,7 @@ id exists is skipped if that evidence was created with the same values, and refu
   },
 })
 
+/** The file, and what becomes of it. */
 interface ImportRequest {
   readonly chunks: AsyncIterable<Uint8Array>
   /** `undefined` if it is not known. */
@@ -52,6 +54,7 @@ interface ImportRequest {
   readonly isDryRun: boolean
 }
 
+/** Opens the file now, so that a wrong path is noticed before the registry is opened. */
 async function openFile(path: string): Promise<Pick<ImportRequest, 'chunks' | 'bytes'>> {
   try {
     const info = await stat(path)

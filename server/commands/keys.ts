@@ -7,6 +7,7 @@ import { CHECKPOINT_KEYS, DATA_DIR, defineCommand, SECRET_FILE } from './command
 
 const flags = { 'data-dir': DATA_DIR, 'secret-file': SECRET_FILE, 'checkpoint-keys': CHECKPOINT_KEYS } as const
 
+/** `evidence-registry keys list`. */
 export const listCommand = defineCommand({
   name: 'keys list',
   description: `
@@ -21,11 +22,13 @@ signs, its state, whether the keyring has its private key, and its verifier key.
   },
 })
 
+/** Aligned, so that a person can compare the rows. */
 function lineOf({ vkey, state, from, until, isHeld }: CheckpointKeyInfo): string {
   const sizes = from === null ? '-' : `${from} to ${until ?? '…'}`
   return `${sizes.padEnd(16)} ${state.padEnd(8)} ${isHeld ? 'held   ' : 'missing'} ${vkey}\n`
 }
 
+/** `evidence-registry keys generate`. */
 export const generateCommand = defineCommand({
   name: 'keys generate',
   description: `
@@ -42,6 +45,7 @@ ends.`,
   },
 })
 
+/** `evidence-registry keys rotate`. */
 export const rotateCommand = defineCommand({
   name: 'keys rotate',
   description: `

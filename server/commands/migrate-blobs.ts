@@ -19,6 +19,7 @@ const flags = {
 
 type BlobLocation = Config['blobs']
 
+/** `evidence-registry migrate-blobs`. */
 export const migrateBlobsCommand = defineCommand({
   name: 'migrate-blobs',
   usage: ['--from files --to s3 [--data-dir DIR]', '--from s3 --to files [--data-dir DIR]'],
@@ -39,6 +40,7 @@ The source is not changed. Delete it afterwards: files that are deleted later wo
 
 const isLocation = (name: string | undefined): name is BlobLocation => name === 'files' || name === 's3'
 
+/** Opens both stores, and copies. Returns the number of files with problems. */
 async function migrate(config: Config, from: BlobLocation, to: BlobLocation): Promise<number> {
   const directory = resolve(config.dataDir)
   const open = (location: BlobLocation): Promise<BlobStore> =>

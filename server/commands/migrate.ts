@@ -21,6 +21,7 @@ const flags = {
 
 type Flags = FlagValues<typeof flags>
 
+/** `evidence-registry migrate`. */
 export const migrateCommand = defineCommand({
   name: 'migrate',
   usage: ['--from STORE --to STORE [--data-dir DIR]'],
@@ -52,6 +53,7 @@ type StoreLocation = { readonly directory: string } | { readonly url: string }
 
 const nameOf = (location: StoreLocation): string => ('url' in location ? location.url : location.directory)
 
+/** Which store the flags name. A URL is never repeated in a message, because it can have a password. */
 async function locationOf(
   flag: 'from' | 'to',
   values: Flags,
@@ -93,6 +95,7 @@ async function migrate(from: StoreLocation, to: StoreLocation): Promise<number> 
 const open = (location: StoreLocation): Promise<SnapshotRecords> =>
   'url' in location ? openPostgres(location.url) : openLevel(location.directory)
 
+/** A copy of an unfinished copy would look complete. */
 async function assertComplete(source: RecordStore): Promise<void> {
   if (await isUnfinishedCopy(source))
     throw configError('The source is an unfinished copy itself: use the store that it was copied from')
@@ -110,6 +113,7 @@ async function signedHeadOf(locations: readonly StoreLocation[]): Promise<Signed
   return undefined
 }
 
+/** Copies one state of the source. The target is marked as unfinished until all of it is there. */
 async function copy(source: SnapshotRecords, target: RecordStore): Promise<void> {
   const progress = new ProgressLine()
   const { entries, records } = await fillStore(streamOf(source), target, (done) => progress.show(`copy: ${done}`))

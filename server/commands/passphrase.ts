@@ -23,6 +23,7 @@ export async function readPassphrase(
   return passphrase
 }
 
+/** An editor ends a file with a line feed, which is not part of the passphrase. */
 async function readFrom(path: string): Promise<string> {
   try {
     return (await readFile(path, 'utf8')).replace(/\r?\n$/, '')
@@ -32,6 +33,7 @@ async function readFrom(path: string): Promise<string> {
   }
 }
 
+/** Asks on the terminal, without showing what is typed. */
 async function askFor(question: string): Promise<string> {
   if (!process.stdin.isTTY)
     throw configError('The passphrase is not on a terminal: name its file with --passphrase-file')

@@ -8,6 +8,7 @@ import { PASSPHRASE_FILE, readPassphrase } from './passphrase.ts'
 import { ProgressLine } from './terminal.ts'
 import { configError } from '../settings/config-error.ts'
 
+/** `evidence-registry restore`. */
 export const restoreCommand = defineCommand({
   name: 'restore',
   description: `
@@ -57,6 +58,7 @@ async function readHead(path: string | undefined, { records }: Config): Promise<
   throw configError(`--head: ${path} does not exist`)
 }
 
+/** The last line: what was restored, and what comes next. */
 function verdictOf(
   { manifest, problems, damagedBlobs, hasSecrets, state }: RestoreReport,
   head: SignedHead | undefined,
@@ -73,6 +75,7 @@ function verdictOf(
   return `${what}: restored and verified${but}\n${NEXT[state](treeSize, head?.size ?? 0)}${secrets}`
 }
 
+/** What to do after a restore, by what is known about the newest signed tree. */
 const NEXT: Readonly<Record<RestoreReport['state'], (treeSize: number, signed: number) => string>> = {
   complete: () => 'It holds everything that was signed up to --head. Start the server',
   behind: (treeSize, signed) =>

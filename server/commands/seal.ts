@@ -2,6 +2,7 @@ import { runOperation } from '../control/client.ts'
 import { sealOperation } from '../control/operations.ts'
 import { DATA_DIR, defineCommand, SECRET_FILE } from './command.ts'
 
+/** `evidence-registry seal`. */
 export const sealCommand = defineCommand({
   name: 'seal',
   description: `

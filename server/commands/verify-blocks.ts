@@ -1,3 +1,4 @@
+/** A block that an anchor names. */
 interface Block {
   readonly chainId: number
   readonly blockNumber: number
@@ -26,6 +27,7 @@ export async function blocksOnChain(url: string, blocks: readonly Block[]): Prom
   return onChain
 }
 
+/** One JSON-RPC call. What the node returns is not trusted beyond the hash of a block. */
 async function call(url: string, method: string, params: readonly unknown[]): Promise<unknown> {
   const response = await fetch(url, {
     method: 'POST',

@@ -3,6 +3,7 @@ import { printable } from './terminal.ts'
 
 /** What `verify` prints. */
 
+/** The first word of the report. */
 const VERDICTS: Readonly<Record<BundleResult['state'], string>> = {
   proven: 'PROVEN',
   unpinned: 'CONSISTENT, BUT NOT PROVEN: no keys are pinned (--policy)',
@@ -25,6 +26,7 @@ export function textReport(name: string, result: BundleResult, advice?: string):
   return [...lines, ...(advice === undefined ? [] : [printable(advice)]), ...unchecked, ''].join('\n')
 }
 
+/** Everything that is proven, for all events. */
 function claimLines({ origin, events, file, contents }: BundleClaims): readonly string[] {
   return [
     `log ${printable(origin)}`,
@@ -39,6 +41,7 @@ const time = (ms: number): string => {
   return Number.isNaN(date.getTime()) ? `${ms} ms after 1970` : date.toISOString()
 }
 
+/** What is proven about one event. Times by the registry's own clock are named as such. */
 function eventLines(event: BundleEventClaims): readonly string[] {
   const { txId, version, committedTime, log, notLaterThan } = event
   return [
@@ -53,6 +56,7 @@ function eventLines(event: BundleEventClaims): readonly string[] {
   ]
 }
 
+/** Who else vouches for the event, and since when. */
 function attestations({ timestamps, anchors, witnesses }: BundleEventClaims): readonly string[] {
   const authorities = timestamps.flatMap((timestamp) => timestamp.authorities)
   return [
@@ -74,6 +78,7 @@ function attestations({ timestamps, anchors, witnesses }: BundleEventClaims): re
   ]
 }
 
+/** What the bundle shows of the event. Texts of strangers are escaped. */
 function disclosures({ fields, hiddenFields, files, hiddenFiles }: BundleEventClaims): readonly string[] {
   return [
     ...[...fields].map(([name, value]) => `  ${printable(name)} = ${printable(JSON.stringify(value))}`),

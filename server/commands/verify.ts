@@ -42,9 +42,11 @@ const CODES_TEXT =
   '0 proven; 1 refuted; 2 wrong use, or a file or node that cannot be read; 3 consistent, but no keys are pinned; ' +
   '4 an event is not sealed yet'
 
+/** By the state of the bundle, so that a script need not read the text. */
 const EXIT_CODES: Readonly<Record<BundleResult['state'], number>> = { proven: 0, refuted: 1, unpinned: 3, pending: 4 }
 const EXIT_USAGE = 2
 
+/** `evidence-registry verify`. */
 export async function verifyCommand({ args }: Pick<CommandInput, 'args'>): Promise<number> {
   try {
     const parsed = parseFlags(COMMAND, args)
@@ -95,6 +97,7 @@ function errorIn(text: string): string | undefined {
   }
 }
 
+/** Reads a file as strict UTF-8. */
 async function readText(path: string): Promise<string> {
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(await readFile(path))
@@ -103,6 +106,7 @@ async function readText(path: string): Promise<string> {
   }
 }
 
+/** Reads what the user pins. */
 async function readPolicy(path: string): Promise<NonNullable<VerifyBundleOptions['policy']>> {
   const text = await readText(path)
   try {
@@ -115,6 +119,7 @@ async function readPolicy(path: string): Promise<NonNullable<VerifyBundleOptions
   }
 }
 
+/** The size and hash of an original. */
 async function digestOf(path: string): Promise<NonNullable<VerifyBundleOptions['contents']>[number]> {
   try {
     return { name: basename(path), ...(await digestFile(path)) }

@@ -15,6 +15,7 @@ const Values = closed({
   expiresAt: opt(DateTime),
 })
 
+/** One thing that happened to the keys of a company. The types are those of `registry.sourceSystems.audit`. */
 export const AuditEntry = Type.Union(
   [
     closed(
@@ -44,15 +45,18 @@ export const AuditEntry = Type.Union(
   { description: 'No entry contains a key' },
 )
 
+/** Endpoint `listAudit`. To continue, send the id of the last entry as `last`. */
 export const AuditPage = closed({
   entries: Type.Array(AuditEntry, { description: 'Newest first' }),
   isMore: Type.Boolean(),
 })
 type AuditPage = Static<typeof AuditPage>
 
+/** A page of a list whose items have ids: the audit trail, and the companies. */
 export const PageQuery = closed({
   len: opt(pageLength()),
   last: opt(Type.String({ description: 'Id of the last item that you have' })),
 })
 
+/** Renames what the core calls `items` and `hasMore`. */
 export const auditPage = ({ items, hasMore }: CoreAuditPage): AuditPage => ({ entries: [...items], isMore: hasMore })

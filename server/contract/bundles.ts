@@ -7,6 +7,7 @@ import { closed, defined, opt, TextBoolean } from './values.ts'
 
 /** The proof bundle: a file that a stranger can verify offline. The core makes it. */
 
+/** What a bundle discloses. There is no default: the caller decides what a reader may see. */
 export const BundleQuery = closed({
   fields: Type.String({ description: 'all, none, or names of the fields to disclose, separated by commas' }),
   files: Type.String({ description: 'all, none, or ids of the files to disclose, separated by commas' }),
@@ -15,16 +16,19 @@ export const BundleQuery = closed({
 })
 export type BundleQuery = Static<typeof BundleQuery>
 
+/** How the public proof of an evidence or a file is selected, and in which form it is sent. */
 export const ProofQuery = closed({
   ...CompanyQuery.properties,
   format: opt(Type.Enum(['json', 'bundle'], { description: '`bundle`: one file that can be verified offline' })),
 })
 export type ProofQuery = Static<typeof ProofQuery>
 
+/** The form of the policy: the whole document, or what other tools of C2SP read. */
 export const PolicyQuery = closed({
   format: opt(Type.Enum(['json', 'text'], { description: '`text`: the C2SP tlog-policy lines alone' })),
 })
 
+/** The selection as the core takes it. It rejects names of fields and files that the history does not have. */
 export const bundleSelection = ({ fields, files, history }: BundleQuery): Omit<BundleSelection, 'externalId'> => ({
   fields: namesOf(fields),
   files: namesOf(files),

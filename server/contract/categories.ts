@@ -10,10 +10,12 @@ import { HttpError } from './errors.ts'
 import { FileEntry, fileEntry, type FileListing } from './files.ts'
 import { CategoryName, clearSchema, closed, Count, defined, Id, opt, Text } from './values.ts'
 
+/** Endpoints 1 and 5. The image is not among the fields, because a form sends it as a file. */
 export const NewCategory = closed({ name: CategoryName, description: opt(Text) })
 export type NewCategory = Static<typeof NewCategory>
 
 export const CategoryAction = Type.Enum(['CHANGE', 'ACTIVATE', 'DEACTIVATE', 'REMOVE'])
+/** Endpoints 4 and 6. `action` also activates, deactivates and removes; then `REMOVE` stands alone. */
 export const CategoryChange = closed({
   name: opt(CategoryName),
   description: opt(Text),
@@ -31,18 +33,22 @@ const detailFields = {
   imageId: opt(Id),
   description: opt(Type.String()),
 }
+/** A category or a subcategory, without its id: the request has it in its path. */
 export const CategoryDetails = closed(detailFields)
 export type CategoryDetails = Static<typeof CategoryDetails>
 
 const SubcategoryListItem = closed({ id: Id, ...detailFields })
+/** All categories of a company with their subcategories. There are few, so the list has no pages. */
 export const CategoryList = closed({
   categories: Type.Array(closed({ id: Id, ...detailFields, subcategories: Type.Array(SubcategoryListItem) })),
   count: Count,
 })
 export type CategoryList = Static<typeof CategoryList>
 
+/** What an update returns: the image that the category has now. */
 export const ImageChanged = closed({ imageId: opt(Id) }, { description: 'Without imageId if there is no image' })
 
+/** `image`: stored already, but not used by a record yet. */
 export const newCategory = ({ name, description }: NewCategory, image?: StagedFile): CoreNewCategory => ({
   name,
   ...defined({ description, image }),
@@ -70,6 +76,7 @@ export const categoryDetails = (category: Category): CategoryDetails => ({
   fileIds: [category, ...category.subcategories].flatMap(({ files }) => files.map(fileEntry)),
 })
 
+/** The whole tree of a company. */
 export const categoryList = (categories: readonly Category[]): CategoryList => ({
   categories: categories.map((category) => ({
     id: category.id,
@@ -88,6 +95,7 @@ const details = (category: Category): CategoryDetails => ({
   ...defined({ imageId: category.imageId, description: category.description }),
 })
 
+/** The same listing as for an evidence, which has no files of its own here. */
 export const subcategoryFiles = ({ category, subcategory }: CategoryFiles): FileListing => ({
   dt: [],
   category: category.map(fileEntry),

@@ -34,6 +34,7 @@ export interface FileSlot {
   readonly inline?: true
 }
 
+/** What of a body can be sent as multipart/form-data, besides its fields. */
 export interface FormShape {
   readonly slots: readonly FileSlot[]
   /** An example of the text fields, for the document. Default: that of the JSON body. */
@@ -94,6 +95,10 @@ export interface EndpointRequest<Q extends TSchema = TSchema, B extends TSchema 
   readonly getEvidence: GetEvidencePage<TaggedText>
 }
 
+/**
+ * An endpoint: its route, who may use it, what it accepts and returns, and its handler. Everything that the route, the
+ * OpenAPI document and the client do follows from it.
+ */
 export interface Endpoint<Q extends TObject = TObject, B extends TSchema = TSchema> {
   /** `operationId` in the document. */
   readonly id: string

@@ -44,17 +44,20 @@ interface ErrorResponse {
   readonly text?: string
 }
 
+/** The fault of the server: the client learns only the request id, with which the operator finds the cause. */
 const internal: ErrorResponse = {
   status: 500,
   code: 'INTERNAL',
   text: 'An internal error occurred. The log of the server describes it under the request id',
 }
+/** A failure that may pass. Which part of the server fails is not the client's business. */
 const unavailable: ErrorResponse = {
   status: 503,
   code: 'UNAVAILABLE',
   text: 'The service cannot do this now; try again later',
 }
 
+/** Every code. It does not compile if a code of the core or of HTTP is missing. */
 const RESPONSES: { readonly [K in ResponseCode]: ErrorResponse } = {
   VALIDATION_ERROR: { status: 400 },
   MALFORMED_BODY: { status: 400 },
@@ -125,6 +128,7 @@ export function failureOf(error: unknown): Failure {
   return { status: response.status, code: response.code ?? code, text: response.text ?? message }
 }
 
+/** The HTTP status of a code. */
 export const statusOf = (code: ResponseCode): number => RESPONSES[code].status
 
 /** The codes that clients see with a status, for the OpenAPI document. */

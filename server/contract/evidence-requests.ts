@@ -37,9 +37,11 @@ const evidenceInput = {
   summary: opt(Text),
   meta: opt(Meta),
 }
+/** An evidence whose category is in the path, or one of a bulk create. */
 export const EvidenceInput = closed(evidenceInput)
 export type EvidenceInput = Static<typeof EvidenceInput>
 
+/** Endpoint 8: an evidence with its category, each level by id or by name. An id takes precedence. */
 export const NewEvidence = closed({
   categoryName: opt(CategoryName),
   categoryId: opt(Type.String()),
@@ -49,6 +51,7 @@ export const NewEvidence = closed({
 })
 export type NewEvidence = Static<typeof NewEvidence>
 
+/** Endpoint 9 with many evidences. They are created together or not at all. */
 export const BulkEvidences = closed({
   evidences: Type.Array(EvidenceInput, {
     minItems: 1,
@@ -56,12 +59,14 @@ export const BulkEvidences = closed({
     description: `1 to ${MAX_BULK_EVIDENCES} evidences, all or none`,
   }),
 })
+/** What endpoint 9 accepts: one evidence, or many. */
 export const EvidenceOrBulk = Type.Union([EvidenceInput, BulkEvidences])
 export type EvidenceOrBulk = Static<typeof EvidenceOrBulk>
 
 const UpdateAction = Type.Enum(['update', 'transfer'])
 const UPDATE_TYPES = ['stolen', 'repair', 'custom', 'change'] as const
 const UpdateActionType = Type.Enum(UPDATE_TYPES)
+/** Endpoint 12. A field that is not given stays as it is; `clear` removes values. */
 export const EvidenceUpdate = closed({
   updateActionDescription: opt(Text),
   updateActionPersona: opt(Line),
@@ -78,6 +83,7 @@ export const EvidenceUpdate = closed({
 })
 export type EvidenceUpdate = Static<typeof EvidenceUpdate>
 
+/** The filters, the order and the page of a list. All conditions must hold. */
 export const EvidenceListQuery = closed({
   categoryId: opt(Type.String()),
   subcategoryId: opt(Type.String()),
@@ -93,6 +99,7 @@ export const EvidenceListQuery = closed({
 })
 export type EvidenceListQuery = Static<typeof EvidenceListQuery>
 
+/** Which events of a history are returned, and whether with what is needed to recompute their txIds. */
 export const EvidencePageQuery = closed({
   last: opt(Type.Integer({ minimum: 0, description: 'an integer of at least 0' })),
   len: opt(pageLength(MAX_HISTORY_LENGTH)),
@@ -108,6 +115,7 @@ export interface EvidenceFiles {
   readonly files: readonly StagedFile[]
 }
 
+/** The members of the category are flat in a request, and nested in the core. */
 export function newEvidence(request: NewEvidence, { image, files }: EvidenceFiles): CoreNewEvidence {
   const { categoryId, categoryName, subcategoryId, subcategoryName, ...evidence } = request
   const category = defined({ id: categoryId, name: categoryName })
@@ -133,6 +141,7 @@ function actionTypeOf(description = ''): EvidenceUpdate['actionType'] {
   return UPDATE_TYPES.find((type) => type === word)
 }
 
+/** The core calls some fields differently: `withWireNames` translates them back in its errors. */
 export function evidenceChange(request: EvidenceUpdate, files: readonly StagedFile[]): EvidenceChange {
   const { updateActionDescription, updateActionPersona, action, actionType, ...change } = request
   return {
@@ -147,6 +156,7 @@ export function evidenceChange(request: EvidenceUpdate, files: readonly StagedFi
   }
 }
 
+/** Pages have at most 1,000 evidences: a longer `len` counts as 1,000. */
 export const evidenceQuery = (query: EvidenceListQuery): EvidenceQuery => {
   const { len, last, next, externalId, createdFrom, createdTo, ...same } = query
   return {
@@ -162,5 +172,6 @@ export const evidenceQuery = (query: EvidenceListQuery): EvidenceQuery => {
   }
 }
 
+/** Pages have at most 500 events: a longer `len` counts as 500. */
 export const historyQuery = ({ len, last, disclose }: EvidencePageQuery): HistoryQuery =>
   defined({ after: last, limit: len && Math.min(len, MAX_HISTORY_LENGTH), disclose })

@@ -13,6 +13,7 @@ import type {
 import { fileEntry, type FileListing } from './files.ts'
 import { closed, Count, dateTime, DateTime, defined, Hash, Id, Meta, opt, SendStatus, Version } from './values.ts'
 
+/** The current state of an evidence. */
 export const Evidence = closed({
   id: Id,
   categoryId: Id,
@@ -29,6 +30,7 @@ export const Evidence = closed({
   meta: opt(Meta),
 })
 
+/** The text of a field or file, and the salt with which it was hashed. */
 const Disclosed = closed({ text: Type.String({ description: 'The exact text that was hashed' }), salt: Hash })
 export const Disclosure = closed(
   {
@@ -51,6 +53,7 @@ const eventType = {
   updateType: opt(Type.Enum(['stolen', 'repair', 'custom', 'change', 'addfile', 'deletefile'])),
 }
 
+/** One event of a history. P, S and C say how far its batch is anchored. */
 export const EvidenceEvent = closed({
   timestamp: DateTime,
   personaName: opt(Type.String()),
@@ -66,6 +69,7 @@ export const EvidenceEvent = closed({
   disclosure: opt(Disclosure),
 })
 
+/** Endpoint 11: the evidence, and a page of its history. To continue, send `lastVersion` as `last`. */
 export const EvidencePage = closed({
   object: Evidence,
   events: Type.Array(EvidenceEvent),
@@ -73,6 +77,7 @@ export const EvidencePage = closed({
   isMore: Type.Boolean(),
 })
 
+/** An evidence in a list: what a table shows, without its history. */
 export const EvidenceListItem = closed({
   id: Id,
   externalId: Type.String(),
@@ -93,6 +98,7 @@ export const EvidenceListItem = closed({
 })
 export type EvidenceListItem = Static<typeof EvidenceListItem>
 
+/** Endpoint 10: a page, or without `len` the whole list. */
 export const EvidenceList = closed({
   dts: Type.Array(EvidenceListItem),
   count: Count,
@@ -105,12 +111,15 @@ export const EvidenceList = closed({
 export type EvidenceList = Static<typeof EvidenceList>
 
 const recordedEvent = { ...eventType, txId: Hash, version: Version }
+/** An event that a request has recorded. Its txId is the commitment that proofs are about. */
 export const RecordedEvent = closed(recordedEvent)
 export type RecordedEvent = Static<typeof RecordedEvent>
 
+/** Endpoint 8: the new evidence and its first event. */
 export const CreatedEvidence = closed({ id: Id, txId: Hash, version: Version, events: Type.Array(RecordedEvent) })
 export type CreatedEvidence = Static<typeof CreatedEvidence>
 
+/** Endpoint 9: the new evidences in the order of the request. */
 export const CreatedEvidences = closed({
   ids: Type.Array(Id),
   count: Count,
@@ -121,6 +130,7 @@ export const CreatedEvidences = closed({
 })
 export type CreatedEvidences = Static<typeof CreatedEvidences>
 
+/** Endpoint 12: the events that the request has recorded, none if nothing changed. */
 export const UpdatedEvidence = closed({ status: Type.Literal('ok'), events: Type.Array(RecordedEvent) })
 export type UpdatedEvidence = Static<typeof UpdatedEvidence>
 
@@ -144,6 +154,7 @@ const evidenceText = (from: CoreEvidence): string =>
   member('owner', from.owner) +
   `,"txId":"${from.txId}"${member('meta', from.meta)}}`
 
+/** An `EvidenceEvent` as JSON. Most of a page is events, so they decide how fast it is made. */
 function eventText(from: HistoryEvent): string {
   const { batch } = from
   return (
@@ -247,11 +258,13 @@ export function createdEvidences(created: readonly CoreCreatedEvidence[], isBulk
   }
 }
 
+/** Up to three events: of the content, of the owner, and of the files. */
 export const updatedEvidence = (events: readonly CoreRecordedEvent[]): UpdatedEvidence => ({
   status: 'ok',
   events: [...events],
 })
 
+/** An evidence shows also the files of its category and its subcategory. */
 export const evidenceFiles = ({ evidence: dt, category, subcategory }: EvidenceFileList): FileListing => ({
   dt: dt.map(fileEntry),
   category: category.map(fileEntry),

@@ -16,6 +16,7 @@ export const FileEntry = closed({
 })
 export type FileEntry = Static<typeof FileEntry>
 
+/** Files by whose they are: of the evidence, of its category, of its subcategory. */
 export const FileListing = closed({
   dt: Type.Array(FileEntry),
   category: Type.Array(FileEntry),
@@ -23,6 +24,7 @@ export const FileListing = closed({
 })
 export type FileListing = Static<typeof FileListing>
 
+/** A file, and the owners that it must have. */
 export const FileSelector = closed({
   fileId: Type.String(),
   evidenceId: opt(Type.String()),
@@ -31,6 +33,7 @@ export const FileSelector = closed({
 })
 export type FileSelector = Static<typeof FileSelector>
 
+/** As `FileSelector`. A token replaces the key and the id of the file. */
 export const DownloadQuery = closed({
   fileId: opt(Type.String({ description: 'Id of the file; not needed with a token' })),
   evidenceId: opt(Type.String({ description: 'External id of the evidence that must own the file' })),
@@ -40,7 +43,9 @@ export const DownloadQuery = closed({
   token: opt(Type.String({ description: 'Opens one file for five minutes without a key' })),
 })
 
+/** The file that a token will open. */
 export const TokenRequest = closed({ fileId: IdInput })
+/** A secret in a URL, so it is short-lived and opens one file only. */
 export const FileToken = closed({ token: Type.String(), expiresAt: DateTime })
 
 /** A file in a JSON body. */
@@ -49,11 +54,13 @@ export const InlineImage = closed(
   { description: '{name?, mimeType, data} with data in base64, at most 5 MiB' },
 )
 
+/** `evidenceId` is the external id of an evidence. */
 export const fileSelector = ({ fileId, evidenceId, categoryId, subcategoryId }: FileSelector): CoreFileSelector => ({
   fileId,
   ...defined({ externalId: evidenceId, categoryId, subcategoryId }),
 })
 
+/** `iconId` tells a client that the file can be shown as an image. */
 export const fileEntry = ({ id, name, mimeType, title, eventVersion }: CoreFileEntry): FileEntry => ({
   name,
   overlayId: id,

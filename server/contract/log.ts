@@ -5,13 +5,16 @@ import { closed, Count, DateTime, defined, Hash, Id, opt, pageLength, pageQuery,
 
 const MAX_BATCHES = 200
 
+/** A page of batches, the newest first. */
 export const BatchQuery = closed({
   len: opt(pageLength(MAX_BATCHES)),
   last: opt(Type.String({ description: 'Id of the last batch that you have' })),
 })
 
+/** Pages have at most 200 batches, because each needs its stamp and its anchor. */
 export const batchQuery = (query: Static<typeof BatchQuery>): CoreBatchQuery => pageQuery(query, MAX_BATCHES)
 
+/** A sealed batch with the stamp and the anchor that cover it. They may be of a later batch. */
 export const LogBatch = closed({
   batchId: Id,
   txidCount: Type.Integer({ minimum: 1, description: 'Entries of the batch' }),
@@ -34,11 +37,13 @@ export const LogBatch = closed({
 })
 type LogBatch = Static<typeof LogBatch>
 
+/** A page of the log's batches. */
 export const BatchPage = closed({
   batches: Type.Array(LogBatch, { description: 'Newest first' }),
   isMore: Type.Boolean(),
 })
 
+/** Renames what the core names for itself. */
 export const batchPage = ({ items, hasMore }: CoreBatchPage): Static<typeof BatchPage> => ({
   batches: items.map(({ id, size, root, stamp, anchor, ...batch }): LogBatch => ({
     ...batch,

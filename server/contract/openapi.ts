@@ -6,6 +6,7 @@ import { SchemaEmitter, type JsonObject } from './schema-emitter.ts'
 
 /** The OpenAPI 3.1 document. It is made of the endpoints' descriptions and schemas. */
 
+/** What the document is made of. */
 export interface DocumentOptions {
   readonly publicUrl: string
   readonly basePath: string
@@ -16,6 +17,7 @@ export interface DocumentOptions {
   readonly rootGroups: readonly EndpointGroup[]
 }
 
+/** Makes the document. Schemas that have a name in the code become components of that name. */
 export function openApiDocument({ publicUrl, basePath, version, groups, rootGroups }: DocumentOptions): JsonObject {
   const schemas = new SchemaEmitter()
   const paths: Record<string, JsonObject> = {}
@@ -79,6 +81,7 @@ function operations(endpoint: Endpoint, group: EndpointGroup, schemas: SchemaEmi
   return { get: own, head }
 }
 
+/** What the document says about one method of a path. */
 function operation(endpoint: Endpoint, group: EndpointGroup, schemas: SchemaEmitter): JsonObject {
   const { id, summary, description, access, body } = endpoint
   return {
@@ -93,11 +96,13 @@ function operation(endpoint: Endpoint, group: EndpointGroup, schemas: SchemaEmit
   }
 }
 
+/** The schemes of which one is needed. */
 function security(access: Endpoint['access']): readonly JsonObject[] {
   if (access === 'public') return []
   return access === 'fileToken' ? [{ apiKey: [] }, { fileToken: [] }] : [{ apiKey: [] }]
 }
 
+/** What each parameter of a path means. The same name means the same at every endpoint. */
 const PATH_PARAMETERS: Readonly<Record<string, string>> = {
   COMPANY_ID: 'The company: 1 to 64 of A-Z a-z 0-9 . _ -',
   CATEGORY_ID: "A category's id",
@@ -119,6 +124,7 @@ const PATH_EXAMPLES: ReadonlyMap<string, string> = new Map([
   ['evidenceId', 'WVWZZZ1JZXW000001'],
 ])
 
+/** The parameters of the path and the query, and the headers that an endpoint reads. */
 function parameters(endpoint: Endpoint, schemas: SchemaEmitter): readonly JsonObject[] {
   const { path, query, access } = endpoint
   const inPath = parametersOf(path).map((name) => ({
@@ -152,6 +158,7 @@ const REQUEST_HEADERS = {
   ifRange: header('If-Range', 'An ETag: the range is only sent if it is still the current one'),
 }
 
+/** The headers that an endpoint reads follow from its description. */
 function requestHeaders({ idempotent, conditional, response }: Endpoint): readonly JsonObject[] {
   const { idempotent: key, conditional: match, notModified, range, ifRange } = REQUEST_HEADERS
   return [
@@ -162,10 +169,12 @@ function requestHeaders({ idempotent, conditional, response }: Endpoint): readon
   ]
 }
 
+/** An optional header of a request. */
 function header(name: string, description: string): JsonObject {
   return { name, in: 'header', required: false, description, schema: { type: 'string' } }
 }
 
+/** The media types of a body. A form has the fields of the JSON, and its files. */
 function requestContent({ body }: Endpoint, schemas: SchemaEmitter): JsonObject {
   if (body === undefined) return {}
   const slots = body.form?.slots ?? []
@@ -185,6 +194,7 @@ const BINARY = { type: 'string', contentMediaType: 'application/octet-stream' }
 const BINARIES = { type: 'array', items: BINARY }
 const TITLES = { type: 'string', description: 'A JSON array of titles for the files, or one title for all' }
 
+/** The parts of a form for one slot, under each of its names. */
 function fileProperties({ name, aliases = [], many }: FileSlot): JsonObject {
   if (many !== true) return { [name]: BINARY }
   return { [name]: { anyOf: [BINARIES, TITLES] }, ...Object.fromEntries(aliases.map((alias) => [alias, BINARIES])) }

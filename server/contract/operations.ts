@@ -1,6 +1,7 @@
 import Type from '#typebox'
 import { closed, opt } from './values.ts'
 
+/** What `/readyz` returns. A load balancer reads only its status. */
 export const Readiness = closed({
   status: Type.Enum(['ok', 'unavailable']),
   /** Of the package that runs. */
@@ -12,4 +13,5 @@ export const Readiness = closed({
   /** How many damaged records and files the scrub found. Missing if it found none. */
   differences: opt(Type.Integer({ minimum: 1 })),
 })
+/** The document itself. Its own specification describes it, so it is open here. */
 export const OpenApi = Type.Object({ openapi: Type.String() })

@@ -10,6 +10,7 @@ export type Reply =
   | ({ readonly kind: 'file' } & FileReply)
   | { readonly kind: 'pages'; readonly parts: AsyncGenerator<string, void, undefined> }
 
+/** What a handler may say about a JSON response besides its body. */
 interface JsonOptions {
   /** Default: that of the endpoint. */
   readonly status?: number
@@ -19,6 +20,7 @@ interface JsonOptions {
   readonly cache?: string
 }
 
+/** What a handler may say about bytes. */
 interface BytesOptions {
   /** `Cache-Control`. Default: that of the endpoint. */
   readonly cache?: string
@@ -55,6 +57,7 @@ export const created = (value: { readonly id: string }, path: string): Reply =>
 /** JSON that the client may have already: 304 then. */
 export const tagged = (text: TaggedText): Reply => ({ kind: 'tagged', ...text })
 
+/** Bytes or a text of any media type, sent as they are. */
 export const bytes = (type: string, data: Uint8Array | string, options: BytesOptions = {}): Reply => ({
   kind: 'bytes',
   type,
@@ -62,6 +65,7 @@ export const bytes = (type: string, data: Uint8Array | string, options: BytesOpt
   ...options,
 })
 
+/** The content of a file, as a download with its own ETag. */
 export const file = (reply: FileReply): Reply => ({ kind: 'file', ...reply })
 
 /** JSON that is too long for the memory. A part is made when the client has read the one before it. */

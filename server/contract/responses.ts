@@ -40,6 +40,7 @@ export const withoutContent = (all: JsonObject): JsonObject =>
     }),
   )
 
+/** The media types of a success. Documents of proofs have other variants for each status. */
 function responseContent(response: Endpoint['response'], status: number, schemas: SchemaEmitter): JsonObject {
   if (!('schema' in response)) {
     const { media, content } = response
@@ -52,6 +53,7 @@ function responseContent(response: Endpoint['response'], status: number, schemas
   return { 'application/json': { schema: schemas.emit(own) }, ...Object.fromEntries(others) }
 }
 
+/** An error with its codes, and the body that this group of endpoints uses. */
 function failure(status: number, codes: readonly ResponseCode[], shape: TSchema, schemas: SchemaEmitter): JsonObject {
   const isAuthorization = status === 401 || status === 403
   const schema = schemas.emit(isAuthorization ? AuthorizationError : shape)
@@ -73,6 +75,7 @@ function failures(endpoint: Endpoint): ReadonlyMap<number, readonly ResponseCode
   return new Map([...codes].sort(([a], [b]) => a - b))
 }
 
+/** The statuses that any endpoint of this kind can have. */
 function failureStatuses({ access, body }: Endpoint): readonly number[] {
   const authorization =
     access === 'public' ? [] : access === 'sourceSystem' || access === 'operator' ? [401] : [401, 403]
@@ -131,6 +134,7 @@ function headersOf(endpoint: Endpoint, status: number): JsonObject {
   ])
 }
 
+/** The headers that every response with a status has. */
 function headersWith(endpoint: Endpoint, status: number): readonly HeaderName[] {
   // This response is sent before there is a request.
   if (status === 431) return ['X-Request-Id']

@@ -11,6 +11,7 @@ import * as sourceSystems from './source-systems.ts'
 import * as values from './values.ts'
 import * as verification from './verification.ts'
 
+/** A part of the document. */
 export type JsonObject = Record<string, unknown>
 
 /** The modules whose exported schemas become components. */

@@ -6,6 +6,7 @@ import type {
 } from '../../core/index.ts'
 import { closed, Count, DateTime, defined, Id, Name, opt, Permission, time, TimeInput } from './values.ts'
 
+/** A key that the client has chosen. Only a hash of it is stored. */
 const ApiKey = Type.String({
   minLength: 16,
   maxLength: 1_024,
@@ -14,6 +15,7 @@ const ApiKey = Type.String({
 })
 const MAX_GRACE_SECONDS = 7 * 24 * 3_600
 
+/** Endpoint 16. Without `apiKey` the service makes a key. */
 export const NewSourceSystem = closed({
   name: Name,
   apiKey: opt(ApiKey),
@@ -22,6 +24,7 @@ export const NewSourceSystem = closed({
 })
 type NewSourceSystem = Static<typeof NewSourceSystem>
 
+/** Endpoint 17. `graceSeconds` is for a new key: how long the replaced one still works. */
 export const SourceSystemChange = closed({
   name: opt(Name),
   apiKey: opt(ApiKey),
@@ -38,11 +41,13 @@ export const SourceSystemChange = closed({
 })
 type SourceSystemChange = Static<typeof SourceSystemChange>
 
+/** What endpoint 16 returns. */
 export const CreatedSourceSystem = closed({
   id: Id,
   apiKey: opt(Type.String({ description: 'Only if the service made the key, and only this once' })),
 })
 
+/** A source system, never with its key. */
 export const SourceSystem = closed({
   id: Id,
   name: Name,
@@ -54,24 +59,29 @@ export const SourceSystem = closed({
   lastUsedAt: opt(DateTime),
 })
 
+/** All source systems of a company. There are few, so the list has no pages. */
 export const SourceSystemList = closed({ sourceSystems: Type.Array(SourceSystem), count: Count })
 type SourceSystemList = Static<typeof SourceSystemList>
 
+/** What the owner of a key may know about it. */
 export const OwnSourceSystem = closed(
   { id: opt(Id), name: Name, permissions: Permission, expiresAt: opt(DateTime) },
   { description: 'The operator key has the name `operator` and no id' },
 )
 
+/** Times are texts in a request, and dates in the core. */
 export const newSourceSystem = ({ expiresAt, ...input }: NewSourceSystem): CoreNewSourceSystem => ({
   ...input,
   ...defined({ expiresAt: time(expiresAt) }),
 })
 
+/** As `newSourceSystem`. */
 export const sourceSystemChange = ({ expiresAt, ...input }: SourceSystemChange): CoreSourceSystemChange => ({
   ...input,
   ...defined({ expiresAt: time(expiresAt) }),
 })
 
+/** The list with its length, which the contract asks for. */
 export const sourceSystemList = (sourceSystems: readonly CoreSourceSystem[]): SourceSystemList => ({
   sourceSystems: [...sourceSystems],
   count: sourceSystems.length,

@@ -36,7 +36,9 @@ export const Meta = Type.Unsafe<CoreMeta>(MetaField)
 export const Base64 = Type.String({ contentEncoding: 'base64', description: 'base64' })
 /** In a query. */
 export const TextBoolean = Type.Boolean({ description: 'true, false, 1 or 0' })
+/** A number of things. */
 export const Count = Type.Integer({ minimum: 0 })
+/** The version of an event: 1 is the creation. */
 export const Version = Type.Integer({ minimum: 1 })
 
 /** RFC 3339, UTC, milliseconds. */
@@ -74,17 +76,21 @@ export function defined<T extends object>(members: T): { [K in keyof T]?: Exclud
 
 // -- responses that several route groups share
 
+/** A success that has nothing to say. */
 export const Ok = closed({ status: Type.Literal('ok') })
 export type Ok = Type.Static<typeof Ok>
 export const ok: Ok = { status: 'ok' }
+/** The id of what was created. */
 export const Created = closed({ id: Id })
 
 // -- failures
 
+/** The body of 401 and 403, everywhere the same, so that it tells nothing about what exists. */
 export const AuthorizationError = closed(
   { statusCode: Type.Enum([401, 403]), message: Type.Enum(['Unauthorized', 'Forbidden resource']) },
   { description: 'No key, a wrong key, or a key without the permission' },
 )
+/** The body of all other errors, but for those of proofs. */
 export const OperationError = closed(
   { error: Type.String({ description: 'For people; may change' }), code: Type.String({ description: 'Stable' }) },
   { description: 'Every other failure' },

@@ -17,6 +17,7 @@ export const MerkleValidationRequest = Type.Object({
   proof: Type.Array(Type.Object({ hash: HashInput, position: opt(Type.Enum(['left', 'right'])) }), { maxItems: 64 }),
 })
 
+/** Which evidence a public proof is about, if several companies use its external id. */
 export const CompanyQuery = closed({
   companyId: opt(
     Type.String({ description: 'Company of the evidence. Its external ids then take precedence over internal ids' }),
@@ -24,11 +25,13 @@ export const CompanyQuery = closed({
   txId: opt(Type.String({ description: 'txId of the creation: selects one of several evidences' })),
 })
 
+/** What the proof endpoints return. */
 export type Proof = EvidenceProof | FileProof | MerkleProof | MerkleRoot
 
 /** The HTTP status of each verification status that is not a success. All others have 200. */
 const HTTP_STATUS: { readonly [K in Proof['status']]?: number } = { not_found: 404, ambiguous: 409, invalid: 400 }
 
+/** The status of a proof document: also one that proves nothing is a document, not an error. */
 export const httpStatusOf = ({ status }: Pick<Proof, 'status'>): number => HTTP_STATUS[status] ?? 200
 
 /** The parts of a proof document's schema that the variants are made of. */

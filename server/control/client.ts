@@ -10,6 +10,7 @@ import { openConfiguredRegistry } from '../startup/registry.ts'
 import { controlPath } from './address.ts'
 import type { ControlOperation, OperationProgress, ResponseLine } from './operation.ts'
 
+/** With which settings an operation runs, and who is told of its progress. */
 export interface RunOptions {
   readonly config: Config
   readonly onProgress?: (progress: OperationProgress) => void
@@ -42,6 +43,7 @@ export async function runOperation<Args extends TSchema, Result>(
   }
 }
 
+/** The socket of the data directory, or why there can be none. */
 function socketOf({ dataDir }: Config): { readonly path: string } | { readonly problem: string } {
   try {
     return { path: controlPath(dataDir) }
@@ -51,6 +53,7 @@ function socketOf({ dataDir }: Config): { readonly path: string } | { readonly p
   }
 }
 
+/** Opens the registry, runs the operation and closes it. A new registry is never created. */
 async function runDirectly<Args extends TSchema, Result>(
   operation: ControlOperation<Args, Result>,
   args: Static<Args>,
@@ -104,6 +107,7 @@ export async function callServer(
   }
 }
 
+/** The lines of a response, as they arrive. */
 async function* linesOf(response: IncomingMessage): AsyncGenerator<ResponseLine> {
   let rest = ''
   for await (const chunk of response.setEncoding('utf8')) {

@@ -9,6 +9,7 @@ export interface ControlContext extends OpenedRegistry {
   readonly logger: Logger
 }
 
+/** What an operation tells while it runs. */
 export interface OperationProgress {
   /** What is done at present, for people. */
   readonly stage: string

@@ -21,11 +21,13 @@ const CLIENT_TIMEOUT_MS = 10_000
 
 type Operations = readonly ControlOperation<TSchema, unknown>[]
 
+/** The socket of a running server. */
 export interface ControlSocket {
   /** Cancels the operations that run, waits for them, and removes the socket. */
   close(): Promise<void>
 }
 
+/** What the operations work with. */
 export interface ControlOptions {
   readonly context: ControlContext
   readonly operations: Operations
@@ -49,6 +51,7 @@ export async function openControlSocket(options: ControlOptions): Promise<Contro
   }
 }
 
+/** Listens for commands until it is closed. */
 async function listen(path: string, options: ControlOptions): Promise<ControlSocket> {
   await removeStaleSocket(path)
   const closing = new AbortController()
@@ -75,6 +78,7 @@ async function listen(path: string, options: ControlOptions): Promise<ControlSoc
   }
 }
 
+/** A socket whose server was killed would keep the new one from listening. */
 async function removeStaleSocket(path: string): Promise<void> {
   const stats = await ifExists(lstat(path))
   if (stats === undefined) return
@@ -128,6 +132,7 @@ async function serve(
   await finished(response).catch(() => undefined)
 }
 
+/** The operation of a request and its arguments. Both may be of another version. */
 async function readRequest(request: IncomingMessage, operations: Operations, signal: AbortSignal) {
   const operation = operations.find(({ name }) => request.method === 'POST' && request.url === `/${name}`)
   if (operation === undefined)
@@ -143,6 +148,7 @@ async function readRequest(request: IncomingMessage, operations: Operations, sig
   )
 }
 
+/** Reads a body with a limit of size and time. */
 async function readText(request: IncomingMessage, signal: AbortSignal): Promise<string> {
   // Node watches the time of a request only until its server closes.
   signal.addEventListener('abort', () => request.complete || request.destroy(), { once: true })

@@ -29,10 +29,12 @@ import { Lane, LOAD_LIMITS, MemoryBudget, type LaneName, type LoadLimits } from 
 import { createRateLimiter, proxyWarning } from './rate-limit.ts'
 import { addPages } from './static.ts'
 
+/** All endpoints of the contract are below it. Only another version of the contract would change it. */
 export const BASE_PATH = '/api/v1'
 /** Version of the interface that the OpenAPI document describes. */
 const API_VERSION = '1.0.0'
 
+/** What a service is made of. */
 export interface AppOptions {
   readonly registry: Registry
   readonly logger: Logger
@@ -138,6 +140,7 @@ export function createApp({ registry, logger, instruments = createInstruments(),
 
 type Options = Omit<AppOptions, 'registry' | 'logger' | 'instruments'>
 
+/** A lane for each kind of work. */
 function lanesOf({ lanes, maxWaitMs }: LoadLimits): ReadonlyMap<LaneName, Lane> {
   const names = Object.keys(lanes) as LaneName[]
   // While one long list is made, the one before it is sent.
@@ -198,6 +201,7 @@ function segmentOf(target: string): string {
 /** A frequent mistake is a path without the base path. The operator's listener has no API, so it does not say this. */
 const API_HINT = `: the API is below ${BASE_PATH}; see /docs`
 
+/** What the listener of the service and that of its operator share. */
 interface Around {
   readonly logger: Logger
   readonly health: Health
@@ -237,6 +241,7 @@ const withoutMetrics = (group: EndpointGroup): EndpointGroup => ({
   endpoints: group.endpoints.filter(({ id }) => id !== 'metrics'),
 })
 
+/** A function that computes its result at the first call. */
 function once<T>(create: () => T): () => T {
   let result: { readonly value: T } | undefined
   return () => (result ??= { value: create() }).value

@@ -6,6 +6,7 @@ import { rawQuery } from './query.ts'
 import type { Sender } from './overload.ts'
 import { senderOf, type RateLimiter } from './rate-limit.ts'
 
+/** What it needs to look a key up, and to count the request. */
 export interface AuthorizationServices {
   readonly registry: Registry
   readonly rateLimit: RateLimiter
@@ -37,8 +38,10 @@ export async function authorize(
   return { scope, sender }
 }
 
+/** Who sends a request without a key. */
 const ANONYMOUS: Scope = { companyId: '', principal: { kind: 'anonymous' } }
 
+/** Whether a valid key may use the endpoint. */
 function isPermitted(principal: Principal, access: Access): boolean {
   if (access === 'public' || access === 'sourceSystem' || principal.kind === 'fileToken') return true
   if (access === 'operator') return principal.kind === 'operator'
@@ -60,6 +63,7 @@ async function authenticate(
   return { companyId, principal }
 }
 
+/** A file token stands for one file: a query that names another one does not fit. */
 function authenticateToken(registry: Registry, ctx: Context, companyId: string): Scope | undefined {
   const query = rawQuery(ctx)
   const [token = ''] = query.get('token') ?? []

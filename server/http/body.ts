@@ -12,6 +12,7 @@ export interface BodyPace {
   readonly minBytesPerSecond: number
 }
 
+/** What a body may take of time and memory. */
 export interface BodyLimits {
   readonly pace: BodyPace
   /** What the body takes of the memory for all bodies. */
@@ -217,6 +218,7 @@ export function decodeBody(bytes: Uint8Array): string {
   }
 }
 
+/** The body is not what its headers say, or it breaks off. */
 export const malformed = (message: string, cause?: unknown): HttpError =>
   new HttpError('MALFORMED_BODY', message, { cause })
 const unsupported = (message: string): HttpError => new HttpError('UNSUPPORTED_MEDIA_TYPE', message)

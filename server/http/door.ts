@@ -46,6 +46,7 @@ class BusyLoop {
 /** Time between warnings about requests that were shed or rejected. */
 const WARNING_INTERVAL_MS = 10_000
 
+/** What the door limits, and how it responds. */
 export interface DoorOptions {
   /** Below it, requests are limited. Others are for operators and browsers. */
   readonly basePath: string

@@ -43,6 +43,7 @@ export async function sendFile(
   ctx.length = range === undefined ? file.size : range.end - range.start
 }
 
+/** The headers of a file, also of 304. They come last, because an error must not have them. */
 function setHeaders(ctx: Context, file: FileInfo, etag: string, mimeType: string | undefined): void {
   setFileName(ctx, file.name)
   ctx.set({

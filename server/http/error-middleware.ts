@@ -4,6 +4,7 @@ import { errorBody, failureOf, HttpError, type ErrorShape, type Failure } from '
 import { drainAfterResponse } from './body.ts'
 import type { Health } from './health.ts'
 
+/** What the error middleware tells, and whom. */
 export interface ErrorOptions {
   readonly logger: Logger
   readonly health: Health

@@ -15,6 +15,7 @@ export interface RequestBody {
   readonly files: ReadonlyMap<string, readonly StagedFile[]>
 }
 
+/** How much a body may hold, and what becomes of its files. */
 export interface BodyOptions extends Pick<FormOptions, 'stage' | 'maxFileBytes' | 'maxFilesPerRequest'> {
   readonly limits: Pick<BodyLimits, 'pace' | 'memory'>
 }
@@ -53,6 +54,7 @@ export async function readBody(ctx: Context, shape: BodyShape<TSchema>, options:
 const defaultTextBytes = (form: FormShape | undefined): number =>
   form?.slots.some(({ inline }) => inline) === true ? 8 * MIB : MIB
 
+/** Reads a form. Its texts become values of the types that the schema has for their fields. */
 async function readForm(
   ctx: Context,
   { form, schema }: { readonly form: FormShape; readonly schema: TSchema },
@@ -81,6 +83,7 @@ function formValue(schema: TSchema, name: string, text: string): Json {
   throw invalid(`${name} must be true or false`)
 }
 
+/** A field of a form that holds JSON, such as `meta`. */
 function parseField(name: string, text: string): Json {
   try {
     return parseStrictJson(text, JSON_LIMITS)
@@ -110,6 +113,7 @@ async function readJson(
   return { fields, files }
 }
 
+/** A body must be an object. Strict: no member twice, no lone surrogate, a limit of values. */
 function parseObject(text: string): Fields {
   let value: Json
   try {
@@ -131,6 +135,7 @@ function placeIn(text: string, error: unknown): string {
   return ` (line ${lines.length}, column ${(lines.at(-1)?.length ?? 0) + 1})`
 }
 
+/** An image in JSON, for clients that cannot send forms. */
 async function stageInline(field: string, value: Json, stage: Stage): Promise<StagedFile> {
   const { name = 'image', mimeType, data } = validate(InlineImage, value, field)
   if (!/^image\/[a-z0-9][a-z0-9!#$&^_.+-]{0,100}$/.test(mimeType))

@@ -196,6 +196,7 @@ function isPartOf({ name: own, aliases = [], many }: FileSlot, partName: string)
   return own === name || aliases.includes(name)
 }
 
+/** Gives each file its title. An empty title, and a missing one, leave the default. */
 function withTitles(slot: string, staged: readonly StagedFile[], text: string): readonly StagedFile[] {
   if (text.trim() === '') return staged
   const titles = titlesIn(text) ?? staged.map(() => text)
@@ -223,11 +224,13 @@ async function nonEmpty(body: AsyncIterable<Uint8Array>): Promise<AsyncIterable<
   return first.done === true ? undefined : prepend(first.value, iterator)
 }
 
+/** A stream that begins with a chunk that was read already. */
 async function* prepend(first: Uint8Array, rest: AsyncIterator<Uint8Array>): AsyncGenerator<Uint8Array> {
   yield first
   for (let step = await rest.next(); step.done !== true; step = await rest.next()) yield step.value
 }
 
+/** What the headers of a part say. */
 interface PartHeaders {
   readonly name: string
   /** As the client sent it. formidable would remove paths, and replace `&#1234;`. */

@@ -42,6 +42,7 @@ const PUBLIC_PREFLIGHT = {
   'Access-Control-Max-Age': '86400',
 }
 
+/** Which scripts may read which responses. */
 export interface CorsOptions {
   /** Whether any origin may read the responses of a path. */
   readonly isPublic: (path: string) => boolean
@@ -75,6 +76,7 @@ export function isFresh(ctx: Context, etag: string): boolean {
   return header.trim() === '*' || header.split(',').some((tag) => tag.trim().replace(/^W\//, '') === etag)
 }
 
+/** 304 without a body. Its ETag says which state the client has. */
 export function sendNotModified(ctx: Context, etag: string): void {
   ctx.res.setHeader('ETag', etag)
   ctx.status = 304

@@ -35,6 +35,7 @@ export interface Instruments {
   readonly observeStep: (step: 'seal' | 'stamp' | 'anchor', ms: number) => void
 }
 
+/** Creates the metrics of stores and steps, in a registry of their own. */
 export function createInstruments(): Instruments {
   const metrics = new MetricsRegistry()
   const histogram = (name: string, help: string, buckets: number[]): Histogram =>

@@ -13,6 +13,7 @@ import { SECURITY_HEADERS } from './headers.ts'
  */
 const KEEP_ALIVE_MS = 65_000
 
+/** At which address it listens, and how patient it is. */
 export interface ListenOptions {
   readonly host: string
   /** 0: any free port. */
@@ -31,6 +32,7 @@ export interface ListenOptions {
   readonly logger?: Logger
 }
 
+/** A server that listens. */
 export interface RunningServer {
   readonly port: number
   /** Accepts no more connections, lets running requests finish until the deadline, then closes the rest. */
@@ -110,6 +112,7 @@ function close(server: Server, deadlineMs: number): Promise<void> {
   })
 }
 
+/** Counts the connections for `/metrics`. */
 function countConnections(server: Server, connections: Connections): void {
   server.on('drop', () => connections.dropped++)
   server.on('connection', (socket: Socket) => {
@@ -223,12 +226,14 @@ const CODES: Readonly<Record<string, readonly [code: ResponseCode, text: string]
   ERR_HTTP_REQUEST_TIMEOUT: ['REQUEST_TIMEOUT', 'The headers of the request did not arrive in time'],
 }
 
+/** The error of a request that is not valid HTTP. */
 function httpError(cause: ParserError, otherCode: ResponseCode, what: string): HttpError {
   const reason = cause.reason === undefined ? '' : `: ${cause.reason}`
   const [code, text] = CODES[cause.code ?? ''] ?? [otherCode, `${what} is not valid HTTP${reason}`]
   return new HttpError(code, text, { cause })
 }
 
+/** Writes a whole response to the socket, because there is no response of Node to write to. */
 function sendError(socket: Duplex, error: HttpError, shape: ErrorShape): void {
   const failure = failureOf(error)
   const body = JSON.stringify(errorBody(failure, shape))

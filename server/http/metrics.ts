@@ -16,6 +16,7 @@ export interface Metrics {
   text(): Promise<string>
 }
 
+/** What the gauges read at each request of `/metrics`. */
 export interface MetricSources {
   readonly registry: Registry
   readonly instruments: Pick<Instruments, 'metrics'>
@@ -123,6 +124,7 @@ const rowsOf = (sources: MetricSources): readonly MetricRow[] => [
   ...scrubGauges(sources),
 ]
 
+/** The log, its batches, stamps and anchors. */
 function logGauges({ registry }: MetricSources): readonly MetricRow[] {
   const status = () => registry.status()
   return [
@@ -164,6 +166,7 @@ function logGauges({ registry }: MetricSources): readonly MetricRow[] {
 /** 0 for `null`, and for a time in the future: another server's clock may be ahead. */
 const secondsSince = (ms: number | null): number => (ms === null ? 0 : Math.max(0, Date.now() - ms) / 1_000)
 
+/** What the limits of the service do. */
 function loadGauges({ lanes, door, bodies, unread, connections }: MetricSources): readonly MetricRow[] {
   const byLane = (name: string, help: string, value: (lane: Lane) => number): MetricRow => ({
     name: `requests_${name}`,
@@ -205,6 +208,7 @@ function loadGauges({ lanes, door, bodies, unread, connections }: MetricSources)
   ]
 }
 
+/** What the scrub has read and found. All are 0 without one. */
 function scrubGauges({ scrubStatus = () => undefined }: MetricSources): readonly MetricRow[] {
   return [
     one('scrub_read_bytes_total', 'Bytes that the scrub has read since the start', () => scrubStatus()?.readBytes ?? 0),

@@ -94,6 +94,7 @@ async function serve(ctx: Context, endpoint: Endpoint, services: EndpointService
 /** About the size of a long result: if there is no room for one, none is made. */
 const LONG_RESULT_BYTES = 4 * 1024 * 1024
 
+/** The kind of work of a request. What is heavy follows from its validated query. */
 function laneOf(ctx: Context, { access, method, lane, isHeavy, body }: Endpoint, query: Static<TObject>): LaneName {
   if (access === 'public') return 'public'
   if (method === 'GET') return lane !== undefined && (isHeavy?.(query) ?? true) ? lane : 'reads'

@@ -23,6 +23,7 @@ interface LaneLimits {
 /** Without a key; reads; lists, bundles and long histories; writes in JSON; forms; downloads. */
 export type LaneName = 'public' | 'reads' | 'lists' | 'writes' | 'uploads' | 'downloads'
 
+/** What one server does at the same time, and holds in memory. */
 export interface LoadLimits {
   readonly lanes: Readonly<Record<LaneName, LaneLimits>>
   /** Longest time in which a request waits for its turn. Longer waits mean that the store stands still. */
@@ -35,6 +36,7 @@ export interface LoadLimits {
   readonly stalledReaderMs: number
 }
 
+/** Constants, not settings: they were measured together, and a wrong one stops the service. */
 export const LOAD_LIMITS: LoadLimits = {
   lanes: {
     public: { running: 96, waiting: 928 },

@@ -25,6 +25,7 @@ export function rawQuery(ctx: Context): ReadonlyMap<string, readonly string[]> {
   return values
 }
 
+/** A part of the query. A plus is a space, as forms write it. */
 function decode(text: string): string {
   try {
     return decodeURIComponent(text.replaceAll('+', ' '))

@@ -8,6 +8,7 @@ import type { Sender } from './overload.ts'
 /** Counts a request for its sender. Sets the RateLimit headers. Throws `RATE_LIMITED` beyond the limit. */
 export type RateLimiter = (ctx: Context, sender: Sender) => void
 
+/** How many requests a sender has in a minute. */
 export interface RateLimits {
   /** Requests of one company in a minute, by all of its keys. 0: no limit. */
   readonly perCompany: number

@@ -8,6 +8,7 @@ import type { MemoryBudget, Sender } from './overload.ts'
 
 /** Writes what a handler returned to Koa. Nothing else writes the success of an endpoint. */
 
+/** What a response needs to know of its request. */
 export interface ResponseOptions {
   /** Of a success, unless the reply has its own. */
   readonly status: number
@@ -19,6 +20,7 @@ export interface ResponseOptions {
   readonly turn: PageTurn
 }
 
+/** The turn of a request in its lane, given back between the parts of a long response. */
 interface PageTurn {
   begin(maxWaitMs: number): Promise<void>
   end(): void

@@ -40,6 +40,7 @@ const DOCS_POLICY =
 /** The page to keep as a file. Its own policy allows its inline script, which the policy of this server does not. */
 const SAVED_PAGE = 'ui/verify.html'
 
+/** A file that is served, ready to be sent. */
 interface StaticFile {
   readonly type: string
   readonly content: Buffer
@@ -77,6 +78,7 @@ export function addPages(router: Router, specPath: string): void {
     add(path.replace('*path', '{path}'), path, async (ctx) => sendStatic(ctx, await files()))
 }
 
+/** Sends a file from memory. The ETag is a hash of its content. */
 function sendStatic(ctx: Context, files: StaticFiles): void {
   const name = ctx.path === '/ui/' ? 'ui/index.html' : ctx.path.slice(1)
   const file = files.get(name)

@@ -7,6 +7,7 @@ import { endpoint, type EndpointGroup, type EndpointRequest, type FileSlot } fro
 import { FileListing } from '../contract/files.ts'
 import { json, pages, tagged } from '../contract/reply.ts'
 
+/** Files of a new evidence. Clients write the same field in different ways. */
 const createSlots: readonly FileSlot[] = [
   { name: 'image' },
   { name: 'images', aliases: ['images.items', 'images[]'], many: true },
@@ -204,6 +205,7 @@ function locationOfMany(request: requests.EvidenceOrBulk, path: string): string 
 const FIRST_PAGE_LENGTH = 100
 const PAGE_LENGTH = 500
 
+/** Where the next page begins. */
 type PagePosition = Pick<EvidenceQuery, 'after' | 'cursor'>
 
 /** The pages of a whole list. */

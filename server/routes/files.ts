@@ -71,6 +71,7 @@ export const files: EndpointGroup = {
   ],
 }
 
+/** The file that a token opens. */
 function fileOfToken(registry: Registry, { companyId }: Scope, token: string | undefined): string | undefined {
   const principal = token === undefined ? undefined : registry.files.authenticateToken({ companyId, token })
   return principal?.kind === 'fileToken' ? principal.fileId : undefined

@@ -11,6 +11,7 @@ const LEVEL = /^[0-5]$/
 
 const tileNotFound = (): HttpError => new HttpError('NOT_FOUND', 'The log has no such tile')
 
+/** Throws `NOT_FOUND` for a path that names no tile. */
 function tileOf(path: string): TilePath {
   const tile = parseTilePath(path)
   if (tile === undefined) throw tileNotFound()

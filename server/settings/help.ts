@@ -33,6 +33,7 @@ export function helpText(): string {
   return `${INTRODUCTION}\n${sections.join('\n\n')}\n`
 }
 
+/** One setting: its names, then what it means, accepts, and is by default. */
 function describe({ flag, variable, doc, accepts, fallback }: SettingRow): string {
   const names = flag === undefined ? `${variable} or ${variable}_FILE (a secret)` : `${flag}, ${variable}`
   return [

@@ -9,6 +9,7 @@ import { configError } from './config-error.ts'
 export { settingRows, type SettingRow } from './help.ts'
 export type { Config } from './schema.ts'
 
+/** Variables by name, such as `process.env`. */
 export type Environment = Readonly<Record<string, string | undefined>>
 
 type ReadFile = (path: string) => Uint8Array
@@ -35,6 +36,7 @@ const isBaseUrl = (value: string): boolean => {
   return [search, hash, username, password].every((part) => part === '')
 }
 
+/** Checks all settings together, and fills in the defaults. */
 const isConfig = new Ajv2020({ strict: true, useDefaults: true })
   .addVocabulary(['accepts', 'shownDefault', 'isSecret'])
   .addFormat('http-url', isHttpUrl)
@@ -99,6 +101,7 @@ function valueOf(name: SettingName, value: unknown): unknown {
   return isUrl ? new URL(value).href.replace(/\/+$/, '') : value
 }
 
+/** Names the flag, the variable or the file that gave the value. A secret is never shown. */
 function wrongSetting(path: string, given: ReadonlyMap<Name, Given>): RegistryError {
   const name = settingNames.find((each) => each === path.split('/', 1)[0])
   if (name === undefined) throw new Error(`A setting without a default is required: ${path}`)
@@ -112,6 +115,7 @@ const FLAGS = Object.fromEntries(
   names.map((name) => [flagOf(name).slice(2), { type: kindOf(name) === 'boolean' ? 'boolean' : 'string' }] as const),
 )
 
+/** The settings that flags give. */
 function* readFlags(args: readonly string[]): Generator<Giving> {
   const { tokens } = parseArgs({ args: [...args], options: FLAGS, strict: false, allowPositionals: true, tokens: true })
   for (const token of tokens) {
@@ -133,6 +137,7 @@ const unknown = (kind: string, name: string): RegistryError =>
 const secretFlag = (flag: string, variable: string): RegistryError =>
   configError(`${flag} is a secret: set ${variable} or ${variable}_FILE instead`)
 
+/** The settings that variables give. One that is unknown is a typing error, so it is not ignored. */
 function* readVariables(env: Environment, readFile: ReadFile): Generator<Giving> {
   for (const [source, value] of Object.entries(env)) {
     if (!source.startsWith('EVIDENCE_') || value === undefined) continue
@@ -147,6 +152,7 @@ function* readVariables(env: Environment, readFile: ReadFile): Generator<Giving>
   }
 }
 
+/** The settings that the file gives. */
 function* readConfigFile({ source, value }: Given, readFile: ReadFile): Generator<Giving> {
   const path = String(value)
   for (const [key, member] of Object.entries(parseConfigFile(source, path, readFile))) {

@@ -287,9 +287,12 @@ export type Config = {
   readonly [K in keyof Values]: object extends Pick<Values, K> ? Values[K] | undefined : Values[K]
 }
 
+/** The name of a setting in the file. Its flag and its variable follow from it. */
 export type SettingName = keyof typeof Settings.properties
 
 const words = (name: string): string[] => name.split(/(?=[A-Z])/).map((word) => word.toLowerCase())
 
+/** `dataDir` is `--data-dir`. */
 export const flagOf = (name: string): string => `--${words(name).join('-')}`
+/** `dataDir` is `EVIDENCE_DATA_DIR`. */
 export const variableOf = (name: string): string => `EVIDENCE_${words(name).join('_').toUpperCase()}`

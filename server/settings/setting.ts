@@ -7,6 +7,7 @@ type Accepted<T extends TSchema = TSchema> = T & {
   readonly default?: unknown
 }
 
+/** What a setting says about itself besides its values. */
 interface Details {
   /** The default in words. */
   readonly shownDefault?: string
@@ -35,6 +36,7 @@ const accepted = <T extends TSchema>(schema: T, accepts: string, standard?: unkn
 
 export const DAY_MS = 24 * 60 * 60 * 1_000
 
+/** A whole number with both limits, which the help shows. */
 export const integer = (minimum: number, maximum: number, standard?: number) =>
   accepted(Type.Integer({ minimum, maximum }), `an integer from ${minimum} to ${maximum}`, standard)
 
@@ -46,6 +48,7 @@ export const confirmations = (standard: number) =>
     standard,
   )
 
+/** A price. The ninth decimal is one wei. */
 export const gwei = (standard: number) =>
   accepted(
     Type.Number({ minimum: 1e-9, exclusiveMaximum: 1_000_000 }),
@@ -53,6 +56,7 @@ export const gwei = (standard: number) =>
     standard,
   )
 
+/** One of several words. */
 export const oneOf = <const T extends string>(values: readonly [T, ...T[]], standard: NoInfer<T>) =>
   accepted(Type.Enum(values), `one of ${values.join(', ')}`, standard)
 
@@ -62,6 +66,7 @@ export const flag = (standard?: boolean) => accepted(Type.Boolean(), 'true or fa
 export const text = (accepts: string, pattern: string, standard?: string) =>
   accepted(Type.String({ pattern }), accepts, standard)
 
+/** A path of this machine, absolute or relative to the working directory. */
 export const path = (standard?: string) => text('a path', '^[^\\0]+$', standard)
 
 /** Without credentials, query and fragment. Slashes at its end are removed. */

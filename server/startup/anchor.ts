@@ -13,6 +13,7 @@ const EVM_POLL_MS = 4_000
 /** Each anchor costs a fee, and one anchor covers all batches before it. */
 const EVM_INTERVAL_MS = 600_000
 
+/** The settings that are about anchors. */
 export type AnchorSettings = Pick<
   Config,
   | 'anchor'
@@ -47,6 +48,7 @@ export async function anchorOptions(
   }
 }
 
+/** Loads the adapter of EVM chains only now: its package is optional. */
 async function openEvm(config: AnchorSettings): Promise<Anchor> {
   const evm = await import('../../adapters/evm/index.ts')
   return evm.openEvmAnchor({
@@ -59,6 +61,7 @@ async function openEvm(config: AnchorSettings): Promise<Anchor> {
   })
 }
 
+/** The account that signs, from a private key or a keystore. Exactly one must be set. */
 async function accountOf(
   config: AnchorSettings,
   { accountOfKeystore, accountOfPrivateKey }: typeof Evm,
@@ -73,6 +76,7 @@ async function accountOf(
   return accountOfKeystore(json, config.evmKeystorePassword ?? missing('evmKeystorePassword'))
 }
 
+/** A setting that the others need. */
 function missing(name: SettingName): never {
   throw configError(`EVIDENCE_ANCHOR=evm needs ${variableOf(name)}`)
 }

@@ -4,6 +4,7 @@ import { firstFile, storedOrigin } from '../../core/ops/index.ts'
 import type { Config } from '../settings/load.ts'
 import { parseMarker } from './folder-markers.ts'
 
+/** The bucket, and the records whose files it should hold. */
 export interface BucketMarkerOptions {
   readonly config: Pick<Config, 's3Bucket' | 's3Prefix' | 'adoptBucket' | 'readOnly'>
   readonly records: RecordStore
@@ -38,6 +39,7 @@ export async function checkBucketMarker(options: BucketMarkerOptions): Promise<(
   }
 }
 
+/** The origin that the bucket names. Throws `CORRUPT` for an object that names none. */
 async function readMarker(blobs: MarkedBlobStore, name: string): Promise<string | undefined> {
   const text = await blobs.readMarker()
   if (text === undefined) return undefined
@@ -49,6 +51,7 @@ async function readMarker(blobs: MarkedBlobStore, name: string): Promise<string 
   )
 }
 
+/** A bucket without a marker must have a file of this registry, else it is another one. */
 async function assertHasFirstFile({ records, blobs }: BucketMarkerOptions, name: string): Promise<void> {
   const file = await firstFile(records)
   if (file === undefined) return

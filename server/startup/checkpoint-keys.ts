@@ -11,6 +11,7 @@ import { configError } from '../settings/config-error.ts'
 export const keyringPath = ({ checkpointKeys, dataDir }: Pick<Config, 'checkpointKeys' | 'dataDir'>): string =>
   resolve(checkpointKeys ?? join(dataDir, 'checkpoint-keys.json'))
 
+/** Whose keys they are. */
 interface KeyringOptions {
   readonly config: Pick<Config, 'checkpointKeys' | 'dataDir' | 'readOnly'>
   readonly records: RecordStore
@@ -32,6 +33,7 @@ export async function openKeyring({ config, records, isShared }: KeyringOptions)
   return openCheckpointKeys(path)
 }
 
+/** Never replaces keys: a log whose keys are missing needs them back. */
 async function createKeyring(path: string, origin: string | undefined, isShared: boolean): Promise<void> {
   if (origin !== undefined)
     throw new RegistryError(

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { reasonOf } from '../../adapters/files/index.ts'
 import { configError } from '../settings/config-error.ts'
 
+/** Whether there is something at a path. What cannot be read counts as missing. */
 export const exists = (path: string): Promise<boolean> =>
   stat(path).then(
     () => true,

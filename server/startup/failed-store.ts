@@ -8,6 +8,7 @@ export const EXIT_START_AGAIN = 75
 /** What an open of LevelDB can write at once: its buffer of 16 MiB as a table, a new log and a manifest. */
 const LEAST_FREE_BYTES = 32 * 1024 * 1024
 
+/** The store that is watched. */
 export interface FailedStoreOptions {
   /** Whether a write of the record store failed, so that it accepts no more. */
   readonly isPoisoned: () => boolean

@@ -6,6 +6,7 @@ import type { Logger, Registry } from '../../core/index.ts'
 import { BASE_PATH } from '../http/app.ts'
 import { VERSION } from '../version.ts'
 
+/** The registry that may be new, and how its operator reaches it. */
 export interface FirstStart {
   readonly registry: Registry
   readonly logger: Logger

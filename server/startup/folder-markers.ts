@@ -13,6 +13,7 @@ import { exists } from './existing.ts'
  */
 const MARKER = 'registry.json'
 
+/** A folder that may be a volume of its own. */
 export type MarkedFolder = 'blobs' | 'tsa' | 'ledger'
 
 const Marker = Type.Object({
@@ -103,6 +104,7 @@ export async function writeMarkers(markers: FolderMarkers, origin: string): Prom
 export const writeMarker = (folder: string, marker: Marker): Promise<void> =>
   writePrivateFile(join(folder, MARKER), `${JSON.stringify(marker)}\n`)
 
+/** Throws `CORRUPT` for a file that is there, but names no registry. */
 async function readMarker(folder: string): Promise<Marker | undefined> {
   const path = join(folder, MARKER)
   const bytes = await ifExists(readFile(path))

@@ -11,6 +11,7 @@ import { configError } from '../settings/config-error.ts'
 /** Records that can be read in one state while they change. */
 export type SnapshotRecords = RecordStore & SnapshotSource
 
+/** The record store, and what the rest needs to know about it. */
 export interface OpenedRecords {
   readonly records: SnapshotRecords
   /** Other servers may write to the same records. */
@@ -52,6 +53,7 @@ export async function openRecords(settings: RecordSettings, options: OpenRecords
   }
 }
 
+/** LevelDB claims its directory itself. */
 async function openStore(settings: RecordSettings, options: OpenRecordsOptions): Promise<OpenedRecords> {
   const directory = resolve(settings.dataDir)
   const { takeOver } = settings
@@ -60,6 +62,7 @@ async function openStore(settings: RecordSettings, options: OpenRecordsOptions):
   return { records, isShared: false, isPoisoned: () => records.isPoisoned }
 }
 
+/** The data directory is claimed too: two servers with one directory would share a signed head. */
 async function openSharedRecords(
   { postgresUrl, acceptClock, takeOver }: RecordSettings,
   directory: string,
@@ -86,6 +89,7 @@ export async function openLevel(directory: string, options: OpenLevelOptions = {
   return openLevelRecords(recordsFolderOf(directory), options)
 }
 
+/** How long a database is waited for, and who is told. */
 export interface OpenPostgresSettings {
   /** Default: prints warnings and errors to stderr. */
   readonly logger?: Logger
@@ -121,6 +125,7 @@ function databaseOf(url: string): string {
   return `${hostname || 'localhost'}:${port || '5432'}${pathname}`
 }
 
+/** Names the database in an error, without its password. */
 function withDatabase(error: unknown, database: string): unknown {
   if (!(error instanceof RegistryError) || error.code !== 'UNAVAILABLE') return error
   const reason = rootCauseOf(error).message
@@ -131,11 +136,13 @@ function withDatabase(error: unknown, database: string): unknown {
   )
 }
 
+/** The first reason of a failed connection. Node wraps it. */
 function rootCauseOf(error: Error): Error {
   if (error instanceof AggregateError && error.errors[0] instanceof Error) return rootCauseOf(error.errors[0])
   return error.cause instanceof Error ? rootCauseOf(error.cause) : error
 }
 
+/** Servers of one registry compare times, so their clocks must agree. */
 function assertClock(offsetMs: number): void {
   const offsetSeconds = Math.round(Math.abs(offsetMs) / 1_000)
   if (Math.abs(offsetMs) > MAX_CLOCK_OFFSET_MS)

@@ -27,6 +27,7 @@ import { openTimestampAuthorities } from './timestamp-authorities.ts'
 import { assertRestored } from './unfinished-restore.ts'
 import { configError } from '../settings/config-error.ts'
 
+/** A registry with what was opened for it. */
 export interface OpenedRegistry {
   readonly registry: Registry
   readonly instruments: Instruments
@@ -74,6 +75,7 @@ interface OpenOptions {
   readonly writeBufferBytes?: number
 }
 
+/** Opens one part after the other. The order matters: each check needs what was opened before it. */
 async function openParts(
   config: Config,
   { logger, mustExist, ...options }: OpenOptions,

@@ -21,6 +21,7 @@ const State = Type.Object({
   lastPass: Type.Union([Type.Object({ completedAt: Count, differences: Count }), Type.Null()]),
 })
 
+/** The settings of the scrub, and the stores that it reads. */
 export interface ConfiguredScrubOptions {
   readonly config: Pick<Config, 'dataDir' | 'readOnly' | 'scrubBytesPerSecond' | 'scrubIntervalMs'>
   readonly logger: Logger

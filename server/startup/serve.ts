@@ -7,6 +7,7 @@ import type { createLogger } from './logger.ts'
 import type { OpenedRegistry } from './registry.ts'
 import { configError } from '../settings/config-error.ts'
 
+/** What is served. */
 export interface ServeOptions {
   readonly config: Config
   readonly logger: ReturnType<typeof createLogger>
@@ -61,6 +62,7 @@ export async function serve({ config, logger, opened, scrubStatus }: ServeOption
 
 const urlOf = (host: string, port: number): string => `http://${host.includes(':') ? `[${host}]` : host}:${port}`
 
+/** A second server with the endpoints of the operator only. */
 async function listenForMetrics(
   app: App,
   config: Config,

@@ -3,6 +3,7 @@ import type { Logger } from '../../core/index.ts'
 /** npm forwards a signal that the terminal has already sent to the process group: one Ctrl-C arrives twice. */
 const SAME_SIGNAL_MS = 500
 
+/** What is closed, and how long that may take. */
 export interface ShutdownOptions {
   readonly logger: Logger
   /** Time limit for `close`. */

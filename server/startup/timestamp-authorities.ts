@@ -11,6 +11,7 @@ type TsaSettings = Pick<
   'tsa' | 'tsaUrl' | 'tsaCa' | 'tsaPolicy' | 'tsaQuorum' | 'tsaRevocation' | 'tsaTimeoutMs'
 >
 
+/** The authorities, and how many of them must have stamped a checkpoint. */
 export interface TimestampAuthorities {
   readonly timestampAuthorities: readonly TimestampAuthority[]
   /** `undefined`: more than half of them. */
@@ -30,12 +31,14 @@ export async function openTimestampAuthorities(
   return { timestampAuthorities: await openAll(config, directory, logger), quorum: config.tsaQuorum }
 }
 
+/** Opens them in the order of the settings, which is the order of their tokens. */
 async function openAll(config: TsaSettings, directory: string, logger: Logger): Promise<readonly TimestampAuthority[]> {
   if (config.tsa === 'none') return []
   if (config.tsa === 'local') return [await openLocalTsa(join(directory, 'tsa'))]
   return Promise.all(config.tsaUrl.map((url, i) => openRemote(config, url, i, logger)))
 }
 
+/** An authority by its URL, with its own trust anchors and policy. */
 async function openRemote(
   { tsaCa, tsaPolicy, tsaTimeoutMs, tsaRevocation }: TsaSettings,
   url: string,
@@ -53,6 +56,7 @@ async function openRemote(
   })
 }
 
+/** Lists that belong together must have one item for each authority. */
 function assertConsistent({ tsa, tsaUrl, tsaCa, tsaPolicy }: TsaSettings): void {
   if (tsa !== 'rfc3161') {
     if (tsaUrl.length > 0 || tsaCa.length > 0 || tsaPolicy.length > 0)

@@ -90,6 +90,7 @@ function Page({ location: { path, query }, session, setSession }: PageProps) {
   return <EvidencePage key={id} externalId={id} />
 }
 
+/** A wrong address, for example an old bookmark. */
 function NotFound() {
   return (
     <>
@@ -106,6 +107,7 @@ interface FrameProps {
   readonly children: ComponentChildren
 }
 
+/** What is around every page: the name, the navigation, and who is signed in. */
 function Frame({ location, session, onSignOut, children }: FrameProps) {
   const main = useRef<HTMLElement>(null)
   const page = location.path.join('/')
@@ -152,6 +154,7 @@ function Frame({ location, session, onSignOut, children }: FrameProps) {
   )
 }
 
+/** Links to the pages. Those that the key cannot use are left out. */
 function Navigation({ page, session }: { readonly page: string; readonly session: Session | undefined }) {
   const { nav } = texts
   const links = [

@@ -18,6 +18,7 @@ export interface FileChange {
   readonly sha256: string | undefined
 }
 
+/** What one event changed. */
 export interface EventChanges {
   readonly values: readonly Change[]
   readonly files: readonly FileChange[]
@@ -45,6 +46,7 @@ export function changesOf(events: readonly EvidenceEvent[]): readonly EventChang
   })
 }
 
+/** The values that an event sets, as its txId commits to them. */
 function valuesOf({ disclosure, type }: EvidenceEvent): readonly (readonly [name: string, value: unknown])[] {
   return SHOWN.flatMap((name) => {
     const text = disclosure?.fields[name]?.text
@@ -56,6 +58,7 @@ function valuesOf({ disclosure, type }: EvidenceEvent): readonly (readonly [name
   })
 }
 
+/** The files that an event attached or deleted. */
 function filesOf({ disclosure, updateType }: EvidenceEvent, names: ReadonlyMap<string, string>): readonly FileChange[] {
   return Object.entries(disclosure?.files ?? {}).map(([fileId, { text }]) => {
     const file = asRecord(parse(text))

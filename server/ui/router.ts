@@ -19,6 +19,7 @@ function decodeSegment(segment: string): string {
   }
 }
 
+/** The location that a fragment names. It never fails. */
 export function parseFragment(fragment: string): Location {
   const [path = '', query = ''] = fragment.replace(/^#?\/?/, '').split('?', 2)
   return { path: path.split('/').filter(Boolean).map(decodeSegment), query: new URLSearchParams(query) }
@@ -30,6 +31,7 @@ export function hrefOf(path: readonly string[], query: Readonly<Record<string, s
   return `#/${path.map(encodeURIComponent).join('/')}${search === '' ? '' : `?${search}`}`
 }
 
+/** Goes to a page, as a click on its link would. */
 export const navigate = (path: readonly string[], query?: Readonly<Record<string, string>>): void => {
   location.hash = hrefOf(path, query)
 }

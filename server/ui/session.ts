@@ -9,11 +9,13 @@ export const API_URL = new URL('../api/v1', document.baseURI).href
 /** A client without a key, for the public endpoints. */
 export const publicClient: Client = createClient({ baseUrl: API_URL })
 
+/** What a user signs in with. */
 export interface Credentials {
   readonly companyId: string
   readonly apiKey: string
 }
 
+/** A key that works, with the client that uses it. */
 export interface Session extends Credentials {
   readonly client: Client
   /** The key's own source system. The operator key has the level A and no id. */
@@ -53,6 +55,7 @@ const STORAGE_KEY = 'evidence-registry.session'
 export const remember = ({ companyId, apiKey }: Credentials): void =>
   sessionStorage.setItem(STORAGE_KEY, JSON.stringify({ companyId, apiKey }))
 
+/** Removes the remembered key from the tab. */
 export const forget = (): void => sessionStorage.removeItem(STORAGE_KEY)
 
 /** The remembered credentials; `undefined` if there are none. */
@@ -76,6 +79,7 @@ const isCredentials = (value: unknown): value is Credentials =>
 /** The session of the pages that need a key. */
 export const SessionContext = createContext<Session | undefined>(undefined)
 
+/** The session of the user. A page that needs one is shown only after the sign-in. */
 export function useSession(): Session {
   const session = useContext(SessionContext)
   if (session === undefined) throw new Error('This page needs a session')

@@ -187,6 +187,7 @@ interface SelectFieldProps extends FieldProps {
   readonly choices: readonly (readonly [value: string, text: string])[]
 }
 
+/** A choice of one value. */
 export function SelectField({ value, onChange, choices, ...field }: SelectFieldProps) {
   return (
     <Field {...field}>
@@ -209,6 +210,7 @@ interface FileFieldProps extends FieldProps {
   readonly isMultiple?: boolean
 }
 
+/** A choice of files. The browser keeps them: a form only gets them on a change. */
 export function FileField({ onChange, accept, isMultiple = false, ...field }: FileFieldProps) {
   return (
     <Field {...field}>
@@ -232,6 +234,7 @@ interface CheckFieldProps {
   readonly onChange: (isChecked: boolean) => void
 }
 
+/** A choice of yes or no. */
 export function CheckField({ label, hint, isChecked, onChange }: CheckFieldProps) {
   const id = useId()
   return (
@@ -251,6 +254,7 @@ export function CheckField({ label, hint, isChecked, onChange }: CheckFieldProps
   )
 }
 
+/** One of several values that can be chosen. */
 export interface CheckChoice {
   readonly value: string
   readonly label: string

@@ -4,6 +4,7 @@ import { texts } from '../texts.ts'
 import type { Loading } from './use-load.ts'
 import type { Pages } from './use-pages.ts'
 
+/** The color of a message. Its text says the same, because a color alone says nothing to some. */
 export type Tone = 'good' | 'warn' | 'bad'
 
 /** A message. Screen readers announce it, errors at once. */

@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact'
 
+/** A column: its title, and what it shows of an item. */
 export interface Column<T> {
   readonly title: string
   readonly cell: (item: T) => ComponentChildren
@@ -53,6 +54,7 @@ interface CellProps<T> {
   readonly isName: boolean
 }
 
+/** The first cell can name its row, so that a screen reader reads it with each value. */
 function Cell<T>({ column: { title, cell }, item, isName }: CellProps<T>) {
   if (isName)
     return (

@@ -14,6 +14,7 @@ export interface TreeNode {
   readonly parent: TreeNode | undefined
 }
 
+/** Where each node of a drawing is. */
 export interface TreeLayout {
   /** Parents before their children. */
   readonly nodes: readonly TreeNode[]

@@ -34,6 +34,7 @@ export const LongText = ({ text }: { readonly text: string }) => (
   </div>
 )
 
+/** A short state in a frame. */
 export function Badge({
   tone,
   title,

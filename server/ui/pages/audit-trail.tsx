@@ -52,6 +52,7 @@ type NameOf = (systemId: string) => string
 const actorOf = (entry: AuditEntry, nameOf: NameOf): string =>
   'actor' in entry ? nameOf(entry.actor) : (entry.address ?? texts.none)
 
+/** What belongs to the type of an entry, in one line. */
 function detailsOf(entry: AuditEntry, nameOf: NameOf): string {
   const t = texts.systems
   if (entry.type === 'fileToken') return [entry.fileId, t.times(entry.count)].join(', ')

@@ -49,6 +49,7 @@ interface TreeProps {
   readonly onAction: (action: CategoryAction) => void
 }
 
+/** Categories with their subcategories below them. */
 function Tree({ categories, onAction }: TreeProps) {
   return (
     <ul class="plain card">
@@ -71,6 +72,7 @@ function Tree({ categories, onAction }: TreeProps) {
   )
 }
 
+/** A category or subcategory with what the key may do to it. */
 function Node({ node, onAction }: { readonly node: CategoryNode; readonly onAction: TreeProps['onAction'] }) {
   const t = texts.categories
   const session = useSession()

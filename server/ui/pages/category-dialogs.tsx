@@ -39,6 +39,7 @@ const updateNode = (
     ? client.updateCategory({ categoryId, ...change })
     : client.updateSubcategory({ categoryId, subcategoryId, ...change })
 
+/** The dialog of an action. */
 export function CategoryDialog({ action, onClose }: CategoryDialogProps) {
   if (action.type === 'create' || action.type === 'edit') return <DetailsDialog action={action} onClose={onClose} />
   return <ActionDialog action={action} onClose={onClose} />
@@ -88,6 +89,7 @@ const ACTIONS = { activate: 'ACTIVATE', deactivate: 'DEACTIVATE', remove: 'REMOV
 
 type NodeAction = Extract<CategoryAction, { type: keyof typeof ACTIONS }>
 
+/** Asks before a category is activated, deactivated or removed. */
 function ActionDialog({ action: { type, node }, onClose }: CategoryDialogProps<NodeAction>) {
   const t = texts.categories
   const session = useSession()

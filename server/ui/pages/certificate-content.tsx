@@ -43,6 +43,7 @@ interface EventsProps {
   readonly events: readonly BundleEventClaims[]
 }
 
+/** The files that are attached, with their hashes. */
 function FileList({ events }: EventsProps) {
   const t = texts.certificate
   const files = events.flatMap(({ files: ofEvent }) => [...ofEvent.values()]).filter((file) => 'sha256' in file)
@@ -74,6 +75,7 @@ const FILE_COLUMNS: readonly Column<ShownFile>[] = [
   { title: 'SHA-256', cell: ({ sha256 }) => <Hash value={sha256} /> },
 ]
 
+/** The first events, with what is proven about their times. */
 function History({ events }: EventsProps) {
   const t = texts.certificate
   return (

@@ -67,6 +67,7 @@ interface CertificateProps {
 /** On paper there is no hover, so both zones are printed. */
 const printedTime = (time: string): string => `${formatTime(time)} (${formatUtc(time)})`
 
+/** The sheet itself: what, since when, and how to verify it without us. */
 function Certificate({ proof, claims, evidenceId }: CertificateProps) {
   const t = texts.certificate
   const { txId, createdAt, merkle, tsa, assurance } = proof

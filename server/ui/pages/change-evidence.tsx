@@ -84,6 +84,7 @@ function changeOf(evidence: Evidence, values: ChangeTexts) {
   }
 }
 
+/** The form of an update or a transfer. A conflict shows in it, and keeps what was typed. */
 function ChangeForm({ kind, evidence, lastVersion }: ChangeFormProps) {
   const t = texts.form
   const { client } = useSession()
@@ -135,6 +136,7 @@ interface OwnerFieldsProps {
   readonly newOwner: TextProps
 }
 
+/** The present owner is shown, because a transfer must name another one. */
 function OwnerFields({ presentOwner, newOwner }: OwnerFieldsProps) {
   const t = texts.form
   return (

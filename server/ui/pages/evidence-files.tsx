@@ -63,6 +63,7 @@ interface FileItemProps {
   readonly onDelete?: () => void
 }
 
+/** A file with what can be done with it. */
 function FileItem({ file, origin, evidenceId, onDelete }: FileItemProps) {
   const t = texts.evidence
   const session = useSession()
@@ -113,6 +114,7 @@ interface DeleteDialogProps {
   readonly onClose: OnClose
 }
 
+/** Asks before bytes are destroyed for good. */
 function DeleteDialog({ name, fileId, evidenceId, onClose }: DeleteDialogProps) {
   const { client } = useSession()
   return (
@@ -127,6 +129,7 @@ function DeleteDialog({ name, fileId, evidenceId, onClose }: DeleteDialogProps) 
   )
 }
 
+/** Sends files at once when they are chosen, with their progress. */
 function AttachFiles({ externalId, onDone }: { readonly externalId: string; readonly onDone: () => void }) {
   const { client } = useSession()
   const input = useRef<HTMLInputElement>(null)

@@ -18,6 +18,7 @@ const NAMES = [
   'sort',
 ] as const
 
+/** The filters that an address holds. */
 export const filterTextsOf = (query: URLSearchParams): FilterTexts => {
   const entries = NAMES.map((name) => [name, query.get(name) ?? ''])
   return Object.fromEntries(entries) as FilterTexts

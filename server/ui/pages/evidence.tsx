@@ -35,6 +35,7 @@ export function EvidencePage({ externalId }: { readonly externalId: string }) {
   )
 }
 
+/** The name, the state, and what the key may do. */
 function Head({ evidence }: { readonly evidence: Evidence }) {
   const t = texts.evidence
   const session = useSession()
@@ -75,6 +76,7 @@ function Head({ evidence }: { readonly evidence: Evidence }) {
   )
 }
 
+/** The current values. */
 function EvidenceData({ evidence }: { readonly evidence: Evidence }) {
   const t = texts.evidence
   const { externalId, owner, createDate, description, summary, meta, txId, imageId, name } = evidence

@@ -37,6 +37,7 @@ export function EvidencesPage({ query }: { readonly query: URLSearchParams }) {
   )
 }
 
+/** The rows of a search. A new search is a new component, so nothing of an earlier one stays. */
 function FoundEvidences({ filter }: { readonly filter: EvidenceFilter }) {
   const t = texts.evidences
   const { client } = useSession()

@@ -8,6 +8,7 @@ const INERT_IMAGES: ReadonlySet<string> = new Set(['image/png', 'image/jpeg', 'i
 const TEXTS: ReadonlySet<string> = new Set(['text/plain', 'text/csv', 'application/json'])
 const MAX_TEXT_BYTES = 256 * 1024
 
+/** Whether a file of this type can be shown here. */
 export const canPreview = (mimeType: string): boolean => INERT_IMAGES.has(mimeType) || TEXTS.has(mimeType)
 
 /**
@@ -41,6 +42,7 @@ export function FilePreview({ fileId, mimeType, name }: FilePreviewProps) {
   return <FileText fileId={fileId} />
 }
 
+/** The beginning of a text, whatever its size. */
 function FileText({ fileId }: { readonly fileId: string }) {
   const { client } = useSession()
   const headers = { Range: `bytes=0-${MAX_TEXT_BYTES - 1}` }

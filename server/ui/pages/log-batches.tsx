@@ -69,6 +69,7 @@ const COLUMNS: readonly Column<LogBatch>[] = [
   },
 ]
 
+/** When and by whom a batch was stamped or anchored. */
 function Covered({ by, at }: { readonly by: string; readonly at: string }) {
   return (
     <>
@@ -77,6 +78,7 @@ function Covered({ by, at }: { readonly by: string; readonly at: string }) {
   )
 }
 
+/** How the log grew, and how long batches waited for their anchor. */
 function Plots({ batches }: { readonly batches: readonly LogBatch[] }) {
   const t = texts.log
   const ascending = batches.toReversed()

@@ -60,6 +60,7 @@ const CHECKPOINTS: PagesOptions<string, Page<string>> = {
   settled: () => 0,
 }
 
+/** The newest checkpoint, as the log signed it. It is read again and again. */
 function CheckpointCard() {
   const t = texts.log
   const list = usePages(CHECKPOINTS, { of: [] })
@@ -73,6 +74,7 @@ function CheckpointCard() {
   )
 }
 
+/** The parts of a checkpoint. */
 function Checkpoint({ origin, size, root, signatures }: ShownCheckpoint) {
   const t = texts.log
   const lines = signatures.map((line) => (
@@ -126,6 +128,7 @@ function FindTransaction({ linkedTxId = '' }: { readonly linkedTxId?: string }) 
   )
 }
 
+/** The batch of a transaction, and its path to the root. */
 function TransactionView({ proof, root }: FoundTransaction) {
   const t = texts.log
   if (proof.status === 'pending' || root.status === 'pending')
@@ -167,6 +170,7 @@ function TransactionView({ proof, root }: FoundTransaction) {
   )
 }
 
+/** What a verifier pins, to be saved before it is needed. */
 function PolicyCard() {
   const t = texts.log
   const policy = useLoad((signal) => publicClient.getPolicy({}, { signal }), [])

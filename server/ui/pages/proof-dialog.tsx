@@ -39,6 +39,7 @@ export function ProofDialog({ externalId, onClose }: ProofDialogProps) {
   )
 }
 
+/** What the history has, so that the user can choose what of it to show. */
 async function readDisclosable(
   client: Session['client'],
   externalId: string,
@@ -60,6 +61,7 @@ interface ProofFormProps extends ProofDialogProps {
   readonly choices: Disclosable
 }
 
+/** The choice, and the download. */
 function ProofForm({ externalId, choices, onClose }: ProofFormProps) {
   const t = texts.proof
   const { client } = useSession()

@@ -13,6 +13,7 @@ interface ShareDialogProps {
   readonly onClose: () => void
 }
 
+/** The public link as a text and as a code to scan. */
 export function ShareDialog({ evidenceId, onClose }: ShareDialogProps) {
   const t = texts.share
   const link = verificationLink(evidenceId)

@@ -61,6 +61,7 @@ interface CompanyListProps {
   readonly onChoose: (companyId: string) => (event: Event) => void
 }
 
+/** The companies that the operator can open. */
 function CompanyList({ companies, onChoose }: CompanyListProps) {
   const t = texts.signIn
   return (

@@ -20,6 +20,7 @@ interface DialogProps<A extends SystemAction> {
 
 type OfSystem = DialogProps<Exclude<SystemAction, { type: 'create' }>>
 
+/** The dialog of an action. */
 export function SourceSystemDialog({ action, onClose }: DialogProps<SystemAction>) {
   if (action.type === 'create') return <CreateDialog onClose={onClose} />
   if (action.type === 'rotate') return <RotateDialog action={action} onClose={onClose} />
@@ -74,6 +75,7 @@ const systemOf = ({ name, permissions, expiresAt }: typeof NEW_SYSTEM) => ({
   ...withoutEmpty({ expiresAt: toRfc3339(expiresAt) }),
 })
 
+/** Name, level and expiry of a new source system. */
 function CreateDialog({ onClose }: { readonly onClose: OnClose }) {
   const t = texts.systems
   const { client } = useSession()
@@ -91,6 +93,7 @@ function CreateDialog({ onClose }: { readonly onClose: OnClose }) {
   )
 }
 
+/** Sends only what was changed. */
 function EditDialog({ action: { system }, onClose }: OfSystem) {
   const { client } = useSession()
   const form = useForm({ name: system.name, permissions: system.permissions, expiresAt: '' })
@@ -136,6 +139,7 @@ function NewKeyDialog({ action, ...dialog }: NewKeyDialogProps) {
   return <FormDialog {...dialog} action={() => action(newKey)} onDone={() => setSent(true)} />
 }
 
+/** A new key, and how long the old one keeps working. */
 function RotateDialog({ action: { system }, onClose }: OfSystem) {
   const t = texts.systems
   const { client } = useSession()
@@ -156,6 +160,7 @@ function RotateDialog({ action: { system }, onClose }: OfSystem) {
   )
 }
 
+/** Asks before a key stops working, or works again. */
 function ActivationDialog({ action: { type, system }, onClose }: OfSystem) {
   const t = texts.systems
   const { client } = useSession()

@@ -64,6 +64,7 @@ interface SystemTableProps {
   readonly onAction: (action: SystemAction) => void
 }
 
+/** The source systems, with what can be done with each. */
 function SystemTable({ systems, onAction }: SystemTableProps) {
   const t = texts.systems
   const columns: readonly Column<SourceSystem>[] = [
@@ -85,6 +86,7 @@ function SystemTable({ systems, onAction }: SystemTableProps) {
   return <Table label={t.title} columns={columns} items={systems} keyOf={({ id }) => id} hasRowNames />
 }
 
+/** When the key ends, and a replaced one that still works. */
 function Expiry({ system: { expiresAt, replacedKeyEndsAt } }: { readonly system: SourceSystem }) {
   const t = texts.systems
   return (
@@ -104,6 +106,7 @@ interface SystemActionsProps {
   readonly onAction: (action: SystemAction) => void
 }
 
+/** The buttons of a row. */
 function SystemActions({ system, onAction }: SystemActionsProps) {
   const t = texts.systems
   const button = (type: 'rotate' | 'edit' | 'deactivate' | 'reactivate') => (
@@ -120,6 +123,7 @@ function SystemActions({ system, onAction }: SystemActionsProps) {
   )
 }
 
+/** Active, inactive or expired. */
 function SystemState({ system: { active, expiresAt } }: { readonly system: SourceSystem }) {
   const t = texts.systems
   if (!active) return <Badge tone="bad">{t.inactive}</Badge>

@@ -39,6 +39,7 @@ function confirmedOf(events: readonly EvidenceEvent[]): number | undefined {
   return confirmed === -1 ? undefined : confirmed
 }
 
+/** The events, oldest first, with what each changed. */
 function EventList({ events }: { readonly events: readonly EvidenceEvent[] }) {
   const changes = changesOf(events)
   return (
@@ -57,6 +58,7 @@ interface TimelineEventProps {
   readonly changes: EventChanges
 }
 
+/** One event: what it was, what it changed, and how far it is proven. */
 function TimelineEvent({ event, changes: { values, files } }: TimelineEventProps) {
   const t = texts.evidence
   const { type, updateType, version, timestamp, merkleSendStatus, merkleBatchId } = event
@@ -95,6 +97,7 @@ interface ValueChangesProps {
   readonly isFirst: boolean
 }
 
+/** The values before and after. */
 function ValueChanges({ changes, isFirst }: ValueChangesProps) {
   return (
     <table class="changes" aria-label={texts.evidence.changes}>
@@ -127,6 +130,7 @@ function ValueChanges({ changes, isFirst }: ValueChangesProps) {
 const shownValue = (value: unknown): string =>
   value === undefined ? texts.none : typeof value === 'string' ? value : JSON.stringify(value)
 
+/** The files that were attached or deleted. */
 function FileChanges({ changes }: { readonly changes: readonly FileChange[] }) {
   const t = texts.evidence
   return (

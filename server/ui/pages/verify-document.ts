@@ -54,6 +54,7 @@ export async function hashFile(file: File): Promise<HashedFile> {
   return { name: file.name, sha256: hex, sizeBytes: file.size }
 }
 
+/** What is verified, against what. */
 export interface VerifyRequest {
   /** A bundle. Untrusted. */
   readonly text: string
@@ -130,6 +131,7 @@ function stepsUntil(failed: BundleCheck, reason: string): readonly Step[] {
   })
 }
 
+/** Verifies a bundle and compares the files of the user with it. */
 function bundleOutcome(
   { text, files, expect }: VerifyRequest,
   policy: Policy | undefined,
@@ -160,6 +162,7 @@ function contentStep({ name, sha256: hash, sizeBytes }: HashedFile, { events }: 
     : { name: 'content', state: 'skipped', detail: t.contentHidden(name) }
 }
 
+/** The checks in the order in which the page shows them. */
 function bundleSteps({ events, isHistory, origin }: BundleClaims): readonly Step[] {
   const every = (holds: (event: BundleEventClaims) => boolean): Step['state'] =>
     events.every(holds) ? 'ok' : 'skipped'
@@ -192,6 +195,7 @@ function bundleSteps({ events, isHistory, origin }: BundleClaims): readonly Step
   ]
 }
 
+/** What is proven about one event, for people. */
 function eventFacts(event: BundleEventClaims, i: number): FactGroup {
   const t = texts.verify
   const { txId, version, committedTime, notLaterThan, log, fields, hiddenFields, files, hiddenFiles } = event

@@ -18,6 +18,7 @@ import {
   type VerifyRequest,
 } from './verify-document.ts'
 
+/** A policy, and whether the user chose it. */
 interface PolicySource {
   readonly text: string
   readonly isOwn: boolean
@@ -117,6 +118,7 @@ function usePolicy(client: Client | undefined) {
   return [policy, setPolicy] as const
 }
 
+/** Fetches the public proof of an evidence by its id. */
 function LinkForm({ evidenceId }: { readonly evidenceId: string | undefined }) {
   const t = texts.verify
   const form = useForm({ id: evidenceId ?? '' })
@@ -147,6 +149,7 @@ interface PolicyFieldProps {
   readonly onChange: (text: string) => void
 }
 
+/** The policy that the result depends on, and where it came from. */
 function PolicyField({ policy, onChange }: PolicyFieldProps) {
   const t = texts.verify
   const read = (file: File | undefined): void => {
@@ -187,6 +190,7 @@ const candidatesOf = (body: unknown): readonly EvidenceCandidate[] =>
 
 const TONES = { proven: 'good', unpinned: 'warn', pending: 'warn', refuted: 'bad' } as const
 
+/** The result: the verdict first, then each check, then what is proven. */
 function OutcomeView({ outcome: { state, reason, steps, groups, unchecked } }: { readonly outcome: Outcome }) {
   const t = texts.verify
   return (
@@ -228,6 +232,7 @@ function OutcomeView({ outcome: { state, reason, steps, groups, unchecked } }: {
 
 const STEP_TONES = { ok: 'good', failed: 'bad', skipped: 'warn' } as const
 
+/** One check with its result. */
 function StepItem({ step: { name, state, detail } }: { readonly step: Step }) {
   const t = texts.verify
   return (
