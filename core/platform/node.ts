@@ -136,7 +136,3 @@ export function ed25519Signer(seed: Uint8Array): Ed25519Signer {
     sign: (bytes) => new Uint8Array(sign(null, bytes, privateKey)),
   }
 }
-
-// -- numbers
-
-export { endOfHeldNumber } from './held-number.ts'

@@ -110,8 +110,3 @@ export const ed25519Signer = (seed: Uint8Array): Ed25519Signer => ({
   publicKey: ed25519.getPublicKey(seed),
   sign: (bytes) => ed25519.sign(bytes, seed),
 })
-
-// -- numbers
-
-/** Programs in browsers check few numbers, and so do without the code that checks them fast. */
-export const endOfHeldNumber = (_text: string, _start: number): number => -1

@@ -1,13 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import { isHeldByDouble } from '../../../core/commitment/held-decimals.ts'
-import { endOfHeldNumber } from '../../../core/platform/held-number.ts'
-import { parseStrictJson } from '../../../core/commitment/strict-json.ts'
+import { isHeldByDouble, parseStrictJson } from '../../../core/commitment/strict-json.ts'
 import { isRegistryError } from '../../../core/errors.ts'
 import { referenceStrictJson } from '../../support/strict-json-reference.ts'
-
-const isCertain = (token: string): boolean => endOfHeldNumber(`[${token}]`, 1) === token.length + 1
 
 /** A decimal with these digits, of which the last `fractionDigits` are after the point. */
 function decimalText(digits: bigint, fractionDigits: number): string {
@@ -59,15 +55,6 @@ const printedWithExponent = fc
 const tokens = fc.oneof(anyDecimal, printedDecimal, printedWithExponent)
 
 describe('decimals that a double holds', () => {
-  it('are never called so by calculating, if printing the double says something else', () => {
-    fc.assert(
-      fc.property(tokens, (token) => {
-        if (isCertain(token)) assert.ok(isHeldByDouble(token), token)
-      }),
-      { numRuns: 30_000 },
-    )
-  })
-
   it('are those that a slow reference accepts', () => {
     fc.assert(
       fc.property(tokens, (token) => {
@@ -94,49 +81,24 @@ describe('decimals that a double holds', () => {
     )
   })
 
-  it('are almost always found by calculating, which is fast', () => {
-    const uncertain = Array.from({ length: 10_000 }, (_, i) => String(Math.abs(Math.sin(i + 1))))
-      .flatMap((shortest) => [shortest, Number(shortest).toFixed(17)])
-      .filter((token) => !token.includes('e') && isHeldByDouble(token) && !isCertain(token))
-    assert.ok(uncertain.length < 100, `${uncertain.length} of 20,000, such as ${uncertain[0]}`)
-  })
-
-  it('are found in the same way if they have an exponent, as small numbers do', () => {
-    const uncertain = Array.from({ length: 10_000 }, (_, i) => Math.abs(Math.sin(i + 1)) * 10 ** -(7 + (i % 20)))
-      .flatMap((value) => [String(value), value.toExponential(16), value.toExponential(5)])
-      .filter((token) => isHeldByDouble(token) && !isCertain(token))
-    assert.ok(uncertain.length < 150, `${uncertain.length} of 30,000, such as ${uncertain[0]}`)
-  })
-
-  const certain: readonly [string, boolean][] = [
+  const examples: readonly [string, boolean][] = [
     ['0.1', true],
     ['0.10000000000000001', true],
-    ['00.10000000000000001', true],
     ['52.520006599999995', true],
     ['52.520006599999997', false],
     ['9007199254740993', false],
-    // Halfway between two decimals of 17 digits.
-    ['2248087358292.90625', false],
     ['0.00000000000000000000012', true],
     ['0.00000000000000000000010000000000000001', false],
-    ['1.5e-7', true],
     ['1.5E+7', true],
-    ['15e250', true],
     ['1.2345678901234561e-7', true],
     ['1.2345678901234567e-7', false],
     ['12345678901234567e-40', true],
-    // It would have to be calculated with powers of ten that two doubles do not hold.
-    ['1.2345678901234567e-30', false],
-    ['5e-324', false],
-    ['1.2345e-320', false],
+    ['5e-324', true],
     ['1e400', false],
-    ['1e99999999999999999999', false],
     ['123456789012345678', false],
   ]
-  for (const [token, expected] of certain)
-    it(`${expected ? 'certainly include' : 'do not certainly include'} ${token}`, () => {
-      assert.equal(isCertain(token), expected)
-    })
+  for (const [token, expected] of examples)
+    it(`${expected ? 'include' : 'do not include'} ${token}`, () => assert.equal(isHeldByDouble(token), expected))
 })
 
 function isAccepted(parse: (text: string) => unknown, token: string): boolean {
