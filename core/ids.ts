@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Clock } from './ports/index.ts'
-import { randomBytes } from './random.ts'
+import { randomBytes } from './platform/node.ts'
 
 /**
  * Makes UUIDs of version 7 (RFC 9562 § 5.7). Ids of one source always ascend, also if the clock stops or is set back.

@@ -1,13 +1,13 @@
 /** The registry: what an evidence is, what an event commits to, what a proof says. */
 export { openRegistry } from './registry/open.ts'
 export type { RegistryOptions } from './registry/options.ts'
-export { assertNewEvidence } from './registry/evidence/check.ts'
-export { isRecordEraser } from './registry/erasures.ts'
+export { assertNewEvidence } from './registry/evidence/create.ts'
+export { isRecordEraser } from './registry/cleanup.ts'
 export { OPERATOR, permits } from './registry/permissions.ts'
 export { systemClock } from './clock.ts'
 export { canonicalJson, type Json } from './commitment/canonical-json.ts'
 export { parseStrictJson } from './commitment/strict-json.ts'
-export type { Disclosure } from './commitment/disclosure.ts'
+export type { Disclosure } from './commitment/event-format.ts'
 export { ERROR_CODES, isRegistryError, RegistryError, type ErrorCode } from './errors.ts'
 export type * from './api/index.ts'
 export type {

@@ -1,7 +1,7 @@
 import { equalBytes } from '../core/bytes.ts'
 import { RegistryError } from '../core/errors.ts'
 import { logKeys } from '../core/log/keys.ts'
-import type { StoredTiles } from '../core/log/stored-tiles.ts'
+import type { StoredTiles } from '../core/log/tiles.ts'
 import { emptyRoot, HASH_BYTES } from '../core/log/tree/hasher.ts'
 import { nodesOfRange, rangeHash, type NodeId } from '../core/log/tree/range.ts'
 import { nodeAt, rowPrefix, TILE_HEIGHT, TILE_WIDTH, tileOfNode } from '../core/log/tree/tile.ts'

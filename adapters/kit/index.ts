@@ -19,11 +19,10 @@ export {
   versionOf,
   type GroupPlan,
   type GroupSnapshot,
-} from '../../core/store/commit-plan.ts'
-export { CommitQueue } from '../../core/store/commit-queue.ts'
-export { decorateRecords } from '../../core/store/decorate-records.ts'
-export { damagedValue, openValue, sealValue } from '../../core/store/envelope.ts'
-export { assertFormat, STORE_FORMAT } from '../../core/store/format.ts'
+  CommitQueue,
+} from '../../core/store/commit.ts'
+export { decorateRecords } from '../../core/store/read.ts'
+export { damagedValue, openValue, sealValue, assertFormat, STORE_FORMAT } from '../../core/store/envelope.ts'
 export { encodeNumber } from '../../core/store/key.ts'
 export { itemsOf } from '../../core/store/paged-items.ts'
 export {
@@ -64,6 +63,5 @@ export { backoffMs, systemClock, untilAborted, type Backoff } from '../../core/c
 export { canonicalJson, type Json } from '../../core/commitment/canonical-json.ts'
 export { createNoteSigner, type NoteSigner } from '../../core/log/note.ts'
 export { missingKey, signerOfSeeds, typedKeyOfSeed } from '../../core/log/seed-signer.ts'
-export { MIN_SECRET_BYTES } from '../../core/secrets.ts'
-export { BoundedMap } from '../../core/store/bounded-map.ts'
-export { SecondUseMap } from '../../core/store/second-use-map.ts'
+export { MIN_SECRET_BYTES } from '../../core/platform/node.ts'
+export { BoundedMap, SecondUseMap } from '../../core/store/cache.ts'

@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { Level } from 'level'
 import { concatBytes, decodeUtf8, encodeUtf8, sha256HexOfText, toHex, u64 } from '../../core/bytes.ts'
-import { keysToRead } from '../../core/store/commit-plan.ts'
+import { keysToRead } from '../../core/store/commit.ts'
 import type { Commit, Key } from '../../core/ports/index.ts'
 import { itemAt } from '../workload/concurrency.ts'
 

@@ -1,7 +1,5 @@
 import type { FileEntry, StagedFile } from './files.ts'
-import type { CategoryId, FileId } from './ids.ts'
-import type { Scope } from './principal.ts'
-import type { WriteOptions } from './writes.ts'
+import type { CategoryId, FileId, Scope, WriteOptions } from './scope.ts'
 
 /** An inactive category, and a subcategory of one, accepts no new evidence. */
 export type CategoryStatus = 'active' | 'inactive'

@@ -1,5 +1,4 @@
-import type { CompanyId } from './ids.ts'
-import type { Principal } from './principal.ts'
+import type { CompanyId, Principal } from './scope.ts'
 
 export interface Company {
   readonly id: CompanyId

@@ -1,9 +1,17 @@
-import type { EvidenceSummary, EventType, HistoryPage, HistoryQuery, Meta, UpdateType } from './evidence.ts'
-import type { EvidencePage, EvidenceQuery, EvidenceTextOptions, ListEvidenceTexts } from './evidence-lists.ts'
+import type {
+  EvidenceSummary,
+  EventType,
+  HistoryPage,
+  HistoryQuery,
+  Meta,
+  UpdateType,
+  EvidencePage,
+  EvidenceQuery,
+  EvidenceTextOptions,
+  ListEvidenceTexts,
+} from './evidence.ts'
 import type { FileEntry, StagedFile } from './files.ts'
-import type { EvidenceId, TxId } from './ids.ts'
-import type { Scope } from './principal.ts'
-import type { UpdateOptions, WriteOptions } from './writes.ts'
+import type { EvidenceId, TxId, Scope, UpdateOptions, WriteOptions } from './scope.ts'
 
 /** What describes an evidence, without its category. */
 export interface EvidenceInput {

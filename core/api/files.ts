@@ -1,6 +1,5 @@
 import type { BlobRange, Version } from '../ports/index.ts'
-import type { FileId } from './ids.ts'
-import type { Principal, Scope } from './principal.ts'
+import type { FileId, Principal, Scope } from './scope.ts'
 
 /** A file as lists show it. */
 export interface FileEntry {

@@ -1,5 +1,16 @@
 /** The public types of the registry. */
-export type { AuditEntry, AuditPage, AuditQuery } from './audit.ts'
+export type {
+  AuditEntry,
+  AuditPage,
+  AuditQuery,
+  CreatedSourceSystem,
+  Credentials,
+  NewSourceSystem,
+  OwnSourceSystem,
+  SourceSystem,
+  SourceSystemChange,
+  SourceSystems,
+} from './source-systems.ts'
 export type {
   Categories,
   Category,
@@ -11,10 +22,20 @@ export type {
   NewCategoryOptions,
   SubcategoryPath,
 } from './categories.ts'
-export type { CheckpointKeyInfo, CheckpointKeys } from './checkpoint-keys.ts'
+export type { CheckpointKeyInfo, CheckpointKeys, BatchPage, BatchQuery, BatchSummary, PublishedLog } from './log.ts'
 export type { Companies, Company, CompanyPage, CompanyQuery } from './companies.ts'
-export type { Evidence, EvidenceSummary, HistoryEvent, HistoryPage, HistoryQuery, Meta } from './evidence.ts'
-export type { EvidencePage, EvidenceQuery, EvidenceText, ListEvidenceTexts } from './evidence-lists.ts'
+export type {
+  Evidence,
+  EvidenceSummary,
+  HistoryEvent,
+  HistoryPage,
+  HistoryQuery,
+  Meta,
+  EvidencePage,
+  EvidenceQuery,
+  EvidenceText,
+  ListEvidenceTexts,
+} from './evidence.ts'
 export type {
   CategorySelector,
   CreatedEvidence,
@@ -28,20 +49,21 @@ export type {
   RecordedEvent,
 } from './evidences.ts'
 export type { FileEntry, FileInfo, Files, FileSelector, FileToken, FileToStage, StagedFile } from './files.ts'
-export type { BatchId, CategoryId, CompanyId, EvidenceId, FileId, SourceSystemId, TxId } from './ids.ts'
-export type { BatchPage, BatchQuery, BatchSummary, PublishedLog } from './log.ts'
-export type { PermissionLevel, Principal, Scope } from './principal.ts'
+export type {
+  BatchId,
+  CategoryId,
+  CompanyId,
+  EvidenceId,
+  FileId,
+  SourceSystemId,
+  TxId,
+  PermissionLevel,
+  Principal,
+  Scope,
+  UpdateOptions,
+  WriteOptions,
+} from './scope.ts'
 export type { EvidenceSelector, MerkleValidationRequest, Proofs } from './proofs.ts'
 export type { Registry, RegistryStatus, WritesRefused } from './registry.ts'
-export type {
-  CreatedSourceSystem,
-  Credentials,
-  NewSourceSystem,
-  OwnSourceSystem,
-  SourceSystem,
-  SourceSystemChange,
-  SourceSystems,
-} from './source-systems.ts'
-export type { UpdateOptions, WriteOptions } from './writes.ts'
 export type { Bundle, BundleSelection, LogPolicy, PublicBundle } from '../schemas/bundle.ts'
 export type { EvidenceProof, FileProof, MerkleProof, MerkleRoot, MerkleValidation } from '../schemas/proof-documents.ts'

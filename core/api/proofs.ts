@@ -1,5 +1,5 @@
 import type { Bundle, BundleSelection, PublicBundle } from '../schemas/bundle.ts'
-import type { Scope } from './principal.ts'
+import type { Scope } from './scope.ts'
 import type { EvidenceProof, FileProof, MerkleProof, MerkleRoot, MerkleValidation } from '../schemas/proof-documents.ts'
 
 /**

@@ -1,7 +1,7 @@
 import type { RecordStore, Version } from '../ports/index.ts'
 import { logKeys } from './keys.ts'
-import { RangeCache, type LogRange } from './range-cache.ts'
-import { readFirstCovering } from './record-reads.ts'
+import { RangeCache, type LogRange } from '../store/cache.ts'
+import { readFirstCovering } from '../store/read.ts'
 import type { ConfirmedAnchorRecord } from './records.ts'
 
 interface CoveredRange extends LogRange {

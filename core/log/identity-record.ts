@@ -1,7 +1,7 @@
 import { toHex } from '../bytes.ts'
 import { RegistryError } from '../errors.ts'
 import type { RecordStore, Version } from '../ports/index.ts'
-import { deriveSecret } from '../secrets.ts'
+import { deriveSecret } from '../platform/node.ts'
 import { decodeRecord } from '../store/record-codec.ts'
 import { logKeys } from './keys.ts'
 import type { LogIdentityRecord } from './records.ts'

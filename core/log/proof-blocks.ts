@@ -1,8 +1,8 @@
-import type { StoredTiles } from './stored-tiles.ts'
+import type { StoredTiles } from './tiles.ts'
 import { HASH_BYTES } from './tree/hasher.ts'
-import { proofSpans, type ProofSpan } from './tree/proof-span.ts'
 import { nodesOfRange, rangeHash, type LeafRange } from './tree/range.ts'
-import { TILE_WIDTH } from './tree/tile.ts'
+import { TILE_WIDTH, TILE_HEIGHT } from './tree/tile.ts'
+import { inclusionRanges } from './tree/proof.ts'
 
 /** Consecutive leaves of one tile whose inclusion proofs have the same length and the same upper part. */
 export interface ProofBlock {
@@ -129,3 +129,49 @@ function countChanged(above: readonly LeafRange[], previous: readonly LeafRange[
 
 const isSame = (a: LeafRange | undefined, b: LeafRange | undefined): boolean =>
   a?.start === b?.start && a?.end === b?.end
+
+/**
+ * Inclusion proofs in bulk (RFC 9162 § 2.1.3.1). The proofs of the leaves of one tile differ only in their lowest
+ * siblings, which are all in that tile. The siblings above are the same for all of them, so they are computed once for
+ * each tile.
+ */
+
+/** Consecutive leaves whose proofs have the same length and the same upper part. */
+export interface ProofSpan {
+  readonly first: number
+  /** Exclusive. */
+  readonly end: number
+  /** How many siblings, from the leaf up, are in the leaf's tile. */
+  readonly levels: number
+  /** The ranges of the other siblings, from bottom to top. */
+  readonly above: readonly LeafRange[]
+}
+
+/**
+ * The spans of leaves `from` to `to` (exclusive), in order. A span is a full tile, or a complete subtree of the last,
+ * partial tile, cut to the requested leaves. Requires 0 <= from <= to <= treeSize.
+ */
+export function* proofSpans(from: number, to: number, treeSize: number): Generator<ProofSpan> {
+  for (let first = from; first < to;) {
+    const { levels, end: subtreeEnd } = subtreeOf(first, treeSize)
+    const end = Math.min(to, subtreeEnd)
+    yield { first, end, levels, above: inclusionRanges(first, treeSize).slice(levels) }
+    first = end
+  }
+}
+
+/**
+ * The largest complete subtree within one tile that contains a leaf. Sizes exceed 32 bits, widths within a tile do not.
+ */
+function subtreeOf(leaf: number, treeSize: number): { readonly levels: number; readonly end: number } {
+  const tileStart = leaf - (leaf % TILE_WIDTH)
+  let start = tileStart
+  let left = Math.min(TILE_WIDTH, treeSize - tileStart)
+  for (let levels = TILE_HEIGHT; ; levels--) {
+    const width = 1 << levels
+    if (left < width) continue
+    if (leaf < start + width) return { levels, end: start + width }
+    start += width
+    left -= width
+  }
+}

@@ -1,13 +1,12 @@
 import { toHex } from '../bytes.ts'
 import type { RecordStore, ValidationData, Version } from '../ports/index.ts'
-import { DecodeCache } from '../store/decode-cache.ts'
+import { DecodeCache, RangeCache } from '../store/cache.ts'
 import { decodeRecord } from '../store/record-codec.ts'
 import { AnchorBlocks } from './anchor-blocks.ts'
 import { logKeys } from './keys.ts'
 import { positionsWithin, readLogWindow, type LogWindow } from './log-window.ts'
 import { decodePayload, type LogPayload } from './payload.ts'
 import { readProofBlocks, type ProofBlock, type ProofRange } from './proof-blocks.ts'
-import { RangeCache } from './range-cache.ts'
 import {
   NO_ANCHORS,
   type AnchorHeadRecord,
@@ -20,9 +19,8 @@ import {
   type TreeHeadRecord,
   type ValidationDataRef,
 } from './records.ts'
-import { lost, readFirst, readFirstCovering, readOne } from './record-reads.ts'
-import { SealedTiles } from './sealed-tiles.ts'
-import { StoredTiles } from './stored-tiles.ts'
+import { lost, readFirst, readFirstCovering, readOne } from '../store/read.ts'
+import { SealedTiles, StoredTiles } from './tiles.ts'
 import { emptyRoot } from './tree/hasher.ts'
 import { consistencyRanges, inclusionRanges } from './tree/proof.ts'
 import { nodesOfRange, rangeHash, type LeafRange } from './tree/range.ts'

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { BlobRange, BlobStore } from '../ports/index.ts'
 import { keys } from '../store/keys.ts'
 import type { DeletedFileRecord, FileRecord } from '../store/records.ts'
-import { contentOf } from '../store/small-files.ts'
+import { contentOf } from '../store/blob-lifecycle.ts'
 import type { Check } from './check.ts'
 
 type Blobs = Pick<BlobStore, 'get'>

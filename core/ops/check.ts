@@ -1,12 +1,12 @@
 import { toHex } from '../bytes.ts'
 import type { Entry, Key, Range, RecordStore } from '../ports/index.ts'
-import { BoundedMap } from '../store/bounded-map.ts'
+import { BoundedMap } from '../store/cache.ts'
 import { decodeRecord } from '../store/record-codec.ts'
 import { tolerantRecords } from './damage.ts'
 import { logKeyRanges, logKeys } from '../log/keys.ts'
 import { COUNTED, DERIVED } from '../store/derived.ts'
-import { isInRange, onlyKey } from '../store/key.ts'
 import { keys, registryKeyRanges } from '../store/keys.ts'
+import { isInRange, onlyKey } from '../store/key.ts'
 
 /** Every key of a registry: its families in the order of the keys. */
 export const KEY_RANGES: readonly Range[] = [...logKeyRanges, ...registryKeyRanges].toSorted((a, b) =>

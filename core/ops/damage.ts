@@ -1,5 +1,5 @@
 import type { Entry, Key, Range, RecordStore } from '../ports/index.ts'
-import { decorateRecords } from '../store/decorate-records.ts'
+import { decorateRecords } from '../store/read.ts'
 import { DamagedValueError } from '../store/envelope.ts'
 import { isRegistryError } from '../errors.ts'
 

@@ -1,6 +1,6 @@
 import { equalBytes } from '../bytes.ts'
 import type { Entry, Key, Range } from '../ports/index.ts'
-import { countOf, encodeCounter } from '../store/counter.ts'
+import { countOf, encodeCounter } from '../store/record-codec.ts'
 import { COUNTED, DERIVED, derivedFrom, type DerivedEntry } from '../store/derived.ts'
 import { keysUnder, partsOfKey } from '../store/key.ts'
 import { type Check, kindOf } from './check.ts'

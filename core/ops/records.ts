@@ -1,8 +1,8 @@
 import { logKeys } from '../log/keys.ts'
 import type { Entry, Key, Range } from '../ports/index.ts'
-import { eventInRecord } from '../store/events.ts'
-import { isInRange, onlyKey, partsOfKey } from '../store/key.ts'
+import { eventInRecord } from '../store/evidence.ts'
 import { keys } from '../store/keys.ts'
+import { isInRange, onlyKey, partsOfKey } from '../store/key.ts'
 import { decodeRecord } from '../store/record-codec.ts'
 import type {
   AuditRecord,

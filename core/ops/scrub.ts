@@ -1,4 +1,4 @@
-import { Background } from '../background.ts'
+import { Background } from '../clock.ts'
 import type { BlobStore, Clock, Logger, RecordStore } from '../ports/index.ts'
 import { Check, type Difference } from './check.ts'
 import { isOutage } from './damage.ts'

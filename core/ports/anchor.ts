@@ -1,4 +1,4 @@
-import type { Assurance } from './assurance.ts'
+import type { Assurance } from './timestamp-authority.ts'
 
 export interface AnchorInfo {
   /** `local`, `evm`, … */

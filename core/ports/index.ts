@@ -3,13 +3,8 @@
  * `test/contract` has a suite for each port that an adapter must pass. No method is optional.
  */
 export type * from './anchor.ts'
-export type * from './assurance.ts'
-export type * from './blob-store.ts'
-export type * from './checkpoint-signer.ts'
-export type * from './event-engine.ts'
-export type * from './record-eraser.ts'
-export type * from './record-store.ts'
-export type * from './runtime.ts'
-export type * from './sealer.ts'
 export type * from './timestamp-authority.ts'
-export type * from './tree-engine.ts'
+export type * from './blob-store.ts'
+export type * from './sealer.ts'
+export type * from './runtime.ts'
+export type * from './record-store.ts'

@@ -1,8 +1,7 @@
 import type { AnchorInfo } from './anchor.ts'
-import type { Assurance } from './assurance.ts'
+import type { Assurance, TimestampAuthorityInfo } from './timestamp-authority.ts'
 import type { RecordStore } from './record-store.ts'
 import type { Clock, Logger } from './runtime.ts'
-import type { TimestampAuthorityInfo } from './timestamp-authority.ts'
 
 /**
  * Size and root of the last signed tree. Stored outside the record store, so that a store that was set back is noticed.
@@ -110,4 +109,48 @@ export interface Sealer {
   status(): SealerStatus
   /** Finishes the current step. The next start continues with what is left. */
   close(): Promise<void>
+}
+
+/**
+ * Hashes Merkle trees (RFC 6962) over packed bytes. Engines differ in speed only: all of them return the same bytes.
+ * They do not change their input, which the caller may use again when the promise settles. The result belongs to the
+ * caller.
+ *
+ * @throws `ENGINE_FAILED` for a failure after which the call can be repeated, `UNAVAILABLE` if too many calls wait
+ * already, `CLOSED` after `close`
+ */
+export interface TreeEngine {
+  /**
+   * Builds the tiles over one row of the tree.
+   *
+   * @param row - n × 32 bytes
+   * @param kind - `entries`: each is hashed to its leaf H(00 ‖ entry) first; `nodes`: used as they are
+   * @returns tiles of up to 256 hashes in order, each in the layout of core/log/tree/tile.ts. Only the last one may be
+   * partial. Neighbouring tiles may be views of one buffer.
+   */
+  tiles(row: Uint8Array, kind: 'entries' | 'nodes', signal?: AbortSignal): Promise<readonly Uint8Array[]>
+  close(): Promise<void>
+}
+
+/**
+ * The private keys that sign checkpoints: a keyring file (`openCheckpointKeys` of `evidence-registry/adapters/files`),
+ * or a key management service. They are independent of the root secret.
+ *
+ * A public key is passed as the bytes that a C2SP verifier key holds in base64: the type byte, which names the
+ * algorithm, then the key. The only type at present is 1, Ed25519, so a public key has 33 bytes.
+ */
+export interface CheckpointSigner {
+  /**
+   * The public keys of all private keys that it can use now, in the order in which they are put into the log, also
+   * those that were added meanwhile. It is called often, with shared records every few seconds: keep them for a short
+   * time if reading them is a request.
+   */
+  publicKeys(): Promise<readonly Uint8Array[]>
+  /**
+   * Signs bytes with the private key of this public key.
+   *
+   * @returns the signature, for Ed25519 64 bytes
+   * @throws RegistryError `LOG_KEY_MISMATCH` if it does not have that key, `UNAVAILABLE` if it cannot be reached
+   */
+  sign(publicKey: Uint8Array, bytes: Uint8Array): Promise<Uint8Array>
 }

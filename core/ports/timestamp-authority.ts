@@ -1,5 +1,3 @@
-import type { Assurance } from './assurance.ts'
-
 export interface TimestampAuthorityInfo {
   readonly name: string
   readonly assurance: Assurance
@@ -37,3 +35,9 @@ export interface TimestampAuthority {
   validationDataOf(response: Uint8Array, signal?: AbortSignal): Promise<readonly ValidationData[]>
   close(): Promise<void>
 }
+
+/**
+ * Who vouches for a time or an anchor. `operator`: the embedded ledger and authority, which are the operator's own.
+ * `independent`: chains and authorities that do not depend on the operator.
+ */
+export type Assurance = 'operator' | 'independent'

@@ -1,14 +1,23 @@
 import type { BatchPage, BatchQuery, BatchSummary } from '../api/log.ts'
 import { RegistryError } from '../errors.ts'
 import { isId } from '../ids.ts'
-import { listBatches, type CoveredBatch } from '../log/batch-list.ts'
 import { sendStatusOf, type LogReader } from '../log/reader.ts'
-import type { AnchorRecord, BatchRecord } from '../log/records.ts'
+import {
+  type AnchorRecord,
+  type BatchRecord,
+  NO_ANCHORS,
+  type AnchorHeadRecord,
+  type ConfirmedAnchorRecord,
+  type StampRecord,
+} from '../log/records.ts'
 import { claimOf } from '../log/stamp-claim.ts'
 import type { Context } from './context.ts'
-import { uuidInput } from './input-forms.ts'
+import { uuidInput, validate } from '../schemas/validation.ts'
 import { closed, IdToFind, limitSchema, opt } from '../schemas/fields.ts'
-import { validate } from '../schemas/validation.ts'
+import type { RecordStore } from '../ports/index.ts'
+import { decodeRecord } from '../store/record-codec.ts'
+import { logKeys } from '../log/keys.ts'
+import { readFirstCovering, readOne } from '../store/read.ts'
 
 /** A batch is covered by tokens of several KiB, so pages are shorter than those of other lists. */
 const MAX_LIMIT = 200
@@ -56,4 +65,52 @@ function anchorMember({ info, confirmation }: AnchorRecord): Pick<BatchSummary, 
   if (confirmation === undefined) return {}
   const { ref, blockNumber, blockTime } = confirmation
   return { anchor: { network: info.network, txHash: ref, blockNumber, blockTime: new Date(blockTime) } }
+}
+
+/** A batch, with the stamp and the anchor that cover it. */
+export interface CoveredBatch {
+  readonly batch: BatchRecord
+  readonly head: AnchorHeadRecord
+  readonly stamp: StampRecord | undefined
+  readonly anchor: AnchorRecord | undefined
+}
+
+/** The newest batches that end before this tree size, newest first. Reads each stamp and each anchor once. */
+export async function listBatches(
+  records: RecordStore,
+  { before, limit }: { readonly before: number; readonly limit: number },
+): Promise<readonly CoveredBatch[]> {
+  const batches: BatchRecord[] = []
+  for await (const entry of records.list({ ...logKeys.batchesBefore(before), reverse: true, limit }))
+    batches.push(decodeRecord<BatchRecord>(entry))
+  const sizes = batches.map(({ end }) => end)
+  const [head = NO_ANCHORS, stamps, anchors] = await Promise.all([
+    readOne<AnchorHeadRecord>(records, logKeys.anchorHead()),
+    readFirstCovering<StampRecord>(records, sizes, {
+      rangeFrom: logKeys.stampsFrom,
+      sizeOf: (stamp) => stamp.size,
+    }),
+    anchorsCovering(records, sizes),
+  ])
+  return batches.map((batch) => ({ batch, head, stamp: stamps.get(batch.end), anchor: anchors.get(batch.end) }))
+}
+
+/** For each tree size, of the confirmed anchors that cover it, the one in the lowest block. */
+async function anchorsCovering(
+  records: RecordStore,
+  sizes: readonly number[],
+): Promise<ReadonlyMap<number, AnchorRecord>> {
+  const confirmed = await readFirstCovering<ConfirmedAnchorRecord>(records, sizes, {
+    rangeFrom: logKeys.confirmedAnchorsFrom,
+    sizeOf: (anchor) => anchor.size,
+  })
+  const anchorSizes = [...new Set([...confirmed.values()].map(({ size }) => size))]
+  const entries = await records.get(anchorSizes.map(logKeys.anchor))
+  const anchors = new Map(anchorSizes.map((size, i) => [size, decodeRecord<AnchorRecord>(entries[i])]))
+  const covering = new Map<number, AnchorRecord>()
+  for (const [size, { size: anchorSize }] of confirmed) {
+    const anchor = anchors.get(anchorSize)
+    if (anchor !== undefined) covering.set(size, anchor)
+  }
+  return covering
 }

@@ -1,4 +1,4 @@
-import type { CheckpointKeyInfo, CheckpointKeys } from '../api/checkpoint-keys.ts'
+import type { CheckpointKeyInfo, CheckpointKeys } from '../api/log.ts'
 import { RegistryError } from '../errors.ts'
 import type { LogIdentity, LogKey } from '../log/identity.ts'
 import type { WriteGate } from './write-gate.ts'

@@ -1,17 +1,25 @@
-import type { EvidenceId } from '../api/ids.ts'
+import type { EvidenceId } from '../api/scope.ts'
 import type { IdSource } from '../ids.ts'
 import type { LogReader } from '../log/reader.ts'
-import type { Key } from '../ports/index.ts'
+import type { Commit, Key } from '../ports/index.ts'
+import type { CategoryRecord } from '../store/records.ts'
 import type { BlobContext } from '../store/blob-lifecycle.ts'
-import type { BoundedMap } from '../store/bounded-map.ts'
-import type { KeyedLock } from '../store/keyed-lock.ts'
-import type { Erasures } from './erasures.ts'
-import type { CategoryCache } from './category/cache.ts'
-import type { AuditLog } from './company/audit-log.ts'
+import type { BoundedMap } from '../store/cache.ts'
+import type { Erasures } from './cleanup.ts'
+import type { AuditLog } from './company/audit.ts'
 import type { LastUses } from './company/last-uses.ts'
 import type { BulkCreates } from './evidence/bulk-creates.ts'
 import type { BatchAttestations } from './proof/batch-attestations.ts'
 import type { WriteGate } from './write-gate.ts'
+
+/** A part of a commit. */
+export type CommitPart = Required<Pick<Commit, 'checks' | 'writes' | 'adds'>>
+
+/** The category and subcategory of a new evidence, and what the commit must check and write for them. */
+export interface CategoryRef extends CommitPart {
+  readonly category: CategoryRecord
+  readonly subcategory: CategoryRecord
+}
 
 /** What every operation works with. */
 export interface Context extends BlobContext {
@@ -19,8 +27,10 @@ export interface Context extends BlobContext {
   readonly log: LogReader
   readonly gate: WriteGate
   readonly attestations: BatchAttestations
-  readonly lock: KeyedLock
-  readonly categoryCache: CategoryCache
+  /** See `KeyedLock`. */
+  readonly lock: { acquire(key: Key): Promise<() => void> }
+  /** Categories of recent evidences, by how requests name them. */
+  readonly categoryRefs: BoundedMap<string, CategoryRef>
   /** Evidences by the key of their external id. It belongs to one evidence for ever, so this stays correct. */
   readonly evidenceIds: BoundedMap<Key, EvidenceId>
   readonly lastUses: LastUses

@@ -6,34 +6,34 @@ import { createIdSource } from '../ids.ts'
 import { openLogIdentity, type LogIdentity } from '../log/identity.ts'
 import { LogReader } from '../log/reader.ts'
 import type { Logger, RecordStore, SealerStatus, SealerTrust } from '../ports/index.ts'
-import { deriveSecret } from '../secrets.ts'
-import { BoundedMap } from '../store/bounded-map.ts'
-import { KeyedLock } from '../store/keyed-lock.ts'
-import { SMALL_FILE_BYTES } from '../store/small-files.ts'
+import { deriveSecret } from '../platform/node.ts'
+import { BoundedMap } from '../store/cache.ts'
+import { KeyedLock } from './write.ts'
+import { SMALL_FILE_BYTES } from '../store/blob-lifecycle.ts'
 import { categoryOperations } from './category/categories.ts'
-import { CategoryCache } from './category/cache.ts'
 import { checkpointKeyOperations } from './checkpoint-keys.ts'
 import { ApiKeys } from './company/api-keys.ts'
-import { AuditLog } from './company/audit-log.ts'
+import { AuditLog } from './company/audit.ts'
 import { companyOperations } from './company/companies.ts'
 import { LastUses } from './company/last-uses.ts'
 import { sourceSystemOperations } from './company/source-systems.ts'
 import type { Context } from './context.ts'
-import { Erasures, isRecordEraser } from './erasures.ts'
+import { Erasures, isRecordEraser, startSweeping } from './cleanup.ts'
 import { BulkCreates } from './evidence/bulk-creates.ts'
 import { evidenceOperations } from './evidence/evidences.ts'
-import { fileOperations } from './file/files.ts'
-import { FileTokens } from './file/token.ts'
+import { fileOperations, FileTokens } from './file/files.ts'
 import { assertOptions, type RegistryOptions } from './options.ts'
 import { BatchAttestations } from './proof/batch-attestations.ts'
 import { proofOperations } from './proof/proofs.ts'
 import { publishedLog } from './published-log.ts'
 import { openSignedHead } from './signed-head.ts'
-import { startSweeping } from './sweeping.ts'
 import { WriteGate } from './write-gate.ts'
 
 /** About 250 bytes each: 12 MB. The 25,000 that were used last are kept in any case. */
 const MAX_CACHED_IDS = 50_000
+
+/** About 1 KiB each. */
+const MAX_CACHED_CATEGORIES = 1_024
 
 const silent: Logger = { debug() {}, info() {}, warn() {}, error() {} }
 
@@ -107,7 +107,7 @@ async function open(options: RegistryOptions): Promise<Registry> {
   const apiKeys = new ApiKeys(records, deriveSecret(secret, 'api-key'), context)
   await apiKeys.load()
   if (!readOnly && operatorKey !== undefined) await apiKeys.setOperatorKey(operatorKey, false)
-  const sweeping = readOnly ? undefined : startSweeping(context, { sharedRecords })
+  const sweeping = readOnly ? undefined : startSweeping(context, { erasures: context.erasures, sharedRecords })
 
   return {
     ...operationsOf(context, { apiKeys, identity, trust: sealer.trust, secret }),
@@ -172,7 +172,7 @@ function createContext(options: RegistryOptions, opened: OpenedParts): Context {
     ids,
     attestations: new BatchAttestations(opened.log),
     lock: new KeyedLock(),
-    categoryCache: new CategoryCache(),
+    categoryRefs: new BoundedMap(MAX_CACHED_CATEGORIES),
     evidenceIds: new BoundedMap(MAX_CACHED_IDS),
     lastUses: new LastUses(activityStores),
     auditLog: new AuditLog(activityStores, ids),

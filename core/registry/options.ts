@@ -11,7 +11,7 @@ import type {
   SignedHead,
   SignedHeadKeeper,
 } from '../ports/index.ts'
-import { MAX_SMALL_FILE_BYTES } from '../store/small-files.ts'
+import { MAX_SMALL_FILE_BYTES } from '../store/blob-lifecycle.ts'
 
 /** What `openRegistry` needs. The stores and the sealer belong to the registry from then on: it closes them. */
 export interface RegistryOptions {

@@ -1,8 +1,9 @@
-import type { CompanyId } from '../api/ids.ts'
-import type { PermissionLevel, Principal, Scope } from '../api/principal.ts'
+import type { RecordStore } from '../ports/index.ts'
+import type { CompanyId, PermissionLevel, Principal, Scope } from '../api/scope.ts'
 import { RegistryError } from '../errors.ts'
 import { CompanyId as CompanyIdSchema } from '../schemas/fields.ts'
 import { invalidInput, validate } from '../schemas/validation.ts'
+import { keys } from '../store/keys.ts'
 
 const LEVELS = ['R', 'I', 'U', 'A'] as const satisfies readonly PermissionLevel[]
 
@@ -73,3 +74,32 @@ function belongsToCompany(scope: Scope): AuthorizedScope {
 const actorOf = (principal: Principal): string => (principal.kind === 'sourceSystem' ? principal.id : principal.kind)
 
 const forbidden = (message: string): RegistryError => new RegistryError('FORBIDDEN', message)
+
+interface Stored {
+  readonly records: RecordStore
+}
+
+/**
+ * Checks what every operation checks first: that the principal may do it, and that the company exists.
+ *
+ * Throws `FORBIDDEN`, `COMPANY_NOT_FOUND`, `VALIDATION_ERROR`.
+ */
+export async function enterCompany(context: Stored, scope: Scope, level: PermissionLevel): Promise<AuthorizedScope> {
+  const authorized = authorize(scope, level)
+  await assertCompany(context, authorized)
+  return authorized
+}
+
+/** The company of a source system exists. The operator can name one that does not. Throws `COMPANY_NOT_FOUND`. */
+export async function assertCompany(context: Stored, { companyId, principal }: AuthorizedScope): Promise<void> {
+  if (principal.kind !== 'operator' || (await companyExists(context, companyId))) return
+  throw new RegistryError(
+    'COMPANY_NOT_FOUND',
+    `The company ${companyId} does not exist: the operator creates it with its first source system`,
+  )
+}
+
+export async function companyExists({ records }: Stored, companyId: CompanyId): Promise<boolean> {
+  const [company] = await records.get([keys.company(companyId)])
+  return company !== undefined
+}

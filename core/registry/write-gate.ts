@@ -1,7 +1,7 @@
 import { RegistryError } from '../errors.ts'
 import type { WritesRefused } from '../api/registry.ts'
 import type { Clock, RecordStore } from '../ports/index.ts'
-import { decorateRecords } from '../store/decorate-records.ts'
+import { decorateRecords } from '../store/read.ts'
 
 /** The clock may be this far behind the log's last batch. */
 const TOLERANCE_MS = 60_000

@@ -3,6 +3,7 @@ import type { Static, TSchema } from '#typebox'
 import { canonicalJson } from '../commitment/canonical-json.ts'
 import { RegistryError } from '../errors.ts'
 import { MAX_META_BYTES, MAX_META_DEPTH } from './fields.ts'
+import { isId } from '../ids.ts'
 
 const RFC_3339 = /^(\d{4}-\d\d-\d\d)T\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)$/i
 
@@ -118,4 +119,16 @@ export function metaText(meta: unknown, field = 'meta'): string {
   if (Buffer.byteLength(text) > MAX_META_BYTES)
     throw invalidInput(field, `must have at most ${MAX_META_BYTES / 1024} KiB of JSON`)
   return text
+}
+
+/** Inputs that may be written in several ways. Any other value is returned as it is, and fails its validation. */
+
+/** Hex in either case, with or without `0x`: in lowercase, without it. */
+export const hexInput = (text: string): string =>
+  /^(?:0x)?[0-9a-f]+$/i.test(text) ? text.replace(/^0x/i, '').toLowerCase() : text
+
+/** A UUID in either case: in lowercase. */
+export function uuidInput(text: string): string {
+  const id = text.toLowerCase()
+  return isId(id) ? id : text
 }

@@ -1,7 +1,7 @@
 import { RegistryError } from '../errors.ts'
 import type { BlobStore, Check, Clock, Entry, Key, Logger, Range, RecordStore, Version, Write } from '../ports/index.ts'
-import { lastPartOfKey } from './key.ts'
 import { keys } from './keys.ts'
+import { lastPartOfKey } from './key.ts'
 import { listEntries, readRecord } from './read.ts'
 import { decodeRecord, putRecord } from './record-codec.ts'
 import type {
@@ -9,7 +9,9 @@ import type {
   IdempotencyRecord,
   PendingDeletionRecord,
   UploadIntentRecord,
+  FileRecord,
 } from './records.ts'
+import { fromBase64 } from '../bytes.ts'
 
 /**
  * The life cycle of a blob. An upload-intent record is written before the bytes. The commit that references the blob
@@ -150,3 +152,18 @@ async function* entriesOf(records: RecordStore, range: Range, signal: AbortSigna
     gte = `${last.key}\0`
   }
 }
+
+/**
+ * The bytes of a small file are in its record, because a blob costs much more: two syncs and at least one block of the
+ * file system, or a request to S3. They are written with the commit that uses the file.
+ */
+
+/** The largest small file, if the registry is given no other limit. */
+export const SMALL_FILE_BYTES = 4_096
+
+/** No small file is larger, whatever limit the registry had when it was stored. */
+export const MAX_SMALL_FILE_BYTES = 65_536
+
+/** The bytes in the record of a small file; none if they are damaged. `undefined` for any other file. */
+export const contentOf = ({ content }: FileRecord): Uint8Array | undefined =>
+  content === undefined ? undefined : (fromBase64(content) ?? new Uint8Array())

@@ -2,9 +2,9 @@ import { equalBytes } from '../bytes.ts'
 import { logKeys } from '../log/keys.ts'
 import type { BatchIndexRecord, BatchRecord } from '../log/records.ts'
 import type { Entry, Key, Range, Write } from '../ports/index.ts'
-import { foldCase, isInRange, lastPartOfKey, partsOfKey } from './key.ts'
 import { keys } from './keys.ts'
-import { encodeListed, listedKey } from './listed-evidence.ts'
+import { foldCase, isInRange, lastPartOfKey, partsOfKey } from './key.ts'
+import { encodeListed, listedKey } from './evidence.ts'
 import { corruptRecord, decodeRecord, putRecord } from './record-codec.ts'
 import type {
   ApiKeyRecord,

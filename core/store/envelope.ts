@@ -3,6 +3,22 @@ import { allocate } from '../bytes.ts'
 import { RegistryError } from '../errors.ts'
 
 /**
+ * The format of the records that this version of the software writes: the families of records, their keys, and how a
+ * store keeps them. A store holds its number.
+ */
+export const STORE_FORMAT = 3
+
+/** Throws `CONFIG_ERROR` for a store of another format. `store` names the store. */
+export function assertFormat(format: number, store: string): void {
+  if (format === STORE_FORMAT) return
+  throw new RegistryError(
+    'CONFIG_ERROR',
+    `${store} has store format ${format}; this version needs ${STORE_FORMAT}: ` +
+      (format < STORE_FORMAT ? 'no version converts it, so begin with an empty store' : 'use a newer version'),
+  )
+}
+
+/**
  * The form in which a store keeps a value: u32 CRC-32 ‖ value. The CRC is computed over the key and the value, so it
  * also detects a value that is returned for another key. It takes 0.3 to 0.5 µs. It detects damage, not tampering: the
  * registry's own hash chain and tree detect that.

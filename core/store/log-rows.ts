@@ -1,5 +1,5 @@
 import { allocate, concatBytes } from '../bytes.ts'
-import { LOG_ENTRY_BYTES } from './commit-plan.ts'
+import { LOG_ENTRY_BYTES } from './commit.ts'
 import { RegistryError } from '../errors.ts'
 import type { LogAppend } from '../ports/index.ts'
 

@@ -1,6 +1,5 @@
-import type { CategoryId, CompanyId, EvidenceId, FileId, SourceSystemId, TxId } from '../api/ids.ts'
-import type { PermissionLevel } from '../api/principal.ts'
-import type { KeyRejection } from '../api/audit.ts'
+import type { CategoryId, CompanyId, EvidenceId, FileId, SourceSystemId, TxId, PermissionLevel } from '../api/scope.ts'
+import type { KeyRejection } from '../api/source-systems.ts'
 import type { Json } from '../commitment/canonical-json.ts'
 import type { AttachedFile, EventFile } from '../commitment/event-format.ts'
 
@@ -134,7 +133,7 @@ export interface EvidenceRecord {
   /** 32 random bytes, hex. From it and the version follow the slots of the evidence's events. */
   readonly slotKey: string
   readonly fileCount: number
-  /** The create event. `core/store/events.ts` reads and writes it. */
+  /** The create event. `core/store/evidence.ts` reads and writes it. */
   readonly first: FirstEventRecord
 }
 

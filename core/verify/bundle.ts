@@ -16,9 +16,8 @@ import { deletionIn, holdsFile, verifyEvents, type CommittedEvent } from './bund
 import type { BundleClaims, BundleEventClaims, BundleFileClaim, Unchecked } from './claims.ts'
 import { parsePolicy, type Policy } from './policy.ts'
 import { embeddedCertificates, type TokenContext } from './token-quorum.ts'
-import { MAX_SIGNATURE_CHECKS, SignatureBudget } from './signature-budget.ts'
+import { MAX_SIGNATURE_CHECKS, SignatureBudget, asHash } from './untrusted.ts'
 import type { TokenVerifier } from './token-verifier.ts'
-import { asHash } from './untrusted.ts'
 
 /**
  * The checks of a bundle in their order:

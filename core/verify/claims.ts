@@ -1,7 +1,7 @@
 import type { Json } from '../commitment/canonical-json.ts'
 import type { EventFile } from '../commitment/event-format.ts'
 import type { ShownAnchor } from './bundle-document.ts'
-import type { Cosignature } from './cosignature.ts'
+import type { Cosignature } from './checkpoint.ts'
 import type { CertificateStatus } from './token-verifier.ts'
 
 /** A timestamp authority whose token verified. */

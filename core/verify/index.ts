@@ -10,7 +10,7 @@ export { MAX_BUNDLE_LENGTH, type ShownAnchor } from './bundle-document.ts'
 export { verifyAnchorProof, type ProvenAnchor } from './chain/anchor-proof.ts'
 export { holdsTokens, type TokenVerifier } from './token-verifier.ts'
 export { verifyEvent, type VerifiedEvent } from './event.ts'
-export { HistoryCheck } from './history-check.ts'
+export { HistoryCheck } from './bundle-events.ts'
 export { logKeysOf, verifyLog, verifySignedCheckpoint, type KeyEntry, type LogKey, type VerifiedLog } from './log.ts'
 export {
   certificatesFromPem,

@@ -3,7 +3,7 @@ import { verificationError } from '../errors.ts'
 import type { ValidationData } from '../ports/index.ts'
 import type { AuthorityClaim, Unchecked } from './claims.ts'
 import type { PinnedAuthority } from './policy.ts'
-import type { SignatureBudget } from './signature-budget.ts'
+import type { SignatureBudget } from './untrusted.ts'
 import type { TokenVerifier, VerifiedToken } from './token-verifier.ts'
 
 /** How many authorities vouch for a checkpoint: its tokens, verified against the pinned authorities. */

@@ -1,5 +1,5 @@
 import type { ValidationData } from '../ports/index.ts'
-import type { SignatureBudget } from './signature-budget.ts'
+import type { SignatureBudget } from './untrusted.ts'
 
 /**
  * Checks timestamp tokens. It is a value that the caller passes, because its ASN.1 libraries are larger than the rest

@@ -34,4 +34,4 @@ export {
   type VerifiedTimestamp,
 } from './tokens/timestamp.ts'
 export { revocationAddresses, revocationStatus, type RevocationAddresses } from './tokens/revocation.ts'
-export { MAX_SIGNATURE_CHECKS, SignatureBudget } from './signature-budget.ts'
+export { MAX_SIGNATURE_CHECKS, SignatureBudget } from './untrusted.ts'

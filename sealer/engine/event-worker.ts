@@ -1,5 +1,5 @@
 import { move } from 'piscina'
-import { makePackedEvidences } from '../../core/registry/evidence/packed.ts'
+import { makePackedEvidences } from '../../core/registry/evidence/bulk-creates.ts'
 
 /** Makes evidences, in memory that is transferred to the calling thread without a copy. */
 export const evidences = (request: string): Uint8Array => move(makePackedEvidences(request)) as Uint8Array

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { Background } from '../../core/background.ts'
+import { Background } from '../../core/clock.ts'
 import { ManualClock, settle } from '../support/manual-clock.ts'
 
 /** A task that runs 1 s after a request, and again 5 s after a failure. `runs` has the times at which it ran. */

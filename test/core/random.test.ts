@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { toHex } from '../../core/bytes.ts'
-import { randomBytes } from '../../core/random.ts'
+import { randomBytes } from '../../core/platform/node.ts'
 
 describe('randomBytes', () => {
   it('never returns the same bytes twice, over many refills of the pool', () => {

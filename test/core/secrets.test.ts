@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
 import { describe, it } from 'node:test'
 import { toHex } from '../../core/bytes.ts'
-import { deriveSecret, MIN_SECRET_BYTES, type SecretPurpose } from '../../core/secrets.ts'
+import { deriveSecret, MIN_SECRET_BYTES, type SecretPurpose } from '../../core/platform/node.ts'
 
 const root = Uint8Array.from({ length: 40 }, (_, i) => i)
 const hmac = (key: Uint8Array, ...parts: readonly (Uint8Array | string)[]): Buffer => {

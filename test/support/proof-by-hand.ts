@@ -5,7 +5,7 @@ import type { EvidenceProof, FileProof, MerkleProof } from '../../core/index.ts'
 import { leafHash } from '../../core/log/tree/hasher.ts'
 import { sidesOf, verifyConsistency, verifyInclusion } from '../../core/log/tree/proof.ts'
 import { verifySignedCheckpoint, type Policy, type TokenVerifier } from '../../core/verify/index.ts'
-import { SignatureBudget } from '../../core/verify/signature-budget.ts'
+import { SignatureBudget } from '../../core/verify/untrusted.ts'
 import { tokens as tokenVerifier } from '../../core/verify/tokens.ts'
 import { present } from './present.ts'
 

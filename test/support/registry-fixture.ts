@@ -14,8 +14,8 @@ import {
   type StagedFile,
 } from '../../core/index.ts'
 import { fsck } from '../../core/ops/index.ts'
-import { keysUnder } from '../../core/store/key.ts'
 import { keys } from '../../core/store/keys.ts'
+import { keysUnder } from '../../core/store/key.ts'
 import { listEntries } from '../../core/store/read.ts'
 import { decodeRecord } from '../../core/store/record-codec.ts'
 import type { DeletedFileRecord, FileRecord } from '../../core/store/records.ts'

@@ -1,15 +1,20 @@
 import type { SubcategoryPath } from '../../api/categories.ts'
 import type { CategorySelector } from '../../api/evidences.ts'
-import type { CategoryId, CompanyId } from '../../api/ids.ts'
+import type { CategoryId, CompanyId } from '../../api/scope.ts'
 import { RegistryError } from '../../errors.ts'
 import { keys } from '../../store/keys.ts'
 import { readRecord, type Read } from '../../store/read.ts'
 import type { CategoryRecord, NameRecord } from '../../store/records.ts'
-import type { Context } from '../context.ts'
+import type { CategoryRef, CommitPart, Context } from '../context.ts'
 import type { Attempt } from '../write.ts'
-import type { CategoryNames, CategoryRef, CommitPart } from './cache.ts'
 import { decideCategory, newCategory } from './create.ts'
 import { readCategory, readPath, type Level } from './stored-category.ts'
+
+/** How a request names the category and subcategory of a new evidence. */
+export interface CategoryNames {
+  readonly category: CategorySelector
+  readonly subcategory: CategorySelector
+}
 
 /** The category and subcategory with these ids. Both must be active. */
 export const categoryById = (
@@ -43,18 +48,25 @@ interface Lookup {
   readonly attempt: Attempt
 }
 
-/** In the first attempt from the cache, if it is there. Otherwise as `find` says, which is then cached. */
+/**
+ * In the first attempt from the cache, so that the next evidence in the same category needs no reads. Its commit checks
+ * that both records still have the versions they were read with. If not, the write is decided again from the store. A
+ * name is a part of the record that it leads to, so an unchanged record still has the name.
+ */
 async function cachedOr(
-  { categoryCache }: Context,
+  { categoryRefs }: Context,
   companyId: CompanyId,
   { names, attempt }: Lookup,
   find: () => Promise<CategoryRef>,
 ): Promise<CategoryRef> {
-  const cached = attempt.isFirst ? categoryCache.find(companyId, names) : undefined
+  const { category, subcategory } = names
+  // No company, id or name contains a NUL.
+  const key = [companyId, category.id, category.name, subcategory.id, subcategory.name].join('\0')
+  const cached = attempt.isFirst ? categoryRefs.get(key) : undefined
   if (cached !== undefined) return cached
   const ref = await find()
   // A category that the commit has yet to create has no version.
-  if (ref.writes.length === 0) categoryCache.add(companyId, names, ref)
+  if (ref.writes.length === 0) categoryRefs.set(key, ref)
   return ref
 }
 

@@ -1,5 +1,5 @@
 import type { CategoryPath, SubcategoryPath } from '../../api/categories.ts'
-import type { CompanyId } from '../../api/ids.ts'
+import type { CompanyId } from '../../api/scope.ts'
 import { RegistryError } from '../../errors.ts'
 import { keys } from '../../store/keys.ts'
 import { requireRecord, type Read } from '../../store/read.ts'

@@ -1,48 +1,174 @@
-import type { AuditEntry, AuditedChange, AuditPage, AuditQuery } from '../../api/audit.ts'
-import { isId } from '../../ids.ts'
+import type { KeyRejection } from '../../api/source-systems.ts'
+import type { FileId, SourceSystemId } from '../../api/scope.ts'
+import { Background } from '../../clock.ts'
+import { isRegistryError } from '../../errors.ts'
+import type { IdSource } from '../../ids.ts'
+import type { Add, Write } from '../../ports/index.ts'
+import { countOf, putRecord } from '../../store/record-codec.ts'
 import { keys } from '../../store/keys.ts'
 import { listEntries } from '../../store/read.ts'
-import { decodeRecord } from '../../store/record-codec.ts'
-import type { AuditedValues, AuditRecord } from '../../store/records.ts'
-import type { Context } from '../context.ts'
-import { uuidInput } from '../input-forms.ts'
-import type { AuthorizedScope } from '../permissions.ts'
-import { invalidInput, validate } from '../../schemas/validation.ts'
-import { auditQuerySchema } from './input.ts'
+import type { AuditAccessRecord, AuditChangeRecord } from '../../store/records.ts'
+import type { ActivityStores } from './last-uses.ts'
 
-const DEFAULT_LIMIT = 100
+/** Rejected keys and file tokens that a company's audit trail keeps: the newest ones. */
+export const MAX_ACCESS_ENTRIES = 10_000
+/** Different notes that are held in memory. At this number they are written at once. */
+const MAX_NOTES = 1_000
+const MAX_COMPANY_ID_LENGTH = 64
+const WRITE_DELAY_MS = 60_000
+const MAX_ATTEMPTS = 10
 
-/** One page of the audit trail, newest first: changes and accesses, merged by their ids. */
-export async function listAudit(
-  { records }: Context,
-  { companyId }: AuthorizedScope,
-  query: AuditQuery = {},
-): Promise<AuditPage> {
-  const { limit = DEFAULT_LIMIT, after } = validate(auditQuerySchema, query)
-  // The entry itself may be gone: old ones are deleted. A text that is not an id would return the first page for ever.
-  const last = after === undefined ? undefined : uuidInput(after)
-  if (last !== undefined && !isId(last)) throw invalidInput('after', 'must be the id of an entry of the audit trail')
-  const newest = async (kind: 'change' | 'access'): Promise<readonly AuditRecord[]> => {
-    const { gte, lt } = keys.auditOf(kind, companyId)
-    const end = last === undefined ? lt : keys.audit(kind, companyId, last)
-    const entries = await listEntries(records, { gte, lt: end, reverse: true, limit: limit + 1 })
-    return entries.map((entry) => decodeRecord<AuditRecord>(entry))
+/** What a note is about. Equal ones are counted. */
+export type Access = { readonly companyId: string } & (
+  | {
+      readonly type: 'rejected'
+      readonly reason: KeyRejection
+      readonly systemId?: SourceSystemId
+      readonly address?: string
+    }
+  | { readonly type: 'fileToken'; readonly actor: string; readonly fileId: FileId }
+)
+
+interface Note {
+  readonly companyId: string
+  /** Its count is that of the note. */
+  readonly record: AuditAccessRecord
+  count: number
+}
+
+/**
+ * Rejected keys and file tokens. They are collected in memory and written once a minute, so that a client that tries
+ * keys causes neither a write for each of them nor a record for each of them.
+ */
+export class AuditLog {
+  readonly #stores: ActivityStores
+  readonly #ids: IdSource
+  readonly #task: Background
+  #notes = new Map<string, Note>()
+  /** Notes that were not kept, because there were too many others. */
+  #dropped = 0
+
+  constructor(stores: ActivityStores, ids: IdSource) {
+    this.#stores = stores
+    this.#ids = ids
+    this.#task = new Background({
+      ...stores,
+      failure: 'the audit trail could not be written; it is tried again',
+      delayMs: WRITE_DELAY_MS,
+      run: () => this.#write(),
+    })
   }
-  const [changes, accesses] = await Promise.all([newest('change'), newest('access')])
-  const merged = [...changes, ...accesses].sort((a, b) => (a.id < b.id ? 1 : -1))
-  return { items: merged.slice(0, limit).map(auditEntry), hasMore: merged.length > limit }
+
+  note(access: Access): void {
+    if (this.#stores.isReadOnly || access.companyId.length > MAX_COMPANY_ID_LENGTH) return
+    const key = JSON.stringify(access)
+    const note = this.#notes.get(key)
+    if (note !== undefined) note.count += 1
+    else this.#add(key, this.#noteOf(access))
+  }
+
+  #noteOf({ companyId, ...access }: Access): Note {
+    return {
+      companyId,
+      record: { id: this.#ids.next<string>(), at: this.#stores.clock.now(), count: 1, ...access },
+      count: 1,
+    }
+  }
+
+  /** Writes what was noted. */
+  async flush(): Promise<void> {
+    if (this.#notes.size > 0) await this.#task.runNow()
+  }
+
+  async stop(): Promise<void> {
+    await this.flush()
+    await this.#task.stop()
+  }
+
+  #add(key: string, note: Note): void {
+    if (this.#notes.size >= MAX_NOTES) {
+      this.#dropped += 1
+      return
+    }
+    this.#notes.set(key, note)
+    this.#task.request()
+    if (this.#notes.size === MAX_NOTES) void this.#task.runNow()
+  }
+
+  async #write(): Promise<false> {
+    const notes = new Set(this.#notes.values())
+    this.#notes = new Map()
+    if (this.#dropped > 0)
+      this.#stores.logger.warn(
+        { dropped: this.#dropped },
+        'too many rejected keys and file tokens to record each of them',
+      )
+    this.#dropped = 0
+    try {
+      await this.#writeNotes(notes)
+    } finally {
+      this.#keep(notes)
+    }
+    return false
+  }
+
+  /** Keeps notes that could not be written for the next time, a minute later. */
+  #keep(notes: ReadonlySet<Note>): void {
+    for (const note of notes)
+      if (this.#notes.size < MAX_NOTES) this.#notes.set(note.record.id, note)
+      else this.#dropped += 1
+  }
+
+  /** Removes from the set what was written, or may have been. */
+  async #writeNotes(notes: Set<Note>): Promise<void> {
+    const { records } = this.#stores
+    const companies = [...new Set([...notes].map(({ companyId }) => companyId))]
+    const found = await records.get(companies.map((id) => keys.company(id)))
+    for (const [i, companyId] of companies.entries()) {
+      const own = [...notes].filter((note) => note.companyId === companyId)
+      try {
+        // A client can name any company.
+        if (found[i] !== undefined)
+          await this.#append(
+            companyId,
+            own.map(({ record, count }) => ({ ...record, count })),
+          )
+      } catch (error) {
+        if (!isRegistryError(error, 'UNKNOWN_OUTCOME')) throw error
+        this.#stores.logger.warn({ err: error, companyId }, 'entries of the audit trail may be lost')
+      }
+      for (const note of own) notes.delete(note)
+    }
+  }
+
+  /** Writes the entries, and deletes the oldest ones beyond the limit. The check of the counter makes both exact. */
+  async #append(companyId: string, entries: readonly AuditAccessRecord[]): Promise<void> {
+    const { records, logger } = this.#stores
+    const counter = keys.auditCount('access', companyId)
+    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+      const [count] = await records.get([counter])
+      const tooMany = countOf(count) + entries.length - MAX_ACCESS_ENTRIES
+      const oldest =
+        tooMany > 0 ? await listEntries(records, { ...keys.auditOf('access', companyId), limit: tooMany }) : []
+      const { ok } = await records.commit({
+        checks: [{ key: counter, version: count?.version ?? null }],
+        writes: [
+          ...entries.map((entry) => putRecord(keys.audit('access', companyId, entry.id), entry)),
+          ...oldest.map(({ key }): Write => ({ key, value: null })),
+        ],
+        adds: [{ key: counter, delta: entries.length - oldest.length }],
+      })
+      if (ok) return
+    }
+    logger.warn({ companyId, entries: entries.length }, 'entries of the audit trail were lost: other servers wrote it')
+  }
 }
 
-function auditEntry(record: AuditRecord): AuditEntry {
-  const at = new Date(record.at)
-  if (record.type === 'rejected' || record.type === 'fileToken') return { ...record, at }
-  const { id, type, actor, systemId, values = {}, replacedKeyEndsAt } = record
-  if (type !== 'rotated') return { id, at, type, actor, systemId, values: auditedChange(values) }
-  const end = replacedKeyEndsAt === undefined ? {} : { replacedKeyEndsAt: new Date(replacedKeyEndsAt) }
-  return { id, at, type, actor, systemId, ...end }
-}
-
-const auditedChange = ({ expiresAt, ...values }: AuditedValues): AuditedChange => ({
-  ...values,
-  ...(expiresAt !== undefined && { expiresAt: new Date(expiresAt) }),
+/** The part of a commit that adds changes of source systems to the audit trail. They are never deleted. */
+export const auditChanges = (
+  companyId: string,
+  entries: readonly AuditChangeRecord[],
+): { readonly writes: readonly Write[]; readonly adds: readonly Add[] } => ({
+  writes: entries.map((entry) => putRecord(keys.audit('change', companyId, entry.id), entry)),
+  adds: entries.length === 0 ? [] : [{ key: keys.auditCount('change', companyId), delta: entries.length }],
 })

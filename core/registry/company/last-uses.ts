@@ -1,5 +1,5 @@
-import type { SourceSystemId } from '../../api/ids.ts'
-import { Background } from '../../background.ts'
+import type { SourceSystemId } from '../../api/scope.ts'
+import { Background } from '../../clock.ts'
 import type { Clock, Logger, RecordStore } from '../../ports/index.ts'
 import { keys } from '../../store/keys.ts'
 import { decodeRecord, putRecord } from '../../store/record-codec.ts'

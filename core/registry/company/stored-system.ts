@@ -1,4 +1,4 @@
-import type { CompanyId } from '../../api/ids.ts'
+import type { CompanyId } from '../../api/scope.ts'
 import { RegistryError } from '../../errors.ts'
 import type { RecordStore } from '../../ports/index.ts'
 import { keys } from '../../store/keys.ts'

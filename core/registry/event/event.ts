@@ -15,13 +15,14 @@ import {
   slotHash,
   txIdOf,
   type EventFile,
+  type Disclosure,
 } from '../../commitment/event-format.ts'
 import { sortedNames, type Json } from '../../commitment/canonical-json.ts'
 import { RegistryError } from '../../errors.ts'
-import type { TxId } from '../../api/ids.ts'
-import type { Disclosure } from '../../commitment/disclosure.ts'
-import { randomBytes } from '../../random.ts'
+import type { TxId } from '../../api/scope.ts'
+import { randomBytes } from '../../platform/node.ts'
 import type { EventRecord, RemainingSalts } from '../../store/records.ts'
+import type { EntryStatus, LogReader } from '../../log/reader.ts'
 
 /** One event of a history: how it is made, opened again for those who may see it, and partly erased. */
 
@@ -220,3 +221,24 @@ function bytesOf(hex: string): Uint8Array {
 
 const corrupt = (what: string): RegistryError =>
   new RegistryError('CORRUPT', `A stored event is damaged: ${what}. Restore the store from a backup`)
+
+/** The 32 bytes of a stored txId: the log entry of its event. */
+export function entryOfTxId(txId: TxId): Uint8Array {
+  const entry = fromHex(txId)
+  if (entry === undefined)
+    throw new RegistryError('CORRUPT', `A stored txId is not hex: ${txId}. Restore the store from a backup`)
+  return entry
+}
+
+/**
+ * The status of stored events in the log. The commit that stores an event also appends it to the log. So one that is
+ * not found there is not waiting for a batch: the store has lost its position. Throws `CORRUPT` then.
+ */
+export async function logStatusesOf(log: LogReader, txIds: readonly TxId[]): Promise<readonly EntryStatus[]> {
+  const statuses = await log.entryStatuses(txIds.map(entryOfTxId))
+  return statuses.map((status, i) => {
+    if (status === undefined)
+      throw new RegistryError('CORRUPT', `The stored event ${txIds[i]} is not in the log: run fsck`)
+    return status
+  })
+}

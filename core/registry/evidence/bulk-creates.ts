@@ -1,7 +1,8 @@
 import { isRegistryError } from '../../errors.ts'
-import type { EventEngine, Logger } from '../../ports/index.ts'
+import type { EventEngine, Logger, LogAppend, Write } from '../../ports/index.ts'
 import { makeEvidences, type MakeRequest, type MadeEvidences } from './make.ts'
-import { packRequest, unpackEvidences } from './packed.ts'
+import { decodeUtf8, readU64, u64 } from '../../bytes.ts'
+import { encodeRecord } from '../../store/record-codec.ts'
 
 /** Fewer evidences are made in the calling thread, so that they do not wait for a worker. */
 const MIN_ENGINE_EVIDENCES = 100
@@ -68,3 +69,72 @@ const joinEvidences = (a: MadeEvidences, b: MadeEvidences): MadeEvidences => ({
   writes: [...a.writes, ...b.writes],
   append: [...a.append, ...b.append],
 })
+
+/**
+ * How evidences are made in another thread: the request as one text, the result as one piece of bytes that is
+ * transferred without a copy. Cloning the objects would take longer than making them.
+ *
+ *     result = u64(bytes of the header) ‖ header ‖ values of writes, entries and payloads
+ */
+
+/** JSON. The number of bytes stands for the bytes; `null` is a deletion. */
+interface PackedHeader {
+  readonly writes: PackedWrites
+  readonly append: readonly (readonly [entryBytes: number, payloadBytes: number])[]
+}
+
+interface PackedWrites {
+  readonly keys: readonly string[]
+  readonly sizes: readonly (number | null)[]
+}
+
+export const packRequest = (request: MakeRequest): string => JSON.stringify(request)
+
+/** Makes the evidences of a packed request. What an `EventEngine` runs in another thread. */
+export const makePackedEvidences = (request: string): Uint8Array<ArrayBuffer> =>
+  packEvidences(makeEvidences(JSON.parse(request) as MakeRequest))
+
+function packEvidences({ writes, append }: MadeEvidences): Uint8Array<ArrayBuffer> {
+  const header = encodeRecord({
+    writes: packWrites(writes),
+    append: append.map(({ entry, payload }) => [entry.length, payload.length] as const),
+  } satisfies PackedHeader)
+  const parts = [u64(header.length), header]
+  for (const { value } of writes) if (value !== null && value.length > 0) parts.push(value)
+  for (const { entry, payload } of append) parts.push(entry, payload)
+  return joinTransferable(parts)
+}
+
+const packWrites = (writes: readonly Write[]): PackedWrites => ({
+  keys: writes.map(({ key }) => key),
+  sizes: writes.map(({ value }) => value?.length ?? null),
+})
+
+/** As `concatBytes`, in memory of its own: memory of Buffer's pool cannot be transferred. */
+function joinTransferable(parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
+  const out = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0))
+  let at = 0
+  for (const part of parts) {
+    out.set(part, at)
+    at += part.length
+  }
+  return out
+}
+
+const NO_BYTES = new Uint8Array()
+
+/** The evidences that `makePackedEvidences` made. Their bytes are views of the packed ones. */
+export function unpackEvidences(packed: Uint8Array): MadeEvidences {
+  let at = 8 + readU64(packed, 0)
+  const { writes, append } = JSON.parse(decodeUtf8(packed.subarray(8, at))) as PackedHeader
+  const next = (length: number): Uint8Array => (length === 0 ? NO_BYTES : packed.subarray(at, (at += length)))
+  const unpackWrites = ({ keys, sizes }: PackedWrites): readonly Write[] =>
+    keys.map((key, i) => ({ key, value: typeof sizes[i] === 'number' ? next(sizes[i]) : null }))
+  return {
+    writes: unpackWrites(writes),
+    append: append.map(([entryBytes, payloadBytes]): LogAppend => ({
+      entry: next(entryBytes),
+      payload: next(payloadBytes),
+    })),
+  }
+}

@@ -1,19 +1,30 @@
-import type { CreatedEvidence, EvidenceInput, NewEvidence, NewEvidences } from '../../api/evidences.ts'
-import type { EvidenceId } from '../../api/ids.ts'
-import type { WriteOptions } from '../../api/writes.ts'
+import type {
+  CreatedEvidence,
+  EvidenceInput,
+  NewEvidence,
+  NewEvidences,
+  CategorySelector,
+} from '../../api/evidences.ts'
+import type { EvidenceId, TxId, WriteOptions } from '../../api/scope.ts'
 import { RegistryError } from '../../errors.ts'
 import { keys } from '../../store/keys.ts'
-import type { CategoryRef } from '../category/cache.ts'
 import { categoryById, resolveCategory } from '../category/resolve.ts'
-import type { Context } from '../context.ts'
-import { idempotentCall } from '../idempotency.ts'
+import type { CategoryRef, Context } from '../context.ts'
+import { idempotentCall, write, type Attempt } from '../write.ts'
 import type { AuthorizedScope } from '../permissions.ts'
 import { invalidInput, metaText, validate } from '../../schemas/validation.ts'
-import { write, type Attempt } from '../write.ts'
-import { assertNewEvidence } from './check.ts'
-import { createdEvidence, decideCreate } from './decide-create.ts'
-import { newEvidencesSchema } from './input.ts'
-import { makeEvidences, type MakeRequest, type EvidenceFiles } from './make.ts'
+import { newEvidencesSchema, newEvidenceSchema } from './input.ts'
+import {
+  makeEvidences,
+  type MakeRequest,
+  type EvidenceFiles,
+  stagedFiles,
+  type EvidenceDraft,
+  type MadeEvidences,
+} from './make.ts'
+import { toHex } from '../../bytes.ts'
+import type { Commit, LogAppend } from '../../ports/index.ts'
+import { attachFiles } from '../file/stored-file.ts'
 
 export async function createEvidence(
   context: Context,
@@ -101,3 +112,64 @@ const externalIdExists = (externalId: string, problem: string): RegistryError =>
   new RegistryError('EXTERNAL_ID_EXISTS', `externalId ${JSON.stringify(externalId)} ${problem}`, {
     field: 'externalId',
   })
+
+/**
+ * One commit for all evidences. It holds while the external ids are free, and the categories and staged files as they
+ * were.
+ */
+export function decideCreate(
+  ref: CategoryRef,
+  { target, drafts }: MakeRequest,
+  { writes, append }: MadeEvidences,
+): Commit {
+  const { companyId, categoryId, subcategoryId } = target
+  const staged = stagedFiles(target.files)
+  const counters = [
+    ['company', companyId],
+    ['category', categoryId],
+    ['category', categoryId, subcategoryId],
+  ] as const
+  // Only a single evidence can have files.
+  const attached =
+    staged.length === 0
+      ? []
+      : drafts.map(({ id }) =>
+          attachFiles(staged, { company: companyId, ownerKind: 'evidence', ownerId: id, version: 1 }),
+        )
+  return {
+    checks: [
+      ...drafts.map(({ input }) => ({ key: keys.externalId(input.externalId, companyId), version: null })),
+      ...ref.checks,
+      ...attached.flatMap(({ checks }) => checks),
+    ],
+    writes: [...ref.writes, ...writes, ...attached.flatMap((part) => part.writes)],
+    adds: [...ref.adds, ...counters.map((list) => ({ key: keys.evidenceCount(list), delta: drafts.length }))],
+    append,
+  }
+}
+
+/** What the caller learns of an evidence. Throws `ENGINE_FAILED` if the engine has not made it. */
+export function createdEvidence(draft: EvidenceDraft | undefined, append: LogAppend | undefined) {
+  if (draft === undefined || append === undefined)
+    throw new RegistryError('ENGINE_FAILED', 'The event engine has made too few evidences')
+  return { id: draft.id, type: 'create', txId: toHex(append.entry) as TxId, version: 1 } as const
+}
+
+/**
+ * Throws the `VALIDATION_ERROR` that `evidences.create` throws for this input, whatever the registry contains. For
+ * programs that check inputs before they send them, or before `createMany`, which refuses all of them for one.
+ *
+ * @example
+ * assertNewEvidence({ externalId: 'VIN-1', name: 'Golf', category: { name: 'Vehicles' }, subcategory: { name: '' } })
+ * // throws VALIDATION_ERROR: subcategory.name must be …
+ */
+export function assertNewEvidence(input: unknown): asserts input is NewEvidence {
+  const { meta, category, subcategory } = validate(newEvidenceSchema, input)
+  if (meta !== undefined) metaText(meta)
+  assertSelected('category', category)
+  assertSelected('subcategory', subcategory)
+}
+
+function assertSelected(field: string, { id, name }: CategorySelector): void {
+  if (id === undefined && name === undefined) throw invalidInput(field, 'is required: give its id or its name')
+}

@@ -1,5 +1,5 @@
 import Type from '#typebox'
-import { stagedFileSchema } from '../file/input.ts'
+import { stagedFileSchema } from '../file/find.ts'
 import {
   CategoryName,
   clearSchema,

@@ -1,7 +1,7 @@
-import type { EvidencePage, EvidenceQuery, EvidenceText } from '../../api/evidence-lists.ts'
-import type { CompanyId } from '../../api/ids.ts'
+import type { EvidencePage, EvidenceQuery, EvidenceText } from '../../api/evidence.ts'
+import type { CompanyId } from '../../api/scope.ts'
 import type { Version } from '../../ports/index.ts'
-import { SecondUseMap } from '../../store/second-use-map.ts'
+import { SecondUseMap } from '../../store/cache.ts'
 import type { Context } from '../context.ts'
 
 type TextPage = EvidencePage<EvidenceText>

@@ -1,11 +1,11 @@
 import type { EvidenceSummary } from '../../api/evidence.ts'
-import type { CompanyId, EvidenceId, TxId } from '../../api/ids.ts'
+import type { CompanyId, EvidenceId, TxId } from '../../api/scope.ts'
 import { LogWindow } from '../../log/log-window.ts'
 import type { Entry } from '../../ports/index.ts'
-import { decodeListed, listedKey, type ListedEvidence } from '../../store/listed-evidence.ts'
+import { decodeListed, listedKey, type ListedEvidence } from '../../store/evidence.ts'
 import { danglingReference } from '../../store/read.ts'
 import type { Context } from '../context.ts'
-import { entryOfTxId } from '../event/tx-id.ts'
+import { entryOfTxId } from '../event/event.ts'
 import { evidenceCore } from './stored-evidence.ts'
 
 /** How the evidences of a list are returned, in the order of the list. */

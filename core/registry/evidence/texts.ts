@@ -1,5 +1,4 @@
-import type { EvidenceSummary } from '../../api/evidence.ts'
-import type { EvidenceText } from '../../api/evidence-lists.ts'
+import type { EvidenceSummary, EvidenceText } from '../../api/evidence.ts'
 import { summaries, type ListItems } from './summaries.ts'
 
 /**

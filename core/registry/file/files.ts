@@ -1,17 +1,17 @@
-import type { Files } from '../../api/files.ts'
-import type { CompanyId } from '../../api/ids.ts'
+import type { Files, FileToken } from '../../api/files.ts'
+import type { CompanyId, FileId } from '../../api/scope.ts'
 import { assertTexts } from '../company/api-keys.ts'
-import { assertCompany, enterCompany } from '../company/company.ts'
+import { assertCompany, enterCompany, authorizeFile } from '../permissions.ts'
 import type { Context } from '../context.ts'
-import { authorizeFile } from '../permissions.ts'
-import { uuidInput } from '../input-forms.ts'
+import { uuidInput, validate } from '../../schemas/validation.ts'
 import { IdInput } from '../../schemas/fields.ts'
-import { validate } from '../../schemas/validation.ts'
 import { deleteFile } from './delete.ts'
 import { findFile } from './find.ts'
 import { readFile } from './read.ts'
 import { discardUpload, stageFile } from './stage.ts'
-import type { FileTokens } from './token.ts'
+import { createHmac, timingSafeEqual } from 'node:crypto'
+import { concatBytes, encodeUtf8, readU64, u64 } from '../../bytes.ts'
+import type { Clock } from '../../ports/index.ts'
 
 export const fileOperations = (context: Context, tokens: FileTokens): Files => ({
   stage: async (scope, file, options) => {
@@ -43,3 +43,43 @@ export const fileOperations = (context: Context, tokens: FileTokens): Files => (
     return fileId && { kind: 'fileToken', companyId: credentials.companyId as CompanyId, fileId }
   },
 })
+
+/**
+ * A token is base64url of: expiry as u64 (ms since 1970) ‖ file id (36 bytes ASCII) ‖ HMAC-SHA-256 of company and both.
+ */
+const CLAIM_BYTES = 8 + 36
+const TOKEN_BYTES = CLAIM_BYTES + 32
+const LIFETIME_MS = 5 * 60 * 1_000
+
+/** Makes and checks file tokens. Nothing is stored. */
+export class FileTokens {
+  readonly #key: Uint8Array
+  readonly #clock: Clock
+
+  constructor(key: Uint8Array, clock: Clock) {
+    this.#key = key
+    this.#clock = clock
+  }
+
+  create(companyId: CompanyId, fileId: FileId): FileToken {
+    const expires = this.#clock.now() + LIFETIME_MS
+    const claim = concatBytes(u64(expires), encodeUtf8(fileId))
+    const token = Buffer.concat([claim, this.#mac(companyId, claim)]).toString('base64url')
+    return { token, expiresAt: new Date(expires) }
+  }
+
+  /** The file that a token opens in this company, `undefined` if it opens none. */
+  fileOf(companyId: string, token: string): FileId | undefined {
+    const bytes = new Uint8Array(Buffer.from(token, 'base64url'))
+    // The decoder skips unknown characters. Comparing the text makes sure that a token has only one spelling.
+    if (bytes.length !== TOKEN_BYTES || Buffer.from(bytes).toString('base64url') !== token) return undefined
+    const claim = bytes.subarray(0, CLAIM_BYTES)
+    if (!timingSafeEqual(this.#mac(companyId, claim), bytes.subarray(CLAIM_BYTES))) return undefined
+    if (readU64(claim) <= this.#clock.now()) return undefined
+    return Buffer.from(claim.subarray(8)).toString('utf8') as FileId
+  }
+
+  #mac(companyId: string, claim: Uint8Array): Uint8Array {
+    return createHmac('sha256', this.#key).update(`${companyId}\0`).update(claim).digest()
+  }
+}

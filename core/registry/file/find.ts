@@ -1,5 +1,5 @@
 import type { FileInfo, FileSelector } from '../../api/files.ts'
-import type { CompanyId } from '../../api/ids.ts'
+import type { CompanyId } from '../../api/scope.ts'
 import { isId } from '../../ids.ts'
 import { keys } from '../../store/keys.ts'
 import { danglingReference, requireRecord, type Read } from '../../store/read.ts'
@@ -7,8 +7,9 @@ import type { CategoryRecord, DeletedFileRecord, EvidenceRecord, FileRecord, Nam
 import type { Context } from '../context.ts'
 import type { AuthorizedScope } from '../permissions.ts'
 import { validate } from '../../schemas/validation.ts'
-import { fileSelectorSchema } from './input.ts'
 import { fileNotFound } from './stored-file.ts'
+import { closed, Hash, Id, IdToFind, Line, opt } from '../../schemas/fields.ts'
+import Type from '#typebox'
 
 export async function findFile(
   context: Context,
@@ -72,3 +73,38 @@ async function ownersOf(
   )
   return { externalId: record.externalId, categoryId: record.categoryId, subcategoryId: record.subcategoryId }
 }
+
+/** The same as the input types in core/api/files.ts. */
+
+const MimeType = Type.String({
+  pattern: '^[\\x20-\\x7e]{1,255}$',
+  description: 'a string of 1 to 255 printable ASCII characters',
+})
+
+/** Without the body, which is not JSON. The name is not limited, because the registry shortens it. */
+export const fileToStageSchema = closed({
+  name: Type.String({ description: 'a string' }),
+  mimeType: MimeType,
+  title: opt(Line),
+})
+
+export const stagedFileSchema = closed(
+  {
+    id: Id,
+    name: Type.String(),
+    mimeType: MimeType,
+    title: Line,
+    size: Type.Integer({ minimum: 0 }),
+    sha256: Hash,
+    content: opt(Type.String()),
+    intent: opt(Type.String()),
+  },
+  { description: 'a file that files.stage returned' },
+)
+
+export const fileSelectorSchema = closed({
+  fileId: IdToFind,
+  externalId: opt(IdToFind),
+  categoryId: opt(IdToFind),
+  subcategoryId: opt(IdToFind),
+})

@@ -1,12 +1,29 @@
-import type { AnchorProof, TsaProof } from '../../schemas/proof-documents.ts'
+import type { AnchorProof, AssuranceNote, TsaProof } from '../../schemas/proof-documents.ts'
 import { fromBase64, fromHex, toBase64, toHex } from '../../bytes.ts'
 import { RegistryError } from '../../errors.ts'
 import type { LogReader } from '../../log/reader.ts'
 import type { AnchorRecord, BatchRecord, StampRecord, StampToken } from '../../log/records.ts'
 import { claimOf, type StampClaim } from '../../log/stamp-claim.ts'
 import { verifyConsistency } from '../../log/tree/proof.ts'
-import { BoundedMap } from '../../store/bounded-map.ts'
-import { rfc3339, type BatchAttestation, type StampProof } from './document.ts'
+import { BoundedMap } from '../../store/cache.ts'
+
+/** What the proofs of all entries of a batch have in common. It is frozen, because these proofs share it. */
+export interface BatchAttestation {
+  /** The signed checkpoint at the batch's end. */
+  readonly checkpoint: string
+  readonly anchor: AnchorProof | undefined
+  readonly stamp: StampProof | undefined
+  readonly blockNumber: number | undefined
+  readonly assurance: Omit<AssuranceNote, 'note'>
+}
+
+export interface StampProof {
+  readonly tsa: TsaProof
+  readonly tsas: TsaProof[]
+}
+
+/** A time in a proof document. */
+export const rfc3339 = (ms: number): string => new Date(ms).toISOString()
 
 /** Of the attestations as JSON. */
 const MAX_CACHED_CHARS = 8 * 1024 * 1024

@@ -1,11 +1,11 @@
 import type { BundleEvent, BundleSelection } from '../../schemas/bundle.ts'
-import type { TxId } from '../../api/ids.ts'
+import type { TxId } from '../../api/scope.ts'
 import { toHex } from '../../bytes.ts'
-import type { Disclosure, DisclosedText } from '../../commitment/disclosure.ts'
+import type { Disclosure, DisclosedText } from '../../commitment/event-format.ts'
 import type { EventRecord, EvidenceRecord } from '../../store/records.ts'
 import type { Context } from '../context.ts'
 import { checkedOpeningOf, openCheckedEvent } from '../event/event.ts'
-import { firstEventOf, readEvent, readEvents } from '../../store/events.ts'
+import { firstEventOf, readEvent, readEvents } from '../../store/evidence.ts'
 
 /** An event of a bundle and what it discloses, not proven yet. */
 export interface DisclosedEvent {

@@ -18,7 +18,7 @@ import type { AnchorRecord, StampRecord, StampToken, ValidationDataRef } from '.
 import { distinctTokens } from '../../log/stamp-claim.ts'
 import { leafHash } from '../../log/tree/hasher.ts'
 import { verifyInclusion } from '../../log/tree/proof.ts'
-import { logStatusesOf } from '../event/log-status.ts'
+import { logStatusesOf } from '../event/event.ts'
 import { MAX_CHECKPOINT_TOKENS } from '../../commitment/bundle-format.ts'
 import type { DisclosedEvent } from './bundle-events.ts'
 

@@ -7,16 +7,54 @@ import type { EvidenceRecord } from '../../store/records.ts'
 import type { Context } from '../context.ts'
 import { BUNDLE_FORMAT, MAX_BUNDLE_EVENTS } from '../../commitment/bundle-format.ts'
 import { readEvidence } from '../evidence/stored-evidence.ts'
-import { logPolicy } from '../log-policy.ts'
+import { logPolicy } from '../published-log.ts'
 import type { AuthorizedScope } from '../permissions.ts'
-import { invalidInput, validate } from '../../schemas/validation.ts'
+import { invalidInput, uuidInput, validate } from '../../schemas/validation.ts'
 import { discloseCreation, discloseFile, discloseHistory, type DisclosedEvent } from './bundle-events.ts'
 import { proveEvents } from './bundle-proofs.ts'
 import { readFileOf } from './file.ts'
 import type { EvidenceSelector } from '../../api/proofs.ts'
-import { uuidInput } from '../input-forms.ts'
 import { findEvidence, FoundEvidence, invalid } from './find-evidence.ts'
-import { bundleSelectionSchema, EVENT_FIELDS } from './input.ts'
+import Type from '#typebox'
+import { closed, opt } from '../../schemas/fields.ts'
+
+const MAX_SELECTED = 1_000
+
+/** The fields that events can have (core/README.md). */
+export const EVENT_FIELDS: readonly string[] = [
+  'action',
+  'actor',
+  'company',
+  'evidence',
+  'externalId',
+  'name',
+  'categoryId',
+  'subcategoryId',
+  'slotKey',
+  'owner',
+  'description',
+  'summary',
+  'meta',
+  'imageId',
+  'status',
+  'updateDescription',
+  'personaName',
+  'eventDescription',
+]
+
+const Selected = Type.Union(
+  [
+    Type.Enum(['all', 'none']),
+    Type.Array(Type.String({ minLength: 1, maxLength: 128 }), { minItems: 1, maxItems: MAX_SELECTED }),
+  ],
+  { description: `all, none, or an array of 1 to ${MAX_SELECTED} names` },
+)
+
+export const bundleSelectionSchema = closed({
+  fields: Selected,
+  files: Selected,
+  history: opt(Type.Boolean({ description: 'a boolean' })),
+})
 
 /** The log's identity and what vouches for it. */
 export interface BundleSources {

@@ -1,13 +1,13 @@
 import type { EvidenceProof } from '../../schemas/proof-documents.ts'
 import { toHex } from '../../bytes.ts'
-import { firstEventOf } from '../../store/events.ts'
+import { firstEventOf } from '../../store/evidence.ts'
 import type { EvidenceRecord } from '../../store/records.ts'
 import type { Context } from '../context.ts'
 import { checkedOpeningOf } from '../event/event.ts'
-import { proveEvent } from './events.ts'
+import { proveEvent, assuranceOf, blockMember, logProofMembers } from './log-proof.ts'
+import { rfc3339 } from './batch-attestations.ts'
 import type { EvidenceSelector } from '../../api/proofs.ts'
 import { findEvidence, FoundEvidence } from './find-evidence.ts'
-import { assuranceOf, blockMember, logProofMembers, rfc3339 } from './document.ts'
 
 /** Contains no name, owner, text, meta, company or category, because the proof is for anyone. */
 export async function proveEvidence(context: Context, selector: EvidenceSelector): Promise<EvidenceProof> {

@@ -6,12 +6,12 @@ import { readRecord } from '../../store/read.ts'
 import type { DeletedFileRecord, EvidenceRecord, FileRecord } from '../../store/records.ts'
 import type { Context } from '../context.ts'
 import { openCheckedEvent } from '../event/event.ts'
-import { readEvent } from '../../store/events.ts'
-import { proveEvent } from './events.ts'
+import { readEvent } from '../../store/evidence.ts'
+import { proveEvent, assuranceOf, blockMember, logProofMembers, type LogProof } from './log-proof.ts'
+import { rfc3339 } from './batch-attestations.ts'
 import type { EvidenceSelector } from '../../api/proofs.ts'
-import { uuidInput } from '../input-forms.ts'
+import { uuidInput } from '../../schemas/validation.ts'
 import { findEvidence, FoundEvidence, invalid } from './find-evidence.ts'
-import { assuranceOf, blockMember, logProofMembers, rfc3339, type LogProof } from './document.ts'
 
 interface ProvenFile extends EvidenceSelector {
   readonly fileId: string

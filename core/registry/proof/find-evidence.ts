@@ -1,4 +1,4 @@
-import type { EvidenceId } from '../../api/ids.ts'
+import type { EvidenceId } from '../../api/scope.ts'
 import { isId } from '../../ids.ts'
 import type { Entry } from '../../ports/index.ts'
 import { keys } from '../../store/keys.ts'
@@ -8,11 +8,10 @@ import type { EvidenceRecord, NameRecord } from '../../store/records.ts'
 import type { EvidenceCandidate } from '../../schemas/proof-documents.ts'
 import type { EvidenceSelector } from '../../api/proofs.ts'
 import type { Context } from '../context.ts'
-import { hexInput, uuidInput } from '../input-forms.ts'
+import { hexInput, uuidInput, validate } from '../../schemas/validation.ts'
 import { missingEvidence } from '../evidence/stored-evidence.ts'
-import { entryOf } from './events.ts'
+import { entryOf } from './log-proof.ts'
 import { ExternalId } from '../../schemas/fields.ts'
-import { validate } from '../../schemas/validation.ts'
 
 /** Why there is no proof. Part of a proof document. */
 export interface Failure<Status extends 'invalid' | 'not_found' = 'invalid' | 'not_found'> {

@@ -1,10 +1,13 @@
-import { toHex } from '../../bytes.ts'
-import type { EventMerkleProof, ProofItem } from '../../schemas/proof-documents.ts'
+import { toHex, fromHex } from '../../bytes.ts'
+import type { EventMerkleProof, ProofItem, AssuranceNote } from '../../schemas/proof-documents.ts'
 import type { EntryStatus, LogReader } from '../../log/reader.ts'
 import { leafHash } from '../../log/tree/hasher.ts'
 import { sidesOf, verifyInclusion } from '../../log/tree/proof.ts'
-import { corruptProof, rootOf, type BatchAttestations } from './batch-attestations.ts'
-import type { LogProof } from './document.ts'
+import { corruptProof, rootOf, type BatchAttestations, type StampProof } from './batch-attestations.ts'
+import type { EventRecord } from '../../store/records.ts'
+import type { Context } from '../context.ts'
+import { logStatusesOf, entryOfTxId } from '../event/event.ts'
+import { hexInput } from '../../schemas/validation.ts'
 
 /** What entries are proven with. */
 export interface ProofSources {
@@ -40,4 +43,44 @@ export async function proveEntry(
     ...(anchor && { anchor }),
   }
   return { merkle, stamp, blockNumber, assurance }
+}
+
+/** The proof that an entry is in the log, with the stamp and the anchor that cover it. */
+export interface LogProof {
+  readonly merkle: EventMerkleProof
+  readonly stamp: StampProof | undefined
+  readonly blockNumber: number | undefined
+  readonly assurance: Omit<AssuranceNote, 'note'>
+}
+
+/** The members of a proof document for its event in the log. */
+export const logProofMembers = ({ merkle, stamp }: LogProof) => ({ merkle, ...stamp })
+
+export const blockMember = (blockNumber: number | undefined) => (blockNumber === undefined ? {} : { blockNumber })
+
+const NOTES = {
+  none: 'Time and existence are not yet confirmed by anyone outside this registry',
+  operator:
+    "The time stamp or the ledger is the operator's own, for a single machine and for trying out: " +
+    'no independent party confirms it',
+  independent: 'Confirmed by an authority or a chain that is independent of the operator',
+} as const
+
+/** Proven is only "not later than genTime or blockTime", and only as far as their source is trusted. */
+export function assuranceOf(proof: LogProof | undefined): AssuranceNote {
+  const { time, anchor } = proof?.assurance ?? ({ time: 'none', anchor: 'none' } as const)
+  const best = (['independent', 'operator'] as const).find((level) => level === time || level === anchor) ?? 'none'
+  return { time, anchor, note: NOTES[best] }
+}
+
+/** The 32 bytes of a txId, `undefined` for any text that cannot be one. */
+export function entryOf(txId: string): Uint8Array | undefined {
+  const hex = hexInput(txId)
+  return hex.length === 64 ? fromHex(hex) : undefined
+}
+
+/** The proof of a stored event, `undefined` until it is sealed. */
+export async function proveEvent(context: Context, { txId }: Pick<EventRecord, 'txId'>): Promise<LogProof | undefined> {
+  const [status] = await logStatusesOf(context.log, [txId])
+  return status && proveEntry(context, entryOfTxId(txId), status)
 }

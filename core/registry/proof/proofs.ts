@@ -1,12 +1,11 @@
 import type { Proofs } from '../../api/proofs.ts'
-import { enterCompany } from '../company/company.ts'
+import { enterCompany } from '../permissions.ts'
 import type { Context } from '../context.ts'
 import { bundleHistory, bundlePublic, type BundleSources } from './bundle.ts'
 import { proveEvidence } from './evidence.ts'
 import { EvidenceProofJsons } from './evidence-json.ts'
 import { proveFile } from './file.ts'
-import { describeRoot, proveTransaction, timestampToken } from './transaction.ts'
-import { validatePath } from './validate.ts'
+import { describeRoot, proveTransaction, timestampToken, validatePath } from './transaction.ts'
 
 /** Available to anyone, except `bundle`. */
 export const proofOperations = (context: Context, sources: BundleSources): Proofs => {

@@ -9,10 +9,9 @@ import {
 } from 'pkijs'
 import { equalBytes, sha256, toHex } from '../../bytes.ts'
 import { verificationError, type RegistryError } from '../../errors.ts'
-import { childrenOf, parseAsn1, timeOf } from './asn1.ts'
+import { childrenOf, parseAsn1, timeOf, isSignature, schemeOf } from './asn1.ts'
 import type { PublicKey } from '../certificate-crypto/types.ts'
-import type { SignatureBudget } from '../signature-budget.ts'
-import { isSignature, schemeOf } from './scheme.ts'
+import type { SignatureBudget } from '../untrusted.ts'
 
 /**
  * X.509 certificates (RFC 5280), offline and without revocation.

@@ -10,8 +10,8 @@ import {
   OID_TIME_STAMPING,
   type Certificate,
 } from './certificate.ts'
-import type { SignatureBudget } from '../signature-budget.ts'
-import { schemeOf } from './scheme.ts'
+import type { SignatureBudget } from '../untrusted.ts'
+import { schemeOf } from './asn1.ts'
 
 /**
  * The path from a signer to a trust anchor (RFC 5280 § 6). pkijs is not used for it, because it recurses without end on

@@ -2,9 +2,8 @@ import { GeneralizedTime, Sequence, type BaseBlock, type Integer } from 'asn1js'
 import { ContentInfo, SignedData, TimeStampResp, TSTInfo, type SignerInfo } from 'pkijs'
 import { toHex } from '../../bytes.ts'
 import { verificationError, type RegistryError } from '../../errors.ts'
-import { childrenOf, parseAsn1, timeOf } from './asn1.ts'
+import { childrenOf, parseAsn1, timeOf, HASHES } from './asn1.ts'
 import { certificateFromSchema, type Certificate } from './certificate.ts'
-import { HASHES } from './scheme.ts'
 import { MAX_TIMESTAMP_BYTES, type TimestampInfo } from '../token-verifier.ts'
 
 /**

@@ -5,7 +5,7 @@ import type { ValidationData } from '../../ports/index.ts'
 import { childrenOf, parseAsn1, withParserErrors } from './asn1.ts'
 import { parseCertificate } from './certificate.ts'
 import type { RevocationStatus } from '../token-verifier.ts'
-import { SignatureBudget } from '../signature-budget.ts'
+import { SignatureBudget } from '../untrusted.ts'
 import { issuerIdentity, knownStatuses, worstOf } from './validation-data.ts'
 
 /**

@@ -2,11 +2,10 @@ import { digest as digestOf } from '#certificate-crypto'
 import type { SignerInfo } from 'pkijs'
 import { equalBytes, sha256, toHex } from '../../bytes.ts'
 import type { ValidationData } from '../../ports/index.ts'
-import { withParserErrors } from './asn1.ts'
+import { withParserErrors, HASHES, isKeyFor, isSignature, schemeOf } from './asn1.ts'
 import { buildPath } from './path.ts'
 import { keyProblem, parseCertificate, timestampingProblem, type Certificate } from './certificate.ts'
-import { SignatureBudget } from '../signature-budget.ts'
-import { HASHES, isKeyFor, isSignature, schemeOf } from './scheme.ts'
+import { SignatureBudget } from '../untrusted.ts'
 import { checkContentAttributes, signedAttributes, signingCertificate } from './attributes.ts'
 import {
   MAX_VALIDATION_DATA_BYTES,

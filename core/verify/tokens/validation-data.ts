@@ -10,7 +10,7 @@ import {
 } from 'pkijs'
 import { equalBytes, sha256, toHex } from '../../bytes.ts'
 import type { ValidationData } from '../../ports/index.ts'
-import { childrenOf, parseAsn1 } from './asn1.ts'
+import { childrenOf, parseAsn1, isSignature, schemeOf } from './asn1.ts'
 import {
   certificateFromSchema,
   certificateProblem,
@@ -21,8 +21,7 @@ import {
   type Certificate,
 } from './certificate.ts'
 import { isHarmless, MAX_VALIDATION_DATA_BYTES, type RevocationStatus } from '../token-verifier.ts'
-import type { SignatureBudget } from '../signature-budget.ts'
-import { isSignature, schemeOf } from './scheme.ts'
+import type { SignatureBudget } from '../untrusted.ts'
 
 /**
  * Parses certificate revocation lists (RFC 5280 § 5) and OCSP responses (RFC 6960), offline. The input is untrusted: a

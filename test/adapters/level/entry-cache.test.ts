@@ -8,7 +8,7 @@ import { EntryCache } from '../../../adapters/level/entry-cache.ts'
 import { MemoryLevel } from 'memory-level'
 import { LevelRecords, openLevelRecords, type LevelDatabase } from '../../../adapters/level/index.ts'
 import { encodeUtf8 } from '../../../core/bytes.ts'
-import { versionOf } from '../../../core/store/commit-plan.ts'
+import { versionOf } from '../../../core/store/commit.ts'
 import type { Entry } from '../../../core/ports/index.ts'
 
 const entry = (key: string, version: number, bytes = 3): Entry => ({

@@ -8,7 +8,7 @@ import { LogReader } from '../../../core/log/reader.ts'
 import type { Key, RecordStore, Write } from '../../../core/ports/index.ts'
 import { emptyRoot } from '../../../core/log/tree/hasher.ts'
 import { consistencyProof, inclusionProof, rootFromNodes } from '../../../core/log/tree/proof.ts'
-import { decorateRecords } from '../../../core/store/decorate-records.ts'
+import { decorateRecords } from '../../../core/store/read.ts'
 import { SealerFixture } from '../../support/sealer-fixture.ts'
 import { nodeTable } from '../../support/node-table.ts'
 

@@ -4,7 +4,7 @@ import { concatBytes } from '../../../core/bytes.ts'
 import { logKeys } from '../../../core/log/keys.ts'
 import { LogReader } from '../../../core/log/reader.ts'
 import { leafHash } from '../../../core/log/tree/hasher.ts'
-import { decorateRecords } from '../../../core/store/decorate-records.ts'
+import { decorateRecords } from '../../../core/store/read.ts'
 import { nodeTable } from '../../support/node-table.ts'
 import { SealerFixture } from '../../support/sealer-fixture.ts'
 

@@ -7,7 +7,7 @@ import { MemoryCheckpointKeys, MemoryBlobs, MemorySignedHead } from '../../../ad
 import { openRegistry, OPERATOR, RegistryError, type RecordStore } from '../../../core/index.ts'
 import { fsck, type Difference } from '../../../core/ops/index.ts'
 import { logKeys } from '../../../core/log/keys.ts'
-import { decorateRecords } from '../../../core/store/decorate-records.ts'
+import { decorateRecords } from '../../../core/store/read.ts'
 import { keys } from '../../../core/store/keys.ts'
 import { createSealer, InlineEngine } from '../../../sealer/index.ts'
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { createHmac } from 'node:crypto'
 import { canonicalJson } from '../../../core/index.ts'
-import { deriveSecret } from '../../../core/secrets.ts'
+import { deriveSecret } from '../../../core/platform/node.ts'
 import { decodeRecord } from '../../../core/store/record-codec.ts'
 import { bodyOf, inCategory, withCode, withRegistry } from '../../support/registry-fixture.ts'
 

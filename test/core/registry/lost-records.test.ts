@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { listEntries, listedRecords } from '../../../core/store/read.ts'
-import { decorateRecords } from '../../../core/store/decorate-records.ts'
+import { listEntries, listedRecords, decorateRecords } from '../../../core/store/read.ts'
 import { MemoryRecords } from '../../../adapters/memory/index.ts'
 import { OPERATOR } from '../../../core/index.ts'
 import { keys } from '../../../core/store/keys.ts'

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
 import { describe, it } from 'node:test'
 import { OPERATOR, type NewSourceSystem, type PermissionLevel, type Scope } from '../../../core/index.ts'
-import { deriveSecret } from '../../../core/secrets.ts'
+import { deriveSecret } from '../../../core/platform/node.ts'
 import { COMPANY, openFixture, withCode, withRegistry, Stores } from '../../support/registry-fixture.ts'
 
 const KEY = 'a-key-of-more-than-16-characters'

@@ -11,7 +11,7 @@ import {
   newEvidenceSchema,
   newEvidencesSchema,
 } from '../../../core/registry/evidence/input.ts'
-import { merkleValidationRequestSchema } from '../../../core/registry/proof/input.ts'
+import { merkleValidationRequestSchema } from '../../../core/registry/proof/transaction.ts'
 import { closed, CompanyId, ExternalId } from '../../../core/schemas/fields.ts'
 import { metaText, validate } from '../../../core/schemas/validation.ts'
 

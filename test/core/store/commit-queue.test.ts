@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { versionOf, type GroupPlan } from '../../../core/store/commit-plan.ts'
-import { CommitQueue } from '../../../core/store/commit-queue.ts'
+import { versionOf, type GroupPlan, CommitQueue } from '../../../core/store/commit.ts'
 import { RegistryError } from '../../../core/errors.ts'
 import type { Commit } from '../../../core/ports/index.ts'
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { decodeUtf8, encodeUtf8 } from '../../../core/bytes.ts'
-import { versionOf } from '../../../core/store/commit-plan.ts'
-import { DecodeCache } from '../../../core/store/decode-cache.ts'
+import { versionOf } from '../../../core/store/commit.ts'
+import { DecodeCache } from '../../../core/store/cache.ts'
 import type { Entry } from '../../../core/ports/index.ts'
 
 const entry = (key: string, version: number, record: object): Entry => ({

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import { assertKey } from '../../../core/store/commit-plan.ts'
+import { assertKey } from '../../../core/store/commit.ts'
 import { logKeyRanges, logKeys } from '../../../core/log/keys.ts'
-import { keysUnder as under, recordKey as key } from '../../../core/store/key.ts'
 import { keys, registryKeyRanges } from '../../../core/store/keys.ts'
+import { keysUnder as under, recordKey as key } from '../../../core/store/key.ts'
 
 const wellFormed = fc.string({ unit: 'binary', maxLength: 12 }).filter((part) => part.isWellFormed())
 /** Parts that look like encoded text, and parts that are too long to be stored as they are. */

@@ -1,7 +1,7 @@
 import crypto, { KeyObject } from 'node:crypto'
 import { syncBuiltinESMExports } from 'node:module'
 import { p256 } from '@noble/curves/nist.js'
-import { randomBytes as pooledBytes } from '../../../core/random.ts'
+import { randomBytes as pooledBytes } from '../../../core/platform/node.ts'
 import { randomFrom, type Random } from '../../support/bundle-mutations.ts'
 
 let random: Random = randomFrom(0)

@@ -13,7 +13,7 @@ import {
   type Logger,
 } from '../../../core/index.ts'
 import { makeEvidences, type CreateTarget, type MadeEvidences } from '../../../core/registry/evidence/make.ts'
-import { packRequest, unpackEvidences } from '../../../core/registry/evidence/packed.ts'
+import { packRequest, unpackEvidences } from '../../../core/registry/evidence/bulk-creates.ts'
 import { decodeRecord } from '../../../core/store/record-codec.ts'
 import { keys } from '../../../core/store/keys.ts'
 import { isInRange } from '../../../core/store/key.ts'

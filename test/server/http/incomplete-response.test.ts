@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { get, type IncomingMessage } from 'node:http'
 import { after, before, describe, it } from 'node:test'
 import { RegistryError, type Logger } from '../../../core/index.ts'
-import { decorateRecords } from '../../../core/store/decorate-records.ts'
+import { decorateRecords } from '../../../core/store/read.ts'
 import { logIncompleteResponse } from '../../../server/http/observe.ts'
 import { startService, type Company, type Service } from '../../support/service.ts'
 

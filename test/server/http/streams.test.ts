@@ -5,7 +5,7 @@ import { connect } from 'node:net'
 import { after, before, describe, it } from 'node:test'
 import type { Logger, RecordStore } from '../../../core/index.ts'
 import type { Range } from '../../../core/ports/index.ts'
-import { decorateRecords } from '../../../core/store/decorate-records.ts'
+import { decorateRecords } from '../../../core/store/read.ts'
 import { startService, type Company, type Service } from '../../support/service.ts'
 
 /** So many that a list does not fit into the buffers of a connection. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { after, before, describe, it } from 'node:test'
 import { RegistryError, type RecordStore } from '../../../core/index.ts'
-import { decorateRecords } from '../../../core/store/decorate-records.ts'
+import { decorateRecords } from '../../../core/store/read.ts'
 import { startService, type Service } from '../../support/service.ts'
 import { dashboardExpressions, monitoring } from '../../support/monitoring.ts'
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { inclusionRanges } from '../../../../core/log/tree/proof.ts'
-import { proofSpans } from '../../../../core/log/tree/proof-span.ts'
+import { proofSpans } from '../../../../core/log/proof-blocks.ts'
 
 /**
  * Checks that the spans cover the range in order, none crosses a tile, and all leaves of a span have its upper part.

@@ -4,7 +4,7 @@ import { SigningKey } from 'ethers/crypto'
 import { computeAddress, Transaction, type TransactionLike } from 'ethers/transaction'
 import fc from 'fast-check'
 import { decodeUtf8, encodeUtf8 } from '../../../../core/bytes.ts'
-import { verifyEvmAnchor, type ExpectedEvmAnchor } from '../../../../core/verify/chain/evm-anchor.ts'
+import { verifyEvmAnchor, type ExpectedEvmAnchor } from '../../../../core/verify/chain/anchor-proof.ts'
 import { SyntheticEvm } from '../../../support/synthetic-evm.ts'
 
 const CHAIN_ID = 5

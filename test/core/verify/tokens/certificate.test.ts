@@ -16,7 +16,7 @@ import {
   type Certificate,
 } from '../../../../core/verify/tokens/certificate.ts'
 import { buildPath } from '../../../../core/verify/tokens/path.ts'
-import { SignatureBudget } from '../../../../core/verify/signature-budget.ts'
+import { SignatureBudget } from '../../../../core/verify/untrusted.ts'
 import {
   authorityNamed,
   certificate,

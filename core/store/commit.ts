@@ -1,4 +1,4 @@
-import { decodeCounter, encodeCounter } from './counter.ts'
+import { decodeCounter, encodeCounter } from './record-codec.ts'
 import { RegistryError } from '../errors.ts'
 import type { Add, Commit, CommitResult, Entry, Key, Version, LogAppend } from '../ports/index.ts'
 
@@ -174,5 +174,73 @@ function sumsOf(
       'A counter cannot be changed: its record is not a counter, or the sum exceeds 64 bits',
       { cause },
     )
+  }
+}
+
+/** Commits in one group, which bounds the memory of one write. The others wait for the next group. */
+const MAX_GROUP = 1024
+/**
+ * With this many commits a group starts before the turn of the event loop ends; the rest of the turn forms the next
+ * group meanwhile.
+ */
+const EARLY_GROUP = 128
+
+interface PendingCommit {
+  readonly commit: Commit
+  readonly resolve: (result: CommitResult) => void
+  readonly reject: (error: unknown) => void
+}
+
+/**
+ * Joins the commits of a record store in groups, so that many commits share one sync: the commits that wait while a
+ * group is written form the next group. Groups are written one after the other, and a commit resolves when its group is
+ * written.
+ */
+export class CommitQueue {
+  readonly #writeGroup: (commits: readonly Commit[]) => Promise<Pick<GroupPlan, 'outcomes'>>
+  #pending: PendingCommit[] = []
+  #draining: Promise<void> | undefined
+  #begin: () => void = () => undefined
+
+  /**
+   * `writeGroup` resolves when the group is durable. If it throws, every commit of the group rejects with that error.
+   */
+  constructor(writeGroup: (commits: readonly Commit[]) => Promise<Pick<GroupPlan, 'outcomes'>>) {
+    this.#writeGroup = writeGroup
+  }
+
+  add(commit: Commit): Promise<CommitResult> {
+    return new Promise<CommitResult>((resolve, reject) => {
+      this.#pending.push({ commit, resolve, reject })
+      this.#draining ??= this.#drain()
+      if (this.#pending.length === EARLY_GROUP) this.#begin()
+    })
+  }
+
+  /** Resolves when no commit waits. */
+  async emptied(): Promise<void> {
+    await this.#draining
+  }
+
+  async #drain(): Promise<void> {
+    // Callers of the same turn join one group, including those that the last group resolved and that await something
+    // else first.
+    await new Promise<void>((resolve) => {
+      this.#begin = resolve
+      setImmediate(resolve)
+    })
+    while (this.#pending.length > 0) {
+      const group = this.#pending.splice(0, MAX_GROUP)
+      try {
+        const { outcomes } = await this.#writeGroup(group.map(({ commit }) => commit))
+        for (const [index, outcome] of outcomes.entries()) {
+          if (outcome instanceof RegistryError) group[index]?.reject(outcome)
+          else group[index]?.resolve(outcome)
+        }
+      } catch (error) {
+        for (const { reject } of group) reject(error)
+      }
+    }
+    this.#draining = undefined
   }
 }

@@ -1,12 +1,13 @@
-import { Background } from '../background.ts'
+import { Background } from '../clock.ts'
 import type { Clock, Commit, Entry, Key, Logger, RecordEraser, RecordStore } from '../ports/index.ts'
 import { keys } from '../store/keys.ts'
 import { listEntries } from '../store/read.ts'
 import { decodeRecord, putRecord } from '../store/record-codec.ts'
 import type { PendingErasureRecord } from '../store/records.ts'
+import { sweep, type BlobContext } from '../store/blob-lifecycle.ts'
 
 /** The shortest time between two erasures, which rewrite parts of the store. */
-const INTERVAL_MS = 60_000
+const ERASURE_INTERVAL_MS = 60_000
 /** Erasures that are done together. Each has a handful of keys. */
 const MAX_ERASURES = 256
 
@@ -36,7 +37,7 @@ export class Erasures {
     this.#task = new Background({
       ...parts,
       failure: 'old values of deleted files could not be erased yet; it is tried again',
-      delayMs: INTERVAL_MS,
+      delayMs: ERASURE_INTERVAL_MS,
       run: (signal) => this.#erase(signal),
     })
   }
@@ -77,3 +78,31 @@ export class Erasures {
 const changedKeys = (pending: readonly Entry[]): readonly Key[] => [
   ...new Set(pending.flatMap((entry) => decodeRecord<PendingErasureRecord>(entry).keys)),
 ]
+
+const SWEEP_INTERVAL_MS = 10 * 60_000
+const ABANDONED_MS = 24 * 60 * 60_000
+
+/**
+ * Sweeps now, and then every ten minutes. An upload that is a day old is abandoned. If no other process uses the
+ * stores, every upload from before this start is, too, because the process that began it is gone. Also requests the
+ * erasures of deletions by other processes, and of those whose outcome was unknown.
+ */
+export function startSweeping(
+  context: BlobContext,
+  { erasures, sharedRecords }: { readonly erasures: Erasures; readonly sharedRecords: boolean },
+): Background {
+  const { clock, logger } = context
+  const sweeping = new Background({
+    clock,
+    logger,
+    failure: 'the sweep failed; it runs again in ten minutes',
+    delayMs: SWEEP_INTERVAL_MS,
+    async run(signal) {
+      erasures.request()
+      await sweep(context, { before: clock.now() - ABANDONED_MS, isAlone: !sharedRecords, signal })
+      return true
+    },
+  })
+  void sweeping.runNow()
+  return sweeping
+}
