@@ -8,6 +8,13 @@ import { FaultyS3Proxy } from './s3-proxy.ts'
 
 export const BUCKET = 'evidence'
 
+/** What the client of AWS reads. The process of the tests has it, too, for the commands that run there. */
+export const CLIENT_ENV = {
+  AWS_REGION: 'us-east-1',
+  AWS_ACCESS_KEY_ID: CREDENTIALS.accessKeyId,
+  AWS_SECRET_ACCESS_KEY: CREDENTIALS.secretAccessKey,
+}
+
 /**
  * A real S3 with one bucket, a proxy that injects faults, and a client that inspects the bucket without the adapter.
  */
@@ -83,6 +90,7 @@ export function withService(name: string, tests: (service: () => Service) => voi
     let service: Service | undefined
     before(async () => {
       if (missing !== undefined) throw new Error(missing)
+      Object.assign(process.env, CLIENT_ENV)
       service = await Service.start()
     })
     after(() => service?.stop())

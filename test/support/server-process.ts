@@ -22,12 +22,16 @@ export interface Outcome {
   readonly stderr: string
 }
 
+/** Whether the variable is a setting, which a command is given, or is the same for this process. */
+const isSettingOrShared = ([name, value]: readonly [string, string]): boolean =>
+  name.startsWith('EVIDENCE_') || process.env[name] === value
+
 /**
  * Runs `evidence-registry` with these arguments until it ends: a command in this process, because a process costs a
- * second, and the server, or a command with variables that only a process reads, in one of its own.
+ * second, and the server, or a command with other variables than this process, in one of its own.
  */
 export async function runCli(args: readonly string[], env: Environment = {}): Promise<Outcome> {
-  if (!Object.keys(env).every((name) => name.startsWith('EVIDENCE_'))) return runProcess(args, env)
+  if (!Object.entries(env).every(isSettingOrShared)) return runProcess(args, env)
   const output = { stdout: '', stderr: '' }
   const code = await outputs.run(output, () => runCommand({ args, env }))
   return code === undefined ? runProcess(args, env) : { code, ...output }

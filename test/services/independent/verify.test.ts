@@ -73,7 +73,8 @@ describe('the verifier in Python', { skip }, () => {
 
   it('agrees with the verifier about damaged bundles', async () => {
     const policy = await registry.policy()
-    for (const bundle of bundles) {
+    // A whole history, and what anyone gets of an evidence and of a deleted file.
+    for (const bundle of [bundles[0], bundles[3], bundles[5]]) {
       const text = JSON.stringify(bundle)
       const damaged = [
         text.replace(/"position":(\d+)/, (_, position: string) => `"position":${Number(position) + 1}`),

@@ -3,10 +3,9 @@ import { copyFile, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { generateCheckpointKey } from '../../../adapters/files/index.ts'
-import { CREDENTIALS } from '../../support/ceph.ts'
 import { PostgresServer } from '../../support/postgres-server.ts'
 import { OPERATOR_ENV, RunningRegistry } from '../../support/running-registry.ts'
-import { BUCKET, withService } from '../../support/s3-service.ts'
+import { BUCKET, CLIENT_ENV, withService } from '../../support/s3-service.ts'
 import { runCli, type Environment } from '../../support/server-process.ts'
 import { temporaryFor } from '../../support/temporary.ts'
 
@@ -28,9 +27,7 @@ withService('backups of records in PostgreSQL and files in a bucket', (service) 
     EVIDENCE_S3_ENDPOINT: service().ceph.endpoint,
     EVIDENCE_TSA: 'none',
     EVIDENCE_ANCHOR: 'none',
-    AWS_REGION: 'us-east-1',
-    AWS_ACCESS_KEY_ID: CREDENTIALS.accessKeyId,
-    AWS_SECRET_ACCESS_KEY: CREDENTIALS.secretAccessKey,
+    ...CLIENT_ENV,
   })
 
   test('are made of a running server, and restored to another database and bucket, and to local stores', async (t) => {

@@ -6,7 +6,7 @@ import { after, before, describe, it, test } from 'node:test'
 import { DeleteObjectCommand } from '@aws-sdk/client-s3'
 import { filesBelow, makeTemporary, removeTemporary } from '../../support/temporary.ts'
 import { CREDENTIALS } from '../../support/ceph.ts'
-import { BUCKET, withService } from '../../support/s3-service.ts'
+import { BUCKET, CLIENT_ENV, withService } from '../../support/s3-service.ts'
 import { runCli, ServerProcess, type Environment } from '../../support/server-process.ts'
 
 /** Runs the server and its commands as processes, with files in a bucket. */
@@ -47,9 +47,7 @@ withService('the server with files in a bucket', (service) => {
     EVIDENCE_S3_BUCKET: BUCKET,
     EVIDENCE_S3_PREFIX: 'server/',
     EVIDENCE_S3_ENDPOINT: service().ceph.endpoint,
-    AWS_REGION: 'us-east-1',
-    AWS_ACCESS_KEY_ID: CREDENTIALS.accessKeyId,
-    AWS_SECRET_ACCESS_KEY: CREDENTIALS.secretAccessKey,
+    ...CLIENT_ENV,
   })
   const start = async (env: Environment): Promise<string> => {
     // One of a failed test would keep the directory, and this process, open.

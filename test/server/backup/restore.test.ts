@@ -2,31 +2,34 @@ import assert from 'node:assert/strict'
 import { readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { it } from 'node:test'
-import { eventually } from '../../support/eventually.ts'
 import { restoreBackup } from '../../../server/backup/restore.ts'
 import { loadConfig } from '../../../server/settings/load.ts'
-import { OPERATOR_ENV as ENV, RunningRegistry } from '../../support/running-registry.ts'
-import { runCli, ServerProcess, type Outcome } from '../../support/server-process.ts'
+import {
+  addEvidence,
+  changeDirectory,
+  copySecrets,
+  directoryWith,
+  openDirectory,
+} from '../../support/configured-registry.ts'
+import { runCli, type Outcome } from '../../support/server-process.ts'
 import { filesBelow, temporaryFor } from '../../support/temporary.ts'
 
+const READ_ONLY = { EVIDENCE_READ_ONLY: 'true' }
+const backUp = (directory: string, to: string): Promise<Outcome> =>
+  runCli(['backup', '--to', to, '--data-dir', directory])
+
 it('a restore that was interrupted or has found problems is not started, not even read-only', async (t) => {
-  const registry = await RunningRegistry.start(t)
-  await registry.create('one', 'content')
+  const directory = await directoryWith(t, ['one'])
   const root = await temporaryFor(t)
   const [backup, target] = [join(root, 'backup'), join(root, 'target')]
-  const passphrase = join(root, 'passphrase')
-  await writeFile(passphrase, 'correct horse battery staple')
-  const secrets = ['--secrets', '--passphrase-file', passphrase]
-  assert.equal((await registry.backup(backup, ...secrets)).code, 0)
-  await registry.server.stop()
-  const restore = () => runCli(['restore', '--from', backup, '--data-dir', target, ...secrets], ENV)
+  assert.equal((await backUp(directory, backup)).code, 0)
+  const restore = () => runCli(['restore', '--from', backup, '--data-dir', target])
   const assertRefused = async (): Promise<void> => {
-    const server = new ServerProcess(target, { ...ENV, EVIDENCE_READ_ONLY: 'true' })
-    assert.equal(await server.ended(), 2)
-    assert.match(server.stderr, /was interrupted, or has found problems: empty this directory/)
+    const message = /was interrupted, or has found problems: empty this directory/
+    await assert.rejects(openDirectory(target, READ_ONLY), { code: 'CONFIG_ERROR', message })
     const again = await restore()
     assert.equal(again.code, 2)
-    assert.match(again.stderr, /was interrupted, or has found problems: empty this directory/)
+    assert.match(again.stderr, message)
   }
 
   const content = join(backup, 'blobs', 'content')
@@ -40,9 +43,13 @@ it('a restore that was interrupted or has found problems is not started, not eve
 
   await writeFile(join(content, name), bytes)
   await rm(target, { recursive: true })
-  const config = loadConfig({ args: ['--data-dir', target], env: {} })
   const interrupted = restoreBackup(
-    { from: backup, config, head: undefined, passphrase: undefined },
+    {
+      from: backup,
+      config: loadConfig({ args: ['--data-dir', target], env: {} }),
+      head: undefined,
+      passphrase: undefined,
+    },
     {
       onProblem: (message) => assert.fail(message),
       onProgress(stage) {
@@ -55,30 +62,25 @@ it('a restore that was interrupted or has found problems is not started, not eve
 
   await rm(target, { recursive: true })
   assert.equal((await restore()).code, 0)
-  const server = new ServerProcess(target, { ...ENV, EVIDENCE_READ_ONLY: 'true' })
-  t.after(() => server.stop('SIGKILL'))
-  await server.ready()
+  await copySecrets(directory, target)
+  await (await openDirectory(target, READ_ONLY)).registry.close()
 })
 
 it('a file that the registry itself had lost does not keep its backup from being restored', async (t) => {
-  const registry = await RunningRegistry.start(t)
-  await registry.create('one', 'content')
-  await registry.create('two', 'other content')
-  await registry.server.stop()
+  const directory = await directoryWith(t, ['one', 'two'])
   const root = await temporaryFor(t)
   const [backup, target] = [join(root, 'backup'), join(root, 'target')]
-  const content = join(registry.directory, 'blobs', 'content')
+  const content = join(directory, 'blobs', 'content')
   const [lost = ''] = await filesBelow(content)
   await rm(join(content, lost))
-  const backedUp = await registry.backup(backup)
+  const backedUp = await backUp(directory, backup)
   assert.equal(backedUp.code, 1)
   assert.match(backedUp.stdout, /1 problems in the registry itself, see above/)
-  const verified = await runCli(['backup', 'verify', backup], ENV)
+  const verified = await runCli(['backup', 'verify', backup])
   assert.equal(verified.code, 1)
   assert.match(verified.stdout, /2 files: 1 of them were missing or damaged before the backup\n$/)
-  const head = join(registry.directory, 'signed-head.json')
-  const restore = (): Promise<Outcome> =>
-    runCli(['restore', '--from', backup, '--data-dir', target, '--head', head], ENV)
+  const head = join(directory, 'signed-head.json')
+  const restore = () => runCli(['restore', '--from', backup, '--data-dir', target, '--head', head])
   const restored = await restore()
   assert.equal(restored.code, 1)
   assert.match(restored.stdout, /restored and verified, but 1 of them were missing.*\n.*Start the server/)
@@ -95,21 +97,18 @@ it('a file that the registry itself had lost does not keep its backup from being
 })
 
 it('a head that is older than the backup does not count as the newest one', async (t) => {
-  const registry = await RunningRegistry.start(t)
+  const directory = await directoryWith(t, [])
   const root = await temporaryFor(t)
   const [backup, target, older] = [join(root, 'backup'), join(root, 'target'), join(root, 'older.json')]
-  const head = join(registry.directory, 'signed-head.json')
+  const head = join(directory, 'signed-head.json')
   await writeFile(older, await readFile(head))
-  await registry.create('one', 'content')
-  await eventually(async () => !(await readFile(head)).equals(await readFile(older)) || undefined)
-  assert.equal((await registry.backup(backup)).code, 0)
-  const restore = (...args: readonly string[]): Promise<Outcome> =>
-    runCli(['restore', '--from', backup, '--data-dir', target, ...args], ENV)
-  const refused = await restore('--head', older)
+  await changeDirectory(directory, (registry) => addEvidence(registry, 'one'))
+  assert.notDeepEqual(await readFile(head), await readFile(older))
+  assert.equal((await backUp(directory, backup)).code, 0)
+  const restore = (path: string) => runCli(['restore', '--from', backup, '--data-dir', target, '--head', path])
+  const refused = await restore(older)
   assert.equal(refused.code, 2)
   assert.match(refused.stderr, /--head is older than the backup, or of another registry: /)
   await assert.rejects(stat(target), { code: 'ENOENT' })
-  await registry.server.stop()
-  const restored = await restore('--head', head)
-  assert.match(restored.stdout, /restored and verified/)
+  assert.match((await restore(head)).stdout, /restored and verified/)
 })

@@ -1,0 +1,154 @@
+import assert from 'node:assert/strict'
+import { mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { it, type TestContext } from 'node:test'
+import { OPERATOR } from '../../../core/index.ts'
+import {
+  addEvidence,
+  changeDirectory,
+  copySecrets,
+  directoryWith,
+  evidencesIn,
+} from '../../support/configured-registry.ts'
+import { runCli, type Outcome } from '../../support/server-process.ts'
+import { filesBelow, temporaryFor } from '../../support/temporary.ts'
+
+const PASSPHRASE = 'correct horse battery staple'
+const headOf = (directory: string): string => join(directory, 'signed-head.json')
+
+const backUp = (directory: string, to: string, ...flags: readonly string[]): Promise<Outcome> =>
+  runCli(['backup', '--to', to, '--data-dir', directory, ...flags])
+
+const restore = (from: string, target: string, ...flags: readonly string[]): Promise<Outcome> =>
+  runCli(['restore', '--from', from, '--data-dir', target, ...flags])
+
+function assertSuccess({ code, stdout, stderr }: Outcome, expected = /./): void {
+  assert.equal(code, 0, stdout + stderr)
+  assert.match(stdout, expected)
+}
+
+function assertUsageError({ code, stdout, stderr }: Outcome, expected = /./): void {
+  assert.equal(code, 2, stdout + stderr)
+  assert.match(stderr, expected)
+}
+
+/** The folder of the current backup in a directory. */
+async function folderOf(backup: string): Promise<string> {
+  const { folder } = JSON.parse(await readFile(join(backup, 'backup.json'), 'utf8')) as { readonly folder: string }
+  return join(backup, folder)
+}
+
+async function passphraseFile(t: TestContext, passphrase = PASSPHRASE): Promise<string> {
+  const file = join(await temporaryFor(t), 'passphrase')
+  await writeFile(file, `${passphrase}\n`)
+  return file
+}
+
+it('a stopped registry moves to another directory by backup and restore, and continues there', async (t) => {
+  const ids = ['a', 'b', 'c']
+  const directory = await directoryWith(t, ids)
+  const root = await temporaryFor(t)
+  const [backup, moved, head] = [join(root, 'backup'), join(root, 'moved'), headOf(directory)]
+  const secrets = ['--secrets', '--passphrase-file', await passphraseFile(t)]
+  assertSuccess(await backUp(directory, backup, ...secrets))
+  const named = (await filesBelow(backup)).filter((name) => name.includes('secret') && !name.endsWith('/secrets'))
+  assert.deepEqual(named, [])
+  const next = /It holds everything that was signed up to --head\. Start the server\n$/
+  assertSuccess(await restore(backup, moved, '--head', head, ...secrets), next)
+  assertSuccess(await runCli(['fsck', '--data-dir', moved]))
+  assertUsageError(await restore(backup, moved, '--head', head), /is not empty/)
+
+  await changeDirectory(moved, (registry) => addEvidence(registry, 'after the move'))
+  assert.deepEqual(await evidencesIn(moved), [...ids, 'after the move'])
+  assertSuccess(await runCli(['fsck', '--data-dir', moved]))
+})
+
+it('a later backup copies only new files, drops deleted ones, and replaces the earlier one at its end', async (t) => {
+  const directory = await directoryWith(t, ['a', 'b', 'c'])
+  const backup = join(await temporaryFor(t), 'backup')
+  assertSuccess(await backUp(directory, backup), /, 3 files copied, 0 reused: complete\n$/)
+  const folder = await folderOf(backup)
+  let deleted = ''
+  await changeDirectory(directory, async (registry) => {
+    const scope = { companyId: 'acme', principal: OPERATOR }
+    await addEvidence(registry, 'd')
+    const [file] = (await registry.evidences.files(scope, 'a')).evidence
+    deleted = file?.id ?? ''
+    await registry.files.delete(scope, { fileId: deleted })
+  })
+  assertSuccess(await backUp(directory, backup), /, 1 files copied, 2 reused: complete\n$/)
+  assert.notEqual(await folderOf(backup), folder)
+  await assert.rejects(stat(folder), { code: 'ENOENT' })
+  const blobs = (await filesBelow(join(backup, 'blobs', 'content'))).map((name) => name.split('/').at(-1))
+  assert.equal(blobs.length, 3)
+  assert.ok(!blobs.includes(deleted))
+  assertSuccess(await runCli(['backup', 'verify', backup]))
+})
+
+it('a flipped byte in any file of a backup is refused with the name of the file', async (t) => {
+  const directory = await directoryWith(t, ['a'])
+  const root = await temporaryFor(t)
+  const [backup, file] = [join(root, 'backup'), await passphraseFile(t)]
+  assertSuccess(await backUp(directory, backup, '--secrets', '--passphrase-file', file))
+  const names = (await filesBelow(backup)).filter((name) => !name.startsWith('owner') && !name.includes('/staging/'))
+  assert.ok(names.length >= 10, names.join())
+  for (const name of names) {
+    const path = join(backup, name)
+    const bytes = await readFile(path)
+    const at = Math.floor(bytes.length / 2)
+    await writeFile(path, bytes.with(at, (bytes[at] ?? 0) ^ 0x10))
+    const shown = (name.startsWith('blobs/') ? name.split('/').at(-1) : name) ?? name
+    const target = join(root, 'target')
+    const verified = await runCli(['backup', 'verify', backup])
+    assert.equal(verified.code, 1, name)
+    const restored = await restore(backup, target)
+    assert.notEqual(restored.code, 0, name)
+    for (const { stdout, stderr } of [verified, restored])
+      assert.ok((stdout + stderr).includes(shown), `${name}: ${stdout}${stderr}`)
+    await rm(target, { recursive: true, force: true })
+    await writeFile(path, bytes)
+  }
+  assertSuccess(await runCli(['backup', 'verify', backup, '--passphrase-file', file]))
+})
+
+it('secrets need the right passphrase, and are not in a backup that was made without', async (t) => {
+  const directory = await directoryWith(t, ['a'])
+  const root = await temporaryFor(t)
+  const [backup, plain, target] = [join(root, 'backup'), join(root, 'plain'), join(root, 'target')]
+  const withPassphrase = async (passphrase?: string) => [
+    '--secrets',
+    '--passphrase-file',
+    await passphraseFile(t, passphrase),
+  ]
+  assertSuccess(await backUp(directory, backup, ...(await withPassphrase())))
+  assertSuccess(await backUp(directory, plain))
+  const secret = await readFile(join(directory, 'secret'))
+  for (const name of await filesBelow(root)) assert.ok(!(await readFile(join(root, name))).includes(secret), name)
+  const wrong = await restore(backup, target, ...(await withPassphrase('correct horse battery stable')))
+  assertUsageError(wrong, /The passphrase is not the one of these secrets/)
+  assert.ok(!wrong.stderr.includes('stable'))
+  await assert.rejects(stat(target), { code: 'ENOENT' })
+  assertUsageError(await restore(plain, target, ...(await withPassphrase())), /This backup has no secrets/)
+  assertUsageError(await backUp(directory, backup, ...(await withPassphrase('short'))), /at least 8 characters/)
+  assertUsageError(await backUp(directory, backup, '--secrets'), /--passphrase-file/)
+
+  // Without the secrets, the operator puts them there.
+  assertSuccess(await restore(plain, target, '--head', headOf(directory)), /The secrets were not restored/)
+  await copySecrets(directory, target)
+  await changeDirectory(target, (registry) => addEvidence(registry, 'with secrets'))
+})
+
+it('says what is wrong with a directory', async (t) => {
+  const [directory, other] = [await directoryWith(t, ['a']), await directoryWith(t, ['b'])]
+  const root = await temporaryFor(t)
+  const [backup, file] = [join(root, 'backup'), join(root, 'file')]
+  assertSuccess(await backUp(other, backup))
+  assertUsageError(await backUp(directory, backup), /holds a backup of another registry/)
+  await writeFile(file, '')
+  const used = await backUp(directory, file)
+  assert.match(used.stderr, /file cannot be used: a file with this name exists; .*choose another name \(EEXIST\)/)
+  await mkdir(join(root, 'new'))
+  const noHead = await restore(backup, join(root, 'new'), '--head', file)
+  assertUsageError(noHead, /is not a signed-head\.json, or is damaged: name the/)
+  assertUsageError(await backUp(file, join(root, 'other')), /There is no registry in /)
+})
