@@ -7,7 +7,7 @@ import type { AnchorHeadRecord, AnchorRecord, ConfirmedAnchorRecord } from '../.
 import { decodeRecord } from '../../core/store/record-codec.ts'
 import type { Range, RecordStore, Sealer } from '../../core/ports/index.ts'
 import type { SealerOptions } from '../../sealer/index.ts'
-import { FaultyRecords } from '../support/faulty-records.ts'
+import { faultyRecords, type FaultyRecords } from '../support/faulty-records.ts'
 import { recordsOf, SealerFixture } from '../support/sealer-fixture.ts'
 import { ScriptedChain } from '../support/scripted-chain.ts'
 import { present } from '../support/present.ts'
@@ -154,7 +154,7 @@ describe('anchoring', () => {
 
   it('pays once if the process ends after a transaction was sent, and before that is recorded', async () => {
     let faulty: FaultyRecords | undefined
-    const fixture = await openAnchorFixture((records) => (faulty = new FaultyRecords(records)))
+    const fixture = await openAnchorFixture((records) => (faulty = faultyRecords(records)))
     const { sealing, chain, sealer } = fixture
     // Commits 1 and 2 are the batch and its checkpoint, 3 stores the prepared anchor.
     faulty?.failCommit(4, 'before')

@@ -9,7 +9,7 @@ import type { Logger, RecordStore, Sealer, SignedHeadKeeper } from '../../core/p
 import { createSealer, InlineEngine } from '../../sealer/index.ts'
 import { compileKernel } from '../../sealer/kernel/kernel.ts'
 import { SealerLease } from '../../sealer/lease.ts'
-import { FaultyRecords } from '../support/faulty-records.ts'
+import { faultyRecords } from '../support/faulty-records.ts'
 import { ManualClock, settle, until } from '../support/manual-clock.ts'
 import { FIXTURE_SECRET } from '../support/sealer-fixture.ts'
 import { appendsOf } from '../contract/record-store-pair.ts'
@@ -63,7 +63,7 @@ describe('the lease', () => {
 
   it('is not held if a commit fails, and held by its writer if only the result was lost', async () => {
     for (const fault of ['before', 'after'] as const) {
-      const records = new FaultyRecords(new MemoryRecords())
+      const records = faultyRecords(new MemoryRecords())
       const lease = new SealerLease(records, new ManualClock(), LEASE_MS)
       records.failCommit(1, fault)
       if (fault === 'before') await assert.rejects(lease.acquire(), { code: 'UNAVAILABLE' })

@@ -16,7 +16,7 @@ import { leafHash } from '../../core/log/tree/hasher.ts'
 import { rootFromNodes, verifyConsistency, verifyInclusion } from '../../core/log/tree/proof.ts'
 import { createSealer, InlineEngine } from '../../sealer/index.ts'
 import { nodeTable } from '../support/node-table.ts'
-import { FaultyRecords } from '../support/faulty-records.ts'
+import { faultyRecords } from '../support/faulty-records.ts'
 import { settle, until } from '../support/manual-clock.ts'
 import { FIXTURE_SECRET, recordsOf, SealerFixture } from '../support/sealer-fixture.ts'
 import { present } from '../support/present.ts'
@@ -343,7 +343,7 @@ describe('sealing with faults', () => {
     for (const fault of ['before', 'after'] as const)
       for (let nth = 1; nth <= 4; nth++) {
         const fixture = await openFixture()
-        const faulty = new FaultyRecords(fixture.records)
+        const faulty = faultyRecords(fixture.records)
         const sealer = await fixture.start({}, faulty)
         // Each of the two batches is two commits: the batch, then its checkpoint.
         faulty.failCommit(nth, fault)
@@ -366,7 +366,7 @@ describe('sealing with faults', () => {
 
   it('continues by itself after a failure, which is counted and logged with its code', async () => {
     const fixture = await openFixture()
-    const faulty = new FaultyRecords(fixture.records)
+    const faulty = faultyRecords(fixture.records)
     const sealer = await fixture.start({ maxWaitMs: 0 }, faulty)
     await settle()
     faulty.failCommit(1, 'before')

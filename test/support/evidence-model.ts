@@ -11,7 +11,7 @@ import {
 } from '../../core/index.ts'
 import { fsck } from '../../core/ops/index.ts'
 import { createSealer, InlineEngine } from '../../sealer/index.ts'
-import { FaultyRecords, type CommitFault } from './faulty-records.ts'
+import { faultyRecords, type CommitFault } from './faulty-records.ts'
 import { ManualClock } from './manual-clock.ts'
 
 /** Random changes of evidences, random queries, and a slow reference that says what the queries return. */
@@ -91,7 +91,7 @@ const START = Date.UTC(2026, 0, 1)
 
 /** Makes the changes, compares the result of every query with the reference, and checks the store with fsck. */
 export async function checkScenario(records: RecordStore, { changes, fault, queries }: Scenario): Promise<void> {
-  const faulty = new FaultyRecords(records)
+  const faulty = faultyRecords(records)
   const model = await Model.open(faulty)
   try {
     faulty.failCommit(fault.commit, fault.when satisfies CommitFault)

@@ -17,76 +17,48 @@ const REMEDIES: readonly (readonly [code: string, remedy: RegExp])[] = [
   ['ENOENT', /missing; mount its volume, or restore it \(ENOENT\)/],
 ]
 
-/** What is opened, or done with what is open, while a file operation fails. */
-interface Case {
-  readonly fails: Operation
-  readonly startsWith: RegExp
-  readonly prepare: (t: TestContext, faulty: FaultyFiles) => Promise<() => Promise<unknown>>
+/** Prepares what is opened, or done with what is open, while a file operation fails. */
+type Prepare = (t: TestContext, faulty: FaultyFiles) => Promise<() => Promise<unknown>>
+
+const openBlobs: Prepare = async (t, { files }) => {
+  const directory = join(await temporaryFor(t), 'blobs')
+  return () => openLocalBlobs(directory, { files })
+}
+const writeBlob: Prepare = async (t, { files }) => {
+  const blobs = await openLocalBlobs(await temporaryFor(t), { files })
+  t.after(() => blobs.close())
+  return () => blobs.put('k', inChunks(new Uint8Array(100), 10), { maxBytes: 1_000 })
+}
+const openLedger: Prepare = async (t, { files }) => {
+  const { open } = await ledgerDirectory(t)
+  return () => open({ files })
+}
+const writeLedger: Prepare = async (t, { files }) => {
+  const ledger = await (await ledgerDirectory(t)).open({ files })
+  const { raw } = await ledger.prepare({ checkpoint: input() })
+  return () => ledger.broadcast(raw)
+}
+const openTsa: Prepare = async (t, { files }) => {
+  const directory = join(await temporaryFor(t), 'tsa')
+  return () => openLocalTsa(directory, { clock: new ManualClock(), files })
 }
 
-const CASES: Readonly<Record<string, Case>> = {
-  'opening blobs': {
-    fails: 'mkdir',
-    startsWith: /^The blob directory .* cannot be used: /,
-    prepare: async (t, { files }) => {
-      const directory = join(await temporaryFor(t), 'blobs')
-      return () => openLocalBlobs(directory, { files })
-    },
-  },
-  'opening blobs whose new folder is lost': {
-    fails: 'open',
-    startsWith: /^The blob directory .* cannot be used: /,
-    prepare: async (t, { files }) => {
-      const directory = join(await temporaryFor(t), 'blobs')
-      return () => openLocalBlobs(directory, { files })
-    },
-  },
-  'writing a blob': {
-    fails: 'write',
-    startsWith: /^Blob k could not be written: /,
-    prepare: async (t, { files }) => {
-      const blobs = await openLocalBlobs(await temporaryFor(t), { files })
-      t.after(() => blobs.close())
-      return () => blobs.put('k', inChunks(new Uint8Array(100), 10), { maxBytes: 1_000 })
-    },
-  },
-  'opening the ledger': {
-    fails: 'open',
-    startsWith: /^The (?:directory .* of the local ledger cannot be used|file .*ledger\.key could not be \w+): /,
-    prepare: async (t, { files }) => {
-      const { open } = await ledgerDirectory(t)
-      return () => open({ files })
-    },
-  },
-  'writing to the ledger': {
-    fails: 'write',
-    startsWith: /^The local ledger cannot be written: /,
-    prepare: async (t, { files }) => {
-      const ledger = await (await ledgerDirectory(t)).open({ files })
-      const { raw } = await ledger.prepare({ checkpoint: input() })
-      return () => ledger.broadcast(raw)
-    },
-  },
-  'opening the timestamp authority': {
-    fails: 'mkdir',
-    startsWith: /^The timestamp directory .* cannot be used: /,
-    prepare: async (t, { files }) => {
-      const directory = join(await temporaryFor(t), 'tsa')
-      return () => openLocalTsa(directory, { clock: new ManualClock(), files })
-    },
-  },
-  'opening the timestamp authority whose new folder is lost': {
-    fails: 'open',
-    startsWith: /^The timestamp directory .* cannot be used: /,
-    prepare: async (t, { files }) => {
-      const directory = join(await temporaryFor(t), 'tsa')
-      return () => openLocalTsa(directory, { clock: new ManualClock(), files })
-    },
-  },
-}
+const BLOBS = /^The blob directory .* cannot be used: /
+const LEDGER = /^The (?:directory .* of the local ledger cannot be used|file .*ledger\.key could not be \w+): /
+const TSA = /^The timestamp directory .* cannot be used: /
+
+const CASES: readonly (readonly [name: string, fails: Operation, startsWith: RegExp, Prepare])[] = [
+  ['opening blobs', 'mkdir', BLOBS, openBlobs],
+  ['opening blobs whose new folder is lost', 'open', BLOBS, openBlobs],
+  ['writing a blob', 'write', /^Blob k could not be written: /, writeBlob],
+  ['opening the ledger', 'open', LEDGER, openLedger],
+  ['writing to the ledger', 'write', /^The local ledger cannot be written: /, writeLedger],
+  ['opening the timestamp authority', 'mkdir', TSA, openTsa],
+  ['opening the timestamp authority whose new folder is lost', 'open', TSA, openTsa],
+]
 
 describe('errors of the file system name the cause and what to do', () => {
-  for (const [name, { fails, startsWith, prepare }] of Object.entries(CASES))
+  for (const [name, fails, startsWith, prepare] of CASES)
     for (const [code, remedy] of REMEDIES)
       // A missing ledger.key is not a failure: a new ledger creates it. Neither is a missing folder above a new one.
       if (code !== 'ENOENT' || (name !== 'opening the ledger' && fails !== 'mkdir'))

@@ -10,7 +10,7 @@ import { decodeRecord, putRecord } from '../../../core/store/record-codec.ts'
 import { LogReader } from '../../../core/log/reader.ts'
 import { openLogIdentity, type LogIdentity } from '../../../core/log/identity.ts'
 import type { RecordStore } from '../../../core/ports/index.ts'
-import { FaultyRecords } from '../../support/faulty-records.ts'
+import { faultyRecords } from '../../support/faulty-records.ts'
 import { ManualClock } from '../../support/manual-clock.ts'
 import { appendsOf } from '../../contract/record-store-pair.ts'
 import { testSigner } from '../../support/test-signer.ts'
@@ -76,7 +76,7 @@ describe('the log identity', () => {
   it('starts again after a first commit that failed, applied or not', async () => {
     for (const fault of ['before', 'after'] as const) {
       const records = new MemoryRecords()
-      const faulty = new FaultyRecords(records)
+      const faulty = faultyRecords(records)
       faulty.failCommit(1, fault)
       if (fault === 'before') await assert.rejects(open(faulty), { code: 'UNAVAILABLE' })
       const identity = await open(faulty)
@@ -134,7 +134,7 @@ describe('the log identity', () => {
 
   it('rotates once if the outcome was unknown, and not if nothing was applied', async () => {
     const records = new MemoryRecords()
-    const faulty = new FaultyRecords(records)
+    const faulty = faultyRecords(records)
     const identity = await open(faulty)
     faulty.failCommit(1, 'after')
     await identity.rotateCheckpointKey()

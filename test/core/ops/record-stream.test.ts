@@ -11,7 +11,7 @@ import { decorateRecords } from '../../../core/store/read.ts'
 import { sealValue } from '../../../core/store/envelope.ts'
 import { keys } from '../../../core/store/keys.ts'
 import { appendsOf, payloadOf } from '../../contract/record-store-pair.ts'
-import { FaultyRecords, type CommitFault } from '../../support/faulty-records.ts'
+import { faultyRecords, type CommitFault } from '../../support/faulty-records.ts'
 import { flipsOf } from '../../support/store-contents.ts'
 
 const COUNTER = keys.evidenceCount(['company', 'acme'])
@@ -88,10 +88,10 @@ describe('the stream of records', () => {
   for (const fault of ['before', 'after'] as const satisfies readonly CommitFault[])
     it(`leaves a store marked if a commit fails ${fault} it was applied, and fills it only when it is empty`, async () => {
       const stream = await streamOf(await createStore(5_000))
-      const whole = new FaultyRecords(new MemoryRecords())
+      const whole = faultyRecords(new MemoryRecords())
       await fillStore(inPieces(stream, 50_000), whole)
       for (let nth = 2; nth <= whole.commits; nth += 1) {
-        const to = new FaultyRecords(new MemoryRecords())
+        const to = faultyRecords(new MemoryRecords())
         to.failCommit(nth, fault)
         await assert.rejects(fillStore(inPieces(stream, 50_000), to), {
           code: fault === 'before' ? 'UNAVAILABLE' : 'UNKNOWN_OUTCOME',
@@ -110,7 +110,7 @@ describe('the stream of records', () => {
       'a log': { append: appendsOf(new Uint8Array(32)) },
     }
     for (const [name, commit] of Object.entries(foreign)) {
-      const to = new FaultyRecords(new MemoryRecords())
+      const to = faultyRecords(new MemoryRecords())
       await to.commit(commit)
       await assert.rejects(fillStore(inPieces(stream), to), { code: 'CONFIG_ERROR' }, name)
       assert.equal(to.commits, 1, name)

@@ -87,14 +87,6 @@ describe('bad paths', () => {
       assert.equal((await get('/evidences/acme/evidence/a%2Fb%3Fc%23d%252F')).body.object.externalId, 'a/b?c#d%2F')
       assert.equal((await get('/merkle/verify/a%2Fb%3Fc%23d%252F')).body.evidenceId, 'a/b?c#d%2F')
     })
-
-    it('another method is 405, and Allow names the supported ones', async () => {
-      const response = await service.fetch('/api/v1/evidences/acme/evidences', { method: 'DELETE' })
-      assert.deepEqual([response.status, response.headers.get('allow')], [405, 'GET, HEAD'])
-      assert.deepEqual(((await response.json()) as { code: string }).code, 'METHOD_NOT_ALLOWED')
-      const file = await service.fetch('/api/v1/evidences/acme/file', { method: 'PUT' })
-      assert.equal(file.headers.get('allow'), 'DELETE, GET, HEAD')
-    })
   })
 
   it('ids of another company look like ones that do not exist', async () => {

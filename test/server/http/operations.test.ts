@@ -164,14 +164,6 @@ describe('operations', () => {
     assert.equal(headers.get('x-powered-by'), null)
   })
 
-  it('responds to HEAD as to GET, without the body', async () => {
-    const [head, get] = [await service.fetch('/livez', { method: 'HEAD' }), await service.fetch('/livez')]
-    assert.deepEqual(
-      [head.status, head.headers.get('content-length'), await head.text()],
-      [200, get.headers.get('content-length'), ''],
-    )
-  })
-
   it('serves its page without other origins', async () => {
     const page = await service.fetch('/docs')
     const html = await page.text()
