@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
 import { describe, it } from 'node:test'
-import { OPERATOR, type NewSourceSystem, type PermissionLevel, type Scope } from '../../../core/index.ts'
+import { OPERATOR, type NewSourceSystem, type Scope } from '../../../core/index.ts'
 import { deriveSecret } from '../../../core/platform/node.ts'
 import { COMPANY, openFixture, withCode, withRegistry, Stores } from '../../support/registry-fixture.ts'
 
@@ -141,26 +141,6 @@ describe('source systems', () => {
         registry.sourceSystems.update(scope, 'x', { active: false }),
         withCode('SOURCE_SYSTEM_NOT_FOUND'),
       )
-    }))
-
-  it('manage source systems only with level A', () =>
-    withRegistry(async ({ registry, system, scope }) => {
-      const levels: readonly PermissionLevel[] = ['R', 'I', 'U', 'A']
-      const target = (await registry.sourceSystems.create(scope, { name: 'target', permissions: 'A' })).id
-      for (const level of levels) {
-        const { scope: own } = await system(level)
-        for (const permissions of levels) {
-          const create = registry.sourceSystems.create(own, { name: `${level}${permissions}`, permissions })
-          if (level === 'A') await create
-          else await assert.rejects(create, withCode('FORBIDDEN'))
-        }
-        const demote = registry.sourceSystems.update(own, target, { active: false })
-        if (level === 'A') await demote
-        else await assert.rejects(demote, withCode('FORBIDDEN'))
-      }
-      // The default level is U, which is above I.
-      const { scope: inserting } = await system('I')
-      await assert.rejects(registry.sourceSystems.create(inserting, { name: 'left-out' }), withCode('FORBIDDEN'))
     }))
 })
 
