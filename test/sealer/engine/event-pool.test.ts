@@ -136,7 +136,7 @@ describe('a registry with an event engine', () => {
         for (const [i, input] of inputs.entries()) {
           const { evidence } = await registry.evidences.get(scope, input.externalId, { disclose: true })
           assert.deepEqual(inputOf(evidence), input)
-          assert.deepEqual(created[i], { id: evidence.id, txId: evidence.txId, version: 1 })
+          assert.deepEqual(created[i], { id: evidence.id, type: 'create', txId: evidence.txId, version: 1 })
         }
         const proof = await registry.proofs.evidence({ evidenceId: inputs[BULK - 1]?.externalId ?? '' })
         assert.equal(proof.status, 'ok')
