@@ -1,4 +1,5 @@
 import type { Json } from '../../core/index.ts'
+import { idInput } from './values.ts'
 
 /** Which fields of a request count as given, in a body and in a line of an import. */
 
@@ -21,15 +22,6 @@ export function givenFields(fields: Fields): Fields {
 export const isGiven = (value: Json | undefined): boolean => value !== undefined && value !== null && value !== ''
 
 const givenItem = (item: Json): Json => (isObject(item) ? givenFields(item) : item)
-
-/** Names of path parameters, query parameters and fields that are ids which the service has made. */
-const IDS = new Set(['CATEGORY_ID', 'SUBCATEGORY_ID', 'SYSTEM_ID', 'categoryId', 'subcategoryId', 'fileId'])
-/** Ids of the service in either case. Other texts stay as they are, and are not found. */
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
-
-/** The value of a parameter or field. An id is accepted in either case, and is in lowercase here. */
-export const idInput = <T>(name: string, value: T): T | string =>
-  IDS.has(name) && typeof value === 'string' && UUID.test(value) ? value.toLowerCase() : value
 
 /** Whether a value is a JSON object, not a list and not `null`. */
 export const isObject = (value: Json): value is { readonly [name: string]: Json } =>

@@ -74,6 +74,15 @@ export function defined<T extends object>(members: T): { [K in keyof T]?: Exclud
   return result
 }
 
+/** Names of path parameters, query parameters and fields that are ids which the service has made. */
+const IDS = new Set(['CATEGORY_ID', 'SUBCATEGORY_ID', 'SYSTEM_ID', 'categoryId', 'subcategoryId', 'fileId'])
+/** Ids of the service in either case. Other texts stay as they are, and are not found. */
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
+
+/** The value of a parameter or field. An id is accepted in either case, and is in lowercase here. */
+export const idInput = <T>(name: string, value: T): T | string =>
+  IDS.has(name) && typeof value === 'string' && UUID.test(value) ? value.toLowerCase() : value
+
 // -- responses that several route groups share
 
 /** A success that has nothing to say. */

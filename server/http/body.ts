@@ -154,21 +154,6 @@ export async function readJsonText(ctx: Context, limits: BodyLimits): Promise<st
   return decodeBody(bytes as Uint8Array)
 }
 
-/** How long a sender may continue to send a body that the server has stopped reading. */
-const DRAIN_MS = 2_000
-
-/**
- * Discards the rest of a body after the response was sent. Closing the connection at once would often lose the response
- * on its way to the client. Closes the connection after two seconds.
- */
-export function drainAfterResponse(request: IncomingMessage): void {
-  if (request.complete || request.destroyed) return
-  request.on('error', () => undefined)
-  const timer = setTimeout(() => request.destroy(), DRAIN_MS).unref()
-  request.once('close', () => clearTimeout(timer))
-  request.resume()
-}
-
 /**
  * The media type of a request's body, in lower case and without parameters.
  *

@@ -1,7 +1,7 @@
+import type { IncomingMessage } from 'node:http'
 import type { Context, Middleware } from 'koa'
 import type { Logger } from '../../core/index.ts'
 import { errorBody, failureOf, HttpError, type ErrorShape, type Failure } from '../contract/errors.ts'
-import { drainAfterResponse } from './body.ts'
 import type { Health } from './health.ts'
 
 /** What the error middleware tells, and whom. */
@@ -33,6 +33,21 @@ export function respondWithErrors({ logger, health, errorShapeOf, onOverload }: 
       ctx.body = errorBody(failure, errorShapeOf(ctx.url))
     }
   }
+}
+
+/** How long a sender may continue to send a body that the server has stopped reading. */
+const DRAIN_MS = 2_000
+
+/**
+ * Discards the rest of a body after the response was sent. Closing the connection at once would often lose the response
+ * on its way to the client. Closes the connection after two seconds.
+ */
+function drainAfterResponse(request: IncomingMessage): void {
+  if (request.complete || request.destroyed) return
+  request.on('error', () => undefined)
+  const timer = setTimeout(() => request.destroy(), DRAIN_MS).unref()
+  request.once('close', () => clearTimeout(timer))
+  request.resume()
 }
 
 /** When a client should try again, seconds. An overload passes quickly, another failure may not. */

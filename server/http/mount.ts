@@ -5,7 +5,7 @@ import type { GetEvidencePage, ListEvidenceTexts, Scope, StagedFile } from '../.
 import { documentPath, type Endpoint, type EndpointGroup } from '../contract/endpoint.ts'
 import { HttpError } from '../contract/errors.ts'
 import { withWireNames } from '../contract/field-names.ts'
-import { idInput } from '../contract/given-fields.ts'
+import { idInput } from '../contract/values.ts'
 import type { TaggedText } from '../contract/reply.ts'
 import { authorize, type AuthorizationServices } from './authorize.ts'
 import type { BodyPace } from './body.ts'

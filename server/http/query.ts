@@ -4,7 +4,7 @@ import { isRegistryError } from '../../core/index.ts'
 import { validate } from '../../core/schemas/index.ts'
 import type { Endpoint } from '../contract/endpoint.ts'
 import { HttpError } from '../contract/errors.ts'
-import { idInput } from '../contract/given-fields.ts'
+import { idInput } from '../contract/values.ts'
 
 /**
  * The query as it was sent: every value of each name, decoded. Throws `VALIDATION_ERROR` for escapes that are not
