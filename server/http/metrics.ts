@@ -130,31 +130,19 @@ function logGauges({ registry }: MetricSources): readonly MetricRow[] {
   return [
     one('log_entries', 'Entries in the log', () => status().logSize),
     one('log_sealed_entries', 'Entries in batches', () => status().sealedSize),
-    one(
-      'log_unsealed_entries',
-      'Entries that wait for a batch, from the first event on; 0 if no event waits',
-      () => status().unsealedEvents,
-    ),
+    one('log_unsealed_entries', 'Entries that wait for a batch; 0 if no event waits', () => status().unsealedEvents),
     one('log_stamped_entries', 'Entries that a time stamp covers', () => status().stampedSize),
     one('log_anchored_entries', 'Entries that a confirmed anchor covers', () => status().anchoredSize),
-    one(
-      'damaged_file_reads_total',
-      'Reads of files since the start whose stored bytes were missing or are not the recorded ones',
-      () => status().damagedReads,
-    ),
+    one('damaged_file_reads_total', 'Reads of files with missing or wrong bytes', () => status().damagedReads),
     one(
       'last_batch_timestamp_seconds',
       'When the last batch was sealed; 0 before the first',
       () => (status().lastBatchAt ?? 0) / 1_000,
     ),
-    one('anchor_lag_seconds', 'Age of the oldest batch without a confirmed anchor; 0 if there is none', () =>
+    one('anchor_lag_seconds', 'Age of the oldest batch without anchor; 0 if none', () =>
       secondsSince(status().oldestUnanchoredAt),
     ),
-    one(
-      'anchor_account_conflict',
-      '1 if the anchoring account has sent a transaction that is not on record, so that nothing is anchored',
-      () => Number(status().hasAccountConflict),
-    ),
+    one('anchor_account_conflict', '1 if others use the anchoring account', () => Number(status().hasAccountConflict)),
     many('sealer_failures_total', 'Steps of the sealer that failed since the start', {
       label: 'step',
       names: ['seal', 'stamp', 'anchor'],
@@ -177,34 +165,14 @@ function loadGauges({ lanes, door, bodies, unread, connections }: MetricSources)
   return [
     byLane('running', 'Requests that run, by class', ({ state }) => state.running),
     byLane('waiting', 'Requests that wait for their turn', ({ state }) => state.waiting),
-    byLane(
-      'rejected_total',
-      'Requests since the start that got 503, because too many waited',
-      ({ state }) => state.rejected,
-    ),
-    one(
-      'requests_shed_total',
-      'Requests since the start that got 503 at once, because the process was too busy',
-      () => door.shed,
-    ),
+    byLane('rejected_total', 'Requests that got 503: too many waited', ({ state }) => state.rejected),
+    one('requests_shed_total', 'Requests that got 503: the process was too busy', () => door.shed),
     one('request_body_bytes', 'Bytes of request bodies in memory', () => bodies.used),
-    one(
-      'request_bodies_rejected_total',
-      'Bodies since the start that got 503, because too many bytes were in memory',
-      () => bodies.rejected,
-    ),
+    one('request_bodies_rejected_total', 'Bodies that got 503: too many bytes in memory', () => bodies.rejected),
     one('unread_response_bytes', 'Bytes of large responses that their clients have not yet read', () => unread.used),
-    one(
-      'unread_responses_rejected_total',
-      'Responses since the start that were replaced by 503, because too many bytes were unread',
-      () => unread.rejected,
-    ),
+    one('unread_responses_rejected_total', 'Responses that became 503: too many bytes unread', () => unread.rejected),
     one('connections', 'Open connections', () => connections.open),
-    one(
-      'connections_dropped_total',
-      'Connections since the start that were closed at once, because there were too many',
-      () => connections.dropped,
-    ),
+    one('connections_dropped_total', 'Connections closed at once: too many', () => connections.dropped),
   ]
 }
 
@@ -214,7 +182,7 @@ function scrubGauges({ scrubStatus = () => undefined }: MetricSources): readonly
     one('scrub_read_bytes_total', 'Bytes that the scrub has read since the start', () => scrubStatus()?.readBytes ?? 0),
     one(
       'scrub_differences',
-      'Damaged records and files that the last complete pass of the scrub or the current one found',
+      'Damaged records and files that the last pass found',
       () => scrubStatus()?.differences ?? 0,
     ),
     one(
@@ -222,11 +190,7 @@ function scrubGauges({ scrubStatus = () => undefined }: MetricSources): readonly
       'When the scrub had read everything; 0 before the first time',
       () => (scrubStatus()?.lastCompleteAt ?? 0) / 1_000,
     ),
-    one(
-      'scrub_failures_total',
-      'How often the scrub could not read since the start',
-      () => scrubStatus()?.failures ?? 0,
-    ),
+    one('scrub_failures_total', 'How often the scrub could not read', () => scrubStatus()?.failures ?? 0),
     many('scrub_checked_items_total', 'Log entries, records and files that the scrub has checked since the start', {
       label: 'stage',
       names: ['log', 'records', 'blobs'],

@@ -60,15 +60,10 @@ export function Plot({ title, summary, points, format, kind }: PlotProps) {
   )
 }
 
-interface Position {
-  readonly x: number
-  readonly y: number
-}
-
 const round = (value: number): number => Math.round(value * 10) / 10
 
 /** The points of a line that stays at a value until the next point, and at the last one until the end. */
-function stepsThrough(positions: readonly Position[]): string {
+function stepsThrough(positions: readonly { readonly x: number; readonly y: number }[]): string {
   const steps = positions.flatMap(({ x, y }, i) => {
     const before = positions[i - 1]
     return before === undefined ? [`${x},${y}`] : [`${x},${before.y}`, `${x},${y}`]

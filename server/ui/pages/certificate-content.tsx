@@ -63,13 +63,7 @@ function FileList({ events }: EventsProps) {
   )
 }
 
-interface ShownFile {
-  readonly name: string
-  readonly size: number
-  readonly sha256: string
-}
-
-const FILE_COLUMNS: readonly Column<ShownFile>[] = [
+const FILE_COLUMNS: readonly Column<{ readonly name: string; readonly size: number; readonly sha256: string }>[] = [
   { title: texts.fields.name, cell: ({ name }) => <bdi>{name}</bdi> },
   { title: texts.certificate.bytes, cell: ({ size }) => size.toLocaleString() },
   { title: 'SHA-256', cell: ({ sha256 }) => <Hash value={sha256} /> },

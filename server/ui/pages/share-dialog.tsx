@@ -8,13 +8,8 @@ import { texts } from '../texts.ts'
 export const verificationLink = (evidenceId: string): string =>
   new URL(hrefOf(['verify', evidenceId]), document.baseURI).href
 
-interface ShareDialogProps {
-  readonly evidenceId: string
-  readonly onClose: () => void
-}
-
 /** The public link as a text and as a code to scan. */
-export function ShareDialog({ evidenceId, onClose }: ShareDialogProps) {
+export function ShareDialog({ evidenceId, onClose }: { readonly evidenceId: string; readonly onClose: () => void }) {
   const t = texts.share
   const link = verificationLink(evidenceId)
   return (

@@ -45,14 +45,10 @@ function NewKey({ apiKey, onClose }: { readonly apiKey: string; readonly onClose
   )
 }
 
-interface SystemFieldsProps {
-  readonly form: FormTexts<keyof typeof NEW_SYSTEM>
-}
-
 const NEW_SYSTEM = { name: '', permissions: 'U', expiresAt: '' }
 
 /** The fields of a new or an existing source system. The session's key may grant no level above its own. */
-function SystemFields({ form: { props } }: SystemFieldsProps) {
+function SystemFields({ form: { props } }: { readonly form: FormTexts<keyof typeof NEW_SYSTEM> }) {
   const t = texts.systems
   const session = useSession()
   const levels = LEVELS.filter((level) => hasLevel(session, level))
