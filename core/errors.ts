@@ -145,3 +145,7 @@ export function isRegistryError(error: unknown, code?: ErrorCode): error is Regi
 /** An error with the code `VERIFICATION_FAILED`. */
 export const verificationError = (message: string, cause?: unknown): RegistryError =>
   new RegistryError('VERIFICATION_FAILED', message, { cause })
+
+/** The error for stored data that is damaged or lost. `what` is a whole sentence without its end. */
+export const corrupt = (what: string, cause?: unknown): RegistryError =>
+  new RegistryError('CORRUPT', `${what}: restore the record store from a backup`, { cause })

@@ -1,6 +1,6 @@
 import { encodeUtf8, equalBytes, fromHex, toHex } from '../bytes.ts'
 import { assertLogName, keyHandover, keyOpening, MAX_LOG_KEYS, originOf } from '../commitment/log-entry.ts'
-import { RegistryError, isRegistryError } from '../errors.ts'
+import { RegistryError, isRegistryError, corrupt } from '../errors.ts'
 import type { CheckpointSigner, Clock, Commit, LogSigner, RecordStore } from '../ports/index.ts'
 import { putRecord } from '../store/record-codec.ts'
 import { checkpointText } from './checkpoint.ts'
@@ -93,10 +93,7 @@ async function createIdentity({
     // Another process may have created it meanwhile.
     const other = await readIdentity(records)
     if (other !== undefined) return other
-    throw new RegistryError(
-      'CORRUPT',
-      'The log has entries, but the record of its identity is missing: restore the store from a backup',
-    )
+    throw corrupt('The log has entries, but the record of its identity is missing')
   }
   const [publicKey] = await signer.publicKeys()
   if (publicKey === undefined)
@@ -151,17 +148,13 @@ async function openKeyRing(records: RecordStore, stored: StoredIdentity): Promis
   const positions = await records.positionsOf(entries)
   const keys = stored.record.keys.map((record, i) => logKeyOf(record, positions[i], i))
   const current = keys.at(-1)
-  if (current === undefined)
-    throw new RegistryError('CORRUPT', "The log's identity has no key: restore the store from a backup")
+  if (current === undefined) throw corrupt("The log's identity has no key")
   return { stored, keys, current }
 }
 
 function logKeyOf({ entry, vkey }: LogKeyRecord, position: number | undefined, index: number): LogKey {
   if (position === undefined || (index === 0 && position !== 0))
-    throw new RegistryError(
-      'CORRUPT',
-      `The entry of checkpoint key ${index} is missing in the log: restore the store from a backup`,
-    )
+    throw corrupt(`The entry of checkpoint key ${index} is missing in the log`)
   return { entry, position, verifierKey: vkey }
 }
 
@@ -198,8 +191,7 @@ class StoredLogIdentity implements LogIdentity {
 
   async refresh(): Promise<void> {
     const stored = await readIdentity(this.#records)
-    if (stored === undefined)
-      throw new RegistryError('CORRUPT', "The record of the log's identity is missing: restore the store from a backup")
+    if (stored === undefined) throw corrupt("The record of the log's identity is missing")
     if (stored.version !== this.#ring.stored.version) this.#ring = await openKeyRing(this.#records, stored)
   }
 

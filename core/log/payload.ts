@@ -1,6 +1,6 @@
 import { concatBytes, equalBytes, fromHex, readU64, toHex, u64 } from '../bytes.ts'
 import { entryOf, kindOf } from '../commitment/log-entry.ts'
-import { RegistryError } from '../errors.ts'
+import { corrupt } from '../errors.ts'
 import type { LogAppend } from '../ports/index.ts'
 
 /**
@@ -55,10 +55,7 @@ export function decodePayload(entry: Uint8Array, payload: Uint8Array): LogPayloa
   const opening = openingOfPayload(payload)
   const kind = kindOf(opening)
   if (kind === undefined || (kind === 'event') !== (opening !== payload) || !equalBytes(entryOf(opening), entry))
-    throw new RegistryError(
-      'CORRUPT',
-      `The opening of log entry ${toHex(entry)} is damaged: restore the record store from a backup`,
-    )
+    throw corrupt(`The opening of log entry ${toHex(entry)} is damaged`)
   if (kind !== 'event') return { kind, opening }
   const reference = payload.subarray(opening.length)
   return {

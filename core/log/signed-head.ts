@@ -1,5 +1,5 @@
 import { equalBytes, toHex } from '../bytes.ts'
-import { RegistryError } from '../errors.ts'
+import { RegistryError, corrupt } from '../errors.ts'
 import type { RecordStore, SignedHead } from '../ports/index.ts'
 import type { LogReader } from './reader.ts'
 import type { TreeHeadRecord } from './records.ts'
@@ -21,7 +21,7 @@ export async function assertHoldsSigned(
   const head = await reader.treeHead()
   await assertTreeHoldsSigned(reader, head, signed)
   if ((await records.logSize()) < head.size)
-    throw corruptError(`The log has fewer than the ${head.size} entries that are sealed`)
+    throw corrupt(`The log has fewer than the ${head.size} entries that are sealed`)
 }
 
 /**
@@ -40,16 +40,13 @@ export async function assertTreeHoldsSigned(
       `a checkpoint of ${signed.size} entries was signed, but the store has only ${head.size} sealed entries`,
     )
   const root = await reader.rootAt(head.size)
-  if (toHex(root) !== head.root) throw corruptError(`The tiles do not produce the root of the tree of ${head.size}`)
+  if (toHex(root) !== head.root) throw corrupt(`The tiles do not produce the root of the tree of ${head.size}`)
   if (signed !== undefined && !equalBytes(await reader.rootAt(signed.size), signed.root))
     throw behindSignedError(
       `the signed checkpoint of ${signed.size} entries has a different root than the store has at that size`,
     )
   return root
 }
-
-const corruptError = (what: string): RegistryError =>
-  new RegistryError('CORRUPT', `${what}: restore the store from a backup`)
 
 const behindSignedError = (what: string): RegistryError =>
   new RegistryError(

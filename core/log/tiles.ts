@@ -1,4 +1,4 @@
-import { RegistryError } from '../errors.ts'
+import { RegistryError, corrupt } from '../errors.ts'
 import type { Entry, Key, RecordStore } from '../ports/index.ts'
 import { BoundedMap } from '../store/cache.ts'
 import { logKeys } from './keys.ts'
@@ -45,8 +45,7 @@ export class StoredTiles {
     const keys = Array.from({ length: count }, (_, i) => logKeys.tile(level, first + i))
     const entries = await this.#records.get(keys)
     return entries.map((entry, i) => {
-      if (entry === undefined)
-        throw new RegistryError('CORRUPT', `Tile ${keys[i]} is missing: restore the store from a backup`)
+      if (entry === undefined) throw corrupt(`Tile ${keys[i]} is missing`)
       assertTile(entry)
       return entry.value
     })
@@ -106,10 +105,7 @@ const isWide = (tile: Uint8Array, width: number): boolean => (widthOf(tile) ?? 0
 
 function assertTile({ key, value }: Entry): void {
   if (widthOf(value) === undefined)
-    throw new RegistryError(
-      'CORRUPT',
-      `Tile ${key} has ${value.length} bytes, which is not the length of a tile: restore the store from a backup`,
-    )
+    throw corrupt(`Tile ${key} has ${value.length} bytes, which is not the length of a tile`)
 }
 
 function nodeIn(tile: Uint8Array | undefined, id: NodeId): Uint8Array | undefined {

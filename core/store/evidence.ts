@@ -1,5 +1,5 @@
 import type { Json } from '../commitment/canonical-json.ts'
-import { RegistryError } from '../errors.ts'
+import { corrupt } from '../errors.ts'
 import type { Entry, RecordStore, Key } from '../ports/index.ts'
 import { keys } from './keys.ts'
 import { decodeRecord, corruptRecord, encodeRecord } from './record-codec.ts'
@@ -35,7 +35,7 @@ export async function readEvent(records: RecordStore, evidence: EvidenceRecord, 
 }
 
 function missing({ id }: EvidenceRecord, version: number | undefined): never {
-  throw new RegistryError('CORRUPT', `Version ${version} of evidence ${id} is missing: restore the store from a backup`)
+  throw corrupt(`Version ${version} of evidence ${id} is missing`)
 }
 
 /** The event in the record under `keys.event(…, version)`. Throws `CORRUPT` if the record does not hold it. */
@@ -68,10 +68,7 @@ export const firstEventRecord = (
 export function firstEventOf(evidence: EvidenceRecord): EventRecord {
   const { first } = evidence
   if (typeof first?.salts !== 'object' || typeof first.fields !== 'object')
-    throw new RegistryError(
-      'CORRUPT',
-      `The record of evidence ${evidence.id} holds no first event: restore the store from a backup`,
-    )
+    throw corrupt(`The record of evidence ${evidence.id} holds no first event`)
   const fields = restoredFields(evidence, first.fields)
   const { owner } = fields
   return {

@@ -1,6 +1,6 @@
 import { allocate, concatBytes } from '../bytes.ts'
 import { LOG_ENTRY_BYTES } from './commit.ts'
-import { RegistryError } from '../errors.ts'
+import { corrupt } from '../errors.ts'
 import type { LogAppend } from '../ports/index.ts'
 
 /**
@@ -91,10 +91,7 @@ export function assertRow({ start, entries }: EntryRow, expected: number): void 
 function assertCount(start: number, count: number, expected: number): void {
   const fits = Number.isInteger(count) && count > 0 && (start % ROW_ENTRIES) + count <= ROW_ENTRIES
   if (start === expected && fits) return
-  throw new RegistryError(
-    'CORRUPT',
-    `The rows of the log have a hole or a wrong length at position ${expected}: restore the record store from a backup`,
-  )
+  throw corrupt(`The rows of the log have a hole or a wrong length at position ${expected}`)
 }
 
 /** Returns at most `count` entries of consecutive rows from position `from`, packed in a new array. */

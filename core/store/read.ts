@@ -1,4 +1,4 @@
-import { RegistryError } from '../errors.ts'
+import { type RegistryError, corrupt } from '../errors.ts'
 import type { Check, Entry, Key, Range, RecordStore } from '../ports/index.ts'
 import { decodeRecord } from './record-codec.ts'
 
@@ -40,7 +40,7 @@ export async function listEntries(records: RecordStore, range: Range): Promise<E
 
 /** The error for a record that another record refers to and that does not exist: the store has lost it. */
 export const danglingReference = (from: string, to: string): RegistryError =>
-  new RegistryError('CORRUPT', `${from} refers to ${to}, which is missing: restore the store from a backup`)
+  corrupt(`${from} refers to ${to}, which is missing`)
 
 /**
  * The records to which the entries of a listing refer, in their order. One that was removed after the listing was read
@@ -124,8 +124,7 @@ async function readPage<T extends object>(store: RecordStore, range: Range): Pro
 }
 
 /** The error for a part of the log that must exist: the store has lost it. */
-export const lost = (what: string): RegistryError =>
-  new RegistryError('CORRUPT', `${what} is missing: restore the store from a backup`)
+export const lost = (what: string): RegistryError => corrupt(`${what} is missing`)
 
 /**
  * A record store that does the same as another one, except for the methods that are given. It has neither

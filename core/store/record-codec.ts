@@ -1,5 +1,5 @@
 import { decodeUtf8, encodeUtf8 } from '../bytes.ts'
-import { RegistryError } from '../errors.ts'
+import { type RegistryError, corrupt } from '../errors.ts'
 import type { Entry, Key, Write } from '../ports/index.ts'
 
 type StoredValue = Pick<Entry, 'key' | 'value'>
@@ -36,7 +36,7 @@ function parseJson(entry: StoredValue): unknown {
 
 /** `CORRUPT` for a record that is not what was written. */
 export const corruptRecord = ({ key }: StoredValue, what: string, cause?: unknown): RegistryError =>
-  new RegistryError('CORRUPT', `The record ${key} is ${what}: restore the store from a backup`, { cause })
+  corrupt(`The record ${key} is ${what}`, cause)
 
 const MIN = -(2n ** 63n)
 const MAX = 2n ** 63n - 1n

@@ -18,7 +18,7 @@ import {
   type Disclosure,
 } from '../../commitment/event-format.ts'
 import { sortedNames, type Json } from '../../commitment/canonical-json.ts'
-import { RegistryError } from '../../errors.ts'
+import { RegistryError, corrupt } from '../../errors.ts'
 import type { TxId } from '../../api/scope.ts'
 import { randomBytes } from '../../platform/node.ts'
 import type { EventRecord, RemainingSalts } from '../../store/records.ts'
@@ -130,7 +130,7 @@ export function checkedOpeningOf(event: EventRecord, source: EventOrigin): Uint8
 }
 
 function assertTxId({ version, txId }: EventRecord, opening: Uint8Array): void {
-  if (toHex(txIdOf(opening)) !== txId) throw corrupt(`version ${version} does not hash to its txId ${txId}`)
+  if (toHex(txIdOf(opening)) !== txId) throw damagedEvent(`version ${version} does not hash to its txId ${txId}`)
 }
 
 /** The texts with their salts (hex), by the name of the field or the id of the file. */
@@ -191,7 +191,7 @@ export function eraseFile(event: EventRecord, fileId: string): EventRecord {
   const salts = remainingSalts(saltsOf(event))
   const salt = salts.files[fileId]
   if (event.files[fileId] === undefined || salt === undefined)
-    throw corrupt(`event ${event.txId} does not hold the file ${fileId}`)
+    throw damagedEvent(`event ${event.txId} does not hold the file ${fileId}`)
   const hash = toHex(fileHash(bytesOf(salt), textOfFile(event, fileId)))
   const remaining: RemainingSalts = { ...salts, files: without(salts.files, fileId) }
   return {
@@ -209,24 +209,22 @@ function without<T>(map: Readonly<Record<string, T>>, name: string): Record<stri
 
 function saltOf(salts: Readonly<Record<string, string>>, name: string): string {
   const salt = salts[name]
-  if (salt === undefined) throw corrupt(`no salt for ${name}`)
+  if (salt === undefined) throw damagedEvent(`no salt for ${name}`)
   return salt
 }
 
 function bytesOf(hex: string): Uint8Array {
   const bytes = fromHex(hex)
-  if (bytes === undefined) throw corrupt('a salt, seed or slot key is not hex')
+  if (bytes === undefined) throw damagedEvent('a salt, seed or slot key is not hex')
   return bytes
 }
 
-const corrupt = (what: string): RegistryError =>
-  new RegistryError('CORRUPT', `A stored event is damaged: ${what}. Restore the store from a backup`)
+const damagedEvent = (what: string): RegistryError => corrupt(`A stored event is damaged: ${what}`)
 
 /** The 32 bytes of a stored txId: the log entry of its event. */
 export function entryOfTxId(txId: TxId): Uint8Array {
   const entry = fromHex(txId)
-  if (entry === undefined)
-    throw new RegistryError('CORRUPT', `A stored txId is not hex: ${txId}. Restore the store from a backup`)
+  if (entry === undefined) throw corrupt(`A stored txId is not hex: ${txId}`)
   return entry
 }
 

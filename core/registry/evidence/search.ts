@@ -1,7 +1,7 @@
 import type { EvidenceQuery } from '../../api/evidence.ts'
 import type { CompanyId } from '../../api/scope.ts'
 import { encodeUtf8, sha256, toHex } from '../../bytes.ts'
-import { RegistryError } from '../../errors.ts'
+import { corrupt } from '../../errors.ts'
 import { countOf } from '../../store/record-codec.ts'
 import { keys } from '../../store/keys.ts'
 import { foldCase } from '../../store/key.ts'
@@ -154,10 +154,7 @@ async function readChanged(
   if (stillListed === undefined) return undefined
   const evidence = entry && decodeListed(entry)
   if (evidence !== undefined && index.keyOf(evidence) === row.key) return evidence
-  throw new RegistryError(
-    'CORRUPT',
-    `The index entry ${row.key} does not belong to its evidence: restore the store from a backup`,
-  )
+  throw corrupt(`The index entry ${row.key} does not belong to its evidence`)
 }
 
 const HASH_LENGTH = 16

@@ -6,7 +6,7 @@ import { decodeListed, listedKey, type ListedEvidence } from '../../store/eviden
 import { danglingReference } from '../../store/read.ts'
 import type { Context } from '../context.ts'
 import { entryOfTxId } from '../event/event.ts'
-import { evidenceCore } from './stored-evidence.ts'
+import { evidenceCore } from './get.ts'
 
 /** How the evidences of a list are returned, in the order of the list. */
 export interface ListItems<Item> {

@@ -10,7 +10,7 @@ import type {
 } from '../../schemas/bundle.ts'
 import { decodeUtf8, fromBase64, fromHex, toBase64, toHex } from '../../bytes.ts'
 import { entryOf, tokenOpening } from '../../commitment/log-entry.ts'
-import { RegistryError } from '../../errors.ts'
+import { corrupt } from '../../errors.ts'
 import { parseCheckpoint } from '../../log/checkpoint.ts'
 import type { LogIdentity, LogKey } from '../../log/identity.ts'
 import type { EntryStatus, LogReader } from '../../log/reader.ts'
@@ -84,9 +84,6 @@ async function proveKeys(log: LogReader, logKeys: readonly LogKey[], coverage: C
     }),
   )
 }
-
-const corrupt = (what: string): RegistryError =>
-  new RegistryError('CORRUPT', `${what}: restore the store from a backup`)
 
 /** An entry of the log. */
 interface PlacedEntry {
@@ -218,7 +215,7 @@ function rootOfNote(note: string): Uint8Array {
   try {
     return parseCheckpoint(note).root
   } catch (cause) {
-    throw new RegistryError('CORRUPT', 'A stored checkpoint is damaged: restore the store from a backup', { cause })
+    throw corrupt('A stored checkpoint is damaged', cause)
   }
 }
 

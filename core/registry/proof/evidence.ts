@@ -6,8 +6,11 @@ import type { Context } from '../context.ts'
 import { checkedOpeningOf } from '../event/event.ts'
 import { proveEvent, assuranceOf, blockMember, logProofMembers } from './log-proof.ts'
 import { rfc3339 } from './batch-attestations.ts'
-import type { EvidenceSelector } from '../../api/proofs.ts'
+import type { EvidenceSelector, EvidenceProofJson } from '../../api/proofs.ts'
 import { findEvidence, FoundEvidence } from './find-evidence.ts'
+import type { BatchRecord } from '../../log/records.ts'
+import type { Key, Version } from '../../ports/index.ts'
+import { SecondUseMap } from '../../store/cache.ts'
 
 /** Contains no name, owner, text, meta, company or category, because the proof is for anyone. */
 export async function proveEvidence(context: Context, selector: EvidenceSelector): Promise<EvidenceProof> {
@@ -38,3 +41,118 @@ export async function proveRecord(
     ...proven,
   }
 }
+
+/** Of the parts of single evidences. */
+const MAX_KEPT_CHARS = 32 * 1024 * 1024
+
+interface KeptParts extends OwnParts {
+  /** The version of the evidence's record. */
+  readonly version: Version
+  readonly batch: BatchRecord
+}
+
+/**
+ * The JSON of proofs of evidences. Keeps the parts of final proofs. The part of one evidence is kept from the second
+ * time on, and was verified when it was made. It follows from the evidence's record and from the path in its batch,
+ * which never changes. The part that all proofs of a batch share is kept with the attestations that it was made of,
+ * until a stamp or an anchor changes.
+ */
+export class EvidenceProofJsons {
+  readonly #own: SecondUseMap<Key, KeptParts>
+  /** By the tokens of the attestations. */
+  readonly #shared = new WeakMap<object, SharedParts>()
+
+  /** @param maxKeptChars Characters of the parts of all evidences together. At least 2. */
+  constructor(maxKeptChars = MAX_KEPT_CHARS) {
+    this.#own = new SecondUseMap(maxKeptChars, ({ start, middle, end }) => start.length + middle.length + end.length)
+  }
+
+  async get(context: Context, selector: EvidenceSelector): Promise<EvidenceProofJson> {
+    const found = await findEvidence(context, selector)
+    if (!(found instanceof FoundEvidence)) return jsonOf({ ...found, evidenceId: selector.evidenceId })
+    const { key, version } = found.entry
+    const kept = this.#own.get(key)
+    if (kept?.version === version) {
+      const shared = await this.#sharedBy(context, kept.batch)
+      if (shared !== undefined) return { status: 'ok', json: joinedParts(kept, shared) }
+    }
+    const proof = await proveRecord(context, found.record)
+    const batch = isFinal(proof) ? await context.log.batchOf(proof.merkle.leafIndex) : undefined
+    if (!isFinal(proof) || batch === undefined) return jsonOf(proof)
+    const own = ownPartsOf(proof)
+    this.#own.set(key, () => ({ version, batch, ...own }))
+    const shared = this.#shared.get(proof.tsas) ?? sharedPartsOf(proof)
+    this.#shared.set(proof.tsas, shared)
+    return { status: proof.status, json: joinedParts(own, shared) }
+  }
+
+  /** `undefined` if the proofs of the batch are not final now, or none has been made since its attestations changed. */
+  async #sharedBy({ attestations, log }: Context, batch: BatchRecord): Promise<SharedParts | undefined> {
+    const [attestation, sendStatus] = await Promise.all([attestations.of(batch), log.sendStatusOf(batch)])
+    const tokens = attestation?.stamp?.tsas
+    return tokens && sendStatus === 'C' ? this.#shared.get(tokens) : undefined
+  }
+}
+
+const jsonOf = (proof: EvidenceProof): EvidenceProofJson => ({ status: proof.status, json: JSON.stringify(proof) })
+
+type SealedProof = Extract<EvidenceProof, { status: 'ok' }>
+
+/** A proof that can only change if its stamp or its anchor does: it is confirmed and stamped. */
+export type FinalProof = SealedProof & {
+  readonly blockNumber: number
+  readonly merkle: { readonly anchor: object }
+  readonly tsas: object
+}
+
+export const isFinal = (proof: EvidenceProof): proof is FinalProof =>
+  proof.status === 'ok' &&
+  proof.merkle.sendStatus === 'C' &&
+  proof.merkle.anchor !== undefined &&
+  proof.blockNumber !== undefined &&
+  proof.tsas !== undefined
+
+/** What the JSON of a final proof has of its evidence alone. A part of `SharedParts` follows each. */
+export interface OwnParts {
+  readonly start: string
+  readonly middle: string
+  readonly end: string
+}
+
+/** What the JSON of all final proofs of a batch has in common: two thirds of it. */
+export interface SharedParts {
+  readonly block: string
+  readonly attestation: string
+  readonly assurance: string
+}
+
+export const ownPartsOf = ({
+  status,
+  evidenceId,
+  txId,
+  createdAt,
+  fileCount,
+  merkle,
+  opening,
+}: FinalProof): OwnParts => {
+  const { batchId, merkleRoot, leafIndex, treeSize, sendStatus, proof } = merkle
+  const path = { batchId, merkleRoot, leafIndex, treeSize, sendStatus, proof }
+  return {
+    start: `{${membersOf({ status, evidenceId, txId })},`,
+    middle: `${membersOf({ createdAt, fileCount })},"merkle":{${membersOf(path)},`,
+    end: `${membersOf({ opening })},`,
+  }
+}
+
+export const sharedPartsOf = ({ blockNumber, merkle, tsa, tsas, assurance }: FinalProof): SharedParts => ({
+  block: `${membersOf({ blockNumber })},`,
+  attestation: `${membersOf({ checkpoint: merkle.checkpoint, anchor: merkle.anchor })}},${membersOf({ tsa, tsas })},`,
+  assurance: `${membersOf({ assurance })}}`,
+})
+
+/** What `JSON.stringify` makes of the proof with these parts. */
+export const joinedParts = ({ start, middle, end }: OwnParts, { block, attestation, assurance }: SharedParts): string =>
+  start + block + middle + attestation + end + assurance
+
+/** The members of an object as JSON, without the braces. */
+const membersOf = (object: object): string => JSON.stringify(object).slice(1, -1)

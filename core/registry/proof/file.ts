@@ -1,5 +1,5 @@
 import type { FileDeletion, FileProof } from '../../schemas/proof-documents.ts'
-import { RegistryError } from '../../errors.ts'
+import { corrupt } from '../../errors.ts'
 import { isId } from '../../ids.ts'
 import { keys } from '../../store/keys.ts'
 import { readRecord } from '../../store/read.ts'
@@ -103,9 +103,6 @@ async function proveDeletion(
   }).disclosure
   const entry = files[file.id]
   if (entry === undefined)
-    throw new RegistryError(
-      'CORRUPT',
-      `Version ${event.version} of evidence ${id} does not delete the file ${file.id}: restore the store from a backup`,
-    )
+    throw corrupt(`Version ${event.version} of evidence ${id} does not delete the file ${file.id}`)
   return { txId: event.txId, eventTimestamp, ...sealed, opening, filesText, filesSalt, file: entry }
 }

@@ -9,7 +9,7 @@ import type { EvidenceCandidate } from '../../schemas/proof-documents.ts'
 import type { EvidenceSelector } from '../../api/proofs.ts'
 import type { Context } from '../context.ts'
 import { hexInput, uuidInput, validate } from '../../schemas/validation.ts'
-import { missingEvidence } from '../evidence/stored-evidence.ts'
+import { missingEvidence } from '../evidence/get.ts'
 import { entryOf } from './log-proof.ts'
 import { ExternalId } from '../../schemas/fields.ts'
 

@@ -1,7 +1,7 @@
 import Type from '#typebox'
 import type { MerkleProof, MerkleRoot, MerkleValidation } from '../../schemas/proof-documents.ts'
 import { fromBase64, toHex } from '../../bytes.ts'
-import { RegistryError } from '../../errors.ts'
+import { RegistryError, corrupt } from '../../errors.ts'
 import type { LogReader, EntryStatus } from '../../log/reader.ts'
 import type { BatchRecord } from '../../log/records.ts'
 import { claimOf, type StampClaim } from '../../log/stamp-claim.ts'
@@ -88,8 +88,7 @@ export async function timestampToken({ log }: Context, batchId: string): Promise
   if (claim === undefined)
     throw new RegistryError('BATCH_NOT_FOUND', 'This batch has no time stamp yet; try again later')
   const der = fromBase64(claim.token.token)
-  if (der === undefined)
-    throw new RegistryError('CORRUPT', 'A stored time stamp is not base64: restore the store from a backup')
+  if (der === undefined) throw corrupt('A stored time stamp is not base64')
   return der
 }
 

@@ -10,7 +10,7 @@ import {
   ownPartsOf,
   sharedPartsOf,
   type FinalProof,
-} from '../../../core/registry/proof/final-proof-json.ts'
+} from '../../../core/registry/proof/evidence.ts'
 import { putRecord } from '../../../core/store/record-codec.ts'
 import { present } from '../../support/present.ts'
 import { withStatus } from '../../support/registry-fixture.ts'
