@@ -86,7 +86,7 @@ export interface RsaKey {
 }
 
 /** Parses an RSAPublicKey (DER, RFC 8017 § A.1.1). Throws if it is malformed. */
-export function parseRsaKey(der: Uint8Array): RsaKey {
+function parseRsaKey(der: Uint8Array): RsaKey {
   const { result, offset } = fromBER(der.slice())
   const [modulus, exponent] = result instanceof Sequence ? result.valueBlock.value : []
   if (offset !== der.length || !(modulus instanceof Integer) || !(exponent instanceof Integer))
@@ -97,7 +97,7 @@ export function parseRsaKey(der: Uint8Array): RsaKey {
 const numberOf = ({ valueBlock }: Integer): bigint => bytesToNumberBE(valueBlock.valueHexView)
 
 /** What a key that is only for RSA-PSS allows (RFC 4055 § 3.3). `undefined`: everything. */
-export function parsePssLimits(
+function parsePssLimits(
   parameters: BaseBlock | undefined,
 ): { readonly hash: string | undefined; readonly saltLength: number } | undefined {
   if (parameters === undefined) return undefined
@@ -112,7 +112,7 @@ interface RsaInput {
 }
 
 /** Whether a signature verifies: PKCS #1 v1.5 (RFC 8017 § 8.2.2), or PSS (§ 8.1.2) if the scheme has a salt length. */
-export function isRsaSignature(
+function isRsaSignature(
   { modulus, exponent }: RsaKey,
   { hash, saltLength }: SignatureScheme,
   { hashOf, message, signature }: RsaInput,
