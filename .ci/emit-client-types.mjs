@@ -26,8 +26,6 @@ async function openApiDocument() {
   const { MemoryBlobs, MemoryCheckpointKeys, MemoryRecords, MemorySignedHead } =
     await import('../adapters/memory/index.ts')
   const { createSealer, InlineEngine } = await import('../sealer/index.ts')
-  const limits = { maxFileBytes: 1, maxFilesPerRequest: 1, uploadIdleMs: 1, rateLimitPerMinute: 0 }
-  const publicUrl = () => 'http://localhost'
   const registry = await openRegistry({
     records: new MemoryRecords(),
     blobs: new MemoryBlobs(),
@@ -37,7 +35,7 @@ async function openApiDocument() {
     sealer: createSealer({ engine: new InlineEngine() }),
   })
   try {
-    return createApp({ ...limits, registry, logger: {}, publicUrl, trustProxy: false }).document()
+    return createApp({ registry }).document()
   } finally {
     await registry.close()
   }

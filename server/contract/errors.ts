@@ -20,6 +20,8 @@ type HttpOnlyCode =
   | 'HEADERS_TOO_LARGE'
   /** Too many requests of one client. `Retry-After` says how long to wait. */
   | 'RATE_LIMITED'
+  /** A program that mounts the service has read the body already. */
+  | 'BODY_CONSUMED'
   /** The server has too many requests in progress. It is sent as `UNAVAILABLE`, with `Retry-After`. */
   | 'OVERLOADED'
 
@@ -87,6 +89,7 @@ const RESPONSES: { readonly [K in ResponseCode]: ErrorResponse } = {
   RANGE_NOT_SATISFIABLE: { status: 416 },
   RATE_LIMITED: { status: 429 },
   HEADERS_TOO_LARGE: { status: 431 },
+  BODY_CONSUMED: { status: 500 },
   INTERNAL: internal,
   CORRUPT: internal,
   CONFIG_ERROR: internal,

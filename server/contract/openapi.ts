@@ -8,7 +8,8 @@ import { SchemaEmitter, type JsonObject } from './schema-emitter.ts'
 
 /** What the document is made of. */
 export interface DocumentOptions {
-  readonly publicUrl: string
+  /** `undefined`: not known, so that paths begin at the root of the document's own server. */
+  readonly publicUrl: string | undefined
   readonly basePath: string
   readonly version: string
   /** Endpoints below the base path. */
@@ -32,7 +33,7 @@ export function openApiDocument({ publicUrl, basePath, version, groups, rootGrou
     }
   }
   for (const group of groups) add(group)
-  for (const group of rootGroups) add(group, [{ url: publicUrl }])
+  for (const group of rootGroups) add(group, [{ url: publicUrl ?? '/' }])
   return {
     openapi: '3.1.0',
     info: {
@@ -43,7 +44,7 @@ export function openApiDocument({ publicUrl, basePath, version, groups, rootGrou
         'and lets anyone verify them.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
-    servers: [{ url: `${publicUrl}${basePath}` }],
+    servers: [{ url: publicUrl === undefined ? basePath : publicUrl + basePath }],
     tags: [...groups, ...rootGroups].map(({ tag, description }) => ({ name: tag, description })),
     paths,
     components: {

@@ -1,7 +1,7 @@
 import type { RequestListener } from 'node:http'
 import Router from '@koa/router'
 import Koa from 'koa'
-import type { Logger, Registry } from '../../core/index.ts'
+import { RegistryError, type Logger, type Registry } from '../../core/index.ts'
 import type { ScrubStatus } from '../../core/ops/index.ts'
 import type { EndpointGroup } from '../contract/endpoint.ts'
 import type { ErrorShape } from '../contract/errors.ts'
@@ -15,7 +15,7 @@ import { log } from '../routes/log.ts'
 import { description, operations } from '../routes/operations.ts'
 import { sourceSystems } from '../routes/source-systems.ts'
 import { verification } from '../routes/verification.ts'
-import { ADDRESS_LIMIT_PER_MINUTE } from '../settings/schema.ts'
+import { REQUEST_DEFAULTS } from '../settings/schema.ts'
 import { Door } from './door.ts'
 import { rejectInvalidPaths, rejectUnrouted, respondWithErrors } from './error-middleware.ts'
 import { allowOrigins, setSecurityHeaders } from './headers.ts'
@@ -34,28 +34,30 @@ export const BASE_PATH = '/api/v1'
 /** Version of the interface that the OpenAPI document describes. */
 const API_VERSION = '1.0.0'
 
-/** What a service is made of. */
+/** What a service is made of. Limits have the defaults of the server's settings. */
 export interface AppOptions {
   readonly registry: Registry
-  readonly logger: Logger
+  /** Default: nothing is logged. A pino logger fits. */
+  readonly logger?: Logger
   /** Those with which the registry was opened. Default: `/metrics` shows nothing of stores and sealer steps. */
   readonly instruments?: Instruments
   /**
-   * Address at which clients reach the service, without the base path and without a slash at its end. Called when it is
-   * first needed, because a free port is known only after the server listens.
+   * Address at which clients reach the service, without the base path and without a slash at its end: with a path, if
+   * the service is mounted below one. Called when it is first needed, because a free port is known only after the server
+   * listens. Default: paths in responses begin at the root.
    */
-  readonly publicUrl: () => string
-  readonly maxFileBytes: number
-  readonly maxFilesPerRequest: number
+  readonly publicUrl?: () => string
+  readonly maxFileBytes?: number
+  readonly maxFilesPerRequest?: number
   /** How long a client may send no byte of a body that the server is reading. */
-  readonly uploadIdleMs: number
-  /** Least rate of a body on average, once the server has waited a minute for it. Default 0: any rate. */
+  readonly uploadIdleMs?: number
+  /** Least rate of a body on average, once the server has waited a minute for it. 0: any rate. */
   readonly uploadMinBytesPerSecond?: number
   /** Requests of one company, by all of its keys. 0: no limit. */
-  readonly rateLimitPerMinute: number
+  readonly rateLimitPerMinute?: number
   /**
    * Requests of one address without a valid key, except those for the policy, the checkpoint and the tiles of the log.
-   * 0: no limit. Default 6,000.
+   * 0: no limit.
    */
   readonly addressLimitPerMinute?: number
   /** For tests: less than a server can do. Default: `LOAD_LIMITS`. */
@@ -63,8 +65,8 @@ export interface AppOptions {
   /** `/metrics` is served only by `handleOperations`. Default false. */
   readonly hasMetricsAddress?: boolean
   /** Whether a proxy of ours sets X-Forwarded-For. */
-  readonly trustProxy: boolean
-  /** Whether the line of a request in the log has the client's address. Default true. */
+  readonly trustProxy?: boolean
+  /** Whether the line of a request in the log has the client's address. */
   readonly logsAddresses?: boolean
   /** Origins whose scripts may use the keyed endpoints, such as `https://app.example`. Default: none. */
   readonly corsOrigins?: readonly string[]
@@ -92,8 +94,18 @@ export interface App extends ListeningApp {
 
 const GROUPS = [categories, evidences, files, sourceSystems, verification, log] as const
 
-/** Serves the REST contract for a registry. The caller closes the registry. */
-export function createApp({ registry, logger, instruments = createInstruments(), ...options }: AppOptions): App {
+/**
+ * Serves the REST contract for a registry. The caller closes the registry.
+ *
+ * @throws `CONFIG_ERROR`, which names the option that is missing or wrong
+ * @example
+ * const app = createApp({ registry })
+ * createServer(app.handle).listen(8080)
+ */
+export function createApp(given: AppOptions): App {
+  assertOptions(given)
+  const { registry, logger = silent, instruments = createInstruments(), ...others } = given
+  const options = { ...REQUEST_DEFAULTS, ...others }
   const health = new Health(registry, options)
   const limits = { ...LOAD_LIMITS, ...options.loadLimits }
   const paths = new PathRules([...GROUPS, description(() => new Uint8Array())])
@@ -110,7 +122,13 @@ export function createApp({ registry, logger, instruments = createInstruments(),
   const rootGroups = [options.hasMetricsAddress === true ? withoutMetrics(operatorGroup) : operatorGroup]
   const groups: EndpointGroup[] = [...GROUPS, description(() => documentJson())]
   const document = once(() =>
-    openApiDocument({ publicUrl: options.publicUrl(), basePath: BASE_PATH, version: API_VERSION, groups, rootGroups }),
+    openApiDocument({
+      publicUrl: options.publicUrl?.(),
+      basePath: BASE_PATH,
+      version: API_VERSION,
+      groups,
+      rootGroups,
+    }),
   )
   const documentJson = once(() => Buffer.from(JSON.stringify(document())))
   // Without limits, and with bytes of its own, so that clients of the API which read nothing do not hide the metrics.
@@ -138,7 +156,32 @@ export function createApp({ registry, logger, instruments = createInstruments(),
   }
 }
 
-type Options = Omit<AppOptions, 'registry' | 'logger' | 'instruments'>
+const silent: Logger = { debug() {}, info() {}, warn() {}, error() {} }
+
+type Options = typeof REQUEST_DEFAULTS & Omit<AppOptions, 'registry' | 'logger' | 'instruments'>
+
+/** Also programs in JavaScript call `createApp`. */
+function assertOptions(options: AppOptions): void {
+  const values = new Map<string, unknown>(Object.entries(options ?? {}))
+  for (const [name, methods] of Object.entries(PARTS)) {
+    const part = values.get(name) as Partial<Record<string, unknown>> | undefined
+    if (part === undefined && name !== 'registry') continue
+    const missing = methods.find((method) => part?.[method] === undefined)
+    if (missing !== undefined) throw new RegistryError('CONFIG_ERROR', `createApp: ${name} must have ${missing}`)
+  }
+  for (const [name, standard] of Object.entries({ ...REQUEST_DEFAULTS, publicUrl: String })) {
+    const value = values.get(name) ?? standard
+    if (typeof value !== typeof standard || (typeof value === 'number' && !(value >= 0)))
+      throw new RegistryError('CONFIG_ERROR', `createApp: ${name} must be a ${typeof standard}, not ${String(value)}`)
+  }
+}
+
+/** What the parts of the options must have. */
+const PARTS = {
+  registry: ['evidences', 'categories', 'files', 'sourceSystems', 'proofs', 'log', 'status'],
+  logger: ['debug', 'info', 'warn', 'error'],
+  instruments: ['metrics'],
+} as const
 
 /** A lane for each kind of work. */
 function lanesOf({ lanes, maxWaitMs }: LoadLimits): ReadonlyMap<LaneName, Lane> {
@@ -155,16 +198,16 @@ const servicesOf = (
   registry,
   stalledReaderMs,
   uploads: {
-    pace: { idleMs: options.uploadIdleMs, minBytesPerSecond: options.uploadMinBytesPerSecond ?? 0 },
+    pace: { idleMs: options.uploadIdleMs, minBytesPerSecond: options.uploadMinBytesPerSecond },
     maxFileBytes: options.maxFileBytes,
     maxFilesPerRequest: options.maxFilesPerRequest,
   },
-  publicPath: once(() => new URL(options.publicUrl()).pathname.replace(/\/$/, '')),
+  publicPath: once(() => new URL(options.publicUrl?.() ?? 'http://localhost').pathname.replace(/\/$/, '')),
   listEvidences: registry.evidences.texts(evidenceListItem),
   getEvidence: registry.evidences.pages((page) => taggedText(evidencePage(page), `${page.evidence.version}-`)),
   rateLimit: createRateLimiter({
     perCompany: options.rateLimitPerMinute,
-    perAddress: options.addressLimitPerMinute ?? ADDRESS_LIMIT_PER_MINUTE,
+    perAddress: options.addressLimitPerMinute,
   }),
 })
 
@@ -220,7 +263,7 @@ function listenerOf(
   router: Router,
   { logger, health, metrics, door, paths, options, first, pathHint }: Around,
 ): RequestListener {
-  const { trustProxy, logsAddresses = true, corsOrigins: origins = [] } = options
+  const { trustProxy, logsAddresses, corsOrigins: origins = [] } = options
   // Only the last forwarded address was seen by our own proxy. The addresses before it are the client's claim.
   const koa = new Koa({ proxy: trustProxy, maxIpsCount: 1 })
   for (const middleware of first) koa.use(middleware)

@@ -43,6 +43,11 @@ export class GuardedBody extends Readable {
 
   constructor(request: IncomingMessage, limits: BodyLimits) {
     super()
+    if (request.readableDidRead)
+      throw new HttpError(
+        'BODY_CONSUMED',
+        'A body parser of the program around this service has read the body: mount the service before the parser',
+      )
     this.headers = request.headers
     this.#request = request
     this.#limits = limits

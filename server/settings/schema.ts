@@ -22,8 +22,17 @@ import {
 const MIB = 1024 * 1024
 /** A size that is not limited in practice. */
 const MAX_BYTES = 2 ** 40
-/** Default of the limit for addresses, also of an app without settings. */
-export const ADDRESS_LIMIT_PER_MINUTE = 6_000
+/** Also of an app that is made without settings. */
+export const REQUEST_DEFAULTS = {
+  maxFileBytes: 100 * MIB,
+  maxFilesPerRequest: 20,
+  uploadIdleMs: 30_000,
+  uploadMinBytesPerSecond: 10_000,
+  rateLimitPerMinute: 0,
+  addressLimitPerMinute: 6_000,
+  trustProxy: false,
+  logsAddresses: true,
+}
 const SECRET = { isSecret: true }
 
 const server = {
@@ -56,11 +65,11 @@ const server = {
     { shownDefault: 'created at the first start', ...SECRET },
   ),
   trustProxy: setting(
-    flag(false),
+    flag(REQUEST_DEFAULTS.trustProxy),
     'Read client addresses from X-Forwarded-For. Use it only behind your own reverse proxy',
   ),
   logsAddresses: setting(
-    flag(true),
+    flag(REQUEST_DEFAULTS.logsAddresses),
     'Write the address of the client into the log, with the company and the source system of each request',
   ),
   corsOrigins: setting(
@@ -219,10 +228,13 @@ const anchors = {
 }
 
 const requests = {
-  maxFileBytes: setting(integer(1, MAX_BYTES, 100 * MIB), 'Size limit of a file'),
-  maxFilesPerRequest: setting(integer(1, 1_000, 20), 'Number of files in one request, and so in one event'),
+  maxFileBytes: setting(integer(1, MAX_BYTES, REQUEST_DEFAULTS.maxFileBytes), 'Size limit of a file'),
+  maxFilesPerRequest: setting(
+    integer(1, 1_000, REQUEST_DEFAULTS.maxFilesPerRequest),
+    'Number of files in one request, and so in one event',
+  ),
   uploadIdleMs: setting(
-    integer(1, 3_600_000, 30_000),
+    integer(1, 3_600_000, REQUEST_DEFAULTS.uploadIdleMs),
     'A request is ended if no byte of its body has arrived for this long',
   ),
   headersTimeoutMs: setting(
@@ -231,7 +243,7 @@ const requests = {
   ),
   shutdownMs: setting(integer(0, 600_000, 15_000), 'Time for running requests to finish after SIGTERM'),
   rateLimitPerMinute: setting(
-    integer(0, 10_000_000, 0),
+    integer(0, 10_000_000, REQUEST_DEFAULTS.rateLimitPerMinute),
     'Requests per minute of one company, by all of its keys, or of the operator. 0 means no limit',
   ),
 }
@@ -244,12 +256,12 @@ const load = {
     { shownDefault: '10000, or less if the process may not open enough files' },
   ),
   uploadMinBytesPerSecond: setting(
-    integer(0, 1_000_000, 10_000),
+    integer(0, 1_000_000, REQUEST_DEFAULTS.uploadMinBytesPerSecond),
     'A request is ended if its body is slower than this on average, once the server has waited a minute for ' +
       'it. 0 means any rate',
   ),
   addressLimitPerMinute: setting(
-    integer(0, 10_000_000, ADDRESS_LIMIT_PER_MINUTE),
+    integer(0, 10_000_000, REQUEST_DEFAULTS.addressLimitPerMinute),
     'Requests per minute of one address (of IPv6: one /64 network) without a valid key, except those for the ' +
       'policy, the checkpoint and the tiles of the log. 0 means no limit',
   ),
