@@ -7,6 +7,9 @@ import { PASSPHRASE_FILE, readPassphrase } from './passphrase.ts'
 import { ProgressLine } from './terminal.ts'
 import { configError } from '../settings/config-error.ts'
 
+const WITHOUT_SECRETS =
+  ', but without the secrets and the keys that sign checkpoints. A restore needs them: keep copies, or use --secrets'
+
 /** `evidence-registry backup`. */
 export const createCommand = defineCommand({
   name: 'backup',
@@ -40,10 +43,10 @@ format of age. Restoring needs them from somewhere.`,
     for (const problem of problems) progress.print(problem)
     const verdict =
       problems.length === 0
-        ? 'complete'
+        ? `complete${secrets === true ? '' : WITHOUT_SECRETS}`
         : `${problems.length} problems in the registry itself, see above. fsck tells more about files`
     progress.print(
-      `${logSize} log entries (${treeSize} sealed), ${copiedBlobs} files copied, ${reusedBlobs} reused: ${verdict}`,
+      `${logSize} log entries (${treeSize} sealed), ${copiedBlobs} files copied, ${reusedBlobs} reused (small files are in the records): ${verdict}`,
     )
     return problems.length
   },

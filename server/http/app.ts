@@ -43,8 +43,8 @@ export interface AppOptions {
   readonly instruments?: Instruments
   /**
    * Address at which clients reach the service, without the base path and without a slash at its end: with a path, if
-   * the service is mounted below one. Called when it is first needed, because a free port is known only after the server
-   * listens. Default: paths in responses begin at the root.
+   * the service is mounted below one. Called when it is first needed, because a free port is known only after the
+   * server listens. Default: paths in responses begin at the root.
    */
   readonly publicUrl?: () => string
   readonly maxFileBytes?: number
@@ -172,7 +172,10 @@ function assertOptions(options: AppOptions): void {
   for (const [name, standard] of Object.entries({ ...REQUEST_DEFAULTS, publicUrl: String })) {
     const value = values.get(name) ?? standard
     if (typeof value !== typeof standard || (typeof value === 'number' && !(value >= 0)))
-      throw new RegistryError('CONFIG_ERROR', `createApp: ${name} must be a ${typeof standard}, not ${String(value)}`)
+      throw new RegistryError(
+        'CONFIG_ERROR',
+        `createApp: ${name} must be a ${typeof standard}, not ${JSON.stringify(value)}`,
+      )
   }
 }
 

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import {
   cpSync,
+  existsSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -83,7 +84,21 @@ try {
     const folder = join(app, 'readme')
     mkdirSync(folder)
     writeFileSync(join(folder, 'program.mjs'), readmeProgram())
-    assert.match(run(folder, process.execPath, ['program.mjs']), /^[0-9a-f]{64} ok [0-9a-f]{64}$/m)
+    for (let i = 0; i < 2; i++)
+      assert.match(run(folder, process.execPath, ['program.mjs']), /^[0-9a-f]{64} ok [0-9a-f]{64}$/m)
+  })
+  step('follow the links of its documents', () => {
+    const installedAt = join(app, 'node_modules/evidence-registry')
+    const documents = readdirSync(installedAt, { recursive: true, encoding: 'utf8' }).filter(
+      (path) => path.endsWith('.md') && !path.startsWith('dist'),
+    )
+    assert.ok(documents.length > 10, documents.join())
+    for (const path of documents)
+      for (const [, target = ''] of readFileSync(join(installedAt, path), 'utf8').matchAll(
+        /(?:\]\(|src=")([^)#"\s]+)/g,
+      ))
+        if (!/^[a-z]+:/.test(target))
+          assert.ok(existsSync(join(installedAt, dirname(path), target)), `${path} links to ${target}`)
   })
   step('run a published contract suite', () => {
     assert.match(run(app, process.execPath, ['--test', '--test-reporter=tap', 'contract.test.js']), /^# fail 0$/m)

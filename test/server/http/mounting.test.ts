@@ -60,7 +60,7 @@ describe('an app in a server of another program', () => {
     ['no registry', () => ({}), /registry must have evidences/],
     ['something else as registry', () => ({ registry: { status() {} } }), /registry must have evidences/],
     ['a logger without methods', (registry) => ({ registry, logger: {} }), /logger must have debug/],
-    ['a text as a number', (registry) => ({ registry, maxFileBytes: '1' }), /maxFileBytes must be a number, not 1/],
+    ['a text as a number', (registry) => ({ registry, maxFileBytes: '1' }), /maxFileBytes must be a number, not "1"/],
     ['a number below 0', (registry) => ({ registry, uploadIdleMs: -1 }), /uploadIdleMs must be a number/],
     ['a text as public URL', (registry) => ({ registry, publicUrl: 'http://x' }), /publicUrl must be a function/],
   ]
