@@ -48,6 +48,8 @@ export class PostgresServer {
   readonly #directory: string
   readonly #settings: readonly string[]
   #process: ChildProcess | undefined
+  /** The last lines that it logged. */
+  log = ''
 
   private constructor(programs: PostgresPrograms, directory: string, port: number, settings: readonly string[]) {
     this.#programs = programs
@@ -133,12 +135,12 @@ export class PostgresServer {
     )
     this.#process = child
     return new Promise((resolve, reject) => {
-      let output = ''
+      this.log = ''
       child.once('error', reject)
-      child.once('exit', (code) => resolve(`PostgreSQL ended with ${code}: ${output}`))
+      child.once('exit', (code) => resolve(`PostgreSQL ended with ${code}: ${this.log}`))
       child.stderr.on('data', (chunk: Buffer) => {
-        output = (output + chunk.toString()).slice(-4_000)
-        if (output.includes('ready to accept')) resolve(undefined)
+        this.log = (this.log + chunk.toString()).slice(-4_000)
+        if (this.log.includes('ready to accept')) resolve(undefined)
       })
     })
   }
