@@ -13,7 +13,7 @@ const records = 'coverage/tmp'
 const adapters = ['level', 'files', 'memory', 'local-ledger', 'local-tsa', 'kit'].map((name) => `adapters/${name}`)
 const server = ['http', 'contract', 'routes', 'settings', 'client'].map((name) => `server/${name}`)
 const folders = isWhole ? ['core', 'sealer', 'adapters', 'server'] : ['core', 'sealer', ...adapters, ...server]
-const least = isWhole ? { lines: 90, branches: 90 } : { lines: 97, branches: 95 }
+const least = isWhole ? { lines: 97, branches: 94 } : { lines: 97, branches: 95 }
 // What runs when the project is built.
 const excluded = ['sealer/kernel/wat', 'server/ui']
 

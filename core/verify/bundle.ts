@@ -33,19 +33,30 @@ import type { TokenVerifier } from './token-verifier.ts'
 export type BundleCheck = 'document' | 'keys' | 'events' | 'checkpoint' | 'inclusion' | 'attestations' | 'expected'
 
 /**
+ * What a verification found. Only `refuted` says that something is wrong:
+ *
  * - `proven`: every event is in the log, by keys that the policy pins.
- * - `unpinned`: the bundle is consistent with its own policy, which anyone can make.
- * - `pending`: nothing is wrong, but an event is not sealed yet.
+ * - `consistent`: the bundle agrees with its own policy, which anyone can make. No policy was pinned.
+ * - `pending`: nothing is wrong, but an event is not in a signed tree yet.
+ * - `requirement`: it holds, but something that `require` names is missing.
+ * - `not-comparable`: it holds, but it discloses no hash to compare one of the `contents` with.
+ * - `other-log`: it is of another log than the policy's, so nothing is said about it.
  * - `refuted`: the check in `check` failed. The checks after it did not run, and there are no claims.
  */
 export type BundleResult =
   | {
-      readonly state: 'proven' | 'unpinned' | 'pending'
+      readonly state: 'proven' | 'consistent' | 'pending'
       readonly claims: BundleClaims
       readonly unchecked: readonly Unchecked[]
     }
   | {
-      readonly state: 'refuted'
+      readonly state: 'requirement' | 'not-comparable'
+      readonly reason: string
+      readonly claims: BundleClaims
+      readonly unchecked: readonly Unchecked[]
+    }
+  | {
+      readonly state: 'other-log' | 'refuted'
       readonly check: BundleCheck
       readonly reason: string
       readonly unchecked: readonly Unchecked[]
@@ -58,9 +69,9 @@ export interface VerifyBundleOptions {
   readonly tokens?: TokenVerifier | undefined
   /** What the bundle must be about: its subject's txId (hex), the id of its file. */
   readonly expect?: { readonly txId?: string; readonly fileId?: string }
-  /** Contents that must be those of disclosed files: SHA-256 in hex and size in bytes. */
+  /** Contents that must be those of files of the bundle: SHA-256 in hex and size in bytes. */
   readonly contents?: readonly { readonly name: string; readonly sha256: string; readonly size: number }[]
-  /** Fails if an event has no such claim. Default: none. */
+  /** What every event must have, else the state is `requirement`. Default: nothing. */
   readonly require?: readonly ('timestamp' | 'anchor')[]
   /** Your own certificates, CRLs and OCSP responses for the tokens. */
   readonly validationData?: readonly ValidationData[]
@@ -87,6 +98,8 @@ export function verifyBundle(text: string, options: VerifyBundleOptions = {}): B
   }
   try {
     const bundle = check('document', () => parseBundle(text))
+    const reason = otherLog(bundle, options)
+    if (reason !== undefined) return { state: 'other-log', check: 'keys', reason, unchecked: [] }
     const policy = check('keys', () => policyFor(bundle, options))
     const events = check('events', () => verifyEvents(bundle))
     const context = contextOf(bundle, policy, doubt, options)
@@ -97,13 +110,39 @@ export function verifyBundle(text: string, options: VerifyBundleOptions = {}): B
     if (options.policy === undefined)
       doubt({ what: 'the keys of the log', why: "No policy is pinned: this is the bundle's own word" })
     if (claims.isHistory) doubt({ what: 'later versions', why: 'A bundle cannot show that it has the newest version' })
-    const isPending = claims.events.some(({ log }) => log === undefined)
-    const state = isPending ? 'pending' : options.policy === undefined ? 'unpinned' : 'proven'
-    return { state, claims, unchecked: [...unchecked.values()] }
+    return { ...verdictOn(claims, options), claims, unchecked: [...unchecked.values()] }
   } catch (error) {
     const reason = isRegistryError(error) ? error.message : `The bundle cannot be verified: ${String(error)}`
     return { state: 'refuted', check: current, reason, unchecked: [...unchecked.values()] }
   }
+}
+
+/** Why a bundle is not about the pinned log; `undefined` if it is, or if nothing is pinned. */
+function otherLog({ origin }: ShownBundle, { policy }: VerifyBundleOptions): string | undefined {
+  return policy === undefined || pins(policy, origin) ? undefined : `The policy pins no key of the log ${origin}`
+}
+
+const pins = ({ keys }: Policy, origin: string): boolean =>
+  keys.some(({ vkey }) => parseVerifierKey(vkey).name === origin)
+
+type Verdict =
+  | { readonly state: 'proven' | 'consistent' | 'pending' }
+  | { readonly state: 'requirement' | 'not-comparable'; readonly reason: string }
+
+/** What follows from claims that hold. */
+function verdictOn(
+  { events, contents: found }: BundleClaims,
+  { policy, contents = [], require = [] }: VerifyBundleOptions,
+): Verdict {
+  if (found.length < contents.length) {
+    const names = contents.map(({ name }) => name).filter((name) => !found.some((one) => one.name === name))
+    const reason = `No disclosed file has the content of ${names.join(', ')}, and some files are not disclosed`
+    return { state: 'not-comparable', reason }
+  }
+  if (events.some(({ log }) => log === undefined)) return { state: 'pending' }
+  const reason = missingIn(events, require)
+  if (reason !== undefined) return { state: 'requirement', reason }
+  return { state: policy === undefined ? 'consistent' : 'proven' }
 }
 
 /**
@@ -111,8 +150,7 @@ export function verifyBundle(text: string, options: VerifyBundleOptions = {}): B
  */
 function policyFor({ claimedPolicy, keys, origin }: ShownBundle, { policy: pinned }: VerifyBundleOptions): Policy {
   const policy = pinned ?? (claimedPolicy === undefined ? ownPolicyOf(keys) : parsePolicy(claimedPolicy))
-  if (policy.keys.every(({ vkey }) => parseVerifierKey(vkey).name !== origin))
-    throw verificationError(`The policy pins no key of the log ${origin}`)
+  if (!pins(policy, origin)) throw verificationError(`The policy pins no key of the log ${origin}`)
   assertKeyPositions(keys)
   return policy
 }
@@ -155,11 +193,10 @@ function claimsOf(
   bundle: ShownBundle,
   committed: readonly CommittedEvent[],
   attested: ReadonlyMap<number, Attestations>,
-  { expect = {}, contents = [], require = [] }: VerifyBundleOptions,
+  { expect = {}, contents = [] }: VerifyBundleOptions,
 ): BundleClaims {
   const { origin, subject } = bundle
   const events = committed.map((event) => eventClaims(event, attested))
-  for (const event of events) assertRequired(event, require)
   const file = fileClaim(bundle, committed)
   if (expect.txId !== undefined && subject.txId !== expect.txId.toLowerCase())
     throw verificationError(`The bundle is about another event than ${expect.txId}`)
@@ -171,7 +208,7 @@ function claimsOf(
     events,
     isHistory: committed.every(({ header }) => header !== undefined),
     file,
-    contents: contents.map((content) => contentClaim(content, committed)),
+    contents: contents.flatMap((content) => contentClaim(content, committed) ?? []),
   }
 }
 
@@ -201,13 +238,17 @@ function eventClaims(event: CommittedEvent, attested: ReadonlyMap<number, Attest
   }
 }
 
-function assertRequired(
-  { txId, timestamps, anchors }: BundleEventClaims,
+/** The first event that lacks something required, and what it lacks. */
+function missingIn(
+  events: readonly BundleEventClaims[],
   require: NonNullable<VerifyBundleOptions['require']>,
-): void {
-  const held = { timestamp: timestamps.length > 0, anchor: anchors.some(({ isBlockFinal }) => isBlockFinal) }
-  const missing = require.find((name) => !held[name])
-  if (missing !== undefined) throw verificationError(`The event ${txId} has no verified ${missing}`)
+): string | undefined {
+  for (const { txId, timestamps, anchors } of events) {
+    const held = { timestamp: timestamps.length > 0, anchor: anchors.some(({ isBlockFinal }) => isBlockFinal) }
+    const missing = require.find((name) => !held[name])
+    if (missing !== undefined) return `The event ${txId} has no verified ${missing}`
+  }
+  return undefined
 }
 
 function fileClaim({ subject }: ShownBundle, events: readonly CommittedEvent[]): BundleFileClaim | undefined {
@@ -222,19 +263,16 @@ function fileClaim({ subject }: ShownBundle, events: readonly CommittedEvent[]):
   return { fileId, state, event: txId, deletedBy }
 }
 
+/** The file that has a content. `undefined` if it may be one that is not disclosed. */
 function contentClaim(
   { name, sha256: digest, size }: NonNullable<VerifyBundleOptions['contents']>[number],
   events: readonly CommittedEvent[],
-): BundleClaims['contents'][number] {
+): BundleClaims['contents'][number] | undefined {
   const hash = digest.toLowerCase()
   asHash(hash, `The SHA-256 of ${name}`)
   for (const { txId, files } of events)
     for (const file of files?.values() ?? [])
       if ('sha256' in file && file.sha256 === hash && file.size === size) return { name, fileId: file.id, txId }
-  const isHidden = events.some(({ hiddenFiles }) => hiddenFiles.length > 0)
-  throw verificationError(
-    isHidden
-      ? `No disclosed file has the content of ${name}, and some files are not disclosed`
-      : `No file has the content of ${name}`,
-  )
+  if (events.some(({ files, hiddenFiles }) => files === undefined || hiddenFiles.length > 0)) return undefined
+  throw verificationError(`No file has the content of ${name}`)
 }

@@ -83,7 +83,7 @@ export interface BundleClaims {
   /** Whether the events are all versions of one history from 1 to the last one shown. */
   readonly isHistory: boolean
   readonly file: BundleFileClaim | undefined
-  /** For each content in `contents`, the disclosed file that has it. */
+  /** The disclosed files that have `contents`. */
   readonly contents: readonly { readonly name: string; readonly fileId: string; readonly txId: string }[]
 }
 

@@ -1,4 +1,4 @@
-import type { BundleClaims, BundleEventClaims } from '../../core/verify/index.ts'
+import type { BundleClaims, BundleEventClaims, BundleResult } from '../../core/verify/index.ts'
 
 const WITH_HASHES =
   'Download a bundle with them: GET /evidences/COMPANY_ID/evidence/EXTERNAL_ID/bundle?fields=all&files=all, ' +
@@ -11,8 +11,8 @@ const MAX_NAMED = 10
  *
  * @param state what the bundle is if it is not compared with originals
  */
-export function originalAdvice(state: 'proven' | 'unpinned' | 'pending', { events }: BundleClaims): string {
-  const alone = `Without --file the bundle is ${state === 'unpinned' ? 'consistent, but not proven' : state}`
+export function originalAdvice(state: BundleResult['state'], { events }: BundleClaims): string {
+  const alone = `Without --file the bundle is ${state === 'consistent' ? 'consistent, but not proven' : state}`
   const disclosed = events.flatMap(({ files }) => [...files.values()]).filter((file) => 'sha256' in file)
   if (events.some(mayHideFiles)) {
     const what = disclosed.length === 0 ? 'no hashes of files' : 'the hashes of some files only'

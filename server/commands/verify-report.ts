@@ -6,22 +6,25 @@ import { printable } from './terminal.ts'
 /** The first word of the report. */
 const VERDICTS: Readonly<Record<BundleResult['state'], string>> = {
   proven: 'PROVEN',
-  unpinned: 'CONSISTENT, BUT NOT PROVEN: no keys are pinned (--policy)',
+  consistent: 'CONSISTENT, BUT NOT PROVEN: no keys are pinned (--policy)',
   pending: 'PENDING: an event is not sealed yet',
+  'other-log': 'OF ANOTHER LOG: nothing is said about it',
+  'not-comparable': 'NOT COMPARABLE',
+  requirement: 'HOLDS, BUT A REQUIREMENT IS MISSING',
   refuted: 'REFUTED',
 }
 
-/** @param advice what to do about a refuted bundle */
+/** @param advice what to do about an original that the bundle does not hold */
 export const jsonReport = (result: BundleResult, advice?: string): string =>
   `${JSON.stringify({ ...result, advice }, withMaps, 2)}\n`
 
 const withMaps = (_: string, value: unknown): unknown => (value instanceof Map ? Object.fromEntries(value) : value)
 
-/** @param advice what to do about a refuted bundle */
+/** @param advice what to do about an original that the bundle does not hold */
 export function textReport(name: string, result: BundleResult, advice?: string): string {
-  const verdict = `${printable(name)}: ${VERDICTS[result.state]}`
-  const lines =
-    result.state === 'refuted' ? [`${verdict}: ${printable(result.reason)}`] : [verdict, ...claimLines(result.claims)]
+  const reason = 'reason' in result ? `: ${printable(result.reason)}` : ''
+  const verdict = `${printable(name)}: ${VERDICTS[result.state]}${reason}`
+  const lines = 'claims' in result ? [verdict, ...claimLines(result.claims)] : [verdict]
   const unchecked = result.unchecked.map(({ what, why }) => `not checked: ${printable(what)}: ${printable(why)}`)
   return [...lines, ...(advice === undefined ? [] : [printable(advice)]), ...unchecked, ''].join('\n')
 }

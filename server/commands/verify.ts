@@ -33,6 +33,7 @@ you trust. To compare files, a bundle needs their hashes: .../bundle?fields=all&
       value: 'FILE',
       doc: 'your policy; without it, only whether the bundle is consistent in itself is checked',
     },
+    require: { value: 'timestamp|anchor', isMultiple: true, doc: 'what every event must have' },
     rpc: { value: 'URL', doc: "a node of the EVM chain, to ask whether the anchors' blocks are part of the chain" },
     json: { doc: 'print the result as JSON' },
   },
@@ -40,10 +41,19 @@ you trust. To compare files, a bundle needs their hashes: .../bundle?fields=all&
 
 const CODES_TEXT =
   '0 proven; 1 refuted; 2 wrong use, or a file or node that cannot be read; 3 consistent, but no keys are pinned; ' +
-  '4 an event is not sealed yet'
+  '4 an event is not sealed yet; 6 of another log than the policy; 7 a file cannot be compared, because no hash ' +
+  'of it is disclosed; 8 something in --require is missing'
 
 /** By the state of the bundle, so that a script need not read the text. */
-const EXIT_CODES: Readonly<Record<BundleResult['state'], number>> = { proven: 0, refuted: 1, unpinned: 3, pending: 4 }
+const EXIT_CODES: Readonly<Record<BundleResult['state'], number>> = {
+  proven: 0,
+  refuted: 1,
+  consistent: 3,
+  pending: 4,
+  'other-log': 6,
+  'not-comparable': 7,
+  requirement: 8,
+}
 const EXIT_USAGE = 2
 
 /** `evidence-registry verify`. */
@@ -55,13 +65,14 @@ export async function verifyCommand({ args }: Pick<CommandInput, 'args'>): Promi
       return 0
     }
     const { operand: path, values } = parsed
-    const { file: originals = [], policy, rpc, json = false } = values
+    const { file: originals = [], policy, require = [], rpc, json = false } = values
     if (rpc !== undefined && !/^https?:$/.test(URL.parse(rpc)?.protocol ?? ''))
       throw new UsageError('--rpc must be an http or https URL')
     const text = await readText(path)
     const tokens = holdsTokens(text) ? (await import('../../core/verify/tokens.ts')).tokens : undefined
     const contents = await Promise.all(originals.map(digestOf))
-    const options = { contents, ...(policy !== undefined && { policy: await readPolicy(policy) }), tokens }
+    if (!require.every(isRequirable)) throw new UsageError('--require must be timestamp or anchor')
+    const options = { contents, require, ...(policy !== undefined && { policy: await readPolicy(policy) }), tokens }
     const result = await verifyWithNode(text, options, rpc)
     if (result.state === 'refuted') assertNamesBundle(path, text)
     const advice = adviceOn(result, text, options)
@@ -73,6 +84,8 @@ export async function verifyCommand({ args }: Pick<CommandInput, 'args'>): Promi
     return EXIT_USAGE
   }
 }
+
+const isRequirable = (name: string): name is 'timestamp' | 'anchor' => name === 'timestamp' || name === 'anchor'
 
 /** Another file was named by mistake, such as a proof that is not a bundle. That says nothing about any evidence. */
 function assertNamesBundle(path: string, text: string): void {
@@ -131,11 +144,12 @@ async function digestOf(path: string): Promise<NonNullable<VerifyBundleOptions['
 const unreadable = (path: string, error: unknown): UsageError =>
   new UsageError(`cannot read ${path}: ${whyUnreadable(error)}`)
 
-/** An original that is not a file of the bundle refutes it. Says so if nothing else is wrong, and what to do. */
+/** What to do about an original that is not a file of the bundle, or may not be one, if nothing else is wrong. */
 function adviceOn(result: BundleResult, text: string, options: VerifyBundleOptions): string | undefined {
-  if (result.state !== 'refuted' || result.check !== 'expected') return undefined
+  if (result.state !== 'not-comparable' && !(result.state === 'refuted' && result.check === 'expected'))
+    return undefined
   const alone = verifyBundle(text, { ...options, contents: [] })
-  return alone.state === 'refuted' ? undefined : originalAdvice(alone.state, alone.claims)
+  return 'claims' in alone ? originalAdvice(alone.state, alone.claims) : undefined
 }
 
 /** The message of an error and of its cause. `fetch` names the reason only there. */
@@ -151,7 +165,7 @@ async function verifyWithNode(
   rpc: string | undefined,
 ): Promise<BundleResult> {
   const result = verifyBundle(text, options)
-  if (rpc === undefined || result.state === 'refuted') return result
+  if (rpc === undefined || !('claims' in result)) return result
   const anchors = result.claims.events.flatMap((event) => event.anchors).filter(({ isBlockFinal }) => !isBlockFinal)
   if (anchors.length === 0) return result
   const onChain = await blocksOnChain(rpc, anchors).catch((error: unknown) => {

@@ -43,10 +43,10 @@ export interface AppOptions {
   readonly instruments?: Instruments
   /**
    * Address at which clients reach the service, without the base path and without a slash at its end: with a path, if
-   * the service is mounted below one. Called when it is first needed, because a free port is known only after the
-   * server listens. Default: paths in responses begin at the root.
+   * the service is mounted below one. Links and codes of the dashboard contain it, too. Default: paths in responses
+   * begin at the root, and the dashboard uses its own address.
    */
-  readonly publicUrl?: () => string
+  readonly publicUrl?: string | undefined
   readonly maxFileBytes?: number
   readonly maxFilesPerRequest?: number
   /** How long a client may send no byte of a body that the server is reading. */
@@ -123,7 +123,7 @@ export function createApp(given: AppOptions): App {
   const groups: EndpointGroup[] = [...GROUPS, description(() => documentJson())]
   const document = once(() =>
     openApiDocument({
-      publicUrl: options.publicUrl?.(),
+      publicUrl: options.publicUrl,
       basePath: BASE_PATH,
       version: API_VERSION,
       groups,
@@ -141,7 +141,7 @@ export function createApp(given: AppOptions): App {
   const router = new Router({ sensitive: true, strict: true })
   for (const group of rootGroups) mount(router, group, { base: '', services: rootServices })
   for (const group of groups) mount(router, group, { base: BASE_PATH, services })
-  addPages(router, `${BASE_PATH}/openapi.json`.slice(1))
+  addPages(router, { specPath: `${BASE_PATH}/openapi.json`.slice(1), publicUrl: options.publicUrl })
   const operatorRouter = new Router({ sensitive: true, strict: true })
   mount(operatorRouter, operatorGroup, { base: '', services: rootServices })
   const around = { logger, health, metrics, door, paths, options }
@@ -169,7 +169,7 @@ function assertOptions(options: AppOptions): void {
     const missing = methods.find((method) => part?.[method] === undefined)
     if (missing !== undefined) throw new RegistryError('CONFIG_ERROR', `createApp: ${name} must have ${missing}`)
   }
-  for (const [name, standard] of Object.entries({ ...REQUEST_DEFAULTS, publicUrl: String })) {
+  for (const [name, standard] of Object.entries({ ...REQUEST_DEFAULTS, publicUrl: '' })) {
     const value = values.get(name) ?? standard
     if (typeof value !== typeof standard || (typeof value === 'number' && !(value >= 0)))
       throw new RegistryError(
@@ -205,7 +205,7 @@ const servicesOf = (
     maxFileBytes: options.maxFileBytes,
     maxFilesPerRequest: options.maxFilesPerRequest,
   },
-  publicPath: once(() => new URL(options.publicUrl?.() ?? 'http://localhost').pathname.replace(/\/$/, '')),
+  publicPath: new URL(options.publicUrl ?? 'http://localhost').pathname.replace(/\/$/, ''),
   listEvidences: registry.evidences.texts(evidenceListItem),
   getEvidence: registry.evidences.pages((page) => taggedText(evidencePage(page), `${page.evidence.version}-`)),
   rateLimit: createRateLimiter({

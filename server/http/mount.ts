@@ -23,7 +23,7 @@ export interface EndpointServices extends AuthorizationServices {
   readonly stalledReaderMs: number
   readonly uploads: { readonly pace: BodyPace; readonly maxFileBytes: number; readonly maxFilesPerRequest: number }
   /** The path of the service at its public address: empty, or such as `/registry`. */
-  readonly publicPath: () => string
+  readonly publicPath: string
   readonly listEvidences: ListEvidenceTexts
   readonly getEvidence: GetEvidencePage<TaggedText>
 }
@@ -74,7 +74,7 @@ async function serve(ctx: Context, endpoint: Endpoint, services: EndpointService
       input: fields,
       files: (slot) => files.get(slot) ?? [],
       options,
-      path: services.publicPath() + ctx.path,
+      path: services.publicPath + ctx.path,
       listEvidences: services.listEvidences,
       getEvidence: services.getEvidence,
     })

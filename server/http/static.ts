@@ -2,6 +2,8 @@ import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import { join, relative, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { gzip } from 'node:zlib'
 import type Router from '@koa/router'
 import type { Context } from 'koa'
 import { ifExists } from '../../adapters/files/index.ts'
@@ -37,6 +39,7 @@ const DOCS_POLICY =
   "default-src 'none'; script-src 'self'; style-src 'unsafe-inline'; img-src 'self' data:; connect-src " +
   "'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
+const PAGE = 'ui/index.html'
 /** The page to keep as a file. Its own policy allows its inline script, which the policy of this server does not. */
 const SAVED_PAGE = 'ui/verify.html'
 
@@ -52,9 +55,12 @@ interface StaticFile {
  * Adds `/ui/`, `/docs` and `/`. The files are few and small, so they are kept in memory: a stream would hold a
  * descriptor for each client that does not read. A path is looked up by its name and never joined to a folder.
  *
- * @param specPath - the path of the OpenAPI document, without a leading slash
+ * `specPath`: of the OpenAPI document, without a leading slash. `publicUrl`: see `AppOptions`.
  */
-export function addPages(router: Router, specPath: string): void {
+export function addPages(
+  router: Router,
+  { specPath, publicUrl }: { readonly specPath: string; readonly publicUrl: string | undefined },
+): void {
   // Relative, so that it also works below a path prefix of a proxy. 302: a later version may show something else.
   const redirect = (ctx: Context, to: string): void => {
     ctx.status = 302
@@ -73,14 +79,14 @@ export function addPages(router: Router, specPath: string): void {
     ctx.type = 'html'
     ctx.body = apiPage(specPath)
   })
-  const files = staticFiles()
+  const files = staticFiles(publicUrl)
   for (const path of ['/ui/', '/ui/*path', '/docs/rapidoc.js'])
     add(path.replace('*path', '{path}'), path, async (ctx) => sendStatic(ctx, await files()))
 }
 
 /** Sends a file from memory. The ETag is a hash of its content. */
 function sendStatic(ctx: Context, files: StaticFiles): void {
-  const name = ctx.path === '/ui/' ? 'ui/index.html' : ctx.path.slice(1)
+  const name = ctx.path === '/ui/' ? PAGE : ctx.path.slice(1)
   const file = files.get(name)
   if (file === undefined) throw new HttpError('NOT_FOUND', missingText(name))
   ctx.vary('Accept-Encoding')
@@ -97,7 +103,7 @@ function sendStatic(ctx: Context, files: StaticFiles): void {
 }
 
 const missingText = (name: string): string =>
-  name === 'ui/index.html' ? 'The dashboard is not built: run `npm run build`' : 'There is nothing at this path'
+  name === PAGE ? 'The dashboard is not built: run `npm run build`' : 'There is nothing at this path'
 
 const TYPES: Readonly<Record<string, string>> = {
   html: 'text/html; charset=utf-8',
@@ -108,17 +114,17 @@ const TYPES: Readonly<Record<string, string>> = {
 type StaticFiles = ReadonlyMap<string, StaticFile>
 
 /** Returns a function that reads all files at its first call. If that fails, the next call tries again. */
-function staticFiles(): () => Promise<StaticFiles> {
+function staticFiles(publicUrl: string | undefined): () => Promise<StaticFiles> {
   let files: Promise<StaticFiles> | undefined
   return () =>
-    (files ??= readStatics().catch((error: unknown) => {
+    (files ??= readStatics(publicUrl).catch((error: unknown) => {
       files = undefined
       throw error
     }))
 }
 
 /** Every file by its path in the URL. */
-async function readStatics(): Promise<StaticFiles> {
+async function readStatics(publicUrl: string | undefined): Promise<StaticFiles> {
   const entries = (await ifExists(readdir(FOLDERS.ui, { recursive: true, withFileTypes: true }))) ?? []
   const paths = entries.filter((entry) => entry.isFile()).map(({ parentPath, name }) => join(parentPath, name))
   const named = paths.map((path) => [`ui/${relative(FOLDERS.ui, path).replaceAll(sep, '/')}`, path] as const)
@@ -127,7 +133,16 @@ async function readStatics(): Promise<StaticFiles> {
     const file = await readStatic(path)
     if (file !== undefined) files.set(name, file)
   }
+  const page = files.get(PAGE)
+  if (page !== undefined && publicUrl !== undefined) files.set(PAGE, await withPublicUrl(page, publicUrl))
   return files
+}
+
+/** Tells the dashboard which address its links and codes must have, also if it was opened at another one. */
+async function withPublicUrl({ type, content }: StaticFile, publicUrl: string): Promise<StaticFile> {
+  const meta = `<meta name="public-url" content="${publicUrl.replaceAll('&', '&amp;').replaceAll('"', '&quot;')}" />`
+  const changed = Buffer.from(content.toString().replace('</head>', () => `${meta}</head>`))
+  return { type, content: changed, compressed: await promisify(gzip)(changed), etag: etagOf(changed) }
 }
 
 /** `undefined` if it does not exist, or is not one that is served. */
@@ -135,9 +150,10 @@ async function readStatic(path: string): Promise<StaticFile | undefined> {
   const type = TYPES[path.slice(path.lastIndexOf('.') + 1)]
   const content = type === undefined ? undefined : await ifExists(readFile(path))
   if (type === undefined || content === undefined) return undefined
-  const etag = `"${createHash('sha256').update(content).digest('base64url').slice(0, 22)}"`
-  return { type, content, compressed: await ifExists(readFile(`${path}.gz`)), etag }
+  return { type, content, compressed: await ifExists(readFile(`${path}.gz`)), etag: etagOf(content) }
 }
+
+const etagOf = (content: Buffer): string => `"${createHash('sha256').update(content).digest('base64url').slice(0, 22)}"`
 
 /**
  * The page that shows the API. It loads one script and the OpenAPI document, both from this server. Its URLs are

@@ -40,9 +40,9 @@ const server = {
   host: setting(text('a host name or address', '^[A-Za-z0-9.:_-]+$', '127.0.0.1'), 'Address to listen on'),
   publicUrl: optional(
     baseUrl(),
-    'Address of the service for clients, without /api/v1. The OpenAPI document and the text of the first ' +
-      'start contain it, and Location its path',
-    { shownDefault: 'the address it listens on' },
+    'Address of the service for clients, without /api/v1. The OpenAPI document, links and codes of the ' +
+      'dashboard, and the text of the first start contain it, and Location its path',
+    { shownDefault: 'none: the dashboard uses its own address' },
   ),
   dataDir: setting(path('./data'), 'Directory for records, files, keys and the local ledger'),
   takeOver: setting(

@@ -27,28 +27,24 @@ export interface RunningService extends RunningServer {
 /** Listens at the address of the service, and at that of the metrics if it has its own. */
 export async function serve({ config, logger, opened, scrubStatus }: ServeOptions): Promise<RunningService> {
   const { registry, instruments, isStorePoisoned } = opened
-  let url = ''
-  const publicUrl = (): string => config.publicUrl ?? url
   const app = createApp({
     ...config,
     registry,
     logger,
     instruments,
-    publicUrl,
     hasMetricsAddress: config.metricsAddress !== undefined,
     ...(config.scrubBytesPerSecond > 0 && scrubStatus && { scrubStatus }),
     ...(isStorePoisoned && { isStorePoisoned }),
   })
   const server = await listen(app, { ...config, logger })
-  // Before any other wait, because requests are served from now on.
-  url = urlOf(config.host, server.port)
+  const url = urlOf(config.host, server.port)
   try {
     const metrics = await listenForMetrics(app, config, logger)
     if (metrics !== undefined) logger.info({ address: config.metricsAddress, port: metrics.port }, 'serving /metrics')
     return {
       port: server.port,
       url,
-      publicUrl: publicUrl(),
+      publicUrl: config.publicUrl ?? url,
       async close() {
         await server.close()
         await metrics?.close()

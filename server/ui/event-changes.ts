@@ -58,6 +58,18 @@ function valuesOf({ disclosure, type }: EvidenceEvent): readonly (readonly [name
   })
 }
 
+/** The status that an event sets, `undefined` if it sets none. */
+export const statusOf = (event: EvidenceEvent): unknown => new Map(valuesOf(event)).get('status')
+
+/** The values after the last of these events, from the fields that they disclose, oldest first. */
+export function presentValues(
+  events: readonly { readonly fields: ReadonlyMap<string, unknown> }[],
+): ReadonlyMap<string, unknown> {
+  const values = new Map(events[0]?.fields)
+  for (const { fields } of events) for (const name of SHOWN) if (fields.has(name)) values.set(name, fields.get(name))
+  return values
+}
+
 /** The files that an event attached or deleted. */
 function filesOf({ disclosure, updateType }: EvidenceEvent, names: ReadonlyMap<string, string>): readonly FileChange[] {
   return Object.entries(disclosure?.files ?? {}).map(([fileId, { text }]) => {

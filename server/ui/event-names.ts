@@ -1,17 +1,18 @@
 import { texts } from './texts.ts'
 
-/** What an event did, in words. */
-export function eventName(type: string, updateType?: string): string {
+/** What an event did, in words. `status`: the one that it set, if it set one. */
+export function eventName(type: string, updateType?: string, status?: unknown): string {
   const names: Readonly<Record<string, string>> = { ...texts.evidence.eventNames, ...texts.evidence.updateNames }
-  return names[updateType ?? type] ?? type
+  const name = updateType === 'stolen' && status === 'active' ? 'found' : (updateType ?? type)
+  return names[name] ?? type
 }
 
-/** The same from the field `action` of an event, which is `{type, updateType?}`. */
-export function actionName(action: unknown): string | undefined {
+/** The same from the disclosed fields of an event, of which `action` is `{type, updateType?}`. */
+export function disclosedName(fields: ReadonlyMap<string, unknown>): string | undefined {
+  const action = fields.get('action')
   if (typeof action !== 'object' || action === null || !('type' in action)) return undefined
-  const { type } = action
   const updateType = 'updateType' in action ? String(action.updateType) : undefined
-  return eventName(String(type), updateType)
+  return eventName(String(action.type), updateType, fields.get('status'))
 }
 
 /** The name of a field of events, for people. A field without one keeps its own name. */

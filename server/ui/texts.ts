@@ -158,7 +158,11 @@ export const texts = {
     noFiles: 'No file is attached.',
     ofCategory: 'of the category',
     ofSubcategory: 'of the subcategory',
-    upload: 'Attach files',
+    upload: 'Choose files to attach',
+    chosen: 'Chosen files',
+    attach: 'Attach',
+    attachIntro: 'Attaching records an event, which stays in the history for ever.',
+    size: (bytes: number) => `${bytes.toLocaleString()} bytes`,
     uploading: (percent: number) => `Uploading: ${percent} %`,
     download: 'Download',
     preview: 'Preview',
@@ -169,6 +173,7 @@ export const texts = {
     eventNames: { create: 'Created', update: 'Updated', transfer: 'Transferred' },
     updateNames: {
       stolen: 'Marked as stolen',
+      found: 'No longer stolen',
       repair: 'Repaired',
       custom: 'Note',
       change: 'Changed',
@@ -330,9 +335,12 @@ export const texts = {
     working: 'Checking …',
     states: {
       proven: 'Proven',
-      unpinned: 'Consistent, but checked only against the keys that this server states for itself',
+      consistent: 'Consistent, but checked only against the keys that this server states for itself',
       pending: 'Nothing is wrong, but the newest event is not sealed yet. Verify again in a few seconds.',
-      refuted: 'Not proven',
+      'other-log': 'A proof of another log than that of the policy, so nothing is said about it',
+      'not-comparable': 'The proof holds, but it discloses no hash to compare your file with',
+      requirement: 'The proof holds, but something that is required is missing',
+      refuted: 'Refuted',
     },
     stepStates: { ok: 'ok', failed: 'failed', skipped: 'skipped' },
     steps: 'Steps',
@@ -377,16 +385,19 @@ export const texts = {
   certificate: {
     title: 'Certificate of registration',
     print: 'Print or save as PDF',
-    content: 'What was registered',
+    content: 'Present state',
+    newOwner: (owner: string) => `to ${owner}`,
+    noOwner: 'to no owner',
     bytes: 'Bytes',
     what: 'Event',
     recorded: 'Recorded',
     notLaterThan: 'Proven not later than',
     more: (count: number) => `and ${count} more, which the proof bundle lists`,
+    history: 'History, newest event first',
     proven: 'What is proven',
     provenText:
-      'Exactly this content, as the txId commits to it, was in the log not later than the time of the stamp ' +
-      'or block below. A later change would be visible.',
+      'Exactly the content that was registered, as the txId commits to it, was in the log not later than the ' +
+      'time of the stamp or block below. Each later change is an event of the history, with a txId of its own.',
     notProven: 'What is not proven',
     notProvenText:
       'That the content is true, that it is complete, or who acted. Names and the time of recording are the ' +

@@ -2,7 +2,7 @@ import type { BundleResult } from '../../core/verify/index.ts'
 
 /** Each claim of a result as one text, so that the claims of two results can be compared. */
 export function factsOf(result: BundleResult): readonly string[] {
-  if (result.state === 'refuted') return []
+  if (!('claims' in result)) return []
   const { events, file, isHistory, origin } = result.claims
   const facts = [JSON.stringify({ origin })]
   if (isHistory) facts.push(JSON.stringify({ first: events[0]?.txId }))

@@ -78,20 +78,20 @@ export async function runMutations({ kind, count, seed, directory, onProgress }:
   const truth = new Set<string>()
   for (const bundle of bundles) {
     const result = verifyBundle(JSON.stringify(bundle), { policy, tokens })
-    assert.notEqual(result.state, 'refuted')
+    assert.ok('claims' in result)
     for (const fact of factsOf(result)) truth.add(fact)
   }
   const remembering = rememberingTokens()
   const random = randomFrom(seed)
-  const states = { proven: 0, unpinned: 0, pending: 0, refuted: 0 }
+  const states = new Map<string, number>()
   for (let i = 0; i < count; i++) {
     const text = mutate(random, bundles)
     const result = verifyBundle(text, { policy, tokens: remembering })
-    states[result.state] += 1
+    states.set(result.state, (states.get(result.state) ?? 0) + 1)
     for (const fact of factsOf(result))
       assert.ok(truth.has(fact), `${kind}, seed ${seed}, mutation ${i} proves ${fact}\n${text}`)
     if (i % PROGRESS_EVERY === 0) onProgress?.(i)
   }
-  assert.ok(states.refuted > count / 3, JSON.stringify(states))
-  assert.equal(states.unpinned, 0)
+  assert.ok((states.get('refuted') ?? 0) > count / 3, JSON.stringify([...states]))
+  assert.equal(states.has('consistent'), false)
 }

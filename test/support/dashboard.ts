@@ -74,7 +74,7 @@ export class Dashboard {
 
   async start(browser: Browser): Promise<void> {
     this.#browser = browser
-    this.#service = await startService({ publicUrl: () => this.service.url })
+    this.#service = await startService({ publicUrl: undefined })
     this.#company = await this.service.company('acme')
   }
 

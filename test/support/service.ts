@@ -251,7 +251,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     registry,
     logger,
     instruments,
-    publicUrl: () => 'https://evidence.example',
+    publicUrl: 'https://evidence.example',
     maxFileBytes: 1024 * 1024,
     maxFilesPerRequest: 20,
     uploadIdleMs: HANG_MS,

@@ -7,10 +7,10 @@ import type { Pages } from './use-pages.ts'
 /** The color of a message. Its text says the same, because a color alone says nothing to some. */
 export type Tone = 'good' | 'warn' | 'bad'
 
-/** A message. Screen readers announce it, errors at once. */
-export function Notice({ tone, children }: { readonly tone: Tone; readonly children: ComponentChildren }) {
+/** A message, grey without a tone. Screen readers announce it, errors at once. */
+export function Notice({ tone, children }: { readonly tone: Tone | undefined; readonly children: ComponentChildren }) {
   return (
-    <div class={`notice ${tone}`} role={tone === 'bad' ? 'alert' : 'status'}>
+    <div class={`notice ${tone ?? ''}`} role={tone === 'bad' ? 'alert' : 'status'}>
       {children}
     </div>
   )

@@ -40,7 +40,7 @@ export function Badge({
   title,
   children,
 }: {
-  readonly tone?: Tone
+  readonly tone?: Tone | undefined
   readonly title?: string
   readonly children: ComponentChildren
 }) {

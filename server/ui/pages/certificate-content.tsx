@@ -1,22 +1,22 @@
 import type { BundleClaims, BundleEventClaims } from '../../../core/verify/index.ts'
 import { Table, type Column } from '../components/table.tsx'
 import { Facts, Hash, LongText, Time } from '../components/values.tsx'
-import { actionName } from '../event-names.ts'
+import { presentValues } from '../event-changes.ts'
+import { disclosedName } from '../event-names.ts'
 import { texts } from '../texts.ts'
 
-/** More events or files would not fit on two sheets. The bundle has all of them. */
-const MAX_ROWS = 12
+/** More files would not fit on the first sheets. The bundle has all of them. */
+const MAX_FILES = 12
 
-/** What is registered: the values of the creation, the attached files, and the history. */
+/** What is registered: the present values after all events, and the attached files. */
 export function CertificateContent({ claims: { events } }: { readonly claims: BundleClaims }) {
   const t = texts.certificate
-  const [creation] = events
-  if (creation === undefined) return null
+  const values = presentValues(events)
   const text = (name: string): string | undefined => {
-    const value = creation.fields.get(name)
+    const value = values.get(name)
     return typeof value === 'string' && value !== '' ? value : undefined
   }
-  const meta = creation.fields.get('meta')
+  const meta = values.get('meta')
   const [description, summary] = [text('description'), text('summary')]
   return (
     <>
@@ -27,6 +27,10 @@ export function CertificateContent({ claims: { events } }: { readonly claims: Bu
             [texts.fields.name, text('name') && <bdi class="subject">{text('name')}</bdi>],
             [texts.fields.externalId, text('externalId') && <bdi>{text('externalId')}</bdi>],
             [texts.fields.owner, text('owner') && <bdi>{text('owner')}</bdi>],
+            [
+              texts.fields.status,
+              text('status') === 'stolen' ? <strong>{texts.evidences.stolen}</strong> : texts.evidences.active,
+            ],
             [texts.fields.description, description && <LongText text={description} />],
             [texts.fields.summary, summary && <LongText text={summary} />],
             [texts.fields.meta, meta !== undefined && meta !== null && <pre>{JSON.stringify(meta)}</pre>],
@@ -34,7 +38,6 @@ export function CertificateContent({ claims: { events } }: { readonly claims: Bu
         />
       </section>
       <FileList events={events} />
-      <History events={events} />
     </>
   )
 }
@@ -54,11 +57,11 @@ function FileList({ events }: EventsProps) {
       <Table
         label={texts.evidence.files}
         columns={FILE_COLUMNS}
-        items={files.slice(0, MAX_ROWS)}
+        items={files.slice(0, MAX_FILES)}
         keyOf={({ id }) => id}
         isCard={false}
       />
-      {files.length > MAX_ROWS && <p>{t.more(files.length - MAX_ROWS)}</p>}
+      {files.length > MAX_FILES && <p>{t.more(files.length - MAX_FILES)}</p>}
     </section>
   )
 }
@@ -69,26 +72,25 @@ const FILE_COLUMNS: readonly Column<{ readonly name: string; readonly size: numb
   { title: 'SHA-256', cell: ({ sha256 }) => <Hash value={sha256} /> },
 ]
 
-/** The first events, with what is proven about their times. */
-function History({ events }: EventsProps) {
+/** All events, with what is proven about their times. On paper they begin a sheet. */
+export function CertificateHistory({ claims: { events } }: { readonly claims: BundleClaims }) {
   const t = texts.certificate
   return (
-    <section class="card">
-      <h2>{texts.evidence.history}</h2>
+    <section class="card history">
+      <h2>{t.history}</h2>
       <Table
-        label={texts.evidence.history}
+        label={t.history}
         columns={EVENT_COLUMNS}
-        items={events.slice(0, MAX_ROWS)}
+        items={events.toReversed()}
         keyOf={({ txId }) => txId}
         isCard={false}
       />
-      {events.length > MAX_ROWS && <p>{t.more(events.length - MAX_ROWS)}</p>}
     </section>
   )
 }
 
 const EVENT_COLUMNS: readonly Column<BundleEventClaims>[] = [
-  { title: texts.certificate.what, cell: ({ fields }) => actionName(fields.get('action')) ?? texts.none },
+  { title: texts.certificate.what, cell: ({ fields }) => <EventName fields={fields} /> },
   { title: texts.certificate.recorded, cell: ({ committedTime }) => <Time at={committedTime} /> },
   {
     title: texts.certificate.notLaterThan,
@@ -96,3 +98,16 @@ const EVENT_COLUMNS: readonly Column<BundleEventClaims>[] = [
   },
   { title: texts.verify.txId, cell: ({ txId }) => <Hash value={txId} /> },
 ]
+
+/** What an event did; of a transfer, also to whom. */
+function EventName({ fields }: Pick<BundleEventClaims, 'fields'>) {
+  const t = texts.certificate
+  const name = disclosedName(fields)
+  const owner = fields.get('owner')
+  if (name !== texts.evidence.eventNames.transfer || typeof owner !== 'string') return <>{name ?? texts.none}</>
+  return (
+    <>
+      {name} <bdi>{owner === '' ? t.noOwner : t.newOwner(owner)}</bdi>
+    </>
+  )
+}

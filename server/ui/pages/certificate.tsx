@@ -8,7 +8,7 @@ import { Facts, Hash } from '../components/values.tsx'
 import { formatTime, formatUtc } from '../format.ts'
 import { publicClient, SessionContext, type Session } from '../session.ts'
 import { texts } from '../texts.ts'
-import { CertificateContent } from './certificate-content.tsx'
+import { CertificateContent, CertificateHistory } from './certificate-content.tsx'
 import { verificationLink } from './share-dialog.tsx'
 
 interface CertificatePageProps {
@@ -54,7 +54,7 @@ async function verifiedContent(
 ): Promise<BundleClaims> {
   const bundle = await client.getBundle({ externalId, fields: 'all', files: 'all' }, { signal })
   const result = verifyBundle(await bundle.text(), { expect: { txId } })
-  if (result.state === 'refuted') throw new Error(result.reason)
+  if (!('claims' in result)) throw new Error(result.reason)
   return result.claims
 }
 
@@ -121,6 +121,7 @@ function Certificate({ proof, claims, evidenceId }: CertificateProps) {
           ]}
         />
       </section>
+      {claims && <CertificateHistory claims={claims} />}
     </article>
   )
 }

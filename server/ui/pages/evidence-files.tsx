@@ -1,14 +1,14 @@
-import { useRef, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
 import type { FileEntry } from '../../client/index.ts'
 import { FormDialog, type OnClose } from '../components/dialog.tsx'
-import { useForm } from '../components/form.tsx'
+import { FileField, Form, useForm } from '../components/form.tsx'
 import { Failure, WhenLoaded } from '../components/notice.tsx'
 import { UploadProgress, useUpload } from '../components/upload.tsx'
 import { useLoad } from '../components/use-load.ts'
 import { saveFile } from '../format.ts'
 import { hasLevel, useSession } from '../session.ts'
 import { texts } from '../texts.ts'
-import { canPreview, FilePreview } from './file-preview.tsx'
+import { canPreview, ChosenFile, FilePreview } from './file-preview.tsx'
 import { forgetLeftList } from './use-evidences.ts'
 
 interface EvidenceFilesProps {
@@ -129,34 +129,30 @@ function DeleteDialog({ name, fileId, evidenceId, onClose }: DeleteDialogProps) 
   )
 }
 
-/** Sends files at once when they are chosen, with their progress. */
+/** Shows the files that were chosen. Only "Attach" sends them, because an event cannot be taken back. */
 function AttachFiles({ externalId, onDone }: { readonly externalId: string; readonly onDone: () => void }) {
+  const t = texts.evidence
   const { client } = useSession()
-  const input = useRef<HTMLInputElement>(null)
   const { percent, upload } = useUpload()
   const form = useForm({})
-  const attach = async (files: readonly File[]): Promise<void> => {
-    await form.run(async () => {
-      if (files.length === 0) return
-      await upload((options) => client.updateEvidence({ externalId, files }, options))
-      onDone()
-    })
-    if (input.current) input.current.value = ''
+  const [files, setFiles] = useState<readonly File[]>([])
+  const attach = async (): Promise<void> => {
+    await upload((options) => client.updateEvidence({ externalId, files }, options))
+    setFiles([])
+    onDone()
   }
+  if (files.length === 0) return <FileField label={t.upload} isMultiple onChange={setFiles} problem={undefined} />
   return (
-    <div class="field">
-      <label>
-        {texts.evidence.upload}
-        <input
-          ref={input}
-          type="file"
-          multiple
-          disabled={form.isBusy}
-          onChange={(event) => void attach([...(event.currentTarget.files ?? [])])}
-        />
-      </label>
+    <Form form={form} action={attach} submitText={t.attach} onCancel={() => setFiles([])}>
+      <p>{t.attachIntro}</p>
+      <ul class="plain" aria-label={t.chosen}>
+        {files.map((file) => (
+          <li key={file.name}>
+            <ChosenFile file={file} />
+          </li>
+        ))}
+      </ul>
       <UploadProgress percent={percent} />
-      {form.error !== undefined && <Failure error={form.error} />}
-    </div>
+    </Form>
   )
 }

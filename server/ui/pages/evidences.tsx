@@ -52,7 +52,9 @@ function FoundEvidences({ filter }: { readonly filter: EvidenceFilter }) {
       ) : (
         <>
           <p class="muted" role="status">
-            {t.count(page?.count ?? 0, page?.countIsMore === true)} · {t.loaded(items.length)}
+            {page
+              ? `${t.count(page.count, page.countIsMore === true)} · ${t.loaded(items.length)}`
+              : !failure && texts.loading}
           </p>
           <VirtualList
             label={t.title}

@@ -2,6 +2,7 @@ import { useEffect, useState } from 'preact/hooks'
 import { Failure, WhenLoaded } from '../components/notice.tsx'
 import { useLoad } from '../components/use-load.ts'
 import { useSession } from '../session.ts'
+import { texts } from '../texts.ts'
 
 /** Types that a browser shows without running anything in them. SVG and HTML are not among them. */
 const INERT_IMAGES: ReadonlySet<string> = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp', 'image/avif'])
@@ -17,17 +18,34 @@ export const canPreview = (mimeType: string): boolean => INERT_IMAGES.has(mimeTy
  */
 export function FileImage({ fileId, label }: { readonly fileId: string; readonly label: string }) {
   const { client } = useSession()
-  const [url, setUrl] = useState<string>()
   const image = useLoad(async (signal) => (await client.downloadFile({ fileId }, { signal })).blob(), [client, fileId])
   const content = image.loaded.state === 'done' ? image.loaded.value : undefined
+  const url = useImageUrl(content)
+  if (image.loaded.state === 'failed') return <Failure error={image.loaded.error} />
+  return url === undefined ? null : <img class="evidence-image" src={url} alt={label} />
+}
+
+/** The address of an image of an inert type while the component is shown, else `undefined`. */
+function useImageUrl(content: Blob | undefined): string | undefined {
+  const [url, setUrl] = useState<string>()
   useEffect(() => {
     if (content === undefined || !INERT_IMAGES.has(content.type)) return undefined
     const created = URL.createObjectURL(content)
     setUrl(created)
     return () => URL.revokeObjectURL(created)
   }, [content])
-  if (image.loaded.state === 'failed') return <Failure error={image.loaded.error} />
-  return url === undefined ? null : <img class="evidence-image" src={url} alt={label} />
+  return url
+}
+
+/** A file that is not sent yet: its name and size, and what it shows. */
+export function ChosenFile({ file }: { readonly file: File }) {
+  const url = useImageUrl(file)
+  return (
+    <>
+      <bdi>{file.name}</bdi> <span class="muted">{texts.evidence.size(file.size)}</span>
+      {url !== undefined && <img class="evidence-image" src={url} alt={file.name} />}
+    </>
+  )
 }
 
 interface FilePreviewProps {

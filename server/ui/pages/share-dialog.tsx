@@ -4,9 +4,15 @@ import { CopyButton } from '../components/values.tsx'
 import { hrefOf } from '../router.ts'
 import { texts } from '../texts.ts'
 
+/** Where clients reach the service. The server knows it if the operator has set it. */
+function publicUrl(): string {
+  const given = document.querySelector<HTMLMetaElement>('meta[name="public-url"]')?.content
+  return given === undefined ? document.baseURI : `${given}/ui/`
+}
+
 /** The address of the public verification page of an evidence. It names only the internal id. */
 export const verificationLink = (evidenceId: string): string =>
-  new URL(hrefOf(['verify', evidenceId]), document.baseURI).href
+  new URL(hrefOf(['verify', evidenceId]), publicUrl()).href
 
 /** The public link as a text and as a code to scan. */
 export function ShareDialog({ evidenceId, onClose }: { readonly evidenceId: string; readonly onClose: () => void }) {

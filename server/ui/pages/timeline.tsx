@@ -2,7 +2,7 @@ import type { EvidenceEvent } from '../../client/index.ts'
 import { PageList } from '../components/notice.tsx'
 import { usePages, type Page } from '../components/use-pages.ts'
 import { Facts, Hash, SendStatus, Time } from '../components/values.tsx'
-import { changesOf, type Change, type EventChanges, type FileChange } from '../event-changes.ts'
+import { changesOf, statusOf, type Change, type EventChanges, type FileChange } from '../event-changes.ts'
 import { eventName, fieldName } from '../event-names.ts'
 import { hrefOf } from '../router.ts'
 import { useSession } from '../session.ts'
@@ -65,7 +65,7 @@ function TimelineEvent({ event, changes: { values, files } }: TimelineEventProps
   return (
     <li>
       <div class="row">
-        <strong>{eventName(type, updateType)}</strong>
+        <strong>{eventName(type, updateType, statusOf(event))}</strong>
         <span class="muted">
           {t.version(version)} · <Time at={timestamp} />
         </span>

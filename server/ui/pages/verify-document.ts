@@ -6,12 +6,13 @@ import {
   type BundleCheck,
   type BundleClaims,
   type BundleEventClaims,
+  type BundleResult,
   type Policy,
   type TokenVerifier,
   type Unchecked,
   type VerifyBundleOptions,
 } from '../../../core/verify/index.ts'
-import { actionName, fieldName } from '../event-names.ts'
+import { disclosedName, fieldName } from '../event-names.ts'
 import { formatTime } from '../format.ts'
 import { texts } from '../texts.ts'
 
@@ -28,9 +29,9 @@ export interface FactGroup {
   readonly facts: readonly (readonly [name: string, value: string])[]
 }
 
-/** What a verification found. `groups` are proven unless the state is `refuted`. */
+/** What a verification found. `groups` are what holds. */
 export interface Outcome {
-  readonly state: 'proven' | 'unpinned' | 'pending' | 'refuted'
+  readonly state: BundleResult['state']
   readonly reason?: string | undefined
   readonly steps: readonly Step[]
   readonly groups: readonly FactGroup[]
@@ -106,14 +107,19 @@ export async function verifyDocument(request: VerifyRequest): Promise<Outcome> {
     policy = policyText === undefined ? undefined : parsePolicy(policyText)
   } catch (error) {
     const reason = String(error instanceof Error ? error.message : error)
-    return refuted(reason, [], [{ name: 'policy', state: 'failed', detail: reason }])
+    return withoutClaims('refuted', reason, [], [{ name: 'policy', state: 'failed', detail: reason }])
   }
   const outcome = bundleOutcome(request, policy, await tokensFor(text))
-  return outcome.state === 'proven' && !isPinned ? { ...outcome, state: 'unpinned' } : outcome
+  return outcome.state === 'proven' && !isPinned ? { ...outcome, state: 'consistent' } : outcome
 }
 
-const refuted = (reason: string, unchecked: readonly Unchecked[], steps: readonly Step[]): Outcome => ({
-  state: 'refuted',
+const withoutClaims = (
+  state: Outcome['state'],
+  reason: string,
+  unchecked: readonly Unchecked[],
+  steps: readonly Step[],
+): Outcome => ({
+  state,
   reason,
   steps,
   groups: [],
@@ -122,11 +128,11 @@ const refuted = (reason: string, unchecked: readonly Unchecked[], steps: readonl
 
 const BUNDLE_CHECKS: readonly BundleCheck[] = ['document', 'keys', 'events', 'checkpoint', 'inclusion', 'attestations']
 
-/** The checks of a bundle end at the first that fails. */
-function stepsUntil(failed: BundleCheck, reason: string): readonly Step[] {
+/** The checks of a bundle end at the first that fails. `state`: of that one. */
+function stepsUntil(failed: BundleCheck, reason: string, state: Step['state']): readonly Step[] {
   const checks = BUNDLE_CHECKS.includes(failed) ? BUNDLE_CHECKS : [...BUNDLE_CHECKS, failed]
   return checks.map((name, i) => {
-    if (name === failed) return { name, state: 'failed', detail: reason }
+    if (name === failed) return { name, state, detail: reason }
     return { name, state: i < checks.indexOf(failed) ? 'ok' : 'skipped' }
   })
 }
@@ -138,12 +144,16 @@ function bundleOutcome(
   tokens: TokenVerifier | undefined,
 ): Outcome {
   const result = verifyBundle(text, { tokens, ...(policy && { policy }), ...(expect && { expect }) })
-  if (result.state === 'refuted')
-    return refuted(result.reason, result.unchecked, stepsUntil(result.check, result.reason))
+  if (!('claims' in result)) {
+    const { state, reason, check, unchecked } = result
+    const steps = stepsUntil(check, reason, state === 'refuted' ? 'failed' : 'skipped')
+    return withoutClaims(state, reason, unchecked, steps)
+  }
   const contents = files.map((file) => contentStep(file, result.claims))
   const isWrong = contents.some(({ state }) => state === 'failed')
+  const isHidden = contents.some(({ state }) => state === 'skipped')
   return {
-    state: isWrong ? 'refuted' : result.state,
+    state: isWrong ? 'refuted' : isHidden ? 'not-comparable' : result.state,
     steps: [...bundleSteps(result.claims), ...contents],
     groups: isWrong ? [] : result.claims.events.map(eventFacts),
     unchecked: result.unchecked,
@@ -214,7 +224,7 @@ function eventFacts(event: BundleEventClaims, i: number): FactGroup {
     [t.hiddenFiles, hiddenFiles.length === 0 ? undefined : `${hiddenFiles.length}`],
   ]
   return {
-    title: t.event(version ?? i + 1, actionName(fields.get('action'))),
+    title: t.event(version ?? i + 1, disclosedName(fields)),
     facts: facts.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
   }
 }

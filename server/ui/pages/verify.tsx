@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import { EvidenceRegistryError, type Client, type EvidenceCandidate } from '../../client/index.ts'
 import { FileField, Form, TextField, useForm } from '../components/form.tsx'
-import { Failure, Notice } from '../components/notice.tsx'
+import { Failure, Notice, type Tone } from '../components/notice.tsx'
 import { Badge, Facts, Time } from '../components/values.tsx'
 import { hrefOf, navigate } from '../router.ts'
 import { texts } from '../texts.ts'
@@ -188,7 +188,9 @@ const candidatesOf = (body: unknown): readonly EvidenceCandidate[] =>
     ? (body.candidates as readonly EvidenceCandidate[])
     : []
 
-const TONES = { proven: 'good', unpinned: 'warn', pending: 'warn', refuted: 'bad' } as const
+/** Only `refuted` is wrong. What is not known is grey. */
+const toneOf = (state: Outcome['state']): Tone | undefined =>
+  state === 'proven' ? 'good' : state === 'refuted' ? 'bad' : undefined
 
 /** The result: the verdict first, then each check, then what is proven. */
 function OutcomeView({ outcome: { state, reason, steps, groups, unchecked } }: { readonly outcome: Outcome }) {
@@ -196,9 +198,9 @@ function OutcomeView({ outcome: { state, reason, steps, groups, unchecked } }: {
   return (
     <section aria-label={t.result}>
       <h2>{t.result}</h2>
-      <Notice tone={TONES[state]}>
+      <Notice tone={toneOf(state)}>
         <strong>{t.states[state]}</strong>
-        {state === 'refuted' && reason !== undefined && <div>{reason}</div>}
+        {reason !== undefined && <div>{reason}</div>}
       </Notice>
       <div class="card">
         <h2>{t.steps}</h2>
@@ -230,7 +232,7 @@ function OutcomeView({ outcome: { state, reason, steps, groups, unchecked } }: {
   )
 }
 
-const STEP_TONES = { ok: 'good', failed: 'bad', skipped: 'warn' } as const
+const STEP_TONES = { ok: 'good', failed: 'bad', skipped: undefined } as const
 
 /** One check with its result. */
 function StepItem({ step: { name, state, detail } }: { readonly step: Step }) {

@@ -17,7 +17,7 @@ const verify = (bundle: Bundle, options?: VerifyBundleOptions): BundleResult =>
   verifyBundle(JSON.stringify(bundle), { tokens, ...options })
 
 function proven(result: BundleResult) {
-  assert.ok(result.state !== 'refuted', 'reason' in result ? result.reason : '')
+  assert.ok('claims' in result && !('reason' in result), 'reason' in result ? result.reason : '')
   return result.claims
 }
 
@@ -102,12 +102,12 @@ describe('verifyBundle', () => {
 
   it('tells a pinned policy from the own word of the bundle', () => {
     const result = verify(history)
-    assert.equal(result.state, 'unpinned')
+    assert.equal(result.state, 'consistent')
     assert.ok(proven(result).events[0]?.notLaterThan !== undefined)
     assert.ok(result.unchecked.some(({ what }) => what === 'the keys of the log'))
     const { claimedPolicy: _, ...without } = history
     const bare = verify(without)
-    assert.equal(bare.state, 'unpinned')
+    assert.equal(bare.state, 'consistent')
     assert.equal(proven(bare).events[0]?.notLaterThan, undefined)
   })
 
@@ -127,8 +127,15 @@ describe('verifyBundle', () => {
       size: text.length,
     })
     assert.deepEqual(proven(verify(history, { policy, contents: [content('first')] })).contents[0]?.fileId, fileId)
-    refutedFor(verify(history, { policy, contents: [content('other')] }), /No disclosed file|No file has/)
-    refutedFor(verify(hidden, { policy, contents: [content('first')] }), /not disclosed/)
+    // It may be that of the deleted file, whose hash is erased.
+    for (const result of [
+      verify(history, { policy, contents: [content('other')] }),
+      verify(hidden, { policy, contents: [content('first')] }),
+    ]) {
+      assert.equal(result.state, 'not-comparable')
+      assert.match('reason' in result ? result.reason : '', /some files are not disclosed/)
+      assert.deepEqual('claims' in result && result.claims.contents, [])
+    }
   })
 
   it('refutes another subject than the expected one', () => {
@@ -181,7 +188,6 @@ describe('verifyBundle', () => {
     refuted((copy) => void delete first(copy.events).filesSalt, /files salt/)
     refuted((copy) => void (first(copy.checkpoints).tokens = first(copy.checkpoints).tokens.map(flip)), /timestamp/i)
     refuted((copy) => void Object.assign(first(copy.events), { position: undefined }), /both a position/)
-    refuted((copy) => void (copy.origin = 'another'), /policy pins no key/)
     refuted((copy) => void (copy.version = 2 as 1), /version 1/)
     refuted((copy) => void copy.events.push(...structuredClone(attached.events)), /has its header/)
     refuted((copy) => void copy.events.push(first(creation.events)), /does not delete the file/, attached)
@@ -290,7 +296,7 @@ describe('verifyBundle', () => {
     let accepted = 0
     for (const mix of mixes) {
       const result = verifyBundle(mix, { policy, tokens: remembering })
-      if (result.state === 'refuted') continue
+      if (!('claims' in result)) continue
       accepted += 1
       for (const fact of factsOf(result)) assert.ok(facts.has(fact), fact)
       const { file } = result.claims

@@ -63,23 +63,31 @@ describe('evidence-registry verify', () => {
   it('says what to do if an original is not a file of a bundle that is right otherwise', async () => {
     await registry.evidence({ externalId: 'e-2' })
     await registry.settle()
-    const cases: readonly (readonly [Bundle, RegExp])[] = [
+    const cases: readonly (readonly [Bundle, 'refuted' | 'not-comparable', RegExp])[] = [
       [
         await registry.anyone('e-1'),
+        'not-comparable',
         /the bundle is proven\. It discloses no hashes of files\. Download .*bundle\?fields=all&files=all/,
       ],
-      [await registry.history('all', 'none'), /It discloses no hashes of files\. Download /],
-      [await registry.history('all', 'all', 'e-2'), /the bundle is proven\. Its events have no files$/],
-      [bundle, /Name an unchanged copy of one of its files \(.*\): a\.txt, 11 bytes, [0-9a-f]{64}$/],
+      [await registry.history('all', 'none'), 'not-comparable', /It discloses no hashes of files\. Download /],
+      [await registry.history('all', 'all', 'e-2'), 'refuted', /the bundle is proven\. Its events have no files$/],
+      [bundle, 'refuted', /Name an unchanged copy of one of its files \(.*\): a\.txt, 11 bytes, [0-9a-f]{64}$/],
     ]
-    for (const [one, advice] of cases) {
+    for (const [one, state, advice] of cases) {
       await save('one.evidence.json', one)
       const args = [path('one.evidence.json'), '--policy', path('policy.json'), '--file', path('another')]
       const text = await verify(...args)
-      assert.deepEqual([text.code, text.stdout.split('\n')[0]?.includes('REFUTED: No ')], [1, true], text.stdout)
-      assert.match(text.stdout.split('\n')[1] ?? '', advice)
+      assert.equal(text.code, state === 'refuted' ? 1 : 7, text.stdout)
+      assert.match(
+        text.stdout,
+        state === 'refuted' ? /^.*: REFUTED: No file has / : /^.*: NOT COMPARABLE: No disclosed /,
+      )
+      assert.ok(
+        text.stdout.split('\n').some((line) => advice.test(line)),
+        text.stdout,
+      )
       const json = JSON.parse((await verify(...args, '--json')).stdout) as { state: string; advice?: string }
-      assert.equal(json.state, 'refuted')
+      assert.equal(json.state, state)
       assert.match(json.advice ?? '', advice)
     }
     const { stdout } = await verify(path('tampered.evidence.json'), '--file', path('another'), '--json')
@@ -114,6 +122,7 @@ describe('evidence-registry verify', () => {
       [path('missing')],
       [path('e-1.evidence.json'), '--policy', path('original')],
       [path('e-1.evidence.json'), '--rpc', 'ftp://x'],
+      [path('e-1.evidence.json'), '--require', 'luck'],
       [path('e-1.evidence.json'), '--file', path('missing')],
     ]) {
       const { code, stderr } = await verify(...args)
@@ -121,7 +130,8 @@ describe('evidence-registry verify', () => {
       assert.match(stderr, /^evidence-registry verify: /)
     }
     const { stderr } = await verify('b.json', '--polcy', 'p')
-    const flags = 'FILE.evidence.json, --file ORIGINAL, --policy FILE, --rpc URL, --json or --help'
+    const flags =
+      'FILE.evidence.json, --file ORIGINAL, --policy FILE, --require timestamp|anchor, --rpc URL, --json or --help'
     assert.equal(stderr, `evidence-registry verify: expected ${flags}, got --polcy\n`)
     assert.equal((await verify('--help')).code, 0)
   })
@@ -135,6 +145,20 @@ describe('evidence-registry verify', () => {
     const { state, claims } = JSON.parse(pending.stdout) as { state: string; claims: { events: { fields: object }[] } }
     assert.equal(state, 'pending')
     assert.ok('owner' in (claims.events[0]?.fields ?? {}))
+  })
+
+  it('ends with 6 for another log, and with 8 if something required is missing', async () => {
+    // The log of Go's checksum database.
+    await save('go.txt', 'log sum.golang.org+033de0ae+Ac4zctda0e5eza+HJyk9SxEdh+s3Ux18htTTAD8OuAn8\nquorum none\n')
+    const other = await verify(path('e-1.evidence.json'), '--policy', path('go.txt'))
+    assert.deepEqual([other.code, other.stdout.includes('REFUTED')], [6, false])
+    assert.match(other.stdout, /OF ANOTHER LOG: nothing is said about it: The policy pins no key of the log /)
+    const requiring = ['--policy', path('policy.json'), '--require', 'timestamp', '--require', 'anchor']
+    const missing = await verify(path('e-1.evidence.json'), ...requiring)
+    assert.equal(missing.code, 8)
+    assert.match(missing.stdout, /HOLDS, BUT A REQUIREMENT IS MISSING: The event \w{64} has no verified anchor\n/)
+    assert.match(missing.stdout, /timestamp of tsa/)
+    assert.equal((await verify(path('e-1.evidence.json'), ...requiring.slice(0, 4))).code, 0)
   })
 
   it('says what to do about a file or a node that it cannot read', async () => {

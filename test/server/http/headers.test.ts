@@ -51,7 +51,7 @@ describe('headers of keyed responses', () => {
   })
 
   it('Location contains the path of the public address', async (t) => {
-    const behindProxy = await startService({ publicUrl: () => 'https://host.example/registry' })
+    const behindProxy = await startService({ publicUrl: 'https://host.example/registry' })
     t.after(() => behindProxy.close())
     const { keys, id } = await behindProxy.company('acme')
     const request = { key: keys.A, params: { COMPANY_ID: id }, json: { name: 'C' } }

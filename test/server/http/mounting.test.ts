@@ -36,7 +36,7 @@ describe('an app in a server of another program', () => {
     }
 
   it('needs no option but the registry, and a public URL if it is mounted below a path', async () => {
-    const app = createApp({ registry: service.registry, publicUrl: () => 'https://shop.example/registry' })
+    const app = createApp({ registry: service.registry, publicUrl: 'https://shop.example/registry' })
     const [status, , location] = await created('mounted', below('/registry', app.handle))
     assert.equal(status, 201)
     assert.match(location ?? '', /^\/registry\/api\/v1\/evidences\/mounted\/category\//)
@@ -62,7 +62,11 @@ describe('an app in a server of another program', () => {
     ['a logger without methods', (registry) => ({ registry, logger: {} }), /logger must have debug/],
     ['a text as a number', (registry) => ({ registry, maxFileBytes: '1' }), /maxFileBytes must be a number, not "1"/],
     ['a number below 0', (registry) => ({ registry, uploadIdleMs: -1 }), /uploadIdleMs must be a number/],
-    ['a text as public URL', (registry) => ({ registry, publicUrl: 'http://x' }), /publicUrl must be a function/],
+    [
+      'a function as public URL',
+      (registry) => ({ registry, publicUrl: () => 'http://x' }),
+      /publicUrl must be a string/,
+    ],
   ]
   for (const [what, options, message] of wrong)
     it(`is not made of ${what}`, () => {

@@ -43,7 +43,6 @@ async function open(t: TestContext, dataDir: string, env: Readonly<Record<string
     registry,
     instruments,
     logger: silent,
-    publicUrl: () => 'http://localhost',
     scrubStatus: () => scrub?.status(),
   })
   const server = await listen(app, { ...config, port: 0 })

@@ -29,6 +29,8 @@ describe('the files of the dashboard', () => {
     assert.doesNotMatch(policy, /unsafe/)
     assert.doesNotMatch(html, /<script(?![^>]* src=)|(?:src|href)="(?:https?:)?\/\/|<style|\sstyle=/)
     assert.equal(page.headers.get('cache-control'), 'no-cache')
+    // For links and codes, also if the page was opened at another address.
+    assert.match(html, /<meta name="public-url" content="https:\/\/evidence\.example" \/>/)
   })
 
   it('have names with hashes, which caches may keep', async () => {

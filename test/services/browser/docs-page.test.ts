@@ -57,7 +57,7 @@ describe('the API page in Chromium', { skip: chromiumIsMissing }, () => {
   let browser: Browser
   let page: Page
   before(async () => {
-    service = await startService({ publicUrl: () => service.url })
+    service = await startService({ publicUrl: undefined })
     browser = await launch()
     page = await openPage(browser)
     await page.goto(`${service.url}/docs`)

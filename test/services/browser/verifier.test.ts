@@ -93,19 +93,19 @@ describe('the verifier in Chromium', { skip: chromiumIsMissing }, () => {
     await page.close()
   })
 
-  it('returns what Node returns: proven, refuted, unpinned and pending', async () => {
+  it('returns what Node returns: proven, refuted, consistent and pending', async () => {
     const { page } = await openVerifier(browser)
     const stamped = JSON.stringify(bundles.stamped)
     const [token = ''] = bundles.stamped.checkpoints.flatMap((checkpoint) => checkpoint.tokens)
     const cases: readonly (readonly [string, string, string | undefined])[] = [
       ['proven', stamped, policy],
       ['proven', JSON.stringify(bundles.chained), chainPolicy],
-      ['unpinned', stamped, undefined],
+      ['consistent', stamped, undefined],
       ['pending', JSON.stringify(bundles.pending), policy],
       ['refuted', stamped.replace('Ada', 'Eve'), policy],
       ['refuted', stamped.replace(token, `${token.slice(0, -8)}AAAAAAA=`), policy],
       [
-        'refuted',
+        'other-log',
         stamped,
         JSON.stringify({ keys: [{ vkey: createNoteSigner('other', new Uint8Array(32)).verifierKey }] }),
       ],

@@ -39,7 +39,7 @@ describeDashboard('the dashboard in Chromium', (dashboard) => {
         ['categories', 'Categories', 'Vehicles'],
         ['source-systems', 'Source Systems', 'created'],
         ['log', 'The log', 'C · Confirmed'],
-        [`certificate/${id}/${externalId}`, 'Certificate of registration', 'What was registered'],
+        [`certificate/${id}/${externalId}`, 'Certificate of registration', 'Present state'],
         ['no-such-page', 'There is no page at this address.', 'Go to the evidences'],
       ] as const) {
         await show(fragment)

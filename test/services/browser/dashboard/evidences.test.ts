@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import type { Locator } from 'playwright-core'
+import { OPERATOR } from '../../../../core/index.ts'
 import type { EvidenceEvent, EvidenceListItem, EvidencePage } from '../../../../server/client/index.ts'
 import {
   assertAccessible,
@@ -14,6 +15,7 @@ import {
   textFile,
 } from '../../../support/dashboard.ts'
 
+const SCOPE = { companyId: 'acme', principal: OPERATOR }
 const MANY_EVIDENCES = 1_500
 const MANY_EVENTS = 520
 /** The service cuts longer pages. */
@@ -63,7 +65,13 @@ describeDashboard('the pages of evidences in Chromium', (dashboard) => {
     await link(page, 'VIN/1 ü').click()
     await text(page, 'Transferred').waitFor()
 
-    await field(page, 'Attach files').setInputFiles(textFile('a.txt', 'a'))
+    await field(page, 'Choose files to attach').setInputFiles(textFile('wrong.txt', 'b'))
+    await text(page, 'wrong.txt').waitFor()
+    await button(page, 'Cancel').click()
+    await field(page, 'Choose files to attach').setInputFiles(textFile('a.txt', 'a'))
+    await button(page, 'Attach').click()
+    await text(page, 'Files attached').waitFor()
+    assert.equal((await dashboard.service.registry.evidences.get(SCOPE, 'VIN/1 ü')).evidence.version, 4)
     await button(page, 'Delete: a.txt').click()
     const deletion = dialog(page, 'Delete a.txt?')
     await deletion.waitFor()
@@ -161,6 +169,22 @@ describeDashboard('the pages of evidences in Chromium', (dashboard) => {
     await page.goBack()
     await link(page, 'row-400').waitFor()
     await page.getByText('1,200 loaded').waitFor()
+  })
+
+  it('claim no number of evidences that they do not know', async () => {
+    const { page } = dashboard
+    let fail = (): void => {}
+    const failing = new Promise<void>((resolve) => (fail = resolve))
+    await page.route('**/evidences?*', async (route) => {
+      await failing
+      await route.abort()
+    })
+    await dashboard.signIn(dashboard.company.keys.R, '#/evidences?externalId=nothing-has-this')
+    const status = page.getByRole('status')
+    await text(status, 'Loading …').waitFor()
+    fail()
+    await page.getByText('The server cannot be reached').waitFor()
+    assert.doesNotMatch(await page.locator('main').innerText(), /\d evidences/)
   })
 
   it('show a changed evidence when the user goes back to the list', async () => {

@@ -3,6 +3,7 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { it } from 'node:test'
 import { pathToFileURL } from 'node:url'
+import { OPERATOR } from '../../../../core/index.ts'
 import { verifyBundle } from '../../../../core/verify/index.ts'
 import {
   assertAccessible,
@@ -17,6 +18,7 @@ import {
 } from '../../../support/dashboard.ts'
 import { temporaryFor } from '../../../support/temporary.ts'
 
+const SCOPE = { companyId: 'acme', principal: OPERATOR }
 const IS_CONSISTENT = 'Consistent, but checked only against the keys that this server states for itself'
 
 describeDashboard('the pages of proofs in Chromium', (dashboard) => {
@@ -31,6 +33,8 @@ describeDashboard('the pages of proofs in Chromium', (dashboard) => {
     await text(page, IS_CONSISTENT).waitFor()
     await field(page, 'or choose them').setInputFiles(textFile('hello.txt', 'hello\n'))
     await page.getByText('hello.txt could not be compared').waitFor()
+    await text(page, 'The proof holds, but it discloses no hash to compare your file with').waitFor()
+    await page.reload()
     await text(page, IS_CONSISTENT).waitFor()
     for (const step of ['A pinned key of the log signed the tree', 'A timestamp authority stamped the tree'])
       await text(page.locator('li', { hasText: step }), 'ok').waitFor()
@@ -67,10 +71,10 @@ describeDashboard('the pages of proofs in Chromium', (dashboard) => {
     await page.getByText('hello.txt has the hash').waitFor()
     await input.setInputFiles([textFile('other.txt', 'other')])
     await page.getByText('other.txt is not among the files').waitFor()
-    await text(page, 'Not proven').waitFor()
+    await text(page, 'Refuted').waitFor()
     await page.reload()
     await input.setInputFiles([textFile('proof.json', bundle.replace('Golf', 'Gulf'))])
-    await text(page, 'Not proven').waitFor()
+    await text(page, 'Refuted').waitFor()
     for (const [step, state] of [
       ['The document is well-formed', 'ok'],
       ['Every event hashes to its txId', 'failed'],
@@ -92,7 +96,7 @@ describeDashboard('the pages of proofs in Chromium', (dashboard) => {
     const [download] = await Promise.all([page.waitForEvent('download'), button(choice, 'Download').click()])
     const bundle = await readFile(await download.path(), 'utf8')
     const result = verifyBundle(bundle)
-    assert.ok(result.state === 'unpinned')
+    assert.ok(result.state === 'consistent')
     const [event] = result.claims.events
     assert.deepEqual([[...(event?.fields ?? [])], event?.files.size], [[['owner', 'Ada']], 0])
 
@@ -122,10 +126,16 @@ describeDashboard('the pages of proofs in Chromium', (dashboard) => {
     await assertAccessible(page)
   })
 
-  it('print a certificate on at most two sheets, with content in any script', async () => {
+  it('print a certificate of the present state on few sheets, with content in any script', async () => {
     const { page } = dashboard
     const [externalId, name] = ['هيكل-٠٠١', 'سيارة تويوتا كورولا']
     const id = await dashboard.createEvidence(externalId, { name, owner: 'Łukasz Żółć', description: 'حمراء اللون' })
+    const { evidences } = dashboard.service.registry
+    await evidences.update(SCOPE, externalId, { updateType: 'stolen' })
+    await evidences.update(SCOPE, externalId, { updateType: 'stolen', stolen: false })
+    await evidences.update(SCOPE, externalId, { owner: 'Grace' })
+    for (let i = 0; i < 12; i++) await evidences.update(SCOPE, externalId, { eventDescription: `note ${i}` })
+    await evidences.update(SCOPE, externalId, { updateType: 'stolen' })
     await dashboard.untilConfirmed(id)
     const { txId } = await dashboard.proofOf(id)
     await page.goto(dashboard.urlOf(`#/certificate/${id}`))
@@ -135,12 +145,22 @@ describeDashboard('the pages of proofs in Chromium', (dashboard) => {
     await dashboard.signIn(dashboard.company.keys.R)
     await link(page, externalId).click()
     await link(page, 'Certificate').click()
-    await heading(page, 'What was registered').waitFor()
+    await heading(page, 'Present state').waitFor()
     await text(page, name).waitFor()
+    const content = page.locator('section', { has: heading(page, 'Present state') })
+    for (const value of ['Grace', 'stolen']) await text(content, value).waitFor()
+    const rows = await page
+      .getByRole('table', { name: 'History, newest event first' })
+      .locator('tbody tr')
+      .allInnerTexts()
+    assert.equal(rows.length, 17)
+    assert.match(rows[0] ?? '', /^Marked as stolen/)
+    assert.match(rows[13] ?? '', /^Transferred to Grace/)
+    assert.match(rows[14] ?? '', /^No longer stolen/)
     await page.getByRole('img', { name: 'QR code of the link', exact: true }).waitFor()
     const pdf = (await page.pdf({ format: 'A4', preferCSSPageSize: true })).toString('latin1')
     const sheets = pdf.match(/\/Type\s*\/Page\b/g)?.length ?? 0
-    assert.ok(sheets >= 1 && sheets <= 2, `${sheets} sheets`)
+    assert.ok(sheets >= 2 && sheets <= 3, `${sheets} sheets`)
     await assertAccessible(page)
   })
 })
