@@ -1,7 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { startServer, type ServerProcess } from '../run/child.ts'
-import { existsSync } from 'node:fs'
-import { dirname, isAbsolute, join } from 'node:path'
+import { join } from 'node:path'
 import { categoryFieldsOf, evidenceOf } from './evidence.ts'
 
 const COMPANY = 'bench'
@@ -33,13 +32,10 @@ export const startRegistryServer = (directory: string, module = '../server/main.
       EVIDENCE_PORT: '0',
       EVIDENCE_DATA_DIR: join(directory, 'data'),
       EVIDENCE_OPERATOR_KEY: OPERATOR_KEY,
-      ...(hasAddressLimit(module) && { EVIDENCE_ADDRESS_LIMIT_PER_MINUTE: '0' }),
+      // The whole load comes from one address.
+      EVIDENCE_ADDRESS_LIMIT_PER_MINUTE: '0',
     },
   })
-
-/** The whole load comes from one address, which newer builds limit. Older ones reject the setting. */
-const hasAddressLimit = (module: string): boolean =>
-  !isAbsolute(module) || existsSync(join(dirname(module), 'settings/topics/load.js'))
 
 /** A registry server with one company, driven only by HTTP. */
 export class Service {
