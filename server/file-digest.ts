@@ -6,7 +6,7 @@ import type { FileDigest } from '../adapters/files/index.ts'
 export async function digestFile(path: string): Promise<FileDigest> {
   const hash = createHash('sha256')
   let size = 0
-  for await (const chunk of createReadStream(path) as AsyncIterable<Uint8Array>) {
+  for await (const chunk of createReadStream(path)) {
     hash.update(chunk)
     size += chunk.length
   }

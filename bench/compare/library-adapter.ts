@@ -50,11 +50,11 @@ interface LibraryModules {
 }
 
 async function loadModules(dist: string): Promise<LibraryModules> {
-  const load = (path: string): Promise<unknown> => import(pathToFileURL(join(dist, path)).href)
-  const [core, level, files, sealer] = await Promise.all(
-    ['core/index.js', 'adapters/level/index.js', 'adapters/files/index.js', 'sealer/index.js'].map(load),
-  )
-  return { core, level, files, sealer } as LibraryModules
+  const urlOf = (path: string): string => pathToFileURL(join(dist, path)).href
+  const core = await import(urlOf('core/index.js'))
+  const level = await import(urlOf('adapters/level/index.js'))
+  const files = await import(urlOf('adapters/files/index.js'))
+  return { core, level, files, sealer: await import(urlOf('sealer/index.js')) }
 }
 
 /**

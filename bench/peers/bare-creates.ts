@@ -126,7 +126,7 @@ export class BareCreates {
       checkedKeys: keysToRead(recorded.commit).map(renamed),
       puts: writes.map(({ key, value }) => ({
         key: renamed(key),
-        value: value?.[0] === OPENING_BRACE ? (JSON.parse(decodeUtf8(value)) as object) : (value ?? new Uint8Array()),
+        value: value?.[0] === OPENING_BRACE ? JSON.parse(decodeUtf8(value)) : (value ?? new Uint8Array()),
       })),
       counters: adds.map(({ key }) => key),
       hashed: recorded.hashed,

@@ -52,9 +52,9 @@ function byHand(name: string, digest: (bytes: Uint8Array) => Uint8Array): TreeBu
         async makeProofs(reader) {
           const proof = new Uint8Array((rows.length - 1) * HASH_BYTES)
           for (let i = 0; i < countEntries(entries); i++) {
-            for (let level = 0; level < rows.length - 1; level++) {
+            for (const [level, nodes] of rows.slice(0, -1).entries()) {
               const at = ((i >> level) ^ 1) * HASH_BYTES
-              proof.set((rows[level] as Uint8Array).subarray(at, at + HASH_BYTES), level * HASH_BYTES)
+              proof.set(nodes.subarray(at, at + HASH_BYTES), level * HASH_BYTES)
             }
             reader.readPacked(proof)
           }

@@ -15,11 +15,11 @@ import { makeEntries } from '../workload/tree-measurement.ts'
  */
 
 const [dist = '', directory = '', leaves = ''] = process.argv.slice(2)
-const load = (path: string): Promise<unknown> => import(pathToFileURL(join(dist, path)).href)
-const { libraryInline } = (await load('bench/workload/library-tree.js')) as typeof LibraryTree
-const { BATCH_SIZE, openSealingRegistry } = (await load('bench/workload/backlog.js')) as typeof Backlog
-const { randomAppends } = (await load('bench/workload/log-appends.js')) as typeof LogAppends
-const { openLevelRecords } = (await load('adapters/level/index.js')) as typeof Level
+const urlOf = (path: string): string => pathToFileURL(join(dist, path)).href
+const { libraryInline }: typeof LibraryTree = await import(urlOf('bench/workload/library-tree.js'))
+const { BATCH_SIZE, openSealingRegistry }: typeof Backlog = await import(urlOf('bench/workload/backlog.js'))
+const { randomAppends }: typeof LogAppends = await import(urlOf('bench/workload/log-appends.js'))
+const { openLevelRecords }: typeof Level = await import(urlOf('adapters/level/index.js'))
 
 const entries = makeEntries(Number(leaves))
 const builder = libraryInline()

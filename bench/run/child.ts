@@ -39,7 +39,7 @@ export async function runChild<T>(module: string, args: readonly string[], timeo
   const code = await new Promise<number | null>((resolve) => child.once('close', resolve))
   clearTimeout(timer)
   if (code !== 0) throw new Error(`${module} ${args.join(' ')} ended with ${code ?? 'a signal'}`)
-  return JSON.parse(output) as T
+  return JSON.parse(output)
 }
 
 /** Waits for the next message of a child with `hasMessages`. Throws if the child ends first. */

@@ -40,7 +40,8 @@ function versionOf(name: string): string {
   const paths = createRequire(import.meta.url).resolve.paths(name) ?? []
   for (const path of paths) {
     try {
-      return (JSON.parse(readFileSync(`${path}/${name}/package.json`, 'utf8')) as { version: string }).version
+      const { version }: { version: string } = JSON.parse(readFileSync(`${path}/${name}/package.json`, 'utf8'))
+      return version
     } catch {
       // Not in this folder.
     }

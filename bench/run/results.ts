@@ -30,7 +30,7 @@ export async function saveResult(bench: BenchCase, result: RecordedResult): Prom
  */
 export async function redrawPicture(bench: BenchCase): Promise<string | undefined> {
   const text = await readFile(join(FOLDER, `${bench.name}.json`), 'utf8').catch(() => undefined)
-  return text === undefined ? undefined : savePicture(bench, JSON.parse(text) as RecordedResult)
+  return text === undefined ? undefined : savePicture(bench, JSON.parse(text))
 }
 
 async function savePicture(

@@ -2,8 +2,9 @@ import { MemoryRecords } from '../../adapters/memory/index.ts'
 import { toHex } from '../../core/bytes.ts'
 import { logKeys } from '../../core/log/keys.ts'
 import { LogReader } from '../../core/log/reader.ts'
+import { versionOf } from '../../core/store/commit.ts'
 import { encodeRecord } from '../../core/store/record-codec.ts'
-import type { Entry, Key, RecordStore, TreeEngine, Version } from '../../core/ports/index.ts'
+import type { Entry, Key, RecordStore, TreeEngine } from '../../core/ports/index.ts'
 import { nodeAt, TILE_HEIGHT } from '../../core/log/tree/tile.ts'
 import { InlineEngine, PoolEngine, writeBatchProofs } from '../../sealer/index.ts'
 import { countEntries, type BuiltTree, type TreeBuilder } from './tree-builder.ts'
@@ -45,7 +46,7 @@ async function build(engine: TreeEngine, entries: Uint8Array): Promise<BuiltTree
   }
 }
 
-const ANY_VERSION = 'any' as unknown as Version
+const ANY_VERSION = versionOf(1)
 
 /**
  * The tiles of one sealed batch in memory, which is all that packed proofs are made from. Tiles are returned without a

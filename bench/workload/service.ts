@@ -57,7 +57,7 @@ export class Service {
       ...(init.body !== undefined && { body: JSON.stringify(init.body) }),
     })
     if (!response.ok) throw new Error(`${path}: ${response.status} ${await response.text()}`)
-    return (await response.json()) as T
+    return JSON.parse(await response.text())
   }
 
   /** Creates a company with `size` evidences and waits until they are sealed and stamped. */

@@ -1,11 +1,5 @@
 import { join } from 'node:path'
-import {
-  claimDirectory,
-  errnoOf,
-  makeDirectoryDurably,
-  openLocalBlobs,
-  writeDurably,
-} from '../../adapters/files/index.ts'
+import { claimDirectory, makeDirectoryDurably, openLocalBlobs, writeDurably } from '../../adapters/files/index.ts'
 import { ledgerPrefix } from '../../adapters/local-ledger/index.ts'
 import { RegistryError, type BlobStore, type RecordStore } from '../../core/index.ts'
 import type { RecordSnapshot, SnapshotSource } from '../../adapters/kit/index.ts'
@@ -113,7 +107,7 @@ export async function createBackup(
       await release()
     }
   } catch (error) {
-    throw errnoOf(error) === undefined ? error : fileError(error as NodeJS.ErrnoException, to)
+    throw fileError(error, to)
   }
 }
 

@@ -2,13 +2,19 @@ import { randomBytes } from 'node:crypto'
 import { readdir, realpath, rm } from 'node:fs/promises'
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
 import { errnoOf, toRegistryError } from '../../adapters/files/index.ts'
-import type { RecordStore, RegistryError } from '../../core/index.ts'
+import type { RecordStore } from '../../core/index.ts'
 import { fileOf, FOLDER, MANIFEST, SECRETS, type Manifest } from './manifest.ts'
 import { configError } from '../settings/config-error.ts'
 
-/** Gives an error of the file system a code, and says what failed. Errors of writes and syncs have no path. */
-export const fileError = (error: NodeJS.ErrnoException, to: string): RegistryError =>
-  toRegistryError(error, `The backup in ${to} is not complete, ${error.path ?? 'a file of it'} cannot be used`)
+/**
+ * Gives an error of the file system a code, and says what failed; returns any other error unchanged. Errors of writes
+ * and syncs have no path.
+ */
+export function fileError(error: unknown, to: string): unknown {
+  if (errnoOf(error) === undefined) return error
+  const path = error instanceof Error && 'path' in error ? String(error.path) : 'a file of it'
+  return toRegistryError(error, `The backup in ${to} is not complete, ${path} cannot be used`)
+}
 
 /** The name of the folder of a new backup. */
 export const newFolder = (now: Date): string =>

@@ -61,7 +61,7 @@ const CODES: Readonly<Record<number, string>> = {
 export async function errorOf(response: Response, call: string): Promise<EvidenceRegistryError> {
   const { status, headers } = response
   const body = parseBody(await response.text().catch(() => ''))
-  const { code, error, message } = body !== null && typeof body === 'object' ? (body as ErrorBody) : {}
+  const { code, error, message }: ErrorBody = body !== null && typeof body === 'object' ? body : {}
   const text = [error, message].find((each) => typeof each === 'string')
   return new EvidenceRegistryError(`${call}: ${text ?? `the service returned status ${status}`}`, {
     code: typeof code === 'string' ? code : (CODES[status] ?? `HTTP_${status}`),

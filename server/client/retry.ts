@@ -43,7 +43,7 @@ export function sleep(ms: number, signal: AbortSignal | undefined): Promise<void
     signal?.throwIfAborted()
     const abort = (): void => {
       clearTimeout(timer)
-      reject(signal?.reason as Error)
+      reject(signal?.reason)
     }
     const timer = setTimeout(() => {
       signal?.removeEventListener('abort', abort)

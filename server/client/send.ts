@@ -115,8 +115,12 @@ async function exchange(settings: Settings, prepared: Prepared, options: Request
   return fetchWithProgress({ call, url, method: route.method, headers, body: form, signal, onProgress })
 }
 
-/** The types of browsers do not contain `process`. */
-const { process } = globalThis as { readonly process?: { readonly versions?: { readonly node?: unknown } } }
+/** What Node has globally. Browsers have no `process`, and their types do not contain it. */
+interface Platform {
+  readonly fetch: unknown
+  readonly process?: { readonly versions?: { readonly node?: unknown } }
+}
+const { process }: Platform = globalThis
 const isNode = (): boolean => typeof process?.versions?.node === 'string'
 
 /** Sends a form from Node without holding it in memory. */

@@ -22,9 +22,17 @@ interface ProgressEvent {
   readonly total: number
 }
 
+/** What a browser has globally; Node has no `XMLHttpRequest`. */
+interface Platform {
+  readonly fetch: unknown
+  readonly XMLHttpRequest?: new () => Xhr
+}
+
 /** `undefined` outside of browsers. */
-const constructorOfXhr = (): (new () => Xhr) | undefined =>
-  (globalThis as { readonly XMLHttpRequest?: new () => Xhr }).XMLHttpRequest
+function constructorOfXhr(): (new () => Xhr) | undefined {
+  const platform: Platform = globalThis
+  return platform.XMLHttpRequest
+}
 
 export const hasXhr = (): boolean => constructorOfXhr() !== undefined
 
@@ -59,7 +67,7 @@ export function fetchWithProgress({
     signal?.throwIfAborted()
     const abort = (): void => {
       xhr.abort()
-      reject(signal?.reason as Error)
+      reject(signal?.reason)
     }
     const end = (): void => signal?.removeEventListener('abort', abort)
     signal?.addEventListener('abort', abort, { once: true })

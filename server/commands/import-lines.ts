@@ -1,7 +1,7 @@
-import { assertNewEvidence, parseStrictJson, RegistryError, type Json, type NewEvidence } from '../../core/index.ts'
+import { assertNewEvidence, parseStrictJson, RegistryError, type NewEvidence } from '../../core/index.ts'
 import { NewEvidence as LineSchema } from '../contract/evidence-requests.ts'
 import { withWireNames } from '../contract/field-names.ts'
-import { givenFields } from '../contract/given-fields.ts'
+import { givenFields, isObject } from '../contract/given-fields.ts'
 import { defined } from '../contract/values.ts'
 
 /** No evidence is this large: a longer line means that the file does not consist of lines of JSON. */
@@ -49,9 +49,8 @@ export function parseLine(line: Uint8Array): NewEvidence | undefined {
   const text = decode(line).trim()
   if (text === '') return undefined
   const value = parseStrictJson(text)
-  if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw new RegistryError('VALIDATION_ERROR', 'A line must be a JSON object')
-  const members: Readonly<Record<string, unknown>> = givenFields(value as Record<string, Json>)
+  if (!isObject(value)) throw new RegistryError('VALIDATION_ERROR', 'A line must be a JSON object')
+  const members: Readonly<Record<string, unknown>> = givenFields(value)
   const unknown = Object.keys(members).find((name) => !LINE_NAMES.has(name))
   if (unknown !== undefined)
     throw new RegistryError('VALIDATION_ERROR', `${JSON.stringify(unknown)} is not a known field`)

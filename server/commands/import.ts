@@ -61,7 +61,7 @@ async function openFile(path: string): Promise<Pick<ImportRequest, 'chunks' | 'b
     if (info.isDirectory()) throw configError(`${path} is a folder: name a file, or - for stdin`)
     const stream = createReadStream(path, { highWaterMark: 256 * 1024 })
     await new Promise((opened, failed) => stream.once('open', opened).once('error', failed))
-    return { chunks: stream as AsyncIterable<Uint8Array>, ...(info.isFile() && { bytes: info.size }) }
+    return { chunks: stream, ...(info.isFile() && { bytes: info.size }) }
   } catch (cause) {
     if (isRegistryError(cause)) throw cause
     throw configError(`The file ${path} cannot be read: ${whyUnreadable(cause)}`)

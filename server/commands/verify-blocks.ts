@@ -21,7 +21,7 @@ export async function blocksOnChain(url: string, blocks: readonly Block[]): Prom
   const onChain = new Set<string>()
   for (const { blockNumber, blockHash } of new Map(blocks.map((block) => [block.blockHash, block])).values()) {
     const block = await call(url, 'eth_getBlockByNumber', [`0x${blockNumber.toString(16)}`, false])
-    const { hash } = (block ?? {}) as { readonly hash?: unknown }
+    const { hash }: { readonly hash?: unknown } = typeof block === 'object' && block !== null ? block : {}
     if (typeof hash === 'string' && hash.toLowerCase() === blockHash.toLowerCase()) onChain.add(blockHash)
   }
   return onChain

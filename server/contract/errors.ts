@@ -136,9 +136,11 @@ export const statusOf = (code: ResponseCode): number => RESPONSES[code].status
 
 /** The codes that clients see with a status, for the OpenAPI document. */
 export const codesWith = (status: number): readonly ResponseCode[] =>
-  (Object.keys(RESPONSES) as ResponseCode[]).filter(
-    (code) => RESPONSES[code].status === status && (RESPONSES[code].code ?? code) === code,
-  )
+  Object.keys(RESPONSES)
+    .filter(isResponseCode)
+    .filter((code) => RESPONSES[code].status === status && (RESPONSES[code].code ?? code) === code)
+
+const isResponseCode = (code: string): code is ResponseCode => code in RESPONSES
 
 /**
  * Which body an error has. 401 and 403 have the authorization shape everywhere. Errors of verification endpoints carry

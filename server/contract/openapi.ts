@@ -77,13 +77,13 @@ function operations(endpoint: Endpoint, group: EndpointGroup, schemas: SchemaEmi
     // Leaves it out of the API page.
     'x-badges': [{ label: HEAD_BADGE }],
     summary: `The headers of: ${summary.slice(0, 1).toLowerCase()}${summary.slice(1)}`,
-    responses: withoutContent(own['responses'] as JsonObject),
+    responses: withoutContent(own.responses),
   }
   return { get: own, head }
 }
 
 /** What the document says about one method of a path. */
-function operation(endpoint: Endpoint, group: EndpointGroup, schemas: SchemaEmitter): JsonObject {
+function operation(endpoint: Endpoint, group: EndpointGroup, schemas: SchemaEmitter) {
   const { id, summary, description, access, body } = endpoint
   return {
     operationId: id,
@@ -186,7 +186,7 @@ function requestContent({ body }: Endpoint, schemas: SchemaEmitter): JsonObject 
   const examples = { example: { value: body.example } }
   const json = { 'application/json': { schema: withProperties(body.schema, inline, schemas), examples } }
   if (body.form === undefined) return json
-  const files = Object.assign({}, ...slots.map(fileProperties)) as JsonObject
+  const files: JsonObject = Object.assign({}, ...slots.map(fileProperties))
   const form = withExamples(body.schema, new Map(Object.entries(body.form.example ?? body.example ?? {})))
   return { ...json, 'multipart/form-data': { schema: withInputs(withProperties(form, files, schemas)) } }
 }
@@ -194,6 +194,12 @@ function requestContent({ body }: Endpoint, schemas: SchemaEmitter): JsonObject 
 const BINARY = { type: 'string', contentMediaType: 'application/octet-stream' }
 const BINARIES = { type: 'array', items: BINARY }
 const TITLES = { type: 'string', description: 'A JSON array of titles for the files, or one title for all' }
+
+/** What a schema of fields has: properties, or a choice of schemas that do. */
+interface ObjectSchema {
+  readonly anyOf?: readonly TSchema[]
+  readonly properties?: Readonly<Record<string, TSchema>>
+}
 
 /** The parts of a form for one slot, under each of its names. */
 function fileProperties({ name, aliases = [], many }: FileSlot): JsonObject {
@@ -203,27 +209,28 @@ function fileProperties({ name, aliases = [], many }: FileSlot): JsonObject {
 
 /** An object schema whose text fields have examples, for forms; of a choice, its first one. */
 function withExamples(schema: TSchema, examples: ReadonlyMap<string, unknown>): TSchema {
-  const { anyOf, properties = {} } = schema as { anyOf?: readonly TSchema[]; properties?: Record<string, TSchema> }
+  const { anyOf, properties = {} }: ObjectSchema = schema
   if (anyOf !== undefined)
     return { anyOf: anyOf.map((choice, i) => (i === 0 ? withExamples(choice, examples) : choice)) }
   const entries = Object.entries(properties).map(([name, property]) => {
     const example = examples.get(name)
     return [name, typeof example === 'string' ? { ...property, examples: [example] } : property]
   })
-  return { ...schema, properties: Object.fromEntries(entries) as JsonObject }
+  return { ...schema, properties: Object.fromEntries(entries) }
 }
 
 /** RapiDoc shows an input for each member of `properties`. A choice has none, so it gets those of its first one. */
 function withInputs(schema: JsonObject): JsonObject {
-  const [first] = (schema['anyOf'] ?? []) as readonly JsonObject[]
+  const { anyOf } = schema
+  const first: JsonObject | undefined = Array.isArray(anyOf) ? anyOf[0] : undefined
   return first === undefined ? schema : { type: 'object', properties: first['properties'], ...schema }
 }
 
 /** A closed object schema with more properties than its own; of a choice, its first one. */
 function withProperties(schema: TSchema, more: JsonObject, schemas: SchemaEmitter): JsonObject {
-  if (Object.keys(more).length === 0) return schemas.emit(schema) as JsonObject
-  const { anyOf, properties, ...rest } = schema as { anyOf?: readonly TSchema[]; properties?: JsonObject }
+  if (Object.keys(more).length === 0) return schemas.emit(schema)
+  const { anyOf, properties, ...rest }: ObjectSchema = schema
   if (anyOf !== undefined)
     return { anyOf: anyOf.map((choice, i) => (i === 0 ? withProperties(choice, more, schemas) : schemas.emit(choice))) }
-  return { ...rest, properties: { ...(schemas.emit({ ...properties }) as JsonObject), ...more } }
+  return { ...rest, properties: { ...schemas.emit({ ...properties }), ...more } }
 }

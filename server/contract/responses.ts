@@ -6,7 +6,11 @@ import { AuthorizationError, OperationError, VerificationError } from './values.
 import { variantsWithStatus } from './verification.ts'
 
 /** The responses of an endpoint in the OpenAPI document, by status. */
-export function responses(endpoint: Endpoint, { errorShape }: EndpointGroup, schemas: SchemaEmitter): JsonObject {
+export function responses(
+  endpoint: Endpoint,
+  { errorShape }: EndpointGroup,
+  schemas: SchemaEmitter,
+): Readonly<Record<string, JsonObject>> {
   const { response } = endpoint
   const success = response.status ?? 200
   const description = 'schema' in response ? 'Done' : response.description
@@ -32,13 +36,8 @@ export function responses(endpoint: Endpoint, { errorShape }: EndpointGroup, sch
 }
 
 /** The same responses for `HEAD`. */
-export const withoutContent = (all: JsonObject): JsonObject =>
-  Object.fromEntries(
-    Object.entries(all).map(([status, response]) => {
-      const { content: _, ...rest } = response as JsonObject
-      return [status, rest]
-    }),
-  )
+export const withoutContent = (all: Readonly<Record<string, JsonObject>>): JsonObject =>
+  Object.fromEntries(Object.entries(all).map(([status, { content: _, ...rest }]) => [status, rest]))
 
 /** The media types of a success. Documents of proofs have other variants for each status. */
 function responseContent(response: Endpoint['response'], status: number, schemas: SchemaEmitter): JsonObject {

@@ -45,12 +45,12 @@ export class SchemaEmitter {
     for (const { schema, name } of verification.proofVariants) this.#names.set(schema, name)
   }
 
-  emit(schema: unknown): unknown {
+  emit(schema: object): JsonObject {
     const name = this.#names.get(schema)
-    if (name === undefined) return this.#write(schema)
+    if (name === undefined) return this.#members(schema)
     if (!this.#used.has(name)) {
       this.#used.set(name, undefined)
-      this.#used.set(name, this.#write(schema))
+      this.#used.set(name, this.#members(schema))
     }
     return { $ref: `#/components/schemas/${name}` }
   }
@@ -59,18 +59,23 @@ export class SchemaEmitter {
     return Object.fromEntries([...this.#used].sort(([a], [b]) => (a < b ? -1 : 1)))
   }
 
-  #write(schema: unknown): unknown {
-    if (Array.isArray(schema)) return schema.map((item) => this.emit(item))
-    if (typeof schema !== 'object' || schema === null) return schema
+  /** A member of a schema: schemas, or a plain value. */
+  #value(value: unknown): unknown {
+    if (Array.isArray(value)) return value.map((item) => this.#value(item))
+    return typeof value === 'object' && value !== null ? this.emit(value) : value
+  }
+
+  #members(schema: object): JsonObject {
     const out: JsonObject = {}
     for (const [key, value] of Object.entries(schema)) {
       if (key === '$id') continue
-      if (key === 'patternProperties') out['additionalProperties'] = this.emit(Object.values(value as object)[0])
+      if (key === 'patternProperties') out['additionalProperties'] = this.#value(Object.values(value)[0])
       // A literal belongs to the instance, not to the schema.
-      else out[key] = key === 'enum' || key === 'const' || key === 'required' ? value : this.emit(value)
+      else out[key] = key === 'enum' || key === 'const' || key === 'required' ? value : this.#value(value)
     }
-    if (Array.isArray(out['enum']) && out['type'] === undefined)
-      out['type'] = typeof (out['enum'] as unknown[])[0] === 'number' ? 'integer' : 'string'
+    const { enum: literals } = out
+    if (Array.isArray(literals) && out['type'] === undefined)
+      out['type'] = typeof literals[0] === 'number' ? 'integer' : 'string'
     return out
   }
 }

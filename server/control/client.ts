@@ -1,4 +1,3 @@
-import { once } from 'node:events'
 import { request, type IncomingMessage } from 'node:http'
 import type { Static, TSchema } from '#typebox'
 import { errnoOf } from '../../adapters/files/index.ts'
@@ -87,7 +86,9 @@ export async function callServer(
 ): Promise<{ readonly result: unknown } | undefined> {
   const call = request({ socketPath, method: 'POST', path: `/${name}`, agent: false }).end(JSON.stringify(args))
   try {
-    const [response] = (await once(call, 'response')) as [IncomingMessage]
+    const response = await new Promise<IncomingMessage>((resolve, reject) => {
+      call.once('response', resolve).once('error', reject)
+    })
     for await (const line of linesOf(response)) {
       if ('result' in line) return line
       if ('progress' in line) onProgress(line.progress)

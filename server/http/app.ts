@@ -25,7 +25,7 @@ import { inTurn, type Connections, type ListeningApp } from './listen.ts'
 import { createMetrics, type Metrics } from './metrics.ts'
 import { mount, type EndpointServices } from './mount.ts'
 import { logIncompleteResponse, observe } from './observe.ts'
-import { Lane, LOAD_LIMITS, MemoryBudget, type LaneName, type LoadLimits } from './overload.ts'
+import { Lane, LANE_NAMES, LOAD_LIMITS, MemoryBudget, type LaneName, type LoadLimits } from './overload.ts'
 import { createRateLimiter, proxyWarning } from './rate-limit.ts'
 import { addPages } from './static.ts'
 
@@ -164,9 +164,9 @@ type Options = typeof REQUEST_DEFAULTS & Omit<AppOptions, 'registry' | 'logger' 
 function assertOptions(options: AppOptions): void {
   const values = new Map<string, unknown>(Object.entries(options ?? {}))
   for (const [name, methods] of Object.entries(PARTS)) {
-    const part = values.get(name) as Partial<Record<string, unknown>> | undefined
+    const part = values.get(name)
     if (part === undefined && name !== 'registry') continue
-    const missing = methods.find((method) => part?.[method] === undefined)
+    const missing = methods.find((method) => typeof part !== 'object' || part === null || !(method in part))
     if (missing !== undefined) throw new RegistryError('CONFIG_ERROR', `createApp: ${name} must have ${missing}`)
   }
   for (const [name, standard] of Object.entries({ ...REQUEST_DEFAULTS, publicUrl: '' })) {
@@ -188,9 +188,8 @@ const PARTS = {
 
 /** A lane for each kind of work. */
 function lanesOf({ lanes, maxWaitMs }: LoadLimits): ReadonlyMap<LaneName, Lane> {
-  const names = Object.keys(lanes) as LaneName[]
   // While one long list is made, the one before it is sent.
-  return new Map(names.map((name) => [name, new Lane(lanes[name], { maxWaitMs, pauses: name === 'lists' })]))
+  return new Map(LANE_NAMES.map((name) => [name, new Lane(lanes[name], { maxWaitMs, pauses: name === 'lists' })]))
 }
 
 const servicesOf = (

@@ -96,7 +96,7 @@ export class GuardedBody extends Readable {
       this.#limits.memory.take(chunk.length)
       if (!this.push(chunk)) this.#request.pause()
     } catch (error) {
-      this.destroy(error as Error)
+      this.destroy(asError(error))
     }
     return undefined
   }
@@ -156,7 +156,8 @@ export async function readJsonText(ctx: Context, limits: BodyLimits): Promise<st
   // Without an encoding it returns the bytes. The guard has the limit.
   textParser ??= koaBody({ ...NO_PARSER, text: true, textTypes: ['application/json'], textLimit: '1gb', encoding: '' })
   const bytes = await parseBody(ctx, new GuardedBody(ctx.req, limits), textParser)
-  return decodeBody(bytes as Uint8Array)
+  if (!(bytes instanceof Uint8Array)) throw malformed('The body cannot be read')
+  return decodeBody(bytes)
 }
 
 /**
@@ -207,6 +208,9 @@ export function decodeBody(bytes: Uint8Array): string {
     throw malformed('The body is not UTF-8', cause)
   }
 }
+
+/** What was thrown, for a stream that ends with it. */
+export const asError = (thrown: unknown): Error => (thrown instanceof Error ? thrown : new Error(String(thrown)))
 
 /** The body is not what its headers say, or it breaks off. */
 export const malformed = (message: string, cause?: unknown): HttpError =>

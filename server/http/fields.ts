@@ -68,7 +68,7 @@ async function readForm(
 
 /** The type of a field in a schema, or in the members of a union that have it. */
 function typeOf(schema: TSchema, name: string): string | undefined {
-  const { anyOf, properties = {} } = schema as { anyOf?: TSchema[]; properties?: Record<string, { type?: string }> }
+  const { anyOf, properties = {} }: { anyOf?: TSchema[]; properties?: Record<string, { type?: string }> } = schema
   if (anyOf !== undefined) return anyOf.map((each) => typeOf(each, name)).find((type) => type !== undefined)
   return Object.hasOwn(properties, name) ? properties[name]?.type : undefined
 }

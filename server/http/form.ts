@@ -4,6 +4,7 @@ import { parseStrictJson, type FileToStage, type Json, type StagedFile } from '.
 import type { FileSlot } from '../contract/endpoint.ts'
 import { HttpError } from '../contract/errors.ts'
 import {
+  asError,
   decodeBody,
   essence,
   GuardedBody,
@@ -55,7 +56,7 @@ export async function readMultipart(ctx: Context, options: FormOptions): Promise
     ...NO_PARSER,
     multipart: true,
     // It must be synchronous, and not throw: formidable would lose the part, and leave the rejection to the process.
-    formidable: { encoding: 'binary', onPart: (part) => parts.read(part as Stream as FormPart) },
+    formidable: { encoding: 'binary', onPart: (part) => parts.read(part) },
   })
   try {
     await parseBody(ctx, guard, parser)
@@ -68,7 +69,7 @@ export async function readMultipart(ctx: Context, options: FormOptions): Promise
 
 /** A part as formidable passes it on. Its declarations lack the headers. */
 interface FormPart extends Stream {
-  readonly headers: Readonly<Record<string, string>>
+  readonly headers?: Readonly<Record<string, string>>
 }
 
 /** Collects the texts of a form, and stages its files as they arrive. */
@@ -94,7 +95,7 @@ class PartReader {
     try {
       const { maxFilesPerRequest, isText } = this.#options
       if (++this.#partCount > MAX_TEXT_PARTS + maxFilesPerRequest) throw tooLarge('The form has too many parts')
-      const { name, filename, mimeType } = readPartHeaders(part.headers)
+      const { name, filename, mimeType } = readPartHeaders(part)
       if (filename === undefined || isText(name)) this.#readText(part, name)
       else this.#readFile(part, name, { name: filename, mimeType })
     } catch (error) {
@@ -123,12 +124,12 @@ class PartReader {
   /** Ends the body. The parser may have read all of it already, and not yet passed on its parts. */
   #fail(error: unknown): void {
     this.#failure ??= error
-    this.#guard.destroy(error as Error)
+    this.#guard.destroy(asError(error))
   }
 
   /** Waits until no file is staged any more. */
   async cancel(reason: unknown): Promise<void> {
-    for (const { body } of this.#files) body.destroy(reason as Error)
+    for (const { body } of this.#files) body.destroy(asError(reason))
     await Promise.all(this.#files.map(({ staged }) => staged))
   }
 
@@ -240,7 +241,7 @@ interface PartHeaders {
 }
 
 /** @throws `MALFORMED_BODY` */
-function readPartHeaders(headers: FormPart['headers']): PartHeaders {
+function readPartHeaders({ headers = {} }: FormPart): PartHeaders {
   // RFC 7578 § 4.7 ended transfer encodings. Storing such a part as it is would keep bytes other than the sender's.
   if (!/^(?:7bit|8bit|binary)$/i.test(headers['content-transfer-encoding'] ?? 'binary'))
     throw malformed('A part of the form has a Content-Transfer-Encoding')

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { createServer, STATUS_CODES, type RequestListener, type Server, type ServerResponse } from 'node:http'
-import type { AddressInfo, Socket } from 'node:net'
+import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { Logger } from '../../core/index.ts'
 import { errorBody, failureOf, HttpError, type ErrorShape, type ResponseCode } from '../contract/errors.ts'
@@ -87,8 +87,9 @@ export async function listen(app: ListeningApp, options: ListenOptions): Promise
   })
   // A connection that cannot be accepted (ENOBUFS, ENOMEM) must not end the process. Node goes on listening.
   server.on('error', (error) => logger?.warn({ err: error }, 'a connection could not be accepted'))
+  const address = server.address()
   return {
-    port: (server.address() as AddressInfo).port,
+    port: typeof address === 'object' && address !== null ? address.port : port,
     close() {
       app.stop()
       return close(server, shutdownMs)

@@ -21,7 +21,8 @@ interface LaneLimits {
 }
 
 /** Without a key; reads; lists, bundles and long histories; writes in JSON; forms; downloads. */
-export type LaneName = 'public' | 'reads' | 'lists' | 'writes' | 'uploads' | 'downloads'
+export const LANE_NAMES = ['public', 'reads', 'lists', 'writes', 'uploads', 'downloads'] as const
+export type LaneName = (typeof LANE_NAMES)[number]
 
 /** What one server does at the same time, and holds in memory. */
 export interface LoadLimits {

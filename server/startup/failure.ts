@@ -63,5 +63,7 @@ const causesOf = (error: unknown): readonly Error[] => (error instanceof Error ?
 /** Finds the error of the operating system among an error and its causes. */
 function systemErrorIn(error: unknown): NodeJS.ErrnoException | undefined {
   if (!(error instanceof Error)) return undefined
-  return 'syscall' in error ? (error as NodeJS.ErrnoException) : systemErrorIn(error.cause)
+  return isSystemError(error) ? error : systemErrorIn(error.cause)
 }
+
+const isSystemError = (error: Error): error is NodeJS.ErrnoException => 'syscall' in error

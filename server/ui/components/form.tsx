@@ -62,7 +62,7 @@ export function useForm<Name extends string>(
     change,
     props: (name) => ({
       value: values[name],
-      onChange: (value) => change({ [name]: value } as Partial<Record<Name, string>>),
+      onChange: (value) => setValues((before) => ({ ...before, [name]: value })),
       problem: problemOf(name),
     }),
     error: field === undefined ? error : undefined,
@@ -155,7 +155,8 @@ export function TextField({
   ...field
 }: TextFieldProps) {
   const listId = useId()
-  const change = (event: Event): void => onChange((event.currentTarget as HTMLInputElement).value)
+  const change = (event: { readonly currentTarget: { readonly value: string } }): void =>
+    onChange(event.currentTarget.value)
   // The types of Preact allow `list` only for some literal types of an input.
   const attributes: Readonly<Record<string, string>> = { type, autocomplete, ...(suggestions && { list: listId }) }
   return (

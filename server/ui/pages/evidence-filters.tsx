@@ -5,23 +5,21 @@ import { navigate } from '../router.ts'
 import { texts } from '../texts.ts'
 
 /** The filters as they are in the address and in the form: texts, empty if they are not set. */
-export type FilterTexts = Readonly<Record<(typeof NAMES)[number], string>>
-
-const NAMES = [
-  'externalId',
-  'owner',
-  'status',
-  'categoryId',
-  'subcategoryId',
-  'createdFrom',
-  'createdTo',
-  'sort',
-] as const
+export type FilterTexts = Readonly<ReturnType<typeof filterTextsOf>>
 
 /** The filters that an address holds. */
-export const filterTextsOf = (query: URLSearchParams): FilterTexts => {
-  const entries = NAMES.map((name) => [name, query.get(name) ?? ''])
-  return Object.fromEntries(entries) as FilterTexts
+export function filterTextsOf(query: URLSearchParams) {
+  const text = (name: string): string => query.get(name) ?? ''
+  return {
+    externalId: text('externalId'),
+    owner: text('owner'),
+    status: text('status'),
+    categoryId: text('categoryId'),
+    subcategoryId: text('subcategoryId'),
+    createdFrom: text('createdFrom'),
+    createdTo: text('createdTo'),
+    sort: text('sort'),
+  }
 }
 
 /** The filter of the request. The address holds local times, the API reads UTC. */

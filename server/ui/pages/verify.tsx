@@ -185,7 +185,7 @@ function VerifyFailure({ error }: { readonly error: unknown }) {
 
 const candidatesOf = (body: unknown): readonly EvidenceCandidate[] =>
   typeof body === 'object' && body !== null && 'candidates' in body && Array.isArray(body.candidates)
-    ? (body.candidates as readonly EvidenceCandidate[])
+    ? body.candidates
     : []
 
 /** Only `refuted` is wrong. What is not known is grey. */
