@@ -63,6 +63,5 @@ export class SubcategoryFinder {
 const isSelected = (stored: { readonly id: string; readonly name: string }, { id, name }: CategorySelector): boolean =>
   (id === undefined || id === stored.id) && (name === undefined || name === stored.name)
 
-/** Names of categories contain no `/`. */
 const keyOf = ({ category, subcategory }: Selection): string =>
-  `${category.id ?? ''}/${category.name ?? ''}/${subcategory.id ?? ''}/${subcategory.name ?? ''}`
+  JSON.stringify([category.id, category.name, subcategory.id, subcategory.name])

@@ -1,4 +1,5 @@
 import { request, type IncomingMessage } from 'node:http'
+import { createInterface } from 'node:readline'
 import type { Static, TSchema } from '#typebox'
 import { errnoOf } from '../../adapters/files/index.ts'
 import { ERROR_CODES, isRegistryError, RegistryError } from '../../core/index.ts'
@@ -89,7 +90,8 @@ export async function callServer(
     const response = await new Promise<IncomingMessage>((resolve, reject) => {
       call.once('response', resolve).once('error', reject)
     })
-    for await (const line of linesOf(response)) {
+    for await (const text of createInterface({ input: response, crlfDelay: Infinity })) {
+      const line: ResponseLine = JSON.parse(text)
       if ('result' in line) return line
       if ('progress' in line) onProgress(line.progress)
       else throw new RegistryError(ERROR_CODES.find((code) => code === line.code) ?? 'INTERNAL', line.error)
@@ -105,16 +107,6 @@ export async function callServer(
     throw new RegistryError('UNAVAILABLE', `The socket ${socketPath} cannot be used (${code ?? 'unknown'}): ${advice}`)
   } finally {
     call.destroy()
-  }
-}
-
-/** The lines of a response, as they arrive. */
-async function* linesOf(response: IncomingMessage): AsyncGenerator<ResponseLine> {
-  let rest = ''
-  for await (const chunk of response.setEncoding('utf8')) {
-    const lines = `${rest}${chunk}`.split('\n')
-    rest = lines.pop() ?? ''
-    for (const line of lines) yield JSON.parse(line)
   }
 }
 

@@ -16,17 +16,17 @@ import { description, operations } from '../routes/operations.ts'
 import { sourceSystems } from '../routes/source-systems.ts'
 import { verification } from '../routes/verification.ts'
 import { REQUEST_DEFAULTS } from '../settings/schema.ts'
-import { Door } from './door.ts'
+import { createRateLimiter } from './authorize.ts'
+import { Door, inTurn } from './door.ts'
 import { rejectInvalidPaths, rejectUnrouted, respondWithErrors } from './error-middleware.ts'
 import { allowOrigins, setSecurityHeaders } from './headers.ts'
 import { Health } from './health.ts'
 import { createInstruments, type Instruments } from './instruments.ts'
-import { inTurn, type Connections, type ListeningApp } from './listen.ts'
+import type { Connections, ListeningApp } from './listen.ts'
 import { createMetrics, type Metrics } from './metrics.ts'
 import { mount, type EndpointServices } from './mount.ts'
-import { logIncompleteResponse, observe } from './observe.ts'
+import { logIncompleteResponse, observe, proxyWarning } from './observe.ts'
 import { Lane, LANE_NAMES, LOAD_LIMITS, MemoryBudget, type LaneName, type LoadLimits } from './overload.ts'
-import { createRateLimiter, proxyWarning } from './rate-limit.ts'
 import { addPages } from './static.ts'
 
 /** All endpoints of the contract are below it. Only another version of the contract would change it. */
@@ -270,7 +270,7 @@ function listenerOf(
   const koa = new Koa({ proxy: trustProxy, maxIpsCount: 1 })
   for (const middleware of first) koa.use(middleware)
   koa.use(observe(logger, metrics, { warnAboutProxy: proxyWarning(logger, trustProxy), logsAddresses }))
-  koa.use(setSecurityHeaders(() => health.isStopping))
+  koa.use(setSecurityHeaders(health))
   koa.use(allowOrigins({ isPublic: paths.isPublic, origins }))
   koa.use(respondWithErrors({ logger, health, errorShapeOf: paths.errorShapeOf, onOverload: () => door.warn({}) }))
   koa.use(rejectInvalidPaths)

@@ -1,11 +1,13 @@
 import { randomUUID } from 'node:crypto'
+import type { RequestListener } from 'node:http'
+import type { Socket } from 'node:net'
 import type { Middleware } from 'koa'
 import type { Logger } from '../../core/index.ts'
 import { errorBody, failureOf, type ErrorShape } from '../contract/errors.ts'
 import { SECURITY_HEADERS } from './headers.ts'
 import { OVERLOADED } from './overload.ts'
 
-/** Where requests come in: it sheds those that a busy process cannot serve in time. */
+/** Where requests come in: each connection in its turn, and without those that a busy process cannot serve in time. */
 
 /** Requests in progress, with those that still send their body. More are shed at once. */
 const MAX_IN_FLIGHT = 4_096
@@ -110,4 +112,31 @@ const SHED_HEADERS = {
   'Content-Type': 'application/json; charset=utf-8',
   'Cache-Control': 'no-store',
   'Retry-After': '1',
+}
+
+/** Requests of one connection that wait for the response before them. A connection with more is closed. */
+const MAX_PIPELINED = 8
+
+/**
+ * Handles the requests that a client sends on one connection without waiting for responses (pipelining) one after the
+ * other, each after a pause of the event loop. Node would start all requests of a packet at once (nodejs/node #50850).
+ * These are up to two thousand, so one client could hold the event loop for seconds.
+ */
+export function inTurn(handle: RequestListener): RequestListener {
+  const waiting = new WeakMap<Socket, number>()
+  return (request, response) => {
+    if (response.socket !== null) return handle(request, response)
+    const { socket } = request
+    const count = (waiting.get(socket) ?? 0) + 1
+    waiting.set(socket, count)
+    if (count > MAX_PIPELINED) return void socket.destroy()
+    // Node assigns the socket to a response when the response before it is complete.
+    response.once('socket', () => {
+      waiting.set(socket, (waiting.get(socket) ?? 1) - 1)
+      setImmediate(() => {
+        if (!response.destroyed) handle(request, response)
+      })
+    })
+    return undefined
+  }
 }

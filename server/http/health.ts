@@ -32,7 +32,8 @@ export class Health {
   readonly #registry: StatusSource
   readonly #isStorePoisoned: (() => boolean) | undefined
   readonly #scrubStatus: (() => ScrubStatus | undefined) | undefined
-  #isStopping = false
+  /** Set by `stop`. */
+  isStopping = false
   #fatal: ErrorCode | undefined
 
   constructor(registry: StatusSource, { isStorePoisoned, scrubStatus }: HealthSources = {}) {
@@ -43,11 +44,7 @@ export class Health {
 
   /** Begins the shutdown: running requests are finished, and new ones should go to another server. */
   stop(): void {
-    this.#isStopping = true
-  }
-
-  get isStopping(): boolean {
-    return this.#isStopping
+    this.isStopping = true
   }
 
   /** Notes the failure of a request. A store that accepts no more writes shows it by such a failure. */
@@ -76,7 +73,7 @@ export class Health {
 
   /** Why it is not ready, `undefined` if it is. */
   problem(): string | undefined {
-    if (this.#isStopping) return 'stopping'
+    if (this.isStopping) return 'stopping'
     if (this.#fatal !== undefined) return this.#fatal
     if (this.#isStorePoisoned?.() === true) return 'STORE_POISONED'
     const { currentFailures, writesRefused } = this.#registry.status()

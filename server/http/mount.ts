@@ -43,6 +43,13 @@ export function mount(
   }
 }
 
+/** A path parameter. Throws an error of the program if the endpoint's path does not have it. */
+function paramOf({ path }: Endpoint, params: Readonly<Record<string, string>>, name: string): string {
+  const value = params[name]
+  if (value === undefined) throw new TypeError(`${path} has no parameter ${name}`)
+  return idInput(name, value)
+}
+
 /** A path with parameters as the router writes them. */
 const routerPath = (path: string): string =>
   path.replaceAll(/\{([A-Za-z_]+)(\*?)\}/g, (_, name: string, rest: string) => (rest === '' ? `:${name}` : `*${name}`))
@@ -68,7 +75,7 @@ async function serve(ctx: Context, endpoint: Endpoint, services: EndpointService
     if (endpoint.lane === 'lists' && !services.unread.hasRoom(sender, LONG_RESULT_BYTES)) throw services.unread.reject()
     const reply = await endpoint.handle({
       registry: services.registry,
-      param: (name) => idInput(name, params[name] ?? ''),
+      param: (name) => paramOf(endpoint, params, name),
       query,
       scope,
       input: fields,

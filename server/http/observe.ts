@@ -112,3 +112,18 @@ export function logIncompleteResponse(error: unknown, ctx: Pick<Context, 'state'
   ctx.state.code = code
   logger.error({ err: error, requestId, code }, 'a response was cut off')
 }
+
+/** A function that warns once if a proxy forwards requests and is not trusted. */
+export function proxyWarning(logger: Logger, trustProxy: boolean): (ctx: Context) => void {
+  let isDone = trustProxy
+  return (ctx) => {
+    if (isDone || ctx.req.headers['x-forwarded-for'] === undefined) return
+    isDone = true
+    logger.warn({ address: ctx.ip }, UNTRUSTED_PROXY)
+  }
+}
+
+const UNTRUSTED_PROXY =
+  'a request has X-Forwarded-For, which is not trusted. Behind a reverse proxy of yours set ' +
+  'EVIDENCE_TRUST_PROXY=true: ' +
+  'all of its clients count as one address now'
