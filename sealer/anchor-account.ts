@@ -1,8 +1,7 @@
 import { RegistryError } from '../core/errors.ts'
 import { logKeys } from '../core/log/keys.ts'
-import type { AnchorRecord } from '../core/log/records.ts'
 import type { Anchor, ForeignUse, Logger, PreparedAnchor, RecordStore } from '../core/ports/index.ts'
-import { decodeRecord } from '../core/store/record-codec.ts'
+import { decodeRecord, listRecords } from '../core/store/read.ts'
 import type { Anchorer } from './anchorer.ts'
 import { isSameChain, preparedOf } from './anchor-record.ts'
 
@@ -62,8 +61,8 @@ export class AccountGuard {
   /** Every transaction that was prepared on this chain, also those that were replaced. */
   async *#ownTransactions(): AsyncGenerator<PreparedAnchor, void, undefined> {
     const { records, anchor } = this.#options
-    for await (const entry of records.list(logKeys.anchorsFrom(0))) {
-      const record = decodeRecord<AnchorRecord>(entry)
+    for await (const entry of listRecords(records, logKeys.anchorsFrom(0))) {
+      const record = decodeRecord(entry)
       if (isSameChain(record.info, anchor.info)) yield* record.transactions.map(preparedOf)
     }
   }

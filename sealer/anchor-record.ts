@@ -3,15 +3,12 @@ import { RegistryError } from '../core/errors.ts'
 import { logKeys } from '../core/log/keys.ts'
 import type { AnchorRecord, AnchorTransaction } from '../core/log/records.ts'
 import type { AnchorInfo, AnchorStatus, PreparedAnchor, Write } from '../core/ports/index.ts'
-import { encodeRecord } from '../core/store/record-codec.ts'
+import { putRecord } from '../core/store/read.ts'
 
 type ConfirmedStatus = Extract<AnchorStatus, { readonly state: 'confirmed' }>
 
 /** The write that stores an anchor. */
-export const anchorWrite = (anchor: AnchorRecord): Write => ({
-  key: logKeys.anchor(anchor.size),
-  value: encodeRecord(anchor),
-})
+export const anchorWrite = (anchor: AnchorRecord): Write => putRecord(logKeys.anchor(anchor.size), anchor)
 
 /** Whether two infos name the same chain. A transaction can only be polled on the chain that it was sent to. */
 export const isSameChain = (a: AnchorInfo, b: AnchorInfo): boolean =>

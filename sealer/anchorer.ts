@@ -1,7 +1,7 @@
 import { encodeUtf8, toBase64 } from '../core/bytes.ts'
 import { logKeys } from '../core/log/keys.ts'
 import type { LogReader } from '../core/log/reader.ts'
-import { decodeRecord, encodeRecord } from '../core/store/record-codec.ts'
+import { decodeRecord, putRecord, readAll } from '../core/store/read.ts'
 import {
   NO_ANCHORS,
   type AnchorHeadRecord,
@@ -234,7 +234,7 @@ export class Anchorer {
         outstanding: null,
         unsettled: settled ? unsettled : [...unsettled, anchor.size],
       },
-      [{ key: logKeys.confirmedAnchor(anchor.size), value: encodeRecord({ size: anchor.size, blockNumber }) }],
+      [putRecord(logKeys.confirmedAnchor(anchor.size), { size: anchor.size, blockNumber })],
     )
     this.#anchoredSize = confirmedSize
     this.#onDuration('anchor', this.#host.clock.now() - (anchor.transactions[0]?.preparedAt ?? 0))
@@ -272,8 +272,8 @@ export class Anchorer {
   }
 
   async #head(): Promise<AnchorHead> {
-    const [entry] = await this.#host.records.get([logKeys.anchorHead()])
-    return { record: decodeRecord<AnchorHeadRecord>(entry) ?? NO_ANCHORS, version: entry?.version ?? null }
+    const [entry] = await readAll(this.#host.records, [logKeys.anchorHead()])
+    return { record: decodeRecord(entry) ?? NO_ANCHORS, version: entry?.version ?? null }
   }
 
   async #store(
@@ -291,7 +291,7 @@ export class Anchorer {
   async #commit(head: AnchorHead, record: AnchorHeadRecord, writes: readonly Write[]): Promise<void> {
     await this.#host.records.commit({
       checks: [{ key: logKeys.anchorHead(), version: head.version }],
-      writes: [...writes, { key: logKeys.anchorHead(), value: encodeRecord(record) }],
+      writes: [...writes, putRecord(logKeys.anchorHead(), record)],
     })
   }
 }

@@ -10,7 +10,7 @@ import { StoredTiles } from '../core/log/tiles.ts'
 import { emptyRoot } from '../core/log/tree/hasher.ts'
 import type { SealerHost, SignedHead, TreeEngine, Version } from '../core/ports/index.ts'
 import { batchEntries } from '../core/store/derived.ts'
-import { decodeRecord, encodeRecord } from '../core/store/record-codec.ts'
+import { decodeRecord, putRecord, readAll } from '../core/store/read.ts'
 import { InlineEngine } from './engine/inline.ts'
 import type { DurationObserver } from './schedule.ts'
 import { integrationStart, integrate, type Integration } from './integrate.ts'
@@ -178,16 +178,15 @@ export class BatchSealer {
     // On a conflict another sealer stored the checkpoint of the same tree.
     await records.commit({
       checks: [{ key: logKeys.checkpoint(head.size), version: null }],
-      writes: [{ key: logKeys.checkpoint(head.size), value: encodeRecord(checkpoint) }],
+      writes: [putRecord(logKeys.checkpoint(head.size), checkpoint)],
     })
     logger.info({ size: head.size, root: head.root }, 'checkpoint signed')
   }
 
   async #head(): Promise<Head> {
-    const [entry] = await this.#host.records.get([logKeys.treeHead()])
-    const record = decodeRecord<TreeHeadRecord>(entry)
+    const [entry] = await readAll(this.#host.records, [logKeys.treeHead()])
     return {
-      record: record ?? { size: 0, root: toHex(emptyRoot()), batchId: null, time: 0 },
+      record: decodeRecord(entry) ?? { size: 0, root: toHex(emptyRoot()), batchId: null, time: 0 },
       version: entry?.version ?? null,
     }
   }
@@ -227,9 +226,9 @@ export class BatchSealer {
       checks: [{ key: logKeys.treeHead(), version }],
       writes: [
         ...Array.from(tiles, ([key, value]) => ({ key, value })),
-        { key: logKeys.batch(end), value: encodeRecord(batch) },
+        putRecord(logKeys.batch(end), batch),
         ...batchEntries(batch),
-        { key: logKeys.treeHead(), value: encodeRecord(headAfter(batch)) },
+        putRecord(logKeys.treeHead(), headAfter(batch)),
       ],
     })
     if (!result.ok) return logger.debug({ start: head.size, end }, 'another sealer sealed these entries')

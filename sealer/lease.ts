@@ -2,8 +2,9 @@ import { randomUUID } from 'node:crypto'
 import { isRegistryError } from '../core/errors.ts'
 import { logKeys } from '../core/log/keys.ts'
 import type { SealerLeaseRecord } from '../core/log/records.ts'
-import type { Clock, Entry, RecordStore, Version } from '../core/ports/index.ts'
-import { decodeRecord, encodeRecord } from '../core/store/record-codec.ts'
+import type { Clock, RecordStore, Version } from '../core/ports/index.ts'
+import type { StoredRecord } from '../core/store/keys.ts'
+import { decodeRecord, putRecord, readAll } from '../core/store/read.ts'
 
 /**
  * Decides which of several sealers works. It only saves work: every commit of a sealer checks what it depends on, so it
@@ -41,7 +42,7 @@ export class SealerLease {
     await this.#acquiring?.catch(() => undefined)
     if (this.#renewedAt === undefined) return
     try {
-      const [entry] = await this.#records.get([logKeys.sealerLease()])
+      const [entry] = await readAll(this.#records, [logKeys.sealerLease()])
       if (entry === undefined || !this.#isMine(entry)) return
       const { key, version } = entry
       await this.#records.commit({ checks: [{ key, version }], writes: [{ key, value: null }] })
@@ -52,7 +53,7 @@ export class SealerLease {
 
   async #tryAcquire(): Promise<boolean> {
     const now = this.#clock.now()
-    const [entry] = await this.#records.get([logKeys.sealerLease()])
+    const [entry] = await readAll(this.#records, [logKeys.sealerLease()])
     if (entry !== undefined && !this.#isMine(entry)) {
       this.#renewedAt = undefined
       if (now - this.#unchangedSince(entry.version, now) < this.#leaseMs) return false
@@ -71,16 +72,17 @@ export class SealerLease {
 
   async #write(version: Version | null): Promise<boolean> {
     const key = logKeys.sealerLease()
-    const value = encodeRecord({ holder: this.#holder } satisfies SealerLeaseRecord)
     try {
-      return (await this.#records.commit({ checks: [{ key, version }], writes: [{ key, value }] })).ok
+      return (
+        await this.#records.commit({ checks: [{ key, version }], writes: [putRecord(key, { holder: this.#holder })] })
+      ).ok
     } catch (error) {
       if (isRegistryError(error, 'UNKNOWN_OUTCOME')) return false
       throw error
     }
   }
 
-  #isMine(entry: Entry): boolean {
-    return decodeRecord<SealerLeaseRecord>(entry)?.holder === this.#holder
+  #isMine(entry: StoredRecord<SealerLeaseRecord>): boolean {
+    return decodeRecord(entry).holder === this.#holder
   }
 }

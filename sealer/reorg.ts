@@ -1,8 +1,8 @@
 import type { LogReader } from '../core/log/reader.ts'
 import { logKeys } from '../core/log/keys.ts'
-import type { AnchorHeadRecord, AnchorRecord, ConfirmedAnchorRecord } from '../core/log/records.ts'
+import type { AnchorHeadRecord, AnchorRecord } from '../core/log/records.ts'
 import type { Anchor, AnchorStatus, PreparedAnchor, RecordStore, Write } from '../core/ports/index.ts'
-import { decodeRecord } from '../core/store/record-codec.ts'
+import { decodeRecord, listRecords } from '../core/store/read.ts'
 import {
   anchorWrite,
   corruptError,
@@ -101,8 +101,8 @@ async function applyReorg(records: RecordStore, { anchors, gone, head }: Reorg):
 
 /** The size of the largest confirmed anchor that is not among the excluded ones, 0 without one. */
 async function largestConfirmed(records: RecordStore, excluded: readonly number[]): Promise<number> {
-  for await (const entry of records.list({ ...logKeys.confirmedAnchorsFrom(0), reverse: true })) {
-    const { size } = decodeRecord<ConfirmedAnchorRecord>(entry)
+  for await (const entry of listRecords(records, { ...logKeys.confirmedAnchorsFrom(0), reverse: true })) {
+    const { size } = decodeRecord(entry)
     if (!excluded.includes(size)) return size
   }
   return 0

@@ -3,10 +3,11 @@ import { RegistryError } from '../core/errors.ts'
 import { logKeys } from '../core/log/keys.ts'
 import { appendControl } from '../core/log/payload.ts'
 import type { LogReader } from '../core/log/reader.ts'
-import type { CheckpointRecord, StampHeadRecord, StampRecord, StampToken } from '../core/log/records.ts'
+import type { CheckpointRecord, StampRecord, StampToken } from '../core/log/records.ts'
 import { distinctTokens, isSameAuthority } from '../core/log/stamp-claim.ts'
-import type { Check, Commit, Entry, SealerHost, ValidationData, Write } from '../core/ports/index.ts'
-import { decodeRecord, encodeRecord, putRecord } from '../core/store/record-codec.ts'
+import type { Check, Commit, SealerHost, ValidationData, Write } from '../core/ports/index.ts'
+import type { StoredRecord } from '../core/store/keys.ts'
+import { decodeRecord, putRecord, readAll } from '../core/store/read.ts'
 import { msUntilDue, type Schedule } from './schedule.ts'
 
 /**
@@ -115,7 +116,7 @@ export class StampCoordinator {
   async #store(initial: StampRecord, added?: NewToken): Promise<void> {
     const keys = [logKeys.stamp(initial.size), logKeys.partialStamp(initial.size)]
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
-      const [whole, partial] = await this.#host.records.get(keys)
+      const [whole, partial] = await readAll(this.#host.records, keys)
       const change = this.#decide(initial, { whole, partial }, added)
       if (change === undefined) return
       const commit = change.added === undefined ? change.commit : await this.#withToken(change.commit, change.added)
@@ -130,7 +131,7 @@ export class StampCoordinator {
   /** The change of a stamp. `undefined` if nothing has to be written. */
   #decide(initial: StampRecord, stored: StoredStamp, added: NewToken | undefined): StampChange | undefined {
     const { whole, partial } = stored
-    const before = decodeRecord<StampRecord>(whole ?? partial) ?? initial
+    const before = decodeRecord(whole ?? partial) ?? initial
     const isNew = added !== undefined && !hasTokenOf(before, added.token)
     const stamp = isNew ? { ...before, tokens: [...before.tokens, added.token] } : before
     const isWhole = whole !== undefined || this.#hasQuorum(stamp)
@@ -144,11 +145,11 @@ export class StampCoordinator {
       { key: wholeKey, version: whole?.version ?? null },
       { key: partialKey, version: partial?.version ?? null },
     ]
-    if (!isWhole) return { checks, writes: [{ key: partialKey, value: encodeRecord(stamp) }] }
-    const value = encodeRecord({ ...stamp, quorum: stamp.quorum ?? this.#quorum })
+    if (!isWhole) return { checks, writes: [putRecord(partialKey, stamp)] }
+    const written = putRecord(wholeKey, { ...stamp, quorum: stamp.quorum ?? this.#quorum })
     const removed: Write[] = partial === undefined ? [] : [{ key: partialKey, value: null }]
-    const head: StampHeadRecord = { size: stamp.size }
-    return { checks, writes: [{ key: wholeKey, value }, putRecord(logKeys.stampHead(), head), ...removed] }
+    const head = putRecord(logKeys.stampHead(), { size: stamp.size })
+    return { checks, writes: [written, head, ...removed] }
   }
 
   /** The commit with the token's log entry and validation data. */
@@ -178,8 +179,8 @@ export class StampCoordinator {
 
 /** The stored records of one checkpoint's stamp. */
 interface StoredStamp {
-  readonly whole: Entry | undefined
-  readonly partial: Entry | undefined
+  readonly whole: StoredRecord<StampRecord> | undefined
+  readonly partial: StoredRecord<StampRecord> | undefined
 }
 
 interface StampChange {

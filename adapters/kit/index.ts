@@ -23,7 +23,7 @@ export {
 } from '../../core/store/commit.ts'
 export { decorateRecords } from '../../core/store/read.ts'
 export { damagedValue, openValue, sealValue, assertFormat, STORE_FORMAT } from '../../core/store/envelope.ts'
-export { encodeNumber } from '../../core/store/key.ts'
+export { encodeNumber } from '../../core/store/keys.ts'
 export { itemsOf } from '../../core/store/paged-items.ts'
 export {
   appendRows,

@@ -39,6 +39,11 @@ export interface Scope {
 declare const kind: unique symbol
 type Branded<Kind extends string> = string & { readonly [kind]: Kind }
 
+/**
+ * What a look-up takes: an id of this kind, or a text that a caller gave as one. The id of another kind does not fit.
+ */
+export type IdText<Id extends Branded<string>> = string & { readonly [kind]?: Id[typeof kind] }
+
 /** 1 to 64 of `A-Z a-z 0-9 . _ -`, but not `.` or `..`. Chosen by the operator. */
 export type CompanyId = Branded<'company'>
 /** Of a category or a subcategory. UUIDv7 in lowercase, as all ids below. */

@@ -53,7 +53,7 @@ export class AnchorBlocks {
     cache: RangeCache<CoveredRange>,
   ): Promise<ReadonlyMap<number, ConfirmedAnchorRecord>> {
     const sizes = positions.map((position) => position + 1)
-    return readFirstCovering<ConfirmedAnchorRecord>(this.#records, sizes, {
+    return readFirstCovering(this.#records, sizes, {
       rangeFrom: logKeys.confirmedAnchorsFrom,
       sizeOf: ({ size }) => size,
       minPage: MIN_PAGE,

@@ -2,7 +2,7 @@ import { toHex } from '../bytes.ts'
 import { RegistryError } from '../errors.ts'
 import type { RecordStore, Version } from '../ports/index.ts'
 import { deriveSecret } from '../platform/node.ts'
-import { decodeRecord } from '../store/record-codec.ts'
+import { decodeRecord, readAll } from '../store/read.ts'
 import { logKeys } from './keys.ts'
 import type { LogIdentityRecord } from './records.ts'
 
@@ -14,9 +14,8 @@ export interface StoredIdentity {
 
 /** Returns `undefined` if there is no log yet. */
 export async function readIdentity(records: RecordStore): Promise<StoredIdentity | undefined> {
-  const [entry] = await records.get([logKeys.identity()])
-  const record = decodeRecord<LogIdentityRecord>(entry)
-  return entry && record && { record, version: entry.version }
+  const [entry] = await readAll(records, [logKeys.identity()])
+  return entry && { record: decodeRecord(entry), version: entry.version }
 }
 
 /** The origin of the log in a record store, `undefined` if there is no log yet. */

@@ -1,7 +1,7 @@
 import { toHex } from '../bytes.ts'
 import type { RecordStore, ValidationData, Version } from '../ports/index.ts'
 import { DecodeCache, RangeCache } from '../store/cache.ts'
-import { decodeRecord } from '../store/record-codec.ts'
+import { decodeRecord, lost, readFirst, readFirstCovering, readOne, readAll } from '../store/read.ts'
 import { AnchorBlocks } from './anchor-blocks.ts'
 import { logKeys } from './keys.ts'
 import { positionsWithin, readLogWindow, type LogWindow } from './log-window.ts'
@@ -11,15 +11,12 @@ import {
   NO_ANCHORS,
   type AnchorHeadRecord,
   type AnchorRecord,
-  type BatchIndexRecord,
   type BatchRecord,
   type CheckpointRecord,
-  type ConfirmedAnchorRecord,
   type StampRecord,
   type TreeHeadRecord,
   type ValidationDataRef,
 } from './records.ts'
-import { lost, readFirst, readFirstCovering, readOne } from '../store/read.ts'
 import { SealedTiles, StoredTiles } from './tiles.ts'
 import { emptyRoot } from './tree/hasher.ts'
 import { consistencyRanges, inclusionRanges } from './tree/proof.ts'
@@ -60,7 +57,7 @@ export class LogReader {
   /** A stored batch never changes. */
   readonly #batches = new RangeCache<BatchRecord>(MAX_CACHED_BATCHES)
   readonly #anchorBlocks: AnchorBlocks
-  readonly #anchorHeads = new DecodeCache(MAX_CACHED_HEADS, (entry) => decodeRecord<AnchorHeadRecord>(entry))
+  readonly #anchorHeads = new DecodeCache<AnchorHeadRecord>(MAX_CACHED_HEADS, decodeRecord)
 
   constructor(records: RecordStore, { maxCachedTiles = 512 }: LogReaderOptions = {}) {
     this.#records = records
@@ -71,13 +68,13 @@ export class LogReader {
 
   /** Size and root of the sealed tree; the empty tree before the first batch. */
   async treeHead(): Promise<TreeHeadRecord> {
-    const head = await readOne<TreeHeadRecord>(this.#records, logKeys.treeHead())
+    const head = await readOne(this.#records, logKeys.treeHead())
     return head ?? { size: 0, root: toHex(emptyRoot()), batchId: null, time: 0 }
   }
 
   /** Sizes of the largest confirmed and sent anchors; 0 before the first one. */
   async anchorHead(): Promise<AnchorHeadRecord> {
-    const [entry] = await this.#records.get([logKeys.anchorHead()])
+    const [entry] = await readAll(this.#records, [logKeys.anchorHead()])
     return entry === undefined ? NO_ANCHORS : this.#anchorHeads.of(entry)
   }
 
@@ -112,9 +109,9 @@ export class LogReader {
 
   /** Throws `CORRUPT` if the store has lost the batch with this id. */
   async batchById(id: string): Promise<BatchRecord | undefined> {
-    const index = await readOne<BatchIndexRecord>(this.#records, logKeys.batchById(id))
+    const index = await readOne(this.#records, logKeys.batchById(id))
     if (index === undefined) return undefined
-    const batch = await readOne<BatchRecord>(this.#records, logKeys.batch(index.end))
+    const batch = await readOne(this.#records, logKeys.batch(index.end))
     if (batch === undefined) throw lost(`The batch ${id}`)
     return batch
   }
@@ -126,7 +123,7 @@ export class LogReader {
 
   /** The size of the tree that a batch ended with this root (hex), `undefined` if there is no such batch. */
   async sizeOfRoot(root: string): Promise<number | undefined> {
-    return (await readOne<BatchIndexRecord>(this.#records, logKeys.batchByRoot(root)))?.end
+    return (await readOne(this.#records, logKeys.batchByRoot(root)))?.end
   }
 
   async sendStatusOf(batch: BatchRecord): Promise<SendStatus> {
@@ -135,7 +132,7 @@ export class LogReader {
 
   /** The signed checkpoint of exactly this size. */
   checkpoint(size: number): Promise<CheckpointRecord | undefined> {
-    return readOne<CheckpointRecord>(this.#records, logKeys.checkpoint(size))
+    return readOne(this.#records, logKeys.checkpoint(size))
   }
 
   /**
@@ -152,20 +149,20 @@ export class LogReader {
   }
 
   latestCheckpoint(): Promise<CheckpointRecord | undefined> {
-    return readFirst<CheckpointRecord>(this.#records, { ...logKeys.checkpoints(), reverse: true })
+    return readFirst(this.#records, { ...logKeys.checkpoints(), reverse: true })
   }
 
   /** The first stamp with a quorum whose size is this one or larger. */
   stampCovering(treeSize: number): Promise<StampRecord | undefined> {
-    return readFirst<StampRecord>(this.#records, logKeys.stampsFrom(treeSize))
+    return readFirst(this.#records, logKeys.stampsFrom(treeSize))
   }
 
   latestStamp(): Promise<StampRecord | undefined> {
-    return readFirst<StampRecord>(this.#records, { ...logKeys.stampsFrom(0), reverse: true })
+    return readFirst(this.#records, { ...logKeys.stampsFrom(0), reverse: true })
   }
 
   latestPartialStamp(): Promise<StampRecord | undefined> {
-    return readFirst<StampRecord>(this.#records, { ...logKeys.partialStamps(), reverse: true })
+    return readFirst(this.#records, { ...logKeys.partialStamps(), reverse: true })
   }
 
   /** Changes whenever a confirmed anchor changes. `undefined` before the first anchor. */
@@ -198,7 +195,7 @@ export class LogReader {
    * has lost it.
    */
   async anchorCovering(treeSize: number): Promise<AnchorRecord | undefined> {
-    const confirmed = await readFirst<ConfirmedAnchorRecord>(this.#records, logKeys.confirmedAnchorsFrom(treeSize))
+    const confirmed = await readFirst(this.#records, logKeys.confirmedAnchorsFrom(treeSize))
     if (confirmed === undefined) return undefined
     const anchor = await this.anchor(confirmed.size)
     if (anchor === undefined) throw lost(`The confirmed anchor of size ${confirmed.size}`)
@@ -207,11 +204,11 @@ export class LogReader {
 
   /** The anchor of exactly this size, in any state. */
   anchor(treeSize: number): Promise<AnchorRecord | undefined> {
-    return readOne<AnchorRecord>(this.#records, logKeys.anchor(treeSize))
+    return readOne(this.#records, logKeys.anchor(treeSize))
   }
 
   latestAnchor(): Promise<AnchorRecord | undefined> {
-    return readFirst<AnchorRecord>(this.#records, { ...logKeys.anchorsFrom(0), reverse: true })
+    return readFirst(this.#records, { ...logKeys.anchorsFrom(0), reverse: true })
   }
 
   /** Hashes from the leaf's sibling to the root (RFC 9162 § 2.1.3). Requires position < treeSize. */
@@ -265,7 +262,7 @@ export class LogReader {
     }
     if (missing.length === 0) return batches
     const sizes = missing.map((position) => position + 1)
-    const read = await readFirstCovering<BatchRecord>(this.#records, sizes, {
+    const read = await readFirstCovering(this.#records, sizes, {
       rangeFrom: logKeys.batchesFrom,
       sizeOf: (batch) => batch.end,
     })

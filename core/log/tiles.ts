@@ -6,7 +6,6 @@ import type { NodeId, NodeSource } from './tree/range.ts'
 import { nodeAt, tileOfNode, widthOf, rowPrefix, TILE_WIDTH } from './tree/tile.ts'
 import { openingOfPayload } from './payload.ts'
 import { lost, readOne } from '../store/read.ts'
-import type { TreeHeadRecord } from './records.ts'
 import { HASH_BYTES } from './tree/hasher.ts'
 
 /**
@@ -167,7 +166,7 @@ export class SealedTiles {
   }
 
   async #isSealed(level: number, index: number, width: number): Promise<boolean> {
-    const head = await readOne<TreeHeadRecord>(this.#records, logKeys.treeHead())
+    const head = await readOne(this.#records, logKeys.treeHead())
     return index * TILE_WIDTH + width <= Math.floor((head?.size ?? 0) / TILE_WIDTH ** level)
   }
 }

@@ -3,19 +3,17 @@ import { encodeUtf8, fromBase64, sha256, toHex } from '../bytes.ts'
 import { entryOf, tokenOpening } from '../commitment/log-entry.ts'
 import { logKeys } from '../log/keys.ts'
 import {
-  type CheckpointRecord,
-  type StampHeadRecord,
   type StampRecord,
   type StampToken,
   NO_ANCHORS,
   type AnchorConfirmation,
-  type AnchorHeadRecord,
   type AnchorRecord,
   type ConfirmedAnchorRecord,
 } from '../log/records.ts'
 import { distinctTokens } from '../log/stamp-claim.ts'
-import type { Key, Entry, AnchorInfo, ValidationData } from '../ports/index.ts'
-import { encodeRecord } from '../store/record-codec.ts'
+import type { Key, AnchorInfo, ValidationData } from '../ports/index.ts'
+import type { StoredRecord } from '../store/keys.ts'
+import { listRecords, putRecord } from '../store/read.ts'
 import type { Check } from './check.ts'
 
 /**
@@ -35,7 +33,7 @@ export async function checkAttestations(
 
 async function checkCheckpoints(check: Check): Promise<void> {
   for await (const page of check.pages(logKeys.checkpoints())) {
-    const checkpoints = page.map((entry) => check.decode<CheckpointRecord>('checkpoint', entry))
+    const checkpoints = page.map((entry) => check.decode('checkpoint', entry))
     const batches = await check.records.get(checkpoints.map((checkpoint) => logKeys.batch(checkpoint?.size ?? 0)))
     for (const [i, { key }] of page.entries()) {
       const checkpoint = checkpoints[i]
@@ -56,7 +54,7 @@ async function checkStamps(
   for (const range of [logKeys.stampsFrom(0), logKeys.partialStamps()])
     for await (const page of check.pages(range))
       for (const entry of page) {
-        const stamp = check.decode<StampRecord>('stamp', entry)
+        const stamp = check.decode('stamp', entry)
         if (stamp === undefined) continue
         tokens += await checkStamp(check, entry.key, stamp)
         if (stamp.quorum !== undefined) newest = stamp.size
@@ -70,7 +68,7 @@ async function checkStamps(
 /** The head names a stamp, and is there if there is any stamp. `newest`: the size of the newest stamp. */
 async function checkStampHead(check: Check, newest: number | undefined): Promise<void> {
   const key = logKeys.stampHead()
-  const head = await check.read<StampHeadRecord>('stamp', key)
+  const head = await check.read('stamp', key)
   await check.guardAsync('stamp', key, async () => {
     const [stamp] = head === undefined ? [] : await check.records.get([logKeys.stamp(head.size)])
     check.expectDerived(
@@ -79,7 +77,7 @@ async function checkStampHead(check: Check, newest: number | undefined): Promise
         kind: 'index',
         key,
         message: 'The head of the stamps does not name a stamp',
-        repair: newest === undefined ? null : encodeRecord({ size: newest } satisfies StampHeadRecord),
+        repair: newest === undefined ? null : putRecord(key, { size: newest }).value,
       },
     )
   })
@@ -87,7 +85,7 @@ async function checkStampHead(check: Check, newest: number | undefined): Promise
 
 /** Returns the number of tokens in the stamp, 0 if it cannot be read. */
 async function checkStamp(check: Check, key: Key, stamp: StampRecord): Promise<number> {
-  const checkpoint = await check.read<CheckpointRecord>('checkpoint', logKeys.checkpoint(stamp.size))
+  const checkpoint = await check.read('checkpoint', logKeys.checkpoint(stamp.size))
   const ownKey = (stamp.quorum === undefined ? logKeys.partialStamp : logKeys.stamp)(stamp.size)
   const isRight = checkpoint?.note === stamp.checkpoint && key === ownKey
   check.expect(isRight, 'stamp', key, 'It does not stamp the checkpoint of its size')
@@ -163,18 +161,18 @@ export async function checkAnchors(check: Check, verifier?: AttestationVerifier)
 class AnchorCheck {
   readonly #check: Check
   readonly #verifier: AttestationVerifier | undefined
-  readonly #blocks: AsyncIterator<Entry>
+  readonly #blocks: AsyncIterator<StoredRecord<ConfirmedAnchorRecord>>
   #confirmedSize = 0
   #outstanding: number | null = null
 
   constructor(check: Check, verifier: AttestationVerifier | undefined) {
     this.#check = check
     this.#verifier = verifier
-    this.#blocks = check.records.list(logKeys.confirmedAnchorsFrom(0))[Symbol.asyncIterator]()
+    this.#blocks = listRecords(check.records, logKeys.confirmedAnchorsFrom(0))[Symbol.asyncIterator]()
   }
 
-  async add(entry: Entry): Promise<void> {
-    const anchor = this.#check.decode<AnchorRecord>('anchor', entry)
+  async add(entry: StoredRecord<AnchorRecord>): Promise<void> {
+    const anchor = this.#check.decode('anchor', entry)
     if (anchor === undefined) return
     await this.#compareCheckpoint(entry.key, anchor)
     if (anchor.state === 'prepared' || anchor.state === 'sent') {
@@ -192,7 +190,7 @@ class AnchorCheck {
     const { value: extra, done } = await this.#blocks.next()
     if (done !== true) this.#check.report('anchor', extra.key, 'It is the block of no confirmed anchor')
     const key = logKeys.anchorHead()
-    const head = (await this.#check.read<AnchorHeadRecord>('anchor', key)) ?? NO_ANCHORS
+    const head = (await this.#check.read('anchor', key)) ?? NO_ANCHORS
     const isRight =
       head.confirmedSize === this.#confirmedSize &&
       head.outstanding === this.#outstanding &&
@@ -223,7 +221,7 @@ class AnchorCheck {
   }
 
   async #compareCheckpoint(key: string, anchor: AnchorRecord): Promise<void> {
-    const checkpoint = await this.#check.read<CheckpointRecord>('checkpoint', logKeys.checkpoint(anchor.size))
+    const checkpoint = await this.#check.read('checkpoint', logKeys.checkpoint(anchor.size))
     const isRight =
       checkpoint?.note === anchor.checkpoint &&
       checkpoint.root === anchor.root &&
@@ -234,7 +232,7 @@ class AnchorCheck {
 
   async #expectNextBlock({ size, blockNumber }: ConfirmedAnchorRecord): Promise<void> {
     const { value, done } = await this.#blocks.next()
-    const confirmed = done === true ? undefined : this.#check.decode<ConfirmedAnchorRecord>('anchor', value)
+    const confirmed = done === true ? undefined : this.#check.decode('anchor', value)
     const isRight = confirmed?.size === size && confirmed.blockNumber === blockNumber
     const key = logKeys.confirmedAnchor(size)
     this.#check.expect(isRight, 'anchor', key, 'It is not the block of the confirmed anchor of its size')
@@ -242,7 +240,7 @@ class AnchorCheck {
 
   async #expectConfirmed(size: number): Promise<void> {
     const key = logKeys.anchor(size)
-    const anchor = await this.#check.read<AnchorRecord>('anchor', key)
+    const anchor = await this.#check.read('anchor', key)
     const message = 'The head of the anchors has it as confirmed and unsettled, but it is not confirmed'
     this.#check.expect(anchor?.state === 'confirmed', 'anchor', key, message)
   }

@@ -14,7 +14,7 @@ type Blobs = Pick<BlobStore, 'get'>
 export async function checkBlobs(check: Check, blobs: BlobStore | undefined): Promise<void> {
   for await (const page of check.pages(keys.files()))
     for (const entry of page) {
-      const file = check.decode<FileRecord | DeletedFileRecord>('file', entry)
+      const file = check.decode('file', entry)
       if (file === undefined) continue
       const isSmall = 'content' in file
       if (blobs === undefined && !isSmall) continue

@@ -1,12 +1,19 @@
 import { toHex } from '../bytes.ts'
-import type { Entry, Key, Range, RecordStore } from '../ports/index.ts'
+import type { Key, Range, RecordStore } from '../ports/index.ts'
 import { BoundedMap } from '../store/cache.ts'
-import { decodeRecord } from '../store/record-codec.ts'
+import { decodeRecord } from '../store/read.ts'
 import { tolerantRecords } from './damage.ts'
 import { logKeyRanges, logKeys } from '../log/keys.ts'
 import { COUNTED, DERIVED } from '../store/derived.ts'
-import { keys, registryKeyRanges } from '../store/keys.ts'
-import { isInRange, onlyKey } from '../store/key.ts'
+import {
+  keys,
+  registryKeyRanges,
+  isInRange,
+  onlyKey,
+  type RecordKey,
+  type RecordRange,
+  type StoredRecord,
+} from '../store/keys.ts'
 
 /** Every key of a registry: its families in the order of the keys. */
 export const KEY_RANGES: readonly Range[] = [...logKeyRanges, ...registryKeyRanges].toSorted((a, b) =>
@@ -236,8 +243,8 @@ export class Check {
   }
 
   /** Lists a range in pages, so that the records which a page refers to can be read together. */
-  async *pages(range: Range): AsyncGenerator<readonly Entry[], void, undefined> {
-    let page: Entry[] = []
+  async *pages<T>(range: RecordRange<T>): AsyncGenerator<readonly StoredRecord<T>[], void, undefined> {
+    let page: StoredRecord<T>[] = []
     for await (const entry of this.records.list(range)) {
       page.push(entry)
       if (page.length < PAGE_RECORDS) continue
@@ -247,17 +254,17 @@ export class Check {
     if (page.length > 0) yield page
   }
 
-  async get(key: Key): Promise<Entry | undefined> {
+  async get<T>(key: RecordKey<T>): Promise<StoredRecord<T> | undefined> {
     const [entry] = await this.records.get([key])
     return entry
   }
 
   /** Reads and decodes a record; `undefined` if it is missing, or cannot be decoded, which is reported. */
-  async read<T extends object>(kind: DifferenceKind, key: Key): Promise<T | undefined> {
-    return this.decode<T>(kind, await this.get(key))
+  async read<T extends object>(kind: DifferenceKind, key: RecordKey<T>): Promise<NoInfer<T> | undefined> {
+    return this.decode(kind, await this.get(key))
   }
 
-  decode<T extends object>(kind: DifferenceKind, entry: Entry | undefined): T | undefined {
-    return entry && this.guard(kind, entry.key, () => decodeRecord<T>(entry))
+  decode<T extends object>(kind: DifferenceKind, entry: StoredRecord<T> | undefined): NoInfer<T> | undefined {
+    return entry && this.guard(kind, entry.key, () => decodeRecord(entry))
   }
 }

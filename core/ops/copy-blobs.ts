@@ -1,9 +1,8 @@
 import { createHash } from 'node:crypto'
 import { isDamage } from './damage.ts'
 import type { BlobStore, RecordStore } from '../ports/index.ts'
-import { keys } from '../store/keys.ts'
-import { isInRange } from '../store/key.ts'
-import { decodeRecord } from '../store/record-codec.ts'
+import { keys, isInRange } from '../store/keys.ts'
+import { decodeRecord, type RecordBytes } from '../store/read.ts'
 import type { DeletedFileRecord, FileRecord } from '../store/records.ts'
 import type { CopiedRecord, StreamPart } from './record-stream.ts'
 
@@ -115,7 +114,8 @@ export async function deletedFiles(records: RecordStore, fileIds: readonly strin
 /** The file in a record that has a blob. `undefined` for a deleted or small file, and for any other record. */
 export function fileIn(record: CopiedRecord): FileRecord | undefined {
   if (!isInRange(record.key, keys.files())) return undefined
-  const file = decodeRecord<FileRecord | DeletedFileRecord>(record)
+  const stored: RecordBytes<FileRecord | DeletedFileRecord> = record
+  const file = decodeRecord(stored)
   return 'deletion' in file || 'content' in file ? undefined : file
 }
 

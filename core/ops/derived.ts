@@ -1,8 +1,8 @@
 import { equalBytes } from '../bytes.ts'
 import type { Entry, Key, Range } from '../ports/index.ts'
-import { countOf, encodeCounter } from '../store/record-codec.ts'
+import { countOf, encodeCounter } from '../store/read.ts'
 import { COUNTED, DERIVED, derivedFrom, type DerivedEntry } from '../store/derived.ts'
-import { keysUnder, partsOfKey } from '../store/key.ts'
+import { keysUnder, partsOfKey } from '../store/keys.ts'
 import { type Check, kindOf } from './check.ts'
 
 /** Forwards: checks that all entries that follow from these records are there, with the right values. */

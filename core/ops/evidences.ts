@@ -2,8 +2,7 @@ import { fromHex } from '../bytes.ts'
 import { canonicalJson, type Json } from '../commitment/canonical-json.ts'
 import { HASH_BYTES } from '../log/tree/hasher.ts'
 import type { Entry, Key } from '../ports/index.ts'
-import { keys } from '../store/keys.ts'
-import { partsOfKey } from '../store/key.ts'
+import { keys, partsOfKey, type StoredRecord } from '../store/keys.ts'
 import { firstEventOf } from '../store/evidence.ts'
 import type { EventRecord, EvidenceRecord } from '../store/records.ts'
 import type { Check } from './check.ts'
@@ -21,7 +20,7 @@ export async function checkEvidences(check: Check, origin: string): Promise<void
     for (const entry of page) {
       const [, id = ''] = partsOfKey(entry.key)
       await events.skipTo(id)
-      const evidence = check.decode<EvidenceRecord>('evidence', entry)
+      const evidence = check.decode('evidence', entry)
       if (evidence === undefined) continue
       if (!Object.hasOwn(evidence, 'id')) continue
       const history = emptyHistory()
@@ -48,8 +47,8 @@ interface DecodedEvent {
   readonly event: EventRecord | undefined
 }
 
-const decodedEvents = (check: Check, entries: readonly Entry[]): readonly DecodedEvent[] =>
-  entries.map((entry) => ({ key: entry.key, event: check.decode<EventRecord>('event', entry) }))
+const decodedEvents = (check: Check, entries: readonly StoredRecord<EventRecord>[]): readonly DecodedEvent[] =>
+  entries.map((entry) => ({ key: entry.key, event: check.decode('event', entry) }))
 
 async function checkEvents(check: Check, origin: string, { evidence, history, events }: EventPage): Promise<void> {
   const positions = await check.records.positionsOf(events.map(({ event }) => logEntryOf(event?.txId ?? '')))
@@ -120,8 +119,8 @@ const isSameValue = (a: unknown, b: unknown): boolean =>
 /** Reads all events from version 2 in the order of their keys, which is by evidence and then by version. */
 export class EventWalk {
   readonly #check: Check
-  readonly #pages: AsyncIterator<readonly Entry[]>
-  #page: readonly Entry[] = []
+  readonly #pages: AsyncIterator<readonly StoredRecord<EventRecord>[]>
+  #page: readonly StoredRecord<EventRecord>[] = []
   #at = 0
 
   constructor(check: Check) {
@@ -140,9 +139,9 @@ export class EventWalk {
   }
 
   /** The later events of the evidence that comes next, at most a page at a time. */
-  async *eventsOf(evidenceId: string): AsyncGenerator<readonly Entry[], void, undefined> {
+  async *eventsOf(evidenceId: string): AsyncGenerator<readonly StoredRecord<EventRecord>[], void, undefined> {
     for (;;) {
-      const events: Entry[] = []
+      const events: StoredRecord<EventRecord>[] = []
       for (let entry = await this.#peek(); entry !== undefined && evidenceIdOf(entry) === evidenceId;) {
         events.push(entry)
         this.#at += 1

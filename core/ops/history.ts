@@ -6,6 +6,7 @@ import { openEvent } from '../registry/event/event.ts'
 import type { EventRecord, EvidenceRecord, DeletedFileRecord, FileRecord } from '../store/records.ts'
 import type { Check } from './check.ts'
 import { keys } from '../store/keys.ts'
+import { readAll } from '../store/read.ts'
 
 /** The result of the events of an evidence that were added so far. */
 export interface History {
@@ -97,10 +98,10 @@ export async function checkEventFiles(
 ): Promise<void> {
   const ids = [...new Set([...Object.keys(event.files), ...Object.keys(event.erased?.files ?? {})])]
   if (ids.length === 0) return
-  const files = await check.records.get(ids.map(keys.file))
+  const files = await readAll(check.records, ids.map(keys.file))
   history.txIds.set(event.version, event.txId)
   for (const [i, id] of ids.entries()) {
-    const file = check.decode<FileRecord | DeletedFileRecord>('file', files[i])
+    const file = check.decode('file', files[i])
     if (files[i] === undefined) check.report('file', keys.file(id), 'The record of this file is missing')
     if (file === undefined) continue
     const inEvent = Object.hasOwn(event.erased?.files ?? {}, id) ? undefined : event.files[id]

@@ -5,12 +5,14 @@ import { logKeys } from '../log/keys.ts'
 import { publicKeyOf } from '../log/note.ts'
 import { decodePayload } from '../log/payload.ts'
 import { LogReader } from '../log/reader.ts'
-import type { LogIdentityRecord, TreeHeadRecord } from '../log/records.ts'
+import type { LogIdentityRecord } from '../log/records.ts'
 import { HASH_BYTES, leafHash } from '../log/tree/hasher.ts'
 import { rowPrefix, TILE_WIDTH } from '../log/tree/tile.ts'
-import type { CheckpointSigner, Key, SignedHead } from '../ports/index.ts'
+import type { CheckpointSigner, SignedHead } from '../ports/index.ts'
 import { eventInRecord } from '../store/evidence.ts'
-import { keys } from '../store/keys.ts'
+import { keys, type RecordKey } from '../store/keys.ts'
+import { readAll } from '../store/read.ts'
+import type { EventRecord, EvidenceRecord } from '../store/records.ts'
 import { type CheckpointKey, TreeCheck } from './tree.ts'
 import type { Check } from './check.ts'
 import { isDamage } from './damage.ts'
@@ -29,7 +31,7 @@ export async function checkIdentity(
   { secret, checkpointSigner }: { readonly secret?: Uint8Array; readonly checkpointSigner?: CheckpointSigner },
 ): Promise<CheckedIdentity | undefined> {
   const key = logKeys.identity()
-  const record = await check.read<LogIdentityRecord>('identity', key)
+  const record = await check.read('identity', key)
   if (record === undefined) {
     const size = await check.records.logSize()
     check.expect(size === 0, 'identity', key, 'The log has entries, but the record of its identity is missing')
@@ -96,7 +98,7 @@ export async function checkLog(
 ): Promise<{ readonly tokenEntries: number | undefined }> {
   const logSize = await check.records.logSize()
   let tokenEntries: number | undefined = 0
-  const head = await check.read<TreeHeadRecord>('head', logKeys.treeHead())
+  const head = await check.read('head', logKeys.treeHead())
   const sealedSize = Math.min(head?.size ?? 0, logSize)
   check.expect((head?.size ?? 0) <= logSize, 'head', logKeys.treeHead(), 'More entries are sealed than the log has')
   let tree: TreeCheck | undefined = await TreeCheck.start(check, identity?.keys ?? [], signedHeads)
@@ -162,8 +164,7 @@ interface EventReference {
   readonly name: string
   readonly txId: string
   /** The record that must hold the event. */
-  readonly eventKey: Key
-  readonly version: number
+  readonly eventKey: RecordKey<EvidenceRecord | EventRecord>
 }
 
 /**
@@ -185,17 +186,20 @@ async function checkOpenings(check: Check, start: number, entries: readonly Uint
     if (payload?.kind === 'token') tokenEntries += 1
     if (payload?.kind !== 'event') continue
     const { evidenceId, version } = payload
-    events.push({ name, txId: toHex(entry), eventKey: keys.event(evidenceId, version), version })
+    events.push({ name, txId: toHex(entry), eventKey: keys.event(evidenceId, version) })
   }
   await checkEvents(check, events)
   return tokenEntries
 }
 
 async function checkEvents(check: Check, references: readonly EventReference[]): Promise<void> {
-  const stored = await check.records.get(references.map(({ eventKey }) => eventKey))
-  for (const [i, { name, txId, eventKey, version }] of references.entries()) {
+  const stored = await readAll(
+    check.records,
+    references.map(({ eventKey }) => eventKey),
+  )
+  for (const [i, { name, txId, eventKey }] of references.entries()) {
     const entry = stored[i]
-    const event = entry && check.guard('event', eventKey, () => eventInRecord(entry, version))
+    const event = entry && check.guard('event', eventKey, () => eventInRecord(entry))
     check.expect(event?.txId === txId, 'entry', name, `It refers to ${eventKey}, which is not that event`)
   }
 }

@@ -1,12 +1,11 @@
 import { concatBytes, decodeUtf8, encodeUtf8, readU64, u64 } from '../bytes.ts'
 import { isRegistryError, RegistryError } from '../errors.ts'
 import { logKeys } from '../log/keys.ts'
-import type { TreeHeadRecord } from '../log/records.ts'
 import type { Entry, Key, LogAppend, Range, RecordSnapshot } from '../ports/index.ts'
 import { LOG_ENTRY_BYTES } from '../store/commit.ts'
 import { openValue, sealValue } from '../store/envelope.ts'
 import { keys } from '../store/keys.ts'
-import { decodeRecord } from '../store/record-codec.ts'
+import { decodeRecord } from '../store/read.ts'
 import { payloadsOfRows, ROW_ENTRIES, rowOf } from '../store/log-rows.ts'
 
 /**
@@ -135,8 +134,10 @@ class ChunkJoiner {
 }
 
 /** The size of the sealed tree in a record, `undefined` if the record is another one. */
-export const treeSizeIn = (record: CopiedRecord): number | undefined =>
-  record.key === logKeys.treeHead() ? decodeRecord<TreeHeadRecord>(record).size : undefined
+export function treeSizeIn({ key, value }: CopiedRecord): number | undefined {
+  const headKey = logKeys.treeHead()
+  return key === headKey ? decodeRecord({ key: headKey, value }).size : undefined
+}
 
 /** Some log entries, or one record. */
 export type StreamPart = { readonly appends: readonly LogAppend[] } | CopiedRecord

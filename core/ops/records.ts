@@ -1,17 +1,17 @@
 import { logKeys } from '../log/keys.ts'
 import type { Entry, Key, Range } from '../ports/index.ts'
 import { eventInRecord } from '../store/evidence.ts'
-import { keys } from '../store/keys.ts'
-import { isInRange, onlyKey, partsOfKey } from '../store/key.ts'
-import { decodeRecord } from '../store/record-codec.ts'
-import type {
-  AuditRecord,
-  CategoryRecord,
-  DeletedFileRecord,
-  EvidenceRecord,
-  FileRecord,
-  SourceSystemRecord,
-} from '../store/records.ts'
+import {
+  keys,
+  isInRange,
+  onlyKey,
+  partsOfKey,
+  type RecordKey,
+  type RecordRange,
+  type StoredRecord,
+} from '../store/keys.ts'
+import { decodeRecord } from '../store/read.ts'
+import type { DeletedFileRecord, FileRecord } from '../store/records.ts'
 import { type Check, KEY_RANGES, kindOf } from './check.ts'
 import { expectDerived } from './derived.ts'
 
@@ -21,6 +21,8 @@ interface Reference {
   /** Whether it is what the other record says. */
   readonly fits?: (entry: Entry) => boolean
 }
+
+const referTo = <T>(key: RecordKey<T>, fits: (entry: StoredRecord<T>) => boolean): Reference => ({ key, fits })
 
 /** Records that do not follow from others. */
 interface Family {
@@ -33,19 +35,19 @@ interface Family {
 type Parts = readonly string[]
 
 const family = <T extends object>(
-  range: Range,
+  range: RecordRange<T>,
   refersTo: (record: T, ...parts: Parts) => readonly Reference[] = () => [],
 ): Family => ({
   range,
-  referencesOf: (entry) => refersTo(decodeRecord<T>(entry), ...partsOfKey(entry.key).slice(1)),
+  referencesOf: (entry: StoredRecord<T>) => refersTo(decodeRecord(entry), ...partsOfKey(entry.key).slice(1)),
 })
 
 /** As `family`, of records whose keys end with their ids. */
 const familyById = <T extends { readonly id: string }>(
-  range: Range,
+  range: RecordRange<T>,
   refersTo: (record: T, ...parts: Parts) => readonly Reference[],
 ): Family =>
-  family<T>(range, (record, ...parts) => {
+  family(range, (record, ...parts) => {
     if (record.id !== parts.at(-1)) throw new TypeError('it is stored under another id')
     return refersTo(record, ...parts)
   })
@@ -54,48 +56,41 @@ const FAMILIES: readonly Family[] = [
   family(logKeys.batchesFrom(0)),
   family(onlyKey(keys.operator())),
   family(keys.companies()),
-  familyById<SourceSystemRecord>(keys.allSourceSystems(), (_, company) => [{ key: keys.company(company) }]),
+  familyById(keys.allSourceSystems(), (_, company) => [{ key: keys.company(company) }]),
   family(keys.allLastUses(), (_, company, id) => [{ key: keys.sourceSystem(company, id) }]),
-  familyById<AuditRecord>(keys.allAudit(), (record, _, company) => [
+  familyById(keys.allAudit(), (record, _, company) => [
     { key: keys.company(company) },
     ...('systemId' in record ? [{ key: keys.sourceSystem(company, record.systemId) }] : []),
   ]),
-  familyById<CategoryRecord>(keys.allCategories(), ({ id, parentId, imageId }, company) => [
+  familyById(keys.allCategories(), ({ id, parentId, imageId }, company) => [
     ...(parentId === undefined ? [] : [categoryIn(company, undefined, parentId)]),
     ...(imageId === undefined ? [] : [fileOf(id, imageId)]),
   ]),
-  familyById<EvidenceRecord>(keys.evidences(), ({ company, categoryId, subcategoryId }) => [
+  familyById(keys.evidences(), ({ company, categoryId, subcategoryId }) => [
     categoryIn(company, undefined, categoryId),
     categoryIn(company, categoryId, subcategoryId),
   ]),
-  familyById<FileRecord | DeletedFileRecord>(keys.files(), (file) => [ownerOf(file)]),
+  familyById(keys.files(), (file) => [ownerOf(file)]),
   family(keys.blobIntents()),
   family(keys.pendingDeletions()),
   family(keys.pendingErasures()),
   family(keys.allIdempotency()),
 ]
 
-const categoryIn = (company: string, parent: string | undefined, id: string): Reference => ({
-  key: keys.category(company, id),
-  fits: (entry) => decodeRecord<CategoryRecord>(entry).parentId === parent,
-})
+const categoryIn = (company: string, parent: string | undefined, id: string): Reference =>
+  referTo(keys.category(company, id), (entry) => decodeRecord(entry).parentId === parent)
 
-const fileOf = (owner: string, id: string): Reference => ({
-  key: keys.file(id),
-  fits: (entry) => decodeRecord<FileRecord>(entry).ownerId === owner,
-})
+const fileOf = (owner: string, id: string): Reference =>
+  referTo(keys.file(id), (entry) => decodeRecord(entry).ownerId === owner)
 
 /** The event that attached a file to its evidence, or the category of a file. */
 function ownerOf({ id, company, ownerKind, ownerId, version }: FileRecord | DeletedFileRecord): Reference {
-  if (ownerKind === 'category') return { key: keys.category(company, ownerId), fits: () => version === 0 }
+  if (ownerKind === 'category') return referTo(keys.category(company, ownerId), () => version === 0)
   if (ownerKind !== 'evidence') throw new TypeError('its owner is neither an evidence nor a category')
-  return {
-    key: keys.event(ownerId, version),
-    fits(entry) {
-      const { files, erased } = eventInRecord(entry, version)
-      return Object.hasOwn(files, id) || Object.hasOwn(erased?.files ?? {}, id)
-    },
-  }
+  return referTo(keys.event(ownerId, version), (entry) => {
+    const { files, erased } = eventInRecord(entry)
+    return Object.hasOwn(files, id) || Object.hasOwn(erased?.files ?? {}, id)
+  })
 }
 
 /** Checks all records that do not follow from others, except evidences and their events (`checkEvidences`). */

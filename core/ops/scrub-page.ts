@@ -7,9 +7,8 @@ import { verifyInclusion } from '../log/tree/proof.ts'
 import { buildTile, TILE_WIDTH } from '../log/tree/tile.ts'
 import type { BlobStore, Entry } from '../ports/index.ts'
 import { firstEventOf } from '../store/evidence.ts'
-import { keys } from '../store/keys.ts'
-import { isInRange, partsOfKey } from '../store/key.ts'
-import { listEntries } from '../store/read.ts'
+import { keys, isInRange, partsOfKey, type StoredRecord } from '../store/keys.ts'
+import { listEntries, readAll } from '../store/read.ts'
 import type { DeletedFileRecord, EventRecord, EvidenceRecord, FileRecord } from '../store/records.ts'
 import { checkBytes } from './blobs.ts'
 import { PAGE_RECORDS, type Check, KEY_RANGES } from './check.ts'
@@ -62,8 +61,8 @@ async function checkLog(check: Check, from: number): Promise<ScrubPage> {
   if (from >= (await check.records.logSize())) return { next: '', checked: {} }
   const key = logKeys.tile(0, from / TILE_WIDTH)
   // The log may grow meanwhile, so head and tile are read from one snapshot, and before the entries.
-  const [headEntry, tile] = await check.records.get([logKeys.treeHead(), key])
-  const head = check.decode<TreeHeadRecord>('head', headEntry)
+  const [headEntry, tile] = await readAll(check.records, [logKeys.treeHead(), key])
+  const head = check.decode('head', headEntry)
   const page = await checkLogPage(check, from)
   const sealed = page?.entries.slice(0, Math.max(0, (head?.size ?? 0) - from)).map(leafHash) ?? []
   if (head !== undefined && sealed[0] !== undefined) {
@@ -94,7 +93,7 @@ async function checkRecords(check: Check, stores: ScrubStores, from: string): Pr
   const { gte, lt } = range
   const hasFiles = isInRange(gte, keys.files())
   const limit = hasFiles ? 1 : PAGE_RECORDS
-  const page = await listEntries(check.records, { gte: from > gte ? from : gte, lt, limit })
+  const page: readonly Entry[] = await listEntries(check.records, { gte: from > gte ? from : gte, lt, limit })
   for (const entry of page) {
     if (hasFiles) await checkFile(check, stores, entry)
     else await checkEventIn(check, stores.origin, entry)
@@ -104,8 +103,12 @@ async function checkRecords(check: Check, stores: ScrubStores, from: string): Pr
   return { next, checked: { records: page.length, ...(hasFiles && { blobs: page.length }) } }
 }
 
-async function checkFile(check: Check, { blobs, onFileBytes }: ScrubStores, entry: Entry): Promise<void> {
-  const file = check.decode<FileRecord | DeletedFileRecord>('file', entry)
+async function checkFile(
+  check: Check,
+  { blobs, onFileBytes }: ScrubStores,
+  entry: StoredRecord<FileRecord | DeletedFileRecord>,
+): Promise<void> {
+  const file = check.decode('file', entry)
   if (file !== undefined) await checkBytes(check, blobs, file, onFileBytes)
 }
 
@@ -113,13 +116,15 @@ async function checkFile(check: Check, { blobs, onFileBytes }: ScrubStores, entr
 async function checkEventIn(check: Check, origin: string, entry: Entry): Promise<void> {
   const { key } = entry
   if (isInRange(key, keys.evidences())) {
-    const evidence = check.decode<EvidenceRecord>('evidence', entry)
+    const stored: StoredRecord<EvidenceRecord> = entry
+    const evidence = check.decode('evidence', stored)
     const event = evidence && check.guard('event', key, () => firstEventOf(evidence))
     if (evidence && event) checkOpening(check, { origin, evidence, key, event })
   } else if (isInRange(key, keys.laterEvents())) {
     const [, evidenceId = ''] = partsOfKey(key)
-    const evidence = await check.read<EvidenceRecord>('evidence', keys.evidence(evidenceId))
-    const event = check.decode<EventRecord>('event', entry)
+    const evidence = await check.read('evidence', keys.evidence(evidenceId))
+    const stored: StoredRecord<EventRecord> = entry
+    const event = check.decode('event', stored)
     if (evidence && event) checkOpening(check, { origin, evidence, key, event })
   }
 }

@@ -1,7 +1,9 @@
 import { equalBytes, toHex } from '../bytes.ts'
 import type { TreeHeadRecord, BatchRecord, CheckpointRecord } from '../log/records.ts'
 import { TreeAccumulator } from '../log/tree/accumulator.ts'
-import type { SignedHead, Range, Entry } from '../ports/index.ts'
+import type { Range, SignedHead } from '../ports/index.ts'
+import type { StoredRecord } from '../store/keys.ts'
+import { listRecords } from '../store/read.ts'
 import type { Check } from './check.ts'
 import { logKeys } from '../log/keys.ts'
 import { buildTile, nodeAt, TILE_HEIGHT, TILE_WIDTH, tileLevelsOf } from '../log/tree/tile.ts'
@@ -150,14 +152,14 @@ export interface CheckpointKey {
 export class BatchCheck {
   readonly #check: Check
   readonly #checkpointKeys: readonly CheckpointKey[]
-  readonly #batches: AsyncIterator<Entry>
+  readonly #batches: AsyncIterator<StoredRecord<BatchRecord>>
   #next: BatchRecord | undefined
   #last: BatchRecord | undefined
 
   private constructor(check: Check, checkpointKeys: readonly CheckpointKey[]) {
     this.#check = check
     this.#checkpointKeys = checkpointKeys
-    this.#batches = check.records.list(logKeys.batchesFrom(0))[Symbol.asyncIterator]()
+    this.#batches = listRecords(check.records, logKeys.batchesFrom(0))[Symbol.asyncIterator]()
   }
 
   static async start(check: Check, checkpointKeys: readonly CheckpointKey[]): Promise<BatchCheck> {
@@ -198,7 +200,7 @@ export class BatchCheck {
   async #readNext(): Promise<void> {
     for (;;) {
       const { value: entry, done } = await this.#batches.next()
-      this.#next = done === true ? undefined : this.#check.decode<BatchRecord>('batch', entry)
+      this.#next = done === true ? undefined : this.#check.decode('batch', entry)
       if (done === true) return
       if (this.#next === undefined) continue
       if (logKeys.batch(this.#next.end) === entry.key) return
@@ -214,7 +216,7 @@ export class BatchCheck {
       this.#check.expect(this.#next === undefined, 'checkpoint', key, 'The checkpoint of a batch is missing')
       return
     }
-    const checkpoint = this.#check.decode<CheckpointRecord>('checkpoint', entry)
+    const checkpoint = this.#check.decode('checkpoint', entry)
     if (checkpoint === undefined) return
     const isSame = checkpoint.size === batch.end && checkpoint.root === batch.root
     this.#check.expect(isSame, 'checkpoint', key, 'It is not the checkpoint of its batch')

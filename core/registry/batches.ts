@@ -7,7 +7,6 @@ import {
   type BatchRecord,
   NO_ANCHORS,
   type AnchorHeadRecord,
-  type ConfirmedAnchorRecord,
   type StampRecord,
 } from '../log/records.ts'
 import { claimOf } from '../log/stamp-claim.ts'
@@ -15,9 +14,8 @@ import type { Context } from './context.ts'
 import { uuidInput, validate } from '../schemas/validation.ts'
 import { closed, IdToFind, limitSchema, opt } from '../schemas/fields.ts'
 import type { RecordStore } from '../ports/index.ts'
-import { decodeRecord } from '../store/record-codec.ts'
+import { decodeRecord, readFirstCovering, readOne, readAll, listEntries } from '../store/read.ts'
 import { logKeys } from '../log/keys.ts'
-import { readFirstCovering, readOne } from '../store/read.ts'
 
 /** A batch is covered by tokens of several KiB, so pages are shorter than those of other lists. */
 const MAX_LIMIT = 200
@@ -80,13 +78,12 @@ export async function listBatches(
   records: RecordStore,
   { before, limit }: { readonly before: number; readonly limit: number },
 ): Promise<readonly CoveredBatch[]> {
-  const batches: BatchRecord[] = []
-  for await (const entry of records.list({ ...logKeys.batchesBefore(before), reverse: true, limit }))
-    batches.push(decodeRecord<BatchRecord>(entry))
+  const entries = await listEntries(records, { ...logKeys.batchesBefore(before), reverse: true, limit })
+  const batches = entries.map((entry) => decodeRecord(entry))
   const sizes = batches.map(({ end }) => end)
   const [head = NO_ANCHORS, stamps, anchors] = await Promise.all([
-    readOne<AnchorHeadRecord>(records, logKeys.anchorHead()),
-    readFirstCovering<StampRecord>(records, sizes, {
+    readOne(records, logKeys.anchorHead()),
+    readFirstCovering(records, sizes, {
       rangeFrom: logKeys.stampsFrom,
       sizeOf: (stamp) => stamp.size,
     }),
@@ -100,13 +97,13 @@ async function anchorsCovering(
   records: RecordStore,
   sizes: readonly number[],
 ): Promise<ReadonlyMap<number, AnchorRecord>> {
-  const confirmed = await readFirstCovering<ConfirmedAnchorRecord>(records, sizes, {
+  const confirmed = await readFirstCovering(records, sizes, {
     rangeFrom: logKeys.confirmedAnchorsFrom,
     sizeOf: (anchor) => anchor.size,
   })
   const anchorSizes = [...new Set([...confirmed.values()].map(({ size }) => size))]
-  const entries = await records.get(anchorSizes.map(logKeys.anchor))
-  const anchors = new Map(anchorSizes.map((size, i) => [size, decodeRecord<AnchorRecord>(entries[i])]))
+  const entries = await readAll(records, anchorSizes.map(logKeys.anchor))
+  const anchors = new Map(anchorSizes.map((size, i) => [size, decodeRecord(entries[i])]))
   const covering = new Map<number, AnchorRecord>()
   for (const [size, { size: anchorSize }] of confirmed) {
     const anchor = anchors.get(anchorSize)

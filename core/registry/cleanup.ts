@@ -1,8 +1,7 @@
 import { Background } from '../clock.ts'
-import type { Clock, Commit, Entry, Key, Logger, RecordEraser, RecordStore } from '../ports/index.ts'
-import { keys } from '../store/keys.ts'
-import { listEntries } from '../store/read.ts'
-import { decodeRecord, putRecord } from '../store/record-codec.ts'
+import type { Clock, Commit, Key, Logger, RecordEraser, RecordStore } from '../ports/index.ts'
+import { keys, type StoredRecord } from '../store/keys.ts'
+import { listEntries, decodeRecord, putRecord } from '../store/read.ts'
 import type { PendingErasureRecord } from '../store/records.ts'
 import { sweep, type BlobContext } from '../store/blob-lifecycle.ts'
 
@@ -50,7 +49,7 @@ export class Erasures {
     const { eraser, clock } = this.#parts
     if (eraser === undefined) return commit
     const { writes = [] } = commit
-    const erasure: PendingErasureRecord = { at: clock.now(), keys: writes.map(({ key }) => key) }
+    const erasure = { at: clock.now(), keys: writes.map(({ key }) => key) }
     return { ...commit, writes: [...writes, putRecord(keys.pendingErasure(id), erasure)] }
   }
 
@@ -75,8 +74,8 @@ export class Erasures {
   }
 }
 
-const changedKeys = (pending: readonly Entry[]): readonly Key[] => [
-  ...new Set(pending.flatMap((entry) => decodeRecord<PendingErasureRecord>(entry).keys)),
+const changedKeys = (pending: readonly StoredRecord<PendingErasureRecord>[]): readonly Key[] => [
+  ...new Set(pending.flatMap((entry) => decodeRecord(entry).keys)),
 ]
 
 const SWEEP_INTERVAL_MS = 10 * 60_000

@@ -1,14 +1,13 @@
 import { type Json, canonicalJson } from '../commitment/canonical-json.ts'
 import { RegistryError } from '../errors.ts'
 import type { Check, Commit, Key } from '../ports/index.ts'
-import { keys } from '../store/keys.ts'
-import { isInRange } from '../store/key.ts'
+import { keys, isInRange, type RecordKey } from '../store/keys.ts'
 import type { Context } from './context.ts'
 import { createHmac } from 'node:crypto'
 import type { StagedFile } from '../api/files.ts'
 import type { WriteOptions } from '../api/scope.ts'
 import { derivedWrites, idempotencyEntries } from '../store/derived.ts'
-import { decodeRecord, putRecord } from '../store/record-codec.ts'
+import { decodeRecord, putRecord, readAll } from '../store/read.ts'
 import type { IdempotencyRecord } from '../store/records.ts'
 import { titleOf } from './file/stage.ts'
 import type { AuthorizedScope } from './permissions.ts'
@@ -179,7 +178,7 @@ interface StagedFiles {
 /** A call with an idempotency key. */
 export interface IdempotentCall {
   /** Of its idempotency record. */
-  readonly key: Key
+  readonly key: RecordKey<IdempotencyRecord>
   /** HMAC of the input, hex. */
   readonly fingerprint: string
 }
@@ -232,8 +231,8 @@ interface FirstUse {
 /** Looks an idempotency key up. Throws `IDEMPOTENCY_KEY_REUSED` if it was used with other input. */
 export async function findUse({ records, clock }: Context, call: IdempotentCall): Promise<Replay | FirstUse> {
   const { key, fingerprint } = call
-  const [entry] = await records.get([key])
-  const record = decodeRecord<IdempotencyRecord>(entry)
+  const [entry] = await readAll(records, [key])
+  const record = decodeRecord(entry)
   if (record === undefined || record.expires <= clock.now())
     return { check: { key, version: entry?.version ?? null }, fingerprint, before: record }
   if (record.fingerprint === fingerprint) return { replay: record.answer }

@@ -1,16 +1,8 @@
 import { RegistryError } from '../errors.ts'
-import type { BlobStore, Check, Clock, Entry, Key, Logger, Range, RecordStore, Version, Write } from '../ports/index.ts'
-import { keys } from './keys.ts'
-import { lastPartOfKey } from './key.ts'
-import { listEntries, readRecord } from './read.ts'
-import { decodeRecord, putRecord } from './record-codec.ts'
-import type {
-  IdempotencyExpiryRecord,
-  IdempotencyRecord,
-  PendingDeletionRecord,
-  UploadIntentRecord,
-  FileRecord,
-} from './records.ts'
+import type { BlobStore, Check, Clock, Key, Logger, RecordStore, Version, Write } from '../ports/index.ts'
+import { keys, lastPartOfKey, type RecordKey, type RecordRange, type StoredRecord } from './keys.ts'
+import { listEntries, readRecord, decodeRecord, putRecord } from './read.ts'
+import type { IdempotencyExpiryRecord, IdempotencyRecord, FileRecord } from './records.ts'
 import { fromBase64 } from '../bytes.ts'
 
 /**
@@ -43,7 +35,7 @@ export async function beginUpload({ records, clock, opening }: BlobContext, id: 
   const key = keys.blobIntent(id)
   const result = await records.commit({
     checks: [{ key, version: null }],
-    writes: [putRecord(key, { at: clock.now(), opening } satisfies UploadIntentRecord)],
+    writes: [putRecord(key, { at: clock.now(), opening })],
   })
   if (!result.ok) throw new RegistryError('UNAVAILABLE', 'A new file id was not unique; try again')
   return result.version
@@ -61,8 +53,7 @@ export function consume(blobs: readonly UnusedBlob[]): {
 }
 
 /** The write of a commit that stops using a blob at `now` (ms since 1970). */
-export const pendingDeletion = (id: string, now: number): Write =>
-  putRecord(keys.pendingDeletion(id), { at: now } satisfies PendingDeletionRecord)
+export const pendingDeletion = (id: string, now: number): Write => putRecord(keys.pendingDeletion(id), { at: now })
 
 /** Deletes a blob that no record uses. A blob that was used in the meantime stays. */
 export async function cancelUpload(context: BlobContext, { id, intent }: UnusedBlob): Promise<void> {
@@ -107,7 +98,7 @@ export async function sweep(context: BlobContext, options: SweepOptions): Promis
 
 async function cancelAbandoned(context: BlobContext, { before, isAlone, signal }: SweepOptions): Promise<void> {
   for await (const entry of entriesOf(context.records, keys.blobIntents(), signal)) {
-    const { at, opening } = decodeRecord<UploadIntentRecord>(entry)
+    const { at, opening } = decodeRecord(entry)
     // The time alone does not tell which uploads were interrupted: the clock may have been set back since.
     const isAbandoned = at < before || (isAlone && opening !== context.opening)
     if (isAbandoned) await cancelUpload(context, { id: lastPartOfKey(entry.key), intent: entry.version })
@@ -126,9 +117,13 @@ async function forgetExpired(context: BlobContext, { signal }: SweepOptions): Pr
 }
 
 /** Removes an expiry entry, and its idempotency record unless that was written again with a later expiry. */
-async function forgetIdempotencyKey({ records, clock }: BlobContext, expiry: Entry): Promise<void> {
-  const { key } = decodeRecord<IdempotencyExpiryRecord>(expiry)
-  const read = await readRecord<IdempotencyRecord>(records, key)
+async function forgetIdempotencyKey(
+  { records, clock }: BlobContext,
+  expiry: StoredRecord<IdempotencyExpiryRecord>,
+): Promise<void> {
+  const { key } = decodeRecord(expiry)
+  const record: RecordKey<IdempotencyRecord> = key
+  const read = await readRecord(records, record)
   const expired = read !== undefined && read.record.expires <= clock.now() ? [read.check] : []
   await records.commit({
     checks: expired,
@@ -139,10 +134,14 @@ async function forgetIdempotencyKey({ records, clock }: BlobContext, expiry: Ent
 const PAGE_LENGTH = 100
 
 /** The entries of a range. Reads whole pages, so that deleting what was yielded does not disturb the listing. */
-async function* entriesOf(records: RecordStore, range: Range, signal: AbortSignal | undefined) {
+async function* entriesOf<T>(
+  records: RecordStore,
+  range: RecordRange<T>,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<StoredRecord<T>, void, undefined> {
   let gte: Key = range.gte
   for (;;) {
-    const page = await listEntries(records, { gte, lt: range.lt, limit: PAGE_LENGTH })
+    const page = await listEntries(records, { ...range, gte, limit: PAGE_LENGTH })
     for (const entry of page) {
       if (signal?.aborted === true) return
       yield entry

@@ -1,4 +1,5 @@
-import type { Entry, Key, Version } from '../ports/index.ts'
+import type { Key, Version } from '../ports/index.ts'
+import type { StoredRecord } from './keys.ts'
 
 /**
  * A map of bounded size that drops the entries that were not used for the longest time. It keeps two generations:
@@ -123,17 +124,17 @@ function hashOf(key: string): number {
  * caller passes the entry that it has just read. A version is never used twice, so a decoded record stays correct.
  */
 export class DecodeCache<T> {
-  readonly #decode: (entry: Entry) => T
+  readonly #decode: (entry: StoredRecord<T>) => T
   readonly #decoded: BoundedMap<Key, { readonly version: Version; readonly record: T }>
 
   /** @param maxKeys How many keys are kept at most. At least 2. */
-  constructor(maxKeys: number, decode: (entry: Entry) => T) {
+  constructor(maxKeys: number, decode: (entry: StoredRecord<T>) => T) {
     this.#decode = decode
     this.#decoded = new BoundedMap(maxKeys)
   }
 
   /** Returns the same object for the same version, so it must not be changed. Throws what `decode` throws. */
-  of(entry: Entry): T {
+  of(entry: StoredRecord<T>): T {
     const { key, version } = entry
     const cached = this.#decoded.get(key)
     if (cached?.version === version) return cached.record

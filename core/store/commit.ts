@@ -1,4 +1,4 @@
-import { decodeCounter, encodeCounter } from './record-codec.ts'
+import { decodeCounter, encodeCounter } from './read.ts'
 import { RegistryError } from '../errors.ts'
 import type { Add, Commit, CommitResult, Entry, Key, Version, LogAppend } from '../ports/index.ts'
 

@@ -1,18 +1,27 @@
+import type { CompanyId, IdText } from '../api/scope.ts'
 import { equalBytes } from '../bytes.ts'
 import { logKeys } from '../log/keys.ts'
-import type { BatchIndexRecord, BatchRecord } from '../log/records.ts'
+import type { BatchRecord } from '../log/records.ts'
 import type { Entry, Key, Range, Write } from '../ports/index.ts'
-import { keys } from './keys.ts'
-import { foldCase, isInRange, lastPartOfKey, partsOfKey } from './key.ts'
-import { encodeListed, listedKey } from './evidence.ts'
-import { corruptRecord, decodeRecord, putRecord } from './record-codec.ts'
+import { encodeListed } from './evidence.ts'
+import {
+  foldCase,
+  isInRange,
+  keys,
+  listedKey,
+  lastPartOfKey,
+  partsOfKey,
+  type RecordKey,
+  type RecordRange,
+  type StoredRecord,
+} from './keys.ts'
+import { corruptRecord, decodeRecord, putRecord } from './read.ts'
 import type {
   ApiKeyRecord,
   CategoryRecord,
   DeletedFileRecord,
   EvidenceRecord,
   FileRecord,
-  IdempotencyExpiryRecord,
   IdempotencyRecord,
   NameRecord,
   SourceSystemRecord,
@@ -31,7 +40,8 @@ const NO_VALUE = new Uint8Array()
 
 const listed = (key: Key): DerivedEntry => ({ key, value: NO_VALUE })
 
-const named = (key: Key, { id }: { readonly id: string }): DerivedEntry => putRecord(key, { id } satisfies NameRecord)
+const named = <Id extends string>(key: RecordKey<NameRecord<Id>>, { id }: { readonly id: NoInfer<Id> }): DerivedEntry =>
+  putRecord(key, { id })
 
 /** The writes that bring the entries of a record from one state to the next. */
 export function derivedWrites(before: readonly DerivedEntry[], after: readonly DerivedEntry[]): readonly Write[] {
@@ -46,7 +56,7 @@ export function derivedWrites(before: readonly DerivedEntry[], after: readonly D
 }
 
 /** The name of a source system, and the records of its current key and of those that it has replaced. */
-export function systemEntries(company: string, system: SourceSystemRecord): readonly DerivedEntry[] {
+export function systemEntries(company: IdText<CompanyId>, system: SourceSystemRecord): readonly DerivedEntry[] {
   const { id, name, permissions, active, mac, expiresAt, replacedKeys = [] } = system
   const record: ApiKeyRecord = {
     company,
@@ -62,7 +72,7 @@ export function systemEntries(company: string, system: SourceSystemRecord): read
 }
 
 /** The name of a category, and its entry in the list of its siblings. */
-export const categoryEntries = (company: string, category: CategoryRecord): readonly DerivedEntry[] => [
+export const categoryEntries = (company: IdText<CompanyId>, category: CategoryRecord): readonly DerivedEntry[] => [
   named(keys.categoryName(company, category.parentId, category.name), category),
   listed(keys.categoryIn(company, category.parentId, category.id)),
 ]
@@ -91,12 +101,12 @@ export const fileEntries = (file: FileRecord | DeletedFileRecord): readonly Deri
 
 /** When an idempotency record expires. `key`: of the record. */
 export const idempotencyEntries = (key: Key, { expires }: IdempotencyRecord): readonly DerivedEntry[] => [
-  putRecord(keys.idempotencyExpiry(expires, key), { key } satisfies IdempotencyExpiryRecord),
+  putRecord(keys.idempotencyExpiry(expires, key), { key }),
 ]
 
 /** The id and the root of a batch. */
 export const batchEntries = ({ id, root, end }: BatchRecord): readonly DerivedEntry[] =>
-  [logKeys.batchById(id), logKeys.batchByRoot(root)].map((key) => putRecord(key, { end } satisfies BatchIndexRecord))
+  [logKeys.batchById(id), logKeys.batchByRoot(root)].map((key) => putRecord(key, { end }))
 
 /** A family of records from which entries follow. */
 interface Source {
@@ -105,20 +115,20 @@ interface Source {
 }
 
 const source = <T extends object>(
-  range: Range,
+  range: RecordRange<T>,
   entriesOf: (record: T, key: Key) => readonly DerivedEntry[],
-): Source => ({ range, entriesOf: (entry) => entriesOf(decodeRecord<T>(entry), entry.key) })
+): Source => ({ range, entriesOf: (entry: StoredRecord<T>) => entriesOf(decodeRecord(entry), entry.key) })
 
 /** The company in a key of a source system or category. */
-const companyIn = (key: Key): string => String(partsOfKey(key)[1])
+const companyIn = (key: Key): IdText<CompanyId> => String(partsOfKey(key)[1])
 
 const SOURCES: readonly Source[] = [
-  source<BatchRecord>(logKeys.batchesFrom(0), batchEntries),
-  source<SourceSystemRecord>(keys.allSourceSystems(), (system, key) => systemEntries(companyIn(key), system)),
-  source<CategoryRecord>(keys.allCategories(), (category, key) => categoryEntries(companyIn(key), category)),
-  source<EvidenceRecord>(keys.evidences(), evidenceEntries),
-  source<FileRecord | DeletedFileRecord>(keys.files(), fileEntries),
-  source<IdempotencyRecord>(keys.allIdempotency(), (record, key) => idempotencyEntries(key, record)),
+  source(logKeys.batchesFrom(0), batchEntries),
+  source(keys.allSourceSystems(), (system, key) => systemEntries(companyIn(key), system)),
+  source(keys.allCategories(), (category, key) => categoryEntries(companyIn(key), category)),
+  source(keys.evidences(), evidenceEntries),
+  source(keys.files(), fileEntries),
+  source(keys.allIdempotency(), (record, key) => idempotencyEntries(key, record)),
 ]
 
 /** The entries that follow from a record of any family. Throws if it lacks a member from which one follows. */
@@ -134,61 +144,44 @@ interface DerivedFamily {
   readonly isLossNoticed: boolean
 }
 
-/** Entries of evidences, whose keys end with the id. The log shows that an evidence is missing. */
-const ofEvidence = (range: Range): DerivedFamily => ({
+/** A family whose loss no other check notices. */
+const family = <T>(range: RecordRange<T>, ownerOf: (entry: StoredRecord<T>) => Key): DerivedFamily => ({
   range,
-  ownerOf: ({ key }) => keys.evidence(lastPartOfKey(key)),
+  ownerOf,
+  isLossNoticed: false,
+})
+
+/** A family of which the log shows what is missing. */
+const noticed = <T>(range: RecordRange<T>, ownerOf: (entry: StoredRecord<T>) => Key): DerivedFamily => ({
+  ...family(range, ownerOf),
   isLossNoticed: true,
 })
 
+/** Entries of evidences, whose keys end with the id. */
+const ofEvidence = (range: Range): DerivedFamily => noticed(range, ({ key }) => keys.evidence(lastPartOfKey(key)))
+
 export const DERIVED: readonly DerivedFamily[] = [
-  ...[logKeys.batchIds(), logKeys.batchRoots()].map((range) => ({
-    range,
-    ownerOf: (entry: Entry) => logKeys.batch(decodeRecord<BatchIndexRecord>(entry).end),
-    isLossNoticed: true,
-  })),
-  {
-    range: keys.allSourceSystemNames(),
-    ownerOf: (entry) => keys.sourceSystem(companyIn(entry.key), decodeRecord<NameRecord>(entry).id),
-    isLossNoticed: false,
-  },
-  {
-    range: keys.apiKeys(),
-    ownerOf(entry) {
-      const { company, systemId } = decodeRecord<ApiKeyRecord>(entry)
-      return keys.sourceSystem(company, systemId)
-    },
-    isLossNoticed: false,
-  },
-  {
-    range: keys.allCategoryNames(),
-    ownerOf: (entry) => keys.category(companyIn(entry.key), decodeRecord<NameRecord>(entry).id),
-    isLossNoticed: false,
-  },
-  {
-    range: keys.allCategoryListings(),
-    ownerOf: ({ key }) => keys.category(companyIn(key), lastPartOfKey(key)),
-    isLossNoticed: false,
-  },
-  {
-    range: keys.allExternalIds(),
-    ownerOf: (entry) => keys.evidence(decodeRecord<NameRecord>(entry).id),
-    isLossNoticed: true,
-  },
+  ...[logKeys.batchIds(), logKeys.batchRoots()].map((range) =>
+    noticed(range, (entry) => logKeys.batch(decodeRecord(entry).end)),
+  ),
+  family(keys.allSourceSystemNames(), (entry) => keys.sourceSystem(companyIn(entry.key), decodeRecord(entry).id)),
+  family(keys.apiKeys(), (entry) => {
+    const { company, systemId } = decodeRecord(entry)
+    return keys.sourceSystem(company, systemId)
+  }),
+  family(keys.allCategoryNames(), (entry) => keys.category(companyIn(entry.key), decodeRecord(entry).id)),
+  family(keys.allCategoryListings(), ({ key }) => keys.category(companyIn(key), lastPartOfKey(key))),
+  noticed(keys.allExternalIds(), (entry) => keys.evidence(decodeRecord(entry).id)),
   ofEvidence(keys.allEvidenceListings()),
   ofEvidence(keys.allExternalIdIndex()),
   ofEvidence(keys.allOwnerIndex()),
   ofEvidence(keys.allUpdateIndex()),
-  { range: keys.allFileListings(), ownerOf: ({ key }) => keys.file(lastPartOfKey(key)), isLossNoticed: false },
-  {
-    range: keys.idempotencyExpiries(),
-    ownerOf(entry) {
-      const { key } = decodeRecord<IdempotencyExpiryRecord>(entry)
-      if (!isInRange(key, keys.allIdempotency())) throw corruptRecord(entry, 'not of an idempotency key')
-      return key
-    },
-    isLossNoticed: false,
-  },
+  family(keys.allFileListings(), ({ key }) => keys.file(lastPartOfKey(key))),
+  family(keys.idempotencyExpiries(), (entry) => {
+    const { key } = decodeRecord(entry)
+    if (!isInRange(key, keys.allIdempotency())) throw corruptRecord(entry, 'not of an idempotency key')
+    return key
+  }),
 ]
 
 /** Families of lists, each with its counters. A counter has the key of its list in the family of the counters. */

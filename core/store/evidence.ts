@@ -1,9 +1,9 @@
 import type { Json } from '../commitment/canonical-json.ts'
 import { corrupt } from '../errors.ts'
-import type { Entry, RecordStore, Key } from '../ports/index.ts'
-import { keys } from './keys.ts'
-import { decodeRecord, corruptRecord, encodeRecord } from './record-codec.ts'
-import type { EventRecord, EvidenceRecord, FirstEventRecord } from './records.ts'
+import type { RecordStore } from '../ports/index.ts'
+import { laterEventKey, type StoredRecord } from './keys.ts'
+import { decodeRecord, corruptRecord, encodeRecord, readAll } from './read.ts'
+import type { EventRecord, EvidenceRecord, FirstEventRecord, ListedEvidence, ListedValues } from './records.ts'
 
 /**
  * The first event of an evidence is stored inside the evidence's record, without what the record says anyway. So a
@@ -24,8 +24,11 @@ export async function readEvents(
   const first = versions[0] === 1 ? [firstEventOf(evidence)] : []
   const later = versions.slice(first.length)
   if (later.length === 0) return first
-  const entries = await records.get(later.map((version) => keys.event(evidence.id, version)))
-  return [...first, ...entries.map((entry, i) => decodeRecord<EventRecord>(entry ?? missing(evidence, later[i])))]
+  const entries = await readAll(
+    records,
+    later.map((version) => laterEventKey(evidence.id, version)),
+  )
+  return [...first, ...entries.map((entry, i) => decodeRecord(entry ?? missing(evidence, later[i])))]
 }
 
 /** Reads one event of an evidence. Throws `CORRUPT` if it is missing. */
@@ -39,8 +42,10 @@ function missing({ id }: EvidenceRecord, version: number | undefined): never {
 }
 
 /** The event in the record under `keys.event(…, version)`. Throws `CORRUPT` if the record does not hold it. */
-export const eventInRecord = (entry: Entry, version: number): EventRecord =>
-  version === 1 ? firstEventOf(decodeRecord<EvidenceRecord>(entry)) : decodeRecord<EventRecord>(entry)
+export function eventInRecord(entry: StoredRecord<EvidenceRecord | EventRecord>): EventRecord {
+  const record = decodeRecord(entry)
+  return 'salts' in record ? record : firstEventOf(record)
+}
 
 /** An evidence's record without its first event. */
 export type EvidenceWithoutEvent = Omit<EvidenceRecord, 'first'>
@@ -133,55 +138,10 @@ function restoredFields(evidence: EvidenceRecord, differing: FirstEventRecord['f
   return fields
 }
 
-/** What a list shows of an evidence, and what searches compare. The entry in the list of its company has it. */
-export interface ListedEvidence extends Pick<
-  EvidenceRecord,
-  | 'id'
-  | 'company'
-  | 'externalId'
-  | 'categoryId'
-  | 'subcategoryId'
-  | 'createdAt'
-  | 'name'
-  | 'stolen'
-  | 'txId'
-  | 'lastTxId'
-  | 'lastAt'
-  | 'changes'
-> {
-  readonly owner?: string | undefined
-  readonly summary?: string | undefined
-  readonly image?: EvidenceRecord['image'] | undefined
-}
-
 /**
- * Its stored form: the values in this order, without the names, which would take as much room again in each of them.
- * A missing value is `null`. So is `lastTxId` if it equals `txId`.
+ * The bytes of an evidence's entry in the list of its company. They are always the same for the same evidence, so that
+ * fsck can compare them.
  */
-type StoredValues = readonly [
-  id: ListedEvidence['id'],
-  company: ListedEvidence['company'],
-  externalId: string,
-  categoryId: ListedEvidence['categoryId'],
-  subcategoryId: ListedEvidence['subcategoryId'],
-  createdAt: number,
-  name: string,
-  stolen: boolean,
-  owner: string | null,
-  summary: string | null,
-  image: NonNullable<ListedEvidence['image']> | null,
-  txId: ListedEvidence['txId'],
-  lastTxId: ListedEvidence['txId'] | null,
-  lastAt: number,
-  creates: number,
-  updates: number,
-  transfers: number,
-]
-
-/** The key of the entry. */
-export const listedKey = (company: string, id: string): Key => keys.evidenceIn(['company', company], id)
-
-/** The bytes of the entry. They are always the same for the same evidence, so that fsck can compare them. */
 export const encodeListed = (evidence: EvidenceRecord): Uint8Array =>
   encodeRecord([
     evidence.id,
@@ -201,11 +161,11 @@ export const encodeListed = (evidence: EvidenceRecord): Uint8Array =>
     evidence.changes.create,
     evidence.changes.update,
     evidence.changes.transfer,
-  ] satisfies StoredValues)
+  ] satisfies ListedValues)
 
 /** The inverse of `encodeListed`. Throws `CORRUPT` if the bytes are not a JSON array. */
-export function decodeListed(entry: Entry): ListedEvidence {
-  const values = decodeRecord<StoredValues>(entry)
+export function decodeListed(entry: StoredRecord<ListedValues>): ListedEvidence {
+  const values = decodeRecord(entry)
   if (!Array.isArray(values)) throw corruptRecord(entry, 'not a JSON array')
   return {
     id: values[0],

@@ -1,121 +1,257 @@
+import type { CategoryId, CompanyId, EvidenceId, FileId, IdText, SourceSystemId } from '../api/scope.ts'
 import { encodeUtf8, sha256, toHex } from '../bytes.ts'
-import type { Key, Range } from '../ports/index.ts'
-import { keysBeginningWith, keysUnder, onlyKey, recordKey, searchableKey } from './key.ts'
+import type { Entry, Key, Range } from '../ports/index.ts'
+import type {
+  ApiKeyRecord,
+  AuditRecord,
+  CategoryRecord,
+  CompanyRecord,
+  DeletedFileRecord,
+  EventRecord,
+  EvidenceRecord,
+  FileRecord,
+  IdempotencyExpiryRecord,
+  IdempotencyRecord,
+  LastUseRecord,
+  ListedValues,
+  NameRecord,
+  OperatorRecord,
+  PendingDeletionRecord,
+  PendingErasureRecord,
+  SourceSystemRecord,
+  UploadIntentRecord,
+} from './records.ts'
+
+declare const holds: unique symbol
+
+/** A key under which a record of this type is stored. At run time it is a plain key. */
+export type RecordKey<T> = Key & { readonly [holds]?: T }
+
+/** A range of keys under which records of this type are stored. */
+export type RecordRange<T> = Range & { readonly [holds]?: T }
+
+/** A record as it is stored. Its key says what `decodeRecord` makes of its bytes. */
+export interface StoredRecord<T> extends Entry {
+  readonly key: RecordKey<T>
+}
+
+/**
+ * How record keys are written. A key is a tuple of parts joined by `/`, and its first part names the record's family.
+ *
+ * - Text is percent-encoded over its UTF-8 bytes, except `A-Z a-z 0-9 . _ -`. So no part contains a `/`, and no part
+ *   can run into the next one.
+ * - A number is written as 14 hex digits, so that keys sort by their numbers.
+ * - A text part that would be longer than `MAX_PART` is replaced by `~` and its SHA-256. A name of 256 characters can
+ *   take 3,072 bytes when encoded, and a store accepts keys of 2,048. With the hash every text has a valid key, also
+ *   text from a query that was never validated.
+ * - A text whose beginning is searched for is never replaced (`searchableKey`): a prefix of the text is a prefix of its
+ *   key.
+ */
+const MAX_PART = 400
+const plain = /^[A-Za-z0-9._-]*$/
+
+function encodeText(part: string): string {
+  // Of a record that lacks a member.
+  if (typeof part !== 'string') throw new TypeError(`A part of a key is missing: got ${typeof part}`)
+  const encoded = encodeWholeText(part)
+  return encoded.length > MAX_PART ? hashText(part) : encoded
+}
+
+const encodeWholeText = (part: string): string =>
+  plain.test(part) ? part : encodeURIComponent(part.toWellFormed()).replace(/[!'()*~]/g, escapeCharacter)
+
+const escapeCharacter = (char: string): string => `%${char.charCodeAt(0).toString(16).toUpperCase()}`
+
+const hashText = (part: string): string => `~${toHex(sha256(encodeUtf8(part)))}`
+
+/** Encodes a safe integer >= 0 as 14 hex digits, so that keys sort by their numbers. */
+export const encodeNumber = (value: number): string => value.toString(16).padStart(14, '0')
+
+/** The key of these parts in a family. Numbers must be safe integers >= 0. */
+export function recordKey(family: string, ...parts: readonly (string | number)[]): Key {
+  let out = family
+  for (const part of parts) out += '/' + (typeof part === 'number' ? encodeNumber(part) : encodeText(part))
+  return out
+}
+
+/**
+ * A key that ends with a text that can be searched by its beginning, and an id. The text has at most 128 characters,
+ * so that the key is short enough in any case.
+ */
+export const searchableKey = (prefix: Key, text: string, id: string): Key => `${searchPrefix(prefix, text)}/${id}`
+
+/** The keys of `searchableKey` whose text begins with `beginning`. No encoded text contains a `~`. */
+export function keysBeginningWith(prefix: Key, beginning: string): Range {
+  const gte = searchPrefix(prefix, beginning)
+  return { gte, lt: `${gte}~` }
+}
+
+const searchPrefix = (prefix: Key, text: string): Key => `${prefix}/${encodeWholeText(text)}`
+
+/** All keys that begin with the parts of `prefix` and have at least one more part. */
+export const keysUnder = (prefix: Key): Range => ({ gte: `${prefix}/`, lt: `${prefix}0` })
+
+/** All keys of a family whose first part is this number or a larger one. */
+export const keysFrom = (family: string, first: number): Range => ({
+  gte: recordKey(family, first),
+  lt: keysUnder(family).lt,
+})
+
+/** The range that contains only this key. */
+export const onlyKey = <T>(key: RecordKey<T>): RecordRange<T> => ({ gte: key, lt: `${key}\0` })
+
+export const isInRange = (key: Key, { gte, lt }: Pick<Range, 'gte' | 'lt'>): boolean => key >= gte && key < lt
+
+/** The parts of a key, family first. Text parts are still encoded. */
+export const partsOfKey = (key: Key): readonly string[] => key.split('/')
+
+/**
+ * A text with folded case, so that two texts that differ only in case become equal. `ß`, `ẞ` and `ss` become equal, and
+ * so do `Σ`, `σ` and `ς`.
+ */
+export const foldCase = (text: string): string => text.toLowerCase().toUpperCase().toLowerCase()
+
+/** The last part of a key, for keys that end with an id. */
+export const lastPartOfKey = (key: Key): string => key.slice(key.lastIndexOf('/') + 1)
+
+type Company = IdText<CompanyId>
+type Category = IdText<CategoryId>
+type Evidence = IdText<EvidenceId>
+type File = IdText<FileId>
+type SourceSystem = IdText<SourceSystemId>
 
 /** A list of evidences that is stored: of a company, of a subcategory, of the stolen ones of a company. */
 export type Listing =
-  | readonly [kind: 'company' | 'stolen', company: string]
-  | readonly [kind: 'category', category: string, subcategory: string]
+  | readonly [kind: 'company' | 'stolen', company: Company]
+  | readonly [kind: 'category', category: Category, subcategory: Category]
 /** The evidences that a counter counts. Those of a category are in the listings of its subcategories. */
-export type CountedEvidences = Listing | readonly [kind: 'category', category: string]
+export type CountedEvidences = Listing | readonly [kind: 'category', category: Category]
 
 /** What an audit trail consists of: changes of source systems, and uses of keys. Each has its own limit. */
 export type AuditKind = 'change' | 'access'
 
-/**
- * Keys of the registry's own records. Those of the log are in `core/log/keys.ts`, the encoding in `core/store/key.ts`.
- */
+/** What keys have in the place of a parent if a category has none. */
+const NO_PARENT = ''
+
+/** The key of an event from version 2. */
+export const laterEventKey = (evidence: Evidence, version: number): RecordKey<EventRecord> =>
+  recordKey('vh', evidence, version)
+
+/** Keys of the registry's own records. Those of the log are in `core/log/keys.ts`. */
 export const keys = {
   // -- the registry itself
-  operator: (): Key => 'op',
+  operator: (): RecordKey<OperatorRecord> => 'op',
   /** Present while the store is being filled from another one. Until then no registry opens it. */
   filling: (): Key => 'mg',
   // -- companies and source systems
-  company: (company: string): Key => recordKey('co', company),
-  companies: (): Range => keysUnder('co'),
-  sourceSystem: (company: string, id: string): Key => recordKey('ss', company, id),
-  sourceSystems: (company: string): Range => keysUnder(recordKey('ss', company)),
-  allSourceSystems: (): Range => keysUnder('ss'),
-  sourceSystemName: (company: string, name: string): Key => recordKey('sn', company, name),
-  allSourceSystemNames: (): Range => keysUnder('sn'),
+  company: (company: Company): RecordKey<CompanyRecord> => recordKey('co', company),
+  companies: (): RecordRange<CompanyRecord> => keysUnder('co'),
+  sourceSystem: (company: Company, id: SourceSystem): RecordKey<SourceSystemRecord> => recordKey('ss', company, id),
+  sourceSystems: (company: Company): RecordRange<SourceSystemRecord> => keysUnder(recordKey('ss', company)),
+  allSourceSystems: (): RecordRange<SourceSystemRecord> => keysUnder('ss'),
+  sourceSystemName: (company: Company, name: string): RecordKey<NameRecord<SourceSystemId>> =>
+    recordKey('sn', company, name),
+  allSourceSystemNames: (): RecordRange<NameRecord<SourceSystemId>> => keysUnder('sn'),
   /** `mac`: HMAC of company and key, hex. */
-  apiKey: (mac: string): Key => recordKey('sk', mac),
-  apiKeys: (): Range => keysUnder('sk'),
+  apiKey: (mac: string): RecordKey<ApiKeyRecord> => recordKey('sk', mac),
+  apiKeys: (): RecordRange<ApiKeyRecord> => keysUnder('sk'),
   /** When a source system was last used. */
-  lastUse: (company: string, system: string): Key => recordKey('lu', company, system),
-  lastUses: (company: string): Range => keysUnder(recordKey('lu', company)),
-  allLastUses: (): Range => keysUnder('lu'),
-  audit: (kind: AuditKind, company: string, id: string): Key => recordKey('au', kind, company, id),
-  auditOf: (kind: AuditKind, company: string): Range => keysUnder(recordKey('au', kind, company)),
-  allAudit: (): Range => keysUnder('au'),
+  lastUse: (company: Company, system: SourceSystem): RecordKey<LastUseRecord> => recordKey('lu', company, system),
+  lastUses: (company: Company): RecordRange<LastUseRecord> => keysUnder(recordKey('lu', company)),
+  allLastUses: (): RecordRange<LastUseRecord> => keysUnder('lu'),
+  audit: (kind: AuditKind, company: Company, id: string): RecordKey<AuditRecord> => recordKey('au', kind, company, id),
+  auditOf: (kind: AuditKind, company: Company): RecordRange<AuditRecord> => keysUnder(recordKey('au', kind, company)),
+  allAudit: (): RecordRange<AuditRecord> => keysUnder('au'),
   /** Counter. */
-  auditCount: (kind: AuditKind, company: string): Key => recordKey('at', kind, company),
+  auditCount: (kind: AuditKind, company: Company): Key => recordKey('at', kind, company),
   auditCounts: (): Range => keysUnder('at'),
   // -- categories and subcategories, which are categories with a parent
-  category: (company: string, id: string): Key => recordKey('ca', company, id),
-  allCategories: (): Range => keysUnder('ca'),
+  category: (company: Company, id: Category): RecordKey<CategoryRecord> => recordKey('ca', company, id),
+  allCategories: (): RecordRange<CategoryRecord> => keysUnder('ca'),
   // `parent`: of a subcategory.
-  categoryName: (company: string, parent: string | undefined, name: string): Key =>
-    recordKey('cn', company, parent ?? '', name),
-  allCategoryNames: (): Range => keysUnder('cn'),
-  categoryIn: (company: string, parent: string | undefined, id: string): Key =>
-    recordKey('cl', company, parent ?? '', id),
+  categoryName: (company: Company, parent: Category | undefined, name: string): RecordKey<NameRecord<CategoryId>> =>
+    recordKey('cn', company, parent ?? NO_PARENT, name),
+  allCategoryNames: (): RecordRange<NameRecord<CategoryId>> => keysUnder('cn'),
+  categoryIn: (company: Company, parent: Category | undefined, id: Category): Key =>
+    recordKey('cl', company, parent ?? NO_PARENT, id),
   /** The subcategories of a category. */
-  categoriesIn: (company: string, parent: string): Range => keysUnder(recordKey('cl', company, parent)),
+  categoriesIn: (company: Company, parent: Category): Range => keysUnder(recordKey('cl', company, parent)),
   /** All categories and subcategories of a company. */
-  categoriesOf: (company: string): Range => keysUnder(recordKey('cl', company)),
+  categoriesOf: (company: Company): Range => keysUnder(recordKey('cl', company)),
   allCategoryListings: (): Range => keysUnder('cl'),
   /** Counter. */
-  categoryCount: (company: string, parent: string | undefined): Key => recordKey('cc', company, parent ?? ''),
+  categoryCount: (company: Company, parent: Category | undefined): Key => recordKey('cc', company, parent ?? NO_PARENT),
   categoryCounts: (): Range => keysUnder('cc'),
   // -- evidences
-  evidence: (id: string): Key => recordKey('ev', id),
-  evidences: (): Range => keysUnder('ev'),
+  evidence: (id: Evidence): RecordKey<EvidenceRecord> => recordKey('ev', id),
+  evidences: (): RecordRange<EvidenceRecord> => keysUnder('ev'),
   /** Holds the evidence's id. The public endpoints look an external id up over all companies. */
-  externalId: (externalId: string, company: string): Key => recordKey('ex', externalId, company),
-  externalIds: (externalId: string): Range => keysUnder(recordKey('ex', externalId)),
-  allExternalIds: (): Range => keysUnder('ex'),
-  /** Lists by id. The value of an entry in the list of a company is a `ListedEvidence`. */
-  evidenceIn: (listing: Listing, id: string): Key => recordKey('el', ...listing, id),
+  externalId: (externalId: string, company: Company): RecordKey<NameRecord<EvidenceId>> =>
+    recordKey('ex', externalId, company),
+  externalIds: (externalId: string): RecordRange<NameRecord<EvidenceId>> => keysUnder(recordKey('ex', externalId)),
+  allExternalIds: (): RecordRange<NameRecord<EvidenceId>> => keysUnder('ex'),
+  /** Lists by id. Only in the list of a company an entry has a value: see `listedKey`. */
+  evidenceIn: (listing: Listing, id: Evidence): Key => recordKey('el', ...listing, id),
   evidencesIn: (listing: Listing): Range => keysUnder(recordKey('el', ...listing)),
   allEvidenceListings: (): Range => keysUnder('el'),
   /** Counter. */
   evidenceCount: (list: CountedEvidences): Key => recordKey('ec', ...list),
   evidenceCounts: (): Range => keysUnder('ec'),
   /** The record that holds an event. Version 1 is in the record of its evidence. */
-  event: (evidence: string, version: number): Key =>
-    version === 1 ? keys.evidence(evidence) : recordKey('vh', evidence, version),
+  event: (evidence: Evidence, version: number): RecordKey<EvidenceRecord | EventRecord> =>
+    version === 1 ? keys.evidence(evidence) : laterEventKey(evidence, version),
   /** Events from version 2. */
-  laterEvents: (): Range => keysUnder('vh'),
+  laterEvents: (): RecordRange<EventRecord> => keysUnder('vh'),
   // Indexes for searching: each key ends with the evidence's id and has an empty value.
-  externalIdIndex: (company: string, externalId: string, id: string): Key =>
+  externalIdIndex: (company: Company, externalId: string, id: Evidence): Key =>
     searchableKey(recordKey('xp', company), externalId, id),
-  externalIdsBeginningWith: (company: string, beginning: string): Range =>
+  externalIdsBeginningWith: (company: Company, beginning: string): Range =>
     keysBeginningWith(recordKey('xp', company), beginning),
   allExternalIdIndex: (): Range => keysUnder('xp'),
   /** `owner`: with folded case. */
-  ownerIndex: (company: string, owner: string, id: string): Key => recordKey('ow', company, owner, id),
-  ownedBy: (company: string, owner: string): Range => keysUnder(recordKey('ow', company, owner)),
+  ownerIndex: (company: Company, owner: string, id: Evidence): Key => recordKey('ow', company, owner, id),
+  ownedBy: (company: Company, owner: string): Range => keysUnder(recordKey('ow', company, owner)),
   allOwnerIndex: (): Range => keysUnder('ow'),
   /** By the time of the last event, ms since 1970. */
-  updateIndex: (company: string, lastAt: number, id: string): Key => recordKey('up', company, lastAt, id),
-  updatesOf: (company: string): Range => keysUnder(recordKey('up', company)),
+  updateIndex: (company: Company, lastAt: number, id: Evidence): Key => recordKey('up', company, lastAt, id),
+  updatesOf: (company: Company): Range => keysUnder(recordKey('up', company)),
   allUpdateIndex: (): Range => keysUnder('up'),
   // -- files
-  file: (id: string): Key => recordKey('fi', id),
-  files: (): Range => keysUnder('fi'),
+  file: (id: File): RecordKey<FileRecord | DeletedFileRecord> => recordKey('fi', id),
+  files: (): RecordRange<FileRecord | DeletedFileRecord> => keysUnder('fi'),
   /** Files by owner: an evidence or a category. */
-  fileOf: (owner: string, id: string): Key => recordKey('fo', owner, id),
-  filesOf: (owner: string): Range => keysUnder(recordKey('fo', owner)),
+  fileOf: (owner: Evidence | Category, id: File): Key => recordKey('fo', owner, id),
+  filesOf: (owner: Evidence | Category): Range => keysUnder(recordKey('fo', owner)),
   allFileListings: (): Range => keysUnder('fo'),
   /** A blob whose upload has begun and that no record uses yet. */
-  blobIntent: (blob: string): Key => recordKey('bi', blob),
-  blobIntents: (): Range => keysUnder('bi'),
+  blobIntent: (blob: File): RecordKey<UploadIntentRecord> => recordKey('bi', blob),
+  blobIntents: (): RecordRange<UploadIntentRecord> => keysUnder('bi'),
   /** A blob whose bytes are to be deleted. */
-  pendingDeletion: (blob: string): Key => recordKey('bd', blob),
-  pendingDeletions: (): Range => keysUnder('bd'),
+  pendingDeletion: (blob: File): RecordKey<PendingDeletionRecord> => recordKey('bd', blob),
+  pendingDeletions: (): RecordRange<PendingDeletionRecord> => keysUnder('bd'),
   /** A deleted file, or a category that was removed with its files, whose old values are still on disk. */
-  pendingErasure: (id: string): Key => recordKey('pe', id),
-  pendingErasures: (): Range => keysUnder('pe'),
+  pendingErasure: (id: string): RecordKey<PendingErasureRecord> => recordKey('pe', id),
+  pendingErasures: (): RecordRange<PendingErasureRecord> => keysUnder('pe'),
   // -- idempotency
-  idempotency: (company: string, actor: string, route: string, idempotencyKey: string): Key =>
+  idempotency: (company: Company, actor: string, route: string, idempotencyKey: string): RecordKey<IdempotencyRecord> =>
     recordKey('ik', company, actor, route, idempotencyKey),
-  allIdempotency: (): Range => keysUnder('ik'),
+  allIdempotency: (): RecordRange<IdempotencyRecord> => keysUnder('ik'),
   /** By expiry time, for the sweep. Holds the key of the record that expires. */
-  idempotencyExpiry: (expires: number, record: Key): Key => recordKey('it', expires, toHex(sha256(encodeUtf8(record)))),
-  idempotencyExpired: (before: number): Range => ({ gte: 'it/', lt: recordKey('it', before) }),
-  idempotencyExpiries: (): Range => keysUnder('it'),
+  idempotencyExpiry: (expires: number, record: Key): RecordKey<IdempotencyExpiryRecord> =>
+    recordKey('it', expires, toHex(sha256(encodeUtf8(record)))),
+  idempotencyExpired: (before: number): RecordRange<IdempotencyExpiryRecord> => ({
+    gte: 'it/',
+    lt: recordKey('it', before),
+  }),
+  idempotencyExpiries: (): RecordRange<IdempotencyExpiryRecord> => keysUnder('it'),
 } as const
+
+/** The entry of an evidence in the list of its company, which has what lists show of the evidence. */
+export const listedKey = (company: Company, id: Evidence): RecordKey<ListedValues> =>
+  keys.evidenceIn(['company', company], id)
+
+/** The list of all evidences of a company. */
+export const listedRange = (company: Company): RecordRange<ListedValues> => keys.evidencesIn(['company', company])
 
 /** Ranges that together contain every key of a complete registry, one per family, without those of the log. */
 export const registryKeyRanges: readonly Range[] = [

@@ -1,6 +1,50 @@
+import { decodeUtf8, encodeUtf8 } from '../bytes.ts'
 import { type RegistryError, corrupt } from '../errors.ts'
-import type { Check, Entry, Key, Range, RecordStore } from '../ports/index.ts'
-import { decodeRecord } from './record-codec.ts'
+import type { Check, Entry, Key, RecordStore, Write } from '../ports/index.ts'
+import type { RecordKey, RecordRange, StoredRecord } from './keys.ts'
+
+/**
+ * How records are stored and read. The type of a record follows from its key, so that no caller names it. That the
+ * bytes under a key are a record of its type is trusted here, and nowhere else.
+ */
+
+/** The bytes under which a record is stored: JSON in UTF-8. */
+export const encodeRecord = (record: object): Uint8Array => encodeUtf8(JSON.stringify(record))
+
+/** The write that stores a record. */
+export const putRecord = <T extends object>(
+  key: RecordKey<T>,
+  record: NoInfer<T>,
+): Write & { readonly value: Uint8Array } => ({ key, value: encodeRecord(record) })
+
+/** The part of a stored record that says what it holds. */
+export type RecordBytes<T> = Pick<Entry, 'value'> & { readonly key: RecordKey<T> }
+
+/**
+ * The record in a stored entry; `undefined` without an entry. Only checks that the bytes are a JSON object, and trusts
+ * that the object has the members that were written. Throws `CORRUPT` otherwise.
+ */
+export function decodeRecord<T extends object>(entry: RecordBytes<T>): NoInfer<T>
+export function decodeRecord<T extends object>(entry: RecordBytes<T> | undefined): NoInfer<T> | undefined
+export function decodeRecord<T extends object>(entry: RecordBytes<T> | undefined): T | undefined {
+  if (entry === undefined) return undefined
+  const value = parseJson(entry)
+  if (typeof value !== 'object' || value === null) throw corruptRecord(entry, 'not a JSON object')
+  // Only `putRecord` writes records, and its record has the type of the key.
+  return value as T
+}
+
+function parseJson(entry: RecordBytes<unknown>): unknown {
+  try {
+    return JSON.parse(decodeUtf8(entry.value))
+  } catch (cause) {
+    throw corruptRecord(entry, 'not JSON', cause)
+  }
+}
+
+/** `CORRUPT` for a record that is not what was written. */
+export const corruptRecord = ({ key }: { readonly key: Key }, what: string, cause?: unknown): RegistryError =>
+  corrupt(`The record ${key} is ${what}`, cause)
 
 /** A decoded record, and the check that makes a commit fail if the record has changed since it was read. */
 export interface Read<T> {
@@ -9,31 +53,53 @@ export interface Read<T> {
 }
 
 /** Decodes an entry. Throws `CORRUPT` if its bytes are not a JSON object. */
-export const readEntry = <T extends object>(entry: Entry): Read<T> => ({
-  record: decodeRecord<T>(entry),
+export const readEntry = <T extends object>(entry: StoredRecord<T>): Read<NoInfer<T>> => ({
+  record: decodeRecord(entry),
   check: { key: entry.key, version: entry.version },
 })
 
+/** What is stored under keys: an entry or `undefined` for each of them. */
+type StoredUnder<Keys extends readonly Key[]> = {
+  readonly [I in keyof Keys]: Keys[I] extends RecordKey<infer T> ? StoredRecord<T> | undefined : never
+}
+
+/** Reads keys from one consistent snapshot. Each entry has the type of its key. */
+export const readAll = <const Keys extends readonly Key[]>(
+  records: Pick<RecordStore, 'get'>,
+  keys: Keys,
+): Promise<StoredUnder<Keys>> =>
+  // A store returns one entry for each key, in the order of the keys.
+  records.get(keys) as Promise<StoredUnder<Keys>>
+
 /** Reads one record, `undefined` if it does not exist. */
-export async function readRecord<T extends object>(records: RecordStore, key: Key): Promise<Read<T> | undefined> {
-  const [entry] = await records.get([key])
-  return entry && readEntry<T>(entry)
+export const readRecord = async <T extends object>(
+  records: Pick<RecordStore, 'get'>,
+  key: RecordKey<T>,
+): Promise<Read<NoInfer<T>> | undefined> => {
+  const [entry]: readonly (StoredRecord<T> | undefined)[] = await records.get([key])
+  return entry && readEntry(entry)
 }
 
 /** Reads one record. Throws what `notFound` returns if it does not exist. */
-export async function requireRecord<T extends object>(
+export const requireRecord = async <T extends object>(
   records: RecordStore,
-  key: Key,
+  key: RecordKey<T>,
   notFound: () => RegistryError,
-): Promise<Read<T>> {
-  const read = await readRecord<T>(records, key)
+): Promise<Read<NoInfer<T>>> => {
+  const read = await readRecord(records, key)
   if (read === undefined) throw notFound()
   return read
 }
 
+/** The entries of a range, as they are consumed. */
+export const listRecords = <T>(
+  records: Pick<RecordStore, 'list'>,
+  range: RecordRange<T>,
+): AsyncIterable<StoredRecord<T>> => records.list(range)
+
 /** Every entry of a listing, in memory. Use it only for listings that are known to be small. */
-export async function listEntries(records: RecordStore, range: Range): Promise<Entry[]> {
-  const entries: Entry[] = []
+export async function listEntries<T>(records: RecordStore, range: RecordRange<T>): Promise<StoredRecord<T>[]> {
+  const entries: StoredRecord<T>[] = []
   for await (const entry of records.list(range)) entries.push(entry)
   return entries
 }
@@ -46,13 +112,13 @@ export const danglingReference = (from: string, to: string): RegistryError =>
  * The records to which the entries of a listing refer, in their order. One that was removed after the listing was read
  * is left out. Throws `CORRUPT` if a record is missing that is still listed.
  */
-export async function listedRecords(
+export async function listedRecords<T>(
   records: RecordStore,
   listing: readonly Entry[],
-  keyOf: (listed: Key) => Key,
-): Promise<Entry[]> {
+  keyOf: (listed: Key) => RecordKey<T>,
+): Promise<StoredRecord<T>[]> {
   const found = await records.get(listing.map(({ key }) => keyOf(key)))
-  const entries: Entry[] = []
+  const entries: StoredRecord<T>[] = []
   for (const [i, { key }] of listing.entries()) {
     const entry = found[i] ?? (await readIfListed(records, key, keyOf(key)))
     if (entry !== undefined) entries.push(entry)
@@ -68,19 +134,21 @@ async function readIfListed(records: RecordStore, listed: Key, key: Key): Promis
 
 const MAX_PAGE = 256
 
-export async function readOne<T extends object>(records: RecordStore, key: string): Promise<T | undefined> {
-  const [entry] = await records.get([key])
-  return decodeRecord<T>(entry)
-}
+/** The record under a key, `undefined` if it does not exist. */
+export const readOne = async <T extends object>(
+  records: RecordStore,
+  key: RecordKey<T>,
+): Promise<NoInfer<T> | undefined> => (await readRecord(records, key))?.record
 
-export async function readFirst<T extends object>(records: RecordStore, range: Range): Promise<T | undefined> {
-  for await (const entry of records.list({ ...range, limit: 1 })) return decodeRecord<T>(entry)
-  return undefined
-}
+/** The first record of a range, `undefined` if there is none. */
+export const readFirst = async <T extends object>(
+  records: RecordStore,
+  range: RecordRange<T>,
+): Promise<NoInfer<T> | undefined> => (await readPage(records, { ...range, limit: 1 }))[0]
 
 export interface SizedRecords<T> {
   /** The range of the records of this size and larger ones, in ascending order. */
-  readonly rangeFrom: (size: number) => Range
+  readonly rangeFrom: (size: number) => RecordRange<T>
   readonly sizeOf: (record: T) => number
   /** Records that are read together at least. Default: 1. */
   readonly minPage?: number
@@ -105,7 +173,7 @@ export async function readFirstCovering<T extends object>(
     if (at === page.length) {
       if (page.length < limit && page.length > 0) break
       limit = Math.min(MAX_PAGE, Math.max(minPage, used * 2))
-      page = await readPage<T>(store, { ...rangeFrom(size), limit })
+      page = await readPage(store, { ...rangeFrom(size), limit })
       onPage?.(size, page)
       ;[at, used] = [0, 0]
     }
@@ -117,11 +185,8 @@ export async function readFirstCovering<T extends object>(
   return records
 }
 
-async function readPage<T extends object>(store: RecordStore, range: Range): Promise<readonly T[]> {
-  const records: T[] = []
-  for await (const entry of store.list(range)) records.push(decodeRecord<T>(entry))
-  return records
-}
+const readPage = async <T extends object>(records: RecordStore, range: RecordRange<T>): Promise<readonly T[]> =>
+  (await listEntries(records, range)).map((entry) => decodeRecord(entry))
 
 /** The error for a part of the log that must exist: the store has lost it. */
 export const lost = (what: string): RegistryError => corrupt(`${what} is missing`)
@@ -148,3 +213,30 @@ export const decorateRecords = (records: RecordStore, methods: Partial<RecordSto
   close: () => records.close(),
   ...methods,
 })
+
+const MIN = -(2n ** 63n)
+const MAX = 2n ** 63n - 1n
+
+/** Encodes the value of a counter as 8 bytes, big-endian two's complement. Throws a RangeError beyond 64 bits. */
+export function encodeCounter(value: bigint): Uint8Array {
+  if (value < MIN || value > MAX) throw new RangeError(`A counter must fit in 64 bits, got ${value}`)
+  const out = new Uint8Array(8)
+  new DataView(out.buffer).setBigInt64(0, value)
+  return out
+}
+
+/** The inverse of `encodeCounter`. Throws a RangeError unless there are 8 bytes. */
+export function decodeCounter(bytes: Uint8Array): bigint {
+  if (bytes.length !== 8) throw new RangeError(`A counter must have 8 bytes, got ${bytes.length}`)
+  return new DataView(bytes.buffer, bytes.byteOffset).getBigInt64(0)
+}
+
+/**
+ * Returns the value of a counter's entry as a number, 0 without an entry. Throws a RangeError beyond the safe integers.
+ */
+export function countOf(entry: { readonly value: Uint8Array } | undefined): number {
+  if (entry === undefined) return 0
+  const count = Number(decodeCounter(entry.value))
+  if (!Number.isSafeInteger(count)) throw new RangeError('The counter is beyond the safe integers')
+  return count
+}

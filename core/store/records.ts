@@ -1,4 +1,13 @@
-import type { CategoryId, CompanyId, EvidenceId, FileId, SourceSystemId, TxId, PermissionLevel } from '../api/scope.ts'
+import type {
+  CategoryId,
+  CompanyId,
+  EvidenceId,
+  FileId,
+  IdText,
+  PermissionLevel,
+  SourceSystemId,
+  TxId,
+} from '../api/scope.ts'
 import type { KeyRejection } from '../api/source-systems.ts'
 import type { Json } from '../commitment/canonical-json.ts'
 import type { AttachedFile, EventFile } from '../commitment/event-format.ts'
@@ -42,7 +51,7 @@ export interface ReplacedKey {
 
 /** Everything that authentication needs, so that it takes a single look-up. */
 export interface ApiKeyRecord {
-  readonly company: string
+  readonly company: IdText<CompanyId>
   readonly systemId: SourceSystemId
   readonly permissions: PermissionLevel
   readonly active: boolean
@@ -137,6 +146,51 @@ export interface EvidenceRecord {
   readonly first: FirstEventRecord
 }
 
+/** What a list shows of an evidence, and what searches compare. The entry in the list of its company has it. */
+export interface ListedEvidence extends Pick<
+  EvidenceRecord,
+  | 'id'
+  | 'company'
+  | 'externalId'
+  | 'categoryId'
+  | 'subcategoryId'
+  | 'createdAt'
+  | 'name'
+  | 'stolen'
+  | 'txId'
+  | 'lastTxId'
+  | 'lastAt'
+  | 'changes'
+> {
+  readonly owner?: string | undefined
+  readonly summary?: string | undefined
+  readonly image?: EvidenceRecord['image'] | undefined
+}
+
+/**
+ * Its stored form: the values in this order, without the names, which would take as much room again in each of them.
+ * A missing value is `null`. So is `lastTxId` if it equals `txId`.
+ */
+export type ListedValues = readonly [
+  id: ListedEvidence['id'],
+  company: ListedEvidence['company'],
+  externalId: string,
+  categoryId: ListedEvidence['categoryId'],
+  subcategoryId: ListedEvidence['subcategoryId'],
+  createdAt: number,
+  name: string,
+  stolen: boolean,
+  owner: string | null,
+  summary: string | null,
+  image: NonNullable<ListedEvidence['image']> | null,
+  txId: ListedEvidence['txId'],
+  lastTxId: ListedEvidence['txId'] | null,
+  lastAt: number,
+  creates: number,
+  updates: number,
+  transfers: number,
+]
+
 /** The part of an evidence's create event that does not follow from the rest of the evidence's record. */
 export interface FirstEventRecord {
   readonly salts: EventSalts
@@ -180,25 +234,30 @@ export interface EventRecord {
   readonly erased?: ErasedHashes
 }
 
-export interface FileRecord extends AttachedFile {
-  readonly id: FileId
+/** The entity that a file belongs to. The owner of a subcategory's file is a `category`. */
+export type FileOwner = {
   readonly company: CompanyId
-  /** Of a subcategory's file: `category`. */
-  readonly ownerKind: 'evidence' | 'category'
-  readonly ownerId: string
   /** Version of the event that attached the file, 0 for files of categories. */
   readonly version: number
-  readonly title: string
-  /** The bytes of a small file, in base64. The blob store has those of the others. */
-  readonly content?: string
-}
+} & (
+  | { readonly ownerKind: 'evidence'; readonly ownerId: EvidenceId }
+  | { readonly ownerKind: 'category'; readonly ownerId: CategoryId }
+)
+
+export type FileRecord = AttachedFile &
+  FileOwner & {
+    readonly id: FileId
+    readonly title: string
+    /** The bytes of a small file, in base64. The blob store has those of the others. */
+    readonly content?: string
+  }
 
 /** What is left of a deleted file of an evidence: which events attached and deleted it. */
 export interface DeletedFileRecord {
   readonly id: FileId
   readonly company: CompanyId
   readonly ownerKind: 'evidence'
-  readonly ownerId: string
+  readonly ownerId: EvidenceId
   readonly version: number
   readonly deletion: { readonly version: number }
 }

@@ -14,10 +14,8 @@ import {
   type StagedFile,
 } from '../../core/index.ts'
 import { fsck } from '../../core/ops/index.ts'
-import { keys } from '../../core/store/keys.ts'
-import { keysUnder } from '../../core/store/key.ts'
-import { listEntries } from '../../core/store/read.ts'
-import { decodeRecord } from '../../core/store/record-codec.ts'
+import { keys, keysUnder } from '../../core/store/keys.ts'
+import { listEntries, decodeRecord } from '../../core/store/read.ts'
 import type { DeletedFileRecord, FileRecord } from '../../core/store/records.ts'
 import { createSealer, InlineEngine, type SealerOptions } from '../../sealer/index.ts'
 import { CrashableProcess } from './crashable-process.ts'

@@ -5,10 +5,8 @@ import { createCategory } from './create.ts'
 import { removeCategory, updateCategory } from './update.ts'
 import type { CompanyId } from '../../api/scope.ts'
 import type { Range } from '../../ports/index.ts'
-import { countOf, decodeRecord } from '../../store/record-codec.ts'
-import { keys } from '../../store/keys.ts'
-import { lastPartOfKey } from '../../store/key.ts'
-import { listEntries, listedRecords } from '../../store/read.ts'
+import { countOf, decodeRecord, listEntries, listedRecords } from '../../store/read.ts'
+import { keys, lastPartOfKey } from '../../store/keys.ts'
 import type { CategoryRecord } from '../../store/records.ts'
 import { listFiles } from '../file/stored-file.ts'
 import { IdToFind } from '../../schemas/fields.ts'
@@ -44,7 +42,7 @@ export async function listCategories(context: Context, { companyId }: Authorized
 async function readAll({ records }: Context, companyId: CompanyId, range: Range): Promise<readonly CategoryRecord[]> {
   const listing = await listEntries(records, range)
   const entries = await listedRecords(records, listing, (key) => keys.category(companyId, lastPartOfKey(key)))
-  return entries.map((entry) => decodeRecord<CategoryRecord>(entry))
+  return entries.map((entry) => decodeRecord(entry))
 }
 
 export async function getCategory(

@@ -4,7 +4,7 @@ import type { CategoryId, CompanyId } from '../../api/scope.ts'
 import { RegistryError } from '../../errors.ts'
 import { keys } from '../../store/keys.ts'
 import { readRecord, type Read } from '../../store/read.ts'
-import type { CategoryRecord, NameRecord } from '../../store/records.ts'
+import type { CategoryRecord } from '../../store/records.ts'
 import type { CategoryRef, CommitPart, Context } from '../context.ts'
 import type { Attempt } from '../write.ts'
 import { decideCategory, newCategory } from './create.ts'
@@ -113,8 +113,8 @@ async function select(
     return assertSameName(level, read, selector)
   }
   const name = nameOf(selector)
-  const named = await readRecord<NameRecord>(records, keys.categoryName(companyId, parentId, name))
-  const read = named && (await readRecord<CategoryRecord>(records, keys.category(companyId, named.record.id)))
+  const named = await readRecord(records, keys.categoryName(companyId, parentId, name))
+  const read = named && (await readRecord(records, keys.category(companyId, named.record.id)))
   // A record that was renamed between the two reads is not the one that was selected.
   return read?.record.name === name ? read : undefined
 }

@@ -3,9 +3,8 @@ import type { CompanyId } from '../../api/scope.ts'
 import { RegistryError } from '../../errors.ts'
 import { keys } from '../../store/keys.ts'
 import { requireRecord, type Read } from '../../store/read.ts'
-import type { CategoryRecord } from '../../store/records.ts'
+import type { CategoryRecord, FileOwner } from '../../store/records.ts'
 import type { Context } from '../context.ts'
-import type { FileOwnerRef } from '../file/stored-file.ts'
 import { closed, IdToFind, opt } from '../../schemas/fields.ts'
 
 /** The same as `CategoryPath` in core/api/categories.ts. */
@@ -31,7 +30,7 @@ export async function readCategory(
   level: Level,
   id: string,
 ): Promise<Read<CategoryRecord>> {
-  const read = await requireRecord<CategoryRecord>(records, keys.category(companyId, id), () => notFound(level))
+  const read = await requireRecord(records, keys.category(companyId, id), () => notFound(level))
   if ((read.record.parentId === undefined) !== (level === 'category')) throw notFound(level)
   return read
 }
@@ -62,7 +61,7 @@ export async function readPath(
 }
 
 /** The owner of the files of a category. */
-export const fileOwner = (companyId: CompanyId, { id }: CategoryRecord): FileOwnerRef => ({
+export const fileOwner = (companyId: CompanyId, { id }: CategoryRecord): FileOwner => ({
   company: companyId,
   ownerKind: 'category',
   ownerId: id,

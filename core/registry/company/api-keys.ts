@@ -3,10 +3,10 @@ import type { CompanyId, Principal } from '../../api/scope.ts'
 import type { KeyRejection, Credentials } from '../../api/source-systems.ts'
 import { fromHex, hmacSha256, toHex } from '../../bytes.ts'
 import { RegistryError } from '../../errors.ts'
-import type { Clock, Entry, RecordStore, Version } from '../../ports/index.ts'
+import type { Clock, RecordStore, Version } from '../../ports/index.ts'
 import { DecodeCache } from '../../store/cache.ts'
-import { keys } from '../../store/keys.ts'
-import { decodeRecord, putRecord } from '../../store/record-codec.ts'
+import { keys, type StoredRecord } from '../../store/keys.ts'
+import { decodeRecord, putRecord, readAll } from '../../store/read.ts'
 import type { ApiKeyRecord, OperatorRecord } from '../../store/records.ts'
 import { invalidInput } from '../../schemas/validation.ts'
 import type { AuditLog } from './audit.ts'
@@ -29,7 +29,7 @@ export class ApiKeys {
   readonly #records: RecordStore
   readonly #notes: AuthenticationNotes
   readonly #hmac: (text: string) => string
-  readonly #decoded = new DecodeCache(MAX_CACHED_KEYS, (entry) => decodeRecord<ApiKeyRecord>(entry))
+  readonly #decoded = new DecodeCache<ApiKeyRecord>(MAX_CACHED_KEYS, decodeRecord)
   #operatorMac: Uint8Array | undefined
   /** Version of the record that `#operatorMac` was read from. */
   #operatorVersion: Version | undefined
@@ -44,7 +44,7 @@ export class ApiKeys {
 
   /** Reads the HMAC of the operator key. Call it before anything else. */
   async load(): Promise<void> {
-    const [operator] = await this.#records.get([keys.operator()])
+    const [operator] = await readAll(this.#records, [keys.operator()])
     this.#noteOperator(operator)
   }
 
@@ -66,7 +66,7 @@ export class ApiKeys {
     if (this.#operatorMac !== undefined && timingSafeEqual(mac, this.#operatorMac)) return true
     const { ok } = await this.#records.commit({
       checks: onlyIfNone ? [{ key: keys.operator(), version: null }] : [],
-      writes: [putRecord(keys.operator(), { mac: toHex(mac) } satisfies OperatorRecord)],
+      writes: [putRecord(keys.operator(), { mac: toHex(mac) })],
     })
     if (ok) this.#setOperatorMac(mac)
     return ok
@@ -76,7 +76,8 @@ export class ApiKeys {
   async authenticate({ companyId, apiKey, address }: Credentials): Promise<Principal | undefined> {
     // Every case does the same single look-up, so that its duration reveals nothing. It includes the operator's record,
     // because another process may have replaced the operator key.
-    const [entry, operator] = await this.#records.get([keys.apiKey(this.macOf(companyId, apiKey)), keys.operator()])
+    const macKey = keys.apiKey(this.macOf(companyId, apiKey))
+    const [entry, operator] = await readAll(this.#records, [macKey, keys.operator()])
     this.#noteOperator(operator)
     const record = entry && this.#decoded.of(entry)
     if (this.#isOperators(record, apiKey)) return { kind: 'operator' }
@@ -140,9 +141,9 @@ export class ApiKeys {
     return Buffer.from(this.#hmac(`\0operator\0${apiKey}`), 'hex')
   }
 
-  #noteOperator(entry: Entry | undefined): void {
+  #noteOperator(entry: StoredRecord<OperatorRecord> | undefined): void {
     if (entry !== undefined && entry.version === this.#operatorVersion) return
-    this.#setOperatorMac(entry && fromHex(decodeRecord<OperatorRecord>(entry).mac))
+    this.#setOperatorMac(entry && fromHex(decodeRecord(entry).mac))
     this.#operatorVersion = entry?.version
   }
 

@@ -1,11 +1,8 @@
 import type { Companies, Company, CompanyPage, CompanyQuery } from '../../api/companies.ts'
 import type { CompanyId } from '../../api/scope.ts'
 import type { RecordStore } from '../../ports/index.ts'
-import { countOf, decodeRecord } from '../../store/record-codec.ts'
-import { keys } from '../../store/keys.ts'
-import { lastPartOfKey } from '../../store/key.ts'
-import { listEntries } from '../../store/read.ts'
-import type { CompanyRecord } from '../../store/records.ts'
+import { countOf, decodeRecord, listEntries } from '../../store/read.ts'
+import { keys, lastPartOfKey } from '../../store/keys.ts'
 import type { Context } from '../context.ts'
 import { authorizeOperator } from '../permissions.ts'
 import { validate } from '../../schemas/validation.ts'
@@ -22,14 +19,14 @@ export const companyOperations = ({ records }: Context): Companies => ({
 
 async function listCompanies(records: RecordStore, query: CompanyQuery = {}): Promise<CompanyPage> {
   const { limit = DEFAULT_LIMIT, after } = validate(companyQuerySchema, query)
-  const { gte, lt } = keys.companies()
+  const all = keys.companies()
   // A company's id is part of its key as it is, so keys sort as ids do.
-  const start = after === undefined ? gte : `${keys.company(after)}\0`
-  const entries = await listEntries(records, { gte: start, lt, limit: limit + 1 })
+  const gte = after === undefined ? all.gte : `${keys.company(after)}\0`
+  const entries = await listEntries(records, { ...all, gte, limit: limit + 1 })
   const items = await Promise.all(
     entries.slice(0, limit).map(async (entry): Promise<Company> => {
       const id = lastPartOfKey(entry.key) as CompanyId
-      const { createdAt } = decodeRecord<CompanyRecord>(entry)
+      const { createdAt } = decodeRecord(entry)
       return { id, createdAt: new Date(createdAt), ...(await countsOf(records, id)) }
     }),
   )

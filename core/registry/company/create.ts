@@ -3,7 +3,7 @@ import type { CreatedSourceSystem, NewSourceSystem } from '../../api/source-syst
 import type { WriteOptions } from '../../api/scope.ts'
 import { systemEntries } from '../../store/derived.ts'
 import { keys } from '../../store/keys.ts'
-import { putRecord } from '../../store/record-codec.ts'
+import { putRecord } from '../../store/read.ts'
 import type { CompanyRecord, SourceSystemRecord } from '../../store/records.ts'
 import type { Context } from '../context.ts'
 import { idempotentCall, write, type Decision } from '../write.ts'

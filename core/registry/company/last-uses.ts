@@ -2,8 +2,7 @@ import type { SourceSystemId } from '../../api/scope.ts'
 import { Background } from '../../clock.ts'
 import type { Clock, Logger, RecordStore } from '../../ports/index.ts'
 import { keys } from '../../store/keys.ts'
-import { decodeRecord, putRecord } from '../../store/record-codec.ts'
-import type { LastUseRecord } from '../../store/records.ts'
+import { decodeRecord, putRecord, readAll } from '../../store/read.ts'
 
 const MINUTE_MS = 60_000
 /** Records of one commit. */
@@ -75,12 +74,15 @@ export class LastUses {
   /** Without checks: if two servers write the same record, both values are right to the minute. */
   async #writeSome(uses: readonly Use[]): Promise<void> {
     const { records } = this.#stores
-    const stored = await records.get(uses.map(({ companyId, systemId }) => keys.lastUse(companyId, systemId)))
-    const later = uses.filter(({ minute }, i) => minute > (decodeRecord<LastUseRecord>(stored[i])?.at ?? 0))
+    const stored = await readAll(
+      records,
+      uses.map(({ companyId, systemId }) => keys.lastUse(companyId, systemId)),
+    )
+    const later = uses.filter(({ minute }, i) => minute > (decodeRecord(stored[i])?.at ?? 0))
     if (later.length === 0) return
     await records.commit({
       writes: later.map(({ companyId, systemId, minute }) =>
-        putRecord(keys.lastUse(companyId, systemId), { at: minute } satisfies LastUseRecord),
+        putRecord(keys.lastUse(companyId, systemId), { at: minute }),
       ),
     })
   }

@@ -7,11 +7,9 @@ import type {
   AuditPage,
   AuditQuery,
 } from '../../api/source-systems.ts'
-import { keys } from '../../store/keys.ts'
-import { lastPartOfKey } from '../../store/key.ts'
-import { listEntries, readRecord } from '../../store/read.ts'
-import { decodeRecord } from '../../store/record-codec.ts'
-import type { LastUseRecord, SourceSystemRecord, AuditedValues, AuditRecord } from '../../store/records.ts'
+import { keys, lastPartOfKey } from '../../store/keys.ts'
+import { listEntries, readRecord, decodeRecord } from '../../store/read.ts'
+import type { SourceSystemRecord, AuditedValues, AuditRecord } from '../../store/records.ts'
 import type { Context } from '../context.ts'
 import { authorize, type AuthorizedScope, enterCompany } from '../permissions.ts'
 import { assertTexts, type ApiKeys } from './api-keys.ts'
@@ -50,9 +48,9 @@ async function listSourceSystems(context: Context, { companyId }: AuthorizedScop
     listEntries(records, keys.sourceSystems(companyId)),
     listEntries(records, keys.lastUses(companyId)),
   ])
-  const usedAt = new Map(uses.map((entry) => [lastPartOfKey(entry.key), decodeRecord<LastUseRecord>(entry).at]))
+  const usedAt = new Map(uses.map((entry) => [lastPartOfKey(entry.key), decodeRecord(entry).at]))
   return systems.map((entry) => {
-    const record = decodeRecord<SourceSystemRecord>(entry)
+    const record = decodeRecord(entry)
     const lastUsedAt = Math.max(usedAt.get(record.id) ?? 0, lastUses.noted(record.id) ?? 0)
     return describe(record, { now: clock.now(), lastUsedAt })
   })
@@ -64,7 +62,7 @@ async function readSourceSystem(
   systemId: string,
 ): Promise<SourceSystem> {
   const { record } = await readSystem(records, companyId, systemId)
-  const lastUse = await readRecord<LastUseRecord>(records, keys.lastUse(companyId, record.id))
+  const lastUse = await readRecord(records, keys.lastUse(companyId, record.id))
   const lastUsedAt = Math.max(lastUse?.record.at ?? 0, lastUses.noted(record.id) ?? 0)
   return describe(record, { now: clock.now(), lastUsedAt })
 }
@@ -107,10 +105,10 @@ export async function listAudit(
   const last = after === undefined ? undefined : uuidInput(after)
   if (last !== undefined && !isId(last)) throw invalidInput('after', 'must be the id of an entry of the audit trail')
   const newest = async (kind: 'change' | 'access'): Promise<readonly AuditRecord[]> => {
-    const { gte, lt } = keys.auditOf(kind, companyId)
-    const end = last === undefined ? lt : keys.audit(kind, companyId, last)
-    const entries = await listEntries(records, { gte, lt: end, reverse: true, limit: limit + 1 })
-    return entries.map((entry) => decodeRecord<AuditRecord>(entry))
+    const all = keys.auditOf(kind, companyId)
+    const lt = last === undefined ? all.lt : keys.audit(kind, companyId, last)
+    const entries = await listEntries(records, { ...all, lt, reverse: true, limit: limit + 1 })
+    return entries.map((entry) => decodeRecord(entry))
   }
   const [changes, accesses] = await Promise.all([newest('change'), newest('access')])
   const merged = [...changes, ...accesses].sort((a, b) => (a.id < b.id ? 1 : -1))

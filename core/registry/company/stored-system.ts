@@ -12,7 +12,7 @@ export const readSystem = (
   companyId: CompanyId,
   systemId: string,
 ): Promise<Read<SourceSystemRecord>> =>
-  requireRecord<SourceSystemRecord>(
+  requireRecord(
     records,
     keys.sourceSystem(companyId, systemId),
     () => new RegistryError('SOURCE_SYSTEM_NOT_FOUND', 'There is no such source system in this company'),

@@ -3,8 +3,7 @@ import type { SourceSystemChange } from '../../api/source-systems.ts'
 import { RegistryError } from '../../errors.ts'
 import { derivedWrites, systemEntries } from '../../store/derived.ts'
 import { keys } from '../../store/keys.ts'
-import type { Read } from '../../store/read.ts'
-import { putRecord } from '../../store/record-codec.ts'
+import { type Read, putRecord } from '../../store/read.ts'
 import type { AuditChangeRecord, AuditedValues, ReplacedKey, SourceSystemRecord } from '../../store/records.ts'
 import type { Context } from '../context.ts'
 import type { AuthorizedScope } from '../permissions.ts'
@@ -121,7 +120,7 @@ function decideUpdate(
     commit: {
       checks: [check, ...newKeys.map((key) => ({ key, version: null }))],
       writes: [
-        putRecord(check.key, after),
+        putRecord(keys.sourceSystem(companyId, after.id), after),
         ...derivedWrites(systemEntries(companyId, before), systemEntries(companyId, after)),
         ...recorded.writes,
       ],

@@ -7,7 +7,7 @@ import { encodeEventPayload } from '../../log/payload.ts'
 import { derivedWrites, evidenceEntries } from '../../store/derived.ts'
 import { keys } from '../../store/keys.ts'
 import { firstEventOf, firstEventRecord } from '../../store/evidence.ts'
-import { putRecord } from '../../store/record-codec.ts'
+import { putRecord } from '../../store/read.ts'
 import type { EventRecord, EvidenceRecord } from '../../store/records.ts'
 import { makeEvent } from './event.ts'
 

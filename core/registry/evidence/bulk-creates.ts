@@ -2,7 +2,7 @@ import { isRegistryError } from '../../errors.ts'
 import type { EventEngine, Logger, LogAppend, Write } from '../../ports/index.ts'
 import { makeEvidences, type MakeRequest, type MadeEvidences } from './make.ts'
 import { decodeUtf8, readU64, u64 } from '../../bytes.ts'
-import { encodeRecord } from '../../store/record-codec.ts'
+import { encodeRecord } from '../../store/read.ts'
 
 /** Fewer evidences are made in the calling thread, so that they do not wait for a worker. */
 const MIN_ENGINE_EVIDENCES = 100

@@ -2,17 +2,16 @@ import type { HistoryEvent, HistoryPage, HistoryQuery, Meta, Evidence } from '..
 import type { BatchId, EvidenceId } from '../../api/scope.ts'
 import type { Json } from '../../commitment/canonical-json.ts'
 import type { EntryStatus } from '../../log/reader.ts'
-import { readEvents, type ListedEvidence } from '../../store/evidence.ts'
-import type { EventRecord, EvidenceRecord, NameRecord } from '../../store/records.ts'
+import { readEvents } from '../../store/evidence.ts'
+import type { EventRecord, EvidenceRecord, ListedEvidence } from '../../store/records.ts'
 import type { Context } from '../context.ts'
 import { openCheckedEvent, logStatusesOf } from '../event/event.ts'
 import type { AuthorizedScope } from '../permissions.ts'
 import { validate } from '../../schemas/validation.ts'
 import { historyQuerySchema } from './input.ts'
 import { RegistryError } from '../../errors.ts'
-import type { Entry } from '../../ports/index.ts'
-import { keys } from '../../store/keys.ts'
-import { danglingReference, readEntry, requireRecord, type Read } from '../../store/read.ts'
+import { keys, type StoredRecord } from '../../store/keys.ts'
+import { danglingReference, readEntry, requireRecord, type Read, readAll } from '../../store/read.ts'
 import { ExternalId } from '../../schemas/fields.ts'
 
 const DEFAULT_LIMIT = 50
@@ -115,7 +114,7 @@ export async function idOfEvidence(
   const key = keys.externalId(externalId, companyId)
   const known = evidenceIds.get(key)
   if (known !== undefined) return known
-  const { record } = await requireRecord<NameRecord<EvidenceId>>(records, key, evidenceNotFound)
+  const { record } = await requireRecord(records, key, evidenceNotFound)
   evidenceIds.set(key, record.id)
   return record.id
 }
@@ -126,13 +125,17 @@ export async function readEvidence(
   scope: AuthorizedScope,
   externalId: string,
 ): Promise<Read<EvidenceRecord>> {
-  return readEntry<EvidenceRecord>(await readEvidenceEntry(context, scope, externalId))
+  return readEntry(await readEvidenceEntry(context, scope, externalId))
 }
 
 /** As `readEvidence`, but the record is not decoded. */
-export async function readEvidenceEntry(context: Context, scope: AuthorizedScope, externalId: string): Promise<Entry> {
+export async function readEvidenceEntry(
+  context: Context,
+  scope: AuthorizedScope,
+  externalId: string,
+): Promise<StoredRecord<EvidenceRecord>> {
   const id = await idOfEvidence(context, scope, externalId)
-  const [entry] = await context.records.get([keys.evidence(id)])
+  const [entry] = await readAll(context.records, [keys.evidence(id)])
   if (entry === undefined) throw missingEvidence(externalId, id)
   return entry
 }

@@ -1,12 +1,8 @@
 import type { EvidenceSummary, EvidenceFilter, EvidencePage, EvidenceQuery } from '../../api/evidence.ts'
-import type { CompanyId, EvidenceId } from '../../api/scope.ts'
-import { countOf } from '../../store/record-codec.ts'
-import type { Entry } from '../../ports/index.ts'
-import { keys, type Listing } from '../../store/keys.ts'
-import { lastPartOfKey } from '../../store/key.ts'
-import { listedKey } from '../../store/evidence.ts'
-import { listEntries, readRecord } from '../../store/read.ts'
-import type { CategoryRecord } from '../../store/records.ts'
+import type { CompanyId } from '../../api/scope.ts'
+import { countOf, listEntries, readRecord } from '../../store/read.ts'
+import { keys, type Listing, lastPartOfKey, type StoredRecord, listedKey, listedRange } from '../../store/keys.ts'
+import type { ListedValues } from '../../store/records.ts'
 import type { Context } from '../context.ts'
 import { uuidInput, invalidInput, validate } from '../../schemas/validation.ts'
 import type { AuthorizedScope } from '../permissions.ts'
@@ -67,15 +63,14 @@ async function readNewest(
   companyId: CompanyId,
   list: CountedList,
   { before, limit }: { readonly before: string | undefined; readonly limit: number },
-): Promise<readonly Entry[]> {
+): Promise<readonly StoredRecord<ListedValues>[]> {
   const { records } = context
-  if (list.counter[0] === 'company')
-    return newestEntries(records, keys.evidencesIn(['company', companyId]), { before, limit })
+  if (list.counter[0] === 'company') return newestEntries(records, listedRange(companyId), { before, limit })
   const rows = await nextRows(mergedRows(records, rangesOf(list), { before }, limit), limit)
   return readListed(
     context,
     companyId,
-    rows.map(({ id }) => id as EvidenceId),
+    rows.map(({ id }) => id),
   )
 }
 
@@ -138,7 +133,7 @@ async function narrowestList(
 ): Promise<CountedList | undefined> {
   const id = subcategoryId ?? categoryId
   if (id === undefined) return listOf('company', companyId)
-  const category = await readRecord<CategoryRecord>(context.records, keys.category(companyId, id))
+  const category = await readRecord(context.records, keys.category(companyId, id))
   if (category === undefined) return undefined
   const { parentId } = category.record
   if (subcategoryId !== undefined)

@@ -9,8 +9,7 @@ import type {
 } from '../../api/evidence.ts'
 import type { Key, Version } from '../../ports/index.ts'
 import { SecondUseMap } from '../../store/cache.ts'
-import { decodeRecord } from '../../store/record-codec.ts'
-import type { EvidenceRecord } from '../../store/records.ts'
+import { decodeRecord } from '../../store/read.ts'
 import type { Context } from '../context.ts'
 import type { AuthorizedScope } from '../permissions.ts'
 import { getEvidence, readHistory, readEvidenceEntry } from './get.ts'
@@ -51,7 +50,7 @@ export class EvidencePages<T extends { readonly text: string }> {
     const kept = this.#kept.get(key)
     if (kept?.version === version && kept.confirmedSize <= (await context.log.anchorHead()).confirmedSize)
       return kept.rendered
-    const { page, confirmedSize } = await readHistory(context, decodeRecord<EvidenceRecord>(entry), {})
+    const { page, confirmedSize } = await readHistory(context, decodeRecord(entry), {})
     const rendered = this.#render(page)
     if (confirmedSize !== undefined) this.#kept.set(key, () => ({ version, confirmedSize, rendered }))
     return rendered

@@ -1,5 +1,6 @@
-import type { Entry, Key, Range, RecordStore } from '../../ports/index.ts'
-import { lastPartOfKey } from '../../store/key.ts'
+import type { Key, Range, RecordStore } from '../../ports/index.ts'
+import { lastPartOfKey, type RecordRange, type StoredRecord } from '../../store/keys.ts'
+import { listEntries } from '../../store/read.ts'
 
 /** An entry of an index: its key ends with the id of an evidence. */
 export interface IndexRow {
@@ -31,15 +32,14 @@ export function rowOf(key: Key, position?: string): IndexRow {
 }
 
 /** The newest entries of an index, newest first. `range` contains all its keys, as `keysUnder` returns it. */
-export async function newestEntries(
+export async function newestEntries<T>(
   records: RecordStore,
-  { gte: prefix, lt: end }: Range,
+  range: RecordRange<T>,
   { from = '', before, limit }: RowBounds & { readonly limit: number },
-): Promise<readonly Entry[]> {
+): Promise<readonly StoredRecord<T>[]> {
+  const { gte: prefix, lt: end } = range
   const [gte, lt] = [prefix + from, before === undefined ? end : prefix + before]
-  const entries: Entry[] = []
-  if (gte < lt) for await (const entry of records.list({ gte, lt, reverse: true, limit })) entries.push(entry)
-  return entries
+  return gte < lt ? listEntries(records, { ...range, gte, lt, reverse: true, limit }) : []
 }
 
 /**

@@ -2,11 +2,10 @@ import type { EvidenceQuery } from '../../api/evidence.ts'
 import type { CompanyId } from '../../api/scope.ts'
 import { encodeUtf8, sha256, toHex } from '../../bytes.ts'
 import { corrupt } from '../../errors.ts'
-import { countOf } from '../../store/record-codec.ts'
-import { keys } from '../../store/keys.ts'
-import { foldCase } from '../../store/key.ts'
-import { decodeListed, listedKey, type ListedEvidence } from '../../store/evidence.ts'
-import { danglingReference } from '../../store/read.ts'
+import { countOf, danglingReference, readAll } from '../../store/read.ts'
+import { keys, foldCase, listedKey } from '../../store/keys.ts'
+import { decodeListed } from '../../store/evidence.ts'
+import type { ListedEvidence } from '../../store/records.ts'
 import type { Context } from '../context.ts'
 import { invalidInput } from '../../schemas/validation.ts'
 import { nextRows, type IndexRow } from './rows.ts'
@@ -129,7 +128,10 @@ async function readMatches(
   companyId: CompanyId,
   { rows, index, accepts }: RowsToMatch,
 ): Promise<readonly Match[]> {
-  const entries = await context.records.get(rows.map(({ id }) => listedKey(companyId, id)))
+  const entries = await readAll(
+    context.records,
+    rows.map(({ id }) => listedKey(companyId, id)),
+  )
   const matches: Match[] = []
   for (const [i, row] of rows.entries()) {
     const entry = entries[i]
@@ -150,7 +152,7 @@ async function readChanged(
   companyId: CompanyId,
   { row, index }: { readonly row: IndexRow; readonly index: SearchIndex },
 ): Promise<ListedEvidence | undefined> {
-  const [stillListed, entry] = await records.get([row.key, listedKey(companyId, row.id)])
+  const [stillListed, entry] = await readAll(records, [row.key, listedKey(companyId, row.id)])
   if (stillListed === undefined) return undefined
   const evidence = entry && decodeListed(entry)
   if (evidence !== undefined && index.keyOf(evidence) === row.key) return evidence

@@ -1,9 +1,10 @@
 import type { EvidenceSummary } from '../../api/evidence.ts'
-import type { CompanyId, EvidenceId, TxId } from '../../api/scope.ts'
+import type { CompanyId, EvidenceId, TxId, IdText } from '../../api/scope.ts'
 import { LogWindow } from '../../log/log-window.ts'
-import type { Entry } from '../../ports/index.ts'
-import { decodeListed, listedKey, type ListedEvidence } from '../../store/evidence.ts'
-import { danglingReference } from '../../store/read.ts'
+import { decodeListed } from '../../store/evidence.ts'
+import { listedKey, type StoredRecord } from '../../store/keys.ts'
+import type { ListedEvidence, ListedValues } from '../../store/records.ts'
+import { danglingReference, readAll } from '../../store/read.ts'
 import type { Context } from '../context.ts'
 import { entryOfTxId } from '../event/event.ts'
 import { evidenceCore } from './get.ts'
@@ -11,7 +12,7 @@ import { evidenceCore } from './get.ts'
 /** How the evidences of a list are returned, in the order of the list. */
 export interface ListItems<Item> {
   /** The items of stored entries. Throws `CORRUPT` if one cannot be decoded. */
-  ofEntries(context: Context, entries: readonly Entry[]): Promise<readonly Item[]>
+  ofEntries(context: Context, entries: readonly StoredRecord<ListedValues>[]): Promise<readonly Item[]>
   /** The items of evidences that are decoded already. */
   ofListed(context: Context, evidences: readonly ListedEvidence[]): Promise<readonly Item[]>
 }
@@ -31,9 +32,12 @@ export const summaries: ListItems<EvidenceSummary> = {
 export async function readListed(
   { records }: Context,
   companyId: CompanyId,
-  ids: readonly EvidenceId[],
-): Promise<readonly Entry[]> {
-  const entries = await records.get(ids.map((id) => listedKey(companyId, id)))
+  ids: readonly IdText<EvidenceId>[],
+): Promise<readonly StoredRecord<ListedValues>[]> {
+  const entries = await readAll(
+    records,
+    ids.map((id) => listedKey(companyId, id)),
+  )
   return entries.map((entry, i) => {
     if (entry === undefined) throw danglingReference('A list', `evidence ${ids[i]}`)
     return entry
@@ -49,7 +53,7 @@ const MIN_LISTED = 32
  * before they are decoded, so that nothing is waited for between decoding a page and rendering it: the objects of
  * pages that wait are copied by the garbage collection.
  */
-async function readLogOfListed({ log }: Context, entries: readonly Entry[]): Promise<LogWindow> {
+async function readLogOfListed({ log }: Context, entries: readonly StoredRecord<ListedValues>[]): Promise<LogWindow> {
   const middle = entries[entries.length >>> 1]
   if (middle === undefined || entries.length < MIN_LISTED) return LogWindow.EMPTY
   return log.windowAround(entryOfTxId(decodeListed(middle).txId))

@@ -4,9 +4,8 @@ import { destroy, pendingDeletion } from '../../store/blob-lifecycle.ts'
 import { derivedWrites, fileEntries } from '../../store/derived.ts'
 import { readEvent, withFirstEvent } from '../../store/evidence.ts'
 import { keys } from '../../store/keys.ts'
-import { danglingReference, requireRecord, type Read } from '../../store/read.ts'
-import { putRecord } from '../../store/record-codec.ts'
-import type { CategoryRecord, DeletedFileRecord, EventRecord, EvidenceRecord, FileRecord } from '../../store/records.ts'
+import { danglingReference, requireRecord, type Read, putRecord } from '../../store/read.ts'
+import type { DeletedFileRecord, EventRecord, EvidenceRecord, FileRecord } from '../../store/records.ts'
 import type { Context } from '../context.ts'
 import { appendEvents, type EventAuthor } from '../event/append.ts'
 import { eraseFile } from '../event/event.ts'
@@ -18,22 +17,24 @@ import { fileNotFound, removeFile } from './stored-file.ts'
 export async function deleteFile(context: Context, scope: AuthorizedScope, selector: FileSelector): Promise<void> {
   const { fileId } = selector
   await write(context, undefined, async ({ now }) => {
-    const file = await selectFile(context, scope.companyId, selector)
+    const { record, check } = await selectFile(context, scope.companyId, selector)
     const commit =
-      file.record.ownerKind === 'evidence'
-        ? await deleteFromEvidence(context, file, { origin: context.origin, actor: scope.actor, now })
-        : await deleteFromCategory(context, file, now)
+      record.ownerKind === 'evidence'
+        ? await deleteFromEvidence(context, { record, check }, { origin: context.origin, actor: scope.actor, now })
+        : await deleteFromCategory(context, { record, check }, now)
     return { commit: context.erasures.include(commit, fileId), result: null }
   })
   context.erasures.request()
   await destroy(context, fileId)
 }
 
-async function deleteFromEvidence(context: Context, file: Read<FileRecord>, author: EventAuthor): Promise<Commit> {
+type FileOf<Kind extends FileRecord['ownerKind']> = Read<Extract<FileRecord, { readonly ownerKind: Kind }>>
+
+async function deleteFromEvidence(context: Context, file: FileOf<'evidence'>, author: EventAuthor): Promise<Commit> {
   context.gate.assertClock()
   const { records } = context
   const { ownerId, version } = file.record
-  const evidence = await requireRecord<EvidenceRecord>(records, keys.evidence(ownerId), () =>
+  const evidence = await requireRecord(records, keys.evidence(ownerId), () =>
     danglingReference(`File ${file.record.id}`, `evidence ${ownerId}`),
   )
   const attaching = await readEvent(records, evidence.record, version)
@@ -93,10 +94,10 @@ function decideDelete(author: EventAuthor, { file, evidence, attaching }: FileTo
   }
 }
 
-async function deleteFromCategory({ records }: Context, file: Read<FileRecord>, now: number): Promise<Commit> {
+async function deleteFromCategory({ records }: Context, file: FileOf<'category'>, now: number): Promise<Commit> {
   const { company, ownerId, id } = file.record
   const ownerKey = keys.category(company, ownerId)
-  const owner = await requireRecord<CategoryRecord>(records, ownerKey, fileNotFound)
+  const owner = await requireRecord(records, ownerKey, fileNotFound)
   const { imageId, ...rest } = owner.record
   const after = imageId === id ? rest : owner.record
   const checks: readonly Check[] = [file.check, owner.check]

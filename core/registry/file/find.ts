@@ -3,7 +3,7 @@ import type { CompanyId } from '../../api/scope.ts'
 import { isId } from '../../ids.ts'
 import { keys } from '../../store/keys.ts'
 import { danglingReference, requireRecord, type Read } from '../../store/read.ts'
-import type { CategoryRecord, DeletedFileRecord, EvidenceRecord, FileRecord, NameRecord } from '../../store/records.ts'
+import type { DeletedFileRecord, FileRecord } from '../../store/records.ts'
 import type { Context } from '../context.ts'
 import type { AuthorizedScope } from '../permissions.ts'
 import { validate } from '../../schemas/validation.ts'
@@ -45,8 +45,8 @@ async function assertListedWith(
   externalId: string,
 ): Promise<void> {
   if (ownerKind === 'evidence') throw fileNotFound()
-  const { record: name } = await requireRecord<NameRecord>(records, keys.externalId(externalId, company), fileNotFound)
-  const { record } = await requireRecord<EvidenceRecord>(records, keys.evidence(name.id), () =>
+  const { record: name } = await requireRecord(records, keys.externalId(externalId, company), fileNotFound)
+  const { record } = await requireRecord(records, keys.evidence(name.id), () =>
     danglingReference('An external id', `evidence ${name.id}`),
   )
   if (record.categoryId !== ownerId && record.subcategoryId !== ownerId) throw fileNotFound()
@@ -54,7 +54,7 @@ async function assertListedWith(
 
 async function readFileRecord({ records }: Context, fileId: string): Promise<Read<FileRecord | DeletedFileRecord>> {
   if (!isId(fileId)) throw fileNotFound()
-  return requireRecord<FileRecord | DeletedFileRecord>(records, keys.file(fileId), fileNotFound)
+  return requireRecord(records, keys.file(fileId), fileNotFound)
 }
 
 /** The entities that a selector can name as owners of a file. */
@@ -63,12 +63,12 @@ async function ownersOf(
   { company, ownerKind, ownerId }: FileRecord,
 ): Promise<Omit<FileSelector, 'fileId'>> {
   if (ownerKind === 'category') {
-    const { record } = await requireRecord<CategoryRecord>(records, keys.category(company, ownerId), fileNotFound)
+    const { record } = await requireRecord(records, keys.category(company, ownerId), fileNotFound)
     return record.parentId === undefined
       ? { categoryId: ownerId }
       : { categoryId: record.parentId, subcategoryId: ownerId }
   }
-  const { record } = await requireRecord<EvidenceRecord>(records, keys.evidence(ownerId), () =>
+  const { record } = await requireRecord(records, keys.evidence(ownerId), () =>
     danglingReference(`A file`, `evidence ${ownerId}`),
   )
   return { externalId: record.externalId, categoryId: record.categoryId, subcategoryId: record.subcategoryId }

@@ -3,8 +3,7 @@ import { isRegistryError, RegistryError } from '../../errors.ts'
 import type { BlobBody, BlobRange } from '../../ports/index.ts'
 import { assertBlobRange } from '../../store/blob-calls.ts'
 import { keys } from '../../store/keys.ts'
-import { decodeRecord } from '../../store/record-codec.ts'
-import type { DeletedFileRecord, FileRecord } from '../../store/records.ts'
+import { readOne } from '../../store/read.ts'
 import { contentOf, MAX_SMALL_FILE_BYTES } from '../../store/blob-lifecycle.ts'
 import type { Context } from '../context.ts'
 import { fileNotFound } from './stored-file.ts'
@@ -54,8 +53,7 @@ async function openBytes(context: Context, file: FileInfo, options: OpenOptions)
 /** The bytes of a small file. `undefined` for any other file: its bytes are in the blob store. */
 async function smallContent({ records }: Context, { id, size }: FileInfo): Promise<Uint8Array | undefined> {
   if (size > MAX_SMALL_FILE_BYTES) return undefined
-  const [entry] = await records.get([keys.file(id)])
-  const record = decodeRecord<FileRecord | DeletedFileRecord>(entry)
+  const record = await readOne(records, keys.file(id))
   return record !== undefined && 'size' in record ? contentOf(record) : undefined
 }
 
@@ -80,8 +78,8 @@ async function openBlob(
 }
 
 async function isRecorded({ records }: Context, fileId: string): Promise<boolean> {
-  const [entry] = await records.get([keys.file(fileId)])
-  return entry !== undefined && !('deletion' in decodeRecord<FileRecord | DeletedFileRecord>(entry))
+  const record = await readOne(records, keys.file(fileId))
+  return record !== undefined && !('deletion' in record)
 }
 
 function damaged({ logger, damage }: Context, fileId: string, problem: string): RegistryError {

@@ -4,19 +4,14 @@ import { RegistryError } from '../../errors.ts'
 import type { Check, Write } from '../../ports/index.ts'
 import { consume, pendingDeletion, MAX_SMALL_FILE_BYTES } from '../../store/blob-lifecycle.ts'
 import { fileEntries } from '../../store/derived.ts'
-import { keys } from '../../store/keys.ts'
-import { lastPartOfKey } from '../../store/key.ts'
-import { listEntries, listedRecords } from '../../store/read.ts'
-import { decodeRecord, putRecord } from '../../store/record-codec.ts'
-import type { DeletedFileRecord, FileRecord } from '../../store/records.ts'
+import { keys, lastPartOfKey } from '../../store/keys.ts'
+import { listEntries, listedRecords, decodeRecord, putRecord } from '../../store/read.ts'
+import type { FileRecord, FileOwner } from '../../store/records.ts'
 import type { Context } from '../context.ts'
 import { invalidInput } from '../../schemas/validation.ts'
 
 export const fileNotFound = (): RegistryError =>
   new RegistryError('FILE_NOT_FOUND', 'There is no such file, or another entity owns it')
-
-/** The entity that files belong to. `version`: of the event that attached them, 0 for categories. */
-export type FileOwnerRef = Pick<FileRecord, 'company' | 'ownerKind' | 'ownerId' | 'version'>
 
 /**
  * The part of a commit that gives staged files to an owner. It holds while no other write has used them.
@@ -25,7 +20,7 @@ export type FileOwnerRef = Pick<FileRecord, 'company' | 'ownerKind' | 'ownerId' 
  */
 export function attachFiles(
   files: readonly StagedFile[],
-  owner: FileOwnerRef,
+  owner: FileOwner,
 ): { readonly checks: readonly Check[]; readonly writes: readonly Write[] } {
   if (new Set(files.map(({ id }) => id)).size < files.length)
     throw invalidInput('files', 'must not contain a staged file twice')
@@ -37,7 +32,7 @@ export function attachFiles(
     writes: [
       ...used.writes,
       ...files.flatMap(({ intent: _, ...file }) => [
-        putRecord(keys.file(file.id), { ...file, ...owner } satisfies FileRecord),
+        putRecord(keys.file(file.id), { ...file, ...owner }),
         ...fileEntries({ ...file, ...owner }),
       ]),
     ],
@@ -72,7 +67,7 @@ export async function listFiles({ records }: Context, ownerId: string): Promise<
   const entries = await listedRecords(records, listing, (key) => keys.file(lastPartOfKey(key)))
   return (
     entries
-      .map((entry) => decodeRecord<FileRecord | DeletedFileRecord>(entry))
+      .map((entry) => decodeRecord(entry))
       // A file that was deleted between the two reads.
       .filter((file): file is FileRecord => !('deletion' in file))
       .map(({ id, name, title, mimeType, version }) => ({ id, name, title, mimeType, eventVersion: version }))

@@ -44,7 +44,7 @@ export async function readFileOf(
   { id }: EvidenceRecord,
   fileId: string,
 ): Promise<FileRecord | DeletedFileRecord | undefined> {
-  const file = await readRecord<FileRecord | DeletedFileRecord>(records, keys.file(fileId))
+  const file = await readRecord(records, keys.file(fileId))
   return file?.record.ownerKind === 'evidence' && file.record.ownerId === id ? file.record : undefined
 }
 

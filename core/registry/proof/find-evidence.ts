@@ -1,10 +1,8 @@
 import type { EvidenceId } from '../../api/scope.ts'
 import { isId } from '../../ids.ts'
-import type { Entry } from '../../ports/index.ts'
-import { keys } from '../../store/keys.ts'
-import { listEntries, readRecord } from '../../store/read.ts'
-import { decodeRecord } from '../../store/record-codec.ts'
-import type { EvidenceRecord, NameRecord } from '../../store/records.ts'
+import { keys, type StoredRecord } from '../../store/keys.ts'
+import { listEntries, readRecord, decodeRecord, readAll, listRecords } from '../../store/read.ts'
+import type { EvidenceRecord } from '../../store/records.ts'
 import type { EvidenceCandidate } from '../../schemas/proof-documents.ts'
 import type { EvidenceSelector } from '../../api/proofs.ts'
 import type { Context } from '../context.ts'
@@ -41,16 +39,16 @@ const MAX_COMPARED = 10_000
 
 /** An evidence. Its record is decoded when it is first needed, because a kept proof needs only its version. */
 export class FoundEvidence {
-  readonly entry: Entry
+  readonly entry: StoredRecord<EvidenceRecord>
   #record: EvidenceRecord | undefined
 
-  constructor(entry: Entry) {
+  constructor(entry: StoredRecord<EvidenceRecord>) {
     this.entry = entry
   }
 
   /** Throws `CORRUPT` if the stored bytes are not a record. */
   get record(): EvidenceRecord {
-    return (this.#record ??= decodeRecord<EvidenceRecord>(this.entry))
+    return (this.#record ??= decodeRecord(this.entry))
   }
 }
 
@@ -80,7 +78,7 @@ async function findInCompany(
   companyId: string,
 ): Promise<FoundEvidence | undefined> {
   const { records } = context
-  const name = await readRecord<NameRecord<EvidenceId>>(records, keys.externalId(evidenceId, companyId))
+  const name = await readRecord(records, keys.externalId(evidenceId, companyId))
   if (name !== undefined) return readNamed(context, evidenceId, name.record.id)
   const byId = await findById(context, evidenceId)
   return byId?.record.company === companyId ? byId : undefined
@@ -96,7 +94,7 @@ async function findInAllCompanies(
   if (byId !== undefined && (txId === undefined || byId.record.txId === txId)) return byId
   const [first, ...others] = await listEntries(records, { ...keys.externalIds(evidenceId), limit: 2 })
   if (first === undefined) return undefined
-  if (others.length === 0) return readNamed(context, evidenceId, decodeRecord<NameRecord<EvidenceId>>(first).id)
+  if (others.length === 0) return readNamed(context, evidenceId, decodeRecord(first).id)
   if (txId !== undefined) return findByTxId(context, evidenceId, txId)
   return {
     status: 'ambiguous',
@@ -114,7 +112,7 @@ async function readNamed(context: Context, externalId: string, id: EvidenceId): 
 }
 
 async function readFound({ records }: Context, id: string): Promise<FoundEvidence | undefined> {
-  const [entry] = await records.get([keys.evidence(id)])
+  const [entry] = await readAll(records, [keys.evidence(id)])
   return entry && new FoundEvidence(entry)
 }
 
@@ -134,14 +132,15 @@ async function findByTxId(context: Context, externalId: string, txId: string): P
 
 /** The oldest evidences with this external id. Ids are in the order of creation. */
 async function candidatesOf({ records }: Context, externalId: string): Promise<EvidenceCandidate[]> {
-  const ids: string[] = []
-  for await (const entry of records.list({ ...keys.externalIds(externalId), limit: MAX_COMPARED }))
-    ids.push(decodeRecord<NameRecord>(entry).id)
+  const ids: EvidenceId[] = []
+  for await (const entry of listRecords(records, { ...keys.externalIds(externalId), limit: MAX_COMPARED }))
+    ids.push(decodeRecord(entry).id)
   const oldest = ids.sort().slice(0, MAX_CANDIDATES)
-  const entries = await records.get(oldest.map((id) => keys.evidence(id)))
-  return entries.map((entry, i) => {
-    if (entry === undefined) throw missingEvidence(externalId, oldest[i] ?? '')
-    const { id, txId, createdAt } = decodeRecord<EvidenceRecord>(entry)
+  const entries = await readAll(records, oldest.map(keys.evidence))
+  return oldest.map((id, i) => {
+    const entry = entries[i]
+    if (entry === undefined) throw missingEvidence(externalId, id)
+    const { txId, createdAt } = decodeRecord(entry)
     return { id, txId, createdAt: new Date(createdAt).toISOString() }
   })
 }

@@ -6,7 +6,7 @@ import { LogReader } from '../../../core/log/reader.ts'
 import { assertHoldsSigned, assertTreeHoldsSigned } from '../../../core/log/signed-head.ts'
 import { emptyRoot } from '../../../core/log/tree/hasher.ts'
 import type { SignedHead } from '../../../core/ports/index.ts'
-import { encodeRecord } from '../../../core/store/record-codec.ts'
+import { encodeRecord } from '../../../core/store/read.ts'
 import { storeTree, type StoredTree } from '../../support/stored-tree.ts'
 import { referenceRoot } from './tree/reference.ts'
 

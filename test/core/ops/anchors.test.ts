@@ -6,7 +6,7 @@ import { Check, type Difference } from '../../../core/ops/check.ts'
 import { logKeys } from '../../../core/log/keys.ts'
 import type { AnchorHeadRecord, AnchorRecord, CheckpointRecord } from '../../../core/log/records.ts'
 import type { RecordStore } from '../../../core/ports/index.ts'
-import { encodeRecord } from '../../../core/store/record-codec.ts'
+import { encodeRecord } from '../../../core/store/read.ts'
 
 interface Confirmed {
   readonly size: number

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { OPERATOR, type AuditEntry, type Scope } from '../../../core/index.ts'
 import { MAX_ACCESS_ENTRIES } from '../../../core/registry/company/audit.ts'
-import { encodeCounter, putRecord } from '../../../core/store/record-codec.ts'
+import { encodeCounter, putRecord } from '../../../core/store/read.ts'
 import { keys } from '../../../core/store/keys.ts'
 import { countCommits } from '../../support/count-commits.ts'
 import {

@@ -4,7 +4,7 @@ import type { EvidenceQuery, EvidenceSummary, HistoryPage, HistoryQuery } from '
 import { fromHex } from '../../../core/bytes.ts'
 import { logKeys } from '../../../core/log/keys.ts'
 import { LogReader } from '../../../core/log/reader.ts'
-import { putRecord } from '../../../core/store/record-codec.ts'
+import { putRecord } from '../../../core/store/read.ts'
 import { fillRegistry, openSealedRegistry, type SealedRegistry } from '../../support/sealed-registry.ts'
 import { temporaryFor } from '../../support/temporary.ts'
 

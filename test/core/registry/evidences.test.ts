@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { Evidence, EvidenceQuery, EvidenceSummary, NewEvidence, Scope } from '../../../core/index.ts'
-import { keys } from '../../../core/store/keys.ts'
-import { listedKey } from '../../../core/store/evidence.ts'
+import { keys, listedKey } from '../../../core/store/keys.ts'
 import { recompute, slotOf } from '../../support/commitment-reference.ts'
 import {
   inCategory,

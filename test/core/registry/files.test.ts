@@ -3,12 +3,11 @@ import { createHash } from 'node:crypto'
 import { describe, it } from 'node:test'
 import { isRegistryError, RegistryError } from '../../../core/errors.ts'
 import type { Files, StagedFile } from '../../../core/index.ts'
-import { decorateRecords } from '../../../core/store/read.ts'
+import { decorateRecords, decodeRecord } from '../../../core/store/read.ts'
 import { keys } from '../../../core/store/keys.ts'
 import type { EvidenceRecord } from '../../../core/store/records.ts'
 import { sweep } from '../../../core/store/blob-lifecycle.ts'
 import { displayName } from '../../../core/registry/file/stage.ts'
-import { decodeRecord } from '../../../core/store/record-codec.ts'
 import { settle } from '../../support/manual-clock.ts'
 import {
   bodyOf,

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import { createHmac } from 'node:crypto'
 import { canonicalJson } from '../../../core/index.ts'
 import { deriveSecret } from '../../../core/platform/node.ts'
-import { decodeRecord } from '../../../core/store/record-codec.ts'
+import { decodeRecord } from '../../../core/store/read.ts'
 import { bodyOf, inCategory, withCode, withRegistry } from '../../support/registry-fixture.ts'
 
 const named = (name: string) => ({ ...inCategory('C', 'S'), externalId: name, name })

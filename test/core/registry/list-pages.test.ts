@@ -3,7 +3,7 @@ import { describe, it, type TestContext } from 'node:test'
 import type { EvidenceQuery } from '../../../core/index.ts'
 import { logKeys } from '../../../core/log/keys.ts'
 import { LogReader } from '../../../core/log/reader.ts'
-import { putRecord } from '../../../core/store/record-codec.ts'
+import { putRecord } from '../../../core/store/read.ts'
 import { countLists, fillRegistry, openSealedRegistry, type SealedRegistry } from '../../support/sealed-registry.ts'
 import { temporaryFor } from '../../support/temporary.ts'
 

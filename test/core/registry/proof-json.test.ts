@@ -11,7 +11,7 @@ import {
   sharedPartsOf,
   type FinalProof,
 } from '../../../core/registry/proof/evidence.ts'
-import { putRecord } from '../../../core/store/record-codec.ts'
+import { putRecord } from '../../../core/store/read.ts'
 import { present } from '../../support/present.ts'
 import { withStatus } from '../../support/registry-fixture.ts'
 import { fillRegistry, openSealedRegistry, type SealedRegistry } from '../../support/sealed-registry.ts'

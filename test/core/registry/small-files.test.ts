@@ -5,7 +5,7 @@ import { toBase64 } from '../../../core/bytes.ts'
 import type { StagedFile } from '../../../core/index.ts'
 import { fsck, type Difference, copyBlobs, filesOf } from '../../../core/ops/index.ts'
 import { keys } from '../../../core/store/keys.ts'
-import { decodeRecord, putRecord } from '../../../core/store/record-codec.ts'
+import { decodeRecord, putRecord } from '../../../core/store/read.ts'
 import type { FileRecord } from '../../../core/store/records.ts'
 import { present } from '../../support/present.ts'
 import {

@@ -9,7 +9,7 @@ import {
   type GroupPlan,
   type GroupSnapshot,
 } from '../../../core/store/commit.ts'
-import { countOf, decodeCounter, encodeCounter } from '../../../core/store/record-codec.ts'
+import { countOf, decodeCounter, encodeCounter } from '../../../core/store/read.ts'
 import { RegistryError } from '../../../core/errors.ts'
 import type { Commit, Entry, Key, LogAppend } from '../../../core/ports/index.ts'
 import { appendsOf } from '../../contract/record-store-pair.ts'

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import type { Entry, Key, Range } from '../../../core/ports/index.ts'
-import { countOf } from '../../../core/store/record-codec.ts'
+import { countOf } from '../../../core/store/read.ts'
 import { COUNTED, DERIVED, derivedFrom, derivedWrites } from '../../../core/store/derived.ts'
-import { isInRange, keysUnder } from '../../../core/store/key.ts'
+import { isInRange, keysUnder } from '../../../core/store/keys.ts'
 import { fillRegistry, openSealedRegistry, type SealedRegistry } from '../../support/sealed-registry.ts'
 import { makeTemporary, removeTemporary } from '../../support/temporary.ts'
 

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import type { CategoryId, CompanyId, EvidenceId, FileId, TxId } from '../../../core/api/scope.ts'
 import { firstEventOf, withFirstEvent, type EvidenceWithoutEvent } from '../../../core/store/evidence.ts'
-import { decodeRecord, encodeRecord } from '../../../core/store/record-codec.ts'
+import { decodeRecord, encodeRecord } from '../../../core/store/read.ts'
 import type { EventRecord, EvidenceRecord } from '../../../core/store/records.ts'
 import { withCode } from '../../support/registry-fixture.ts'
 

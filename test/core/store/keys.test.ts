@@ -2,9 +2,10 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { assertKey } from '../../../core/store/commit.ts'
+import type { CategoryId, CompanyId } from '../../../core/api/scope.ts'
 import { logKeyRanges, logKeys } from '../../../core/log/keys.ts'
-import { keys, registryKeyRanges } from '../../../core/store/keys.ts'
-import { keysUnder as under, recordKey as key } from '../../../core/store/key.ts'
+import { keys, registryKeyRanges, keysUnder as under, recordKey as key } from '../../../core/store/keys.ts'
+import { decodeRecord, putRecord } from '../../../core/store/read.ts'
 
 const wellFormed = fc.string({ unit: 'binary', maxLength: 12 }).filter((part) => part.isWellFormed())
 /** Parts that look like encoded text, and parts that are too long to be stored as they are. */
@@ -111,6 +112,19 @@ describe('record keys', () => {
   it('are different for long names that differ only at the end', () => {
     const name = (end: string): string => 'é'.repeat(255) + end
     assert.notEqual(keys.categoryName('c', 'p', name('a')), keys.categoryName('c', 'p', name('b')))
+  })
+
+  it('carry the type of their record, and take no id of another kind', () => {
+    // The compiler checks it: without the errors that are expected here, the tests do not compile.
+    const misuse = (company: CompanyId, category: CategoryId): unknown => [
+      // @ts-expect-error: the two ids are swapped.
+      keys.category(category, company),
+      // @ts-expect-error: a company's record has no name.
+      putRecord(keys.company(company), { createdAt: 1, name: 'Acme' }),
+      // @ts-expect-error: nor has it one when it is read.
+      decodeRecord({ key: keys.company(company), value: new Uint8Array() }).name,
+    ]
+    assert.equal(typeof misuse, 'function')
   })
 
   /**

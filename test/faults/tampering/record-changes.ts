@@ -1,6 +1,6 @@
 import { BY_BYTES, ENTRY_ROWS, HEAD_KEY } from '../../../adapters/level/layout.ts'
 import { sealValue } from '../../../core/store/envelope.ts'
-import { partsOfKey } from '../../../core/store/key.ts'
+import { partsOfKey } from '../../../core/store/keys.ts'
 import { pick, type Random } from '../../support/bundle-mutations.ts'
 import { bytesOf, rowsOf, withDatabase, type Row } from './database.ts'
 import type { Template } from './template.ts'
