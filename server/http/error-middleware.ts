@@ -1,4 +1,3 @@
-import type { IncomingMessage } from 'node:http'
 import type { Context, Middleware } from 'koa'
 import type { Logger } from '../../core/index.ts'
 import { errorBody, failureOf, HttpError, type ErrorShape, type Failure } from '../contract/errors.ts'
@@ -16,7 +15,6 @@ export interface ErrorOptions {
 /** Turns every error into its status and body. Logs the errors that are the server's fault. */
 export function respondWithErrors({ logger, health, errorShapeOf, onOverload }: ErrorOptions): Middleware {
   return async (ctx, next) => {
-    ctx.res.once('finish', () => drainAfterResponse(ctx.req))
     try {
       await next()
     } catch (error) {
@@ -31,6 +29,8 @@ export function respondWithErrors({ logger, health, errorShapeOf, onOverload }: 
       if (failure.status === 503) ctx.set('Retry-After', isOverload ? OVERLOAD_RETRY_S : FAILURE_RETRY_S)
       ctx.status = failure.status
       ctx.body = errorBody(failure, errorShapeOf(ctx.url))
+    } finally {
+      drainAfterResponse(ctx)
     }
   }
 }
@@ -39,15 +39,22 @@ export function respondWithErrors({ logger, health, errorShapeOf, onOverload }: 
 const DRAIN_MS = 2_000
 
 /**
- * Discards the rest of a body after the response was sent. Closing the connection at once would often lose the response
- * on its way to the client. Closes the connection after two seconds.
+ * Discards the rest of a body while and after the response is sent. Closing the connection with bytes that were not
+ * read would reset it, and the client would often lose the response. Closes the connection after two seconds.
  */
-function drainAfterResponse(request: IncomingMessage): void {
+function drainAfterResponse({ req: request, res: response }: Context): void {
+  const { socket } = request
   if (request.complete || request.destroyed) return
   request.on('error', () => undefined)
-  const timer = setTimeout(() => request.destroy(), DRAIN_MS).unref()
-  request.once('close', () => clearTimeout(timer))
-  request.resume()
+  // Node calls it after a response with `Connection: close`, which is every one to HTTP/1.0.
+  socket.destroySoon = () => void socket.end()
+  response.once('finish', () => {
+    const timer = setTimeout(() => socket.destroy(), DRAIN_MS).unref()
+    const stop = (): void => clearTimeout(timer)
+    request.once('end', response.shouldKeepAlive ? stop : () => socket.destroy())
+    socket.once('close', stop)
+    request.resume()
+  })
 }
 
 /** When a client should try again, seconds. An overload passes quickly, another failure may not. */

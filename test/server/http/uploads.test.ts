@@ -249,6 +249,18 @@ describe('uploads', () => {
     request.disconnect()
   })
 
+  for (const version of ['1.0', '1.1'])
+    it(`a client of HTTP/${version} that reads late hears why its body was refused`, async () => {
+      const request = new RawRequest(service.port)
+      request.socket.pause()
+      request.socket.write(
+        `POST ${PATH} HTTP/${version}\r\nHost: a\r\nConnection: close\r\nContent-Length: 5000000\r\n\r\n`,
+      )
+      for (let sent = 0; sent < 5_000_000; sent += 100_000) await request.send('x'.repeat(100_000))
+      request.socket.resume()
+      assert.equal((await request.response()).status, 401)
+    })
+
   it('reads chunked bodies', async () => {
     const request = new RawRequest(service.port).head('POST', PATH, headers({ 'transfer-encoding': 'chunked' }))
     for (const piece of [texts('chunked'), part('images', 'abc', { filename: 'a' }), END])
