@@ -19,7 +19,8 @@ const compiled = new WeakMap<TSchema, ValidateFunction>()
 
 /**
  * Returns the value as the schema's type. Throws `VALIDATION_ERROR` for the first member that is wrong. The message
- * begins with the member's dotted path, which is also the error's `field`, and says what the member must be.
+ * begins with the member's path, such as `evidences[17].meta.t`, which is also the error's `field`, and says what the
+ * member must be.
  *
  * @param name - what the value itself is called if it has no members, such as `companyId`
  */
@@ -58,7 +59,9 @@ function validationError(name: string, error: ErrorObject | undefined): Registry
   const members = error?.instancePath.split('/').slice(1).map(unescapePointer) ?? []
   const missing = memberNamedBy(error)
   const field = [...(name === '' ? [] : [name]), ...members, ...(missing === undefined ? [] : [missing])]
-  const path = field.join('.').slice(0, 128)
+  const path = field
+    .reduce((text, part) => text + (/^\d+$/.test(part) ? `[${part}]` : `${text && '.'}${part}`), '')
+    .slice(0, 128)
   return path === ''
     ? new RegistryError('VALIDATION_ERROR', `The input ${problemOf(error)}`)
     : invalidInput(path, problemOf(error))

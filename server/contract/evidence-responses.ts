@@ -91,7 +91,7 @@ export const EvidenceListItem = closed({
   summary: opt(Type.String()),
   lastUpdateDate: DateTime,
   lastUpdateTxId: Hash,
-  iconId: Type.Union([closed({ id: Id, mimeType: Type.String() }), Type.Null()]),
+  iconId: opt(closed({ id: Id, mimeType: Type.String() })),
   stolen: Type.Boolean(),
   blockNumber: opt(Count),
   lastUpdateBlockNumber: opt(Count),
@@ -194,8 +194,9 @@ export function evidenceListItem(from: EvidenceSummary): string {
     `"total":${create + update + transfer}},` +
     `"categoryId":"${from.categoryId}","subcategoryId":"${from.subcategoryId}","txId":"${from.txId}"` +
     member('summary', from.summary) +
-    `,"lastUpdateDate":"${updated}","lastUpdateTxId":"${lastEvent.txId}",` +
-    `"iconId":${icon === undefined ? 'null' : JSON.stringify(icon)},"stolen":${from.status === 'stolen'}` +
+    `,"lastUpdateDate":"${updated}","lastUpdateTxId":"${lastEvent.txId}"` +
+    member('iconId', icon) +
+    `,"stolen":${from.status === 'stolen'}` +
     member('blockNumber', from.blockNumber) +
     member('lastUpdateBlockNumber', lastEvent.blockNumber) +
     '}'

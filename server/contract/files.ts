@@ -50,8 +50,8 @@ export const FileToken = closed({ token: Type.String(), expiresAt: DateTime })
 
 /** A file in a JSON body. */
 export const InlineImage = closed(
-  { name: opt(Type.String()), mimeType: Type.String(), data: Base64 },
-  { description: '{name?, mimeType, data} with data in base64, at most 5 MiB' },
+  { name: opt(Type.String()), mimeType: opt(Type.String()), data: Base64 },
+  { description: '{name?, mimeType, data} with data in base64, or {name?, data} with a data URL; at most 5 MiB' },
 )
 
 /** `evidenceId` is the external id of an evidence. */
@@ -60,12 +60,15 @@ export const fileSelector = ({ fileId, evidenceId, categoryId, subcategoryId }: 
   ...defined({ externalId: evidenceId, categoryId, subcategoryId }),
 })
 
+/** By its media type. */
+export const isImage = ({ mimeType }: { readonly mimeType: string }): boolean => mimeType.startsWith('image/')
+
 /** `iconId` tells a client that the file can be shown as an image. */
 export const fileEntry = ({ id, name, mimeType, title, eventVersion }: CoreFileEntry): FileEntry => ({
   name,
   overlayId: id,
   mimeType,
   title,
-  ...(mimeType.startsWith('image/') && { iconId: id }),
+  ...(isImage({ mimeType }) && { iconId: id }),
   eventId: eventVersion,
 })

@@ -175,7 +175,7 @@ function header(name: string, description: string): JsonObject {
   return { name, in: 'header', required: false, description, schema: { type: 'string' } }
 }
 
-/** The media types of a body. A form has the fields of the JSON, and its files. */
+/** The media types of a body. A form has the fields of the JSON, and its files. It comes first: generators use that. */
 function requestContent({ body }: Endpoint, schemas: SchemaEmitter): JsonObject {
   if (body === undefined) return {}
   const slots = body.form?.slots ?? []
@@ -188,7 +188,7 @@ function requestContent({ body }: Endpoint, schemas: SchemaEmitter): JsonObject 
   if (body.form === undefined) return json
   const files: JsonObject = Object.assign({}, ...slots.map(fileProperties))
   const form = withExamples(body.schema, new Map(Object.entries(body.form.example ?? body.example ?? {})))
-  return { ...json, 'multipart/form-data': { schema: withInputs(withProperties(form, files, schemas)) } }
+  return { 'multipart/form-data': { schema: withInputs(withProperties(form, files, schemas)) }, ...json }
 }
 
 const BINARY = { type: 'string', contentMediaType: 'application/octet-stream' }

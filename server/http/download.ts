@@ -52,6 +52,8 @@ function setHeaders(ctx: Context, file: FileInfo, etag: string, mimeType: string
     'Cache-Control': 'private, no-cache',
     'Accept-Ranges': 'bytes',
     ETag: etag,
+    // A link with a token may be shown in pages of other origins.
+    ...(ctx.state.scope?.principal.kind === 'fileToken' && { 'Cross-Origin-Resource-Policy': 'cross-origin' }),
     // `nosniff`, `attachment` and the sandbox keep a browser from running it.
     'Content-Type': mimeType ?? (isMediaType(file.mimeType) ? file.mimeType : 'application/octet-stream'),
   })

@@ -6,7 +6,7 @@ import type { BodyShape, FormShape } from '../contract/endpoint.ts'
 import { HttpError } from '../contract/errors.ts'
 import { InlineImage } from '../contract/files.ts'
 import { givenFields, isGiven, isObject, type Fields } from '../contract/given-fields.ts'
-import { bodyType, readJsonText, type BodyLimits } from './body.ts'
+import { bodyType, essence, readJsonText, type BodyLimits } from './body.ts'
 import { readMultipart, type FormOptions, type Stage } from './form.ts'
 
 /** The fields of a body, and its files by the slot's name. */
@@ -137,9 +137,11 @@ function placeIn(text: string, error: unknown): string {
 
 /** An image in JSON, for clients that cannot send forms. */
 async function stageInline(field: string, value: Json, stage: Stage): Promise<StagedFile> {
-  const { name = 'image', mimeType, data } = validate(InlineImage, value, field)
-  if (!/^image\/[a-z0-9][a-z0-9!#$&^_.+-]{0,100}$/.test(mimeType))
-    throw invalid(`${field}.mimeType must be the type of an image, such as image/png`)
+  const { name = 'image', mimeType, data: sent } = validate(InlineImage, value, field)
+  const [head = '', typeOfUrl] = DATA_URL.exec(sent) ?? []
+  const data = sent.slice(head.length)
+  const type = essence(mimeType ?? typeOfUrl)
+  if (type === undefined) throw invalid(`${field}.mimeType must be a media type, such as image/png`)
   if (data.length > (MAX_INLINE_BYTES / 3) * 4 + 4)
     throw new HttpError('PAYLOAD_TOO_LARGE', `${field} must have at most ${MAX_INLINE_BYTES} bytes`)
   const bytes = Buffer.from(data, 'base64')
@@ -148,5 +150,8 @@ async function stageInline(field: string, value: Json, stage: Stage): Promise<St
   async function* body(): AsyncGenerator<Uint8Array> {
     yield bytes
   }
-  return stage({ name, mimeType, body: body() }, MAX_INLINE_BYTES)
+  return stage({ name, mimeType: type, body: body() }, MAX_INLINE_BYTES)
 }
+
+/** The beginning of a data URL (RFC 2397) in base64. Its parameters say nothing of an image. */
+const DATA_URL = /^data:([^;,]{0,127})(?:;[^;,]{0,127}){0,8};base64,/i

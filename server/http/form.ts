@@ -2,6 +2,7 @@ import { PassThrough, type Stream } from 'node:stream'
 import type { Context } from 'koa'
 import { parseStrictJson, type FileToStage, type Json, type StagedFile } from '../../core/index.ts'
 import type { FileSlot } from '../contract/endpoint.ts'
+import { mediaType } from '../contract/media-types.ts'
 import { HttpError } from '../contract/errors.ts'
 import {
   asError,
@@ -108,7 +109,9 @@ class PartReader {
     await Promise.all(this.#files.map(({ staged }) => staged))
     if (this.#failure !== undefined) throw this.#failure
     const texts = new Map<string, string>()
-    for (const [name, chunks] of this.#texts) texts.set(name, decodeBody(Buffer.concat(chunks)))
+    // Browsers send a line break of a text as CR LF.
+    for (const [name, chunks] of this.#texts)
+      texts.set(name, decodeBody(Buffer.concat(chunks)).replaceAll('\r\n', '\n'))
     const files = new Map<string, StagedFile[]>()
     for (const { slot, staged } of this.#files) {
       const file = await staged
@@ -180,7 +183,10 @@ class PartReader {
   /** The files with their titles, which are the texts of the slots. */
   #titled(texts: Map<string, string>, files: ReadonlyMap<string, readonly StagedFile[]>): Form['files'] {
     const titled = new Map<string, readonly StagedFile[]>()
-    for (const { name, many } of this.#options.slots) {
+    for (const slot of this.#options.slots) {
+      const { name, many } = slot
+      const misplaced = [...texts.keys()].find((each) => each !== name && isPartOf(slot, each))
+      if (misplaced !== undefined) throw invalid(`${quoted(misplaced)} must be a file, not a text`)
       const text = texts.get(name) ?? ''
       texts.delete(name)
       if (text.trim() !== '' && many !== true) throw invalid(`${name} must be a file, not a text`)
@@ -251,8 +257,8 @@ function readPartHeaders({ headers = {} }: FormPart): PartHeaders {
     if (!parameters.has(name.toLowerCase())) parameters.set(name.toLowerCase(), unescape(quotedText ?? token))
   const name = parameters.get('name')
   if (name === undefined) throw malformed('A part of the form has no name')
-  const mimeType = essence(headers['content-type']) ?? 'application/octet-stream'
-  return { name, filename: parameters.get('filename'), mimeType }
+  const filename = parameters.get('filename')
+  return { name, filename, mimeType: mediaType(essence(headers['content-type']), filename) }
 }
 
 const PARAMETER = /;[ \t]*([^\s;="]+)=(?:"((?:\\"|[^"])*)"|([^\s;"]*))/g

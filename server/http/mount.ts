@@ -205,13 +205,13 @@ function writeOptions(
 }
 
 /**
- * `If-Match: "<lastVersion>"`, or the ETag of an evidence, which begins with the version. `*` only requires that the
- * evidence exists, which is checked in any case.
+ * `If-Match: "<lastVersion>"`, or the ETag of an evidence, which begins with the version. A proxy that compresses puts
+ * `W/` before it. `*` only requires that the evidence exists, which is checked in any case.
  */
 function ifMatch(ctx: Context): { ifVersion?: number } {
   const header = ctx.get('If-Match').trim()
   if (header === '' || header === '*') return {}
-  const version = /^"(\d{1,15})(?:-[0-9a-f]{16})?"$/.exec(header)?.[1]
+  const version = /^(?:W\/)?"(\d{1,15})(?:-[0-9a-f]{16})?"$/.exec(header)?.[1]
   if (version === undefined)
     throw new HttpError(
       'VALIDATION_ERROR',

@@ -62,7 +62,8 @@ export const newCategory = (
   status: 'active',
   createdAt: now,
   ...(description !== '' && { description }),
-  ...(image !== undefined && { imageId: image.id }),
+  // Another file belongs to the category, too, but is not its icon.
+  ...(image?.mimeType.startsWith('image/') && { imageId: image.id }),
 })
 
 interface CategoryUses {

@@ -85,7 +85,7 @@ function assertBulk(evidences: readonly EvidenceInput[], { image, files }: Evide
     throw invalidInput('evidences', 'must be a single evidence if files are given')
   const externalIds = new Set<string>()
   for (const [i, { externalId, meta }] of evidences.entries()) {
-    if (meta !== undefined) metaText(meta, `evidences.${i}.meta`)
+    if (meta !== undefined) metaText(meta, `evidences[${i}].meta`)
     if (externalIds.has(externalId)) throw externalIdExists(externalId, 'is in this request twice')
     externalIds.add(externalId)
   }

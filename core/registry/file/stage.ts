@@ -67,12 +67,15 @@ const MAX_NAME_LENGTH = 256
 
 /**
  * The file name to show: the last path segment of the client's name without control characters, or `file` if none is
- * left. Bidirectional controls are removed as well, because they can show another extension than the name has.
+ * left. Bidirectional controls are removed as well, because they can show another extension than the name has. A long
+ * name is cut before its extension.
  */
 export function displayName(name: string): string {
   const last = name.split(/[/\\]/).at(-1) ?? ''
   const shown = last.toWellFormed().replace(/\p{Cc}|\p{Bidi_Control}/gu, '')
-  const cut = Array.from(shown).slice(0, MAX_NAME_LENGTH).join('')
+  const extension = /(?<=.)\.[^.]{1,16}$/su.exec(shown)?.[0] ?? ''
+  const stem = Array.from(shown.slice(0, shown.length - extension.length))
+  const cut = stem.slice(0, MAX_NAME_LENGTH - Array.from(extension).length).join('') + extension
   return ['', '.', '..'].includes(cut) ? 'file' : cut
 }
 

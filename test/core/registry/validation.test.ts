@@ -52,7 +52,7 @@ describe('validation', () => {
     ['an object instead of a text', ExternalId, {}, /^The input must be a string .*, not an object$/],
     ['an array as meta', newEvidenceSchema, { ...evidence, meta: [] }, /^meta must be a JSON object .*, not an array$/],
     ['a bad hash deep inside', merkleValidationRequestSchema,
-      { txId: HASH, merkleRoot: HASH, proof: [{ hash: 'x' }] }, /^proof\.0\.hash must be a SHA-256/],
+      { txId: HASH, merkleRoot: HASH, proof: [{ hash: 'x' }] }, /^proof\[0\]\.hash must be a SHA-256/],
     ['an unknown field deep inside', newEvidenceSchema,
       { ...evidence, category: { side: 1 } }, /^category\.side is not a known field; known are id, name$/],
     ['no object at all', newCategorySchema, 'x', /^The input /],
@@ -64,7 +64,7 @@ describe('validation', () => {
 
   it('sets the field of the error', () => {
     const evidences = { categoryId: 'c', subcategoryId: 's', evidences: [{ externalId: 'x', name: 7 }] }
-    assert.equal(errorOf(newEvidencesSchema, evidences).field, 'evidences.0.name')
+    assert.equal(errorOf(newEvidencesSchema, evidences).field, 'evidences[0].name')
     assert.equal(errorOf(newCategorySchema, { name: 'a', 'x/~y': 1 }).field, 'x/~y')
     assert.equal(errorOf(newCategorySchema, {}).field, 'name')
     assert.equal(errorOf(newCategorySchema, 'x').field, undefined)

@@ -35,6 +35,7 @@ describe('categories and subcategories', () => {
   it('1: accepts an image in JSON and in a form, lists it and serves it', async () => {
     const bodies = [
       { json: { name: 'With image', image: { ...PNG, name: 'a/b/icon.png' } } },
+      { json: { name: 'With URL', image: { name: 'icon.png', data: `data:image/png;base64,${PNG.data}` } } },
       { form: formOf({ name: 'With form image' }, [['image', 'icon.png', 'bytes', 'image/png']]) },
     ]
     for (const body of bodies) {
@@ -47,7 +48,8 @@ describe('categories and subcategories', () => {
     }
     const images = [
       { ...PNG, data: 'not base64!' },
-      { ...PNG, mimeType: 'text/html' },
+      { data: PNG.data },
+      { data: `data:;base64,${PNG.data}` },
       { ...PNG, other: 1 },
       'text',
       [1],
@@ -56,6 +58,28 @@ describe('categories and subcategories', () => {
       await acme.fails('createCategory', 400, 'VALIDATION_ERROR', { json: { name: 'Bad image', image } })
     const data = Buffer.alloc(5 * 1024 * 1024 + 3).toString('base64')
     await acme.fails('createCategory', 413, 'PAYLOAD_TOO_LARGE', { json: { name: 'Big', image: { ...PNG, data } } })
+  })
+
+  it('1, 4: an image that is none by its type is a file, and no icon', async () => {
+    const image = { name: 'a.html', mimeType: 'text/html', data: PNG.data }
+    const bodies = [
+      { json: { name: 'No image', image } },
+      { form: formOf({ name: 'No form image' }, [['image', 'a.html', 'bytes', 'text/html']]) },
+    ]
+    for (const body of bodies) {
+      const { id } = await acme.ok('createCategory', body)
+      const form = formOf({}, [['file', 'b.txt', 'text']])
+      assert.deepEqual(await acme.ok('updateCategory', { ...inCategory(id), form }), {})
+      const { fileIds, ...details } = await acme.ok('getCategory', inCategory(id))
+      assert.equal('imageId' in details, false)
+      assert.deepEqual(
+        fileIds.map((file: { name: string; iconId?: string }) => [file.name, 'iconId' in file]),
+        [
+          ['a.html', false],
+          ['b.txt', false],
+        ],
+      )
+    }
   })
 
   it('4, 6: null and empty values change nothing, and only clear removes the description', async () => {

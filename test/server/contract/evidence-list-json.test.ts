@@ -107,7 +107,7 @@ describe('the JSON of an evidence in a list', () => {
           ...(from.summary !== undefined && { summary: from.summary }),
           lastUpdateDate: from.lastEvent.recordedAt.toISOString(),
           lastUpdateTxId: from.lastEvent.txId,
-          iconId: from.image ?? null,
+          ...(from.image && { iconId: from.image }),
           stolen: from.status === 'stolen',
           ...(from.blockNumber !== undefined && { blockNumber: from.blockNumber }),
           ...(from.lastEvent.blockNumber !== undefined && { lastUpdateBlockNumber: from.lastEvent.blockNumber }),

@@ -45,7 +45,6 @@ describe('lists of evidences', () => {
       summary: 'sum',
       lastUpdateDate: creationDate,
       lastUpdateTxId: txId,
-      iconId: null,
       stolen: false,
       ...(blockNumber !== undefined && { blockNumber, lastUpdateBlockNumber }),
     })

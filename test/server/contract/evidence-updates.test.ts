@@ -119,7 +119,9 @@ describe('updates of an evidence', () => {
     await acme.ok('updateEvidence', matching('"1"', 'a'))
     await acme.fails('updateEvidence', 412, 'VERSION_CONFLICT', matching('"1"', 'b'))
     await acme.ok('updateEvidence', matching('*', 'c'))
-    for (const etag of ['1', 'W/"1"', '"x"', '"1", "2"'])
-      await acme.fails('updateEvidence', 400, 'VALIDATION_ERROR', matching(etag, 'd'))
+    // A proxy that compresses the response makes its ETag weak.
+    await acme.ok('updateEvidence', matching('W/"3"', 'd'))
+    for (const etag of ['1', 'W/1', '"x"', '"4", "2"'])
+      await acme.fails('updateEvidence', 400, 'VALIDATION_ERROR', matching(etag, 'e'))
   })
 })

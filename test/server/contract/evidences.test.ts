@@ -54,8 +54,8 @@ describe('evidences', () => {
       createDate,
       name: 'Golf',
       status: 'active',
-      // FormData writes every line break as CRLF; the registry keeps what was sent.
-      description: 'two\r\nlines',
+      // FormData writes every line break as CRLF, as browsers do.
+      description: 'two\nlines',
       imageId,
       summary: 'short',
       owner: 'Ada',
@@ -86,6 +86,39 @@ describe('evidences', () => {
       ['third.txt', 'third', 'text/plain', 1, false],
     ])
     assert.equal(dt[0].overlayId, imageId)
+  })
+
+  it('8: an image that is none by its type is a file; a file without a type has that of its extension', async () => {
+    const form = formOf({ ...VEHICLE_CATEGORY, externalId: 'typeless', name: 'x' }, [
+      ['image', 'notes.txt', 'a', 'application/octet-stream'],
+      ['images', 'IMG_1.HEIC', 'b', ''],
+      ['images', 'scan.pdf', 'c', 'image/*'],
+      ['images', 'own.pdf', 'd', 'application/x-own'],
+      ['images', `${'ä'.repeat(300)}.jpeg`, 'e', ''],
+      ['images', 'unknown.xyz', 'f', ''],
+    ])
+    await acme.ok('createEvidence', { form })
+    assert.equal('imageId' in (await acme.page('typeless')).object, false)
+    const files = await acme.files('typeless')
+    assert.deepEqual(
+      files.map(({ name, mimeType }: Body) => [name, mimeType]),
+      [
+        ['notes.txt', 'text/plain'],
+        ['IMG_1.HEIC', 'image/heic'],
+        ['scan.pdf', 'application/pdf'],
+        ['own.pdf', 'application/x-own'],
+        [`${'ä'.repeat(251)}.jpeg`, 'image/jpeg'],
+        ['unknown.xyz', 'application/octet-stream'],
+      ],
+    )
+  })
+
+  it('8: a text in the place of a file is an error, whatever the part is called', async () => {
+    for (const name of ['image', 'images[]', 'images.items', 'images[0]']) {
+      const form = formOf({ ...VEHICLE_CATEGORY, externalId: 'text', name: 'x', [name]: 'text' })
+      const { body } = await acme.fails('createEvidence', 400, 'VALIDATION_ERROR', { form })
+      assert.match(body.error, /must be a file, not a text$/)
+    }
   })
 
   it('8: accept one title for all files, meta as a Blob, and decimals of 17 digits', async () => {

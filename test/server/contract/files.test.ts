@@ -167,7 +167,11 @@ describe('files', () => {
     assert.ok(createdAt >= requestedAt && createdAt <= Date.now(), expiresAt)
     const open = (query: Query, COMPANY_ID = 'acme'): Promise<ServiceResponse> =>
       acme.service.call('downloadFile', { params: { COMPANY_ID }, query })
-    for (const query of [{ token }, { token, fileId }]) assert.ok(bytes(await open(query)).equals(CONTENT))
+    for (const query of [{ token }, { token, fileId }]) {
+      const opened = await open(query)
+      assert.ok(bytes(opened).equals(CONTENT))
+      assert.equal(opened.headers.get('cross-origin-resource-policy'), 'cross-origin')
+    }
     const other = await attach('other-file', ['a.txt', 'a'])
     const changed = `${token.slice(1)}${token[0]}`
     for (const query of [{ token, fileId: other }, { token: changed }, { token: '' }, { fileId }]) {

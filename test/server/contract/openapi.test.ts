@@ -111,7 +111,7 @@ describe('the OpenAPI document', () => {
 
   it('shows what each operation requires and what it can return', () => {
     const create = operation('createEvidence')
-    assert.deepEqual(Object.keys(create.requestBody?.content ?? {}), ['application/json', 'multipart/form-data'])
+    assert.deepEqual(Object.keys(create.requestBody?.content ?? {}), ['multipart/form-data', 'application/json'])
     const statuses = Object.keys(create.responses).join(' ')
     assert.equal(statuses, '201 400 401 403 404 405 409 413 415 429 431 500 503')
     assert.deepEqual(create.security, [{ apiKey: [] }])

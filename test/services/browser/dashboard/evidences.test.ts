@@ -221,7 +221,6 @@ describeDashboard('the pages of evidences in Chromium', (dashboard) => {
       txId: 'ab'.repeat(32),
       lastUpdateDate: '2026-01-01T00:00:00.000Z',
       lastUpdateTxId: 'ab'.repeat(32),
-      iconId: null,
       stolen: false,
     })
     await page.route('**/evidences/acme/evidences?*', async (route) => {
