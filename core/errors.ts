@@ -1,3 +1,5 @@
+import type { VerificationRule } from './rules.ts'
+
 /**
  * Every way in which the registry rejects a call or fails. Codes are stable, and part of the compatibility promise.
  * Messages are written for people and may change. The HTTP status and body of each code are in
@@ -120,17 +122,21 @@ export class RegistryError extends Error {
   readonly code: ErrorCode
   /** The member of the input that is wrong, as a dotted path such as `category.name`. The message begins with it. */
   declare readonly field?: string
+  /** The rule that does not hold, of the code `VERIFICATION_FAILED`. */
+  declare readonly rule?: VerificationRule
 
   constructor(code: ErrorCode, message: string, options: RegistryErrorOptions = {}) {
     super(message, options)
     this.code = code
     if (options.field !== undefined) this.field = options.field
+    if (options.rule !== undefined) this.rule = options.rule
   }
 }
 
 export interface RegistryErrorOptions {
   readonly cause?: unknown
   readonly field?: string
+  readonly rule?: VerificationRule
 }
 
 /**
@@ -142,9 +148,9 @@ export function isRegistryError(error: unknown, code?: ErrorCode): error is Regi
   return code === undefined || error.code === code
 }
 
-/** An error with the code `VERIFICATION_FAILED`. */
-export const verificationError = (message: string, cause?: unknown): RegistryError =>
-  new RegistryError('VERIFICATION_FAILED', message, { cause })
+/** The error for what breaks a rule of verification. */
+export const verificationError = (rule: VerificationRule, message: string, cause?: unknown): RegistryError =>
+  new RegistryError('VERIFICATION_FAILED', message, { rule, cause })
 
 /** The error for stored data that is damaged or lost. `what` is a whole sentence without its end. */
 export const corrupt = (what: string, cause?: unknown): RegistryError =>

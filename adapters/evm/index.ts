@@ -6,9 +6,5 @@ export {
   type SignedTransaction,
 } from './account.ts'
 export { openEvmAnchor, type EvmAnchor, type EvmAnchorOptions } from './anchor.ts'
-export {
-  verifyEvmAnchor,
-  type ExpectedEvmAnchor,
-  type VerifiedEvmAnchor,
-} from '../../core/verify/chain/anchor-proof.ts'
+export { verifyEvmAnchor, type ExpectedEvmAnchor, type VerifiedEvmAnchor } from '../../core/verify/chain/evm-anchor.ts'
 export { weiOf, type FeeOffer } from './fees.ts'

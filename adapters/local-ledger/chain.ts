@@ -1,5 +1,5 @@
 import type { KeyObject } from 'node:crypto'
-import { concatBytes, encodeUtf8, equalBytes, isRegistryError, RegistryError } from '../kit/index.ts'
+import { concatBytes, encodeUtf8, equalBytes, isRegistryError, verificationError } from '../kit/index.ts'
 import {
   assertSigned,
   parseBlock,
@@ -30,9 +30,6 @@ interface ReadOptions {
   readonly onBlock?: (block: LedgerBlock, line: Uint8Array) => void
 }
 
-const verificationError = (reason: string, cause?: unknown): RegistryError =>
-  new RegistryError('VERIFICATION_FAILED', reason, { cause })
-
 /** Checks every line of a ledger. Throws `VERIFICATION_FAILED` that names the first line that is wrong. */
 export async function readChain(
   lines: AsyncIterable<Line>,
@@ -44,7 +41,7 @@ export async function readChain(
   let lineNumber = 1
   try {
     for await (const { bytes, isComplete } of lines) {
-      if (!isComplete) throw verificationError('The line is cut short')
+      if (!isComplete) throw verificationError('ledger.order', 'The line is cut short')
       if (chain === undefined) chain = startChain(parseOpening(bytes), publicKey)
       else {
         last = parseBlock(bytes)
@@ -54,19 +51,24 @@ export async function readChain(
       }
       lineNumber += 1
     }
-    if (chain === undefined) throw verificationError('The ledger has no opening line')
+    if (chain === undefined) throw verificationError('ledger.order', 'The ledger has no opening line')
     lineNumber -= 1
     if (last !== undefined) assertSigned(last, publicKey)
     return chain
   } catch (error) {
     if (!isRegistryError(error)) throw error
-    throw verificationError(`Line ${lineNumber} of ${path} does not verify. ${error.message}`, error)
+    throw verificationError(
+      error.rule ?? 'ledger.order',
+      `Line ${lineNumber} of ${path} does not verify. ${error.message}`,
+      error,
+    )
   }
 }
 
 function startChain(opening: LedgerOpening, publicKey: Uint8Array): Chain {
   assertSigned(opening, publicKey)
-  if (!equalBytes(opening.publicKey, publicKey)) throw verificationError('The ledger names another public key')
+  if (!equalBytes(opening.publicKey, publicKey))
+    throw verificationError('ledger.order', 'The ledger names another public key')
   const { genesis: time, hash } = opening
   return { opening, blocks: 0, tip: { height: 0, time, hash }, newestInput: undefined }
 }
@@ -74,7 +76,8 @@ function startChain(opening: LedgerOpening, publicKey: Uint8Array): Chain {
 function extendChain({ opening, blocks, tip }: Chain, block: LedgerBlock): Chain {
   const follows = { hash: block.previous === tip.hash, height: block.height > tip.height, time: block.time >= tip.time }
   for (const [name, isRight] of Object.entries(follows))
-    if (!isRight) throw verificationError(`The block's ${name} does not follow that of the line before it`)
+    if (!isRight)
+      throw verificationError('ledger.order', `The block's ${name} does not follow that of the line before it`)
   return { opening, blocks: blocks + 1, tip: block, newestInput: block.transactions.at(-1)?.input }
 }
 

@@ -1,5 +1,5 @@
 import { concatBytes, decodeUtf8, encodeUtf8, equalBytes, fromHex, sha256, sha256Of, toHex } from '../bytes.ts'
-import { RegistryError, verificationError as errorOf } from '../errors.ts'
+import { RegistryError, verificationError } from '../errors.ts'
 import { parseVerifierKey, verifySignature } from '../log/note.ts'
 import { parseStrictJson } from './strict-json.ts'
 import { OPENING_BYTES, tag, TAG_BYTES } from './event-format.ts'
@@ -87,6 +87,12 @@ export interface KeyOpening {
   readonly vkey: string
 }
 
+/** A key in a log. */
+export interface LoggedKey extends KeyOpening {
+  /** The log entry of the opening. */
+  readonly entry: Uint8Array
+}
+
 /** Canonical JSON, because the members are sorted and are texts without lone surrogates, `null` or 1. */
 const canonical = (members: Readonly<Record<string, string | number | null>>): Uint8Array =>
   encodeUtf8(JSON.stringify(members))
@@ -99,7 +105,8 @@ export const keyHandover = ({ log, prev, vkey }: Omit<KeyOpening, 'sig'>): Uint8
 export const keyOpening = ({ log, prev, sig, vkey }: KeyOpening): Uint8Array =>
   concatBytes(KEY, canonical({ log, prev, sig, v: 1, vkey }))
 
-const verificationError = (why: string, cause?: unknown): Error => errorOf(`Not the opening of a key: ${why}`, cause)
+const keyError = (why: string, cause?: unknown): RegistryError =>
+  verificationError('keys.malformed', `Not the opening of a key: ${why}`, cause)
 
 /**
  * Parses the opening of a key, without checking its signature.
@@ -107,16 +114,17 @@ const verificationError = (why: string, cause?: unknown): Error => errorOf(`Not 
  * @param opening May come from an attacker.
  * @throws `VERIFICATION_FAILED` if it is not the opening of a key.
  */
-export function parseKeyOpening(opening: Uint8Array): KeyOpening {
+export function parseKeyOpening(opening: Uint8Array): LoggedKey {
   if (kindOf(opening) !== 'key' || opening.length > MAX_OPENING_BYTES)
-    throw verificationError('it has another tag, or is too long')
+    throw keyError('it has another tag, or is too long')
   const { log, prev, sig, v, vkey, ...more } = membersOf(opening)
   if (typeof log !== 'string' || typeof vkey !== 'string' || v !== 1 || Object.keys(more).length > 0)
-    throw verificationError('it must have the members log, prev, sig, v and vkey')
-  if (prev === null && sig === null) return { log, vkey, prev, sig }
+    throw keyError('it must have the members log, prev, sig, v and vkey')
+  const entry = entryOf(opening)
+  if (prev === null && sig === null) return { log, vkey, prev, sig, entry }
   if (!isHash(prev) || typeof sig !== 'string' || sig === '' || fromHex(sig) === undefined)
-    throw verificationError('prev and sig must both be null or both be hex')
-  return { log, vkey, prev, sig }
+    throw keyError('prev and sig must both be null or both be hex')
+  return { log, vkey, prev, sig, entry }
 }
 
 function membersOf(opening: Uint8Array): Readonly<Record<string, unknown>> {
@@ -124,7 +132,7 @@ function membersOf(opening: Uint8Array): Readonly<Record<string, unknown>> {
     const value = parseStrictJson(decodeUtf8(opening.subarray(TAG_BYTES)))
     return typeof value === 'object' && value !== null ? Object.fromEntries(Object.entries(value)) : {}
   } catch (cause) {
-    throw verificationError('it does not contain strict JSON', cause)
+    throw keyError('it does not contain strict JSON', cause)
   }
 }
 
@@ -138,28 +146,36 @@ const isHash = (value: unknown): value is string => typeof value === 'string' &&
  * @returns What the openings say, in the same order.
  * @throws `VERIFICATION_FAILED` if an opening or the chain is wrong.
  */
-export function verifyKeyChain(openings: readonly Uint8Array[]): readonly KeyOpening[] {
-  const keys = openings.map((opening) => ({ ...parseKeyOpening(opening), entry: toHex(entryOf(opening)) }))
+export function verifyKeyChain(openings: readonly Uint8Array[]): readonly LoggedKey[] {
+  const keys = openings.map(parseKeyOpening)
+  for (const { log } of keys.slice(0, 1)) assertKeyChain(keys, log)
+  return keys
+}
+
+/** As `verifyKeyChain`, for parsed keys, of which there must be one, and all must belong to this origin. */
+export function assertKeyChain(keys: readonly LoggedKey[], origin: string): void {
+  if (keys.length === 0) throw verificationError('keys.other-log', `There is no key of the log ${origin}`)
   for (const [i, key] of keys.entries()) {
     const { name, publicKey } = parseVerifierKey(key.vkey)
-    if (name !== key.log || key.log !== keys[0]?.log) throw verificationError(`key ${i} belongs to another log`)
+    if (name !== key.log || key.log !== origin)
+      throw verificationError('keys.other-log', `The keys do not belong to the log ${origin}`)
     const previous = keys[i - 1]
     if (previous === undefined) assertFirstKey(key, publicKey)
     else assertHandover(key, previous)
   }
-  return keys.map(({ entry: _, ...key }) => key)
 }
 
 function assertFirstKey({ log, prev }: KeyOpening, publicKey: Uint8Array): void {
   const name = log.slice(0, -ORIGIN_ID_LENGTH - 1)
   if (prev !== null || log !== originOf(name, publicKey))
-    throw verificationError('the origin does not belong to the first key')
+    throw verificationError('keys.other-log', 'The origin does not belong to the first key')
 }
 
-function assertHandover(key: KeyOpening, previous: KeyOpening & { readonly entry: string }): void {
-  if (key.prev !== previous.entry) throw verificationError('it does not follow the previous key')
+function assertHandover(key: KeyOpening, previous: LoggedKey): void {
+  const signature = key.sig === null ? undefined : fromHex(key.sig)
+  if (signature === undefined || key.prev !== toHex(previous.entry))
+    throw verificationError('keys.order', 'A key does not follow the previous key')
   const { publicKey } = parseVerifierKey(previous.vkey)
-  const signature = fromHex(key.sig ?? '') ?? new Uint8Array()
   if (!verifySignature(publicKey, keyHandover(key), signature))
-    throw verificationError('the previous key did not sign it')
+    throw verificationError('keys.handover', 'The previous key did not sign a key')
 }

@@ -1,5 +1,5 @@
 import { fromBase64, toBase64 } from '../bytes.ts'
-import { verificationError } from '../errors.ts'
+import { verificationError, type RegistryError } from '../errors.ts'
 import { openNote, parseNote } from './note.ts'
 import { HASH_BYTES } from './tree/hasher.ts'
 
@@ -20,6 +20,9 @@ export interface Checkpoint {
 /** The text of a checkpoint that is signed: three lines. Pass it to `NoteSigner.signNote`. */
 export const checkpointText = ({ origin, size, root }: Checkpoint): string => `${origin}\n${size}\n${toBase64(root)}\n`
 
+const checkpointError = (why: string): RegistryError =>
+  verificationError('checkpoint.malformed', `Not a checkpoint: ${why}`)
+
 /**
  * Parses the text of a checkpoint, which may have extension lines.
  *
@@ -28,12 +31,12 @@ export const checkpointText = ({ origin, size, root }: Checkpoint): string => `$
 export function parseCheckpointText(text: string): Checkpoint {
   const [origin = '', size = '', rootText = '', ...rest] = text.split('\n')
   if (origin === '' || rest.at(-1) !== '' || rest.slice(0, -1).includes(''))
-    throw verificationError('Not a checkpoint: the text must have the lines origin, size, root, and no empty line')
+    throw checkpointError('the text must have the lines origin, size, root, and no empty line')
   // Decimal without leading zeros, so that a tree has only one text.
   if (!/^(?:0|[1-9][0-9]{0,15})$/.test(size) || !Number.isSafeInteger(Number(size)))
-    throw verificationError('Not a checkpoint: the size must be a decimal number without leading zeros')
+    throw checkpointError('the size must be a decimal number without leading zeros')
   const root = fromBase64(rootText)
-  if (root?.length !== HASH_BYTES) throw verificationError('Not a checkpoint: the root must be the base64 of 32 bytes')
+  if (root?.length !== HASH_BYTES) throw checkpointError('the root must be the base64 of 32 bytes')
   return { origin, size: Number(size), root }
 }
 
@@ -46,9 +49,9 @@ export function parseCheckpointText(text: string): Checkpoint {
 export function parseCheckpoint(note: string): Checkpoint {
   const { text, signatures } = parseNote(note)
   const checkpoint = parseCheckpointText(text)
-  if (text !== checkpointText(checkpoint)) throw verificationError('Not a checkpoint: the text must have three lines')
+  if (text !== checkpointText(checkpoint)) throw checkpointError('the text must have three lines')
   if (signatures.length !== 1 || signatures[0]?.name !== checkpoint.origin)
-    throw verificationError('Not a checkpoint: it must have one signature, by its origin')
+    throw checkpointError('it must have one signature, by its origin')
   return checkpoint
 }
 

@@ -102,6 +102,8 @@ export function formatTypedKey(name: string, typedKey: Uint8Array): string {
 export const publicKeyOf = (verifierKey: string): Uint8Array =>
   concatBytes(Uint8Array.of(ED25519), parseVerifierKey(verifierKey).publicKey)
 
+const keyError = (why: string): RegistryError => verificationError('keys.malformed', `Not a verifier key: ${why}`)
+
 /**
  * Parses a C2SP verifier key, `NAME+HASH+BASE64`.
  *
@@ -111,18 +113,16 @@ export const publicKeyOf = (verifierKey: string): Uint8Array =>
 export function parseVerifierKey(text: string, type = ED25519): VerifierKey {
   const [, name = '', hash = '', data = ''] = /^([^+]*)\+([0-9a-f]{8})\+(.*)$/s.exec(text) ?? []
   const bytes = fromBase64(data)
-  if (!isKeyName(name) || bytes === undefined || bytes.length === 0)
-    throw verificationError('Not a verifier key: expected NAME+HASH+BASE64')
-  if (bytes[0] !== type) throw verificationError(`The verifier key has the type ${bytes[0]}: expected ${type}`)
+  if (!isKeyName(name) || bytes === undefined || bytes.length === 0) throw keyError('expected NAME+HASH+BASE64')
+  if (bytes[0] !== type) throw keyError(`its type is ${bytes[0]}, expected ${type}`)
   if (bytes.length !== 1 + PUBLIC_KEY_BYTES)
-    throw verificationError(
-      `The public key in the verifier key must have ${PUBLIC_KEY_BYTES} bytes, got ${bytes.length - 1}`,
-    )
+    throw keyError(`its public key must have ${PUBLIC_KEY_BYTES} bytes, got ${bytes.length - 1}`)
   const keyId = keyIdOf(name, bytes)
-  if (toHex(keyId) !== hash)
-    throw verificationError('The hash in the verifier key does not match its name and public key')
+  if (toHex(keyId) !== hash) throw keyError('its hash does not match its name and public key')
   return { name, keyId, publicKey: bytes.subarray(1) }
 }
+
+const noteError = (why: string): RegistryError => verificationError('note.malformed', `Not a signed note: ${why}`)
 
 /**
  * Parses a note without verifying its signatures.
@@ -131,15 +131,12 @@ export function parseVerifierKey(text: string, type = ED25519): VerifierKey {
  * @throws `VERIFICATION_FAILED` if it is not a signed note.
  */
 export function parseNote(note: string): SignedNote {
-  if (note.length > MAX_NOTE_LENGTH)
-    throw verificationError(`Not a signed note: it has more than ${MAX_NOTE_LENGTH} characters`)
-  if (!note.isWellFormed() || /[^\P{Cc}\n]/u.test(note))
-    throw verificationError('Not a signed note: it contains control characters')
+  if (note.length > MAX_NOTE_LENGTH) throw noteError(`it has more than ${MAX_NOTE_LENGTH} characters`)
+  if (!note.isWellFormed() || /[^\P{Cc}\n]/u.test(note)) throw noteError('it contains control characters')
   const split = note.lastIndexOf('\n\n')
-  if (split < 0 || !note.endsWith('\n')) throw verificationError('Not a signed note: it has no signature lines')
+  if (split < 0 || !note.endsWith('\n')) throw noteError('it has no signature lines')
   const lines = note.slice(split + 2, -1).split('\n')
-  if (lines.length > MAX_SIGNATURES)
-    throw verificationError(`Not a signed note: it has more than ${MAX_SIGNATURES} signatures`)
+  if (lines.length > MAX_SIGNATURES) throw noteError(`it has more than ${MAX_SIGNATURES} signatures`)
   return { text: note.slice(0, split + 1), signatures: lines.map(parseSignatureLine) }
 }
 
@@ -149,7 +146,7 @@ function parseSignatureLine(line: string): NoteSignature {
     : []
   const bytes = fromBase64(data)
   if (!isKeyName(name) || more.length > 0 || bytes === undefined || bytes.length <= KEY_ID_BYTES)
-    throw verificationError('Not a signed note: a signature line is malformed')
+    throw noteError('a signature line is malformed')
   return { name, keyId: bytes.subarray(0, KEY_ID_BYTES), signature: bytes.subarray(KEY_ID_BYTES) }
 }
 
@@ -165,10 +162,10 @@ export function openNote(note: string, verifierKey: string): string {
   const key = parseVerifierKey(verifierKey)
   const { text, signatures } = parseNote(note)
   const own = signatures.filter(({ name, keyId }) => name === key.name && equalBytes(keyId, key.keyId))
-  if (own.length === 0) throw verificationError(`The note has no signature by ${key.name}`)
+  if (own.length === 0) throw verificationError('note.signature', `The note has no signature by ${key.name}`)
   for (const { signature } of own)
     if (!verifySignature(key.publicKey, encodeUtf8(text), signature))
-      throw verificationError(`The note's signature by ${key.name} does not verify`)
+      throw verificationError('note.signature', `The note's signature by ${key.name} does not verify`)
   return text
 }
 

@@ -1,6 +1,6 @@
-import { fromBase64 } from '../bytes.ts'
-import { MAX_LOG_KEYS } from '../commitment/log-entry.ts'
-import { parseStrictJson } from '../commitment/strict-json.ts'
+import { toHex } from '../bytes.ts'
+import { TAG_BYTES } from '../commitment/event-format.ts'
+import { entryOf, kindOf, MAX_LOG_KEYS, MAX_OPENING_BYTES, parseKeyOpening } from '../commitment/log-entry.ts'
 import type { ValidationData } from '../ports/index.ts'
 import { verificationError } from '../errors.ts'
 import {
@@ -10,9 +10,21 @@ import {
   MAX_CHECKPOINT_TOKENS,
   MAX_COSIGNATURES,
 } from '../commitment/bundle-format.ts'
-import { parseDisclosure, type ShownDisclosure } from './event.ts'
+import { parseDisclosure } from './event.ts'
+import type {
+  ShownAnchor,
+  ShownBundle,
+  ShownBundleEvent,
+  ShownCheckpoint,
+  ShownInclusion,
+  ShownKey,
+  ShownPlace,
+  ShownRenewal,
+  ShownSubject,
+} from './shown.ts'
 import {
   asArray,
+  asBase64,
   asBytes,
   asCount,
   asHash,
@@ -21,6 +33,7 @@ import {
   asObjects,
   asString,
   assertOnlyMembers,
+  parseUntrustedJson,
   type UntrustedObject,
 } from './untrusted.ts'
 
@@ -29,62 +42,11 @@ import {
  * checked here. Unknown members are rejected, so that two verifiers cannot read the same bundle differently.
  */
 
-/** The event that a bundle is about, or the file that it attached. */
-export type ShownSubject =
-  | { readonly type: 'evidence'; readonly txId: string }
-  | { readonly type: 'file'; readonly txId: string; readonly fileId: string }
-
-export interface ShownInclusion {
-  readonly treeSize: number
-  readonly path: readonly Uint8Array[]
-}
-
-export interface ShownEntry {
-  readonly opening: Uint8Array
-  /** `undefined` if it is not sealed. Then it has no inclusion. */
-  readonly position: number | undefined
-  readonly inclusion: readonly ShownInclusion[]
-}
-
-export interface ShownBundleEvent extends ShownEntry, ShownDisclosure {}
-
-export interface ShownAnchor {
-  readonly type: string
-  readonly network: string
-  readonly chainId: number
-  readonly txHash: string
-  readonly blockNumber: number
-  readonly blockHash: string
-  /** Text or base64, depending on `type`. */
-  readonly proof: string
-}
-
-export interface ShownCheckpoint {
-  readonly note: string
-  readonly cosignatures: readonly string[]
-  readonly tokens: readonly Uint8Array[]
-  readonly anchors: readonly ShownAnchor[]
-}
-
-export interface ShownBundle {
-  readonly origin: string
-  readonly subject: ShownSubject
-  readonly events: readonly ShownBundleEvent[]
-  readonly keys: readonly ShownEntry[]
-  readonly checkpoints: readonly ShownCheckpoint[]
-  readonly validationData: readonly ValidationData[]
-  /** Entries of tokens, under later checkpoints. */
-  readonly renewals: readonly ShownEntry[]
-  /** The registry's own policy, as JSON text. */
-  readonly claimedPolicy: string | undefined
-}
-
 /** The longest bundle, in UTF-16 code units. */
 export const MAX_BUNDLE_LENGTH = 256 * 1024 * 1024
 const MAX_CHECKPOINTS = 20_000
 const MAX_RENEWALS = 160_000
 const MAX_VALIDATION_DATA = 20_000
-const MAX_OPENING_BYTES = 16 * 1024
 
 const MEMBERS = ['format', 'version', 'origin', 'subject', 'events', 'keys', 'checkpoints', 'validationData']
 const EVENT_MEMBERS = ['opening', 'position', 'inclusion', 'header', 'filesText', 'filesSalt', 'fields', 'files']
@@ -93,32 +55,24 @@ const ANCHOR_MEMBERS = ['type', 'network', 'chainId', 'txHash', 'blockNumber', '
 /** Throws `VERIFICATION_FAILED` if the text is not a bundle of version 1. */
 export function parseBundle(text: string): ShownBundle {
   if (text.length > MAX_BUNDLE_LENGTH)
-    throw verificationError(`A bundle must have at most ${MAX_BUNDLE_LENGTH} characters`)
-  const bundle = asObject(parseText(text), 'The bundle')
+    throw verificationError('form.length', `A bundle must have at most ${MAX_BUNDLE_LENGTH} characters`)
+  const bundle = asObject(parseUntrustedJson(text, 'The bundle'), 'The bundle')
   assertOnlyMembers(bundle, [...MEMBERS, 'renewals', 'claimedPolicy', 'extensions'], 'The bundle')
   if (bundle['format'] !== BUNDLE_FORMAT || bundle['version'] !== 1)
-    throw verificationError(`The bundle must have the format ${BUNDLE_FORMAT} and the version 1`)
+    throw verificationError('document.format', `The bundle must have the format ${BUNDLE_FORMAT} and the version 1`)
   if (bundle['extensions'] !== undefined) asObject(bundle['extensions'], 'extensions')
   const policy = bundle['claimedPolicy']
+  const [first, ...others] = asObjects(bundle['events'], 'events', MAX_BUNDLE_EVENTS).map(eventOf)
+  if (first === undefined) throw verificationError('form.length', 'The bundle has no event')
   return {
     origin: asString(bundle['origin'], 'origin'),
     subject: subjectOf(bundle['subject']),
-    events: asObjects(bundle['events'], 'events', MAX_BUNDLE_EVENTS).map(eventOf),
-    keys: asObjects(bundle['keys'], 'keys', MAX_LOG_KEYS).map((key) => logEntryOf(key, 'A key', MAX_CHECKPOINTS)),
+    events: [first, ...others],
+    keys: asObjects(bundle['keys'], 'keys', MAX_LOG_KEYS).map(keyOf),
     checkpoints: asObjects(bundle['checkpoints'], 'checkpoints', MAX_CHECKPOINTS).map(checkpointOf),
     validationData: asObjects(bundle['validationData'], 'validationData', MAX_VALIDATION_DATA).map(validationDataOf),
-    renewals: asObjects(bundle['renewals'] ?? [], 'renewals', MAX_RENEWALS).map((one) =>
-      logEntryOf(one, 'A renewal', 2),
-    ),
+    renewals: asObjects(bundle['renewals'] ?? [], 'renewals', MAX_RENEWALS).map(renewalOf),
     claimedPolicy: policy === undefined ? undefined : JSON.stringify(asObject(policy, 'claimedPolicy')),
-  }
-}
-
-function parseText(text: string): unknown {
-  try {
-    return parseStrictJson(text)
-  } catch (cause) {
-    throw verificationError('The bundle is not strict JSON', cause)
   }
 }
 
@@ -131,39 +85,56 @@ function subjectOf(value: unknown): ShownSubject {
     assertOnlyMembers(subject, ['type', 'txId'], 'subject')
     return { type, txId }
   }
-  if (type !== 'file') throw verificationError('The type of the subject must be evidence or file')
+  if (type !== 'file') throw verificationError('form.value', 'The type of the subject must be evidence or file')
   assertOnlyMembers(subject, ['type', 'txId', 'fileId'], 'subject')
   return { type, txId, fileId: asString(subject['fileId'], 'The fileId of the subject') }
 }
 
-function placeOf(entry: UntrustedObject, maxInclusions: number): Omit<ShownEntry, 'opening'> {
-  const { position } = entry
-  const inclusion = asObjects(entry['inclusion'], 'inclusion', maxInclusions).map((item) => {
+function inclusionOf(entry: UntrustedObject, max: number): readonly ShownInclusion[] {
+  const inclusion = asObjects(entry['inclusion'], 'inclusion', max).map((item) => {
     assertOnlyMembers(item, ['treeSize', 'path'], 'An inclusion')
     return { treeSize: asCount(item['treeSize'], 'treeSize'), path: asHashes(item['path'], 'path') }
   })
   const sizes = new Set(inclusion.map(({ treeSize }) => treeSize))
-  if (sizes.size < inclusion.length) throw verificationError('An entry is proven under the same checkpoint twice')
-  return { position: position === undefined ? undefined : asCount(position, 'position'), inclusion }
+  if (sizes.size < inclusion.length)
+    throw verificationError('document.entry', 'An entry is proven under the same checkpoint twice')
+  return inclusion
 }
 
-function eventOf(members: UntrustedObject): ShownBundleEvent {
-  assertOnlyMembers(members, EVENT_MEMBERS, 'An event')
-  const place = placeOf(members, 2)
-  if ((place.position === undefined) !== (place.inclusion.length === 0))
-    throw verificationError('An event must have both a position and an inclusion proof, or neither')
-  return { ...place, ...parseDisclosure(members) }
+function eventOf(event: UntrustedObject): ShownBundleEvent {
+  assertOnlyMembers(event, EVENT_MEMBERS, 'An event')
+  const { position } = event
+  const inclusion = inclusionOf(event, 2)
+  if ((position === undefined) !== (inclusion.length === 0))
+    throw verificationError('document.entry', 'An event must have both a position and an inclusion proof, or neither')
+  const place = position === undefined ? undefined : { position: asCount(position, 'position'), inclusion }
+  return { ...parseDisclosure(event), place }
 }
 
-/** An entry of a key or of a token. */
-function logEntryOf(key: UntrustedObject, what: string, maxInclusions: number): ShownEntry {
-  assertOnlyMembers(key, ['opening', 'position', 'inclusion'], what)
-  const place = placeOf(key, maxInclusions)
-  if (place.position === undefined) throw verificationError(`${what} must have a position`)
-  const opening = asBytes(key['opening'], 'An opening')
+function keyOf(key: UntrustedObject): ShownKey {
+  const { opening, ...place } = openingOf(key, 'A key', MAX_CHECKPOINTS)
+  return { ...place, ...parseKeyOpening(opening) }
+}
+
+function renewalOf(renewal: UntrustedObject): ShownRenewal {
+  const { opening, ...place } = openingOf(renewal, 'A renewal', 2)
+  if (kindOf(opening) !== 'token') throw verificationError('document.entry', 'A renewal must be the entry of a token')
+  return { ...place, entry: entryOf(opening), token: toHex(opening.subarray(TAG_BYTES)) }
+}
+
+interface ShownOpening extends ShownPlace {
+  readonly opening: Uint8Array
+}
+
+/** The entry of a key or of a token. */
+function openingOf(members: UntrustedObject, what: string, maxInclusions: number): ShownOpening {
+  assertOnlyMembers(members, ['opening', 'position', 'inclusion'], what)
+  const inclusion = inclusionOf(members, maxInclusions)
+  const position = asCount(members['position'], 'position')
+  const opening = asBytes(members['opening'], 'An opening')
   if (opening.length > MAX_OPENING_BYTES)
-    throw verificationError(`The opening of an entry must have at most ${MAX_OPENING_BYTES} bytes`)
-  return { opening, ...place }
+    throw verificationError('form.length', `An opening must have at most ${MAX_OPENING_BYTES} bytes`)
+  return { opening, position, inclusion }
 }
 
 function checkpointOf(checkpoint: UntrustedObject): ShownCheckpoint {
@@ -171,7 +142,7 @@ function checkpointOf(checkpoint: UntrustedObject): ShownCheckpoint {
   return {
     note: asString(checkpoint['note'], 'note'),
     cosignatures: asArray(checkpoint['cosignatures'], 'cosignatures', MAX_COSIGNATURES).map(cosignatureOf),
-    tokens: asArray(checkpoint['tokens'], 'tokens', MAX_CHECKPOINT_TOKENS).map((token) => base64Of(token, 'A token')),
+    tokens: asArray(checkpoint['tokens'], 'tokens', MAX_CHECKPOINT_TOKENS).map((token) => asBase64(token, 'A token')),
     anchors: asObjects(checkpoint['anchors'], 'anchors', MAX_ANCHORS).map(anchorOf),
   }
 }
@@ -179,7 +150,7 @@ function checkpointOf(checkpoint: UntrustedObject): ShownCheckpoint {
 function cosignatureOf(value: unknown): string {
   const line = asString(value, 'A cosignature')
   if (!line.startsWith('— ') || line.includes('\n'))
-    throw verificationError('A cosignature must be a signature line of a note, without the line feed')
+    throw verificationError('form.value', 'A cosignature must be a signature line of a note, without the line feed')
   return line
 }
 
@@ -202,12 +173,7 @@ const isValidationType = (type: unknown): type is ValidationData['type'] => TYPE
 function validationDataOf(piece: UntrustedObject): ValidationData {
   assertOnlyMembers(piece, ['type', 'data'], 'A piece of validationData')
   const { type } = piece
-  if (!isValidationType(type)) throw verificationError('validationData must be a certificate, crl or ocsp')
-  return { type, der: base64Of(piece['data'], 'The data of validationData') }
-}
-
-function base64Of(value: unknown, what: string): Uint8Array {
-  const bytes = fromBase64(asString(value, what))
-  if (bytes === undefined) throw verificationError(`${what} must be base64`)
-  return bytes
+  if (!isValidationType(type))
+    throw verificationError('form.value', 'validationData must be a certificate, crl or ocsp')
+  return { type, der: asBase64(piece['data'], 'The data of validationData') }
 }

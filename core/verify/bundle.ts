@@ -1,66 +1,48 @@
-import { verifyKeyChain } from '../commitment/log-entry.ts'
+import { assertKeyChain } from '../commitment/log-entry.ts'
 import { isRegistryError, verificationError } from '../errors.ts'
 import { parseVerifierKey } from '../log/note.ts'
 import type { ValidationData } from '../ports/index.ts'
-import {
-  assertIncluded,
-  assertKeyPositions,
-  verifyAttestations,
-  verifyTrees,
-  type Attestations,
-  type CheckpointContext,
-  type SignedTrees,
-} from './bundle-checkpoints.ts'
-import { parseBundle, type ShownAnchor, type ShownBundle, type ShownBundleEvent } from './bundle-document.ts'
-import { deletionIn, holdsFile, verifyEvents, type CommittedEvent } from './bundle-events.ts'
-import type { BundleClaims, BundleEventClaims, BundleFileClaim, Unchecked } from './claims.ts'
+import { verifyAttestations, type Attestations } from './attestations.ts'
+import { parseBundle } from './bundle-document.ts'
+import { assertIncluded, assertKeyPositions, verifyTrees, type Verification, type VerifiedTrees } from './checkpoint.ts'
+import type {
+  BundleCheck,
+  BundleClaims,
+  BundleEventClaims,
+  BundleFileClaim,
+  BundleResult,
+  Unchecked,
+} from './claims.ts'
+import { deletionIn, holdsFile, verifyEvents, type VerifiedBundleEvent } from './event.ts'
 import { parsePolicy, type Policy } from './policy.ts'
-import { embeddedCertificates, type TokenContext } from './token-quorum.ts'
-import { MAX_SIGNATURE_CHECKS, SignatureBudget, asHash } from './untrusted.ts'
+import type { ShownAnchor, ShownBundle } from './shown.ts'
 import type { TokenVerifier } from './token-verifier.ts'
+import { asHash, SignatureBudget } from './untrusted.ts'
 
 /**
- * The checks of a bundle in their order:
+ * Verifies a proof bundle, offline (`core/SPECIFICATION.md`). Every claim in the result holds, also for a bundle that
+ * an attacker made, or that was put together from pieces of several bundles.
  *
- * - `document`: the bundle is well-formed.
- * - `keys`: its keys belong to its log, and the policy pins one of them.
- * - `events`: every event hashes to its txId, and they have one subject.
- * - `checkpoint`: the log signed the trees, each of which extends the tree before it.
- * - `inclusion`: every event is in these trees.
- * - `attestations`: the cosignatures, tokens and anchors are valid.
- * - `expected`: the bundle is about what the caller expects and requires.
+ * @param text The bundle's text. Untrusted: whatever it holds, the function returns a result and does not throw.
+ * @example
+ * const result = verifyBundle(await readFile('VIN-1.evidence.json', 'utf8'), { policy, tokens })
+ * if (result.state === 'proven') console.log(result.claims.events.length)
  */
-export type BundleCheck = 'document' | 'keys' | 'events' | 'checkpoint' | 'inclusion' | 'attestations' | 'expected'
-
-/**
- * What a verification found. Only `refuted` says that something is wrong:
- *
- * - `proven`: every event is in the log, by keys that the policy pins.
- * - `consistent`: the bundle agrees with its own policy, which anyone can make. No policy was pinned.
- * - `pending`: nothing is wrong, but an event is not in a signed tree yet.
- * - `requirement`: it holds, but something that `require` names is missing.
- * - `not-comparable`: it holds, but it discloses no hash to compare one of the `contents` with.
- * - `other-log`: it is of another log than the policy's, so nothing is said about it.
- * - `refuted`: the check in `check` failed. The checks after it did not run, and there are no claims.
- */
-export type BundleResult =
-  | {
-      readonly state: 'proven' | 'consistent' | 'pending'
-      readonly claims: BundleClaims
-      readonly unchecked: readonly Unchecked[]
-    }
-  | {
-      readonly state: 'requirement' | 'not-comparable'
-      readonly reason: string
-      readonly claims: BundleClaims
-      readonly unchecked: readonly Unchecked[]
-    }
-  | {
-      readonly state: 'other-log' | 'refuted'
-      readonly check: BundleCheck
-      readonly reason: string
-      readonly unchecked: readonly Unchecked[]
-    }
+export function verifyBundle(text: string, options: VerifyBundleOptions = {}): BundleResult {
+  const run = new Run(options)
+  try {
+    const bundle = run.check('document', () => parseBundle(text))
+    const policy = run.check('keys', () => policyFor(bundle, options))
+    const events = run.check('events', () => verifyEvents(bundle))
+    const trees = run.check('checkpoint', () => verifyTrees(bundle, policy, run))
+    run.check('inclusion', () => assertAllIncluded(bundle, trees))
+    const attested = run.check('attestations', () => verifyAttestations(bundle, trees, { ...options, policy, run }))
+    const claims = run.check('expected', () => claimsOf(bundle, events, attested, options))
+    return run.result(claims, attested)
+  } catch (error) {
+    return run.failure(error)
+  }
+}
 
 export interface VerifyBundleOptions {
   /** What you pin, from a source that you trust (`parsePolicy`). Default: the bundle's own word. */
@@ -79,59 +61,68 @@ export interface VerifyBundleOptions {
   readonly isBlockOnChain?: (anchor: Omit<ShownAnchor, 'proof'>) => boolean
 }
 
-/**
- * Verifies a proof bundle, offline (`core/registry/proof/README.md`). Every claim in the result holds, also for a
- * bundle that an attacker made, or that was put together from pieces of several bundles.
- *
- * @param text The bundle's text. Untrusted: whatever it holds, the function returns a result and does not throw.
- * @example
- * const result = verifyBundle(await readFile('VIN-1.evidence.json', 'utf8'), { policy, tokens })
- * if (result.state === 'proven') console.log(result.claims.events.length)
- */
-export function verifyBundle(text: string, options: VerifyBundleOptions = {}): BundleResult {
-  const unchecked = new Map<string, Unchecked>()
-  const doubt = (one: Unchecked): void => void unchecked.set(`${one.what}: ${one.why}`, one)
-  let current: BundleCheck = 'document'
-  const check = <T>(name: BundleCheck, step: () => T): T => {
-    current = name
+/** One verification of a bundle. */
+class Run implements Verification {
+  readonly budget = new SignatureBudget()
+  readonly #options: VerifyBundleOptions
+  readonly #unchecked = new Map<string, Unchecked>()
+  #check: BundleCheck = 'document'
+
+  constructor(options: VerifyBundleOptions) {
+    this.#options = options
+  }
+
+  check<T>(name: BundleCheck, step: () => T): T {
+    this.#check = name
     return step()
   }
-  try {
-    const bundle = check('document', () => parseBundle(text))
-    const reason = otherLog(bundle, options)
-    if (reason !== undefined) return { state: 'other-log', check: 'keys', reason, unchecked: [] }
-    const policy = check('keys', () => policyFor(bundle, options))
-    const events = check('events', () => verifyEvents(bundle))
-    const context = contextOf(bundle, policy, doubt, options)
-    const trees = check('checkpoint', () => verifyTrees(bundle, context))
-    check('inclusion', () => assertEventsIncluded(bundle.events, trees))
-    const attested = check('attestations', () => verifyAttestations(bundle.renewals, trees, context))
-    const claims = check('expected', () => claimsOf(bundle, events, attested, options))
-    if (options.policy === undefined)
-      doubt({ what: 'the keys of the log', why: "No policy is pinned: this is the bundle's own word" })
-    if (claims.isHistory) doubt({ what: 'later versions', why: 'A bundle cannot show that it has the newest version' })
-    return { ...verdictOn(claims, options), claims, unchecked: [...unchecked.values()] }
-  } catch (error) {
-    const reason = isRegistryError(error) ? error.message : `The bundle cannot be verified: ${String(error)}`
-    return { state: 'refuted', check: current, reason, unchecked: [...unchecked.values()] }
+
+  readonly doubt = (one: Unchecked): void => void this.#unchecked.set(`${one.what}: ${one.why}`, one)
+
+  /** What follows from claims that hold. */
+  result(claims: BundleClaims, attested: ReadonlyMap<number, Attestations>): BundleResult {
+    if (this.#options.policy === undefined)
+      this.doubt({ what: 'the keys of the log', why: "No policy is pinned: this is the bundle's own word" })
+    if (claims.isHistory)
+      this.doubt({ what: 'later versions', why: 'A bundle cannot show that it has the newest version' })
+    const missing = [...attested.values()].flatMap((one) => one.missing)
+    return { ...verdictOn(claims, missing, this.#options), claims, unchecked: [...this.#unchecked.values()] }
+  }
+
+  /** A log that the pinned policy does not name is not refuted: nothing is said about it. */
+  failure(error: unknown): BundleResult {
+    const { rule = 'verifier.failed', message: reason } = isRegistryError(error)
+      ? error
+      : { message: `The bundle cannot be verified: ${String(error)}` }
+    const isOther = rule === 'keys.not-pinned' && this.#options.policy !== undefined
+    const unchecked = [...this.#unchecked.values()]
+    return { state: isOther ? 'other-log' : 'refuted', check: this.#check, rule, reason, unchecked }
   }
 }
 
-/** Why a bundle is not about the pinned log; `undefined` if it is, or if nothing is pinned. */
-function otherLog({ origin }: ShownBundle, { policy }: VerifyBundleOptions): string | undefined {
-  return policy === undefined || pins(policy, origin) ? undefined : `The policy pins no key of the log ${origin}`
+/**
+ * The pinned policy or, without one, that of the bundle itself or at least its own keys. It must pin the bundle's log,
+ * to which the bundle's keys must belong.
+ */
+function policyFor({ claimedPolicy, keys, origin }: ShownBundle, { policy: pinned }: VerifyBundleOptions): Policy {
+  const policy = pinned ?? (claimedPolicy === undefined ? { keys: keys.map(toPinned) } : parsePolicy(claimedPolicy))
+  if (!policy.keys.some(({ vkey }) => parseVerifierKey(vkey).name === origin))
+    throw verificationError('keys.not-pinned', `The policy pins no key of the log ${origin}`)
+  assertKeyChain(keys, origin)
+  assertKeyPositions(keys)
+  return policy
 }
 
-const pins = ({ keys }: Policy, origin: string): boolean =>
-  keys.some(({ vkey }) => parseVerifierKey(vkey).name === origin)
+const toPinned = ({ vkey }: ShownBundle['keys'][number]): Policy['keys'][number] => ({ vkey })
 
 type Verdict =
   | { readonly state: 'proven' | 'consistent' | 'pending' }
   | { readonly state: 'requirement' | 'not-comparable'; readonly reason: string }
 
-/** What follows from claims that hold. */
+/** `missing`: the quorums that are not reached. */
 function verdictOn(
   { events, contents: found }: BundleClaims,
+  missing: readonly string[],
   { policy, contents = [], require = [] }: VerifyBundleOptions,
 ): Verdict {
   if (found.length < contents.length) {
@@ -140,92 +131,60 @@ function verdictOn(
     return { state: 'not-comparable', reason }
   }
   if (events.some(({ log }) => log === undefined)) return { state: 'pending' }
-  const reason = missingIn(events, require)
+  const reason = missing[0] ?? missingIn(events, require)
   if (reason !== undefined) return { state: 'requirement', reason }
   return { state: policy === undefined ? 'consistent' : 'proven' }
 }
 
-/**
- * The pinned policy or, without one, that of the bundle itself or at least its own keys. It must pin the bundle's log.
- */
-function policyFor({ claimedPolicy, keys, origin }: ShownBundle, { policy: pinned }: VerifyBundleOptions): Policy {
-  const policy = pinned ?? (claimedPolicy === undefined ? ownPolicyOf(keys) : parsePolicy(claimedPolicy))
-  if (!pins(policy, origin)) throw verificationError(`The policy pins no key of the log ${origin}`)
-  assertKeyPositions(keys)
-  return policy
-}
-
-const ownPolicyOf = (keys: ShownBundle['keys']): Policy => ({
-  keys: verifyKeyChain(keys.map(({ opening }) => opening)).map(({ vkey }) => ({ vkey })),
-})
-
-function contextOf(
-  { checkpoints, validationData }: ShownBundle,
-  policy: Policy,
-  doubt: CheckpointContext['doubt'],
-  { validationData: own = [], tokens: verifier, isBlockOnChain }: VerifyBundleOptions,
-): CheckpointContext {
-  const embedded = embeddedCertificates(
-    checkpoints.flatMap(({ tokens }) => tokens),
-    verifier,
-  )
-  const tokens: TokenContext = {
-    verifier,
-    authorities: policy.authorities ?? [],
-    quorum: policy.timestampQuorum ?? 1,
-    validationData: [...own, ...validationData, ...embedded],
-    renewedAt: new Map(),
-    budget: new SignatureBudget(MAX_SIGNATURE_CHECKS * (1 + checkpoints.length)),
-  }
-  return { policy, tokens, doubt, isBlockOnChain }
-}
-
 /** Later versions are later in the log, and after an event that is not sealed none is. Entry 0 is a key. */
-function assertEventsIncluded(events: readonly ShownBundleEvent[], trees: SignedTrees): void {
-  const positions = events.map(({ position = Infinity }) => position)
-  for (const [i, position] of positions.entries())
-    if (position <= (positions[i - 1] ?? 0) && position !== Infinity)
-      throw verificationError('The positions of the events must ascend')
-  for (const event of events) assertIncluded(event, trees)
+function assertAllIncluded({ events, renewals }: ShownBundle, trees: VerifiedTrees): void {
+  for (const renewal of renewals) assertIncluded(renewal.entry, renewal, trees)
+  let last = 0
+  for (const { place, entry } of events) {
+    if (place !== undefined && place.position <= last)
+      throw verificationError('inclusion.order', 'The positions of the events must ascend')
+    last = place?.position ?? Infinity
+    if (place !== undefined) assertIncluded(entry, place, trees)
+  }
 }
 
 function claimsOf(
   bundle: ShownBundle,
-  committed: readonly CommittedEvent[],
+  verified: readonly VerifiedBundleEvent[],
   attested: ReadonlyMap<number, Attestations>,
   { expect = {}, contents = [] }: VerifyBundleOptions,
 ): BundleClaims {
   const { origin, subject } = bundle
-  const events = committed.map((event) => eventClaims(event, attested))
-  const file = fileClaim(bundle, committed)
+  const events = verified.map((event) => eventClaims(event, attested))
+  const file = fileClaim(bundle, verified)
   if (expect.txId !== undefined && subject.txId !== expect.txId.toLowerCase())
-    throw verificationError(`The bundle is about another event than ${expect.txId}`)
+    throw verificationError('expected.subject', `The bundle is about another event than ${expect.txId}`)
   if (expect.fileId !== undefined && file?.fileId !== expect.fileId)
-    throw verificationError(`The bundle is not about the file ${expect.fileId}`)
+    throw verificationError('expected.subject', `The bundle is not about the file ${expect.fileId}`)
   return {
     origin,
     subject: subject.txId,
     events,
-    isHistory: committed.every(({ header }) => header !== undefined),
+    isHistory: verified.every(({ header }) => header !== undefined),
     file,
-    contents: contents.flatMap((content) => contentClaim(content, committed) ?? []),
+    contents: contents.flatMap((content) => contentClaim(content, verified) ?? []),
   }
 }
 
-function eventClaims(event: CommittedEvent, attested: ReadonlyMap<number, Attestations>): BundleEventClaims {
-  const { shown } = event
-  const trees = shown.inclusion.flatMap(({ treeSize }) => attested.get(treeSize) ?? [])
+function eventClaims(event: VerifiedBundleEvent, attested: ReadonlyMap<number, Attestations>): BundleEventClaims {
+  const { place } = event.shown
+  const sizes = (place?.inclusion ?? []).map(({ treeSize }) => treeSize)
+  const trees = sizes.flatMap((size) => attested.get(size) ?? [])
   const timestamps = trees.flatMap(({ timestamp }) => timestamp ?? [])
   const anchors = trees.flatMap((tree) => tree.anchors)
   const times = [
     ...timestamps.map(({ notLaterThan }) => notLaterThan),
     ...anchors.filter(({ isBlockFinal }) => isBlockFinal).map(({ blockTime }) => blockTime),
   ]
-  const treeSize = Math.min(...shown.inclusion.map((one) => one.treeSize))
   return {
     txId: event.txId,
     committedTime: event.time,
-    log: shown.position === undefined ? undefined : { position: shown.position, treeSize },
+    log: place && { position: place.position, treeSize: Math.min(...sizes) },
     notLaterThan: times.length === 0 ? undefined : Math.min(...times),
     timestamps,
     anchors,
@@ -251,13 +210,14 @@ function missingIn(
   return undefined
 }
 
-function fileClaim({ subject }: ShownBundle, events: readonly CommittedEvent[]): BundleFileClaim | undefined {
+function fileClaim({ subject }: ShownBundle, events: readonly VerifiedBundleEvent[]): BundleFileClaim | undefined {
   if (subject.type !== 'file') return undefined
   const { fileId, txId } = subject
   const event = events.find((one) => one.txId === txId)
   if (event === undefined || !holdsFile(event, fileId))
-    throw verificationError(`The event ${txId} does not hold the file ${fileId}`)
-  if (deletionIn(event, fileId) !== undefined) throw verificationError(`The event ${txId} deletes the file ${fileId}`)
+    throw verificationError('subject.file-missing', `The event ${txId} does not hold the file ${fileId}`)
+  if (deletionIn(event, fileId) !== undefined)
+    throw verificationError('subject.file-missing', `The event ${txId} deletes the file ${fileId}`)
   const deletedBy = events.find((one) => deletionIn(one, fileId)?.deleted === txId)?.txId
   const state = deletedBy === undefined ? (event.files?.has(fileId) === true ? 'attached' : 'listed') : 'deleted'
   return { fileId, state, event: txId, deletedBy }
@@ -266,7 +226,7 @@ function fileClaim({ subject }: ShownBundle, events: readonly CommittedEvent[]):
 /** The file that has a content. `undefined` if it may be one that is not disclosed. */
 function contentClaim(
   { name, sha256: digest, size }: NonNullable<VerifyBundleOptions['contents']>[number],
-  events: readonly CommittedEvent[],
+  events: readonly VerifiedBundleEvent[],
 ): BundleClaims['contents'][number] | undefined {
   const hash = digest.toLowerCase()
   asHash(hash, `The SHA-256 of ${name}`)
@@ -274,5 +234,5 @@ function contentClaim(
     for (const file of files?.values() ?? [])
       if ('sha256' in file && file.sha256 === hash && file.size === size) return { name, fileId: file.id, txId }
   if (events.some(({ files, hiddenFiles }) => files === undefined || hiddenFiles.length > 0)) return undefined
-  throw verificationError(`No file has the content of ${name}`)
+  throw verificationError('expected.content', `No file has the content of ${name}`)
 }

@@ -1,17 +1,13 @@
-import { concatBytes, encodeUtf8, equalBytes, toBase64 } from '../bytes.ts'
+import { concatBytes, encodeUtf8, equalBytes, toBase64, toHex } from '../bytes.ts'
 import { isRegistryError, verificationError } from '../errors.ts'
-import {
-  parseNote,
-  parseVerifierKey,
-  verifySignature,
-  type NoteSignature,
-  type SignedNote,
-  ED25519_COSIGNATURE,
-} from '../log/note.ts'
+import { parseNote, parseVerifierKey, verifySignature, type NoteSignature, type SignedNote } from '../log/note.ts'
 import { parseCheckpointText, type Checkpoint } from '../log/checkpoint.ts'
+import { leafHash } from '../log/tree/hasher.ts'
+import { verifyInclusion } from '../log/tree/proof.ts'
+import type { Unchecked } from './claims.ts'
+import type { PinnedKey, Policy } from './policy.ts'
+import type { ShownBundle, ShownCheckpoint, ShownKey, ShownPlace } from './shown.ts'
 import { SignatureBudget } from './untrusted.ts'
-import type { PinnedKey } from './policy.ts'
-import type { Witness, WitnessGroup } from './policy-text.ts'
 
 /**
  * Checkpoints from an untrusted source (https://c2sp.org/tlog-checkpoint): unknown signature lines are ignored, and the
@@ -42,12 +38,14 @@ export function verifyCheckpointUnder(
   const [match, ...others] = keys.flatMap((key) =>
     linesBy(parsed, key, checkpoint.origin).map((line) => ({ key, line })),
   )
-  if (others.length > 0) throw verificationError('The checkpoint has more than one signature of the log')
-  if (match === undefined) throw verificationError(`No pinned key of ${checkpoint.origin} signed the checkpoint`)
+  if (others.length > 0)
+    throw verificationError('checkpoint.signed-twice', 'The checkpoint has more than one signature of the log')
+  if (match === undefined)
+    throw verificationError('checkpoint.not-signed', `No pinned key of ${checkpoint.origin} signed the checkpoint`)
   const { key, line } = match
   budget.spend()
   if (!verifySignature(parseVerifierKey(key.vkey).publicKey, encodeUtf8(parsed.text), line.signature))
-    throw verificationError("The checkpoint's signature does not verify")
+    throw verificationError('checkpoint.signature', "The checkpoint's signature does not verify")
   assertMaySign(key, checkpoint.size)
   return { ...checkpoint, key, note: parsed, noteBytes: encodeUtf8(`${parsed.text}\n${lineText(line)}`) }
 }
@@ -75,77 +73,82 @@ const lineText = ({ name, keyId, signature }: NoteSignature): string =>
 /** A retired key may not sign later trees, and no key signs a tree that does not hold its own entry. */
 function assertMaySign({ from = 1, until }: PinnedKey, size: number): void {
   if (size < from)
-    throw verificationError(`The key signs trees from ${from} entries on, but the checkpoint has ${size}`)
-  if (typeof until === 'number' && size > until)
-    throw verificationError(
-      `The key was retired: it signs trees up to ${until} entries, but the checkpoint has ${size}`,
-    )
+    throw verificationError('checkpoint.key-too-new', `The key signs trees from ${from} entries on, not one of ${size}`)
+  assertNotRetired(until ?? Infinity, size)
 }
 
-/** Cosignatures of witnesses (https://c2sp.org/tlog-cosignature), with Ed25519 keys of the type 04. */
-
-const TIME_BYTES = 8
-const SIGNATURE_BYTES = 64
-
-/** The largest time that is read, in seconds: the end of the year 9999. */
-const MAX_SECONDS = 253_402_300_799n
-
-function secondsOf(signature: Uint8Array): number {
-  const seconds = new DataView(signature.buffer, signature.byteOffset).getBigUint64(0)
-  if (seconds === 0n || seconds > MAX_SECONDS) throw verificationError('The time of a cosignature is not a time')
-  return Number(seconds)
+function assertNotRetired(until: number, size: number): void {
+  if (size > until)
+    throw verificationError('checkpoint.key-retired', `The key signs trees up to ${until} entries, not one of ${size}`)
 }
 
-/** A witness whose cosignature verified. */
-export interface Cosignature {
-  /** The witness's name in the policy. */
-  readonly name: string
-  /** When the witness says that it saw the checkpoint, ms since 1970. */
-  readonly time: number
+// -- the trees of a bundle
+
+/** What all checks of a bundle share. */
+export interface Verification {
+  readonly budget: SignatureBudget
+  /** Notes something that was not checked. */
+  readonly doubt: (unchecked: Unchecked) => void
 }
 
-/**
- * Verifies the cosignatures of a note by the witnesses of a policy. Lines of other keys are ignored, as C2SP specifies.
- *
- * @returns The witnesses that cosigned.
- * @throws `VERIFICATION_FAILED` if a witness's line does not verify, or if too few cosigned.
- */
-export function verifyCosignatures(
-  note: SignedNote,
-  required: WitnessGroup,
-  budget: SignatureBudget,
-): readonly Cosignature[] {
-  const held = new Map<Witness, Cosignature>()
-  for (const witness of witnessesOf(required)) {
-    const cosignature = verifyCosignature(note, witness, budget)
-    if (cosignature !== undefined) held.set(witness, cosignature)
+/** A tree that the log signed, with what the bundle shows about it. */
+export interface VerifiedTree extends VerifiedCheckpoint {
+  readonly shown: ShownCheckpoint
+}
+
+/** The signed trees of a bundle by their size, ascending. */
+export type VerifiedTrees = ReadonlyMap<number, VerifiedTree>
+
+/** Verifies that every tree is signed by a key that it holds. Throws `VERIFICATION_FAILED`. */
+export function verifyTrees(
+  { origin, keys, checkpoints }: Pick<ShownBundle, 'origin' | 'keys' | 'checkpoints'>,
+  policy: Policy,
+  { budget, doubt }: Verification,
+): VerifiedTrees {
+  const trees = new Map<number, VerifiedTree>()
+  let largest = 0
+  for (const shown of checkpoints) {
+    budget.extend()
+    const whole = [shown.note, ...shown.cosignatures.map((line) => `${line}\n`)].join('')
+    const tree = { ...verifyCheckpointUnder(whole, policy.keys, budget), shown }
+    if (tree.origin !== origin) throw verificationError('checkpoint.other-log', 'A checkpoint belongs to another log')
+    if (tree.size <= largest) throw verificationError('checkpoint.order', 'The checkpoints must have ascending sizes')
+    if (tree.key.until === undefined)
+      doubt({ what: 'retired keys', why: 'The policy does not say up to which tree size each key signs' })
+    assertSigner(tree, keys)
+    largest = tree.size
+    trees.set(tree.size, tree)
   }
-  if (!isMet(required, held)) throw verificationError('Too few of the required witnesses have cosigned the checkpoint')
-  return [...held.values()]
+  for (const key of keys) assertIncluded(key.entry, key, trees)
+  return trees
 }
 
-const isGroup = (member: Witness | WitnessGroup): member is WitnessGroup => 'members' in member
+/** The key that signed must be the newest one whose entry the tree holds, and must be proven to be in the tree. */
+function assertSigner({ size, key }: VerifiedCheckpoint, keys: readonly ShownKey[]): void {
+  const index = keys.findIndex(({ vkey }) => vkey === key.vkey)
+  if (keys[index]?.inclusion.some(({ treeSize }) => treeSize === size) !== true)
+    throw verificationError('checkpoint.key-not-proven', `The tree of ${size} entries is not proven to hold its key`)
+  assertNotRetired(keys[index + 1]?.position ?? Infinity, size)
+}
 
-const witnessesOf = ({ members }: WitnessGroup): readonly Witness[] =>
-  members.flatMap((member) => (isGroup(member) ? witnessesOf(member) : [member]))
+/** Verifies all inclusion proofs of an entry. Throws `VERIFICATION_FAILED`. */
+export function assertIncluded(entry: Uint8Array, { position, inclusion }: ShownPlace, trees: VerifiedTrees): void {
+  for (const { treeSize, path } of inclusion) {
+    const tree = trees.get(treeSize)
+    if (tree === undefined)
+      throw verificationError('inclusion.no-checkpoint', `The bundle has no checkpoint of ${treeSize} entries`)
+    const claim = { leafHash: leafHash(entry), leafIndex: position, treeSize, proof: path, root: tree.root }
+    if (!verifyInclusion(claim))
+      throw verificationError('inclusion.root-differs', `The entry ${toHex(entry)} is not in the tree of ${treeSize}`)
+  }
+}
 
-const isMet = ({ threshold, members }: WitnessGroup, held: ReadonlyMap<Witness, Cosignature>): boolean =>
-  members.filter((member) => (isGroup(member) ? isMet(member, held) : held.has(member))).length >= threshold
-
-function verifyCosignature(
-  { text, signatures }: SignedNote,
-  { name, vkey }: Witness,
-  budget: SignatureBudget,
-): Cosignature | undefined {
-  const key = parseVerifierKey(vkey, ED25519_COSIGNATURE)
-  const line = signatures.find((one) => one.name === key.name && equalBytes(one.keyId, key.keyId))
-  if (line === undefined) return undefined
-  if (line.signature.length !== TIME_BYTES + SIGNATURE_BYTES)
-    throw verificationError(`The cosignature of ${name} has another length`)
-  const seconds = secondsOf(line.signature)
-  const signed = concatBytes(encodeUtf8(`cosignature/v1\ntime ${seconds}\n`), encodeUtf8(text))
-  budget.spend()
-  if (!verifySignature(key.publicKey, signed, line.signature.subarray(TIME_BYTES)))
-    throw verificationError(`The cosignature of ${name} does not verify`)
-  return { name, time: seconds * 1000 }
+/** The first key is entry 0, and the positions of keys ascend. */
+export function assertKeyPositions(keys: readonly { readonly position: number }[]): void {
+  let least = 0
+  for (const [i, { position }] of keys.entries()) {
+    if (position < least || (i === 0 && position > 0))
+      throw verificationError('keys.order', 'The positions of the keys must begin at 0 and ascend')
+    least = position + 1
+  }
 }

@@ -1,8 +1,54 @@
 import type { Json } from '../commitment/canonical-json.ts'
 import type { EventFile } from '../commitment/event-format.ts'
-import type { ShownAnchor } from './bundle-document.ts'
-import type { Cosignature } from './checkpoint.ts'
+import type { VerificationRule } from '../rules.ts'
+import type { ShownAnchor } from './shown.ts'
 import type { CertificateStatus } from './token-verifier.ts'
+
+/** What a verification of a bundle returns. */
+
+/**
+ * The checks of a bundle in their order:
+ *
+ * - `document`: the bundle is well-formed.
+ * - `keys`: its keys belong to its log, and the policy pins one of them.
+ * - `events`: every event hashes to its txId, and they have one subject.
+ * - `checkpoint`: the log signed the trees, each of which extends the tree before it.
+ * - `inclusion`: every event is in these trees.
+ * - `attestations`: the cosignatures, tokens and anchors are valid.
+ * - `expected`: the bundle is about what the caller expects and requires.
+ */
+export type BundleCheck = 'document' | 'keys' | 'events' | 'checkpoint' | 'inclusion' | 'attestations' | 'expected'
+
+/**
+ * What a verification found. Only `refuted` says that something is wrong:
+ *
+ * - `proven`: every event is in the log, by keys that the policy pins.
+ * - `consistent`: the bundle agrees with its own policy, which anyone can make. No policy was pinned.
+ * - `pending`: nothing is wrong, but an event is not in a signed tree yet.
+ * - `requirement`: it holds, but something that `require` names is missing.
+ * - `not-comparable`: it holds, but it discloses no hash to compare one of the `contents` with.
+ * - `other-log`: it is of another log than the policy's, so nothing is said about it.
+ * - `refuted`: the check in `check` failed. The checks after it did not run, and there are no claims.
+ */
+export type BundleResult =
+  | {
+      readonly state: 'proven' | 'consistent' | 'pending'
+      readonly claims: BundleClaims
+      readonly unchecked: readonly Unchecked[]
+    }
+  | {
+      readonly state: 'requirement' | 'not-comparable'
+      readonly reason: string
+      readonly claims: BundleClaims
+      readonly unchecked: readonly Unchecked[]
+    }
+  | {
+      readonly state: 'other-log' | 'refuted'
+      readonly check: BundleCheck
+      readonly rule: VerificationRule
+      readonly reason: string
+      readonly unchecked: readonly Unchecked[]
+    }
 
 /** A timestamp authority whose token verified. */
 export interface AuthorityClaim {
@@ -24,6 +70,14 @@ export interface TimestampClaim {
   readonly notLaterThan: number
   /** All that held, at least a quorum. */
   readonly authorities: readonly AuthorityClaim[]
+}
+
+/** A witness whose cosignature verified. */
+export interface Cosignature {
+  /** The witness's name in the policy. */
+  readonly name: string
+  /** When the witness says that it saw the checkpoint, ms since 1970. */
+  readonly time: number
 }
 
 /** A block that holds a checkpoint. */

@@ -8,10 +8,11 @@ import {
   parseOpening,
   slotHash,
   txIdOf,
+  type DeletedFile,
   type EventFile,
-  type Opening,
 } from '../commitment/event-format.ts'
 import { verificationError } from '../errors.ts'
+import type { SaltedTexts, ShownBundle, ShownBundleEvent, ShownDisclosure, ShownSubject } from './shown.ts'
 import {
   assertMembers,
   asBytes,
@@ -66,37 +67,22 @@ export interface VerifyEventOptions {
  */
 export function verifyEvent(disclosure: unknown, { txId, origin }: VerifyEventOptions): VerifiedEvent {
   const shown = parseDisclosure(asObject(disclosure, 'The disclosure'))
-  if (shown.txId !== toHex(asHash(txId, 'The txId'))) throw verificationError('The opening does not hash to the txId')
+  if (shown.txId !== toHex(asHash(txId, 'The txId')))
+    throw verificationError('event.txid-differs', 'The opening does not hash to the txId')
   return verifyVersion(shown, origin)
-}
-
-/** A text with the salt that it was hashed with. */
-interface SaltedText {
-  readonly text: string
-  readonly salt: Uint8Array
-}
-
-type SaltedTexts = ReadonlyMap<string, SaltedText>
-
-/** What a disclosure shows of an event: its form is right, and nothing is verified but the opening. */
-export interface ShownDisclosure {
-  readonly opening: Uint8Array
-  /** The hash of the opening, hex. */
-  readonly txId: string
-  readonly header: string | undefined
-  /** The map of file hashes. */
-  readonly filesMap: SaltedText | undefined
-  readonly fields: SaltedTexts | undefined
-  readonly files: SaltedTexts | undefined
 }
 
 /** Throws `VERIFICATION_FAILED` unless the members have the form of a disclosure. Ignores other members. */
 export function parseDisclosure(members: UntrustedObject): ShownDisclosure {
   const { header, filesText, filesSalt, fields, files } = members
-  const opening = asBytes(members['opening'], 'An opening')
+  const bytes = asBytes(members['opening'], 'An opening')
+  const opening = parseOpening(bytes)
+  if (opening === undefined) throw verificationError('event.opening', 'The opening is not an event opening')
+  const entry = txIdOf(bytes)
   return {
     opening,
-    txId: toHex(txIdOf(opening)),
+    entry,
+    txId: toHex(entry),
     header: header === undefined ? undefined : asString(header, 'The header'),
     filesMap:
       filesText === undefined && filesSalt === undefined
@@ -119,18 +105,17 @@ const saltedTexts = (value: unknown, kind: string): SaltedTexts =>
   )
 
 /** Verifies an event with its header. Throws `VERIFICATION_FAILED`. */
-export function verifyVersion(shown: ShownDisclosure, origin: string | undefined): VerifiedEvent {
-  const opening = openingOf(shown)
-  const { hashes, ...header } = verifyHeader(shown.header, opening, origin)
+function verifyVersion(shown: ShownDisclosure, origin: string | undefined): VerifiedEvent {
+  const { hashes, ...header } = verifyHeader(shown, origin)
   const fields = verifyDisclosed(shown.fields, hashes, FIELD)
   const event: VerifiedEvent = {
     txId: shown.txId,
-    time: opening.time,
-    slot: toHex(opening.slot),
+    time: shown.opening.time,
+    slot: toHex(shown.opening.slot),
     ...header,
     fields,
     hiddenFields: [...hashes.keys()].filter((name) => !fields.has(name)),
-    ...verifyFiles(shown, opening),
+    ...verifyFiles(shown),
   }
   const slotKey = fields.get('slotKey')
   if (slotKey !== undefined) assertSlot(event, asHash(slotKey, 'The slot key'))
@@ -138,16 +123,12 @@ export function verifyVersion(shown: ShownDisclosure, origin: string | undefined
 }
 
 /** Throws unless the event's slot is derived from this key and its version. */
-export function assertSlot({ slot, version }: VerifiedEvent, slotKey: Uint8Array): void {
+function assertSlot({ slot, version }: VerifiedEvent, slotKey: Uint8Array): void {
   if (toHex(slotHash(slotKey, version)) !== slot)
-    throw verificationError(`The slot of version ${version} is not derived from the history's slot key`)
-}
-
-/** Throws `VERIFICATION_FAILED` if it is the opening of another entry. */
-export function openingOf({ opening }: ShownDisclosure): Opening {
-  const parsed = parseOpening(opening)
-  if (parsed === undefined) throw verificationError('The opening is not an event opening')
-  return parsed
+    throw verificationError(
+      'event.slot-differs',
+      `The slot of version ${version} is not derived from the history's slot key`,
+    )
 }
 
 interface VerifiedHeader extends Pick<VerifiedEvent, 'first' | 'log' | 'prev' | 'version'> {
@@ -155,20 +136,21 @@ interface VerifiedHeader extends Pick<VerifiedEvent, 'first' | 'log' | 'prev' | 
   readonly hashes: ReadonlyMap<string, Uint8Array>
 }
 
-function verifyHeader(text: string | undefined, opening: Opening, origin: string | undefined): VerifiedHeader {
-  if (text === undefined) throw verificationError('The header of an event is missing')
+function verifyHeader({ header: text, opening }: ShownDisclosure, origin: string | undefined): VerifiedHeader {
+  if (text === undefined) throw verificationError('event.header-missing', 'The header of an event is missing')
   if (!equalBytes(headerHash(text), opening.header))
-    throw verificationError('The header does not hash to the value in the opening')
+    throw verificationError('event.header-differs', 'The header does not hash to the value in the opening')
   const header = asObject(parseUntrustedJson(text, 'The header'), 'The header')
   assertMembers(header, ['fields', 'first', 'log', 'prev', 'v', 'version'], 'The header')
   const version = asCount(header['version'], 'The version')
   const [first, prev] = [linkOf(header['first'], 'first'), linkOf(header['prev'], 'prev')]
   const log = asString(header['log'], 'The origin')
-  if (header['v'] !== 1 || version < 1) throw verificationError('The header format is not supported: expected v 1')
+  if (header['v'] !== 1 || version < 1)
+    throw verificationError('event.header-malformed', 'The header format is not supported: expected v 1')
   if ((first === null) !== (version === 1) || (prev === null) !== (version === 1))
-    throw verificationError('Version 1 must have no first and prev, and every later version must have both')
+    throw verificationError('event.header-malformed', 'Version 1 must have no first and prev, each later one both')
   if (origin !== undefined && log !== origin)
-    throw verificationError(`The event belongs to the log ${log}, expected ${origin}`)
+    throw verificationError('event.other-log', `The event belongs to the log ${log}, expected ${origin}`)
   return { hashes: hashMap(header['fields'], 'A field hash'), first, log, prev, version }
 }
 
@@ -177,14 +159,14 @@ const linkOf = (value: unknown, what: string): string | null => (value === null 
 const hashMap = (value: unknown, what: string): ReadonlyMap<string, Uint8Array> =>
   new Map(Object.entries(asObject(value, what)).map(([name, hash]) => [name, asHash(hash, what)]))
 
+type VerifiedFiles = Pick<VerifiedEvent, 'files' | 'hiddenFiles'>
+
 /** Verifies the files of an event that are disclosed, against its files map. Throws `VERIFICATION_FAILED`. */
-export function verifyFiles(
-  { filesMap, files: disclosed }: ShownDisclosure,
-  opening: Opening,
-): Pick<VerifiedEvent, 'files' | 'hiddenFiles'> {
-  if (filesMap === undefined) throw verificationError('The files text and the files salt of an event are missing')
+function verifyFiles({ opening, filesMap, files: disclosed }: ShownDisclosure): VerifiedFiles {
+  if (filesMap === undefined)
+    throw verificationError('event.files-missing', 'The files text and the files salt of an event are missing')
   if (!equalBytes(filesHash(filesMap.salt, filesMap.text), opening.files))
-    throw verificationError('The files text and salt do not hash to the value in the opening')
+    throw verificationError('event.files-differ', 'The files text and salt do not hash to the value in the opening')
   const hashes = hashMap(parseUntrustedJson(filesMap.text, 'The files text'), 'A file hash')
   const files = verifyDisclosed(disclosed, hashes, FILE)
   return { files, hiddenFiles: [...hashes.keys()].filter((id) => !files.has(id)) }
@@ -208,9 +190,10 @@ function verifyDisclosed<T>(
   const verified = new Map<string, T>()
   for (const [name, { text, salt }] of disclosed) {
     const committed = hashes.get(name)
-    if (committed === undefined) throw verificationError(`The event does not commit to the ${kind} ${name}`)
+    if (committed === undefined)
+      throw verificationError('event.not-committed', `The event does not commit to the ${kind} ${name}`)
     if (!equalBytes(hash(salt, text), committed))
-      throw verificationError(`The ${kind} ${name} does not hash to the value that the event commits to`)
+      throw verificationError('event.text-differs', `The ${kind} ${name} does not hash to what the event commits to`)
     verified.set(name, parse(text, name))
   }
   return verified
@@ -220,7 +203,7 @@ function parseField(text: string, name: string): Json {
   const pair = parseUntrustedJson(text, `The field ${name}`)
   const [fieldName, value, ...others] = Array.isArray(pair) ? pair : []
   if (fieldName !== name || value === undefined || others.length > 0)
-    throw verificationError(`The text of the field ${name} must be the array [name, value]`)
+    throw verificationError('event.text-malformed', `The text of the field ${name} must be the array [name, value]`)
   return value
 }
 
@@ -228,7 +211,7 @@ function parseField(text: string, name: string): Json {
 function parseFileText(text: string, fileId: string): EventFile {
   const what = `The text of the file ${fileId}`
   const file = asObject(parseUntrustedJson(text, what), what)
-  if (file['id'] !== fileId) throw verificationError(`${what} belongs to another file`)
+  if (file['id'] !== fileId) throw verificationError('event.text-malformed', `${what} belongs to another file`)
   if (Object.hasOwn(file, 'deleted')) {
     assertMembers(file, ['deleted', 'id'], what)
     return { id: fileId, deleted: toHex(asHash(file['deleted'], what)) }
@@ -240,5 +223,143 @@ function parseFileText(text: string, fileId: string): EventFile {
     name: asString(file['name'], what),
     sha256: toHex(asHash(file['sha256'], what)),
     size: asCount(file['size'], what),
+  }
+}
+
+// -- the events of a bundle
+
+/** What one event of a bundle commits to, as far as the bundle discloses it. */
+export interface VerifiedBundleEvent {
+  readonly shown: ShownBundleEvent
+  /** Hex. */
+  readonly txId: string
+  /** ms since 1970, from the registry's clock. */
+  readonly time: number
+  /** With what the header commits to. `undefined` in a bundle that was made without a key. */
+  readonly header: VerifiedEvent | undefined
+  /** The disclosed files by id; `undefined` if not even the map of files is disclosed. */
+  readonly files: ReadonlyMap<string, EventFile> | undefined
+  /** Ids of files that the event holds but that are not disclosed. */
+  readonly hiddenFiles: readonly string[]
+}
+
+/** Verifies each event by itself, and that they belong together. Throws `VERIFICATION_FAILED`. */
+export function verifyEvents({ events, subject, origin }: ShownBundle): readonly VerifiedBundleEvent[] {
+  const verified = events.map((shown) => verifyBundleEvent(shown, origin))
+  verifySameSubject(verified, subject)
+  return verified
+}
+
+function verifyBundleEvent(shown: ShownBundleEvent, origin: string): VerifiedBundleEvent {
+  const event = { shown, txId: shown.txId, time: shown.opening.time }
+  if (shown.header !== undefined || shown.fields !== undefined) {
+    const header = verifyVersion(shown, origin)
+    return { ...event, header, files: header.files, hiddenFiles: header.hiddenFiles }
+  }
+  if (shown.filesMap !== undefined || shown.files !== undefined)
+    return { ...event, header: undefined, ...verifyFiles(shown) }
+  return { ...event, header: undefined, files: undefined, hiddenFiles: [] }
+}
+
+/**
+ * The events are one history from version 1 on without a gap or, without headers, the subject and the deletion of its
+ * file.
+ */
+function verifySameSubject(events: readonly VerifiedBundleEvent[], subject: ShownSubject): void {
+  const at = events.findIndex(({ txId }) => txId === subject.txId)
+  if (at < 0 || (at > 0 && subject.type === 'evidence'))
+    throw verificationError('subject.missing', 'The subject of the bundle is not one of its events')
+  const versions = events.flatMap(({ header }) => header ?? [])
+  if (versions.length > 0 && versions.length < events.length)
+    throw verificationError('history.headers-mixed', 'Either every event of a bundle has its header, or none')
+  if (versions.length === 0) assertDeletion(events, subject)
+  const history = new HistoryCheck()
+  for (const version of versions) history.add(version)
+}
+
+/** Without headers: the subject first, then at most the deletion of its file. */
+function assertDeletion([main, ...others]: readonly VerifiedBundleEvent[], subject: ShownSubject): void {
+  if (main?.txId !== subject.txId || others.length > 1)
+    throw verificationError(
+      'subject.other-event',
+      'Without headers, only the deletion of its file may follow the subject',
+    )
+  for (const event of others)
+    if (subject.type !== 'file' || deletionIn(event, subject.fileId)?.deleted !== subject.txId)
+      throw verificationError(
+        'subject.other-event',
+        'The second event of the bundle does not delete the file of its subject',
+      )
+}
+
+/** The disclosed deletion of a file in an event. */
+export function deletionIn({ files }: Pick<VerifiedBundleEvent, 'files'>, fileId: string): DeletedFile | undefined {
+  const file = files?.get(fileId)
+  return file !== undefined && 'deleted' in file ? file : undefined
+}
+
+export const holdsFile = ({ files, hiddenFiles }: VerifiedBundleEvent, fileId: string): boolean =>
+  files?.has(fileId) === true || hiddenFiles.includes(fileId)
+
+/** Fields that must have the same value in all versions. */
+const CONSTANT_FIELDS = ['company', 'evidence', 'externalId'] as const
+
+/**
+ * Verifies that events are one history, one after the other, from version 1 on without a gap. What an event does not
+ * disclose cannot be compared.
+ */
+export class HistoryCheck {
+  #first: VerifiedEvent | undefined
+  #previous: VerifiedEvent | undefined
+  readonly #constants = new Map<string, string>()
+  /** By file id, the txId of the event that attached the file. */
+  readonly #attached = new Map<string, string>()
+  readonly #deleted = new Set<string>()
+
+  /** Throws `VERIFICATION_FAILED`. */
+  add(event: VerifiedEvent): void {
+    const previous = this.#previous
+    const first = (this.#first ??= event)
+    const { version } = event
+    const expected = (previous?.version ?? 0) + 1
+    if (version !== expected)
+      throw verificationError('history.version-gap', `Expected version ${expected}, got version ${version}`)
+    if (version > 1 && event.first !== first.txId)
+      throw verificationError('history.first-differs', `Version ${version} belongs to another history`)
+    if (version > 1 && event.prev !== previous?.txId)
+      throw verificationError('history.prev-differs', `Version ${version} does not link to the previous version`)
+    if (event.log !== first.log) throw verificationError('event.other-log', `Version ${version} belongs to another log`)
+    if (event.time < (previous?.time ?? 0))
+      throw verificationError('history.time-decreases', `Version ${version} is older than the previous version`)
+    const slotKey = first.fields.get('slotKey')
+    if (slotKey !== undefined) assertSlot(event, asHash(slotKey, 'The slot key of version 1'))
+    for (const name of CONSTANT_FIELDS) this.#assertConstant(name, event.fields.get(name), version)
+    this.#addFiles(event)
+    this.#previous = event
+  }
+
+  /** A field that several versions disclose must have one value. */
+  #assertConstant(name: string, value: Json | undefined, version: number): void {
+    if (value === undefined) return
+    const text = asString(value, `The ${name} of version ${version}`)
+    const earlier = this.#constants.get(name) ?? text
+    if (earlier !== text) throw verificationError('history.field-changes', `Version ${version} has another ${name}`)
+    this.#constants.set(name, text)
+  }
+
+  /**
+   * An event that deletes a file must name the event that attached it, and no file is deleted twice. A deletion holds
+   * the file's id too, so only the first event with the id attached it.
+   */
+  #addFiles({ txId, version, files, hiddenFiles }: VerifiedEvent): void {
+    for (const [id, file] of files) {
+      if (!('deleted' in file)) continue
+      if (this.#attached.get(id) !== file.deleted)
+        throw verificationError('history.never-attached', `Version ${version} deletes ${id}, which was not attached so`)
+      if (this.#deleted.has(id))
+        throw verificationError('history.deleted-twice', `Version ${version} deletes the file ${id} a second time`)
+      this.#deleted.add(id)
+    }
+    for (const id of [...files.keys(), ...hiddenFiles]) if (!this.#attached.has(id)) this.#attached.set(id, txId)
   }
 }

@@ -3,14 +3,23 @@
  * `verifyBundle` returns what failed. Every other check throws `VERIFICATION_FAILED`. It also runs in browsers.
  * Timestamp tokens are checked by a value of `evidence-registry/verify/tokens`, which the caller passes.
  */
-export { verifyBundle, type BundleCheck, type BundleResult, type VerifyBundleOptions } from './bundle.ts'
-export type { BundleAnchorClaim, BundleClaims, BundleEventClaims, TimestampClaim, Unchecked } from './claims.ts'
+export { verifyBundle, type VerifyBundleOptions } from './bundle.ts'
+export type {
+  BundleAnchorClaim,
+  BundleCheck,
+  BundleClaims,
+  BundleEventClaims,
+  BundleResult,
+  TimestampClaim,
+  Unchecked,
+} from './claims.ts'
+export { VERIFICATION_RULES, type VerificationRule } from '../rules.ts'
 export { BUNDLE_FORMAT } from '../commitment/bundle-format.ts'
-export { MAX_BUNDLE_LENGTH, type ShownAnchor } from './bundle-document.ts'
-export { verifyAnchorProof, type ProvenAnchor } from './chain/anchor-proof.ts'
+export { MAX_BUNDLE_LENGTH } from './bundle-document.ts'
+export type { ShownAnchor } from './shown.ts'
+export { verifyAnchorProof, type VerifiedAnchor } from './attestations.ts'
 export { holdsTokens, type TokenVerifier } from './token-verifier.ts'
-export { verifyEvent, type VerifiedEvent } from './event.ts'
-export { HistoryCheck } from './bundle-events.ts'
+export { HistoryCheck, verifyEvent, type VerifiedEvent } from './event.ts'
 export { logKeysOf, verifyLog, verifySignedCheckpoint, type KeyEntry, type LogKey, type VerifiedLog } from './log.ts'
 export {
   certificatesFromPem,

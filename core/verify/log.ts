@@ -1,11 +1,11 @@
-import { equalBytes, toHex } from '../bytes.ts'
+import { toHex } from '../bytes.ts'
 import { parseOpening, TAG_BYTES } from '../commitment/event-format.ts'
 import type { Checkpoint } from '../log/checkpoint.ts'
 import { parseNote } from '../log/note.ts'
-import { entryOf, kindOf, verifyKeyChain } from '../commitment/log-entry.ts'
+import { assertKeyChain, entryOf, kindOf, parseKeyOpening } from '../commitment/log-entry.ts'
 import { TreeAccumulator } from '../log/tree/accumulator.ts'
 import { leafHash } from '../log/tree/hasher.ts'
-import { verifyCheckpointUnder } from './checkpoint.ts'
+import { assertKeyPositions, verifyCheckpointUnder } from './checkpoint.ts'
 import type { PinnedKey } from './policy.ts'
 import { verificationError } from '../errors.ts'
 
@@ -34,14 +34,10 @@ export interface KeyEntry {
  * @throws `VERIFICATION_FAILED` if the keys do not belong to the origin, or if the first one is not entry 0.
  */
 export function logKeysOf(origin: string, entries: readonly KeyEntry[]): readonly LogKey[] {
-  const chain = verifyKeyChain(entries.map(({ opening }) => opening))
-  if (chain[0]?.log !== origin) throw verificationError(`The keys do not belong to the log ${origin}`)
-  if (entries[0]?.position !== 0) throw verificationError('The first key must be entry 0 of the log')
-  return chain.map(({ vkey }, i) => {
-    const [own = 0, next = null] = [entries[i]?.position, entries[i + 1]?.position]
-    if (next !== null && next <= own) throw verificationError('The key entries must be in the order of the log')
-    return { vkey, from: own + 1, until: next }
-  })
+  const keys = entries.map(({ opening, position }) => ({ ...parseKeyOpening(opening), position }))
+  assertKeyChain(keys, origin)
+  assertKeyPositions(keys)
+  return keys.map(({ vkey, position }, i) => ({ vkey, from: position + 1, until: keys[i + 1]?.position ?? null }))
 }
 
 /**
@@ -105,7 +101,8 @@ export function verifyLog(
   const tokens = new Set<string>()
   for (const opening of openings) {
     const kind = kindOf(opening)
-    if (kind === undefined) throw verificationError(`The opening of entry ${tree.size} is of an unknown kind`)
+    if (kind === undefined)
+      throw verificationError('log.unknown-entry', `The opening of entry ${tree.size} is of an unknown kind`)
     if (kind === 'key') keyEntries.push({ opening, position: tree.size })
     if (kind === 'token') tokens.add(toHex(opening.subarray(TAG_BYTES)))
     if (kind === 'event') addSlot(slots, opening, tree.size)
@@ -114,10 +111,12 @@ export function verifyLog(
   const keys = logKeysOf(origin, keyEntries)
   const signed = verifySignedCheckpoint(checkpoint, keys)
   if (signed.size !== tree.size)
-    throw verificationError(`Expected the ${signed.size} entries of the checkpoint, got ${tree.size}`)
-  if (!equalBytes(signed.root, tree.root())) throw verificationError("The entries do not hash to the checkpoint's root")
+    throw verificationError('log.size-differs', `Expected ${signed.size} entries, as signed, got ${tree.size}`)
+  const [computed, expected] = [toHex(tree.root()), toHex(signed.root)]
+  if (computed !== expected)
+    throw verificationError('log.root-differs', `The entries hash to ${computed}, and the checkpoint has ${expected}`)
   const verifierKeys = keys.map(({ vkey }) => vkey)
-  return { origin, verifierKeys, keys, size: tree.size, root: toHex(tree.root()), slots, tokens }
+  return { origin, verifierKeys, keys, size: tree.size, root: computed, slots, tokens }
 }
 
 /** The origin that a note states. Its keys must belong to it, so a wrong one verifies nothing. */
@@ -125,9 +124,10 @@ const originOf = (note: string): string => parseNote(note).text.split('\n')[0] ?
 
 function addSlot(slots: Set<string>, opening: Uint8Array, position: number): void {
   const slot = parseOpening(opening)?.slot
-  if (slot === undefined) throw verificationError(`The event opening of entry ${position} is malformed`)
+  if (slot === undefined)
+    throw verificationError('event.opening', `The event opening of entry ${position} is malformed`)
   const text = toHex(slot)
   if (slots.has(text))
-    throw verificationError(`Entry ${position} has the slot of an earlier entry: a history was forked`)
+    throw verificationError('log.forked', `Entry ${position} has the slot of an earlier entry: a history was forked`)
   slots.add(text)
 }

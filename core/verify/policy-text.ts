@@ -33,7 +33,8 @@ export class WitnessQuorum {
 
   group(name: string, threshold: string, members: readonly string[]): void {
     const resolved = members.map((member) => {
-      if (this.#members.has(member)) throw verificationError(`The policy uses ${member} as a member twice`)
+      if (this.#members.has(member))
+        throw verificationError('policy.names', `The policy uses ${member} as a member twice`)
       this.#members.add(member)
       return this.#find(member)
     })
@@ -42,23 +43,25 @@ export class WitnessQuorum {
 
   /** Sets the quorum: the name of a witness or group, or `none`. */
   require(name: string): void {
-    if (this.#required !== undefined) throw verificationError('The policy has two quorum lines')
+    if (this.#required !== undefined) throw verificationError('policy.quorum', 'The policy has two quorum lines')
     this.#required = name === 'none' ? { threshold: 0, members: [] } : { threshold: 1, members: [this.#find(name)] }
   }
 
   get required(): WitnessGroup {
-    if (this.#required === undefined) throw verificationError('The policy has no quorum line')
+    if (this.#required === undefined) throw verificationError('policy.quorum', 'The policy has no quorum line')
     return this.#required
   }
 
   #define(name: string, member: Witness | WitnessGroup): void {
-    if (name === 'none' || this.#defined.has(name)) throw verificationError(`The policy defines the name ${name} twice`)
+    if (name === 'none' || this.#defined.has(name))
+      throw verificationError('policy.names', `The policy defines the name ${name} twice`)
     this.#defined.set(name, member)
   }
 
   #find(name: string): Witness | WitnessGroup {
     const member = this.#defined.get(name)
-    if (member === undefined) throw verificationError(`The policy uses the name ${name} before it is defined`)
+    if (member === undefined)
+      throw verificationError('policy.names', `The policy uses the name ${name} before it is defined`)
     return member
   }
 }
@@ -66,16 +69,16 @@ export class WitnessQuorum {
 /** Returns the verifier keys of the logs, and the quorum. Throws `VERIFICATION_FAILED` with the first broken rule. */
 export function parsePolicyText(text: string): { readonly logs: readonly string[]; readonly required: WitnessGroup } {
   if (/[^\t\n\x20-\x7e\u0080-\u{10ffff}]/u.test(text))
-    throw verificationError('The policy contains a control character')
+    throw verificationError('policy.line', 'The policy contains a control character')
   const logs: string[] = []
   const quorum = new WitnessQuorum()
   for (const [i, line] of text.split('\n').entries()) {
     const words = line.split(/[ \t]+/).filter((word) => word !== '')
     if (words.length > 0 && words[0]?.startsWith('#') !== true && !addLine(logs, quorum, words))
-      throw verificationError(`Line ${i + 1} of the policy is not a tlog-policy line`)
+      throw verificationError('policy.line', `Line ${i + 1} of the policy is not a tlog-policy line`)
   }
   const { required } = quorum
-  if (logs.length === 0) throw verificationError('The policy has no log line')
+  if (logs.length === 0) throw verificationError('policy.keys', 'The policy has no log line')
   const keys = new Set<string>()
   for (const vkey of logs) addKey(keys, parseVerifierKey(vkey).publicKey)
   return { logs, required }
@@ -96,7 +99,7 @@ function addLine(logs: string[], quorum: WitnessQuorum, words: readonly string[]
 
 function addKey(keys: Set<string>, publicKey: Uint8Array): void {
   const key = toHex(publicKey)
-  if (keys.has(key)) throw verificationError('The policy has one key twice')
+  if (keys.has(key)) throw verificationError('policy.keys', 'The policy has one key twice')
   keys.add(key)
 }
 
@@ -105,6 +108,6 @@ function thresholdOf(threshold: string, members: number): number {
   if (threshold === 'any') return 1
   const count = /^[1-9]\d{0,8}$/.test(threshold) ? Number(threshold) : 0
   if (count < 1 || count > members)
-    throw verificationError(`The threshold of a group must be all, any or 1 to ${members}, got ${threshold}`)
+    throw verificationError('policy.quorum', `The threshold of a group must be all, any or 1 to ${members}`)
   return count
 }

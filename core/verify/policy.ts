@@ -77,7 +77,8 @@ const MAX_LIST = 256
  * const policy = parsePolicy(await readFile('policy.json', 'utf8'))
  */
 export function parsePolicy(text: string): Policy {
-  if (text.length > MAX_POLICY_LENGTH) throw verificationError(`A policy has at most ${MAX_POLICY_LENGTH} characters`)
+  if (text.length > MAX_POLICY_LENGTH)
+    throw verificationError('form.length', `A policy has at most ${MAX_POLICY_LENGTH} characters`)
   return /^\s*\{/.test(text) ? policyOfJson(text) : policyOfText(text)
 }
 
@@ -118,7 +119,7 @@ const listOf = (value: unknown, what: string): readonly UntrustedObject[] => asO
 
 function positive(value: unknown, what: string): number {
   const count = asCount(value, what)
-  if (count === 0) throw verificationError(`${what} must be an integer >= 1`)
+  if (count === 0) throw verificationError('form.value', `${what} must be an integer >= 1`)
   return count
 }
 
@@ -138,11 +139,12 @@ function logKey(vkey: string): string {
 }
 
 function assertKeys(keys: readonly PinnedKey[], origin: unknown): void {
-  if (keys.length === 0) throw verificationError('The policy has no key')
-  if (new Set(keys.map(({ vkey }) => vkey)).size < keys.length) throw verificationError('The policy has a key twice')
+  if (keys.length === 0) throw verificationError('policy.keys', 'The policy has no key')
+  if (new Set(keys.map(({ vkey }) => vkey)).size < keys.length)
+    throw verificationError('policy.keys', 'The policy has a key twice')
   for (const { vkey } of keys)
     if (origin !== undefined && parseVerifierKey(vkey).name !== origin)
-      throw verificationError('The policy has a key of another origin')
+      throw verificationError('policy.keys', 'The policy has a key of another origin')
 }
 
 function requiredWitnesses(policy: UntrustedObject): WitnessGroup {
@@ -169,7 +171,7 @@ function pinnedAuthority(authority: UntrustedObject): PinnedAuthority {
     return { name, trustAnchors: pems.flatMap(certificatesFromPem) }
   } catch (error) {
     if (!isRegistryError(error)) throw error
-    throw verificationError(`The trust anchors of ${name} must be certificates in PEM`, error)
+    throw verificationError('form.value', `The trust anchors of ${name} must be certificates in PEM`, error)
   }
 }
 

@@ -1,4 +1,4 @@
-import { fromHex } from '../bytes.ts'
+import { fromBase64, fromHex } from '../bytes.ts'
 import type { Json } from '../commitment/canonical-json.ts'
 import { parseStrictJson } from '../commitment/strict-json.ts'
 import { verificationError } from '../errors.ts'
@@ -19,13 +19,13 @@ export const isObject = (value: unknown): value is UntrustedObject =>
 /** A JSON object, whose members are not checked yet. */
 export function asObject(value: unknown, what: string): UntrustedObject {
   if (isObject(value)) return value
-  throw verificationError(`${what} must be an object`)
+  throw verificationError('form.value', `${what} must be an object`)
 }
 
 /** A JSON array of at most `max` items, which are not checked yet. */
 export function asArray(value: unknown, what: string, max = Infinity): readonly unknown[] {
-  if (!Array.isArray(value)) throw verificationError(`${what} must be an array`)
-  if (value.length > max) throw verificationError(`${what} has more than ${max} items`)
+  if (!Array.isArray(value)) throw verificationError('form.value', `${what} must be an array`)
+  if (value.length > max) throw verificationError('form.length', `${what} has more than ${max} items`)
   return value
 }
 
@@ -36,26 +36,33 @@ export const asObjects = (value: unknown, what: string, max = Infinity): readonl
 /** A string. */
 export function asString(value: unknown, what: string): string {
   if (typeof value === 'string') return value
-  throw verificationError(`${what} must be a string`)
+  throw verificationError('form.value', `${what} must be a string`)
 }
 
 /** A safe integer >= 0. */
 export function asCount(value: unknown, what: string): number {
   if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0) return value
-  throw verificationError(`${what} must be an integer >= 0`)
+  throw verificationError('form.value', `${what} must be an integer >= 0`)
 }
 
 /** Bytes from lowercase hex. */
 export function asBytes(value: unknown, what: string): Uint8Array {
   const bytes = typeof value === 'string' ? fromHex(value) : undefined
-  if (bytes === undefined) throw verificationError(`${what} must be lowercase hex`)
+  if (bytes === undefined) throw verificationError('form.value', `${what} must be lowercase hex`)
+  return bytes
+}
+
+/** Bytes from padded base64. */
+export function asBase64(value: unknown, what: string): Uint8Array {
+  const bytes = typeof value === 'string' ? fromBase64(value) : undefined
+  if (bytes === undefined) throw verificationError('form.value', `${what} must be base64`)
   return bytes
 }
 
 /** 32 bytes from lowercase hex. */
 export function asHash(value: unknown, what: string): Uint8Array {
   const bytes = asBytes(value, what)
-  if (bytes.length !== 32) throw verificationError(`${what} must have 32 bytes, got ${bytes.length}`)
+  if (bytes.length !== 32) throw verificationError('form.value', `${what} must have 32 bytes, got ${bytes.length}`)
   return bytes
 }
 
@@ -68,7 +75,7 @@ export function parseUntrustedJson(text: string, what: string): Json {
   try {
     return parseStrictJson(text)
   } catch (cause) {
-    throw verificationError(`${what} is not strict JSON`, cause)
+    throw verificationError('form.json', `${what} is not strict JSON`, cause)
   }
 }
 
@@ -76,13 +83,14 @@ export function parseUntrustedJson(text: string, what: string): Json {
 export function assertMembers(object: UntrustedObject, names: readonly string[], what: string): void {
   const actual = Object.keys(object)
   if (actual.length !== names.length || !names.every((name) => Object.hasOwn(object, name)))
-    throw verificationError(`${what} must have exactly the members ${names.join(', ')}`)
+    throw verificationError('form.members', `${what} must have exactly the members ${names.join(', ')}`)
 }
 
 /** Throws if the object has a member with another name. */
 export function assertOnlyMembers(object: UntrustedObject, names: readonly string[], what: string): void {
   const unknown = Object.keys(object).find((name) => !names.includes(name))
-  if (unknown !== undefined) throw verificationError(`${what} has the unknown member ${unknown.slice(0, 64)}`)
+  if (unknown !== undefined)
+    throw verificationError('form.members', `${what} has the unknown member ${unknown.slice(0, 64)}`)
 }
 
 /** Signature checks that one stamp may cost. An honest one with three authorities and their CRLs needs about 25. */
@@ -93,13 +101,18 @@ export const MAX_SIGNATURE_CHECKS = 40
  * tokens of an honest bundle share a few certificates and CRLs, and each of these counts once.
  */
 export class SignatureBudget {
-  readonly #limit: number
+  #limit: number
   #used = 0
   #isExceeded = false
   readonly #known = new Map<string, unknown>()
 
   constructor(limit = MAX_SIGNATURE_CHECKS) {
     this.#limit = limit
+  }
+
+  /** Allows as many checks more, for one more checkpoint. */
+  extend(): void {
+    this.#limit += MAX_SIGNATURE_CHECKS
   }
 
   /** Signature checks so far. */
@@ -126,7 +139,8 @@ export class SignatureBudget {
   /** Call it before each check. Throws `VERIFICATION_FAILED` beyond the limit. */
   spend(): void {
     this.#isExceeded ||= this.#used >= this.#limit
-    if (this.#isExceeded) throw verificationError(`Verifying this needs more than ${this.#limit} signature checks`)
+    if (this.#isExceeded)
+      throw verificationError('limit.signatures', `Verifying this needs more than ${this.#limit} signature checks`)
     this.#used += 1
   }
 }

@@ -103,5 +103,5 @@ function verifyAnchor({ info, ref: txHash, proof, checkpoint, ...block }: Anchor
 
 /** Throws `VERIFICATION_FAILED` unless it holds. */
 function expect(holds: boolean, message: string): void {
-  if (!holds) throw new RegistryError('VERIFICATION_FAILED', message)
+  if (!holds) throw new RegistryError('VERIFICATION_FAILED', message, { rule: 'record.differs' })
 }

@@ -4,7 +4,6 @@ import {
   decodeUtf8,
   encodeUtf8,
   equalBytes,
-  fromBase64,
   fromHex,
   sha256,
   sha256Of,
@@ -14,7 +13,7 @@ import {
 } from '../../bytes.ts'
 import { TAG_BYTES, tag } from '../../commitment/event-format.ts'
 import { RegistryError, verificationError } from '../../errors.ts'
-import { asBytes, asCount, asHash, asArray, asObject, asString, type UntrustedObject } from '../untrusted.ts'
+import { asArray, asBase64, asBytes, asCount, asHash, asObject } from '../untrusted.ts'
 
 /**
  * The format of `blocks.jsonl`: one JSON text per line, in exactly this form (no spaces, members in this order,
@@ -124,7 +123,7 @@ export const signedBytes = (hash: string): Uint8Array => concatBytes(SIGNATURE, 
  */
 export function assertSigned({ hash, signature }: Signed, publicKey: Uint8Array): void {
   if (!verifySignature(publicKey, signedBytes(hash), signature))
-    throw verificationError('The signature does not verify')
+    throw verificationError('anchor.signature', 'The signature does not verify')
 }
 
 // -- lines
@@ -155,8 +154,8 @@ export function parseOpening(line: Uint8Array): LedgerOpening {
     blockTimeMs: asCount(members['blockTimeMs'], 'blockTimeMs'),
     publicKey: asHash(members['publicKey'], 'publicKey'),
   }
-  if (content.blockTimeMs === 0) throw verificationError('blockTimeMs must not be 0')
-  const opening = { ...content, hash: openingHash(content), signature: base64Of(members, 'signature') }
+  if (content.blockTimeMs === 0) throw verificationError('anchor.malformed', 'blockTimeMs must not be 0')
+  const opening = { ...content, hash: openingHash(content), signature: asBase64(members['signature'], 'signature') }
   assertCanonical(line, formatOpening(opening))
   return opening
 }
@@ -170,8 +169,9 @@ export function parseBlock(line: Uint8Array): LedgerBlock {
     previous: toHex(asHash(members['previous'], 'previous')),
     transactions: asArray(members['transactions'], 'transactions').map(parseTransaction),
   }
-  if (content.transactions.length !== 1) throw verificationError('The block must have one transaction')
-  const block = { ...content, hash: blockHash(content), signature: base64Of(members, 'signature') }
+  if (content.transactions.length !== 1)
+    throw verificationError('anchor.malformed', 'The block must have one transaction')
+  const block = { ...content, hash: blockHash(content), signature: asBase64(members['signature'], 'signature') }
   assertCanonical(line, formatBlock(block))
   return block
 }
@@ -191,18 +191,13 @@ function parseJson(line: Uint8Array): unknown {
 function parseTransaction(item: unknown): Transaction {
   const members = asObject(item, 'A transaction')
   const nonce = asBytes(members['nonce'], 'nonce')
-  if (nonce.length !== NONCE_BYTES) throw verificationError(`A nonce must have ${NONCE_BYTES} bytes`)
-  return transactionOf(nonce, base64Of(members, 'input'))
-}
-
-function base64Of(members: UntrustedObject, name: string): Uint8Array {
-  const bytes = fromBase64(asString(members[name], name))
-  if (bytes === undefined) throw verificationError(`${name} is not base64`)
-  return bytes
+  if (nonce.length !== NONCE_BYTES)
+    throw verificationError('anchor.malformed', `A nonce must have ${NONCE_BYTES} bytes`)
+  return transactionOf(nonce, asBase64(members['input'], 'input'))
 }
 
 /** Rejects spaces, another order, unknown or duplicate members, and hashes that do not match the content. */
 function assertCanonical(line: Uint8Array, expected: Uint8Array): void {
   if (!equalBytes(line, expected))
-    throw verificationError('The hashes or the form of the line do not match its content')
+    throw verificationError('anchor.malformed', 'The hashes or the form of the line do not match its content')
 }

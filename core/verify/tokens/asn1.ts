@@ -13,8 +13,9 @@ import type { HashName } from '../token-verifier.ts'
 export function parseAsn1(bytes: Uint8Array, what: string): BaseBlock {
   // A copy, because asn1js keeps views of its input.
   const { offset, result } = fromBER(bytes.slice())
-  if (offset === -1) throw verificationError(`${what} is not ASN.1: ${result.error}`)
-  if (offset !== bytes.length) throw verificationError(`${what} is followed by ${bytes.length - offset} more bytes`)
+  if (offset === -1) throw verificationError('timestamp.malformed', `${what} is not ASN.1: ${result.error}`)
+  if (offset !== bytes.length)
+    throw verificationError('timestamp.malformed', `${what} is followed by ${bytes.length - offset} more bytes`)
   return result
 }
 
@@ -33,7 +34,7 @@ export function withParserErrors<T>(what: string, parse: () => T): T {
   try {
     return parse()
   } catch (error) {
-    throw isRegistryError(error) ? error : verificationError(`${what} is malformed`, error)
+    throw isRegistryError(error) ? error : verificationError('timestamp.malformed', `${what} is malformed`, error)
   }
 }
 

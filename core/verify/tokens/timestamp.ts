@@ -3,10 +3,8 @@ import type { SignerInfo } from 'pkijs'
 import { equalBytes, sha256, toHex } from '../../bytes.ts'
 import type { ValidationData } from '../../ports/index.ts'
 import { withParserErrors, HASHES, isKeyFor, isSignature, schemeOf } from './asn1.ts'
-import { buildPath } from './path.ts'
-import { keyProblem, parseCertificate, timestampingProblem, type Certificate } from './certificate.ts'
+import { buildPath, keyProblem, parseCertificate, timestampingProblem, type Certificate } from './certificate.ts'
 import { SignatureBudget } from '../untrusted.ts'
-import { checkContentAttributes, signedAttributes, signingCertificate } from './attributes.ts'
 import {
   MAX_VALIDATION_DATA_BYTES,
   voidsTimestamp,
@@ -17,7 +15,16 @@ import {
   type VerifyTimestampOptions,
   type VerifyTokenOptions,
 } from '../token-verifier.ts'
-import { MAX_CERTIFICATES, parseToken, timestampError, withoutLeadingZeros, type ParsedToken } from './response.ts'
+import {
+  checkContentAttributes,
+  MAX_CERTIFICATES,
+  parseToken,
+  signedAttributes,
+  signingCertificate,
+  timestampError,
+  withoutLeadingZeros,
+  type ParsedToken,
+} from './token.ts'
 import { knownStatuses, worstOf } from './validation-data.ts'
 
 /** How far a genTime may be ahead of the verifier's clock, ms. */
@@ -76,7 +83,8 @@ export function verifyToken(der: Uint8Array, options: VerifyTokenOptions): Verif
   const revocation = path.slice(0, -1).map((certificate, i) => {
     const known = knownStatuses({ certificate, issuer: path[i + 1] ?? certificate, budget }, validationData)
     // Each revocation by itself: a renewal before a compromise does not help a token from after another revocation.
-    if (known.some(isVoidedBy)) throw timestampError(`the certificate of ${certificate.subject} was revoked`)
+    if (known.some(isVoidedBy))
+      throw timestampError('timestamp.revoked', `the certificate of ${certificate.subject} was revoked`)
     return { subject: certificate.subject, ...worstOf(known) }
   })
   return { info, certificates: path.map(({ der: bytes }) => bytes), revocation }
@@ -113,7 +121,8 @@ function verifyToPath(der: Uint8Array, options: VerifyTimestampOptions, budget: 
     const certificate = signingCertificate(attributes, signer, [...candidates, ...anchors])
     checkSignature(signer, certificate, budget)
     const problem = timestampingProblem(certificate)
-    if (problem) throw timestampError(`the signer's certificate is not for timestamps: ${problem}`)
+    if (problem)
+      throw timestampError('certificate.unusable', `the signer's certificate is not for timestamps: ${problem}`)
     return { info, path: buildPath({ signer: certificate, candidates, anchors, time: info.genTime, budget }) }
   })
 }
@@ -139,16 +148,17 @@ function storedCertificates(
 
 function checkClaims(info: TimestampInfo, options: VerifyTimestampOptions): void {
   const digest = 'data' in options ? digestOf(info.hashAlgorithm, options.data) : options.digest
-  if (!equalBytes(digest, info.imprint)) throw timestampError('the imprint belongs to other data')
+  if (!equalBytes(digest, info.imprint))
+    throw timestampError('timestamp.data-differs', 'the imprint belongs to other data')
   if (options.nonce) {
-    if (!info.nonce) throw timestampError('the nonce is missing')
+    if (!info.nonce) throw timestampError('timestamp.request-differs', 'the nonce is missing')
     if (!equalBytes(withoutLeadingZeros(options.nonce), info.nonce))
-      throw timestampError('the nonce is not the one of the request')
+      throw timestampError('timestamp.request-differs', 'the nonce is not the one of the request')
   }
   if (options.policy !== undefined && info.policy !== options.policy)
-    throw timestampError(`expected the policy ${options.policy}, got ${info.policy}`)
+    throw timestampError('timestamp.request-differs', `expected the policy ${options.policy}, got ${info.policy}`)
   if (options.at !== undefined && info.genTime > options.at + MAX_CLOCK_SKEW_MS)
-    throw timestampError('genTime lies in the future')
+    throw timestampError('timestamp.in-future', 'genTime lies in the future')
 }
 
 // -- signature
@@ -156,16 +166,20 @@ function checkClaims(info: TimestampInfo, options: VerifyTimestampOptions): void
 function checkSignature(signer: SignerInfo, certificate: Certificate, budget: SignatureBudget): void {
   const digest = HASHES.get(signer.digestAlgorithm.algorithmId)?.name
   const scheme = schemeOf(signer.signatureAlgorithm, digest)
-  if (!scheme) throw timestampError(`the signature algorithm ${signer.signatureAlgorithm.algorithmId} is not accepted`)
+  if (!scheme)
+    throw timestampError(
+      'timestamp.unsupported',
+      `the signature algorithm ${signer.signatureAlgorithm.algorithmId} is not accepted`,
+    )
   const key = certificate.publicKey
-  if (key === undefined) throw timestampError("the signer's public key cannot be read")
+  if (key === undefined) throw timestampError('certificate.unusable', "the signer's public key cannot be read")
   const problem = keyProblem(key)
-  if (problem) throw timestampError(`the signer's public key is ${problem}`)
+  if (problem) throw timestampError('certificate.unusable', `the signer's public key is ${problem}`)
   if (!isKeyFor(key, scheme))
-    throw timestampError("the signature algorithm does not match the type of the signer's key")
+    throw timestampError('timestamp.unsupported', "the signature algorithm does not match the type of the signer's key")
   // The bytes of the attributes, with the tag of a SET (RFC 5652 § 5.4).
   const signed = new Uint8Array(signer.signedAttrs?.encodedValue ?? new ArrayBuffer(0))
   budget.spend()
   if (!isSignature(scheme, key, signed, signer.signature.valueBlock.valueHexView))
-    throw timestampError('the signature is wrong')
+    throw timestampError('timestamp.signature', 'the signature is wrong')
 }

@@ -4,6 +4,7 @@ import { sha256, toHex } from '../../../core/bytes.ts'
 import type { Json } from '../../../core/commitment/canonical-json.ts'
 import { deletedFileText } from '../../../core/commitment/event-format.ts'
 import { HistoryCheck, verifyEvent } from '../../../core/verify/index.ts'
+import type { VerificationRule } from '../../../core/rules.ts'
 import { makeTemporary, removeTemporary } from '../../support/temporary.ts'
 import { wireEvents, type WireEvent } from '../../support/wire-event.ts'
 import { fillRegistry, openSealedRegistry, type Filled, type SealedRegistry } from '../../support/sealed-registry.ts'
@@ -137,8 +138,8 @@ const nextEvent = (history: readonly ForgedEvent[], parts: Partial<EventParts> =
     ...parts,
   })
 
-const rejects = (check: () => unknown, message: RegExp): void =>
-  assert.throws(check, { code: 'VERIFICATION_FAILED', message })
+const rejects = (check: () => unknown, rule: VerificationRule): void =>
+  assert.throws(check, { code: 'VERIFICATION_FAILED', rule })
 
 describe('forged events', () => {
   const verify = (event: ForgedEvent): unknown => verifyEvent(event.disclosure, { txId: event.txId })
@@ -148,62 +149,57 @@ describe('forged events', () => {
     assert.ok(verify(nextEvent([firstEvent()])))
   })
 
-  const forgeries: [rule: string, event: () => ForgedEvent, message: RegExp][] = [
-    ['another header version', () => firstEvent({ header: (header) => ({ ...header, v: 2 }) }), /expected v 1/],
-    ['version 0', () => nextEvent([firstEvent()], { version: 0 }), /expected v 1/],
-    ['version 1 with first', () => firstEvent({ first: 'a'.repeat(64) }), /Version 1 must have no first and prev/],
-    ['version 1 with prev', () => firstEvent({ prev: 'a'.repeat(64) }), /Version 1 must have no first and prev/],
-    ['version 2 without first', () => nextEvent([firstEvent()], { first: null }), /every later version must have both/],
-    ['version 2 without prev', () => nextEvent([firstEvent()], { prev: null }), /every later version must have both/],
+  const forgeries: [what: string, event: () => ForgedEvent, rule: VerificationRule][] = [
     [
-      'an unknown header member',
-      () => firstEvent({ header: (header) => ({ ...header, x: 1 }) }),
-      /exactly the members/,
+      'another header version',
+      () => firstEvent({ header: (header) => ({ ...header, v: 2 }) }),
+      'event.header-malformed',
     ],
-    ['a version that is not a number', () => firstEvent({ header: (h) => ({ ...h, version: '1' }) }), /integer/],
-    ['a link that is not a hash', () => nextEvent([firstEvent()], { prev: 'ab' }), /prev must have 32 bytes/],
-    ['a log that is not a text', () => firstEvent({ header: (header) => ({ ...header, log: 7 }) }), /origin must be/],
+    ['version 0', () => nextEvent([firstEvent()], { version: 0 }), 'event.header-malformed'],
+    ['version 1 with first', () => firstEvent({ first: 'a'.repeat(64) }), 'event.header-malformed'],
+    ['version 1 with prev', () => firstEvent({ prev: 'a'.repeat(64) }), 'event.header-malformed'],
+    ['version 2 without first', () => nextEvent([firstEvent()], { first: null }), 'event.header-malformed'],
+    ['version 2 without prev', () => nextEvent([firstEvent()], { prev: null }), 'event.header-malformed'],
+    ['an unknown header member', () => firstEvent({ header: (header) => ({ ...header, x: 1 }) }), 'form.members'],
+    ['a version that is not a number', () => firstEvent({ header: (h) => ({ ...h, version: '1' }) }), 'form.value'],
+    ['a link that is not a hash', () => nextEvent([firstEvent()], { prev: 'ab' }), 'form.value'],
+    ['a log that is not a text', () => firstEvent({ header: (header) => ({ ...header, log: 7 }) }), 'form.value'],
     [
       'a field hash that is not a hash',
       () => firstEvent({ header: (h) => ({ ...h, fields: { a: 'ab' } }) }),
-      /field hash/,
+      'form.value',
     ],
     [
       'a field text of another field',
       () => firstEvent({ fieldTexts: { owner: '["name","Eve"]' } }),
-      /array \[name, value\]/,
+      'event.text-malformed',
     ],
-    ['a field text without a value', () => firstEvent({ fieldTexts: { owner: '["owner"]' } }), /array \[name, value\]/],
+    ['a field text without a value', () => firstEvent({ fieldTexts: { owner: '["owner"]' } }), 'event.text-malformed'],
     [
       'a field text with two values',
       () => firstEvent({ fieldTexts: { owner: '["owner","a","b"]' } }),
-      /array \[name, value\]/,
+      'event.text-malformed',
     ],
     [
       'a field text that is not strict JSON',
       () => firstEvent({ fieldTexts: { owner: '["owner",{"a":1,"a":2}]' } }),
-      /strict JSON/,
+      'form.json',
     ],
-    ['a file text of another file', () => firstEvent({ files: { another: fileText } }), /belongs to another file/],
+    ['a file text of another file', () => firstEvent({ files: { another: fileText } }), 'event.text-malformed'],
     [
       'a file with another member',
       () => firstEvent({ files: { [FILE]: `${fileText.slice(0, -1)},"x":1}` } }),
-      /exactly the members/,
+      'form.members',
     ],
     [
       'a deletion with another member',
       () => firstEvent({ files: { [FILE]: `{"deleted":"${'a'.repeat(64)}","id":"${FILE}","x":1}` } }),
-      /exactly the members/,
+      'form.members',
     ],
-    [
-      'a deletion of a text',
-      () => firstEvent({ files: { [FILE]: deletedFileText(FILE, 'no hash') } }),
-      /lowercase hex/,
-    ],
-    ['a slot of another key', () => firstEvent({ slot: new Uint8Array(32) }), /slot/],
+    ['a deletion of a text', () => firstEvent({ files: { [FILE]: deletedFileText(FILE, 'no hash') } }), 'form.value'],
+    ['a slot of another key', () => firstEvent({ slot: new Uint8Array(32) }), 'event.slot-differs'],
   ]
-  for (const [rule, event, message] of forgeries)
-    it(`are rejected: ${rule}`, () => rejects(() => verify(event()), message))
+  for (const [what, event, rule] of forgeries) it(`are rejected: ${what}`, () => rejects(() => verify(event()), rule))
 
   it('are rejected if a disclosed value is not the committed one', () => {
     const event = firstEvent()
@@ -211,21 +207,21 @@ describe('forged events', () => {
       const [name = '', { salt = '' } = {}] = Object.entries(event.disclosure[kind])[0] ?? []
       const text = kind === 'fields' ? '["action",{"type":"transfer"}]' : fileText.replace('a.txt', 'b.txt')
       const forged = { ...event.disclosure, [kind]: { ...event.disclosure[kind], [name]: { text, salt } } }
-      rejects(() => verifyEvent(forged, { txId: event.txId }), /does not hash to the value/)
+      rejects(() => verifyEvent(forged, { txId: event.txId }), 'event.text-differs')
       const extra = { ...event.disclosure, [kind]: { ...event.disclosure[kind], extra: { text, salt } } }
-      rejects(() => verifyEvent(extra, { txId: event.txId }), /does not commit to/)
+      rejects(() => verifyEvent(extra, { txId: event.txId }), 'event.not-committed')
     }
     const other = firstEvent()
     // Everything of another event that fits together, except the one link.
     const { header, fields, filesText, filesSalt, files } = other.disclosure
     const { txId } = event
-    rejects(() => verifyEvent(other.disclosure, { txId }), /opening does not hash to the txId/)
-    rejects(() => verifyEvent({ ...event.disclosure, header, fields }, { txId }), /header does not hash/)
-    rejects(() => verifyEvent({ ...event.disclosure, filesText, filesSalt, files }, { txId }), /files text and salt/)
-    rejects(() => verifyEvent(event.disclosure, { txId: event.txId, origin: 'another/log' }), /belongs to the log/)
+    rejects(() => verifyEvent(other.disclosure, { txId }), 'event.txid-differs')
+    rejects(() => verifyEvent({ ...event.disclosure, header, fields }, { txId }), 'event.header-differs')
+    rejects(() => verifyEvent({ ...event.disclosure, filesText, filesSalt, files }, { txId }), 'event.files-differ')
+    rejects(() => verifyEvent(event.disclosure, { txId: event.txId, origin: 'another/log' }), 'event.other-log')
     const key = log.openings[0] ?? new Uint8Array()
     const opening = { ...event.disclosure, opening: toHex(key) }
-    rejects(() => verifyEvent(opening, { txId: toHex(sha256(key)) }), /not an event opening/)
+    rejects(() => verifyEvent(opening, { txId: toHex(sha256(key)) }), 'event.opening')
   })
 })
 
@@ -235,6 +231,6 @@ describe('HistoryCheck', () => {
     const add = (event: ForgedEvent): void => history.add(verifyEvent(event.disclosure, { txId: event.txId }))
     const first = firstEvent()
     add(first)
-    rejects(() => add(nextEvent([first], { origin: 'another/log' })), /belongs to another log/)
+    rejects(() => add(nextEvent([first], { origin: 'another/log' })), 'event.other-log')
   })
 })

@@ -12,6 +12,7 @@ import {
   type BundleResult,
   type PinnedChain,
   type Policy,
+  type VerificationRule,
   type VerifyBundleOptions,
 } from '../../../core/verify/index.ts'
 import { MAX_SIGNATURE_CHECKS, tokens } from '../../../core/verify/tokens.ts'
@@ -28,7 +29,7 @@ import {
 } from '../../support/test-authority.ts'
 import { crl, REASON } from '../../support/test-revocation.ts'
 import { entryAt, forgeBundle, type BundleParts, type ForgedBundle, type Members } from './bundle-forger.ts'
-import { ForgedLog, forgeEvent } from './forger.ts'
+import { ForgedLog, forgeEvent, ruleOf } from './forger.ts'
 
 /** Every hash and signature here is correct, so that exactly one rule is left that can refute the bundle. */
 
@@ -43,10 +44,8 @@ const bundleOf = (parts: BundleParts = {}, from = log): ForgedBundle => forgeBun
 const verify = (bundle: Members, policy: Partial<Policy> = {}, options: VerifyBundleOptions = {}): BundleResult =>
   verifyBundle(JSON.stringify(bundle), { policy: { keys: log.pinned, ...policy }, tokens, ...options })
 
-function assertRefuted(result: BundleResult, reason: RegExp): void {
-  assert.equal(result.state, 'refuted')
-  assert.match('reason' in result ? result.reason : '', reason)
-}
+const assertRefuted = (result: BundleResult, rule: VerificationRule): void =>
+  assert.equal(ruleOf(result).at(-1), rule, 'reason' in result ? result.reason : '')
 
 function assertMissing(result: BundleResult, reason: RegExp): void {
   assert.equal(result.state, 'requirement')
@@ -54,7 +53,12 @@ function assertMissing(result: BundleResult, reason: RegExp): void {
 }
 
 function eventClaims(result: BundleResult) {
-  assert.ok('claims' in result && !('reason' in result), 'reason' in result ? result.reason : '')
+  assert.ok(!('reason' in result), 'reason' in result ? result.reason : '')
+  return eventClaimsOf(result)
+}
+
+function eventClaimsOf(result: BundleResult) {
+  assert.ok('claims' in result)
   return present(result.claims.events[0])
 }
 
@@ -79,13 +83,13 @@ describe('forged checkpoints and keys in bundles', () => {
   it('are refuted: the keys or a checkpoint of another log', () => {
     const keys = [...log.pinned, { vkey: createNoteSigner('other/log', new Uint8Array(32).fill(7)).verifierKey }]
     const pending = { ...bundleOf({ sizes: [], withHeaders: false }), origin: 'other/log' }
-    assertRefuted(verify(pending, { keys }), /keys do not belong to the log/)
-    assertRefuted(verify({ ...bundleOf({ sizes: [] }), keys: [] }), /keys do not belong to the log/)
+    assertRefuted(verify(pending, { keys }), 'keys.other-log')
+    assertRefuted(verify({ ...bundleOf({ sizes: [] }), keys: [] }), 'keys.other-log')
     const mixed = bundleOf({ sizes })
     const text = log.checkpoint(SMALL, { key: 0 }).split('\n').slice(1, 3).join('\n')
     const signer = createNoteSigner('other/log', new Uint8Array(32).fill(7))
     present(mixed.checkpoints[0])['note'] = signer.signNote(`other/log\n${text}\n`)
-    assertRefuted(verify(mixed, { keys }), /belongs to another log/)
+    assertRefuted(verify(mixed, { keys }), 'checkpoint.other-log')
     assert.equal(verify(bundleOf(), { keys: keys.slice(-1) }).state, 'other-log')
   })
 
@@ -99,44 +103,44 @@ describe('forged checkpoints and keys in bundles', () => {
     const [signature = ''] = own.split('\n').slice(4)
     const signed = (text: string): string => present(log.keys[1]).signer.signNote(text)
     const [, , root = ''] = own.split('\n')
-    const forgeries: readonly (readonly [string, RegExp])[] = [
-      [`${own}${signature}\n`, /more than one signature/],
-      [own.replace(signature, stranger), /No pinned key/],
-      [own.replace(signature, `${signature.slice(0, -8)}AAAAAAA=`), /signature does not verify/],
-      [signed(`${log.origin}\n0${LARGE}\n${root}\n`), /without leading zeros/],
-      [signed(`${log.origin}\n${LARGE}\n${root}AAAA\n`), /base64 of 32 bytes/],
-      [signed(`${log.origin}\n${LARGE}\n${root}\n\nextension\n`), /no empty line/],
+    const forgeries: readonly (readonly [string, VerificationRule])[] = [
+      [`${own}${signature}\n`, 'checkpoint.signed-twice'],
+      [own.replace(signature, stranger), 'checkpoint.not-signed'],
+      [own.replace(signature, `${signature.slice(0, -8)}AAAAAAA=`), 'checkpoint.signature'],
+      [signed(`${log.origin}\n0${LARGE}\n${root}\n`), 'checkpoint.malformed'],
+      [signed(`${log.origin}\n${LARGE}\n${root}AAAA\n`), 'checkpoint.malformed'],
+      [signed(`${log.origin}\n${LARGE}\n${root}\n\nextension\n`), 'checkpoint.malformed'],
     ]
-    for (const [note, reason] of forgeries) assertRefuted(noteOf(note), reason)
+    for (const [note, rule] of forgeries) assertRefuted(noteOf(note), rule)
   })
 
   it('are refuted: sizes that do not ascend', () => {
-    assertRefuted(verify(bundleOf({ sizes: [SMALL, SMALL] })), /ascending sizes/)
-    assertRefuted(verify(bundleOf({ sizes: [LARGE, SMALL] })), /ascending sizes/)
+    assertRefuted(verify(bundleOf({ sizes: [SMALL, SMALL] })), 'checkpoint.order')
+    assertRefuted(verify(bundleOf({ sizes: [LARGE, SMALL] })), 'checkpoint.order')
   })
 
   it('are refuted: a key that was retired or has no entry', () => {
     const unpinned = { keys: log.pinned.map(({ vkey }) => ({ vkey })) }
     const retired = bundleOf({ sizes: [LARGE], signer: () => 0 })
-    assertRefuted(verify(retired, unpinned), /was retired at 2 entries, but signed a tree of 3/)
+    assertRefuted(verify(retired, unpinned), 'checkpoint.key-retired')
     // A key may sign the tree that ends before the next key's entry.
     assert.equal(SECOND_KEY.position, SMALL)
     assert.equal(verify(bundleOf({ sizes: [SMALL], signer: () => 0 }), unpinned).state, 'proven')
     const bundle = bundleOf({ sizes })
-    assertRefuted(verify({ ...bundle, keys: bundle.keys.slice(0, 1) }), /has no entry in the bundle/)
+    assertRefuted(verify({ ...bundle, keys: bundle.keys.slice(0, 1) }), 'checkpoint.key-not-proven')
     const second = { ...bundle.keys[1], inclusion: [] }
-    assertRefuted(verify({ ...bundle, keys: [bundle.keys[0], second] }), /not proven to hold the entry/)
+    assertRefuted(verify({ ...bundle, keys: [bundle.keys[0], second] }), 'checkpoint.key-not-proven')
     const [inclusion] = present(bundle.keys[1])['inclusion'] as readonly Members[]
     const elsewhere = { ...bundle.keys[1], inclusion: [{ ...inclusion, path: ['a'.repeat(64)] }] }
-    assertRefuted(verify({ ...bundle, keys: [bundle.keys[0], elsewhere] }), /is not in the tree of 3/)
+    assertRefuted(verify({ ...bundle, keys: [bundle.keys[0], elsewhere] }), 'inclusion.root-differs')
     const early = bundleOf({ sizes: [SMALL], signer: () => 1 })
-    assertRefuted(verify(early, unpinned), /not proven to hold the entry/)
+    assertRefuted(verify(early, unpinned), 'checkpoint.key-not-proven')
   })
 
   it('are refuted: a first key that is not entry 0', () => {
     const late = new ForgedLog([event.opening])
     const bundle = forgeBundle(late, [event])
-    assertRefuted(verify(bundle, { keys: late.pinned }), /must begin at 0 and ascend/)
+    assertRefuted(verify(bundle, { keys: late.pinned }), 'keys.order')
   })
 
   it('are refuted: a key whose entry is before that of the previous key', () => {
@@ -165,7 +169,7 @@ describe('forged checkpoints and keys in bundles', () => {
     swapped.add(event.opening)
     const bundle = forgeBundle(swapped, [event], { sizes: [] })
     const keys = positions.map((position) => ({ ...entryAt(swapped, position, []), inclusion: [] }))
-    assertRefuted(verify({ ...bundle, keys }), /must begin at 0 and ascend/)
+    assertRefuted(verify({ ...bundle, keys }), 'keys.order')
   })
 
   it('are refuted: an entry that is proven under a checkpoint that the bundle lacks', () => {
@@ -173,8 +177,8 @@ describe('forged checkpoints and keys in bundles', () => {
     const { inclusion } = present(bundleOf({ sizes: [LARGE] }).events[0])
     const events = [{ ...bundle.events[0], inclusion }]
     assert.equal(verify({ ...bundle, events }).state, 'proven')
-    assertRefuted(verify({ ...bundleOf({ sizes: [SMALL] }), events }), /no checkpoint of 3 entries/)
-    assertRefuted(verify({ ...bundle, events: [{ ...events[0], position: 2 }] }), /is not in the tree/)
+    assertRefuted(verify({ ...bundleOf({ sizes: [SMALL] }), events }), 'inclusion.no-checkpoint')
+    assertRefuted(verify({ ...bundle, events: [{ ...events[0], position: 2 }] }), 'inclusion.root-differs')
   })
 })
 
@@ -195,9 +199,9 @@ describe('witnesses of bundles', () => {
     const cosigned = bundleOf({ attestations: (note) => ({ cosignatures: [cosignatureOf(note)] }) })
     const claims = eventClaims(verify(cosigned, { witnesses }))
     assert.deepEqual(claims.witnesses, [{ name: 'w', time: 1_700_000_000_000 }])
-    assertRefuted(verify(bundleOf(), { witnesses }), /Too few/)
+    assertMissing(verify(bundleOf(), { witnesses }), /Too few/)
     const wrong = bundleOf({ attestations: () => ({ cosignatures: [cosignatureOf(log.checkpoint(1, { key: 0 }))] }) })
-    assertRefuted(verify(wrong, { witnesses }), /does not verify/)
+    assertRefuted(verify(wrong, { witnesses }), 'witness.signature')
     assert.deepEqual(eventClaims(verify(wrong)).witnesses, [])
     const withLine = (change: (note: string) => string): ForgedBundle =>
       bundleOf({ attestations: (note) => ({ cosignatures: [change(note)] }) })
@@ -206,14 +210,14 @@ describe('witnesses of bundles', () => {
         withLine((note) => cosignatureOf(note, 0)),
         { witnesses },
       ),
-      /not a time/,
+      'witness.malformed',
     )
     assertRefuted(
       verify(
         withLine((note) => cosignatureOf(note).slice(0, -8)),
         { witnesses },
       ),
-      /another length/,
+      'witness.malformed',
     )
   })
 
@@ -223,7 +227,7 @@ describe('witnesses of bundles', () => {
     const stateOf = (bundle: Members, quorum: string): string =>
       verify(bundle, parsePolicy([...lines, `quorum ${quorum}`, ''].join('\n'))).state
     assert.deepEqual([stateOf(cosigned, 'all'), stateOf(bundleOf(), 'none')], ['proven', 'proven'])
-    assert.equal(stateOf(bundleOf(), 'all'), 'refuted')
+    assert.equal(stateOf(bundleOf(), 'all'), 'requirement')
   })
 })
 
@@ -267,18 +271,18 @@ describe('forged anchors in bundles', () => {
     assert.deepEqual(claims.anchors, [{ ...shown, account: local.account, blockTime: 5_000, isBlockFinal: true }])
   })
 
-  const forgeries: Readonly<Record<string, readonly [Members, RegExp]>> = {
-    'another checkpoint': [ledgerAnchor(encodeUtf8(log.checkpoint(SMALL, { key: 0 }))), /holds another checkpoint/],
+  const forgeries: Readonly<Record<string, readonly [Members, VerificationRule]>> = {
+    'another checkpoint': [ledgerAnchor(encodeUtf8(log.checkpoint(SMALL, { key: 0 }))), 'anchor.checkpoint-differs'],
     'another account': [
       ledgerAnchor(encodeUtf8(NOTE), createNoteSigner('x', new Uint8Array(32).fill(8))),
-      /signature does not verify/,
+      'anchor.signature',
     ],
-    'another block': [{ ...honest, blockHash: 'b'.repeat(64) }, /blockHash or blockNumber/],
-    'another height': [{ ...honest, blockNumber: 8 }, /blockHash or blockNumber/],
-    'another transaction': [{ ...honest, txHash: 'b'.repeat(64) }, /does not hold the transaction/],
+    'another block': [{ ...honest, blockHash: 'b'.repeat(64) }, 'anchor.block-differs'],
+    'another height': [{ ...honest, blockNumber: 8 }, 'anchor.block-differs'],
+    'another transaction': [{ ...honest, txHash: 'b'.repeat(64) }, 'anchor.not-in-block'],
   }
-  for (const [rule, [anchor, reason]] of Object.entries(forgeries))
-    it(`are refuted: ${rule}`, () => assertRefuted(verify(withAnchor(anchor), { chains: [local] }), reason))
+  for (const [what, [anchor, rule]] of Object.entries(forgeries))
+    it(`are refuted: ${what}`, () => assertRefuted(verify(withAnchor(anchor), { chains: [local] }), rule))
 
   it('prove nothing on a chain that is not pinned', () => {
     const others: readonly PinnedChain[] = [
@@ -300,7 +304,7 @@ describe('forged anchors in bundles', () => {
     const result = verify(withAnchor({ ...honest, type: 'other' }), { chains })
     assert.deepEqual(eventClaims(result).anchors, [])
     assert.match(whyUnchecked(result, /the anchor in block 7/) ?? '', /type other are not known/)
-    assertRefuted(verify(withAnchor(honest), { chains: [{ ...local, account: 'x' }] }), /must be a key in hex/)
+    assertRefuted(verify(withAnchor(honest), { chains: [{ ...local, account: 'x' }] }), 'anchor.account-differs')
   })
 
   describe('of an EVM chain', () => {
@@ -328,22 +332,22 @@ describe('forged anchors in bundles', () => {
       assert.match(whyUnchecked(result, /the anchor in block 1/) ?? '', /Ask a node/)
       assertMissing(verify(withAnchor(anchor), { chains }, { require }), /has no verified anchor/)
       const unknown = verify(withAnchor(anchor), { chains }, { isBlockOnChain: () => false })
-      assertRefuted(unknown, /not part of the chain/)
+      assertRefuted(unknown, 'anchor.not-on-chain')
     })
 
     it('are refuted: hashes that are written in another way', () => {
       for (const name of ['txHash', 'blockHash']) {
         const upper = { ...anchor, [name]: String(anchor[name]).toUpperCase().replace('X', 'x') }
-        assertRefuted(verify(withAnchor(upper), { chains }), /0x and 64 lowercase hex digits/)
+        assertRefuted(verify(withAnchor(upper), { chains }), 'anchor.malformed')
       }
     })
 
     it('are refuted: another block number', () => {
-      assertRefuted(verify(withAnchor({ ...anchor, blockNumber: 2 }), { chains }), /blockNumber is not that/)
+      assertRefuted(verify(withAnchor({ ...anchor, blockNumber: 2 }), { chains }), 'anchor.block-differs')
     })
 
     it('are refuted: a proof that is not an object', () => {
-      assertRefuted(verify(withAnchor({ ...anchor, proof: 'null' }), { chains }), /not of version 1/)
+      assertRefuted(verify(withAnchor({ ...anchor, proof: 'null' }), { chains }), 'anchor.malformed')
     })
 
     it('prove nothing without the proof of the block', () => {
@@ -405,18 +409,19 @@ describe('forged timestamps in bundles', () => {
     assertMissing(verify(bundle, {}, { require: ['timestamp'] }), /has no verified timestamp/)
   })
 
-  it('are refuted: too few authorities', async () => {
+  it('are missing: too few authorities; and refuted if a token is wrong', async () => {
     const [a, b, wrong] = await Promise.all([tokenOf(0, NOTE), tokenOf(1, NOTE), tokenOf(1, 'another text')])
     const quorum = { ...policy, timestampQuorum: 2 }
     assert.equal(verify(withTokens(a, b), quorum).state, 'proven')
-    assertRefuted(verify(withTokens(a), quorum), /Expected timestamps of 2 pinned authorities .*, got 1$/)
-    assertRefuted(verify(withTokens(a, a), quorum), /Expected timestamps of 2 pinned authorities/)
-    assertRefuted(verify(withTokens(a, wrong), quorum), /got 1: .*other data/)
+    assert.equal(eventClaimsOf(verify(withTokens(a), quorum)).notLaterThan, undefined)
+    assertMissing(verify(withTokens(a), quorum), /Expected timestamps of 2 pinned authorities .*, got 1$/)
+    assertMissing(verify(withTokens(a, a), quorum), /Expected timestamps of 2 pinned authorities/)
+    assertRefuted(verify(withTokens(a, wrong), quorum), 'timestamp.data-differs')
     const result = verify(withTokens(a, wrong), policy)
     assert.equal(eventClaims(result).timestamps[0]?.authorities.length, 1)
     assert.match(whyUnchecked(result, /a timestamp of the tree of 3/) ?? '', /other data/)
     const stranger = await tokenBy(await signerUnder(await authorityNamed('stranger')))
-    assertRefuted(verify(withTokens(a, stranger), quorum), /got 1: .*trust anchor/)
+    assertMissing(verify(withTokens(a, stranger), quorum), /got 1$/)
   })
 
   it('count each authority by its earliest token, and need the latest one of a quorum', async () => {
@@ -436,7 +441,7 @@ describe('forged timestamps in bundles', () => {
   it('may take intermediate certificates from the bundle, from another token and from the caller', async () => {
     const middle = await authorityNamed('middle', { issuer: present(roots[0]) })
     const bare = await tokenBy(await signerUnder(middle))
-    assertRefuted(verify(withTokens(bare), policy), /trust anchor/)
+    assertMissing(verify(withTokens(bare), policy), /got 0$/)
     const der = derOf(middle.certificate)
     const stored = { ...withTokens(bare), validationData: [{ type: 'certificate', data: toBase64(der) }] }
     assert.equal(verify(stored, policy).state, 'proven')
@@ -452,8 +457,11 @@ describe('forged timestamps in bundles', () => {
     const revoked = [{ certificate: present(signers[0]).certificate, at: genTime, reason: REASON.keyCompromise }]
     const der = await crl({ issuer: present(roots[0]), revoked })
     const bundle = withTokens(await tokenOf(0, NOTE))
-    assertRefuted(verify({ ...bundle, validationData: [{ type: 'crl', data: toBase64(der) }] }, policy), /was revoked/)
-    assertRefuted(verify(bundle, policy, { validationData: [{ type: 'crl', der }] }), /was revoked/)
+    assertRefuted(
+      verify({ ...bundle, validationData: [{ type: 'crl', data: toBase64(der) }] }, policy),
+      'timestamp.revoked',
+    )
+    assertRefuted(verify(bundle, policy, { validationData: [{ type: 'crl', der }] }), 'timestamp.revoked')
     assert.match(whyUnchecked(verify(bundle, policy), /revocation of tsa 0/) ?? '', /No CRL or OCSP response/)
     const good = [{ type: 'crl', der: await crl({ issuer: present(roots[0]) }) }] as const
     assert.equal(whyUnchecked(verify(bundle, policy, { validationData: good }), /revocation of tsa 0/), undefined)
@@ -500,15 +508,15 @@ describe('forged timestamps in bundles', () => {
       verifyWith(document, await listOf(number, REASON.keyCompromise))
     assert.equal((await verifyRevoked(renewed, 10)).state, 'proven')
     // The tree that was stamped on the fifth day does not hold the token.
-    for (const number of [9, 7, 2]) assertRefuted(await verifyRevoked(renewed, number), /was revoked/)
-    assertRefuted(await verifyRevoked(bundle, 10), /was revoked/)
+    for (const number of [9, 7, 2]) assertRefuted(await verifyRevoked(renewed, number), 'timestamp.revoked')
+    assertRefuted(await verifyRevoked(bundle, 10), 'timestamp.revoked')
     // The key was compromised before the later stamp.
     const invalidity = extension('2.5.29.24', false, new asn1js.GeneralizedTime({ valueDate: day(8) }))
-    assertRefuted(verifyWith(renewed, await listOf(10, REASON.keyCompromise, [invalidity])), /was revoked/)
+    assertRefuted(verifyWith(renewed, await listOf(10, REASON.keyCompromise, [invalidity])), 'timestamp.revoked')
     // The certificate was superseded before the token. A compromise after the renewal does not hide that.
     const [superseded, later] = [await listOf(1, REASON.superseded), await listOf(10, REASON.keyCompromise)]
-    assertRefuted(verifyWith(renewed, superseded, later), /was revoked/)
-    assertRefuted(verifyWith(renewed, later, superseded), /was revoked/)
+    assertRefuted(verifyWith(renewed, superseded, later), 'timestamp.revoked')
+    assertRefuted(verifyWith(renewed, later, superseded), 'timestamp.revoked')
   })
 
   it('cost at most so many signature checks', async () => {
@@ -523,6 +531,6 @@ describe('forged timestamps in bundles', () => {
     // A list counts once, however many tokens need it.
     const same = await Promise.all(Array.from({ length: 8 }, (_, i) => tokenOf(0, NOTE, i)))
     assert.equal(verify(withTokens(...same), policy, { validationData: few }).state, 'proven')
-    assertRefuted(verify(bundle, policy, { validationData }), /more than 80 signature checks/)
+    assertRefuted(verify(bundle, policy, { validationData }), 'limit.signatures')
   })
 })

@@ -16,6 +16,7 @@ import { entryOf, keyHandover, keyOpening, originOf, tokenOpening } from '../../
 import { checkpointText } from '../../../core/log/checkpoint.ts'
 import { createNoteSigner, publicKeyOfSeed, type NoteSigner } from '../../../core/log/note.ts'
 import { MerkleTree } from '../../../core/log/tree/merkle-tree.ts'
+import type { BundleResult } from '../../../core/verify/index.ts'
 import { present } from '../../support/present.ts'
 
 /**
@@ -178,6 +179,10 @@ export class ForgedLog {
 }
 
 const seedOf = (index: number): Uint8Array => new Uint8Array(32).fill(index + 1)
+
+/** The check and the rule that refuted a bundle; its state if it is not refuted. */
+export const ruleOf = (result: BundleResult): readonly string[] =>
+  result.state === 'refuted' ? [result.check, result.rule] : [result.state]
 
 /** An opening with a tag that no entry has. */
 export const unknownOpening = (): Uint8Array => concatBytes(tag('er1.unknown'), new Uint8Array(104))

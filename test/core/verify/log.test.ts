@@ -4,6 +4,7 @@ import { fromHex, toHex } from '../../../core/bytes.ts'
 import { slotHash } from '../../../core/commitment/event-format.ts'
 import { parseCheckpoint } from '../../../core/log/checkpoint.ts'
 import { HistoryCheck, logKeysOf, verifyEvent, verifyLog } from '../../../core/verify/index.ts'
+import type { VerificationRule } from '../../../core/rules.ts'
 import { makeTemporary, removeTemporary } from '../../support/temporary.ts'
 import { wireEvents, type WireEvent } from '../../support/wire-event.ts'
 import { fillRegistry, openSealedRegistry, type SealedRegistry } from '../../support/sealed-registry.ts'
@@ -79,8 +80,8 @@ describe('verifyLog', () => {
 
 const log = new ForgedLog()
 
-const rejects = (check: () => unknown, message: RegExp): void =>
-  assert.throws(check, { code: 'VERIFICATION_FAILED', message })
+const rejects = (check: () => unknown, rule: VerificationRule): void =>
+  assert.throws(check, { code: 'VERIFICATION_FAILED', rule })
 
 describe('forged logs', () => {
   const event = (version: number): Uint8Array =>
@@ -104,24 +105,27 @@ describe('forged logs', () => {
   it('are rejected: two events in one slot', () => {
     const made = honest()
     made.add(forgeEvent({ origin: log.origin, slotKey: SLOT_KEY, version: 2, time: 7 }).opening)
-    rejects(() => verifyLog(made.openings, { checkpoint: made.checkpoint() }), /slot of an earlier entry/)
+    rejects(() => verifyLog(made.openings, { checkpoint: made.checkpoint() }), 'log.forked')
   })
 
   it('are rejected: an entry before the first key, and an unknown kind', () => {
     const late = new ForgedLog([event(1)])
-    rejects(() => verifyLog(late.openings, { checkpoint: late.checkpoint() }), /first key must be entry 0/)
+    rejects(() => verifyLog(late.openings, { checkpoint: late.checkpoint() }), 'keys.order')
     const made = honest()
     made.add(unknownOpening())
-    rejects(() => verifyLog(made.openings, { checkpoint: made.checkpoint() }), /unknown kind/)
+    rejects(() => verifyLog(made.openings, { checkpoint: made.checkpoint() }), 'log.unknown-entry')
   })
 
   it('are rejected: a checkpoint that a retired key or a key not yet in the log signed', () => {
     const made = honest()
     made.addKey()
     made.add(event(3))
-    rejects(() => verifyLog(made.openings, { checkpoint: made.checkpoint(made.tree.size, { key: 0 }) }), /was retired/)
+    rejects(
+      () => verifyLog(made.openings, { checkpoint: made.checkpoint(made.tree.size, { key: 0 }) }),
+      'checkpoint.key-retired',
+    )
     const early = made.checkpoint(2, { key: 1 })
-    rejects(() => verifyLog(made.openings.slice(0, 2), { checkpoint: early }), /No pinned key/)
+    rejects(() => verifyLog(made.openings.slice(0, 2), { checkpoint: early }), 'checkpoint.not-signed')
   })
 
   it('are rejected: key entries in another order, and an event without a possible time', () => {
@@ -130,18 +134,18 @@ describe('forged logs', () => {
     const entries = made.keys.map(({ position }) => ({ opening: made.openings[position] ?? event(1), position }))
     assert.deepEqual(logKeysOf(made.origin, entries), made.pinned)
     const moved = entries.map((entry) => ({ ...entry, position: 0 }))
-    rejects(() => logKeysOf(made.origin, moved), /in the order of the log/)
+    rejects(() => logKeysOf(made.origin, moved), 'keys.order')
     const late = event(3).fill(0xff, 48, 56)
     made.add(late)
-    rejects(() => verifyLog(made.openings, { checkpoint: made.checkpoint() }), /malformed/)
+    rejects(() => verifyLog(made.openings, { checkpoint: made.checkpoint() }), 'event.opening')
   })
 
   it('are rejected: another origin, size or root', () => {
     const made = honest()
     const checkpoint = made.checkpoint()
-    rejects(() => verifyLog(made.openings, { checkpoint, origin: 'another/log' }), /do not belong to the log/)
-    rejects(() => verifyLog(made.openings.slice(0, -1), { checkpoint }), /entries of the checkpoint/)
+    rejects(() => verifyLog(made.openings, { checkpoint, origin: 'another/log' }), 'keys.other-log')
+    rejects(() => verifyLog(made.openings.slice(0, -1), { checkpoint }), 'log.size-differs')
     const swapped = [...made.openings.slice(0, -1), event(7)]
-    rejects(() => verifyLog(swapped, { checkpoint }), /do not hash to the checkpoint's root/)
+    rejects(() => verifyLog(swapped, { checkpoint }), 'log.root-differs')
   })
 })

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { encodeUtf8, sha256Of, toBase64, toHex } from '../../../core/bytes.ts'
 import { formatVerifierKey } from '../../../core/log/note.ts'
-import { parsePolicy } from '../../../core/verify/index.ts'
+import { parsePolicy, type VerificationRule } from '../../../core/verify/index.ts'
 
 /** Each policy breaks one rule, and must be rejected because of it. */
 
@@ -13,8 +13,8 @@ function witnessKey(name: string, fill: number, type = 4): string {
   return `${name}+${toHex(sha256Of(encodeUtf8(`${name}\n`), bytes).subarray(0, 4))}+${toBase64(bytes)}`
 }
 
-const rejects = (text: string, why: RegExp): void =>
-  assert.throws(() => parsePolicy(text), { code: 'VERIFICATION_FAILED', message: why }, text.slice(0, 200))
+const rejects = (text: string, rule: VerificationRule): void =>
+  assert.throws(() => parsePolicy(text), { code: 'VERIFICATION_FAILED', rule }, text.slice(0, 200))
 
 const [a, b] = [
   { name: 'a', vkey: witnessKey('a.example', 1) },
@@ -45,60 +45,56 @@ describe('a policy in JSON', () => {
     assert.deepEqual(chains, valid.chains)
   })
 
-  const wrong = (change: object, why: RegExp): void => rejects(JSON.stringify({ ...valid, ...change }), why)
+  const wrong = (change: object, rule: VerificationRule): void => rejects(JSON.stringify({ ...valid, ...change }), rule)
   const [key] = valid.keys
 
   it('rejects other forms', () => {
-    rejects(`{"keys":[]}${' '.repeat(1_048_576)}`, /at most 1048576 characters/)
-    rejects('{"keys":[],"keys":[]}', /strict JSON/)
-    rejects('{', /strict JSON/)
-    wrong({ more: 1 }, /The policy has the unknown member more/)
-    wrong({ keys: [{ ...key, more: 1 }] }, /A key of the policy has the unknown member/)
-    wrong({ witnesses: [{ ...a, more: 1 }, b] }, /A witness has the unknown member/)
-    wrong({ groups: [{ ...valid.groups[0], more: 1 }] }, /A group has the unknown member/)
-    wrong({ timestampAuthorities: [{ name: 'x', trustAnchors: [], more: 1 }] }, /A timestamp authority has the unknown/)
-    wrong({ chains: [{ ...valid.chains[0], more: 1 }] }, /A chain has the unknown member/)
-    wrong({ keys: {} }, /keys must be an array/)
-    wrong({ keys: Array.from({ length: 1_025 }, () => key) }, /keys has more than 1024 items/)
-    wrong({ witnesses: Array.from({ length: 257 }, () => a) }, /witnesses has more than 256 items/)
+    rejects(`{"keys":[]}${' '.repeat(1_048_576)}`, 'form.length')
+    rejects('{"keys":[],"keys":[]}', 'form.json')
+    rejects('{', 'form.json')
+    wrong({ more: 1 }, 'form.members')
+    wrong({ keys: [{ ...key, more: 1 }] }, 'form.members')
+    wrong({ witnesses: [{ ...a, more: 1 }, b] }, 'form.members')
+    wrong({ groups: [{ ...valid.groups[0], more: 1 }] }, 'form.members')
+    wrong({ timestampAuthorities: [{ name: 'x', trustAnchors: [], more: 1 }] }, 'form.members')
+    wrong({ chains: [{ ...valid.chains[0], more: 1 }] }, 'form.members')
+    wrong({ keys: {} }, 'form.value')
+    wrong({ keys: Array.from({ length: 1_025 }, () => key) }, 'form.length')
+    wrong({ witnesses: Array.from({ length: 257 }, () => a) }, 'form.length')
   })
 
   it('rejects keys that sign nothing, twice or for another log', () => {
-    wrong({ keys: [] }, /no key/)
-    wrong({ keys: [key, key] }, /a key twice/)
-    wrong({ keys: [{ vkey: 'x' }] }, /Not .*verifier key/)
-    rejects('{"keys":[{"vkey":"x"}]}', /Not .*verifier key/)
-    wrong({ keys: [key, { vkey: logKey(3, 'other.example/x') }] }, /a key of another origin/)
-    wrong({ keys: [{ ...key, from: 0 }] }, /from must be an integer >= 1/)
-    wrong({ keys: [{ ...key, until: 0 }] }, /until must be an integer >= 1/)
-    wrong({ keys: [{ ...key, until: '7' }] }, /until must be an integer/)
-    wrong({ timestampQuorum: 0 }, /timestampQuorum must be an integer >= 1/)
+    wrong({ keys: [] }, 'policy.keys')
+    wrong({ keys: [key, key] }, 'policy.keys')
+    wrong({ keys: [{ vkey: 'x' }] }, 'keys.malformed')
+    rejects('{"keys":[{"vkey":"x"}]}', 'keys.malformed')
+    wrong({ keys: [key, { vkey: logKey(3, 'other.example/x') }] }, 'policy.keys')
+    wrong({ keys: [{ ...key, from: 0 }] }, 'form.value')
+    wrong({ keys: [{ ...key, until: 0 }] }, 'form.value')
+    wrong({ keys: [{ ...key, until: '7' }] }, 'form.value')
+    wrong({ timestampQuorum: 0 }, 'form.value')
   })
 
   it('rejects witnesses and groups that could count twice or not at all', () => {
-    wrong({ witnesses: [a, { ...b, vkey: logKey(1) }] }, /the type 1: expected 4$/)
-    wrong({ witnesses: [a, { ...b, vkey: witnessKey('b.example', 2, 6) }] }, /the type 6: expected 4$/)
-    wrong({ witnesses: [a, { ...b, vkey: b.vkey.replace('b.example', 'c.example') }] }, /hash in the verifier key/)
-    wrong({ witnesses: [a, { name: 'b', vkey: witnessKey('b.example', 1) }] }, /one key twice/)
-    wrong({ witnesses: [a, { ...b, name: 'a' }] }, /defines the name a twice/)
-    wrong({ witnesses: [a, b, { name: 'none', vkey: witnessKey('n.example', 3) }] }, /defines the name none twice/)
+    wrong({ witnesses: [a, { ...b, vkey: logKey(1) }] }, 'keys.malformed')
+    wrong({ witnesses: [a, { ...b, vkey: witnessKey('b.example', 2, 6) }] }, 'keys.malformed')
+    wrong({ witnesses: [a, { ...b, vkey: b.vkey.replace('b.example', 'c.example') }] }, 'keys.malformed')
+    wrong({ witnesses: [a, { name: 'b', vkey: witnessKey('b.example', 1) }] }, 'policy.keys')
+    wrong({ witnesses: [a, { ...b, name: 'a' }] }, 'policy.names')
+    wrong({ witnesses: [a, b, { name: 'none', vkey: witnessKey('n.example', 3) }] }, 'policy.names')
     const group = (change: object): object => ({ groups: [{ ...valid.groups[0], ...change }] })
-    wrong(group({ name: 'a' }), /defines the name a twice/)
-    wrong(group({ members: ['a', 'c'] }), /uses the name c before/)
-    wrong(group({ members: ['a', 'a'] }), /uses a as a member twice/)
-    for (const threshold of [0, 3, -1, 1.5, 'some', '01', null])
-      wrong(group({ threshold }), /threshold of a group must be all, any or 1 to 2/)
-    wrong({ quorum: 'c' }, /uses the name c before it is defined/)
+    wrong(group({ name: 'a' }), 'policy.names')
+    wrong(group({ members: ['a', 'c'] }), 'policy.names')
+    wrong(group({ members: ['a', 'a'] }), 'policy.names')
+    for (const threshold of [0, 3, -1, 1.5, 'some', '01', null]) wrong(group({ threshold }), 'policy.quorum')
+    wrong({ quorum: 'c' }, 'policy.names')
   })
 
   it('rejects authorities and chains that are malformed', () => {
-    wrong(
-      { timestampAuthorities: [{ name: 'x', trustAnchors: ['no PEM'] }] },
-      /trust anchors of x must be certificates/,
-    )
-    wrong({ timestampAuthorities: [{ name: 1, trustAnchors: [] }] }, /name of a timestamp authority must be a string/)
+    wrong({ timestampAuthorities: [{ name: 'x', trustAnchors: ['no PEM'] }] }, 'form.value')
+    wrong({ timestampAuthorities: [{ name: 1, trustAnchors: [] }] }, 'form.value')
     for (const [name, value] of Object.entries({ type: 1, network: 1, chainId: -1, account: 1 }))
-      wrong({ chains: [{ ...valid.chains[0], [name]: value }] }, new RegExp(`${name}.* must be`))
+      wrong({ chains: [{ ...valid.chains[0], [name]: value }] }, 'form.value')
   })
 })
 
@@ -114,10 +110,10 @@ describe('a policy in text', () => {
   ]
   const text = (change: (line: string) => string | readonly string[]): string => lines.flatMap(change).join('\n')
   /** The policy with one line replaced. */
-  const wrong = (start: string, replacement: string | readonly string[], why: RegExp): void =>
+  const wrong = (start: string, replacement: string | readonly string[], rule: VerificationRule): void =>
     rejects(
       text((line) => (line.startsWith(start) ? replacement : line)),
-      why,
+      rule,
     )
 
   it('is read as C2SP tlog-policy specifies', () => {
@@ -129,7 +125,7 @@ describe('a policy in text', () => {
   })
 
   it('rejects lines of another form', () => {
-    wrong('#', '# \u0007', /control character/)
+    wrong('#', '# \u0007', 'policy.line')
     for (const line of [
       'log',
       `log ${logKey(1)} https://log.example more`,
@@ -138,23 +134,23 @@ describe('a policy in text', () => {
       'group both all',
       'quorum both more',
     ])
-      wrong(line.split(' ')[0] ?? '', line, /is not a tlog-policy line/)
-    wrong('#', 'other x', /Line 1 of the policy is not a tlog-policy line/)
+      wrong(line.split(' ')[0] ?? '', line, 'policy.line')
+    wrong('#', 'other x', 'policy.line')
   })
 
   it('rejects names and keys that are missing, twice or used too early', () => {
-    wrong('quorum', [], /no quorum line/)
-    wrong('quorum', ['quorum both', 'quorum a'], /two quorum lines/)
-    wrong('log', [], /no log line/)
-    wrong('log', 'log x', /Not .*verifier key/)
-    wrong('log', [`log ${logKey(1)}`, `log ${logKey(1, 'other.example/x')}`], /one key twice/)
-    wrong('witness b', `witness a ${b.vkey}`, /defines the name a twice/)
-    wrong('witness b', `witness none ${b.vkey}`, /defines the name none twice/)
-    wrong('witness b', `witness b ${witnessKey('c.example', 1)}`, /one key twice/)
-    wrong('witness a', ['group early any b', lines[3] ?? ''], /uses the name b before it is defined/)
-    wrong('group', 'group a all b', /defines the name a twice/)
-    wrong('group', 'group both all a a', /as a member twice/)
-    wrong('group', 'group both 3 a b', /threshold/)
-    wrong('quorum', 'quorum c', /uses the name c before it is defined/)
+    wrong('quorum', [], 'policy.quorum')
+    wrong('quorum', ['quorum both', 'quorum a'], 'policy.quorum')
+    wrong('log', [], 'policy.keys')
+    wrong('log', 'log x', 'keys.malformed')
+    wrong('log', [`log ${logKey(1)}`, `log ${logKey(1, 'other.example/x')}`], 'policy.keys')
+    wrong('witness b', `witness a ${b.vkey}`, 'policy.names')
+    wrong('witness b', `witness none ${b.vkey}`, 'policy.names')
+    wrong('witness b', `witness b ${witnessKey('c.example', 1)}`, 'policy.keys')
+    wrong('witness a', ['group early any b', lines[3] ?? ''], 'policy.names')
+    wrong('group', 'group a all b', 'policy.names')
+    wrong('group', 'group both all a a', 'policy.names')
+    wrong('group', 'group both 3 a b', 'policy.quorum')
+    wrong('quorum', 'quorum c', 'policy.names')
   })
 })

@@ -4,7 +4,8 @@ import { SigningKey } from 'ethers/crypto'
 import { computeAddress, Transaction, type TransactionLike } from 'ethers/transaction'
 import fc from 'fast-check'
 import { decodeUtf8, encodeUtf8 } from '../../../../core/bytes.ts'
-import { verifyEvmAnchor, type ExpectedEvmAnchor } from '../../../../core/verify/chain/anchor-proof.ts'
+import type { VerificationRule } from '../../../../core/rules.ts'
+import { verifyEvmAnchor, type ExpectedEvmAnchor } from '../../../../core/verify/chain/evm-anchor.ts'
 import { SyntheticEvm } from '../../../support/synthetic-evm.ts'
 
 const CHAIN_ID = 5
@@ -43,23 +44,22 @@ function verify({ hash, serialized }: Transaction): void {
   })
 }
 
-const failsWith = (transaction: Transaction, message: RegExp): void =>
-  assert.throws(() => verify(transaction), { code: 'VERIFICATION_FAILED', message })
+const failsWith = (transaction: Transaction, rule: VerificationRule): void =>
+  assert.throws(() => verify(transaction), { code: 'VERIFICATION_FAILED', rule })
 
 describe('the transaction of an EVM anchor', () => {
   it('is accepted if it pays 0 to its own sender: only its block is missing', () =>
-    failsWith(anchorTransaction(), /does not show that the block includes the transaction/))
+    failsWith(anchorTransaction(), 'anchor.not-in-block'))
 
-  const cases: readonly (readonly [name: string, transaction: () => Transaction, message: RegExp])[] = [
-    ['pays another account', () => anchorTransaction({ to: OTHER_ACCOUNT }), /must pay 0 to its own sender/],
-    ['creates a contract', () => anchorTransaction({ to: null }), /must pay 0 to its own sender/],
-    ['pays an amount', () => anchorTransaction({ value: 1 }), /must pay 0 to its own sender/],
-    ['is signed by another account', () => anchorTransaction({}, OTHER_KEY), /signed by another account/],
-    ['is for another chain', () => anchorTransaction({ chainId: 6 }), /for another chain/],
-    ['carries another text', () => anchorTransaction({ data: '0x01' }), /does not carry the checkpoint/],
+  const cases: readonly (readonly [name: string, transaction: () => Transaction, rule: VerificationRule])[] = [
+    ['pays another account', () => anchorTransaction({ to: OTHER_ACCOUNT }), 'anchor.transaction-differs'],
+    ['creates a contract', () => anchorTransaction({ to: null }), 'anchor.transaction-differs'],
+    ['pays an amount', () => anchorTransaction({ value: 1 }), 'anchor.transaction-differs'],
+    ['is signed by another account', () => anchorTransaction({}, OTHER_KEY), 'anchor.account-differs'],
+    ['is for another chain', () => anchorTransaction({ chainId: 6 }), 'anchor.chain-differs'],
+    ['carries another text', () => anchorTransaction({ data: '0x01' }), 'anchor.checkpoint-differs'],
   ]
-  for (const [name, transaction, message] of cases)
-    it(`is rejected if it ${name}`, () => failsWith(transaction(), message))
+  for (const [name, transaction, rule] of cases) it(`is rejected if it ${name}`, () => failsWith(transaction(), rule))
 })
 
 describe('the inclusion proof of an EVM anchor', () => {
@@ -78,17 +78,17 @@ describe('the inclusion proof of an EVM anchor', () => {
   it('verifies for no other chain, account, checkpoint, transaction or block', async () => {
     const { text, expected } = await anchored()
     const hash = `0x${'11'.repeat(32)}`
-    const wrong: readonly (readonly [Partial<ExpectedEvmAnchor>, RegExp])[] = [
-      [{ chainId: 1 }, /another chain/],
-      [{ account: OTHER_ACCOUNT }, /another account/],
-      [{ checkpoint: encodeUtf8('other') }, /does not carry the checkpoint/],
-      [{ txHash: hash }, /another hash/],
-      [{ blockHash: hash }, /another block/],
+    const wrong: readonly (readonly [Partial<ExpectedEvmAnchor>, VerificationRule])[] = [
+      [{ chainId: 1 }, 'anchor.chain-differs'],
+      [{ account: OTHER_ACCOUNT }, 'anchor.account-differs'],
+      [{ checkpoint: encodeUtf8('other') }, 'anchor.checkpoint-differs'],
+      [{ txHash: hash }, 'anchor.transaction-differs'],
+      [{ blockHash: hash }, 'anchor.block-differs'],
     ]
-    for (const [change, message] of wrong)
+    for (const [change, rule] of wrong)
       assert.throws(() => verifyEvmAnchor(encodeUtf8(text), { ...expected, ...change }), {
         code: 'VERIFICATION_FAILED',
-        message,
+        rule,
       })
     const { account, txHash, blockHash } = expected
     const upper = txHash.toUpperCase().replace('X', 'x')

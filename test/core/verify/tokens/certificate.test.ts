@@ -6,6 +6,7 @@ import * as asn1js from 'asn1js'
 import * as pkijs from 'pkijs'
 import { concatBytes } from '../../../../core/bytes.ts'
 import {
+  buildPath,
   certificateProblem,
   extendedKeyUsage,
   keyProblem,
@@ -15,7 +16,6 @@ import {
   timestampingProblem,
   type Certificate,
 } from '../../../../core/verify/tokens/certificate.ts'
-import { buildPath } from '../../../../core/verify/tokens/path.ts'
 import { SignatureBudget } from '../../../../core/verify/untrusted.ts'
 import {
   authorityNamed,
@@ -77,18 +77,21 @@ describe('parseCertificate', () => {
     ])
       assert.throws(() => parseCertificate(bytes), { code: 'VERIFICATION_FAILED' })
     const notACertificate = new Uint8Array(new asn1js.Sequence({ value: [new asn1js.Null()] }).toBER())
-    assert.throws(() => parseCertificate(notACertificate), { code: 'VERIFICATION_FAILED', message: /not X\.509/ })
+    assert.throws(() => parseCertificate(notACertificate), {
+      code: 'VERIFICATION_FAILED',
+      rule: 'certificate.malformed',
+    })
   })
 
   test('rejects an extension that occurs twice', async () => {
     const extensions = [1, 2].map(() => extension('1.2.3', false, new asn1js.Null()))
-    await assert.rejects(parsedWith({ extensions }), { code: 'VERIFICATION_FAILED', message: /1\.2\.3 occurs twice/ })
+    await assert.rejects(parsedWith({ extensions }), { code: 'VERIFICATION_FAILED', rule: 'certificate.malformed' })
   })
 
   test('rejects two signature algorithms, of which only the inner one is signed', () => {
     const copy = pkijs.Certificate.fromBER(derOf(root.certificate))
     copy.signatureAlgorithm.algorithmId = '1.2.840.10045.4.3.3'
-    assert.throws(() => parseCertificate(derOf(copy)), { code: 'VERIFICATION_FAILED', message: /two signature algo/ })
+    assert.throws(() => parseCertificate(derOf(copy)), { code: 'VERIFICATION_FAILED', rule: 'certificate.malformed' })
   })
 
   test('reads a certificate of version 1, which has no version and no extensions', async () => {
@@ -127,7 +130,7 @@ describe('extensions', () => {
       extnValue: Uint8Array.of(0x30, 5).buffer,
     })
     const cut = parseCertificate(derOf(await certificate({ name: 'bad', keys, extensions: [cutOff] })))
-    assert.throws(() => extendedKeyUsage(cut), { code: 'VERIFICATION_FAILED', message: /usage is malformed/ })
+    assert.throws(() => extendedKeyUsage(cut), { code: 'VERIFICATION_FAILED', rule: 'certificate.malformed' })
   })
 
   test('subjectKeyIdentifier is that of the key: SHA-1 in these certificates', () => {

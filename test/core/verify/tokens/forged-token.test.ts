@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import type { VerificationRule } from '../../../../core/rules.ts'
 import { createHash } from 'node:crypto'
 import { describe, it } from 'node:test'
 import * as asn1js from 'asn1js'
@@ -39,8 +40,8 @@ const reply = (options: Partial<ResponseOptions> = {}): Promise<Uint8Array> => r
 const verify = (der: Uint8Array, options: Partial<VerifyTimestampOptions> = {}): VerifiedTimestamp =>
   verifyTimestamp(der, { data, trustAnchors: [derOf(root.certificate)], ...options })
 
-const assertRejected = (der: Uint8Array, message: RegExp, options: Partial<VerifyTimestampOptions> = {}): void =>
-  assert.throws(() => verify(der, options), { code: 'VERIFICATION_FAILED', message })
+const assertRejected = (der: Uint8Array, rule: VerificationRule, options: Partial<VerifyTimestampOptions> = {}): void =>
+  assert.throws(() => verify(der, options), { code: 'VERIFICATION_FAILED', rule })
 
 /** The token with a changed signer info, which no signature covers. */
 const withSigner = (change: (info: pkijs.SignerInfo) => void): Promise<Uint8Array> =>
@@ -59,12 +60,12 @@ describe('forged tokens', () => {
           return attribute(OID.messageDigest, new asn1js.BitString({ valueHex }))
         }),
     })
-    assertRejected(der, /message-digest attribute is not the digest/)
+    assertRejected(der, 'timestamp.content-differs')
   })
 
   it('are rejected: a weak digest algorithm', async () => {
     const der = await withSigner((info) => (info.digestAlgorithm.algorithmId = OID.sha1))
-    assertRejected(der, /digest algorithm 1\.3\.14\.3\.2\.26 is not accepted/)
+    assertRejected(der, 'timestamp.unsupported')
   })
 
   it('are rejected: an ESSCertIDv2 with a weak or no hash algorithm', async () => {
@@ -72,7 +73,7 @@ describe('forged tokens', () => {
     for (const algorithm of [new asn1js.ObjectIdentifier({ value: OID.sha1 }), new asn1js.Null()]) {
       const value = nested(nested(nested(nested(algorithm), digest)))
       const der = await reply({ attributes: (all) => [...all.slice(0, 2), attribute(OID.signingCertificateV2, value)] })
-      assertRejected(der, /hash algorithm of the ESSCertID is not accepted/)
+      assertRejected(der, 'timestamp.unsupported')
     }
   })
 
@@ -87,7 +88,7 @@ describe('forged tokens', () => {
         present(info).sid = new asn1js.Primitive({ idBlock: { tagClass: 3, tagNumber: 0 }, valueHex })
       },
     })
-    for (const der of [otherIssuer, otherNumber, otherKey]) assertRejected(der, /signer's certificate is not in it/)
+    for (const der of [otherIssuer, otherNumber, otherKey]) assertRejected(der, 'timestamp.signer-differs')
   })
 
   it('are rejected: a serial number that is negative or has no bytes', async () => {
@@ -102,33 +103,33 @@ describe('forged tokens', () => {
         return new Uint8Array(shorter)
       },
     })
-    for (const der of [negative, empty]) assertRejected(der, /serial number is not a positive integer/)
+    for (const der of [negative, empty]) assertRejected(der, 'timestamp.malformed')
   })
 
   it('are rejected: a nonce of which only the end is that of the request', async () => {
     const der = await reply({ nonce: Uint8Array.of(1, 2, 3) })
     assert.ok(verify(der, { nonce: Uint8Array.of(0, 1, 2, 3) }))
-    assertRejected(der, /nonce is not the one/, { nonce: Uint8Array.of(9, 2, 3) })
+    assertRejected(der, 'timestamp.request-differs', { nonce: Uint8Array.of(9, 2, 3) })
     assert.ok(verify(await reply({ nonce: Uint8Array.of(0) }), { nonce: Uint8Array.of(0, 0) }))
   })
 
   it('are rejected: no content, and another type of content', async () => {
     const empty = await reply({ after: ({ encapContentInfo }) => void delete encapContentInfo.eContent })
-    assertRejected(empty, /it holds no TSTInfo/)
+    assertRejected(empty, 'timestamp.malformed')
     const parsed = pkijs.TimeStampResp.fromBER(await reply())
     present(parsed.timeStampToken).contentType = OID.data
-    assertRejected(new Uint8Array(parsed.toSchema().toBER()), /not CMS SignedData/)
+    assertRejected(new Uint8Array(parsed.toSchema().toBER()), 'timestamp.malformed')
   })
 
   it('are rejected: a signer whose key is weak or cannot be read', async () => {
     const weak = await signerUnder(root, { kind: 'RSA-1024' })
-    assertRejected(await reply({ signer: weak }), /the signer's public key is an RSA key of 1024 bits/)
+    assertRejected(await reply({ signer: weak }), 'certificate.unusable')
     const der = derOf(signer.certificate)
     const point = signer.certificate.subjectPublicKeyInfo.subjectPublicKey.valueBlock.valueHexView
     // The last byte of the point, which is then not on the curve.
     const at = Buffer.from(der).indexOf(point) + point.length - 1
     const broken = pkijs.Certificate.fromBER(der.with(at, (der[at] ?? 0) ^ 1))
-    assertRejected(await reply({ signer: { ...signer, certificate: broken } }), /signer's public key cannot be read/)
+    assertRejected(await reply({ signer: { ...signer, certificate: broken } }), 'certificate.unusable')
   })
 })
 
@@ -169,20 +170,20 @@ describe('stored certificates', () => {
     const der = await reply({ certificates: [] })
     const broken: ValidationData = { type: 'certificate', der: Uint8Array.of(1) }
     assert.ok(verify(der, { validationData: [broken, pieceOf(signer.certificate)] }))
-    assertRejected(der, /signer's certificate is not in it/, { validationData: [broken] })
+    assertRejected(der, 'timestamp.signer-differs', { validationData: [broken] })
   })
 
   it('are limited by number and size', async () => {
     const der = await reply({ certificates: [] })
     const own = pieceOf(signer.certificate)
     assert.ok(verify(der, { validationData: [...strangers.slice(1), own] }))
-    assertRejected(der, /signer's certificate is not in it/, { validationData: [...strangers, own] })
+    assertRejected(der, 'timestamp.signer-differs', { validationData: [...strangers, own] })
     const lists = strangers.map((): ValidationData => ({ type: 'crl', der: Uint8Array.of(1) }))
     assert.ok(verify(der, { validationData: [...lists, own] }), 'lists count apart from certificates')
     const large = await largeSigner(MAX_VALIDATION_DATA_BYTES)
     const ofLarge = await reply({ signer: large, certificates: [] })
     const validationData = [pieceOf(large.certificate)]
-    assertRejected(ofLarge, /signer's certificate is not in it/, { validationData })
+    assertRejected(ofLarge, 'timestamp.signer-differs', { validationData })
     assert.ok(verify(await reply({ signer: large })), 'in a token only the whole size counts')
   })
 })
