@@ -16,7 +16,7 @@ import { description, operations } from '../routes/operations.ts'
 import { sourceSystems } from '../routes/source-systems.ts'
 import { verification } from '../routes/verification.ts'
 import { REQUEST_DEFAULTS } from '../settings/schema.ts'
-import { createRateLimiter } from './authorize.ts'
+import { createRateLimiter, requireBearer } from './authorize.ts'
 import { Door, inTurn } from './door.ts'
 import { rejectInvalidPaths, rejectUnrouted, respondWithErrors } from './error-middleware.ts'
 import { allowOrigins, setSecurityHeaders } from './headers.ts'
@@ -62,8 +62,8 @@ export interface AppOptions {
   readonly addressLimitPerMinute?: number
   /** For tests: less than a server can do. Default: `LOAD_LIMITS`. */
   readonly loadLimits?: Partial<LoadLimits>
-  /** `/metrics` is served only by `handleOperations`. Default false. */
-  readonly hasMetricsAddress?: boolean
+  /** Opens `/metrics` as a bearer token. Default: only `handleOperations` serves it. */
+  readonly metricsToken?: string | undefined
   /** Whether a proxy of ours sets X-Forwarded-For. */
   readonly trustProxy?: boolean
   /** Whether the line of a request in the log has the client's address. */
@@ -119,7 +119,8 @@ export function createApp(given: AppOptions): App {
   const metrics = createMetrics({ registry, instruments, door, connections, ...load, ...options })
   const services = { ...servicesOf(registry, limits, options), ...load }
   const operatorGroup = operations({ health, metrics })
-  const rootGroups = [options.hasMetricsAddress === true ? withoutMetrics(operatorGroup) : operatorGroup]
+  const { metricsToken } = options
+  const rootGroups = [metricsToken === undefined ? withoutMetrics(operatorGroup) : operatorGroup]
   const groups: EndpointGroup[] = [...GROUPS, description(() => documentJson())]
   const document = once(() =>
     openApiDocument({
@@ -139,6 +140,7 @@ export function createApp(given: AppOptions): App {
     rateLimit: () => undefined,
   }
   const router = new Router({ sensitive: true, strict: true })
+  if (metricsToken !== undefined) router.use('/metrics', requireBearer(metricsToken))
   for (const group of rootGroups) mount(router, group, { base: '', services: rootServices })
   for (const group of groups) mount(router, group, { base: BASE_PATH, services })
   addPages(router, { specPath: `${BASE_PATH}/openapi.json`.slice(1), publicUrl: options.publicUrl })

@@ -1,5 +1,6 @@
+import { hash, timingSafeEqual } from 'node:crypto'
 import ipaddr from 'ipaddr.js'
-import type { Context } from 'koa'
+import type { Context, Middleware } from 'koa'
 import { LRUCache } from 'lru-cache'
 import { permits, type Principal, type Registry, type Scope } from '../../core/index.ts'
 import type { Access, Endpoint } from '../contract/endpoint.ts'
@@ -74,6 +75,17 @@ function authenticateToken(registry: Registry, ctx: Context, companyId: string):
     (fileId) => fileId !== '' && fileId.toLowerCase() !== principal.fileId,
   )
   return namesOtherFile ? undefined : { companyId, principal }
+}
+
+/** Lets only requests with this bearer token (RFC 6750) pass. Throws `UNAUTHORIZED` for all others. */
+export function requireBearer(token: string): Middleware {
+  const expected = hash('sha256', token, 'buffer')
+  return (ctx, next) => {
+    const given = /^Bearer +(\S+)$/i.exec(ctx.get('Authorization'))?.[1]
+    if (given !== undefined && timingSafeEqual(hash('sha256', given, 'buffer'), expected)) return next()
+    ctx.set('WWW-Authenticate', 'Bearer')
+    throw new HttpError('UNAUTHORIZED', 'Unauthorized')
+  }
 }
 
 /** Counts a request for its sender. Sets the RateLimit headers. Throws `RATE_LIMITED` beyond the limit. */

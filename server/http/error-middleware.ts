@@ -25,7 +25,7 @@ export function respondWithErrors({ logger, health, errorShapeOf, onOverload }: 
       if (isOverload) onOverload()
       else if (failure.status >= 500) logger.error({ err: error, requestId, code: failure.code }, 'a request failed')
       ctx.state.code = failure.code
-      if (failure.status === 401) ctx.set('WWW-Authenticate', CHALLENGE)
+      if (failure.status === 401 && !ctx.res.hasHeader('WWW-Authenticate')) ctx.set('WWW-Authenticate', CHALLENGE)
       if (failure.status === 503) ctx.set('Retry-After', isOverload ? OVERLOAD_RETRY_S : FAILURE_RETRY_S)
       ctx.status = failure.status
       ctx.body = errorBody(failure, errorShapeOf(ctx.url))

@@ -267,8 +267,13 @@ const load = {
   ),
   metricsAddress: optional(
     text('HOST:PORT, such as 127.0.0.1:9464 or [::1]:9464', '^(?:[A-Za-z0-9._-]+|\\[[0-9A-Fa-f:.]+\\]):\\d{1,5}$'),
-    'Serves /metrics at another address only, so that it is not public',
-    { shownDefault: 'the address of the service' },
+    'Serves /metrics, /livez and /readyz at an address of their own, so that metrics are not public and probes get ' +
+      'an answer also if the service has no free connection',
+  ),
+  metricsToken: optional(
+    text('16 to 1,024 printable ASCII characters', '^[\\x21-\\x7e]{16,1024}$'),
+    'Serves /metrics at the address of the service, too: to requests with `Authorization: Bearer` and this token',
+    SECRET,
   ),
 }
 

@@ -32,7 +32,6 @@ export async function serve({ config, logger, opened, scrubStatus }: ServeOption
     registry,
     logger,
     instruments,
-    hasMetricsAddress: config.metricsAddress !== undefined,
     ...(config.scrubBytesPerSecond > 0 && scrubStatus && { scrubStatus }),
     ...(isStorePoisoned && { isStorePoisoned }),
   })

@@ -43,6 +43,7 @@ export const ENDPOINTS: ReadonlyMap<string, Endpoint> = new Map(
 let documentCheck: DocumentCheck | undefined
 
 export const OPERATOR_KEY = 'operator-key-of-the-tests'
+const METRICS_TOKEN = 'metrics-token-of-the-tests'
 
 export interface ServiceOptions extends Partial<Omit<AppOptions, 'registry' | 'logger'>> {
   /** Default 20 ms. With an hour, the sealer does nothing during a test. */
@@ -116,6 +117,12 @@ export class Service {
 
   close(): Promise<void> {
     return this.#close()
+  }
+
+  /** The text of `/metrics`. */
+  async metrics(): Promise<string> {
+    const headers = { authorization: `Bearer ${METRICS_TOKEN}` }
+    return (await this.fetch('/metrics', { headers })).text()
   }
 
   fetch(path: string, init?: RequestInit): Promise<Response> {
@@ -257,6 +264,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     uploadIdleMs: HANG_MS,
     rateLimitPerMinute: 0,
     addressLimitPerMinute: 0,
+    metricsToken: METRICS_TOKEN,
     trustProxy: false,
     ...app,
   })

@@ -145,7 +145,7 @@ describe('files', () => {
 
   it('14: never sends all bytes of a file that differs from the recorded one, and counts it', async () => {
     const damagedReads = async (): Promise<number> => {
-      const text = await (await acme.service.fetch('/metrics')).text()
+      const text = await acme.service.metrics()
       return Number(/^evidence_damaged_file_reads_total (\d+)$/m.exec(text)?.[1])
     }
     const small = await attach('small', ['small.txt', 'small'])

@@ -31,7 +31,7 @@ describe('the limit of connections', () => {
     for (const socket of sockets) socket.destroy()
     await Promise.all(ended)
     await service.until(async () => (await service.fetch('/livez').catch(() => undefined))?.status === 200, 'it serves')
-    const text = await (await service.fetch('/metrics')).text()
+    const text = await service.metrics()
     assert.match(text, /\nevidence_connections_dropped_total [1-9]\d+\n/)
   })
 })

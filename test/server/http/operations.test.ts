@@ -60,7 +60,7 @@ describe('operations', () => {
       key: company.keys.R,
       params: { COMPANY_ID: 'acme', EVIDENCE_EXTERNAL_ID: 'some-secret-id' },
     })
-    const text = await (await service.fetch('/metrics')).text()
+    const text = await service.metrics()
     assert.match(
       text,
       /evidence_http_requests_total\{method="GET",route="\/api\/v1\/evidences\/\{COMPANY_ID\}\/evidence\/\{EVIDENCE_EXTERNAL_ID\}",status="404"\} 1/,
@@ -77,6 +77,15 @@ describe('operations', () => {
     ])
       assert.ok(text.includes(name), name)
     assert.ok(!text.includes('some-secret-id'))
+  })
+
+  it('serves metrics only to their token, which opens nothing else', async () => {
+    const bearer = (token: string) => ({ headers: { authorization: `Bearer ${token}` } })
+    for (const init of [undefined, bearer('metrics-token-of-the-test'), { headers: { 'x-api-key': OPERATOR_KEY } }]) {
+      const { status, headers } = await service.fetch('/metrics', init)
+      assert.deepEqual([status, headers.get('www-authenticate')], [401, 'Bearer'])
+    }
+    assert.equal((await service.fetch('/api/v1/companies', bearer('metrics-token-of-the-tests'))).status, 401)
   })
 
   it('gives each response an id, and keeps a well-formed one of the client', async () => {

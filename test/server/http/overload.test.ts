@@ -55,7 +55,7 @@ const lanes = (some: Partial<(typeof LOAD_LIMITS)['lanes']>) => ({
   lanes: { ...LOAD_LIMITS.lanes, ...some },
   maxWaitMs: HANG_MS,
 })
-const metricsOf = async (service: Service): Promise<string> => (await service.fetch('/metrics')).text()
+const metricsOf = async (service: Service): Promise<string> => service.metrics()
 const hasMetric = async (service: Service, line: string): Promise<boolean> =>
   (await metricsOf(service)).includes(`\n${line}\n`)
 

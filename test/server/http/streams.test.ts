@@ -205,7 +205,7 @@ it('a list whose client reads nothing ends', async (t) => {
   }))
   await service.registry.evidences.createMany(scope, { categoryId, subcategoryId, evidences })
   const isUnread = async (): Promise<boolean> =>
-    !(await (await service.fetch('/metrics')).text()).includes('\nevidence_unread_response_bytes 0\n')
+    !(await service.metrics()).includes('\nevidence_unread_response_bytes 0\n')
   for (const query of ['', '?sort=updated', '?len=1000']) {
     const socket = connect(service.port, '127.0.0.1').on('error', () => undefined)
     socket.write(`GET /api/v1/evidences/acme/evidences${query} HTTP/1.1\r\nHost: x\r\nX-API-Key: ${keys.R}\r\n\r\n`)

@@ -10,7 +10,7 @@ const METRIC = /\b(?:evidence|process|nodejs)_[a-z_]+\b/g
 
 /** The value of a metric without labels. */
 async function valueOf(service: Service, name: string): Promise<number> {
-  const text = await (await service.fetch('/metrics')).text()
+  const text = await service.metrics()
   const [, value] = new RegExp(`^${name}(?:\\{[^}]*\\})? (\\S+)$`, 'm').exec(text) ?? []
   return Number(value)
 }
@@ -74,7 +74,7 @@ describe('monitoring', () => {
   })
 
   it('uses only metrics in alerts and dashboard that the service has', async () => {
-    const text = await (await service.fetch('/metrics')).text()
+    const text = await service.metrics()
     const declared = new Set([...text.matchAll(/^# TYPE (\S+) /gm)].map(([, name]) => name))
     const rules = readFileSync(monitoring('alerts.yaml'), 'utf8')
     const names = [rules, ...dashboardExpressions()].flatMap((expression) => expression.match(METRIC) ?? [])

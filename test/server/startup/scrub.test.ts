@@ -45,7 +45,7 @@ async function open(t: TestContext, dataDir: string, env: Readonly<Record<string
     logger: silent,
     scrubStatus: () => scrub?.status(),
   })
-  const server = await listen(app, { ...config, port: 0 })
+  const server = await listen({ ...app, handle: app.handleOperations }, { ...config, port: 0 })
   let isStopped = false
   const stop = async (): Promise<void> => {
     if (isStopped) return

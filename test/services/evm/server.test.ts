@@ -8,6 +8,7 @@ import { ServerProcess } from '../../support/server-process.ts'
 import { temporaryFor } from '../../support/temporary.ts'
 
 const OPERATOR_KEY = 'an-operator-key-of-tests'
+const METRICS_TOKEN = 'a-metrics-token-of-tests'
 
 describe('the server on an EVM chain', { skip: withoutAnvil }, () => {
   let anvil: Anvil
@@ -22,6 +23,7 @@ describe('the server on an EVM chain', { skip: withoutAnvil }, () => {
     await anvil.rpc('evm_setAutomine', true)
     const server = new ServerProcess(await temporaryFor(t), {
       EVIDENCE_OPERATOR_KEY: OPERATOR_KEY,
+      EVIDENCE_METRICS_TOKEN: METRICS_TOKEN,
       EVIDENCE_SEAL_MAX_WAIT_MS: '20',
       EVIDENCE_ANCHOR: 'evm',
       // No server listens at the first one.
@@ -50,7 +52,9 @@ describe('the server on an EVM chain', { skip: withoutAnvil }, () => {
     assert.equal(anchor['blockHash'], block['hash'])
     assert.equal(anchor['blockTime'], new Date(Number(block['timestamp']) * 1000).toISOString())
     assert.equal(Buffer.from(String(transaction?.input).slice(2), 'hex').toString(), anchor['checkpoint'])
-    const metrics = await (await fetch(`${url}/metrics`)).text()
+    const metrics = await (
+      await fetch(`${url}/metrics`, { headers: { authorization: `Bearer ${METRICS_TOKEN}` } })
+    ).text()
     assert.match(metrics, /evidence_sealer_failures_total\{step="anchor"\} [1-9]/)
     assert.equal(await server.stop(), 0)
     for (const secret of [key, 'rpc-secret']) assert.ok(!server.output.includes(secret))

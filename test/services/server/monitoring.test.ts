@@ -22,7 +22,7 @@ it('alert rules and dashboard expressions are accepted by promtool', { skip }, a
   await writeFile(file, JSON.stringify({ groups: [{ name: 'dashboard', rules: recording }] }))
   const dashboard = promtool(['check', 'rules', file])
   assert.equal(dashboard.status, 0, dashboard.stderr + dashboard.stdout)
-  const metrics = await (await service.fetch('/metrics')).text()
+  const metrics = await service.metrics()
   const parsed = promtool(['check', 'metrics'], metrics)
   assert.ok(!parsed.stderr.includes('error while linting'), parsed.stderr)
 })
