@@ -7,10 +7,7 @@ import type { Logger } from '../../core/index.ts'
 import { errorBody, failureOf, HttpError, type ErrorShape, type ResponseCode } from '../contract/errors.ts'
 import { SECURITY_HEADERS } from './headers.ts'
 
-/**
- * How long an idle connection stays open. Longer than the 60 s after which proxies and clients close theirs: if the
- * server closes first, a request that is already on its way fails.
- */
+/** Longer than the 60 s after which proxies and clients close their idle connections. */
 const KEEP_ALIVE_MS = 65_000
 
 /** At which address it listens, and how patient it is. */
@@ -19,6 +16,11 @@ export interface ListenOptions {
   /** 0: any free port. */
   readonly port: number
   readonly headersTimeoutMs: number
+  /**
+   * How long an idle connection stays open. If the server closes it before its client does, a request that is already
+   * on its way fails. Default: 65 s.
+   */
+  readonly keepAliveMs?: number
   /**
    * How long a body may bring no byte. A connection without traffic is closed after twice this time, but at least a
    * minute.
@@ -61,6 +63,7 @@ export interface ListeningApp {
 /** Listens with an app. Throws the system's error if the address cannot be used. */
 export async function listen(app: ListeningApp, options: ListenOptions): Promise<RunningServer> {
   const { host, port, headersTimeoutMs, uploadIdleMs, shutdownMs, maxConnections = 1_000_000, logger } = options
+  const { keepAliveMs = KEEP_ALIVE_MS } = options
   const server = createServer(
     {
       headersTimeout: headersTimeoutMs,
@@ -68,7 +71,7 @@ export async function listen(app: ListeningApp, options: ListenOptions): Promise
       requestTimeout: 0,
       // The app rejects it. Node's response would have no body.
       requireHostHeader: false,
-      keepAliveTimeout: KEEP_ALIVE_MS,
+      keepAliveTimeout: keepAliveMs,
       // How often Node checks the timeout of the headers.
       connectionsCheckingInterval: 1_000,
     },
@@ -76,6 +79,8 @@ export async function listen(app: ListeningApp, options: ListenOptions): Promise
   )
   server.maxConnections = connectionLimit(maxConnections)
   countConnections(server, app.connections)
+  // A request whose headers arrive just now has their time.
+  closeIdleConnections(server, keepAliveMs + headersTimeoutMs)
   rejectBrokenRequests(server, app.errorShapeOf)
   server.setTimeout(Math.max(60_000, 2 * uploadIdleMs))
   await new Promise<void>((resolve, reject) => {
@@ -111,6 +116,33 @@ function close(server: Server, deadlineMs: number): Promise<void> {
     })
     server.closeIdleConnections()
   })
+}
+
+/**
+ * Closes connections that have been without a request for too long. Node's own timer ends with any byte that arrives
+ * between two requests, so a client that sends CR LF now and then would keep its connection for ever.
+ */
+function closeIdleConnections(server: Server, maxIdleMs: number): void {
+  const requests = new Map<Socket, number>()
+  const idleSince = new Map<Socket, number>()
+  server.on('request', ({ socket }, response) => {
+    requests.set(socket, (requests.get(socket) ?? 0) + 1)
+    idleSince.delete(socket)
+    response.once('close', () => {
+      const left = (requests.get(socket) ?? 1) - 1
+      if (left > 0) return requests.set(socket, left)
+      requests.delete(socket)
+      return idleSince.set(socket, performance.now())
+    })
+  })
+  const timer = setInterval(() => {
+    const before = performance.now() - maxIdleMs
+    for (const [socket, since] of idleSince) {
+      if (since < before) socket.destroy()
+      if (socket.destroyed) idleSince.delete(socket)
+    }
+  }, maxIdleMs / 4).unref()
+  server.once('close', () => clearInterval(timer))
 }
 
 /** Counts the connections for `/metrics`. */

@@ -40,7 +40,7 @@ describe('the limit of connections', () => {
 async function listenWith(
   t: TestContext,
   handle: RequestListener,
-  logger = warningLogger().logger,
+  { logger = warningLogger().logger, keepAliveMs = 60_000, headersTimeoutMs = 60_000 } = {},
 ): Promise<() => { readonly socket: ReturnType<typeof connect>; received: string }> {
   const running = await listen(
     {
@@ -49,7 +49,7 @@ async function listenWith(
       connections: { open: 0, dropped: 0 },
       errorShapeOf: () => 'operation',
     },
-    { host: '127.0.0.1', port: 0, headersTimeoutMs: 60_000, uploadIdleMs: 60_000, shutdownMs: 1, logger },
+    { host: '127.0.0.1', port: 0, headersTimeoutMs, keepAliveMs, uploadIdleMs: 60_000, shutdownMs: 1, logger },
   )
   t.after(() => running.close())
   return () => {
@@ -63,7 +63,7 @@ async function listenWith(
 it('a server goes on after a connection that could not be accepted', async (t) => {
   const { logger, warnings } = warningLogger()
   const listening = t.mock.method(Server.prototype, 'listen')
-  const connectTo = await listenWith(t, (_, response) => response.end('here'), logger)
+  const connectTo = await listenWith(t, (_, response) => response.end('here'), { logger })
   const server = listening.mock.calls[0]?.this
   assert.ok(server instanceof Server)
   server.emit('error', new Error('accept ENOBUFS'))
@@ -130,5 +130,18 @@ describe('pipelined requests', () => {
     response.end()
     for (let i = 0; i < 10; i++) await new Promise((resolve) => setImmediate(resolve))
     assert.deepEqual(urls, ['/0'])
+  })
+})
+
+describe('an idle connection', () => {
+  it('is closed, also if CR LF arrives again and again', async (t) => {
+    const limits = { keepAliveMs: 100, headersTimeoutMs: 1_000 }
+    const connectTo = await listenWith(t, (_, response) => response.end('here'), limits)
+    const client = connectTo()
+    client.socket.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n')
+    await eventually(() => client.received.endsWith('here'))
+    const timer = setInterval(() => client.socket.write('\r\n'), 20)
+    await once(client.socket, 'close')
+    clearInterval(timer)
   })
 })
