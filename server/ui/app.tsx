@@ -148,7 +148,7 @@ function Frame({ location, session, onSignOut, children }: FrameProps) {
         {children}
       </main>
       <footer class="bottom muted">
-        {texts.product} {VERSION}
+        {texts.product} {VERSION} · <a href="licenses.txt">{texts.licenses}</a>
       </footer>
     </>
   )

@@ -23,6 +23,7 @@ export async function buildSavedPage() {
   // `</script` can be only in a string or a regular expression, where the backslash changes nothing.
   const script = output.find(({ type }) => type === 'chunk').code.replaceAll('</script', '<\\/script')
   const style = await styles()
+  const licenses = output.find(({ fileName }) => fileName === 'licenses.txt').source.replaceAll('--', '‐‐')
   const policy = [
     "default-src 'none'",
     `script-src ${hashOf(script)}`,
@@ -41,6 +42,8 @@ export async function buildSavedPage() {
 <title>Verify a proof</title>
 <style>${style}</style>
 </head>
+<!--
+${licenses}-->
 <body><main id="app"></main><script type="module">${script}</script></body>
 </html>
 `

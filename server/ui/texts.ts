@@ -4,6 +4,7 @@
  */
 export const texts = {
   product: 'Evidence Registry',
+  licenses: 'Licences',
   skip: 'Skip to the content',
   loading: 'Loading …',
   retry: 'Try again',

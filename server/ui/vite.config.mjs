@@ -29,8 +29,8 @@ export default defineConfig({
     modulePreload: { polyfill: false },
     // No file becomes a data: URL inside a stylesheet or script.
     assetsInlineLimit: 0,
-    // The licences of what is bundled, in dist/server/ui/licenses.md.
-    license: { fileName: 'licenses.md' },
+    // The licences of what is bundled: the page links to them.
+    license: { fileName: 'licenses.txt' },
     reportCompressedSize: false,
   },
 })

@@ -33,6 +33,15 @@ describe('the files of the dashboard', () => {
     assert.match(html, /<meta name="public-url" content="https:\/\/evidence\.example" \/>/)
   })
 
+  it('name the licences of what they contain', async () => {
+    const licences = await service.fetch('/ui/licenses.txt')
+    assert.equal(licences.headers.get('content-type'), 'text/plain; charset=utf-8')
+    const saved = await (await service.fetch('/ui/verify.html')).text()
+    for (const text of [await licences.text(), saved])
+      for (const name of ['preact', '@noble/curves', 'pkijs', 'asn1js', 'Permission is hereby granted'])
+        assert.ok(text.includes(name), name)
+  })
+
   it('have names with hashes, which caches may keep', async () => {
     const paths = filesOf(await (await service.fetch('/ui/')).text())
     assert.ok(paths.length >= 2)
