@@ -112,24 +112,23 @@ class LogSealer implements Sealer {
     }
   }
 
+  get lastBatchAt(): number | null {
+    return this.#sealed.at
+  }
+
   status(): SealerStatus {
     const { seal, stamps = [], anchor, stampCoordinator, anchorer, accountGuard } = this.#running ?? {}
     return {
       sealedSize: this.#sealed.size,
       logSize: this.#logSize,
       unsealedEvents: this.#unsealedEvents,
-      lastBatchAt: this.#sealed.at,
+      lastBatchAt: this.lastBatchAt,
       stampedSize: stampCoordinator?.stampedSize ?? 0,
       anchoredSize: anchorer?.anchoredSize ?? 0,
       oldestUnanchoredAt: anchorer?.oldestUnanchoredAt ?? null,
       hasAccountConflict: accountGuard?.hasConflict ?? false,
-      // A getter, because every create reads the status but not the failures.
-      get failures() {
-        return { seal: failuresOf([seal]), stamp: failuresOf(stamps), anchor: failuresOf([anchor]) }
-      },
-      get currentFailures() {
-        return [seal, ...stamps, anchor].flatMap((loop) => loop?.currentCode ?? [])
-      },
+      failures: { seal: failuresOf([seal]), stamp: failuresOf(stamps), anchor: failuresOf([anchor]) },
+      currentFailures: [seal, ...stamps, anchor].flatMap((loop) => loop?.currentCode ?? []),
     }
   }
 

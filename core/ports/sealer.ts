@@ -58,8 +58,7 @@ export interface SealerStatus {
    * are not sealed.
    */
   readonly unsealedEvents: number
-  /** ms since 1970, `null` before the first batch. */
-  readonly lastBatchAt: number | null
+  readonly lastBatchAt: Sealer['lastBatchAt']
   /** Size of the newest stamped checkpoint, 0 if there is none. */
   readonly stampedSize: number
   /** Size of the newest checkpoint with a confirmed anchor, 0 if there is none. */
@@ -92,6 +91,11 @@ export interface Sealer {
   /** Who vouches for time and anchor. `none` if there is no authority or chain. */
   readonly assurance: { readonly time: 'none' | Assurance; readonly anchor: 'none' | Assurance }
   readonly trust: SealerTrust
+  /**
+   * When the last batch was sealed, ms since 1970; `null` before the first one and before the start. Every write reads
+   * it, so it must be cheap.
+   */
+  readonly lastBatchAt: number | null
   /**
    * Checks that the store still holds what was signed, recovers what a stopped process left unfinished, then starts the
    * loops.

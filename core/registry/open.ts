@@ -93,7 +93,7 @@ async function open(options: RegistryOptions): Promise<Registry> {
     isReadOnly: readOnly,
     acceptClock,
     clock,
-    lastBatchAt: () => sealer.status().lastBatchAt,
+    lastBatchAt: () => sealer.lastBatchAt,
   })
   const records = gate.guard(options.records)
   const log = new LogReader(records)
