@@ -55,6 +55,7 @@ export const VERIFICATION_RULES = [
   'inclusion.order',
   'inclusion.no-checkpoint',
   'inclusion.root-differs',
+  'consistency.root-differs',
 
   'witness.malformed',
   'witness.signature',

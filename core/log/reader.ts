@@ -1,4 +1,5 @@
 import { toHex } from '../bytes.ts'
+import { corrupt } from '../errors.ts'
 import type { RecordStore, ValidationData, Version } from '../ports/index.ts'
 import { DecodeCache, RangeCache } from '../store/cache.ts'
 import { decodeRecord, lost, readFirst, readFirstCovering, readOne, readAll } from '../store/read.ts'
@@ -19,7 +20,14 @@ import {
 } from './records.ts'
 import { SealedTiles, StoredTiles } from './tiles.ts'
 import { emptyRoot } from './tree/hasher.ts'
-import { consistencyRanges, inclusionRanges } from './tree/proof.ts'
+import {
+  consistencyRanges,
+  inclusionRanges,
+  verifyConsistency,
+  verifyInclusion,
+  type ConsistencyProof,
+  type InclusionProof,
+} from './tree/proof.ts'
 import { nodesOfRange, rangeHash, type LeafRange } from './tree/range.ts'
 
 /**
@@ -217,6 +225,25 @@ export class LogReader {
   }
 
   /**
+   * The inclusion proof of a leaf, verified, so that damaged tiles never become a wrong proof: then it throws
+   * `CORRUPT`.
+   */
+  async proveInclusion(
+    claim: Omit<InclusionProof, 'proof'> & { readonly root: Uint8Array },
+  ): Promise<readonly Uint8Array[]> {
+    const proof = await this.inclusionProof(claim.leafIndex, claim.treeSize)
+    assertStored(() => verifyInclusion({ ...claim, proof }))
+    return proof
+  }
+
+  /** The consistency proof between two trees, verified as in `proveInclusion`. */
+  async proveConsistency(trees: Omit<ConsistencyProof, 'proof'>): Promise<readonly Uint8Array[]> {
+    const proof = await this.consistencyProof(trees.fromSize, trees.toSize)
+    assertStored(() => verifyConsistency({ ...trees, proof }))
+    return proof
+  }
+
+  /**
    * What the inclusion proofs of leaves `from` to `to` (exclusive) are copied from, in order, each block within one
    * tile. Reads a bounded number of tiles ahead. Requires from <= to <= treeSize.
    */
@@ -271,6 +298,15 @@ export class LogReader {
       batches.set(size - 1, batch)
     }
     return batches
+  }
+}
+
+/** Throws `CORRUPT` if a proof from stored tiles does not hold. */
+function assertStored(verify: () => void): void {
+  try {
+    verify()
+  } catch (cause) {
+    throw corrupt(`The stored tiles are damaged. ${cause instanceof Error ? cause.message : ''}`, cause)
   }
 }
 

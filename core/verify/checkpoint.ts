@@ -137,9 +137,7 @@ export function assertIncluded(entry: Uint8Array, { position, inclusion }: Shown
     const tree = trees.get(treeSize)
     if (tree === undefined)
       throw verificationError('inclusion.no-checkpoint', `The bundle has no checkpoint of ${treeSize} entries`)
-    const claim = { leafHash: leafHash(entry), leafIndex: position, treeSize, proof: path, root: tree.root }
-    if (!verifyInclusion(claim))
-      throw verificationError('inclusion.root-differs', `The entry ${toHex(entry)} is not in the tree of ${treeSize}`)
+    verifyInclusion({ leafHash: leafHash(entry), leafIndex: position, treeSize, proof: path, root: tree.root })
   }
 }
 

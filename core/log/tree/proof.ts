@@ -1,4 +1,5 @@
-import { equalBytes } from '../../bytes.ts'
+import { equalBytes, toHex } from '../../bytes.ts'
+import { verificationError, type RegistryError } from '../../errors.ts'
 import { emptyRoot, HASH_BYTES, nodeHash } from './hasher.ts'
 import { rangeHash, splitPoint, type LeafRange, type NodeSource } from './range.ts'
 
@@ -131,15 +132,33 @@ export function rootFromInclusionProof({
   return sn === 0 ? hash : undefined
 }
 
+/** The cause of the error of a proof that leads to another root than it should. Both have 32 bytes. */
+export interface RootMismatch {
+  readonly computed: Uint8Array
+  readonly expected: Uint8Array
+}
+
+function assertRoot(what: string, computed: Uint8Array, expected: Uint8Array): void {
+  if (equalBytes(computed, expected)) return
+  const mismatch: RootMismatch = { computed, expected }
+  throw verificationError(`${what} leads to the root ${toHex(computed)}, expected ${toHex(expected)}`, mismatch)
+}
+
+const malformed = (what: string): RegistryError =>
+  verificationError(`${what} is malformed: the sizes, the number of hashes or the length of a hash is wrong`)
+
 /**
  * Verifies that a leaf is in the tree of this size and root.
  *
  * @param claim The inclusion proof, and the root (32 bytes) from a checkpoint that you trust.
- * @returns `false` for any proof that does not hold. Never throws.
+ * @throws RegistryError `VERIFICATION_FAILED` for any proof that does not hold. The `cause` of one that leads to another
+ *   root is a `RootMismatch`.
  */
-export function verifyInclusion(claim: InclusionProof & { readonly root: Uint8Array }): boolean {
+export function verifyInclusion(claim: InclusionProof & { readonly root: Uint8Array }): void {
+  const what = `The inclusion proof of leaf ${claim.leafIndex} in the tree of ${claim.treeSize}`
   const root = rootFromInclusionProof(claim)
-  return root !== undefined && equalBytes(root, claim.root)
+  if (root === undefined) throw malformed(what)
+  assertRoot(what, root, claim.root)
 }
 
 /** A consistency proof and the two trees that it is for. Every value may come from an attacker. */
@@ -157,29 +176,47 @@ export interface ConsistencyProof {
  * Verifies that the tree of size `toSize` begins with the whole tree of size `fromSize` (RFC 9162 § 2.1.4.2). Equal
  * sizes need equal roots and an empty proof. Every tree begins with the empty tree, with an empty proof.
  *
- * @returns `false` for any proof that does not hold. Never throws.
+ * @throws RegistryError `VERIFICATION_FAILED` for any proof that does not hold. The `cause` of one that leads to another
+ *   root is a `RootMismatch`.
  */
-export function verifyConsistency({ fromSize, fromRoot, toSize, toRoot, proof }: ConsistencyProof): boolean {
+export function verifyConsistency(claim: ConsistencyProof): void {
+  const { fromSize, fromRoot, toSize, toRoot } = claim
+  const what = `The consistency proof from the tree of ${fromSize} to the tree of ${toSize}`
+  const roots = rootsFromConsistencyProof(claim)
+  if (roots === undefined) throw malformed(what)
+  assertRoot(`${what}, at the smaller tree,`, roots.from, fromRoot)
+  assertRoot(what, roots.to, toRoot)
+}
+
+/** The roots of both trees that a consistency proof produces. `undefined` if it cannot be a proof for these sizes. */
+function rootsFromConsistencyProof({
+  fromSize,
+  fromRoot,
+  toSize,
+  toRoot,
+  proof,
+}: ConsistencyProof): { readonly from: Uint8Array; readonly to: Uint8Array } | undefined {
   if (!isSize(fromSize) || !isSize(toSize) || fromSize > toSize || !areHashes([fromRoot, toRoot, ...proof]))
-    return false
-  if (fromSize === toSize) return proof.length === 0 && equalBytes(fromRoot, toRoot)
-  if (fromSize === 0) return proof.length === 0 && equalBytes(fromRoot, emptyRoot())
+    return undefined
+  if (fromSize === 0 || fromSize === toSize) {
+    if (proof.length > 0) return undefined
+    return fromSize === toSize ? { from: fromRoot, to: fromRoot } : { from: emptyRoot(), to: toRoot }
+  }
   const [first, ...rest] = isPowerOfTwo(fromSize) ? [fromRoot, ...proof] : proof
-  if (first === undefined) return false
+  if (first === undefined) return undefined
   let [fn, sn] = [fromSize - 1, toSize - 1]
   while (fn % 2 === 1) [fn, sn] = [half(fn), half(sn)]
-  let oldHash = first
-  let newHash = first
+  let [from, to] = [first, first]
   for (const item of rest) {
-    if (sn === 0) return false
+    if (sn === 0) return undefined
     if (fn % 2 === 1 || fn === sn) {
-      oldHash = nodeHash(item, oldHash)
-      newHash = nodeHash(item, newHash)
+      from = nodeHash(item, from)
+      to = nodeHash(item, to)
       while (fn % 2 === 0 && fn !== 0) [fn, sn] = [fn / 2, half(sn)]
-    } else newHash = nodeHash(newHash, item)
+    } else to = nodeHash(to, item)
     ;[fn, sn] = [half(fn), half(sn)]
   }
-  return sn === 0 && equalBytes(oldHash, fromRoot) && equalBytes(newHash, toRoot)
+  return sn === 0 ? { from, to } : undefined
 }
 
 const half = (n: number): number => Math.floor(n / 2)

@@ -4,6 +4,24 @@ import { nodeHash } from './hasher.ts'
  * Every hash in a root or a proof is the hash of a range of leaves, and every such range consists of complete subtrees
  * that get smaller from left to right. So a reader first plans the ranges, then learns which nodes it needs, fetches
  * them together and combines them. Sizes are safe integers beyond 32 bits, so there are no bit operators here.
+ *
+ * The tree of 7 leaves, with the letters of RFC 9162 § 2.1.5. Nodes in brackets are not complete: a larger tree has
+ * other hashes there, so they are never stored.
+ *
+ *     level 3             (root)
+ *                       /        \
+ *     level 2         k           (l)
+ *                   /   \        /  \
+ *     level 1     g      h      i     \
+ *                / \    / \    / \     \
+ *     level 0   a   b  c   d  e   f     j
+ *     leaf      0   1  2   3  4   5     6
+ *
+ *     hash                             | ranges of leaves        | nodes to fetch
+ *     the root                         | 0–7                     | k, i, j
+ *     inclusion proof of leaf 2        | 3–4, 0–2, 4–7           | d, g, i, j:  d, g, l = H(i, j)
+ *     consistency proof from 3 to 7    | 2–3, 3–4, 0–2, 4–7      | c, d, g, i, j:  c, d, g, l
+ *     consistency proof from 4 to 7    | 4–7                     | i, j:  l. The old root is k.
  */
 
 /** The node over leaves `index · 2^level` to `(index + 1) · 2^level` (exclusive). Level 0 is the leaves. */

@@ -14,6 +14,17 @@ import type { NodeId } from './range.ts'
  *
  * The inner rows double the size (64 bytes for each leaf) and make a proof nine times cheaper than hashing row 0 each
  * time.
+ *
+ * With a width of 4 instead of 256, and so a height of 2, the tree of 7 leaves (drawn in `range.ts`) is in three tiles.
+ * The top of a full tile is again a node of row 0 of the tile above.
+ *
+ *     tile (1, 0)           k              row 0: k, at tree level 2
+ *
+ *                         ┌ k ─────────┐ ┌ · ─────────┐
+ *     tile (0, 0)  row 2  │     k      │ │            │  tile (0, 1) is partial: w = 3
+ *                  row 1  │  g     h   │ │  i         │  bytes of tile (0, 0): a b c d g h k
+ *                  row 0  │ a b   c d  │ │ e f   j    │  bytes of tile (0, 1): e f j i
+ *                         └────────────┘ └────────────┘
  */
 
 /** Nodes in row 0 of a full tile. */

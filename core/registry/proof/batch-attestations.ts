@@ -1,10 +1,8 @@
 import type { AnchorProof, AssuranceNote, TsaProof } from '../../schemas/proof-documents.ts'
 import { fromBase64, fromHex, toBase64, toHex } from '../../bytes.ts'
-import { RegistryError } from '../../errors.ts'
 import type { LogReader } from '../../log/reader.ts'
 import type { AnchorRecord, BatchRecord, StampRecord, StampToken } from '../../log/records.ts'
 import { claimOf, type StampClaim } from '../../log/stamp-claim.ts'
-import { verifyConsistency } from '../../log/tree/proof.ts'
 import { BoundedMap } from '../../store/cache.ts'
 
 /** What the proofs of all entries of a batch have in common. It is frozen, because these proofs share it. */
@@ -86,11 +84,8 @@ async function consistencyOf(
   batch: BatchRecord,
   later: { readonly size: number; readonly root: Uint8Array },
 ): Promise<string[]> {
-  const proof = await log.consistencyProof(batch.end, later.size)
   const trees = { fromSize: batch.end, fromRoot: rootOf(batch), toSize: later.size, toRoot: later.root }
-  if (!verifyConsistency({ ...trees, proof }))
-    throw corruptProof(`The tree of ${later.size} entries does not continue that of batch ${batch.id}`)
-  return proof.map(toHex)
+  return (await log.proveConsistency(trees)).map(toHex)
 }
 
 async function anchorProof(
@@ -144,9 +139,6 @@ async function stampProof(
 
 /** The root of a batch or of an anchored tree. */
 export const rootOf = ({ root }: { readonly root: string }): Uint8Array => fromHex(root) ?? new Uint8Array()
-
-export const corruptProof = (what: string): RegistryError =>
-  new RegistryError('CORRUPT', `${what}: run fsck, and restore the record store from a backup`)
 
 function deepFreeze<T extends object>(value: T): T {
   for (const member of Object.values(value)) if (typeof member === 'object' && member !== null) deepFreeze(member)

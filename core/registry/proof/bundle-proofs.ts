@@ -17,7 +17,6 @@ import type { EntryStatus, LogReader } from '../../log/reader.ts'
 import type { AnchorRecord, StampRecord, StampToken, ValidationDataRef } from '../../log/records.ts'
 import { distinctTokens } from '../../log/stamp-claim.ts'
 import { leafHash } from '../../log/tree/hasher.ts'
-import { verifyInclusion } from '../../log/tree/proof.ts'
 import { logStatusesOf } from '../event/event.ts'
 import { MAX_CHECKPOINT_TOKENS } from '../../commitment/bundle-format.ts'
 import type { DisclosedEvent } from './bundle-events.ts'
@@ -111,10 +110,7 @@ class Coverage {
     this.#log = log
   }
 
-  /**
-   * Proves an entry under collected checkpoints. Verifies each path before it returns it, so that damaged tiles never
-   * become a wrong proof: then it throws `CORRUPT`.
-   */
+  /** Proves an entry under collected checkpoints. Throws `CORRUPT` if tiles are damaged. */
   inclusions(entry: PlacedEntry, sizes: readonly number[]): Promise<BundleInclusion[]> {
     return Promise.all(sizes.map((size) => this.#inclusion(entry, { size, note: this.#bySize.get(size)?.note ?? '' })))
   }
@@ -123,10 +119,9 @@ class Coverage {
     { entry, position }: PlacedEntry,
     { size: treeSize, note }: { readonly size: number; readonly note: string },
   ): Promise<BundleInclusion> {
-    const proof = await this.#log.inclusionProof(position, treeSize)
     const leaf = leafHash(fromHex(entry) ?? new Uint8Array())
-    if (!verifyInclusion({ leafHash: leaf, leafIndex: position, treeSize, proof, root: this.#rootOf(note) }))
-      throw corrupt(`The path of entry ${position} does not lead to the root of the checkpoint of ${treeSize} entries`)
+    const claim = { leafHash: leaf, leafIndex: position, treeSize, root: this.#rootOf(note) }
+    const proof = await this.#log.proveInclusion(claim)
     return { treeSize, path: proof.map(toHex) }
   }
 

