@@ -42,7 +42,7 @@ interface AnchorerOptions {
   readonly reader: LogReader
   readonly anchor: Anchor
   readonly schedule: AnchorSchedule
-  readonly onDuration?: DurationObserver
+  readonly onDuration?: DurationObserver | undefined
 }
 
 /**
@@ -55,12 +55,12 @@ export class Anchorer {
   readonly #reader: LogReader
   readonly #anchor: Anchor
   readonly #schedule: AnchorSchedule
-  readonly #onDuration: DurationObserver
+  readonly #onDuration: DurationObserver | undefined
   #anchoredSize = 0
   #oldestUnanchoredAt: number | null = null
   #reviewedAt: number | undefined
 
-  constructor({ host, reader, anchor, schedule, onDuration = () => undefined }: AnchorerOptions) {
+  constructor({ host, reader, anchor, schedule, onDuration }: AnchorerOptions) {
     this.#onDuration = onDuration
     this.#host = host
     this.#reader = reader
@@ -237,7 +237,7 @@ export class Anchorer {
       [putRecord(logKeys.confirmedAnchor(anchor.size), { size: anchor.size, blockNumber })],
     )
     this.#anchoredSize = confirmedSize
-    this.#onDuration('anchor', this.#host.clock.now() - (anchor.transactions[0]?.preparedAt ?? 0))
+    this.#onDuration?.('anchor', this.#host.clock.now() - (anchor.transactions[0]?.preparedAt ?? 0))
     this.#host.logger.info({ size: anchor.size, ref, blockNumber }, 'anchor confirmed')
     return 0
   }

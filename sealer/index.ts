@@ -4,8 +4,7 @@
 export { createSealer } from './sealer.ts'
 export type { SealerOptions } from './settings.ts'
 export { EventPool, type EventPoolOptions } from './engine/event-pool.ts'
-export { InlineEngine } from './engine/inline.ts'
-export { PoolEngine, type PoolOptions } from './engine/pool.ts'
+export { InlineEngine, PoolEngine, type PoolOptions } from './engine/engines.ts'
 export {
   batchProofs,
   writeBatchProofs,

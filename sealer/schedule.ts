@@ -4,6 +4,14 @@
  */
 export type DurationObserver = (step: 'seal' | 'stamp' | 'anchor', ms: number) => void
 
+/** When a batch closes. */
+export interface BatchRules {
+  /** The most entries of a batch. */
+  readonly maxLeaves: number
+  /** The highest age of its oldest event, ms, counted from when the sealer first saw it. */
+  readonly maxWaitMs: number
+}
+
 /** When the next stamp or anchor is due. */
 export interface Schedule {
   /** Minimum time from one to the next, ms. 0: as soon as the previous one is done. */

@@ -7,12 +7,11 @@ import { AccountGuard } from './anchor-account.ts'
 import { Anchorer } from './anchorer.ts'
 import { authorityRules, type AuthorityRules } from './authorities.ts'
 import { BatchSealer, type SealStep } from './batch-sealer.ts'
-import { PoolEngine } from './engine/pool.ts'
+import { PoolEngine } from './engine/engines.ts'
 import { SealerLease } from './lease.ts'
 import { Loop, type LoopOptions } from './loop.ts'
 import { sealerSettings, type SealerOptions, type SealerSettings } from './settings.ts'
-import { StampCoordinator } from './stamp-coordinator.ts'
-import { Stamper } from './stamper.ts'
+import { StampCoordinator, Stamper } from './stamper.ts'
 
 /** The longest pause after failures: minutes for outside services, seconds for the registry's own store. */
 const MAX_OUTSIDE_BACKOFF_MS = 120_000
@@ -58,10 +57,14 @@ class LogSealer implements Sealer {
   readonly #anchor: Anchor | undefined
   readonly #settings: SealerSettings
   #running: Running | undefined
-  /** The steps of the batch sealer run one after the other. */
+  /** The steps of the batch sealer run one after the other, so that they need no locks. */
   #lastStep: Promise<unknown> = Promise.resolve()
-  /** True if an event waits in a batch that closes by its due time. Then `notify` has nothing to do. */
-  #isBatchOpen = false
+  /**
+   * Whether only `notify` ends the sleep of the seal loop in time. False if the open batch has a due time, or if
+   * another process seals and this one polls.
+   */
+  #needsNotice = true
+  // Set by steps of the batch sealer only. The status shows them as they were after the last step.
   #sealed: { readonly size: number; readonly at: number | null } = { size: 0, at: null }
   #logSize = 0
   #unsealedEvents = 0
@@ -94,7 +97,7 @@ class LogSealer implements Sealer {
   }
 
   notify(): void {
-    if (!this.#isBatchOpen) this.#running?.seal.wake()
+    if (this.#needsNotice) this.#running?.seal.wake()
   }
 
   async sealNow(signal?: AbortSignal): Promise<void> {
@@ -222,8 +225,7 @@ class LogSealer implements Sealer {
   #observe({ batches }: Running): Promise<void> {
     return this.#afterLastStep(async () => {
       this.#noteState(await batches.observe())
-      // The loop polls by itself, so `notify` has nothing to do.
-      this.#isBatchOpen = true
+      this.#needsNotice = false
     })
   }
 
@@ -231,12 +233,13 @@ class LogSealer implements Sealer {
     return this.#afterLastStep(async () => {
       if (this.#closed !== undefined) throw new RegistryError('CLOSED', 'The sealer is closed')
       // A `notify` from now on is about entries that this step may not see.
-      this.#isBatchOpen = false
+      this.#needsNotice = true
       const result = await running.batches.step(isForced)
       const hasGrown = result.head.size > this.#sealed.size
       this.#noteState(result)
-      this.#isBatchOpen = result.dueInMs !== null
-      if (hasGrown) for (const loop of [...running.stamps, running.anchor]) loop?.wake()
+      this.#needsNotice = result.dueInMs === null
+      // In the next turn: who waits for the batch goes on first, because a stamp may load the libraries for ASN.1.
+      if (hasGrown) setImmediate(() => [...running.stamps, running.anchor].forEach((loop) => loop?.wake()))
       return result
     })
   }

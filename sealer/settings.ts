@@ -1,8 +1,7 @@
 import { RegistryError } from '../core/errors.ts'
 import type { Anchor, TimestampAuthority, TreeEngine } from '../core/ports/index.ts'
 import type { AnchorSchedule } from './anchorer.ts'
-import type { BatchRules } from './batch-sealer.ts'
-import type { DurationObserver, Schedule } from './schedule.ts'
+import type { BatchRules, DurationObserver, Schedule } from './schedule.ts'
 
 /** Options of `createSealer`. The sealer owns the engine, the authorities and the anchor, and closes them. */
 export interface SealerOptions {
@@ -55,7 +54,7 @@ export interface SealerSettings {
   readonly anchors: AnchorSchedule
   readonly pollIntervalMs: number
   readonly leaseMs: number
-  readonly onDuration: DurationObserver
+  readonly onDuration: DurationObserver | undefined
 }
 
 /** Fifteen of Ethereum's blocks: a transaction that pays enough is included by then. */
@@ -77,7 +76,7 @@ export function sealerSettings(options: SealerOptions): SealerSettings {
     },
     pollIntervalMs,
     leaseMs: integer('leaseMs', options.leaseMs ?? 5_000, 1),
-    onDuration: options.onDuration ?? (() => undefined),
+    onDuration: options.onDuration,
   }
 }
 

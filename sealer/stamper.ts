@@ -1,17 +1,23 @@
 import { createHash } from 'node:crypto'
 import { encodeUtf8, equalBytes, sha256, toBase64, toHex } from '../core/bytes.ts'
+import { tokenOpening } from '../core/commitment/log-entry.ts'
 import { RegistryError } from '../core/errors.ts'
-import type { StampToken } from '../core/log/records.ts'
-import type { TimestampAuthority, ValidationData } from '../core/ports/index.ts'
-import type { DurationObserver } from './schedule.ts'
-import type { StampCoordinator, StampedCheckpoint } from './stamp-coordinator.ts'
+import { logKeys } from '../core/log/keys.ts'
+import { appendControl } from '../core/log/payload.ts'
+import type { LogReader } from '../core/log/reader.ts'
+import type { CheckpointRecord, StampRecord, StampToken } from '../core/log/records.ts'
+import { distinctTokens, isSameAuthority } from '../core/log/stamp-claim.ts'
+import type { Check, Commit, SealerHost, TimestampAuthority, ValidationData, Write } from '../core/ports/index.ts'
+import type { StoredRecord } from '../core/store/keys.ts'
+import { decodeRecord, putRecord, readAll } from '../core/store/read.ts'
+import { msUntilDue, type DurationObserver, type Schedule } from './schedule.ts'
 
 interface StamperOptions {
   readonly coordinator: StampCoordinator
   readonly authority: TimestampAuthority
   /** SHA-256 (hex) of the public key of each trust anchor. */
   readonly trustAnchors: readonly string[]
-  readonly onDuration: DurationObserver
+  readonly onDuration: DurationObserver | undefined
 }
 
 /** Has one authority stamp the checkpoints, independently of the other authorities. */
@@ -19,7 +25,7 @@ export class Stamper {
   readonly #coordinator: StampCoordinator
   readonly #authority: TimestampAuthority
   readonly #trustAnchors: readonly string[]
-  readonly #onDuration: DurationObserver
+  readonly #onDuration: DurationObserver | undefined
 
   constructor({ coordinator, authority, trustAnchors, onDuration }: StamperOptions) {
     this.#onDuration = onDuration
@@ -50,7 +56,7 @@ export class Stamper {
     const validationData = await this.#authority.validationDataOf(response, signal)
     const token = await this.#tokenOf(response, data, validationData)
     await this.#coordinator.addToken(checkpoint, { token, response, validationData })
-    this.#onDuration('stamp', performance.now() - startedAt)
+    this.#onDuration?.('stamp', performance.now() - startedAt)
   }
 
   async #tokenOf(
@@ -78,3 +84,185 @@ export class Stamper {
     }
   }
 }
+
+/**
+ * A stamp without a quorum delays the next one for at most this long. So an authority that is down does not keep the
+ * others from stamping newer checkpoints.
+ */
+const MISSING_QUORUM_TIMEOUT_MS = 60_000
+const MAX_ATTEMPTS = 20
+
+/** The checkpoint that an authority must stamp now, or after how many ms it must look again. */
+type StampTask = { readonly checkpoint: StampedCheckpoint } | { readonly dueInMs: number }
+
+/** The checkpoint of a stamp. */
+type StampedCheckpoint = Pick<CheckpointRecord, 'size' | 'note'>
+
+/** A token of an authority, and what is stored with it. */
+interface NewToken {
+  readonly token: StampToken
+  /** The whole DER TimeStampResp. */
+  readonly response: Uint8Array
+  readonly validationData: readonly ValidationData[]
+}
+
+type AuthorityIdentity = Pick<StampToken, 'authority' | 'trustAnchors'>
+
+interface StampCoordinatorOptions {
+  readonly host: SealerHost
+  readonly reader: LogReader
+  /** How many authorities make a stamp. */
+  readonly quorum: number
+  readonly schedule: Schedule
+}
+
+/**
+ * Decides which checkpoint the authorities stamp together: the largest that any of them has stamped, until the newest
+ * checkpoint is due. All decisions read the store, so restarted and other processes decide the same. Each token is
+ * added with its log entry in one commit. The token that completes the quorum turns the partial stamp into a stamp.
+ */
+export class StampCoordinator {
+  readonly #host: SealerHost
+  readonly #reader: LogReader
+  readonly #quorum: number
+  readonly #schedule: Schedule
+  #stampedSize = 0
+
+  constructor({ host, reader, quorum, schedule }: StampCoordinatorOptions) {
+    this.#host = host
+    this.#reader = reader
+    this.#quorum = quorum
+    this.#schedule = schedule
+  }
+
+  /** Size of the newest checkpoint with a quorum, 0 if there is none. */
+  get stampedSize(): number {
+    return this.#stampedSize
+  }
+
+  /** Reads the newest stamp. */
+  async observe(): Promise<void> {
+    this.#noteStamp(await this.#reader.latestStamp())
+  }
+
+  async nextTask(authority: AuthorityIdentity): Promise<StampTask> {
+    const [stamp, partial] = await Promise.all([this.#reader.latestStamp(), this.#reader.latestPartialStamp()])
+    this.#noteStamp(stamp)
+    // Read after the stamps, so that it is never older than them.
+    const newest = await this.#reader.latestCheckpoint()
+    if (newest === undefined) return { dueInMs: this.#schedule.pollIntervalMs }
+    const current = (partial?.size ?? 0) > (stamp?.size ?? 0) ? partial : stamp
+    if (current === undefined) return { checkpoint: newest }
+    const hasQuorum = current === stamp || this.#hasQuorum(current)
+    // The quorum may have been lowered since the last token.
+    if (hasQuorum && current === partial) await this.#store(current)
+    return this.#taskFor(authority, { current, hasQuorum, newest })
+  }
+
+  /**
+   * Adds a token to its checkpoint's stamp. Does nothing if another process was first to add one of the same authority.
+   */
+  addToken({ size, note }: StampedCheckpoint, token: NewToken): Promise<void> {
+    return this.#store({ size, checkpoint: note, tokens: [], beganAt: this.#host.clock.now() }, token)
+  }
+
+  #taskFor(
+    authority: AuthorityIdentity,
+    { current, hasQuorum, newest }: { current: StampRecord; hasQuorum: boolean; newest: CheckpointRecord },
+  ): StampTask {
+    const { intervalMs, pollIntervalMs } = this.#schedule
+    const pauseMs = hasQuorum ? intervalMs : Math.max(intervalMs, MISSING_QUORUM_TIMEOUT_MS)
+    const dueInMs = msUntilDue(current.beganAt, pauseMs, this.#host.clock.now())
+    const hasNewer = newest.size > current.size
+    if (hasNewer && dueInMs <= 0) return { checkpoint: newest }
+    if (!hasTokenOf(current, authority)) return { checkpoint: { size: current.size, note: current.checkpoint } }
+    return { dueInMs: hasNewer && hasQuorum ? dueInMs : pollIntervalMs }
+  }
+
+  #noteStamp(stamp: StampRecord | undefined): void {
+    this.#stampedSize = Math.max(this.#stampedSize, stamp?.size ?? 0)
+  }
+
+  #hasQuorum({ tokens }: StampRecord): boolean {
+    return distinctTokens(tokens).length >= this.#quorum
+  }
+
+  /** Decides from stored state and commits. Decides again if another token was added in between. */
+  async #store(initial: StampRecord, added?: NewToken): Promise<void> {
+    const keys = [logKeys.stamp(initial.size), logKeys.partialStamp(initial.size)]
+    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+      const [whole, partial] = await readAll(this.#host.records, keys)
+      const change = this.#decide(initial, { whole, partial }, added)
+      if (change === undefined) return
+      const commit = change.added === undefined ? change.commit : await this.#withToken(change.commit, change.added)
+      if (!(await this.#host.records.commit(commit)).ok) continue
+      if (change.isWhole) this.#noteStamp(change.stamp)
+      this.#log(change, added)
+      return
+    }
+    throw new RegistryError('UNAVAILABLE', 'Too many processes write to the same stamp; it is tried again')
+  }
+
+  /** The change of a stamp. `undefined` if nothing has to be written. */
+  #decide(initial: StampRecord, stored: StoredStamp, added: NewToken | undefined): StampChange | undefined {
+    const { whole, partial } = stored
+    const before = decodeRecord(whole ?? partial) ?? initial
+    const isNew = added !== undefined && !hasTokenOf(before, added.token)
+    const stamp = isNew ? { ...before, tokens: [...before.tokens, added.token] } : before
+    const isWhole = whole !== undefined || this.#hasQuorum(stamp)
+    if (!isNew && (whole !== undefined || !isWhole)) return undefined
+    return { stamp, isWhole, added: isNew ? added : undefined, commit: this.#commitOf(stamp, isWhole, stored) }
+  }
+
+  #commitOf(stamp: StampRecord, isWhole: boolean, { whole, partial }: StoredStamp): Commit {
+    const [wholeKey, partialKey] = [logKeys.stamp(stamp.size), logKeys.partialStamp(stamp.size)]
+    const checks: Check[] = [
+      { key: wholeKey, version: whole?.version ?? null },
+      { key: partialKey, version: partial?.version ?? null },
+    ]
+    if (!isWhole) return { checks, writes: [putRecord(partialKey, stamp)] }
+    const written = putRecord(wholeKey, { ...stamp, quorum: stamp.quorum ?? this.#quorum })
+    const removed: Write[] = partial === undefined ? [] : [{ key: partialKey, value: null }]
+    const head = putRecord(logKeys.stampHead(), { size: stamp.size })
+    return { checks, writes: [written, head, ...removed] }
+  }
+
+  /** The commit with the token's log entry and validation data. */
+  async #withToken(commit: Commit, added: NewToken): Promise<Commit> {
+    return {
+      ...commit,
+      writes: [...(commit.writes ?? []), ...(await this.#newValidationData(added))],
+      append: [appendControl(tokenOpening(added.response))],
+    }
+  }
+
+  /** Writes only what is not stored yet: the same CRL belongs to thousands of tokens. */
+  async #newValidationData({ validationData }: NewToken): Promise<readonly Write[]> {
+    const values = new Map(validationData.map(({ der }) => [logKeys.validationData(toHex(sha256(der))), der]))
+    const stored = await this.#host.records.get([...values.keys()])
+    return [...values].flatMap(([key, value], i) => (stored[i] === undefined ? [{ key, value }] : []))
+  }
+
+  #log({ stamp: { size, tokens }, isWhole }: StampChange, added: NewToken | undefined): void {
+    const { authority, serialNumber } = added?.token ?? {}
+    const fields = { size, authority, serialNumber, tokens: tokens.length, quorum: this.#quorum }
+    this.#host.logger.info(fields, isWhole ? 'checkpoint stamped' : 'checkpoint stamped by one of the quorum')
+  }
+}
+
+/** The stored records of one checkpoint's stamp. */
+interface StoredStamp {
+  readonly whole: StoredRecord<StampRecord> | undefined
+  readonly partial: StoredRecord<StampRecord> | undefined
+}
+
+interface StampChange {
+  readonly stamp: StampRecord
+  /** True if the stamp has its quorum. */
+  readonly isWhole: boolean
+  readonly added: NewToken | undefined
+  readonly commit: Commit
+}
+
+const hasTokenOf = ({ tokens }: StampRecord, authority: AuthorityIdentity): boolean =>
+  tokens.some((token) => isSameAuthority(token, authority))

@@ -62,6 +62,6 @@ export {
 export { backoffMs, systemClock, untilAborted, type Backoff } from '../../core/clock.ts'
 export { canonicalJson, type Json } from '../../core/commitment/canonical-json.ts'
 export { createNoteSigner, type NoteSigner } from '../../core/log/note.ts'
-export { missingKey, signerOfSeeds, typedKeyOfSeed } from '../../core/log/seed-signer.ts'
+export { missingKey, signerOfSeeds, typedKeyOfSeed } from '../../core/log/identity.ts'
 export { MIN_SECRET_BYTES } from '../../core/platform/node.ts'
 export { BoundedMap, SecondUseMap } from '../../core/store/cache.ts'

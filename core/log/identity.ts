@@ -1,12 +1,21 @@
-import { encodeUtf8, equalBytes, fromHex, toHex } from '../bytes.ts'
+import { concatBytes, encodeUtf8, equalBytes, fromHex, toBase64, toHex } from '../bytes.ts'
 import { assertLogName, keyHandover, keyOpening, MAX_LOG_KEYS, originOf } from '../commitment/log-entry.ts'
 import { RegistryError, isRegistryError, corrupt } from '../errors.ts'
-import type { CheckpointSigner, Clock, Commit, LogSigner, RecordStore } from '../ports/index.ts'
-import { putRecord } from '../store/read.ts'
-import { checkpointText } from './checkpoint.ts'
-import { assertSecretOf, readIdentity, secretIdOf, type StoredIdentity } from './identity-record.ts'
+import { deriveSecret } from '../platform/node.ts'
+import type { CheckpointSigner, Clock, Commit, LogSigner, RecordStore, Version } from '../ports/index.ts'
+import { decodeRecord, putRecord, readAll } from '../store/read.ts'
 import { logKeys } from './keys.ts'
-import { formatTypedKey, formatNote, parseVerifierKey, publicKeyOf, verifySignature } from './note.ts'
+import {
+  checkpointText,
+  createNoteSigner,
+  ED25519,
+  formatNote,
+  formatTypedKey,
+  parseVerifierKey,
+  publicKeyOfSeed,
+  typedKeyOf,
+  verifySignature,
+} from './note.ts'
 import { appendControl } from './payload.ts'
 import type { LogIdentityRecord, LogKeyRecord } from './records.ts'
 import { HASH_BYTES } from './tree/hasher.ts'
@@ -82,6 +91,35 @@ export async function openLogIdentity(options: LogIdentityOptions): Promise<LogI
   return identity
 }
 
+/** The stored record of a log's identity, with the version that a commit checks. */
+interface StoredIdentity {
+  readonly record: LogIdentityRecord
+  readonly version: Version
+}
+
+/** Returns `undefined` if there is no log yet. */
+async function readIdentity(records: RecordStore): Promise<StoredIdentity | undefined> {
+  const [entry] = await readAll(records, [logKeys.identity()])
+  return entry && { record: decodeRecord(entry), version: entry.version }
+}
+
+/** The origin of the log in a record store, `undefined` if there is no log yet. */
+export const storedOrigin = async (records: RecordStore): Promise<string | undefined> =>
+  (await readIdentity(records))?.record.origin
+
+/** Identifies a root secret without revealing it. */
+export const secretIdOf = (secret: Uint8Array): string => toHex(deriveSecret(secret, 'secret-id')).slice(0, 32)
+
+/** Throws `LOG_KEY_MISMATCH` if a log was created with another root secret. */
+function assertSecretOf({ origin, secretId }: LogIdentityRecord, secret: Uint8Array): void {
+  if (secretId !== secretIdOf(secret))
+    throw new RegistryError(
+      'LOG_KEY_MISMATCH',
+      `The root secret is not the secret with which the log ${origin} was created: start with that secret, or create ` +
+        'a new log in an empty store',
+    )
+}
+
 async function createIdentity({
   records,
   secret,
@@ -130,9 +168,8 @@ async function tryCommit(records: RecordStore, commit: Commit): Promise<void> {
 const missingNewestKey = (verifierKey: string): RegistryError =>
   new RegistryError(
     'LOG_KEY_MISMATCH',
-    `The private key of the newest checkpoint key is missing: ${verifierKey}. Restore the keyring, or copy ` +
-      'it from another ' +
-      'server of the same log',
+    `The private key of the newest checkpoint key is missing: ${verifierKey}. Restore the keyring, or copy it from ` +
+      'another server of the same log',
   )
 
 /** A stored identity whose keys were found in the log. */
@@ -201,7 +238,7 @@ class StoredLogIdentity implements LogIdentity {
   }
 
   async holds(verifierKey: string): Promise<boolean> {
-    const publicKey = publicKeyOf(verifierKey)
+    const publicKey = typedKeyOf(verifierKey)
     return (await this.#signer.publicKeys()).some((each) => equalBytes(each, publicKey))
   }
 
@@ -252,7 +289,7 @@ class StoredLogIdentity implements LogIdentity {
   /** Verifies the signature, because a signer outside this process may use another key. */
   async #sign({ verifierKey }: LogKey, bytes: Uint8Array): Promise<Uint8Array> {
     const { publicKey } = parseVerifierKey(verifierKey)
-    const signature = await this.#signer.sign(publicKeyOf(verifierKey), bytes)
+    const signature = await this.#signer.sign(typedKeyOf(verifierKey), bytes)
     if (verifySignature(publicKey, bytes, signature)) return signature
     throw new RegistryError(
       'LOG_KEY_MISMATCH',
@@ -260,3 +297,30 @@ class StoredLogIdentity implements LogIdentity {
     )
   }
 }
+
+/** The public key of an Ed25519 seed (32 bytes) with its type byte: 33 bytes. */
+export const typedKeyOfSeed = (seed: Uint8Array): Uint8Array =>
+  concatBytes(Uint8Array.of(ED25519), publicKeyOfSeed(seed))
+
+/** A signer over Ed25519 seeds (32 bytes each), in their order. */
+export function signerOfSeeds(seeds: readonly Uint8Array[]): CheckpointSigner {
+  const signers = seeds.map((seed) => createNoteSigner('-', seed))
+  const publicKeys = signers.map(({ publicKey }) => concatBytes(Uint8Array.of(ED25519), publicKey))
+  return {
+    publicKeys: async () => publicKeys,
+    sign: async (publicKey, bytes) => {
+      const index = publicKeys.findIndex((each) => equalBytes(each, publicKey))
+      const signer = signers[index]
+      if (signer === undefined) throw missingKey(publicKey)
+      return signer.sign(bytes)
+    },
+  }
+}
+
+/** `LOG_KEY_MISMATCH`: a signer does not have this key. */
+export const missingKey = (publicKey: Uint8Array): RegistryError =>
+  new RegistryError(
+    'LOG_KEY_MISMATCH',
+    `The private key of the checkpoint key ${toBase64(publicKey)} is missing: restore the keyring, or copy it from ` +
+      'another server of the same log',
+  )

@@ -60,16 +60,19 @@
  * @module
  */
 export { isRegistryError, RegistryError, type ErrorCode } from '../errors.ts'
-export { checkpointText, parseCheckpoint, verifyCheckpoint, type Checkpoint } from './checkpoint.ts'
 export {
+  checkpointText,
   createNoteSigner,
   formatVerifierKey,
   MAX_NOTE_LENGTH,
   openNote,
+  parseCheckpoint,
   parseNote,
   parseVerifierKey,
   publicKeyOfSeed,
+  verifyCheckpoint,
   verifySignature,
+  type Checkpoint,
   type NoteSignature,
   type NoteSigner,
   type SignedNote,

@@ -1,6 +1,6 @@
-import { toHex } from '../bytes.ts'
-import { corrupt } from '../errors.ts'
-import type { RecordStore, ValidationData, Version } from '../ports/index.ts'
+import { equalBytes, toHex } from '../bytes.ts'
+import { corrupt, RegistryError } from '../errors.ts'
+import type { RecordStore, SignedHead, ValidationData, Version } from '../ports/index.ts'
 import { DecodeCache, RangeCache } from '../store/cache.ts'
 import { decodeRecord, lost, readFirst, readFirstCovering, readOne, readAll } from '../store/read.ts'
 import { AnchorBlocks } from './anchor-blocks.ts'
@@ -78,6 +78,41 @@ export class LogReader {
   async treeHead(): Promise<TreeHeadRecord> {
     const head = await readOne(this.#records, logKeys.treeHead())
     return head ?? { size: 0, root: toHex(emptyRoot()), batchId: null, time: 0 }
+  }
+
+  /**
+   * Checks at a start that the store still holds what was signed. Reads only the tiles at the right edge of the tree.
+   *
+   * `signed` must be read before this is called. In the other order, a batch that another sealer signs in between would
+   * look like a tree that was set back.
+   *
+   * @throws RegistryError as `rootHolding`, and `CORRUPT` if the log is shorter than the tree
+   */
+  async assertHolds(signed: SignedHead | undefined): Promise<void> {
+    const head = await this.treeHead()
+    await this.rootHolding(head, signed)
+    if ((await this.#records.logSize()) < head.size)
+      throw corrupt(`The log has fewer than the ${head.size} entries that are sealed`)
+  }
+
+  /**
+   * Checks that the tree of a head contains the one that was signed last, and returns its root, 32 bytes.
+   *
+   * @throws RegistryError `LOG_BEHIND_SIGNED` if the tree is smaller than the signed one or has a different root at its
+   *   size, `CORRUPT` if the tiles do not produce the root of the head
+   */
+  async rootHolding(head: TreeHeadRecord, signed: SignedHead | undefined): Promise<Uint8Array> {
+    if (signed !== undefined && signed.size > head.size)
+      throw behindSigned(
+        `a checkpoint of ${signed.size} entries was signed, but the store has only ${head.size} sealed entries`,
+      )
+    const root = await this.rootAt(head.size)
+    if (toHex(root) !== head.root) throw corrupt(`The tiles do not produce the root of the tree of ${head.size}`)
+    if (signed !== undefined && !equalBytes(await this.rootAt(signed.size), signed.root))
+      throw behindSigned(
+        `the signed checkpoint of ${signed.size} entries has a different root than the store has at that size`,
+      )
+    return root
   }
 
   /** Sizes of the largest confirmed and sent anchors; 0 before the first one. */
@@ -300,6 +335,14 @@ export class LogReader {
     return batches
   }
 }
+
+const behindSigned = (what: string): RegistryError =>
+  new RegistryError(
+    'LOG_BEHIND_SIGNED',
+    `The record store was set back or replaced: ${what}. Entries for which others hold proofs are lost. Restore the ` +
+      'newest store, or a later backup. If there is none, start a new log with an empty store and a new secret, and ' +
+      'keep this one only for reading: this log must not be signed again',
+  )
 
 /** Throws `CORRUPT` if a proof from stored tiles does not hold. */
 function assertStored(verify: () => void): void {

@@ -25,4 +25,4 @@ export {
   type RecordStreamHandlers,
   type StreamPart,
 } from './record-stream.ts'
-export { storedOrigin } from '../log/identity-record.ts'
+export { storedOrigin } from '../log/identity.ts'

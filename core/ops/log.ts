@@ -1,8 +1,8 @@
 import { equalBytes, fromHex, toHex } from '../bytes.ts'
 import { verifyKeyChain } from '../commitment/log-entry.ts'
-import { secretIdOf } from '../log/identity-record.ts'
+import { secretIdOf } from '../log/identity.ts'
 import { logKeys } from '../log/keys.ts'
-import { publicKeyOf } from '../log/note.ts'
+import { typedKeyOf } from '../log/note.ts'
 import { decodePayload } from '../log/payload.ts'
 import { LogReader } from '../log/reader.ts'
 import type { LogIdentityRecord } from '../log/records.ts'
@@ -68,7 +68,7 @@ async function checkSigner(
 ): Promise<void> {
   const key = logKeys.identity()
   await check.guardAsync('identity', key, async () => {
-    const newest = publicKeyOf(keyRecords.at(-1)?.vkey ?? '')
+    const newest = typedKeyOf(keyRecords.at(-1)?.vkey ?? '')
     const isHeld = (await signer.publicKeys()).some((each) => equalBytes(each, newest))
     check.expect(isHeld, 'identity', key, 'The private key of its newest checkpoint key is missing')
   })

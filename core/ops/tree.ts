@@ -7,7 +7,7 @@ import { listRecords } from '../store/read.ts'
 import type { Check } from './check.ts'
 import { logKeys } from '../log/keys.ts'
 import { buildTile, nodeAt, TILE_HEIGHT, TILE_WIDTH, tileLevelsOf } from '../log/tree/tile.ts'
-import { verifyCheckpoint } from '../log/checkpoint.ts'
+import { verifyCheckpoint } from '../log/note.ts'
 
 /** Compares tiles, batches and signed heads with the tree of all leaves. */
 export class TreeCheck {

@@ -1,9 +1,8 @@
 import { fromHex } from '../bytes.ts'
 import { RegistryError } from '../errors.ts'
 import { LogReader } from '../log/reader.ts'
-import { assertHoldsSigned } from '../log/signed-head.ts'
 import { emptyRoot } from '../log/tree/hasher.ts'
-import type { RecordStore, SignedHead } from '../ports/index.ts'
+import type { SignedHead } from '../ports/index.ts'
 import type { RegistryOptions } from './options.ts'
 
 type HeadOptions = Pick<RegistryOptions, 'records' | 'signedHead' | 'adoptHead' | 'knownHeads' | 'sharedRecords'>
@@ -22,27 +21,25 @@ export async function openSignedHead(options: HeadOptions): Promise<void> {
   // The heads were read before this call, and the tree is read now. In the other order, a batch of another process in
   // between would look like a tree that was set back.
   const head = await signedHead.read()
-  for (const known of [...knownHeads, ...(adoptHead === undefined ? [] : [adoptHead])])
-    await assertHoldsSigned(records, reader, known)
+  for (const known of [...knownHeads, ...(adoptHead === undefined ? [] : [adoptHead])]) await reader.assertHolds(known)
   if (head !== undefined) return
   const logSize = await records.logSize()
   // Servers that start together for the first time: another one has just created the log, whose only entry is its key.
   const isNew = logSize === 0 || (sharedRecords && logSize === 1)
   const first =
-    adoptHead ??
-    (isNew ? { size: 0, root: emptyRoot() } : sharedRecords ? await anchoredHead(records, reader) : undefined)
+    adoptHead ?? (isNew ? { size: 0, root: emptyRoot() } : sharedRecords ? await anchoredHead(reader) : undefined)
   if (first === undefined) throw missingHead(logSize)
   await signedHead.write(first)
 }
 
 /** The tree of the newest confirmed anchor on record, `undefined` if there is none. */
-async function anchoredHead(records: RecordStore, reader: LogReader): Promise<SignedHead | undefined> {
+async function anchoredHead(reader: LogReader): Promise<SignedHead | undefined> {
   const { confirmedSize } = await reader.anchorHead()
   const anchor = confirmedSize === 0 ? undefined : await reader.anchor(confirmedSize)
   const root = anchor && fromHex(anchor.root)
   if (root === undefined) return undefined
   const head = { size: confirmedSize, root }
-  await assertHoldsSigned(records, reader, head)
+  await reader.assertHolds(head)
   return head
 }
 

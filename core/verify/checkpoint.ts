@@ -1,7 +1,14 @@
-import { concatBytes, encodeUtf8, equalBytes, toBase64, toHex } from '../bytes.ts'
+import { concatBytes, encodeUtf8, equalBytes, toBase64 } from '../bytes.ts'
 import { isRegistryError, verificationError } from '../errors.ts'
-import { parseNote, parseVerifierKey, verifySignature, type NoteSignature, type SignedNote } from '../log/note.ts'
-import { parseCheckpointText, type Checkpoint } from '../log/checkpoint.ts'
+import {
+  parseCheckpointText,
+  parseNote,
+  parseVerifierKey,
+  verifySignature,
+  type Checkpoint,
+  type NoteSignature,
+  type SignedNote,
+} from '../log/note.ts'
 import { leafHash } from '../log/tree/hasher.ts'
 import { verifyInclusion } from '../log/tree/proof.ts'
 import type { Unchecked } from './claims.ts'

@@ -1,7 +1,6 @@
 import { toHex } from '../bytes.ts'
 import { parseOpening, TAG_BYTES } from '../commitment/event-format.ts'
-import type { Checkpoint } from '../log/checkpoint.ts'
-import { parseNote } from '../log/note.ts'
+import { parseNote, type Checkpoint } from '../log/note.ts'
 import { assertKeyChain, entryOf, kindOf, parseKeyOpening } from '../commitment/log-entry.ts'
 import { TreeAccumulator } from '../log/tree/accumulator.ts'
 import { leafHash } from '../log/tree/hasher.ts'

@@ -22,9 +22,7 @@ export function leafHash(entry: Uint8Array): Uint8Array {
 /** The hash of an inner node: SHA-256(01 ‖ left ‖ right), 32 bytes. Throws a `RangeError` unless both have 32 bytes. */
 export function nodeHash(left: Uint8Array, right: Uint8Array): Uint8Array {
   if (left.length !== HASH_BYTES || right.length !== HASH_BYTES)
-    throw new RangeError(
-      `A node is the hash of two hashes of ${HASH_BYTES} bytes, got ${left.length} and ${right.length}`,
-    )
+    throw new RangeError(`A node has two hashes of ${HASH_BYTES} bytes`)
   nodeInput.set(left, 1)
   nodeInput.set(right, 1 + HASH_BYTES)
   return sha256(nodeInput)

@@ -1,5 +1,6 @@
 import { equalBytes, toHex } from '../../bytes.ts'
-import { verificationError, type RegistryError } from '../../errors.ts'
+import { verificationError } from '../../errors.ts'
+import type { VerificationRule } from '../../rules.ts'
 import { emptyRoot, HASH_BYTES, nodeHash } from './hasher.ts'
 import { rangeHash, splitPoint, type LeafRange, type NodeSource } from './range.ts'
 
@@ -132,33 +133,29 @@ export function rootFromInclusionProof({
   return sn === 0 ? hash : undefined
 }
 
-/** The cause of the error of a proof that leads to another root than it should. Both have 32 bytes. */
+/** The `cause` of the error of a proof that does not hold. */
 export interface RootMismatch {
-  readonly computed: Uint8Array
+  /** The root to which the proof leads. `undefined` if its number of hashes or one of their lengths is wrong. */
+  readonly computed: Uint8Array | undefined
   readonly expected: Uint8Array
 }
 
-function assertRoot(what: string, computed: Uint8Array, expected: Uint8Array): void {
-  if (equalBytes(computed, expected)) return
-  const mismatch: RootMismatch = { computed, expected }
-  throw verificationError(`${what} leads to the root ${toHex(computed)}, expected ${toHex(expected)}`, mismatch)
+function assertRoot(rule: VerificationRule, what: string, { computed, expected }: RootMismatch): void {
+  if (computed !== undefined && equalBytes(computed, expected)) return
+  const found = computed === undefined ? 'no root' : toHex(computed)
+  const message = `${what} leads to ${found}, not to the root ${toHex(expected)}`
+  throw verificationError(rule, message, { computed, expected } satisfies RootMismatch)
 }
-
-const malformed = (what: string): RegistryError =>
-  verificationError(`${what} is malformed: the sizes, the number of hashes or the length of a hash is wrong`)
 
 /**
  * Verifies that a leaf is in the tree of this size and root.
  *
  * @param claim The inclusion proof, and the root (32 bytes) from a checkpoint that you trust.
- * @throws RegistryError `VERIFICATION_FAILED` for any proof that does not hold. The `cause` of one that leads to another
- *   root is a `RootMismatch`.
+ * @throws RegistryError `VERIFICATION_FAILED` for any proof that does not hold. Its `cause` is a `RootMismatch`.
  */
 export function verifyInclusion(claim: InclusionProof & { readonly root: Uint8Array }): void {
   const what = `The inclusion proof of leaf ${claim.leafIndex} in the tree of ${claim.treeSize}`
-  const root = rootFromInclusionProof(claim)
-  if (root === undefined) throw malformed(what)
-  assertRoot(what, root, claim.root)
+  assertRoot('inclusion.root-differs', what, { computed: rootFromInclusionProof(claim), expected: claim.root })
 }
 
 /** A consistency proof and the two trees that it is for. Every value may come from an attacker. */
@@ -176,16 +173,15 @@ export interface ConsistencyProof {
  * Verifies that the tree of size `toSize` begins with the whole tree of size `fromSize` (RFC 9162 § 2.1.4.2). Equal
  * sizes need equal roots and an empty proof. Every tree begins with the empty tree, with an empty proof.
  *
- * @throws RegistryError `VERIFICATION_FAILED` for any proof that does not hold. The `cause` of one that leads to another
- *   root is a `RootMismatch`.
+ * @throws RegistryError `VERIFICATION_FAILED` for any proof that does not hold. Its `cause` is a `RootMismatch`.
  */
 export function verifyConsistency(claim: ConsistencyProof): void {
   const { fromSize, fromRoot, toSize, toRoot } = claim
   const what = `The consistency proof from the tree of ${fromSize} to the tree of ${toSize}`
+  const rule = 'consistency.root-differs'
   const roots = rootsFromConsistencyProof(claim)
-  if (roots === undefined) throw malformed(what)
-  assertRoot(`${what}, at the smaller tree,`, roots.from, fromRoot)
-  assertRoot(what, roots.to, toRoot)
+  assertRoot(rule, `${what}, for the smaller tree,`, { computed: roots?.from, expected: fromRoot })
+  assertRoot(rule, what, { computed: roots?.to, expected: toRoot })
 }
 
 /** The roots of both trees that a consistency proof produces. `undefined` if it cannot be a proof for these sizes. */

@@ -11,7 +11,7 @@ import type {
 import { decodeUtf8, fromBase64, fromHex, toBase64, toHex } from '../../bytes.ts'
 import { entryOf, tokenOpening } from '../../commitment/log-entry.ts'
 import { corrupt } from '../../errors.ts'
-import { parseCheckpoint } from '../../log/checkpoint.ts'
+import { parseCheckpoint } from '../../log/note.ts'
 import type { LogIdentity, LogKey } from '../../log/identity.ts'
 import type { EntryStatus, LogReader } from '../../log/reader.ts'
 import type { AnchorRecord, StampRecord, StampToken, ValidationDataRef } from '../../log/records.ts'

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { encodeUtf8, fromHex, toHex } from '../../../core/bytes.ts'
-import { parseCheckpoint, verifyCheckpoint, checkpointText } from '../../../core/log/checkpoint.ts'
+import { parseCheckpoint, verifyCheckpoint, checkpointText } from '../../../core/log/note.ts'
 import {
   createNoteSigner,
   formatVerifierKey,

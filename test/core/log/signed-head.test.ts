@@ -3,7 +3,6 @@ import { describe, it } from 'node:test'
 import { toHex } from '../../../core/bytes.ts'
 import { logKeys } from '../../../core/log/keys.ts'
 import { LogReader } from '../../../core/log/reader.ts'
-import { assertHoldsSigned, assertTreeHoldsSigned } from '../../../core/log/signed-head.ts'
 import { emptyRoot } from '../../../core/log/tree/hasher.ts'
 import type { SignedHead } from '../../../core/ports/index.ts'
 import { encodeRecord } from '../../../core/store/read.ts'
@@ -14,14 +13,14 @@ const behind = { name: 'RegistryError', code: 'LOG_BEHIND_SIGNED' }
 const corrupt = { name: 'RegistryError', code: 'CORRUPT' }
 
 const check = ({ records }: StoredTree, signed: SignedHead | undefined): Promise<void> =>
-  assertHoldsSigned(records, new LogReader(records), signed)
+  new LogReader(records).assertHolds(signed)
 
 const signedAt = ({ entries }: StoredTree, size: number): SignedHead => ({
   size,
   root: referenceRoot(entries.slice(0, size)),
 })
 
-describe('assertHoldsSigned', () => {
+describe('LogReader.assertHolds', () => {
   it('accepts every size that the tree has had, and returns the root of the head', async () => {
     for (const size of [0, 1, 255, 256, 257, 513]) {
       const tree = await storeTree(size)
@@ -30,7 +29,7 @@ describe('assertHoldsSigned', () => {
       await check(tree, undefined)
       for (const signedSize of [0, 1, 2, 254, 255, 256, 257, 512, 513].filter((each) => each <= size)) {
         await check(tree, signedAt(tree, signedSize))
-        assert.deepEqual(await assertTreeHoldsSigned(reader, head, signedAt(tree, signedSize)), tree.root)
+        assert.deepEqual(await reader.rootHolding(head, signedAt(tree, signedSize)), tree.root)
       }
     }
   })

@@ -4,10 +4,9 @@ import { setImmediate } from 'node:timers/promises'
 import { MemoryCheckpointKeys } from '../../../adapters/memory/index.ts'
 import { encodeUtf8 } from '../../../core/bytes.ts'
 import type { CheckpointSigner, Registry } from '../../../core/index.ts'
-import { checkpointText, parseCheckpoint } from '../../../core/log/checkpoint.ts'
 import { openLogIdentity } from '../../../core/log/identity.ts'
 import { logKeys } from '../../../core/log/keys.ts'
-import { formatNote, publicKeyOf } from '../../../core/log/note.ts'
+import { checkpointText, formatNote, parseCheckpoint, typedKeyOf } from '../../../core/log/note.ts'
 import { listEntries } from '../../../core/store/read.ts'
 import { parsePolicy, verifyBundle, verifyLog, verifySignedCheckpoint } from '../../../core/verify/index.ts'
 import { openFixture, Stores, withCode, type Fixture } from '../../support/registry-fixture.ts'
@@ -141,7 +140,7 @@ describe('checkpoint keys', () => {
 
     // A thief of the old key can make such a note, but no verifier accepts it.
     const text = checkpointText({ origin: registry.log.origin, size: 3, root: seed(3) })
-    const signature = await oldOnly.sign(publicKeyOf(oldKey), encodeUtf8(text))
+    const signature = await oldOnly.sign(typedKeyOf(oldKey), encodeUtf8(text))
     const stolen = formatNote(text, oldKey, signature)
     const { keys } = await policyOf(registry)
     assert.throws(() => verifySignedCheckpoint(stolen, keys), withCode('VERIFICATION_FAILED'))

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { parseCheckpoint } from '../../../core/log/checkpoint.ts'
+import { parseCheckpoint } from '../../../core/log/note.ts'
 import { verifyConsistency } from '../../../core/log/tree/proof.ts'
 import type { Registry } from '../../../core/index.ts'
 import { fsck } from '../../../core/ops/index.ts'

@@ -24,6 +24,8 @@ const hexes = (hashes: readonly Uint8Array[]): readonly string[] => hashes.map(t
 const withItem = (proof: readonly Uint8Array[], at: number, item: Uint8Array): readonly Uint8Array[] =>
   proof.with(at, item)
 
+const assertRejected = (verify: () => void): void => assert.throws(verify, { code: 'VERIFICATION_FAILED' })
+
 function flipped(hash: Uint8Array, bit: number): Uint8Array {
   const out = hash.slice()
   out[bit >> 3] = (out[bit >> 3] as number) ^ (1 << (bit & 7))
@@ -214,6 +216,21 @@ describe('proofs that do not hold', () => {
     verifyConsistency(empty)
     assertRejected(() => verifyConsistency({ ...empty, fromRoot: root }))
     assertRejected(() => verifyConsistency({ ...empty, proof: [root] }))
+  })
+
+  it('name the root to which they lead, and the expected one', () => {
+    const leaf = leafHash(entries[3] as Uint8Array)
+    const claim = { leafHash: leaf, leafIndex: 3, treeSize: 23, proof: inclusionProof(3, 23, source) }
+    assert.throws(() => verifyInclusion({ ...claim, root: leaf }), {
+      message: `The inclusion proof of leaf 3 in the tree of 23 leads to ${toHex(root)}, not to the root ${toHex(leaf)}`,
+      cause: { computed: root, expected: leaf },
+    })
+    const proof = consistencyProof(5, 23, source)
+    const trees = { fromSize: 5, fromRoot: roots[5] as Uint8Array, toSize: 23, toRoot: root, proof }
+    assert.throws(() => verifyConsistency({ ...trees, toRoot: leaf }), { cause: { computed: root, expected: leaf } })
+    assert.throws(() => verifyConsistency({ ...trees, fromRoot: leaf }), {
+      cause: { computed: roots[5], expected: leaf },
+    })
   })
 
   it('do not mistake a leaf for a node: their prefixes differ', () => {
