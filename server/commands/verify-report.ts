@@ -14,17 +14,18 @@ const VERDICTS: Readonly<Record<BundleResult['state'], string>> = {
   refuted: 'REFUTED',
 }
 
-/** @param advice what to do about an original that the bundle does not hold */
+/** @param advice what to do, if there is something to do */
 export const jsonReport = (result: BundleResult, advice?: string): string =>
   `${JSON.stringify({ ...result, advice }, withMaps, 2)}\n`
 
 const withMaps = (_: string, value: unknown): unknown => (value instanceof Map ? Object.fromEntries(value) : value)
 
-/** @param advice what to do about an original that the bundle does not hold */
+/** @param advice what to do, if there is something to do */
 export function textReport(name: string, result: BundleResult, advice?: string): string {
   const reason = 'reason' in result ? `: ${printable(result.reason)}` : ''
+  const rule = 'rule' in result ? [`rule ${result.rule}, in the check "${result.check}"`] : []
   const verdict = `${printable(name)}: ${VERDICTS[result.state]}${reason}`
-  const lines = 'claims' in result ? [verdict, ...claimLines(result.claims)] : [verdict]
+  const lines = 'claims' in result ? [verdict, ...claimLines(result.claims)] : [verdict, ...rule]
   const unchecked = result.unchecked.map(({ what, why }) => `not checked: ${printable(what)}: ${printable(why)}`)
   return [...lines, ...(advice === undefined ? [] : [printable(advice)]), ...unchecked, ''].join('\n')
 }

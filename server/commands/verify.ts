@@ -9,6 +9,7 @@ import {
   type VerifyBundleOptions,
 } from '../../core/verify/index.ts'
 import { digestFile } from '../file-digest.ts'
+import { adviceOn } from '../verdict-advice.ts'
 import type { CommandInput } from './command.ts'
 import { originalAdvice } from './verify-advice.ts'
 import { blocksOnChain } from './verify-blocks.ts'
@@ -75,7 +76,7 @@ export async function verifyCommand({ args }: Pick<CommandInput, 'args'>): Promi
     const options = { contents, require, ...(policy !== undefined && { policy: await readPolicy(policy) }), tokens }
     const result = await verifyWithNode(text, options, rpc)
     if (result.state === 'refuted') assertNamesBundle(path, text)
-    const advice = adviceOn(result, text, options)
+    const advice = fileAdvice(result, text, options) ?? adviceOn(result)
     process.stdout.write(json ? jsonReport(result, advice) : textReport(basename(path), result, advice))
     return EXIT_CODES[result.state]
   } catch (error) {
@@ -145,8 +146,8 @@ const unreadable = (path: string, error: unknown): UsageError =>
   new UsageError(`cannot read ${path}: ${whyUnreadable(error)}`)
 
 /** What to do about an original that is not a file of the bundle, or may not be one, if nothing else is wrong. */
-function adviceOn(result: BundleResult, text: string, options: VerifyBundleOptions): string | undefined {
-  if (result.state !== 'not-comparable' && !(result.state === 'refuted' && result.check === 'expected'))
+function fileAdvice(result: BundleResult, text: string, options: VerifyBundleOptions): string | undefined {
+  if (result.state !== 'not-comparable' && !(result.state === 'refuted' && result.rule === 'expected.content'))
     return undefined
   const alone = verifyBundle(text, { ...options, contents: [] })
   return 'claims' in alone ? originalAdvice(alone.state, alone.claims) : undefined

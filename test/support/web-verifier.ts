@@ -3,12 +3,13 @@ import { conditions, root } from './repository.ts'
 
 /** How a page uses the verifier: it loads the token checks only if it needs them. */
 const PAGE = `
-import { holdsTokens, parsePolicy, verifyBundle } from 'evidence-registry/verify'
+import { holdsTokens, parsePolicy, verifyBundle, verifyEvent } from 'evidence-registry/verify'
 
 globalThis.verify = async (text, policy) => {
   const tokens = holdsTokens(text) ? (await import('evidence-registry/verify/tokens')).tokens : undefined
   return verifyBundle(text, { tokens, ...(policy && { policy: parsePolicy(policy) }) })
 }
+globalThis.verifyEvent = verifyEvent
 `
 
 export type WebFiles = BuildResult<{ write: false; metafile: true }>

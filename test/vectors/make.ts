@@ -2,6 +2,7 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { root } from '../support/repository.ts'
+import { bundleVectors, eventVectors } from './bundle-vectors.ts'
 import { noteVectors } from './note-vectors.ts'
 import { consistencyVectors, inclusionVectors } from './tree-vectors.ts'
 import type { Vectors } from './vector.ts'
@@ -14,6 +15,8 @@ export const kinds: Readonly<Record<string, () => Vectors>> = {
   inclusion: inclusionVectors,
   consistency: consistencyVectors,
   note: noteVectors,
+  event: eventVectors,
+  bundle: bundleVectors,
 }
 
 /** The text of a vector's file. */

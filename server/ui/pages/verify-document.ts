@@ -12,6 +12,7 @@ import {
   type Unchecked,
   type VerifyBundleOptions,
 } from '../../../core/verify/index.ts'
+import { adviceOn } from '../../verdict-advice.ts'
 import { disclosedName, fieldName } from '../event-names.ts'
 import { formatTime } from '../format.ts'
 import { texts } from '../texts.ts'
@@ -33,6 +34,8 @@ export interface FactGroup {
 export interface Outcome {
   readonly state: BundleResult['state']
   readonly reason?: string | undefined
+  /** What to do. */
+  readonly advice?: string | undefined
   readonly steps: readonly Step[]
   readonly groups: readonly FactGroup[]
   readonly unchecked: readonly Unchecked[]
@@ -147,13 +150,14 @@ function bundleOutcome(
   if (!('claims' in result)) {
     const { state, reason, check, unchecked } = result
     const steps = stepsUntil(check, reason, state === 'refuted' ? 'failed' : 'skipped')
-    return withoutClaims(state, reason, unchecked, steps)
+    return { ...withoutClaims(state, reason, unchecked, steps), advice: adviceOn(result) }
   }
   const contents = files.map((file) => contentStep(file, result.claims))
   const isWrong = contents.some(({ state }) => state === 'failed')
   const isHidden = contents.some(({ state }) => state === 'skipped')
   return {
     state: isWrong ? 'refuted' : isHidden ? 'not-comparable' : result.state,
+    reason: 'reason' in result ? result.reason : undefined,
     steps: [...bundleSteps(result.claims), ...contents],
     groups: isWrong ? [] : result.claims.events.map(eventFacts),
     unchecked: result.unchecked,

@@ -193,7 +193,8 @@ const toneOf = (state: Outcome['state']): Tone | undefined =>
   state === 'proven' ? 'good' : state === 'refuted' ? 'bad' : undefined
 
 /** The result: the verdict first, then each check, then what is proven. */
-function OutcomeView({ outcome: { state, reason, steps, groups, unchecked } }: { readonly outcome: Outcome }) {
+function OutcomeView({ outcome }: { readonly outcome: Outcome }) {
+  const { state, reason, advice, steps, groups, unchecked } = outcome
   const t = texts.verify
   return (
     <section aria-label={t.result}>
@@ -201,6 +202,7 @@ function OutcomeView({ outcome: { state, reason, steps, groups, unchecked } }: {
       <Notice tone={toneOf(state)}>
         <strong>{t.states[state]}</strong>
         {reason !== undefined && <div>{reason}</div>}
+        {advice !== undefined && <div>{advice}</div>}
       </Notice>
       <div class="card">
         <h2>{t.steps}</h2>

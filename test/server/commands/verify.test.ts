@@ -55,7 +55,10 @@ describe('evidence-registry verify', () => {
     await save('tampered.evidence.json', text.replace('A drill', 'A thrill'))
     const tampered = await verify(path('tampered.evidence.json'), '--policy', path('policy.json'))
     assert.equal(tampered.code, 1)
-    assert.match(tampered.stdout, /REFUTED: The field name does not hash/)
+    assert.match(
+      tampered.stdout,
+      /: REFUTED: .*\nrule event\.text-differs, in the check "events"\nWhat the proof shows is not /,
+    )
     const other = await verify(path('e-1.evidence.json'), '--policy', path('policy.json'), '--file', path('another'))
     assert.equal(other.code, 1)
   })
@@ -91,7 +94,8 @@ describe('evidence-registry verify', () => {
       assert.match(json.advice ?? '', advice)
     }
     const { stdout } = await verify(path('tampered.evidence.json'), '--file', path('another'), '--json')
-    assert.deepEqual([stdout.includes('"refuted"'), stdout.includes('"advice"')], [true, false])
+    const refuted = JSON.parse(stdout) as { rule: string; advice: string }
+    assert.deepEqual([refuted.rule, refuted.advice.slice(0, 26)], ['event.text-differs', 'What the proof shows is no'])
   })
 
   it('ends with 2 for a file that is not a bundle', async () => {
@@ -111,7 +115,7 @@ describe('evidence-registry verify', () => {
     await save('cut.evidence.json', cut)
     const damaged = await verify(path('cut.evidence.json'), '--policy', path('policy.json'))
     assert.equal(damaged.code, 1, 'a bundle that is cut off')
-    assert.match(damaged.stdout, /REFUTED/)
+    assert.match(damaged.stdout, /REFUTED.*\nrule form\.json, .*\nThe file is damaged or cut off/)
   })
 
   it('ends with 2 if it is used wrongly', async () => {
@@ -153,6 +157,7 @@ describe('evidence-registry verify', () => {
     const other = await verify(path('e-1.evidence.json'), '--policy', path('go.txt'))
     assert.deepEqual([other.code, other.stdout.includes('REFUTED')], [6, false])
     assert.match(other.stdout, /OF ANOTHER LOG: nothing is said about it: The policy pins no key of the log /)
+    assert.match(other.stdout, /\nGet the policy of the log that the proof names/)
     const requiring = ['--policy', path('policy.json'), '--require', 'timestamp', '--require', 'anchor']
     const missing = await verify(path('e-1.evidence.json'), ...requiring)
     assert.equal(missing.code, 8)

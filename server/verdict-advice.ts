@@ -1,0 +1,39 @@
+import type { BundleCheck, BundleResult, VerificationRule } from '../core/verify/index.ts'
+
+/** What the command line and the verification page advise about a bundle that is not proven. */
+
+/** About the rules where a person can do something. */
+const BY_RULE: { readonly [rule in VerificationRule]?: string } = {
+  'form.json': 'The file is damaged or cut off, or is not a proof bundle: download it again.',
+  'document.format': 'This is not a proof bundle: download one with ?format=bundle.',
+  'keys.not-pinned': 'Get the policy of the log that the proof names, from a source that you trust.',
+  'checkpoint.not-signed':
+    'The log may have a newer key than your policy: get its policy again, from a source that you trust.',
+  'checkpoint.key-too-new': 'Compare the tree sizes of the keys in your policy with those of a source that you trust.',
+  'checkpoint.key-retired': 'The key was retired before it signed this tree: ask for a new proof of the same evidence.',
+  'timestamp.revoked':
+    'The certificate of an authority was revoked: ask for a new proof, whose later stamps may renew it.',
+  'timestamp.unsupported':
+    'An authority uses algorithms that are not accepted: ask for a proof with stamps of another one.',
+  'anchor.account-differs': 'Compare the account of the chain in your policy with the one that the operator publishes.',
+  'anchor.not-on-chain': 'Ask another node. If it says the same, ask for a new proof, which has a later anchor.',
+  'limit.signatures': 'The proof has too many stamps or lists of revoked certificates: ask for one of fewer events.',
+  'expected.subject': 'This is a proof of something else: ask for the one of your evidence or file.',
+  'expected.content': 'Compare an unchanged copy of the file, or ask for the proof of the evidence that has it.',
+  'verifier.failed': 'This is a defect of the verifier: report it, with the proof.',
+}
+
+/** About all other rules. */
+const BY_CHECK: { readonly [check in BundleCheck]: string } = {
+  document: 'The file is damaged, or was made by something else than a registry: download it again.',
+  keys: 'The keys in the proof are not those of its log. Do not rely on it.',
+  events: 'What the proof shows is not what was recorded. Do not rely on it, and ask where it was changed.',
+  checkpoint: 'The log did not sign what the proof shows. Do not rely on it, and keep it.',
+  inclusion: 'The signed log does not hold what the proof shows. Do not rely on it, and keep it.',
+  attestations: 'A stamp, a cosignature or an anchor is wrong. Do not rely on it, and ask for a new proof.',
+  expected: 'This is not the proof that you expected.',
+}
+
+/** `undefined` if the claims of the bundle hold. */
+export const adviceOn = (result: BundleResult): string | undefined =>
+  'rule' in result ? (BY_RULE[result.rule] ?? BY_CHECK[result.check]) : undefined
