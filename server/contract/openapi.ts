@@ -232,5 +232,5 @@ function withProperties(schema: TSchema, more: JsonObject, schemas: SchemaEmitte
   const { anyOf, properties, ...rest }: ObjectSchema = schema
   if (anyOf !== undefined)
     return { anyOf: anyOf.map((choice, i) => (i === 0 ? withProperties(choice, more, schemas) : schemas.emit(choice))) }
-  return { ...rest, properties: { ...schemas.emit({ ...properties }), ...more } }
+  return { ...rest, properties: { ...schemas.properties({ ...properties }), ...more } }
 }

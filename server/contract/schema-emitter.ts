@@ -2,6 +2,7 @@ import * as proofs from '../../core/schemas/index.ts'
 import * as audit from './audit.ts'
 import * as categories from './categories.ts'
 import * as companies from './companies.ts'
+import { FIELD_TEXTS } from './field-texts.ts'
 import * as evidenceRequests from './evidence-requests.ts'
 import * as evidenceResponses from './evidence-responses.ts'
 import * as files from './files.ts'
@@ -59,6 +60,17 @@ export class SchemaEmitter {
     return Object.fromEntries([...this.#used].sort(([a], [b]) => (a < b ? -1 : 1)))
   }
 
+  /** The properties of an object. What their schemas do not describe gets the text of the field. */
+  properties(schemas: object): JsonObject {
+    return Object.fromEntries(
+      Object.entries(schemas).map(([name, schema]: [string, object]) => {
+        const description = FIELD_TEXTS[name]
+        const emitted = this.emit(schema)
+        return [name, description === undefined || 'description' in emitted ? emitted : { ...emitted, description }]
+      }),
+    )
+  }
+
   /** A member of a schema: schemas, or a plain value. */
   #value(value: unknown): unknown {
     if (Array.isArray(value)) return value.map((item) => this.#value(item))
@@ -69,7 +81,8 @@ export class SchemaEmitter {
     const out: JsonObject = {}
     for (const [key, value] of Object.entries(schema)) {
       if (key === '$id') continue
-      if (key === 'patternProperties') out['additionalProperties'] = this.#value(Object.values(value)[0])
+      if (key === 'properties') out[key] = this.properties(value)
+      else if (key === 'patternProperties') out['additionalProperties'] = this.#value(Object.values(value)[0])
       // A literal belongs to the instance, not to the schema.
       else out[key] = key === 'enum' || key === 'const' || key === 'required' ? value : this.#value(value)
     }

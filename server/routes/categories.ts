@@ -100,11 +100,18 @@ export const categories: EndpointGroup = {
       path: CATEGORIES,
       access: 'R',
       summary: 'List categories with their subcategories',
+      description: 'There are few, so the list has no pages.',
       response: { schema: shapes.CategoryList },
       handle: async ({ registry, scope }) => json(shapes.categoryList(await registry.categories.list(scope))),
     }),
     getEndpoint(
-      { id: 'getCategory', path: CATEGORY, summary: 'Get a category', errors: ['CATEGORY_NOT_FOUND'] },
+      {
+        id: 'getCategory',
+        path: CATEGORY,
+        summary: 'Get a category',
+        description: '`fileIds` has its own files and those of its subcategories.',
+        errors: ['CATEGORY_NOT_FOUND'],
+      },
       categoryPath,
     ),
     updateEndpoint(
@@ -134,6 +141,7 @@ export const categories: EndpointGroup = {
         id: 'getSubcategory',
         path: SUBCATEGORY,
         summary: 'Get a subcategory',
+        description: 'In the form of a category.',
         errors: ['CATEGORY_NOT_FOUND', 'SUBCATEGORY_NOT_FOUND'],
       },
       subcategoryPath,
@@ -143,6 +151,7 @@ export const categories: EndpointGroup = {
         id: 'updateSubcategory',
         path: SUBCATEGORY,
         summary: 'Update, activate, deactivate or remove a subcategory',
+        description: 'As updating a category.',
         errors: ['CATEGORY_NOT_FOUND', 'SUBCATEGORY_NOT_FOUND', 'NAME_EXISTS', 'CATEGORY_NOT_EMPTY', 'TOO_MANY_FILES'],
       },
       subcategoryPath,
@@ -153,6 +162,7 @@ export const categories: EndpointGroup = {
       path: `${SUBCATEGORY}/files`,
       access: 'R',
       summary: "List a subcategory's files and its category's",
+      description: '`category` has the files of the category, `subcategory` its own; `dt` is empty.',
       response: { schema: FileListing },
       errors: ['CATEGORY_NOT_FOUND', 'SUBCATEGORY_NOT_FOUND'],
       handle: async ({ registry, scope, param }) =>

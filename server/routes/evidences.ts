@@ -182,6 +182,7 @@ export const evidences: EndpointGroup = {
       path: `${EVIDENCE}/files`,
       access: 'R',
       summary: "List an evidence's files, its category's and its subcategory's",
+      description: 'In the order in which they were attached. Deleted files are in no list.',
       response: { schema: FileListing },
       errors: ['EVIDENCE_NOT_FOUND'],
       handle: async ({ registry, scope, param }) =>

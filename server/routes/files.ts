@@ -60,6 +60,7 @@ export const files: EndpointGroup = {
       path: `${FILE}/token`,
       access: 'R',
       summary: 'Create a token that opens one file for five minutes without a key',
+      description: 'For links in pages and mails. Pages of other origins may embed the response.',
       body: { schema: TokenRequest, example: { fileId: '01890a5d-ac96-774b-bcce-b302099a8057' } },
       response: { status: 201, schema: FileToken },
       errors: ['FILE_NOT_FOUND'],

@@ -57,6 +57,7 @@ export const log: EndpointGroup = {
       access: 'public',
       isUnmetered: true,
       summary: 'The newest signed checkpoint',
+      description: 'A signed note (C2SP tlog-checkpoint). It changes with every batch.',
       response: { media: TEXT, description: 'A C2SP signed note' },
       errors: ['NOT_FOUND'],
       async handle({ registry }) {

@@ -18,6 +18,7 @@ export function operations({ health, metrics }: { readonly health: Health; reado
         path: '/livez',
         access: 'public',
         summary: 'Whether the process responds',
+        description: 'A process that responds is alive: restart it only if it does not.',
         response: { schema: Ok },
         handle: async () => json(ok),
       }),
@@ -27,6 +28,7 @@ export function operations({ health, metrics }: { readonly health: Health; reado
         path: '/readyz',
         access: 'public',
         summary: 'Whether a load balancer should send requests to it',
+        description: '`reason` is an error code, `stopping`, or why writes are refused.',
         response: {
           schema: Readiness,
           others: {
@@ -49,6 +51,7 @@ export function operations({ health, metrics }: { readonly health: Health; reado
         path: '/metrics',
         access: 'public',
         summary: 'Metrics for Prometheus',
+        description: 'Needs the token of the metrics: `Authorization: Bearer`. It opens nothing else.',
         response: { media: 'text/plain', description: 'The text exposition format' },
         handle: async () => bytes(metrics.contentType, await metrics.text()),
       }),
@@ -67,6 +70,7 @@ export const description = (text: () => Uint8Array): EndpointGroup => ({
       path: '/openapi.json',
       access: 'public',
       summary: 'The OpenAPI 3.1 document of this service',
+      description: 'Made of the same schemas that requests are validated with.',
       response: { schema: OpenApi },
       handle: async () => bytes('application/json; charset=utf-8', text()),
     }),

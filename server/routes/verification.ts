@@ -86,6 +86,8 @@ export const verification: EndpointGroup = {
       path: `${EVIDENCE}/{fileId}`,
       access: 'public',
       summary: 'Prove a file of an evidence',
+      description:
+        '`opening`, `filesText` and `filesSalt` lead from the file to the txId. Of a deleted file, `deletion` proves the deletion.',
       query: ProofQuery,
       response: { schema: FileProof, media: BUNDLE, others: { ...notFound, ...ambiguous } },
       async handle({ registry, param, query }) {
@@ -101,6 +103,7 @@ export const verification: EndpointGroup = {
       path: '/merkle/proof/{txid}',
       access: 'public',
       summary: "A transaction's path to the root of its batch",
+      description: 'The txId is that of an event, and not a transaction of a chain.',
       response: { schema: MerkleProof, others: notFound },
       handle: async ({ registry, param }) => proofReply(await registry.proofs.transaction(param('txid'))),
     }),
@@ -110,6 +113,7 @@ export const verification: EndpointGroup = {
       path: '/merkle/root/{txid}',
       access: 'public',
       summary: "The root of a transaction's batch, and its time stamp",
+      description: '`status` is `pending` until the event is sealed.',
       response: { schema: MerkleRoot, others: notFound },
       handle: async ({ registry, param }) => proofReply(await registry.proofs.root(param('txid'))),
     }),
@@ -119,6 +123,7 @@ export const verification: EndpointGroup = {
       path: '/merkle/tsa/{batchId}',
       access: 'public',
       summary: 'The time stamp that covers a batch: a whole RFC 3161 TimeStampResp, DER',
+      description: 'Check it with `openssl ts -verify` over the bytes of the checkpoint.',
       response: { media: 'application/timestamp-reply', description: 'The DER bytes' },
       errors: ['BATCH_NOT_FOUND'],
       handle: async ({ registry, param }) =>

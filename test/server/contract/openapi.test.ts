@@ -13,6 +13,7 @@ import { ENDPOINTS, endpointOf, OPERATOR_KEY, startService, type Service } from 
 
 interface Operation {
   readonly operationId: string
+  readonly description?: string
   readonly security: readonly object[]
   readonly parameters: readonly { readonly name: string; readonly in: string }[]
   readonly requestBody?: {
@@ -30,6 +31,8 @@ interface Document {
   readonly components: { readonly schemas: Readonly<Record<string, Schema>> }
 }
 interface Schema {
+  readonly description?: string
+  readonly items?: Schema
   readonly const?: unknown
   readonly anyOf?: readonly Schema[]
   readonly properties?: Readonly<Record<string, Schema>>
@@ -99,6 +102,23 @@ describe('the OpenAPI document', () => {
     } finally {
       await rm(directory, { recursive: true, force: true })
     }
+  })
+
+  it('describes every operation and every field', () => {
+    const missing = Object.values(document.paths).flatMap((operations) =>
+      Object.entries(operations)
+        .filter(([method, { description }]) => METHODS.has(method) && !description)
+        .map(([, { operationId }]) => operationId),
+    )
+    const visit = (schema: Schema, path: string): void => {
+      for (const [name, property] of Object.entries(schema.properties ?? {})) {
+        if (property.description === undefined) missing.push(`${path}.${name}`)
+        visit(property, `${path}.${name}`)
+      }
+      for (const each of [...(schema.anyOf ?? []), ...(schema.items ? [schema.items] : [])]) visit(each, path)
+    }
+    for (const [name, schema] of Object.entries(document.components.schemas)) visit(schema, name)
+    assert.deepEqual(missing, [])
   })
 
   it('resolves every reference', () => {
