@@ -174,7 +174,7 @@ export interface DisclosedText {
 }
 
 /**
- * Everything it takes to recompute an event's txId (core/README.md, the event format). Verifiers hash the texts as they
+ * Everything it takes to recompute an event's txId (`core/SPECIFICATION.md`). Verifiers hash the texts as they
  * are; they never canonicalize. What was erased is absent here, and present only as a hash in `header` or `filesText`.
  */
 export interface Disclosure {

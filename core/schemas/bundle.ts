@@ -5,7 +5,7 @@ import type { EvidenceCandidate } from './proof-documents.ts'
 
 /**
  * The proof bundle: one JSON document that a stranger can verify offline. The format is specified, with an example, in
- * `core/registry/proof/README.md`. Every object is closed: a verifier rejects unknown members, except in `extensions`.
+ * `core/SPECIFICATION.md`. Every object is closed: a verifier rejects unknown members, except in `extensions`.
  */
 
 export { BUNDLE_FORMAT }

@@ -38,7 +38,7 @@ import {
 } from './untrusted.ts'
 
 /**
- * Parses a bundle's text (`core/registry/proof/README.md`) from an untrusted source into types. Only the form is
+ * Parses a bundle's text (`core/SPECIFICATION.md`) from an untrusted source into types. Only the form is
  * checked here. Unknown members are rejected, so that two verifiers cannot read the same bundle differently.
  */
 

@@ -137,8 +137,8 @@ function verdictOn(
 }
 
 /** Later versions are later in the log, and after an event that is not sealed none is. Entry 0 is a key. */
-function assertAllIncluded({ events, renewals }: ShownBundle, trees: VerifiedTrees): void {
-  for (const renewal of renewals) assertIncluded(renewal.entry, renewal, trees)
+function assertAllIncluded({ events, keys, renewals }: ShownBundle, trees: VerifiedTrees): void {
+  for (const one of [...keys, ...renewals]) assertIncluded(one.entry, one, trees)
   let last = 0
   for (const { place, entry } of events) {
     if (place !== undefined && place.position <= last)

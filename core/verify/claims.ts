@@ -12,8 +12,8 @@ import type { CertificateStatus } from './token-verifier.ts'
  * - `document`: the bundle is well-formed.
  * - `keys`: its keys belong to its log, and the policy pins one of them.
  * - `events`: every event hashes to its txId, and they have one subject.
- * - `checkpoint`: the log signed the trees, each of which extends the tree before it.
- * - `inclusion`: every event is in these trees.
+ * - `checkpoint`: pinned keys signed the trees, of sizes that they may sign.
+ * - `inclusion`: every event, key and renewal is in these trees.
  * - `attestations`: the cosignatures, tokens and anchors are valid.
  * - `expected`: the bundle is about what the caller expects and requires.
  */

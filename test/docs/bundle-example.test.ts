@@ -5,8 +5,8 @@ import { describe, it } from 'node:test'
 import type { Bundle } from '../../core/index.ts'
 import { parsePolicy, verifyBundle } from '../../core/verify/index.ts'
 
-/** The example of the format page. Its values are computed here with nothing of ours but the text. */
-const PAGE = readFileSync('core/registry/proof/README.md', 'utf8')
+/** The example of the specification. Its values are computed here with nothing of ours but the text. */
+const PAGE = readFileSync('core/SPECIFICATION.md', 'utf8')
 const text = /```json\n([^]*?)```/.exec(PAGE)?.[1] ?? ''
 const bundle = JSON.parse(text) as Bundle
 

@@ -66,7 +66,7 @@ function workedExample(): string {
 
 const GENERATED = [
   { file: 'server/README.md', name: 'settings', make: settingsTables },
-  { file: 'core/README.md', name: 'worked-example', make: workedExample },
+  { file: 'core/SPECIFICATION.md', name: 'worked-example', make: workedExample },
 ] as const
 
 const between = (name: string): RegExp => new RegExp(`<!-- ${name} -->\\n([^]*?)<!-- /${name} -->`)

@@ -5,8 +5,8 @@ import type { Bundle } from '../../../core/schemas/bundle.ts'
 import { MAX_BUNDLE_LENGTH, verifyBundle, type VerificationRule } from '../../../core/verify/index.ts'
 import { ruleOf } from './forger.ts'
 
-/** Each bundle breaks one rule of the form, and must be refuted because of it. The format page has the bundle. */
-const page = readFileSync('core/registry/proof/README.md', 'utf8')
+/** Each bundle breaks one rule of the form, and must be refuted because of it. The specification has the bundle. */
+const page = readFileSync('core/SPECIFICATION.md', 'utf8')
 const example = JSON.parse(/```json\n([^]*?)```/.exec(page)?.[1] ?? '') as Bundle
 
 /** Any JSON, so that the tests can break it. */

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Verifies a proof bundle with Python's standard library alone, written from core/registry/proof/README.md.
+"""Verifies a proof bundle with Python's standard library alone, written from core/SPECIFICATION.md.
 
     python3 verify.py FILE.evidence.json [--policy POLICY.json] [--file ORIGINAL]...
 

@@ -9,7 +9,7 @@ import { tokens } from '../../../core/verify/tokens.ts'
 import { openBundleRegistry, type BundleRegistry } from '../../support/bundle-fixture.ts'
 import { makeTemporary, removeTemporary } from '../../support/temporary.ts'
 
-/** A second implementation, made from the format page alone, must agree with the verifier. */
+/** A second implementation, made from the specification alone, must agree with the verifier. */
 const SCRIPT = resolve('test/services/independent/verify.py')
 const hasTools = spawnSync('python3', ['--version']).status === 0 && spawnSync('openssl', ['version']).status === 0
 const skip = hasTools ? false : 'python3 and openssl are needed'
