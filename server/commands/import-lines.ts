@@ -3,6 +3,7 @@ import { NewEvidence as LineSchema } from '../contract/evidence-requests.ts'
 import { withWireNames } from '../contract/field-names.ts'
 import { givenFields, isObject } from '../contract/given-fields.ts'
 import { defined } from '../contract/values.ts'
+import { configError } from '../settings/config-error.ts'
 
 /** No evidence is this large: a longer line means that the file does not consist of lines of JSON. */
 const MAX_LINE_BYTES = 1024 * 1024
@@ -37,6 +38,34 @@ export async function* linesOf(chunks: AsyncIterable<Uint8Array>): AsyncGenerato
     yield lines
   }
   if (rest.length > 0) yield [rest]
+}
+
+/** What files that have no object in their first line seem to be, and how they are converted. */
+const OTHER_FILES: readonly (readonly [start: RegExp, format: string, conversion: string])[] = [
+  [/\0/, 'text in UTF-16', 'iconv -f UTF-16 -t UTF-8 FILE > FILE.ndjson'],
+  [/^\[/, 'a JSON array', "jq -c '.[]' FILE > FILE.ndjson"],
+  [/^\{/, 'JSON over several lines', 'jq -c . FILE > FILE.ndjson'],
+  [/[,;\t]/, 'CSV', 'mlr --icsv --ojsonl cat FILE > FILE.ndjson'],
+]
+
+/**
+ * Whether a line is a JSON object; false if it is empty.
+ *
+ * @throws RegistryError `CONFIG_ERROR` for any other line. If it is the first one, the file has another format: some of
+ *   its lines could be objects by chance, and would be created for ever
+ */
+export function isObjectLine(line: Uint8Array): boolean {
+  const text = Buffer.from(line).toString().trim()
+  if (text === '') return false
+  try {
+    if (isObject(parseStrictJson(text))) return true
+  } catch {
+    // The file is described below.
+  }
+  const [, format, conversion] = OTHER_FILES.find(([start]) => start.test(text)) ?? []
+  const advice =
+    format === undefined ? '' : `: the file seems to be ${format}. Convert it, for example with ${conversion}`
+  throw configError(`The first line is not a JSON object${advice}`)
 }
 
 /**

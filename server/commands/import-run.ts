@@ -11,7 +11,7 @@ import {
 } from '../../core/index.ts'
 import { defined } from '../contract/values.ts'
 import { findExisting, type ExistingEvidence } from './import-existing.ts'
-import { linesOf, parseLine } from './import-lines.ts'
+import { isObjectLine, linesOf, parseLine } from './import-lines.ts'
 import type { SubcategoryFinder } from './import-subcategories.ts'
 
 /** Evidences in one bulk create: what the core accepts at most. */
@@ -66,16 +66,19 @@ export interface ImportOptions {
  * same values, is counted as present, so a file can be imported again after an interruption. Of several lines with one
  * external id, the first one is created.
  *
- * @throws RegistryError with a code of `FATAL`, `VALIDATION_ERROR` at a line of more than 1 MiB, errors of `chunks`.
+ * @throws RegistryError with a code of `FATAL`, `CONFIG_ERROR` if the first line with content is not a JSON object,
+ *   `VALIDATION_ERROR` at a line of more than 1 MiB, errors of `chunks`.
  *   Lines that come later than the failure may have been created, too
  */
 export async function importLines(chunks: AsyncIterable<Uint8Array>, options: ImportOptions): Promise<ImportCounts> {
   const evidences = new EvidenceImport(options)
   let number = 0
   let bytes = 0
+  let hasObjects = false
   for await (const lines of linesOf(chunks)) {
     for (const line of lines) {
       number += 1
+      hasObjects ||= isObjectLine(line)
       bytes += line.length + 1
       await evidences.addLine(number, line)
       options.onProgress?.(evidences.counts, bytes)

@@ -14,7 +14,7 @@ import { configError } from '../settings/config-error.ts'
 
 const flags = {
   company: { value: 'ID', isRequired: true, doc: 'the company that gets the evidences; it must exist' },
-  'dry-run': { doc: 'create nothing: check the lines, and look up their external ids and categories' },
+  check: { doc: 'create nothing: check the lines, and look up their external ids and categories' },
   'data-dir': DATA_DIR,
   'secret-file': SECRET_FILE,
 } as const
@@ -39,7 +39,7 @@ id exists is skipped if that evidence was created with the same values, and refu
   success: 'every line is in the registry',
   failure: 'lines were refused, or the import stopped',
   async run(values, config, path) {
-    const { company, 'dry-run': isDryRun = false } = values
+    const { company, check: isDryRun = false } = values
     const source = path === '-' ? { chunks: process.stdin } : await openFile(path)
     return importFile({ ...config, readOnly: config.readOnly || isDryRun }, { ...source, company, isDryRun })
   },

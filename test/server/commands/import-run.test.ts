@@ -238,6 +238,21 @@ describe('an import', () => {
       assert.deepEqual([dry.created, dry.present, dry.refused], [3, 5, 7])
     }))
 
+  it('creates nothing from a file of another format, and says how to convert it', () =>
+    withRegistry(async (fixture) => {
+      const object = JSON.stringify(lineOf('a'))
+      const files: readonly (readonly [string, RegExp])[] = [
+        [`[\n${object},\n${object}\n]`, /seems to be a JSON array\. Convert it, for example with jq/],
+        [`\n{\n"externalId": "a",\n${object}`, /seems to be JSON over several lines/],
+        [`externalId,name\n${object}`, /seems to be CSV/],
+        [`{\0"\0}\0\n${object}`, /seems to be text in UTF-16/],
+        [`evidences\n${object}`, /^The first line is not a JSON object$/],
+      ]
+      for (const [file, message] of files)
+        await assert.rejects(runImport(fixture, file.split('\n')), { code: 'CONFIG_ERROR', message })
+      assert.deepEqual(await allEvidences(fixture), [])
+    }))
+
   it('stops at a failure that is not about a line', () =>
     withRegistry(async (fixture) => {
       await runImport(fixture, [lineOf('a')])

@@ -58,7 +58,7 @@ async function assertHolds(directory: string, count: number): Promise<void> {
 describe('evidence-registry import', () => {
   it('creates the evidences of a file, and nothing when it runs again', async (t) => {
     const { directory, file, run } = await fixtureFor(t)
-    const dryRun = await run('--dry-run', file)
+    const dryRun = await run('--check', file)
     assert.equal(dryRun.code, 0, dryRun.stderr)
     assert.match(dryRun.stdout, /^4000 evidences can be created, 0 present before, 0 lines refused$/m)
     const first = await run(file)
