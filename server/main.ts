@@ -80,8 +80,9 @@ async function main(args: readonly string[]): Promise<void> {
     config = loadConfig({ args, env: process.env })
     await start(config, createLogger(config.logLevel))
   } catch (error) {
-    process.stderr.write(`evidence-registry: ${describeFailure(error, config)}\n`)
-    process.exitCode = isRegistryError(error, 'CONFIG_ERROR') ? EXIT_CONFIG : EXIT_FAILURE
+    const exitCode = isRegistryError(error, 'CONFIG_ERROR') ? EXIT_CONFIG : EXIT_FAILURE
+    // The channel of a process manager, and a part that could not be closed, would keep the process alive.
+    process.stderr.write(`evidence-registry: ${describeFailure(error, config)}\n`, () => process.exit(exitCode))
   }
 }
 

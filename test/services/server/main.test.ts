@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { createServer, type AddressInfo } from 'node:net'
@@ -7,6 +8,7 @@ import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { BOUNDARY, END, MULTIPART, part, RawRequest } from '../../support/raw-http.ts'
 import { eventually } from '../../support/eventually.ts'
+import { moduleUrl, nodeFlags } from '../../support/repository.ts'
 import { ServerProcess } from '../../support/server-process.ts'
 import { filesBelow, temporaryFor } from '../../support/temporary.ts'
 
@@ -205,6 +207,15 @@ describe('the bundled server', () => {
     const version = new ServerProcess(directory, {}, ['--version'])
     assert.equal(await version.ended(), 0)
     assert.match(version.stdout, /^\d+\.\d+\.\d+\n$/)
+  })
+
+  it('ends after a failed start also if a process manager keeps a channel to it open', async () => {
+    const child = fork(moduleUrl('server/main.ts'), [], {
+      execArgv: [...nodeFlags],
+      env: { EVIDENCE_PORT: 'x' },
+      stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+    })
+    assert.deepEqual(await once(child, 'exit'), [2, null])
   })
 
   it('ends with one line if no folder can be created where the data directory should be', async (t) => {
