@@ -99,7 +99,7 @@ const headers = {
   'Cache-Control': text('Whether and how long the response may be cached'),
   ETag: text('Names this state. Send it in If-None-Match, and after reading an evidence in If-Match', '^"[!-~]+"$'),
   Location: text('The path of what was created', '^/'),
-  'WWW-Authenticate': text('RFC 9110 requires it. The key belongs into X-API-Key', '^ApiKey '),
+  'WWW-Authenticate': text('RFC 9110 requires it. The key belongs into X-API-Key', '^(ApiKey|Bearer)'),
   RateLimit: text('Requests that are left (r), and the seconds until there are more (t)', '^"minute";r=\\d+;t=\\d+$'),
   'RateLimit-Policy': text('The limit (q) in a window of seconds (w)', '^"minute";q=\\d+;w=\\d+$'),
   'Retry-After': text('Seconds after which a repetition can succeed', '^\\d+$'),
@@ -137,12 +137,12 @@ function headersOf(endpoint: Endpoint, status: number): JsonObject {
 function headersWith(endpoint: Endpoint, status: number): readonly HeaderName[] {
   // This response is sent before there is a request.
   if (status === 431) return ['X-Request-Id']
-  const { access, isUnmetered, response, headers: own = [] } = endpoint
+  const { isUnmetered, response, headers: own = [] } = endpoint
   const isSuccess = status < 400
   const isRouted = status !== 405
   return [
     'X-Request-Id',
-    ...when(isRouted && access !== 'public' && !isBeforeRouting(status), 'Cache-Control'),
+    'Cache-Control',
     ...when(isRouted && isUnmetered !== true, 'RateLimit', 'RateLimit-Policy'),
     ...when(isSuccess && response.others?.[304] !== undefined, 'ETag'),
     ...when(isSuccess, ...own),
@@ -154,12 +154,8 @@ function headersWith(endpoint: Endpoint, status: number): readonly HeaderName[] 
   ]
 }
 
-/** A malformed path, and too many requests, are also rejected before the endpoint is known. */
-const isBeforeRouting = (status: number): boolean => status === 400 || status === 503
-
 /** Headers that only some of these responses have. */
 const optionalHeaders = ({ response }: Endpoint, status: number): readonly HeaderName[] => [
-  ...when(status < 400 || isBeforeRouting(status), 'Cache-Control'),
   ...when(status < 400 && 'schema' in response && response.media !== undefined, 'Content-Disposition'),
 ]
 

@@ -27,6 +27,7 @@ export function respondWithErrors({ logger, health, errorShapeOf, onOverload }: 
       ctx.state.code = failure.code
       if (failure.status === 401 && !ctx.res.hasHeader('WWW-Authenticate')) ctx.set('WWW-Authenticate', CHALLENGE)
       if (failure.status === 503) ctx.set('Retry-After', isOverload ? OVERLOAD_RETRY_S : FAILURE_RETRY_S)
+      if (!ctx.res.hasHeader('Cache-Control')) ctx.set('Cache-Control', 'no-cache')
       ctx.status = failure.status
       ctx.body = errorBody(failure, errorShapeOf(ctx.url))
     } finally {

@@ -59,7 +59,8 @@ const routerPath = (path: string): string =>
  * middleware.
  */
 async function serve(ctx: Context, endpoint: Endpoint, services: EndpointServices): Promise<void> {
-  if (endpoint.access !== 'public') ctx.res.setHeader('Cache-Control', 'private, no-cache')
+  // Also of errors: through a cache, a 404 would stay when there is a proof. What is immutable has its own.
+  ctx.res.setHeader('Cache-Control', endpoint.access === 'public' ? 'no-cache' : 'private, no-cache')
   const params: Readonly<Record<string, string>> = ctx['params']
   const { scope, sender } = await authorize(endpoint, ctx, params['COMPANY_ID'] ?? '', services)
   const query = readQuery(ctx, endpoint)

@@ -46,8 +46,8 @@ export const log: EndpointGroup = {
       query: PolicyQuery,
       response: { schema: LogPolicy, media: { [TEXT]: Type.String() } },
       async handle({ registry, query: { format = 'json' } }) {
-        if (format === 'text') return bytes(TEXT, await registry.log.policyText(), { cache: 'no-cache' })
-        return json(await registry.log.policy(), { cache: 'no-cache' })
+        if (format === 'text') return bytes(TEXT, await registry.log.policyText())
+        return json(await registry.log.policy())
       },
     }),
     endpoint({
@@ -63,7 +63,7 @@ export const log: EndpointGroup = {
       async handle({ registry }) {
         const checkpoint = await registry.log.latestCheckpoint()
         if (checkpoint === undefined) throw new HttpError('NOT_FOUND', 'Nothing is sealed yet')
-        return bytes(TEXT, checkpoint, { cache: 'no-cache' })
+        return bytes(TEXT, checkpoint)
       },
     }),
     endpoint({
@@ -76,8 +76,7 @@ export const log: EndpointGroup = {
       query: BatchQuery,
       response: { schema: BatchPage },
       errors: ['BATCH_NOT_FOUND'],
-      handle: async ({ registry, query }) =>
-        json(batchPage(await registry.log.batches(batchQuery(query))), { cache: 'no-cache' }),
+      handle: async ({ registry, query }) => json(batchPage(await registry.log.batches(batchQuery(query)))),
     }),
     endpoint({
       id: 'getEntries',

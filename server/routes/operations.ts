@@ -6,6 +6,8 @@ import { bytes, json } from '../contract/reply.ts'
 import { ok, Ok } from '../contract/values.ts'
 import { VERSION } from '../version.ts'
 
+const NOT_STORED = { cache: 'no-store' } as const
+
 /** For the operator of the service. At the root, outside the base path. */
 export function operations({ health, metrics }: { readonly health: Health; readonly metrics: Metrics }): EndpointGroup {
   return {
@@ -20,7 +22,7 @@ export function operations({ health, metrics }: { readonly health: Health; reado
         summary: 'Whether the process responds',
         description: 'A process that responds is alive: restart it only if it does not.',
         response: { schema: Ok },
-        handle: async () => json(ok),
+        handle: async () => json(ok, NOT_STORED),
       }),
       endpoint({
         id: 'readyz',
@@ -41,8 +43,9 @@ export function operations({ health, metrics }: { readonly health: Health; reado
           const reason = health.problem()
           const differences = health.damage()
           const others = { version: VERSION, ...(differences > 0 && { differences }) }
-          if (reason !== undefined) return json({ status: 'unavailable', reason, ...others }, { status: 503 })
-          return json({ ...ok, ...(health.isReadOnly() && { writes: 'READ_ONLY' }), ...others })
+          if (reason !== undefined)
+            return json({ status: 'unavailable', reason, ...others }, { status: 503, ...NOT_STORED })
+          return json({ ...ok, ...(health.isReadOnly() && { writes: 'READ_ONLY' }), ...others }, NOT_STORED)
         },
       }),
       endpoint({
@@ -53,7 +56,8 @@ export function operations({ health, metrics }: { readonly health: Health; reado
         summary: 'Metrics for Prometheus',
         description: 'Needs the token of the metrics: `Authorization: Bearer`. It opens nothing else.',
         response: { media: 'text/plain', description: 'The text exposition format' },
-        handle: async () => bytes(metrics.contentType, await metrics.text()),
+        errors: ['UNAUTHORIZED'],
+        handle: async () => bytes(metrics.contentType, await metrics.text(), NOT_STORED),
       }),
     ],
   }

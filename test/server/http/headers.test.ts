@@ -59,6 +59,21 @@ describe('headers of keyed responses', () => {
     assert.equal(headers.get('location'), `/registry/api/v1/evidences/acme/category/${body.id}`)
   })
 
+  it('public responses that can change are not kept by caches, and those of probes nowhere', async () => {
+    const cacheOf = async (path: string): Promise<string> => {
+      const { status, headers } = await service.fetch(path)
+      return `${status} ${headers.get('cache-control')}`
+    }
+    const verify = '/api/v1/merkle/verify'
+    assert.deepEqual(await Promise.all([`${verify}/none`, `${verify}/x/y`, '/api/v1/merkle/root/x'].map(cacheOf)), [
+      '404 no-cache',
+      '400 no-cache',
+      '400 no-cache',
+    ])
+    assert.equal(await cacheOf('/api/v1/log/tile/0/x999/999'), '404 no-cache')
+    for (const path of ['/livez', '/readyz']) assert.equal(await cacheOf(path), '200 no-store')
+  })
+
   it('3 and 11 have an ETag, which gives 304 until something changes, and which If-Match accepts', async () => {
     const { body } = await service.call('createEvidence', {
       ...at,
