@@ -1,8 +1,7 @@
 import { RegistryError } from '../kit/index.ts'
-import type { RpcSession } from './rpc.ts'
 import type { FeeMarket } from './fees.ts'
 import { hexOf } from '../../core/verify/chain/rlp.ts'
-import { hash, object, quantity, safeQuantity, type JsonObject } from './quantity.ts'
+import { hash, object, quantity, safeQuantity, type JsonObject, type RpcSession } from './rpc.ts'
 
 interface BlockHead {
   readonly number: number

@@ -4,8 +4,7 @@ import { headerOf } from '../../core/verify/chain/header.ts'
 import { hexOf, keccak256 } from '../../core/verify/chain/rlp.ts'
 import { buildTransactionTrie } from '../../core/verify/chain/trie.ts'
 import { loadEthers, type Ethers } from './ethers.ts'
-import type { RpcSession } from './rpc.ts'
-import { isObject, type JsonObject } from './quantity.ts'
+import { isObject, type JsonObject, type RpcSession } from './rpc.ts'
 
 interface ConfirmedTransaction {
   readonly chainId: number
@@ -43,9 +42,10 @@ export async function makeInclusionProof(
  */
 async function rawTransactionsOf(block: JsonObject, session: RpcSession): Promise<readonly string[] | undefined> {
   if (!Array.isArray(block.transactions)) return undefined
+  const transactions: readonly unknown[] = block.transactions
   const ethers = await loadEthers()
   const raws: string[] = []
-  for (const transaction of block.transactions as readonly unknown[]) {
+  for (const transaction of transactions) {
     if (!isObject(transaction)) return undefined
     const { hash } = transaction
     const raw =

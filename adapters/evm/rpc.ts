@@ -1,6 +1,5 @@
 import { isRegistryError, RegistryError } from '../kit/index.ts'
 import { hexOf } from '../../core/verify/chain/rlp.ts'
-import { isObject, object, safeQuantity, type JsonObject } from './quantity.ts'
 
 /** A block with all its transactions has some hundred kilobytes, so this is ample. */
 const MAX_RESPONSE_BYTES = 64 * 1024 * 1024
@@ -220,9 +219,43 @@ function reasonOf({ code, message }: JsonObject): string {
 
 /** Returns the code of fetch's cause, or its message if there is no code. */
 function describe(error: unknown): string {
-  const { cause, message } = error as Error & {
-    readonly cause?: { readonly code?: unknown; readonly message?: unknown }
-  }
-  if (typeof cause?.code === 'string') return cause.code
-  return typeof cause?.message === 'string' ? cause.message : message
+  if (!(error instanceof Error)) return String(error)
+  const { code, message } = isObject(error.cause) ? error.cause : {}
+  if (typeof code === 'string') return code
+  return typeof message === 'string' ? message : error.message
 }
+
+/**
+ * Parses the values in a node's JSON, which the node controls. Each function throws `ANCHOR_FAILED` that names the
+ * value. The forms are those of the Ethereum JSON-RPC specification: quantities `0x0`, `0x1a`; data `0x` and two digits
+ * per byte.
+ */
+export function quantity(value: unknown, name: string): bigint {
+  if (typeof value === 'string' && /^0x[0-9a-f]{1,64}$/i.test(value)) return BigInt(value)
+  throw malformed(name)
+}
+
+export function safeQuantity(value: unknown, name: string): number {
+  const number = quantity(value, name)
+  if (number <= BigInt(Number.MAX_SAFE_INTEGER)) return Number(number)
+  throw malformed(name)
+}
+
+/** A hash as the chain writes it: `0x` and 64 lowercase digits. */
+export function hash(value: unknown, name: string): string {
+  if (typeof value === 'string' && /^0x[0-9a-f]{64}$/i.test(value)) return value.toLowerCase()
+  throw malformed(name)
+}
+
+export type JsonObject = Readonly<Record<string, unknown>>
+
+export function object(value: unknown, name: string): JsonObject {
+  if (isObject(value)) return value
+  throw malformed(name)
+}
+
+export const isObject = (value: unknown): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+const malformed = (name: string): RegistryError =>
+  new RegistryError('ANCHOR_FAILED', `The node's ${name} is malformed: check that the URL belongs to an EVM node`)

@@ -13,10 +13,9 @@ import {
   type BlobStore,
   type PutOptions,
 } from '../kit/index.ts'
-import { discard, makeDirectory, nodeFiles, writeAndClose, type FileOperations } from './durable.ts'
+import { discard, FolderSyncs, makeDirectory, nodeFiles, writeAndClose, type FileOperations } from './durable.ts'
 import { causeAndRemedy, errnoOf, ifExists, toRegistryError } from './errors.ts'
 import { FileBody } from './file-body.ts'
-import { FolderSyncs } from './folder-syncs.ts'
 import { writeBlob } from './write-blob.ts'
 
 export interface OpenLocalBlobsOptions {

@@ -18,7 +18,7 @@ import {
   type Head,
   type LevelDatabase,
 } from './layout.ts'
-import { readPayloads, readRows } from './log-rows.ts'
+import { readPayloads, readRows } from './reader.ts'
 
 /** The newest full blocks that every open checks: 65,536 entries, 2 MiB. */
 const MIN_CHECKED_BLOCKS = 256

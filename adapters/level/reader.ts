@@ -1,7 +1,38 @@
-import type { Entry, Key } from '../kit/index.ts'
-import { EntryCache } from './entry-cache.ts'
+import type { AbstractSnapshot } from 'abstract-level'
+import {
+  allocate,
+  assertLogRange,
+  assertRow,
+  itemsOf,
+  LOG_ENTRY_BYTES,
+  openValue,
+  packRows,
+  payloadsOfRows,
+  RegistryError,
+  ROW_ENTRIES,
+  SecondUseMap,
+  type Entry,
+  type EntryRow,
+  type Key,
+  type PayloadRow,
+  type Range,
+  type RecordSnapshot,
+} from '../kit/index.ts'
 import { toRegistryError } from './errors.ts'
-import { BY_TEXT, decodePosition, decodeRecordValue, type LevelDatabase } from './layout.ts'
+import {
+  BY_TEXT,
+  decodePosition,
+  decodeRecordValue,
+  endOfRows,
+  ENTRY_ROWS,
+  FIRST_RECORD_KEY,
+  HEAD_KEY,
+  logSizeOfHead,
+  PAYLOAD_ROWS,
+  rowKey,
+  rowStart,
+  type LevelDatabase,
+} from './layout.ts'
 
 /** Values of keys that were read, in the order of the keys. */
 type Values = (Uint8Array | undefined)[]
@@ -87,3 +118,232 @@ export class LevelReader {
 
 const decodeOptional = (key: Key, value: Uint8Array | undefined): Entry | undefined =>
   value && decodeRecordValue(key, value)
+
+/** Of all cached entries together: some 4,000 evidences. */
+const MAX_CACHED_BYTES = 8 * 1024 * 1024
+
+/**
+ * Caches entries that are read again. Nearly every request reads the same few records (its API key, the operator's key,
+ * the head of the anchors), and many evidences are read more than once; a cached entry takes less than a microsecond,
+ * where LevelDB and the checksum take 3 to 10. Delete an entry from the cache before its key is written to.
+ */
+export class EntryCache {
+  readonly #entries = new SecondUseMap<Key, Entry>(MAX_CACHED_BYTES, ({ key, value }) => key.length + value.length)
+
+  /** Returns a copy of the cached entry. */
+  get(key: Key): Entry | undefined {
+    const entry = this.#entries.get(key)
+    if (entry === undefined) return undefined
+    const value = allocate(entry.value.length)
+    value.set(entry.value)
+    return { key, value, version: entry.version }
+  }
+
+  /** Stores a copy of the entry from the second time on. */
+  set(entry: Entry): void {
+    const { key, value, version } = entry
+    // Memory of its own: a part of a shared buffer would keep the rest of the buffer as well.
+    this.#entries.set(key, () => ({ key, value: new Uint8Array(value), version }))
+  }
+
+  delete(key: Key): void {
+    this.#entries.delete(key)
+  }
+}
+
+/**
+ * Bytes of one page of the iterator: some 120 full rows of 8 KiB. classic-level's default of 16 KiB would return three
+ * at a time.
+ */
+const ROW_PAGE_BYTES = 1024 * 1024
+
+/**
+ * Reads the rows that hold the entries at positions `from` to `end` (exclusive), in order and from one snapshot.
+ * Returns fewer if the log ends before `end`.
+ *
+ * @throws RegistryError `CORRUPT` if a row is damaged, is missing between them, or has a wrong length
+ */
+export async function readRows(db: LevelDatabase, { from, end, snapshot }: RowRange): Promise<EntryRow[]> {
+  const rows: EntryRow[] = []
+  let expected = from - (from % ROW_ENTRIES)
+  const range = { from: expected, end: from < end ? end : 0, snapshot }
+  for await (const [start, entries] of rowsOf(db, ENTRY_ROWS, range)) {
+    const row = { start, entries }
+    assertRow(row, expected)
+    expected += entries.length / LOG_ENTRY_BYTES
+    if (expected > from) rows.push(row)
+  }
+  return rows
+}
+
+/**
+ * Reads the payloads at positions `from` to `end` (exclusive), from one snapshot. Returns fewer if the log ends before.
+ *
+ * @throws RegistryError `CORRUPT` if a row is damaged, is missing between them, or has a wrong length
+ */
+export async function readPayloads(db: LevelDatabase, { from, end, snapshot }: RowRange): Promise<Uint8Array[]> {
+  const rows: PayloadRow[] = []
+  const block = from - (from % ROW_ENTRIES)
+  for await (const [start, payloads] of rowsOf(db, PAYLOAD_ROWS, { from: block, end: from < end ? end : 0, snapshot }))
+    rows.push({ start, payloads })
+  return payloadsOfRows(rows, from, end - from)
+}
+
+/** Positions in the log. */
+export interface RowRange {
+  readonly from: number
+  /** Exclusive. */
+  readonly end: number
+  /** Reads this state of the database instead of the current one. */
+  readonly snapshot?: AbstractSnapshot | undefined
+}
+
+async function* rowsOf(
+  db: LevelDatabase,
+  prefix: string,
+  { from, end, snapshot }: RowRange,
+): AsyncGenerator<readonly [start: number, value: Uint8Array], void, undefined> {
+  if (from >= end) return
+  const lt = Number.isSafeInteger(end) ? rowKey(prefix, end) : endOfRows(prefix)
+  const options = { gte: rowKey(prefix, from), lt, snapshot, ...BY_TEXT, highWaterMarkBytes: ROW_PAGE_BYTES }
+  const iterator = db.iterator<string, Uint8Array>(options)
+  try {
+    for (;;) {
+      const page = await iterator.nextv(ROW_ENTRIES)
+      if (page.length === 0) return
+      for (const [key, value] of page) yield [rowStart(key), openValue(key, value)]
+    }
+  } finally {
+    await iterator.close()
+  }
+}
+
+const LIST_PAGE_SIZE = 128
+
+/** Returns the coded error for an error of the database. */
+type ToCoded = (error: unknown) => RegistryError
+
+/** Yields pages of the records of a range, of the current state or of a snapshot. */
+export async function* listPages(
+  db: LevelDatabase,
+  { gte, lt, reverse = false, limit = -1, snapshot }: Range & { readonly snapshot?: AbstractSnapshot },
+  toCoded: ToCoded,
+): AsyncGenerator<readonly Entry[], void, undefined> {
+  const from = gte < FIRST_RECORD_KEY ? FIRST_RECORD_KEY : gte
+  const iterator = db.iterator<Key, Uint8Array>({ gte: from, lt, reverse, limit, snapshot, ...BY_TEXT })
+  try {
+    for (let left = limit < 0 ? Infinity : limit; left > 0;) {
+      const page = await iterator.nextv(LIST_PAGE_SIZE)
+      if (page.length === 0) return
+      left -= page.length
+      yield* decodedPages(page)
+    }
+  } catch (error) {
+    throw toCoded(error)
+  } finally {
+    await iterator.close()
+  }
+}
+
+/** The records of a page. If one of them is damaged, those before it are yielded before the error is thrown. */
+function* decodedPages(page: readonly (readonly [Key, Uint8Array])[]): Generator<readonly Entry[], void, undefined> {
+  const entries: Entry[] = []
+  try {
+    for (const [key, value] of page) entries.push(decodeRecordValue(key, value))
+  } catch (error) {
+    yield entries
+    throw error
+  }
+  yield entries
+}
+
+/** One state of a database. Commits continue while it is read. */
+export class LevelSnapshot implements RecordSnapshot {
+  readonly #db: LevelDatabase
+  readonly #snapshot: AbstractSnapshot
+  readonly #toCoded: ToCoded
+  readonly #onClose: () => void
+  #isClosed = false
+
+  /** @param onClose called once the snapshot is closed */
+  constructor(db: LevelDatabase, toCoded: ToCoded, onClose: () => void) {
+    this.#onClose = onClose
+    this.#db = db
+    this.#snapshot = db.snapshot()
+    this.#toCoded = toCoded
+  }
+
+  list(range: Range): AsyncIterable<Entry> {
+    return itemsOf(this.#listPages(range))
+  }
+
+  async *#listPages(range: Range): AsyncGenerator<readonly Entry[], void, undefined> {
+    this.#assertOpen()
+    yield* listPages(this.#db, { ...range, snapshot: this.#snapshot }, this.#toCoded)
+  }
+
+  async readLog(from: number, count: number): Promise<Uint8Array> {
+    this.#assertOpen()
+    assertLogRange(from, count)
+    const range = { from, end: from + count, snapshot: this.#snapshot }
+    return packRows(await this.#read(() => readRows(this.#db, range)), from, count)
+  }
+
+  async readPayloads(from: number, count: number): Promise<readonly Uint8Array[]> {
+    this.#assertOpen()
+    assertLogRange(from, count)
+    return this.#read(() => readPayloads(this.#db, { from, end: from + count, snapshot: this.#snapshot }))
+  }
+
+  async logSize(): Promise<number> {
+    this.#assertOpen()
+    const options = { ...BY_TEXT, snapshot: this.#snapshot }
+    return this.#read(async () => logSizeOfHead(await this.#db.get<string, Uint8Array>(HEAD_KEY, options)))
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+    await this.#snapshot.close()
+    this.#onClose()
+  }
+
+  async #read<T>(read: () => Promise<T>): Promise<T> {
+    try {
+      return await read()
+    } catch (error) {
+      throw this.#toCoded(error)
+    }
+  }
+
+  #assertOpen(): void {
+    if (this.#isClosed) throw new RegistryError('CLOSED', 'The snapshot is closed')
+  }
+}
+
+/** The readers of a database that are open now: reads in progress, lists, snapshots. */
+export class OpenReaders {
+  readonly #ends = new Set<Promise<void>>()
+
+  /** Notes that a reader was opened. Returns the function to call when it is closed. */
+  open(): () => void {
+    let close = (): void => undefined
+    const end = new Promise<void>((resolve) => {
+      close = resolve
+    }).then(() => void this.#ends.delete(end))
+    this.#ends.add(end)
+    return close
+  }
+
+  /** Waits until all readers that are open now are closed. Returns false if that takes longer. */
+  async drained(timeoutMs: number): Promise<boolean> {
+    let timer: NodeJS.Timeout | undefined
+    const timeout = new Promise<boolean>((resolve) => {
+      timer = setTimeout(resolve, timeoutMs, false)
+    })
+    try {
+      return await Promise.race([Promise.all(this.#ends).then(() => true), timeout])
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+}

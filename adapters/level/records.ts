@@ -12,6 +12,7 @@ import {
   type Entry,
   type GroupPlan,
   type Key,
+  type Logger,
   type LogTail,
   type Range,
   type RecordEraser,
@@ -26,11 +27,7 @@ import { isNotOpen, poisonedMessage, toRegistryError } from './errors.ts'
 import { currentEntries, groupBatch, initialize, newPositions, nextHead, type GroupChanges } from './group-batch.ts'
 import * as layout from './layout.ts'
 import type { Head, LevelDatabase } from './layout.ts'
-import { readPayloads, readRows } from './log-rows.ts'
-import { OpenReaders } from './open-readers.ts'
-import type { LevelRecordsOptions } from './options.ts'
-import { LevelReader } from './reader.ts'
-import { LevelSnapshot, listPages } from './snapshot.ts'
+import { LevelReader, LevelSnapshot, listPages, OpenReaders, readPayloads, readRows } from './reader.ts'
 
 /**
  * Up to this many keys are read on this thread for a `get`: 1 µs each if they are cached, where a getMany takes 10 to
@@ -39,6 +36,26 @@ import { LevelSnapshot, listPages } from './snapshot.ts'
 const MAX_GET_SYNC_KEYS = 16
 /** How long `eraseHistory` waits for readers that are open. */
 const DRAIN_MS = 2_000
+
+/** Options of `LevelRecords.open`. */
+export interface LevelRecordsOptions {
+  /**
+   * Set it if the database is known to have held data: an empty one then throws `CORRUPT`. Default: false, an empty one
+   * is initialized.
+   */
+  readonly mustExist?: boolean
+  /**
+   * Bytes that LevelDB's write-ahead logs had before the open, which is what an open can lose. All log entries that fit
+   * into them are checked for holes. Default 0: only the newest 65,536 entries are.
+   */
+  readonly walBytes?: number
+  /** Gets an error line for a write that fails, and for each read that finds damaged data. Default: none. */
+  readonly logger?: Pick<Logger, 'error'>
+  /** Called with the new head after each group is durable, before its commits resolve. Must not throw. */
+  readonly afterGroup?: (head: Head) => void
+  /** Called once, after the database was closed. */
+  readonly afterClose?: () => Promise<void>
+}
 
 /**
  * A RecordStore over any abstract-level database. Nothing else may write to that database. Commits are decided one at a

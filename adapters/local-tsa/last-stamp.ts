@@ -52,7 +52,7 @@ const format = ({ stamped, response }: LastStamp): string =>
 
 /** Throws `SyntaxError` or `TypeError` for anything but a text of `format`. */
 function parse(text: string): LastStamp {
-  const { stamped, response } = JSON.parse(text) as Readonly<Record<keyof LastStamp, unknown>>
+  const { stamped, response }: Readonly<Record<keyof LastStamp, unknown>> = JSON.parse(text)
   const stamp = { stamped: fromBase64(String(stamped)), response: fromBase64(String(response)) }
   if (stamp.stamped === undefined || stamp.response === undefined) throw new TypeError('It is not base64')
   return { stamped: stamp.stamped, response: stamp.response }

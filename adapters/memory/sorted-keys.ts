@@ -76,7 +76,8 @@ export class SortedKeys {
     let high = this.#chunks.length
     while (low < high) {
       const middle = (low + high) >>> 1
-      if ((this.#chunks[middle]?.[0] ?? '') <= key) low = middle + 1
+      const first = this.#chunks[middle]?.[0]
+      if (first !== undefined && first <= key) low = middle + 1
       else high = middle
     }
     return Math.max(0, low - 1)
@@ -89,7 +90,8 @@ function lowerBound(keys: readonly Key[], key: Key): number {
   let high = keys.length
   while (low < high) {
     const middle = (low + high) >>> 1
-    if ((keys[middle] ?? '') < key) low = middle + 1
+    const other = keys[middle]
+    if (other !== undefined && other < key) low = middle + 1
     else high = middle
   }
   return low

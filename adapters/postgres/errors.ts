@@ -9,7 +9,7 @@ import { isRegistryError, RegistryError } from '../kit/index.ts'
 /**
  * serialization_failure, deadlock_detected: the server rolled the transaction back and expects the client to repeat it.
  */
-const ROLLED_BACK = new Set(['40001', '40P01'])
+const ROLLED_BACK: ReadonlySet<unknown> = new Set(['40001', '40P01'])
 
 /**
  * The server stops, starts, is still a standby, has no free connection, or cancelled what took too long: it passes by
@@ -17,10 +17,13 @@ const ROLLED_BACK = new Set(['40001', '40P01'])
  */
 const TRANSIENT = new Set(['57P01', '57P02', '57P03', '57P05', '25006', '25P03', '53300', '55P03', '57014'])
 
+/** data_corrupted, index_corrupted. */
+const DAMAGED: ReadonlySet<unknown> = new Set(['XX001', 'XX002'])
+
 const sqlStateOf = (error: unknown): string | undefined => (error instanceof DatabaseError ? error.code : undefined)
 
 /** True if the server says that this transaction has changed nothing. Also valid for an error of its COMMIT. */
-export const isRolledBack = (error: unknown): boolean => ROLLED_BACK.has(sqlStateOf(error) ?? '')
+export const isRolledBack = (error: unknown): boolean => ROLLED_BACK.has(sqlStateOf(error))
 
 /** True if the same call may succeed a moment later. */
 export function isTransient(error: unknown): boolean {
@@ -33,8 +36,7 @@ export function isTransient(error: unknown): boolean {
 /** Converts an error of a call that changed nothing into the coded error that the caller receives. */
 export function toRegistryError(cause: unknown): RegistryError {
   if (isRegistryError(cause)) return cause
-  // XX001 data_corrupted, XX002 index_corrupted.
-  if (/^XX00[12]$/.test(sqlStateOf(cause) ?? ''))
+  if (DAMAGED.has(sqlStateOf(cause)))
     return new RegistryError('CORRUPT', 'The database detected damage in its files: restore them from a backup', {
       cause,
     })

@@ -21,11 +21,11 @@ import {
   type LogTail,
   type RowChanges,
 } from '../kit/index.ts'
-import { byteaArray } from './bytea-array.ts'
 import { pause, type Database } from './database.ts'
 import { toRegistryError, isTransient, isRolledBack, reasonOf } from './errors.ts'
 import {
   bufferOf,
+  byteaArray,
   encodeHead,
   encodePosition,
   encodeRecordValue,
@@ -144,7 +144,7 @@ export class GroupWriter {
   async #beginGroup(client: PoolClient): Promise<Head> {
     // Two statements in one query have two results, which the types of `pg` do not know.
     const results: unknown = await client.query<[Buffer]>(this.#database.sql.beginGroup)
-    const [, locked] = results as readonly QueryArrayResult<[Buffer]>[]
+    const [, locked]: readonly QueryArrayResult<[Buffer]>[] = Array.isArray(results) ? results : []
     return this.#database.checked(() => headOf(locked?.rows ?? []))
   }
 

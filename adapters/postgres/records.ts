@@ -1,8 +1,10 @@
+import { DatabaseError } from 'pg'
 import {
   assertCommit,
   CommitQueue,
   RegistryError,
   toHex,
+  untilAborted,
   type Commit,
   type CommitResult,
   type Entry,
@@ -10,14 +12,13 @@ import {
   type Range,
   type RecordSnapshot,
 } from '../kit/index.ts'
-import { byteaArray } from './bytea-array.ts'
 import { Database } from './database.ts'
+import { toRegistryError } from './errors.ts'
 import { GroupWriter } from './group-writer.ts'
 import type { OpenPostgresOptions, PostgresRecords } from './options.ts'
 import { JoinedLookups, type Lookup, type LookupResult } from './joined-lookups.ts'
 import { PostgresReader } from './reader.ts'
-import { keyBytes, keyText, positionOf, recordOf, type LookupRow, type RecordRow } from './rows.ts'
-import { vacuumRecords } from './vacuum.ts'
+import { byteaArray, keyBytes, keyText, positionOf, recordOf, type LookupRow, type RecordRow } from './rows.ts'
 import { openSnapshot } from './snapshot.ts'
 
 /** Connects to the database and opens the store; see `openPostgresRecords`. */
@@ -89,10 +90,10 @@ class PostgresRecordStore implements PostgresRecords {
   async positionsOf(entries: readonly Uint8Array[]): Promise<readonly (number | undefined)[]> {
     this.#assertOpen()
     if (entries.length === 0) return []
-    const hexEntries = entries.map(toHex)
-    const { positions } = await this.#reads.lookup({ keys: [], entries: hexEntries })
-    return entries.map((entry, i) => {
-      const stored = positions.get(hexEntries[i] ?? '')
+    const named = entries.map((entry) => ({ entry, hex: toHex(entry) }))
+    const { positions } = await this.#reads.lookup({ keys: [], entries: named.map(({ hex }) => hex) })
+    return named.map(({ entry, hex }) => {
+      const stored = positions.get(hex)
       return stored && this.#database.checked(() => positionOf(entry, stored))
     })
   }
@@ -157,3 +158,29 @@ const copyCommit = (commit: Commit): Commit => ({
     append: commit.append.map(({ entry, payload }) => ({ entry: entry.slice(), payload: payload.slice() })),
   }),
 })
+
+/** Engines that speak the protocol but have no VACUUM: a syntax error, an unsupported feature, an unknown function. */
+const NOT_SUPPORTED: ReadonlySet<unknown> = new Set(['42601', '0A000', '42883'])
+
+/**
+ * Removes dead versions of rows from the table of records (VACUUM), so that their space is used again. It runs on a
+ * connection of its own, and blocks neither reads nor commits. Rows that an open transaction may still read stay.
+ *
+ * @param signal ends the wait; a vacuum that has begun goes on in the server
+ */
+async function vacuumRecords(database: Database, signal?: AbortSignal): Promise<void> {
+  const client = await database.retry(() => database.connect())
+  const vacuum = async (): Promise<void> => {
+    await client.query('set statement_timeout = 0')
+    await client.query(database.sql.vacuum)
+  }
+  try {
+    await untilAborted(vacuum(), signal)
+  } catch (error) {
+    signal?.throwIfAborted()
+    if (!(error instanceof DatabaseError && NOT_SUPPORTED.has(error.code))) throw toRegistryError(error)
+  } finally {
+    // Closed, because its settings were changed.
+    client.release(true)
+  }
+}

@@ -91,11 +91,9 @@ function assertAcceptable(
       `it redirects (HTTP ${statusCode}), which is not followed: configure the URL that it redirects to`,
     )
   if (statusCode !== 200) throw new ResponseError(`it responded with HTTP ${statusCode}`)
-  const type = (headers['content-type'] ?? '').split(';')[0]?.trim().toLowerCase() ?? ''
+  const type = headers['content-type']?.split(';')[0]?.trim().toLowerCase()
   if (responseType !== undefined && type !== responseType)
-    throw new ResponseError(
-      `its response must be ${responseType}, got ${type === '' ? 'no content type' : quoted(type)}`,
-    )
+    throw new ResponseError(`its response must be ${responseType}, got ${type ? quoted(type) : 'no content type'}`)
   const encoding = headers['content-encoding'] ?? 'identity'
   if (encoding !== 'identity') throw new ResponseError(`its response is encoded (${quoted(encoding)})`)
   if (Number(headers['content-length'] ?? 0) > maxBytes) throw tooLarge(maxBytes)

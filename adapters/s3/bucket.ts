@@ -231,6 +231,6 @@ const infoOf = (
  * range, cut at the end of the object.
  */
 function sizeIn(contentRange: string | undefined, { start, end }: BlobRange): number | undefined {
-  const [, first, last, size] = /^bytes (\d+)-(\d+)\/(\d+)$/.exec(contentRange ?? '') ?? []
+  const [, first, last, size] = contentRange?.match(/^bytes (\d+)-(\d+)\/(\d+)$/) ?? []
   return Number(first) === start && Number(last) === Math.min(end, Number(size)) - 1 ? Number(size) : undefined
 }

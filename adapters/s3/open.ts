@@ -23,6 +23,6 @@ import { assertSettings, type S3Settings } from './settings.ts'
  */
 export async function openS3Blobs(settings: S3Settings): Promise<MarkedBlobStore> {
   assertSettings(settings)
-  const { connectBlobs } = await loadWithPackage('@aws-sdk/client-s3', () => import('./connect.ts'))
+  const { connectBlobs } = await loadWithPackage('@aws-sdk/client-s3', () => import('./blobs.ts'))
   return connectBlobs(settings)
 }

@@ -1,7 +1,7 @@
 import { move } from 'piscina'
 import { tilesBytesFor } from '../../core/log/tree/tile.ts'
 import { hashCount, TileHasher, type RowKind } from '../kernel/tiles.ts'
-import type { Module } from '../kernel/webassembly.ts'
+import type { Module } from '../kernel/kernel.ts'
 
 /** A section of a row, in shared memory that the worker only reads. */
 export interface TilesTask {
@@ -14,9 +14,9 @@ export interface TilesTask {
 let hasher: TileHasher | undefined
 
 /** Returns the section's tiles, concatenated, in memory that is transferred to the calling thread without a copy. */
-export function tiles({ module, row, kind }: TilesTask): Uint8Array {
+export function tiles({ module, row, kind }: TilesTask): ReturnType<typeof move> {
   hasher ??= new TileHasher(module)
   const out = new Uint8Array(tilesBytesFor(hashCount(row)))
   hasher.tiles(row, kind, out)
-  return move(out) as Uint8Array
+  return move(out)
 }

@@ -1,7 +1,6 @@
 import { RegistryError } from '../../core/errors.ts'
 import { kernelBinary } from './binary.ts'
 import { MAX_PAGES, PAGE_BYTES, WORKSPACE_AT, writeTables } from './layout.ts'
-import { WebAssembly, type Memory, type Module } from './webassembly.ts'
 
 /**
  * The hashing kernel: four SHA-256 in parallel, in WebAssembly SIMD. Needs no Node API. The parameters are positional
@@ -33,6 +32,27 @@ export interface Kernel {
   ): void
 }
 
+// The part of the WebAssembly API that the kernel uses. TypeScript has it only in its DOM library, which describes much
+// that Node does not have. A `declare global` would conflict with it in a browser project.
+
+interface Memory {
+  readonly buffer: ArrayBuffer
+}
+
+/** Opaque. Can be sent to a worker, which then shares the compiled code. */
+export interface Module {
+  readonly __brand: 'WebAssembly.Module'
+}
+
+interface Api {
+  readonly Memory: new (options: { readonly initial: number; readonly maximum: number }) => Memory
+  readonly Instance: new (
+    module: Module,
+    imports: Readonly<Record<string, Readonly<Record<string, unknown>>>>,
+  ) => { readonly exports: Kernel }
+  compile(bytes: Uint8Array): Promise<Module>
+}
+
 let compiled: Promise<Module> | undefined
 
 /**
@@ -62,11 +82,12 @@ export function openKernel(module: Module, workspaceBytes: number, hashes = true
     maximum: MAX_PAGES,
   })
   if (hashes) writeTables(memory.buffer)
-  const kernel = new api.Instance(module, { kernel: { memory } }).exports as Kernel
+  const kernel = new api.Instance(module, { kernel: { memory } }).exports
   return { kernel, bytes: new Uint8Array(memory.buffer) }
 }
 
-function webAssembly(): NonNullable<typeof WebAssembly> {
-  if (WebAssembly !== undefined) return WebAssembly
+function webAssembly(): Api {
+  const api: Api | undefined = Reflect.get(globalThis, 'WebAssembly')
+  if (api !== undefined) return api
   throw new RegistryError('CONFIG_ERROR', 'The sealing engine needs WebAssembly: start Node without --jitless')
 }

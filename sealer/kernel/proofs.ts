@@ -2,9 +2,8 @@ import type { ProofBlock } from '../../core/log/proof-blocks.ts'
 import { HASH_BYTES } from '../../core/log/tree/hasher.ts'
 import { MAX_PROOF_ITEMS } from '../../core/log/tree/proof.ts'
 import { FULL_TILE_BYTES, TILE_HEIGHT, TILE_WIDTH, widthOf } from '../../core/log/tree/tile.ts'
-import { openKernel, type Kernel } from './kernel.ts'
+import { openKernel, type Kernel, type Module } from './kernel.ts'
 import { WORKSPACE_AT } from './layout.ts'
-import type { Module } from './webassembly.ts'
 
 /** Bytes of a block's packed proofs. */
 const proofBytesOf = ({ first, end, levels, above }: ProofBlock): number =>
@@ -17,10 +16,10 @@ const OUT_AT = ABOVE_AT + MAX_ABOVE_BYTES
 const WORKSPACE_BYTES = OUT_AT + TILE_WIDTH * (TILE_HEIGHT * HASH_BYTES + MAX_ABOVE_BYTES) - WORKSPACE_AT
 
 /**
- * Throws a RangeError if the block's tile does not hold all leaves and siblings, or if the lengths of its parts do not
- * match.
+ * How many hashes row 0 of a block's tile has. Throws a RangeError if it does not hold all leaves and siblings, or
+ * if the lengths of its parts do not match.
  */
-function assertComplete({ first, end, tile, levels, above }: ProofBlock): void {
+function widthOfComplete({ first, end, tile, levels, above }: ProofBlock): number {
   const width = widthOf(tile) ?? 0
   const start = first % TILE_WIDTH
   const isValidRange = Number.isSafeInteger(first) && first >= 0 && end > first && levels >= 0 && levels <= TILE_HEIGHT
@@ -29,6 +28,7 @@ function assertComplete({ first, end, tile, levels, above }: ProofBlock): void {
   const isHeld = isValidRange && Math.ceil((start + end - first) / subtree) * subtree <= width
   if (!isHeld || above.length % HASH_BYTES !== 0 || above.length > MAX_ABOVE_BYTES)
     throw new RangeError(`A tile of ${width} leaves does not hold the proofs of leaves ${first} to ${end}`)
+  return width
 }
 
 /** Writes the proofs of blocks, in its own memory, which stays in the CPU's cache. */
@@ -48,13 +48,13 @@ export class ProofWriter {
    * them.
    */
   write(block: ProofBlock): Uint8Array {
-    assertComplete(block)
+    const width = widthOfComplete(block)
     const { tile, levels, above } = block
     this.#bytes.set(tile, TILE_AT)
     this.#bytes.set(above, ABOVE_AT)
     const first = block.first % TILE_WIDTH
     const end = first + block.end - block.first
-    this.#kernel.copyProofs(TILE_AT, widthOf(tile) as number, levels, ABOVE_AT, above.length, first, end, OUT_AT)
+    this.#kernel.copyProofs(TILE_AT, width, levels, ABOVE_AT, above.length, first, end, OUT_AT)
     return this.#bytes.subarray(OUT_AT, OUT_AT + proofBytesOf(block))
   }
 }

@@ -1,8 +1,7 @@
 import { HASH_BYTES } from '../../core/log/tree/hasher.ts'
 import { FULL_TILE_BYTES, TILE_WIDTH, tileBytesFor } from '../../core/log/tree/tile.ts'
-import { openKernel, type Kernel } from './kernel.ts'
+import { openKernel, type Kernel, type Module } from './kernel.ts'
 import { WORKSPACE_AT } from './layout.ts'
-import type { Module } from './webassembly.ts'
 
 /** What a row holds: log entries, which are hashed to leaves first, or nodes. */
 export type RowKind = 'entries' | 'nodes'

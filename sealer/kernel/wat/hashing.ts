@@ -62,16 +62,13 @@ const lastWord = (offset: number, stride: number): Expr => {
   return or(shiftLeft(lanes, 24), splat(0x80_00_00))
 }
 
-const storeHalf = (names: readonly string[], offset: number): readonly Statement[] =>
+const storeHalf = (names: string, offset: number): readonly Statement[] =>
   transpose(
-    (word) => get(names[word] as string),
+    (word) => get(names.charAt(word)),
     (lane, value) => store(get('out'), lane * HASH_BYTES + offset, swapBytes(value)),
   )
 
-const storeHashes: readonly Statement[] = [
-  ...storeHalf(['a', 'b', 'c', 'd'], 0),
-  ...storeHalf(['e', 'f', 'g', 'h'], 16),
-]
+const storeHashes: readonly Statement[] = [...storeHalf('abcd', 0), ...storeHalf('efgh', 16)]
 
 /** A leaf's message has 33 bytes, one block. Words 9 to 14 are padding, word 15 is the length in bits. */
 const leafPadding = new Map([

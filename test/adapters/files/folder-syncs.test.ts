@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test, type TestContext } from 'node:test'
-import { FolderSyncs } from '../../../adapters/files/folder-syncs.ts'
+import { FolderSyncs } from '../../../adapters/files/durable.ts'
 import { FaultyFiles } from '../../support/faulty-files.ts'
 import { temporaryFor } from '../../support/temporary.ts'
 

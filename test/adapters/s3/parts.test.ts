@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
-import { partBytesFor, partsOf } from '../../../adapters/s3/parts.ts'
+import { partBytesFor, partsOf } from '../../../adapters/s3/upload.ts'
 import { concatBytes } from '../../../core/bytes.ts'
 import { assertSame, throughOneBuffer } from '../../contract/index.ts'
 
