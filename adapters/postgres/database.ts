@@ -58,6 +58,12 @@ export class Database {
     try {
       await database.retry(() => database.withWriter((client) => createSchema(client, schema)))
       await database.retry(() => database.withWriter((client) => client.query(database.sql.deleteOldWriters)))
+      const settings = (await database.query<[string]>(database.sql.unsafeSettings)).map(([name]) => name)
+      if (settings.length > 0)
+        database.logger.warn(
+          { settings },
+          'these settings of the database are off: lost power can lose or damage records',
+        )
       return database
     } catch (error) {
       await database.close()

@@ -4,7 +4,8 @@ import { bufferOf, encodeHead } from './rows.ts'
 
 /**
  * The layout of a record store in PostgreSQL. Keys are bytea, so they sort bytewise whatever the locale of the database
- * is. The SQL is plain, so that other engines which speak PostgreSQL's wire protocol accept it.
+ * is. The SQL is plain, so that other engines which speak PostgreSQL's wire protocol accept it, and has no backslash,
+ * whose meaning in a text depends on a setting.
  *
  * | table          | row                                                                                            |
  * |----------------|------------------------------------------------------------------------------------------------|
@@ -25,7 +26,7 @@ const tablesOf = (schema: string): string => `
     value bytea not null
   );
   insert into ${schema}.head values (
-    1, ${STORE_FORMAT}, '\\x${bufferOf(encodeHead({ lastVersion: 0, logSize: 0 })).toString('hex')}'
+    1, ${STORE_FORMAT}, decode('${bufferOf(encodeHead({ lastVersion: 0, logSize: 0 })).toString('hex')}', 'hex')
   );
   create table ${schema}.record (key bytea primary key, value bytea not null);
   create table ${schema}.log_row (start bigint primary key, entries bytea not null, payloads bytea not null);

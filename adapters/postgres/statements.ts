@@ -51,10 +51,14 @@ const readsOf = (schema: string) => {
 const groupsOf = (schema: string) => ({
   /**
    * One round trip. Every group takes the lock first, even if it will append nothing. So groups are serial, and under
-   * READ COMMITTED each later statement of the group sees everything that earlier groups have committed.
+   * READ COMMITTED each later statement of the group sees everything that earlier groups have committed. A default of
+   * the database or the role may turn synchronous commits off. A crash would then lose groups that were acknowledged
+   * and signed, so a group turns them on for itself; a pooler can give each group another session.
    */
   beginGroup: {
-    text: `begin isolation level read committed; select value from ${schema}.head where id = 1 for update`,
+    text:
+      `begin isolation level read committed; select value from ${schema}.head where id = 1 for update; ` +
+      `select set_config('synchronous_commit', 'on', true) where current_setting('synchronous_commit', true) = 'off'`,
     rowMode: 'array',
   },
   /** The whole effect of a group. No row is changed by two parts, so their order does not matter. */
@@ -88,5 +92,10 @@ const groupsOf = (schema: string) => ({
       on conflict (entry) do nothing`,
   ),
   lastGroup: named('last_group', `select last_group from ${schema}.writer where id = $1`),
+  /** Settings of the server with which lost power can damage or lose what was committed. */
+  unsafeSettings: named(
+    'unsafe_settings',
+    `select name from unnest(array['fsync', 'full_page_writes']) as name where current_setting(name, true) = 'off'`,
+  ),
   deleteOldWriters: `delete from ${schema}.writer where at < now() - interval '30 days'`,
 })

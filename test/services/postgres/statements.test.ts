@@ -6,7 +6,9 @@ import { Client, DatabaseError } from 'pg'
 import { byteaArray } from '../../../adapters/postgres/rows.ts'
 import { openPostgresRecords, type PostgresRecords } from '../../../adapters/postgres/index.ts'
 import { isRegistryError } from '../../../core/errors.ts'
+import type { Logger } from '../../../core/index.ts'
 import { PostgresServer } from '../../support/postgres-server.ts'
+import { warningLogger } from '../../support/warning-logger.ts'
 import { stepOf } from '../../support/postgres-steps.ts'
 
 describe('the statements of a store', () => {
@@ -17,7 +19,11 @@ describe('the statements of a store', () => {
   })
 
   /** Opens a store in a schema of its own, whose connections the test can inspect. */
-  async function open(t: TestContext, ConnectionClass: typeof Client = Client) {
+  async function open(
+    t: TestContext,
+    ConnectionClass: typeof Client = Client,
+    { url = server.url(), logger }: { url?: string; logger?: Logger } = {},
+  ) {
     const schema = `statements_${(schemas += 1)}`
     const connections: Client[] = []
     class Connection extends ConnectionClass {
@@ -28,7 +34,7 @@ describe('the statements of a store', () => {
     }
     // `Client` is an option of `pg.Pool` that the types of this adapter do not name.
     const pool = { host: '127.0.0.1', Client: Connection }
-    const store = await openPostgresRecords({ url: server.url(), schema, pool })
+    const store = await openPostgresRecords({ url, schema, pool, ...(logger && { logger }) })
     t.after(() => store.close())
     return { store, schema, connections }
   }
@@ -112,6 +118,31 @@ describe('the statements of a store', () => {
       assert.ok(damaged.status === 'rejected' && isRegistryError(damaged.reason, 'CORRUPT'))
       for (const read of [whole, other, positions]) assert.equal(read.status, 'fulfilled')
     })
+  })
+
+  it('do not lose a group to a default of the database, and say what else the server may lose', async (t) => {
+    await server.query('create database careless')
+    for (const setting of ['synchronous_commit', 'standard_conforming_strings'])
+      await server.query(`alter database careless set ${setting} = off`)
+    const committed: unknown[] = []
+    class Observed extends Client {
+      constructor(...args: ConstructorParameters<typeof Client>) {
+        super(...args)
+        // eslint-disable-next-line typescript/unbound-method -- the proxy passes `this`
+        this.query = new Proxy(this.query, {
+          apply: async (query, _, parameters) => {
+            if (parameters[0] === 'commit')
+              committed.push((await Reflect.apply(query, this, ['show synchronous_commit'])).rows[0])
+            return Reflect.apply(query, this, parameters)
+          },
+        })
+      }
+    }
+    const { logger, warnings } = warningLogger()
+    const { store } = await open(t, Observed, { url: server.url('careless'), logger })
+    await commitAndRead(store)
+    assert.deepEqual(committed.at(-1), { synchronous_commit: 'on' })
+    assert.deepEqual(warnings, ['these settings of the database are off: lost power can lose or damage records'])
   })
 
   it('an array of bytes arrives unchanged', async (t) => {
