@@ -25,7 +25,7 @@ interface ExchangeOptions {
 }
 
 /**
- * Sends one request and returns the response's body. The response must be HTTP 200, of the required type and size, and
+ * Sends one request and returns the response's body. The response must be HTTP 2xx, of the required type and size, and
  * arrive in time. Does not follow redirects, decode, or retry. Throws `AUTHORITY_FAILED` with the reason, or the
  * signal's reason.
  */
@@ -90,7 +90,8 @@ function assertAcceptable(
     throw new ResponseError(
       `it redirects (HTTP ${statusCode}), which is not followed: configure the URL that it redirects to`,
     )
-  if (statusCode !== 200) throw new ResponseError(`it responded with HTTP ${statusCode}`)
+  // Some authorities say 201 to every request.
+  if (statusCode < 200 || statusCode > 299) throw new ResponseError(`it responded with HTTP ${statusCode}`)
   const type = headers['content-type']?.split(';')[0]?.trim().toLowerCase()
   if (responseType !== undefined && type !== responseType)
     throw new ResponseError(`its response must be ${responseType}, got ${type ? quoted(type) : 'no content type'}`)

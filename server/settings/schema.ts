@@ -172,9 +172,10 @@ const timestamps = {
   tsaQuorum: optional(integer(1, MAX_CHECKPOINT_TOKENS), 'Number of authorities that must have stamped a checkpoint', {
     shownDefault: 'more than half of them',
   }),
-  tsaIntervalMs: setting(
-    integer(0, DAY_MS, 0),
+  tsaIntervalMs: optional(
+    integer(0, DAY_MS),
     'Least time between stamps. 0: the next one begins when the previous one is complete',
+    { shownDefault: '0, with EVIDENCE_TSA=rfc3161 600000' },
   ),
   tsaTimeoutMs: setting(integer(1, 600_000, 10_000), 'Time limit for one stamp'),
   tsaRevocation: setting(

@@ -145,6 +145,9 @@ interface SealerContext {
   readonly instruments: Instruments
 }
 
+/** A public authority would not accept a request every few seconds for long. */
+const OUTSIDE_INTERVAL_MS = 600_000
+
 /** Makes the sealer, with the authorities and the chain that it uses. */
 async function openSealer(config: Config, { directory, logger, parts, instruments }: SealerContext) {
   const { timestampAuthorities, quorum } = await openTimestampAuthorities(config, directory, logger)
@@ -158,7 +161,7 @@ async function openSealer(config: Config, { directory, logger, parts, instrument
     ...anchoring,
     maxWaitMs: config.sealMaxWaitMs,
     maxLeaves: config.sealMaxLeaves,
-    tsaIntervalMs: config.tsaIntervalMs,
+    tsaIntervalMs: config.tsaIntervalMs ?? (config.tsa === 'rfc3161' ? OUTSIDE_INTERVAL_MS : 0),
   })
   return { sealer, heads: knownHeads(anchoring.anchor, timestampAuthorities) }
 }

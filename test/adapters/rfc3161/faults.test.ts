@@ -158,6 +158,12 @@ describe('a faulty timestamp authority', () => {
       assert.equal(sealer.assurance.time, 'independent')
     })
 
+  it('that says 201 is none: any 2xx with a right body is a response', async () => {
+    faulty.misbehaviour = async (request, reply, authority) =>
+      void reply.writeHead(201, { 'Content-Type': 'application/timestamp-reply' }).end(await authority.token(request))
+    assert.ok((await clientOf().stamp(new Uint8Array(1))).length > 0)
+  })
+
   it('that does not listen', async () => {
     await faulty.close()
     await assert.rejects(clientOf().stamp(new Uint8Array(1)), {

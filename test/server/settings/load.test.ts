@@ -57,7 +57,6 @@ describe('configuration', () => {
       anchor: 'local',
       evmConfirmations: 12,
       evmMaxFeeGwei: 100,
-      tsaIntervalMs: 0,
       tsa: 'local',
       tsaUrl: [],
       tsaCa: [],

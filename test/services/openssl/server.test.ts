@@ -17,6 +17,7 @@ describe('the bundled server with real timestamp authorities', { skip: skipWitho
     const server = new ServerProcess(directory, {
       EVIDENCE_OPERATOR_KEY: key,
       EVIDENCE_TSA: 'rfc3161',
+      EVIDENCE_TSA_INTERVAL_MS: '0',
       EVIDENCE_TSA_URL: authorities.map(({ url }) => `${url}/?secret=hunter2`).join(),
       EVIDENCE_TSA_CA: authorities.map(({ caFile }) => caFile).join(),
       EVIDENCE_TSA_QUORUM: '2',
