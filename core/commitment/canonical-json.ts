@@ -66,14 +66,17 @@ function arrayText(array: readonly unknown[], depthLeft: number, maxDepth: numbe
   return out + ']'
 }
 
-function objectText(object: object, depthLeft: number, maxDepth: number): string {
+function isPlain(object: object): object is Readonly<Record<string, unknown>> {
   const prototype: unknown = Object.getPrototypeOf(object)
-  if (prototype !== Object.prototype && prototype !== null)
-    throw validationError('Only plain objects can be written as JSON')
+  return prototype === Object.prototype || prototype === null
+}
+
+function objectText(object: object, depthLeft: number, maxDepth: number): string {
+  if (!isPlain(object)) throw validationError('Only plain objects can be written as JSON')
   let out = '{'
   for (const name of sortedNames(object)) {
     if (name === '__proto__') throw validationError('The key __proto__ is not allowed')
-    const text = textOf((object as Record<string, unknown>)[name], depthLeft, maxDepth)
+    const text = textOf(object[name], depthLeft, maxDepth)
     out += `${out === '{' ? '' : ','}${quoted(name)}:${text}`
   }
   return out + '}'
@@ -90,7 +93,8 @@ export function sortedNames(object: object): readonly string[] {
   const names = Object.keys(object)
   if (names.length > FEW_NAMES) return names.sort()
   for (let i = 1; i < names.length; i++) {
-    const name = names[i] ?? ''
+    const name = names[i]
+    if (name === undefined) break
     let at = i
     for (let before = names[at - 1]; before !== undefined && before > name; before = names[at - 1]) names[at--] = before
     names[at] = name

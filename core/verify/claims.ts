@@ -25,10 +25,10 @@ export type BundleCheck = 'document' | 'keys' | 'events' | 'checkpoint' | 'inclu
  * - `proven`: every event is in the log, by keys that the policy pins.
  * - `consistent`: the bundle agrees with its own policy, which anyone can make. No policy was pinned.
  * - `pending`: nothing is wrong, but an event is not in a signed tree yet.
- * - `requirement`: it holds, but something that `require` names is missing.
+ * - `requirement`: it holds, but something that `require` names, or a quorum of the policy, is missing.
  * - `not-comparable`: it holds, but it discloses no hash to compare one of the `contents` with.
  * - `other-log`: it is of another log than the policy's, so nothing is said about it.
- * - `refuted`: the check in `check` failed. The checks after it did not run, and there are no claims.
+ * - `refuted`: the rule `rule` of the check `check` does not hold. Later checks did not run, and there are no claims.
  */
 export type BundleResult =
   | {

@@ -1,6 +1,6 @@
 import { toHex } from '../bytes.ts'
 import { parseOpening, TAG_BYTES } from '../commitment/event-format.ts'
-import { parseNote, type Checkpoint } from '../log/note.ts'
+import { parseCheckpointText, parseNote, type Checkpoint } from '../log/note.ts'
 import { assertKeyChain, entryOf, kindOf, parseKeyOpening } from '../commitment/log-entry.ts'
 import { TreeAccumulator } from '../log/tree/accumulator.ts'
 import { leafHash } from '../log/tree/hasher.ts'
@@ -119,7 +119,7 @@ export function verifyLog(
 }
 
 /** The origin that a note states. Its keys must belong to it, so a wrong one verifies nothing. */
-const originOf = (note: string): string => parseNote(note).text.split('\n')[0] ?? ''
+const originOf = (note: string): string => parseCheckpointText(parseNote(note).text).origin
 
 function addSlot(slots: Set<string>, opening: Uint8Array, position: number): void {
   const slot = parseOpening(opening)?.slot

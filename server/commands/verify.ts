@@ -67,7 +67,7 @@ export async function verifyCommand({ args }: Pick<CommandInput, 'args'>): Promi
     }
     const { operand: path, values } = parsed
     const { file: originals = [], policy, require = [], rpc, json = false } = values
-    if (rpc !== undefined && !/^https?:$/.test(URL.parse(rpc)?.protocol ?? ''))
+    if (rpc !== undefined && !(/^https?:/i.test(rpc) && URL.canParse(rpc)))
       throw new UsageError('--rpc must be an http or https URL')
     const text = await readText(path)
     const tokens = holdsTokens(text) ? (await import('../../core/verify/tokens.ts')).tokens : undefined

@@ -6,7 +6,7 @@ export function parsePublicKey(spki: Uint8Array): PublicKey {
   const key = createPublicKey({ key: Buffer.from(spki), format: 'der', type: 'spki' })
   const { modulusLength, publicExponent, namedCurve } = key.asymmetricKeyDetails ?? {}
   return {
-    type: key.asymmetricKeyType ?? '',
+    type: key.asymmetricKeyType ?? 'unknown',
     ...(modulusLength !== undefined && { bits: modulusLength }),
     ...(publicExponent !== undefined && { exponentBits: publicExponent.toString(2).length }),
     ...(namedCurve !== undefined && { curve: namedCurve }),

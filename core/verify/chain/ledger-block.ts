@@ -113,8 +113,12 @@ export const openingHash = ({ genesis, blockTimeMs, publicKey }: OpeningContent)
 export const blockHash = ({ height, time, previous, transactions }: BlockContent): string =>
   toHex(sha256Of(BLOCK, u64(height), u64(time), ...[previous, ...transactions.map(({ hash }) => hash)].map(hexBytes)))
 
-/** Of a hash that was computed here or already checked. */
-const hexBytes = (hash: string): Uint8Array => fromHex(hash) ?? new Uint8Array()
+/** The bytes of a hash that was computed here or already checked. */
+function hexBytes(hash: string): Uint8Array {
+  const bytes = fromHex(hash)
+  if (bytes === undefined) throw new RangeError('A hash must be lowercase hex')
+  return bytes
+}
 
 export const signedBytes = (hash: string): Uint8Array => concatBytes(SIGNATURE, hexBytes(hash))
 

@@ -92,8 +92,8 @@ function checkStatus(response: TimeStampResp): void {
   const { failInfo, statusStrings } = response.status
   const status: number = response.status.status
   if (status === 0 || status === 1) return
-  const bits = failInfo?.valueBlock.valueHexView ?? new Uint8Array()
-  const failures = [...FAILURES].filter(([bit]) => ((bits[bit >> 3] ?? 0) & (0x80 >> (bit & 7))) !== 0)
+  const bits = failInfo?.valueBlock.valueHexView
+  const failures = [...FAILURES].filter(([bit]) => ((bits?.[bit >> 3] ?? 0) & (0x80 >> (bit & 7))) !== 0)
   const text = (statusStrings ?? []).map(({ valueBlock }) => valueBlock.value).join(' ')
   // The authority chose the text: quoted without control characters, and shortened.
   const quoted = text && ` "${text.replace(/\p{C}+/gu, ' ').slice(0, 200)}"`
