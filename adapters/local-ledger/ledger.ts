@@ -141,8 +141,8 @@ export class LocalLedger implements Anchor {
   }
 
   /** Only this process writes the ledger, and `fsck` compares it with the records. */
-  async findForeignUse(): Promise<undefined> {
-    return undefined
+  async findForeignUse(_own: AsyncIterable<PreparedAnchor>, signal?: AbortSignal): Promise<undefined> {
+    this.#assertOpen(signal)
   }
 
   /** Waits for the block that is being written. */

@@ -8,6 +8,7 @@ import {
   type BlockInclusion,
   type PreparedAnchor,
 } from '../../adapters/kit/index.ts'
+import { assertClosed } from './rules.ts'
 
 /** An anchor under test and what the suite needs to control. */
 export interface AnchorUnderTest {
@@ -232,10 +233,12 @@ function testAbortAndClose(withAnchor: WithAnchor): void {
     withAnchor(async ({ anchor }) => {
       const prepared = await prepare(anchor)
       await anchor.close()
-      await anchor.close()
-      await assert.rejects(prepare(anchor), { code: 'CLOSED' })
-      await assert.rejects(anchor.broadcast(prepared.raw), { code: 'CLOSED' })
-      await assert.rejects(anchor.status([prepared]), { code: 'CLOSED' })
+      await assertClosed(anchor, {
+        prepare: () => prepare(anchor),
+        broadcast: () => anchor.broadcast(prepared.raw),
+        status: () => anchor.status([prepared]),
+        findForeignUse: () => anchor.findForeignUse(listOf([prepared])),
+      })
     }))
 }
 

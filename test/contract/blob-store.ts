@@ -14,6 +14,7 @@ import {
   type WithStore,
 } from './blob-bodies.ts'
 import { testAborts, testBodies, testBrokenBodies, testConcurrentPuts, testKeys, testLimit } from './blob-store-puts.ts'
+import { assertClosed } from './rules.ts'
 
 /** The store under test. */
 export interface BlobStoreUnderTest {
@@ -201,9 +202,10 @@ function testClose(withStore: WithStore): void {
     withStore(async (store) => {
       await putBlob(store, 'before', 'x')
       await store.close()
-      await rejectsWith('CLOSED', putBlob(store, 'after', 'x'))
-      await rejectsWith('CLOSED', store.get('before'))
-      await rejectsWith('CLOSED', store.delete('before'))
-      await store.close()
+      await assertClosed(store, {
+        put: () => putBlob(store, 'after', 'x'),
+        get: () => store.get('before'),
+        delete: () => store.delete('before'),
+      })
     }))
 }

@@ -22,7 +22,7 @@ export interface OpenedRecordStore {
   readonly reopen?: () => Promise<OpenedRecordStore>
   /**
    * Changes one byte of the stored value of this key, as a failing disk would. The suite calls it after it has closed
-   * `store` and `peer`, and then calls `reopen`. Without it, the suite does not test that damage is detected.
+   * `store` and `peer`, and then calls `reopen`. Without it, the suite skips the test that damage is detected.
    */
   readonly damage?: (key: Key) => Promise<void>
 }
@@ -64,7 +64,7 @@ export function payloadOf(entry: Uint8Array): Uint8Array {
 }
 
 /** Returns all entries of a range. */
-export async function listAll(store: RecordStore, range: Range): Promise<Entry[]> {
+export async function listAll(store: Pick<RecordStore, 'list'>, range: Range): Promise<Entry[]> {
   const entries: Entry[] = []
   for await (const entry of store.list(range)) entries.push(entry)
   return entries

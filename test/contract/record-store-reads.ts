@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { RecordSnapshot, RecordStore, SnapshotSource } from '../../adapters/kit/index.ts'
-import { appendsOf, below, bytes, logEntries, text, type RecordStorePair } from './record-store-pair.ts'
+import { appendsOf, below, bytes, listAll, logEntries, text, type RecordStorePair } from './record-store-pair.ts'
+import { assertClosed } from './rules.ts'
 
 /** Tests of reads of several keys. */
 export function testReads(stores: RecordStorePair): void {
@@ -148,9 +149,12 @@ export function recordSnapshotContract(name: string, open: () => Promise<RecordS
       assert.deepEqual([await empty.logSize(), await full.logSize()], [0, BEFORE])
       await empty.close()
       assert.equal(await full.logSize(), BEFORE)
-      await assert.rejects(empty.logSize(), { code: 'CLOSED' })
-      await assert.rejects(empty.readLog(0, 1), { code: 'CLOSED' })
-      await empty.close()
+      await assertClosed(empty, {
+        list: () => listAll(empty, { gte: 'a', lt: 'b' }),
+        readLog: () => empty.readLog(0, 1),
+        readPayloads: () => empty.readPayloads(0, 1),
+        logSize: () => empty.logSize(),
+      })
       await full.close()
       await store.close()
       await assert.rejects(store.snapshot(), { code: 'CLOSED' })

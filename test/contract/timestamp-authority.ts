@@ -8,6 +8,7 @@ import {
   verifyTimestamp,
   type TimestampInfo,
 } from '../../core/verify/tokens.ts'
+import { assertClosed } from './rules.ts'
 
 /** An authority under test and what the suite needs to know about it. */
 export interface TimestampAuthorityUnderTest {
@@ -170,9 +171,10 @@ function testAbortAndClose(withAuthority: WithAuthority): void {
     withAuthority(async ({ authority }) => {
       const token = await authority.stamp(new Uint8Array(1))
       await authority.close()
-      await authority.close()
-      await assert.rejects(authority.stamp(new Uint8Array(1)), { code: 'CLOSED' })
-      await assert.rejects(authority.validationDataOf(token), { code: 'CLOSED' })
+      await assertClosed(authority, {
+        stamp: () => authority.stamp(new Uint8Array(1)),
+        validationDataOf: () => authority.validationDataOf(token),
+      })
     }))
 }
 
