@@ -12,9 +12,12 @@ import {
   BY_TEXT,
   decodeHead,
   decodePosition,
+  encodeHead,
   formatOfHead,
   HEAD_KEY,
+  nextHead,
   positionKey,
+  putOptions,
   type Head,
   type LevelDatabase,
 } from './layout.ts'
@@ -107,4 +110,11 @@ async function checkPositions(db: LevelDatabase, from: number, entries: Uint8Arr
         `The index of log positions has no record for entry ${from + index}: restore the record store from a backup`,
       )
   }
+}
+
+/** Writes the first head. Without a head, an empty store could not be distinguished from one that lost all its data. */
+export async function initialize(db: LevelDatabase): Promise<DatabaseState> {
+  const head = nextHead({ lastVersion: 0, logSize: 0 })
+  await db.batch().put(HEAD_KEY, encodeHead(head), putOptions(db)).write({ sync: true })
+  return { head, tail: EMPTY_TAIL }
 }

@@ -1,4 +1,5 @@
-import type { AbstractLevel } from 'abstract-level'
+import { randomBytes } from 'node:crypto'
+import type { AbstractChainedBatch, AbstractLevel } from 'abstract-level'
 import {
   allocate,
   concatBytes,
@@ -13,7 +14,9 @@ import {
   versionNumber,
   versionOf,
   type Entry,
+  type GroupPlan,
   type Key,
+  type RowChanges,
   type Version,
 } from '../kit/index.ts'
 
@@ -44,11 +47,13 @@ export const BY_TEXT = { keyEncoding: 'utf8', valueEncoding: 'view' } as const
 /** Encodings for a call with byte keys, which copies of whole databases make. */
 export const BY_BYTES = { keyEncoding: 'view', valueEncoding: 'view' } as const
 
+export type PutOptions = Partial<typeof BY_TEXT>
+
 /**
  * The options for puts and deletions by text key: none if the database's defaults are the same. If the first puts of a
  * process pass options, V8 settles on a slow path for all of them: 2.5 against 0.2 µs each.
  */
-export const putOptions = (db: LevelDatabase): Partial<typeof BY_TEXT> =>
+export const putOptions = (db: LevelDatabase): PutOptions =>
   db.keyEncoding().commonName === BY_TEXT.keyEncoding && db.valueEncoding().commonName === BY_TEXT.valueEncoding
     ? {}
     : BY_TEXT
@@ -74,11 +79,10 @@ export const rowStart = (key: string): number => Number.parseInt(key.slice(-STAR
 export const positionKey = (entry: Uint8Array): string => POSITION_PREFIX + toBase64(entry)
 
 /** The bytes of a version, which `encodeRecordValue` writes before the value. */
-export const encodeVersion = (version: Version): Uint8Array => u64(versionNumber(version))
+const encodeVersion = (version: Version): Uint8Array => u64(versionNumber(version))
 
 /** The stored bytes of a record. */
-export const encodeRecordValue = ({ key, value }: Entry, version: Uint8Array): Uint8Array =>
-  sealValue(key, version, value)
+const encodeRecordValue = ({ key, value }: Entry, version: Uint8Array): Uint8Array => sealValue(key, version, value)
 
 /**
  * The inverse of `encodeRecordValue`. Copies the value, because memory-level returns the bytes that it holds. Throws
@@ -93,7 +97,7 @@ export function decodeRecordValue(key: Key, bytes: Uint8Array): Entry {
 
 const VERSION_BYTES = 8
 
-export const encodePosition = (key: string, position: number): Uint8Array => sealValue(key, u64(position))
+const encodePosition = (key: string, position: number): Uint8Array => sealValue(key, u64(position))
 
 /** The inverse of `encodePosition`. Throws `CORRUPT` for damaged bytes. */
 export const decodePosition = (key: string, bytes: Uint8Array): number => readU64(openValue(key, bytes))
@@ -138,3 +142,62 @@ export function decodeHead(bytes: Uint8Array): Head {
   const head = openValue(HEAD_KEY, bytes.subarray(1))
   return { lastVersion: readU64(head), logSize: readU64(head, 8), group: toHex(head.subarray(16)) }
 }
+
+/** A log entry's key in the index of positions, and its position. */
+export type PositionRow = readonly [key: string, position: number]
+
+/** Everything that a group of commits changes in the database. */
+export interface GroupChanges {
+  readonly plan: GroupPlan
+  readonly head: Head
+  readonly rows: RowChanges
+  readonly positions: readonly PositionRow[]
+}
+
+type Batch = AbstractChainedBatch<LevelDatabase, string, Uint8Array>
+
+/** Returns a batch with all changes of a group, which is not written yet. `options`: the `putOptions` of the database. */
+export async function groupBatch(
+  db: LevelDatabase,
+  { plan, head, rows, positions }: GroupChanges,
+  options: PutOptions,
+): Promise<Batch> {
+  const batch = db.batch()
+  const putRow = (key: string, row: Uint8Array): Batch => batch.put(key, sealValue(key, row), options)
+  try {
+    batch.put(HEAD_KEY, encodeHead(head), options)
+    putRecords(batch, plan.puts, options)
+    for (const key of plan.deletes) batch.del(key, options)
+    for (const { start, entries, payloads } of rows.puts) {
+      putRow(rowKey(ENTRY_ROWS, start), entries)
+      putRow(rowKey(PAYLOAD_ROWS, start), payloads)
+    }
+    for (const prefix of [ENTRY_ROWS, PAYLOAD_ROWS])
+      for (const start of rows.deletes) batch.del(rowKey(prefix, start), options)
+    for (const [key, position] of positions) batch.put(key, encodePosition(key, position), options)
+    return batch
+  } catch (error) {
+    await batch.close()
+    throw error
+  }
+}
+
+/** The records that one commit writes follow each other and have the same version, which is encoded once for them. */
+function putRecords(batch: Batch, puts: readonly Entry[], options: PutOptions): void {
+  let version: Version | undefined
+  let versionBytes: Uint8Array = new Uint8Array()
+  for (const entry of puts) {
+    if (entry.version !== version) {
+      version = entry.version
+      versionBytes = encodeVersion(version)
+    }
+    batch.put(entry.key, encodeRecordValue(entry, versionBytes), options)
+  }
+}
+
+/** Returns the head of a group, with an id of its own. */
+export const nextHead = ({ lastVersion, logSize }: Omit<Head, 'group'>): Head => ({
+  lastVersion,
+  logSize,
+  group: randomBytes(16).toString('hex'),
+})

@@ -4,6 +4,7 @@ import {
   assertLogRange,
   assertRow,
   itemsOf,
+  keysToRead,
   LOG_ENTRY_BYTES,
   openValue,
   packRows,
@@ -11,9 +12,11 @@ import {
   RegistryError,
   ROW_ENTRIES,
   SecondUseMap,
+  type Commit,
   type Entry,
   type EntryRow,
   type Key,
+  type LogAppend,
   type PayloadRow,
   type Range,
   type RecordSnapshot,
@@ -29,9 +32,11 @@ import {
   HEAD_KEY,
   logSizeOfHead,
   PAYLOAD_ROWS,
+  positionKey,
   rowKey,
   rowStart,
   type LevelDatabase,
+  type PositionRow,
 } from './layout.ts'
 
 /** Values of keys that were read, in the order of the keys. */
@@ -118,6 +123,39 @@ export class LevelReader {
 
 const decodeOptional = (key: Key, value: Uint8Array | undefined): Entry | undefined =>
   value && decodeRecordValue(key, value)
+
+/**
+ * Up to this many keys of a group are read one by one on this thread: 1 µs each if they are cached. A getMany takes
+ * 1.4 µs each and lets the group wait behind whatever else the event loop has to do (256 in flight: 10,500 against
+ * 8,500 creates a second).
+ */
+const MAX_SYNC_KEYS = 1024
+
+/** Reads the current entries of all keys that decide these commits. */
+export async function currentEntries(reader: LevelReader, commits: readonly Commit[]): Promise<Map<Key, Entry>> {
+  const keys = [...new Set(commits.flatMap(keysToRead))]
+  const entries = new Map<Key, Entry>()
+  for (const entry of await reader.entries(keys, MAX_SYNC_KEYS)) if (entry !== undefined) entries.set(entry.key, entry)
+  return entries
+}
+
+/**
+ * Returns the index records for entries that are appended to a log of `logSize`, except for those that the log holds
+ * already. Of equal entries only the first has one.
+ */
+export async function newPositions(
+  reader: LevelReader,
+  appended: readonly LogAppend[],
+  logSize: number,
+): Promise<readonly PositionRow[]> {
+  const positions = new Map<string, number>()
+  for (const [i, { entry }] of appended.entries()) {
+    const key = positionKey(entry)
+    if (!positions.has(key)) positions.set(key, logSize + i)
+  }
+  const stored = await reader.positions([...positions.keys()], MAX_SYNC_KEYS)
+  return [...positions].filter((_, index) => stored[index] === undefined)
+}
 
 /** Of all cached entries together: some 4,000 evidences. */
 const MAX_CACHED_BYTES = 8 * 1024 * 1024

@@ -114,10 +114,7 @@ async function open(options: RegistryOptions): Promise<Registry> {
     log: publishedLog(context, { identity, trust: sealer.trust }, status),
     checkpointKeys: checkpointKeyOperations({ identity, gate, sharedRecords, notify: () => context.notify() }),
     status: () => ({ ...status(), writesRefused: gate.refused, damagedReads: context.damage.reads }),
-    sealNow: async (signal) => {
-      gate.assertWritable()
-      await sealer.sealNow(signal)
-    },
+    sealNow: readOnly ? async () => gate.assertWritable() : (signal) => sealer.sealNow(signal),
     close: async () => {
       const { bulkCreates, erasures, lastUses, auditLog } = context
       for (const part of [bulkCreates, sweeping, erasures, lastUses, auditLog]) await part?.stop()
