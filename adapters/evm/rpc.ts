@@ -235,6 +235,7 @@ export function quantity(value: unknown, name: string): bigint {
   throw malformed(name)
 }
 
+/** A quantity that a number holds exactly. */
 export function safeQuantity(value: unknown, name: string): number {
   const number = quantity(value, name)
   if (number <= BigInt(Number.MAX_SAFE_INTEGER)) return Number(number)
@@ -249,11 +250,13 @@ export function hash(value: unknown, name: string): string {
 
 export type JsonObject = Readonly<Record<string, unknown>>
 
+/** An object, and not an array or `null`. */
 export function object(value: unknown, name: string): JsonObject {
   if (isObject(value)) return value
   throw malformed(name)
 }
 
+/** Whether a value is an object, and not an array or `null`. */
 export const isObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 

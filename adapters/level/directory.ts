@@ -177,6 +177,7 @@ const BLOCK_CACHE_BYTES = 64 * 1024 * 1024
  */
 const WRITE_BUFFER_BYTES = 16 * 1024 * 1024
 
+/** The database of a folder, not opened yet. */
 export const classicLevel = (folder: string, writeBufferBytes = WRITE_BUFFER_BYTES): LevelDatabase =>
   new Level<string, Uint8Array>(folder, {
     keyEncoding: 'utf8',

@@ -47,6 +47,7 @@ export const BY_TEXT = { keyEncoding: 'utf8', valueEncoding: 'view' } as const
 /** Encodings for a call with byte keys, which copies of whole databases make. */
 export const BY_BYTES = { keyEncoding: 'view', valueEncoding: 'view' } as const
 
+/** Encodings for puts and deletions, none if they are the database's defaults. */
 export type PutOptions = Partial<typeof BY_TEXT>
 
 /**
@@ -68,11 +69,13 @@ export const PAYLOAD_ROWS = '\0pay'
 const START_DIGITS = 14
 const POSITION_PREFIX = '\0pos'
 
+/** The key of a row that begins at this position. */
 export const rowKey = (prefix: string, start: number): string => prefix + start.toString(16).padStart(START_DIGITS, '0')
 
 /** Sorts after all rows with this prefix. */
 export const endOfRows = (prefix: string): string => `${prefix}g`
 
+/** The inverse of `rowKey`. */
 export const rowStart = (key: string): number => Number.parseInt(key.slice(-START_DIGITS), 16)
 
 /** Text, because a put with a key of bytes must name its encoding, which takes several times as long (`putOptions`). */
@@ -114,6 +117,7 @@ export interface Head {
 
 const HEAD_BYTES = 37
 
+/** The stored bytes of a head. */
 export const encodeHead = ({ lastVersion, logSize, group }: Head): Uint8Array =>
   concatBytes(
     Uint8Array.of(STORE_FORMAT),
@@ -156,7 +160,7 @@ export interface GroupChanges {
 
 type Batch = AbstractChainedBatch<LevelDatabase, string, Uint8Array>
 
-/** Returns a batch with all changes of a group, which is not written yet. `options`: the `putOptions` of the database. */
+/** Returns a batch with all changes of a group, not written yet. `options`: the `putOptions` of the database. */
 export async function groupBatch(
   db: LevelDatabase,
   { plan, head, rows, positions }: GroupChanges,

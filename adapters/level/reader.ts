@@ -108,7 +108,7 @@ export class LevelReader {
     return keys.map((key, index) => decodeOptional(key, values[index]))
   }
 
-  /** As `entries`, but returns the stored bytes. */
+  /** The same as `entries`, but returns the stored bytes. */
   async values(keys: readonly Key[], maxSyncKeys: number): Promise<Values> {
     if (keys.length > maxSyncKeys || !this.#hasGetSync) return this.#db.getMany<Key, Uint8Array>([...keys], BY_TEXT)
     return keys.map((key) => this.#db.getSync<Key, Uint8Array>(key, BY_TEXT))
@@ -157,7 +157,7 @@ export async function newPositions(
   return [...positions].filter((_, index) => stored[index] === undefined)
 }
 
-/** Of all cached entries together: some 4,000 evidences. */
+/** All cached entries together have at most this many bytes: some 4,000 evidences. */
 const MAX_CACHED_BYTES = 8 * 1024 * 1024
 
 /**

@@ -28,6 +28,7 @@ export type LogRowRow = [start: string, entries: Buffer, payloads: Buffer]
 
 /** Keys are printable ASCII; the end of a range may also contain a zero byte. */
 export const keyBytes = (key: Key): Buffer => Buffer.from(key, 'latin1')
+/** The inverse of `keyBytes`. */
 export const keyText = (bytes: Buffer): Key => bytes.toString('latin1')
 
 /** Returns a view of the bytes as a Buffer. `pg` does not send other typed arrays as bytes. */
@@ -54,9 +55,11 @@ export interface Head {
 
 const HEAD_NAME = 'the head'
 
+/** The stored bytes of a head. */
 export const encodeHead = ({ lastVersion, logSize }: Head): Uint8Array =>
   sealValue(HEAD_NAME, u64(lastVersion), u64(logSize))
 
+/** The head in the rows of its table. Throws `CORRUPT` if it is missing. */
 export function headOf([row]: readonly [value: Buffer][]): Head {
   if (row === undefined)
     throw new RegistryError(
@@ -67,11 +70,14 @@ export function headOf([row]: readonly [value: Buffer][]): Head {
   return { lastVersion: readU64(head), logSize: readU64(head, 8) }
 }
 
+/** The stored bytes of the position of a log entry. */
 export const encodePosition = (entry: Uint8Array, position: number): Uint8Array => sealValue(entry, u64(position))
+/** The inverse of `encodePosition`. */
 export const positionOf = (entry: Uint8Array, sealed: Uint8Array): number => readU64(openValue(entry, sealed))
 
-/** The keys of the envelopes of a row of the log. */
+/** The key of the envelope of the entries in a row of the log. */
 export const entriesName = (start: number): string => `the log entries from ${start}`
+/** The key of the envelope of their payloads. */
 export const payloadsName = (start: number): string => `the log payloads from ${start}`
 
 /** Converts rows of the log, and checks that they begin at `start` (the start of a block) and are consecutive. */
@@ -86,6 +92,7 @@ export function entryRowsFrom(start: number, rows: readonly (EntryRowRow | LogRo
   })
 }
 
+/** Converts a row of payloads. */
 export const payloadRowOf = ([startColumn, sealed]: PayloadRowRow): PayloadRow => {
   const start = Number(startColumn)
   return { start, payloads: openValue(payloadsName(start), sealed) }

@@ -50,6 +50,7 @@ export async function exchange(options: ExchangeOptions): Promise<Uint8Array> {
 /** The response was received and is not acceptable. */
 class ResponseError extends Error {}
 
+/** `AUTHORITY_FAILED`, with the name of the authority. */
 export const authorityError = (name: string, reason: string, cause?: unknown): RegistryError =>
   new RegistryError('AUTHORITY_FAILED', `${name}: ${reason}`, { cause })
 

@@ -35,6 +35,7 @@ for (const [address, bits] of [
 ] as const)
   SPECIAL.addSubnet(address, bits, 'ipv6')
 
+/** Whether an IP address is one of the public internet. False for any other text. */
 export function isPublicAddress(address: string): boolean {
   const family = isIP(address)
   if (family === 4) return !SPECIAL.check(address, 'ipv4')

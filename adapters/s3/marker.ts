@@ -11,5 +11,6 @@ export interface MarkedBlobStore extends BlobStore {
   writeMarker(text: string): Promise<void>
 }
 
+/** Whether a blob store can hold a marker. */
 export const isMarkedStore = (blobs: BlobStore): blobs is MarkedBlobStore =>
   'readMarker' in blobs && 'writeMarker' in blobs

@@ -9,7 +9,7 @@ import type { LogAppend } from '../ports/index.ts'
  */
 export type LogPayload = EventPayload | ControlPayload
 
-/** Of an event: its opening, and which event it is. */
+/** The payload of an event: its opening, and which event it is. */
 export interface EventPayload {
   readonly kind: 'event'
   /** 120 bytes. */
@@ -18,7 +18,7 @@ export interface EventPayload {
   readonly version: number
 }
 
-/** Of a key or a token of the log. */
+/** The payload of a key or a token of the log. */
 export interface ControlPayload {
   readonly kind: 'key' | 'token'
   readonly opening: Uint8Array

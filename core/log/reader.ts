@@ -234,7 +234,7 @@ export class LogReader {
   }
 
   /**
-   * Of the confirmed anchors of this size or a larger one, the one in the lowest block. Throws `CORRUPT` if the store
+   * The confirmed anchor in the lowest block, among those of this size or a larger one. Throws `CORRUPT` if the store
    * has lost it.
    */
   async anchorCovering(treeSize: number): Promise<AnchorRecord | undefined> {

@@ -71,9 +71,13 @@ const scheduleWord = (j: number): Statement => {
   return set(`w${j}`, add(add(word(0), smallSigma0(word(1))), add(word(9), smallSigma1(word(14)))))
 }
 
+/** The state becomes H(0). */
 export const setInitialState: readonly Statement[] = STATE.map((name, i) => set(name, initialWord(i)))
+/** The end of the only block of a message: H(0) is added. */
 export const addInitialState: readonly Statement[] = STATE.map((name, i) => set(name, add(get(name), initialWord(i))))
+/** Before a block: keeps the state. */
 export const saveState: readonly Statement[] = STATE.map((name) => set(saved(name), get(name)))
+/** The end of a further block: the state before it is added. */
 export const addSavedState: readonly Statement[] = STATE.map((name) => set(name, add(get(name), get(saved(name)))))
 
 function initialWord(i: number): Expr {

@@ -153,6 +153,7 @@ const exactly = (name: string, inputBytes: number): readonly Statement[] => {
   ]
 }
 
+/** `hashLeaves` and `hashNodes`. */
 export const hashingFunctions: readonly Statement[] = [
   ...groups('hashLeaves', HASH_BYTES, leafGroup),
   ...exactly('hashLeaves', HASH_BYTES),

@@ -73,4 +73,5 @@ const copyProofs: readonly Statement[] = [
   ')',
 ]
 
+/** `copyProofs`. */
 export const proofFunctions: readonly Statement[] = copyProofs
