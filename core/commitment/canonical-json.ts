@@ -21,8 +21,8 @@ const validationError = (why: string): RegistryError => new RegistryError('VALID
 /**
  * Writes a value as canonical JSON.
  *
- * @throws `VALIDATION_ERROR` for lone surrogates, integers beyond 2^53 - 1, -0, NaN and infinities, `undefined`, values
- * that are not plain JSON values, the key `__proto__`, and nesting that is too deep.
+ * @throws `VALIDATION_ERROR` for lone surrogates, -0, NaN and infinities, `undefined`, values that are not plain JSON
+ * values, the key `__proto__`, and nesting that is too deep.
  * @example
  * canonicalJson({ b: 1, a: [true] }) // '{"a":[true],"b":1}'
  */
@@ -105,6 +105,4 @@ export function sortedNames(object: object): readonly string[] {
 function checkNumber(value: number): void {
   if (!Number.isFinite(value)) throw validationError('NaN and infinities cannot be written as JSON')
   if (Object.is(value, -0)) throw validationError('-0 is not allowed, because canonical JSON changes it to 0')
-  if (Number.isInteger(value) && !Number.isSafeInteger(value))
-    throw validationError('An integer must not exceed 2^53 - 1: send it as a text')
 }

@@ -4,6 +4,11 @@ import { MAX_DEPTH, type Json, type JsonLimits } from './canonical-json.ts'
 export interface StrictJsonLimits extends JsonLimits {
   /** How many values, at any depth, the text may have. Names are not values. Default: any number. */
   readonly maxValues?: number
+  /**
+   * Accepts an integer beyond 2^53 - 1 as canonical JSON writes it, such as `10000000000000000` for 1e16. Default
+   * false: a sender who writes such digits may mean another integer than the double that they become.
+   */
+  readonly acceptsCanonicalIntegers?: boolean
 }
 
 /**
@@ -14,16 +19,17 @@ export interface StrictJsonLimits extends JsonLimits {
  * of names and values), `JSON.parse`, and one walk over the value.
  *
  * @throws `VALIDATION_ERROR`. If the text is not JSON at all, its `cause` is a SyntaxError. Otherwise it has duplicate
- * keys, the key `__proto__`, integers beyond 2^53 - 1, decimals that a double does not hold, -0, lone surrogates, or
- * nesting that is too deep. `PAYLOAD_TOO_LARGE` if it has too many values, before it is parsed.
+ * keys, the key `__proto__`, digits of an integer beyond 2^53 - 1, decimals that a double does not hold, -0, lone
+ * surrogates, or nesting that is too deep. `PAYLOAD_TOO_LARGE` if it has too many values, before it is parsed.
  * @example
- * parseStrictJson('{"a":1,"a":2}') // throws VALIDATION_ERROR: The key "a" occurs twice in one object
+ * parseStrictJson('{"a":1,"a":2}') // throws VALIDATION_ERROR: a: The key occurs twice in one object
  */
 export function parseStrictJson(text: string, limits: StrictJsonLimits = {}): Json {
   const names = scan(text, limits)
   const value = parse(text)
   const check: Check = { hasOddText: text.includes('\\u') || !text.isWellFormed(), names: 0 }
-  checkValue(value, check)
+  const why = problemIn(value, check)
+  if (why !== undefined) throw errorAt(text, why, isWrong)
   // The parser keeps one of several equal names, so the value then has fewer names than the text.
   if (check.names !== names) throw duplicateName(text)
   return value
@@ -45,6 +51,7 @@ const OPEN_BRACE = 0x7b
 const OPEN_BRACKET = 0x5b
 const CLOSE_BRACE = 0x7d
 const CLOSE_BRACKET = 0x5d
+const COMMA = 0x2c
 
 /** What a character outside of texts means for `scan`. */
 const [OTHER, TEXT, NAME_END, OPEN, CLOSE, NUMBER, LITERAL] = [0, 1, 2, 3, 4, 5, 6]
@@ -69,7 +76,8 @@ const kindOf = (char: number): number => KINDS[char] ?? OTHER
  *
  * @returns the number of names in all objects together
  */
-function scan(text: string, { maxDepth = MAX_DEPTH, maxValues = Infinity }: StrictJsonLimits): number {
+function scan(text: string, limits: StrictJsonLimits): number {
+  const { maxDepth = MAX_DEPTH, maxValues = Infinity, acceptsCanonicalIntegers = false } = limits
   let depth = 0
   let names = 0
   let namesAndValues = 0
@@ -78,7 +86,7 @@ function scan(text: string, { maxDepth = MAX_DEPTH, maxValues = Infinity }: Stri
     if (kind === OTHER) continue
     if (kind === NUMBER) {
       namesAndValues++
-      i = checkNumberAt(text, i)
+      i = checkNumberAt(text, i, acceptsCanonicalIntegers)
     } else if (kind === TEXT) {
       namesAndValues++
       i = endOfString(text, i)
@@ -110,8 +118,7 @@ const isExponent = (char: number): boolean => char === 0x45 || char === 0x65
 const isSign = (char: number): boolean => char === 0x2b || char === 0x2d
 
 /**
- * A double holds a number of at most 15 digits and a point. 16 digits without a point are an integer, which is checked
- * later, or have an exponent.
+ * A double holds a number of at most 15 digits and a point, and every integer of fewer than 16 digits.
  */
 const MAX_EXACT_LENGTH = 16
 /** With an exponent of at most two digits, a double holds any 15 digits. */
@@ -120,20 +127,34 @@ const MAX_EXACT_LENGTH_WITH_EXPONENT = 15
 const MAX_EXACT_EXPONENT_LENGTH = 4
 
 /** Checks the number whose digits begin at `start`. Returns the index of its last character. */
-function checkNumberAt(text: string, start: number): number {
+function checkNumberAt(text: string, start: number, acceptsCanonicalIntegers: boolean): number {
   const next = text.charCodeAt(start + 1)
   // Many numbers are a single digit, which needs no check.
   if (kindOf(next) !== NUMBER && !isExponent(next)) return start
   const digitsEnd = endOfDigits(text, start)
-  const end = isExponent(text.charCodeAt(digitsEnd)) ? endOfExponent(text, digitsEnd) : digitsEnd
+  const end = endOfNumber(text, start)
   const maxLength = end === digitsEnd ? MAX_EXACT_LENGTH : MAX_EXACT_LENGTH_WITH_EXPONENT
-  if (digitsEnd - start > maxLength || end - digitsEnd > MAX_EXACT_EXPONENT_LENGTH) checkDecimal(text.slice(start, end))
+  if (digitsEnd - start >= maxLength || end - digitsEnd > MAX_EXACT_EXPONENT_LENGTH) {
+    const why = problemOfNumber(text.slice(start, end), acceptsCanonicalIntegers)
+    if (why !== undefined) throw errorAt(text, why, (token) => token.start === start)
+  }
   return end - 1
 }
 
-function checkDecimal(token: string): void {
-  if (!isHeldByDouble(token))
-    throw validationError(`The number ${token.slice(0, 64)} has too many digits for a double: send it as a text`)
+/** Of an integer, the digits must be exactly the number; a decimal must be held by a double. */
+function problemOfNumber(token: string, acceptsCanonicalIntegers: boolean): string | undefined {
+  if (!/^\d+$/.test(token))
+    return isHeldByDouble(token)
+      ? undefined
+      : `The number ${token.slice(0, 64)} has too many digits for a double: send it as a text`
+  const value = Number(token)
+  if (value <= Number.MAX_SAFE_INTEGER || (acceptsCanonicalIntegers && String(value) === token)) return undefined
+  return 'An integer is beyond the safe integers (2^53 - 1): send it as a text'
+}
+
+function endOfNumber(text: string, start: number): number {
+  const digitsEnd = endOfDigits(text, start)
+  return isExponent(text.charCodeAt(digitsEnd)) ? endOfExponent(text, digitsEnd) : digitsEnd
 }
 
 function endOfDigits(text: string, start: number): number {
@@ -159,65 +180,121 @@ interface Check {
 /** `Array.isArray` does not narrow readonly arrays. */
 const isArray = (value: Json): value is readonly Json[] => Array.isArray(value)
 
-/** Checks numbers and texts, and counts names. The depth was checked before. */
-function checkValue(value: Json, check: Check): void {
-  if (typeof value === 'number') checkNumber(value)
-  else if (typeof value === 'string') checkText(value, check)
-  else if (isArray(value)) for (let i = 0; i < value.length; i++) checkValue(value[i] ?? null, check)
-  else if (typeof value === 'object' && value !== null) checkObject(value, check)
+/** What is wrong with a number, text or name; counts names. The depth was checked before. */
+function problemIn(value: Json, check: Check): string | undefined {
+  if (typeof value === 'number') return problemOf(value)
+  if (typeof value === 'string') return problemOfText(value, check)
+  if (isArray(value)) {
+    for (let i = 0; i < value.length; i++) {
+      const why = problemIn(value[i] ?? null, check)
+      if (why !== undefined) return why
+    }
+  } else if (typeof value === 'object' && value !== null) return problemInObject(value, check)
+  return undefined
 }
 
-function checkObject(object: { readonly [name: string]: Json }, check: Check): void {
+function problemInObject(object: { readonly [name: string]: Json }, check: Check): string | undefined {
   for (const name in object) {
     check.names++
-    if (name === '__proto__') throw validationError('The key __proto__ is not allowed')
-    checkText(name, check)
-    checkValue(object[name] ?? null, check)
+    if (name === '__proto__') return 'The key __proto__ is not allowed'
+    const why = problemOfText(name, check) ?? problemIn(object[name] ?? null, check)
+    if (why !== undefined) return why
   }
+  return undefined
 }
 
-function checkText(text: string, { hasOddText }: Check): void {
-  if (hasOddText && !text.isWellFormed())
-    throw validationError('A text contains a lone surrogate, which cannot be written in UTF-8')
+const problemOfText = (text: string, { hasOddText }: Check): string | undefined =>
+  hasOddText && !text.isWellFormed() ? 'A text contains a lone surrogate, which cannot be written in UTF-8' : undefined
+
+function problemOf(value: number): string | undefined {
+  if (!Number.isFinite(value)) return 'A number is too large for a double'
+  return Object.is(value, -0) ? '-0 cannot be written as canonical JSON' : undefined
 }
 
-function checkNumber(value: number): void {
-  // This is nearly every number. -0 equals 0, so zeros are checked below.
-  if (value !== 0 && Math.abs(value) <= Number.MAX_SAFE_INTEGER) return
-  if (!Number.isFinite(value)) throw validationError('A number is too large for a double')
-  if (Object.is(value, -0)) throw validationError('-0 cannot be written as canonical JSON')
-  if (Number.isInteger(value) && !Number.isSafeInteger(value))
-    throw validationError('An integer is beyond the safe integers (2^53 - 1): send it as a text')
+/** Whether a token is what `problemIn` found. */
+function isWrong({ text, isName }: Token): boolean {
+  if (!text.startsWith('"')) return problemOf(Number(text)) !== undefined
+  const value = nameOf(text)
+  return !value.isWellFormed() || (isName && value === '__proto__')
 }
 
-/** Finds the first name that occurs twice in one object, in a text that has one. */
-function duplicateName(text: string): RegistryError {
-  /** For each open object the names so far, for each open array `null`. */
-  const open: (Set<string> | null)[] = []
-  let isNameNext = false
+/** A name, a text or a number, and where it is in the value. */
+interface Token {
+  /** Without the sign of a number. */
+  readonly start: number
+  readonly text: string
+  readonly isName: boolean
+  /** Of a name: whether its object has it already. */
+  readonly isDuplicate: boolean
+  /** Such as `evidences[17].meta.t`. */
+  readonly place: () => string
+}
+
+/** An open object or array, and the name or index in it. */
+interface Container {
+  at: string | number
+  readonly names: Set<string> | undefined
+}
+
+/** The tokens of a text that is JSON, or at least until one that is not. Slow: it finds the place of an error. */
+function* tokensOf(text: string): Generator<Token, void, undefined> {
+  const open: Container[] = []
+  const place = (): string => placeIn(open)
+  let isName = false
   for (let i = 0; i < text.length; i++) {
     const char = text.charCodeAt(i)
-    if (char === QUOTE) {
-      const end = endOfString(text, i)
-      const names = open.at(-1)
-      if (isNameNext && names) {
-        const name = String(JSON.parse(text.slice(i, end + 1)))
-        if (names.has(name)) return duplicateError(name)
-        names.add(name)
-      }
-      isNameNext = false
-      i = end
-    } else if (char === OPEN_BRACE || char === OPEN_BRACKET) {
-      open.push(char === OPEN_BRACE ? new Set() : null)
-      isNameNext = char === OPEN_BRACE
+    const parent = open.at(-1)
+    if (char === OPEN_BRACE || char === OPEN_BRACKET) {
+      isName = char === OPEN_BRACE
+      open.push(isName ? { at: '', names: new Set() } : { at: 0, names: undefined })
     } else if (char === CLOSE_BRACE || char === CLOSE_BRACKET) open.pop()
-    else if (char === 0x2c) isNameNext = open.at(-1) !== null
+    else if (char === COMMA) {
+      isName = parent?.names !== undefined
+      if (typeof parent?.at === 'number') parent.at++
+    } else if (char === QUOTE || kindOf(char) === NUMBER) {
+      const end = char === QUOTE ? endOfString(text, i) + 1 : endOfNumber(text, i)
+      const token = text.slice(text[i - 1] === '-' ? i - 1 : i, end)
+      let isDuplicate = false
+      if (isName && parent?.names !== undefined) {
+        parent.at = nameOf(token)
+        isDuplicate = parent.names.has(parent.at)
+        parent.names.add(parent.at)
+      }
+      yield { start: i, text: token, isName, isDuplicate, place }
+      isName = false
+      i = end - 1
+    }
   }
-  return validationError('A key occurs twice in one object')
 }
 
-const duplicateError = (name: string): RegistryError =>
-  validationError(`The key ${JSON.stringify(name.slice(0, 64))} occurs twice in one object`)
+/** A name in quotes. One with a wrong escape stays as it is: the parser rejects it. */
+function nameOf(token: string): string {
+  try {
+    return String(JSON.parse(token))
+  } catch {
+    return token
+  }
+}
+
+/** The error for the first token at which it is, with its place. */
+function errorAt(text: string, why: string, isAt: (token: Token) => boolean): RegistryError {
+  for (const token of tokensOf(text)) {
+    if (!isAt(token)) continue
+    const field = token.place().slice(0, MAX_PLACE)
+    return field === '' ? validationError(why) : new RegistryError('VALIDATION_ERROR', `${field}: ${why}`, { field })
+  }
+  return validationError(why)
+}
+
+const placeIn = (open: readonly Container[]): string =>
+  open.reduce((path, { at }) => path + (typeof at === 'number' ? `[${at}]` : `${path && '.'}${at}`), '')
+
+/** Longer paths are cut in errors. */
+const MAX_PLACE = 128
+
+/** The error for the first name that occurs twice in one object, in a text that has one. */
+const duplicateName = (text: string): RegistryError =>
+  errorAt(text, 'The key occurs twice in one object', ({ isDuplicate }) => isDuplicate)
 
 /** Digits that a double can show. */
 const MAX_DIGITS = 17

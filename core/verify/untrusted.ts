@@ -73,7 +73,7 @@ export const asHashes = (value: unknown, what: string): readonly Uint8Array[] =>
 /** Parses a text after its hash was checked. Strict, so that every parser reads the same value from it. */
 export function parseUntrustedJson(text: string, what: string): Json {
   try {
-    return parseStrictJson(text)
+    return parseStrictJson(text, { acceptsCanonicalIntegers: true })
   } catch (cause) {
     throw verificationError('form.json', `${what} is not strict JSON`, cause)
   }

@@ -35,7 +35,7 @@ export function referenceStrictJson(text: string): Json {
     const token = match(/-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/)
     const value = Number(token)
     if (!Number.isFinite(value) || Object.is(value, -0)) return fail()
-    if (Number.isInteger(value) && !Number.isSafeInteger(value)) return fail()
+    if (/^-?\d+$/.test(token)) return Number.isSafeInteger(value) ? value : fail()
     const digits = token
       .replace(/[eE].*/, '')
       .replaceAll(/[-.]/g, '')

@@ -77,8 +77,6 @@ describe('canonicalJson', () => {
     ['-0', -0],
     ['NaN', { a: Number.NaN }],
     ['an infinity', Infinity],
-    ['an integer beyond 2^53 - 1', 2 ** 53],
-    ['a negative integer beyond 2^53 - 1', -(2 ** 53)],
     ['undefined', undefined],
     ['undefined in an object', { a: undefined }],
     ['a hole in an array', Array.from<unknown>({ length: 1 })],

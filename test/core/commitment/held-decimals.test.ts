@@ -113,12 +113,11 @@ function isAccepted(parse: (text: string) => unknown, token: string): boolean {
 
 /**
  * Whether the registry accepts the number `digits * 10^exponent`: the nearest double differs from it by less than half
- * a unit of its last digit that is not zero. `undefined` if it is exactly half. Unsafe integers are never accepted.
+ * a unit of its last digit that is not zero. `undefined` if it is exactly half.
  */
 function isHeldExactly(digits: bigint, exponent: number): boolean | undefined {
   if (digits % 10n === 0n) return isHeldExactly(digits / 10n, exponent + 1)
   const value = Number(`${digits}e${exponent}`)
-  if (Number.isInteger(value) && !Number.isSafeInteger(value)) return false
   const { numerator, twos } = partsOf(value)
   // Everything times 10^60 * 2^1100, so that all numbers are integers.
   const scale = 10n ** 60n * 2n ** 1100n

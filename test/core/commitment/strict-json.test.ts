@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import { MAX_DEPTH, type Json } from '../../../core/commitment/canonical-json.ts'
+import { canonicalJson, MAX_DEPTH, type Json } from '../../../core/commitment/canonical-json.ts'
 import { parseStrictJson } from '../../../core/commitment/strict-json.ts'
 import { isRegistryError, type ErrorCode } from '../../../core/errors.ts'
 import { json } from '../../support/json-values.ts'
@@ -22,7 +22,7 @@ describe('parseStrictJson', () => {
     ['-1e-400', '-1e-400', 'VALIDATION_ERROR'],
     ['2^53', '9007199254740992', 'VALIDATION_ERROR'],
     ['2^53 + 1', '[9007199254740993]', 'VALIDATION_ERROR'],
-    ['an unsafe integer with an exponent', '1e16', 'VALIDATION_ERROR'],
+    ['the digits of 1e16', '10000000000000000', 'VALIDATION_ERROR'],
     ['an unsafe integer with a fraction', '9007199254740993.0', 'VALIDATION_ERROR'],
     ['a decimal that does not round-trip', '0.1234567890123456789', 'VALIDATION_ERROR'],
     ['a decimal of 18 digits', '52.5200065999999981', 'VALIDATION_ERROR'],
@@ -57,6 +57,28 @@ describe('parseStrictJson', () => {
       )
     })
 
+  const places: readonly [string, string][] = [
+    ['{"evidences":[{"meta":{"t":[1,12345678901234567890]}}]}', 'evidences[0].meta.t[1]: An integer'],
+    ['[0,[{"a":{"b":-0}}]]', '[1][0].a.b: -0'],
+    ['{"a":[true,{"x,]":"\\ud800"}]}', 'a[1].x,]: A text contains a lone surrogate'],
+    ['{"a":{"b":1},"c":{"b":1,"d":[],"b":2}}', 'c.b: The key occurs twice'],
+    ['[{"a":{"__proto__":1}}]', '[0].a.__proto__: The key __proto__'],
+    ['1e400', 'A number is too large'],
+  ]
+  for (const [text, message] of places)
+    it(`says where ${text} is wrong`, () => {
+      assert.throws(
+        () => parseStrictJson(text),
+        (error) => error instanceof Error && error.message.startsWith(message),
+      )
+    })
+
+  it('accepts long integers of canonical JSON, if the reader says so', () => {
+    const limits = { acceptsCanonicalIntegers: true }
+    assert.deepEqual(parseStrictJson(canonicalJson([1e16, -(2 ** 60)]), limits), [1e16, -(2 ** 60)])
+    assert.throws(() => parseStrictJson('9007199254740993', limits), registryError('VALIDATION_ERROR'))
+  })
+
   const accepted: readonly [string, Json][] = [
     ['{"a":{"a":1},"b":[{"a":2},{"a":3}]}', { a: { a: 1 }, b: [{ a: 2 }, { a: 3 }] }],
     ['[{"a":1},{"a":1}]', [{ a: 1 }, { a: 1 }]],
@@ -66,6 +88,7 @@ describe('parseStrictJson', () => {
     ['-9007199254740991', 1 - 2 ** 53],
     ['[0,0.0,0e5,1.50,1E2,1e+2,100e-2]', [0, 0, 0, 1.5, 100, 100, 1]],
     ['5e-324', 5e-324],
+    ['[1e16,6.02e23,1.0E+16,-1e300]', [1e16, 6.02e23, 1e16, -1e300]],
     ['1e-7', 1e-7],
     // What printers with 17 digits write.
     ['[52.520006599999995,0.10000000000000001]', [52.520006599999995, 0.1]],

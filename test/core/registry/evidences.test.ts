@@ -115,7 +115,7 @@ describe('creating evidences', () => {
         { ...names, name: 'no id' },
         { ...names, externalId: '.', name: 'n' },
         { ...names, externalId: 'x', name: 'n', unknown: 1 },
-        { ...names, externalId: 'x', name: 'n', meta: { a: 2 ** 60 } },
+        { ...names, externalId: 'x', name: 'n', meta: { a: -0 } },
         { ...names, externalId: 'x', name: 'n', meta: JSON.parse('{"__proto__":1}') as object },
         { externalId: 'x', name: 'n' },
         { externalId: 'x', name: 'n', category: { name: 'C' } },

@@ -124,7 +124,6 @@ describe('metaText', () => {
   })
 
   it('says why canonical JSON cannot hold a meta', () => {
-    assert.throws(() => metaText({ a: 2 ** 53 }), { code: 'VALIDATION_ERROR', message: /^meta: .*2\^53/ })
     assert.throws(() => metaText({ a: -0 }), { code: 'VALIDATION_ERROR', message: /^meta: -0/ })
   })
 })
