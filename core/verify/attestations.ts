@@ -222,8 +222,7 @@ function authorityOf(
   const authority = authorities.find(({ trustAnchors }) =>
     trustAnchors.some((anchor) => certificates.some((certificate) => equalBytes(certificate, anchor))),
   )
-  if (authority === undefined)
-    throw verificationError('certificate.not-trusted', 'The token is not of a pinned authority')
+  if (authority === undefined) throw verificationError('certificate.not-trusted', 'It is of another authority')
   const { genTime, accuracyMs = 0, serialNumber, policy } = info
   return { name: authority.name, genTime, accuracyMs, serialNumber, policy, revocation }
 }

@@ -142,7 +142,7 @@ function assertAllIncluded({ events, keys, renewals }: ShownBundle, trees: Verif
   let last = 0
   for (const { place, entry } of events) {
     if (place !== undefined && place.position <= last)
-      throw verificationError('inclusion.order', 'The positions of the events must ascend')
+      throw verificationError('inclusion.order', 'The events are in another order in the log')
     last = place?.position ?? Infinity
     if (place !== undefined) assertIncluded(entry, place, trees)
   }

@@ -45,10 +45,9 @@ export function verifyCheckpointUnder(
   const [match, ...others] = keys.flatMap((key) =>
     linesBy(parsed, key, checkpoint.origin).map((line) => ({ key, line })),
   )
-  if (others.length > 0)
-    throw verificationError('checkpoint.signed-twice', 'The checkpoint has more than one signature of the log')
+  if (others.length > 0) throw verificationError('checkpoint.signed-twice', 'The log signed the checkpoint twice')
   if (match === undefined)
-    throw verificationError('checkpoint.not-signed', `No pinned key of ${checkpoint.origin} signed the checkpoint`)
+    throw verificationError('checkpoint.not-signed', `No pinned key of ${checkpoint.origin} signed it`)
   const { key, line } = match
   budget.spend()
   if (!verifySignature(parseVerifierKey(key.vkey).publicKey, encodeUtf8(parsed.text), line.signature))
@@ -86,7 +85,7 @@ function assertMaySign({ from = 1, until }: PinnedKey, size: number): void {
 
 function assertNotRetired(until: number, size: number): void {
   if (size > until)
-    throw verificationError('checkpoint.key-retired', `The key signs trees up to ${until} entries, not one of ${size}`)
+    throw verificationError('checkpoint.key-retired', `The key signs trees up to ${until}, not one of ${size}`)
 }
 
 // -- the trees of a bundle
@@ -141,8 +140,7 @@ function assertSigner({ size, key }: VerifiedCheckpoint, keys: readonly ShownKey
 export function assertIncluded(entry: Uint8Array, { position, inclusion }: ShownPlace, trees: VerifiedTrees): void {
   for (const { treeSize, path } of inclusion) {
     const tree = trees.get(treeSize)
-    if (tree === undefined)
-      throw verificationError('inclusion.no-checkpoint', `The bundle has no checkpoint of ${treeSize} entries`)
+    if (tree === undefined) throw verificationError('inclusion.no-checkpoint', `There is no checkpoint of ${treeSize}`)
     verifyInclusion({ leafHash: leafHash(entry), leafIndex: position, treeSize, proof: path, root: tree.root })
   }
 }

@@ -68,7 +68,7 @@ export interface VerifyEventOptions {
 export function verifyEvent(disclosure: unknown, { txId, origin }: VerifyEventOptions): VerifiedEvent {
   const shown = parseDisclosure(asObject(disclosure, 'The disclosure'))
   if (shown.txId !== toHex(asHash(txId, 'The txId')))
-    throw verificationError('event.txid-differs', 'The opening does not hash to the txId')
+    throw verificationError('event.txid-differs', 'The opening is that of another event')
   return verifyVersion(shown, origin)
 }
 
@@ -125,10 +125,7 @@ function verifyVersion(shown: ShownDisclosure, origin: string | undefined): Veri
 /** Throws unless the event's slot is derived from this key and its version. */
 function assertSlot({ slot, version }: VerifiedEvent, slotKey: Uint8Array): void {
   if (toHex(slotHash(slotKey, version)) !== slot)
-    throw verificationError(
-      'event.slot-differs',
-      `The slot of version ${version} is not derived from the history's slot key`,
-    )
+    throw verificationError('event.slot-differs', `The slot of version ${version} is not that of the slot key`)
 }
 
 interface VerifiedHeader extends Pick<VerifiedEvent, 'first' | 'log' | 'prev' | 'version'> {
@@ -145,8 +142,7 @@ function verifyHeader({ header: text, opening }: ShownDisclosure, origin: string
   const version = asCount(header['version'], 'The version')
   const [first, prev] = [linkOf(header['first'], 'first'), linkOf(header['prev'], 'prev')]
   const log = asString(header['log'], 'The origin')
-  if (header['v'] !== 1 || version < 1)
-    throw verificationError('event.header-malformed', 'The header format is not supported: expected v 1')
+  if (header['v'] !== 1 || version < 1) throw verificationError('event.header-malformed', 'The header must have v 1')
   if ((first === null) !== (version === 1) || (prev === null) !== (version === 1))
     throw verificationError('event.header-malformed', 'Version 1 must have no first and prev, each later one both')
   if (origin !== undefined && log !== origin)
@@ -163,8 +159,7 @@ type VerifiedFiles = Pick<VerifiedEvent, 'files' | 'hiddenFiles'>
 
 /** Verifies the files of an event that are disclosed, against its files map. Throws `VERIFICATION_FAILED`. */
 function verifyFiles({ opening, filesMap, files: disclosed }: ShownDisclosure): VerifiedFiles {
-  if (filesMap === undefined)
-    throw verificationError('event.files-missing', 'The files text and the files salt of an event are missing')
+  if (filesMap === undefined) throw verificationError('event.files-missing', 'The map of files of an event is missing')
   if (!equalBytes(filesHash(filesMap.salt, filesMap.text), opening.files))
     throw verificationError('event.files-differ', 'The files text and salt do not hash to the value in the opening')
   const hashes = hashMap(parseUntrustedJson(filesMap.text, 'The files text'), 'A file hash')
@@ -190,8 +185,7 @@ function verifyDisclosed<T>(
   const verified = new Map<string, T>()
   for (const [name, { text, salt }] of disclosed) {
     const committed = hashes.get(name)
-    if (committed === undefined)
-      throw verificationError('event.not-committed', `The event does not commit to the ${kind} ${name}`)
+    if (committed === undefined) throw verificationError('event.not-committed', `The event has no ${kind} ${name}`)
     if (!equalBytes(hash(salt, text), committed))
       throw verificationError('event.text-differs', `The ${kind} ${name} does not hash to what the event commits to`)
     verified.set(name, parse(text, name))
@@ -268,7 +262,7 @@ function verifyBundleEvent(shown: ShownBundleEvent, origin: string): VerifiedBun
 function verifySameSubject(events: readonly VerifiedBundleEvent[], subject: ShownSubject): void {
   const at = events.findIndex(({ txId }) => txId === subject.txId)
   if (at < 0 || (at > 0 && subject.type === 'evidence'))
-    throw verificationError('subject.missing', 'The subject of the bundle is not one of its events')
+    throw verificationError('subject.missing', 'The bundle does not have the event of its subject')
   const versions = events.flatMap(({ header }) => header ?? [])
   if (versions.length > 0 && versions.length < events.length)
     throw verificationError('history.headers-mixed', 'Either every event of a bundle has its header, or none')
@@ -279,17 +273,10 @@ function verifySameSubject(events: readonly VerifiedBundleEvent[], subject: Show
 
 /** Without headers: the subject first, then at most the deletion of its file. */
 function assertDeletion([main, ...others]: readonly VerifiedBundleEvent[], subject: ShownSubject): void {
-  if (main?.txId !== subject.txId || others.length > 1)
-    throw verificationError(
-      'subject.other-event',
-      'Without headers, only the deletion of its file may follow the subject',
-    )
-  for (const event of others)
-    if (subject.type !== 'file' || deletionIn(event, subject.fileId)?.deleted !== subject.txId)
-      throw verificationError(
-        'subject.other-event',
-        'The second event of the bundle does not delete the file of its subject',
-      )
+  const isDeletion = (event: VerifiedBundleEvent): boolean =>
+    subject.type === 'file' && deletionIn(event, subject.fileId)?.deleted === subject.txId
+  if (main?.txId !== subject.txId || others.length > 1 || !others.every(isDeletion))
+    throw verificationError('subject.other-event', 'Without headers, only the deletion of the file may follow')
 }
 
 /** The disclosed deletion of a file in an event. */
@@ -323,7 +310,7 @@ export class HistoryCheck {
     const { version } = event
     const expected = (previous?.version ?? 0) + 1
     if (version !== expected)
-      throw verificationError('history.version-gap', `Expected version ${expected}, got version ${version}`)
+      throw verificationError('history.version-gap', `Expected version ${expected}, not ${version}`)
     if (version > 1 && event.first !== first.txId)
       throw verificationError('history.first-differs', `Version ${version} belongs to another history`)
     if (version > 1 && event.prev !== previous?.txId)
@@ -357,7 +344,7 @@ export class HistoryCheck {
       if (this.#attached.get(id) !== file.deleted)
         throw verificationError('history.never-attached', `Version ${version} deletes ${id}, which was not attached so`)
       if (this.#deleted.has(id))
-        throw verificationError('history.deleted-twice', `Version ${version} deletes the file ${id} a second time`)
+        throw verificationError('history.deleted-twice', `Version ${version} deletes ${id} again`)
       this.#deleted.add(id)
     }
     for (const id of [...files.keys(), ...hiddenFiles]) if (!this.#attached.has(id)) this.#attached.set(id, txId)

@@ -100,8 +100,7 @@ export function verifyLog(
   const tokens = new Set<string>()
   for (const opening of openings) {
     const kind = kindOf(opening)
-    if (kind === undefined)
-      throw verificationError('log.unknown-entry', `The opening of entry ${tree.size} is of an unknown kind`)
+    if (kind === undefined) throw verificationError('log.unknown-entry', `Entry ${tree.size} is of an unknown kind`)
     if (kind === 'key') keyEntries.push({ opening, position: tree.size })
     if (kind === 'token') tokens.add(toHex(opening.subarray(TAG_BYTES)))
     if (kind === 'event') addSlot(slots, opening, tree.size)
@@ -110,7 +109,7 @@ export function verifyLog(
   const keys = logKeysOf(origin, keyEntries)
   const signed = verifySignedCheckpoint(checkpoint, keys)
   if (signed.size !== tree.size)
-    throw verificationError('log.size-differs', `Expected ${signed.size} entries, as signed, got ${tree.size}`)
+    throw verificationError('log.size-differs', `Expected ${signed.size} entries, got ${tree.size}`)
   const [computed, expected] = [toHex(tree.root()), toHex(signed.root)]
   if (computed !== expected)
     throw verificationError('log.root-differs', `The entries hash to ${computed}, and the checkpoint has ${expected}`)
@@ -123,10 +122,8 @@ const originOf = (note: string): string => parseCheckpointText(parseNote(note).t
 
 function addSlot(slots: Set<string>, opening: Uint8Array, position: number): void {
   const slot = parseOpening(opening)?.slot
-  if (slot === undefined)
-    throw verificationError('event.opening', `The event opening of entry ${position} is malformed`)
+  if (slot === undefined) throw verificationError('event.opening', `Entry ${position} has an impossible time`)
   const text = toHex(slot)
-  if (slots.has(text))
-    throw verificationError('log.forked', `Entry ${position} has the slot of an earlier entry: a history was forked`)
+  if (slots.has(text)) throw verificationError('log.forked', `Entry ${position} forks a history: its slot is taken`)
   slots.add(text)
 }

@@ -33,8 +33,7 @@ export class WitnessQuorum {
 
   group(name: string, threshold: string, members: readonly string[]): void {
     const resolved = members.map((member) => {
-      if (this.#members.has(member))
-        throw verificationError('policy.names', `The policy uses ${member} as a member twice`)
+      if (this.#members.has(member)) throw verificationError('policy.names', `The policy uses ${member} twice`)
       this.#members.add(member)
       return this.#find(member)
     })
@@ -54,14 +53,13 @@ export class WitnessQuorum {
 
   #define(name: string, member: Witness | WitnessGroup): void {
     if (name === 'none' || this.#defined.has(name))
-      throw verificationError('policy.names', `The policy defines the name ${name} twice`)
+      throw verificationError('policy.names', `The policy defines ${name} twice`)
     this.#defined.set(name, member)
   }
 
   #find(name: string): Witness | WitnessGroup {
     const member = this.#defined.get(name)
-    if (member === undefined)
-      throw verificationError('policy.names', `The policy uses the name ${name} before it is defined`)
+    if (member === undefined) throw verificationError('policy.names', `The policy has not defined ${name} yet`)
     return member
   }
 }
@@ -108,6 +106,6 @@ function thresholdOf(threshold: string, members: number): number {
   if (threshold === 'any') return 1
   const count = /^[1-9]\d{0,8}$/.test(threshold) ? Number(threshold) : 0
   if (count < 1 || count > members)
-    throw verificationError('policy.quorum', `The threshold of a group must be all, any or 1 to ${members}`)
+    throw verificationError('policy.quorum', `A threshold must be all, any or 1 to ${members}`)
   return count
 }

@@ -77,8 +77,7 @@ const MAX_LIST = 256
  * const policy = parsePolicy(await readFile('policy.json', 'utf8'))
  */
 export function parsePolicy(text: string): Policy {
-  if (text.length > MAX_POLICY_LENGTH)
-    throw verificationError('form.length', `A policy has at most ${MAX_POLICY_LENGTH} characters`)
+  if (text.length > MAX_POLICY_LENGTH) throw verificationError('form.length', 'The policy is too long')
   return /^\s*\{/.test(text) ? policyOfJson(text) : policyOfText(text)
 }
 
@@ -87,17 +86,8 @@ function policyOfText(text: string): Policy {
   return { keys: logs.map((vkey) => ({ vkey })), witnesses: required }
 }
 
-const MEMBERS = [
-  'origin',
-  'keys',
-  'witnesses',
-  'groups',
-  'quorum',
-  'timestampAuthorities',
-  'timestampQuorum',
-  'chains',
-  'extensions',
-]
+const LISTS = ['keys', 'witnesses', 'groups', 'timestampAuthorities', 'chains']
+const MEMBERS = ['origin', ...LISTS, 'quorum', 'timestampQuorum', 'extensions']
 
 function policyOfJson(text: string): Policy {
   const policy = asObject(parseUntrustedJson(text, 'The policy'), 'The policy')

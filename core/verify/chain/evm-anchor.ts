@@ -44,11 +44,7 @@ export interface VerifiedEvmAnchor {
 export function verifyEvmAnchor(proof: Uint8Array, expected: ExpectedEvmAnchor): VerifiedEvmAnchor {
   const { chainId, raw, inclusion } = parseProof(proof)
   assertTransaction(raw, chainId, expected)
-  if (inclusion === null)
-    throw proofError(
-      'anchor.not-in-block',
-      'it does not show that the block includes the transaction: ask a node instead',
-    )
+  if (inclusion === null) throw proofError('anchor.not-in-block', 'it does not show the block: ask a node instead')
   const { hash, transactionsRoot, number, time } = decodeHeader(inclusion.header)
   if (hash !== expected.blockHash.toLowerCase())
     throw proofError('anchor.block-differs', 'its header is that of another block')

@@ -169,7 +169,7 @@ function checkSignature(signer: SignerInfo, certificate: Certificate, budget: Si
   if (!scheme)
     throw timestampError(
       'timestamp.unsupported',
-      `the signature algorithm ${signer.signatureAlgorithm.algorithmId} is not accepted`,
+      `signatures of ${signer.signatureAlgorithm.algorithmId} are not accepted`,
     )
   const key = certificate.publicKey
   if (key === undefined) throw timestampError('certificate.unusable', "the signer's public key cannot be read")
