@@ -119,11 +119,21 @@ export class S3Blobs implements MarkedBlobStore {
     try {
       if (range !== undefined && !isValidRange(range)) return await this.#rejectRange(key, range)
       const object = await this.#open(request)
-      return object && this.#bodyOf(request, object)
+      return object && this.#bodyOf(request, range === undefined ? await this.#withSize(key, object) : object)
     } catch (error) {
       signal?.throwIfAborted()
       throw toRegistryError(error, `Blob ${key} could not be opened`)
     }
+  }
+
+  /** Some proxies send a whole object without its length. It is known from HEAD; the body must have exactly that. */
+  async #withSize(key: string, object: OpenedObject): Promise<OpenedObject> {
+    if (object.size !== undefined) return object
+    const head = await this.#bucket.head(key).catch((error: unknown) => {
+      object.body.destroy()
+      throw error
+    })
+    return { ...object, size: head?.size }
   }
 
   #open({ key, range, signal }: BlobRequest): Promise<OpenedObject | undefined> {
@@ -136,7 +146,7 @@ export class S3Blobs implements MarkedBlobStore {
   #bodyOf({ key, range, signal }: BlobRequest, { body: stream, size }: OpenedObject): BlobBody {
     try {
       if (size === undefined)
-        throw new RegistryError('UNAVAILABLE', `The object store did not return the requested range of blob ${key}`)
+        throw new RegistryError('UNAVAILABLE', `The object store did not say which bytes of blob ${key} it returned`)
       if (range !== undefined) assertBlobRange(range, size)
       this.#openBodies += 1
       const onRelease = (): void => this.#onBodyRelease()

@@ -15,8 +15,8 @@ export type Fault =
   | 'hang'
   /** The connection is reset after this many bytes of the body of the request. */
   | { readonly cutUploadAfter: number }
-  /** The request is applied, and the response has these headers in addition. */
-  | { readonly headers: Readonly<Record<string, string>> }
+  /** The request is applied, and the response has these headers in addition; `undefined` removes one. */
+  | { readonly headers: Readonly<Record<string, string | undefined>> }
   /** The connection is reset after this many bytes of the body of the response. */
   | { readonly cutAfter: number }
   /** The body of the response stops after this many bytes, and the connection stays open. */
@@ -118,7 +118,8 @@ export class FaultyS3Proxy {
         return
       }
       const changed = fault !== undefined && 'headers' in fault ? fault.headers : {}
-      res.writeHead(response.statusCode ?? 502, { ...response.headers, ...changed })
+      const sent = Object.entries({ ...response.headers, ...changed }).filter(([, value]) => value !== undefined)
+      res.writeHead(response.statusCode ?? 502, Object.fromEntries(sent))
       if (fault === undefined || 'headers' in fault) pipeline(response, res, () => undefined)
       else interruptBody(response, res, fault)
     })

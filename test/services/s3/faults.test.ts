@@ -214,6 +214,19 @@ withService('S3 blobs on Ceph, when requests fail', (service) => {
       { k: LARGE },
     ))
 
+  test('a read through a proxy that removes the length is whole', () =>
+    withStore(
+      async (store) => {
+        await store.put('k', body(SMALL), AMPLE)
+        inject('get', { headers: { 'content-length': undefined } })
+        const blob = await mustGet(store, 'k')
+        assert.equal(blob.size, SMALL.length)
+        assertSame(await collect(blob.body), SMALL)
+        assertInjected(1)
+      },
+      { k: SMALL },
+    ))
+
   test('a read that stalls throws UNAVAILABLE', () =>
     withStore(
       async (store, prefix) => {
