@@ -2,7 +2,7 @@ import { equalBytes, toHex } from '../bytes.ts'
 import { corrupt, RegistryError } from '../errors.ts'
 import type { RecordStore, SignedHead, ValidationData, Version } from '../ports/index.ts'
 import { DecodeCache, RangeCache } from '../store/cache.ts'
-import { decodeRecord, lost, readFirst, readFirstCovering, readOne, readAll } from '../store/read.ts'
+import { decodeRecord, lost, readFirst, readFirstCovering, readOne, readAll, storedBytes } from '../store/read.ts'
 import { AnchorBlocks } from './anchor-blocks.ts'
 import { logKeys } from './keys.ts'
 import { positionsWithin, readLogWindow, type LogWindow } from './log-window.ts'
@@ -135,6 +135,18 @@ export class LogReader {
     })
   }
 
+  /**
+   * The status of stored events. The commit that stores an event also appends it to the log. So one that is not found
+   * there is not waiting for a batch: the store has lost its position. Throws `CORRUPT` then.
+   */
+  async eventStatuses(txIds: readonly string[]): Promise<readonly EntryStatus[]> {
+    const statuses = await this.entryStatuses(txIds.map(entryOfTxId))
+    return statuses.map((status, i) => {
+      if (status !== undefined) return status
+      throw new RegistryError('CORRUPT', `The stored event ${txIds[i]} is not in the log: run fsck`)
+    })
+  }
+
   /** See `readLogWindow`. */
   windowAround(entry: Uint8Array): Promise<LogWindow> {
     return readLogWindow(this.#records, entry)
@@ -220,7 +232,7 @@ export class LogReader {
    */
   async attestationVersion(): Promise<string | undefined> {
     const [stampHead, anchorHead] = await this.#records.get([logKeys.stampHead(), logKeys.anchorHead()])
-    return stampHead && `${stampHead.version}/${anchorHead?.version ?? ''}`
+    return stampHead && [stampHead, anchorHead].map((head) => head?.version).join('/')
   }
 
   /** The DER of the validation data of a token, in order. Throws `CORRUPT` if one is missing. */
@@ -305,7 +317,8 @@ export class LogReader {
     const [position] = await this.#records.positionsOf([entry])
     if (position === undefined) return undefined
     const [payload] = await this.#records.readPayloads(position, 1)
-    return decodePayload(entry, payload ?? new Uint8Array())
+    if (payload === undefined) throw lost(`The opening of log entry ${toHex(entry)}`)
+    return decodePayload(entry, payload)
   }
 
   async #hashesOf(ranges: readonly LeafRange[]): Promise<readonly Uint8Array[]> {
@@ -352,6 +365,9 @@ function assertStored(verify: () => void): void {
     throw corrupt(`The stored tiles are damaged. ${cause instanceof Error ? cause.message : ''}`, cause)
   }
 }
+
+/** The log entry of a stored event, 32 bytes. */
+export const entryOfTxId = (txId: string): Uint8Array => storedBytes(txId, 'A stored txId')
 
 /** The state of a batch is derived from the anchors and never stored. */
 export const sendStatusOf = (

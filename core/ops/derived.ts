@@ -1,7 +1,7 @@
 import { equalBytes } from '../bytes.ts'
 import type { Entry, Key, Range } from '../ports/index.ts'
-import { countOf, encodeCounter } from '../store/read.ts'
-import { COUNTED, DERIVED, derivedFrom, type DerivedEntry } from '../store/derived.ts'
+import { countOf, encodeCounter, type DerivedEntry } from '../store/read.ts'
+import { COUNTED, DERIVED, derivedFrom } from '../store/derived.ts'
 import { keysUnder, partsOfKey } from '../store/keys.ts'
 import { type Check, kindOf } from './check.ts'
 

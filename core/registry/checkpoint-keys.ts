@@ -1,19 +1,20 @@
 import type { CheckpointKeyInfo, CheckpointKeys } from '../api/log.ts'
 import { RegistryError } from '../errors.ts'
 import type { LogIdentity, LogKey } from '../log/identity.ts'
-import type { WriteGate } from './write-gate.ts'
+import type { Sealer } from '../ports/index.ts'
+import type { WriteGate } from './write.ts'
 
 interface KeyParts {
   readonly identity: LogIdentity
   readonly gate: WriteGate
   /** Other processes use the same records. */
   readonly sharedRecords: boolean
-  /** Tells the sealer that the log has a new entry. */
-  readonly notify: () => void
+  /** Learns that the log has a new entry. */
+  readonly sealer: Pick<Sealer, 'notify'>
 }
 
 /** The operations of the checkpoint keys. */
-export const checkpointKeyOperations = ({ identity, gate, sharedRecords, notify }: KeyParts): CheckpointKeys => ({
+export const checkpointKeyOperations = ({ identity, gate, sealer, sharedRecords }: KeyParts): CheckpointKeys => ({
   async list() {
     await identity.refresh()
     return listKeys(identity)
@@ -28,7 +29,7 @@ export const checkpointKeyOperations = ({ identity, gate, sharedRecords, notify 
       )
     const added = await identity.rotateCheckpointKey()
     // The log has the key now, so nothing below may throw.
-    notify()
+    sealer.notify()
     const following = identity.keys[identity.keys.findIndex(({ entry }) => entry === added.entry) + 1]
     // It was a pending key, so the signer has it.
     return keyInLog(added, following, true)

@@ -82,13 +82,13 @@ const SWEEP_INTERVAL_MS = 10 * 60_000
 const ABANDONED_MS = 24 * 60 * 60_000
 
 /**
- * Sweeps now, and then every ten minutes. An upload that is a day old is abandoned. If no other process uses the
- * stores, every upload from before this start is, too, because the process that began it is gone. Also requests the
- * erasures of deletions by other processes, and of those whose outcome was unknown.
+ * Sweeps now, and then every ten minutes. An upload that is a day old is abandoned. If no other process than `process`
+ * uses the stores, every upload from before this start is, too, because the process that began it is gone. Also
+ * requests the erasures of deletions by other processes, and of those whose outcome was unknown.
  */
 export function startSweeping(
   context: BlobContext,
-  { erasures, sharedRecords }: { readonly erasures: Erasures; readonly sharedRecords: boolean },
+  { erasures, process }: { readonly erasures: Erasures; readonly process: string | undefined },
 ): Background {
   const { clock, logger } = context
   const sweeping = new Background({
@@ -98,7 +98,7 @@ export function startSweeping(
     delayMs: SWEEP_INTERVAL_MS,
     async run(signal) {
       erasures.request()
-      await sweep(context, { before: clock.now() - ABANDONED_MS, isAlone: !sharedRecords, signal })
+      await sweep(context, { before: clock.now() - ABANDONED_MS, process, signal })
       return true
     },
   })

@@ -5,10 +5,9 @@ import { RegistryError } from '../errors.ts'
 import { createIdSource } from '../ids.ts'
 import { openLogIdentity, type LogIdentity } from '../log/identity.ts'
 import { LogReader } from '../log/reader.ts'
-import type { Logger, RecordStore, SealerStatus, SealerTrust } from '../ports/index.ts'
+import type { Logger, RecordStore, SealerStatus } from '../ports/index.ts'
 import { deriveSecret } from '../platform/node.ts'
 import { BoundedMap } from '../store/cache.ts'
-import { KeyedLock } from './write.ts'
 import { SMALL_FILE_BYTES } from '../store/blob-lifecycle.ts'
 import { categoryOperations } from './category/categories.ts'
 import { checkpointKeyOperations } from './checkpoint-keys.ts'
@@ -22,18 +21,15 @@ import { Erasures, isRecordEraser, startSweeping } from './cleanup.ts'
 import { BulkCreates } from './evidence/bulk-creates.ts'
 import { evidenceOperations } from './evidence/evidences.ts'
 import { fileOperations, FileTokens } from './file/files.ts'
+import { withFileContents } from './file/stored-file.ts'
 import { assertOptions, type RegistryOptions } from './options.ts'
-import { BatchAttestations } from './proof/batch-attestations.ts'
 import { proofOperations } from './proof/proofs.ts'
 import { publishedLog } from './published-log.ts'
 import { openSignedHead } from './signed-head.ts'
-import { WriteGate } from './write-gate.ts'
+import { WriteGate, writer } from './write.ts'
 
 /** About 250 bytes each: 12 MB. The 25,000 that were used last are kept in any case. */
 const MAX_CACHED_IDS = 50_000
-
-/** About 1 KiB each. */
-const MAX_CACHED_CATEGORIES = 1_024
 
 const silent: Logger = { debug() {}, info() {}, warn() {}, error() {} }
 
@@ -89,12 +85,7 @@ async function open(options: RegistryOptions): Promise<Registry> {
   const { sealer, signedHead, secret, clock = systemClock, logger = silent } = options
   const { operatorKey, acceptClock = false, sharedRecords = false, readOnly = false } = options
   await assertOpenable(options)
-  const gate = new WriteGate({
-    isReadOnly: readOnly,
-    acceptClock,
-    clock,
-    lastBatchAt: () => sealer.lastBatchAt,
-  })
+  const gate = new WriteGate({ isReadOnly: readOnly, acceptClock, clock, sealer })
   const records = gate.guard(options.records)
   const log = new LogReader(records)
   const identity = await openIdentity(options, records)
@@ -104,19 +95,37 @@ async function open(options: RegistryOptions): Promise<Registry> {
   const status = (): SealerStatus => ({ ...sealer.status(), ...sealed })
 
   const context = createContext(options, { records, log, clock, logger, gate, origin: identity.origin })
-  const apiKeys = new ApiKeys(records, deriveSecret(secret, 'api-key'), context)
+  const activity = openActivity(context, readOnly)
+  const apiKeys = new ApiKeys(records, deriveSecret(secret, 'api-key'), { clock, ...activity })
   await apiKeys.load()
   if (!readOnly && operatorKey !== undefined) await apiKeys.setOperatorKey(operatorKey, false)
-  const sweeping = readOnly ? undefined : startSweeping(context, { erasures: context.erasures, sharedRecords })
+  const bulkCreates = new BulkCreates(options.eventEngine, logger)
+  const damage = { reads: 0 }
+  const process = randomUUID()
+  const { erasures } = context
+  const sweeping = readOnly
+    ? undefined
+    : startSweeping(context, { erasures, process: sharedRecords ? undefined : process })
 
   return {
-    ...operationsOf(context, { apiKeys, identity, trust: sealer.trust, secret }),
+    companies: companyOperations(context),
+    sourceSystems: sourceSystemOperations(context, { apiKeys, ...activity }),
+    categories: categoryOperations(context),
+    evidences: evidenceOperations(context, bulkCreates),
+    files: fileOperations(context, {
+      tokens: new FileTokens(deriveSecret(secret, 'file-token'), clock),
+      auditLog: activity.auditLog,
+      smallFileBytes: options.smallFileBytes ?? SMALL_FILE_BYTES,
+      damage,
+      process,
+    }),
+    proofs: proofOperations(context, { identity, trust: sealer.trust }),
     log: publishedLog(context, { identity, trust: sealer.trust }, status),
-    checkpointKeys: checkpointKeyOperations({ identity, gate, sharedRecords, notify: () => context.notify() }),
-    status: () => ({ ...status(), writesRefused: gate.refused, damagedReads: context.damage.reads }),
+    checkpointKeys: checkpointKeyOperations({ identity, gate, sealer, sharedRecords }),
+    status: () => ({ ...status(), writesRefused: gate.refused, damagedReads: damage.reads }),
     sealNow: readOnly ? async () => gate.assertWritable() : (signal) => sealer.sealNow(signal),
     close: async () => {
-      const { bulkCreates, erasures, lastUses, auditLog } = context
+      const { lastUses, auditLog } = activity
       for (const part of [bulkCreates, sweeping, erasures, lastUses, auditLog]) await part?.stop()
       await closeAll(options)
     },
@@ -155,50 +164,28 @@ async function readSizes(
   return { sealedSize: size, logSize: await records.logSize(), lastBatchAt: size === 0 ? null : time }
 }
 
-type OpenedParts = Pick<Context, 'records' | 'log' | 'clock' | 'logger' | 'gate' | 'origin'>
+type OpenedParts = Pick<Context, 'records' | 'log' | 'clock' | 'logger' | 'origin'> & { readonly gate: WriteGate }
 
-function createContext(options: RegistryOptions, opened: OpenedParts): Context {
-  const { records, blobs, sealer, secret, readOnly = false } = options
-  const { eraser = isRecordEraser(records) ? records : undefined } = options
-  const { clock, logger } = opened
-  const ids = createIdSource(clock)
-  const activityStores = { records: opened.records, clock, logger, isReadOnly: readOnly }
+function createContext(options: RegistryOptions, { gate, ...opened }: OpenedParts): Context {
+  const { blobs, sealer, secret } = options
+  const { eraser = isRecordEraser(options.records) ? options.records : undefined } = options
+  const { records, clock, logger } = opened
+  const fingerprintKey = deriveSecret(secret, 'idempotency')
   return {
     ...opened,
     blobs,
-    ids,
-    attestations: new BatchAttestations(opened.log),
-    lock: new KeyedLock(),
-    categoryRefs: new BoundedMap(MAX_CACHED_CATEGORIES),
+    ids: createIdSource(clock),
+    write: writer({ records, clock, gate, sealer, fingerprintKey, comparable: withFileContents }),
     evidenceIds: new BoundedMap(MAX_CACHED_IDS),
-    lastUses: new LastUses(activityStores),
-    auditLog: new AuditLog(activityStores, ids),
-    bulkCreates: new BulkCreates(options.eventEngine, logger),
-    erasures: new Erasures({ records: opened.records, clock, logger, eraser }),
-    smallFileBytes: options.smallFileBytes ?? SMALL_FILE_BYTES,
-    fingerprintKey: deriveSecret(secret, 'idempotency'),
-    damage: { reads: 0 },
-    opening: randomUUID(),
-    notify: () => sealer.notify(),
+    erasures: new Erasures({ records, clock, logger, eraser }),
   }
 }
 
-interface OperationParts {
-  readonly apiKeys: ApiKeys
-  readonly identity: LogIdentity
-  readonly trust: SealerTrust
-  readonly secret: Uint8Array
+/** What is collected in memory and written once a minute. */
+function openActivity({ records, clock, logger, ids }: Context, isReadOnly: boolean) {
+  const stores = { records, clock, logger, isReadOnly }
+  return { lastUses: new LastUses(stores), auditLog: new AuditLog(stores, ids) }
 }
-
-/** The operations of each entity. */
-const operationsOf = (context: Context, { apiKeys, identity, trust, secret }: OperationParts) => ({
-  companies: companyOperations(context),
-  sourceSystems: sourceSystemOperations(context, apiKeys),
-  categories: categoryOperations(context),
-  evidences: evidenceOperations(context),
-  files: fileOperations(context, new FileTokens(deriveSecret(secret, 'file-token'), context.clock)),
-  proofs: proofOperations(context, { identity, trust }),
-})
 
 /**
  * Closes the sealer and the event engine, then the stores, also if one of them fails. Throws the first error. Skips

@@ -64,11 +64,11 @@ export function authorizeFile(scope: Scope, fileId: string): AuthorizedScope {
 function belongsToCompany(scope: Scope): AuthorizedScope {
   if (typeof scope?.principal !== 'object' || scope.principal === null)
     throw invalidInput('scope', 'must be an object of companyId and principal')
-  const { companyId, principal } = scope
-  validate(CompanyIdSchema, companyId, 'companyId')
+  const { principal } = scope
+  const companyId = validate(CompanyIdSchema, scope.companyId, 'companyId')
   if ('companyId' in principal && principal.companyId !== companyId)
     throw forbidden('The principal belongs to another company')
-  return { companyId: companyId as CompanyId, principal, actor: actorOf(principal) }
+  return { companyId, principal, actor: actorOf(principal) }
 }
 
 const actorOf = (principal: Principal): string => (principal.kind === 'sourceSystem' ? principal.id : principal.kind)

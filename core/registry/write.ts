@@ -1,20 +1,21 @@
+import { createHmac } from 'node:crypto'
+import type { WritesRefused } from '../api/registry.ts'
+import type { WriteOptions } from '../api/scope.ts'
 import { type Json, canonicalJson } from '../commitment/canonical-json.ts'
 import { RegistryError } from '../errors.ts'
-import type { Check, Commit, Key } from '../ports/index.ts'
-import { keys, isInRange, type RecordKey } from '../store/keys.ts'
-import type { Context } from './context.ts'
-import { createHmac } from 'node:crypto'
-import type { StagedFile } from '../api/files.ts'
-import type { WriteOptions } from '../api/scope.ts'
-import { derivedWrites, idempotencyEntries } from '../store/derived.ts'
-import { decodeRecord, putRecord, readAll } from '../store/read.ts'
-import type { IdempotencyRecord } from '../store/records.ts'
-import { titleOf } from './file/stage.ts'
-import type { AuthorizedScope } from './permissions.ts'
+import type { Check, Clock, Commit, Key, RecordStore, Sealer } from '../ports/index.ts'
 import { invalidInput } from '../schemas/validation.ts'
+import { idempotencyEntries } from '../store/derived.ts'
+import { keys, type RecordKey } from '../store/keys.ts'
+import { decodeRecord, decorateRecords, derivedWrites, putRecord, readAll } from '../store/read.ts'
+import type { IdempotencyRecord } from '../store/records.ts'
+import type { AuthorizedScope } from './permissions.ts'
 
 /** How often a write is tried before it gives up because of conflicts with other writes. */
 const MAX_ATTEMPTS = 100
+
+/** A part of a commit. */
+export type CommitPart = Required<Pick<Commit, 'checks' | 'writes' | 'adds'>>
 
 /** The outcome of a decision: what to commit, and what to return. */
 export interface Decision<T extends Json> {
@@ -28,69 +29,82 @@ export interface Attempt {
   /** ms since 1970. */
   readonly now: number
   /**
-   * No conflict yet. A first attempt may rely on cached state and on names being free: if they are not, its commit
-   * fails on a check, and the next attempt reads everything.
+   * The keys whose checks failed in the attempt before; none in the first one. A first attempt may rely on cached state
+   * and on names being free: if they are not, its commit fails on a check, and the next attempt reads everything.
    */
-  readonly isFirst: boolean
+  readonly conflicts: readonly Key[]
 }
-
-type Decide<T extends Json> = (attempt: Attempt) => Promise<Decision<T>>
 
 /**
  * Runs a write: looks up the idempotency key, decides, commits. Decides again if records that it read have changed. A
  * decision that throws changes nothing.
  *
- * Throws what `decide` throws, `IDEMPOTENCY_KEY_REUSED`, `FILE_NOT_FOUND` if a staged file was used or discarded,
- * `UNAVAILABLE` after too many conflicts.
+ * @param call - `undefined` for an operation that accepts no idempotency key
+ * @throws what `decide` throws, `IDEMPOTENCY_KEY_REUSED`, `VALIDATION_ERROR` for a malformed key, `UNAVAILABLE` after
+ * too many conflicts, or if the clock is behind and the write records events
  */
-export async function write<T extends Json>(
-  context: Context,
-  call: IdempotentCall | undefined,
-  decide: Decide<T>,
-): Promise<T> {
-  let failed: FailedAttempt | undefined
-  let release: (() => void) | undefined
-  try {
-    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
-      const outcome = await tryWrite(context, call, decide, failed)
-      if ('result' in outcome) return outcome.result
-      failed = outcome
-      release ??= await context.lock.acquire(failed.conflicts[0] ?? '')
+export type RunWrite = <T extends Json>(
+  call: Call | undefined,
+  decide: (attempt: Attempt) => Promise<Decision<T>>,
+) => Promise<T>
+
+interface WriterParts {
+  readonly records: RecordStore
+  readonly clock: Clock
+  readonly gate: WriteGate
+  /** Learns that the log has new entries. */
+  readonly sealer: Pick<Sealer, 'notify'>
+  /** Keys the HMAC of request fingerprints: a request can contain a secret that is easy to guess. */
+  readonly fingerprintKey: Uint8Array
+  /** The input without what may differ in a repeated call. */
+  readonly comparable: (input: object) => object
+}
+
+/** Makes the function that runs all writes of a registry. */
+export function writer(parts: WriterParts): RunWrite {
+  const lock = new KeyedLock()
+  return async (call, decide) => {
+    const idempotent = call && idempotentCall(parts, call)
+    let conflicts: readonly Key[] = []
+    let release: (() => void) | undefined
+    try {
+      for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+        const outcome = await tryWrite(parts, idempotent, decide, conflicts)
+        if ('result' in outcome) return outcome.result
+        conflicts = outcome.conflicts
+        const [key] = conflicts
+        if (key !== undefined) release ??= await lock.acquire(key)
+      }
+      throw new RegistryError('UNAVAILABLE', 'Too many other writes change the same records; try again')
+    } finally {
+      release?.()
     }
-    throw new RegistryError('UNAVAILABLE', 'Too many other writes change the same records; try again')
-  } finally {
-    release?.()
   }
 }
 
-/** An attempt whose commit failed on its checks. */
-interface FailedAttempt {
-  readonly conflicts: readonly Key[]
-  /** Another write has used, or discarded, a staged file of this one. */
-  readonly isFileGone: boolean
-}
+type Outcome<T> = { readonly result: T } | { readonly conflicts: readonly Key[] }
 
-/** One attempt. `failed`: the attempt before. */
+/** One attempt. `conflicts`: of the attempt before. */
 async function tryWrite<T extends Json>(
-  context: Context,
+  parts: WriterParts,
   call: IdempotentCall | undefined,
-  decide: Decide<T>,
-  failed: FailedAttempt | undefined,
-): Promise<{ readonly result: T } | FailedAttempt> {
-  const use = call && (await findUse(context, call))
-  if (isReplay(use)) return { result: use.replay as T }
-  // A staged file that is gone does not come back, so there is no point in another attempt.
-  if (failed?.isFileGone === true)
-    throw new RegistryError('FILE_NOT_FOUND', 'A staged file was used or discarded before: stage it again')
-  const now = context.clock.now()
-  const decision = await decideOrReplay(context, call, () => decide({ now, isFirst: failed === undefined }))
-  if (isReplay(decision)) return { result: decision.replay as T }
+  decide: (attempt: Attempt) => Promise<Decision<T>>,
+  conflicts: readonly Key[],
+): Promise<Outcome<T>> {
+  const { records, clock, gate, sealer } = parts
+  const use = call && (await findUse<T>(parts, call))
+  if (use !== undefined && 'result' in use) return use
+  const now = clock.now()
+  const decision = await decideOrReplay(parts, call, () => decide({ now, conflicts }))
+  if (!('commit' in decision)) return decision
   const { commit, result, replayed = result } = decision
-  const outcome = await context.records.commit(
+  const recordsEvents = commit.append !== undefined
+  if (recordsEvents) gate.assertClock()
+  const outcome = await records.commit(
     use === undefined ? commit : withIdempotency(commit, use, { answer: replayed, now }),
   )
-  if (!outcome.ok) return failedAttempt(commit, outcome.conflicts)
-  if (commit.append !== undefined) context.notify()
+  if (!outcome.ok) return outcome
+  if (recordsEvents) sealer.notify()
   return { result }
 }
 
@@ -100,36 +114,25 @@ async function tryWrite<T extends Json>(
  * exists now.
  */
 async function decideOrReplay<T extends Json>(
-  context: Context,
+  parts: WriterParts,
   call: IdempotentCall | undefined,
   decide: () => Promise<Decision<T>>,
-): Promise<Decision<T> | Replay> {
+): Promise<Decision<T> | Replay<T>> {
   try {
     return await decide()
   } catch (error) {
-    const use = call && (await findUse(context, call))
-    if (isReplay(use)) return use
+    const use = call && (await findUse<T>(parts, call))
+    if (use !== undefined && 'result' in use) return use
     throw error
   }
 }
-
-const isReplay = (use: object | undefined): use is Replay => use !== undefined && 'replay' in use
-
-function failedAttempt({ checks = [] }: Commit, conflicts: readonly Key[]): FailedAttempt {
-  const failed = checks.filter(({ key }) => conflicts.includes(key))
-  return { conflicts, isFileGone: failed.some(isOfStagedFile) }
-}
-
-/** A commit that uses a staged file requires its upload intent, or that a small file has no record yet. */
-const isOfStagedFile = ({ key, version }: Check): boolean =>
-  isInRange(key, keys.blobIntents()) || (version === null && isInRange(key, keys.files()))
 
 /**
  * One lock per key, granted in the order of the requests. Writes that conflict wait here before they try again. Without
  * it, each round of simultaneous retries would have one winner, and of 250 updates of one evidence the 101st would fail
  * after 100 rounds. The lock holds in this process only. Against other processes a write relies on its retries.
  */
-export class KeyedLock {
+class KeyedLock {
   readonly #last = new Map<Key, Promise<void>>()
 
   /** Waits for the lock of a key. Returns the function that releases it. A caller may hold only one lock at a time. */
@@ -161,81 +164,65 @@ type IdempotentOperation =
   | 'createEvidences'
   | 'updateEvidence'
 
-/** A call as it is compared with an earlier one that had the same key. */
-interface Call {
+/** A call that can be repeated with the same idempotency key. */
+export interface Call {
+  readonly scope: AuthorizedScope
+  readonly options: WriteOptions
   readonly operation: IdempotentOperation
   /** Ids that name what the call works on, in the order of the path. */
   readonly ids?: readonly string[]
-  /** The validated input. Staged files can only be its members `image` and `files`. */
+  /** The validated input. */
   readonly input: object
 }
 
-interface StagedFiles {
-  readonly image?: StagedFile
-  readonly files?: readonly StagedFile[]
-}
-
 /** A call with an idempotency key. */
-export interface IdempotentCall {
+interface IdempotentCall {
   /** Of its idempotency record. */
   readonly key: RecordKey<IdempotencyRecord>
   /** HMAC of the input, hex. */
   readonly fingerprint: string
 }
 
-/**
- * The idempotent call of these options, `undefined` if they hold no key. Throws `VALIDATION_ERROR` for a malformed key.
- */
-export function idempotentCall(
-  { fingerprintKey }: Context,
-  { companyId, actor }: AuthorizedScope,
-  { idempotencyKey }: WriteOptions,
-  { operation, ids = [], input }: Call,
+/** `undefined` if the options hold no key. Throws `VALIDATION_ERROR` for a malformed key. */
+function idempotentCall(
+  { fingerprintKey, comparable }: WriterParts,
+  { scope: { companyId, actor }, options: { idempotencyKey }, operation, ids = [], input }: Call,
 ): IdempotentCall | undefined {
   if (idempotencyKey === undefined) return undefined
   if (typeof idempotencyKey !== 'string' || !/^[\x20-\x7e]{1,255}$/.test(idempotencyKey))
     throw invalidInput('idempotencyKey', 'must be a string of 1 to 255 printable ASCII characters')
   const route = `${operation} ${canonicalJson([companyId, ...ids])}`
+  // By way of JSON, so that a member that is `undefined` is the same as an absent one.
+  const text = canonicalJson(JSON.parse(JSON.stringify(comparable(input))))
   return {
     key: keys.idempotency(companyId, actor, route, idempotencyKey),
-    fingerprint: createHmac('sha256', fingerprintKey).update(fingerprintText(input)).digest('hex'),
+    fingerprint: createHmac('sha256', fingerprintKey).update(text).digest('hex'),
   }
 }
 
-/**
- * Canonical JSON of the input. A staged file is replaced by its content, because a repeated call stages it again. By
- * way of JSON, so that a member that is `undefined` is the same as an absent one.
- */
-function fingerprintText(input: object): string {
-  const { image, files }: StagedFiles = input
-  const contents = { image: image && contentOf(image), files: files?.map(contentOf) }
-  return canonicalJson(JSON.parse(JSON.stringify({ ...input, ...contents })))
-}
-
-/** The hash of a file, and its title if the caller has given one. Its name may differ in a repeated call. */
-const contentOf = ({ sha256, name, title }: StagedFile): Json => (title === titleOf(name) ? sha256 : [sha256, title])
-
 /** The key was used before: what the first call returned. */
-export interface Replay {
-  readonly replay: Json
+interface Replay<T> {
+  readonly result: T
 }
 
 /** The key was not used, or its record has expired: the check by which a commit makes sure that this is still so. */
-interface FirstUse {
+interface FirstUse extends IdempotentCall {
   readonly check: Check
-  readonly fingerprint: string
   /** The record that has expired. */
   readonly before: IdempotencyRecord | undefined
 }
 
 /** Looks an idempotency key up. Throws `IDEMPOTENCY_KEY_REUSED` if it was used with other input. */
-export async function findUse({ records, clock }: Context, call: IdempotentCall): Promise<Replay | FirstUse> {
-  const { key, fingerprint } = call
+async function findUse<T>(
+  { records, clock }: Pick<WriterParts, 'records' | 'clock'>,
+  { key, fingerprint }: IdempotentCall,
+): Promise<Replay<T> | FirstUse> {
   const [entry] = await readAll(records, [key])
   const record = decodeRecord(entry)
   if (record === undefined || record.expires <= clock.now())
-    return { check: { key, version: entry?.version ?? null }, fingerprint, before: record }
-  if (record.fingerprint === fingerprint) return { replay: record.answer }
+    return { key, fingerprint, check: { key, version: entry?.version ?? null }, before: record }
+  // The key contains the operation, so this is what the same operation returned.
+  if (record.fingerprint === fingerprint) return { result: record.answer as T }
   throw new RegistryError(
     'IDEMPOTENCY_KEY_REUSED',
     'This idempotency key was used with other input: use a new key for a new request',
@@ -243,12 +230,11 @@ export async function findUse({ records, clock }: Context, call: IdempotentCall)
 }
 
 /** The commit with the record that lets a repeated call return `answer`. */
-export function withIdempotency(
+function withIdempotency(
   commit: Commit,
-  { check, fingerprint, before }: FirstUse,
+  { key, check, fingerprint, before }: FirstUse,
   { answer, now }: { readonly answer: Json; readonly now: number },
 ): Commit {
-  const { key } = check
   const record: IdempotencyRecord = { fingerprint, answer, expires: now + LIFETIME_MS }
   return {
     ...commit,
@@ -258,5 +244,72 @@ export function withIdempotency(
       putRecord(key, record),
       ...derivedWrites(before === undefined ? [] : idempotencyEntries(key, before), idempotencyEntries(key, record)),
     ],
+  }
+}
+
+/** The clock may be this far behind the log's last batch. */
+const TOLERANCE_MS = 60_000
+
+interface WriteGateOptions {
+  readonly isReadOnly: boolean
+  /** The operator has confirmed that the clock is right. */
+  readonly acceptClock: boolean
+  readonly clock: Clock
+  readonly sealer: Pick<Sealer, 'lastBatchAt'>
+}
+
+/**
+ * Decides whether a registry may write. A read-only one writes no record at all. A clock that is behind the log's last
+ * batch refuses events, which would get a wrong time.
+ */
+export class WriteGate {
+  readonly #options: WriteGateOptions
+
+  constructor(options: WriteGateOptions) {
+    this.#options = options
+  }
+
+  /** Why writes are refused, `null` if they are not. */
+  get refused(): WritesRefused | null {
+    if (this.#options.isReadOnly) return 'READ_ONLY'
+    return this.#isClockBehind() ? 'CLOCK' : null
+  }
+
+  /** Throws `UNAVAILABLE` if the registry is read-only. */
+  assertWritable(): void {
+    if (this.#options.isReadOnly)
+      throw new RegistryError(
+        'UNAVAILABLE',
+        'This registry is open read-only: it serves what is recorded, and accepts no writes. To write, ' +
+          'restore the newest ' +
+          'store and start without read-only, or start a new registry',
+      )
+  }
+
+  /** Throws `UNAVAILABLE` if the clock is behind. */
+  assertClock(): void {
+    if (!this.#isClockBehind()) return
+    const lastBatch = new Date(this.#options.sealer.lastBatchAt ?? 0).toISOString()
+    throw new RegistryError(
+      'UNAVAILABLE',
+      `The clock is behind the log's last batch (${lastBatch}): set the clock, or confirm it with acceptClock`,
+    )
+  }
+
+  /** The same store, whose `commit` throws `UNAVAILABLE` if the registry is read-only. */
+  guard(records: RecordStore): RecordStore {
+    if (!this.#options.isReadOnly) return records
+    return decorateRecords(records, {
+      commit: async (commit) => {
+        this.assertWritable()
+        return records.commit(commit)
+      },
+    })
+  }
+
+  #isClockBehind(): boolean {
+    const { acceptClock, clock, sealer } = this.#options
+    const at = sealer.lastBatchAt
+    return !acceptClock && at !== null && clock.now() < at - TOLERANCE_MS
   }
 }

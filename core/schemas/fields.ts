@@ -1,4 +1,5 @@
 import Type, { type TProperties, type TSchema } from '#typebox'
+import type { CompanyId as CompanyIdText, FileId as FileIdText } from '../api/scope.ts'
 
 /**
  * JSON Schemas of single fields. The descriptions complete the sentence "NAME must be …" in error messages
@@ -15,14 +16,17 @@ const noControls = '^[^\\p{Cc}\\p{Cs}]*$'
 export const MAX_META_BYTES = 64 * 1024
 export const MAX_META_DEPTH = 32
 
-export const CompanyId = Type.String({
-  pattern: '^(?!\\.{1,2}$)[A-Za-z0-9._-]{1,64}$',
-  description: 'a string of 1 to 64 of A-Z a-z 0-9 . _ - (but not . or ..)',
-})
+export const CompanyId = Type.Unsafe<CompanyIdText>(
+  Type.String({
+    pattern: '^(?!\\.{1,2}$)[A-Za-z0-9._-]{1,64}$',
+    description: 'a string of 1 to 64 of A-Z a-z 0-9 . _ - (but not . or ..)',
+  }),
+)
 export const Id = Type.String({
   pattern: '^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$',
   description: 'a UUID in lowercase',
 })
+export const FileId = Type.Unsafe<FileIdText>(Id)
 /** An id that is accepted in either case, as `uuidInput` is applied to it. */
 export const IdInput = Type.String({
   pattern: '^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$',

@@ -18,8 +18,6 @@ export interface BlobContext {
   readonly blobs: BlobStore
   readonly clock: Clock
   readonly logger: Logger
-  /** A random id of this open registry. It tells the uploads of this process from those of earlier ones. */
-  readonly opening: string
 }
 
 /** A blob that is stored and that no record uses yet. `intent`: the version of its upload-intent record. */
@@ -30,12 +28,14 @@ export interface UnusedBlob {
 
 /**
  * Writes the upload-intent record of a new blob. Returns its version, which the commit that uses the blob must check.
+ *
+ * @param process - a random id of this open registry, which tells its uploads from those of earlier ones
  */
-export async function beginUpload({ records, clock, opening }: BlobContext, id: string): Promise<Version> {
+export async function beginUpload({ records, clock }: BlobContext, id: string, process: string): Promise<Version> {
   const key = keys.blobIntent(id)
   const result = await records.commit({
     checks: [{ key, version: null }],
-    writes: [putRecord(key, { at: clock.now(), opening })],
+    writes: [putRecord(key, { at: clock.now(), opening: process })],
   })
   if (!result.ok) throw new RegistryError('UNAVAILABLE', 'A new file id was not unique; try again')
   return result.version
@@ -80,8 +80,8 @@ export async function destroy({ records, blobs, logger }: BlobContext, id: strin
 export interface SweepOptions {
   /** Uploads that began before this time are cancelled, ms since 1970. */
   readonly before: number
-  /** No other process uses the stores, so every upload of another opening was interrupted, and is cancelled, too. */
-  readonly isAlone: boolean
+  /** The only process that uses the stores, if there is only one: every other upload was interrupted, and is cancelled. */
+  readonly process?: string | undefined
   readonly signal?: AbortSignal
 }
 
@@ -96,11 +96,11 @@ export async function sweep(context: BlobContext, options: SweepOptions): Promis
   for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason
 }
 
-async function cancelAbandoned(context: BlobContext, { before, isAlone, signal }: SweepOptions): Promise<void> {
+async function cancelAbandoned(context: BlobContext, { before, process, signal }: SweepOptions): Promise<void> {
   for await (const entry of entriesOf(context.records, keys.blobIntents(), signal)) {
     const { at, opening } = decodeRecord(entry)
     // The time alone does not tell which uploads were interrupted: the clock may have been set back since.
-    const isAbandoned = at < before || (isAlone && opening !== context.opening)
+    const isAbandoned = at < before || (process !== undefined && opening !== process)
     if (isAbandoned) await cancelUpload(context, { id: lastPartOfKey(entry.key), intent: entry.version })
   }
 }

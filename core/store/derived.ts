@@ -1,29 +1,16 @@
-import type { CompanyId, IdText } from '../api/scope.ts'
-import { equalBytes } from '../bytes.ts'
+import type { CompanyId } from '../api/scope.ts'
 import { logKeys } from '../log/keys.ts'
 import type { BatchRecord } from '../log/records.ts'
-import type { Entry, Key, Range, Write } from '../ports/index.ts'
-import { encodeListed } from './evidence.ts'
-import {
-  foldCase,
-  isInRange,
-  keys,
-  listedKey,
-  lastPartOfKey,
-  partsOfKey,
-  type RecordKey,
-  type RecordRange,
-  type StoredRecord,
-} from './keys.ts'
-import { corruptRecord, decodeRecord, putRecord } from './read.ts'
+import type { Entry, Key, Range } from '../ports/index.ts'
+import { evidenceEntries } from './evidence.ts'
+import { companyIn, isInRange, keys, lastPartOfKey, type RecordRange, type StoredRecord } from './keys.ts'
+import { corruptRecord, decodeRecord, type DerivedEntry, listed, named, putRecord } from './read.ts'
 import type {
   ApiKeyRecord,
   CategoryRecord,
   DeletedFileRecord,
-  EvidenceRecord,
   FileRecord,
   IdempotencyRecord,
-  NameRecord,
   SourceSystemRecord,
 } from './records.ts'
 
@@ -32,31 +19,8 @@ import type {
  * also writes its entries, and fsck derives them again, in both directions.
  */
 
-/** An entry that follows from a record. */
-export type DerivedEntry = Write & { readonly value: Uint8Array }
-
-/** The value of an entry whose key says everything. */
-const NO_VALUE = new Uint8Array()
-
-const listed = (key: Key): DerivedEntry => ({ key, value: NO_VALUE })
-
-const named = <Id extends string>(key: RecordKey<NameRecord<Id>>, { id }: { readonly id: NoInfer<Id> }): DerivedEntry =>
-  putRecord(key, { id })
-
-/** The writes that bring the entries of a record from one state to the next. */
-export function derivedWrites(before: readonly DerivedEntry[], after: readonly DerivedEntry[]): readonly Write[] {
-  if (before.length === 0) return after
-  const old = new Map(before.map(({ key, value }) => [key, value]))
-  const changed = after.filter(({ key, value }) => {
-    const oldValue = old.get(key)
-    old.delete(key)
-    return oldValue === undefined || !equalBytes(oldValue, value)
-  })
-  return [...changed, ...Array.from(old.keys(), (key) => ({ key, value: null }))]
-}
-
 /** The name of a source system, and the records of its current key and of those that it has replaced. */
-export function systemEntries(company: IdText<CompanyId>, system: SourceSystemRecord): readonly DerivedEntry[] {
+export function systemEntries(company: CompanyId, system: SourceSystemRecord): readonly DerivedEntry[] {
   const { id, name, permissions, active, mac, expiresAt, replacedKeys = [] } = system
   const record: ApiKeyRecord = {
     company,
@@ -72,28 +36,10 @@ export function systemEntries(company: IdText<CompanyId>, system: SourceSystemRe
 }
 
 /** The name of a category, and its entry in the list of its siblings. */
-export const categoryEntries = (company: IdText<CompanyId>, category: CategoryRecord): readonly DerivedEntry[] => [
+export const categoryEntries = (company: CompanyId, category: CategoryRecord): readonly DerivedEntry[] => [
   named(keys.categoryName(company, category.parentId, category.name), category),
   listed(keys.categoryIn(company, category.parentId, category.id)),
 ]
-
-/**
- * The external id of an evidence, and its entries in lists and indexes. The one in the list of its company has what
- * lists show as its value, so that a page of it is read in one go.
- */
-export function evidenceEntries(evidence: EvidenceRecord): readonly DerivedEntry[] {
-  const { id, company, categoryId, subcategoryId, externalId, owner, stolen, lastAt } = evidence
-  const entries = [
-    named(keys.externalId(externalId, company), evidence),
-    { key: listedKey(company, id), value: encodeListed(evidence) },
-    listed(keys.evidenceIn(['category', categoryId, subcategoryId], id)),
-    listed(keys.externalIdIndex(company, externalId, id)),
-    listed(keys.updateIndex(company, lastAt, id)),
-  ]
-  if (owner !== undefined) entries.push(listed(keys.ownerIndex(company, foldCase(owner), id)))
-  if (stolen) entries.push(listed(keys.evidenceIn(['stolen', company], id)))
-  return entries
-}
 
 /** The entry of a file in the list of its owner, until it is deleted. */
 export const fileEntries = (file: FileRecord | DeletedFileRecord): readonly DerivedEntry[] =>
@@ -118,9 +64,6 @@ const source = <T extends object>(
   range: RecordRange<T>,
   entriesOf: (record: T, key: Key) => readonly DerivedEntry[],
 ): Source => ({ range, entriesOf: (entry: StoredRecord<T>) => entriesOf(decodeRecord(entry), entry.key) })
-
-/** The company in a key of a source system or category. */
-const companyIn = (key: Key): IdText<CompanyId> => String(partsOfKey(key)[1])
 
 const SOURCES: readonly Source[] = [
   source(logKeys.batchesFrom(0), batchEntries),

@@ -1,9 +1,11 @@
 import type { Json } from '../commitment/canonical-json.ts'
 import { corrupt } from '../errors.ts'
 import type { RecordStore } from '../ports/index.ts'
-import { laterEventKey, type StoredRecord } from './keys.ts'
-import { decodeRecord, corruptRecord, encodeRecord, readAll } from './read.ts'
+import { foldCase, keys, laterEventKey, listedKey, type StoredRecord } from './keys.ts'
+import { corruptRecord, decodeRecord, type DerivedEntry, encodeRecord, listed, named, readAll } from './read.ts'
 import type { EventRecord, EvidenceRecord, FirstEventRecord, ListedEvidence, ListedValues } from './records.ts'
+
+/** What is stored of an evidence: its record with the first event, its later events, its entries in lists and indexes. */
 
 /**
  * The first event of an evidence is stored inside the evidence's record, without what the record says anyway. So a
@@ -184,4 +186,22 @@ export function decodeListed(entry: StoredRecord<ListedValues>): ListedEvidence 
     lastAt: values[13],
     changes: { create: values[14], update: values[15], transfer: values[16] },
   }
+}
+
+/**
+ * The external id of an evidence, and its entries in lists and indexes. The one in the list of its company has what
+ * lists show as its value, so that a page of it is read in one go.
+ */
+export function evidenceEntries(evidence: EvidenceRecord): readonly DerivedEntry[] {
+  const { id, company, categoryId, subcategoryId, externalId, owner, stolen, lastAt } = evidence
+  const entries = [
+    named(keys.externalId(externalId, company), evidence),
+    { key: listedKey(company, id), value: encodeListed(evidence) },
+    listed(keys.evidenceIn(['category', categoryId, subcategoryId], id)),
+    listed(keys.externalIdIndex(company, externalId, id)),
+    listed(keys.updateIndex(company, lastAt, id)),
+  ]
+  if (owner !== undefined) entries.push(listed(keys.ownerIndex(company, foldCase(owner), id)))
+  if (stolen) entries.push(listed(keys.evidenceIn(['stolen', company], id)))
+  return entries
 }

@@ -283,3 +283,6 @@ export const registryKeyRanges: readonly Range[] = [
   keys.allIdempotency(),
   keys.idempotencyExpiries(),
 ]
+
+/** The company in a key whose first part it is. Keys contain its id as it is. */
+export const companyIn = (key: Key): CompanyId => String(partsOfKey(key)[1]) as CompanyId

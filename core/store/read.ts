@@ -1,7 +1,8 @@
-import { decodeUtf8, encodeUtf8 } from '../bytes.ts'
+import { decodeUtf8, encodeUtf8, equalBytes, fromBase64, fromHex } from '../bytes.ts'
 import { type RegistryError, corrupt } from '../errors.ts'
 import type { Check, Entry, Key, RecordStore, Write } from '../ports/index.ts'
 import type { RecordKey, RecordRange, StoredRecord } from './keys.ts'
+import type { NameRecord } from './records.ts'
 
 /**
  * How records are stored and read. The type of a record follows from its key, so that no caller names it. That the
@@ -16,6 +17,33 @@ export const putRecord = <T extends object>(
   key: RecordKey<T>,
   record: NoInfer<T>,
 ): Write & { readonly value: Uint8Array } => ({ key, value: encodeRecord(record) })
+
+/** An entry that follows from a record. */
+export type DerivedEntry = Write & { readonly value: Uint8Array }
+
+/** The value of an entry whose key says everything. */
+const NO_VALUE = new Uint8Array()
+
+/** The entry of a list. */
+export const listed = (key: Key): DerivedEntry => ({ key, value: NO_VALUE })
+
+/** The entry of a unique name. */
+export const named = <Id extends string>(
+  key: RecordKey<NameRecord<Id>>,
+  { id }: { readonly id: NoInfer<Id> },
+): DerivedEntry => putRecord(key, { id })
+
+/** The writes that bring the entries of a record from one state to the next. */
+export function derivedWrites(before: readonly DerivedEntry[], after: readonly DerivedEntry[]): readonly Write[] {
+  if (before.length === 0) return after
+  const old = new Map(before.map(({ key, value }) => [key, value]))
+  const changed = after.filter(({ key, value }) => {
+    const oldValue = old.get(key)
+    old.delete(key)
+    return oldValue === undefined || !equalBytes(oldValue, value)
+  })
+  return [...changed, ...Array.from(old.keys(), (key) => ({ key, value: null }))]
+}
 
 /** The part of a stored record that says what it holds. */
 export type RecordBytes<T> = Pick<Entry, 'value'> & { readonly key: RecordKey<T> }
@@ -45,6 +73,20 @@ function parseJson(entry: RecordBytes<unknown>): unknown {
 /** `CORRUPT` for a record that is not what was written. */
 export const corruptRecord = ({ key }: { readonly key: Key }, what: string, cause?: unknown): RegistryError =>
   corrupt(`The record ${key} is ${what}`, cause)
+
+/** The bytes of a stored hash or key in hex. Throws `CORRUPT` for a text that is not hex. */
+export function storedBytes(hex: string, what: string): Uint8Array {
+  const bytes = fromHex(hex)
+  if (bytes === undefined) throw corrupt(`${what} is not hex: ${hex}`)
+  return bytes
+}
+
+/** The bytes of a stored text in base64. Throws `CORRUPT` for a text that is not base64. */
+export function storedBase64(text: string | undefined, what: string): Uint8Array {
+  const bytes = text === undefined ? undefined : fromBase64(text)
+  if (bytes === undefined) throw corrupt(`${what} is not base64`)
+  return bytes
+}
 
 /** A decoded record, and the check that makes a commit fail if the record has changed since it was read. */
 export interface Read<T> {

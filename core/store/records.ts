@@ -1,13 +1,4 @@
-import type {
-  CategoryId,
-  CompanyId,
-  EvidenceId,
-  FileId,
-  IdText,
-  PermissionLevel,
-  SourceSystemId,
-  TxId,
-} from '../api/scope.ts'
+import type { CategoryId, CompanyId, EvidenceId, FileId, PermissionLevel, SourceSystemId, TxId } from '../api/scope.ts'
 import type { KeyRejection } from '../api/source-systems.ts'
 import type { Json } from '../commitment/canonical-json.ts'
 import type { AttachedFile, EventFile } from '../commitment/event-format.ts'
@@ -51,7 +42,7 @@ export interface ReplacedKey {
 
 /** Everything that authentication needs, so that it takes a single look-up. */
 export interface ApiKeyRecord {
-  readonly company: IdText<CompanyId>
+  readonly company: CompanyId
   readonly systemId: SourceSystemId
   readonly permissions: PermissionLevel
   readonly active: boolean
@@ -291,6 +282,6 @@ export interface PendingDeletionRecord {
 export interface UploadIntentRecord {
   /** When it was written. */
   readonly at: number
-  /** The `BlobContext.opening` of the registry that wrote it. Earlier versions did not store it. */
+  /** The process that wrote it: see `beginUpload`. Earlier versions did not store it. */
   readonly opening?: string
 }

@@ -1,5 +1,5 @@
-import type { Categories, Category, CategoryFiles, CategoryPath, SubcategoryPath } from '../../api/categories.ts'
-import { enterCompany, type AuthorizedScope } from '../permissions.ts'
+import type { Categories, Category } from '../../api/categories.ts'
+import { enterCompany } from '../permissions.ts'
 import type { Context } from '../context.ts'
 import { createCategory } from './create.ts'
 import { removeCategory, updateCategory } from './update.ts'
@@ -13,64 +13,69 @@ import { IdToFind } from '../../schemas/fields.ts'
 import { validate } from '../../schemas/validation.ts'
 import { categoryPathSchema, readPath } from './stored-category.ts'
 
+/** The operations on categories. Their contract is `Categories`. */
 export const categoryOperations = (context: Context): Categories => ({
-  create: async (scope, input, options) =>
-    createCategory(context, await enterCompany(context, scope, 'I'), input, options),
-  list: async (scope) => listCategories(context, await enterCompany(context, scope, 'R')),
-  get: async (scope, path) => getCategory(context, await enterCompany(context, scope, 'R'), path),
-  update: async (scope, path, change, options) =>
-    updateCategory(context, await enterCompany(context, scope, 'U'), { path, change }, options),
-  remove: async (scope, path, options) =>
-    removeCategory(context, await enterCompany(context, scope, 'U'), path, options),
-  files: async (scope, path) => listCategoryFiles(context, await enterCompany(context, scope, 'R'), path),
+  create: createCategory(context),
+  list: listCategories(context),
+  get: getCategory(context),
+  update: updateCategory(context),
+  remove: removeCategory(context),
+  files: listCategoryFiles(context),
 })
 
-export async function listCategories(context: Context, { companyId }: AuthorizedScope): Promise<readonly Category[]> {
-  const records = await readAll(context, companyId, keys.categoriesOf(companyId))
-  const siblings = new Map<string | undefined, CategoryRecord[]>()
-  for (const record of records) {
-    const { parentId } = record
-    const others = siblings.get(parentId)
-    if (others === undefined) siblings.set(parentId, [record])
-    else others.push(record)
+/** All categories of a company with their subcategories, oldest first. */
+const listCategories =
+  (context: Context): Categories['list'] =>
+  async (scope) => {
+    const { companyId } = await enterCompany(context, scope, 'R')
+    const siblings = new Map<string | undefined, CategoryRecord[]>()
+    for (const record of await readListed(context, companyId, keys.categoriesOf(companyId))) {
+      const { parentId } = record
+      const others = siblings.get(parentId)
+      if (others === undefined) siblings.set(parentId, [record])
+      else others.push(record)
+    }
+    const categories = siblings.get(undefined) ?? []
+    return Promise.all(categories.map((record) => describeWith(context, record, siblings.get(record.id) ?? [])))
   }
-  const categories = siblings.get(undefined) ?? []
-  return Promise.all(categories.map((record) => describeWith(context, record, siblings.get(record.id) ?? [])))
-}
 
 /** The categories in a listing, oldest first. */
-async function readAll({ records }: Context, companyId: CompanyId, range: Range): Promise<readonly CategoryRecord[]> {
+async function readListed(
+  { records }: Context,
+  companyId: CompanyId,
+  range: Range,
+): Promise<readonly CategoryRecord[]> {
   const listing = await listEntries(records, range)
   const entries = await listedRecords(records, listing, (key) => keys.category(companyId, lastPartOfKey(key)))
   return entries.map((entry) => decodeRecord(entry))
 }
 
-export async function getCategory(
-  context: Context,
-  { companyId }: AuthorizedScope,
-  path: CategoryPath,
-): Promise<Category> {
-  validate(categoryPathSchema, path)
-  const { category, subcategory } = await readPath(context, companyId, path)
-  if (subcategory !== undefined) return describe(context, subcategory.record, category.record)
-  const subcategories = await readAll(context, companyId, keys.categoriesIn(companyId, path.categoryId))
-  return describeWith(context, category.record, subcategories)
-}
+/** A category with its subcategories, or a subcategory. */
+const getCategory =
+  (context: Context): Categories['get'] =>
+  async (scope, path) => {
+    const { companyId } = await enterCompany(context, scope, 'R')
+    validate(categoryPathSchema, path)
+    const { category, subcategory } = await readPath(context, companyId, path)
+    if (subcategory !== undefined) return describe(context, subcategory.record, category.record)
+    const subcategories = await readListed(context, companyId, keys.categoriesIn(companyId, path.categoryId))
+    return describeWith(context, category.record, subcategories)
+  }
 
-export async function listCategoryFiles(
-  context: Context,
-  { companyId }: AuthorizedScope,
-  path: SubcategoryPath,
-): Promise<CategoryFiles> {
-  validate(categoryPathSchema, path)
-  validate(IdToFind, path.subcategoryId, 'subcategoryId')
-  await readPath(context, companyId, path)
-  const [category, subcategory] = await Promise.all([
-    listFiles(context, path.categoryId),
-    listFiles(context, path.subcategoryId),
-  ])
-  return { category, subcategory }
-}
+/** The files of a subcategory and of its category. */
+const listCategoryFiles =
+  (context: Context): Categories['files'] =>
+  async (scope, path) => {
+    const { companyId } = await enterCompany(context, scope, 'R')
+    validate(categoryPathSchema, path)
+    validate(IdToFind, path.subcategoryId, 'subcategoryId')
+    const { category, subcategory } = await readPath(context, companyId, path)
+    const [ofCategory, ofSubcategory] = await Promise.all([
+      listFiles(context, category.record.id),
+      listFiles(context, subcategory.record.id),
+    ])
+    return { category: ofCategory, subcategory: ofSubcategory }
+  }
 
 async function describeWith(
   context: Context,

@@ -1,4 +1,4 @@
-import type { NewCategory, NewCategoryOptions } from '../../api/categories.ts'
+import type { Categories } from '../../api/categories.ts'
 import type { StagedFile } from '../../api/files.ts'
 import type { CategoryId, CompanyId } from '../../api/scope.ts'
 import type { IdSource } from '../../ids.ts'
@@ -7,11 +7,11 @@ import { categoryEntries } from '../../store/derived.ts'
 import { keys } from '../../store/keys.ts'
 import { putRecord } from '../../store/read.ts'
 import type { CategoryRecord } from '../../store/records.ts'
-import type { Context, CommitPart } from '../context.ts'
+import type { Context } from '../context.ts'
 import { stagedFileSchema } from '../file/find.ts'
 import { attachFiles } from '../file/stored-file.ts'
-import { idempotentCall, write } from '../write.ts'
-import type { AuthorizedScope } from '../permissions.ts'
+import { enterCompany } from '../permissions.ts'
+import type { Attempt, CommitPart } from '../write.ts'
 import { CategoryName, closed, IdToFind, opt, Text } from '../../schemas/fields.ts'
 import { validate } from '../../schemas/validation.ts'
 import { assertNameFree, fileOwner, readCategory } from './stored-category.ts'
@@ -21,27 +21,27 @@ import { assertNameFree, fileOwner, readCategory } from './stored-category.ts'
 /** The same as `NewCategory` in core/api/categories.ts. */
 export const newCategorySchema = closed({ name: CategoryName, description: opt(Text), image: opt(stagedFileSchema) })
 
-export async function createCategory(
-  context: Context,
-  scope: AuthorizedScope,
-  input: NewCategory,
-  { parent, ...options }: NewCategoryOptions = {},
-): Promise<{ readonly id: CategoryId }> {
-  if (parent !== undefined) validate(IdToFind, parent, 'categoryId')
-  validate(newCategorySchema, input)
-  const { companyId } = scope
-  const named =
-    parent === undefined
-      ? ({ operation: 'createCategory' } as const)
-      : ({ operation: 'createSubcategory', ids: [parent] } as const)
-  return write(context, idempotentCall(context, scope, options, { ...named, input }), async ({ now }) => {
-    const category = parent === undefined ? undefined : await readCategory(context, companyId, 'category', parent)
-    const { image, ...draft } = input
-    const record = newCategory(context.ids, { ...draft, image, parentId: category?.record.id }, now)
-    await assertNameFree(context, companyId, record)
-    return { commit: decideCategory(companyId, record, { parent: category?.check, image }), result: { id: record.id } }
-  })
-}
+/** Creates a category, or a subcategory of `parent`. It holds while the name is free and the parent as it was read. */
+export const createCategory =
+  (context: Context): Categories['create'] =>
+  async (scope, input, { parent, ...options } = {}) => {
+    const entered = await enterCompany(context, scope, 'I')
+    if (parent !== undefined) validate(IdToFind, parent, 'categoryId')
+    validate(newCategorySchema, input)
+    const { companyId } = entered
+    const named =
+      parent === undefined
+        ? ({ operation: 'createCategory' } as const)
+        : ({ operation: 'createSubcategory', ids: [parent] } as const)
+    return context.write({ scope: entered, options, ...named, input }, async (attempt) => {
+      const category = parent === undefined ? undefined : await readCategory(context, companyId, 'category', parent)
+      const { image, ...draft } = input
+      const record = newCategory(context.ids, { ...draft, image, parentId: category?.record.id }, attempt.now)
+      await assertNameFree(context, companyId, record)
+      const uses = { parent: category?.check, image }
+      return { commit: decideCategory(companyId, record, attempt, uses), result: { id: record.id } }
+    })
+  }
 
 interface CategoryDraft {
   readonly parentId?: CategoryId | undefined
@@ -76,10 +76,11 @@ interface CategoryUses {
 export function decideCategory(
   companyId: CompanyId,
   record: CategoryRecord,
+  attempt: Attempt,
   { parent, image }: CategoryUses = {},
 ): CommitPart {
   const { id, parentId, name } = record
-  const attached = attachFiles(image === undefined ? [] : [image], fileOwner(companyId, record))
+  const attached = attachFiles(image === undefined ? [] : [image], fileOwner(companyId, record), attempt)
   const named = { key: keys.categoryName(companyId, parentId, name), version: null }
   return {
     checks: [named, ...(parent === undefined ? [] : [parent]), ...attached.checks],

@@ -5,88 +5,94 @@ import { RegistryError } from '../../errors.ts'
 import { keys } from '../../store/keys.ts'
 import { readRecord, type Read } from '../../store/read.ts'
 import type { CategoryRecord } from '../../store/records.ts'
-import type { CategoryRef, CommitPart, Context } from '../context.ts'
-import type { Attempt } from '../write.ts'
+import { BoundedMap } from '../../store/cache.ts'
+import type { Context } from '../context.ts'
+import type { Attempt, CommitPart } from '../write.ts'
 import { decideCategory, newCategory } from './create.ts'
 import { readCategory, readPath, type Level } from './stored-category.ts'
 
 /** How a request names the category and subcategory of a new evidence. */
-export interface CategoryNames {
+interface CategoryNames {
   readonly category: CategorySelector
   readonly subcategory: CategorySelector
 }
 
-/** The category and subcategory with these ids. Both must be active. */
-export const categoryById = (
-  context: Context,
-  companyId: CompanyId,
-  path: SubcategoryPath,
-  attempt: Attempt,
-): Promise<CategoryRef> => {
-  const names = { category: { id: path.categoryId }, subcategory: { id: path.subcategoryId } }
-  return cachedOr(context, companyId, { names, attempt }, async () => {
-    const { category, subcategory } = await readPath(context, companyId, path)
-    return refOf(category, subcategory)
-  })
+/** The category and subcategory of a new evidence, and what the commit must check and write for them. */
+export interface ResolvedCategory extends CommitPart {
+  readonly category: CategoryRecord
+  readonly subcategory: CategoryRecord
 }
 
-/**
- * The category and subcategory that these ids or names select. Each selector must have an id or a name. A name that
- * does not exist yet is created in the commit of the evidence, so that two simultaneous creates with the same new name
- * share one category.
- */
-export const resolveCategory = (
-  context: Context,
-  companyId: CompanyId,
-  names: CategoryNames,
-  attempt: Attempt,
-): Promise<CategoryRef> =>
-  cachedOr(context, companyId, { names, attempt }, () => findOrCreate(context, companyId, names, attempt.now))
+/** About 1 KiB each. */
+const MAX_CACHED_CATEGORIES = 1_024
 
-interface Lookup {
-  readonly names: CategoryNames
-  readonly attempt: Attempt
-}
+/** Finds the categories of new evidences, and keeps those of recent ones. */
+export class CategoryResolver {
+  readonly #context: Context
+  /** By how requests name them. */
+  readonly #resolved = new BoundedMap<string, ResolvedCategory>(MAX_CACHED_CATEGORIES)
 
-/**
- * In the first attempt from the cache, so that the next evidence in the same category needs no reads. Its commit checks
- * that both records still have the versions they were read with. If not, the write is decided again from the store. A
- * name is a part of the record that it leads to, so an unchanged record still has the name.
- */
-async function cachedOr(
-  { categoryRefs }: Context,
-  companyId: CompanyId,
-  { names, attempt }: Lookup,
-  find: () => Promise<CategoryRef>,
-): Promise<CategoryRef> {
-  const { category, subcategory } = names
-  // No company, id or name contains a NUL.
-  const key = [companyId, category.id, category.name, subcategory.id, subcategory.name].join('\0')
-  const cached = attempt.isFirst ? categoryRefs.get(key) : undefined
-  if (cached !== undefined) return cached
-  const ref = await find()
-  // A category that the commit has yet to create has no version.
-  if (ref.writes.length === 0) categoryRefs.set(key, ref)
-  return ref
+  constructor(context: Context) {
+    this.#context = context
+  }
+
+  /** The category and subcategory with these ids. Both must be active. */
+  byId(companyId: CompanyId, path: SubcategoryPath, attempt: Attempt): Promise<ResolvedCategory> {
+    const names = { category: { id: path.categoryId }, subcategory: { id: path.subcategoryId } }
+    return this.#keptOr(companyId, names, attempt, async () => {
+      const { category, subcategory } = await readPath(this.#context, companyId, path)
+      return resolved(category, subcategory)
+    })
+  }
+
+  /**
+   * The category and subcategory that these ids or names select. Each selector must have an id or a name. A name that
+   * does not exist yet is created in the commit of the evidence, so that two simultaneous creates with the same new
+   * name share one category.
+   */
+  byNames(companyId: CompanyId, names: CategoryNames, attempt: Attempt): Promise<ResolvedCategory> {
+    return this.#keptOr(companyId, names, attempt, () => findOrCreate(this.#context, companyId, names, attempt))
+  }
+
+  /**
+   * In the first attempt a kept one, so that the next evidence in the same category needs no reads. Its commit checks
+   * that both records still have the versions they were read with. If not, the write is decided again from the store. A
+   * name is a part of the record that it leads to, so an unchanged record still has the name.
+   */
+  async #keptOr(
+    companyId: CompanyId,
+    { category, subcategory }: CategoryNames,
+    { conflicts }: Attempt,
+    find: () => Promise<ResolvedCategory>,
+  ): Promise<ResolvedCategory> {
+    // No company, id or name contains a NUL.
+    const key = [companyId, category.id, category.name, subcategory.id, subcategory.name].join('\0')
+    const kept = conflicts.length === 0 ? this.#resolved.get(key) : undefined
+    if (kept !== undefined) return kept
+    const found = await find()
+    // A category that the commit has yet to create has no version.
+    if (found.writes.length === 0) this.#resolved.set(key, found)
+    return found
+  }
 }
 
 async function findOrCreate(
   context: Context,
   companyId: CompanyId,
   names: CategoryNames,
-  now: number,
-): Promise<CategoryRef> {
+  attempt: Attempt,
+): Promise<ResolvedCategory> {
   const { ids } = context
   const found = await select(context, companyId, names.category)
-  const category = found?.record ?? newCategory(ids, { name: nameOf(names.category) }, now)
+  const category = found?.record ?? newCategory(ids, { name: nameOf(names.category) }, attempt.now)
   // Of a new category it finds nothing, or rejects the id of a subcategory, which can only be in another one.
   const foundIn = await select(context, companyId, names.subcategory, category.id)
-  if (found !== undefined && foundIn !== undefined) return refOf(found, foundIn)
+  if (found !== undefined && foundIn !== undefined) return resolved(found, foundIn)
   assertActive(category)
-  const subcategory = newCategory(ids, { name: nameOf(names.subcategory), parentId: category.id }, now)
+  const subcategory = newCategory(ids, { name: nameOf(names.subcategory), parentId: category.id }, attempt.now)
   const parts = [
-    ...(found === undefined ? [decideCategory(companyId, category)] : []),
-    decideCategory(companyId, subcategory, { parent: found?.check }),
+    ...(found === undefined ? [decideCategory(companyId, category, attempt)] : []),
+    decideCategory(companyId, subcategory, attempt, { parent: found?.check }),
   ]
   return { category, subcategory, ...mergeParts(parts) }
 }
@@ -125,7 +131,7 @@ function assertSameName(level: Level, read: Read<CategoryRecord>, { name }: Cate
   throw mismatch(level, `${level} has an id and a name of two different ${plural}`)
 }
 
-function refOf(category: Read<CategoryRecord>, subcategory: Read<CategoryRecord>): CategoryRef {
+function resolved(category: Read<CategoryRecord>, subcategory: Read<CategoryRecord>): ResolvedCategory {
   assertActive(category.record)
   assertActive(subcategory.record)
   return {

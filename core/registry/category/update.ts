@@ -1,19 +1,19 @@
 import Type from '#typebox'
-import type { CategoryChange, CategoryPath, ChangedCategory } from '../../api/categories.ts'
+import type { Categories, CategoryChange, CategoryPath } from '../../api/categories.ts'
 import type { StagedFile } from '../../api/files.ts'
-import type { CompanyId, FileId, WriteOptions } from '../../api/scope.ts'
+import type { CompanyId, FileId } from '../../api/scope.ts'
 import { RegistryError } from '../../errors.ts'
 import type { Check, Commit, Write } from '../../ports/index.ts'
 import { destroy } from '../../store/blob-lifecycle.ts'
-import { countOf, putRecord, listEntries, type Read } from '../../store/read.ts'
-import { categoryEntries, derivedWrites } from '../../store/derived.ts'
+import { countOf, putRecord, listEntries, type Read, derivedWrites } from '../../store/read.ts'
+import { categoryEntries } from '../../store/derived.ts'
 import { keys, lastPartOfKey } from '../../store/keys.ts'
 import type { CategoryRecord } from '../../store/records.ts'
 import type { Context } from '../context.ts'
 import { stagedFileSchema } from '../file/find.ts'
 import { attachFiles, removeFile } from '../file/stored-file.ts'
-import { idempotentCall, type IdempotentCall, write, type Decision } from '../write.ts'
-import type { AuthorizedScope } from '../permissions.ts'
+import { enterCompany } from '../permissions.ts'
+import type { Attempt, Decision } from '../write.ts'
 import { CategoryName, clearSchema, closed, opt, Text } from '../../schemas/fields.ts'
 import { assertClearOrGiven, validate } from '../../schemas/validation.ts'
 import { assertNameFree, categoryPathSchema, fileOwner, readPath } from './stored-category.ts'
@@ -28,30 +28,24 @@ export const categoryChangeSchema = closed({
   status: opt(Type.Enum(['active', 'inactive'])),
 })
 
-interface UpdateCategory {
-  readonly path: CategoryPath
-  readonly change: CategoryChange
-}
-
-export async function updateCategory(
-  context: Context,
-  scope: AuthorizedScope,
-  { path, change }: UpdateCategory,
-  options: WriteOptions = {},
-): Promise<ChangedCategory> {
-  validate(categoryPathSchema, path)
-  validate(categoryChangeSchema, change)
-  assertClearOrGiven(change)
-  const { companyId } = scope
-  return write(context, callOf(context, scope, options, { path, input: change }), async () => {
-    const category = await readNamed(context, companyId, path)
-    const { parentId } = category.record
-    const name = newName(category.record, change)
-    if (name !== undefined) await assertNameFree(context, companyId, { name, ...(parentId && { parentId }) })
-    await assertRoomForFiles(context, category.record, addedFiles(change).length)
-    return decideUpdate(companyId, category, change)
-  })
-}
+/** Changes a category or subcategory. It holds while it is as it was read, and a new name is free. */
+export const updateCategory =
+  (context: Context): Categories['update'] =>
+  async (scope, path, change, options = {}) => {
+    const entered = await enterCompany(context, scope, 'U')
+    validate(categoryPathSchema, path)
+    validate(categoryChangeSchema, change)
+    assertClearOrGiven(change)
+    const { companyId } = entered
+    return context.write({ scope: entered, options, ...namedBy(path), input: change }, async (attempt) => {
+      const category = await readNamed(context, companyId, path)
+      const { parentId } = category.record
+      const name = newName(category.record, change)
+      if (name !== undefined) await assertNameFree(context, companyId, { name, ...(parentId && { parentId }) })
+      await assertRoomForFiles(context, category.record, addedFiles(change).length)
+      return decideUpdate(companyId, category, change, attempt)
+    })
+  }
 
 /** What the path names. */
 async function readNamed(context: Context, companyId: CompanyId, path: CategoryPath): Promise<Read<CategoryRecord>> {
@@ -60,18 +54,10 @@ async function readNamed(context: Context, companyId: CompanyId, path: CategoryP
 }
 
 /** Of an update or a removal. One idempotency key for both is a conflict: no update has the input of a removal. */
-function callOf(
-  context: Context,
-  scope: AuthorizedScope,
-  options: WriteOptions,
-  { path: { categoryId, subcategoryId }, input }: { readonly path: CategoryPath; readonly input: object },
-): IdempotentCall | undefined {
-  const named =
-    subcategoryId === undefined
-      ? ({ operation: 'updateCategory', ids: [categoryId] } as const)
-      : ({ operation: 'updateSubcategory', ids: [categoryId, subcategoryId] } as const)
-  return idempotentCall(context, scope, options, { ...named, input })
-}
+const namedBy = ({ categoryId, subcategoryId }: CategoryPath) =>
+  subcategoryId === undefined
+    ? ({ operation: 'updateCategory', ids: [categoryId] } as const)
+    : ({ operation: 'updateSubcategory', ids: [categoryId, subcategoryId] } as const)
 
 const MAX_FILES = 1_000
 
@@ -95,16 +81,17 @@ function decideUpdate(
   companyId: CompanyId,
   { record: before, check }: Read<CategoryRecord>,
   change: CategoryChange,
+  attempt: Attempt,
 ): Decision<{ imageId?: FileId }> {
   const after = changedRecord(before, change)
-  const attached = attachFiles(addedFiles(change), fileOwner(companyId, before))
+  const attached = attachFiles(addedFiles(change), fileOwner(companyId, before), attempt)
   const entries = derivedWrites(categoryEntries(companyId, before), categoryEntries(companyId, after))
   const name = newName(before, change)
   const nameKey = name === undefined ? [] : [keys.categoryName(companyId, before.parentId, name)]
   return {
     commit: {
       checks: [check, ...attached.checks, ...nameKey.map((key) => ({ key, version: null }))],
-      writes: [putRecord(check.key, after), ...attached.writes, ...entries],
+      writes: [putRecord(keys.category(companyId, before.id), after), ...attached.writes, ...entries],
     },
     result: after.imageId === undefined ? {} : { imageId: after.imageId },
   }
@@ -128,29 +115,26 @@ function changedRecord(
 /** Differs from the input of every update. */
 const REMOVAL = { status: 'removed' } as const
 
-export async function removeCategory(
-  context: Context,
-  scope: AuthorizedScope,
-  path: CategoryPath,
-  options: WriteOptions = {},
-): Promise<void> {
-  validate(categoryPathSchema, path)
-  const { companyId } = scope
-  let files: readonly string[] = []
-  await write(context, callOf(context, scope, options, { path, input: REMOVAL }), async ({ now }) => {
-    const category = await readNamed(context, companyId, path)
-    const { id } = category.record
-    const empty = await emptyChecks(context, companyId, category.record)
-    files = (await listEntries(context.records, keys.filesOf(id))).map(({ key }) => lastPartOfKey(key))
-    const commit = decideRemove(companyId, category, {
-      empty,
-      removals: files.flatMap((fileId) => removeFile(id, fileId, now)),
+/** Removes a category that is empty, with its files. */
+export const removeCategory =
+  (context: Context): Categories['remove'] =>
+  async (scope, path, options = {}) => {
+    const entered = await enterCompany(context, scope, 'U')
+    validate(categoryPathSchema, path)
+    const { companyId } = entered
+    let files: readonly string[] = []
+    await context.write({ scope: entered, options, ...namedBy(path), input: REMOVAL }, async ({ now }) => {
+      const category = await readNamed(context, companyId, path)
+      const { id } = category.record
+      const empty = await emptyChecks(context, companyId, category.record)
+      files = (await listEntries(context.records, keys.filesOf(id))).map(({ key }) => lastPartOfKey(key))
+      const removals = files.flatMap((fileId) => removeFile(id, fileId, now))
+      const commit = decideRemove(companyId, category, { empty, removals })
+      return { commit: files.length === 0 ? commit : context.erasures.include(commit, id), result: {} }
     })
-    return { commit: files.length === 0 ? commit : context.erasures.include(commit, id), result: {} }
-  })
-  if (files.length > 0) context.erasures.request()
-  for (const id of files) await destroy(context, id)
-}
+    if (files.length > 0) context.erasures.request()
+    for (const id of files) await destroy(context, id)
+  }
 
 /** Checks that hold while the category is empty. Throws `CATEGORY_NOT_EMPTY`. */
 async function emptyChecks(

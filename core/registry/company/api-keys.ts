@@ -91,7 +91,7 @@ export class ApiKeys {
     return {
       kind: 'sourceSystem',
       id: record.systemId,
-      companyId: companyId as CompanyId,
+      companyId: record.company,
       permissions: record.permissions,
     }
   }

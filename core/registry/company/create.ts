@@ -1,47 +1,44 @@
 import { randomBytes } from 'node:crypto'
-import type { CreatedSourceSystem, NewSourceSystem } from '../../api/source-systems.ts'
-import type { WriteOptions } from '../../api/scope.ts'
+import type { SourceSystems } from '../../api/source-systems.ts'
 import { systemEntries } from '../../store/derived.ts'
 import { keys } from '../../store/keys.ts'
 import { putRecord } from '../../store/read.ts'
-import type { CompanyRecord, SourceSystemRecord } from '../../store/records.ts'
+import type { SourceSystemRecord } from '../../store/records.ts'
 import type { Context } from '../context.ts'
-import { idempotentCall, write, type Decision } from '../write.ts'
-import { type AuthorizedScope, companyExists } from '../permissions.ts'
+import type { Decision } from '../write.ts'
+import { authorize, type AuthorizedScope, companyExists } from '../permissions.ts'
 import { validate } from '../../schemas/validation.ts'
 import type { ApiKeys } from './api-keys.ts'
 import { auditChanges } from './audit.ts'
 import { futureTime, newSourceSystemSchema } from './input.ts'
 import { assertNameFree } from './stored-system.ts'
 
-export async function createSourceSystem(
-  context: Context,
-  apiKeys: ApiKeys,
-  scope: AuthorizedScope,
-  input: NewSourceSystem,
-  options: WriteOptions = {},
-): Promise<CreatedSourceSystem> {
-  validate(newSourceSystemSchema, input)
-  const { companyId } = scope
-  const { name, apiKey = generateKey(), permissions = 'U', expiresAt } = input
-  const call = idempotentCall(context, scope, options, { operation: 'createSourceSystem', input: { ...input } })
-  return write(context, call, async ({ now }) => {
-    await assertNameFree(context, companyId, name)
-    await apiKeys.assertUnused(companyId, apiKey)
-    const isNewCompany = scope.principal.kind === 'operator' && !(await companyExists(context, companyId))
-    const record: SourceSystemRecord = {
-      id: context.ids.next(),
-      name,
-      permissions,
-      active: true,
-      createdAt: now,
-      mac: apiKeys.macOf(companyId, apiKey),
-      ...(expiresAt !== undefined && { expiresAt: futureTime(expiresAt, now) }),
-    }
-    const generated = input.apiKey === undefined ? { apiKey } : {}
-    return decideCreate({ scope, record, isNewCompany, generated, auditId: context.ids.next() })
-  })
-}
+/** Creates a source system; the operator's first one creates the company. It holds while name, key and company are new. */
+export const createSourceSystem =
+  (context: Context, apiKeys: ApiKeys): SourceSystems['create'] =>
+  async (scope, input, options = {}) => {
+    // The company need not exist yet.
+    const entered = authorize(scope, 'A')
+    validate(newSourceSystemSchema, input)
+    const { companyId } = entered
+    const { name, apiKey = generateKey(), permissions = 'U', expiresAt } = input
+    return context.write({ scope: entered, options, operation: 'createSourceSystem', input }, async ({ now }) => {
+      await assertNameFree(context, companyId, name)
+      await apiKeys.assertUnused(companyId, apiKey)
+      const isNewCompany = scope.principal.kind === 'operator' && !(await companyExists(context, companyId))
+      const record: SourceSystemRecord = {
+        id: context.ids.next(),
+        name,
+        permissions,
+        active: true,
+        createdAt: now,
+        mac: apiKeys.macOf(companyId, apiKey),
+        ...(expiresAt !== undefined && { expiresAt: futureTime(expiresAt, now) }),
+      }
+      const generated = input.apiKey === undefined ? { apiKey } : {}
+      return decideCreate({ scope: entered, record, isNewCompany, generated, auditId: context.ids.next() })
+    })
+  }
 
 /** 256 random bits. */
 const generateKey = (): string => randomBytes(32).toString('base64url')
@@ -59,7 +56,7 @@ interface CreateRequest {
 function decideCreate({ scope: { companyId, actor }, record, isNewCompany, generated, auditId }: CreateRequest) {
   const { id, name, createdAt, mac, permissions, expiresAt } = record
   const nameKey = keys.sourceSystemName(companyId, name)
-  const company = isNewCompany ? [putRecord(keys.company(companyId), { createdAt } satisfies CompanyRecord)] : []
+  const company = isNewCompany ? [putRecord(keys.company(companyId), { createdAt })] : []
   const values = { name, permissions, ...(expiresAt !== undefined && { expiresAt }) }
   const audit = auditChanges(companyId, [{ id: auditId, at: createdAt, type: 'created', actor, systemId: id, values }])
   return {

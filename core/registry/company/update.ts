@@ -1,15 +1,15 @@
 import type { CompanyId } from '../../api/scope.ts'
-import type { SourceSystemChange } from '../../api/source-systems.ts'
+import type { SourceSystemChange, SourceSystems } from '../../api/source-systems.ts'
 import { RegistryError } from '../../errors.ts'
-import { derivedWrites, systemEntries } from '../../store/derived.ts'
+import { systemEntries } from '../../store/derived.ts'
 import { keys } from '../../store/keys.ts'
-import { type Read, putRecord } from '../../store/read.ts'
+import { type Read, putRecord, derivedWrites } from '../../store/read.ts'
 import type { AuditChangeRecord, AuditedValues, ReplacedKey, SourceSystemRecord } from '../../store/records.ts'
 import type { Context } from '../context.ts'
-import type { AuthorizedScope } from '../permissions.ts'
+import { enterCompany } from '../permissions.ts'
 import { IdToFind } from '../../schemas/fields.ts'
 import { invalidInput, validate } from '../../schemas/validation.ts'
-import { write, type Decision } from '../write.ts'
+import type { Decision } from '../write.ts'
 import type { ApiKeys } from './api-keys.ts'
 import { auditChanges } from './audit.ts'
 import { futureTime, sourceSystemChangeSchema } from './input.ts'
@@ -18,34 +18,32 @@ import { assertNameFree, readSystem } from './stored-system.ts'
 /** Replaced keys of one source system that may still work at the same time. */
 const MAX_REPLACED_KEYS = 16
 
-export async function updateSourceSystem(
-  context: Context,
-  apiKeys: ApiKeys,
-  { companyId, actor }: AuthorizedScope,
-  systemId: string,
-  change: SourceSystemChange,
-): Promise<void> {
-  validate(IdToFind, systemId, 'systemId')
-  validate(sourceSystemChangeSchema, change)
-  assertComplete(change)
-  const { apiKey } = change
-  await write(context, undefined, async ({ now }) => {
-    const system = await readSystem(context.records, companyId, systemId)
-    const before = system.record
-    const mac = apiKey === undefined ? before.mac : apiKeys.macOf(companyId, apiKey)
-    const after = changedSystem(before, change, { mac, now })
-    if (after.name !== before.name) await assertNameFree(context, companyId, after.name)
-    if (apiKey !== undefined && mac !== before.mac) await apiKeys.assertUnused(companyId, apiKey)
-    const audit = auditRecords(before, after).map((record): AuditChangeRecord => ({
-      id: context.ids.next(),
-      at: now,
-      actor,
-      systemId: before.id,
-      ...record,
-    }))
-    return decideUpdate(companyId, system, { after, audit })
-  })
-}
+/** Changes a source system or replaces its key. It holds while it is as it was read, and a new name and key are free. */
+export const updateSourceSystem =
+  (context: Context, apiKeys: ApiKeys): SourceSystems['update'] =>
+  async (scope, systemId, change) => {
+    const { companyId, actor } = await enterCompany(context, scope, 'A')
+    validate(IdToFind, systemId, 'systemId')
+    validate(sourceSystemChangeSchema, change)
+    assertComplete(change)
+    const { apiKey } = change
+    await context.write(undefined, async ({ now }) => {
+      const system = await readSystem(context.records, companyId, systemId)
+      const before = system.record
+      const mac = apiKey === undefined ? before.mac : apiKeys.macOf(companyId, apiKey)
+      const after = changedSystem(before, change, { mac, now })
+      if (after.name !== before.name) await assertNameFree(context, companyId, after.name)
+      if (apiKey !== undefined && mac !== before.mac) await apiKeys.assertUnused(companyId, apiKey)
+      const audit = auditRecords(before, after).map((record): AuditChangeRecord => ({
+        id: context.ids.next(),
+        at: now,
+        actor,
+        systemId: before.id,
+        ...record,
+      }))
+      return decideUpdate(companyId, system, { after, audit })
+    })
+  }
 
 function assertComplete({ apiKey, graceSeconds, ...values }: SourceSystemChange): void {
   if (graceSeconds !== undefined && apiKey === undefined)

@@ -1,7 +1,15 @@
-import { concatBytes, fromHex, shake256, toHex } from '../../bytes.ts'
+import type { RecordedEvent } from '../../api/evidences.ts'
+import type { StagedFile } from '../../api/files.ts'
+import type { TxId } from '../../api/scope.ts'
+import { concatBytes, shake256, toHex } from '../../bytes.ts'
+import { sortedNames, type Json } from '../../commitment/canonical-json.ts'
 import {
+  assertFieldNames,
+  type AttachedFile,
   attachedFileText,
   deletedFileText,
+  type Disclosure,
+  type EventFile,
   fieldHashHex,
   fieldText,
   fileHash,
@@ -9,22 +17,21 @@ import {
   filesText,
   headerHash,
   headerText,
-  assertFieldNames,
   openingBytes,
   SALT_BYTES,
   slotHash,
   txIdOf,
-  type EventFile,
-  type Disclosure,
 } from '../../commitment/event-format.ts'
-import { sortedNames, type Json } from '../../commitment/canonical-json.ts'
-import { RegistryError, corrupt } from '../../errors.ts'
-import type { TxId } from '../../api/scope.ts'
+import { type RegistryError, corrupt } from '../../errors.ts'
+import { encodeEventPayload } from '../../log/payload.ts'
 import { randomBytes } from '../../platform/node.ts'
-import type { EventRecord, RemainingSalts } from '../../store/records.ts'
-import type { EntryStatus, LogReader } from '../../log/reader.ts'
+import type { Add, LogAppend, Write } from '../../ports/index.ts'
+import { evidenceEntries, firstEventOf, firstEventRecord } from '../../store/evidence.ts'
+import { keys, laterEventKey } from '../../store/keys.ts'
+import { derivedWrites, putRecord, storedBytes } from '../../store/read.ts'
+import type { EventRecord, EvidenceRecord, RemainingSalts } from '../../store/records.ts'
 
-/** One event of a history: how it is made, opened again for those who may see it, and partly erased. */
+/** The events of a history: how they are made and appended, opened again for those who may see them, and erased. */
 
 /** What an event commits to beside its own record. */
 interface EventOrigin {
@@ -57,23 +64,21 @@ export function makeEvent(draft: EventDraft, source: EventOrigin, seed = newSeed
   const { opening } = bindEvent(draft, saltsFrom(bytesOf(seed), draft), source)
   const txId = txIdOf(opening)
   // `Object.assign`, because a spread that is followed by more members takes several times as long.
-  const record = Object.assign({}, draft, { salts: { seed }, txId: toHex(txId) as TxId })
+  const record = Object.assign({}, draft, { salts: { seed }, txId: txIdOfEntry(txId) })
   return { record, txId, opening }
 }
+
+/** The txId of an event whose log entry this is (32 bytes). */
+export const txIdOfEntry = (entry: Uint8Array): TxId => toHex(entry) as TxId
 
 /** Recomputes an event's opening, and the texts that it is the hash of. */
 function bindEvent(event: Omit<EventDraft, 'ownerName'>, salts: Salts, { origin, slotKey }: EventOrigin) {
   const { names, ids } = salts
   const fieldHashes: Record<string, string> = { ...event.erased?.fields }
-  for (let i = 0; i < names.length; i++) {
-    const name = names[i] ?? ''
-    fieldHashes[name] = fieldHashHex(saltAt(salts, 1 + i), textOfField(event, name))
-  }
+  let at = 1
+  for (const name of names) fieldHashes[name] = fieldHashHex(saltAt(salts, at++), textOfField(event, name))
   const fileHashes: Record<string, string> = { ...event.erased?.files }
-  for (let i = 0; i < ids.length; i++) {
-    const id = ids[i] ?? ''
-    fileHashes[id] = toHex(fileHash(saltAt(salts, 1 + names.length + i), textOfFile(event, id)))
-  }
+  for (const id of ids) fileHashes[id] = toHex(fileHash(saltAt(salts, at++), textOfFile(event, id)))
   const { first, prev, version, time } = event
   const header = headerText({ fields: fieldHashes, first, log: origin, prev, version })
   const text = filesText(fileHashes)
@@ -86,11 +91,15 @@ function bindEvent(event: Omit<EventDraft, 'ownerName'>, salts: Salts, { origin,
   return { opening, header, filesText: text }
 }
 
-const textOfField = ({ fields }: Pick<EventRecord, 'fields'>, name: string): string =>
-  fieldText(name, fields[name] as Json)
+function textOfField({ fields }: Pick<EventRecord, 'fields'>, name: string): string {
+  const value = fields[name]
+  if (value === undefined) throw damagedEvent(`it has no field ${name}`)
+  return fieldText(name, value)
+}
 
 function textOfFile({ files }: Pick<EventRecord, 'files'>, id: string): string {
-  const file = files[id] as EventFile
+  const file = files[id]
+  if (file === undefined) throw damagedEvent(`it has no file ${id}`)
   return 'deleted' in file ? deletedFileText(file.id, file.deleted) : attachedFileText(file)
 }
 
@@ -213,30 +222,148 @@ function saltOf(salts: Readonly<Record<string, string>>, name: string): string {
   return salt
 }
 
-function bytesOf(hex: string): Uint8Array {
-  const bytes = fromHex(hex)
-  if (bytes === undefined) throw damagedEvent('a salt, seed or slot key is not hex')
-  return bytes
-}
+const bytesOf = (hex: string): Uint8Array => storedBytes(hex, 'A stored salt, seed or slot key')
 
 const damagedEvent = (what: string): RegistryError => corrupt(`A stored event is damaged: ${what}`)
 
-/** The 32 bytes of a stored txId: the log entry of its event. */
-export function entryOfTxId(txId: TxId): Uint8Array {
-  const entry = fromHex(txId)
-  if (entry === undefined) throw corrupt(`A stored txId is not hex: ${txId}`)
-  return entry
+/** An evidence's record without the members that are computed from its events. */
+export type EvidenceState = Omit<EvidenceRecord, 'txId' | 'lastVersion' | 'lastTxId' | 'lastAt' | 'changes' | 'first'>
+
+/** One event to append. */
+export interface EventStep {
+  readonly type: EventRecord['type']
+  readonly updateType?: NonNullable<EventRecord['updateType']>
+  /** What the event commits to, without the fields of every event. */
+  readonly fields: Readonly<Record<string, Json>>
+  /** By file id. */
+  readonly files: Readonly<Record<string, EventFile>>
+  /** The evidence after the event. */
+  readonly state: EvidenceState
+  /** From `newSeed`, for this event alone. Default: a new one. */
+  readonly seed?: string
+}
+
+export interface EventAuthor {
+  /** The log's name. */
+  readonly origin: string
+  /** Source system, or `operator`. */
+  readonly actor: string
+  /** ms since 1970. An event is never earlier than the one before it. */
+  readonly now: number
+}
+
+/** The part of a commit that appends events, and what it records. */
+interface AppendedEvents {
+  /** The evidence after the last event. */
+  readonly evidence: EvidenceRecord
+  readonly events: readonly RecordedEvent[]
+  /** The evidence's record, which contains the first event, its entries in indexes, and the later events. */
+  readonly writes: readonly Write[]
+  /** Counts the stolen evidences. Other counters change only with creations. */
+  readonly adds: readonly Add[]
+  /** The log entry of each event. */
+  readonly append: readonly LogAppend[]
 }
 
 /**
- * The status of stored events in the log. The commit that stores an event also appends it to the log. So one that is
- * not found there is not waiting for a batch: the store has lost its position. Throws `CORRUPT` then.
+ * Appends events to an evidence's history, in order.
+ *
+ * @param before - the evidence's record
+ * @param steps - at least one
  */
-export async function logStatusesOf(log: LogReader, txIds: readonly TxId[]): Promise<readonly EntryStatus[]> {
-  const statuses = await log.entryStatuses(txIds.map(entryOfTxId))
-  return statuses.map((status, i) => {
-    if (status === undefined)
-      throw new RegistryError('CORRUPT', `The stored event ${txIds[i]} is not in the log: run fsck`)
-    return status
+export function appendEvents(
+  author: EventAuthor,
+  before: EvidenceRecord,
+  steps: readonly [EventStep, ...EventStep[]],
+): AppendedEvents {
+  const [first, ...others] = steps
+  let last = appendEvent(author, before, first)
+  const made = [last]
+  for (const step of others) made.push((last = appendEvent(author, last.evidence, step)))
+  const { evidence } = last
+  return {
+    evidence,
+    events: made.map(({ record: { type, updateType, txId, version } }) => ({
+      type,
+      ...(updateType !== undefined && { updateType }),
+      txId,
+      version,
+    })),
+    writes: [
+      putRecord(keys.evidence(evidence.id), evidence),
+      ...derivedWrites(evidenceEntries(before), evidenceEntries(evidence)),
+      ...made.map(({ record }) => putRecord(laterEventKey(evidence.id, record.version), record)),
+    ],
+    adds: stolenCount(before, evidence),
+    append: made.map(({ append }) => append),
+  }
+}
+
+function stolenCount(before: EvidenceRecord, { company, stolen }: EvidenceRecord): readonly Add[] {
+  const delta = Number(stolen) - Number(before.stolen)
+  return delta === 0 ? [] : [{ key: keys.evidenceCount(['stolen', company]), delta }]
+}
+
+/** Makes the first event of an evidence: the writes of its record and its entries in indexes, and its log entry. */
+export function createEvent(
+  author: EventAuthor,
+  step: EventStep,
+): { readonly writes: readonly Write[]; readonly append: LogAppend } {
+  const { evidence, append } = appendEvent(author, undefined, step)
+  return { writes: [putRecord(keys.evidence(evidence.id), evidence), ...evidenceEntries(evidence)], append }
+}
+
+function appendEvent(
+  { origin, actor, now }: EventAuthor,
+  before: EvidenceRecord | undefined,
+  { type, updateType, fields, files, state, seed }: EventStep,
+): { readonly evidence: EvidenceRecord; readonly record: EventRecord; readonly append: LogAppend } {
+  const action = { type, ...(updateType !== undefined && { updateType }) }
+  const { id, company, externalId, owner = '' } = state
+  const draft = {
+    version: (before?.lastVersion ?? 0) + 1,
+    time: Math.max(now, before?.lastAt ?? 0),
+    first: before?.txId ?? null,
+    prev: before?.lastTxId ?? null,
+    ...action,
+    ownerName: owner,
+    fields: { action, actor, company, evidence: id, externalId, ...fields },
+    files,
+  }
+  const { record, txId, opening } = makeEvent(draft, { origin, slotKey: state.slotKey }, seed)
+  const payload = encodeEventPayload({ opening, evidenceId: id, version: record.version })
+  return { evidence: evidenceAfter(state, before, record), record, append: { entry: txId, payload } }
+}
+
+/** `Object.assign`, because a spread that is followed by more members takes several times as long. */
+function evidenceAfter(state: EvidenceState, before: EvidenceRecord | undefined, event: EventRecord): EvidenceRecord {
+  const { type, txId, version, time } = event
+  const changes = before?.changes ?? { create: 0, update: 0, transfer: 0 }
+  return Object.assign({}, state, {
+    txId: before?.txId ?? txId,
+    lastVersion: version,
+    lastTxId: txId,
+    lastAt: time,
+    changes: { ...changes, [type]: changes[type] + 1 },
+    first: firstEventRecord(state, before === undefined ? event : firstEventOf(before)),
   })
 }
+
+/** What an event commits to of the files that it attaches. */
+export const attachedFiles = (staged: readonly StagedFile[]): Readonly<Record<string, AttachedFile>> =>
+  Object.fromEntries(staged.map(({ id, mimeType, name, sha256, size }) => [id, { id, mimeType, name, sha256, size }]))
+
+type Details = Pick<EvidenceRecord, 'description' | 'summary' | 'owner' | 'meta'>
+
+/** The details that are set. An empty text means that there is none. */
+export const givenDetails = ({
+  description = '',
+  summary = '',
+  owner = '',
+  meta,
+}: { readonly [K in keyof Details]: Details[K] | undefined }): Details => ({
+  ...(description !== '' && { description }),
+  ...(summary !== '' && { summary }),
+  ...(owner !== '' && { owner }),
+  ...(meta !== undefined && { meta }),
+})

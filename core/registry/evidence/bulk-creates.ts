@@ -1,6 +1,6 @@
-import { isRegistryError } from '../../errors.ts'
-import type { EventEngine, Logger, LogAppend, Write } from '../../ports/index.ts'
-import { makeEvidences, type MakeRequest, type MadeEvidences } from './make.ts'
+import { isRegistryError, RegistryError } from '../../errors.ts'
+import type { EventEngine, Logger } from '../../ports/index.ts'
+import { type EvidenceDraft, type MadeEvidence, makeEvidences, type MakeRequest } from './make.ts'
 import { decodeUtf8, readU64, u64 } from '../../bytes.ts'
 import { encodeRecord } from '../../store/read.ts'
 
@@ -24,7 +24,7 @@ export class BulkCreates {
   }
 
   /** Makes the evidences of one call: the calling thread a part of many, while the engine makes the rest. */
-  async make(request: MakeRequest): Promise<MadeEvidences> {
+  async make(request: MakeRequest): Promise<readonly MadeEvidence[]> {
     const engine = this.#engine
     const { target, drafts } = request
     if (engine === undefined || drafts.length < MIN_ENGINE_EVIDENCES) return makeEvidences(request)
@@ -34,13 +34,13 @@ export class BulkCreates {
       // In a later turn of the event loop, when a running worker has its part.
       nextTurn().then(() => makeEvidences({ target, drafts: drafts.slice(0, ownCount) })),
     ])
-    return joinEvidences(own, others)
+    return [...own, ...others]
   }
 
   /** If the engine fails, makes them in the calling thread. So it works on a machine that cannot run workers, too. */
-  async #makeInEngine(engine: EventEngine, request: MakeRequest): Promise<MadeEvidences> {
+  async #makeInEngine(engine: EventEngine, request: MakeRequest): Promise<readonly MadeEvidence[]> {
     try {
-      return unpackEvidences(await engine.makeEvidences(packRequest(request)))
+      return unpackEvidences(await engine.makeEvidences(packRequest(request)), request.drafts)
     } catch (err) {
       if (!isRegistryError(err, 'ENGINE_FAILED')) throw err
       this.#logger.warn({ err }, 'the event engine failed: these evidences are made without it')
@@ -65,27 +65,20 @@ export class BulkCreates {
   }
 }
 
-const joinEvidences = (a: MadeEvidences, b: MadeEvidences): MadeEvidences => ({
-  writes: [...a.writes, ...b.writes],
-  append: [...a.append, ...b.append],
-})
-
 /**
  * How evidences are made in another thread: the request as one text, the result as one piece of bytes that is
  * transferred without a copy. Cloning the objects would take longer than making them.
  *
- *     result = u64(bytes of the header) ‖ header ‖ values of writes, entries and payloads
+ *     result = u64(bytes of the header) ‖ header ‖ values of writes, entry and payload of each evidence
  */
 
 /** JSON. The number of bytes stands for the bytes; `null` is a deletion. */
-interface PackedHeader {
-  readonly writes: PackedWrites
-  readonly append: readonly (readonly [entryBytes: number, payloadBytes: number])[]
-}
+type PackedHeader = readonly PackedEvidence[]
 
-interface PackedWrites {
+interface PackedEvidence {
   readonly keys: readonly string[]
   readonly sizes: readonly (number | null)[]
+  readonly append: readonly [entryBytes: number, payloadBytes: number]
 }
 
 export const packRequest = (request: MakeRequest): string => JSON.stringify(request)
@@ -94,20 +87,20 @@ export const packRequest = (request: MakeRequest): string => JSON.stringify(requ
 export const makePackedEvidences = (request: string): Uint8Array<ArrayBuffer> =>
   packEvidences(makeEvidences(JSON.parse(request) as MakeRequest))
 
-function packEvidences({ writes, append }: MadeEvidences): Uint8Array<ArrayBuffer> {
-  const header = encodeRecord({
-    writes: packWrites(writes),
-    append: append.map(({ entry, payload }) => [entry.length, payload.length] as const),
-  } satisfies PackedHeader)
+function packEvidences(made: readonly MadeEvidence[]): Uint8Array<ArrayBuffer> {
+  const header = encodeRecord(made.map(packedEvidence) satisfies PackedHeader)
   const parts = [u64(header.length), header]
-  for (const { value } of writes) if (value !== null && value.length > 0) parts.push(value)
-  for (const { entry, payload } of append) parts.push(entry, payload)
+  for (const { writes, append } of made) {
+    for (const { value } of writes) if (value !== null && value.length > 0) parts.push(value)
+    parts.push(append.entry, append.payload)
+  }
   return joinTransferable(parts)
 }
 
-const packWrites = (writes: readonly Write[]): PackedWrites => ({
+const packedEvidence = ({ writes, append: { entry, payload } }: MadeEvidence): PackedEvidence => ({
   keys: writes.map(({ key }) => key),
   sizes: writes.map(({ value }) => value?.length ?? null),
+  append: [entry.length, payload.length],
 })
 
 /** As `concatBytes`, in memory of its own: memory of Buffer's pool cannot be transferred. */
@@ -123,18 +116,22 @@ function joinTransferable(parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer>
 
 const NO_BYTES = new Uint8Array()
 
-/** The evidences that `makePackedEvidences` made. Their bytes are views of the packed ones. */
-export function unpackEvidences(packed: Uint8Array): MadeEvidences {
+/**
+ * The evidences that `makePackedEvidences` made of these drafts. Their bytes are views of the packed ones. Throws
+ * `ENGINE_FAILED` if there are not as many.
+ */
+export function unpackEvidences(packed: Uint8Array, drafts: readonly EvidenceDraft[]): readonly MadeEvidence[] {
   let at = 8 + readU64(packed, 0)
-  const { writes, append } = JSON.parse(decodeUtf8(packed.subarray(8, at))) as PackedHeader
+  const header = JSON.parse(decodeUtf8(packed.subarray(8, at))) as PackedHeader
   const next = (length: number): Uint8Array => (length === 0 ? NO_BYTES : packed.subarray(at, (at += length)))
-  const unpackWrites = ({ keys, sizes }: PackedWrites): readonly Write[] =>
-    keys.map((key, i) => ({ key, value: typeof sizes[i] === 'number' ? next(sizes[i]) : null }))
-  return {
-    writes: unpackWrites(writes),
-    append: append.map(([entryBytes, payloadBytes]): LogAppend => ({
-      entry: next(entryBytes),
-      payload: next(payloadBytes),
-    })),
-  }
+  return drafts.map((draft, i) => {
+    const made = header[i]
+    if (made === undefined) throw new RegistryError('ENGINE_FAILED', 'The event engine has made too few evidences')
+    const writes = made.keys.map((key, j) => ({
+      key,
+      value: typeof made.sizes[j] === 'number' ? next(made.sizes[j]) : null,
+    }))
+    const [entryBytes, payloadBytes] = made.append
+    return { draft, writes, append: { entry: next(entryBytes), payload: next(payloadBytes) } }
+  })
 }

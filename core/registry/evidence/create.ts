@@ -1,83 +1,80 @@
-import type {
-  CreatedEvidence,
-  EvidenceInput,
-  NewEvidence,
-  NewEvidences,
-  CategorySelector,
-} from '../../api/evidences.ts'
-import type { EvidenceId, TxId, WriteOptions } from '../../api/scope.ts'
+import type { CategorySelector, EvidenceInput, Evidences, NewEvidence } from '../../api/evidences.ts'
 import { RegistryError } from '../../errors.ts'
-import { keys } from '../../store/keys.ts'
-import { categoryById, resolveCategory } from '../category/resolve.ts'
-import type { CategoryRef, Context } from '../context.ts'
-import { idempotentCall, write, type Attempt } from '../write.ts'
-import type { AuthorizedScope } from '../permissions.ts'
+import type { Commit } from '../../ports/index.ts'
 import { invalidInput, metaText, validate } from '../../schemas/validation.ts'
+import { keys } from '../../store/keys.ts'
+import type { CategoryResolver, ResolvedCategory } from '../category/resolve.ts'
+import type { Context } from '../context.ts'
+import { txIdOfEntry } from '../event/event.ts'
+import { attachFiles } from '../file/stored-file.ts'
+import { type AuthorizedScope, enterCompany } from '../permissions.ts'
+import type { Attempt } from '../write.ts'
+import type { BulkCreates } from './bulk-creates.ts'
 import { newEvidencesSchema, newEvidenceSchema } from './input.ts'
 import {
-  makeEvidences,
-  type MakeRequest,
-  type EvidenceFiles,
-  stagedFiles,
+  type CreateTarget,
   type EvidenceDraft,
-  type MadeEvidences,
+  type EvidenceFiles,
+  type MadeEvidence,
+  makeEvidence,
+  stagedFiles,
 } from './make.ts'
-import { toHex } from '../../bytes.ts'
-import type { Commit, LogAppend } from '../../ports/index.ts'
-import { attachFiles } from '../file/stored-file.ts'
 
-export async function createEvidence(
-  context: Context,
-  scope: AuthorizedScope,
-  input: NewEvidence,
-  options: WriteOptions = {},
-): Promise<CreatedEvidence> {
-  assertNewEvidence(input)
-  const { category, subcategory, image, files = [], ...evidence } = input
-  const call = idempotentCall(context, scope, options, { operation: 'createEvidence', input })
-  return write(context, call, async (attempt) => {
-    const ref = await resolveCategory(context, scope.companyId, { category, subcategory }, attempt)
-    await prepare(context, scope, [evidence], attempt)
-    const request = requestOf(context, scope, { ref, files: { image, files }, evidences: [evidence] })
-    const made = makeEvidences(request)
-    return { commit: decideCreate(ref, request, made), result: createdEvidence(request.drafts[0], made.append[0]) }
-  })
-}
+/**
+ * Creates an evidence, and its category if a name is new. The first attempt relies on kept categories and on the
+ * external id being free: its commit checks both.
+ */
+export const createEvidence =
+  (context: Context, categories: CategoryResolver): Evidences['create'] =>
+  async (scope, input, options = {}) => {
+    const entered = await enterCompany(context, scope, 'I')
+    assertNewEvidence(input)
+    const { category, subcategory, image, files = [], ...evidence } = input
+    return context.write({ scope: entered, options, operation: 'createEvidence', input }, async (attempt) => {
+      const resolved = await categories.byNames(entered.companyId, { category, subcategory }, attempt)
+      await assertUnused(context, entered, [evidence], attempt)
+      const target = targetOf(context, entered, { resolved, files: { image, files } })
+      const made = makeEvidence(target, draftOf(context, evidence))
+      return { commit: decideCreate(resolved, target, [made], attempt), result: createdEvidence(made) }
+    })
+  }
 
-export async function createEvidences(
-  context: Context,
-  scope: AuthorizedScope,
-  input: NewEvidences,
-  options: WriteOptions = {},
-): Promise<readonly CreatedEvidence[]> {
-  validate(newEvidencesSchema, input)
-  const { categoryId, subcategoryId, image, files = [], evidences } = input
-  assertBulk(evidences, { image, files })
-  const ids = [categoryId, subcategoryId]
-  const call = idempotentCall(context, scope, options, { operation: 'createEvidences', ids, input })
-  return write(context, call, async (attempt) => {
-    const ref = await categoryById(context, scope.companyId, { categoryId, subcategoryId }, attempt)
-    await prepare(context, scope, evidences, attempt)
-    const request = requestOf(context, scope, { ref, files: { image, files }, evidences })
-    const made = await context.bulkCreates.make(request)
-    const result = request.drafts.map((draft, i) => createdEvidence(draft, made.append[i]))
-    return { commit: decideCreate(ref, request, made), result }
-  })
-}
+/**
+ * Creates 1 to 1,000 evidences in one commit, so that all of them exist or none. Of a large number, the engine makes a
+ * part. It holds while the categories are as they were.
+ */
+export const createEvidences =
+  (context: Context, categories: CategoryResolver, bulk: BulkCreates): Evidences['createMany'] =>
+  (scope, input, options = {}) =>
+    bulk.run(async () => {
+      const entered = await enterCompany(context, scope, 'I')
+      validate(newEvidencesSchema, input)
+      const { categoryId, subcategoryId, image, files = [], evidences } = input
+      assertBulk(evidences, { image, files })
+      const ids = [categoryId, subcategoryId]
+      return context.write({ scope: entered, options, operation: 'createEvidences', ids, input }, async (attempt) => {
+        const resolved = await categories.byId(entered.companyId, { categoryId, subcategoryId }, attempt)
+        await assertUnused(context, entered, evidences, attempt)
+        const target = targetOf(context, entered, { resolved, files: { image, files } })
+        const drafts = evidences.map((evidence) => draftOf(context, evidence))
+        const made = await bulk.make({ target, drafts })
+        return { commit: decideCreate(resolved, target, made, attempt), result: made.map(createdEvidence) }
+      })
+    })
 
-interface RequestParts {
-  readonly ref: CategoryRef
-  readonly files: EvidenceFiles
-  readonly evidences: readonly EvidenceInput[]
-}
+const draftOf = ({ ids }: Context, input: EvidenceInput): EvidenceDraft => ({ id: ids.next(), input })
 
-const requestOf = (
-  { origin, ids }: Context,
+const targetOf = (
+  { origin }: Context,
   { companyId, actor }: AuthorizedScope,
-  { ref, files, evidences }: RequestParts,
-): MakeRequest => ({
-  target: { origin, actor, companyId, categoryId: ref.category.id, subcategoryId: ref.subcategory.id, files },
-  drafts: evidences.map((input) => ({ id: ids.next<EvidenceId>(), input })),
+  { resolved, files }: { readonly resolved: ResolvedCategory; readonly files: EvidenceFiles },
+): CreateTarget => ({
+  origin,
+  actor,
+  companyId,
+  categoryId: resolved.category.id,
+  subcategoryId: resolved.subcategory.id,
+  files,
 })
 
 function assertBulk(evidences: readonly EvidenceInput[], { image, files }: EvidenceFiles): void {
@@ -95,15 +92,14 @@ function assertBulk(evidences: readonly EvidenceInput[], { image, files }: Evide
  * The first attempt does not look the external ids up: nearly all of them are new, and if not, the commit fails on its
  * checks. The attempt after that throws `EXTERNAL_ID_EXISTS` here.
  */
-async function prepare(
-  context: Context,
+async function assertUnused(
+  { records }: Context,
   { companyId }: AuthorizedScope,
   evidences: readonly EvidenceInput[],
-  { isFirst }: Attempt,
+  { conflicts }: Attempt,
 ): Promise<void> {
-  context.gate.assertClock()
-  if (isFirst) return
-  const entries = await context.records.get(evidences.map(({ externalId }) => keys.externalId(externalId, companyId)))
+  if (conflicts.length === 0) return
+  const entries = await records.get(evidences.map(({ externalId }) => keys.externalId(externalId, companyId)))
   const used = evidences.find((_, i) => entries[i] !== undefined)
   if (used !== undefined) throw externalIdExists(used.externalId, 'is in use in this company')
 }
@@ -117,13 +113,13 @@ const externalIdExists = (externalId: string, problem: string): RegistryError =>
  * One commit for all evidences. It holds while the external ids are free, and the categories and staged files as they
  * were.
  */
-export function decideCreate(
-  ref: CategoryRef,
-  { target, drafts }: MakeRequest,
-  { writes, append }: MadeEvidences,
+function decideCreate(
+  resolved: ResolvedCategory,
+  { companyId, categoryId, subcategoryId, files }: CreateTarget,
+  made: readonly MadeEvidence[],
+  attempt: Attempt,
 ): Commit {
-  const { companyId, categoryId, subcategoryId } = target
-  const staged = stagedFiles(target.files)
+  const staged = stagedFiles(files)
   const counters = [
     ['company', companyId],
     ['category', categoryId],
@@ -133,27 +129,24 @@ export function decideCreate(
   const attached =
     staged.length === 0
       ? []
-      : drafts.map(({ id }) =>
-          attachFiles(staged, { company: companyId, ownerKind: 'evidence', ownerId: id, version: 1 }),
+      : made.map(({ draft: { id } }) =>
+          attachFiles(staged, { company: companyId, ownerKind: 'evidence', ownerId: id, version: 1 }, attempt),
         )
   return {
     checks: [
-      ...drafts.map(({ input }) => ({ key: keys.externalId(input.externalId, companyId), version: null })),
-      ...ref.checks,
+      ...made.map(({ draft }) => ({ key: keys.externalId(draft.input.externalId, companyId), version: null })),
+      ...resolved.checks,
       ...attached.flatMap(({ checks }) => checks),
     ],
-    writes: [...ref.writes, ...writes, ...attached.flatMap((part) => part.writes)],
-    adds: [...ref.adds, ...counters.map((list) => ({ key: keys.evidenceCount(list), delta: drafts.length }))],
-    append,
+    writes: [...resolved.writes, ...made.flatMap(({ writes }) => writes), ...attached.flatMap(({ writes }) => writes)],
+    adds: [...resolved.adds, ...counters.map((list) => ({ key: keys.evidenceCount(list), delta: made.length }))],
+    append: made.map(({ append }) => append),
   }
 }
 
-/** What the caller learns of an evidence. Throws `ENGINE_FAILED` if the engine has not made it. */
-export function createdEvidence(draft: EvidenceDraft | undefined, append: LogAppend | undefined) {
-  if (draft === undefined || append === undefined)
-    throw new RegistryError('ENGINE_FAILED', 'The event engine has made too few evidences')
-  return { id: draft.id, type: 'create', txId: toHex(append.entry) as TxId, version: 1 } as const
-}
+/** What the caller learns of an evidence. */
+const createdEvidence = ({ draft, append }: MadeEvidence) =>
+  ({ id: draft.id, type: 'create', txId: txIdOfEntry(append.entry), version: 1 }) as const
 
 /**
  * Throws the `VALIDATION_ERROR` that `evidences.create` throws for this input, whatever the registry contains. For

@@ -1,12 +1,14 @@
 import type { HistoryEvent, HistoryPage, HistoryQuery, Meta, Evidence } from '../../api/evidence.ts'
+import type { Evidences } from '../../api/evidences.ts'
 import type { BatchId, EvidenceId } from '../../api/scope.ts'
 import type { Json } from '../../commitment/canonical-json.ts'
 import type { EntryStatus } from '../../log/reader.ts'
 import { readEvents } from '../../store/evidence.ts'
 import type { EventRecord, EvidenceRecord, ListedEvidence } from '../../store/records.ts'
 import type { Context } from '../context.ts'
-import { openCheckedEvent, logStatusesOf } from '../event/event.ts'
-import type { AuthorizedScope } from '../permissions.ts'
+import { listFiles } from '../file/stored-file.ts'
+import { openCheckedEvent } from '../event/event.ts'
+import { type AuthorizedScope, enterCompany } from '../permissions.ts'
 import { validate } from '../../schemas/validation.ts'
 import { historyQuerySchema } from './input.ts'
 import { RegistryError } from '../../errors.ts'
@@ -16,17 +18,15 @@ import { ExternalId } from '../../schemas/fields.ts'
 
 const DEFAULT_LIMIT = 50
 
-export async function getEvidence(
-  context: Context,
-  scope: AuthorizedScope,
-  externalId: string,
-  query: HistoryQuery = {},
-): Promise<HistoryPage> {
-  const selection = validate(historyQuerySchema, query)
-  const { record } = await readEvidence(context, scope, externalId)
-  const { page } = await readHistory(context, record, selection)
-  return page
-}
+/** Reads an evidence with a page of its history, each event with the state of its batch. */
+export const getEvidence =
+  (context: Context): Evidences['get'] =>
+  async (scope, externalId, query = {}) => {
+    const entered = await enterCompany(context, scope, 'R')
+    const selection = validate(historyQuerySchema, query)
+    const { record } = await readEvidence(context, entered, externalId)
+    return (await readHistory(context, record, selection)).page
+  }
 
 /** A page of a history, and what has to stay the same for it to stay the same. */
 export interface ReadHistory {
@@ -38,6 +38,7 @@ export interface ReadHistory {
   readonly confirmedSize: number | undefined
 }
 
+/** Reads a page of the history of an evidence, by default of its first events. */
 export async function readHistory(
   { records, log, origin }: Context,
   record: EvidenceRecord,
@@ -46,10 +47,7 @@ export async function readHistory(
   const end = Math.min(after + limit, record.lastVersion)
   const versions = Array.from({ length: Math.max(0, end - after) }, (_, i) => after + 1 + i)
   const events = await readEvents(records, record, versions)
-  const statuses = await logStatusesOf(
-    log,
-    events.map(({ txId }) => txId),
-  )
+  const statuses = await log.eventStatuses(events.map(({ txId }) => txId))
   const { slotKey } = record
   const page: HistoryPage = {
     evidence: evidenceOf(record),
@@ -73,6 +71,9 @@ function confirmedSizeOf(statuses: readonly (EntryStatus | undefined)[]): number
 function describeEvent(event: EventRecord): Omit<HistoryEvent, 'batch' | 'disclosure'> {
   const { version, type, updateType, time, ownerName, txId, fields } = event
   const { meta } = fields
+  const persona = textOf(fields['personaName'])
+  const eventDescription = textOf(fields['eventDescription'])
+  const updateDescription = textOf(fields['updateDescription'])
   return {
     version,
     type,
@@ -80,16 +81,16 @@ function describeEvent(event: EventRecord): Omit<HistoryEvent, 'batch' | 'disclo
     owner: ownerName,
     txId,
     ...(updateType !== undefined && { updateType }),
-    ...textMember('persona', fields['personaName']),
-    ...textMember('eventDescription', fields['eventDescription']),
-    ...textMember('updateDescription', fields['updateDescription']),
+    ...(persona !== undefined && { persona }),
+    ...(eventDescription !== undefined && { eventDescription }),
+    ...(updateDescription !== undefined && { updateDescription }),
     ...(isMeta(meta) && { meta }),
   }
 }
 
-/** A member for a text that is set. */
-const textMember = <Name extends string>(name: Name, value: Json | undefined): { readonly [N in Name]?: string } =>
-  typeof value === 'string' && value !== '' ? ({ [name]: value } as { [N in Name]: string }) : {}
+/** A text that is set. */
+const textOf = (value: Json | undefined): string | undefined =>
+  typeof value === 'string' && value !== '' ? value : undefined
 
 const isMeta = (value: Json | undefined): value is Meta =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
@@ -158,9 +159,23 @@ export const evidenceCore = (record: ListedEvidence) => ({
   ...(record.image !== undefined && { image: record.image }),
 })
 
-export const evidenceOf = (record: EvidenceRecord): Evidence =>
+/** What `get` shows of an evidence. */
+const evidenceOf = (record: EvidenceRecord): Evidence =>
   Object.assign(evidenceCore(record), {
     ...(record.description !== undefined && { description: record.description }),
     ...(record.meta !== undefined && { meta: record.meta }),
     version: record.lastVersion,
   })
+
+/** The files of an evidence, its category and its subcategory. */
+export const listEvidenceFiles =
+  (context: Context): Evidences['files'] =>
+  async (scope, externalId) => {
+    const { record } = await readEvidence(context, await enterCompany(context, scope, 'R'), externalId)
+    const [evidence, category, subcategory] = await Promise.all([
+      listFiles(context, record.id),
+      listFiles(context, record.categoryId),
+      listFiles(context, record.subcategoryId),
+    ])
+    return { evidence, category, subcategory }
+  }

@@ -1,16 +1,26 @@
-import type { EvidenceSummary, EvidenceFilter, EvidencePage, EvidenceQuery } from '../../api/evidence.ts'
+import type { EvidenceFilter, EvidencePage, EvidenceQuery } from '../../api/evidence.ts'
+import type { Evidences } from '../../api/evidences.ts'
 import type { CompanyId } from '../../api/scope.ts'
 import { countOf, listEntries, readRecord } from '../../store/read.ts'
-import { keys, type Listing, lastPartOfKey, type StoredRecord, listedKey, listedRange } from '../../store/keys.ts'
+import {
+  keys,
+  type Listing,
+  lastPartOfKey,
+  type StoredRecord,
+  listedKey,
+  listedRange,
+  type RecordRange,
+} from '../../store/keys.ts'
 import type { ListedValues } from '../../store/records.ts'
 import type { Context } from '../context.ts'
 import { uuidInput, invalidInput, validate } from '../../schemas/validation.ts'
-import type { AuthorizedScope } from '../permissions.ts'
-import { evidenceQuerySchema } from './input.ts'
-import { mergedRows, newestEntries, nextRows } from './rows.ts'
+import { type AuthorizedScope, enterCompany } from '../permissions.ts'
+import { evidenceQuerySchema, textOptionsSchema } from './input.ts'
+import { mergedRows, nextRows } from './rows.ts'
 import { rangesOf, type CountedList } from './search-index.ts'
-import { cursorOf, isSearch, searchEvidences } from './search.ts'
-import { readListed, type ListItems } from './summaries.ts'
+import { evidenceTexts, ListPages, MAX_KEPT_LIST_CHARS } from './pages.ts'
+import { cursorOf, searchEvidences } from './search.ts'
+import { type ListItems, readListed, summaries } from './summaries.ts'
 
 const DEFAULT_LIMIT = 100
 
@@ -19,8 +29,29 @@ interface ListRequest<Item> {
   readonly items: ListItems<Item>
 }
 
+/** Lists evidences: filtered or sorted ones by an index, others in the order of their ids. */
+export const listEvidences =
+  (context: Context): Evidences['list'] =>
+  async (scope, query = {}) =>
+    readList(context, await enterCompany(context, scope, 'R'), { query, items: summaries })
+
+/** As `listEvidences`, with a text for each evidence, and keeps the last pages. */
+export const listEvidenceTexts =
+  (context: Context): Evidences['texts'] =>
+  (render, options = {}) => {
+    const { maxKeptChars = MAX_KEPT_LIST_CHARS } = validate(textOptionsSchema, options)
+    const items = evidenceTexts(render)
+    const pages = new ListPages(maxKeptChars)
+    return async (scope, query = {}) => {
+      const entered = await enterCompany(context, scope, 'R')
+      assertQuery(query)
+      const read = () => readList(context, entered, { query, items })
+      return pages.get(context, entered.companyId, { query, read })
+    }
+  }
+
 /** A page of a list, whose evidences are returned as `items` says. */
-export async function listEvidences<Item>(
+async function readList<Item>(
   context: Context,
   { companyId }: AuthorizedScope,
   { query, items }: ListRequest<Item>,
@@ -31,6 +62,10 @@ export async function listEvidences<Item>(
     throw invalidInput('cursor', 'is only for lists that are filtered or sorted: use `after`')
   return listInOrder(context, companyId, { query, items })
 }
+
+/** Whether a query is searched for in an index. Lists by company, category or subcategory alone are not. */
+const isSearch = ({ externalIdPrefix, owner, status, createdFrom, createdTo, sort }: EvidenceQuery): boolean =>
+  [externalIdPrefix, owner, status, createdFrom, createdTo, sort].some((value) => value !== undefined)
 
 /** A page of all evidences of a company, a category or a subcategory. */
 async function listInOrder<Item>(
@@ -65,13 +100,20 @@ async function readNewest(
   { before, limit }: { readonly before: string | undefined; readonly limit: number },
 ): Promise<readonly StoredRecord<ListedValues>[]> {
   const { records } = context
-  if (list.counter[0] === 'company') return newestEntries(records, listedRange(companyId), { before, limit })
+  if (list.counter[0] === 'company')
+    return listEntries(records, { ...listedBefore(companyId, before), reverse: true, limit })
   const rows = await nextRows(mergedRows(records, rangesOf(list), { before }, limit), limit)
   return readListed(
     context,
     companyId,
     rows.map(({ id }) => id),
   )
+}
+
+/** The entries of a company's evidences that are older than one of them. */
+function listedBefore(companyId: CompanyId, before: string | undefined): RecordRange<ListedValues> {
+  const range = listedRange(companyId)
+  return before === undefined ? range : { ...range, lt: range.gte + before }
 }
 
 /** A page of a filtered or sorted list. */
@@ -107,7 +149,7 @@ async function listSearched<Item>(
 const NO_EVIDENCES: EvidencePage<never> = { items: [], count: 0, countIsMore: false, hasMore: false }
 
 /** Throws `VALIDATION_ERROR`. Does not check a cursor. */
-export function assertQuery(query: EvidenceQuery): void {
+function assertQuery(query: EvidenceQuery): void {
   validate(evidenceQuerySchema, query)
   for (const name of ['createdFrom', 'createdTo'] as const) {
     const time: unknown = query[name]
@@ -152,18 +194,16 @@ const listOf = (...listing: Listing): CountedList => ({ counter: listing, listin
 
 const ALL_PAGE_LENGTH = 500
 
-/** Every item of a list that is read page by page. `list` reads one page. */
-export async function* allEvidences(
-  list: (query: EvidenceQuery) => Promise<EvidencePage>,
-  query: EvidenceQuery = {},
-): AsyncGenerator<EvidenceSummary, void, undefined> {
-  let position: Pick<EvidenceQuery, 'after' | 'cursor'> | undefined = {}
-  while (position !== undefined) {
-    const page: EvidencePage = await list({ limit: ALL_PAGE_LENGTH, ...query, ...position })
-    yield* page.items
-    position = positionAfter(page)
+/** Every evidence of a list that is read page by page. */
+export const allEvidences = (list: Evidences['list']): Evidences['all'] =>
+  async function* (scope, query = {}) {
+    let position: Pick<EvidenceQuery, 'after' | 'cursor'> | undefined = {}
+    while (position !== undefined) {
+      const page: EvidencePage = await list(scope, { limit: ALL_PAGE_LENGTH, ...query, ...position })
+      yield* page.items
+      position = positionAfter(page)
+    }
   }
-}
 
 /** Filtered and sorted lists continue at `next`, other lists after their last evidence. */
 function positionAfter({ items, hasMore, next }: EvidencePage): Pick<EvidenceQuery, 'after' | 'cursor'> | undefined {

@@ -5,9 +5,7 @@ import { toHex } from '../../bytes.ts'
 import { timeOfId } from '../../ids.ts'
 import type { LogAppend, Write } from '../../ports/index.ts'
 import { randomBytes } from '../../platform/node.ts'
-import type { EvidenceRecord } from '../../store/records.ts'
-import { appendEvents, attachedFiles, type EvidenceState } from '../event/append.ts'
-import { newSeed } from '../event/event.ts'
+import { attachedFiles, createEvent, type EvidenceState, givenDetails, newSeed } from '../event/event.ts'
 
 /**
  * Makes new evidences without a clock or a store, from JSON. So a worker thread can make them as well, and it loads
@@ -48,18 +46,19 @@ export interface MakeRequest {
   readonly drafts: readonly EvidenceDraft[]
 }
 
-/** What new evidences add to their commit. */
-export interface MadeEvidences {
-  /** Records of evidences, which contain their `create` events, and their entries in indexes. */
+/** A new evidence, and what it adds to its commit. */
+export interface MadeEvidence {
+  readonly draft: EvidenceDraft
+  /** Its record, which contains its `create` event, and its entries in indexes. */
   readonly writes: readonly Write[]
-  /** For each evidence the entry of its event. */
-  readonly append: readonly LogAppend[]
+  /** The entry of its event. */
+  readonly append: LogAppend
 }
 
 /** The random values of one evidence, hex. */
 export interface EvidenceSecrets {
   readonly slotKey: string
-  /** As of `makeEvent`. */
+  /** The seed of the salts of its event. */
   readonly seed: string
 }
 
@@ -67,26 +66,19 @@ const SLOT_KEY_BYTES = 32
 
 const newSecrets = (): EvidenceSecrets => ({ slotKey: toHex(randomBytes(SLOT_KEY_BYTES)), seed: newSeed() })
 
-/** Makes the evidences of one commit, each with its `create` event. Call it again for another attempt. */
-export function makeEvidences(
+/** Makes the evidences of one commit. */
+export const makeEvidences = (
   { target, drafts }: MakeRequest,
   secretsOf: (index: number) => EvidenceSecrets = newSecrets,
-): MadeEvidences {
-  const writes: Write[] = []
-  const append: LogAppend[] = []
-  for (const [i, draft] of drafts.entries()) {
-    const made = makeEvidence(target, draft, secretsOf(i))
-    writes.push(...made.writes)
-    append.push(...made.append)
-  }
-  return { writes, append }
-}
+): readonly MadeEvidence[] => drafts.map((draft, i) => makeEvidence(target, draft, secretsOf(i)))
 
-function makeEvidence(
+/** Makes an evidence with its `create` event. Call it again for another attempt. */
+export function makeEvidence(
   { origin, actor, companyId, categoryId, subcategoryId, files }: CreateTarget,
-  { id, input }: EvidenceDraft,
-  { slotKey, seed }: EvidenceSecrets,
-) {
+  draft: EvidenceDraft,
+  { slotKey, seed }: EvidenceSecrets = newSecrets(),
+): MadeEvidence {
+  const { id, input } = draft
   // The same as in the id, so that a range of ids is a range of creation times. It is the time of the draft, or later
   // if the clock was set back since the last id was made.
   const createdAt = timeOfId(id)
@@ -105,20 +97,6 @@ function makeEvidence(
   }
   const fields = { ...common, ...(image !== undefined && { imageId: image.id }) }
   const step = { type: 'create', fields, files: attachedFiles(staged), state, seed } as const
-  return appendEvents({ origin, actor, now: createdAt }, undefined, [step])
+  const { writes, append } = createEvent({ origin, actor, now: createdAt }, step)
+  return { draft, writes, append }
 }
-
-type Details = Pick<EvidenceRecord, 'description' | 'summary' | 'owner' | 'meta'>
-
-/** The details that are set. An empty text means that there is none. */
-export const givenDetails = ({
-  description = '',
-  summary = '',
-  owner = '',
-  meta,
-}: { readonly [K in keyof Details]: Details[K] | undefined }): Details => ({
-  ...(description !== '' && { description }),
-  ...(summary !== '' && { summary }),
-  ...(owner !== '' && { owner }),
-  ...(meta !== undefined && { meta }),
-})

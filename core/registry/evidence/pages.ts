@@ -7,12 +7,15 @@ import type {
   EvidenceText,
   EvidenceSummary,
 } from '../../api/evidence.ts'
+import type { Evidences } from '../../api/evidences.ts'
 import type { Key, Version } from '../../ports/index.ts'
 import { SecondUseMap } from '../../store/cache.ts'
 import { decodeRecord } from '../../store/read.ts'
 import type { Context } from '../context.ts'
-import type { AuthorizedScope } from '../permissions.ts'
-import { getEvidence, readHistory, readEvidenceEntry } from './get.ts'
+import { type AuthorizedScope, enterCompany } from '../permissions.ts'
+import { readEvidence, readEvidenceEntry, readHistory } from './get.ts'
+import { historyQuerySchema, textOptionsSchema } from './input.ts'
+import { validate } from '../../schemas/validation.ts'
 import type { CompanyId } from '../../api/scope.ts'
 import { summaries, type ListItems } from './summaries.ts'
 
@@ -34,7 +37,7 @@ interface KeptPage<T> {
  * second time on. Whether a kept one is still correct is read from the store, so another server may have changed the
  * evidence or the anchors.
  */
-export class EvidencePages<T extends { readonly text: string }> {
+class EvidencePages<T extends { readonly text: string }> {
   readonly #render: (page: HistoryPage) => T
   readonly #kept: SecondUseMap<Key, KeptPage<T>>
 
@@ -43,8 +46,13 @@ export class EvidencePages<T extends { readonly text: string }> {
     this.#kept = new SecondUseMap(maxKeptChars, ({ rendered }) => rendered.text.length, REMEMBERED_PAGES)
   }
 
+  /** The rendered page of a history. Other pages than the first one are not kept. */
   async get(context: Context, scope: AuthorizedScope, externalId: string, query: HistoryQuery = {}): Promise<T> {
-    if (Object.keys(query).length > 0) return this.#render(await getEvidence(context, scope, externalId, query))
+    if (Object.keys(query).length > 0) {
+      const selection = validate(historyQuerySchema, query)
+      const { record } = await readEvidence(context, scope, externalId)
+      return this.#render((await readHistory(context, record, selection)).page)
+    }
     const entry = await readEvidenceEntry(context, scope, externalId)
     const { key, version } = entry
     const kept = this.#kept.get(key)
@@ -56,6 +64,15 @@ export class EvidencePages<T extends { readonly text: string }> {
     return rendered
   }
 }
+
+/** As `getEvidence`, and keeps what was rendered of first pages. */
+export const evidencePages =
+  (context: Context): Evidences['pages'] =>
+  (render, options = {}) => {
+    const pages = new EvidencePages(render, validate(textOptionsSchema, options))
+    return async (scope, externalId, query) =>
+      pages.get(context, await enterCompany(context, scope, 'R'), externalId, query)
+  }
 
 type TextPage = EvidencePage<EvidenceText>
 

@@ -32,7 +32,7 @@ export function rowOf(key: Key, position?: string): IndexRow {
 }
 
 /** The newest entries of an index, newest first. `range` contains all its keys, as `keysUnder` returns it. */
-export async function newestEntries<T>(
+async function newestEntries<T>(
   records: RecordStore,
   range: RecordRange<T>,
   { from = '', before, limit }: RowBounds & { readonly limit: number },

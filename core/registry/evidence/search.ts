@@ -35,10 +35,6 @@ export interface SearchPage extends Count {
   readonly next?: string
 }
 
-/** Whether the pages of a query are read here. Lists by company, category or subcategory alone are not. */
-export const isSearch = ({ externalIdPrefix, owner, status, createdFrom, createdTo, sort }: EvidenceQuery): boolean =>
-  [externalIdPrefix, owner, status, createdFrom, createdTo, sort].some((value) => value !== undefined)
-
 /** Reads one page. Throws `VALIDATION_ERROR` if the cursor does not belong to the query. */
 export async function searchEvidences(context: Context, search: Search, limit: number): Promise<SearchPage> {
   const { companyId, query } = search

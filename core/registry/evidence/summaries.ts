@@ -6,7 +6,7 @@ import { listedKey, type StoredRecord } from '../../store/keys.ts'
 import type { ListedEvidence, ListedValues } from '../../store/records.ts'
 import { danglingReference, readAll } from '../../store/read.ts'
 import type { Context } from '../context.ts'
-import { entryOfTxId } from '../event/event.ts'
+import { entryOfTxId } from '../../log/reader.ts'
 import { evidenceCore } from './get.ts'
 
 /** How the evidences of a list are returned, in the order of the list. */

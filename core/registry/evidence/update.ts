@@ -1,9 +1,8 @@
-import type { EvidenceChange, RecordedEvent } from '../../api/evidences.ts'
-import type { UpdateOptions } from '../../api/scope.ts'
+import type { EvidenceChange, Evidences, RecordedEvent } from '../../api/evidences.ts'
 import { RegistryError } from '../../errors.ts'
 import type { Context } from '../context.ts'
-import { idempotentCall, write, type Decision } from '../write.ts'
-import type { AuthorizedScope } from '../permissions.ts'
+import type { Attempt, Decision } from '../write.ts'
+import { enterCompany } from '../permissions.ts'
 import { ExternalId } from '../../schemas/fields.ts'
 import { assertClearOrGiven, invalidInput, metaText, validate } from '../../schemas/validation.ts'
 import { evidenceChangeSchema } from './input.ts'
@@ -12,42 +11,41 @@ import type { StagedFile } from '../../api/files.ts'
 import { canonicalJson } from '../../commitment/canonical-json.ts'
 import type { Read } from '../../store/read.ts'
 import type { EvidenceRecord } from '../../store/records.ts'
-import { appendEvents, attachedFiles, type EventAuthor, type EventStep, type EvidenceState } from '../event/append.ts'
+import {
+  appendEvents,
+  attachedFiles,
+  type EventAuthor,
+  type EventStep,
+  type EvidenceState,
+  givenDetails,
+} from '../event/event.ts'
 import { attachFiles } from '../file/stored-file.ts'
-import { givenDetails } from './make.ts'
 
-interface UpdateRequest {
-  readonly externalId: string
-  readonly change: EvidenceChange
-}
-
-export async function updateEvidence(
-  context: Context,
-  scope: AuthorizedScope,
-  { externalId, change }: UpdateRequest,
-  options: UpdateOptions = {},
-): Promise<readonly RecordedEvent[]> {
-  validate(ExternalId, externalId, 'externalId')
-  assertChange(change)
-  const { ifVersion } = options
-  const call = idempotentCall(context, scope, options, {
-    operation: 'updateEvidence',
-    ids: [externalId],
-    input: change,
-  })
-  return write(context, call, async ({ now }) => {
-    context.gate.assertClock()
-    const evidence = await readEvidence(context, scope, externalId)
-    const { lastVersion } = evidence.record
-    if (ifVersion !== undefined && ifVersion !== lastVersion)
-      throw new RegistryError(
-        'VERSION_CONFLICT',
-        `ifVersion is ${ifVersion}, but the last event has version ${lastVersion}: read the evidence again`,
-        { field: 'ifVersion' },
-      )
-    return decideUpdate({ origin: context.origin, actor: scope.actor, now }, evidence, change)
-  })
-}
+/**
+ * Records up to three events: the changed content, the transfer, the attached files. It holds while the evidence is as
+ * it was read; otherwise it is decided again.
+ */
+export const updateEvidence =
+  (context: Context): Evidences['update'] =>
+  async (scope, externalId, change, options = {}) => {
+    const entered = await enterCompany(context, scope, 'U')
+    validate(ExternalId, externalId, 'externalId')
+    assertChange(change)
+    const { ifVersion } = options
+    const call = { scope: entered, options, operation: 'updateEvidence', ids: [externalId], input: change } as const
+    return context.write(call, async (attempt) => {
+      const evidence = await readEvidence(context, entered, externalId)
+      const { lastVersion } = evidence.record
+      if (ifVersion !== undefined && ifVersion !== lastVersion)
+        throw new RegistryError(
+          'VERSION_CONFLICT',
+          `ifVersion is ${ifVersion}, but the last event has version ${lastVersion}: read the evidence again`,
+          { field: 'ifVersion' },
+        )
+      const author = { origin: context.origin, actor: entered.actor, now: attempt.now }
+      return decideUpdate(author, evidence, change, attempt)
+    })
+  }
 
 function assertChange(change: EvidenceChange): void {
   validate(evidenceChangeSchema, change)
@@ -83,23 +81,26 @@ const givesAnything = (change: EvidenceChange): boolean =>
     return value !== undefined && value !== '' && !(Array.isArray(value) && value.length === 0)
   })
 
+const NO_FILES = { checks: [], writes: [] }
+
 /**
  * The events that an update records, in one commit and in this order: the content, the transfer, the files. Pure, so
  * that it can be decided again after a conflict without another upload. Requires a validated change.
  *
  * Throws `VALIDATION_ERROR` if no event would be recorded, or none of the expected type.
  */
-export function decideUpdate(
+function decideUpdate(
   author: EventAuthor,
   { record: before, check }: Read<EvidenceRecord>,
   change: EvidenceChange,
+  attempt: Attempt,
 ): Decision<readonly RecordedEvent[]> {
   const { files = [] } = change
   const { evidence, events, writes, adds, append } = appendEvents(author, before, stepsOf(before, change))
   const { company, id } = before
   // The event of the files is the last one.
   const owner = { company, ownerKind: 'evidence', ownerId: id, version: evidence.lastVersion } as const
-  const attached = attachFiles(files, owner)
+  const attached = files.length === 0 ? NO_FILES : attachFiles(files, owner, attempt)
   return {
     commit: {
       checks: [check, ...attached.checks],
@@ -167,7 +168,7 @@ function newText(
   change: EvidenceChange,
   name: 'owner' | 'description' | 'summary',
 ): string | undefined {
-  const current = before[name] ?? ''
+  const { [name]: current = '' } = before
   const value = change.clear?.includes(name) ? '' : change[name] || current
   return value === current ? undefined : value
 }

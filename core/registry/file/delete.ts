@@ -1,37 +1,38 @@
-import type { FileSelector } from '../../api/files.ts'
+import type { Files } from '../../api/files.ts'
 import type { Check, Commit } from '../../ports/index.ts'
 import { destroy, pendingDeletion } from '../../store/blob-lifecycle.ts'
-import { derivedWrites, fileEntries } from '../../store/derived.ts'
+import { fileEntries } from '../../store/derived.ts'
 import { readEvent, withFirstEvent } from '../../store/evidence.ts'
 import { keys } from '../../store/keys.ts'
-import { danglingReference, requireRecord, type Read, putRecord } from '../../store/read.ts'
+import { danglingReference, requireRecord, type Read, putRecord, derivedWrites } from '../../store/read.ts'
 import type { DeletedFileRecord, EventRecord, EvidenceRecord, FileRecord } from '../../store/records.ts'
 import type { Context } from '../context.ts'
-import { appendEvents, type EventAuthor } from '../event/append.ts'
-import { eraseFile } from '../event/event.ts'
-import type { AuthorizedScope } from '../permissions.ts'
-import { write } from '../write.ts'
+import { appendEvents, eraseFile, type EventAuthor } from '../event/event.ts'
+import { enterCompany } from '../permissions.ts'
 import { selectFile } from './find.ts'
 import { fileNotFound, removeFile } from './stored-file.ts'
 
-export async function deleteFile(context: Context, scope: AuthorizedScope, selector: FileSelector): Promise<void> {
-  const { fileId } = selector
-  await write(context, undefined, async ({ now }) => {
-    const { record, check } = await selectFile(context, scope.companyId, selector)
-    const commit =
-      record.ownerKind === 'evidence'
-        ? await deleteFromEvidence(context, { record, check }, { origin: context.origin, actor: scope.actor, now })
-        : await deleteFromCategory(context, { record, check }, now)
-    return { commit: context.erasures.include(commit, fileId), result: null }
-  })
-  context.erasures.request()
-  await destroy(context, fileId)
-}
+/** Deletes a file: a deletefile event, if it belongs to an evidence, then its bytes and what the records had of it. */
+export const deleteFile =
+  (context: Context): Files['delete'] =>
+  async (scope, selector) => {
+    const { companyId, actor } = await enterCompany(context, scope, 'U')
+    const { fileId } = selector
+    await context.write(undefined, async ({ now }) => {
+      const { record, check } = await selectFile(context, companyId, selector)
+      const commit =
+        record.ownerKind === 'evidence'
+          ? await deleteFromEvidence(context, { record, check }, { origin: context.origin, actor, now })
+          : await deleteFromCategory(context, { record, check }, now)
+      return { commit: context.erasures.include(commit, fileId), result: null }
+    })
+    context.erasures.request()
+    await destroy(context, fileId)
+  }
 
 type FileOf<Kind extends FileRecord['ownerKind']> = Read<Extract<FileRecord, { readonly ownerKind: Kind }>>
 
 async function deleteFromEvidence(context: Context, file: FileOf<'evidence'>, author: EventAuthor): Promise<Commit> {
-  context.gate.assertClock()
   const { records } = context
   const { ownerId, version } = file.record
   const evidence = await requireRecord(records, keys.evidence(ownerId), () =>

@@ -1,46 +1,41 @@
-import type { Files, FileToken } from '../../api/files.ts'
-import type { CompanyId, FileId } from '../../api/scope.ts'
-import { assertTexts } from '../company/api-keys.ts'
-import { assertCompany, enterCompany, authorizeFile } from '../permissions.ts'
-import type { Context } from '../context.ts'
-import { uuidInput, validate } from '../../schemas/validation.ts'
-import { IdInput } from '../../schemas/fields.ts'
-import { deleteFile } from './delete.ts'
-import { findFile } from './find.ts'
-import { readFile } from './read.ts'
-import { discardUpload, stageFile } from './stage.ts'
 import { createHmac, timingSafeEqual } from 'node:crypto'
+import type { Files, FileToken } from '../../api/files.ts'
+import type { CompanyId, FileId, Principal } from '../../api/scope.ts'
 import { concatBytes, encodeUtf8, readU64, u64 } from '../../bytes.ts'
 import type { Clock } from '../../ports/index.ts'
+import { CompanyId as CompanyIdSchema, FileId as FileIdSchema, IdInput } from '../../schemas/fields.ts'
+import { uuidInput, validate } from '../../schemas/validation.ts'
+import { assertTexts } from '../company/api-keys.ts'
+import type { AuditLog } from '../company/audit.ts'
+import type { Context } from '../context.ts'
+import { enterCompany } from '../permissions.ts'
+import { deleteFile } from './delete.ts'
+import { fileInfo, findFile } from './find.ts'
+import { type Damage, readFile } from './read.ts'
+import { discardFiles, stageFile, type StagingOptions } from './stage.ts'
 
-export const fileOperations = (context: Context, tokens: FileTokens): Files => ({
-  stage: async (scope, file, options) => {
-    await enterCompany(context, scope, 'I')
-    return stageFile(context, file, options)
-  },
-  discard: async (files) => {
-    for (const { id, intent } of files) if (intent !== undefined) await discardUpload(context, { id, intent })
-  },
-  find: async (scope, selector) => {
-    const authorized = authorizeFile(scope, selector.fileId)
-    await assertCompany(context, authorized)
-    return findFile(context, authorized, selector)
-  },
-  read: (file, options) => readFile(context, file, options),
-  delete: async (scope, selector) => deleteFile(context, await enterCompany(context, scope, 'U'), selector),
+interface FileParts extends StagingOptions {
+  readonly tokens: FileTokens
+  readonly auditLog: AuditLog
+  readonly damage: Damage
+}
+
+/** The operations on files. Their contract is `Files`. */
+export const fileOperations = (context: Context, { tokens, auditLog, damage, ...staging }: FileParts): Files => ({
+  stage: stageFile(context, staging),
+  discard: discardFiles(context),
+  find: findFile(context),
+  read: readFile(context, damage),
+  delete: deleteFile(context),
   createToken: async (scope, fileId) => {
-    const authorized = await enterCompany(context, scope, 'R')
-    const selected = uuidInput(validate(IdInput, fileId, 'fileId'))
-    const { id } = await findFile(context, authorized, { fileId: selected })
-    const { companyId, actor } = authorized
-    context.auditLog.note({ companyId, type: 'fileToken', actor, fileId: id })
+    const { companyId, actor } = await enterCompany(context, scope, 'R')
+    const { id } = await fileInfo(context, companyId, { fileId: uuidInput(validate(IdInput, fileId, 'fileId')) })
+    auditLog.note({ companyId, type: 'fileToken', actor, fileId: id })
     return tokens.create(companyId, id)
   },
   authenticateToken: (credentials) => {
     assertTexts(credentials, 'companyId', 'token')
-    const fileId = tokens.fileOf(credentials.companyId, credentials.token)
-    // The HMAC covers the company, so the token belongs to it.
-    return fileId && { kind: 'fileToken', companyId: credentials.companyId as CompanyId, fileId }
+    return tokens.principalOf(credentials.companyId, credentials.token)
   },
 })
 
@@ -68,15 +63,20 @@ export class FileTokens {
     return { token, expiresAt: new Date(expires) }
   }
 
-  /** The file that a token opens in this company, `undefined` if it opens none. */
-  fileOf(companyId: string, token: string): FileId | undefined {
+  /** Whom a token of this company makes its holder, `undefined` if it opens nothing. */
+  principalOf(companyId: string, token: string): Principal | undefined {
     const bytes = new Uint8Array(Buffer.from(token, 'base64url'))
     // The decoder skips unknown characters. Comparing the text makes sure that a token has only one spelling.
     if (bytes.length !== TOKEN_BYTES || Buffer.from(bytes).toString('base64url') !== token) return undefined
     const claim = bytes.subarray(0, CLAIM_BYTES)
     if (!timingSafeEqual(this.#mac(companyId, claim), bytes.subarray(CLAIM_BYTES))) return undefined
     if (readU64(claim) <= this.#clock.now()) return undefined
-    return Buffer.from(claim.subarray(8)).toString('utf8') as FileId
+    // The HMAC covers the company and the file, so both are what `create` was given.
+    return {
+      kind: 'fileToken',
+      companyId: validate(CompanyIdSchema, companyId),
+      fileId: validate(FileIdSchema, Buffer.from(claim.subarray(8)).toString('utf8')),
+    }
   }
 
   #mac(companyId: string, claim: Uint8Array): Uint8Array {

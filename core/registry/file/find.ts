@@ -1,21 +1,27 @@
-import type { FileInfo, FileSelector } from '../../api/files.ts'
+import type { FileInfo, Files, FileSelector } from '../../api/files.ts'
 import type { CompanyId } from '../../api/scope.ts'
 import { isId } from '../../ids.ts'
 import { keys } from '../../store/keys.ts'
 import { danglingReference, requireRecord, type Read } from '../../store/read.ts'
 import type { DeletedFileRecord, FileRecord } from '../../store/records.ts'
 import type { Context } from '../context.ts'
-import type { AuthorizedScope } from '../permissions.ts'
+import { assertCompany, authorizeFile } from '../permissions.ts'
 import { validate } from '../../schemas/validation.ts'
 import { fileNotFound } from './stored-file.ts'
 import { closed, Hash, Id, IdToFind, Line, opt } from '../../schemas/fields.ts'
 import Type from '#typebox'
 
-export async function findFile(
-  context: Context,
-  { companyId }: AuthorizedScope,
-  selector: FileSelector,
-): Promise<FileInfo> {
+/** Finds a file for those who may read the company, and for the holder of a token for it. */
+export const findFile =
+  (context: Context): Files['find'] =>
+  async (scope, selector) => {
+    const entered = authorizeFile(scope, selector.fileId)
+    await assertCompany(context, entered)
+    return fileInfo(context, entered.companyId, selector)
+  }
+
+/** What a caller learns of a file. Throws as `selectFile`. */
+export async function fileInfo(context: Context, companyId: CompanyId, selector: FileSelector): Promise<FileInfo> {
   const { record } = await selectFile(context, companyId, selector)
   const { id, name, mimeType, size, sha256 } = record
   return { id, name, mimeType, size, sha256 }

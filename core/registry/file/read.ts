@@ -1,4 +1,4 @@
-import type { FileInfo } from '../../api/files.ts'
+import type { FileInfo, Files } from '../../api/files.ts'
 import { isRegistryError, RegistryError } from '../../errors.ts'
 import type { BlobBody, BlobRange } from '../../ports/index.ts'
 import { assertBlobRange } from '../../store/blob-calls.ts'
@@ -9,33 +9,33 @@ import type { Context } from '../context.ts'
 import { fileNotFound } from './stored-file.ts'
 import { createHash } from 'node:crypto'
 
-export interface ReadOptions {
-  readonly range?: BlobRange
-  readonly signal?: AbortSignal
+/** Counts reads of files whose stored bytes were missing or damaged. */
+export interface Damage {
+  reads: number
 }
 
-/**
- * Reads a file. Throws `FILE_NOT_FOUND` if it was deleted meanwhile, `CORRUPT` if the store does not have the recorded
- * bytes, `RANGE_NOT_SATISFIABLE` for a range that is not within the file.
- */
-export async function readFile(
-  context: Context,
-  file: FileInfo,
-  { range, signal }: ReadOptions = {},
-): Promise<AsyncIterable<Uint8Array>> {
-  if (range !== undefined) assertBlobRange(range, file.size)
-  const blob = await openBytes(context, file, { range, signal })
-  if (blob === undefined) {
-    if (!(await isRecorded(context, file.id))) throw fileNotFound()
-    throw damaged(context, file.id, 'are missing')
+interface ReadContext extends Context {
+  readonly damage: Damage
+}
+
+/** Reads a file, and verifies its hash unless a range of it is requested. */
+export const readFile = (registry: Context, damage: Damage): Files['read'] => {
+  const context = { ...registry, damage }
+  return async (file, { range, signal } = {}) => {
+    if (range !== undefined) assertBlobRange(range, file.size)
+    const blob = await openBytes(context, file, { range, signal })
+    if (blob === undefined) {
+      if (!(await isRecorded(context, file.id))) throw fileNotFound()
+      throw damaged(context, file.id, 'are missing')
+    }
+    if (blob.size !== file.size) {
+      // A body that is not read must be released, or its file stays open.
+      await blob.body[Symbol.asyncIterator]().return?.()
+      throw damaged(context, file.id, WRONG_SIZE)
+    }
+    if (range !== undefined) return blob.body
+    return VerifiedBody.open(blob.body, file, () => damaged(context, file.id, 'do not have the recorded hash'))
   }
-  if (blob.size !== file.size) {
-    // A body that is not read must be released, or its file stays open.
-    await blob.body[Symbol.asyncIterator]().return?.()
-    throw damaged(context, file.id, WRONG_SIZE)
-  }
-  if (range !== undefined) return blob.body
-  return VerifiedBody.open(blob.body, file, () => damaged(context, file.id, 'do not have the recorded hash'))
 }
 
 interface OpenOptions {
@@ -43,7 +43,7 @@ interface OpenOptions {
   readonly signal: AbortSignal | undefined
 }
 
-async function openBytes(context: Context, file: FileInfo, options: OpenOptions): Promise<BlobBody | undefined> {
+async function openBytes(context: ReadContext, file: FileInfo, options: OpenOptions): Promise<BlobBody | undefined> {
   const content = await smallContent(context, file)
   if (content === undefined) return openBlob(context, file, options)
   const { start, end } = options.range ?? { start: 0, end: content.length }
@@ -64,7 +64,7 @@ async function* chunkOf(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
 const WRONG_SIZE = 'do not have the recorded size'
 
 async function openBlob(
-  context: Context,
+  context: ReadContext,
   file: FileInfo,
   { range, signal }: OpenOptions,
 ): Promise<BlobBody | undefined> {
@@ -82,7 +82,7 @@ async function isRecorded({ records }: Context, fileId: string): Promise<boolean
   return record !== undefined && !('deletion' in record)
 }
 
-function damaged({ logger, damage }: Context, fileId: string, problem: string): RegistryError {
+function damaged({ logger, damage }: ReadContext, fileId: string, problem: string): RegistryError {
   damage.reads += 1
   logger.error({ fileId }, `the stored bytes of a file ${problem}: is the right volume mounted? Run fsck`)
   return new RegistryError('CORRUPT', `The stored bytes of file ${fileId} ${problem}`)

@@ -1,47 +1,57 @@
-import type { FileToStage, StagedFile } from '../../api/files.ts'
+import type { Files, StagedFile } from '../../api/files.ts'
 import type { FileId } from '../../api/scope.ts'
 import { sha256, toBase64, toHex } from '../../bytes.ts'
 import { beginUpload, cancelUpload, type UnusedBlob } from '../../store/blob-lifecycle.ts'
 import type { Context } from '../context.ts'
 import { invalidInput, validate } from '../../schemas/validation.ts'
+import { enterCompany } from '../permissions.ts'
 import { fileToStageSchema } from './find.ts'
+import { titleOf } from './stored-file.ts'
 import { untilAborted } from '../../clock.ts'
 import { fileTooLarge } from '../../store/blob-calls.ts'
 
-interface StageOptions {
+interface StageLimits {
   readonly maxBytes: number
   readonly signal?: AbortSignal
 }
 
-export async function stageFile(
-  context: Context,
-  { body, ...texts }: FileToStage,
-  { maxBytes, signal }: StageOptions,
-): Promise<StagedFile> {
-  validate(fileToStageSchema, texts)
-  if (!Number.isSafeInteger(maxBytes) || maxBytes < 0)
-    throw invalidInput('maxBytes', 'must be an integer of at least 0')
-  if (typeof body?.[Symbol.asyncIterator] !== 'function')
-    throw invalidInput('body', 'must be an async iterable of Uint8Array')
-  const name = displayName(texts.name)
-  const { mimeType, title = titleOf(name) } = texts
-  const file = { id: context.ids.next<FileId>(), name, mimeType, title }
-  const limits = { maxBytes, ...(signal && { signal }) }
-  const read = await readSmallBody(body, { ...limits, smallFileBytes: context.smallFileBytes })
-  return 'content' in read
-    ? { ...file, ...digestOf(read.content), content: toBase64(read.content) }
-    : { ...file, ...(await storeBlob(context, file.id, read.body, limits)) }
+/** Where the bytes of staged files go. */
+export interface StagingOptions {
+  /** The largest file whose bytes are stored in its record. */
+  readonly smallFileBytes: number
+  /** A random id of this open registry: see `beginUpload`. */
+  readonly process: string
 }
+
+/** Stages a file: a small one in the result, the bytes of another one as a blob that the sweep finds if it is not used. */
+export const stageFile =
+  (context: Context, { smallFileBytes, process }: StagingOptions): Files['stage'] =>
+  async (scope, { body, ...texts }, { maxBytes, signal }) => {
+    await enterCompany(context, scope, 'I')
+    validate(fileToStageSchema, texts)
+    if (!Number.isSafeInteger(maxBytes) || maxBytes < 0)
+      throw invalidInput('maxBytes', 'must be an integer of at least 0')
+    if (typeof body?.[Symbol.asyncIterator] !== 'function')
+      throw invalidInput('body', 'must be an async iterable of Uint8Array')
+    const name = displayName(texts.name)
+    const { mimeType, title = titleOf(name) } = texts
+    const file = { id: context.ids.next<FileId>(), name, mimeType, title }
+    const limits = { maxBytes, ...(signal && { signal }) }
+    const read = await readSmallBody(body, { ...limits, smallFileBytes })
+    return 'content' in read
+      ? { ...file, ...digestOf(read.content), content: toBase64(read.content) }
+      : { ...file, ...(await storeBlob(context, { id: file.id, process }, read.body, limits)) }
+  }
 
 const digestOf = (content: Uint8Array) => ({ size: content.length, sha256: toHex(sha256(content)) })
 
 async function storeBlob(
   context: Context,
-  id: string,
+  { id, process }: { readonly id: FileId; readonly process: string },
   body: AsyncIterableIterator<Uint8Array>,
-  limits: StageOptions,
+  limits: StageLimits,
 ): Promise<Pick<StagedFile, 'size' | 'sha256' | 'intent'>> {
-  const intent = await beginUpload(context, id).catch((error: unknown) => {
+  const intent = await beginUpload(context, id, process).catch((error: unknown) => {
     body.return?.().catch(() => undefined)
     throw error
   })
@@ -54,8 +64,15 @@ async function storeBlob(
   }
 }
 
+/** Deletes the bytes of staged files that no write has used. */
+export const discardFiles =
+  (context: Context): Files['discard'] =>
+  async (files) => {
+    for (const { id, intent } of files) if (intent !== undefined) await discardUpload(context, { id, intent })
+  }
+
 /** Deletes the bytes of an upload that nothing uses. If that fails, the sweep does it later. */
-export async function discardUpload(context: Context, upload: UnusedBlob): Promise<void> {
+async function discardUpload(context: Context, upload: UnusedBlob): Promise<void> {
   try {
     await cancelUpload(context, upload)
   } catch (err) {
@@ -71,16 +88,13 @@ const MAX_NAME_LENGTH = 256
  * name is cut before its extension.
  */
 export function displayName(name: string): string {
-  const last = name.split(/[/\\]/).at(-1) ?? ''
+  const last = name.slice(Math.max(name.lastIndexOf('/'), name.lastIndexOf('\\')) + 1)
   const shown = last.toWellFormed().replace(/\p{Cc}|\p{Bidi_Control}/gu, '')
   const extension = /(?<=.)\.[^.]{1,16}$/su.exec(shown)?.[0] ?? ''
   const stem = Array.from(shown.slice(0, shown.length - extension.length))
   const cut = stem.slice(0, MAX_NAME_LENGTH - Array.from(extension).length).join('') + extension
   return ['', '.', '..'].includes(cut) ? 'file' : cut
 }
-
-/** A name without its extension: the title of a file that was given none. */
-export const titleOf = (name: string): string => name.replace(/(?<=.)\.[^.]*$/, '')
 
 interface BodyLimits {
   /** The largest small file; 0 if no file is small. */

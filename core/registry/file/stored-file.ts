@@ -8,27 +8,35 @@ import { keys, lastPartOfKey } from '../../store/keys.ts'
 import { listEntries, listedRecords, decodeRecord, putRecord } from '../../store/read.ts'
 import type { FileRecord, FileOwner } from '../../store/records.ts'
 import type { Context } from '../context.ts'
+import type { Json } from '../../commitment/canonical-json.ts'
+import type { Attempt } from '../write.ts'
 import { invalidInput } from '../../schemas/validation.ts'
 
+/** The error for a file that does not exist here. */
 export const fileNotFound = (): RegistryError =>
   new RegistryError('FILE_NOT_FOUND', 'There is no such file, or another entity owns it')
 
 /**
  * The part of a commit that gives staged files to an owner. It holds while no other write has used them.
  *
- * Throws `VALIDATION_ERROR` for a file that is given twice, and for one that `stage` cannot have returned.
+ * Throws `VALIDATION_ERROR` for a file that is given twice, and for one that `stage` cannot have returned,
+ * `FILE_NOT_FOUND` if the attempt before failed because a file was used or discarded: it does not come back.
  */
 export function attachFiles(
   files: readonly StagedFile[],
   owner: FileOwner,
+  { conflicts }: Attempt,
 ): { readonly checks: readonly Check[]; readonly writes: readonly Write[] } {
   if (new Set(files.map(({ id }) => id)).size < files.length)
     throw invalidInput('files', 'must not contain a staged file twice')
   for (const file of files) assertStaged(file)
   const used = consume(files.flatMap(({ id, intent }) => (intent === undefined ? [] : [{ id, intent }])))
   const small = files.filter(({ content }) => content !== undefined)
+  const checks = [...used.checks, ...small.map(({ id }) => ({ key: keys.file(id), version: null }))]
+  if (checks.some(({ key }) => conflicts.includes(key)))
+    throw new RegistryError('FILE_NOT_FOUND', 'A staged file was used or discarded before: stage it again')
   return {
-    checks: [...used.checks, ...small.map(({ id }) => ({ key: keys.file(id), version: null }))],
+    checks,
     writes: [
       ...used.writes,
       ...files.flatMap(({ intent: _, ...file }) => [
@@ -38,6 +46,20 @@ export function attachFiles(
     ],
   }
 }
+
+/**
+ * The input of a write with each staged file replaced by its content, because a repeated call stages it again: by the
+ * hash, and the title if the caller has given one. The name may differ in a repeated call.
+ */
+export function withFileContents(input: object): object {
+  const { image, files }: { readonly image?: StagedFile; readonly files?: readonly StagedFile[] } = input
+  return { ...input, image: image && comparable(image), files: files?.map(comparable) }
+}
+
+const comparable = ({ sha256: hash, name, title }: StagedFile): Json => (title === titleOf(name) ? hash : [hash, title])
+
+/** A name without its extension: the title of a file that was given none. */
+export const titleOf = (name: string): string => name.replace(/(?<=.)\.[^.]*$/, '')
 
 /** A file has either an upload intent or its content. The caller may have stored it, so its hash is computed again. */
 function assertStaged(file: StagedFile): void {

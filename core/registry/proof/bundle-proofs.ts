@@ -17,9 +17,14 @@ import type { EntryStatus, LogReader } from '../../log/reader.ts'
 import type { AnchorRecord, StampRecord, StampToken, ValidationDataRef } from '../../log/records.ts'
 import { distinctTokens } from '../../log/stamp-claim.ts'
 import { leafHash } from '../../log/tree/hasher.ts'
-import { logStatusesOf } from '../event/event.ts'
 import { MAX_CHECKPOINT_TOKENS } from '../../commitment/bundle-format.ts'
-import type { DisclosedEvent } from './bundle-events.ts'
+import type { TxId } from '../../api/scope.ts'
+
+/** An event of a bundle and what it discloses, not proven yet. */
+export interface DisclosedEvent {
+  readonly txId: TxId
+  readonly disclosed: Omit<BundleEvent, 'position' | 'inclusion'>
+}
 
 type ProvenParts = Pick<Bundle, 'events' | 'keys' | 'checkpoints' | 'validationData' | 'renewals'>
 
@@ -32,10 +37,7 @@ export async function proveEvents(
   identity: Pick<LogIdentity, 'keys' | 'refresh'>,
   events: readonly DisclosedEvent[],
 ): Promise<ProvenParts> {
-  const statuses = await logStatusesOf(
-    log,
-    events.map(({ txId }) => txId),
-  )
+  const statuses = await log.eventStatuses(events.map(({ txId }) => txId))
   const coverage = new Coverage(log)
   const sizes: (readonly number[])[] = []
   // Positions of a history ascend with its versions, so each search begins at the previous result.

@@ -1,19 +1,22 @@
-import type { Bundle, BundleSelection, BundleSubject, PublicBundle } from '../../schemas/bundle.ts'
+import type { Bundle, BundleSelection, BundleSubject } from '../../schemas/bundle.ts'
 import { RegistryError } from '../../errors.ts'
 import { isId } from '../../ids.ts'
 import type { LogIdentity } from '../../log/identity.ts'
 import type { SealerTrust } from '../../ports/index.ts'
-import type { EvidenceRecord } from '../../store/records.ts'
+import { firstEventOf, readEvent, readEvents } from '../../store/evidence.ts'
+import type { EventRecord, EvidenceRecord } from '../../store/records.ts'
+import { toHex } from '../../bytes.ts'
+import type { DisclosedText, Disclosure } from '../../commitment/event-format.ts'
+import { checkedOpeningOf, openCheckedEvent } from '../event/event.ts'
 import type { Context } from '../context.ts'
 import { BUNDLE_FORMAT, MAX_BUNDLE_EVENTS } from '../../commitment/bundle-format.ts'
 import { readEvidence } from '../evidence/get.ts'
 import { logPolicy } from '../published-log.ts'
-import type { AuthorizedScope } from '../permissions.ts'
+import { enterCompany } from '../permissions.ts'
 import { invalidInput, uuidInput, validate } from '../../schemas/validation.ts'
-import { discloseCreation, discloseFile, discloseHistory, type DisclosedEvent } from './bundle-events.ts'
-import { proveEvents } from './bundle-proofs.ts'
+import { type DisclosedEvent, proveEvents } from './bundle-proofs.ts'
 import { readFileOf } from './file.ts'
-import type { EvidenceSelector } from '../../api/proofs.ts'
+import type { Proofs } from '../../api/proofs.ts'
 import { findEvidence, FoundEvidence, invalid } from './find-evidence.ts'
 import Type from '#typebox'
 import { closed, opt } from '../../schemas/fields.ts'
@@ -63,25 +66,23 @@ export interface BundleSources {
 }
 
 /** The bundle of a whole history. Throws `EVIDENCE_NOT_FOUND`, `FILE_NOT_FOUND`, `VALIDATION_ERROR`. */
-export async function bundleHistory(
-  context: Context,
-  sources: BundleSources,
-  scope: AuthorizedScope,
-  { externalId, ...selection }: BundleSelection & { readonly externalId: string },
-): Promise<Bundle> {
-  const { files, ...texts } = validate(bundleSelectionSchema, selection)
-  const selected = { ...texts, files: Array.isArray(files) ? files.map(uuidInput) : files }
-  if (Array.isArray(selected.fields)) assertFields(selected.fields, selected.history === true)
-  const { record } = await readEvidence(context, scope, externalId)
-  if (record.lastVersion > MAX_BUNDLE_EVENTS)
-    throw new RegistryError(
-      'VALIDATION_ERROR',
-      `A bundle holds at most ${MAX_BUNDLE_EVENTS} events, and this evidence has ${record.lastVersion}`,
-    )
-  if (Array.isArray(selected.files)) await assertFiles(context, record, selected.files)
-  const events = await discloseHistory(context, record, selected)
-  return assemble(context, sources, { type: 'evidence', txId: record.txId }, events)
-}
+export const bundleHistory =
+  (context: Context, sources: BundleSources): Proofs['bundle'] =>
+  async (scope, { externalId, ...selection }) => {
+    const entered = await enterCompany(context, scope, 'R')
+    const { files, ...texts } = validate(bundleSelectionSchema, selection)
+    const selected = { ...texts, files: Array.isArray(files) ? files.map(uuidInput) : files }
+    if (Array.isArray(selected.fields)) assertFields(selected.fields, selected.history === true)
+    const { record } = await readEvidence(context, entered, externalId)
+    if (record.lastVersion > MAX_BUNDLE_EVENTS)
+      throw new RegistryError(
+        'VALIDATION_ERROR',
+        `A bundle holds at most ${MAX_BUNDLE_EVENTS} events, and this evidence has ${record.lastVersion}`,
+      )
+    if (Array.isArray(selected.files)) await assertFiles(context, record, selected.files)
+    const events = await discloseHistory(context, record, selected)
+    return assemble(context, sources, { type: 'evidence', txId: record.txId }, events)
+  }
 
 /** A name that no event can have is a typo. One that only this evidence lacks is not. */
 function assertFields(names: readonly string[], history: boolean): void {
@@ -100,27 +101,25 @@ async function assertFiles(context: Context, evidence: EvidenceRecord, fileIds: 
 }
 
 /** The bundle that anyone may have: of the creation of an evidence, or of one of its files. */
-export async function bundlePublic(
-  context: Context,
-  sources: BundleSources,
-  { fileId: fileText, ...selector }: EvidenceSelector & { readonly fileId?: string },
-): Promise<PublicBundle> {
-  const fileId = fileText === undefined ? undefined : uuidInput(fileText)
-  if (fileId !== undefined && !isId(fileId)) return invalid('fileId must be the id of a file: a UUID')
-  const found = await findEvidence(context, selector)
-  if (!(found instanceof FoundEvidence)) return found
-  const { record } = found
-  if (fileId === undefined) {
-    const events = discloseCreation(context, record)
-    return { status: 'ok', bundle: await assemble(context, sources, { type: 'evidence', txId: record.txId }, events) }
+export const bundlePublic =
+  (context: Context, sources: BundleSources): Proofs['publicBundle'] =>
+  async ({ fileId: fileText, ...selector }) => {
+    const fileId = fileText === undefined ? undefined : uuidInput(fileText)
+    if (fileId !== undefined && !isId(fileId)) return invalid('fileId must be the id of a file: a UUID')
+    const found = await findEvidence(context, selector)
+    if (!(found instanceof FoundEvidence)) return found
+    const { record } = found
+    if (fileId === undefined) {
+      const events = discloseCreation(context, record)
+      return { status: 'ok', bundle: await assemble(context, sources, { type: 'evidence', txId: record.txId }, events) }
+    }
+    const file = await readFileOf(context, record, fileId)
+    if (file === undefined)
+      return { status: 'not_found', error: 'This evidence has no such file', code: 'FILE_NOT_FOUND' }
+    const events = await discloseFile(context, record, file)
+    const subject: BundleSubject = { type: 'file', txId: events[0].txId, fileId }
+    return { status: 'ok', bundle: await assemble(context, sources, subject, events) }
   }
-  const file = await readFileOf(context, record, fileId)
-  if (file === undefined)
-    return { status: 'not_found', error: 'This evidence has no such file', code: 'FILE_NOT_FOUND' }
-  const events = await discloseFile(context, record, file)
-  const subject: BundleSubject = { type: 'file', txId: events[0]?.txId ?? '', fileId }
-  return { status: 'ok', bundle: await assemble(context, sources, subject, events) }
-}
 
 async function assemble(
   { log }: Context,
@@ -140,3 +139,85 @@ async function assemble(
     claimedPolicy: logPolicy(identity, trust),
   }
 }
+
+type Selection = BundleSelection['fields']
+
+/** Events that are read at the same time. */
+const PAGE = 100
+
+/** The whole history of an evidence, with its headers and what the caller selected. */
+async function discloseHistory(
+  context: Context,
+  evidence: EvidenceRecord,
+  { fields, files, history = false }: BundleSelection,
+): Promise<readonly DisclosedEvent[]> {
+  const isSelected = (name: string): boolean => (name === 'slotKey' ? history : includes(fields, name))
+  const events: DisclosedEvent[] = []
+  for (let from = 1; from <= evidence.lastVersion; from += PAGE) {
+    const versions = Array.from({ length: Math.min(PAGE, evidence.lastVersion - from + 1) }, (_, i) => from + i)
+    const page = await readEvents(context.records, evidence, versions)
+    for (const event of page) {
+      const { disclosure } = open(context, evidence, event)
+      const { opening, header, filesText, filesSalt } = disclosure
+      events.push({
+        txId: event.txId,
+        disclosed: {
+          opening,
+          header,
+          filesText,
+          filesSalt,
+          ...textsMember('fields', disclosure.fields, isSelected),
+          ...textsMember('files', disclosure.files, (id) => includes(files, id)),
+        },
+      })
+    }
+  }
+  return events
+}
+
+const includes = (selected: Selection, name: string): boolean =>
+  selected === 'all' || (selected !== 'none' && selected.includes(name))
+
+/** The selected texts under the name of their member, `{}` if there are none. */
+function textsMember<Name extends 'fields' | 'files'>(
+  member: Name,
+  texts: Readonly<Record<string, DisclosedText>>,
+  isSelected: (name: string) => boolean,
+): { readonly [N in Name]?: Record<string, DisclosedText> } {
+  const selected = Object.entries(texts).filter(([name]) => isSelected(name))
+  if (selected.length === 0) return {}
+  const value = Object.fromEntries(selected)
+  return { [member]: value } as { [N in Name]: Record<string, DisclosedText> }
+}
+
+/** For anyone: the creation of an evidence, of which only the opening is shown. */
+function discloseCreation(context: Context, evidence: EvidenceRecord): readonly DisclosedEvent[] {
+  const event = firstEventOf(evidence)
+  const opening = checkedOpeningOf(event, { origin: context.origin, slotKey: evidence.slotKey })
+  return [{ txId: event.txId, disclosed: { opening: toHex(opening) } }]
+}
+
+/** For anyone: the event that attached a file and, for a deleted one, the event that deleted it. */
+async function discloseFile(
+  context: Context,
+  evidence: EvidenceRecord,
+  file: { readonly id: string; readonly version: number; readonly deletion?: { readonly version: number } },
+): Promise<readonly [DisclosedEvent, ...DisclosedEvent[]]> {
+  const attached = await readEvent(context.records, evidence, file.version)
+  const attachment: DisclosedEvent = { txId: attached.txId, disclosed: filesOf(open(context, evidence, attached)) }
+  if (file.deletion === undefined) return [attachment]
+  const event = await readEvent(context.records, evidence, file.deletion.version)
+  const deletion = open(context, evidence, event)
+  // The text of a deleted file holds only ids, so anyone may see it.
+  const files = textsMember('files', deletion.disclosure.files, (id) => id === file.id)
+  return [attachment, { txId: event.txId, disclosed: { ...filesOf(deletion), ...files } }]
+}
+
+const open = ({ origin }: Context, { slotKey }: EvidenceRecord, event: EventRecord) =>
+  openCheckedEvent(event, { origin, slotKey })
+
+const filesOf = ({ disclosure: { opening, filesText, filesSalt } }: { readonly disclosure: Disclosure }) => ({
+  opening,
+  filesText,
+  filesSalt,
+})

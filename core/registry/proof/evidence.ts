@@ -2,26 +2,26 @@ import type { EvidenceProof } from '../../schemas/proof-documents.ts'
 import { toHex } from '../../bytes.ts'
 import { firstEventOf } from '../../store/evidence.ts'
 import type { EvidenceRecord } from '../../store/records.ts'
-import type { Context } from '../context.ts'
 import { checkedOpeningOf } from '../event/event.ts'
-import { proveEvent, assuranceOf, blockMember, logProofMembers } from './log-proof.ts'
-import { rfc3339 } from './batch-attestations.ts'
-import type { EvidenceSelector, EvidenceProofJson } from '../../api/proofs.ts'
+import { assuranceOf, blockMember, logProofMembers, type ProofContext, proveEvent, rfc3339 } from './log-proof.ts'
+import type { EvidenceProofJson, EvidenceSelector, Proofs } from '../../api/proofs.ts'
 import { findEvidence, FoundEvidence } from './find-evidence.ts'
 import type { BatchRecord } from '../../log/records.ts'
 import type { Key, Version } from '../../ports/index.ts'
 import { SecondUseMap } from '../../store/cache.ts'
 
-/** Contains no name, owner, text, meta, company or category, because the proof is for anyone. */
-export async function proveEvidence(context: Context, selector: EvidenceSelector): Promise<EvidenceProof> {
-  const found = await findEvidence(context, selector)
-  if (!(found instanceof FoundEvidence)) return { ...found, evidenceId: selector.evidenceId }
-  return proveRecord(context, found.record)
-}
+/** Proves an evidence. The proof has no name, owner, text, meta, company or category, because it is for anyone. */
+export const proveEvidence =
+  (context: ProofContext): Proofs['evidence'] =>
+  async (selector) => {
+    const found = await findEvidence(context, selector)
+    if (!(found instanceof FoundEvidence)) return { ...found, evidenceId: selector.evidenceId }
+    return proveRecord(context, found.record)
+  }
 
 /** The proof of an evidence with this record. */
-export async function proveRecord(
-  context: Context,
+async function proveRecord(
+  context: ProofContext,
   record: EvidenceRecord,
 ): Promise<Extract<EvidenceProof, { status: 'ok' | 'pending' }>> {
   const { externalId: evidenceId, txId, createdAt, fileCount, slotKey } = record
@@ -57,7 +57,7 @@ interface KeptParts extends OwnParts {
  * which never changes. The part that all proofs of a batch share is kept with the attestations that it was made of,
  * until a stamp or an anchor changes.
  */
-export class EvidenceProofJsons {
+class EvidenceProofJsons {
   readonly #own: SecondUseMap<Key, KeptParts>
   /** By the tokens of the attestations. */
   readonly #shared = new WeakMap<object, SharedParts>()
@@ -67,7 +67,7 @@ export class EvidenceProofJsons {
     this.#own = new SecondUseMap(maxKeptChars, ({ start, middle, end }) => start.length + middle.length + end.length)
   }
 
-  async get(context: Context, selector: EvidenceSelector): Promise<EvidenceProofJson> {
+  async get(context: ProofContext, selector: EvidenceSelector): Promise<EvidenceProofJson> {
     const found = await findEvidence(context, selector)
     if (!(found instanceof FoundEvidence)) return jsonOf({ ...found, evidenceId: selector.evidenceId })
     const { key, version } = found.entry
@@ -87,11 +87,17 @@ export class EvidenceProofJsons {
   }
 
   /** `undefined` if the proofs of the batch are not final now, or none has been made since its attestations changed. */
-  async #sharedBy({ attestations, log }: Context, batch: BatchRecord): Promise<SharedParts | undefined> {
+  async #sharedBy({ attestations, log }: ProofContext, batch: BatchRecord): Promise<SharedParts | undefined> {
     const [attestation, sendStatus] = await Promise.all([attestations.of(batch), log.sendStatusOf(batch)])
     const tokens = attestation?.stamp?.tsas
     return tokens && sendStatus === 'C' ? this.#shared.get(tokens) : undefined
   }
+}
+
+/** As `proveEvidence`, as JSON, of which the parts of final proofs are kept. */
+export const evidenceJson = (context: ProofContext): Proofs['evidenceJson'] => {
+  const jsons = new EvidenceProofJsons()
+  return (selector) => jsons.get(context, selector)
 }
 
 const jsonOf = (proof: EvidenceProof): EvidenceProofJson => ({ status: proof.status, json: JSON.stringify(proof) })
@@ -105,6 +111,7 @@ export type FinalProof = SealedProof & {
   readonly tsas: object
 }
 
+/** Whether a proof is final: it is confirmed and stamped. */
 export const isFinal = (proof: EvidenceProof): proof is FinalProof =>
   proof.status === 'ok' &&
   proof.merkle.sendStatus === 'C' &&
@@ -126,6 +133,7 @@ export interface SharedParts {
   readonly assurance: string
 }
 
+/** The parts of a final proof that its evidence alone has. */
 export const ownPartsOf = ({
   status,
   evidenceId,
@@ -144,6 +152,7 @@ export const ownPartsOf = ({
   }
 }
 
+/** The parts that all final proofs of a batch share. */
 export const sharedPartsOf = ({ blockNumber, merkle, tsa, tsas, assurance }: FinalProof): SharedParts => ({
   block: `${membersOf({ blockNumber })},`,
   attestation: `${membersOf({ checkpoint: merkle.checkpoint, anchor: merkle.anchor })}},${membersOf({ tsa, tsas })},`,

@@ -7,36 +7,41 @@ import type { DeletedFileRecord, EvidenceRecord, FileRecord } from '../../store/
 import type { Context } from '../context.ts'
 import { openCheckedEvent } from '../event/event.ts'
 import { readEvent } from '../../store/evidence.ts'
-import { proveEvent, assuranceOf, blockMember, logProofMembers, type LogProof } from './log-proof.ts'
-import { rfc3339 } from './batch-attestations.ts'
-import type { EvidenceSelector } from '../../api/proofs.ts'
+import type { Proofs } from '../../api/proofs.ts'
+import {
+  assuranceOf,
+  blockMember,
+  type LogProof,
+  logProofMembers,
+  type ProofContext,
+  proveEvent,
+  rfc3339,
+} from './log-proof.ts'
 import { uuidInput } from '../../schemas/validation.ts'
 import { findEvidence, FoundEvidence, invalid } from './find-evidence.ts'
 
-interface ProvenFile extends EvidenceSelector {
-  readonly fileId: string
-}
-
-/** Contains nothing of the file but its id, because the proof is for anyone. */
-export async function proveFile(context: Context, { fileId: text, ...selector }: ProvenFile): Promise<FileProof> {
-  const { evidenceId } = selector
-  const fileId = uuidInput(text)
-  if (!isId(fileId)) return { ...invalid('fileId must be the id of a file: a UUID'), evidenceId, fileId }
-  const found = await findEvidence(context, selector)
-  if (!(found instanceof FoundEvidence)) return { ...found, evidenceId, fileId }
-  const file = await readFileOf(context, found.record, fileId)
-  if (file === undefined)
-    return {
-      status: 'not_found',
-      evidenceId,
-      fileId,
-      error: 'This evidence has no such file',
-      code: 'FILE_NOT_FOUND',
-    }
-  const members = await attachmentMembers(context, found.record, file)
-  const deletion = 'deletion' in file ? await proveDeletion(context, found.record, file) : undefined
-  return statusOf(members, deletion)
-}
+/** Proves a file of an evidence. The proof has nothing of the file but its id, because it is for anyone. */
+export const proveFile =
+  (context: ProofContext): Proofs['file'] =>
+  async ({ fileId: text, ...selector }) => {
+    const { evidenceId } = selector
+    const fileId = uuidInput(text)
+    if (!isId(fileId)) return { ...invalid('fileId must be the id of a file: a UUID'), evidenceId, fileId }
+    const found = await findEvidence(context, selector)
+    if (!(found instanceof FoundEvidence)) return { ...found, evidenceId, fileId }
+    const file = await readFileOf(context, found.record, fileId)
+    if (file === undefined)
+      return {
+        status: 'not_found',
+        evidenceId,
+        fileId,
+        error: 'This evidence has no such file',
+        code: 'FILE_NOT_FOUND',
+      }
+    const members = await attachmentMembers(context, found.record, file)
+    const deletion = 'deletion' in file ? await proveDeletion(context, found.record, file) : undefined
+    return statusOf(members, deletion)
+  }
 
 /** The record of a file of this evidence, also of a deleted one. */
 export async function readFileOf(
@@ -51,7 +56,11 @@ export async function readFileOf(
 type Attachment = Awaited<ReturnType<typeof attachmentMembers>>
 
 /** The event that attached the file: its members before, and after, its place in the log. */
-async function attachmentMembers(context: Context, evidence: EvidenceRecord, file: FileRecord | DeletedFileRecord) {
+async function attachmentMembers(
+  context: ProofContext,
+  evidence: EvidenceRecord,
+  file: FileRecord | DeletedFileRecord,
+) {
   const event = await readEvent(context.records, evidence, file.version)
   const { opening, filesText, filesSalt } = openCheckedEvent(event, {
     origin: context.origin,
@@ -89,7 +98,7 @@ const sealedMembers = (eventTimestamp: string, proof: LogProof | undefined) => (
 
 /** Shows that the event deletes this file: its files map, and in it the entry of the file, which holds only ids. */
 async function proveDeletion(
-  context: Context,
+  context: ProofContext,
   evidence: EvidenceRecord,
   file: DeletedFileRecord,
 ): Promise<FileDeletion> {

@@ -1,16 +1,16 @@
 import Type from '#typebox'
-import type { MerkleProof, MerkleRoot, MerkleValidation } from '../../schemas/proof-documents.ts'
-import { fromBase64, toHex } from '../../bytes.ts'
-import { RegistryError, corrupt } from '../../errors.ts'
+import type { MerkleValidation } from '../../schemas/proof-documents.ts'
+import { toHex } from '../../bytes.ts'
+import { RegistryError } from '../../errors.ts'
+import { storedBase64 } from '../../store/read.ts'
 import type { LogReader, EntryStatus } from '../../log/reader.ts'
 import type { BatchRecord } from '../../log/records.ts'
 import { claimOf, type StampClaim } from '../../log/stamp-claim.ts'
 import { requireBatch } from '../batches.ts'
 import type { Context } from '../context.ts'
-import { entryOf, assuranceOf, proveEntry } from './log-proof.ts'
-import { rfc3339 } from './batch-attestations.ts'
+import { assuranceOf, entryOf, type ProofContext, proveEntry, rfc3339 } from './log-proof.ts'
 import { invalid } from './find-evidence.ts'
-import type { MerkleValidationRequest } from '../../api/proofs.ts'
+import type { MerkleValidationRequest, Proofs } from '../../api/proofs.ts'
 import { leafHash } from '../../log/tree/hasher.ts'
 import { rootFromInclusionProof, rootFromSides, sidesOf } from '../../log/tree/proof.ts'
 import { hexInput, validate } from '../../schemas/validation.ts'
@@ -37,60 +37,64 @@ const malformed = invalid('txId must be a string of 64 hex digits')
 const notInLog = { status: 'not_found', error: 'This log does not contain the txId', code: 'NOT_FOUND' } as const
 
 /** The path of any log entry to the root of its batch. */
-export async function proveTransaction(context: Context, text: string): Promise<MerkleProof> {
-  const entry = entryOf(text)
-  if (entry === undefined) return { ...malformed, txId: text }
-  const txId = toHex(entry)
-  const [payload, [status]] = await Promise.all([context.log.payloadOf(entry), context.log.entryStatuses([entry])])
-  if (status === undefined || payload === undefined) return { ...notInLog, txId }
-  const proof = await proveEntry(context, entry, status)
-  const proven = { opening: toHex(payload.opening), assurance: assuranceOf(proof) }
-  if (proof === undefined) return { status: 'pending', txId, ...proven }
-  const { merkleRoot, leafIndex, proof: path, treeSize, batchId, sendStatus, checkpoint } = proof.merkle
-  return {
-    status: 'ok',
-    txId,
-    merkleRoot,
-    leafIndex,
-    proof: path,
-    treeSize,
-    batchId,
-    sendStatus,
-    checkpoint,
-    ...proven,
+export const proveTransaction =
+  (context: ProofContext): Proofs['transaction'] =>
+  async (text) => {
+    const entry = entryOf(text)
+    if (entry === undefined) return { ...malformed, txId: text }
+    const txId = toHex(entry)
+    const [payload, [status]] = await Promise.all([context.log.payloadOf(entry), context.log.entryStatuses([entry])])
+    if (status === undefined || payload === undefined) return { ...notInLog, txId }
+    const proof = await proveEntry(context, entry, status)
+    const proven = { opening: toHex(payload.opening), assurance: assuranceOf(proof) }
+    if (proof === undefined) return { status: 'pending', txId, ...proven }
+    const { merkleRoot, leafIndex, proof: path, treeSize, batchId, sendStatus, checkpoint } = proof.merkle
+    return {
+      status: 'ok',
+      txId,
+      merkleRoot,
+      leafIndex,
+      proof: path,
+      treeSize,
+      batchId,
+      sendStatus,
+      checkpoint,
+      ...proven,
+    }
   }
-}
 
 /** The batch of any log entry: its root and its stamp. */
-export async function describeRoot({ log }: Context, txId: string): Promise<MerkleRoot> {
-  const entry = entryOf(txId)
-  if (entry === undefined) return malformed
-  const [status] = await log.entryStatuses([entry])
-  if (status === undefined) return notInLog
-  const { batch, sendStatus } = status
-  if (batch === null || sendStatus === null) return { status: 'pending' }
-  const token = (await stampClaimOf(log, batch))?.token
-  return {
-    status: 'ok',
-    merkleRoot: batch.root,
-    txidCount: batch.end - batch.start,
-    sendStatus,
-    treeDepth: treeDepth(batch.end),
-    createdAt: rfc3339(batch.createdAt),
-    ...(token && { tsaGenTime: rfc3339(token.genTime), tsaSerial: token.serialNumber, tsaPolicy: token.policy }),
-    batchId: batch.id,
+export const describeRoot =
+  ({ log }: Context): Proofs['root'] =>
+  async (txId) => {
+    const entry = entryOf(txId)
+    if (entry === undefined) return malformed
+    const [status] = await log.entryStatuses([entry])
+    if (status === undefined) return notInLog
+    const { batch, sendStatus } = status
+    if (batch === null || sendStatus === null) return { status: 'pending' }
+    const token = (await stampClaimOf(log, batch))?.token
+    return {
+      status: 'ok',
+      merkleRoot: batch.root,
+      txidCount: batch.end - batch.start,
+      sendStatus,
+      treeDepth: treeDepth(batch.end),
+      createdAt: rfc3339(batch.createdAt),
+      ...(token && { tsaGenTime: rfc3339(token.genTime), tsaSerial: token.serialNumber, tsaPolicy: token.policy }),
+      batchId: batch.id,
+    }
   }
-}
 
 /** The DER TimeStampResp of the stamp that covers a batch. Throws `BATCH_NOT_FOUND`. */
-export async function timestampToken({ log }: Context, batchId: string): Promise<Uint8Array> {
-  const claim = await stampClaimOf(log, await requireBatch(log, batchId))
-  if (claim === undefined)
-    throw new RegistryError('BATCH_NOT_FOUND', 'This batch has no time stamp yet; try again later')
-  const der = fromBase64(claim.token.token)
-  if (der === undefined) throw corrupt('A stored time stamp is not base64')
-  return der
-}
+export const timestampToken =
+  ({ log }: Context): Proofs['timestampToken'] =>
+  async (batchId) => {
+    const claim = await stampClaimOf(log, await requireBatch(log, batchId))
+    if (claim === undefined)
+      throw new RegistryError('BATCH_NOT_FOUND', 'This batch has no time stamp yet; try again later')
+    return storedBase64(claim.token.token, 'A stored time stamp')
+  }
 
 /** What the first stamp that covers the batch claims, `undefined` if there is none yet. */
 async function stampClaimOf(log: LogReader, batch: BatchRecord): Promise<StampClaim | undefined> {
@@ -105,14 +109,16 @@ const treeDepth = (treeSize: number): number => (treeSize < 2 ? 0 : Math.floor(M
  * Whether a caller's own path leads from a txId to a root, and whether this log knows the two. Throws
  * `VALIDATION_ERROR`.
  */
-export async function validatePath(log: LogReader, input: MerkleValidationRequest): Promise<MerkleValidation> {
-  const request = knownMembers(validate(merkleValidationRequestSchema, input))
-  const [[status], rootSize] = await Promise.all([
-    log.entryStatuses([bytesOf(request.txId)]),
-    log.sizeOfRoot(request.merkleRoot),
-  ])
-  return judge(request, status, rootSize)
-}
+export const validatePath =
+  (log: LogReader): Proofs['validate'] =>
+  async (input) => {
+    const request = knownMembers(validate(merkleValidationRequestSchema, input))
+    const [[status], rootSize] = await Promise.all([
+      log.entryStatuses([bytesOf(request.txId)]),
+      log.sizeOfRoot(request.merkleRoot),
+    ])
+    return judge(request, status, rootSize)
+  }
 
 /** The members that are used, with hashes in lowercase. */
 const knownMembers = ({ txId, merkleRoot, proof }: MerkleValidationRequest): MerkleValidationRequest => ({

@@ -2,15 +2,14 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { RangeCache, type LogRange } from '../../../core/store/cache.ts'
-import type { BatchRecord } from '../../../core/log/records.ts'
 
 /** Consecutive batches of these lengths. */
-function batchesOf(lengths: readonly number[]): BatchRecord[] {
+function batchesOf(lengths: readonly number[]): LogRange[] {
   let end = 0
   return lengths.map((length) => {
     const start = end
     end += length
-    return { id: String(end), start, end, root: '', createdAt: 0, previous: null }
+    return { start, end }
   })
 }
 
@@ -21,7 +20,7 @@ describe('RangeCache', () => {
     fc.assert(
       fc.property(lengths, fc.infiniteStream(fc.nat()), fc.infiniteStream(fc.boolean()), (all, order, isAdded) => {
         const batches = batchesOf(all)
-        const cache = new RangeCache<BatchRecord>(100)
+        const cache = new RangeCache<LogRange>(100)
         const added = batches
           .filter(() => isAdded.next().value)
           .map((batch) => ({ batch, at: order.next().value }))
@@ -38,7 +37,7 @@ describe('RangeCache', () => {
 
   it('keeps no more batches than allowed, the newest among them', () => {
     const batches = batchesOf(Array.from({ length: 50 }, () => 3))
-    const cache = new RangeCache<BatchRecord>(7)
+    const cache = new RangeCache<LogRange>(7)
     for (const batch of batches) {
       cache.add(batch)
       assert.equal(cache.find(batch.start), batch)
@@ -49,7 +48,7 @@ describe('RangeCache', () => {
   it('keeps a batch that is read again and again', () => {
     const [first, ...others] = batchesOf(Array.from({ length: 50 }, () => 3))
     assert.ok(first)
-    const cache = new RangeCache<BatchRecord>(4)
+    const cache = new RangeCache<LogRange>(4)
     cache.add(first)
     for (const batch of others) {
       cache.add(batch)

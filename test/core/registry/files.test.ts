@@ -576,11 +576,11 @@ describe('the sweep', () => {
     withRegistry(async ({ stage, stores, clock, process }) => {
       await Promise.all(Array.from({ length: 250 }, (_, i) => stage(`${i}`)))
       const logger = { debug() {}, info() {}, warn() {}, error() {} }
-      const context = { records: process.records, blobs: process.blobs, clock, logger, opening: 'test' }
+      const context = { records: process.records, blobs: process.blobs, clock, logger }
       const before = clock.now() + 1
-      await sweep(context, { before, isAlone: false, signal: AbortSignal.abort() })
+      await sweep(context, { before, signal: AbortSignal.abort() })
       assert.equal((await stores.blobState()).intents, 250, 'an aborted sweep does nothing')
-      await sweep(context, { before, isAlone: false })
+      await sweep(context, { before })
       assert.deepEqual(await stores.blobState(), clean)
     }))
 })

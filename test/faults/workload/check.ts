@@ -53,8 +53,8 @@ async function unusedBlobs(directory: string): Promise<readonly string[]> {
   const records = await openLevel(directory)
   const blobs = await openFileBlobs(directory)
   try {
-    const stores = { records, blobs, clock: systemClock, logger: silentLogger, opening: 'check' }
-    await sweep(stores, { before: Infinity, isAlone: true })
+    const stores = { records, blobs, clock: systemClock, logger: silentLogger }
+    await sweep(stores, { before: Infinity, process: 'check' })
     const used = new Set<string>()
     for await (const { id } of filesOf(records)) used.add(id)
     const unused = (await blobNames(directory)).filter((name) => !used.has(name))

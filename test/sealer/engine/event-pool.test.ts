@@ -12,7 +12,7 @@ import {
   type EvidenceInput,
   type Logger,
 } from '../../../core/index.ts'
-import { makeEvidences, type CreateTarget, type MadeEvidences } from '../../../core/registry/evidence/make.ts'
+import { makeEvidences, type CreateTarget, type MadeEvidence } from '../../../core/registry/evidence/make.ts'
 import { packRequest, unpackEvidences } from '../../../core/registry/evidence/bulk-creates.ts'
 import { decodeRecord } from '../../../core/store/read.ts'
 import { keys, isInRange } from '../../../core/store/keys.ts'
@@ -77,7 +77,7 @@ describe('EventPool', () => {
           target,
           drafts: inputs.map((each) => ({ id: ids.next<EvidenceId>(), input: each as EvidenceInput })),
         }
-        const made = unpackEvidences(await pool.makeEvidences(packRequest(request)))
+        const made = unpackEvidences(await pool.makeEvidences(packRequest(request)), request.drafts)
         const secrets = evidenceRecordsOf(made).map(({ slotKey, first: { salts } }) => {
           assert.ok('seed' in salts)
           return { slotKey, seed: salts.seed }
@@ -102,7 +102,7 @@ describe('EventPool', () => {
 
   it('continues with new workers after a failure', async () => {
     await assert.rejects(pool.makeEvidences('not JSON'), { code: 'ENGINE_FAILED' })
-    assert.deepEqual(unpackEvidences(await pool.makeEvidences(emptyRequest)).append, [])
+    assert.deepEqual(unpackEvidences(await pool.makeEvidences(emptyRequest), []), [])
   })
 
   it('throws ENGINE_FAILED if its workers cannot be started, and can be closed then', async () => {
@@ -117,7 +117,7 @@ describe('EventPool', () => {
     const closing = new EventPool()
     const call = closing.makeEvidences(emptyRequest)
     await closing.close()
-    assert.deepEqual(unpackEvidences(await call).append, [])
+    assert.deepEqual(unpackEvidences(await call, []), [])
     await assert.rejects(closing.makeEvidences(''), { code: 'CLOSED' })
     await closing.close()
   })
@@ -253,10 +253,12 @@ function isAccepted(meta: unknown): boolean {
   }
 }
 
-const evidenceRecordsOf = ({ writes }: MadeEvidences): readonly EvidenceRecord[] =>
-  writes.flatMap(({ key, value }) =>
-    value !== null && isInRange(key, keys.evidences()) ? [decodeRecord<EvidenceRecord>({ key, value })] : [],
-  )
+const evidenceRecordsOf = (made: readonly MadeEvidence[]): readonly EvidenceRecord[] =>
+  made
+    .flatMap(({ writes }) => writes)
+    .flatMap(({ key, value }) =>
+      value !== null && isInRange(key, keys.evidences()) ? [decodeRecord<EvidenceRecord>({ key, value })] : [],
+    )
 
 /** With hex instead of bytes, which differ in their buffers. */
 const plain = (value: unknown): unknown =>
