@@ -51,7 +51,8 @@ export const encodeEventPayload = ({ opening, evidenceId, version }: Omit<EventP
  * Decodes the payload of a log entry. Throws `CORRUPT` if it is not a payload, or its opening does not hash to the
  * entry.
  */
-export function decodePayload(entry: Uint8Array, payload: Uint8Array): LogPayload {
+export function decodePayload(entry: Uint8Array, payload: Uint8Array | undefined): LogPayload {
+  if (payload === undefined) throw corrupt(`The opening of log entry ${toHex(entry)} is missing`)
   const opening = openingOfPayload(payload)
   const kind = kindOf(opening)
   if (kind === undefined || (kind === 'event') !== (opening !== payload) || !equalBytes(entryOf(opening), entry))

@@ -1,3 +1,4 @@
+import { lost } from '../store/read.ts'
 import type { StoredTiles } from './tiles.ts'
 import { HASH_BYTES } from './tree/hasher.ts'
 import { nodesOfRange, rangeHash, type LeafRange } from './tree/range.ts'
@@ -75,15 +76,12 @@ class BlockReader {
     const firstTile = Math.floor(first / TILE_WIDTH)
     const end = Math.min(to, (firstTile + TILES_PER_READ) * TILE_WIDTH)
     const tiles = await this.#stored.range(0, firstTile, Math.ceil(end / TILE_WIDTH) - firstTile)
-    const spans = [...proofSpans(first, end, treeSize)]
-    const above = await this.#upper.of(spans)
-    return spans.map((span, i) => ({
-      first: span.first,
-      end: span.end,
-      tile: tiles[Math.floor(span.first / TILE_WIDTH) - firstTile] as Uint8Array,
-      levels: span.levels,
-      above: above[i] as Uint8Array,
-    }))
+    const above = await this.#upper.of([...proofSpans(first, end, treeSize)])
+    return above.map(({ span, hashes }) => {
+      const tile = tiles[Math.floor(span.first / TILE_WIDTH) - firstTile]
+      if (tile === undefined) throw lost(`A tile at leaf ${span.first}`)
+      return { first: span.first, end: span.end, tile, levels: span.levels, above: hashes }
+    })
   }
 }
 
@@ -97,19 +95,21 @@ class UpperHashes {
     this.#stored = stored
   }
 
-  async of(spans: readonly ProofSpan[]): Promise<readonly Uint8Array[]> {
+  async of(spans: readonly ProofSpan[]): Promise<readonly { readonly span: ProofSpan; readonly hashes: Uint8Array }[]> {
     const changed = spans.map(({ above }, i) =>
       above.slice(0, countChanged(above, spans[i - 1]?.above ?? this.#ranges)),
     )
     const source = await this.#stored.nodes(changed.flat().flatMap(nodesOfRange))
     this.#ranges = spans.at(-1)?.above ?? []
-    return spans.map(({ above }, i) => {
+    return spans.map((span, i) => {
+      const { above } = span
       const lower = changed[i] ?? []
       const sharedBytes = (above.length - lower.length) * HASH_BYTES
       const packed = new Uint8Array(above.length * HASH_BYTES)
       for (const [item, range] of lower.entries()) packed.set(rangeHash(range, source), item * HASH_BYTES)
       packed.set(this.#packed.subarray(this.#packed.length - sharedBytes), lower.length * HASH_BYTES)
-      return (this.#packed = packed)
+      this.#packed = packed
+      return { span, hashes: packed }
     })
   }
 }

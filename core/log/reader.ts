@@ -317,7 +317,6 @@ export class LogReader {
     const [position] = await this.#records.positionsOf([entry])
     if (position === undefined) return undefined
     const [payload] = await this.#records.readPayloads(position, 1)
-    if (payload === undefined) throw lost(`The opening of log entry ${toHex(entry)}`)
     return decodePayload(entry, payload)
   }
 

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { encodeUtf8, fromBase64, sha256, toHex } from '../bytes.ts'
+import { encodeUtf8, sha256, toHex } from '../bytes.ts'
 import { entryOf, tokenOpening } from '../commitment/log-entry.ts'
 import { logKeys } from '../log/keys.ts'
 import {
@@ -13,7 +13,7 @@ import {
 import { distinctTokens } from '../log/stamp-claim.ts'
 import type { Key, AnchorInfo, ValidationData } from '../ports/index.ts'
 import type { StoredRecord } from '../store/keys.ts'
-import { listRecords, putRecord } from '../store/read.ts'
+import { listRecords, putRecord, storedBase64 } from '../store/read.ts'
 import type { Check } from './check.ts'
 
 /**
@@ -117,7 +117,7 @@ async function verifyTokens(
     check.guard('stamp', key, () =>
       verifier.verifyToken({
         ...token,
-        response: fromBase64(token.token) ?? new Uint8Array(),
+        response: storedBase64(token.token, 'A token'),
         stamped: encodeUtf8(stamp.checkpoint),
         validationData,
       }),
@@ -129,9 +129,7 @@ async function verifyTokens(
 function checkToken(check: Check, key: string, { checkpoint }: StampRecord, token: StampToken): Uint8Array {
   const digest = createHash(token.hashAlgorithm).update(checkpoint, 'utf8').digest('hex')
   check.expect(token.imprint === digest, 'stamp', key, 'It stamps something other than its checkpoint')
-  const response = fromBase64(token.token)
-  if (response === undefined) throw new TypeError('a token is not base64')
-  return tokenOpening(response)
+  return tokenOpening(storedBase64(token.token, 'A token'))
 }
 
 async function checkTokenData(check: Check, key: string, { tokens }: StampRecord): Promise<void> {
@@ -204,7 +202,7 @@ class AnchorCheck {
     if (verifier === undefined) return
     const { ref, blockNumber, blockHash, blockTime, evidence } = confirmation
     this.#check.guard('anchor', key, () => {
-      const proof = fromBase64(evidence) ?? new Uint8Array()
+      const proof = storedBase64(evidence, 'The proof of an anchor')
       verifier.verifyAnchor({
         info,
         checkpoint: encodeUtf8(checkpoint),

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { BlobRange, BlobStore } from '../ports/index.ts'
 import { keys } from '../store/keys.ts'
 import type { DeletedFileRecord, FileRecord } from '../store/records.ts'
-import { contentOf } from '../store/blob-lifecycle.ts'
+import { storedBase64 } from '../store/read.ts'
 import type { Check } from './check.ts'
 
 type Blobs = Pick<BlobStore, 'get'>
@@ -57,8 +57,10 @@ export async function checkBytes(
 
 /** An empty blob has no range. */
 async function rangeOf(file: FileRecord, blobs: Blobs, range: BlobRange) {
-  const content = contentOf(file)
-  if (content !== undefined) return { size: content.length, body: [content.subarray(range.start, range.end)] }
+  if (file.content !== undefined) {
+    const content = storedBase64(file.content, 'Its content')
+    return { size: content.length, body: [content.subarray(range.start, range.end)] }
+  }
   return blobs.get(file.id, file.size === 0 ? undefined : range)
 }
 

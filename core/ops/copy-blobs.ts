@@ -157,7 +157,7 @@ async function readSource<T>(read: () => Promise<T>): Promise<T> {
   try {
     return await read()
   } catch (error) {
-    throw isDamage(error) ? new SourceDamage((error as Error).message, { cause: error }) : error
+    throw isDamage(error) ? new SourceDamage(error.message, { cause: error }) : error
   }
 }
 

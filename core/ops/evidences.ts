@@ -2,7 +2,7 @@ import { fromHex } from '../bytes.ts'
 import { canonicalJson, type Json } from '../commitment/canonical-json.ts'
 import { HASH_BYTES } from '../log/tree/hasher.ts'
 import type { Entry, Key } from '../ports/index.ts'
-import { keys, partsOfKey, type StoredRecord } from '../store/keys.ts'
+import { keys, firstPartOfKey, type StoredRecord } from '../store/keys.ts'
 import { firstEventOf } from '../store/evidence.ts'
 import type { EventRecord, EvidenceRecord } from '../store/records.ts'
 import type { Check } from './check.ts'
@@ -13,12 +13,12 @@ import { checkRecordPage } from './records.ts'
  * Reads evidences and their events side by side, both in the order of the evidences' ids. Each event's txId is computed
  * again from its values and salts. Each evidence's record must be the result of its history.
  */
-export async function checkEvidences(check: Check, origin: string): Promise<void> {
+export async function checkEvidences(check: Check, origin: string | undefined): Promise<void> {
   const events = new EventWalk(check)
   for await (const page of check.pages(keys.evidences())) {
     await checkRecordPage(check, page)
     for (const entry of page) {
-      const [, id = ''] = partsOfKey(entry.key)
+      const id = firstPartOfKey(entry.key)
       await events.skipTo(id)
       const evidence = check.decode('evidence', entry)
       if (evidence === undefined) continue
@@ -50,8 +50,12 @@ interface DecodedEvent {
 const decodedEvents = (check: Check, entries: readonly StoredRecord<EventRecord>[]): readonly DecodedEvent[] =>
   entries.map((entry) => ({ key: entry.key, event: check.decode('event', entry) }))
 
-async function checkEvents(check: Check, origin: string, { evidence, history, events }: EventPage): Promise<void> {
-  const positions = await check.records.positionsOf(events.map(({ event }) => logEntryOf(event?.txId ?? '')))
+async function checkEvents(
+  check: Check,
+  origin: string | undefined,
+  { evidence, history, events }: EventPage,
+): Promise<void> {
+  const positions = await check.records.positionsOf(events.map(({ event }) => logEntryOf(event?.txId)))
   for (const [i, { key, event }] of events.entries()) {
     if (event === undefined) continue
     check.expect(positions[i] !== undefined, 'event', key, 'Its txId is not in the log')
@@ -64,9 +68,9 @@ async function checkEvents(check: Check, origin: string, { evidence, history, ev
   check.progress('evidences', events.length)
 }
 
-/** The log entry of a txId. If the txId is damaged, an entry that no log contains. */
-function logEntryOf(txId: string): Uint8Array {
-  const entry = fromHex(txId)
+/** The log entry of a txId. If the txId is damaged or missing, an entry that no log contains. */
+function logEntryOf(txId: string | undefined): Uint8Array {
+  const entry = txId === undefined ? undefined : fromHex(txId)
   return entry?.length === HASH_BYTES ? entry : new Uint8Array(HASH_BYTES)
 }
 
@@ -162,4 +166,4 @@ export class EventWalk {
   }
 }
 
-const evidenceIdOf = ({ key }: Entry): string => partsOfKey(key)[1] ?? ''
+const evidenceIdOf = ({ key }: Entry): string => firstPartOfKey(key)

@@ -57,7 +57,7 @@ export async function fsck(stores: FsckStores, handlers: FsckHandlers = {}): Pro
   const heads = distinctHeads([...(signedHead ? [signedHead] : []), ...knownHeads])
   const log = await check.runPart('log', () => checkLog(check, identity, heads))
   await check.runPart('attestations', () => checkAttestations(check, log?.tokenEntries, attestations))
-  await check.runPart('evidences', () => checkEvidences(check, identity?.origin ?? ''))
+  await check.runPart('evidences', () => checkEvidences(check, identity?.origin))
   await check.runPart('records', () => checkRecords(check))
   await check.runPart('indexes', () => checkOwners(check))
   await check.runPart('counters', () => checkCounters(check))

@@ -45,16 +45,21 @@ interface StoredEvent {
 }
 
 interface StoredOpening extends StoredEvent {
-  readonly origin: string
+  /** `undefined` if the log's identity cannot be read: then no opening can be computed. */
+  readonly origin: string | undefined
   readonly evidence: EvidenceRecord
 }
 
 /** Checks that the txId results from the values and salts. `checkLog` checks that its log entry refers to the event. */
 export function checkOpening(check: Check, { key, event, origin, evidence }: StoredOpening): void {
+  if (origin === undefined) return
   const opening = check.guard('event', key, () => openEvent(event, { origin, slotKey: evidence.slotKey }).opening)
   if (opening === undefined) return
   check.expect(toHex(txIdOf(opening)) === event.txId, 'event', key, 'Its values and salts result in another txId')
 }
+
+/** The `ownerName` of an event of an evidence without an owner. */
+const NO_OWNER = ''
 
 /** Adds an event to the history, and reports it if it does not follow. `expectedKey` is the key of the next version. */
 export function addEvent(check: Check, expectedKey: Key, { key, event }: StoredEvent, history: History): void {
@@ -66,7 +71,7 @@ export function addEvent(check: Check, expectedKey: Key, { key, event }: StoredE
   expect(event.time >= history.time, 'It is older than the previous event')
   for (const [name, value] of Object.entries(event.fields)) history.values.set(name, value)
   expect(canonicalJson(event.fields['action']) === actionOf(event), 'Its type is not the type that it commits to')
-  expect(event.ownerName === (history.values.get('owner') ?? ''), 'Its owner is not the owner in its history')
+  expect(event.ownerName === (history.values.get('owner') ?? NO_OWNER), 'Its owner is not the owner in its history')
   history.version = event.version
   history.first ??= event.txId
   history.createdAt ??= event.time

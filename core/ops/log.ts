@@ -11,7 +11,7 @@ import { rowPrefix, TILE_WIDTH } from '../log/tree/tile.ts'
 import type { CheckpointSigner, SignedHead } from '../ports/index.ts'
 import { eventInRecord } from '../store/evidence.ts'
 import { keys, type RecordKey } from '../store/keys.ts'
-import { readAll } from '../store/read.ts'
+import { lost, readAll } from '../store/read.ts'
 import type { EventRecord, EvidenceRecord } from '../store/records.ts'
 import { type CheckpointKey, TreeCheck } from './tree.ts'
 import type { Check } from './check.ts'
@@ -51,7 +51,9 @@ async function checkKeyOpenings(check: Check, { origin, keys: keyRecords }: LogI
   const reader = new LogReader(check.records)
   await check.guardAsync('identity', key, async () => {
     const payloads = await Promise.all(keyRecords.map(({ entry }) => reader.payloadOf(bytesOfEntry(entry))))
-    const chain = verifyKeyChain(payloads.map((payload) => payload?.opening ?? new Uint8Array()))
+    const openings = payloads.flatMap((payload) => payload?.opening ?? [])
+    if (openings.length < payloads.length) throw lost('The opening of a checkpoint key')
+    const chain = verifyKeyChain(openings)
     const isSame = chain.every(({ log, vkey }, i) => log === origin && vkey === keyRecords[i]?.vkey)
     check.expect(isSame, 'identity', key, 'Its keys are not the keys in the log')
   })
@@ -68,8 +70,10 @@ async function checkSigner(
 ): Promise<void> {
   const key = logKeys.identity()
   await check.guardAsync('identity', key, async () => {
-    const newest = typedKeyOf(keyRecords.at(-1)?.vkey ?? '')
-    const isHeld = (await signer.publicKeys()).some((each) => equalBytes(each, newest))
+    const newest = keyRecords.at(-1)
+    if (newest === undefined) throw lost('Its newest checkpoint key')
+    const publicKey = typedKeyOf(newest.vkey)
+    const isHeld = (await signer.publicKeys()).some((each) => equalBytes(each, publicKey))
     check.expect(isHeld, 'identity', key, 'The private key of its newest checkpoint key is missing')
   })
 }
@@ -182,7 +186,7 @@ async function checkOpenings(check: Check, start: number, entries: readonly Uint
   for (const [i, entry] of entries.entries()) {
     const name = `log/${start + i}`
     check.expect(positions[i] === start + i, 'entry', name, `The index has its position as ${positions[i]}`)
-    const payload = check.guard('entry', name, () => decodePayload(entry, payloads?.[i] ?? new Uint8Array()))
+    const payload = check.guard('entry', name, () => decodePayload(entry, payloads?.[i]))
     if (payload?.kind === 'token') tokenEntries += 1
     if (payload?.kind !== 'event') continue
     const { evidenceId, version } = payload

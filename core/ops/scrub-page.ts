@@ -1,4 +1,4 @@
-import { equalBytes, fromHex } from '../bytes.ts'
+import { equalBytes } from '../bytes.ts'
 import { logKeys } from '../log/keys.ts'
 import { LogReader } from '../log/reader.ts'
 import type { TreeHeadRecord } from '../log/records.ts'
@@ -6,8 +6,8 @@ import { leafHash } from '../log/tree/hasher.ts'
 import { buildTile, TILE_WIDTH } from '../log/tree/tile.ts'
 import type { BlobStore, Entry } from '../ports/index.ts'
 import { firstEventOf } from '../store/evidence.ts'
-import { keys, isInRange, partsOfKey, type StoredRecord } from '../store/keys.ts'
-import { listEntries, readAll } from '../store/read.ts'
+import { keys, isInRange, firstPartOfKey, type StoredRecord } from '../store/keys.ts'
+import { listEntries, readAll, storedBytes } from '../store/read.ts'
 import type { DeletedFileRecord, EventRecord, EvidenceRecord, FileRecord } from '../store/records.ts'
 import { checkBytes } from './blobs.ts'
 import { PAGE_RECORDS, type Check, KEY_RANGES } from './check.ts'
@@ -80,7 +80,7 @@ async function checkPath(
 ): Promise<void> {
   const name = `log/${leaf.leafIndex}`
   await check.guardAsync('tile', name, async () => {
-    const claim = { ...leaf, treeSize: size, root: fromHex(root) ?? new Uint8Array() }
+    const claim = { ...leaf, treeSize: size, root: storedBytes(root, "The root of the tree's head") }
     await new LogReader(check.records).proveInclusion(claim)
   })
 }
@@ -119,7 +119,7 @@ async function checkEventIn(check: Check, origin: string, entry: Entry): Promise
     const event = evidence && check.guard('event', key, () => firstEventOf(evidence))
     if (evidence && event) checkOpening(check, { origin, evidence, key, event })
   } else if (isInRange(key, keys.laterEvents())) {
-    const [, evidenceId = ''] = partsOfKey(key)
+    const evidenceId = firstPartOfKey(key)
     const evidence = await check.read('evidence', keys.evidence(evidenceId))
     const stored: StoredRecord<EventRecord> = entry
     const event = check.decode('event', stored)

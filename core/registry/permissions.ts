@@ -99,6 +99,7 @@ export async function assertCompany(context: Stored, { companyId, principal }: A
   )
 }
 
+/** Whether a company exists: its first source system creates it. */
 export async function companyExists({ records }: Stored, companyId: CompanyId): Promise<boolean> {
   const [company] = await records.get([keys.company(companyId)])
   return company !== undefined

@@ -2,8 +2,7 @@ import { RegistryError } from '../errors.ts'
 import type { BlobStore, Check, Clock, Key, Logger, RecordStore, Version, Write } from '../ports/index.ts'
 import { keys, lastPartOfKey, type RecordKey, type RecordRange, type StoredRecord } from './keys.ts'
 import { listEntries, readRecord, decodeRecord, putRecord } from './read.ts'
-import type { IdempotencyExpiryRecord, IdempotencyRecord, FileRecord } from './records.ts'
-import { fromBase64 } from '../bytes.ts'
+import type { IdempotencyExpiryRecord, IdempotencyRecord } from './records.ts'
 
 /**
  * The life cycle of a blob. An upload-intent record is written before the bytes. The commit that references the blob
@@ -162,7 +161,3 @@ export const SMALL_FILE_BYTES = 4_096
 
 /** No small file is larger, whatever limit the registry had when it was stored. */
 export const MAX_SMALL_FILE_BYTES = 65_536
-
-/** The bytes in the record of a small file; none if they are damaged. `undefined` for any other file. */
-export const contentOf = ({ content }: FileRecord): Uint8Array | undefined =>
-  content === undefined ? undefined : (fromBase64(content) ?? new Uint8Array())

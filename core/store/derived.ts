@@ -4,7 +4,7 @@ import type { BatchRecord } from '../log/records.ts'
 import type { Entry, Key, Range } from '../ports/index.ts'
 import { evidenceEntries } from './evidence.ts'
 import { companyIn, isInRange, keys, lastPartOfKey, type RecordRange, type StoredRecord } from './keys.ts'
-import { corruptRecord, decodeRecord, type DerivedEntry, listed, named, putRecord } from './read.ts'
+import { corruptRecord, decodeRecord, type DerivedEntry, listEntry, nameEntry, putRecord } from './read.ts'
 import type {
   ApiKeyRecord,
   CategoryRecord,
@@ -32,18 +32,18 @@ export function systemEntries(company: CompanyId, system: SourceSystemRecord): r
   const replaced = replacedKeys.map(({ mac: other, endsAt }) =>
     putRecord(keys.apiKey(other), { ...record, expiresAt: Math.min(endsAt, expiresAt ?? Infinity), isReplaced: true }),
   )
-  return [named(keys.sourceSystemName(company, name), system), putRecord(keys.apiKey(mac), record), ...replaced]
+  return [nameEntry(keys.sourceSystemName(company, name), system), putRecord(keys.apiKey(mac), record), ...replaced]
 }
 
 /** The name of a category, and its entry in the list of its siblings. */
 export const categoryEntries = (company: CompanyId, category: CategoryRecord): readonly DerivedEntry[] => [
-  named(keys.categoryName(company, category.parentId, category.name), category),
-  listed(keys.categoryIn(company, category.parentId, category.id)),
+  nameEntry(keys.categoryName(company, category.parentId, category.name), category),
+  listEntry(keys.categoryIn(company, category.parentId, category.id)),
 ]
 
 /** The entry of a file in the list of its owner, until it is deleted. */
 export const fileEntries = (file: FileRecord | DeletedFileRecord): readonly DerivedEntry[] =>
-  'deletion' in file ? [] : [listed(keys.fileOf(file.ownerId, file.id))]
+  'deletion' in file ? [] : [listEntry(keys.fileOf(file.ownerId, file.id))]
 
 /** When an idempotency record expires. `key`: of the record. */
 export const idempotencyEntries = (key: Key, { expires }: IdempotencyRecord): readonly DerivedEntry[] => [

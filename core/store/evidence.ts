@@ -2,7 +2,7 @@ import type { Json } from '../commitment/canonical-json.ts'
 import { corrupt } from '../errors.ts'
 import type { RecordStore } from '../ports/index.ts'
 import { foldCase, keys, laterEventKey, listedKey, type StoredRecord } from './keys.ts'
-import { corruptRecord, decodeRecord, type DerivedEntry, encodeRecord, listed, named, readAll } from './read.ts'
+import { corruptRecord, decodeRecord, type DerivedEntry, encodeRecord, listEntry, nameEntry, readAll } from './read.ts'
 import type { EventRecord, EvidenceRecord, FirstEventRecord, ListedEvidence, ListedValues } from './records.ts'
 
 /** What is stored of an evidence: its record with the first event, its later events, its entries in lists and indexes. */
@@ -195,13 +195,13 @@ export function decodeListed(entry: StoredRecord<ListedValues>): ListedEvidence 
 export function evidenceEntries(evidence: EvidenceRecord): readonly DerivedEntry[] {
   const { id, company, categoryId, subcategoryId, externalId, owner, stolen, lastAt } = evidence
   const entries = [
-    named(keys.externalId(externalId, company), evidence),
+    nameEntry(keys.externalId(externalId, company), evidence),
     { key: listedKey(company, id), value: encodeListed(evidence) },
-    listed(keys.evidenceIn(['category', categoryId, subcategoryId], id)),
-    listed(keys.externalIdIndex(company, externalId, id)),
-    listed(keys.updateIndex(company, lastAt, id)),
+    listEntry(keys.evidenceIn(['category', categoryId, subcategoryId], id)),
+    listEntry(keys.externalIdIndex(company, externalId, id)),
+    listEntry(keys.updateIndex(company, lastAt, id)),
   ]
-  if (owner !== undefined) entries.push(listed(keys.ownerIndex(company, foldCase(owner), id)))
-  if (stolen) entries.push(listed(keys.evidenceIn(['stolen', company], id)))
+  if (owner !== undefined) entries.push(listEntry(keys.ownerIndex(company, foldCase(owner), id)))
+  if (stolen) entries.push(listEntry(keys.evidenceIn(['stolen', company], id)))
   return entries
 }

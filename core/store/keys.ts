@@ -105,6 +105,9 @@ export const isInRange = (key: Key, { gte, lt }: Pick<Range, 'gte' | 'lt'>): boo
 /** The parts of a key, family first. Text parts are still encoded. */
 export const partsOfKey = (key: Key): readonly string[] => key.split('/')
 
+/** The first part of a key, after its family. It is still encoded. */
+export const firstPartOfKey = (key: Key): string => String(partsOfKey(key)[1])
+
 /**
  * A text with folded case, so that two texts that differ only in case become equal. `ß`, `ẞ` and `ss` become equal, and
  * so do `Σ`, `σ` and `ς`.
@@ -285,4 +288,4 @@ export const registryKeyRanges: readonly Range[] = [
 ]
 
 /** The company in a key whose first part it is. Keys contain its id as it is. */
-export const companyIn = (key: Key): CompanyId => String(partsOfKey(key)[1]) as CompanyId
+export const companyIn = (key: Key): CompanyId => firstPartOfKey(key) as CompanyId

@@ -25,10 +25,10 @@ export type DerivedEntry = Write & { readonly value: Uint8Array }
 const NO_VALUE = new Uint8Array()
 
 /** The entry of a list. */
-export const listed = (key: Key): DerivedEntry => ({ key, value: NO_VALUE })
+export const listEntry = (key: Key): DerivedEntry => ({ key, value: NO_VALUE })
 
 /** The entry of a unique name. */
-export const named = <Id extends string>(
+export const nameEntry = <Id extends string>(
   key: RecordKey<NameRecord<Id>>,
   { id }: { readonly id: NoInfer<Id> },
 ): DerivedEntry => putRecord(key, { id })

@@ -18,6 +18,7 @@ export interface EvidenceFiles {
   readonly files: readonly StagedFile[]
 }
 
+/** The image first, then the other files. */
 export const stagedFiles = ({ image, files }: EvidenceFiles): readonly StagedFile[] =>
   image === undefined ? files : [image, ...files]
 

@@ -87,7 +87,10 @@ async function* merge(indexes: readonly IndexRows[]): IndexRows {
 
 function newestOf(rows: readonly (IndexRow | undefined)[]): number {
   let newest = 0
-  for (const [i, row] of rows.entries()) if (row !== undefined && row.id > (rows[newest]?.id ?? '')) newest = i
+  for (const [i, row] of rows.entries()) {
+    const best = rows[newest]
+    if (row !== undefined && (best === undefined || row.id > best.id)) newest = i
+  }
   return newest
 }
 

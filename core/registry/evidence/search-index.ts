@@ -81,7 +81,7 @@ const ownerIndex = (
 ): SearchIndex => ({
   rows: rowsOf(records, keys.ownedBy(companyId, owner), createdBounds(query, after), needed),
   covers: ['owner', ...CREATED],
-  keyOf: (evidence) => keys.ownerIndex(evidence.company, foldCase(evidence.owner ?? ''), evidence.id),
+  keyOf: ({ company, owner: stored, id }) => stored && keys.ownerIndex(company, foldCase(stored), id),
 })
 
 const stolenIndex = (
@@ -149,7 +149,7 @@ export function conditionsBeside({ covers }: SearchIndex, query: EvidenceFilter)
     ...given('externalIdPrefix', (prefix) => (evidence) => evidence.externalId.startsWith(prefix)),
     ...given('owner', (owner) => {
       const folded = foldCase(owner)
-      return (evidence) => foldCase(evidence.owner ?? '') === folded
+      return ({ owner: stored }) => stored !== undefined && foldCase(stored) === folded
     }),
     ...given('status', (status) => (evidence) => evidence.stolen === (status === 'stolen')),
     ...given('categoryId', (id) => (evidence) => evidence.categoryId === id),

@@ -168,9 +168,10 @@ function newText(
   change: EvidenceChange,
   name: 'owner' | 'description' | 'summary',
 ): string | undefined {
-  const { [name]: current = '' } = before
-  const value = change.clear?.includes(name) ? '' : change[name] || current
-  return value === current ? undefined : value
+  const current = before[name]
+  if (change.clear?.includes(name)) return current === undefined ? undefined : ''
+  const given = change[name]
+  return given === undefined || given === '' || given === current ? undefined : given
 }
 
 const newOwner = (before: EvidenceRecord, change: EvidenceChange): string | undefined =>

@@ -4,7 +4,8 @@ import type { BlobBody, BlobRange } from '../../ports/index.ts'
 import { assertBlobRange } from '../../store/blob-calls.ts'
 import { keys } from '../../store/keys.ts'
 import { readOne } from '../../store/read.ts'
-import { contentOf, MAX_SMALL_FILE_BYTES } from '../../store/blob-lifecycle.ts'
+import { fromBase64 } from '../../bytes.ts'
+import { MAX_SMALL_FILE_BYTES } from '../../store/blob-lifecycle.ts'
 import type { Context } from '../context.ts'
 import { fileNotFound } from './stored-file.ts'
 import { createHash } from 'node:crypto'
@@ -51,10 +52,13 @@ async function openBytes(context: ReadContext, file: FileInfo, options: OpenOpti
 }
 
 /** The bytes of a small file. `undefined` for any other file: its bytes are in the blob store. */
-async function smallContent({ records }: Context, { id, size }: FileInfo): Promise<Uint8Array | undefined> {
+async function smallContent(context: ReadContext, { id, size }: FileInfo): Promise<Uint8Array | undefined> {
   if (size > MAX_SMALL_FILE_BYTES) return undefined
-  const record = await readOne(records, keys.file(id))
-  return record !== undefined && 'size' in record ? contentOf(record) : undefined
+  const record = await readOne(context.records, keys.file(id))
+  if (record === undefined || 'deletion' in record || record.content === undefined) return undefined
+  const content = fromBase64(record.content)
+  if (content === undefined) throw damaged(context, id, 'are not base64')
+  return content
 }
 
 async function* chunkOf(bytes: Uint8Array): AsyncGenerator<Uint8Array> {

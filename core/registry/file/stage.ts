@@ -90,7 +90,7 @@ const MAX_NAME_LENGTH = 256
 export function displayName(name: string): string {
   const last = name.slice(Math.max(name.lastIndexOf('/'), name.lastIndexOf('\\')) + 1)
   const shown = last.toWellFormed().replace(/\p{Cc}|\p{Bidi_Control}/gu, '')
-  const extension = /(?<=.)\.[^.]{1,16}$/su.exec(shown)?.[0] ?? ''
+  const [extension = ''] = /(?<=.)\.[^.]{1,16}$/su.exec(shown) ?? []
   const stem = Array.from(shown.slice(0, shown.length - extension.length))
   const cut = stem.slice(0, MAX_NAME_LENGTH - Array.from(extension).length).join('') + extension
   return ['', '.', '..'].includes(cut) ? 'file' : cut

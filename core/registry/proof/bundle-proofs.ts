@@ -8,7 +8,7 @@ import type {
   BundleRenewal,
   BundleValidationData,
 } from '../../schemas/bundle.ts'
-import { decodeUtf8, fromBase64, fromHex, toBase64, toHex } from '../../bytes.ts'
+import { decodeUtf8, fromBase64, toBase64, toHex } from '../../bytes.ts'
 import { entryOf, tokenOpening } from '../../commitment/log-entry.ts'
 import { corrupt } from '../../errors.ts'
 import { parseCheckpoint } from '../../log/note.ts'
@@ -19,6 +19,7 @@ import { distinctTokens } from '../../log/stamp-claim.ts'
 import { leafHash } from '../../log/tree/hasher.ts'
 import { MAX_CHECKPOINT_TOKENS } from '../../commitment/bundle-format.ts'
 import type { TxId } from '../../api/scope.ts'
+import { storedBytes } from '../../store/read.ts'
 
 /** An event of a bundle and what it discloses, not proven yet. */
 export interface DisclosedEvent {
@@ -74,7 +75,7 @@ async function proveKeys(log: LogReader, logKeys: readonly LogKey[], coverage: C
   const newest = Math.max(0, ...sizes.map(signerOf))
   return Promise.all(
     logKeys.slice(0, newest + 1).map(async ({ entry, position }, i) => {
-      const payload = await log.payloadOf(fromHex(entry) ?? new Uint8Array())
+      const payload = await log.payloadOf(storedBytes(entry, 'The entry of a checkpoint key'))
       if (payload === undefined) throw corrupt(`The opening of checkpoint key ${entry} is missing`)
       const signed = sizes.filter((size) => signerOf(size) === i)
       return {
@@ -114,17 +115,23 @@ class Coverage {
 
   /** Proves an entry under collected checkpoints. Throws `CORRUPT` if tiles are damaged. */
   inclusions(entry: PlacedEntry, sizes: readonly number[]): Promise<BundleInclusion[]> {
-    return Promise.all(sizes.map((size) => this.#inclusion(entry, { size, note: this.#bySize.get(size)?.note ?? '' })))
+    return Promise.all(sizes.map((size) => this.#inclusion(entry, { size, note: this.#noteOf(size) })))
   }
 
   async #inclusion(
     { entry, position }: PlacedEntry,
     { size: treeSize, note }: { readonly size: number; readonly note: string },
   ): Promise<BundleInclusion> {
-    const leaf = leafHash(fromHex(entry) ?? new Uint8Array())
+    const leaf = leafHash(storedBytes(entry, 'A log entry'))
     const claim = { leafHash: leaf, leafIndex: position, treeSize, root: this.#rootOf(note) }
     const proof = await this.#log.proveInclusion(claim)
     return { treeSize, path: proof.map(toHex) }
+  }
+
+  #noteOf(size: number): string {
+    const checkpoint = this.#bySize.get(size)
+    if (checkpoint === undefined) throw new RangeError(`No checkpoint of ${size} entries was collected`)
+    return checkpoint.note
   }
 
   #rootOf(note: string): Uint8Array {

@@ -159,6 +159,8 @@ async function discloseHistory(
     for (const event of page) {
       const { disclosure } = open(context, evidence, event)
       const { opening, header, filesText, filesSalt } = disclosure
+      const fieldTexts = selectedOf(disclosure.fields, isSelected)
+      const fileTexts = selectedOf(disclosure.files, (id) => includes(files, id))
       events.push({
         txId: event.txId,
         disclosed: {
@@ -166,8 +168,8 @@ async function discloseHistory(
           header,
           filesText,
           filesSalt,
-          ...textsMember('fields', disclosure.fields, isSelected),
-          ...textsMember('files', disclosure.files, (id) => includes(files, id)),
+          ...(fieldTexts && { fields: fieldTexts }),
+          ...(fileTexts && { files: fileTexts }),
         },
       })
     }
@@ -178,16 +180,13 @@ async function discloseHistory(
 const includes = (selected: Selection, name: string): boolean =>
   selected === 'all' || (selected !== 'none' && selected.includes(name))
 
-/** The selected texts under the name of their member, `{}` if there are none. */
-function textsMember<Name extends 'fields' | 'files'>(
-  member: Name,
+/** The selected texts, `undefined` if there are none. */
+function selectedOf(
   texts: Readonly<Record<string, DisclosedText>>,
   isSelected: (name: string) => boolean,
-): { readonly [N in Name]?: Record<string, DisclosedText> } {
+): Record<string, DisclosedText> | undefined {
   const selected = Object.entries(texts).filter(([name]) => isSelected(name))
-  if (selected.length === 0) return {}
-  const value = Object.fromEntries(selected)
-  return { [member]: value } as { [N in Name]: Record<string, DisclosedText> }
+  return selected.length === 0 ? undefined : Object.fromEntries(selected)
 }
 
 /** For anyone: the creation of an evidence, of which only the opening is shown. */
@@ -209,8 +208,8 @@ async function discloseFile(
   const event = await readEvent(context.records, evidence, file.deletion.version)
   const deletion = open(context, evidence, event)
   // The text of a deleted file holds only ids, so anyone may see it.
-  const files = textsMember('files', deletion.disclosure.files, (id) => id === file.id)
-  return [attachment, { txId: event.txId, disclosed: { ...filesOf(deletion), ...files } }]
+  const files = selectedOf(deletion.disclosure.files, (id) => id === file.id)
+  return [attachment, { txId: event.txId, disclosed: { ...filesOf(deletion), ...(files && { files }) } }]
 }
 
 const open = ({ origin }: Context, { slotKey }: EvidenceRecord, event: EventRecord) =>

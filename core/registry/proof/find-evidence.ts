@@ -26,6 +26,7 @@ export interface Ambiguity {
   readonly candidates: EvidenceCandidate[]
 }
 
+/** The part of the document for a request that is not valid. */
 export const invalid = (error: string): Failure<'invalid'> => ({ status: 'invalid', error, code: 'VALIDATION_ERROR' })
 
 const notFound: Failure = { status: 'not_found', error: 'There is no such evidence', code: 'EVIDENCE_NOT_FOUND' }
