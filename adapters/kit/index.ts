@@ -22,7 +22,7 @@ export {
   CommitQueue,
 } from '../../core/store/commit.ts'
 export { decorateRecords } from '../../core/store/read.ts'
-export { damagedValue, openValue, sealValue, assertFormat, STORE_FORMAT } from '../../core/store/envelope.ts'
+export { damagedValue, checked, withChecksum, assertFormat, STORE_FORMAT } from '../../core/store/stored-form.ts'
 export { encodeNumber } from '../../core/store/keys.ts'
 export { itemsOf } from '../../core/store/paged-items.ts'
 export {
@@ -38,7 +38,7 @@ export {
   type LogTail,
   type PayloadRow,
   type RowChanges,
-} from '../../core/store/log-rows.ts'
+} from '../../core/store/stored-form.ts'
 
 // Blob stores: valid keys and ranges, size and hash of a body, calls in progress.
 export { assertBlobKey, assertBlobRange, BlobCalls, blobExists, HashingBody } from '../../core/store/blob-calls.ts'

@@ -3,17 +3,17 @@ import type { AbstractChainedBatch, AbstractLevel } from 'abstract-level'
 import {
   allocate,
   concatBytes,
-  openValue,
+  checked,
   readU64,
   RegistryError,
-  sealValue,
+  withChecksum,
   STORE_FORMAT,
   toBase64,
   toHex,
   u64,
   versionNumber,
   versionOf,
-  type Entry,
+  type Stored,
   type GroupPlan,
   type Key,
   type RowChanges,
@@ -31,7 +31,7 @@ import {
  * | `\0pay` ‖ start, 14 hex digits   | the payloads of the same entries                          |
  * | `\0pos` ‖ entry in base64        | u64 position of the first such entry                      |
  *
- * Every value is in an envelope with a CRC-32 (core/store/envelope.ts), because LevelDB verifies no checksums when it
+ * Every value has a CRC-32 (core/store/stored-form.ts), because LevelDB verifies no checksums when it
  * reads. Record keys are printable ASCII and never begin with a zero byte, so the internal keys sort before all of
  * them.
  */
@@ -85,14 +85,14 @@ export const positionKey = (entry: Uint8Array): string => POSITION_PREFIX + toBa
 const encodeVersion = (version: Version): Uint8Array => u64(versionNumber(version))
 
 /** The stored bytes of a record. */
-const encodeRecordValue = ({ key, value }: Entry, version: Uint8Array): Uint8Array => sealValue(key, version, value)
+const encodeRecordValue = ({ key, value }: Stored, version: Uint8Array): Uint8Array => withChecksum(key, version, value)
 
 /**
  * The inverse of `encodeRecordValue`. Copies the value, because memory-level returns the bytes that it holds. Throws
  * `CORRUPT` for damaged bytes.
  */
-export function decodeRecordValue(key: Key, bytes: Uint8Array): Entry {
-  const opened = openValue(key, bytes)
+export function decodeRecordValue(key: Key, bytes: Uint8Array): Stored {
+  const opened = checked(key, bytes)
   const value = allocate(opened.length - VERSION_BYTES)
   value.set(opened.subarray(VERSION_BYTES))
   return { key, value, version: versionOf(readU64(opened)) }
@@ -100,10 +100,10 @@ export function decodeRecordValue(key: Key, bytes: Uint8Array): Entry {
 
 const VERSION_BYTES = 8
 
-const encodePosition = (key: string, position: number): Uint8Array => sealValue(key, u64(position))
+const encodePosition = (key: string, position: number): Uint8Array => withChecksum(key, u64(position))
 
 /** The inverse of `encodePosition`. Throws `CORRUPT` for damaged bytes. */
-export const decodePosition = (key: string, bytes: Uint8Array): number => readU64(openValue(key, bytes))
+export const decodePosition = (key: string, bytes: Uint8Array): number => readU64(checked(key, bytes))
 
 /** The head record. Every group of commits writes it, so it also identifies the last group. */
 export interface Head {
@@ -121,7 +121,7 @@ const HEAD_BYTES = 37
 export const encodeHead = ({ lastVersion, logSize, group }: Head): Uint8Array =>
   concatBytes(
     Uint8Array.of(STORE_FORMAT),
-    sealValue(HEAD_KEY, u64(lastVersion), u64(logSize), Buffer.from(group, 'hex')),
+    withChecksum(HEAD_KEY, u64(lastVersion), u64(logSize), Buffer.from(group, 'hex')),
   )
 
 /** The format of a store with this head, `undefined` if the bytes are damaged. */
@@ -143,7 +143,7 @@ export function decodeHead(bytes: Uint8Array): Head {
       'CORRUPT',
       'The head record of the record store cannot be decoded: restore the record store from a backup',
     )
-  const head = openValue(HEAD_KEY, bytes.subarray(1))
+  const head = checked(HEAD_KEY, bytes.subarray(1))
   return { lastVersion: readU64(head), logSize: readU64(head, 8), group: toHex(head.subarray(16)) }
 }
 
@@ -167,7 +167,7 @@ export async function groupBatch(
   options: PutOptions,
 ): Promise<Batch> {
   const batch = db.batch()
-  const putRow = (key: string, row: Uint8Array): Batch => batch.put(key, sealValue(key, row), options)
+  const putRow = (key: string, row: Uint8Array): Batch => batch.put(key, withChecksum(key, row), options)
   try {
     batch.put(HEAD_KEY, encodeHead(head), options)
     putRecords(batch, plan.puts, options)
@@ -187,7 +187,7 @@ export async function groupBatch(
 }
 
 /** The records that one commit writes follow each other and have the same version, which is encoded once for them. */
-function putRecords(batch: Batch, puts: readonly Entry[], options: PutOptions): void {
+function putRecords(batch: Batch, puts: readonly Stored[], options: PutOptions): void {
   let version: Version | undefined
   let versionBytes: Uint8Array = new Uint8Array()
   for (const entry of puts) {

@@ -6,14 +6,14 @@ import {
   itemsOf,
   keysToRead,
   LOG_ENTRY_BYTES,
-  openValue,
+  checked,
   packRows,
   payloadsOfRows,
   RegistryError,
   ROW_ENTRIES,
   SecondUseMap,
   type Commit,
-  type Entry,
+  type Stored,
   type EntryRow,
   type Key,
   type LogAppend,
@@ -69,7 +69,7 @@ export class LevelReader {
   }
 
   /** Reads records one after the other, through the cache. Requires `canReadSync`. */
-  readSync(keys: readonly Key[]): (Entry | undefined)[] {
+  readSync(keys: readonly Key[]): (Stored | undefined)[] {
     return keys.map((key) => (this.#changing.has(key) ? this.#getSync(key) : this.#getCached(key)))
   }
 
@@ -86,7 +86,7 @@ export class LevelReader {
     this.#changing.clear()
   }
 
-  #getCached(key: Key): Entry | undefined {
+  #getCached(key: Key): Stored | undefined {
     const cached = this.#cache.get(key)
     if (cached !== undefined) return cached
     const entry = this.#getSync(key)
@@ -94,7 +94,7 @@ export class LevelReader {
     return entry
   }
 
-  #getSync(key: Key): Entry | undefined {
+  #getSync(key: Key): Stored | undefined {
     try {
       return decodeOptional(key, this.#db.getSync<Key, Uint8Array>(key, BY_TEXT))
     } catch (error) {
@@ -103,7 +103,7 @@ export class LevelReader {
   }
 
   /** Reads records from one snapshot: up to `maxSyncKeys` keys one by one on this thread, more with one `getMany`. */
-  async entries(keys: readonly Key[], maxSyncKeys: number): Promise<(Entry | undefined)[]> {
+  async entries(keys: readonly Key[], maxSyncKeys: number): Promise<(Stored | undefined)[]> {
     const values = await this.values(keys, maxSyncKeys)
     return keys.map((key, index) => decodeOptional(key, values[index]))
   }
@@ -121,7 +121,7 @@ export class LevelReader {
   }
 }
 
-const decodeOptional = (key: Key, value: Uint8Array | undefined): Entry | undefined =>
+const decodeOptional = (key: Key, value: Uint8Array | undefined): Stored | undefined =>
   value && decodeRecordValue(key, value)
 
 /**
@@ -132,9 +132,9 @@ const decodeOptional = (key: Key, value: Uint8Array | undefined): Entry | undefi
 const MAX_SYNC_KEYS = 1024
 
 /** Reads the current entries of all keys that decide these commits. */
-export async function currentEntries(reader: LevelReader, commits: readonly Commit[]): Promise<Map<Key, Entry>> {
+export async function currentEntries(reader: LevelReader, commits: readonly Commit[]): Promise<Map<Key, Stored>> {
   const keys = [...new Set(commits.flatMap(keysToRead))]
-  const entries = new Map<Key, Entry>()
+  const entries = new Map<Key, Stored>()
   for (const entry of await reader.entries(keys, MAX_SYNC_KEYS)) if (entry !== undefined) entries.set(entry.key, entry)
   return entries
 }
@@ -166,10 +166,10 @@ const MAX_CACHED_BYTES = 8 * 1024 * 1024
  * where LevelDB and the checksum take 3 to 10. Delete an entry from the cache before its key is written to.
  */
 export class EntryCache {
-  readonly #entries = new SecondUseMap<Key, Entry>(MAX_CACHED_BYTES, ({ key, value }) => key.length + value.length)
+  readonly #entries = new SecondUseMap<Key, Stored>(MAX_CACHED_BYTES, ({ key, value }) => key.length + value.length)
 
   /** Returns a copy of the cached entry. */
-  get(key: Key): Entry | undefined {
+  get(key: Key): Stored | undefined {
     const entry = this.#entries.get(key)
     if (entry === undefined) return undefined
     const value = allocate(entry.value.length)
@@ -178,7 +178,7 @@ export class EntryCache {
   }
 
   /** Stores a copy of the entry from the second time on. */
-  set(entry: Entry): void {
+  set(entry: Stored): void {
     const { key, value, version } = entry
     // Memory of its own: a part of a shared buffer would keep the rest of the buffer as well.
     this.#entries.set(key, () => ({ key, value: new Uint8Array(value), version }))
@@ -249,7 +249,7 @@ async function* rowsOf(
     for (;;) {
       const page = await iterator.nextv(ROW_ENTRIES)
       if (page.length === 0) return
-      for (const [key, value] of page) yield [rowStart(key), openValue(key, value)]
+      for (const [key, value] of page) yield [rowStart(key), checked(key, value)]
     }
   } finally {
     await iterator.close()
@@ -266,7 +266,7 @@ export async function* listPages(
   db: LevelDatabase,
   { gte, lt, reverse = false, limit = -1, snapshot }: Range & { readonly snapshot?: AbstractSnapshot },
   toCoded: ToCoded,
-): AsyncGenerator<readonly Entry[], void, undefined> {
+): AsyncGenerator<readonly Stored[], void, undefined> {
   const from = gte < FIRST_RECORD_KEY ? FIRST_RECORD_KEY : gte
   const iterator = db.iterator<Key, Uint8Array>({ gte: from, lt, reverse, limit, snapshot, ...BY_TEXT })
   try {
@@ -284,8 +284,8 @@ export async function* listPages(
 }
 
 /** The records of a page. If one of them is damaged, those before it are yielded before the error is thrown. */
-function* decodedPages(page: readonly (readonly [Key, Uint8Array])[]): Generator<readonly Entry[], void, undefined> {
-  const entries: Entry[] = []
+function* decodedPages(page: readonly (readonly [Key, Uint8Array])[]): Generator<readonly Stored[], void, undefined> {
+  const entries: Stored[] = []
   try {
     for (const [key, value] of page) entries.push(decodeRecordValue(key, value))
   } catch (error) {
@@ -311,11 +311,11 @@ export class LevelSnapshot implements RecordSnapshot {
     this.#toCoded = toCoded
   }
 
-  list(range: Range): AsyncIterable<Entry> {
+  list(range: Range): AsyncIterable<Stored> {
     return itemsOf(this.#listPages(range))
   }
 
-  async *#listPages(range: Range): AsyncGenerator<readonly Entry[], void, undefined> {
+  async *#listPages(range: Range): AsyncGenerator<readonly Stored[], void, undefined> {
     this.#assertOpen()
     yield* listPages(this.#db, { ...range, snapshot: this.#snapshot }, this.#toCoded)
   }

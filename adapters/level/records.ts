@@ -9,7 +9,7 @@ import {
   RegistryError,
   type Commit,
   type CommitResult,
-  type Entry,
+  type Stored,
   type GroupPlan,
   type Key,
   type Logger,
@@ -137,7 +137,7 @@ export class LevelRecords implements RecordStore, SnapshotSource, RecordEraser {
     return this.#poison !== undefined
   }
 
-  async get(keys: readonly Key[]): Promise<readonly (Entry | undefined)[]> {
+  async get(keys: readonly Key[]): Promise<readonly (Stored | undefined)[]> {
     this.#assertOpen()
     const reader = this.#reader
     if (keys.length <= MAX_GET_SYNC_KEYS && reader.canReadSync(keys)) return this.#readSync(() => reader.readSync(keys))
@@ -145,11 +145,11 @@ export class LevelRecords implements RecordStore, SnapshotSource, RecordEraser {
     return this.#read(() => reader.entries(keys, 1))
   }
 
-  list(range: Range): AsyncIterable<Entry> {
+  list(range: Range): AsyncIterable<Stored> {
     return itemsOf(this.#listPages(range))
   }
 
-  async *#listPages(range: Range): AsyncGenerator<readonly Entry[], void, undefined> {
+  async *#listPages(range: Range): AsyncGenerator<readonly Stored[], void, undefined> {
     this.#assertOpen()
     const close = this.#readers.open()
     try {

@@ -8,7 +8,7 @@ import {
   toHex,
   type Commit,
   type CommitResult,
-  type Entry,
+  type Stored,
   type GroupPlan,
   type Key,
   type LogAppend,
@@ -32,7 +32,7 @@ const PAGE_SIZE = 256
  * ```
  */
 export class MemoryRecords implements RecordStore, SnapshotSource {
-  #entries = new Map<Key, Entry>()
+  #entries = new Map<Key, Stored>()
   readonly #keys = new SortedKeys()
   /** Packed log entries. Its capacity doubles when it is full; the first `#logSize` entries are in use. */
   #log = new Uint8Array(256 * LOG_ENTRY_BYTES)
@@ -42,12 +42,12 @@ export class MemoryRecords implements RecordStore, SnapshotSource {
   readonly #positions = new Map<string, number>()
   #closed = false
 
-  async get(keys: readonly Key[]): Promise<readonly (Entry | undefined)[]> {
+  async get(keys: readonly Key[]): Promise<readonly (Stored | undefined)[]> {
     this.#assertOpen()
     return keys.map((key) => copyOf(this.#entries.get(key)))
   }
 
-  async *list(range: Range): AsyncIterable<Entry> {
+  async *list(range: Range): AsyncIterable<Stored> {
     let left = range.limit ?? Infinity
     let { gte, lt } = range
     while (left > 0) {
@@ -66,7 +66,7 @@ export class MemoryRecords implements RecordStore, SnapshotSource {
   async commit(commit: Commit): Promise<CommitResult> {
     this.#assertOpen()
     assertCommit(commit)
-    const entries = new Map<Key, Entry>()
+    const entries = new Map<Key, Stored>()
     for (const key of keysToRead(commit)) {
       const entry = this.#entries.get(key)
       if (entry !== undefined) entries.set(key, entry)
@@ -151,4 +151,4 @@ export class MemoryRecords implements RecordStore, SnapshotSource {
 }
 
 /** Copies an entry: callers may change the bytes that they receive. */
-const copyOf = (entry: Entry | undefined): Entry | undefined => entry && { ...entry, value: entry.value.slice() }
+const copyOf = (entry: Stored | undefined): Stored | undefined => entry && { ...entry, value: entry.value.slice() }

@@ -12,9 +12,9 @@ import {
   RegistryError,
   ROW_ENTRIES,
   rowOf,
-  sealValue,
+  withChecksum,
   type Commit,
-  type Entry,
+  type Stored,
   type GroupPlan,
   type Key,
   type LogAppend,
@@ -148,7 +148,7 @@ export class GroupWriter {
     return this.#database.checked(() => headOf(locked?.rows ?? []))
   }
 
-  async #currentEntries(client: PoolClient, commits: readonly Commit[]): Promise<Map<Key, Entry>> {
+  async #currentEntries(client: PoolClient, commits: readonly Commit[]): Promise<Map<Key, Stored>> {
     const keys = new Set(commits.flatMap(keysToRead))
     if (keys.size === 0) return new Map()
     const { rows } = await client.query<RecordRow>({
@@ -164,8 +164,8 @@ export class GroupWriter {
       const { puts, deletes } = await this.#rowChanges(client, head.logSize, plan.appended)
       const values = [
         puts.map(({ start }) => start),
-        byteaArray(puts.map(({ start, entries }) => sealValue(entriesName(start), entries))),
-        byteaArray(puts.map(({ start, payloads }) => sealValue(payloadsName(start), payloads))),
+        byteaArray(puts.map(({ start, entries }) => withChecksum(entriesName(start), entries))),
+        byteaArray(puts.map(({ start, payloads }) => withChecksum(payloadsName(start), payloads))),
         deletes,
         byteaArray(plan.appended.map(({ entry }) => entry)),
         byteaArray(plan.appended.map(({ entry }, i) => encodePosition(entry, head.logSize + i))),

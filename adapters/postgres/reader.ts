@@ -5,7 +5,7 @@ import {
   packRows,
   payloadsOfRows,
   ROW_ENTRIES,
-  type Entry,
+  type Stored,
   type Range,
   type RecordSnapshot,
 } from '../kit/index.ts'
@@ -40,7 +40,7 @@ export class PostgresReader implements Omit<RecordSnapshot, 'close'> {
     this.#checked = (decode) => database.checked(decode)
   }
 
-  async *list(range: Range): AsyncIterable<Entry> {
+  async *list(range: Range): AsyncIterable<Stored> {
     let { gte, lt } = range
     let left = range.limit ?? Infinity
     const { list, listReverse } = this.#sql

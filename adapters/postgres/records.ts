@@ -7,7 +7,7 @@ import {
   untilAborted,
   type Commit,
   type CommitResult,
-  type Entry,
+  type Stored,
   type Key,
   type Range,
   type RecordSnapshot,
@@ -46,7 +46,7 @@ class PostgresRecordStore implements PostgresRecords {
     this.#reads = new JoinedLookups((lookup) => this.#runLookup(lookup))
   }
 
-  async get(keys: readonly Key[]): Promise<readonly (Entry | undefined)[]> {
+  async get(keys: readonly Key[]): Promise<readonly (Stored | undefined)[]> {
     this.#assertOpen()
     if (keys.length === 0) return []
     const { records } = await this.#reads.lookup({ keys, entries: [] })
@@ -56,7 +56,7 @@ class PostgresRecordStore implements PostgresRecords {
     })
   }
 
-  async *list(range: Range): AsyncIterable<Entry> {
+  async *list(range: Range): AsyncIterable<Stored> {
     this.#assertOpen()
     yield* this.#reader.list(range)
   }

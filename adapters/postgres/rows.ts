@@ -1,14 +1,14 @@
 import {
   assertRow,
   LOG_ENTRY_BYTES,
-  openValue,
+  checked,
   readU64,
   RegistryError,
-  sealValue,
+  withChecksum,
   u64,
   versionNumber,
   versionOf,
-  type Entry,
+  type Stored,
   type EntryRow,
   type Key,
   type PayloadRow,
@@ -37,13 +37,13 @@ export const bufferOf = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer,
 const VERSION_BYTES = 8
 
 /** The stored value of a record. */
-export const encodeRecordValue = ({ key, value, version }: Entry): Uint8Array =>
-  sealValue(key, u64(versionNumber(version)), value)
+export const encodeRecordValue = ({ key, value, version }: Stored): Uint8Array =>
+  withChecksum(key, u64(versionNumber(version)), value)
 
 /** The record in a row. Copies the value: several callers, or one caller twice, may have requested the same row. */
-export function recordOf([keyColumn, sealed]: RecordRow): Entry {
+export function recordOf([keyColumn, sealed]: RecordRow): Stored {
   const key = keyText(keyColumn)
-  const value = openValue(key, sealed)
+  const value = checked(key, sealed)
   return { key, value: new Uint8Array(value.subarray(VERSION_BYTES)), version: versionOf(readU64(value)) }
 }
 
@@ -57,7 +57,7 @@ const HEAD_NAME = 'the head'
 
 /** The stored bytes of a head. */
 export const encodeHead = ({ lastVersion, logSize }: Head): Uint8Array =>
-  sealValue(HEAD_NAME, u64(lastVersion), u64(logSize))
+  withChecksum(HEAD_NAME, u64(lastVersion), u64(logSize))
 
 /** The head in the rows of its table. Throws `CORRUPT` if it is missing. */
 export function headOf([row]: readonly [value: Buffer][]): Head {
@@ -66,14 +66,14 @@ export function headOf([row]: readonly [value: Buffer][]): Head {
       'CORRUPT',
       'The head row of the record store is missing: restore the database from a backup',
     )
-  const head = openValue(HEAD_NAME, row[0])
+  const head = checked(HEAD_NAME, row[0])
   return { lastVersion: readU64(head), logSize: readU64(head, 8) }
 }
 
 /** The stored bytes of the position of a log entry. */
-export const encodePosition = (entry: Uint8Array, position: number): Uint8Array => sealValue(entry, u64(position))
+export const encodePosition = (entry: Uint8Array, position: number): Uint8Array => withChecksum(entry, u64(position))
 /** The inverse of `encodePosition`. */
-export const positionOf = (entry: Uint8Array, sealed: Uint8Array): number => readU64(openValue(entry, sealed))
+export const positionOf = (entry: Uint8Array, sealed: Uint8Array): number => readU64(checked(entry, sealed))
 
 /** The key of the envelope of the entries in a row of the log. */
 export const entriesName = (start: number): string => `the log entries from ${start}`
@@ -85,7 +85,7 @@ export function entryRowsFrom(start: number, rows: readonly (EntryRowRow | LogRo
   let expected = start
   return rows.map(([startColumn, sealed]) => {
     const rowStart = Number(startColumn)
-    const row = { start: rowStart, entries: openValue(entriesName(rowStart), sealed) }
+    const row = { start: rowStart, entries: checked(entriesName(rowStart), sealed) }
     assertRow(row, expected)
     expected += row.entries.length / LOG_ENTRY_BYTES
     return row
@@ -95,7 +95,7 @@ export function entryRowsFrom(start: number, rows: readonly (EntryRowRow | LogRo
 /** Converts a row of payloads. */
 export const payloadRowOf = ([startColumn, sealed]: PayloadRowRow): PayloadRow => {
   const start = Number(startColumn)
-  return { start, payloads: openValue(payloadsName(start), sealed) }
+  return { start, payloads: checked(payloadsName(start), sealed) }
 }
 
 const BYTEA_OID = 17

@@ -4,7 +4,7 @@ import { logKeys } from '../../core/log/keys.ts'
 import { LogReader } from '../../core/log/reader.ts'
 import { versionOf } from '../../core/store/commit.ts'
 import { encodeRecord } from '../../core/store/read.ts'
-import type { Entry, Key, RecordStore, TreeEngine } from '../../core/ports/index.ts'
+import type { Stored, Key, RecordStore, TreeEngine } from '../../core/ports/index.ts'
 import { nodeAt, TILE_HEIGHT } from '../../core/log/tree/tile.ts'
 import { InlineEngine, PoolEngine, writeBatchProofs } from '../../sealer/index.ts'
 import { countEntries, type BuiltTree, type TreeBuilder } from './tree-builder.ts'
@@ -53,13 +53,13 @@ const ANY_VERSION = versionOf(1)
  * copy: the other packages also read from trees in memory, and the cost of a store is not measured here.
  */
 class TilesInMemory extends MemoryRecords {
-  readonly #tiles = new Map<Key, Entry>()
+  readonly #tiles = new Map<Key, Stored>()
 
   putTile(key: Key, value: Uint8Array): void {
     this.#tiles.set(key, { key, value, version: ANY_VERSION })
   }
 
-  override async get(requested: readonly Key[]): Promise<readonly (Entry | undefined)[]> {
+  override async get(requested: readonly Key[]): Promise<readonly (Stored | undefined)[]> {
     const tiles = requested.map((key) => this.#tiles.get(key))
     return tiles.includes(undefined) ? super.get(requested) : tiles
   }

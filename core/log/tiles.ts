@@ -1,5 +1,5 @@
 import { RegistryError, corrupt } from '../errors.ts'
-import type { Entry, Key, RecordStore } from '../ports/index.ts'
+import type { Stored, Key, RecordStore } from '../ports/index.ts'
 import { BoundedMap } from '../store/cache.ts'
 import { logKeys } from './keys.ts'
 import type { NodeId, NodeSource } from './tree/range.ts'
@@ -102,7 +102,7 @@ export class StoredTiles {
 
 const isWide = (tile: Uint8Array, width: number): boolean => (widthOf(tile) ?? 0) >= width
 
-function assertTile({ key, value }: Entry): void {
+function assertTile({ key, value }: Stored): void {
   if (widthOf(value) === undefined)
     throw corrupt(`Tile ${key} has ${value.length} bytes, which is not the length of a tile`)
 }

@@ -1,6 +1,6 @@
-import type { Entry, Key, Range, RecordStore } from '../ports/index.ts'
+import type { Stored, Key, Range, RecordStore } from '../ports/index.ts'
 import { decorateRecords } from '../store/read.ts'
-import { DamagedValueError } from '../store/envelope.ts'
+import { DamagedValueError } from '../store/stored-form.ts'
 import { isRegistryError } from '../errors.ts'
 
 /** Whether an error says that what is stored is damaged: it fails each time, while the rest can be read. */
@@ -44,13 +44,13 @@ const noteDamage = (error: unknown, { onDamaged }: DamageHandlers): Key => {
   return error.key
 }
 
-const bytesOf = ({ key, value }: Entry): number => key.length + value.length
+const bytesOf = ({ key, value }: Stored): number => key.length + value.length
 
 async function getReadable(
   records: RecordStore,
   keys: readonly Key[],
   handlers: DamageHandlers,
-): Promise<readonly (Entry | undefined)[]> {
+): Promise<readonly (Stored | undefined)[]> {
   try {
     const entries = await records.get(keys)
     for (const entry of entries) if (entry !== undefined) handlers.onBytes(bytesOf(entry))
@@ -92,7 +92,7 @@ async function* listAround(
   records: RecordStore,
   range: Range,
   handlers: DamageHandlers,
-): AsyncGenerator<Entry, void, undefined> {
+): AsyncGenerator<Stored, void, undefined> {
   let { gte, lt, limit = Infinity } = range
   for (;;) {
     try {

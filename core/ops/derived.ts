@@ -1,12 +1,12 @@
 import { equalBytes } from '../bytes.ts'
-import type { Entry, Key, Range } from '../ports/index.ts'
+import type { Stored, Key, Range } from '../ports/index.ts'
 import { countOf, encodeCounter, type DerivedEntry } from '../store/read.ts'
 import { COUNTED, DERIVED, derivedFrom } from '../store/derived.ts'
 import { keysUnder, partsOfKey } from '../store/keys.ts'
 import { type Check, kindOf } from './check.ts'
 
 /** Forwards: checks that all entries that follow from these records are there, with the right values. */
-export async function expectDerived(check: Check, records: readonly Entry[]): Promise<void> {
+export async function expectDerived(check: Check, records: readonly Stored[]): Promise<void> {
   const expected = records.flatMap(
     (record) => check.guard(kindOf(record.key), record.key, () => derivedFrom(record)) ?? [],
   )
@@ -40,7 +40,7 @@ export async function checkOwners(check: Check): Promise<void> {
 }
 
 /** What follows from a record; nothing if it lacks a member, which is reported with the record. */
-function derivedOrNone(record: Entry): readonly DerivedEntry[] {
+function derivedOrNone(record: Stored): readonly DerivedEntry[] {
   try {
     return derivedFrom(record)
   } catch {
@@ -110,7 +110,7 @@ class Counting {
 
 interface CountToCheck {
   /** Of the counter. Without an entry its value is 0. */
-  readonly entry: Entry | undefined
+  readonly entry: Stored | undefined
   /** What it must be. */
   readonly count: number
 }
@@ -122,7 +122,7 @@ function expectCount(check: Check, key: Key, { entry, count }: CountToCheck): vo
 }
 
 /** Returns `undefined` if the value is not that of a counter. */
-function storedCount(entry: Entry | undefined): number | undefined {
+function storedCount(entry: Stored | undefined): number | undefined {
   try {
     return countOf(entry)
   } catch {

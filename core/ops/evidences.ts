@@ -1,7 +1,7 @@
 import { fromHex } from '../bytes.ts'
 import { canonicalJson, type Json } from '../commitment/canonical-json.ts'
 import { HASH_BYTES } from '../log/tree/hasher.ts'
-import type { Entry, Key } from '../ports/index.ts'
+import type { Stored, Key } from '../ports/index.ts'
 import { keys, firstPartOfKey, type StoredRecord } from '../store/keys.ts'
 import { firstEventOf } from '../store/evidence.ts'
 import type { EventRecord, EvidenceRecord } from '../store/records.ts'
@@ -156,7 +156,7 @@ export class EventWalk {
     }
   }
 
-  async #peek(): Promise<Entry | undefined> {
+  async #peek(): Promise<Stored | undefined> {
     if (this.#at === this.#page.length) {
       const { value, done } = await this.#pages.next()
       this.#page = done === true ? [] : value
@@ -166,4 +166,4 @@ export class EventWalk {
   }
 }
 
-const evidenceIdOf = ({ key }: Entry): string => firstPartOfKey(key)
+const evidenceIdOf = ({ key }: Stored): string => firstPartOfKey(key)

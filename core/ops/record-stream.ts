@@ -1,12 +1,11 @@
 import { concatBytes, decodeUtf8, encodeUtf8, readU64, u64 } from '../bytes.ts'
 import { isRegistryError, RegistryError } from '../errors.ts'
 import { logKeys } from '../log/keys.ts'
-import type { Entry, Key, LogAppend, Range, RecordSnapshot } from '../ports/index.ts'
+import type { Stored, Key, LogAppend, Range, RecordSnapshot } from '../ports/index.ts'
 import { LOG_ENTRY_BYTES } from '../store/commit.ts'
-import { openValue, sealValue } from '../store/envelope.ts'
+import { checked, withChecksum, payloadsOfRows, ROW_ENTRIES, rowOf } from '../store/stored-form.ts'
 import { keys } from '../store/keys.ts'
 import { decodeRecord } from '../store/read.ts'
-import { payloadsOfRows, ROW_ENTRIES, rowOf } from '../store/log-rows.ts'
 
 /**
  * The log and all records of a registry as one stream of bytes, which is the form in which a backup holds them. It can
@@ -44,7 +43,7 @@ const READ_ENTRIES = 64 * ROW_ENTRIES
 /** Records that describe one store only. */
 const NOT_COPIED: ReadonlySet<Key> = new Set([keys.filling(), logKeys.sealerLease()])
 
-export type CopiedRecord = Pick<Entry, 'key' | 'value'>
+export type CopiedRecord = Pick<Stored, 'key' | 'value'>
 
 /** The log and the records of a store or a snapshot. */
 type StoreReader = Omit<RecordSnapshot, 'close'>
@@ -107,7 +106,7 @@ function logFrame(appends: readonly LogAppend[]): Uint8Array {
 }
 
 function frameOf(kind: Kind, ...parts: readonly Uint8Array[]): Uint8Array {
-  const sealed = sealValue(kind, ...parts)
+  const sealed = withChecksum(kind, ...parts)
   const head = new Uint8Array(HEAD_BYTES)
   head.set(encodeUtf8(kind))
   new DataView(head.buffer).setUint32(1, sealed.length)
@@ -223,7 +222,7 @@ class FrameReader {
 
 function openFrame(kind: string, sealed: Uint8Array): Uint8Array {
   try {
-    return openValue(kind, sealed)
+    return checked(kind, sealed)
   } catch (error) {
     throw isRegistryError(error) ? damaged('a CRC-32 in it differs') : error
   }

@@ -1,5 +1,5 @@
 import { logKeys } from '../log/keys.ts'
-import type { Entry, Key, Range } from '../ports/index.ts'
+import type { Stored, Key, Range } from '../ports/index.ts'
 import { eventInRecord } from '../store/evidence.ts'
 import {
   keys,
@@ -19,7 +19,7 @@ import { expectDerived } from './derived.ts'
 interface Reference {
   readonly key: Key
   /** Whether it is what the other record says. */
-  readonly fits?: (entry: Entry) => boolean
+  readonly fits?: (entry: Stored) => boolean
 }
 
 const referTo = <T>(key: RecordKey<T>, fits: (entry: StoredRecord<T>) => boolean): Reference => ({ key, fits })
@@ -28,7 +28,7 @@ const referTo = <T>(key: RecordKey<T>, fits: (entry: StoredRecord<T>) => boolean
 interface Family {
   readonly range: Range
   /** Throws for a record that cannot be read, or is stored under the key of another one. */
-  referencesOf(record: Entry): readonly Reference[]
+  referencesOf(record: Stored): readonly Reference[]
 }
 
 /** The parts of its key, without the family. */
@@ -105,12 +105,12 @@ export async function checkRecords(check: Check): Promise<void> {
 }
 
 /** Checks to which records these refer, and what follows from them. */
-export async function checkRecordPage(check: Check, page: readonly Entry[]): Promise<void> {
+export async function checkRecordPage(check: Check, page: readonly Stored[]): Promise<void> {
   await checkReferences(check, page)
   await expectDerived(check, page)
 }
 
-async function checkReferences(check: Check, page: readonly Entry[]): Promise<void> {
+async function checkReferences(check: Check, page: readonly Stored[]): Promise<void> {
   const references = page.flatMap((record) => {
     const { key: from } = record
     const owner = FAMILIES.find(({ range }) => isInRange(from, range))

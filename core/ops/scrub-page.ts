@@ -4,7 +4,7 @@ import { LogReader } from '../log/reader.ts'
 import type { TreeHeadRecord } from '../log/records.ts'
 import { leafHash } from '../log/tree/hasher.ts'
 import { buildTile, TILE_WIDTH } from '../log/tree/tile.ts'
-import type { BlobStore, Entry } from '../ports/index.ts'
+import type { BlobStore, Stored } from '../ports/index.ts'
 import { firstEventOf } from '../store/evidence.ts'
 import { keys, isInRange, firstPartOfKey, type StoredRecord } from '../store/keys.ts'
 import { listEntries, readAll, storedBytes } from '../store/read.ts'
@@ -91,7 +91,7 @@ async function checkRecords(check: Check, stores: ScrubStores, from: string): Pr
   const { gte, lt } = range
   const hasFiles = isInRange(gte, keys.files())
   const limit = hasFiles ? 1 : PAGE_RECORDS
-  const page: readonly Entry[] = await listEntries(check.records, { gte: from > gte ? from : gte, lt, limit })
+  const page: readonly Stored[] = await listEntries(check.records, { gte: from > gte ? from : gte, lt, limit })
   for (const entry of page) {
     if (hasFiles) await checkFile(check, stores, entry)
     else await checkEventIn(check, stores.origin, entry)
@@ -111,7 +111,7 @@ async function checkFile(
 }
 
 /** Computes the txId of the event in a record again. The record itself was checked by its CRC-32. */
-async function checkEventIn(check: Check, origin: string, entry: Entry): Promise<void> {
+async function checkEventIn(check: Check, origin: string, entry: Stored): Promise<void> {
   const { key } = entry
   if (isInRange(key, keys.evidences())) {
     const stored: StoredRecord<EvidenceRecord> = entry

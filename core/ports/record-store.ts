@@ -11,7 +11,7 @@ export type Key = string
 export type Version = string & { readonly __brand: 'Version' }
 
 /** A stored key with its value. */
-export interface Entry {
+export interface Stored {
   readonly key: Key
   /** Of a counter: its value in 8 bytes, big-endian, two's complement. */
   readonly value: Uint8Array
@@ -111,12 +111,12 @@ export interface RecordStore {
    *
    * @returns an entry or `undefined` for each key, in the order of `keys`
    */
-  get(keys: readonly Key[]): Promise<readonly (Entry | undefined)[]>
+  get(keys: readonly Key[]): Promise<readonly (Stored | undefined)[]>
   /**
    * Yields the entries of a range in the order of their keys. The adapter reads them in pages of bounded size, as they
    * are consumed. Each page is consistent, the whole iteration need not be.
    */
-  list(range: Range): AsyncIterable<Entry>
+  list(range: Range): AsyncIterable<Stored>
   /** Applies a commit. Atomic, serializable, and durable (synced to disk) when it resolves with `ok: true`. */
   commit(commit: Commit): Promise<CommitResult>
   /**

@@ -75,23 +75,26 @@ const actorOf = (principal: Principal): string => (principal.kind === 'sourceSys
 
 const forbidden = (message: string): RegistryError => new RegistryError('FORBIDDEN', message)
 
-interface Stored {
-  readonly records: RecordStore
-}
-
 /**
  * Checks what every operation checks first: that the principal may do it, and that the company exists.
  *
  * Throws `FORBIDDEN`, `COMPANY_NOT_FOUND`, `VALIDATION_ERROR`.
  */
-export async function enterCompany(context: Stored, scope: Scope, level: PermissionLevel): Promise<AuthorizedScope> {
+export async function enterCompany(
+  context: { readonly records: RecordStore },
+  scope: Scope,
+  level: PermissionLevel,
+): Promise<AuthorizedScope> {
   const authorized = authorize(scope, level)
   await assertCompany(context, authorized)
   return authorized
 }
 
 /** The company of a source system exists. The operator can name one that does not. Throws `COMPANY_NOT_FOUND`. */
-export async function assertCompany(context: Stored, { companyId, principal }: AuthorizedScope): Promise<void> {
+export async function assertCompany(
+  context: { readonly records: RecordStore },
+  { companyId, principal }: AuthorizedScope,
+): Promise<void> {
   if (principal.kind !== 'operator' || (await companyExists(context, companyId))) return
   throw new RegistryError(
     'COMPANY_NOT_FOUND',
@@ -100,7 +103,10 @@ export async function assertCompany(context: Stored, { companyId, principal }: A
 }
 
 /** Whether a company exists: its first source system creates it. */
-export async function companyExists({ records }: Stored, companyId: CompanyId): Promise<boolean> {
+export async function companyExists(
+  { records }: { readonly records: RecordStore },
+  companyId: CompanyId,
+): Promise<boolean> {
   const [company] = await records.get([keys.company(companyId)])
   return company !== undefined
 }

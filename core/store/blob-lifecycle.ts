@@ -79,7 +79,7 @@ export async function destroy({ records, blobs, logger }: BlobContext, id: strin
 export interface SweepOptions {
   /** Uploads that began before this time are cancelled, ms since 1970. */
   readonly before: number
-  /** The only process that uses the stores, if there is only one: every other upload was interrupted, and is cancelled. */
+  /** The only process that uses the stores, if there is one: uploads of others were interrupted, and are cancelled. */
   readonly process?: string | undefined
   readonly signal?: AbortSignal
 }

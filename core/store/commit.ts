@@ -1,6 +1,6 @@
 import { decodeCounter, encodeCounter } from './read.ts'
 import { RegistryError } from '../errors.ts'
-import type { Add, Commit, CommitResult, Entry, Key, Version, LogAppend } from '../ports/index.ts'
+import type { Add, Commit, CommitResult, Stored, Key, Version, LogAppend } from '../ports/index.ts'
 
 /**
  * Decides a group of waiting commits over one snapshot, one after the other: a later commit sees the changes of the
@@ -20,7 +20,7 @@ const notPrintable = /[^\x20-\x7e]/
 /** The data that a store must read before it plans a group. */
 export interface GroupSnapshot {
   /** The current entries of all `keysToRead`. A key without an entry does not exist. */
-  readonly entries: ReadonlyMap<Key, Entry>
+  readonly entries: ReadonlyMap<Key, Stored>
   /** Number of entries in the log. */
   readonly logSize: number
   /** The number of the last assigned version (`versionOf`), 0 before the first. */
@@ -37,7 +37,7 @@ export interface GroupPlan {
    */
   readonly outcomes: readonly (CommitResult | RegistryError)[]
   /** The net changes. Each key occurs at most once, in `puts` or in `deletes`. */
-  readonly puts: readonly Entry[]
+  readonly puts: readonly Stored[]
   readonly deletes: readonly Key[]
   /** All appended log entries with their payloads, in order. */
   readonly appended: readonly LogAppend[]
@@ -112,12 +112,12 @@ export function assertLogRange(from: number, count: number): void {
 /** Decides a group of commits. Requires that they passed `assertCommit`, and the entries of all their `keysToRead`. */
 export function planGroup(commits: readonly Commit[], snapshot: GroupSnapshot): GroupPlan {
   // The changes of the group so far; `undefined` means deleted.
-  const changed = new Map<Key, Entry | undefined>()
+  const changed = new Map<Key, Stored | undefined>()
   const appended: LogAppend[] = []
   const outcomes: (CommitResult | RegistryError)[] = []
   let { logSize, lastVersion } = snapshot
 
-  const current = (key: Key): Entry | undefined => (changed.has(key) ? changed.get(key) : snapshot.entries.get(key))
+  const current = (key: Key): Stored | undefined => (changed.has(key) ? changed.get(key) : snapshot.entries.get(key))
 
   for (const commit of commits) {
     const conflicts = conflictsOf(commit, current)
@@ -141,7 +141,7 @@ export function planGroup(commits: readonly Commit[], snapshot: GroupSnapshot): 
     logSize += commit.append?.length ?? 0
   }
 
-  const puts: Entry[] = []
+  const puts: Stored[] = []
   const deletes: Key[] = []
   for (const [key, entry] of changed) {
     if (entry === undefined) deletes.push(key)
@@ -151,7 +151,7 @@ export function planGroup(commits: readonly Commit[], snapshot: GroupSnapshot): 
 }
 
 /** Returns the keys whose checks fail, each once, in the order of the checks. */
-function conflictsOf(commit: Commit, current: (key: Key) => Entry | undefined): Key[] {
+function conflictsOf(commit: Commit, current: (key: Key) => Stored | undefined): Key[] {
   const conflicts: Key[] = []
   for (const { key, version } of commit.checks ?? []) {
     if ((current(key)?.version ?? null) !== version && !conflicts.includes(key)) conflicts.push(key)
@@ -161,7 +161,7 @@ function conflictsOf(commit: Commit, current: (key: Key) => Entry | undefined): 
 
 function sumsOf(
   adds: readonly Add[],
-  current: (key: Key) => Entry | undefined,
+  current: (key: Key) => Stored | undefined,
 ): readonly [Key, Uint8Array][] | RegistryError {
   try {
     return adds.map(({ key, delta }) => {

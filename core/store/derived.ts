@@ -1,7 +1,7 @@
 import type { CompanyId } from '../api/scope.ts'
 import { logKeys } from '../log/keys.ts'
 import type { BatchRecord } from '../log/records.ts'
-import type { Entry, Key, Range } from '../ports/index.ts'
+import type { Stored, Key, Range } from '../ports/index.ts'
 import { evidenceEntries } from './evidence.ts'
 import { companyIn, isInRange, keys, lastPartOfKey, type RecordRange, type StoredRecord } from './keys.ts'
 import { corruptRecord, decodeRecord, type DerivedEntry, listEntry, nameEntry, putRecord } from './read.ts'
@@ -57,7 +57,7 @@ export const batchEntries = ({ id, root, end }: BatchRecord): readonly DerivedEn
 /** A family of records from which entries follow. */
 interface Source {
   readonly range: Range
-  entriesOf(record: Entry): readonly DerivedEntry[]
+  entriesOf(record: Stored): readonly DerivedEntry[]
 }
 
 const source = <T extends object>(
@@ -75,14 +75,14 @@ const SOURCES: readonly Source[] = [
 ]
 
 /** The entries that follow from a record of any family. Throws if it lacks a member from which one follows. */
-export const derivedFrom = (record: Entry): readonly DerivedEntry[] =>
+export const derivedFrom = (record: Stored): readonly DerivedEntry[] =>
   SOURCES.find(({ range }) => isInRange(record.key, range))?.entriesOf(record) ?? []
 
 /** A family of entries that follow from records. */
 interface DerivedFamily {
   readonly range: Range
   /** The key of the record from which an entry follows. Throws if the entry does not say it. */
-  readonly ownerOf: (entry: Entry) => Key
+  readonly ownerOf: (entry: Stored) => Key
   /** Another check reports that the record is missing. Otherwise the entry may be all that is left of it. */
   readonly isLossNoticed: boolean
 }

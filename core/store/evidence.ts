@@ -5,7 +5,7 @@ import { foldCase, keys, laterEventKey, listedKey, type StoredRecord } from './k
 import { corruptRecord, decodeRecord, type DerivedEntry, encodeRecord, listEntry, nameEntry, readAll } from './read.ts'
 import type { EventRecord, EvidenceRecord, FirstEventRecord, ListedEvidence, ListedValues } from './records.ts'
 
-/** What is stored of an evidence: its record with the first event, its later events, its entries in lists and indexes. */
+/** What is stored of an evidence: its record with the first event, later events, its entries in lists and indexes. */
 
 /**
  * The first event of an evidence is stored inside the evidence's record, without what the record says anyway. So a

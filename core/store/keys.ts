@@ -1,6 +1,6 @@
 import type { CategoryId, CompanyId, EvidenceId, FileId, IdText, SourceSystemId } from '../api/scope.ts'
 import { encodeUtf8, sha256, toHex } from '../bytes.ts'
-import type { Entry, Key, Range } from '../ports/index.ts'
+import type { Stored, Key, Range } from '../ports/index.ts'
 import type {
   ApiKeyRecord,
   AuditRecord,
@@ -31,7 +31,7 @@ export type RecordKey<T> = Key & { readonly [holds]?: T }
 export type RecordRange<T> = Range & { readonly [holds]?: T }
 
 /** A record as it is stored. Its key says what `decodeRecord` makes of its bytes. */
-export interface StoredRecord<T> extends Entry {
+export interface StoredRecord<T> extends Stored {
   readonly key: RecordKey<T>
 }
 

@@ -1,6 +1,6 @@
 import { decodeUtf8, encodeUtf8, equalBytes, fromBase64, fromHex } from '../bytes.ts'
 import { type RegistryError, corrupt } from '../errors.ts'
-import type { Check, Entry, Key, RecordStore, Write } from '../ports/index.ts'
+import type { Check, Stored, Key, RecordStore, Write } from '../ports/index.ts'
 import type { RecordKey, RecordRange, StoredRecord } from './keys.ts'
 import type { NameRecord } from './records.ts'
 
@@ -46,7 +46,7 @@ export function derivedWrites(before: readonly DerivedEntry[], after: readonly D
 }
 
 /** The part of a stored record that says what it holds. */
-export type RecordBytes<T> = Pick<Entry, 'value'> & { readonly key: RecordKey<T> }
+export type RecordBytes<T> = Pick<Stored, 'value'> & { readonly key: RecordKey<T> }
 
 /**
  * The record in a stored entry; `undefined` without an entry. Only checks that the bytes are a JSON object, and trusts
@@ -156,7 +156,7 @@ export const danglingReference = (from: string, to: string): RegistryError =>
  */
 export async function listedRecords<T>(
   records: RecordStore,
-  listing: readonly Entry[],
+  listing: readonly Stored[],
   keyOf: (listed: Key) => RecordKey<T>,
 ): Promise<StoredRecord<T>[]> {
   const found = await records.get(listing.map(({ key }) => keyOf(key)))
@@ -168,7 +168,7 @@ export async function listedRecords<T>(
   return entries
 }
 
-async function readIfListed(records: RecordStore, listed: Key, key: Key): Promise<Entry | undefined> {
+async function readIfListed(records: RecordStore, listed: Key, key: Key): Promise<Stored | undefined> {
   const [stillListed, entry] = await records.get([listed, key])
   if (stillListed !== undefined && entry === undefined) throw danglingReference(`The list entry ${listed}`, key)
   return entry

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import type {
   Commit,
   CommitResult,
-  Entry,
+  Stored,
   Key,
   LogAppend,
   Range,
@@ -30,9 +30,9 @@ export interface OpenedRecordStore {
 /** Returns the text as UTF-8. */
 export const bytes = (text: string): Uint8Array => new TextEncoder().encode(text)
 /** Returns the value of an entry as text. */
-export const text = (entry: Entry | undefined): string | undefined => entry && new TextDecoder().decode(entry.value)
+export const text = (entry: Stored | undefined): string | undefined => entry && new TextDecoder().decode(entry.value)
 /** Returns the value of an entry as a counter. */
-export const counter = (entry: Entry | undefined): bigint | undefined =>
+export const counter = (entry: Stored | undefined): bigint | undefined =>
   entry && Buffer.from(entry.value).readBigInt64BE()
 /** A version that no store assigns. */
 export const UNKNOWN_VERSION = 'none' as Version
@@ -64,8 +64,8 @@ export function payloadOf(entry: Uint8Array): Uint8Array {
 }
 
 /** Returns all entries of a range. */
-export async function listAll(store: Pick<RecordStore, 'list'>, range: Range): Promise<Entry[]> {
-  const entries: Entry[] = []
+export async function listAll(store: Pick<RecordStore, 'list'>, range: Range): Promise<Stored[]> {
+  const entries: Stored[] = []
   for await (const entry of store.list(range)) entries.push(entry)
   return entries
 }
@@ -126,7 +126,7 @@ export class RecordStorePair {
     return Promise.all(commits.map((commit, i) => (i % 2 === 0 ? this.store : this.peer).commit(commit)))
   }
 
-  async getOne(key: Key): Promise<Entry | undefined> {
+  async getOne(key: Key): Promise<Stored | undefined> {
     const [entry] = await this.store.get([key])
     return entry
   }
@@ -136,12 +136,12 @@ export class RecordStorePair {
     return (await this.store.readPayloads(from, count)).map((payload) => new Uint8Array(payload))
   }
 
-  listAll(range: Range): Promise<Entry[]> {
+  listAll(range: Range): Promise<Stored[]> {
     return listAll(this.store, range)
   }
 
   /** Returns all entries whose keys begin with a prefix, which ends with a slash. */
-  listBelow(prefix: string): Promise<Entry[]> {
+  listBelow(prefix: string): Promise<Stored[]> {
     return listAll(this.store, below(prefix))
   }
 

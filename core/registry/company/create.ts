@@ -13,7 +13,7 @@ import { auditChanges } from './audit.ts'
 import { futureTime, newSourceSystemSchema } from './input.ts'
 import { assertNameFree } from './stored-system.ts'
 
-/** Creates a source system; the operator's first one creates the company. It holds while name, key and company are new. */
+/** Creates a source system. The operator's first one creates the company. Holds while name, key and company are new. */
 export const createSourceSystem =
   (context: Context, apiKeys: ApiKeys): SourceSystems['create'] =>
   async (scope, input, options = {}) => {

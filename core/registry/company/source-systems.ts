@@ -103,7 +103,7 @@ const listAudit =
     const { companyId } = await enterCompany({ records }, scope, 'A')
     await auditLog.flush()
     const { limit = DEFAULT_LIMIT, after } = validate(auditQuerySchema, query)
-    // The entry itself may be gone: old ones are deleted. A text that is not an id would return the first page for ever.
+    // The entry itself may be gone: old ones are deleted. Any other text would return the first page for ever.
     const last = after === undefined ? undefined : uuidInput(after)
     if (last !== undefined && !isId(last)) throw invalidInput('after', 'must be the id of an entry of the audit trail')
     const newest = async (kind: AuditKind): Promise<readonly AuditRecord[]> => {

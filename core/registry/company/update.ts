@@ -18,7 +18,7 @@ import { assertNameFree, readSystem } from './stored-system.ts'
 /** Replaced keys of one source system that may still work at the same time. */
 const MAX_REPLACED_KEYS = 16
 
-/** Changes a source system or replaces its key. It holds while it is as it was read, and a new name and key are free. */
+/** Changes a source system or replaces its key. Holds while it is as it was read, and a new name and key are free. */
 export const updateSourceSystem =
   (context: Context, apiKeys: ApiKeys): SourceSystems['update'] =>
   async (scope, systemId, change) => {

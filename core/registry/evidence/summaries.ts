@@ -1,6 +1,6 @@
 import type { EvidenceSummary } from '../../api/evidence.ts'
 import type { CompanyId, EvidenceId, TxId, IdText } from '../../api/scope.ts'
-import { LogWindow } from '../../log/log-window.ts'
+import { LogWindow } from '../../log/positions.ts'
 import { decodeListed } from '../../store/evidence.ts'
 import { listedKey, type StoredRecord } from '../../store/keys.ts'
 import type { ListedEvidence, ListedValues } from '../../store/records.ts'

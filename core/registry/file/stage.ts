@@ -23,7 +23,7 @@ export interface StagingOptions {
   readonly process: string
 }
 
-/** Stages a file: a small one in the result, the bytes of another one as a blob that the sweep finds if it is not used. */
+/** Stages a file: a small one in the result, another one as a blob that the sweep finds if no write uses it. */
 export const stageFile =
   (context: Context, { smallFileBytes, process }: StagingOptions): Files['stage'] =>
   async (scope, { body, ...texts }, { maxBytes, signal }) => {

@@ -9,9 +9,9 @@ import { MemoryLevel } from 'memory-level'
 import { LevelRecords, openLevelRecords, type LevelDatabase } from '../../../adapters/level/index.ts'
 import { encodeUtf8 } from '../../../core/bytes.ts'
 import { versionOf } from '../../../core/store/commit.ts'
-import type { Entry } from '../../../core/ports/index.ts'
+import type { Stored } from '../../../core/ports/index.ts'
 
-const entry = (key: string, version: number, bytes = 3): Entry => ({
+const entry = (key: string, version: number, bytes = 3): Stored => ({
   key,
   value: new Uint8Array(bytes).fill(version),
   version: versionOf(version),
@@ -22,7 +22,7 @@ describe('EntryCache', () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(fc.nat({ max: 9 }), fc.nat({ max: 255 }), fc.boolean())), (steps) => {
         const cache = new EntryCache()
-        const latest = new Map<string, Entry>()
+        const latest = new Map<string, Stored>()
         const wasSet = new Set<string>()
         for (const [number, version, isDeleted] of steps) {
           const key = `k/${number}`
@@ -70,7 +70,7 @@ describe('reads while groups are written', () => {
       }
       isWriting = false
     }
-    const numberOf = (current: Entry | undefined) =>
+    const numberOf = (current: Stored | undefined) =>
       Number(current === undefined ? 0 : Buffer.from(current.value).toString())
     const read = async () => {
       let [last, rounds] = [0, 0]
@@ -97,7 +97,7 @@ describe('reads while groups are written', () => {
 
   it('need a getMany only for several keys that the group changes', async () => {
     const calls: string[] = []
-    const text = ([...entries]: readonly (Entry | undefined)[]) =>
+    const text = ([...entries]: readonly (Stored | undefined)[]) =>
       entries.map((current) => (current === undefined ? '-' : Buffer.from(current.value).toString()))
     const writes = (value: string) => ['x', 'y'].map((key) => ({ key, value: encodeUtf8(value) }))
     const read = async (...keys: string[]) => {

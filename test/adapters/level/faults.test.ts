@@ -4,7 +4,7 @@ import { MemoryLevel } from 'memory-level'
 import { LevelRecords, type LevelDatabase } from '../../../adapters/level/index.ts'
 import { BY_TEXT, HEAD_KEY, positionKey, rowKey, ENTRY_ROWS, PAYLOAD_ROWS } from '../../../adapters/level/layout.ts'
 import type { RecordStore } from '../../../core/ports/index.ts'
-import { sealValue } from '../../../core/store/envelope.ts'
+import { withChecksum } from '../../../core/store/stored-form.ts'
 import { appendsOf } from '../../contract/index.ts'
 
 type Fault = 'not applied' | 'applied'
@@ -162,7 +162,7 @@ describe('opening checks that the last group is complete', () => {
 
   /** Replaces a row of entries, with a correct CRC-32. */
   const putRow = (db: LevelDatabase, start: number, entries: Uint8Array): Promise<void> =>
-    db.put(rowKey(ENTRY_ROWS, start), sealValue(rowKey(ENTRY_ROWS, start), entries), BY_TEXT)
+    db.put(rowKey(ENTRY_ROWS, start), withChecksum(rowKey(ENTRY_ROWS, start), entries), BY_TEXT)
 
   const damages: readonly (readonly [string, (db: LevelDatabase) => Promise<void>])[] = [
     ['its head is missing', (db) => db.del(HEAD_KEY, BY_TEXT)],

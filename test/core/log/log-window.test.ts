@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { MemoryRecords } from '../../../adapters/memory/index.ts'
-import { LogWindow, positionsWithin, readLogWindow } from '../../../core/log/log-window.ts'
+import { LogWindow, positionsWithin, readLogWindow } from '../../../core/log/positions.ts'
 import { RegistryError } from '../../../core/errors.ts'
 import { decorateRecords } from '../../../core/store/read.ts'
 

@@ -3,7 +3,7 @@ import { after, before, describe, it } from 'node:test'
 import { encodeUtf8, sha256 } from '../../../core/bytes.ts'
 import { fsck, type Difference, type FsckStores } from '../../../core/ops/index.ts'
 import { logKeys } from '../../../core/log/keys.ts'
-import type { Entry, RecordStore } from '../../../core/ports/index.ts'
+import type { Stored, RecordStore } from '../../../core/ports/index.ts'
 import { keys, isInRange } from '../../../core/store/keys.ts'
 import { putRecord } from '../../../core/store/read.ts'
 import { makeTemporary, removeTemporary } from '../../support/temporary.ts'
@@ -50,8 +50,8 @@ describe('fsck', () => {
     return differences
   }
 
-  const allEntries = async (): Promise<Entry[]> => {
-    const entries: Entry[] = []
+  const allEntries = async (): Promise<Stored[]> => {
+    const entries: Stored[] = []
     for await (const entry of sealed.records.list({ gte: '', lt: '\x7f' })) entries.push(entry)
     return entries
   }

@@ -7,7 +7,7 @@ import { encodeRecords, fillStore, isUnfinishedCopy } from '../../../core/ops/in
 import { logKeys } from '../../../core/log/keys.ts'
 import type { RecordStore } from '../../../core/ports/index.ts'
 import { countOf, decorateRecords } from '../../../core/store/read.ts'
-import { sealValue } from '../../../core/store/envelope.ts'
+import { withChecksum } from '../../../core/store/stored-form.ts'
 import { keys } from '../../../core/store/keys.ts'
 import { appendsOf, payloadOf } from '../../contract/record-store-pair.ts'
 import { faultyRecords, type CommitFault } from '../../support/faulty-records.ts'
@@ -154,7 +154,7 @@ describe('the stream of records', () => {
 
   it('of a newer format is refused with what to do', async () => {
     const stream = await streamOf(await createStore(1))
-    stream.set(sealValue('H', new Uint8Array([0, 0, 0, 0, 0, 0, 0, 2]), new Uint8Array(8)), 5)
+    stream.set(withChecksum('H', new Uint8Array([0, 0, 0, 0, 0, 0, 0, 2]), new Uint8Array(8)), 5)
     await assert.rejects(fillStore(inPieces(stream), new MemoryRecords()), { code: 'CONFIG_ERROR' })
   })
 })

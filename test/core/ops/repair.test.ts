@@ -3,9 +3,9 @@ import { after, before, describe, it } from 'node:test'
 import { MemoryRecords } from '../../../adapters/memory/index.ts'
 import { encodeRecords, fillStore, fsck, planRepair, repairRecords, type Difference } from '../../../core/ops/index.ts'
 import { isDerived } from '../../../core/ops/check.ts'
-import type { Entry, Key, RecordStore, Write } from '../../../core/ports/index.ts'
+import type { Stored, Key, RecordStore, Write } from '../../../core/ports/index.ts'
 import { decorateRecords, putRecord } from '../../../core/store/read.ts'
-import { DamagedValueError } from '../../../core/store/envelope.ts'
+import { DamagedValueError } from '../../../core/store/stored-form.ts'
 import { fillRegistry, openSealedRegistry, type SealedRegistry } from '../../support/sealed-registry.ts'
 import { makeTemporary, removeTemporary } from '../../support/temporary.ts'
 
@@ -13,8 +13,8 @@ import { makeTemporary, removeTemporary } from '../../support/temporary.ts'
 const INDEPENDENT = new Set(['op', 'bi', 'bd', 'ik', 'au', 'lu'])
 const familyOf = (key: Key): string => key.slice(0, 2)
 
-async function entriesOf(records: RecordStore): Promise<Entry[]> {
-  const entries: Entry[] = []
+async function entriesOf(records: RecordStore): Promise<Stored[]> {
+  const entries: Stored[] = []
   for await (const entry of records.list({ gte: '', lt: '\x7f' })) entries.push(entry)
   return entries
 }

@@ -11,7 +11,7 @@ import {
 } from '../../../core/store/commit.ts'
 import { countOf, decodeCounter, encodeCounter } from '../../../core/store/read.ts'
 import { RegistryError } from '../../../core/errors.ts'
-import type { Commit, Entry, Key, LogAppend } from '../../../core/ports/index.ts'
+import type { Commit, Stored, Key, LogAppend } from '../../../core/ports/index.ts'
 import { appendsOf } from '../../contract/record-store-pair.ts'
 
 const EMPTY: GroupSnapshot = { entries: new Map(), logSize: 0, lastVersion: 0 }
@@ -59,7 +59,7 @@ describe('planGroup', () => {
         const appended: LogAppend[] = []
         const outcomes = commits.flatMap((next) => {
           // Only the keys in keysToRead: if planGroup needed another one, keysToRead would be wrong.
-          const entries = new Map<Key, Entry>()
+          const entries = new Map<Key, Stored>()
           for (const key of keysToRead(next)) {
             const entry = snapshot.entries.get(key)
             if (entry !== undefined) entries.set(key, entry)

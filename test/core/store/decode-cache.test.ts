@@ -3,15 +3,15 @@ import { describe, it } from 'node:test'
 import { decodeUtf8, encodeUtf8 } from '../../../core/bytes.ts'
 import { versionOf } from '../../../core/store/commit.ts'
 import { DecodeCache } from '../../../core/store/cache.ts'
-import type { Entry } from '../../../core/ports/index.ts'
+import type { Stored } from '../../../core/ports/index.ts'
 
-const entry = (key: string, version: number, record: object): Entry => ({
+const entry = (key: string, version: number, record: object): Stored => ({
   key,
   value: encodeUtf8(JSON.stringify(record)),
   version: versionOf(version),
 })
 
-const decode = ({ value }: Entry) => JSON.parse(decodeUtf8(value)) as { n: number }
+const decode = ({ value }: Stored) => JSON.parse(decodeUtf8(value)) as { n: number }
 
 describe('DecodeCache', () => {
   it('decodes each version of a key once', () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import type { Entry, Key, Range } from '../../../core/ports/index.ts'
+import type { Stored, Key, Range } from '../../../core/ports/index.ts'
 import { countOf, derivedWrites } from '../../../core/store/read.ts'
 import { COUNTED, DERIVED, derivedFrom } from '../../../core/store/derived.ts'
 import { isInRange, keysUnder } from '../../../core/store/keys.ts'
@@ -10,7 +10,7 @@ import { makeTemporary, removeTemporary } from '../../support/temporary.ts'
 describe('the table of derived records', () => {
   let directory: string
   let sealed: SealedRegistry
-  let entries: readonly Entry[]
+  let entries: readonly Stored[]
   before(async () => {
     directory = await makeTemporary()
     sealed = await openSealedRegistry(directory)
@@ -33,8 +33,8 @@ describe('the table of derived records', () => {
     await removeTemporary(directory)
   })
 
-  async function entriesIn(range: Range): Promise<readonly Entry[]> {
-    const found: Entry[] = []
+  async function entriesIn(range: Range): Promise<readonly Stored[]> {
+    const found: Stored[] = []
     for await (const entry of sealed.records.list(range)) found.push(entry)
     return found
   }

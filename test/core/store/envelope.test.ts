@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import { crc32 } from 'node:zlib'
 import fc from 'fast-check'
 import { concatBytes, encodeUtf8 } from '../../../core/bytes.ts'
-import { openValue, sealValue } from '../../../core/store/envelope.ts'
+import { checked, withChecksum } from '../../../core/store/stored-form.ts'
 
 const anyKey = fc.oneof(fc.string({ unit: 'grapheme' }), fc.uint8Array({ maxLength: 40 }))
 const anyPart = fc.uint8Array({ maxLength: 40 })
@@ -15,10 +15,10 @@ describe('the envelope of a value', () => {
     fc.assert(
       fc.property(anyKey, fc.array(anyPart, { maxLength: 3 }), (key, parts) => {
         const value = concatBytes(...parts)
-        const sealed = sealValue(key, ...parts)
+        const sealed = withChecksum(key, ...parts)
         const crc = new DataView(sealed.buffer, sealed.byteOffset).getUint32(0)
         assert.equal(crc, crc32(concatBytes(bytesOf(key), value)))
-        assert.deepEqual(openValue(key, sealed), value)
+        assert.deepEqual(checked(key, sealed), value)
       }),
     )
   })
@@ -27,11 +27,11 @@ describe('the envelope of a value', () => {
     const someValue = fc.uint8Array({ maxLength: 40 })
     fc.assert(
       fc.property(someValue, fc.nat(), fc.integer({ min: 1, max: 255 }), (value, at, change) => {
-        const sealed = sealValue('key', value)
-        assert.throws(() => openValue('other key', sealed), { code: 'CORRUPT' })
+        const sealed = withChecksum('key', value)
+        assert.throws(() => checked('other key', sealed), { code: 'CORRUPT' })
         const index = at % sealed.length
         sealed[index] = (sealed[index] ?? 0) ^ change
-        assert.throws(() => openValue('key', sealed), { code: 'CORRUPT' })
+        assert.throws(() => checked('key', sealed), { code: 'CORRUPT' })
       }),
     )
   })

@@ -9,7 +9,7 @@ import {
   ROW_ENTRIES,
   type LogRow,
   type LogTail,
-} from '../../../core/store/log-rows.ts'
+} from '../../../core/store/stored-form.ts'
 import { appendsOf } from '../../contract/record-store-pair.ts'
 
 const packed = (from: number, count: number): Uint8Array => {

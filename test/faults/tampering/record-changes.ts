@@ -1,5 +1,5 @@
 import { BY_BYTES, ENTRY_ROWS, HEAD_KEY } from '../../../adapters/level/layout.ts'
-import { sealValue } from '../../../core/store/envelope.ts'
+import { withChecksum } from '../../../core/store/stored-form.ts'
 import { partsOfKey } from '../../../core/store/keys.ts'
 import { pick, type Random } from '../../support/bundle-mutations.ts'
 import { bytesOf, rowsOf, withDatabase, type Row } from './database.ts'
@@ -87,7 +87,7 @@ function flipBit(value: Uint8Array, random: Random): Uint8Array {
 const startOf = ({ key }: Row): number => (key === HEAD_KEY ? 1 : 0)
 const contentOf = (row: Row): Uint8Array => row.value.subarray(startOf(row) + CRC_BYTES)
 const sealed = (row: Row, content: Uint8Array): Uint8Array =>
-  Buffer.concat([row.value.subarray(0, startOf(row)), sealValue(bytesOf(row.key), content)])
+  Buffer.concat([row.value.subarray(0, startOf(row)), withChecksum(bytesOf(row.key), content)])
 
 /** Replaces a digit or a letter by another one, so that JSON stays JSON, or flips a bit. */
 function forged(content: Uint8Array, random: Random): Uint8Array {

@@ -1,0 +1,134 @@
+import { equalBytes } from '../bytes.ts'
+import type { RecordStore, Version } from '../ports/index.ts'
+import { RangeCache, type LogRange } from '../store/cache.ts'
+import { readFirstCovering } from '../store/read.ts'
+import { logKeys } from './keys.ts'
+import type { ConfirmedAnchorRecord } from './records.ts'
+import { HASH_BYTES } from './tree/hasher.ts'
+
+/** Positions in the log for the many entries of a list: where they are, and which blocks cover them. */
+
+/** They lie in one or two rows of the log. */
+const WINDOW_ENTRIES = 256
+
+/** Some consecutive entries of the log, by which their positions are found. */
+export class LogWindow {
+  static readonly EMPTY = new LogWindow(0, new Uint8Array())
+  readonly #from: number
+  readonly #entries: Uint8Array
+  /** Where an entry is in `entries`, by its first bytes. Of entries with the same first bytes it has one. */
+  readonly #starts = new Map<number, number>()
+
+  /**
+   * @param from - position of the first entry
+   * @param entries - 32 bytes each
+   */
+  constructor(from: number, entries: Uint8Array) {
+    this.#from = from
+    this.#entries = entries
+    for (let start = 0; start < entries.length; start += HASH_BYTES) this.#starts.set(firstBytes(entries, start), start)
+  }
+
+  /** A position of the entry (32 bytes), `undefined` if it is not found. */
+  find(entry: Uint8Array): number | undefined {
+    const start = this.#starts.get(firstBytes(entry, 0))
+    if (start === undefined) return undefined
+    const isEntry = equalBytes(entry, this.#entries.subarray(start, start + HASH_BYTES))
+    return isEntry ? this.#from + start / HASH_BYTES : undefined
+  }
+}
+
+const firstBytes = (bytes: Uint8Array, at: number): number =>
+  ((bytes[at] ?? 0) << 16) | ((bytes[at + 1] ?? 0) << 8) | (bytes[at + 2] ?? 0)
+
+/** The entries around this one (32 bytes). No entries if it is not in the log. */
+export async function readLogWindow(records: RecordStore, entry: Uint8Array): Promise<LogWindow> {
+  const [position] = await records.positionsOf([entry])
+  if (position === undefined) return LogWindow.EMPTY
+  const from = Math.max(0, position - WINDOW_ENTRIES / 2)
+  // A damaged row must not fail a list: look-ups of positions do not need it.
+  return records.readLog(from, WINDOW_ENTRIES).then(
+    (entries) => new LogWindow(from, entries),
+    () => LogWindow.EMPTY,
+  )
+}
+
+/**
+ * A position of each entry (32 bytes), `undefined` if it is not in the log. Looks up only those that the window does
+ * not have. An entry that is in the log more than once may get any of its positions.
+ */
+export async function positionsWithin(
+  records: RecordStore,
+  entries: readonly Uint8Array[],
+  window: LogWindow,
+): Promise<readonly (number | undefined)[]> {
+  const positions = entries.map((entry) => window.find(entry))
+  const others = entries.filter((_, i) => positions[i] === undefined)
+  if (others.length === 0) return positions
+  const lookedUp = (await records.positionsOf(others)).values()
+  return positions.map((position) => position ?? lookedUp.next().value)
+}
+
+interface CoveredRange extends LogRange {
+  readonly blockNumber: number
+}
+
+/** About 60 bytes each: 1.2 MB. */
+const MAX_CACHED_RANGES = 20_000
+/** Rows that are read together, because the ranges between the requested ones are cached, too. */
+const MIN_PAGE = 8
+
+/**
+ * The blocks of the confirmed anchors by the positions that they cover. Keeps what it read until an anchor changes: a
+ * list reads the blocks of a hundred positions all over the log, and a look-up of each costs more than all the rest.
+ */
+export class AnchorBlocks {
+  readonly #records: RecordStore
+  #version: Version | undefined
+  #cache = new RangeCache<CoveredRange>(MAX_CACHED_RANGES)
+
+  constructor(records: RecordStore) {
+    this.#records = records
+  }
+
+  /**
+   * For each position, the block of the confirmed anchor that covers it; `undefined` if there is none yet.
+   *
+   * @param version that of the head of the anchors, read before the call. Without it, nothing is kept
+   */
+  async of(positions: readonly number[], version?: Version): Promise<readonly (number | undefined)[]> {
+    if (version === undefined || version !== this.#version) this.#cache = new RangeCache(MAX_CACHED_RANGES)
+    this.#version = version
+    // Calls with another version get another cache meanwhile.
+    const cache = this.#cache
+    const blocks = new Map<number, number>()
+    const missing: number[] = []
+    for (const position of positions) {
+      const range = cache.find(position)
+      if (range === undefined) missing.push(position)
+      else blocks.set(position, range.blockNumber)
+    }
+    if (missing.length > 0)
+      for (const [size, { blockNumber }] of await this.#read(missing, cache)) blocks.set(size - 1, blockNumber)
+    return positions.map((position) => blocks.get(position))
+  }
+
+  #read(
+    positions: readonly number[],
+    cache: RangeCache<CoveredRange>,
+  ): Promise<ReadonlyMap<number, ConfirmedAnchorRecord>> {
+    const sizes = positions.map((position) => position + 1)
+    return readFirstCovering(this.#records, sizes, {
+      rangeFrom: logKeys.confirmedAnchorsFrom,
+      sizeOf: ({ size }) => size,
+      minPage: MIN_PAGE,
+      onPage: (firstSize, anchors) => {
+        let start = firstSize - 1
+        for (const { size, blockNumber } of anchors) {
+          cache.add({ start, end: size, blockNumber })
+          start = size
+        }
+      },
+    })
+  }
+}
