@@ -147,3 +147,12 @@ export interface EvidencePage<Item = EvidenceSummary> {
   /** Present if a filtered or sorted list has more: where the next page begins. Opaque. */
   readonly next?: string
 }
+
+/** An event that a write recorded. Keep the txId: a registry cannot take it back. */
+export type RecordedEvent = {
+  readonly type: EventType
+  /** Of an event of type `update`. */
+  readonly updateType?: UpdateType
+  readonly txId: TxId
+  readonly version: number
+}

@@ -1,17 +1,16 @@
 import type {
   EvidenceSummary,
-  EventType,
   HistoryPage,
   HistoryQuery,
   Meta,
-  UpdateType,
   EvidencePage,
   EvidenceQuery,
   EvidenceTextOptions,
   ListEvidenceTexts,
+  RecordedEvent,
 } from './evidence.ts'
 import type { FileEntry, StagedFile } from './files.ts'
-import type { EvidenceId, TxId, Scope, UpdateOptions, WriteOptions } from './scope.ts'
+import type { EvidenceId, Scope, UpdateOptions, WriteOptions } from './scope.ts'
 
 /** What describes an evidence, without its category. */
 export interface EvidenceInput {
@@ -54,15 +53,6 @@ export interface NewEvidences {
   readonly image?: StagedFile
   /** Only if there is exactly one evidence. */
   readonly files?: readonly StagedFile[]
-}
-
-/** An event that a write recorded. Keep the txId: a registry cannot take it back. */
-export type RecordedEvent = {
-  readonly type: EventType
-  /** Of an event of type `update`. */
-  readonly updateType?: UpdateType
-  readonly txId: TxId
-  readonly version: number
 }
 
 export interface CreatedEvidence extends RecordedEvent {

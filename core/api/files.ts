@@ -1,4 +1,5 @@
 import type { BlobRange, Version } from '../ports/index.ts'
+import type { RecordedEvent } from './evidence.ts'
 import type { FileId, Principal, Scope } from './scope.ts'
 
 /** A file as lists show it. */
@@ -113,15 +114,17 @@ export interface Files {
    * Records a `deletefile` event, then destroys the bytes. Deleting a category's file records no event. Requires level
    * `U`.
    *
+   * @returns the event, or none
    * @throws `FILE_NOT_FOUND`
    */
-  delete(scope: Scope, selector: FileSelector): Promise<void>
+  delete(scope: Scope, selector: FileSelector): Promise<readonly RecordedEvent[]>
   /**
-   * Makes a token that opens one file for five minutes without a key. Requires level `R`.
+   * Makes a token that opens one file for five minutes without a key. It ends with the key of the source system, or of
+   * the operator, that makes it. Requires level `R`.
    *
    * @throws `FILE_NOT_FOUND`
    */
   createToken(scope: Scope, fileId: string): Promise<FileToken>
   /** The principal of a valid file token of this company, `undefined` for any other text. */
-  authenticateToken(credentials: { readonly companyId: string; readonly token: string }): Principal | undefined
+  authenticateToken(credentials: { readonly companyId: string; readonly token: string }): Promise<Principal | undefined>
 }

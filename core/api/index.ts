@@ -35,6 +35,7 @@ export type {
   EvidenceQuery,
   EvidenceText,
   ListEvidenceTexts,
+  RecordedEvent,
 } from './evidence.ts'
 export type {
   CategorySelector,
@@ -46,7 +47,6 @@ export type {
   GetEvidencePage,
   NewEvidence,
   NewEvidences,
-  RecordedEvent,
 } from './evidences.ts'
 export type { FileEntry, FileInfo, Files, FileSelector, FileToken, FileToStage, StagedFile } from './files.ts'
 export type {

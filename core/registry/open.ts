@@ -113,7 +113,7 @@ async function open(options: RegistryOptions): Promise<Registry> {
     categories: categoryOperations(context),
     evidences: evidenceOperations(context, bulkCreates),
     files: fileOperations(context, {
-      tokens: new FileTokens(deriveSecret(secret, 'file-token'), clock),
+      tokens: new FileTokens(deriveSecret(secret, 'file-token'), clock, records),
       auditLog: activity.auditLog,
       smallFileBytes: options.smallFileBytes ?? SMALL_FILE_BYTES,
       damage,

@@ -108,11 +108,18 @@ export const partsOfKey = (key: Key): readonly string[] => key.split('/')
 /** The first part of a key, after its family. It is still encoded. */
 export const firstPartOfKey = (key: Key): string => String(partsOfKey(key)[1])
 
+/** A name in the form in which names are compared: Unicode NFC, without white space around it. It is stored as sent. */
+const comparedName = (name: string): string => name.normalize('NFC').trim()
+
+/** Whether two texts are the same name: some systems write `ö` as one character, others as two. */
+export const isSameName = (a: string, b: string): boolean => a === b || comparedName(a) === comparedName(b)
+
 /**
- * A text with folded case, so that two texts that differ only in case become equal. `ß`, `ẞ` and `ss` become equal, and
+ * A name with folded case, so that two names that differ only in case become equal. `ß`, `ẞ` and `ss` become equal, and
  * so do `Σ`, `σ` and `ς`.
  */
-export const foldCase = (text: string): string => text.toLowerCase().toUpperCase().toLowerCase()
+export const foldCase = (name: string): string =>
+  comparedName(comparedName(name).toLowerCase().toUpperCase().toLowerCase())
 
 /** The last part of a key, for keys that end with an id. */
 export const lastPartOfKey = (key: Key): string => key.slice(key.lastIndexOf('/') + 1)
@@ -173,7 +180,7 @@ export const keys = {
   allCategories: (): RecordRange<CategoryRecord> => keysUnder('ca'),
   // `parent`: of a subcategory.
   categoryName: (company: Company, parent: Category | undefined, name: string): RecordKey<NameRecord<CategoryId>> =>
-    recordKey('cn', company, parent ?? NO_PARENT, name),
+    recordKey('cn', company, parent ?? NO_PARENT, comparedName(name)),
   allCategoryNames: (): RecordRange<NameRecord<CategoryId>> => keysUnder('cn'),
   categoryIn: (company: Company, parent: Category | undefined, id: Category): Key =>
     recordKey('cl', company, parent ?? NO_PARENT, id),

@@ -66,10 +66,10 @@ async function authenticate(
 }
 
 /** A file token stands for one file: a query that names another one does not fit. */
-function authenticateToken(registry: Registry, ctx: Context, companyId: string): Scope | undefined {
+async function authenticateToken(registry: Registry, ctx: Context, companyId: string): Promise<Scope | undefined> {
   const query = rawQuery(ctx)
   const [token = ''] = query.get('token') ?? []
-  const principal = registry.files.authenticateToken({ companyId, token })
+  const principal = await registry.files.authenticateToken({ companyId, token })
   if (principal?.kind !== 'fileToken') return undefined
   const namesOtherFile = (query.get('fileId') ?? []).some(
     (fileId) => fileId !== '' && fileId.toLowerCase() !== principal.fileId,

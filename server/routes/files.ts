@@ -1,7 +1,7 @@
 import type { Registry, Scope } from '../../core/index.ts'
 import { endpoint, type EndpointGroup } from '../contract/endpoint.ts'
 import { DownloadQuery, FileSelector, fileSelector, FileToken, TokenRequest } from '../contract/files.ts'
-import { ok, Ok } from '../contract/values.ts'
+import { UpdatedEvidence, updatedEvidence } from '../contract/evidence-responses.ts'
 import { file, json } from '../contract/reply.ts'
 import { HttpError } from '../contract/errors.ts'
 
@@ -31,7 +31,8 @@ export const files: EndpointGroup = {
       headers: ['Content-Disposition', 'Accept-Ranges'],
       errors: ['FILE_NOT_FOUND', 'RANGE_NOT_SATISFIABLE'],
       async handle({ registry, scope, query }) {
-        const { mimeType, token, fileId = fileOfToken(registry, scope, token), ...owners } = query
+        const { mimeType, token, ...owners } = query
+        const fileId = query.fileId ?? (await fileOfToken(registry, scope, token))
         if (fileId === undefined) throw new HttpError('VALIDATION_ERROR', 'fileId is required')
         const info = await registry.files.find(scope, fileSelector({ ...owners, fileId }))
         return file({ file: info, mimeType, read: (range) => registry.files.read(info, range && { range }) })
@@ -47,11 +48,10 @@ export const files: EndpointGroup = {
         'Appends a deletefile event and destroys the bytes; the history still verifies. Deleting a file of a ' +
         'category records no event.',
       query: FileSelector,
-      response: { schema: Ok },
+      response: { schema: UpdatedEvidence },
       errors: ['FILE_NOT_FOUND'],
       async handle({ registry, scope, query }) {
-        await registry.files.delete(scope, fileSelector(query))
-        return json(ok)
+        return json(updatedEvidence(await registry.files.delete(scope, fileSelector(query))))
       },
     }),
     endpoint({
@@ -73,7 +73,11 @@ export const files: EndpointGroup = {
 }
 
 /** The file that a token opens. */
-function fileOfToken(registry: Registry, { companyId }: Scope, token: string | undefined): string | undefined {
-  const principal = token === undefined ? undefined : registry.files.authenticateToken({ companyId, token })
+async function fileOfToken(
+  registry: Registry,
+  { companyId }: Scope,
+  token: string | undefined,
+): Promise<string | undefined> {
+  const principal = token === undefined ? undefined : await registry.files.authenticateToken({ companyId, token })
   return principal?.kind === 'fileToken' ? principal.fileId : undefined
 }

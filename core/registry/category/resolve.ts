@@ -2,7 +2,7 @@ import type { SubcategoryPath } from '../../api/categories.ts'
 import type { CategorySelector } from '../../api/evidences.ts'
 import type { CategoryId, CompanyId } from '../../api/scope.ts'
 import { RegistryError } from '../../errors.ts'
-import { keys } from '../../store/keys.ts'
+import { isSameName, keys } from '../../store/keys.ts'
 import { readRecord, type Read } from '../../store/read.ts'
 import type { CategoryRecord } from '../../store/records.ts'
 import { BoundedMap } from '../../store/cache.ts'
@@ -122,11 +122,11 @@ async function select(
   const named = await readRecord(records, keys.categoryName(companyId, parentId, name))
   const read = named && (await readRecord(records, keys.category(companyId, named.record.id)))
   // A record that was renamed between the two reads is not the one that was selected.
-  return read?.record.name === name ? read : undefined
+  return read !== undefined && isSameName(read.record.name, name) ? read : undefined
 }
 
 function assertSameName(level: Level, read: Read<CategoryRecord>, { name }: CategorySelector): Read<CategoryRecord> {
-  if (name === undefined || name === read.record.name) return read
+  if (name === undefined || isSameName(name, read.record.name)) return read
   const plural = level === 'category' ? 'categories' : 'subcategories'
   throw mismatch(level, `${level} has an id and a name of two different ${plural}`)
 }

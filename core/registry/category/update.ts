@@ -7,7 +7,7 @@ import type { Check, Commit, Write } from '../../ports/index.ts'
 import { destroy } from '../../store/blob-lifecycle.ts'
 import { countOf, putRecord, listEntries, type Read, derivedWrites } from '../../store/read.ts'
 import { categoryEntries } from '../../store/derived.ts'
-import { keys, lastPartOfKey } from '../../store/keys.ts'
+import { isSameName, keys, lastPartOfKey } from '../../store/keys.ts'
 import type { CategoryRecord } from '../../store/records.ts'
 import type { Context } from '../context.ts'
 import { stagedFileSchema } from '../file/find.ts'
@@ -72,9 +72,9 @@ async function assertRoomForFiles({ records }: Context, { id }: CategoryRecord, 
 const addedFiles = ({ image, files = [] }: CategoryChange): readonly StagedFile[] =>
   image === undefined ? files : [image, ...files]
 
-/** The name, if the change really changes it. */
+/** The name, if the change makes it another one. The same name may be written in another way. */
 const newName = (record: CategoryRecord, { name }: CategoryChange): string | undefined =>
-  name === record.name ? undefined : name
+  name === undefined || isSameName(name, record.name) ? undefined : name
 
 /** Name, description, image, files and status change in one commit. */
 function decideUpdate(

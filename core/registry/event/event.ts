@@ -1,4 +1,4 @@
-import type { RecordedEvent } from '../../api/evidences.ts'
+import type { RecordedEvent } from '../../api/evidence.ts'
 import type { StagedFile } from '../../api/files.ts'
 import type { TxId } from '../../api/scope.ts'
 import { concatBytes, shake256, toHex } from '../../bytes.ts'

@@ -1,4 +1,5 @@
-import type { EvidenceChange, Evidences, RecordedEvent } from '../../api/evidences.ts'
+import type { RecordedEvent } from '../../api/evidence.ts'
+import type { EvidenceChange, Evidences } from '../../api/evidences.ts'
 import { RegistryError } from '../../errors.ts'
 import type { Context } from '../context.ts'
 import type { Attempt, Decision } from '../write.ts'
@@ -10,6 +11,7 @@ import { readEvidence } from './get.ts'
 import type { StagedFile } from '../../api/files.ts'
 import { canonicalJson } from '../../commitment/canonical-json.ts'
 import type { Read } from '../../store/read.ts'
+import { isSameName } from '../../store/keys.ts'
 import type { EvidenceRecord } from '../../store/records.ts'
 import {
   appendEvents,
@@ -174,8 +176,11 @@ function newText(
   return given === undefined || given === '' || given === current ? undefined : given
 }
 
-const newOwner = (before: EvidenceRecord, change: EvidenceChange): string | undefined =>
-  newText(before, change, 'owner')
+/** An owner whose name is only written in another way is the same one. */
+function newOwner(before: EvidenceRecord, change: EvidenceChange): string | undefined {
+  const owner = newText(before, change, 'owner')
+  return owner === undefined || isSameName(owner, before.owner ?? '') ? undefined : owner
+}
 
 function transferStep(before: EvidenceRecord, change: EvidenceChange): UpdateStep | undefined {
   const owner = newOwner(before, change)

@@ -1,3 +1,4 @@
+import type { RecordedEvent } from '../../api/evidence.ts'
 import type { Files } from '../../api/files.ts'
 import type { Check, Commit } from '../../ports/index.ts'
 import { destroy, pendingDeletion } from '../../store/blob-lifecycle.ts'
@@ -9,6 +10,7 @@ import type { DeletedFileRecord, EventRecord, EvidenceRecord, FileRecord } from 
 import type { Context } from '../context.ts'
 import { appendEvents, eraseFile, type EventAuthor } from '../event/event.ts'
 import { enterCompany } from '../permissions.ts'
+import type { Decision } from '../write.ts'
 import { selectFile } from './find.ts'
 import { fileNotFound, removeFile } from './stored-file.ts'
 
@@ -18,21 +20,22 @@ export const deleteFile =
   async (scope, selector) => {
     const { companyId, actor } = await enterCompany(context, scope, 'U')
     const { fileId } = selector
-    await context.write(undefined, async ({ now }) => {
+    const events = await context.write(undefined, async ({ now }) => {
       const { record, check } = await selectFile(context, companyId, selector)
-      const commit =
+      const { commit, result } =
         record.ownerKind === 'evidence'
           ? await deleteFromEvidence(context, { record, check }, { origin: context.origin, actor, now })
-          : await deleteFromCategory(context, { record, check }, now)
-      return { commit: context.erasures.include(commit, fileId), result: null }
+          : { commit: await deleteFromCategory(context, { record, check }, now), result: [] }
+      return { commit: context.erasures.include(commit, fileId), result }
     })
     context.erasures.request()
     await destroy(context, fileId)
+    return events
   }
 
 type FileOf<Kind extends FileRecord['ownerKind']> = Read<Extract<FileRecord, { readonly ownerKind: Kind }>>
 
-async function deleteFromEvidence(context: Context, file: FileOf<'evidence'>, author: EventAuthor): Promise<Commit> {
+async function deleteFromEvidence(context: Context, file: FileOf<'evidence'>, author: EventAuthor): Promise<Deletion> {
   const { records } = context
   const { ownerId, version } = file.record
   const evidence = await requireRecord(records, keys.evidence(ownerId), () =>
@@ -41,6 +44,8 @@ async function deleteFromEvidence(context: Context, file: FileOf<'evidence'>, au
   const attaching = await readEvent(records, evidence.record, version)
   return decideDelete(author, { file, evidence, attaching })
 }
+
+type Deletion = Decision<readonly RecordedEvent[]>
 
 interface FileToDelete {
   readonly file: Read<FileRecord>
@@ -53,7 +58,7 @@ interface FileToDelete {
  * Appends the deletefile event, and removes name, hash, size and salt from the event that attached the file. Every
  * change of an event also writes the evidence, so the evidence's check covers the attaching event.
  */
-function decideDelete(author: EventAuthor, { file, evidence, attaching }: FileToDelete): Commit {
+function decideDelete(author: EventAuthor, { file, evidence, attaching }: FileToDelete): Deletion {
   const { id, company, version } = file.record
   const { image, ...rest } = evidence.record
   const erased = eraseFile(attaching, id)
@@ -63,6 +68,7 @@ function decideDelete(author: EventAuthor, { file, evidence, attaching }: FileTo
     writes,
     adds,
     append,
+    events,
     evidence: after,
   } = appendEvents(author, before, [
     {
@@ -81,18 +87,14 @@ function decideDelete(author: EventAuthor, { file, evidence, attaching }: FileTo
     version,
     deletion: { version: after.lastVersion },
   }
-  return {
-    checks: [file.check, evidence.check],
-    writes: [
-      ...writes,
-      ...(version === 1 ? [] : [putRecord(keys.event(after.id, version), erased)]),
-      putRecord(keys.file(id), tombstone),
-      ...derivedWrites(fileEntries(file.record), fileEntries(tombstone)),
-      pendingDeletion(id, author.now),
-    ],
-    adds,
-    append,
-  }
+  const changes = [
+    ...writes,
+    ...(version === 1 ? [] : [putRecord(keys.event(after.id, version), erased)]),
+    putRecord(keys.file(id), tombstone),
+    ...derivedWrites(fileEntries(file.record), fileEntries(tombstone)),
+    pendingDeletion(id, author.now),
+  ]
+  return { commit: { checks: [file.check, evidence.check], writes: changes, adds, append }, result: events }
 }
 
 async function deleteFromCategory({ records }: Context, file: FileOf<'category'>, now: number): Promise<Commit> {

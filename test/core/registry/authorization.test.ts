@@ -134,7 +134,7 @@ describe('authorization', () => {
       const [file, other] = [await stage('one'), await stage('two')]
       await evidence({ files: [file, other] })
       const { token } = await registry.files.createToken(scope, file.id)
-      const principal = registry.files.authenticateToken({ companyId: 'acme', token })
+      const principal = await registry.files.authenticateToken({ companyId: 'acme', token })
       assert.ok(principal)
       const holder: Scope = { companyId: 'acme', principal }
       assert.equal((await registry.files.find(holder, { fileId: file.id })).sha256, file.sha256)

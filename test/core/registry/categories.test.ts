@@ -78,6 +78,24 @@ describe('categories', () => {
       await categories.update(scope, subPath, { name: 'Drills', description: 'new' })
     }))
 
+  it('have one name however its characters are composed, and keep what was sent', () =>
+    withRegistry(async ({ registry: { categories, evidences }, scope }) => {
+      const [composed, decomposed] = ['M\u00f6bel', ' Mo\u0308bel']
+      const { id } = await categories.create(scope, { name: decomposed })
+      await assert.rejects(categories.create(scope, { name: composed }), withCode('NAME_EXISTS'))
+      await categories.update(scope, { categoryId: id }, { name: composed })
+      assert.equal((await categories.get(scope, { categoryId: id })).name, composed)
+      const category = { id, name: decomposed }
+      await evidences.create(scope, { externalId: 'a', name: 'n', category, subcategory: { name: composed } })
+      await evidences.create(scope, {
+        externalId: 'b',
+        name: 'n',
+        category: { name: decomposed },
+        subcategory: { name: decomposed },
+      })
+      assert.equal((await categories.list(scope)).length, 1)
+    }))
+
   it('can have names of the maximum length', () =>
     withRegistry(async ({ registry: { categories }, scope, evidence }) => {
       const name = '😀'.repeat(256)

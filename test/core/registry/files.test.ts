@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { describe, it } from 'node:test'
 import { isRegistryError, RegistryError } from '../../../core/errors.ts'
-import type { Files, StagedFile } from '../../../core/index.ts'
+import type { Files, SourceSystemChange, StagedFile } from '../../../core/index.ts'
 import { decorateRecords, decodeRecord } from '../../../core/store/read.ts'
 import { keys } from '../../../core/store/keys.ts'
 import type { EvidenceRecord } from '../../../core/store/records.ts'
@@ -425,8 +425,8 @@ describe('deleting a file of an evidence', () => {
 
 describe('file tokens', () => {
   /** The file that a token opens, if any. */
-  function fileOfToken(files: Files, companyId: string, token: string): string | undefined {
-    const principal = files.authenticateToken({ companyId, token })
+  async function fileOfToken(files: Files, companyId: string, token: string): Promise<string | undefined> {
+    const principal = await files.authenticateToken({ companyId, token })
     if (principal === undefined) return undefined
     assert.ok(principal.kind === 'fileToken' && principal.companyId === companyId)
     return principal.fileId
@@ -438,14 +438,17 @@ describe('file tokens', () => {
       const { one, two, ofCategory } = await filled(fixture)
       const { token, expiresAt } = await files.createToken(scope, one.id)
       assert.equal(expiresAt.getTime(), clock.now() + 5 * 60_000)
-      assert.equal(fileOfToken(files, COMPANY, token), one.id)
-      assert.equal(fileOfToken(files, 'other', token), undefined)
-      assert.equal(fileOfToken(files, COMPANY, (await files.createToken(scope, two.id)).token), two.id)
-      assert.equal(fileOfToken(files, COMPANY, (await files.createToken(scope, ofCategory.id)).token), ofCategory.id)
+      assert.equal(await fileOfToken(files, COMPANY, token), one.id)
+      assert.equal(await fileOfToken(files, 'other', token), undefined)
+      assert.equal(await fileOfToken(files, COMPANY, (await files.createToken(scope, two.id)).token), two.id)
+      assert.equal(
+        await fileOfToken(files, COMPANY, (await files.createToken(scope, ofCategory.id)).token),
+        ofCategory.id,
+      )
       clock.set(expiresAt.getTime() - 1)
-      assert.equal(fileOfToken(files, COMPANY, token), one.id)
+      assert.equal(await fileOfToken(files, COMPANY, token), one.id)
       clock.set(expiresAt.getTime())
-      assert.equal(fileOfToken(files, COMPANY, token), undefined)
+      assert.equal(await fileOfToken(files, COMPANY, token), undefined)
     }))
 
   it('open nothing if any character differs', () =>
@@ -455,7 +458,11 @@ describe('file tokens', () => {
       const { token } = await files.createToken(scope, one.id)
       for (let i = 0; i < token.length; i++) {
         const other = token[i] === 'A' ? 'B' : 'A'
-        assert.equal(fileOfToken(files, COMPANY, token.slice(0, i) + other + token.slice(i + 1)), undefined, `at ${i}`)
+        assert.equal(
+          await fileOfToken(files, COMPANY, token.slice(0, i) + other + token.slice(i + 1)),
+          undefined,
+          `at ${i}`,
+        )
       }
       for (const wrong of [
         '',
@@ -467,14 +474,40 @@ describe('file tokens', () => {
         token.slice(1),
         token.slice(0, -1),
       ])
-        assert.equal(fileOfToken(files, COMPANY, wrong), undefined, wrong)
+        assert.equal(await fileOfToken(files, COMPANY, wrong), undefined, wrong)
+    }))
+
+  it('end with the key of their maker: rotated, switched off, expired', () =>
+    withRegistry(async (fixture) => {
+      const { registry: { files, sourceSystems }, scope, system, clock } = fixture // prettier-ignore
+      const { one } = await filled(fixture)
+      const { id, apiKey } = await system('R')
+      const principal = await sourceSystems.authenticate({ companyId: COMPANY, apiKey })
+      assert.ok(principal)
+      const opens = async (change: SourceSystemChange): Promise<boolean> => {
+        const { token } = await files.createToken({ companyId: COMPANY, principal }, one.id)
+        assert.equal(await fileOfToken(files, COMPANY, token), one.id)
+        await sourceSystems.update(scope, id, change)
+        return (await fileOfToken(files, COMPANY, token)) !== undefined
+      }
+      assert.equal(await opens({ name: 'renamed' }), true)
+      assert.equal(await opens({ apiKey: 'a-second-key-of-the-system', graceSeconds: 60 }), true)
+      assert.equal(await opens({ apiKey: 'a-third-key-of-the-system' }), false)
+      assert.equal(await opens({ active: false }), false)
+      await sourceSystems.update(scope, id, { active: true })
+      const expiresAt = new Date(clock.now() + 1_000)
+      assert.equal(await opens({ expiresAt }), true)
+      await sourceSystems.update(scope, id, { expiresAt })
+      const { token } = await files.createToken({ companyId: COMPANY, principal }, one.id)
+      clock.set(expiresAt.getTime())
+      assert.equal(await fileOfToken(files, COMPANY, token), undefined)
     }))
 
   it('are created for existing files only, and mean nothing to another registry', async () => {
     const [one, other] = [await openFixture(), await openFixture({ registry: { secret: new Uint8Array(32).fill(9) } })]
     const { one: file } = await filled(one)
     const { token } = await one.registry.files.createToken(one.scope, file.id)
-    assert.equal(fileOfToken(other.registry.files, COMPANY, token), undefined)
+    assert.equal(await fileOfToken(other.registry.files, COMPANY, token), undefined)
     await one.registry.files.delete(one.scope, { fileId: file.id })
     await assert.rejects(one.registry.files.createToken(one.scope, file.id), withCode('FILE_NOT_FOUND'))
     await Promise.all([one.close(), other.close()])

@@ -188,13 +188,11 @@ describe('foldCase', () => {
       ['ΟΔΟΣ', 'οδος'],
       ['É', 'é'],
       ['\u212a', 'k'],
+      // The same characters, composed in two ways, and with white space around them.
+      ['J\u00f6rg', ' jo\u0308rg\n'],
     ] as const)
       assert.equal(foldCase(a), foldCase(b))
-    for (const [a, b] of [
-      ['Ada', 'Adá'],
-      ['Ada', 'Ada '],
-    ] as const)
-      assert.notEqual(foldCase(a), foldCase(b))
+    assert.notEqual(foldCase('Ada'), foldCase('Adá'))
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (text) => assert.equal(foldCase(foldCase(text)), foldCase(text))),
     )

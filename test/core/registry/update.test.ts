@@ -158,6 +158,15 @@ describe('after an update', () => {
       assert.deepEqual((await updated(fixture, { meta: { b: [{}] } })).evidence.meta, { b: [{}] })
     }))
 
+  it('no transfer is recorded for an owner who is only written in another way', () =>
+    withRegistry(async ({ registry: { evidences }, scope, evidence }) => {
+      await evidence({ externalId: 'a', owner: 'J\u00f6rg' })
+      const change = { owner: ' Jo\u0308rg' }
+      await assert.rejects(evidences.update(scope, 'a', change), withCode('VALIDATION_ERROR'))
+      for (const owner of ['J\u00f6rg', 'JO\u0308RG '])
+        assert.equal((await evidences.list(scope, { owner })).items.length, 1)
+    }))
+
   it('each event has the owner of its time', () =>
     withRegistry(async (fixture) => {
       const { events } = await updated(fixture, { description: 'new', owner: 'Grace' }, 1)

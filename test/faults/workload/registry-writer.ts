@@ -18,7 +18,8 @@ export const registryWriter =
     if (step.kind === 'delete-file') {
       const { evidence } = await evidences.files(SCOPE, externalId)
       const fileId = evidence.find(({ name }) => name === step.name)?.id ?? ''
-      return files.delete(SCOPE, { fileId })
+      await files.delete(SCOPE, { fileId })
+      return
     }
     const stage = (file: SentFile) =>
       files.stage(

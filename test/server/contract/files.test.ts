@@ -189,10 +189,15 @@ describe('files', () => {
     const { token } = await acme.ok('createFileToken', { json: { fileId: id } })
     await acme.fails('deleteFile', 404, 'FILE_NOT_FOUND', { query: { fileId: id, evidenceId: 'owner' } })
     const query = { fileId: id, evidenceId: 'deleted-from' }
-    assert.deepEqual(await acme.ok('deleteFile', { query }), { status: 'ok' })
+    const deleted = await acme.ok('deleteFile', { query })
     assert.ok(!acme.service.blobs.kept.has(id))
     assert.deepEqual(await acme.service.unfinished(), [])
     const { events } = await acme.page('deleted-from')
+    const { txId } = events[1]
+    assert.deepEqual(deleted, {
+      status: 'ok',
+      events: [{ type: 'update', updateType: 'deletefile', txId, version: 2 }],
+    })
     assert.deepEqual(
       events.map(({ updateType }: Body) => updateType),
       [undefined, 'deletefile'],
@@ -209,7 +214,8 @@ describe('files', () => {
     const form = formOf({ name: 'Pictured' }, [['image', 'a.png', 'a', 'image/png']])
     const { id: CATEGORY_ID } = await acme.ok('createCategory', { form })
     const { imageId } = await acme.ok('getCategory', { params: { CATEGORY_ID } })
-    await acme.ok('deleteFile', { query: { fileId: imageId, categoryId: CATEGORY_ID } })
+    const query = { fileId: imageId, categoryId: CATEGORY_ID }
+    assert.deepEqual(await acme.ok('deleteFile', { query }), { status: 'ok', events: [] })
     const details = await acme.ok('getCategory', { params: { CATEGORY_ID } })
     assert.deepEqual(['imageId' in details, details.fileIds], [false, []])
   })
