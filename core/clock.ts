@@ -5,7 +5,7 @@ const MAX_TIMEOUT_MS = 2 ** 31 - 1
 
 /** The machine's clock. A pending sleep keeps the process alive: abort it when its owner closes. */
 export const systemClock: Clock = {
-  now: () => Date.now(),
+  now: Date.now,
   sleep: (ms, signal) =>
     new Promise((resolve, reject) => {
       if (signal?.aborted === true) return reject(signal.reason)

@@ -47,6 +47,7 @@ export async function readPath(
   companyId: CompanyId,
   path: SubcategoryPath,
 ): Promise<Required<CategoryInPath>>
+/** As above; without a subcategory if the path names none. */
 export async function readPath(context: Context, companyId: CompanyId, path: CategoryPath): Promise<CategoryInPath>
 export async function readPath(
   context: Context,
