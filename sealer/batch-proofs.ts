@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { RegistryError } from '../core/errors.ts'
 import type { ProofBlock } from '../core/log/proof-blocks.ts'
 import type { PublishedLog } from '../core/api/log.ts'
-import { HASH_BYTES } from '../core/log/tree/hasher.ts'
+import { HASH_BYTES } from '../core/log/tree/hash.ts'
 import { compileKernel } from './kernel/kernel.ts'
 import { ProofWriter } from './kernel/proofs.ts'
 

@@ -1,6 +1,5 @@
 import Router from '@koa/router'
 import Koa from 'koa'
-import type { AddressInfo } from 'node:net'
 
 /**
  * `bare-koa JSON`: a Koa server with one route that returns this JSON, written in the simplest way. `http` compares the
@@ -16,8 +15,8 @@ router.get('/evidences/:company/evidence/:externalId', (ctx) => {
 const app = new Koa()
 app.use(router.routes())
 const server = app.listen(0, '127.0.0.1', () => {
-  const { port } = server.address() as AddressInfo
-  console.log(JSON.stringify({ url: `http://127.0.0.1:${port}` }))
+  const address = server.address()
+  if (typeof address === 'object') console.log(JSON.stringify({ url: `http://127.0.0.1:${address?.port}` }))
 })
 process.once('SIGTERM', () => {
   server.close()

@@ -44,7 +44,7 @@ export class ProofReader {
   }
 }
 
-const byteAt = (bytes: Uint8Array, at: number): number => bytes[at] as number
+const byteAt = (bytes: Uint8Array, at: number): number => bytes[at] ?? 0
 
 /** A built tree over entries of 32 bytes. */
 export interface BuiltTree {

@@ -18,7 +18,7 @@ import {
 } from './note.ts'
 import { appendControl } from './payload.ts'
 import type { LogIdentityRecord, LogKeyRecord } from './records.ts'
-import { HASH_BYTES } from './tree/hasher.ts'
+import { HASH_BYTES } from './tree/hash.ts'
 
 /** The log's origin and all its checkpoint keys. */
 export interface LogIdentity extends LogSigner {

@@ -79,7 +79,17 @@ export {
   type VerifierKey,
 } from './note.ts'
 export { TreeAccumulator } from './tree/accumulator.ts'
-export { emptyRoot, HASH_BYTES, leafHash, nodeHash } from './tree/hasher.ts'
+export {
+  emptyRoot,
+  HASH_BYTES,
+  leafHash,
+  nodeHash,
+  nodesOfRange,
+  rangeHash,
+  type LeafRange,
+  type NodeId,
+  type NodeSource,
+} from './tree/hash.ts'
 export { MerkleTree } from './tree/merkle-tree.ts'
 export {
   consistencyProof,
@@ -98,7 +108,6 @@ export {
   type RootMismatch,
   type Side,
 } from './tree/proof.ts'
-export { nodesOfRange, rangeHash, type LeafRange, type NodeId, type NodeSource } from './tree/range.ts'
 export {
   buildTile,
   FULL_TILE_BYTES,

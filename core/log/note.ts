@@ -1,7 +1,7 @@
 import { ed25519Signer, verifyEd25519 } from '#platform'
 import { concatBytes, encodeUtf8, equalBytes, fromBase64, sha256Of, toBase64, toHex } from '../bytes.ts'
 import { RegistryError, verificationError } from '../errors.ts'
-import { HASH_BYTES } from './tree/hasher.ts'
+import { HASH_BYTES } from './tree/hash.ts'
 
 /**
  * Signed notes (https://c2sp.org/signed-note) with Ed25519 keys: a text that ends in a newline, an empty line, and

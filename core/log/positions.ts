@@ -4,7 +4,7 @@ import { RangeCache, type LogRange } from '../store/cache.ts'
 import { readFirstCovering } from '../store/read.ts'
 import { logKeys } from './keys.ts'
 import type { ConfirmedAnchorRecord } from './records.ts'
-import { HASH_BYTES } from './tree/hasher.ts'
+import { HASH_BYTES } from './tree/hash.ts'
 
 /** Positions in the log for the many entries of a list: where they are, and which blocks cover them. */
 

@@ -1,7 +1,6 @@
 import { lost } from '../store/read.ts'
 import type { StoredTiles } from './tiles.ts'
-import { HASH_BYTES } from './tree/hasher.ts'
-import { nodesOfRange, rangeHash, type LeafRange } from './tree/range.ts'
+import { HASH_BYTES, nodesOfRange, rangeHash, type LeafRange } from './tree/hash.ts'
 import { TILE_WIDTH, TILE_HEIGHT } from './tree/tile.ts'
 import { inclusionRanges } from './tree/proof.ts'
 

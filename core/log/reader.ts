@@ -18,7 +18,7 @@ import {
   type ValidationDataRef,
 } from './records.ts'
 import { SealedTiles, StoredTiles } from './tiles.ts'
-import { emptyRoot } from './tree/hasher.ts'
+import { emptyRoot, nodesOfRange, rangeHash, type LeafRange } from './tree/hash.ts'
 import {
   consistencyRanges,
   inclusionRanges,
@@ -27,7 +27,6 @@ import {
   type ConsistencyProof,
   type InclusionProof,
 } from './tree/proof.ts'
-import { nodesOfRange, rangeHash, type LeafRange } from './tree/range.ts'
 
 /**
  * `P`: in a batch. `S`: covered by an anchor that was sent. `C`: covered by a confirmed anchor. `null`: in no batch

@@ -2,11 +2,10 @@ import { RegistryError, corrupt } from '../errors.ts'
 import type { Stored, Key, RecordStore } from '../ports/index.ts'
 import { BoundedMap } from '../store/cache.ts'
 import { logKeys } from './keys.ts'
-import type { NodeId, NodeSource } from './tree/range.ts'
+import { type NodeId, type NodeSource, HASH_BYTES } from './tree/hash.ts'
 import { nodeAt, tileOfNode, widthOf, rowPrefix, TILE_WIDTH } from './tree/tile.ts'
 import { openingOfPayload } from './payload.ts'
 import { lost, readOne } from '../store/read.ts'
-import { HASH_BYTES } from './tree/hasher.ts'
 
 /**
  * The stored tiles of the tree, with a bounded cache. A partial tile grows, but the nodes that it already holds never

@@ -1,6 +1,6 @@
 import { fromHex } from '../bytes.ts'
 import { canonicalJson, type Json } from '../commitment/canonical-json.ts'
-import { HASH_BYTES } from '../log/tree/hasher.ts'
+import { HASH_BYTES } from '../log/tree/hash.ts'
 import type { Stored, Key } from '../ports/index.ts'
 import { keys, firstPartOfKey, type StoredRecord } from '../store/keys.ts'
 import { firstEventOf } from '../store/evidence.ts'

@@ -1,7 +1,7 @@
 import { fromHex } from '../bytes.ts'
 import { RegistryError } from '../errors.ts'
 import { LogReader } from '../log/reader.ts'
-import { emptyRoot } from '../log/tree/hasher.ts'
+import { emptyRoot } from '../log/tree/hash.ts'
 import type { SignedHead } from '../ports/index.ts'
 import type { RegistryOptions } from './options.ts'
 

@@ -82,7 +82,7 @@ function problemOf(error: ErrorObject | undefined): string {
   if (error.keyword === 'required') return `is required${expectedMember(error)}`
   if (error.keyword === 'additionalProperties') return `is not a known field${knownFields(error)}`
   if (error.keyword === 'enum') return `must be one of ${(error.params['allowedValues'] as unknown[]).join(', ')}`
-  const { description } = (error.parentSchema ?? {}) as { readonly description?: string }
+  const description: string | undefined = error.parentSchema?.['description']
   const expected = description === undefined ? (error.message ?? 'is not valid') : `must be ${description}`
   if (error.keyword === 'type' && error.data === undefined) return `is required and ${expected}`
   return error.keyword === 'type' ? `${expected}, not ${kindOf(error.data)}` : expected
@@ -90,14 +90,14 @@ function problemOf(error: ErrorObject | undefined): string {
 
 /** The names that an object may have, for an error that names another one. */
 function knownFields({ parentSchema }: ErrorObject): string {
-  const names = Object.keys((parentSchema as { readonly properties?: object } | undefined)?.properties ?? {})
+  const names = Object.keys(parentSchema?.['properties'] ?? {})
   return names.length === 0 ? '' : `; known are ${names.join(', ')}`
 }
 
 /** What a missing member must be. */
 function expectedMember({ params, parentSchema }: ErrorObject): string {
-  const { properties } = (parentSchema ?? {}) as { readonly properties?: Record<string, { description?: string }> }
-  const description = properties?.[String(params['missingProperty'])]?.description
+  const properties: Readonly<Record<string, { readonly description?: string }>> = parentSchema?.['properties'] ?? {}
+  const description = properties[String(params['missingProperty'])]?.description
   return description === undefined ? '' : ` and must be ${description}`
 }
 

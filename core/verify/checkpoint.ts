@@ -9,7 +9,7 @@ import {
   type NoteSignature,
   type SignedNote,
 } from '../log/note.ts'
-import { leafHash } from '../log/tree/hasher.ts'
+import { leafHash } from '../log/tree/hash.ts'
 import { verifyInclusion } from '../log/tree/proof.ts'
 import type { Unchecked } from './claims.ts'
 import type { PinnedKey, Policy } from './policy.ts'

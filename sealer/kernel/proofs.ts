@@ -1,5 +1,5 @@
 import type { ProofBlock } from '../../core/log/proof-blocks.ts'
-import { HASH_BYTES } from '../../core/log/tree/hasher.ts'
+import { HASH_BYTES } from '../../core/log/tree/hash.ts'
 import { MAX_PROOF_ITEMS } from '../../core/log/tree/proof.ts'
 import { FULL_TILE_BYTES, TILE_HEIGHT, TILE_WIDTH, widthOf } from '../../core/log/tree/tile.ts'
 import { openKernel, type Kernel, type Module } from './kernel.ts'

@@ -1,4 +1,4 @@
-import { HASH_BYTES } from '../../core/log/tree/hasher.ts'
+import { HASH_BYTES } from '../../core/log/tree/hash.ts'
 import { FULL_TILE_BYTES, TILE_WIDTH, tileBytesFor } from '../../core/log/tree/tile.ts'
 import { openKernel, type Kernel, type Module } from './kernel.ts'
 import { WORKSPACE_AT } from './layout.ts'

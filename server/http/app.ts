@@ -168,7 +168,7 @@ function assertOptions(options: AppOptions): void {
   for (const [name, methods] of Object.entries(PARTS)) {
     const part = values.get(name)
     if (part === undefined && name !== 'registry') continue
-    const missing = methods.find((method) => typeof part !== 'object' || part === null || !(method in part))
+    const missing = methods.find((method) => Reflect.get(Object(part), method) === undefined)
     if (missing !== undefined) throw new RegistryError('CONFIG_ERROR', `createApp: ${name} must have ${missing}`)
   }
   for (const [name, standard] of Object.entries({ ...REQUEST_DEFAULTS, publicUrl: '' })) {

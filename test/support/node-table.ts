@@ -1,5 +1,4 @@
-import { leafHash, nodeHash } from '../../core/log/tree/hasher.ts'
-import type { NodeSource } from '../../core/log/tree/range.ts'
+import { leafHash, nodeHash, type NodeSource } from '../../core/log/tree/hash.ts'
 import { sha256Of, u64 } from '../../core/bytes.ts'
 
 /** `count` different entries of 32 bytes. The same arguments give the same entries. */

@@ -1,5 +1,5 @@
 import { concatBytes } from '../../core/bytes.ts'
-import { leafHash, nodeHash } from '../../core/log/tree/hasher.ts'
+import { leafHash, nodeHash } from '../../core/log/tree/hash.ts'
 import type { RowKind } from '../../sealer/kernel/tiles.ts'
 import { present } from './present.ts'
 

@@ -1,5 +1,5 @@
 import { toHex } from '../../core/bytes.ts'
-import { emptyRoot, leafHash, nodeHash } from '../../core/log/tree/hasher.ts'
+import { emptyRoot, leafHash, nodeHash, type NodeSource } from '../../core/log/tree/hash.ts'
 import {
   consistencyProof,
   inclusionProof,
@@ -8,12 +8,11 @@ import {
   type ConsistencyProof,
   type InclusionProof,
 } from '../../core/log/tree/proof.ts'
-import type { NodeSource } from '../../core/log/tree/range.ts'
 import { nodeTable, sampleEntries } from '../support/node-table.ts'
 import { present } from '../support/present.ts'
 import type { Vectors } from './vector.ts'
 
-/** The tree that `core/log/tree/range.ts` draws: its proofs are named there. */
+/** The tree that `core/log/tree/hash.ts` draws: its proofs are named there. */
 const SIZE = 7
 const entries = sampleEntries(SIZE)
 const tree = nodeTable(entries)

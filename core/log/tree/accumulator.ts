@@ -1,4 +1,4 @@
-import { emptyRoot, nodeHash } from './hasher.ts'
+import { emptyRoot, nodeHash } from './hash.ts'
 
 /**
  * Computes the root of a tree leaf by leaf, in bounded memory. It keeps only the complete subtrees at the right edge,
@@ -19,8 +19,10 @@ export class TreeAccumulator {
     let hash = leaf
     // Like adding 1 to a binary number: the new subtree is joined with each complete one of its size. Sizes exceed 32
     // bits.
-    for (let left = this.#size; left % 2 === 1; left = (left - 1) / 2)
-      hash = nodeHash(this.#subtrees.pop() as Uint8Array, hash)
+    for (let left = this.#size; left % 2 === 1; left = (left - 1) / 2) {
+      const subtree = this.#subtrees.pop()
+      if (subtree !== undefined) hash = nodeHash(subtree, hash)
+    }
     this.#subtrees.push(hash)
     this.#size += 1
   }

@@ -1,6 +1,5 @@
-import { leafHash, nodeHash } from './hasher.ts'
+import { leafHash, nodeHash, type NodeId } from './hash.ts'
 import { consistencyProof, inclusionProof, rootFromNodes } from './proof.ts'
-import type { NodeId } from './range.ts'
 
 /**
  * An append-only Merkle tree (RFC 9162 § 2.1) that keeps every node in memory: 64 bytes of hashes for each leaf. It has

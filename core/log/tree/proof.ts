@@ -1,8 +1,7 @@
 import { equalBytes, toHex } from '../../bytes.ts'
 import { verificationError } from '../../errors.ts'
 import type { VerificationRule } from '../../rules.ts'
-import { emptyRoot, HASH_BYTES, nodeHash } from './hasher.ts'
-import { rangeHash, splitPoint, type LeafRange, type NodeSource } from './range.ts'
+import { emptyRoot, HASH_BYTES, nodeHash, rangeHash, splitPoint, type LeafRange, type NodeSource } from './hash.ts'
 
 /** Merkle proofs of RFC 9162 § 2.1: planned as ranges of leaves, verified from untrusted hashes. */
 

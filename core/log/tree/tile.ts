@@ -1,6 +1,5 @@
 import { concatBytes } from '../../bytes.ts'
-import { HASH_BYTES, nodeHash } from './hasher.ts'
-import type { NodeId } from './range.ts'
+import { HASH_BYTES, nodeHash, type NodeId } from './hash.ts'
 
 /**
  * Tiles: how the nodes of the tree are stored. Tile (L, N) covers the 256 nodes of tree level 8·L from index 256·N,
@@ -102,7 +101,10 @@ export function buildTile(row: readonly Uint8Array[]): Uint8Array {
 
 function rowAbove(row: readonly Uint8Array[]): readonly Uint8Array[] {
   const above: Uint8Array[] = []
-  for (let i = 0; i + 1 < row.length; i += 2) above.push(nodeHash(row[i] as Uint8Array, row[i + 1] as Uint8Array))
+  for (let i = 1; i < row.length; i += 2) {
+    const [left, right] = [row[i - 1], row[i]]
+    if (left !== undefined && right !== undefined) above.push(nodeHash(left, right))
+  }
   return above
 }
 

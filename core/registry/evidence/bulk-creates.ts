@@ -85,9 +85,11 @@ interface PackedEvidence {
 export const packRequest = (request: MakeRequest): string => JSON.stringify(request)
 
 /** Makes the evidences of a packed request. What an `EventEngine` runs in another thread. */
-export const makePackedEvidences = (request: string): Uint8Array<ArrayBuffer> =>
+export function makePackedEvidences(packed: string): Uint8Array<ArrayBuffer> {
   // Made by `packRequest` of the same version.
-  packEvidences(makeEvidences(JSON.parse(request) as MakeRequest))
+  const request: MakeRequest = JSON.parse(packed)
+  return packEvidences(makeEvidences(request))
+}
 
 function packEvidences(made: readonly MadeEvidence[]): Uint8Array<ArrayBuffer> {
   const header = encodeRecord(made.map(packedEvidence) satisfies PackedHeader)
@@ -125,7 +127,7 @@ const NO_BYTES = new Uint8Array()
 export function unpackEvidences(packed: Uint8Array, drafts: readonly EvidenceDraft[]): readonly MadeEvidence[] {
   let at = 8 + readU64(packed, 0)
   // Made by `packEvidences` of the same version.
-  const header = JSON.parse(decodeUtf8(packed.subarray(8, at))) as PackedHeader
+  const header: PackedHeader = JSON.parse(decodeUtf8(packed.subarray(8, at)))
   const next = (length: number): Uint8Array => (length === 0 ? NO_BYTES : packed.subarray(at, (at += length)))
   return drafts.map((draft, i) => {
     const made = header[i]

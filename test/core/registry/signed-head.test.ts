@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { MemorySignedHead } from '../../../adapters/memory/index.ts'
-import { emptyRoot } from '../../../core/log/tree/hasher.ts'
+import { emptyRoot } from '../../../core/log/tree/hash.ts'
 import type { SignedHead } from '../../../core/ports/index.ts'
 import { confirmAnchorOf } from '../../support/confirmed-anchor.ts'
 import { countCommits } from '../../support/count-commits.ts'

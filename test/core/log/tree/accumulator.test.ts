@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { TreeAccumulator } from '../../../../core/log/tree/accumulator.ts'
-import { leafHash } from '../../../../core/log/tree/hasher.ts'
+import { leafHash } from '../../../../core/log/tree/hash.ts'
 import { referenceRoot } from './reference.ts'
 
 it('TreeAccumulator has the root of RFC 9162 at every size', () => {

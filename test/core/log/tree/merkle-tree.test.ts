@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { leafHash } from '../../../../core/log/tree/hasher.ts'
+import { leafHash } from '../../../../core/log/tree/hash.ts'
 import { MerkleTree } from '../../../../core/log/tree/merkle-tree.ts'
 import { nodeTable, sampleEntries } from '../../../support/node-table.ts'
 import { referenceConsistencyProof, referenceInclusionProof, referenceRoot } from './reference.ts'

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { fromHex, toHex } from '../../../../core/bytes.ts'
-import { emptyRoot, leafHash, nodeHash } from '../../../../core/log/tree/hasher.ts'
+import { emptyRoot, leafHash, nodeHash, nodesOfRange } from '../../../../core/log/tree/hash.ts'
 import {
   consistencyProof,
   consistencyRanges,
@@ -15,7 +15,6 @@ import {
   verifyConsistency,
   verifyInclusion,
 } from '../../../../core/log/tree/proof.ts'
-import { nodesOfRange } from '../../../../core/log/tree/range.ts'
 import { referenceConsistencyProof, referenceInclusionProof, referenceRoot } from './reference.ts'
 import { nodeTable, sampleEntries } from '../../../support/node-table.ts'
 

@@ -1,5 +1,4 @@
-import { emptyRoot, leafHash, nodeHash } from '../../../../core/log/tree/hasher.ts'
-import { splitPoint } from '../../../../core/log/tree/range.ts'
+import { emptyRoot, leafHash, nodeHash, splitPoint } from '../../../../core/log/tree/hash.ts'
 
 /** The recursive definitions of RFC 9162 § 2.1, written as they are in the text. Slow, only for tests. */
 

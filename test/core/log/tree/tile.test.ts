@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { concatBytes } from '../../../../core/bytes.ts'
-import { leafHash } from '../../../../core/log/tree/hasher.ts'
+import { leafHash } from '../../../../core/log/tree/hash.ts'
 import {
   buildTile,
   FULL_TILE_BYTES,
