@@ -76,7 +76,7 @@ export function encodeShownTransaction({ Transaction }: Ethers, shown: JsonObjec
     authorizationList: type === '0x4' ? delegations.map((each) => ({ ...each, signature: signatureOf(each) })) : null,
   }
   try {
-    // The node controls every field: ethers checks each, and the hash.
+    // eslint-disable-next-line typescript/no-unsafe-type-assertion -- ethers checks each field, and the hash
     const transaction = Transaction.from(fields as TransactionLike)
     return transaction.hash === hash ? transaction.serialized : undefined
   } catch {

@@ -48,6 +48,7 @@ export async function nextMessage<T>(child: ChildProcess): Promise<T> {
     const onClose = (code: number | null): void => reject(new Error(`the child ended with ${code ?? 'a signal'}`))
     child.once('close', onClose).once('message', (message: unknown) => {
       child.off('close', onClose)
+      // eslint-disable-next-line typescript/no-unsafe-type-assertion -- the caller says what its child sends
       resolve(message as T)
     })
   })

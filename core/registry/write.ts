@@ -221,7 +221,7 @@ async function findUse<T>(
   const record = decodeRecord(entry)
   if (record === undefined || record.expires <= clock.now())
     return { key, fingerprint, check: { key, version: entry?.version ?? null }, before: record }
-  // The key contains the operation, so this is what the same operation returned.
+  // eslint-disable-next-line typescript/no-unsafe-type-assertion -- the same operation returned it
   if (record.fingerprint === fingerprint) return { result: record.answer as T }
   throw new RegistryError(
     'IDEMPOTENCY_KEY_REUSED',

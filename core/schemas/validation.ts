@@ -26,6 +26,7 @@ const compiled = new WeakMap<TSchema, ValidateFunction>()
  */
 export function validate<T extends TSchema>(schema: T, value: unknown, name = ''): Static<T> {
   const check = compiledCheck(schema)
+  // eslint-disable-next-line typescript/no-unsafe-type-assertion -- the schema has just accepted it
   if (check(value)) return value as Static<T>
   throw validationError(name, mostUseful(check.errors ?? []))
 }
@@ -81,6 +82,7 @@ function problemOf(error: ErrorObject | undefined): string {
   if (error === undefined) return 'is not valid'
   if (error.keyword === 'required') return `is required${expectedMember(error)}`
   if (error.keyword === 'additionalProperties') return `is not a known field${knownFields(error)}`
+  // eslint-disable-next-line typescript/no-unsafe-type-assertion -- ajv does not type the parameters of errors
   if (error.keyword === 'enum') return `must be one of ${(error.params['allowedValues'] as unknown[]).join(', ')}`
   const description: string | undefined = error.parentSchema?.['description']
   const expected = description === undefined ? (error.message ?? 'is not valid') : `must be ${description}`

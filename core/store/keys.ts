@@ -295,4 +295,5 @@ export const registryKeyRanges: readonly Range[] = [
 ]
 
 /** The company in a key whose first part it is. Keys contain its id as it is. */
+// eslint-disable-next-line typescript/no-unsafe-type-assertion -- keys contain ids as they are
 export const companyIn = (key: Key): CompanyId => firstPartOfKey(key) as CompanyId

@@ -58,7 +58,7 @@ export function decodeRecord<T extends object>(entry: RecordBytes<T> | undefined
   if (entry === undefined) return undefined
   const value = parseJson(entry)
   if (typeof value !== 'object' || value === null) throw corruptRecord(entry, 'not a JSON object')
-  // Only `putRecord` writes records, and its record has the type of the key.
+  // eslint-disable-next-line typescript/no-unsafe-type-assertion -- `putRecord` wrote it with this type
   return value as T
 }
 
@@ -110,7 +110,7 @@ export const readAll = <const Keys extends readonly Key[]>(
   records: Pick<RecordStore, 'get'>,
   keys: Keys,
 ): Promise<StoredUnder<Keys>> =>
-  // A store returns one entry for each key, in the order of the keys.
+  // eslint-disable-next-line typescript/no-unsafe-type-assertion -- a store returns one entry for each key, in order
   records.get(keys) as Promise<StoredUnder<Keys>>
 
 /** Reads one record, `undefined` if it does not exist. */

@@ -130,6 +130,7 @@ export class SignatureBudget {
    * and the type. An error is not remembered.
    */
   once<T>(key: string, compute: () => T): T {
+    // eslint-disable-next-line typescript/no-unsafe-type-assertion -- the key names the type
     if (this.#known.has(key)) return this.#known.get(key) as T
     const result = compute()
     this.#known.set(key, result)

@@ -40,7 +40,7 @@ export function createClient(options: ClientOptions): Client {
     name,
     (request: Fields = {}, requestOptions: RequestOptions = {}) => send(settings, route, request, requestOptions),
   ])
-  // The table and the types are made of the same document.
+  // eslint-disable-next-line typescript/no-unsafe-type-assertion -- both are made of the same document
   const operations = Object.fromEntries(methods) as Operations
   return {
     ...operations,

@@ -145,7 +145,7 @@ async function streamForm(
   const form = { ...headers, 'Content-Type': contentType }
   const init = { method: route.method, headers: form, duplex: 'half', redirect: 'error' } as const
   try {
-    // Node accepts an async iterable as a body, the types of browsers do not.
+    // eslint-disable-next-line typescript/no-unsafe-type-assertion -- Node accepts it as a body
     const body = counted() as unknown as NonNullable<RequestInit['body']>
     return await fetch(url, { ...init, body, ...(signal && { signal }) })
   } catch (error) {

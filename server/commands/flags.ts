@@ -64,6 +64,7 @@ export function parseFlags<F extends CommandFlags>(
     if (values['help'] === true) return 'help'
     const isMissing = Object.entries(flags).some(([name, flag]) => flag.isRequired && !Object.hasOwn(values, name))
     if (!isMissing && positionals.length === (operand === undefined ? 0 : 1))
+      // eslint-disable-next-line typescript/no-unsafe-type-assertion -- `parseArgs` read them by this table
       return { values: values as FlagValues<F>, operand: positionals[0] ?? '' }
   } catch {
     // Falls through: the error of the parser repeats the arguments.

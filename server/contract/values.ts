@@ -67,8 +67,10 @@ export const pageQuery = (
 /** The members whose value is not `undefined`. */
 export function defined<T extends object>(members: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
   const result: { [K in keyof T]?: Exclude<T[K], undefined> } = {}
+  // eslint-disable-next-line typescript/no-unsafe-type-assertion -- the names of a closed object
   for (const name of Object.keys(members) as (keyof T)[]) {
     const value = members[name]
+    // eslint-disable-next-line typescript/no-unsafe-type-assertion -- `undefined` is excluded above
     if (value !== undefined) result[name] = value as Exclude<T[typeof name], undefined>
   }
   return result

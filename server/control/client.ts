@@ -31,7 +31,7 @@ export async function runOperation<Args extends TSchema, Result>(
   const socket = socketOf(config)
   if ('path' in socket) {
     const response = await callServer(socket.path, { name: operation.name, args }, onProgress)
-    // The server ran the same operation.
+    // eslint-disable-next-line typescript/no-unsafe-type-assertion -- the server ran the same operation
     if (response !== undefined) return response.result as Result
   }
   try {

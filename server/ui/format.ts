@@ -26,6 +26,7 @@ export function formatDuration(durationMs: number): string {
 /** An object without the members that are `undefined` or an empty text, which the API would read as a value. */
 export function withoutEmpty<T extends object>(fields: T): { [K in keyof T]?: NonNullable<T[K]> } {
   const entries = Object.entries(fields).filter(([, value]) => value !== undefined && value !== '')
+  // eslint-disable-next-line typescript/no-unsafe-type-assertion -- the same members without those that are left out
   return Object.fromEntries(entries) as { [K in keyof T]?: NonNullable<T[K]> }
 }
 

@@ -69,6 +69,7 @@ export function makeEvent(draft: EventDraft, source: EventOrigin, seed = newSeed
 }
 
 /** The txId of an event whose log entry this is (32 bytes). */
+// eslint-disable-next-line typescript/no-unsafe-type-assertion -- the hex of 32 bytes
 export const txIdOfEntry = (entry: Uint8Array): TxId => toHex(entry) as TxId
 
 /** Recomputes an event's opening, and the texts that it is the hash of. */

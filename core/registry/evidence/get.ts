@@ -96,6 +96,7 @@ const isMeta = (value: Json | undefined): value is Meta =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
 const batchOf = (status: EntryStatus | undefined): HistoryEvent['batch'] =>
+  // eslint-disable-next-line typescript/no-unsafe-type-assertion -- the log stores ids as texts
   status?.batch && status.sendStatus ? { id: status.batch.id as BatchId, sendStatus: status.sendStatus } : null
 
 const evidenceNotFound = (): RegistryError =>
