@@ -3,7 +3,7 @@ import { concatBytes, encodeUtf8, equalBytes, isRegistryError, verificationError
 import {
   assertSigned,
   parseBlock,
-  parseOpening,
+  parseLedgerOpening,
   type LedgerBlock,
   type LedgerOpening,
 } from '../../core/verify/chain/ledger-block.ts'
@@ -42,7 +42,7 @@ export async function readChain(
   try {
     for await (const { bytes, isComplete } of lines) {
       if (!isComplete) throw verificationError('ledger.order', 'The line is cut short')
-      if (chain === undefined) chain = startChain(parseOpening(bytes), publicKey)
+      if (chain === undefined) chain = startChain(parseLedgerOpening(bytes), publicKey)
       else {
         last = parseBlock(bytes)
         chain = extendChain(chain, last)

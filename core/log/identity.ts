@@ -25,7 +25,7 @@ export interface LogIdentity extends LogSigner {
   /** The C2SP verifier key of the newest checkpoint key: `origin+hash+base64`. */
   readonly verifierKey: string
   /** Every checkpoint key, in the order of their entries. */
-  readonly keys: readonly LogKey[]
+  readonly keys: readonly KeyInLog[]
   /** The verifier keys that the signer has, and that were never in the log, in the order of the signer. */
   pendingKeys(): Promise<readonly string[]>
   /** Whether the signer has the private key of a verifier key of this log. */
@@ -38,10 +38,10 @@ export interface LogIdentity extends LogSigner {
    *   `LOG_KEY_MISMATCH` if the signer does not have the current key, `UNAVAILABLE` if nothing was stored,
    *   `UNKNOWN_OUTCOME` if it could not be read whether it was stored
    */
-  rotateCheckpointKey(): Promise<LogKey>
+  rotateCheckpointKey(): Promise<KeyInLog>
 }
 
-export interface LogKey {
+export interface KeyInLog {
   /** The key's log entry, hex. */
   readonly entry: string
   /** The position of that entry in the log. */
@@ -176,8 +176,8 @@ const missingNewestKey = (verifierKey: string): RegistryError =>
 interface KeyRing {
   readonly stored: StoredIdentity
   /** Oldest first. */
-  readonly keys: readonly LogKey[]
-  readonly current: LogKey
+  readonly keys: readonly KeyInLog[]
+  readonly current: KeyInLog
 }
 
 async function openKeyRing(records: RecordStore, stored: StoredIdentity): Promise<KeyRing> {
@@ -189,7 +189,7 @@ async function openKeyRing(records: RecordStore, stored: StoredIdentity): Promis
   return { stored, keys, current }
 }
 
-function logKeyOf({ entry, vkey }: LogKeyRecord, position: number | undefined, index: number): LogKey {
+function logKeyOf({ entry, vkey }: LogKeyRecord, position: number | undefined, index: number): KeyInLog {
   if (position === undefined || (index === 0 && position !== 0))
     throw corrupt(`The entry of checkpoint key ${index} is missing in the log`)
   return { entry, position, verifierKey: vkey }
@@ -214,7 +214,7 @@ class StoredLogIdentity implements LogIdentity {
     return this.#ring.current.verifierKey
   }
 
-  get keys(): readonly LogKey[] {
+  get keys(): readonly KeyInLog[] {
     return this.#ring.keys
   }
 
@@ -242,7 +242,7 @@ class StoredLogIdentity implements LogIdentity {
     return (await this.#signer.publicKeys()).some((each) => equalBytes(each, publicKey))
   }
 
-  async rotateCheckpointKey(): Promise<LogKey> {
+  async rotateCheckpointKey(): Promise<KeyInLog> {
     await this.refresh()
     const { record, version } = this.#ring.stored
     const [vkey] = await this.pendingKeys()
@@ -287,7 +287,7 @@ class StoredLogIdentity implements LogIdentity {
   }
 
   /** Verifies the signature, because a signer outside this process may use another key. */
-  async #sign({ verifierKey }: LogKey, bytes: Uint8Array): Promise<Uint8Array> {
+  async #sign({ verifierKey }: KeyInLog, bytes: Uint8Array): Promise<Uint8Array> {
     const { publicKey } = parseVerifierKey(verifierKey)
     const signature = await this.#signer.sign(typedKeyOf(verifierKey), bytes)
     if (verifySignature(publicKey, bytes, signature)) return signature

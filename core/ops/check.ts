@@ -69,13 +69,13 @@ const KINDS: readonly (readonly [kind: DifferenceKind, ...ranges: readonly Range
 ]
 
 /** What a difference of this record is about. */
-export const kindOf = (key: Key): DifferenceKind =>
+export const differenceKindOf = (key: Key): DifferenceKind =>
   KINDS.find(([, ...ranges]) => ranges.some((range) => isInRange(key, range)))?.[0] ?? 'unknown'
 
 const DERIVED_KINDS: ReadonlySet<DifferenceKind> = new Set(['tile', 'index', 'counter'])
 
 /** Whether a record follows from others. */
-export const isDerived = (key: Key): boolean => DERIVED_KINDS.has(kindOf(key))
+export const isDerived = (key: Key): boolean => DERIVED_KINDS.has(differenceKindOf(key))
 
 export interface Difference {
   readonly kind: DifferenceKind
@@ -181,13 +181,14 @@ export class Check {
   #reportDamaged(key: Key): void {
     if (!this.#isNew(`damaged ${key}`)) return
     const message = 'Its CRC-32 differs: the stored value is damaged'
-    if (isDerived(key)) this.expectDerived(false, { kind: kindOf(key), key, message, repair: null })
-    else this.report(kindOf(key), key, message)
+    if (isDerived(key)) this.expectDerived(false, { kind: differenceKindOf(key), key, message, repair: null })
+    else this.report(differenceKindOf(key), key, message)
   }
 
   /** Reports once that a record is missing to which others refer. `from`: the key of one of them. */
   reportMissing(key: Key, from: Key): void {
-    if (this.#isNew(`missing ${key}`)) this.report(kindOf(key), key, `It is missing, but ${from} refers to it`)
+    if (this.#isNew(`missing ${key}`))
+      this.report(differenceKindOf(key), key, `It is missing, but ${from} refers to it`)
   }
 
   /** Reports a difference if `holds` is false. */

@@ -3,12 +3,12 @@ import type { Stored, Key, Range } from '../ports/index.ts'
 import { countOf, encodeCounter, type DerivedEntry } from '../store/read.ts'
 import { COUNTED, DERIVED, derivedFrom } from '../store/derived.ts'
 import { keysUnder, partsOfKey } from '../store/keys.ts'
-import { type Check, kindOf } from './check.ts'
+import { type Check, differenceKindOf } from './check.ts'
 
 /** Forwards: checks that all entries that follow from these records are there, with the right values. */
 export async function expectDerived(check: Check, records: readonly Stored[]): Promise<void> {
   const expected = records.flatMap(
-    (record) => check.guard(kindOf(record.key), record.key, () => derivedFrom(record)) ?? [],
+    (record) => check.guard(differenceKindOf(record.key), record.key, () => derivedFrom(record)) ?? [],
   )
   const stored = await check.records.get(expected.map(({ key }) => key))
   for (const [i, { key, value }] of expected.entries()) {

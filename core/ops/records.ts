@@ -12,7 +12,7 @@ import {
 } from '../store/keys.ts'
 import { decodeRecord } from '../store/read.ts'
 import type { DeletedFileRecord, FileRecord } from '../store/records.ts'
-import { type Check, KEY_RANGES, kindOf } from './check.ts'
+import { type Check, KEY_RANGES, differenceKindOf } from './check.ts'
 import { expectDerived } from './derived.ts'
 
 /** A record to which another one refers. It must exist. */
@@ -114,7 +114,7 @@ async function checkReferences(check: Check, page: readonly Stored[]): Promise<v
   const references = page.flatMap((record) => {
     const { key: from } = record
     const owner = FAMILIES.find(({ range }) => isInRange(from, range))
-    const found = check.guard(kindOf(from), from, () => owner?.referencesOf(record)) ?? []
+    const found = check.guard(differenceKindOf(from), from, () => owner?.referencesOf(record)) ?? []
     return found.map((reference) => ({ from, ...reference }))
   })
   const wanted = [...new Set(references.map(({ key }) => key))]
@@ -122,8 +122,8 @@ async function checkReferences(check: Check, page: readonly Stored[]): Promise<v
   for (const { from, key, fits } of references) {
     const entry = entries.get(key)
     if (entry === undefined) check.reportMissing(key, from)
-    else if (check.guard(kindOf(from), from, () => fits?.(entry)) === false)
-      check.report(kindOf(from), from, `It refers to ${key}, which does not say so`)
+    else if (check.guard(differenceKindOf(from), from, () => fits?.(entry)) === false)
+      check.report(differenceKindOf(from), from, `It refers to ${key}, which does not say so`)
   }
 }
 

@@ -1,6 +1,6 @@
 import type { CheckpointKeyInfo, CheckpointKeys } from '../api/log.ts'
 import { RegistryError } from '../errors.ts'
-import type { LogIdentity, LogKey } from '../log/identity.ts'
+import type { LogIdentity, KeyInLog } from '../log/identity.ts'
 import type { Sealer } from '../ports/index.ts'
 import type { WriteGate } from './write.ts'
 
@@ -48,8 +48,8 @@ async function listKeys(identity: LogIdentity): Promise<readonly CheckpointKeyIn
 }
 
 const keyInLog = (
-  { verifierKey: vkey, position }: LogKey,
-  next: LogKey | undefined,
+  { verifierKey: vkey, position }: KeyInLog,
+  next: KeyInLog | undefined,
   isHeld: boolean,
 ): CheckpointKeyInfo => ({
   vkey,

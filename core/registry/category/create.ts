@@ -14,7 +14,7 @@ import { enterCompany } from '../permissions.ts'
 import type { Attempt, CommitPart } from '../write.ts'
 import { CategoryName, closed, IdToFind, opt, Text } from '../../schemas/fields.ts'
 import { validate } from '../../schemas/validation.ts'
-import { assertNameFree, fileOwner, readCategory } from './stored-category.ts'
+import { assertCategoryNameFree, fileOwner, readCategory } from './stored-category.ts'
 
 /** How categories are created: by a request of their own, or by the first evidence in them. */
 
@@ -37,7 +37,7 @@ export const createCategory =
       const category = parent === undefined ? undefined : await readCategory(context, companyId, 'category', parent)
       const { image, ...draft } = input
       const record = newCategory(context.ids, { ...draft, image, parentId: category?.record.id }, attempt.now)
-      await assertNameFree(context, companyId, record)
+      await assertCategoryNameFree(context, companyId, record)
       const uses = { parent: category?.check, image }
       return { commit: decideCategory(companyId, record, attempt, uses), result: { id: record.id } }
     })

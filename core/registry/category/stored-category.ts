@@ -70,7 +70,7 @@ export const fileOwner = (companyId: CompanyId, { id }: CategoryRecord): FileOwn
 })
 
 /** Throws `NAME_EXISTS` if a sibling has the name. */
-export async function assertNameFree(
+export async function assertCategoryNameFree(
   { records }: Context,
   companyId: CompanyId,
   { parentId, name }: Pick<CategoryRecord, 'parentId' | 'name'>,

@@ -16,7 +16,7 @@ import { enterCompany } from '../permissions.ts'
 import type { Attempt, Decision } from '../write.ts'
 import { CategoryName, clearSchema, closed, opt, Text } from '../../schemas/fields.ts'
 import { assertClearOrGiven, validate } from '../../schemas/validation.ts'
-import { assertNameFree, categoryPathSchema, fileOwner, readPath } from './stored-category.ts'
+import { assertCategoryNameFree, categoryPathSchema, fileOwner, readPath } from './stored-category.ts'
 
 /** The same as `CategoryChange` in core/api/categories.ts. */
 export const categoryChangeSchema = closed({
@@ -41,7 +41,7 @@ export const updateCategory =
       const category = await readNamed(context, companyId, path)
       const { parentId } = category.record
       const name = newName(category.record, change)
-      if (name !== undefined) await assertNameFree(context, companyId, { name, ...(parentId && { parentId }) })
+      if (name !== undefined) await assertCategoryNameFree(context, companyId, { name, ...(parentId && { parentId }) })
       await assertRoomForFiles(context, category.record, addedFiles(change).length)
       return decideUpdate(companyId, category, change, attempt)
     })

@@ -11,7 +11,7 @@ import { validate } from '../../schemas/validation.ts'
 import type { ApiKeys } from './api-keys.ts'
 import { auditChanges } from './audit.ts'
 import { futureTime, newSourceSystemSchema } from './input.ts'
-import { assertNameFree } from './stored-system.ts'
+import { assertSystemNameFree } from './stored-system.ts'
 
 /** Creates a source system. The operator's first one creates the company. Holds while name, key and company are new. */
 export const createSourceSystem =
@@ -23,7 +23,7 @@ export const createSourceSystem =
     const { companyId } = entered
     const { name, apiKey = generateKey(), permissions = 'U', expiresAt } = input
     return context.write({ scope: entered, options, operation: 'createSourceSystem', input }, async ({ now }) => {
-      await assertNameFree(context, companyId, name)
+      await assertSystemNameFree(context, companyId, name)
       await apiKeys.assertUnused(companyId, apiKey)
       const isNewCompany = scope.principal.kind === 'operator' && !(await companyExists(context, companyId))
       const record: SourceSystemRecord = {

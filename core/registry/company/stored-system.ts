@@ -19,7 +19,7 @@ export const readSystem = (
   )
 
 /** Throws `NAME_EXISTS`. */
-export async function assertNameFree({ records }: Context, companyId: CompanyId, name: string): Promise<void> {
+export async function assertSystemNameFree({ records }: Context, companyId: CompanyId, name: string): Promise<void> {
   const [taken] = await records.get([keys.sourceSystemName(companyId, name)])
   if (taken !== undefined)
     throw new RegistryError('NAME_EXISTS', 'name is in use by another source system of this company', { field: 'name' })

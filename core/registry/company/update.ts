@@ -13,7 +13,7 @@ import type { Decision } from '../write.ts'
 import type { ApiKeys } from './api-keys.ts'
 import { auditChanges } from './audit.ts'
 import { futureTime, sourceSystemChangeSchema } from './input.ts'
-import { assertNameFree, readSystem } from './stored-system.ts'
+import { assertSystemNameFree, readSystem } from './stored-system.ts'
 
 /** Replaced keys of one source system that may still work at the same time. */
 const MAX_REPLACED_KEYS = 16
@@ -32,7 +32,7 @@ export const updateSourceSystem =
       const before = system.record
       const mac = apiKey === undefined ? before.mac : apiKeys.macOf(companyId, apiKey)
       const after = changedSystem(before, change, { mac, now })
-      if (after.name !== before.name) await assertNameFree(context, companyId, after.name)
+      if (after.name !== before.name) await assertSystemNameFree(context, companyId, after.name)
       if (apiKey !== undefined && mac !== before.mac) await apiKeys.assertUnused(companyId, apiKey)
       const audit = auditRecords(before, after).map((record): AuditChangeRecord => ({
         id: context.ids.next(),

@@ -26,7 +26,7 @@ const MAX_CHUNK = 1_000
 const MAX_READING = 16
 
 /** The row of a key. Its position is the id, unless it is given. */
-export function rowOf(key: Key, position?: string): IndexRow {
+export function indexRow(key: Key, position?: string): IndexRow {
   const id = lastPartOfKey(key)
   return { key, id, position: position ?? id }
 }
@@ -51,7 +51,7 @@ export async function* rowsOf(records: RecordStore, range: Range, bounds: RowBou
   let { before } = bounds
   for (let limit = Math.min(MAX_CHUNK, needed); ; limit = Math.min(MAX_CHUNK, 4 * limit)) {
     const entries = await newestEntries(records, range, { ...bounds, before, limit })
-    for (const { key } of entries) yield rowOf(key, (before = key.slice(range.gte.length)))
+    for (const { key } of entries) yield indexRow(key, (before = key.slice(range.gte.length)))
     if (entries.length < limit) return undefined
   }
 }

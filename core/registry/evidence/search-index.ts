@@ -6,7 +6,7 @@ import { keys, type CountedEvidences, type Listing, foldCase, listedKey } from '
 import { listEntries } from '../../store/read.ts'
 import type { ListedEvidence } from '../../store/records.ts'
 import type { Context } from '../context.ts'
-import { mergedRows, rowOf, rowsOf, type IndexRow, type IndexRows, type RowBounds } from './rows.ts'
+import { mergedRows, indexRow, rowsOf, type IndexRow, type IndexRows, type RowBounds } from './rows.ts'
 
 /** All evidences of a company, a category or a subcategory. */
 export interface CountedList {
@@ -109,7 +109,7 @@ async function externalIdIndex(
   const entries = await listEntries(records, { ...range, limit: MAX_ROWS + 1 })
   if (entries.length > MAX_ROWS) return undefined
   const { from = '', before = '~' } = createdBounds(query, after)
-  const rows = entries.map(({ key }) => rowOf(key)).filter(({ id }) => id >= from && id < before)
+  const rows = entries.map(({ key }) => indexRow(key)).filter(({ id }) => id >= from && id < before)
   return {
     rows: inOrder(rows.sort((a, b) => (a.id < b.id ? 1 : -1))),
     covers: ['externalIdPrefix', ...CREATED],

@@ -12,7 +12,7 @@ import { decodeUtf8, fromBase64, toBase64, toHex } from '../../bytes.ts'
 import { entryOf, tokenOpening } from '../../commitment/log-entry.ts'
 import { corrupt } from '../../errors.ts'
 import { parseCheckpoint } from '../../log/note.ts'
-import type { LogIdentity, LogKey } from '../../log/identity.ts'
+import type { LogIdentity, KeyInLog } from '../../log/identity.ts'
 import type { EntryStatus, LogReader } from '../../log/reader.ts'
 import type { AnchorRecord, StampRecord, StampToken, ValidationDataRef } from '../../log/records.ts'
 import { distinctTokens } from '../../log/stamp-claim.ts'
@@ -69,7 +69,7 @@ async function eventOf(
 }
 
 /** The keys up to the newest that signed one of the checkpoints, each proven under those that it signed. */
-async function proveKeys(log: LogReader, logKeys: readonly LogKey[], coverage: Coverage): Promise<BundleKey[]> {
+async function proveKeys(log: LogReader, logKeys: readonly KeyInLog[], coverage: Coverage): Promise<BundleKey[]> {
   const sizes = coverage.sizes()
   const signerOf = (size: number): number => logKeys.findLastIndex(({ position }) => position < size)
   const newest = Math.max(0, ...sizes.map(signerOf))

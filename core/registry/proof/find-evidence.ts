@@ -8,7 +8,7 @@ import type { EvidenceSelector } from '../../api/proofs.ts'
 import type { Context } from '../context.ts'
 import { hexInput, uuidInput, validate } from '../../schemas/validation.ts'
 import { missingEvidence } from '../evidence/get.ts'
-import { entryOf } from './log-proof.ts'
+import { entryOfHex } from './log-proof.ts'
 import { ExternalId } from '../../schemas/fields.ts'
 
 /** Why there is no proof. Part of a proof document. */
@@ -64,7 +64,7 @@ export async function findEvidence(
 ): Promise<FoundEvidence | Failure | Ambiguity> {
   if (!isExternalId(evidenceId)) return invalid('evidenceId must be the external id or the internal id of an evidence')
   const entry = txId === undefined ? undefined : hexInput(txId)
-  if (entry !== undefined && entryOf(entry) === undefined) return invalid('txId must be a string of 64 hex digits')
+  if (entry !== undefined && entryOfHex(entry) === undefined) return invalid('txId must be a string of 64 hex digits')
   const found = await (companyId === undefined
     ? findInAllCompanies(context, evidenceId, entry)
     : findInCompany(context, evidenceId, companyId))
@@ -124,7 +124,7 @@ async function findById(context: Context, text: string): Promise<FoundEvidence |
 
 /** The evidence with this external id that has an event with this txId. */
 async function findByTxId(context: Context, externalId: string, txId: string): Promise<FoundEvidence | undefined> {
-  const entry = entryOf(txId)
+  const entry = entryOfHex(txId)
   const payload = entry && (await context.log.payloadOf(entry))
   if (payload?.kind !== 'event') return undefined
   const evidence = await readFound(context, payload.evidenceId)

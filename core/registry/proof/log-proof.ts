@@ -80,7 +80,7 @@ export function assuranceOf(proof: LogProof | undefined): AssuranceNote {
 }
 
 /** The 32 bytes of a txId, `undefined` for any text that cannot be one. */
-export function entryOf(txId: string): Uint8Array | undefined {
+export function entryOfHex(txId: string): Uint8Array | undefined {
   const hex = hexInput(txId)
   return hex.length === 64 ? fromHex(hex) : undefined
 }

@@ -8,7 +8,7 @@ import type { BatchRecord } from '../../log/records.ts'
 import { claimOf, type StampClaim } from '../../log/stamp-claim.ts'
 import { requireBatch } from '../batches.ts'
 import type { Context } from '../context.ts'
-import { assuranceOf, entryOf, type ProofContext, proveEntry, rfc3339 } from './log-proof.ts'
+import { assuranceOf, entryOfHex, type ProofContext, proveEntry, rfc3339 } from './log-proof.ts'
 import { invalid } from './find-evidence.ts'
 import type { MerkleValidationRequest, Proofs } from '../../api/proofs.ts'
 import { leafHash } from '../../log/tree/hash.ts'
@@ -40,7 +40,7 @@ const notInLog = { status: 'not_found', error: 'This log does not contain the tx
 export const proveTransaction =
   (context: ProofContext): Proofs['transaction'] =>
   async (text) => {
-    const entry = entryOf(text)
+    const entry = entryOfHex(text)
     if (entry === undefined) return { ...malformed, txId: text }
     const txId = toHex(entry)
     const [payload, [status]] = await Promise.all([context.log.payloadOf(entry), context.log.entryStatuses([entry])])
@@ -67,7 +67,7 @@ export const proveTransaction =
 export const describeRoot =
   ({ log }: Context): Proofs['root'] =>
   async (txId) => {
-    const entry = entryOf(txId)
+    const entry = entryOfHex(txId)
     if (entry === undefined) return malformed
     const [status] = await log.entryStatuses([entry])
     if (status === undefined) return notInLog

@@ -3,7 +3,7 @@ import { parseStrictJson } from '../../commitment/strict-json.ts'
 import { verificationError, type RegistryError } from '../../errors.ts'
 import type { VerificationRule } from '../../rules.ts'
 import { isObject } from '../untrusted.ts'
-import { parseHeader, type Header } from './header.ts'
+import { parseHeader, type BlockHeader } from './header.ts'
 import { hexOf } from './rlp.ts'
 import { parseTransaction, senderOf } from './transaction.ts'
 import { transactionByProof } from './trie.ts'
@@ -100,7 +100,7 @@ function parseJson(bytes: Uint8Array): unknown {
   }
 }
 
-function decodeHeader(bytes: Uint8Array): Header {
+function decodeHeader(bytes: Uint8Array): BlockHeader {
   try {
     return parseHeader(bytes)
   } catch (cause) {

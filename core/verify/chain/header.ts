@@ -60,7 +60,7 @@ function minimal(quantity: string): string {
   return `0x${digits.length % 2 === 0 ? '' : '0'}${digits}`
 }
 
-export interface Header {
+export interface BlockHeader {
   /** `0x` hex. */
   readonly hash: string
   readonly transactionsRoot: string
@@ -70,7 +70,7 @@ export interface Header {
 }
 
 /** Decodes a header's RLP, which an attacker may control. Throws a TypeError or RangeError if it is not a header. */
-export function parseHeader(encoded: Uint8Array): Header {
+export function parseHeader(encoded: Uint8Array): BlockHeader {
   const fields = decodeRlp(encoded)
   if (typeof fields === 'string' || fields.length < MIN_FIELDS) throw new TypeError('Fields of the header are missing')
   const textAt = (position: number): string => {

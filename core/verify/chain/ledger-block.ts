@@ -151,7 +151,7 @@ export function formatBlock(block: LedgerBlock): Uint8Array {
 /**
  * Throws `VERIFICATION_FAILED` if the line is not exactly what `formatOpening` writes. Does not check the signature.
  */
-export function parseOpening(line: Uint8Array): LedgerOpening {
+export function parseLedgerOpening(line: Uint8Array): LedgerOpening {
   const members = asObject(parseJson(line), 'The line')
   const content = {
     genesis: asCount(members['genesis'], 'genesis'),
