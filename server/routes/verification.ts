@@ -87,7 +87,8 @@ export const verification: EndpointGroup = {
       access: 'public',
       summary: 'Prove a file of an evidence',
       description:
-        '`opening`, `filesText` and `filesSalt` lead from the file to the txId. Of a deleted file, `deletion` proves the deletion.',
+        '`opening`, `filesText` and `filesSalt` lead from the file to the txId. Of a deleted file, ' +
+        '`deletion` proves the deletion.',
       query: ProofQuery,
       response: { schema: FileProof, media: BUNDLE, others: { ...notFound, ...ambiguous } },
       async handle({ registry, param, query }) {
