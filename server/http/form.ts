@@ -185,11 +185,14 @@ class PartReader {
     const titled = new Map<string, readonly StagedFile[]>()
     for (const slot of this.#options.slots) {
       const { name, many } = slot
-      const misplaced = [...texts.keys()].find((each) => each !== name && isPartOf(slot, each))
-      if (misplaced !== undefined) throw invalid(`${quoted(misplaced)} must be a file, not a text`)
       const text = texts.get(name) ?? ''
-      texts.delete(name)
-      if (text.trim() !== '' && many !== true) throw invalid(`${name} must be a file, not a text`)
+      for (const [part, misplaced] of texts) {
+        if (!isPartOf(slot, part)) continue
+        texts.delete(part)
+        // Some clients send an empty text for a file that is not given.
+        if (misplaced.trim() !== '' && (part !== name || many !== true))
+          throw invalid(`${quoted(part)} must be a file, not a text`)
+      }
       const staged = files.get(name)
       if (staged !== undefined) titled.set(name, withTitles(name, staged, text))
     }

@@ -168,7 +168,7 @@ function step<T>(name: string, work: () => T): T {
 
 /** The bundled dashboard: pages, scripts, styles, and the licences of what is in the bundle. */
 function isDashboard(path: string): boolean {
-  return /^dist\/server\/ui\/(?:(?:index|verify)\.html|licenses\.md|assets\/[\w.-]+\.(?:js|css))$/.test(path)
+  return /^dist\/server\/ui\/(?:(?:index|verify)\.html|licenses\.txt|assets\/[\w.-]+\.(?:js|css))$/.test(path)
 }
 
 /** Packs, and checks the content: every entry point is in it, and no source or test. */

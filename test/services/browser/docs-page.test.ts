@@ -35,17 +35,17 @@ const fillAndTry = ([method, path, ids]: readonly [string, string, object]): str
   return true
 })()`
 
-/** Chooses the form of an operation. Returns false until the page shows its fields. */
-const chooseForm = ([method, path]: readonly [string, string]): string => `(() => {
+/** Chooses JSON for an operation, instead of its form. Returns false until the page shows no fields. */
+const chooseJson = ([method, path]: readonly [string, string]): string => `(() => {
   const requests = [...document.querySelector('rapi-doc').shadowRoot.querySelectorAll('api-request')]
   const operation = requests.find((each) => each.method === '${method}' && each.path === '${path}').shadowRoot
   const choice = operation.querySelector('.request-body-container select')
   if (choice === null) return false
-  if (choice.value !== 'multipart/form-data') {
-    choice.value = 'multipart/form-data'
+  if (choice.value !== 'application/json') {
+    choice.value = 'application/json'
     choice.dispatchEvent(new Event('change'))
   }
-  return operation.querySelector("[data-ptype='form-data'][data-pname='externalId']") !== null
+  return operation.querySelector("[data-ptype='form-data'][data-pname='externalId']") === null
 })()`
 
 /** Whether the page shows the operations. */
@@ -89,10 +89,10 @@ describe('the API page in Chromium', { skip: chromiumIsMissing }, () => {
       ['get', '/evidences/{COMPANY_ID}/evidence/{EVIDENCE_EXTERNAL_ID}', 200, undefined],
       ['patch', '/sourceSystem/{COMPANY_ID}/{SYSTEM_ID}', 200, undefined],
       ['post', PUBLIC_PATH, 200, undefined],
-      ['post', `${category}/{CATEGORY_ID}/subcategory/{SUBCATEGORY_ID}/evidences`, 201, undefined, 'form'],
+      ['post', `${category}/{CATEGORY_ID}/subcategory/{SUBCATEGORY_ID}/evidences`, 201, undefined, 'json'],
     ] as const
-    for (const [method, path, status, created, form] of steps) {
-      if (form !== undefined) await eventually(() => page.evaluate<boolean>(chooseForm([method, path])))
+    for (const [method, path, status, created, json] of steps) {
+      if (json !== undefined) await eventually(() => page.evaluate<boolean>(chooseJson([method, path])))
       const answered = page.waitForResponse(
         (response) => response.url().includes(BASE_PATH) && response.request().method().toLowerCase() === method,
       )

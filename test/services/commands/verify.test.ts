@@ -50,8 +50,9 @@ describe('evidence-registry verify', () => {
     await save('without.evidence.json', without)
     const few = await loadedBy('without.evidence.json')
     const ownOrBuiltIn =
-      /^node:|\/@noble\/|\/core\/(?:verify|commitment|log|platform)\/|\/core\/(?:bytes|errors)\.[jt]s$/
-    const command = /\/server\/(?:cli|file-digest|commands\/(?:dispatch|flags|terminal|verify[\w-]*))\.[jt]s$/
+      /^node:|\/@noble\/|\/core\/(?:verify|commitment|log|platform)\/|\/core\/(?:bytes|errors|rules)\.[jt]s$/
+    const command =
+      /\/server\/(?:cli|file-digest|verdict-advice|commands\/(?:dispatch|flags|terminal|verify[\w-]*))\.[jt]s$/
     assert.deepEqual(
       few.filter((url) => !ownOrBuiltIn.test(url) && !command.test(url)),
       [],

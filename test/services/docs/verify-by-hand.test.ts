@@ -83,7 +83,7 @@ describe('core/verify/README.md', () => {
     const program = block('js', "readFileSync('drill-4711")
     assert.match(program, /txId: '4f1c…'/)
     assert.match(run('verify.mjs', program.replace('4f1c…', txId)), new RegExp(`^${txId} \\d{4}-`))
-    assert.match(run('other.mjs', program.replace('4f1c…', '0'.repeat(64))), /^refuted: expected: /)
+    assert.match(run('other.mjs', program.replace('4f1c…', '0'.repeat(64))), /^refuted: expected\.subject: /)
   })
 
   it('verifies the bundle as a page does', () => {
