@@ -46,7 +46,8 @@ format of age. Restoring needs them from somewhere.`,
         ? `complete${secrets === true ? '' : WITHOUT_SECRETS}`
         : `${problems.length} problems in the registry itself, see above. fsck tells more about files`
     progress.print(
-      `${logSize} log entries (${treeSize} sealed), ${copiedBlobs} files copied, ${reusedBlobs} reused (small files are in the records): ${verdict}`,
+      `${logSize} log entries (${treeSize} sealed), ${copiedBlobs} files copied, ${reusedBlobs} reused ` +
+        `(small files are in the records): ${verdict}`,
     )
     return problems.length
   },

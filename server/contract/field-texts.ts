@@ -15,7 +15,6 @@ export const FIELD_TEXTS: Readonly<Record<string, string>> = {
   blockHash: 'Hash of the block; compare it with a node of the chain',
   blockNumber: 'Number of the block that proves that the event existed when the block was made',
   blockTime: 'The time that the block states: the event existed not later than this',
-  candidates: 'The evidences that have this external id, oldest first',
   categories: 'All categories of the company, with their subcategories',
   category: 'Files of the category',
   categoryCount: 'Number of categories',
