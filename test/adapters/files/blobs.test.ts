@@ -158,7 +158,8 @@ describe('local blobs on disk', () => {
     controller.abort()
     await assert.rejects(collect(aborted?.body ?? body()), { name: 'AbortError' })
     await abandoned.body[Symbol.asyncIterator]().return?.()
-    assert.equal(faulty.openHandles, 0)
+    // The abort closes the first file beside the read that it ends.
+    await until(() => faulty.openHandles === 0, 120_000)
 
     await rejectsWith('RANGE_NOT_SATISFIABLE', store.get('k', { start: 0, end: 1e6 }))
     const { signal } = new AbortController()
