@@ -9,7 +9,7 @@ import {
   type PreparedAnchor,
 } from '../kit/index.ts'
 import type { EvmAccount } from './account.ts'
-import { ChainView, type Receipt } from './chain-view.ts'
+import { ChainView, SETTLED_CONFIRMATIONS, type Receipt } from './chain-view.ts'
 import { loadEthers } from './ethers.ts'
 import { RpcEndpoints } from './rpc.ts'
 import { firstForeignNonce, foreignUse } from './foreign-use.ts'
@@ -43,8 +43,6 @@ export interface EvmAnchorOptions {
 }
 
 const DEFAULT_CONFIRMATIONS = 12
-/** If a chain calls no block finalized, this many confirmations count as settled. */
-const SETTLED_CONFIRMATIONS = 128
 /** Added to a node's gas estimate, because another node may count slightly more. */
 const GAS_MARGIN_PERCENT = 20n
 const MAX_CACHED_PROOFS = 64
@@ -199,7 +197,7 @@ export class EvmAnchor implements Anchor {
     return this.#statusOfAbsent(own, view)
   }
 
-  /** For a transaction in no block and no pool: unknown, unless another with its nonce is in a block. */
+  /** For a transaction that the node does not know: unknown, unless its nonce is used deep enough in the chain. */
   async #statusOfAbsent({ nonce }: ParsedTransaction, view: ChainView): Promise<AnchorStatus> {
     if ((await view.minedNonce()) <= nonce) return { state: 'unknown' }
     const { confirmations } = this.#options
@@ -207,7 +205,7 @@ export class EvmAnchor implements Anchor {
       confirmations === 'finalized' ? (await view.finalized())?.number : view.head.number - confirmations + 1
     if (deepest === undefined || deepest < 0 || (await view.nonceAt(deepest)) <= nonce)
       return { state: 'pending', stuck: false }
-    return { state: 'failed', reason: `another transaction has used nonce ${nonce}` }
+    return { state: 'failed', reason: `the node does not find the transaction, and its nonce ${nonce} is used` }
   }
 
   async #isConfirmed({ blockNumber, confirmations }: BlockInclusion, view: ChainView): Promise<boolean> {

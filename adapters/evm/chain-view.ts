@@ -1,7 +1,10 @@
 import { RegistryError } from '../kit/index.ts'
 import type { FeeMarket } from './fees.ts'
 import { hexOf } from '../../core/verify/chain/rlp.ts'
-import { hash, object, quantity, safeQuantity, type JsonObject, type RpcSession } from './rpc.ts'
+import { asQuantity, hash, isObject, object, quantity, safeQuantity, type JsonObject, type RpcSession } from './rpc.ts'
+
+/** If a chain calls no block finalized, this many confirmations count as settled. */
+export const SETTLED_CONFIRMATIONS = 128
 
 interface BlockHead {
   readonly number: number
@@ -28,6 +31,7 @@ export class ChainView {
   readonly #baseFee: bigint | undefined
   readonly #address: string
   readonly #results = new Map<string, Promise<unknown>>()
+  #tip: Promise<bigint> | undefined
 
   constructor(session: RpcSession, address: string) {
     const { baseFeePerGas } = session.latest
@@ -40,8 +44,7 @@ export class ChainView {
   async market(): Promise<FeeMarket> {
     if (this.#baseFee === undefined)
       throw new RegistryError('ANCHOR_FAILED', 'The chain has no base fee: it does not support EIP-1559')
-    const tip = await this.#once('eth_maxPriorityFeePerGas', [])
-    return { baseFee: this.#baseFee, priorityFee: quantity(tip, 'eth_maxPriorityFeePerGas') }
+    return { baseFee: this.#baseFee, priorityFee: await (this.#tip ??= suggestedTip(this.session, this.#baseFee)) }
   }
 
   /** Number of the account's transactions in blocks. */
@@ -99,11 +102,13 @@ export class ChainView {
     return block
   }
 
-  /** Returns `undefined` if the node does not report one. */
+  /** Returns `undefined` if the node does not report one. Block 0 of a long chain is none: some report it for ever. */
   async finalized(): Promise<BlockHead | undefined> {
     const read = () => this.session.attempt('eth_getBlockByNumber', ['finalized', false])
     const result = await this.#memo('finalized', read)
-    return result === null || result === undefined ? undefined : headOf(object(result, 'finalized block'))
+    if (result === null || result === undefined) return undefined
+    const block = headOf(object(result, 'finalized block'))
+    return block.number === 0 && this.head.number >= SETTLED_CONFIRMATIONS ? undefined : block
   }
 
   async #nonce(tag: string): Promise<number> {
@@ -120,6 +125,25 @@ export class ChainView {
     this.#results.set(key, result)
     return result
   }
+}
+
+const HISTORY_BLOCKS = '0xa'
+const MEDIAN_PERCENTILE = 50
+
+/**
+ * The tip that the node suggests. A node that suggests none gives the median of what the newest blocks with
+ * transactions paid, or else its gas price, which contains the base fee.
+ */
+async function suggestedTip(session: RpcSession, baseFee: bigint): Promise<bigint> {
+  const suggested = asQuantity(await session.attempt('eth_maxPriorityFeePerGas', []))
+  if (suggested !== undefined) return suggested
+  const history = await session.attempt('eth_feeHistory', [HISTORY_BLOCKS, 'latest', [MEDIAN_PERCENTILE]])
+  const rewards: readonly unknown[] = isObject(history) && Array.isArray(history.reward) ? history.reward : []
+  const paid = rewards.flatMap((block) => (Array.isArray(block) && asQuantity(block[0])) || [])
+  const median = paid.sort((a, b) => (a < b ? -1 : 1))[paid.length >> 1]
+  if (median !== undefined) return median
+  const gasPrice = quantity(await session.request('eth_gasPrice', []), 'eth_gasPrice')
+  return gasPrice > baseFee ? gasPrice - baseFee : 0n
 }
 
 const tagOf = (blockNumber: number): string => `0x${blockNumber.toString(16)}`

@@ -231,9 +231,14 @@ function describe(error: unknown): string {
  * per byte.
  */
 export function quantity(value: unknown, name: string): bigint {
-  if (typeof value === 'string' && /^0x[0-9a-f]{1,64}$/i.test(value)) return BigInt(value)
+  const parsed = asQuantity(value)
+  if (parsed !== undefined) return parsed
   throw malformed(name)
 }
+
+/** The same, but returns `undefined` for anything else. */
+export const asQuantity = (value: unknown): bigint | undefined =>
+  typeof value === 'string' && /^0x[0-9a-f]{1,64}$/i.test(value) ? BigInt(value) : undefined
 
 /** A quantity that a number holds exactly. */
 export function safeQuantity(value: unknown, name: string): number {

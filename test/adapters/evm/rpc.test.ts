@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, test } from 'node:test'
 import { openEvmAnchor, type EvmAnchor, type EvmAnchorOptions } from '../../../adapters/evm/index.ts'
 import { isRegistryError } from '../../../core/errors.ts'
+import { parseTransaction } from '../../../core/verify/chain/transaction.ts'
 import { CHAIN_ID, GWEI, newAccount } from '../../support/anvil.ts'
 import { FakeNode, rejection, type Fault } from '../../support/fake-node.ts'
 import { freePort } from '../../support/ports.ts'
@@ -159,7 +160,6 @@ describe('several nodes of one chain', () => {
       ['eth_getTransactionCount', '0xffffffffffffffffff'],
       ['eth_getBalance', 12],
       ['eth_estimateGas', []],
-      ['eth_maxPriorityFeePerGas', {}],
     ] as const) {
       first.heal()
       first.change({ [method]: result })
@@ -194,7 +194,50 @@ test('a chain without finalized blocks settles by depth, and rejects the setting
       assert.equal(state?.state === 'confirmed' && state.settled, settled)
     }
   const waiting = await open([node.url], { confirmations: 'finalized' })
-  assert.match(await failureOf(waiting.status([prepared])), /no finalized block: set the EVM confirmations to a number/)
+  const never = /no finalized block: set the EVM confirmations to a number/
+  assert.match(await failureOf(waiting.status([prepared])), never)
+  const blockAt = (number: string): unknown => ({ number, hash, timestamp: '0x64', transactions: [] })
+  const withHead = (head: string): void =>
+    node.change({
+      eth_getBlockByNumber: (tag: string) => blockAt(tag === 'finalized' ? '0x0' : tag === 'latest' ? head : tag),
+    })
+  withHead('0x80')
+  assert.match(await failureOf(waiting.status([prepared])), never)
+  withHead('0x7f')
+  assert.equal((await waiting.status([prepared]))[0]?.state, 'included')
+})
+
+test('a node that suggests no tip is asked for what was paid, then for its gas price', async (t) => {
+  const node = await FakeNode.start()
+  t.after(() => node.stop())
+  const anchor = await open([node.url])
+  const tip = async (): Promise<bigint | undefined> =>
+    parseTransaction((await anchor.prepare({ checkpoint })).raw)?.maxPriorityFeePerGas
+  for (const suggested of [rejection('the method does not exist', -32_601), null, '0x', {}]) {
+    node.heal()
+    node.change({
+      eth_maxPriorityFeePerGas: suggested,
+      eth_feeHistory: { reward: [['0x0'], ['0x9'], ['0x3'], ['0x5'], null] },
+      eth_gasPrice: '0x1b',
+    })
+    assert.equal(await tip(), 5n)
+    node.change({ eth_feeHistory: { reward: [['0x0']] } })
+    assert.equal(await tip(), 0x1bn - 7n)
+    node.change({ eth_feeHistory: rejection('the method does not exist', -32_601), eth_gasPrice: '0x6' })
+    assert.equal(await tip(), 0n)
+    node.change({ eth_gasPrice: null })
+    assert.match(await failureOf(anchor.prepare({ checkpoint })), /The node's eth_gasPrice is malformed/)
+  }
+})
+
+test('a transaction that is not found while its nonce is used is not said to be replaced', async (t) => {
+  const node = await FakeNode.start()
+  t.after(() => node.stop())
+  const anchor = await open([node.url])
+  const prepared = await anchor.prepare({ checkpoint })
+  node.change({ eth_getTransactionCount: '0x1' })
+  const reason = 'the node does not find the transaction, and its nonce 0 is used'
+  assert.deepEqual(await anchor.status([prepared]), [{ state: 'failed', reason }])
 })
 
 test('invalid settings throw CONFIG_ERROR', async () => {
