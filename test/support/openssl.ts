@@ -72,7 +72,8 @@ export class OpensslAuthority {
 
   /** Revokes the signer's certificate. `reason` has openssl's spelling. Without it the CRL entry has no reason. */
   async revoke(at: Date, reason?: string): Promise<void> {
-    const entry = `R\t350101000000Z\t${utcTime(at)}${reason === undefined ? '' : `,${reason}`}\t${SERIAL}\tunknown\t/CN=signer\n`
+    const revoked = reason === undefined ? utcTime(at) : `${utcTime(at)},${reason}`
+    const entry = `R\t350101000000Z\t${revoked}\t${SERIAL}\tunknown\t/CN=signer\n`
     await writeFile(join(this.directory, 'index.txt'), entry)
   }
 

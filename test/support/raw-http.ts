@@ -72,6 +72,7 @@ export const part = (
   content: string,
   { filename, headers = '' }: { filename?: string; headers?: string } = {},
 ): string =>
-  `--${BOUNDARY}\r\nContent-Disposition: form-data; name="${name}"${filename === undefined ? '' : `; filename="${filename}"`}\r\n${headers}\r\n${content}\r\n`
+  `--${BOUNDARY}\r\nContent-Disposition: form-data; name="${name}"` +
+  `${filename === undefined ? '' : `; filename="${filename}"`}\r\n${headers}\r\n${content}\r\n`
 
 export const END = `--${BOUNDARY}--\r\n`

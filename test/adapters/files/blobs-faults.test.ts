@@ -38,7 +38,7 @@ describe('local blobs: every single file operation fails once', () => {
     { name: 'small', bytes: BYTES.subarray(0, 1_000), chunk: 300, calls: 20 },
     { name: 'small and fragmented', bytes: BYTES.subarray(0, 100), chunk: 1, calls: 200 },
   ])
-    test(`a put of a ${name} body that fails leaves no visible blob and can be repeated; one that succeeds stays`, async (t) => {
+    test(`a put of a ${name} body that fails leaves no visible blob, and can be repeated`, async (t) => {
       const put = (store: LocalBlobs) => store.put('k', inChunks(bytes, chunk), AMPLE)
       const injected = await failEachCall(IO, async (plan) => {
         const { store, faulty, directory } = await openFaulty(t)

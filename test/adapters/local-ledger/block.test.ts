@@ -29,8 +29,11 @@ function hashOf(...parts: readonly (string | number | Uint8Array)[]): Buffer {
 
 const OPENING_LINE =
   /^\{"version":1,"genesis":\d+,"blockTimeMs":1000,"publicKey":"\w{64}","hash":"\w{64}","signature":"[\w+/]{86}=="\}$/
-const BLOCK_LINE =
-  /^\{"height":\d+,"time":\d+,"previous":"\w{64}","transactions":\[\{"hash":"\w{64}","nonce":"\w{32}","input":"[\w+/]+=*"\}\],"hash":"\w{64}","signature":"[\w+/]{86}=="\}$/
+const TRANSACTION = String.raw`\{"hash":"\w{64}","nonce":"\w{32}","input":"[\w+/]+=*"\}`
+const BLOCK_LINE = new RegExp(
+  String.raw`^\{"height":\d+,"time":\d+,"previous":"\w{64}","transactions":\[${TRANSACTION}\],` +
+    String.raw`"hash":"\w{64}","signature":"[\w+/]{86}=="\}$`,
+)
 
 interface BlockLine {
   readonly height: number

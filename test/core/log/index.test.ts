@@ -59,8 +59,8 @@ describe('evidence-registry/log', () => {
 
 describe('core/log', () => {
   it('does not import modules that know evidences', () => {
-    const allowed =
-      /^core\/(log\/.*|ports\/.*|(bytes|errors|rules)\.ts|platform\/node\.ts|store\/(cache|keys|read)\.ts|commitment\/log-entry\.ts)$/
+    const files = String.raw`bytes|errors|rules|platform\/node|store\/(cache|keys|read)|commitment\/log-entry`
+    const allowed = new RegExp(String.raw`^core\/(log\/.*|ports\/.*|(${files})\.ts)$`)
     const paths = readdirSync(join(root, 'core/log'), { recursive: true, encoding: 'utf8' })
       .filter((path) => path.endsWith('.ts'))
       .map((path) => `core/log/${path.replaceAll('\\', '/')}`)

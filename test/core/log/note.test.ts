@@ -20,7 +20,8 @@ describe('signed notes', () => {
   // From the documentation of golang.org/x/mod/sumdb/note, where the format comes from.
   const goKey = 'PeterNeumann+c74f20a3+ARpc2QcUPDhMQegwxbzhKqiBfsVkmqq/LDE4izWy10TW'
   const goText = "If you think cryptography is the answer to your problem,\nthen you don't know what your problem is.\n"
-  const goNote = `${goText}\n— PeterNeumann x08go/ZJkuBS9UG/SffcvIAQxVBtiFupLLr8pAcElZInNIuGUgYN1FFYC2pZSNXgKvqfqdngotpRZb6KE6RyyBwJnAM=\n`
+  const goSignature = 'x08go/ZJkuBS9UG/SffcvIAQxVBtiFupLLr8pAcElZInNIuGUgYN1FFYC2pZSNXgKvqfqdngotpRZb6KE6RyyBwJnAM='
+  const goNote = `${goText}\n— PeterNeumann ${goSignature}\n`
 
   it("are opened as in Go's documentation, and the key of sum.golang.org is parsed", () => {
     assert.equal(openNote(goNote, goKey), goText)
@@ -45,7 +46,8 @@ describe('signed notes', () => {
     assert.equal(toHex(publicKeyOfSeed(secret)), 'd75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a')
     assert.equal(
       toHex(signer.sign(new Uint8Array())),
-      'e5564300c360ac729086e2cc806e828a84877f1eb8e5d974d873e065224901555fb8821590a33bacc61e39701cf9b46bd25bf5f0595bbe24655141438e7a100b',
+      'e5564300c360ac729086e2cc806e828a84877f1eb8e5d974d873e06522490155' +
+        '5fb8821590a33bacc61e39701cf9b46bd25bf5f0595bbe24655141438e7a100b',
     )
     assert.ok(!verifySignature(signer.publicKey, encodeUtf8('x'), signer.sign(new Uint8Array())))
     assert.ok(!verifySignature(signer.publicKey, new Uint8Array(), new Uint8Array(63)))

@@ -85,7 +85,7 @@ describe('the stream of records', () => {
   })
 
   for (const fault of ['before', 'after'] as const satisfies readonly CommitFault[])
-    it(`leaves a store marked if a commit fails ${fault} it was applied, and fills it only when it is empty`, async () => {
+    it(`leaves a store marked if a commit fails ${fault} it was applied, and fills only an empty one`, async () => {
       const stream = await streamOf(await createStore(5_000))
       const whole = faultyRecords(new MemoryRecords())
       await fillStore(inPieces(stream, 50_000), whole)

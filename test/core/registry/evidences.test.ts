@@ -176,7 +176,7 @@ describe('the category of a new evidence', () => {
     [undefined, undefined, undefined, undefined, 'VALIDATION_ERROR'],
   ]
   for (const [categoryId, categoryName, subcategoryId, subcategoryName, expected] of cases)
-    it(`${[categoryId, categoryName, subcategoryId, subcategoryName].map((part) => part ?? '-').join(', ')} is ${expected}`, () =>
+    it(`${[categoryId, categoryName, subcategoryId, subcategoryName].map(String).join(', ')} is ${expected}`, () =>
       withRegistry(async (fixture) => {
         const {
           registry: { evidences, categories },

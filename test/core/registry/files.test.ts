@@ -543,7 +543,7 @@ describe('the sweep', () => {
       await after.close()
     })
 
-  it('cancels the uploads of the previous process later if it fails at the start, and leaves its own alone', async () => {
+  it('cancels uploads of the previous process later if it fails at the start, and leaves its own alone', async () => {
     const stores = new Stores()
     const before = await openFixture({ stores })
     await before.stage('left')

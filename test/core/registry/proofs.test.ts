@@ -421,25 +421,52 @@ describe('validating a proof', () => {
     proof.map(({ hash, position }) => ({ hash, position: position === 'left' ? 'right' : 'left' }))
   const other = (hash: string): string => (hash.startsWith('0') ? `1${hash.slice(1)}` : `0${hash.slice(1)}`)
 
-  const cases: readonly [string, (of: Awaited<ReturnType<typeof sealedTwice>>) => MerkleValidationRequest, Partial<MerkleValidation>][] = [
-    ['a path with positions', ({ early }) => early, { status: 'ok', valid: true, txIdKnown: true, rootKnown: true, sendStatus: 'P' }],
+  type Request = (of: Awaited<ReturnType<typeof sealedTwice>>) => MerkleValidationRequest
+  const cases: readonly [string, Request, Partial<MerkleValidation>][] = [
+    ['a path with positions', ({ early }) => early,
+      { status: 'ok', valid: true, txIdKnown: true, rootKnown: true, sendStatus: 'P' }],
     ['a path without', ({ early }) => ({ ...early, proof: bare(early.proof) }), { status: 'ok', valid: true }],
-    ['a path with some', ({ late }) => ({ ...late, proof: [...bare(late.proof.slice(0, 2)), ...late.proof.slice(2)] }), { status: 'ok', valid: true }],
-    ['a path with some that are wrong', ({ late }) => ({ ...late, proof: [...flipped(late.proof.slice(0, 1)), ...bare(late.proof.slice(1))] }), { status: 'ok', valid: false }],
-    ['positions that are turned round', ({ early }) => ({ ...early, proof: flipped(early.proof) }), { status: 'ok', valid: false }],
-    ['another hash', ({ early }) => ({ ...early, proof: early.proof.map((item, i) => (i === 1 ? { ...item, hash: other(item.hash) } : item)) }), { status: 'ok', valid: false, rootKnown: true }],
-    ['a hash too few', ({ early }) => ({ ...early, proof: bare(early.proof.slice(1)) }), { status: 'ok', valid: false }],
-    ['a hash too many', ({ early }) => ({ ...early, proof: [...bare(early.proof), { hash: early.txId }] }), { status: 'ok', valid: false }],
-    ['the root of the batch after', ({ early, late }) => ({ ...early, merkleRoot: late.merkleRoot }), { status: 'ok', valid: false, rootKnown: true }],
-    ['the root of the batch before', ({ early, late }) => ({ ...late, merkleRoot: early.merkleRoot, proof: bare(late.proof) }), { status: 'ok', valid: false, rootKnown: true }],
+    ['a path with some', ({ late }) => ({ ...late, proof: [...bare(late.proof.slice(0, 2)), ...late.proof.slice(2)] }),
+      { status: 'ok', valid: true }],
+    ['a path with some that are wrong',
+      ({ late }) => ({ ...late, proof: [...flipped(late.proof.slice(0, 1)), ...bare(late.proof.slice(1))] }),
+      { status: 'ok', valid: false }],
+    ['positions that are turned round', ({ early }) => ({ ...early, proof: flipped(early.proof) }),
+      { status: 'ok', valid: false }],
+    ['another hash',
+      ({ early }) => ({
+        ...early,
+        proof: early.proof.map((item, i) => (i === 1 ? { ...item, hash: other(item.hash) } : item)),
+      }),
+      { status: 'ok', valid: false, rootKnown: true }],
+    ['a hash too few', ({ early }) => ({ ...early, proof: bare(early.proof.slice(1)) }),
+      { status: 'ok', valid: false }],
+    ['a hash too many', ({ early }) => ({ ...early, proof: [...bare(early.proof), { hash: early.txId }] }),
+      { status: 'ok', valid: false }],
+    ['the root of the batch after', ({ early, late }) => ({ ...early, merkleRoot: late.merkleRoot }),
+      { status: 'ok', valid: false, rootKnown: true }],
+    ['the root of the batch before',
+      ({ early, late }) => ({ ...late, merkleRoot: early.merkleRoot, proof: bare(late.proof) }),
+      { status: 'ok', valid: false, rootKnown: true }],
     ['no proof at all', ({ early }) => ({ ...early, proof: [] }), { status: 'ok', valid: false, txIdKnown: true }],
-    ['an invented root', ({ early }) => ({ ...early, merkleRoot: other(early.merkleRoot) }), { status: 'unknown_root', valid: false, rootKnown: false }],
-    ['an invented root without positions', ({ early }) => ({ ...early, merkleRoot: other(early.merkleRoot), proof: bare(early.proof) }), { status: 'unknown_root', valid: false }],
-    ['an unknown txId without positions', ({ early }) => ({ ...early, txId: other(early.txId), proof: bare(early.proof) }), { status: 'not_found', valid: false, txIdKnown: false }],
-    ['an unknown txId and no proof', ({ early }) => ({ ...early, txId: other(early.txId), proof: [] }), { status: 'not_found', valid: false }],
-    ['an unknown txId with positions', ({ early }) => ({ ...early, txId: other(early.txId) }), { status: 'ok', valid: false, txIdKnown: false, rootKnown: true }],
-    ['a pending txId without positions', ({ early, pending }) => ({ ...early, txId: pending, proof: bare(early.proof) }), { status: 'pending', valid: false, txIdKnown: true }],
-    ['a pending txId and an invented root', ({ early, pending }) => ({ txId: pending, merkleRoot: other(early.merkleRoot), proof: bare(early.proof) }), { status: 'unknown_root', valid: false }],
+    ['an invented root', ({ early }) => ({ ...early, merkleRoot: other(early.merkleRoot) }),
+      { status: 'unknown_root', valid: false, rootKnown: false }],
+    ['an invented root without positions',
+      ({ early }) => ({ ...early, merkleRoot: other(early.merkleRoot), proof: bare(early.proof) }),
+      { status: 'unknown_root', valid: false }],
+    ['an unknown txId without positions',
+      ({ early }) => ({ ...early, txId: other(early.txId), proof: bare(early.proof) }),
+      { status: 'not_found', valid: false, txIdKnown: false }],
+    ['an unknown txId and no proof', ({ early }) => ({ ...early, txId: other(early.txId), proof: [] }),
+      { status: 'not_found', valid: false }],
+    ['an unknown txId with positions', ({ early }) => ({ ...early, txId: other(early.txId) }),
+      { status: 'ok', valid: false, txIdKnown: false, rootKnown: true }],
+    ['a pending txId without positions',
+      ({ early, pending }) => ({ ...early, txId: pending, proof: bare(early.proof) }),
+      { status: 'pending', valid: false, txIdKnown: true }],
+    ['a pending txId and an invented root',
+      ({ early, pending }) => ({ txId: pending, merkleRoot: other(early.merkleRoot), proof: bare(early.proof) }),
+      { status: 'unknown_root', valid: false }],
   ] // prettier-ignore
   for (const [what, request, expected] of cases)
     it(`${what} is ${expected.status}, ${expected.valid ? 'valid' : 'not valid'}`, () =>
@@ -526,7 +553,10 @@ describe('public documents', () => {
       const stageIn = (name: string, content: string) =>
         registry.files.stage(
           scope,
-          { name, mimeType: `text/${planted()}`, title: planted(), body: (async function* () { yield Buffer.from(content) })() },
+          {
+            name, mimeType: `text/${planted()}`, title: planted(),
+            body: (async function* () { yield Buffer.from(content) })(),
+          },
           { maxBytes: 1_000 },
         ) // prettier-ignore
       const contents = [planted(), planted(), planted()]

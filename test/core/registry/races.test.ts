@@ -62,17 +62,21 @@ const cases: readonly [string, Act, string, Act, string | undefined][] = [
     'VALIDATION_ERROR',
   ],
   [
-    'updating with ifVersion', ({ registry, scope }) => registry.evidences.update(scope, 'e-1', { summary: 'x' }, { ifVersion: 1 }),
+    'updating with ifVersion',
+    ({ registry, scope }) => registry.evidences.update(scope, 'e-1', { summary: 'x' }, { ifVersion: 1 }),
     'it is updated', update,
     'VERSION_CONFLICT',
   ],
   [
-    'creating a subcategory', ({ registry, scope, category }) => registry.categories.create(scope, { name: 'N' }, { parent: category }),
-    'its name is taken', ({ registry, scope, category }) => registry.categories.create(scope, { name: 'N' }, { parent: category }),
+    'creating a subcategory',
+    ({ registry, scope, category }) => registry.categories.create(scope, { name: 'N' }, { parent: category }),
+    'its name is taken',
+    ({ registry, scope, category }) => registry.categories.create(scope, { name: 'N' }, { parent: category }),
     'NAME_EXISTS',
   ],
   [
-    'renaming a category', ({ registry, scope, category }) => registry.categories.update(scope, { categoryId: category }, { name: 'N' }),
+    'renaming a category',
+    ({ registry, scope, category }) => registry.categories.update(scope, { categoryId: category }, { name: 'N' }),
     'the name is taken', ({ registry, scope }) => registry.categories.create(scope, { name: 'N' }),
     'NAME_EXISTS',
   ],
@@ -100,7 +104,8 @@ const cases: readonly [string, Act, string, Act, string | undefined][] = [
       const [first] = await registry.sourceSystems.list(scope)
       return registry.sourceSystems.update(scope, first?.id as string, { apiKey: 'a-key-for-only-one' })
     },
-    'the key is taken', ({ registry, scope }) => registry.sourceSystems.create(scope, { name: 'n', apiKey: 'a-key-for-only-one' }),
+    'the key is taken',
+    ({ registry, scope }) => registry.sourceSystems.create(scope, { name: 'n', apiKey: 'a-key-for-only-one' }),
     'KEY_EXISTS',
   ],
 ] // prettier-ignore

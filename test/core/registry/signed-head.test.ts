@@ -37,7 +37,7 @@ describe('the signed head of a registry', () => {
     await registry.close()
   })
 
-  it('must not be missing if the log has entries, even if none is sealed, and the message says what to do', async () => {
+  it('must not be missing if the log has entries, sealed or not, and the message says what to do', async () => {
     const { stores } = await sealedStores()
     const unsealed = new Stores()
     await (await openWith(unsealed)).close()

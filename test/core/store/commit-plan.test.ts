@@ -147,7 +147,7 @@ describe('assertCommit', () => {
     })
   })
 
-  it('rejects a key that is changed twice, invalid keys, unsafe deltas, incomplete entries and payloads that are empty or too long', () => {
+  it('rejects a key changed twice, invalid keys, unsafe deltas, incomplete entries, and invalid payloads', () => {
     assert.throws(() => assertCommit({ writes: [{ key: 'a', value }], adds: [{ key: 'a', delta: 1 }] }), TypeError)
     for (const key of ['', '\n', '\x7f', 'ü', 'x'.repeat(2049)])
       assert.throws(() => assertCommit({ checks: [{ key, version: null }] }), TypeError)

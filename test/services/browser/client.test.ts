@@ -69,9 +69,11 @@ describe('the client in Chromium', { skip: chromiumIsMissing }, () => {
       const files = await registry.listEvidenceFiles({ externalId: 'e' })
       const { overlayId } = files.dt.find(({ name }) => name === 'a.bin')
       const { size } = await (await registry.downloadFile({ fileId: overlayId })).blob()
-      const refused = await registry.createEvidence({ ...evidence, externalId: 'e', images: [new Blob(['x'])] }, { onProgress() {} })
+      const again = { ...evidence, externalId: 'e', images: [new Blob(['x'])] }
+      const refused = await registry.createEvidence(again, { onProgress() {} })
         .catch(({ name, code, status }) => [name, code, status])
-      return { created, plain, progress, aborted, events, titles: files.dt.map(({ title }) => title).sort(), size, refused }
+      const titles = files.dt.map(({ title }) => title).sort()
+      return { created, plain, progress, aborted, events, titles, size, refused }
     }`
     const result = (await page.evaluate(`(${script})(${JSON.stringify({ options, bytes: UPLOAD_BYTES })})`)) as {
       readonly progress: readonly { readonly sentBytes: number; readonly totalBytes: number }[]

@@ -18,7 +18,8 @@ const fillAndTry = ([method, path, ids]: readonly [string, string, object]): str
   const viewer = document.querySelector('rapi-doc')
   const requests = [...viewer.shadowRoot.querySelectorAll('api-request')]
   const request = requests.find((each) => each.method === '${method}' && each.path === '${path}')
-  if ('${path}' !== '${PUBLIC_PATH}' && request.api_keys.every(({ finalKeyValue }) => finalKeyValue !== '${OPERATOR_KEY}')) {
+  const hasKey = request.api_keys.some(({ finalKeyValue }) => finalKeyValue === '${OPERATOR_KEY}')
+  if ('${path}' !== '${PUBLIC_PATH}' && !hasKey) {
     viewer.setApiKey('apiKey', '${OPERATOR_KEY}')
     return false
   }

@@ -37,7 +37,8 @@ async function openVerifier(browser: Browser): Promise<{ page: Page; requested: 
 
 const verifyIn = (page: Page, text: string, policy?: string): Promise<unknown> =>
   page.evaluate(
-    `verify(...${JSON.stringify([text, policy])}).then((result) => JSON.parse(JSON.stringify(result, ${withMaps.toString()})))`,
+    `verify(...${JSON.stringify([text, policy])})
+      .then((result) => JSON.parse(JSON.stringify(result, ${withMaps.toString()})))`,
   )
 
 const verifyHere = (text: string, policy?: string): unknown =>

@@ -84,7 +84,7 @@ describe('anchoring on an EVM chain', { skip: withoutAnvil }, () => {
     assert.deepEqual((await fixture.bench.reader.anchorHead()).unsettled, [])
   })
 
-  test('heals after a reorganization that removed confirmed anchors, and one that removed an outstanding one', async (t) => {
+  test('heals after a reorganization that removed confirmed anchors, or an outstanding one', async (t) => {
     const fixture = await EvmFixture.open(t, anvil)
     await anvil.mine(20)
     for (const isOutstanding of [false, true]) {

@@ -27,7 +27,10 @@ describe('the server on an EVM chain', { skip: withoutAnvil }, () => {
       EVIDENCE_SEAL_MAX_WAIT_MS: '20',
       EVIDENCE_ANCHOR: 'evm',
       // No server listens at the first one.
-      EVIDENCE_EVM_RPC_URL: `http://127.0.0.1:${await freePort()}/v2/rpc-secret-1, ${anvil.url.replace('//', '//user:rpc-secret-2@')}`,
+      EVIDENCE_EVM_RPC_URL: [
+        `http://127.0.0.1:${await freePort()}/v2/rpc-secret-1`,
+        anvil.url.replace('//', '//user:rpc-secret-2@'),
+      ].join(', '),
       EVIDENCE_EVM_CHAIN_ID: String(CHAIN_ID),
       EVIDENCE_EVM_PRIVATE_KEY: key,
       EVIDENCE_EVM_CONFIRMATIONS: '1',

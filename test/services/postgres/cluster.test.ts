@@ -320,7 +320,7 @@ describe('a cluster', () => {
   })
 
   describe('servers that share records', () => {
-    it('do not start with a local ledger or authority, without a URL, with another secret, or with a wrong clock', async () => {
+    it('do not start with a local ledger or authority, no URL, another secret, or a wrong clock', async () => {
       const cases: readonly (readonly [Readonly<Record<string, string>>, RegExp, number, number?])[] = [
         [{ EVIDENCE_ANCHOR: 'local' }, /EVIDENCE_ANCHOR=local/, 2],
         [{ EVIDENCE_TSA: 'local' }, /EVIDENCE_TSA=local/, 2],

@@ -36,7 +36,8 @@ describe('damage in PostgreSQL', () => {
         values += 1
         const write = (value: Uint8Array): Promise<unknown> =>
           server.query(
-            `update damage.${table} set ${column} = '\\x${Buffer.from(value).toString('hex')}' where ${id}::text = '${row.id}'`,
+            `update damage.${table} set ${column} = '\\x${Buffer.from(value).toString('hex')}'
+              where ${id}::text = '${row.id}'`,
           )
         await write(row.value.with(0, (row.value[0] ?? 0) ^ 1))
         lines = 0

@@ -108,7 +108,7 @@ describe('a store on PostgreSQL, when calls fail', () => {
       })
     }
 
-    it('throws UNKNOWN_OUTCOME if the database is unreachable after a COMMIT, and works again when it is back', async (t) => {
+    it('throws UNKNOWN_OUTCOME if no database responds after a COMMIT, and works again when it is back', async (t) => {
       for (const when of ['before', 'after'] as const) {
         const store = await open(t, { resolveForMs: 300 })
         const [lost, next] = [stepOf('lost'), stepOf('next')]
@@ -211,7 +211,8 @@ describe('a store on PostgreSQL, when calls fail', () => {
     const other = new Client({ connectionString: server.url() })
     await other.connect()
     t.after(() => other.end())
-    const waiting = `select 1 from pg_stat_activity where application_name = 'evidence-registry' and wait_event_type = 'Lock'`
+    const waiting = `select 1 from pg_stat_activity
+      where application_name = 'evidence-registry' and wait_event_type = 'Lock'`
     // The store looks for a deadlock once, 100 ms after it began to wait. If the other one was not waiting by then,
     // none is found and the store's statement ends by its timeout, so it is tried again.
     for (let round = 2; !server.log.includes('deadlock detected'); round++) {
@@ -247,7 +248,8 @@ describe('a store on PostgreSQL, when calls fail', () => {
     it('needs no permission to create if it is up to date', async (t) => {
       const { schema } = await open(t)
       await server.query(
-        `create role worker login; grant usage on schema ${schema} to worker; grant select, insert, update, delete on all tables in schema ${schema} to worker`,
+        `create role worker login; grant usage on schema ${schema} to worker;
+          grant select, insert, update, delete on all tables in schema ${schema} to worker`,
       )
       const store = await openPostgresRecords({ url: server.url().replace('postgres@', 'worker@'), schema })
       t.after(() => store.close())

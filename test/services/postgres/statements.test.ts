@@ -77,7 +77,8 @@ describe('the statements of a store', () => {
       const plans = await Promise.all(
         connections.map(async (connection) => {
           const { rows } = await connection.query<{ name: string; custom: number; generic: number }>(
-            `select name, custom_plans::int as custom, generic_plans::int as generic from pg_prepared_statements where name like 'er_%'`,
+            `select name, custom_plans::int as custom, generic_plans::int as generic
+              from pg_prepared_statements where name like 'er_%'`,
           )
           return rows
         }),

@@ -264,7 +264,7 @@ withService('S3 blobs on Ceph, when requests fail', (service) => {
       assertInjected(2)
     }, {}))
 
-  test('calls throw UNAVAILABLE while the service is stopped, and no acknowledged blob is missing afterwards', async () => {
+  test('calls throw UNAVAILABLE while the service is stopped, and no acknowledged blob is lost', async () => {
     const { ceph } = service()
     const { store } = await service().openBehindProxy({ attempts: 2 })
     await store.put('small', body(SMALL), AMPLE)

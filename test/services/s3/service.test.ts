@@ -61,7 +61,7 @@ withService('S3 blobs on Ceph, with different settings', (service) => {
     await (await openS3Blobs(service().settings({ bucket: 'versioned' }))).close()
   })
 
-  test('opening leaves no object, and aborts only uploads directly below its prefix that are older than a day', async () => {
+  test('opening leaves no object, and aborts only uploads below its prefix that are older than a day', async () => {
     const { client, proxy } = service()
     const settings = service().settings({ endpoint: proxy.endpoint })
     const prefix = settings.prefix ?? ''
@@ -93,7 +93,7 @@ withService('S3 blobs on Ceph, with different settings', (service) => {
     assert.deepEqual(await service().uploads(settings.prefix ?? ''), [])
   })
 
-  test('objects have the prefix and the key as their name, with or without a slash at the end of the prefix', async () => {
+  test('the name of an object is the prefix and the key, whether the prefix ends with a slash or not', async () => {
     const settings = service().settings()
     const prefix = settings.prefix ?? ''
     for (const [n, variant] of [prefix, prefix.slice(0, -1)].entries()) {

@@ -221,7 +221,10 @@ describe('proofs that do not hold', () => {
     const leaf = leafHash(entries[3] as Uint8Array)
     const claim = { leafHash: leaf, leafIndex: 3, treeSize: 23, proof: inclusionProof(3, 23, source) }
     assert.throws(() => verifyInclusion({ ...claim, root: leaf }), {
-      message: `The inclusion proof of leaf 3 in the tree of 23 leads to ${toHex(root)}, not to the root ${toHex(leaf)}`,
+      message: [
+        `The inclusion proof of leaf 3 in the tree of 23 leads to ${toHex(root)},`,
+        `not to the root ${toHex(leaf)}`,
+      ].join(' '),
       cause: { computed: root, expected: leaf },
     })
     const proof = consistencyProof(5, 23, source)
