@@ -47,6 +47,19 @@ export function kindOf(opening: Uint8Array): EntryKind | undefined {
   return equalBytes(kind, KEY) ? 'key' : undefined
 }
 
+/** Tags of known kinds, and of what is hashed but is no entry: no later kind may have them. */
+const TAKEN = /^er1\.(?:event|key|token|field|files?|header|slot|origin|receipt|ledger\..*)$/
+
+/**
+ * Whether an opening is of a kind that a later version of the log may have added: it begins with a tag `er1.…` that is
+ * not taken. A reader of the whole log skips such an entry, so that a new kind does not break it.
+ */
+export function isLaterKind(opening: Uint8Array): boolean {
+  const text = opening.length < TAG_BYTES ? '' : String.fromCharCode(...opening.subarray(0, TAG_BYTES))
+  const [name] = /^er1\.[\x21-\x7e]+(?=\0*$)/.exec(text) ?? ['er1.key']
+  return !TAKEN.test(name)
+}
+
 /** The opening of a timestamp token. `response` is the whole TimeStampResp in DER. */
 export const tokenOpening = (response: Uint8Array): Uint8Array => tokenOpeningOf(sha256(response))
 

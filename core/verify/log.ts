@@ -1,7 +1,7 @@
 import { toHex } from '../bytes.ts'
 import { parseOpening, TAG_BYTES } from '../commitment/event-format.ts'
 import { parseCheckpointText, parseNote, type Checkpoint } from '../log/note.ts'
-import { assertKeyChain, entryOf, kindOf, parseKeyOpening } from '../commitment/log-entry.ts'
+import { assertKeyChain, entryOf, isLaterKind, kindOf, parseKeyOpening } from '../commitment/log-entry.ts'
 import { TreeAccumulator } from '../log/tree/accumulator.ts'
 import { leafHash } from '../log/tree/hash.ts'
 import { assertKeyPositions, verifyCheckpointUnder } from './checkpoint.ts'
@@ -72,6 +72,8 @@ export interface VerifiedLog {
   readonly slots: ReadonlySet<string>
   /** SHA-256 (hex) of each TimeStampResp in the log. */
   readonly tokens: ReadonlySet<string>
+  /** Entries of kinds that this version does not know. They are in the tree, and nothing is said about them. */
+  readonly skipped: number
 }
 
 /** What a log is verified against. */
@@ -98,9 +100,12 @@ export function verifyLog(
   const keyEntries: KeyEntry[] = []
   const slots = new Set<string>()
   const tokens = new Set<string>()
+  let skipped = 0
   for (const opening of openings) {
     const kind = kindOf(opening)
-    if (kind === undefined) throw verificationError('log.unknown-entry', `Entry ${tree.size} is of an unknown kind`)
+    if (kind === undefined && !isLaterKind(opening))
+      throw verificationError('log.unknown-entry', `Entry ${tree.size} is of an unknown kind`)
+    if (kind === undefined) skipped++
     if (kind === 'key') keyEntries.push({ opening, position: tree.size })
     if (kind === 'token') tokens.add(toHex(opening.subarray(TAG_BYTES)))
     if (kind === 'event') addSlot(slots, opening, tree.size)
@@ -114,7 +119,7 @@ export function verifyLog(
   if (computed !== expected)
     throw verificationError('log.root-differs', `The entries hash to ${computed}, and the checkpoint has ${expected}`)
   const verifierKeys = keys.map(({ vkey }) => vkey)
-  return { origin, verifierKeys, keys, size: tree.size, root: computed, slots, tokens }
+  return { origin, verifierKeys, keys, size: tree.size, root: computed, slots, tokens, skipped }
 }
 
 /** The origin that a note states. Its keys must belong to it, so a wrong one verifies nothing. */

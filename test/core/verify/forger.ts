@@ -1,4 +1,4 @@
-import { concatBytes, encodeUtf8, sha256, toHex } from '../../../core/bytes.ts'
+import { encodeUtf8, sha256, toHex } from '../../../core/bytes.ts'
 import { canonicalJson, type Json } from '../../../core/commitment/canonical-json.ts'
 import {
   attachedFileText,
@@ -9,7 +9,6 @@ import {
   headerHash,
   openingBytes,
   slotHash,
-  tag,
   txIdOf,
 } from '../../../core/commitment/event-format.ts'
 import { entryOf, keyHandover, keyOpening, originOf, tokenOpening } from '../../../core/commitment/log-entry.ts'
@@ -182,6 +181,3 @@ const seedOf = (index: number): Uint8Array => new Uint8Array(32).fill(index + 1)
 /** The check and the rule that refuted a bundle; its state if it is not refuted. */
 export const ruleOf = (result: BundleResult): readonly string[] =>
   result.state === 'refuted' ? [result.check, result.rule] : [result.state]
-
-/** An opening with a tag that no entry has. */
-export const unknownOpening = (): Uint8Array => concatBytes(tag('er1.unknown'), new Uint8Array(104))

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import { fromHex, toHex } from '../../../core/bytes.ts'
-import { slotHash } from '../../../core/commitment/event-format.ts'
+import { concatBytes, fromHex, toHex } from '../../../core/bytes.ts'
+import { slotHash, tag } from '../../../core/commitment/event-format.ts'
 import { parseCheckpoint } from '../../../core/log/note.ts'
 import { HistoryCheck, logKeysOf, verifyEvent, verifyLog } from '../../../core/verify/index.ts'
 import type { VerificationRule } from '../../../core/rules.ts'
@@ -9,7 +9,7 @@ import { makeTemporary, removeTemporary } from '../../support/temporary.ts'
 import { wireEvents, type WireEvent } from '../../support/wire-event.ts'
 import { fillRegistry, openSealedRegistry, type SealedRegistry } from '../../support/sealed-registry.ts'
 import { present } from '../../support/present.ts'
-import { SLOT_KEY, ForgedLog, forgeEvent, unknownOpening } from './forger.ts'
+import { SLOT_KEY, ForgedLog, forgeEvent } from './forger.ts'
 
 const REJECTED = { code: 'VERIFICATION_FAILED' }
 
@@ -108,12 +108,30 @@ describe('forged logs', () => {
     rejects(() => verifyLog(made.openings, { checkpoint: made.checkpoint() }), 'log.forked')
   })
 
-  it('are rejected: an entry before the first key, and an unknown kind', () => {
+  const verifyWith = (opening: Uint8Array) => {
+    const made = honest()
+    made.add(opening)
+    made.add(event(3))
+    return verifyLog(made.openings, { checkpoint: made.checkpoint() })
+  }
+
+  it('are accepted with entries of kinds that a later version may add, which are counted', () => {
+    for (const name of ['er1.unknown', 'er1.events', 'er1.filesystem', 'er1.abcdefghijkl'])
+      for (const length of [0, 104, 70_000]) {
+        const { size, slots, skipped } = verifyWith(concatBytes(tag(name), new Uint8Array(length)))
+        assert.deepEqual([size, slots.size, skipped], [5, 3, 1], name)
+      }
+  })
+
+  it('are rejected: an entry before the first key, a known kind of another length, and what is no kind', () => {
     const late = new ForgedLog([event(1)])
     rejects(() => verifyLog(late.openings, { checkpoint: late.checkpoint() }), 'keys.order')
-    const made = honest()
-    made.add(unknownOpening())
-    rejects(() => verifyLog(made.openings, { checkpoint: made.checkpoint() }), 'log.unknown-entry')
+    const names = ['event', 'token', 'field', 'file', 'files', 'header', 'slot', 'origin', 'receipt', 'ledger.block']
+    const padded = [...names.map((name) => `er1.${name}`), 'er1.', 'er2.event', 'er1.a\0b', 'er1.ä', '']
+    const openings = padded.map((name) => concatBytes(tag(name), new Uint8Array(31)))
+    for (const opening of [...openings, tag('er1.note').subarray(0, 15)])
+      rejects(() => verifyWith(opening), 'log.unknown-entry')
+    rejects(() => verifyWith(concatBytes(tag('er1.key'), new Uint8Array(20_000))), 'keys.malformed')
   })
 
   it('are rejected: a checkpoint that a retired key or a key not yet in the log signed', () => {
