@@ -37,3 +37,13 @@ const BY_CHECK: { readonly [check in BundleCheck]: string } = {
 /** `undefined` if the claims of the bundle hold. */
 export const adviceOn = (result: BundleResult): string | undefined =>
   'rule' in result ? (BY_RULE[result.rule] ?? BY_CHECK[result.check]) : undefined
+
+/**
+ * Why a text is not a JSON object at all, so that it says nothing about any evidence, and what to do. `undefined` for
+ * one that only may be damaged.
+ */
+export function whyNoDocument(text: string): string | undefined {
+  if (/^HTTP\/\d/.test(text)) return 'it begins with the headers of a response: save it again, without -i'
+  if (text.includes('\0')) return 'it is not text in UTF-8, but perhaps in UTF-16: save it as UTF-8'
+  return /^\uFEFF?\s*\{/.test(text) ? undefined : 'it is not JSON: download it again'
+}

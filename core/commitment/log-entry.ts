@@ -47,7 +47,7 @@ export function kindOf(opening: Uint8Array): EntryKind | undefined {
   return equalBytes(kind, KEY) ? 'key' : undefined
 }
 
-/** Tags of known kinds, and of what is hashed but is no entry: no later kind may have them. */
+/** Tags of known kinds, and of what is hashed but is not an entry: no later kind may have them. */
 const TAKEN = /^er1\.(?:event|key|token|field|files?|header|slot|origin|receipt|ledger\..*)$/
 
 /**

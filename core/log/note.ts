@@ -109,18 +109,55 @@ const keyError = (why: string): RegistryError => verificationError('keys.malform
  * Parses a C2SP verifier key, `NAME+HASH+BASE64`.
  *
  * @param type The type byte that the key must have: `ED25519` or `ED25519_COSIGNATURE`.
- * @throws `VERIFICATION_FAILED` if it is malformed, is of another type, or its hash does not match its name and key.
+ * @throws `VERIFICATION_FAILED` if it is malformed, is of another type, its hash does not match its name and key, or
+ *   its point is not in canonical form or of small order (`isUsablePoint`).
  */
 export function parseVerifierKey(text: string, type = ED25519): VerifierKey {
-  const [, name = '', hash = '', data = ''] = /^([^+]*)\+([0-9a-f]{8})\+(.*)$/s.exec(text) ?? []
-  const bytes = fromBase64(data)
-  if (!isKeyName(name) || bytes === undefined || bytes.length === 0) throw keyError('expected NAME+HASH+BASE64')
-  if (bytes[0] !== type) throw keyError(`its type is ${bytes[0]}, expected ${type}`)
-  if (bytes.length !== 1 + PUBLIC_KEY_BYTES)
-    throw keyError(`its public key must have ${PUBLIC_KEY_BYTES} bytes, got ${bytes.length - 1}`)
-  const keyId = keyIdOf(name, bytes)
+  const { name, hash, typedKey } = splitVerifierKey(text)
+  if (typedKey[0] !== type) throw keyError(`its type is ${typedKey[0]}, expected ${type}`)
+  if (typedKey.length !== 1 + PUBLIC_KEY_BYTES)
+    throw keyError(`its public key must have ${PUBLIC_KEY_BYTES} bytes, got ${typedKey.length - 1}`)
+  const keyId = keyIdOf(name, typedKey)
   if (toHex(keyId) !== hash) throw keyError('its hash does not match its name and public key')
-  return { name, keyId, publicKey: bytes.subarray(1) }
+  const publicKey = typedKey.subarray(1)
+  if (!isUsablePoint(publicKey)) throw keyError('its point is not in canonical form, or of small order')
+  return { name, keyId, publicKey }
+}
+
+/** As `parseVerifierKey`. `undefined` for a key of a type that cannot be used: it counts as absent. */
+export const usableKey = (text: string, type = ED25519): VerifierKey | undefined =>
+  splitVerifierKey(text).typedKey[0] === type ? parseVerifierKey(text, type) : undefined
+
+/** The parts of a verifier key of any type. Throws `VERIFICATION_FAILED` if it has another form. */
+export function splitVerifierKey(text: string): {
+  readonly name: string
+  readonly hash: string
+  readonly typedKey: Uint8Array
+} {
+  const [, name = '', hash = '', data = ''] = /^([^+]*)\+([0-9a-f]{8})\+(.*)$/s.exec(text) ?? []
+  const typedKey = fromBase64(data)
+  if (!isKeyName(name) || typedKey === undefined || typedKey.length === 0) throw keyError('expected NAME+HASH+BASE64')
+  return { name, hash, typedKey }
+}
+
+/** y of the Ed25519 points whose order divides 8, hex in little-endian order. */
+const SMALL_ORDER: ReadonlySet<string> = new Set([
+  '00'.repeat(32),
+  `01${'00'.repeat(31)}`,
+  `ec${'ff'.repeat(30)}7f`,
+  '26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05',
+  'c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a',
+])
+
+/**
+ * Whether a public key is in the one form of its point (y < 2^255 - 19), and not of small order. Node and browsers
+ * differ about other forms, and under a key of small order one signature fits many messages.
+ */
+function isUsablePoint(publicKey: Uint8Array): boolean {
+  const y = publicKey.slice()
+  y[31] = (y[31] ?? 0) & 0x7f
+  const isReduced = (y[0] ?? 0) < 0xed || y[31] < 0x7f || y.subarray(1, 31).some((byte) => byte < 0xff)
+  return isReduced && !SMALL_ORDER.has(toHex(y))
 }
 
 const noteError = (why: string): RegistryError => verificationError('note.malformed', `Not a signed note: ${why}`)

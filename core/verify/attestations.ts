@@ -1,6 +1,6 @@
 import { concatBytes, encodeUtf8, equalBytes, fromHex, sha256, toHex } from '../bytes.ts'
 import { isRegistryError, verificationError } from '../errors.ts'
-import { ED25519_COSIGNATURE, parseVerifierKey, verifySignature, type SignedNote } from '../log/note.ts'
+import { ED25519_COSIGNATURE, usableKey, verifySignature, type SignedNote } from '../log/note.ts'
 import type { ValidationData } from '../ports/index.ts'
 import { verifyEvmAnchor } from './chain/evm-anchor.ts'
 import { assertSigned, parseBlock } from './chain/ledger-block.ts'
@@ -95,9 +95,9 @@ function verifyCosignature(
   { name, vkey }: Witness,
   budget: SignatureBudget,
 ): Cosignature | undefined {
-  const key = parseVerifierKey(vkey, ED25519_COSIGNATURE)
-  const line = signatures.find((one) => one.name === key.name && equalBytes(one.keyId, key.keyId))
-  if (line === undefined) return undefined
+  const key = usableKey(vkey, ED25519_COSIGNATURE)
+  const line = key && signatures.find((one) => one.name === key.name && equalBytes(one.keyId, key.keyId))
+  if (key === undefined || line === undefined) return undefined
   const { signature } = line
   if (signature.length !== TIME_BYTES + SIGNATURE_BYTES)
     throw verificationError('witness.malformed', `The cosignature of ${name} has another length`)

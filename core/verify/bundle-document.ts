@@ -34,6 +34,7 @@ import {
   asString,
   assertOnlyMembers,
   parseUntrustedJson,
+  withoutBom,
   type UntrustedObject,
 } from './untrusted.ts'
 
@@ -56,7 +57,7 @@ const ANCHOR_MEMBERS = ['type', 'network', 'chainId', 'txHash', 'blockNumber', '
 export function parseBundle(text: string): ShownBundle {
   if (text.length > MAX_BUNDLE_LENGTH)
     throw verificationError('form.length', `A bundle must have at most ${MAX_BUNDLE_LENGTH} characters`)
-  const bundle = asObject(parseUntrustedJson(text, 'The bundle'), 'The bundle')
+  const bundle = asObject(parseUntrustedJson(withoutBom(text), 'The bundle'), 'The bundle')
   assertOnlyMembers(bundle, [...MEMBERS, 'renewals', 'claimedPolicy', 'extensions'], 'The bundle')
   if (bundle['format'] !== BUNDLE_FORMAT || bundle['version'] !== 1)
     throw verificationError('document.format', `The bundle must have the format ${BUNDLE_FORMAT} and the version 1`)

@@ -1,6 +1,6 @@
 import { assertKeyChain } from '../commitment/log-entry.ts'
 import { isRegistryError, verificationError } from '../errors.ts'
-import { parseVerifierKey } from '../log/note.ts'
+import { usableKey } from '../log/note.ts'
 import type { ValidationData } from '../ports/index.ts'
 import { verifyAttestations, type Attestations } from './attestations.ts'
 import { parseBundle } from './bundle-document.ts'
@@ -106,7 +106,7 @@ class Run implements Verification {
  */
 function policyFor({ claimedPolicy, keys, origin }: ShownBundle, { policy: pinned }: VerifyBundleOptions): Policy {
   const policy = pinned ?? (claimedPolicy === undefined ? { keys: keys.map(toPinned) } : parsePolicy(claimedPolicy))
-  if (!policy.keys.some(({ vkey }) => parseVerifierKey(vkey).name === origin))
+  if (!policy.keys.some(({ vkey }) => usableKey(vkey)?.name === origin))
     throw verificationError('keys.not-pinned', `The policy pins no key of the log ${origin}`)
   assertKeyChain(keys, origin)
   assertKeyPositions(keys)

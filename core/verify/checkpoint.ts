@@ -1,9 +1,10 @@
 import { concatBytes, encodeUtf8, equalBytes, toBase64 } from '../bytes.ts'
-import { isRegistryError, verificationError } from '../errors.ts'
+import { verificationError } from '../errors.ts'
 import {
   parseCheckpointText,
   parseNote,
   parseVerifierKey,
+  usableKey,
   verifySignature,
   type Checkpoint,
   type NoteSignature,
@@ -56,21 +57,12 @@ export function verifyCheckpointUnder(
   return { ...checkpoint, key, note: parsed, noteBytes: encodeUtf8(`${parsed.text}\n${lineText(line)}`) }
 }
 
-/** The signatures of a note that name this key. A key that cannot be parsed has none. */
+/** The signatures of a note that name this key. A key of a type that cannot be used has none. */
 function linesBy({ signatures }: SignedNote, { vkey }: PinnedKey, origin: string): readonly NoteSignature[] {
-  const key = parsedKey(vkey)
+  const key = usableKey(vkey)
   return key?.name === origin
     ? signatures.filter(({ name, keyId }) => name === origin && equalBytes(keyId, key.keyId))
     : []
-}
-
-function parsedKey(vkey: string): ReturnType<typeof parseVerifierKey> | undefined {
-  try {
-    return parseVerifierKey(vkey)
-  } catch (error) {
-    if (!isRegistryError(error)) throw error
-    return undefined
-  }
 }
 
 const lineText = ({ name, keyId, signature }: NoteSignature): string =>

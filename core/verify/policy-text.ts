@@ -1,5 +1,5 @@
 import { toHex } from '../bytes.ts'
-import { ED25519_COSIGNATURE, parseVerifierKey } from '../log/note.ts'
+import { ED25519, ED25519_COSIGNATURE, splitVerifierKey, usableKey } from '../log/note.ts'
 import { verificationError } from '../errors.ts'
 
 /** Parses C2SP tlog-policy text (https://c2sp.org/tlog-policy) and resolves its quorum. */
@@ -7,7 +7,7 @@ import { verificationError } from '../errors.ts'
 /** A witness, by its local name and its cosignature key. */
 export interface Witness {
   readonly name: string
-  /** C2SP verifier key of the type 04 (Ed25519 cosignature). */
+  /** C2SP verifier key of the type 04 (Ed25519 cosignature). A witness of another type counts as absent. */
   readonly vkey: string
 }
 
@@ -27,7 +27,7 @@ export class WitnessQuorum {
 
   /** Throws `VERIFICATION_FAILED`, as the other methods. */
   witness({ name, vkey }: Witness): void {
-    addKey(this.#keys, parseVerifierKey(vkey, ED25519_COSIGNATURE).publicKey)
+    addKey(this.#keys, vkey, ED25519_COSIGNATURE)
     this.#define(name, { name, vkey })
   }
 
@@ -78,7 +78,7 @@ export function parsePolicyText(text: string): { readonly logs: readonly string[
   const { required } = quorum
   if (logs.length === 0) throw verificationError('policy.keys', 'The policy has no log line')
   const keys = new Set<string>()
-  for (const vkey of logs) addKey(keys, parseVerifierKey(vkey).publicKey)
+  for (const vkey of logs) addKey(keys, vkey, ED25519)
   return { logs, required }
 }
 
@@ -95,8 +95,10 @@ function addLine(logs: string[], quorum: WitnessQuorum, words: readonly string[]
   return true
 }
 
-function addKey(keys: Set<string>, publicKey: Uint8Array): void {
-  const key = toHex(publicKey)
+/** A key of a type that cannot be used is kept. It counts as absent. */
+function addKey(keys: Set<string>, vkey: string, type: number): void {
+  usableKey(vkey, type)
+  const key = toHex(splitVerifierKey(vkey).typedKey)
   if (keys.has(key)) throw verificationError('policy.keys', 'The policy has one key twice')
   keys.add(key)
 }

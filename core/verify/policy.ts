@@ -1,7 +1,8 @@
 import { MAX_LOG_KEYS } from '../commitment/log-entry.ts'
 import { fromBase64 } from '../bytes.ts'
 import { isRegistryError, RegistryError, verificationError } from '../errors.ts'
-import { parseVerifierKey } from '../log/note.ts'
+import { splitVerifierKey, usableKey } from '../log/note.ts'
+import { derAt } from './der.ts'
 import { parsePolicyText, WitnessQuorum, type WitnessGroup } from './policy-text.ts'
 import {
   asArray,
@@ -11,6 +12,7 @@ import {
   asString,
   assertOnlyMembers,
   parseUntrustedJson,
+  withoutBom,
   type UntrustedObject,
 } from './untrusted.ts'
 
@@ -76,7 +78,8 @@ const MAX_LIST = 256
  * @example
  * const policy = parsePolicy(await readFile('policy.json', 'utf8'))
  */
-export function parsePolicy(text: string): Policy {
+export function parsePolicy(given: string): Policy {
+  const text = withoutBom(given)
   if (text.length > MAX_POLICY_LENGTH) throw verificationError('form.length', 'The policy is too long')
   return /^\s*\{/.test(text) ? policyOfJson(text) : policyOfText(text)
 }
@@ -123,8 +126,9 @@ function pinnedKey(key: UntrustedObject): PinnedKey {
   }
 }
 
+/** A key of a type that cannot be used is kept. It counts as absent. */
 function logKey(vkey: string): string {
-  parseVerifierKey(vkey)
+  usableKey(vkey)
   return vkey
 }
 
@@ -133,7 +137,7 @@ function assertKeys(keys: readonly PinnedKey[], origin: unknown): void {
   if (new Set(keys.map(({ vkey }) => vkey)).size < keys.length)
     throw verificationError('policy.keys', 'The policy has a key twice')
   for (const { vkey } of keys)
-    if (origin !== undefined && parseVerifierKey(vkey).name !== origin)
+    if (origin !== undefined && splitVerifierKey(vkey).name !== origin)
       throw verificationError('policy.keys', 'The policy has a key of another origin')
 }
 
@@ -177,7 +181,7 @@ function pinnedChain(chain: UntrustedObject): PinnedChain {
 
 // -- certificates
 
-const PEM_BLOCK = /-----BEGIN CERTIFICATE-----([A-Za-z0-9+/=\s]*)-----END CERTIFICATE-----/g
+const PEM_BLOCK = /-----BEGIN CERTIFICATE-----(?:([A-Za-z0-9+/=\s]*)-----END CERTIFICATE-----)?/g
 
 /**
  * Decodes the certificates of a PEM text (RFC 7468), for example as trust anchors of `verifyTimestamp`. Other blocks
@@ -185,10 +189,10 @@ const PEM_BLOCK = /-----BEGIN CERTIFICATE-----([A-Za-z0-9+/=\s]*)-----END CERTIF
  *
  * @param pem Text with one or more `BEGIN CERTIFICATE` blocks.
  * @returns The DER bytes of each certificate, in the order of the text.
- * @throws `CONFIG_ERROR` if there is no certificate, or if a block is not base64.
+ * @throws `CONFIG_ERROR` if there is no certificate, or if one cannot be read: it says which.
  */
 export function certificatesFromPem(pem: string): readonly Uint8Array[] {
-  const certificates = Array.from(pem.matchAll(PEM_BLOCK), ([, base64 = '']) => decodeBlock(base64))
+  const certificates = Array.from(pem.matchAll(PEM_BLOCK), ([, base64], i) => decodeBlock(base64, i))
   if (certificates.length === 0)
     throw new RegistryError(
       'CONFIG_ERROR',
@@ -197,8 +201,10 @@ export function certificatesFromPem(pem: string): readonly Uint8Array[] {
   return certificates
 }
 
-function decodeBlock(base64: string): Uint8Array {
-  const der = fromBase64(base64.replace(/\s/g, ''))
-  if (!der) throw new RegistryError('CONFIG_ERROR', 'A PEM certificate is not valid base64')
-  return der
+/** `base64`: `undefined` if there are other characters in the block, or its end is missing. */
+function decodeBlock(base64: string | undefined, i: number): Uint8Array {
+  const der = fromBase64((base64 ?? '').replace(/\s/g, ''))
+  const whole = der && derAt(der)
+  if (whole?.tag === 0x30 && whole.end === der?.length) return der
+  throw new RegistryError('CONFIG_ERROR', `The certificate ${i + 1} of the PEM text cannot be read: copy it again`)
 }

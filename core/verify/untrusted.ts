@@ -70,6 +70,9 @@ export function asHash(value: unknown, what: string): Uint8Array {
 export const asHashes = (value: unknown, what: string): readonly Uint8Array[] =>
   asArray(value, what, MAX_PROOF_ITEMS).map((item) => asHash(item, what))
 
+/** A text without the byte order mark that some editors put before it. */
+export const withoutBom = (text: string): string => (text.startsWith('\uFEFF') ? text.slice(1) : text)
+
 /** Parses a text after its hash was checked. Strict, so that every parser reads the same value from it. */
 export function parseUntrustedJson(text: string, what: string): Json {
   try {

@@ -9,7 +9,7 @@ import {
   type VerifyBundleOptions,
 } from '../../core/verify/index.ts'
 import { digestFile } from '../file-digest.ts'
-import { adviceOn } from '../verdict-advice.ts'
+import { adviceOn, whyNoDocument } from '../verdict-advice.ts'
 import type { CommandInput } from './command.ts'
 import { originalAdvice } from './verify-advice.ts'
 import { blocksOnChain } from './verify-blocks.ts'
@@ -90,6 +90,8 @@ const isRequirable = (name: string): name is 'timestamp' | 'anchor' => name === 
 
 /** Another file was named by mistake, such as a proof that is not a bundle. That says nothing about any evidence. */
 function assertNamesBundle(path: string, text: string): void {
+  const why = text.includes(BUNDLE_FORMAT) || text.includes('\0') ? whyNoDocument(text) : undefined
+  if (why !== undefined) throw new UsageError(`${path} is not a proof bundle: ${why}`)
   if (text.includes(BUNDLE_FORMAT)) return
   const error = errorIn(text)
   if (error !== undefined)

@@ -353,7 +353,6 @@ export const texts = {
       anchor: 'The chain holds the anchored tree',
       witnesses: 'Witnesses cosigned the tree',
       expected: 'The proof is about what was expected',
-      policy: 'Your policy is well-formed',
       keys: 'The policy pins a key of the log',
       events: 'Every event hashes to its txId',
       attestations: 'The cosignatures, stamps and anchors are valid',
@@ -381,6 +380,8 @@ export const texts = {
       'This is the short form of a proof. Fetch the proof bundle from the server (?format=bundle), and drop it here.',
     shortFormFetched:
       'This is the short form of a proof. The server was asked for the proof bundle of the same event, verified here.',
+    badPolicy: (why: string) => `The policy cannot be read, so nothing was checked. ${why}`,
+    noDocument: (why: string) => `This is not a proof: ${why}`,
     needProof: 'This is not a proof. Drop the proof first, then the files that it should contain.',
   },
   certificate: {

@@ -12,14 +12,15 @@ import {
   type Unchecked,
   type VerifyBundleOptions,
 } from '../../../core/verify/index.ts'
-import { adviceOn } from '../../verdict-advice.ts'
+import { adviceOn, whyNoDocument } from '../../verdict-advice.ts'
 import { disclosedName, fieldName } from '../event-names.ts'
+import { FieldError } from '../failure.ts'
 import { formatTime } from '../format.ts'
 import { texts } from '../texts.ts'
 
 /** One check, in the order in which the page shows them. */
 export interface Step {
-  readonly name: BundleCheck | 'policy' | 'history' | 'witnesses' | 'timestamp' | 'anchor' | 'content'
+  readonly name: BundleCheck | 'history' | 'witnesses' | 'timestamp' | 'anchor' | 'content'
   readonly state: 'ok' | 'failed' | 'skipped'
   readonly detail?: string | undefined
 }
@@ -102,18 +103,22 @@ export function shortFormOf(text: string): ShortForm | undefined {
   return { evidenceId: textOf(evidenceId), txId, fileId: textOf(fileId) }
 }
 
-/** Verifies a bundle in this browser. Never throws for a wrong bundle. */
+/** Verifies a bundle in this browser. Throws only for a text that is not JSON, and for a policy that cannot be read. */
 export async function verifyDocument(request: VerifyRequest): Promise<Outcome> {
   const { text, policyText, isPinned } = request
-  let policy: Policy | undefined
-  try {
-    policy = policyText === undefined ? undefined : parsePolicy(policyText)
-  } catch (error) {
-    const reason = String(error instanceof Error ? error.message : error)
-    return withoutClaims('refuted', reason, [], [{ name: 'policy', state: 'failed', detail: reason }])
-  }
+  const why = whyNoDocument(text)
+  if (why !== undefined) throw new FieldError('proof', texts.verify.noDocument(why))
+  const policy = policyText === undefined ? undefined : policyOf(policyText)
   const outcome = bundleOutcome(request, policy, await tokensFor(text))
   return outcome.state === 'proven' && !isPinned ? { ...outcome, state: 'consistent' } : outcome
+}
+
+function policyOf(text: string): Policy {
+  try {
+    return parsePolicy(text)
+  } catch (error) {
+    throw new FieldError('policy', texts.verify.badPolicy(error instanceof Error ? error.message : String(error)))
+  }
 }
 
 const withoutClaims = (

@@ -55,6 +55,7 @@ export function VerifyPage({ client, evidenceId }: VerifyPageProps) {
     if (proof === undefined) return undefined
     let isNeeded = true
     setOutcome(undefined)
+    setError(undefined)
     verifyDocument({ ...proof, policyText: policy?.text, isPinned: policy?.isOwn === true, files }).then(
       (result) => isNeeded && setOutcome(result),
       setError,

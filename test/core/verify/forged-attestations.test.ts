@@ -229,6 +229,16 @@ describe('witnesses of bundles', () => {
     assert.deepEqual([stateOf(cosigned, 'all'), stateOf(bundleOf(), 'none')], ['proven', 'proven'])
     assert.equal(stateOf(bundleOf(), 'all'), 'requirement')
   })
+
+  it('and keys of the log of a type that cannot be used count as absent', () => {
+    const other = (name: string): string => `${name}+01020304+${toBase64(Uint8Array.of(2, 7))}`
+    const unusable = { threshold: 1, members: [...witnesses.members, { name: 'x', vkey: other('witness') }] }
+    const cosigned = bundleOf({ attestations: (note) => ({ cosignatures: [cosignatureOf(note)] }) })
+    const keys = [...log.pinned, { vkey: other(log.origin) }]
+    assert.equal(verify(cosigned, { keys, witnesses: unusable }).state, 'proven')
+    assertMissing(verify(cosigned, { witnesses: { ...unusable, threshold: 2 } }), /Too few/)
+    assert.equal(verify(cosigned, { keys: [{ vkey: other(log.origin) }] }).state, 'other-log')
+  })
 })
 
 describe('forged anchors in bundles', () => {

@@ -123,7 +123,7 @@ describe('forged logs', () => {
       }
   })
 
-  it('are rejected: an entry before the first key, a known kind of another length, and what is no kind', () => {
+  it('are rejected: an entry before the first key, a known kind of another length, and what is not a kind', () => {
     const late = new ForgedLog([event(1)])
     rejects(() => verifyLog(late.openings, { checkpoint: late.checkpoint() }), 'keys.order')
     const names = ['event', 'token', 'field', 'file', 'files', 'header', 'slot', 'origin', 'receipt', 'ledger.block']

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { encodeUtf8, sha256Of, toBase64, toHex } from '../../../core/bytes.ts'
+import { concatBytes, encodeUtf8, fromHex, sha256Of, toBase64, toHex } from '../../../core/bytes.ts'
 import { formatVerifierKey } from '../../../core/log/note.ts'
-import { parsePolicy, type VerificationRule } from '../../../core/verify/index.ts'
+import { certificatesFromPem, parsePolicy, type VerificationRule } from '../../../core/verify/index.ts'
+import { present } from '../../support/present.ts'
 
 /** Each policy breaks one rule, and must be rejected because of it. */
 
@@ -76,8 +77,6 @@ describe('a policy in JSON', () => {
   })
 
   it('rejects witnesses and groups that could count twice or not at all', () => {
-    wrong({ witnesses: [a, { ...b, vkey: logKey(1) }] }, 'keys.malformed')
-    wrong({ witnesses: [a, { ...b, vkey: witnessKey('b.example', 2, 6) }] }, 'keys.malformed')
     wrong({ witnesses: [a, { ...b, vkey: b.vkey.replace('b.example', 'c.example') }] }, 'keys.malformed')
     wrong({ witnesses: [a, { name: 'b', vkey: witnessKey('b.example', 1) }] }, 'policy.keys')
     wrong({ witnesses: [a, { ...b, name: 'a' }] }, 'policy.names')
@@ -88,6 +87,51 @@ describe('a policy in JSON', () => {
     wrong(group({ members: ['a', 'a'] }), 'policy.names')
     for (const threshold of [0, 3, -1, 1.5, 'some', '01', null]) wrong(group({ threshold }), 'policy.quorum')
     wrong({ quorum: 'c' }, 'policy.names')
+  })
+
+  it('keeps keys of types that cannot be used, in text as well', () => {
+    const [log, witness] = [witnessKey(valid.origin, 5, 6), witnessKey('b.example', 2, 6)]
+    const json = { ...valid, keys: [key, { vkey: log }], witnesses: [a, { name: 'b', vkey: witness }] }
+    const text = `log ${logKey(1)}\nlog ${log}\nwitness a ${a.vkey}\nwitness b ${witness}\ngroup both all a b\nquorum both`
+    for (const each of [JSON.stringify(json), `\uFEFF${JSON.stringify(json)}`, text, `\uFEFF${text}`]) {
+      const { keys, witnesses } = parsePolicy(each)
+      assert.deepEqual(
+        keys.map(({ vkey }) => vkey),
+        [logKey(1), log],
+      )
+      assert.deepEqual(witnesses?.members, [{ threshold: 2, members: [a, { name: 'b', vkey: witness }] }])
+    }
+    wrong({ keys: [key, { vkey: log }, { vkey: log }] }, 'policy.keys')
+    wrong(
+      {
+        witnesses: [
+          { ...a, vkey: witness },
+          { ...b, vkey: witness },
+        ],
+      },
+      'policy.keys',
+    )
+  })
+
+  it('rejects keys of logs and witnesses that are not canonical or of small order', () => {
+    const zeros = '00'.repeat(30)
+    const points = [
+      `00${zeros}00`,
+      `01${zeros}00`,
+      `01${zeros}80`,
+      `00${zeros}80`,
+      ...['7f', 'ff'].flatMap((last) => ['ec', 'ed', 'ee', 'ff'].map((first) => `${first}${'ff'.repeat(30)}${last}`)),
+      '26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc85',
+      'c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a',
+    ]
+    for (const point of points) {
+      const vkeyOf = (name: string, type: number): string => {
+        const typed = concatBytes(Uint8Array.of(type), present(fromHex(point)))
+        return `${name}+${toHex(sha256Of(encodeUtf8(`${name}\n`), typed)).slice(0, 8)}+${toBase64(typed)}`
+      }
+      wrong({ keys: [{ vkey: vkeyOf(valid.origin, 1) }] }, 'keys.malformed')
+      wrong({ witnesses: [a, { ...b, vkey: vkeyOf('b.example', 4) }] }, 'keys.malformed')
+    }
   })
 
   it('rejects authorities and chains that are malformed', () => {
@@ -152,5 +196,21 @@ describe('a policy in text', () => {
     wrong('group', 'group both all a a', 'policy.names')
     wrong('group', 'group both 3 a b', 'policy.quorum')
     wrong('quorum', 'quorum c', 'policy.names')
+  })
+})
+
+describe('certificates in PEM', () => {
+  const block = (base64: string): string => `-----BEGIN CERTIFICATE-----\n${base64}\n-----END CERTIFICATE-----\n`
+
+  it('are all read, or the error says which one is not', () => {
+    const pem = `first\n${block('MAMC\r\nAQU=')}-----BEGIN X-----\n!\n-----END X-----\n${block('MAMCAQY=')}`
+    assert.deepEqual(certificatesFromPem(pem).map(toHex), ['3003020105', '3003020106'])
+    const cut = '-----BEGIN CERTIFICATE-----\nMAMCAQY=\n'
+    for (const second of [block('MA!CAQY='), block('MAMCAQYA'), block('MAQCAQY='), block('AgEF'), block(''), cut])
+      assert.throws(() => certificatesFromPem(block('MAMCAQU=') + second + block('MAMCAQU=')), {
+        code: 'CONFIG_ERROR',
+        message: /certificate 2 of the PEM/,
+      })
+    assert.throws(() => certificatesFromPem('no PEM'), { code: 'CONFIG_ERROR' })
   })
 })

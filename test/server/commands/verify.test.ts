@@ -118,6 +118,27 @@ describe('evidence-registry verify', () => {
     assert.match(damaged.stdout, /REFUTED.*\nrule form\.json, .*\nThe file is damaged or cut off/)
   })
 
+  it('ends with 2 and a hint for what is not JSON, and reads a bundle and a policy with a byte order mark', async () => {
+    const text = JSON.stringify(bundle)
+    const utf16 = Buffer.from(text, 'utf16le')
+    const cases: readonly (readonly [string | Buffer, RegExp])[] = [
+      [`HTTP/1.1 200 OK\r\nX: y\r\n\r\n${text}`, /headers of a response: save it again, without -i/],
+      [utf16, /UTF-16: save it as UTF-8/],
+      [Buffer.concat([Buffer.of(0xff, 0xfe), utf16]), /it is not text in UTF-8/],
+      [`<pre>${text}</pre>`, /it is not JSON/],
+    ]
+    for (const [content, hint] of cases) {
+      await writeFile(path('other.json'), content)
+      const { code, stdout, stderr } = await verify(path('other.json'), '--policy', path('policy.json'))
+      assert.deepEqual([code, stdout], [2, ''], stderr)
+      assert.match(stderr, hint)
+    }
+    await save('bom.evidence.json', `\uFEFF${text}`)
+    await save('bom.json', `\uFEFF${JSON.stringify(await registry.registry.log.policy())}`)
+    const { code, stdout } = await verify(path('bom.evidence.json'), '--policy', path('bom.json'))
+    assert.equal(code, 0, stdout)
+  })
+
   it('ends with 2 if it is used wrongly', async () => {
     for (const args of [
       [],

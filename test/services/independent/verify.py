@@ -435,9 +435,9 @@ def main():
     policy = None
     try:
         if arguments.policy:
-            with open(arguments.policy, encoding="utf-8") as file:
+            with open(arguments.policy, encoding="utf-8-sig") as file:
                 policy = parse(file.read())
-        with open(arguments.bundle, encoding="utf-8", newline="") as file:
+        with open(arguments.bundle, encoding="utf-8-sig", newline="") as file:
             events = verify_bundle(file.read(), policy, arguments.file)
     except (Refuted, KeyError, TypeError, ValueError, AttributeError, UnicodeError) as error:
         print(f"REFUTED: {error}")
