@@ -1,4 +1,4 @@
-import { RegistryError } from './kit/index.ts'
+import { isError, RegistryError } from './kit/index.ts'
 
 /**
  * Loads a module that needs an optional peer dependency.
@@ -20,7 +20,4 @@ export async function loadWithPackage<T>(name: string, load: () => Promise<T>): 
 
 /** Node names the missing package in the message only: `Cannot find package 'pg' imported from …`. */
 const isMissingPackage = (error: unknown, name: string): boolean =>
-  error instanceof Error &&
-  'code' in error &&
-  error.code === 'ERR_MODULE_NOT_FOUND' &&
-  error.message.includes(`'${name}'`)
+  isError(error) && 'code' in error && error.code === 'ERR_MODULE_NOT_FOUND' && error.message.includes(`'${name}'`)

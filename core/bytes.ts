@@ -15,6 +15,10 @@ export {
   toHex,
 } from '#platform'
 
+/** Whether a value is a `Uint8Array`, also one of another realm. */
+export const isBytes = (value: unknown): value is Uint8Array =>
+  Object.prototype.toString.call(value) === '[object Uint8Array]'
+
 const strictUtf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 /** The string of UTF-8 bytes. Throws a `TypeError` if they are not well-formed. */

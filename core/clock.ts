@@ -123,3 +123,7 @@ export class Background {
     }
   }
 }
+
+/** The ms of a `Date`, also of one of another realm. NaN for other values. */
+export const timeOfDate = (value: unknown): number =>
+  Object.prototype.toString.call(value) === '[object Date]' ? Number(value) : NaN

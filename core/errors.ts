@@ -139,12 +139,19 @@ export interface RegistryErrorOptions {
   readonly rule?: VerificationRule
 }
 
+/** Whether a value is an error, also one of another realm: test runners load modules in contexts of their own. */
+export const isError = (value: unknown): value is Error =>
+  value instanceof Error || Object.prototype.toString.call(value) === '[object Error]'
+
+/** The message of what was thrown. */
+export const messageOf = (thrown: unknown): string => (isError(thrown) ? thrown.message : String(thrown))
+
 /**
  * Whether a value is a `RegistryError`, and has this code if one is given. Unlike `instanceof`, it also recognizes
  * errors of another copy of this module.
  */
 export function isRegistryError(error: unknown, code?: ErrorCode): error is RegistryError {
-  if (!(error instanceof Error) || error.name !== 'RegistryError' || !('code' in error)) return false
+  if (!isError(error) || error.name !== 'RegistryError' || !('code' in error)) return false
   return code === undefined || error.code === code
 }
 

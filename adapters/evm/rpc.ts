@@ -1,4 +1,4 @@
-import { isRegistryError, RegistryError } from '../kit/index.ts'
+import { isError, isRegistryError, RegistryError } from '../kit/index.ts'
 import { hexOf } from '../../core/verify/chain/rlp.ts'
 
 /** A block with all its transactions has some hundred kilobytes, so this is ample. */
@@ -219,7 +219,7 @@ function reasonOf({ code, message }: JsonObject): string {
 
 /** Returns the code of fetch's cause, or its message if there is no code. */
 function describe(error: unknown): string {
-  if (!(error instanceof Error)) return String(error)
+  if (!isError(error)) return String(error)
   const { code, message } = isObject(error.cause) ? error.cause : {}
   if (typeof code === 'string') return code
   return typeof message === 'string' ? message : error.message

@@ -1,13 +1,13 @@
-import { isRegistryError, RegistryError } from '../kit/index.ts'
+import { isError, isRegistryError, RegistryError } from '../kit/index.ts'
 
 /** The code of an error of the system, such as `ENOENT`. `undefined` for other errors. */
 export function errnoOf(error: unknown): string | undefined {
-  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined
+  return isError(error) && 'code' in error && typeof error.code === 'string' ? error.code : undefined
 }
 
 /** The system call that failed, such as `open`. `undefined` for other errors. */
 export const syscallOf = (error: unknown): string | undefined =>
-  error instanceof Error && 'syscall' in error && typeof error.syscall === 'string' ? error.syscall : undefined
+  isError(error) && 'syscall' in error && typeof error.syscall === 'string' ? error.syscall : undefined
 
 /** `ENOSPC` for an error of the system, else its text: what an error message names as the reason. */
 export const reasonOf = (error: unknown): string => errnoOf(error) ?? String(error)
@@ -36,7 +36,7 @@ const SYSTEM_ADVICE: readonly (readonly [code: string, text: string, advice: str
 
 /** What to do about a system error among an error and its causes. `undefined` if there is none that is known. */
 export function systemAdvice(error: unknown): string | undefined {
-  if (!(error instanceof Error)) return undefined
+  if (!isError(error)) return undefined
   const own = SYSTEM_ADVICE.find(([code, text]) => errnoOf(error) === code || error.message.includes(text))
   return own === undefined ? systemAdvice(error.cause) : `${own[2]} (${own[0]})`
 }

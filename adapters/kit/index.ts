@@ -4,7 +4,14 @@
  * so that a program that runs an adapter does not load test code.
  */
 export type * from '../../core/ports/index.ts'
-export { isRegistryError, RegistryError, verificationError, type ErrorCode } from '../../core/errors.ts'
+export {
+  isError,
+  isRegistryError,
+  messageOf,
+  RegistryError,
+  verificationError,
+  type ErrorCode,
+} from '../../core/errors.ts'
 
 // Record stores: decide a group of commits, write it, and keep values so that damage is detected.
 export {

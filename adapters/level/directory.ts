@@ -2,7 +2,7 @@ import { closeSync, constants, fsyncSync, openSync, readFileSync, writeSync } fr
 import { realpath, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Level } from 'level'
-import { encodeUtf8, isRegistryError, RegistryError, sha256, toHex, type Logger } from '../kit/index.ts'
+import { encodeUtf8, isError, isRegistryError, RegistryError, sha256, toHex, type Logger } from '../kit/index.ts'
 import { claimDirectory, type ClaimOptions, type ReleaseDirectory } from '../files/directory-ownership.ts'
 import { makeDirectory, nodeFiles, syncDirectory } from '../files/durable.ts'
 import { errnoOf, systemAdvice } from '../files/errors.ts'
@@ -158,7 +158,7 @@ async function dataSizes(database: string): Promise<{ readonly hasData: boolean;
 }
 
 const causeCode = (error: unknown): unknown =>
-  error instanceof Error && error.cause instanceof Error && 'code' in error.cause ? error.cause.code : undefined
+  isError(error) && isError(error.cause) && 'code' in error.cause ? error.cause.code : undefined
 
 const isLocked = (error: unknown): boolean => causeCode(error) === 'LEVEL_LOCKED'
 const isDamaged = (error: unknown): boolean => causeCode(error) === 'LEVEL_CORRUPTION'

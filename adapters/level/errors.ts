@@ -1,7 +1,7 @@
 import { systemAdvice } from '../files/errors.ts'
-import { isRegistryError, RegistryError } from '../kit/index.ts'
+import { isError, isRegistryError, RegistryError } from '../kit/index.ts'
 
-const codeOf = (error: unknown): unknown => (error instanceof Error && 'code' in error ? error.code : undefined)
+const codeOf = (error: unknown): unknown => (isError(error) && 'code' in error ? error.code : undefined)
 
 /** True if abstract-level rejected the call because the database is closed, so that nothing reached the database. */
 export const isNotOpen = (error: unknown): boolean =>

@@ -1,5 +1,5 @@
 import { DatabaseError } from 'pg'
-import { isRegistryError, RegistryError } from '../kit/index.ts'
+import { isRegistryError, messageOf, RegistryError } from '../kit/index.ts'
 
 /**
  * Classifies errors of `pg` by their SQLSTATE (PostgreSQL documentation, appendix A). An error without one comes from
@@ -49,6 +49,6 @@ export function toRegistryError(cause: unknown): RegistryError {
 export function reasonOf(error: unknown): string {
   if (error instanceof AggregateError && error.errors.length > 0) return reasonOf(error.errors[0])
   const state = sqlStateOf(error)
-  const message = error instanceof Error ? error.message : String(error)
+  const message = messageOf(error)
   return state === undefined ? message : `${message}, SQLSTATE ${state}`
 }

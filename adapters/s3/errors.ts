@@ -1,5 +1,5 @@
 import { S3ServiceException } from '@aws-sdk/client-s3'
-import { isRegistryError, RegistryError, type ErrorCode } from '../kit/index.ts'
+import { isError, isRegistryError, RegistryError, type ErrorCode } from '../kit/index.ts'
 
 /**
  * Converts errors of the AWS SDK into coded errors. Only name, status, request id and message are kept, because the
@@ -12,14 +12,14 @@ export const statusOf = (error: unknown): number | undefined =>
 
 /** True if the key does not exist. A bucket that does not exist is a different error. */
 export const isMissingKey = (error: unknown): boolean =>
-  error instanceof Error && (error.name === 'NoSuchKey' || error.name === 'NotFound')
+  isError(error) && (error.name === 'NoSuchKey' || error.name === 'NotFound')
 
 /** True if the service does not implement the request. */
 export const isNotImplemented = (error: unknown): boolean => statusOf(error) === 501
 
 /** Returns `NoSuchBucket (404, request …)`, `ECONNREFUSED` or `TimeoutError`, for example. */
 function reasonOf(error: unknown): string {
-  if (!(error instanceof Error)) return String(error)
+  if (!isError(error)) return String(error)
   const name = 'code' in error && typeof error.code === 'string' ? error.code : error.name
   if (!(error instanceof S3ServiceException)) return name
   const { httpStatusCode, requestId } = error.$metadata
@@ -27,7 +27,7 @@ function reasonOf(error: unknown): string {
 }
 
 function codedError(code: ErrorCode, error: unknown, failed: string, remedy: string): RegistryError {
-  const cause = new Error(error instanceof Error ? `${error.name}: ${error.message}` : String(error))
+  const cause = new Error(isError(error) ? `${error.name}: ${error.message}` : String(error))
   return new RegistryError(code, `${failed}: ${reasonOf(error)}; ${remedy}`, { cause })
 }
 
@@ -47,7 +47,7 @@ const NETWORK_CODES = /^(?:E[A-Z]+|UND_ERR_.*|ERR_(?:SOCKET|STREAM|TLS)_.*)$/
  * credentials.
  */
 export function toStartError(cause: unknown, failed: string): RegistryError {
-  if (isRegistryError(cause) || !(cause instanceof Error)) return toRegistryError(cause, failed)
+  if (isRegistryError(cause) || !isError(cause)) return toRegistryError(cause, failed)
   const status = statusOf(cause)
   const isTransient =
     status === undefined

@@ -68,7 +68,8 @@ function arrayText(array: readonly unknown[], depthLeft: number, maxDepth: numbe
 
 function isPlain(object: object): object is Readonly<Record<string, unknown>> {
   const prototype: unknown = Object.getPrototypeOf(object)
-  return prototype === Object.prototype || prototype === null
+  // The last one is that of a plain object of another realm.
+  return prototype === Object.prototype || prototype === null || Object.getPrototypeOf(prototype) === null
 }
 
 function objectText(object: object, depthLeft: number, maxDepth: number): string {

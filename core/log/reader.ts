@@ -1,5 +1,5 @@
 import { equalBytes, toHex } from '../bytes.ts'
-import { corrupt, RegistryError } from '../errors.ts'
+import { corrupt, isError, RegistryError } from '../errors.ts'
 import type { RecordStore, SignedHead, ValidationData, Version } from '../ports/index.ts'
 import { DecodeCache, RangeCache } from '../store/cache.ts'
 import { decodeRecord, lost, readFirst, readFirstCovering, readOne, readAll, storedBytes } from '../store/read.ts'
@@ -359,7 +359,7 @@ function assertStored(verify: () => void): void {
   try {
     verify()
   } catch (cause) {
-    throw corrupt(`The stored tiles are damaged. ${cause instanceof Error ? cause.message : ''}`, cause)
+    throw corrupt(`The stored tiles are damaged. ${isError(cause) ? cause.message : ''}`, cause)
   }
 }
 

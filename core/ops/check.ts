@@ -1,3 +1,4 @@
+import { messageOf } from '../errors.ts'
 import { toHex } from '../bytes.ts'
 import type { Key, Range, RecordStore } from '../ports/index.ts'
 import { BoundedMap } from '../store/cache.ts'
@@ -205,7 +206,7 @@ export class Check {
       return read()
     } catch (error) {
       if (this.#isOutage(error)) throw error
-      const reason = error instanceof Error ? error.message : String(error)
+      const reason = messageOf(error)
       if (this.#isNew(`unreadable ${key}`)) this.report(kind, key, `It cannot be read: ${reason}`)
       return undefined
     }

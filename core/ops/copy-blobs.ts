@@ -1,3 +1,4 @@
+import { messageOf } from '../errors.ts'
 import { createHash } from 'node:crypto'
 import { isDamage } from './damage.ts'
 import type { BlobStore, RecordStore } from '../ports/index.ts'
@@ -66,7 +67,7 @@ export async function copyBlobs(
       onComplete?.(file)
     } catch (error) {
       report.problems += 1
-      onProblem(file.id, error instanceof Error ? error.message : String(error), error)
+      onProblem(file.id, messageOf(error), error)
     }
     onProgress((done += 1), (bytes += file.size))
   })

@@ -1,7 +1,7 @@
 import type { Stored, Key, Range, RecordStore } from '../ports/index.ts'
 import { decorateRecords } from '../store/read.ts'
 import { DamagedValueError } from '../store/stored-form.ts'
-import { isRegistryError } from '../errors.ts'
+import { isError, isRegistryError } from '../errors.ts'
 
 /** Whether an error says that what is stored is damaged: it fails each time, while the rest can be read. */
 export const isDamage = (error: unknown): error is Error => isRegistryError(error, 'CORRUPT') || isReadError(error)
@@ -12,7 +12,7 @@ export const isOutage = (error: unknown): boolean =>
 
 /** A sector that the disk cannot read. LevelDB reports errors of the system only as texts: those of strerror(3). */
 const isReadError = (error: unknown): error is Error =>
-  error instanceof Error &&
+  isError(error) &&
   (('code' in error && error.code === 'EIO') ||
     error.message.includes('Input/output error') ||
     isReadError(error.cause))

@@ -1,3 +1,4 @@
+import { messageOf } from '../errors.ts'
 import { equalBytes, fromHex, toHex } from '../bytes.ts'
 import { verifyKeyChain } from '../commitment/log-entry.ts'
 import { secretIdOf } from '../log/identity.ts'
@@ -142,7 +143,7 @@ export async function checkLogPage(check: Check, start: number): Promise<LogPage
     return { entries, tokenEntries: await checkOpenings(check, start, entries) }
   } catch (error) {
     if (!isDamage(error)) throw error
-    const reason = error instanceof Error ? error.message : String(error)
+    const reason = messageOf(error)
     check.report('entry', `log/${start}`, `The entries up to ${start + TILE_WIDTH} cannot be read: ${reason}`)
     return undefined
   }

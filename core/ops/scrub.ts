@@ -1,3 +1,4 @@
+import { messageOf } from '../errors.ts'
 import { Background } from '../clock.ts'
 import type { BlobStore, Clock, Logger, RecordStore } from '../ports/index.ts'
 import { Check, type Difference } from './check.ts'
@@ -176,7 +177,7 @@ class ScrubLoop {
       return { ...(await checkPage(check, { blobs, origin, onFileBytes }, position)), differences }
     } catch (error) {
       if (mustThrow(error)) throw error
-      const reason = error instanceof Error ? error.message : String(error)
+      const reason = messageOf(error)
       differences.push({ kind: 'unknown', key: position, message: `It cannot be read from here on: ${reason}` })
       return { next: positionBehind(position), checked: {}, differences }
     } finally {

@@ -1,3 +1,4 @@
+import { isBytes } from '../bytes.ts'
 import { RegistryError } from '../errors.ts'
 import type {
   BlobStore,
@@ -113,7 +114,7 @@ export function assertOptions(options: RegistryOptions): void {
   if (!isObject(options)) throw wrong('options', `must be an object of ${[...KNOWN].join(', ')}`)
   const values = new Map<string, unknown>(Object.entries(options))
   for (const [name, methods] of Object.entries(PARTS)) assertPart(name, values.get(name), methods)
-  if (!(options.secret instanceof Uint8Array))
+  if (!isBytes(options.secret))
     throw wrong('secret', 'must be a Uint8Array of at least 32 random bytes', options.secret)
   for (const [name, methods] of Object.entries(OPTIONAL_PARTS))
     if (values.get(name) !== undefined) assertPart(name, values.get(name), methods)

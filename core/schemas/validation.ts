@@ -1,7 +1,7 @@
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js'
 import type { Static, TSchema } from '#typebox'
 import { canonicalJson } from '../commitment/canonical-json.ts'
-import { RegistryError } from '../errors.ts'
+import { isError, RegistryError } from '../errors.ts'
 import { MAX_META_BYTES, MAX_META_DEPTH } from './fields.ts'
 import { isId } from '../ids.ts'
 
@@ -118,7 +118,7 @@ export function metaText(meta: unknown, field = 'meta'): string {
   try {
     text = canonicalJson(meta, { maxDepth: MAX_META_DEPTH })
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : 'not a JSON object'
+    const reason = isError(cause) ? cause.message : 'not a JSON object'
     throw new RegistryError('VALIDATION_ERROR', `${field}: ${reason}`, { field, cause })
   }
   if (Buffer.byteLength(text) > MAX_META_BYTES)

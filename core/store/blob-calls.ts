@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { isBytes } from '../bytes.ts'
 import { untilAborted } from '../clock.ts'
 import { RegistryError } from '../errors.ts'
 import type { BlobDigest, BlobRange, PutOptions } from '../ports/index.ts'
@@ -123,7 +124,7 @@ export class HashingBody implements AsyncIterable<Uint8Array> {
 
   #addChunk(chunk: Uint8Array): void {
     // A stream with an encoding yields strings, whose length is not their size in bytes.
-    if (!(chunk instanceof Uint8Array)) throw new TypeError('A blob body must yield Uint8Array chunks')
+    if (!isBytes(chunk)) throw new TypeError('A blob body must yield Uint8Array chunks')
     this.#size += chunk.length
     const { maxBytes } = this.#options
     if (this.#size > maxBytes) throw fileTooLarge(maxBytes)

@@ -1,5 +1,5 @@
 import { concatBytes, encodeUtf8, equalBytes, fromHex, sha256, toHex } from '../bytes.ts'
-import { isRegistryError, verificationError } from '../errors.ts'
+import { isError, isRegistryError, verificationError } from '../errors.ts'
 import { ED25519_COSIGNATURE, usableKey, verifySignature, type SignedNote } from '../log/note.ts'
 import type { ValidationData } from '../ports/index.ts'
 import { verifyEvmAnchor } from './chain/evm-anchor.ts'
@@ -187,7 +187,7 @@ function stampOf({ noteBytes, size, shown }: VerifiedTree, context: StampContext
       claims.push(authorityOf(der, noteBytes, verifier, context))
     } catch (error) {
       if (budget.isExceeded) throw error
-      rejected.push(error instanceof Error ? error : new Error(String(error)))
+      rejected.push(isError(error) ? error : new Error(String(error)))
     }
   const authorities = earliestOfEach(claims)
   const last = authorities[timestampQuorum - 1]

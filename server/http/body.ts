@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import { Readable } from 'node:stream'
 import type { Context, Middleware } from 'koa'
+import { isError } from '../../adapters/kit/index.ts'
 import { HttpError } from '../contract/errors.ts'
 import type { HeldMemory } from './overload.ts'
 
@@ -210,7 +211,7 @@ export function decodeBody(bytes: Uint8Array): string {
 }
 
 /** What was thrown, for a stream that ends with it. */
-export const asError = (thrown: unknown): Error => (thrown instanceof Error ? thrown : new Error(String(thrown)))
+export const asError = (thrown: unknown): Error => (isError(thrown) ? thrown : new Error(String(thrown)))
 
 /** The body is not what its headers say, or it breaks off. */
 export const malformed = (message: string, cause?: unknown): HttpError =>

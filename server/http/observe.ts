@@ -102,7 +102,7 @@ const DISCONNECTED =
  */
 export function logIncompleteResponse(error: unknown, ctx: Pick<Context, 'state'>, logger: Logger): void {
   const { requestId } = ctx.state
-  if (error instanceof Error && 'code' in error && DISCONNECTED.test(String(error.code))) {
+  if (typeof error === 'object' && error !== null && 'code' in error && DISCONNECTED.test(String(error.code))) {
     logger.debug({ err: error, requestId }, 'a client disconnected before its response was complete')
     return
   }

@@ -1,4 +1,5 @@
 import Type from '#typebox'
+import { timeOfDate } from '../../clock.ts'
 import { closed, CompanyId, IdToFind, limitSchema, Name, opt, Permission, Time } from '../../schemas/fields.ts'
 import { invalidInput } from '../../schemas/validation.ts'
 
@@ -40,7 +41,7 @@ export const companyQuerySchema = closed({ limit, after: opt(CompanyId) })
 
 /** `expiresAt` in ms since 1970. Throws `VALIDATION_ERROR` unless it is a valid `Date` after `now`. */
 export function futureTime(expiresAt: Date, now: number): number {
-  const time = expiresAt instanceof Date ? expiresAt.getTime() : NaN
+  const time = timeOfDate(expiresAt)
   if (!(time > now)) throw invalidInput('expiresAt', 'must be a valid time in the future')
   return time
 }

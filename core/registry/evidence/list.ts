@@ -1,6 +1,7 @@
 import type { EvidenceFilter, EvidencePage, EvidenceQuery } from '../../api/evidence.ts'
 import type { Evidences } from '../../api/evidences.ts'
 import type { CompanyId } from '../../api/scope.ts'
+import { timeOfDate } from '../../clock.ts'
 import { countOf, listEntries, readRecord } from '../../store/read.ts'
 import {
   keys,
@@ -153,8 +154,7 @@ function assertQuery(query: EvidenceQuery): void {
   validate(evidenceQuerySchema, query)
   for (const name of ['createdFrom', 'createdTo'] as const) {
     const time: unknown = query[name]
-    if (time !== undefined && !(time instanceof Date && Number.isFinite(time.getTime())))
-      throw invalidInput(name, 'must be a valid Date')
+    if (time !== undefined && !Number.isFinite(timeOfDate(time))) throw invalidInput(name, 'must be a valid Date')
   }
 }
 

@@ -1,6 +1,6 @@
 import type { Files, StagedFile } from '../../api/files.ts'
 import type { FileId } from '../../api/scope.ts'
-import { sha256, toBase64, toHex } from '../../bytes.ts'
+import { isBytes, sha256, toBase64, toHex } from '../../bytes.ts'
 import { beginUpload, cancelUpload, type UnusedBlob } from '../../store/blob-lifecycle.ts'
 import type { Context } from '../context.ts'
 import { invalidInput, validate } from '../../schemas/validation.ts'
@@ -127,7 +127,7 @@ export async function readSmallBody(
       if (step.done === true) return { content: start.subarray(0, size) }
       const chunk = step.value
       // A stream with an encoding yields strings, whose length is not their size in bytes.
-      if (!(chunk instanceof Uint8Array)) throw new TypeError('The body of a file must yield Uint8Array chunks')
+      if (!isBytes(chunk)) throw new TypeError('The body of a file must yield Uint8Array chunks')
       if (size + chunk.length > maxBytes) throw fileTooLarge(maxBytes)
       if (size + chunk.length > start.length)
         return { body: new ResumedBody([...(size > 0 ? [start.subarray(0, size)] : []), chunk], chunks) }
