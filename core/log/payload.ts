@@ -45,7 +45,10 @@ export function isControlPayload(payload: Uint8Array): boolean {
 
 /** The payload of an event. */
 export const encodeEventPayload = ({ opening, evidenceId, version }: Omit<EventPayload, 'kind'>): Uint8Array =>
-  concatBytes(opening, fromHex(evidenceId.replaceAll('-', '')) ?? new Uint8Array(UUID_BYTES), u64(version))
+  concatBytes(opening, uuidBytes(evidenceId), u64(version))
+
+/** The 16 bytes of a UUID. */
+export const uuidBytes = (id: string): Uint8Array => fromHex(id.replaceAll('-', '')) ?? new Uint8Array(UUID_BYTES)
 
 /**
  * Decodes the payload of a log entry. Throws `CORRUPT` if it is not a payload, or its opening does not hash to the
@@ -66,6 +69,17 @@ export function decodePayload(entry: Uint8Array, payload: Uint8Array | undefined
     version: readU64(reference, UUID_BYTES),
   }
 }
+
+/** The time of the event with this payload, ms since 1970; `undefined` for a key or a token. */
+export function eventTimeOf(payload: Uint8Array): number | undefined {
+  const opening = openingOfPayload(payload)
+  // The time is behind the tag and the slot.
+  return opening === payload ? undefined : readU64(opening, 48)
+}
+
+/** Whether it is the payload of an event of the evidence with these bytes of a UUID. */
+export const isEventOf = (payload: Uint8Array, evidenceId: Uint8Array): boolean =>
+  equalBytes(payload.subarray(-REFERENCE_BYTES).subarray(0, UUID_BYTES), evidenceId)
 
 function uuidOf(bytes: Uint8Array): string {
   const id = toHex(bytes)

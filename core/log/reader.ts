@@ -5,6 +5,7 @@ import { DecodeCache, RangeCache } from '../store/cache.ts'
 import { decodeRecord, lost, readFirst, readFirstCovering, readOne, readAll, storedBytes } from '../store/read.ts'
 import { AnchorBlocks, positionsWithin, readLogWindow, type LogWindow } from './positions.ts'
 import { logKeys } from './keys.ts'
+import { EventTimes } from './event-times.ts'
 import { decodePayload, type LogPayload } from './payload.ts'
 import { readProofBlocks, type ProofBlock, type ProofRange } from './proof-blocks.ts'
 import {
@@ -58,6 +59,7 @@ const MAX_CACHED_HEADS = 2
 export class LogReader {
   /** The sealed part of the log as it is published. */
   readonly sealed: SealedTiles
+  readonly eventTimes: EventTimes
   readonly #records: RecordStore
   readonly #tiles: StoredTiles
   /** A stored batch never changes. */
@@ -70,6 +72,7 @@ export class LogReader {
     this.#anchorBlocks = new AnchorBlocks(records)
     this.#tiles = new StoredTiles(records, maxCachedTiles)
     this.sealed = new SealedTiles(records, this.#tiles)
+    this.eventTimes = new EventTimes(records)
   }
 
   /** Size and root of the sealed tree; the empty tree before the first batch. */

@@ -1,6 +1,6 @@
 import { decodeUtf8, encodeUtf8, equalBytes, fromBase64, fromHex } from '../bytes.ts'
 import { type RegistryError, corrupt } from '../errors.ts'
-import type { Check, Stored, Key, RecordStore, Write } from '../ports/index.ts'
+import type { Check, Stored, Key, Range, RecordStore, Write } from '../ports/index.ts'
 import type { RecordKey, RecordRange, StoredRecord } from './keys.ts'
 import type { NameRecord } from './records.ts'
 
@@ -144,6 +144,18 @@ export async function listEntries<T>(records: RecordStore, range: RecordRange<T>
   const entries: StoredRecord<T>[] = []
   for await (const entry of records.list(range)) entries.push(entry)
   return entries
+}
+
+/**
+ * Reads the two records on each side of a key that was not found, within its range. A damaged key is still among them,
+ * and fails its CRC-32: then the store throws `CORRUPT`. What is damaged in another way is found by the scrub.
+ */
+export async function assertUndamagedAround(records: RecordStore, key: Key, { gte, lt }: Range): Promise<void> {
+  const sides = [
+    { gte: key, lt, limit: 2 },
+    { gte, lt: key, limit: 2, reverse: true },
+  ]
+  await Promise.all(sides.map((side) => listEntries(records, side)))
 }
 
 /** The error for a record that another record refers to and that does not exist: the store has lost it. */

@@ -13,7 +13,14 @@ import { validate } from '../../schemas/validation.ts'
 import { historyQuerySchema } from './input.ts'
 import { RegistryError } from '../../errors.ts'
 import { keys, type StoredRecord } from '../../store/keys.ts'
-import { danglingReference, readEntry, requireRecord, type Read, readAll } from '../../store/read.ts'
+import {
+  assertUndamagedAround,
+  danglingReference,
+  readAll,
+  readEntry,
+  readRecord,
+  type Read,
+} from '../../store/read.ts'
 import { ExternalId } from '../../schemas/fields.ts'
 
 const DEFAULT_LIMIT = 50
@@ -116,9 +123,13 @@ export async function idOfEvidence(
   const key = keys.externalId(externalId, companyId)
   const known = evidenceIds.get(key)
   if (known !== undefined) return known
-  const { record } = await requireRecord(records, key, evidenceNotFound)
-  evidenceIds.set(key, record.id)
-  return record.id
+  const found = await readRecord(records, key)
+  if (found === undefined) {
+    await assertUndamagedAround(records, key, keys.allExternalIds())
+    throw evidenceNotFound()
+  }
+  evidenceIds.set(key, found.record.id)
+  return found.record.id
 }
 
 /** The record of an evidence. Throws `EVIDENCE_NOT_FOUND`, `VALIDATION_ERROR`. */

@@ -1,7 +1,15 @@
 import type { EvidenceId } from '../../api/scope.ts'
-import { isId } from '../../ids.ts'
+import { isId, timeOfId } from '../../ids.ts'
 import { keys, type StoredRecord } from '../../store/keys.ts'
-import { listEntries, readRecord, decodeRecord, readAll, listRecords } from '../../store/read.ts'
+import {
+  assertUndamagedAround,
+  decodeRecord,
+  listEntries,
+  listRecords,
+  lost,
+  readAll,
+  readRecord,
+} from '../../store/read.ts'
 import type { EvidenceRecord } from '../../store/records.ts'
 import type { EvidenceCandidate } from '../../schemas/proof-documents.ts'
 import type { EvidenceSelector } from '../../api/proofs.ts'
@@ -68,7 +76,10 @@ export async function findEvidence(
   const found = await (companyId === undefined
     ? findInAllCompanies(context, evidenceId, entry)
     : findInCompany(context, evidenceId, companyId))
-  if (found === undefined) return notFound
+  if (found === undefined) {
+    await assertNeverStored(context, evidenceId, companyId)
+    return notFound
+  }
   if (found instanceof FoundEvidence && entry !== undefined && found.record.txId !== entry) return notFound
   return found
 }
@@ -120,6 +131,21 @@ async function readFound({ records }: Context, id: string): Promise<FoundEvidenc
 async function findById(context: Context, text: string): Promise<FoundEvidence | undefined> {
   const id = uuidInput(text)
   return isId(id) ? readFound(context, id) : undefined
+}
+
+/**
+ * Throws `CORRUPT` if there are signs that the store has lost an evidence with this id: a damaged record beside its
+ * place, or its event in the log. What cannot be seen from here, such as another order of the log, the scrub finds.
+ */
+async function assertNeverStored(context: Context, text: string, companyId: string | undefined): Promise<void> {
+  const { records, log } = context
+  const [id, name] = [uuidInput(text), keys.externalId(text, companyId ?? '')]
+  await assertUndamagedAround(records, name, keys.allExternalIds())
+  if (!isId(id)) return
+  await assertUndamagedAround(records, keys.evidence(id), keys.evidences())
+  if (!(await log.eventTimes.holds(id, timeOfId(id)))) return
+  // It may have been created after the first look, or be another company's.
+  if ((await readFound(context, id)) === undefined) throw lost(`The evidence ${id}, which is in the log,`)
 }
 
 /** The evidence with this external id that has an event with this txId. */

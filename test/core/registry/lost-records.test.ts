@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { MemoryLevel } from 'memory-level'
+import { LevelRecords } from '../../../adapters/level/index.ts'
 import { listEntries, listedRecords, decorateRecords } from '../../../core/store/read.ts'
 import { MemoryRecords } from '../../../adapters/memory/index.ts'
 import { OPERATOR } from '../../../core/index.ts'
-import { keys } from '../../../core/store/keys.ts'
+import { keys, lastPartOfKey } from '../../../core/store/keys.ts'
 import { COMPANY, withCode, withRegistry, type Fixture } from '../../support/registry-fixture.ts'
 
 /** Removes a record, as a store that lost it. */
@@ -47,6 +49,61 @@ describe('a record that the store has lost', () => {
       await lose(fixture, keys.evidence(stored.id))
       await assert.rejects(registry.proofs.evidence({ evidenceId: 'e-1' }), withCode('CORRUPT'))
     }))
+})
+
+describe('an evidence that is not found by its internal id', () => {
+  const proofOf = ({ registry }: Fixture, evidenceId: string) => registry.proofs.evidence({ evidenceId })
+
+  it('was lost if the log has its event, in whichever row', () =>
+    withRegistry(async (fixture) => {
+      const { registry, scope, clock, evidence } = fixture
+      const ids: string[] = []
+      for (let i = 0; i < 600; i++) {
+        // Several in the same millisecond.
+        if (i % 3 === 0) await clock.advance(1)
+        const externalId = await evidence({ externalId: `e-${i}` })
+        ids.push((await registry.evidences.get(scope, externalId)).evidence.id)
+      }
+      for (const i of [0, 1, 254, 255, 256, 300, 511, 512, 599]) {
+        const id = ids[i] ?? ''
+        await lose(fixture, keys.evidence(id))
+        await assert.rejects(proofOf(fixture, id), withCode('CORRUPT'), `evidence ${i}`)
+      }
+    }))
+
+  it('never existed if the log has no event of it', () =>
+    withRegistry(async (fixture) => {
+      const { registry, scope, evidence } = fixture
+      const { id } = (await registry.evidences.get(scope, await evidence())).evidence
+      for (const other of [id.replace(/...$/, '000'), `1${id.slice(1)}`, `f${id.slice(1)}`])
+        assert.equal((await proofOf(fixture, other)).status, 'not_found')
+      // It exists, but not in that company.
+      const elsewhere = await registry.proofs.evidence({ evidenceId: id, companyId: 'others' })
+      assert.equal(elsewhere.status, 'not_found')
+    }))
+
+  it('may be under a damaged key beside its place', async () => {
+    const db = new MemoryLevel<string, Uint8Array>({ keyEncoding: 'utf8', valueEncoding: 'view' })
+    const records = await LevelRecords.open(db)
+    await withRegistry(
+      async (fixture) => {
+        const { registry, scope, evidence } = fixture
+        await evidence({ externalId: 'e-0' })
+        await evidence()
+        const [, entry] = await listEntries(records, keys.evidences())
+        assert.ok(entry)
+        // What a flipped bit of a key leaves: the same value, whose CRC-32 is that of the right key.
+        for (const key of [entry.key, keys.externalId('e-1', COMPANY)]) {
+          await db.put(`${key.slice(0, -1)}${key.endsWith('0') ? '1' : '0'}`, (await db.get(key)) ?? new Uint8Array())
+          await db.del(key)
+        }
+        await assert.rejects(proofOf(fixture, lastPartOfKey(entry.key)), withCode('CORRUPT'))
+        await assert.rejects(proofOf(fixture, 'e-1'), withCode('CORRUPT'))
+        await assert.rejects(registry.evidences.files(scope, 'e-1'), withCode('CORRUPT'))
+      },
+      { registry: { records } },
+    )
+  })
 })
 
 describe('the records of a listing', () => {
