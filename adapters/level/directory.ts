@@ -16,6 +16,8 @@ export interface OpenLevelOptions extends ClaimOptions {
   readonly database?: (folder: string) => LevelDatabase
   /** Size of LevelDB's write buffer. Default 16 MiB. A program that only writes needs less CPU time with more. */
   readonly writeBufferBytes?: number
+  /** How many files of 2 MiB LevelDB keeps open, mapped into memory. Default 1,000. */
+  readonly maxOpenFiles?: number
   /** Gets an error line for a write that fails, and for each read that finds damaged data. Default: none. */
   readonly logger?: Pick<Logger, 'error'>
 }
@@ -74,7 +76,7 @@ async function openClaimed(
   const { hasData, walBytes } = await dataSizes(paths.database)
   const mustExist = minimum !== undefined || hasData
   await linkFiles(paths)
-  const db = options.database?.(paths.database) ?? classicLevel(paths.database, options.writeBufferBytes)
+  const db = options.database?.(paths.database) ?? classicLevel(paths.database, options)
   // Set before the store is returned, so before the first group is written.
   let mark: HighWaterMark | undefined
   const afterGroup = (head: Head) => mark?.write(head)
@@ -178,12 +180,16 @@ const BLOCK_CACHE_BYTES = 64 * 1024 * 1024
 const WRITE_BUFFER_BYTES = 16 * 1024 * 1024
 
 /** The database of a folder, not opened yet. */
-export const classicLevel = (folder: string, writeBufferBytes = WRITE_BUFFER_BYTES): LevelDatabase =>
+export const classicLevel = (
+  folder: string,
+  { writeBufferBytes = WRITE_BUFFER_BYTES, maxOpenFiles = 1_000 }: OpenLevelOptions = {},
+): LevelDatabase =>
   new Level<string, Uint8Array>(folder, {
     keyEncoding: 'utf8',
     valueEncoding: 'view',
     writeBufferSize: writeBufferBytes,
     cacheSize: BLOCK_CACHE_BYTES,
+    maxOpenFiles,
   })
 
 /**

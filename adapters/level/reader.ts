@@ -257,6 +257,8 @@ async function* rowsOf(
 }
 
 const LIST_PAGE_SIZE = 128
+/** Enough for a page of evidences. classic-level's default of 16 KiB would return a dozen at a time. */
+const LIST_PAGE_BYTES = 256 * 1024
 
 /** Returns the coded error for an error of the database. */
 type ToCoded = (error: unknown) => RegistryError
@@ -268,13 +270,14 @@ export async function* listPages(
   toCoded: ToCoded,
 ): AsyncGenerator<readonly Stored[], void, undefined> {
   const from = gte < FIRST_RECORD_KEY ? FIRST_RECORD_KEY : gte
-  const iterator = db.iterator<Key, Uint8Array>({ gte: from, lt, reverse, limit, snapshot, ...BY_TEXT })
+  const page = { limit, highWaterMarkBytes: LIST_PAGE_BYTES }
+  const iterator = db.iterator<Key, Uint8Array>({ gte: from, lt, reverse, ...page, snapshot, ...BY_TEXT })
   try {
     for (let left = limit < 0 ? Infinity : limit; left > 0;) {
-      const page = await iterator.nextv(LIST_PAGE_SIZE)
-      if (page.length === 0) return
-      left -= page.length
-      yield* decodedPages(page)
+      const entries = await iterator.nextv(LIST_PAGE_SIZE)
+      if (entries.length === 0) return
+      left -= entries.length
+      yield* decodedPages(entries)
     }
   } catch (error) {
     throw toCoded(error)

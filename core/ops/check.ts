@@ -110,6 +110,8 @@ export const PAGE_RECORDS = 128
  */
 const MAX_REMEMBERED = 10_000
 
+const familyOf = (key: Key): string => key.slice(0, key.indexOf('/'))
+
 /** The records that are checked in one run, and the differences and progress that it reports. */
 export class Check {
   readonly records: RecordStore
@@ -117,6 +119,8 @@ export class Check {
   readonly #isOutage: (error: unknown) => boolean
   readonly #done = { log: 0, evidences: 0, indexes: 0, blobs: 0 }
   readonly #reported = new BoundedMap<string, number>(MAX_REMEMBERED)
+  /** Of each family: how many entries were found that follow from records. */
+  readonly #derived = new Map<string, number>()
   #differences = 0
   #readBytes = 0
 
@@ -152,6 +156,16 @@ export class Check {
 
   countBytes(bytes: number): void {
     this.#readBytes += bytes
+  }
+
+  /** Notes that an entry was found that follows from a record. */
+  countDerived(key: Key): void {
+    this.#derived.set(familyOf(key), this.derivedCount(key) + 1)
+  }
+
+  /** How many such entries were noted in the family of a key. */
+  derivedCount(key: Key): number {
+    return this.#derived.get(familyOf(key)) ?? 0
   }
 
   /** Whether this was not reported lately. */

@@ -1,7 +1,7 @@
 import { equalBytes } from '../bytes.ts'
 import type { Stored, Key, Range } from '../ports/index.ts'
 import { countOf, encodeCounter, type DerivedEntry } from '../store/read.ts'
-import { COUNTED, DERIVED, derivedFrom } from '../store/derived.ts'
+import { COUNTED, DERIVED, derivedFrom, type DerivedFamily } from '../store/derived.ts'
 import { keysUnder, partsOfKey } from '../store/keys.ts'
 import { type Check, differenceKindOf } from './check.ts'
 
@@ -15,28 +15,41 @@ export async function expectDerived(check: Check, records: readonly Stored[]): P
     const entry = stored[i]
     const message = entry === undefined ? 'It is missing' : 'It differs from the record from which it follows'
     const holds = entry !== undefined && equalBytes(entry.value, value)
+    if (holds) check.countDerived(key)
     check.expectDerived(holds, { kind: 'index', key, message, repair: value })
   }
 }
 
-/** Backwards: checks that each entry follows from a record. Forwards its value was compared. */
+/**
+ * Backwards: checks that each entry follows from a record. Forwards its value was compared. So as long as nothing
+ * differs, a family with as many entries as were found forwards has no others, and only their number is read.
+ */
 export async function checkOwners(check: Check): Promise<void> {
-  for (const { range, ownerOf, isLossNoticed } of DERIVED)
-    for await (const page of check.pages(range)) {
-      const entries = page.flatMap((entry) => {
-        const owner = check.guard('index', entry.key, () => ownerOf(entry))
-        return owner === undefined ? [] : [{ key: entry.key, owner }]
-      })
-      const records = await check.records.get(entries.map(({ owner }) => owner))
-      for (const [i, { key, owner }] of entries.entries()) {
-        const record = records[i]
-        const follows = record !== undefined && derivedOrNone(record).some((entry) => entry.key === key)
-        // An entry without its record may be all that is left of it.
-        const repair = record !== undefined || isLossNoticed ? null : undefined
-        check.expectDerived(follows, { kind: 'index', key, message: `It does not follow from ${owner}`, repair })
-      }
+  for (const family of DERIVED) {
+    let count = 0
+    for await (const page of check.pages(family.range)) {
+      count += page.length
       check.progress('indexes', page.length)
     }
+    if (check.differences > 0 || count !== check.derivedCount(family.range.gte)) await checkOwnersIn(check, family)
+  }
+}
+
+async function checkOwnersIn(check: Check, { range, ownerOf, isLossNoticed }: DerivedFamily): Promise<void> {
+  for await (const page of check.pages(range)) {
+    const entries = page.flatMap((entry) => {
+      const owner = check.guard('index', entry.key, () => ownerOf(entry))
+      return owner === undefined ? [] : [{ key: entry.key, owner }]
+    })
+    const records = await check.records.get(entries.map(({ owner }) => owner))
+    for (const [i, { key, owner }] of entries.entries()) {
+      const record = records[i]
+      const follows = record !== undefined && derivedOrNone(record).some((entry) => entry.key === key)
+      // An entry without its record may be all that is left of it.
+      const repair = record !== undefined || isLossNoticed ? null : undefined
+      check.expectDerived(follows, { kind: 'index', key, message: `It does not follow from ${owner}`, repair })
+    }
+  }
 }
 
 /** What follows from a record; nothing if it lacks a member, which is reported with the record. */
@@ -52,7 +65,7 @@ function derivedOrNone(record: Stored): readonly DerivedEntry[] {
 export async function checkCounters(check: Check): Promise<void> {
   for (const { lists, counters } of COUNTED) {
     const counting = new Counting(check, counters)
-    for await (const page of check.pages(lists)) for (const { key } of page) await counting.add(key)
+    for await (const page of check.pages(lists)) await counting.addAll(page)
     await counting.finish()
     for await (const page of check.pages(counters))
       for (const entry of page)
@@ -77,17 +90,27 @@ class Counting {
   readonly #counters: Range
   /** Of the current list, and of the lists that contain it. */
   #current: readonly Count[] = []
+  #list = ''
 
   constructor(check: Check, counters: Range) {
     this.#check = check
     this.#counters = counters
   }
 
-  async add(key: Key): Promise<void> {
+  /** The keys of a page. */
+  async addAll(page: readonly Stored[]): Promise<void> {
+    for (const { key } of page) {
+      const list = key.slice(0, key.lastIndexOf('/'))
+      if (list !== this.#list) await this.#begin(key)
+      this.#list = list
+      for (const count of this.#current) count.count += 1
+    }
+  }
+
+  async #begin(key: Key): Promise<void> {
     const current = this.#countersOf(key).map(
       (counter) => this.#current.find((each) => each.counter === counter) ?? { counter, count: 0 },
     )
-    for (const count of current) count.count += 1
     for (const count of this.#current) if (!current.includes(count)) await this.#compare(count)
     this.#current = current
   }

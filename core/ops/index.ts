@@ -2,7 +2,7 @@
 export { fsck, type FsckReport, type FsckStores } from './fsck.ts'
 export type { Difference, FsckHandlers, FsckProgress } from './check.ts'
 export type { AnchorToVerify, AttestationVerifier, TokenToVerify } from './attestations.ts'
-export { planRepair, repairRecords, type RepairPlan } from './repair.ts'
+export { repairRecords, RepairPlanner, type RepairPlan } from './repair.ts'
 export { startScrub, type Scrub, type ScrubOptions, type ScrubState, type ScrubStatus } from './scrub.ts'
 export {
   copyBlobs,

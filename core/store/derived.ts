@@ -79,7 +79,7 @@ export const derivedFrom = (record: Stored): readonly DerivedEntry[] =>
   SOURCES.find(({ range }) => isInRange(record.key, range))?.entriesOf(record) ?? []
 
 /** A family of entries that follow from records. */
-interface DerivedFamily {
+export interface DerivedFamily {
   readonly range: Range
   /** The key of the record from which an entry follows. Throws if the entry does not say it. */
   readonly ownerOf: (entry: Stored) => Key

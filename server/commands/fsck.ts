@@ -3,8 +3,8 @@ import { FileSignedHead, openCheckpointKeys, readSecret } from '../../adapters/f
 import { isRegistryError, type RecordStore } from '../../core/index.ts'
 import {
   fsck,
-  planRepair,
   repairRecords,
+  RepairPlanner,
   storedOrigin,
   type Difference,
   type FsckReport,
@@ -99,7 +99,10 @@ export async function checkRegistry(
   const knownHeads = [...ledgerHeads, ...stampedHeads]
   const parts = new OpenParts()
   try {
-    const { records } = await parts.add(openRecords(config), (opened) => opened.records)
+    const { records } = await parts.add(
+      openRecords(config, { maxOpenFiles: MAX_OPEN_FILES }),
+      ({ records: opened }) => opened,
+    )
     const blobs = skipFiles ? undefined : await parts.add(openBlobs(config, directory))
     const isHeadMissing = signedHead === undefined && (await records.logSize()) > 0
     const foreign = await foreignFolders(markers, records)
@@ -107,9 +110,13 @@ export async function checkRegistry(
     const given = { ...(blobs && { blobs }), ...(secret && { secret }), ...(signedHead && { signedHead }) }
     const stores = { records, knownHeads, attestations, ...given, ...(checkpointSigner && { checkpointSigner }) }
     let report = await run(stores, before, output)
-    for (let round = 0; repair && round < MAX_REPAIRS && (await repairStore(records, report, output)); round += 1)
+    let last = Infinity
+    for (let round = 0; repair && (round < MIN_ROUNDS || report.found < last); round += 1) {
+      last = report.found
+      if (!(await repairStore(records, report, output))) break
       report = await run(stores, before, output)
-    if (report.found.some(({ kind }) => kind === 'blob')) output.advise(FILE_ADVICE)
+    }
+    if (report.hasDamagedFiles) output.advise(FILE_ADVICE)
     // A store without an identity is new: its first start makes these files.
     if (missing.length > 0 && (await hasIdentity(records)))
       output.advise(`The server will not start without ${missing.join(' and ')}: restore what is missing from a backup`)
@@ -134,12 +141,15 @@ async function foreignFolders(markers: FolderMarkers, records: RecordStore): Pro
   }
 }
 
+/** Counters are repaired after the indexes that they count. More rounds follow as long as they help. */
+const MIN_ROUNDS = 3
+
+/** LevelDB maps each open file of 2 MiB into memory. The check reads everything, so of a large store all of them. */
+const MAX_OPEN_FILES = 100
+
 const FILE_ADVICE =
   'Restore the files named above from a backup: see "A lost volume" in server/OPERATIONS.md. --repair cannot ' +
   'repair files'
-
-/** Counters are repaired after the indexes that they count. */
-const MAX_REPAIRS = 3
 
 const onUnknown = (authority: string): void =>
   void process.stderr.write(`The CA of ${authority} is not known here (EVIDENCE_TSA_CA): its tokens are not verified\n`)
@@ -167,8 +177,10 @@ async function readNeeded<T>(
 }
 
 interface CheckedStore extends FsckReport {
-  /** The differences that were found in the records. */
-  readonly found: readonly Difference[]
+  /** How many differences were found in the records. */
+  readonly found: number
+  readonly hasDamagedFiles: boolean
+  readonly planner: RepairPlanner
 }
 
 /** `before`: differences of files beside the records. They are printed first and counted. */
@@ -176,10 +188,12 @@ async function run(stores: FsckStores, before: readonly Difference[], output: Ou
   const show = ({ kind, key, message }: Difference): void =>
     output.print(`${kind}: ${key}: ${message}`, { difference: { kind, key, message } })
   for (const difference of before) show(difference)
-  const found: Difference[] = []
+  const planner = new RepairPlanner()
+  let hasDamagedFiles = false
   const checked = await fsck(stores, {
     onDifference(difference) {
-      found.push(difference)
+      planner.add(difference)
+      hasDamagedFiles ||= difference.kind === 'blob'
       show(difference)
     },
     onProgress: ({ stage, done }) => output.progress(`${stage}: ${done}`),
@@ -191,21 +205,19 @@ async function run(stores: FsckStores, before: readonly Difference[], output: Ou
     `${log} log entries, ${evidences} events, ${indexes} index records and ${blobs} files checked: ${verdict}`,
     { result: { differences, checked: checked.done } },
   )
-  return { ...checked, differences, found }
+  return { ...checked, differences, found: checked.differences, hasDamagedFiles, planner }
 }
 
 /** Returns false if nothing was written. */
 async function repairStore(
   records: RecordStore,
-  { found, differences }: CheckedStore,
+  { planner, differences }: CheckedStore,
   output: Output,
 ): Promise<boolean> {
   const note = (text: string): void => output.print(text, { note: text })
-  const { blocking, writes, ...plan } = planRepair(found)
-  if (blocking.length > 0) {
-    note(
-      `Nothing is repaired: ${blocking.length} differences are in records from which others follow. Restore a backup`,
-    )
+  const { blocking, writes } = planner.plan
+  if (blocking > 0) {
+    note(`Nothing is repaired: ${blocking} differences are in records from which others follow. Restore a backup`)
     return false
   }
   if (writes.length === 0 && differences > 0) note('None of these differences can be repaired: nothing is written')
@@ -213,6 +225,6 @@ async function repairStore(
     const action = value === null ? 'delete' : 'write'
     output.print(`repair: ${action} ${key}`, { repair: { action, key } })
   }
-  await repairRecords(records, { ...plan, blocking, writes })
+  await repairRecords(records, { blocking, writes })
   return writes.length > 0
 }

@@ -24,6 +24,8 @@ export interface OpenRecordsOptions {
   readonly logger?: Logger
   /** As of `openLevelRecords`. */
   readonly writeBufferBytes?: number
+  /** As of `openLevelRecords`. */
+  readonly maxOpenFiles?: number
 }
 
 type RecordSettings = Pick<Config, 'records' | 'postgresUrl' | 'dataDir' | 'acceptClock' | 'takeOver'>
