@@ -121,6 +121,9 @@ class LogSealer implements Sealer {
 
   status(): SealerStatus {
     const { seal, stamps = [], anchor, stampCoordinator, anchorer, accountGuard } = this.#running ?? {}
+    const { count, isFailing } = this.#engine.failures ?? { count: 0, isFailing: false }
+    const engine = { count, lastCode: count > 0 ? 'ENGINE_FAILED' : null }
+    const codes = [seal, ...stamps, anchor].flatMap((loop) => loop?.currentCode ?? [])
     return {
       sealedSize: this.#sealed.size,
       logSize: this.#logSize,
@@ -130,8 +133,8 @@ class LogSealer implements Sealer {
       anchoredSize: anchorer?.anchoredSize ?? 0,
       oldestUnanchoredAt: anchorer?.oldestUnanchoredAt ?? null,
       hasAccountConflict: accountGuard?.hasConflict ?? false,
-      failures: { seal: failuresOf([seal]), stamp: failuresOf(stamps), anchor: failuresOf([anchor]) },
-      currentFailures: [seal, ...stamps, anchor].flatMap((loop) => loop?.currentCode ?? []),
+      failures: { seal: failuresOf([seal]), stamp: failuresOf(stamps), anchor: failuresOf([anchor]), engine },
+      currentFailures: isFailing ? [...codes, 'ENGINE_FAILED'] : codes,
     }
   }
 

@@ -14,6 +14,14 @@ export interface Logger {
   error(fields: object, message: string): void
 }
 
+/** Failures of the workers of an engine. */
+export interface EngineFailures {
+  /** Since the start. */
+  readonly count: number
+  /** True until they finish a task again. */
+  readonly isFailing: boolean
+}
+
 /**
  * Makes evidences of large bulk creates in another thread, while the calling thread makes or commits other ones. It
  * changes nothing in the stores. `EventPool` of `evidence-registry/sealer` is one.
@@ -21,6 +29,8 @@ export interface Logger {
  * @throws `ENGINE_FAILED` for a failure after which the call can be repeated, `CLOSED` after `close`
  */
 export interface EventEngine {
+  /** For the status. An engine without workers has none. */
+  readonly failures?: EngineFailures
   /**
    * Makes some of the evidences of one bulk create.
    *

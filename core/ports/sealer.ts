@@ -1,7 +1,7 @@
 import type { AnchorInfo } from './anchor.ts'
 import type { Assurance, TimestampAuthorityInfo } from './timestamp-authority.ts'
 import type { RecordStore } from './record-store.ts'
-import type { Clock, Logger } from './runtime.ts'
+import type { Clock, EngineFailures, Logger } from './runtime.ts'
 
 /**
  * Size and root of the last signed tree. Stored outside the record store, so that a store that was set back is noticed.
@@ -69,11 +69,14 @@ export interface SealerStatus {
   readonly oldestUnanchoredAt: number | null
   /** The anchoring account has sent a transaction that is not on record: nothing is anchored. */
   readonly hasAccountConflict: boolean
-  /** How often each step failed since the start, and the code of its last error. */
+  /**
+   * How often each step failed since the start, and the code of its last error. `engine`: the workers of the engines,
+   * without which batches are hashed and evidences are made, more slowly.
+   */
   readonly failures: Readonly<
-    Record<'seal' | 'stamp' | 'anchor', { readonly count: number; readonly lastCode: string | null }>
+    Record<'seal' | 'stamp' | 'anchor' | 'engine', { readonly count: number; readonly lastCode: string | null }>
   >
-  /** The codes of the errors of the steps whose last attempt failed: empty if everything works now. */
+  /** The codes of the errors of what failed at its last attempt: empty if everything works now. */
   readonly currentFailures: readonly string[]
 }
 
@@ -124,6 +127,8 @@ export interface Sealer {
  * already, `CLOSED` after `close`
  */
 export interface TreeEngine {
+  /** For the status. An engine without workers has none. */
+  readonly failures?: EngineFailures
   /**
    * Builds the tiles over one row of the tree.
    *

@@ -5,7 +5,7 @@ import { RegistryError } from '../errors.ts'
 import { createIdSource } from '../ids.ts'
 import { openLogIdentity, type LogIdentity } from '../log/identity.ts'
 import { LogReader } from '../log/reader.ts'
-import type { Logger, RecordStore, SealerStatus } from '../ports/index.ts'
+import type { EngineFailures, Logger, RecordStore, SealerStatus } from '../ports/index.ts'
 import { deriveSecret } from '../platform/node.ts'
 import { BoundedMap } from '../store/cache.ts'
 import { SMALL_FILE_BYTES } from '../store/blob-lifecycle.ts'
@@ -92,7 +92,7 @@ async function open(options: RegistryOptions): Promise<Registry> {
   // First, because it checks that the store still holds what was signed: nothing is written before.
   if (!readOnly) await sealer.start({ records: options.records, signedHead, identity, clock, logger, sharedRecords })
   const sealed = readOnly ? await readSizes(records, log) : {}
-  const status = (): SealerStatus => ({ ...sealer.status(), ...sealed })
+  const status = (): SealerStatus => ({ ...withEngine(sealer.status(), options.eventEngine?.failures), ...sealed })
 
   const context = createContext(options, { records, log, clock, logger, gate, origin: identity.origin })
   const activity = openActivity(context, readOnly)
@@ -185,6 +185,17 @@ function createContext(options: RegistryOptions, { gate, ...opened }: OpenedPart
 function openActivity({ records, clock, logger, ids }: Context, isReadOnly: boolean) {
   const stores = { records, clock, logger, isReadOnly }
   return { lastUses: new LastUses(stores), auditLog: new AuditLog(stores, ids) }
+}
+
+/** Adds the failures of the event engine to those of the sealer's engine. */
+function withEngine(status: SealerStatus, added: EngineFailures | undefined): SealerStatus {
+  if (added === undefined || added.count === 0) return status
+  const engine = { count: status.failures.engine.count + added.count, lastCode: 'ENGINE_FAILED' }
+  return {
+    ...status,
+    failures: { ...status.failures, engine },
+    currentFailures: added.isFailing ? [...status.currentFailures, 'ENGINE_FAILED'] : status.currentFailures,
+  }
 }
 
 /**

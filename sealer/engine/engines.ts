@@ -3,12 +3,12 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { untilAborted } from '../../core/clock.ts'
 import { RegistryError } from '../../core/errors.ts'
 import { splitTiles, TILE_WIDTH, tilesBytesFor } from '../../core/log/tree/tile.ts'
-import type { TreeEngine } from '../../core/ports/index.ts'
+import type { EngineFailures, TreeEngine } from '../../core/ports/index.ts'
 import { compileKernel } from '../kernel/kernel.ts'
 import { hashCount, TILE_ROW_BYTES, TileHasher, type RowKind } from '../kernel/tiles.ts'
 import { integer } from '../settings.ts'
 import { BufferPool } from './buffer-pool.ts'
-import { WorkerPool, workerModule, type RunTask } from './worker-pool.ts'
+import { WorkerPool, type RunTask } from './worker-pool.ts'
 import type { TilesTask } from './worker.ts'
 
 /**
@@ -115,8 +115,13 @@ export class PoolEngine implements TreeEngine {
       tasksPerWorker: BUFFERS_PER_WORKER,
       maxThreads: this.#maxThreads,
       idleTimeoutMs: options.idleTimeoutMs,
-      worker: options.worker ?? workerModule('worker'),
+      // A literal, so that tools that trace files find the module.
+      worker: () => options.worker ?? new URL('./worker.js', import.meta.url),
     })
+  }
+
+  get failures(): EngineFailures {
+    return this.#pool.failures
   }
 
   async tiles(row: Uint8Array, kind: RowKind, signal?: AbortSignal): Promise<readonly Uint8Array[]> {

@@ -1,6 +1,6 @@
 import { RegistryError } from '../../core/errors.ts'
-import type { EventEngine } from '../../core/ports/index.ts'
-import { WorkerPool, workerModule } from './worker-pool.ts'
+import type { EngineFailures, EventEngine } from '../../core/ports/index.ts'
+import { WorkerPool } from './worker-pool.ts'
 
 /** Options of `EventPool`. */
 export interface EventPoolOptions {
@@ -27,14 +27,19 @@ export class EventPool implements EventEngine {
   readonly #calls = new Set<Promise<unknown>>()
   #closed = false
 
-  constructor({ maxThreads = 1, idleTimeoutMs, worker = workerModule('event-worker') }: EventPoolOptions = {}) {
+  constructor({ maxThreads = 1, idleTimeoutMs, worker }: EventPoolOptions = {}) {
     this.#pool = new WorkerPool({
       task: 'evidences',
       tasksPerWorker: CALLS_PER_WORKER,
       maxThreads,
       idleTimeoutMs,
-      worker,
+      // A literal, so that tools that trace files find the module.
+      worker: () => worker ?? new URL('./event-worker.js', import.meta.url),
     })
+  }
+
+  get failures(): EngineFailures {
+    return this.#pool.failures
   }
 
   async makeEvidences(request: string): Promise<Uint8Array> {
@@ -47,9 +52,7 @@ export class EventPool implements EventEngine {
       throw new RegistryError(
         'ENGINE_FAILED',
         'A worker of the event engine did not finish its evidences: do it again',
-        {
-          cause,
-        },
+        { cause },
       )
     } finally {
       this.#calls.delete(call)

@@ -1,8 +1,9 @@
 import type { Piscina } from 'piscina'
+import type { EngineFailures } from '../../core/ports/index.ts'
 
 export interface WorkerPoolOptions {
-  /** The module of the workers. */
-  readonly worker: URL
+  /** The module of the workers. Called when they start: a program that was bundled to CommonJS has no addresses. */
+  readonly worker: () => URL
   /** The function of that module that runs a task. */
   readonly task: string
   /** The most worker threads. */
@@ -17,34 +18,36 @@ export interface WorkerPoolOptions {
 export type RunTask<Task, Result> = (task: Task) => Promise<Result>
 
 /**
- * The module of this folder with this name, for workers. tsx runs the TypeScript sources, and its workers inherit its
- * loader. node runs the compiled files.
- */
-export const workerModule = (name: string): URL =>
-  new URL(`./${name}.${import.meta.url.endsWith('.ts') ? 'ts' : 'js'}`, import.meta.url)
-
-/**
  * Worker threads that start with the first task, and end when they are idle. If a task fails, all tasks under way fail,
  * and `open` starts new workers.
  */
 export class WorkerPool<Task, Result> {
   readonly #options: WorkerPoolOptions
   #workers: Promise<Piscina> | undefined
-  readonly #ended = new WeakSet<Piscina>()
+  /** Why they ended. */
+  readonly #ended = new WeakMap<Piscina, unknown>()
   /** Settles when the workers of all ended pools are gone. */
   #ending: Promise<unknown> = Promise.resolve()
+  #failures: EngineFailures = { count: 0, isFailing: false }
 
   constructor(options: WorkerPoolOptions) {
     this.#options = options
   }
 
+  get failures(): EngineFailures {
+    return this.#failures
+  }
+
   /** Loads piscina only when it is needed, so that an idle registry does not pay for it. */
   async open(): Promise<RunTask<Task, Result>> {
-    this.#workers ??= startWorkers(this.#options).catch((error: unknown) => {
-      // The next call tries it again.
-      this.#workers = undefined
-      throw error
-    })
+    this.#workers ??= startWorkers(this.#options, (workers, error) => this.#fail(workers, error)).catch(
+      (error: unknown) => {
+        // The next call tries it again.
+        this.#workers = undefined
+        this.#countFailure()
+        throw error
+      },
+    )
     const workers = await this.#workers
     return (task) => this.#run(workers, task)
   }
@@ -55,7 +58,7 @@ export class WorkerPool<Task, Result> {
    */
   async close(): Promise<void> {
     const workers = await this.#workers?.catch(() => undefined)
-    if (workers !== undefined) this.#end(workers)
+    if (workers !== undefined) this.#end(workers, new Error('The worker pool was closed'))
     await this.#ending
   }
 
@@ -64,35 +67,54 @@ export class WorkerPool<Task, Result> {
    * waits for a dead one (on Node 22 and 24 it waited for ever).
    */
   async #run(workers: Piscina, task: Task): Promise<Result> {
-    if (this.#ended.has(workers)) throw new Error('The worker pool has ended')
+    if (this.#ended.has(workers)) throw this.#ended.get(workers)
     try {
       const result: Result = await workers.run(task)
+      this.#failures = { ...this.#failures, isFailing: false }
       return result
     } catch (error) {
-      this.#end(workers)
-      throw error
+      this.#fail(workers, error)
+      throw this.#ended.get(workers)
     }
   }
 
-  /** Destroys the workers once. */
-  #end(workers: Piscina): void {
+  #countFailure(): void {
+    this.#failures = { count: this.#failures.count + 1, isFailing: true }
+  }
+
+  #fail(workers: Piscina, error: unknown): void {
     if (this.#ended.has(workers)) return
-    this.#ended.add(workers)
+    this.#countFailure()
+    this.#end(workers, error)
+  }
+
+  /** Destroys the workers once. */
+  #end(workers: Piscina, reason: unknown): void {
+    if (this.#ended.has(workers)) return
+    this.#ended.set(workers, reason)
     this.#workers = undefined
     this.#ending = Promise.all([this.#ending, workers.destroy()])
   }
 }
 
-async function startWorkers({
-  worker,
-  task,
-  maxThreads,
-  tasksPerWorker,
-  idleTimeoutMs = 10_000,
-}: WorkerPoolOptions): Promise<Piscina> {
+/** `undefined` in a program that was bundled to CommonJS. */
+const ownUrl: string | undefined = import.meta.url
+
+/** tsx runs the TypeScript sources, and its workers inherit its loader. node runs the compiled files. */
+function fileOf(worker: () => URL): string {
+  if (ownUrl === undefined) throw new Error('A CommonJS bundle has no workers: mark evidence-registry as external')
+  const { href } = worker()
+  return ownUrl.endsWith('.ts') ? href.replace(/\.js$/, '.ts') : href
+}
+
+async function startWorkers(
+  { worker, task, maxThreads, tasksPerWorker, idleTimeoutMs = 10_000 }: WorkerPoolOptions,
+  onFailure: (workers: Piscina, error: unknown) => void,
+): Promise<Piscina> {
+  const filename = fileOf(worker)
   const { Piscina: Pool } = await import('piscina')
   const workers = new Pool({
-    filename: worker.href,
+    filename,
     // A named export, because tsx does not follow the ways in which piscina searches for a default export.
     name: task,
     minThreads: 0,
@@ -100,6 +122,10 @@ async function startWorkers({
     concurrentTasksPerWorker: tasksPerWorker,
     idleTimeout: idleTimeoutMs,
   })
-  // An error of a worker without a task has no caller, and must not end the process.
-  return workers.on('error', () => {})
+  // For tasks that wait for a worker, piscina does nothing if it cannot load its module, or ends while it starts.
+  workers.on('workerDestroy', () =>
+    setImmediate(() => workers.queueSize > 0 && onFailure(workers, new Error('A worker ended before it was ready'))),
+  )
+  // Also an error of a worker without a task, which must not end the process.
+  return workers.on('error', (error) => onFailure(workers, error))
 }

@@ -31,11 +31,14 @@ export async function openSecrets(bytes: Uint8Array, passphrase: string): Promis
 /** Requests of a server wait while JavaScript computes, so the library runs in a thread. */
 async function inThread(name: 'encrypt' | 'decrypt', bytes: Uint8Array, passphrase: string): Promise<Uint8Array> {
   const { Piscina } = await import('piscina')
-  const file = import.meta.url.endsWith('.ts') ? './age-worker.ts' : './age-worker.js'
-  const pool = new Piscina({ filename: new URL(file, import.meta.url).href, name, maxThreads: 1 })
+  const { href } = new URL('./age-worker.js', import.meta.url)
+  const filename = import.meta.url.endsWith('.ts') ? href.replace(/\.js$/, '.ts') : href
+  const pool = new Piscina({ filename, name, maxThreads: 1 })
+  // Of a worker that cannot load its module: `run` would wait for ever.
+  const failed = new Promise<never>((_, reject) => pool.once('error', reject))
   try {
     // NFKC: the same passphrase may be typed in different forms (RFC 8265 uses NFC; NFKC also folds full width).
-    return await pool.run({ bytes, passphrase: passphrase.normalize('NFKC') })
+    return await Promise.race([pool.run({ bytes, passphrase: passphrase.normalize('NFKC') }), failed])
   } finally {
     await pool.destroy()
   }

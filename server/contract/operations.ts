@@ -10,6 +10,11 @@ export const Readiness = closed({
   ),
   writes: opt(Type.Literal('READ_ONLY')),
   differences: opt(Type.Integer({ minimum: 1 })),
+  failures: opt(
+    Type.Array(Type.String(), {
+      description: 'Codes of what failed at its last attempt: sealing, an authority, a chain, worker threads',
+    }),
+  ),
 })
 /** The document itself. Its own specification describes it, so it is open here. */
 export const OpenApi = Type.Object({ openapi: Type.String() })

@@ -65,6 +65,11 @@ export class Health {
     return this.#scrubStatus?.()?.differences ?? 0
   }
 
+  /** Codes of what fails now, though requests are served: sealing, an authority, a chain, worker threads. */
+  failures(): readonly string[] {
+    return [...new Set(this.#registry.status().currentFailures)]
+  }
+
   /** The text of a 503 while writes are refused, else `undefined`. */
   refusedText(): string | undefined {
     const reason = this.#registry.status().writesRefused

@@ -143,9 +143,9 @@ function logGauges({ registry }: MetricSources): readonly MetricRow[] {
       secondsSince(status().oldestUnanchoredAt),
     ),
     one('anchor_account_conflict', '1 if others use the anchoring account', () => Number(status().hasAccountConflict)),
-    many('sealer_failures_total', 'Steps of the sealer that failed since the start', {
+    many('sealer_failures_total', 'Steps and workers of the sealer that failed since the start', {
       label: 'step',
-      names: ['seal', 'stamp', 'anchor'],
+      names: ['seal', 'stamp', 'anchor', 'engine'],
       value: (step) => status().failures[step].count,
     }),
   ]

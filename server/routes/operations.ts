@@ -42,7 +42,12 @@ export function operations({ health, metrics }: { readonly health: Health; reado
         async handle() {
           const reason = health.problem()
           const differences = health.damage()
-          const others = { version: VERSION, ...(differences > 0 && { differences }) }
+          const failures = health.failures()
+          const others = {
+            version: VERSION,
+            ...(differences > 0 && { differences }),
+            ...(failures.length > 0 && { failures }),
+          }
           if (reason !== undefined)
             return json({ status: 'unavailable', reason, ...others }, { status: 503, ...NOT_STORED })
           return json({ ...ok, ...(health.isReadOnly() && { writes: 'READ_ONLY' }), ...others }, NOT_STORED)

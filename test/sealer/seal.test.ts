@@ -495,16 +495,16 @@ describe('sealing with faults', () => {
     const fail = async (): Promise<never> => {
       throw new RegistryError('ENGINE_FAILED', 'Injected')
     }
-    const failing: TreeEngine = {
-      tiles: fail,
-      close: async () => {},
-    }
+    const failing: TreeEngine = { tiles: fail, failures: { count: 1, isFailing: true }, close: async () => {} }
     const fixture = await openFixture()
     const sealer = await fixture.start({ engine: failing })
     await fixture.append(700)
     await sealer.sealNow()
     await assertConsistentLog(fixture)
     assert.equal(fixture.lines.filter(({ level }) => level === 'warn').length, 1)
+    const { failures, currentFailures } = sealer.status()
+    assert.deepEqual(failures.engine, { count: 1, lastCode: 'ENGINE_FAILED' })
+    assert.deepEqual(currentFailures, ['ENGINE_FAILED'])
   })
 })
 

@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
+import { pathToFileURL } from 'node:url'
 import fc from 'fast-check'
 import { toHex } from '../../../core/bytes.ts'
 import { createIdSource } from '../../../core/ids.ts'
@@ -22,6 +25,7 @@ import { EventPool } from '../../../sealer/index.ts'
 import { ManualClock, settle } from '../../support/manual-clock.ts'
 import { moduleUrl } from '../../support/repository.ts'
 import { withRegistry, type Fixture } from '../../support/registry-fixture.ts'
+import { temporaryFor } from '../../support/temporary.ts'
 
 const crashingWorker = moduleUrl('test/support/crashing-worker.ts')
 const BULK = 150
@@ -113,6 +117,21 @@ describe('EventPool', () => {
     await Promise.all([assert.rejects(call, { code: 'ENGINE_FAILED' }), withoutWorkers.close()])
   })
 
+  it('throws ENGINE_FAILED while its workers cannot load their module, and works when it is back', async (t) => {
+    const worker = pathToFileURL(join(await temporaryFor(t), 'worker.mjs'))
+    const returning = new EventPool({ worker })
+    t.after(() => returning.close())
+    for (const content of [undefined, 'process.exit()', 'export const evidence = 1', 'import "./missing.mjs"']) {
+      if (content !== undefined) await writeFile(worker, content)
+      const calls = [returning.makeEvidences(''), returning.makeEvidences(''), returning.makeEvidences('')]
+      await Promise.all(calls.map((call) => assert.rejects(call, { code: 'ENGINE_FAILED' })))
+    }
+    assert.deepEqual(returning.failures, { count: 4, isFailing: true })
+    await writeFile(worker, 'export const evidences = (request) => request')
+    assert.equal(await returning.makeEvidences('made'), 'made')
+    assert.deepEqual(returning.failures, { count: 4, isFailing: false })
+  })
+
   it('finishes the calls under way when it is closed, and rejects later ones', async () => {
     const closing = new EventPool()
     const call = closing.makeEvidences(emptyRequest)
@@ -192,6 +211,9 @@ describe('a registry with an event engine', () => {
         assert.equal(created.length, BULK)
         assert.equal(await stores.records.logSize(), size + BULK)
         assert.deepEqual(lines, ['the event engine failed: these evidences are made without it'])
+        const { failures, currentFailures } = registry.status()
+        assert.deepEqual(failures.engine, { count: 1, lastCode: 'ENGINE_FAILED' })
+        assert.deepEqual(currentFailures, ['ENGINE_FAILED'])
       },
       { registry: { eventEngine, logger } },
     )

@@ -25,7 +25,9 @@ describe('the readiness of a server', () => {
 
   it('depends on what fails now, not on what failed before', () => {
     assert.equal(healthOf({ sealFailures: ['CORRUPT'] }).problem(), 'CORRUPT')
-    assert.equal(healthOf({ sealFailures: ['AUTHORITY_FAILED'] }).problem(), undefined)
+    const health = healthOf({ sealFailures: ['AUTHORITY_FAILED', 'ENGINE_FAILED', 'ENGINE_FAILED'] })
+    assert.equal(health.problem(), undefined)
+    assert.deepEqual(health.failures(), ['AUTHORITY_FAILED', 'ENGINE_FAILED'])
     assert.equal(healthOf({ sealFailures: [] }).problem(), undefined)
   })
 
