@@ -122,7 +122,7 @@ async function assertFree(
     throw elsewhereError(pathOf(directory, number), owner, { directory, advice })
   }
   if (owner.inode !== undefined && owner.inode !== inode) return
-  if (await isAlive(owner)) throw lockedError(directory, owner)
+  if (await isAlive(owner)) throw lockedError(directory, owner, pathOf(directory, number))
 }
 
 /** An owner that was not released, of another machine: it has another name and another boot. */
@@ -267,7 +267,10 @@ async function bootId(): Promise<string | null> {
   }
 }
 
-function lockedError(directory: string, { pid, host }: Owner): RegistryError {
+/** If the system does not tell when processes started, the pid may be that of another program by now. */
+function lockedError(directory: string, { pid, host, started }: Owner, path: string): RegistryError {
   const owner = pid === process.pid ? 'this process has it open already' : `process ${pid} on ${host} has it open`
-  return new RegistryError('STORE_LOCKED', `The directory ${directory} is in use: ${owner}. Close it there first`)
+  const wayOut = started === null && pid !== process.pid ? `. If that is another program, remove ${path}` : ''
+  const message = `The directory ${directory} is in use: ${owner}. Close it there first${wayOut}`
+  return new RegistryError('STORE_LOCKED', message)
 }

@@ -192,6 +192,34 @@ export const classicLevel = (
     maxOpenFiles,
   })
 
+/** Not released before the process ends, also if nothing else refers to them. */
+const locks: LevelDatabase[] = []
+
+/**
+ * Locks a directory until this process ends, with an empty database in it: LevelDB has a lock of the kernel. The owner
+ * in a file is judged by its pid, which says nothing to a process of another PID namespace, such as another container.
+ *
+ * @param directory path of an existing, writable directory
+ * @throws RegistryError `STORE_LOCKED` if another process of this machine has locked it
+ * @example
+ * ```ts
+ * await lockDirectory('/var/lib/evidence')
+ * ```
+ */
+export async function lockDirectory(directory: string): Promise<void> {
+  const folder = join(directory, 'lock')
+  await makeDirectory(nodeFiles, folder)
+  const lock = classicLevel(folder)
+  try {
+    await lock.open()
+    locks.push(lock)
+  } catch (cause) {
+    if (!isLocked(cause)) throw cause
+    const message = `The directory ${directory} is in use by a process of another container or PID namespace: end it first`
+    throw new RegistryError('STORE_LOCKED', message, { cause })
+  }
+}
+
 /**
  * Copies one snapshot of an open store into another directory, durably. Commits continue meanwhile and are not part of
  * the copy. Open the copy with `openLevelRecords`.

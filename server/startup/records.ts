@@ -73,8 +73,9 @@ async function openSharedRecords(
   if (postgresUrl === undefined)
     throw configError('EVIDENCE_RECORDS=postgres needs EVIDENCE_POSTGRES_URL or EVIDENCE_POSTGRES_URL_FILE')
   await makeDirectoryDurably(directory)
-  // The claim ends with the process.
+  // The claim and the lock end with the process. LevelDB locks its own directory.
   await claimDirectory(directory, { takeOver })
+  await (await import('../../adapters/level/index.ts')).lockDirectory(directory)
   const records = await openPostgres(postgresUrl, { ...(logger && { logger }) })
   try {
     if (!acceptClock) assertClock(Date.now() - (await records.databaseNow()))

@@ -23,6 +23,13 @@ describe('a claimed directory', () => {
     )()
   })
 
+  it('names its owner file if the pid in it may be that of another program', async (t) => {
+    const directory = await temporaryFor(t)
+    const owner = { pid: process.ppid, started: null, boot: null, host: hostname() }
+    await writeFile(join(directory, 'owner.3'), JSON.stringify(owner))
+    await assert.rejects(claimDirectory(directory), { code: 'STORE_LOCKED', message: /remove .*owner\.3$/ })
+  })
+
   it('has an owner file whose bytes are durable before its name: a power loss leaves no empty one', async (t) => {
     const directory = await temporaryFor(t)
     const calls = recordCalls(t, directory)
