@@ -63,6 +63,7 @@ function createMany(
 ) {
   const evidences = Array.from({ length: BULK_SIZE }, (_, i) => ({
     ...evidenceOf(from + i),
+    name: `${i % 2 === 0 ? 'Hammer' : 'Cordless'} drill`,
     externalId: externalIdOf(from + i),
     owner: `Owner ${(from + i) % ownersIn(size)} of ${size}`,
   }))
@@ -78,11 +79,16 @@ async function stealSome({ registry, scope }: BenchRegistry, count: number): Pro
 const queriesFor = (size: number, turn: number): Readonly<Record<string, EvidenceQuery>> => {
   const owner = `owner ${(turn * 7_919) % ownersIn(size)} OF ${size}`
   const beginning = externalIdOf((turn * 7_919 * MATCHES) % size).slice(0, -2)
+  const digits = externalIdOf((turn * 7_919) % size).slice('item '.length)
   return {
     'all, newest first': {},
     owner: { owner },
     'external id': { externalIdPrefix: beginning },
     stolen: { status: 'stolen' },
+    'word of 10': { words: digits.slice(0, -1) },
+    'word of 1,000': { words: digits.slice(0, -3) },
+    'word of half': { words: 'hammer' },
+    'two words, one of half': { words: `hammer ${digits.slice(0, -1)}` },
     'owner, active, sorted by update': { owner, status: 'active', sort: 'updated' },
     'owner, external id, active': { owner, externalIdPrefix: 'item', status: 'active' },
     'sorted by update': { sort: 'updated' },

@@ -95,6 +95,12 @@ export interface EvidenceFilter {
   readonly subcategoryId?: string
   /** 1 to 128 characters with which the external id begins, compared exactly. */
   readonly externalIdPrefix?: string
+  /**
+   * 1 to 256 characters. Every word of it must begin a word of the name, the external id or the owner. Words consist of
+   * letters and digits, and are compared in NFKC without case; the first 12 distinct ones of an evidence are found, by
+   * their first 32 characters.
+   */
+  readonly words?: string
   /** 1 to 256 characters. The whole name of the current owner; upper and lower case are the same. */
   readonly owner?: string
   readonly status?: EvidenceStatus

@@ -118,6 +118,7 @@ export const DERIVED: readonly DerivedFamily[] = [
   ofEvidence(keys.allEvidenceListings()),
   ofEvidence(keys.allExternalIdIndex()),
   ofEvidence(keys.allOwnerIndex()),
+  ofEvidence(keys.allWordIndex()),
   ofEvidence(keys.allUpdateIndex()),
   family(keys.allFileListings(), ({ key }) => keys.file(lastPartOfKey(key))),
   family(keys.idempotencyExpiries(), (entry) => {

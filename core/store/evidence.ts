@@ -1,7 +1,7 @@
 import type { Json } from '../commitment/canonical-json.ts'
 import { corrupt } from '../errors.ts'
 import type { RecordStore } from '../ports/index.ts'
-import { foldCase, keys, laterEventKey, listedKey, type StoredRecord } from './keys.ts'
+import { foldCase, keys, laterEventKey, listedKey, searchWords, type StoredRecord } from './keys.ts'
 import { corruptRecord, decodeRecord, type DerivedEntry, encodeRecord, listEntry, nameEntry, readAll } from './read.ts'
 import type { EventRecord, EvidenceRecord, FirstEventRecord, ListedEvidence, ListedValues } from './records.ts'
 
@@ -188,6 +188,17 @@ export function decodeListed(entry: StoredRecord<ListedValues>): ListedEvidence 
   }
 }
 
+/** How many words of an evidence are indexed at most. */
+const MAX_WORDS = 12
+
+/** The words by which a search finds an evidence. */
+export const wordsOf = ({
+  name,
+  externalId,
+  owner = '',
+}: Pick<ListedEvidence, 'name' | 'externalId' | 'owner'>): readonly string[] =>
+  searchWords(`${name} ${externalId} ${owner}`).slice(0, MAX_WORDS)
+
 /**
  * The external id of an evidence, and its entries in lists and indexes. The one in the list of its company has what
  * lists show as its value, so that a page of it is read in one go.
@@ -201,6 +212,7 @@ export function evidenceEntries(evidence: EvidenceRecord): readonly DerivedEntry
     listEntry(keys.externalIdIndex(company, externalId, id)),
     listEntry(keys.updateIndex(company, lastAt, id)),
   ]
+  for (const word of wordsOf(evidence)) entries.push(listEntry(keys.wordIndex(company, word, id)))
   if (owner !== undefined) entries.push(listEntry(keys.ownerIndex(company, foldCase(owner), id)))
   if (stolen) entries.push(listEntry(keys.evidenceIn(['stolen', company], id)))
   return entries

@@ -121,6 +121,18 @@ export const isSameName = (a: string, b: string): boolean => a === b || compared
 export const foldCase = (name: string): string =>
   comparedName(comparedName(name).toLowerCase().toUpperCase().toLowerCase())
 
+/** A longer word is cut, so that it takes at most 384 characters in a key. */
+const MAX_WORD = 32
+const ASCII = /^[\0-\x7F]*$/
+
+/** The distinct words of a text, as searches compare them: NFKC, with folded case, and cut to 32 characters. */
+export function searchWords(text: string): readonly string[] {
+  const words = ASCII.test(text)
+    ? text.toLowerCase().match(/[a-z0-9]+/g)
+    : foldCase(text.normalize('NFKC')).match(/[\p{L}\p{Nd}]+/gu)
+  return [...new Set(words?.map((word) => (word.length > MAX_WORD ? [...word].slice(0, MAX_WORD).join('') : word)))]
+}
+
 /** The last part of a key, for keys that end with an id. */
 export const lastPartOfKey = (key: Key): string => key.slice(key.lastIndexOf('/') + 1)
 
@@ -222,6 +234,11 @@ export const keys = {
   ownerIndex: (company: Company, owner: string, id: Evidence): Key => recordKey('ow', company, owner, id),
   ownedBy: (company: Company, owner: string): Range => keysUnder(recordKey('ow', company, owner)),
   allOwnerIndex: (): Range => keysUnder('ow'),
+  /** `word`: as `searchWords` returns it. */
+  wordIndex: (company: Company, word: string, id: Evidence): Key => searchableKey(recordKey('wo', company), word, id),
+  wordsBeginningWith: (company: Company, beginning: string): Range =>
+    keysBeginningWith(recordKey('wo', company), beginning),
+  allWordIndex: (): Range => keysUnder('wo'),
   /** By the time of the last event, ms since 1970. */
   updateIndex: (company: Company, lastAt: number, id: Evidence): Key => recordKey('up', company, lastAt, id),
   updatesOf: (company: Company): Range => keysUnder(recordKey('up', company)),
@@ -284,6 +301,7 @@ export const registryKeyRanges: readonly Range[] = [
   keys.laterEvents(),
   keys.allExternalIdIndex(),
   keys.allOwnerIndex(),
+  keys.allWordIndex(),
   keys.allUpdateIndex(),
   keys.files(),
   keys.allFileListings(),

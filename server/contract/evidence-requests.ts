@@ -89,6 +89,13 @@ export const EvidenceListQuery = closed({
   categoryId: opt(Type.String()),
   subcategoryId: opt(Type.String()),
   externalId: opt(Type.String({ description: 'The beginning of the external id, in upper and lower case as it is' })),
+  q: opt(
+    Type.String({
+      description:
+        'Words, each of which begins a word of the name, the external id or the owner. Summary, description and meta ' +
+        'are not searched.',
+    }),
+  ),
   owner: opt(Type.String({ description: 'The whole name of the current owner, in upper or lower case' })),
   status: opt(Type.Enum(['active', 'stolen'])),
   createdFrom: opt(TimeInput),
@@ -163,11 +170,12 @@ export function evidenceChange(request: EvidenceUpdate, files: readonly StagedFi
 
 /** Pages have at most 1,000 evidences: a longer `len` counts as 1,000. */
 export const evidenceQuery = (query: EvidenceListQuery): EvidenceQuery => {
-  const { len, last, next, externalId, createdFrom, createdTo, ...same } = query
+  const { len, last, next, externalId, q, createdFrom, createdTo, ...same } = query
   return {
     ...same,
     ...defined({
       externalIdPrefix: externalId,
+      words: q,
       createdFrom: time(createdFrom),
       createdTo: time(createdTo),
       limit: len && Math.min(len, MAX_LIST_LENGTH),

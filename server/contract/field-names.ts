@@ -20,6 +20,7 @@ const WIRE_NAMES: ReadonlyMap<string, string> = new Map(
     limit: 'len',
     cursor: 'next',
     externalIdPrefix: 'externalId',
+    words: 'q',
   }),
 )
 

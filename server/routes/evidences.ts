@@ -94,7 +94,7 @@ export const evidences: EndpointGroup = {
       summary: 'List evidences, newest first',
       description:
         'The whole list, or with `len` a page of it. `last` is the id of the last item that you have; ' +
-        '`count` is the number of all that match. With `externalId`, `owner`, `status`, `createdFrom`, ' +
+        '`count` is the number of all that match. With `q`, `externalId`, `owner`, `status`, `createdFrom`, ' +
         '`createdTo` or `sort`, the next page begins at `next` of the page before, and at most 10,000 ' +
         'matches are counted. All conditions must hold: one is looked up in an index, the others are applied ' +
         'to what it finds, and a page reads at most 10,000 index entries. So a page can have fewer than ' +

@@ -24,6 +24,7 @@ interface ModelEvidence {
   readonly category: string
   readonly subcategory: string
   readonly createdAt: number
+  name: string
   owner: string
   stolen: boolean
   updatedAt: number
@@ -35,6 +36,30 @@ const SUBCATEGORIES = ['S', 'T', 'U'] as const
 /** Beginnings of external ids: some are beginnings of others, contain separators of keys, or are very long in a key. */
 const BEGINNINGS = ['a', 'ab', 'A', 'a/b', 'a%', 'a~', 'é', '.', 'Ünicode', '\u{1F600}'.repeat(120), 'x'.repeat(120)]
 const OWNERS = ['Ada', 'ADA', 'ada', 'Straße', 'STRASSE', 'Ad', 'Ada/x', '\u{1F600}'.repeat(256), 'ΟΔΟΣ', 'οδος']
+/** Also one with more words than are indexed, one in other forms of the same letters, and one longer than a word. */
+const NAMES = [
+  'x',
+  'Golf GTI',
+  'golfer-7',
+  'Ｇｏｌｆ ﬁn',
+  'a b c d e f g h i j k l m n',
+  'y'.repeat(200),
+  '\u{10400}'.repeat(33),
+]
+const WORDS = [
+  'golf',
+  'GOLF gti',
+  'go 7',
+  'fin',
+  'l',
+  'm',
+  'ünicode',
+  'a',
+  'ada go',
+  'ab strasse',
+  'y'.repeat(64),
+  'none',
+]
 
 const index = fc.nat(40)
 const change = fc.oneof(
@@ -46,6 +71,7 @@ const change = fc.oneof(
       category: fc.constantFrom(...CATEGORIES),
       subcategory: fc.constantFrom(...SUBCATEGORIES),
       beginning: fc.constantFrom(...BEGINNINGS),
+      name: fc.constantFrom(...NAMES),
       owner: fc.constantFrom('', ...OWNERS),
     }),
   },
@@ -55,6 +81,7 @@ const change = fc.oneof(
   },
   { weight: 3, arbitrary: fc.record({ kind: fc.constant('steal' as const), index, stolen: fc.boolean() }) },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant('describe' as const), index }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('rename' as const), index, name: fc.constantFrom(...NAMES) }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('file' as const), index }) },
   { weight: 3, arbitrary: fc.record({ kind: fc.constant('wait' as const), ms: fc.integer({ min: 0, max: 5 }) }) },
 )
@@ -65,6 +92,7 @@ const query = fc.record(
     category: fc.constantFrom(...CATEGORIES),
     subcategory: fc.constantFrom(...SUBCATEGORIES),
     externalIdPrefix: fc.constantFrom(...BEGINNINGS, '\u{1F600}', 'x'.repeat(60), 'none'),
+    words: fc.constantFrom(...WORDS, '\u{10428}'.repeat(40)),
     owner: fc.constantFrom(...OWNERS, 'Eve'),
     status: fc.constantFrom('active' as const, 'stolen' as const),
     from: fc.integer({ min: -1, max: 30 }),
@@ -158,14 +186,14 @@ class Model {
     }
   }
 
-  async #create({ company, category, subcategory, beginning, owner }: Extract<Change, { kind: 'create' }>) {
+  async #create({ company, category, subcategory, beginning, name, owner }: Extract<Change, { kind: 'create' }>) {
     const externalId = `${beginning}${this.#created++}`
     const createdAt = this.#clock.now()
     const common = { externalId, companyId: company, category, subcategory, createdAt }
-    this.#evidences.push({ ...common, id: '', owner, stolen: false, updatedAt: createdAt })
+    this.#evidences.push({ ...common, id: '', name, owner, stolen: false, updatedAt: createdAt })
     const { id } = await this.registry.evidences.create(scopeOf(company), {
       externalId,
-      name: 'x',
+      name,
       ...(owner !== '' && { owner }),
       category: { name: category },
       subcategory: { name: subcategory },
@@ -185,6 +213,9 @@ class Model {
     } else if (next.kind === 'steal') {
       await evidences.update(scope, externalId, { updateType: 'stolen', stolen: next.stolen })
       evidence.stolen = next.stolen
+    } else if (next.kind === 'rename') {
+      await evidences.update(scope, externalId, { name: next.name })
+      evidence.name = next.name
     } else if (next.kind === 'describe') {
       await evidences.update(scope, externalId, { updateType: 'custom' })
     } else {
@@ -208,9 +239,9 @@ class Model {
         this.#evidences.splice(i, 1)
         continue
       }
-      const { id, owner = '', status } = page.evidence
+      const { id, name, owner = '', status } = page.evidence
       const updatedAt = page.events.at(-1)!.recordedAt.getTime()
-      this.#evidences[i] = { ...old, id, owner, stolen: status === 'stolen', updatedAt }
+      this.#evidences[i] = { ...old, id, name, owner, stolen: status === 'stolen', updatedAt }
     }
   }
 
@@ -248,8 +279,7 @@ class Model {
   #idOf = (...path: readonly string[]): string => this.#ids.get(path.join('/')) ?? 'unknown'
 
   #expected(companyId: string, asked: ModelQuery): readonly string[] {
-    const fold = (text: string): string => text.toLowerCase().replaceAll('ß', 'ss').replaceAll('ς', 'σ')
-    const { category, subcategory, externalIdPrefix, owner, status, from, to, sort } = asked
+    const { category, subcategory, externalIdPrefix, words, owner, status, from, to, sort } = asked
     const inCategory = subcategory === undefined ? category : (category ?? 'A')
     const matches = this.#evidences.filter(
       (each) =>
@@ -257,6 +287,7 @@ class Model {
         (inCategory === undefined || each.category === inCategory) &&
         (subcategory === undefined || each.subcategory === subcategory) &&
         (externalIdPrefix === undefined || each.externalId.startsWith(externalIdPrefix)) &&
+        (words === undefined || foundBy(each, words)) &&
         (owner === undefined || (each.owner !== '' && fold(each.owner) === fold(owner))) &&
         (status === undefined || each.stolen === (status === 'stolen')) &&
         (from === undefined || each.createdAt >= START + from) &&
@@ -267,6 +298,20 @@ class Model {
       .sort((a, b) => (sort === 'updated' && a.updatedAt !== b.updatedAt ? b.updatedAt - a.updatedAt : byId(a, b)))
       .map(({ externalId }) => externalId)
   }
+}
+
+const fold = (text: string): string => text.toLowerCase().replaceAll('ß', 'ss').replaceAll('ς', 'σ')
+
+function foundBy({ name, externalId, owner }: ModelEvidence, words: string): boolean {
+  const split = (text: string): string[] =>
+    [...fold(text.normalize('NFKC'))]
+      .map((character) => (/\p{L}|\p{Nd}/u.test(character) ? character : ' '))
+      .join('')
+      .split(' ')
+      .filter((word) => word !== '')
+      .map((word) => [...word].slice(0, 32).join(''))
+  const indexed = [...new Set([name, externalId, owner].flatMap(split))].slice(0, 12)
+  return split(words).every((word) => indexed.some((each) => each.startsWith(word)))
 }
 
 const scopeOf = (companyId: string) => ({ companyId, principal: OPERATOR })

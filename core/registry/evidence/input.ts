@@ -75,6 +75,7 @@ export const evidenceQuerySchema = closed({
   categoryId: opt(IdToFind),
   subcategoryId: opt(IdToFind),
   externalIdPrefix: opt(ExternalIdPrefix),
+  words: opt(Name),
   owner: opt(Name),
   status: opt(Type.Enum(['active', 'stolen'])),
   createdFrom: opt(Time),

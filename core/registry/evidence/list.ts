@@ -5,6 +5,7 @@ import { timeOfDate } from '../../clock.ts'
 import { countOf, listEntries, readRecord } from '../../store/read.ts'
 import {
   keys,
+  searchWords,
   type Listing,
   lastPartOfKey,
   type StoredRecord,
@@ -65,8 +66,8 @@ async function readList<Item>(
 }
 
 /** Whether a query is searched for in an index. Lists by company, category or subcategory alone are not. */
-const isSearch = ({ externalIdPrefix, owner, status, createdFrom, createdTo, sort }: EvidenceQuery): boolean =>
-  [externalIdPrefix, owner, status, createdFrom, createdTo, sort].some((value) => value !== undefined)
+const isSearch = ({ externalIdPrefix, words, owner, status, createdFrom, createdTo, sort }: EvidenceQuery): boolean =>
+  [externalIdPrefix, words, owner, status, createdFrom, createdTo, sort].some((value) => value !== undefined)
 
 /** A page of all evidences of a company, a category or a subcategory. */
 async function listInOrder<Item>(
@@ -152,6 +153,8 @@ const NO_EVIDENCES: EvidencePage<never> = { items: [], count: 0, countIsMore: fa
 /** Throws `VALIDATION_ERROR`. Does not check a cursor. */
 function assertQuery(query: EvidenceQuery): void {
   validate(evidenceQuerySchema, query)
+  if (query.words !== undefined && searchWords(query.words).length === 0)
+    throw invalidInput('words', 'must contain a letter or a digit')
   for (const name of ['createdFrom', 'createdTo'] as const) {
     const time: unknown = query[name]
     if (time !== undefined && !Number.isFinite(timeOfDate(time))) throw invalidInput(name, 'must be a valid Date')

@@ -1,8 +1,17 @@
 import type { EvidenceFilter, EvidenceQuery } from '../../api/evidence.ts'
 import type { CompanyId } from '../../api/scope.ts'
 import { idsFrom } from '../../ids.ts'
-import type { Key } from '../../ports/index.ts'
-import { keys, type CountedEvidences, type Listing, foldCase, listedKey } from '../../store/keys.ts'
+import type { Key, Range } from '../../ports/index.ts'
+import { wordsOf } from '../../store/evidence.ts'
+import {
+  keys,
+  type CountedEvidences,
+  type Listing,
+  foldCase,
+  lastPartOfKey,
+  listedKey,
+  searchWords,
+} from '../../store/keys.ts'
 import { listEntries } from '../../store/read.ts'
 import type { ListedEvidence } from '../../store/records.ts'
 import type { Context } from '../context.ts'
@@ -30,8 +39,10 @@ export interface SearchIndex {
   readonly rows: IndexRows
   /** The filters that all evidences in it fulfil. */
   readonly covers: readonly (keyof EvidenceFilter)[]
-  /** The key that the index has for an evidence. */
-  keyOf(evidence: ListedEvidence): Key | undefined
+  /** The key that the index has for an evidence; if it has several, the one that equals `row`. */
+  keyOf(evidence: ListedEvidence, row: Key): Key | undefined
+  /** How many evidences match at least, if to count more of them would take too long. */
+  readonly atLeast?: number
 }
 
 /** How many rows of an index are read at most for one page. */
@@ -46,15 +57,17 @@ interface PageBounds {
 
 /**
  * The index that a search is read from: the one of the update times for a list in their order, else that of the first
- * filter in the order owner, stolen, external id, subcategory, category. These all have the same order and the same
- * positions, so the next page may be read from another one.
+ * filter in the order external id, words, owner, stolen, subcategory, category. These all have the same order and the
+ * same positions, so the next page may be read from another one.
  */
 export async function indexFor(context: Context, search: Search, page: PageBounds): Promise<SearchIndex> {
   const { owner, status, sort } = search.query
   if (sort === 'updated') return updatedIndex(context, search, page)
+  const beginning = await beginningIndex(context, search, page)
+  if ('rows' in beginning) return beginning
   if (owner !== undefined) return ownerIndex(context, search, page, foldCase(owner))
   if (status === 'stolen') return stolenIndex(context, search, page)
-  return (await externalIdIndex(context, search, page)) ?? listingIndex(context, search, page)
+  return { ...listingIndex(context, search, page), ...beginning }
 }
 
 const updatedIndex = ({ records }: Context, { companyId }: Search, { after, needed }: PageBounds): SearchIndex => ({
@@ -95,27 +108,59 @@ const stolenIndex = (
   keyOf: ({ company, id, stolen }) => (stolen ? keys.evidenceIn(['stolen', company], id) : undefined),
 })
 
-/**
- * The entries that begin with the prefix, in the order of the list. The index itself has another order, so all of them
- * are read first. Returns `undefined` if there is no prefix, or if too many entries begin with it.
- */
-async function externalIdIndex(
-  { records }: Context,
-  { companyId, query }: Search,
-  { after }: PageBounds,
-): Promise<SearchIndex | undefined> {
-  if (query.externalIdPrefix === undefined) return undefined
-  const range = keys.externalIdsBeginningWith(companyId, query.externalIdPrefix)
-  const entries = await listEntries(records, { ...range, limit: MAX_ROWS + 1 })
-  if (entries.length > MAX_ROWS) return undefined
-  const { from = '', before = '~' } = createdBounds(query, after)
-  const rows = entries.map(({ key }) => indexRow(key)).filter(({ id }) => id >= from && id < before)
-  return {
-    rows: inOrder(rows.sort((a, b) => (a.id < b.id ? 1 : -1))),
-    covers: ['externalIdPrefix', ...CREATED],
-    keyOf: ({ company, externalId, id }) => keys.externalIdIndex(company, externalId, id),
-  }
+/** An index whose rows are in another order than the list. */
+interface Beginning extends Pick<SearchIndex, 'covers' | 'keyOf'> {
+  readonly range: Range
 }
+
+/** Of the external id, then of each word: a long word first, because it is mostly a rare one. */
+function beginningsOf({ companyId, query: { externalIdPrefix, words = '' } }: Search): readonly Beginning[] {
+  const beginnings = searchWords(words).toSorted((a, b) => b.length - a.length)
+  return [
+    ...(externalIdPrefix === undefined ? [] : [externalIdPrefix]).map((prefix): Beginning => ({
+      range: keys.externalIdsBeginningWith(companyId, prefix),
+      covers: ['externalIdPrefix', ...CREATED],
+      keyOf: ({ company, externalId, id }) => keys.externalIdIndex(company, externalId, id),
+    })),
+    ...beginnings.map((word): Beginning => ({
+      range: keys.wordsBeginningWith(companyId, word),
+      covers: beginnings.length === 1 ? ['words', ...CREATED] : CREATED,
+      keyOf: (evidence, row) =>
+        wordsOf(evidence)
+          .map((each) => keys.wordIndex(companyId, each, evidence.id))
+          .find((key) => key === row),
+    })),
+  ]
+}
+
+/**
+ * The first of these indexes that has few enough rows, because all of them are read and sorted. If none has, how many
+ * evidences match at least, if that is known. An evidence is listed once, also if several of its words begin alike.
+ */
+async function beginningIndex(
+  { records }: Context,
+  search: Search,
+  { after }: PageBounds,
+): Promise<SearchIndex | Pick<SearchIndex, 'atLeast'>> {
+  const beginnings = beginningsOf(search)
+  const limit = Math.floor(MAX_ROWS / beginnings.length)
+  const { from = '', before = '~' } = createdBounds(search.query, after)
+  let atLeast: number | undefined
+  for (const { range, ...index } of beginnings) {
+    const entries = await listEntries(records, { ...range, limit: limit + 1 })
+    const rows = [...new Map(entries.map(({ key }) => [lastPartOfKey(key), indexRow(key)])).values()]
+    if (entries.length <= limit)
+      return {
+        ...index,
+        rows: inOrder(rows.filter(({ id }) => id >= from && id < before).sort((a, b) => (a.id < b.id ? 1 : -1))),
+      }
+    if (filtersOf(search.query).length === 1 && beginnings.length === 1) atLeast = Math.min(rows.length, MAX_ROWS)
+  }
+  return { ...(atLeast !== undefined && { atLeast }) }
+}
+
+const filtersOf = ({ sort: _, limit: _limit, after: _after, cursor: _cursor, ...filters }: EvidenceQuery) =>
+  Object.values(filters).filter((filter) => filter !== undefined)
 
 async function* inOrder(rows: readonly IndexRow[]): IndexRows {
   yield* rows
@@ -147,6 +192,13 @@ export function conditionsBeside({ covers }: SearchIndex, query: EvidenceFilter)
   }
   const conditions = [
     ...given('externalIdPrefix', (prefix) => (evidence) => evidence.externalId.startsWith(prefix)),
+    ...given('words', (text) => {
+      const beginnings = searchWords(text)
+      return (evidence) => {
+        const words = wordsOf(evidence)
+        return beginnings.every((beginning) => words.some((word) => word.startsWith(beginning)))
+      }
+    }),
     ...given('owner', (owner) => {
       const folded = foldCase(owner)
       return ({ owner: stored }) => stored !== undefined && foldCase(stored) === folded

@@ -3,7 +3,7 @@ import type { CompanyId } from '../../api/scope.ts'
 import { encodeUtf8, sha256, toHex } from '../../bytes.ts'
 import { corrupt } from '../../errors.ts'
 import { countOf, danglingReference, readAll } from '../../store/read.ts'
-import { keys, foldCase, listedKey } from '../../store/keys.ts'
+import { keys, foldCase, listedKey, searchWords } from '../../store/keys.ts'
 import { decodeListed } from '../../store/evidence.ts'
 import type { ListedEvidence } from '../../store/records.ts'
 import type { Context } from '../context.ts'
@@ -40,8 +40,10 @@ export async function searchEvidences(context: Context, search: Search, limit: n
   const { companyId, query } = search
   const cursor = cursorOf(companyId, query)
   // The count is the one of the first page.
-  const known = cursor ?? (await storedCount(context, search))
   const index = await indexFor(context, search, { after: cursor?.position, needed: limit + 1 })
+  const { atLeast } = index
+  const known =
+    cursor ?? (atLeast === undefined ? await storedCount(context, search) : { count: atLeast, countIsMore: true })
   const walk = await walkIndex(context, search, { index, limit, countsMatches: known === undefined })
   const { count, countIsMore } = known ?? walk
   const next =
@@ -51,8 +53,8 @@ export async function searchEvidences(context: Context, search: Search, limit: n
 
 /** The number of matches, if counters in the store have it. */
 async function storedCount({ records }: Context, { companyId, query, list }: Search): Promise<Count | undefined> {
-  const { externalIdPrefix, owner, status, createdFrom, createdTo } = query
-  if ([externalIdPrefix, owner, createdFrom, createdTo].some((filter) => filter !== undefined)) return undefined
+  const { externalIdPrefix, words, owner, status, createdFrom, createdTo } = query
+  if ([externalIdPrefix, words, owner, createdFrom, createdTo].some((filter) => filter !== undefined)) return undefined
   if (status !== undefined && list.counter[0] !== 'company') return undefined
   const counters = [keys.evidenceCount(list.counter), keys.evidenceCount(['stolen', companyId])]
   const [all = 0, stolen = 0] = (await records.get(counters)).map(countOf)
@@ -133,7 +135,8 @@ async function readMatches(
     const entry = entries[i]
     if (entry === undefined) throw danglingReference(`The index entry ${row.key}`, `evidence ${row.id}`)
     const read = decodeListed(entry)
-    const evidence = index.keyOf(read) === row.key ? read : await readChanged(context, companyId, { row, index })
+    const evidence =
+      index.keyOf(read, row.key) === row.key ? read : await readChanged(context, companyId, { row, index })
     if (evidence !== undefined && (accepts?.(evidence) ?? true)) matches.push({ position: row.position, evidence })
   }
   return matches
@@ -151,7 +154,7 @@ async function readChanged(
   const [stillListed, entry] = await readAll(records, [row.key, listedKey(companyId, row.id)])
   if (stillListed === undefined) return undefined
   const evidence = entry && decodeListed(entry)
-  if (evidence !== undefined && index.keyOf(evidence) === row.key) return evidence
+  if (evidence !== undefined && index.keyOf(evidence, row.key) === row.key) return evidence
   throw corrupt(`The index entry ${row.key} does not belong to its evidence`)
 }
 
@@ -159,9 +162,10 @@ const HASH_LENGTH = 16
 
 /** Identifies what a query matches and in which order, so that a cursor works only with the query it was made for. */
 function hashQuery(companyId: CompanyId, query: EvidenceQuery): string {
-  const { categoryId, subcategoryId, externalIdPrefix, owner, status, createdFrom, createdTo, sort } = query
+  const { categoryId, subcategoryId, externalIdPrefix, words, owner, status, createdFrom, createdTo, sort } = query
   const times = [createdFrom, createdTo].map((time) => time?.getTime())
-  const parts = [companyId, categoryId, subcategoryId, externalIdPrefix, owner && foldCase(owner), status, sort]
+  const texts = [externalIdPrefix, words && searchWords(words), owner && foldCase(owner)]
+  const parts = [companyId, categoryId, subcategoryId, ...texts, status, sort]
   return toHex(sha256(encodeUtf8(JSON.stringify([parts, times])))).slice(0, HASH_LENGTH)
 }
 

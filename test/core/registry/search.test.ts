@@ -25,6 +25,9 @@ describe('filtered and sorted lists', () => {
         { externalIdPrefix: 'a\n' },
         { externalIdPrefix: '\ud800' },
         { externalIdPrefix: 'x'.repeat(129) },
+        { words: '' },
+        { words: '-' },
+        { words: 'x'.repeat(257) },
         { owner: '' },
         { owner: 7 },
         { status: 'lost' },
@@ -44,6 +47,7 @@ describe('filtered and sorted lists', () => {
       const others: readonly EvidenceQuery[] = [
         { owner: 'Bob', cursor: next },
         { owner: 'Ada', status: 'active', cursor: next },
+        { owner: 'Ada', words: 'a1', cursor: next },
         { owner: 'Ada', sort: 'updated', cursor: next },
         { owner: 'Ada', categoryId: 'unknown', cursor: next },
         { owner: 'Ada', cursor: `${next}=` },
@@ -83,6 +87,8 @@ describe('filtered and sorted lists', () => {
       const planted: readonly (readonly [string, EvidenceQuery])[] = [
         [keys.ownerIndex(company, 'ada', missing), { owner: 'Ada' }],
         [keys.ownerIndex(company, 'bob', id), { owner: 'Bob' }],
+        [keys.wordIndex(company, 'adam', missing), { words: 'ada' }],
+        [keys.wordIndex(company, 'adam', id), { words: 'adam' }],
         [keys.evidenceIn(['stolen', company], missing), { status: 'stolen' }],
         [keys.evidenceIn(['stolen', company], id), { status: 'stolen' }],
         [keys.externalIdIndex(company, 'b1', missing), { externalIdPrefix: 'b' }],
@@ -157,14 +163,20 @@ describe('filtered and sorted lists', () => {
       assert.deepEqual(await countOf({ status: 'stolen' }), [0, false])
       assert.deepEqual(await countOf({ owner: 'ada' }), [10_000, true])
       assert.deepEqual(await countOf({ externalIdPrefix: 'x' }), [10_000, false])
-      // An index that is not in the order of the list is read only if it has at most 10,000 matches. Then the list of
-      // the company is read instead, and its newest 10,000 are all of these but one.
+      assert.deepEqual(await countOf({ words: 'x' }), [10_000, true])
+      assert.deepEqual(await countOf({ words: 'old' }), [1_011, false])
+      // An index that is not in the order of the list is read only if it has at most 10,000 matches. Otherwise the list
+      // of the company is read.
       await evidence({ externalId: 'x-last' })
-      assert.deepEqual(await countOf({ externalIdPrefix: 'x' }), [9_999, true])
+      assert.deepEqual(await countOf({ externalIdPrefix: 'x' }), [10_000, true])
+      assert.deepEqual(await countOf({ externalIdPrefix: 'x', status: 'active' }), [9_999, true])
+      // Each of two words may have half as many matches.
+      assert.deepEqual(await countOf({ words: 'x old' }), [1_010, false])
+      assert.deepEqual(idsOf(await evidences.list(scope, { words: 'ada x999', limit: 3 })), ['x9999', 'x9998', 'x9997'])
       const broad = await evidences.list(scope, { externalIdPrefix: 'x', limit: 3 })
       assert.deepEqual(idsOf(broad), ['x-last', 'x9999', 'x9998'])
       const nextBroad = await evidences.list(scope, { externalIdPrefix: 'x', limit: 2, cursor: broad.next ?? '' })
-      assert.deepEqual([idsOf(nextBroad), nextBroad.count], [['x9997', 'x9996'], 9_999])
+      assert.deepEqual([idsOf(nextBroad), nextBroad.count], [['x9997', 'x9996'], 10_000])
       // The oldest evidences are behind 10,000 others in the index of the update times.
       const query = { sort: 'updated', owner: 'ADA', externalIdPrefix: 'old' } as const
       const first = await evidences.list(scope, query)
