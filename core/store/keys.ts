@@ -130,7 +130,9 @@ export function searchWords(text: string): readonly string[] {
   const words = ASCII.test(text)
     ? text.toLowerCase().match(/[a-z0-9]+/g)
     : foldCase(text.normalize('NFKC')).match(/[\p{L}\p{Nd}]+/gu)
-  return [...new Set(words?.map((word) => (word.length > MAX_WORD ? [...word].slice(0, MAX_WORD).join('') : word)))]
+  return [
+    ...new Set(words?.map((word) => (word.length > MAX_WORD ? Array.from(word).slice(0, MAX_WORD).join('') : word))),
+  ]
 }
 
 /** The last part of a key, for keys that end with an id. */

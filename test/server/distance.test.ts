@@ -78,7 +78,6 @@ function assertDistance(name: keyof typeof LIMITS, files: readonly string[]): vo
 
 describe('distance', () => {
   let directory: string
-  let registry: Registry
 
   const open = async (name: string, outside: Parameters<typeof createSealer>[0], clock?: Clock): Promise<Registry> =>
     openRegistry({
@@ -95,16 +94,9 @@ describe('distance', () => {
     session.connect()
     await session.post('Profiler.enable')
     directory = await makeTemporary()
-    registry = await open('records', {
-      timestampAuthority: await openLocalTsa(join(directory, 'tsa')),
-      anchor: await openLocalLedger(join(directory, 'ledger')),
-    })
-    await registry.sourceSystems.create(scope, { name: 'w' })
-    for (let n = 0; n < 20; n++) await registry.evidences.create(scope, newEvidence(`x-${n}`))
   })
 
   after(async () => {
-    await registry.close()
     session.disconnect()
   })
 
@@ -128,19 +120,26 @@ describe('distance', () => {
     }
   })
 
-  it('of a bundle with a token and an anchor, and its verification', async () => {
-    await registry.sealNow()
-    const make = () => registry.proofs.bundle(scope, { externalId: 'x-0', fields: 'all', files: 'none' })
-    let bundle = await make()
-    while (
-      !bundle.checkpoints.some((one) => one.tokens.length > 0) ||
-      !bundle.checkpoints.some((one) => one.anchors.length > 0)
-    ) {
-      await delay(50)
-      bundle = await make()
+  it('of a bundle with a token and an anchor, and its verification', async (t) => {
+    const outside = {
+      timestampAuthority: await openLocalTsa(join(directory, 'tsa')),
+      anchor: await openLocalLedger(join(directory, 'ledger')),
     }
-    assertDistance('bundle', await filesOf(make))
-    const policy = parsePolicy(JSON.stringify(await registry.log.policy()))
+    const make = ({ proofs }: Registry) => proofs.bundle(scope, { externalId: 'x-0', fields: 'all', files: 'none' })
+    const busy = await open('records', outside)
+    await busy.sourceSystems.create(scope, { name: 'w' })
+    for (let n = 0; n < 20; n++) await busy.evidences.create(scope, newEvidence(`x-${n}`))
+    await busy.sealNow()
+    for (let isCovered = false; !isCovered; await delay(50)) {
+      const { checkpoints } = await make(busy)
+      isCovered = checkpoints.some((one) => one.tokens.length > 0) && checkpoints.some((one) => one.anchors.length > 0)
+    }
+    const policy = parsePolicy(JSON.stringify(await busy.log.policy()))
+    await busy.close()
+    const registry = await open('records', {}, standing)
+    t.after(() => registry.close())
+    const bundle = await make(registry)
+    assertDistance('bundle', await filesOf(() => make(registry)))
     const verify = () => verifyBundle(JSON.stringify(bundle), { policy, tokens })
     assert.equal(verify().state, 'proven')
     assertDistance('verifyBundle', await filesOf(verify))

@@ -304,12 +304,12 @@ const fold = (text: string): string => text.toLowerCase().replaceAll('ß', 'ss')
 
 function foundBy({ name, externalId, owner }: ModelEvidence, words: string): boolean {
   const split = (text: string): string[] =>
-    [...fold(text.normalize('NFKC'))]
+    Array.from(fold(text.normalize('NFKC')))
       .map((character) => (/\p{L}|\p{Nd}/u.test(character) ? character : ' '))
       .join('')
       .split(' ')
       .filter((word) => word !== '')
-      .map((word) => [...word].slice(0, 32).join(''))
+      .map((word) => Array.from(word).slice(0, 32).join(''))
   const indexed = [...new Set([name, externalId, owner].flatMap(split))].slice(0, 12)
   return split(words).every((word) => indexed.some((each) => each.startsWith(word)))
 }
