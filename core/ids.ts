@@ -46,6 +46,11 @@ const MAX_TIME = 2 ** 48 - 1
 /** The time in an id, ms since 1970. */
 export const timeOfId = (id: string): number => Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16)
 
+export const DAY_MS = 86_400_000
+
+/** The day in an id, in days since 1970 in UTC. */
+export const dayOfId = (id: string): number => Math.floor(timeOfId(id) / DAY_MS)
+
 /**
  * The beginning of every id that is made in this millisecond. It sorts after all earlier ids, and before all ids of
  * this millisecond and later ones.

@@ -15,7 +15,7 @@ export interface EvidenceCore {
   readonly status: EvidenceStatus
   readonly owner?: string
   readonly summary?: string
-  readonly image?: { readonly id: FileId; readonly mimeType: string }
+  readonly image?: { readonly id: FileId; readonly mimeType: string; readonly size: number }
   readonly createdAt: Date
   /** Of the `create` event. */
   readonly txId: TxId

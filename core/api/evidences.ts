@@ -10,6 +10,7 @@ import type {
   RecordedEvent,
 } from './evidence.ts'
 import type { FileEntry, StagedFile } from './files.ts'
+import type { Overview } from './overview.ts'
 import type { EvidenceId, Scope, UpdateOptions, WriteOptions } from './scope.ts'
 
 /** What describes an evidence, without its category. */
@@ -198,4 +199,6 @@ export interface Evidences {
    * The files of an evidence, of its category and of its subcategory. Requires level `R`. @throws `EVIDENCE_NOT_FOUND`
    */
   files(scope: Scope, externalId: string): Promise<EvidenceFileList>
+  /** What the company has at a glance, and how far the whole log is. Reads counters, never a list. Requires level `R`. */
+  overview(scope: Scope): Promise<Overview>
 }

@@ -48,6 +48,7 @@ export type {
   NewEvidence,
   NewEvidences,
 } from './evidences.ts'
+export type { LogProgress, LogStep, Overview } from './overview.ts'
 export type { FileEntry, FileInfo, Files, FileSelector, FileToken, FileToStage, StagedFile } from './files.ts'
 export type {
   BatchId,

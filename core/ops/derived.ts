@@ -1,8 +1,7 @@
 import { equalBytes } from '../bytes.ts'
 import type { Stored, Key, Range } from '../ports/index.ts'
 import { countOf, encodeCounter, type DerivedEntry } from '../store/read.ts'
-import { COUNTED, DERIVED, derivedFrom, type DerivedFamily } from '../store/derived.ts'
-import { keysUnder, partsOfKey } from '../store/keys.ts'
+import { COUNTED, DERIVED, derivedFrom, type CountedFamily, type DerivedFamily } from '../store/derived.ts'
 import { type Check, differenceKindOf } from './check.ts'
 
 /** Forwards: checks that all entries that follow from these records are there, with the right values. */
@@ -63,14 +62,13 @@ function derivedOrNone(record: Stored): readonly DerivedEntry[] {
 
 /** Checks that each counter is the length of its list. The counter of a list that has become empty stays, and is 0. */
 export async function checkCounters(check: Check): Promise<void> {
-  for (const { lists, counters } of COUNTED) {
-    const counting = new Counting(check, counters)
-    for await (const page of check.pages(lists)) await counting.addAll(page)
+  for (const family of COUNTED) {
+    const counting = new Counting(check, family)
+    for await (const page of check.pages(family.lists)) await counting.addAll(page)
     await counting.finish()
-    for await (const page of check.pages(counters))
+    for await (const page of check.pages(family.counters))
       for (const entry of page)
-        if (await isEmpty(check, keysUnder(lists.gte + entry.key.slice(counters.gte.length))))
-          expectCount(check, entry.key, { entry, count: 0 })
+        if (await isEmpty(check, family.countedBy(entry.key))) expectCount(check, entry.key, { entry, count: 0 })
   }
 }
 
@@ -87,20 +85,20 @@ interface Count {
 /** Counts lists whose entries come in the order of their keys. */
 class Counting {
   readonly #check: Check
-  readonly #counters: Range
+  readonly #family: CountedFamily
   /** Of the current list, and of the lists that contain it. */
   #current: readonly Count[] = []
   #list = ''
 
-  constructor(check: Check, counters: Range) {
+  constructor(check: Check, family: CountedFamily) {
     this.#check = check
-    this.#counters = counters
+    this.#family = family
   }
 
   /** The keys of a page. */
   async addAll(page: readonly Stored[]): Promise<void> {
     for (const { key } of page) {
-      const list = key.slice(0, key.lastIndexOf('/'))
+      const list = this.#family.listOf(key)
       if (list !== this.#list) await this.#begin(key)
       this.#list = list
       for (const count of this.#current) count.count += 1
@@ -108,9 +106,9 @@ class Counting {
   }
 
   async #begin(key: Key): Promise<void> {
-    const current = this.#countersOf(key).map(
-      (counter) => this.#current.find((each) => each.counter === counter) ?? { counter, count: 0 },
-    )
+    const current = this.#family
+      .countersOf(key)
+      .map((counter) => this.#current.find((each) => each.counter === counter) ?? { counter, count: 0 })
     for (const count of this.#current) if (!current.includes(count)) await this.#compare(count)
     this.#current = current
   }
@@ -118,12 +116,6 @@ class Counting {
   async finish(): Promise<void> {
     for (const count of this.#current) await this.#compare(count)
     this.#current = []
-  }
-
-  /** A list is named by at least two parts. One of three parts is contained in the one of the first two. */
-  #countersOf(key: Key): readonly Key[] {
-    const list = partsOfKey(key).slice(1, -1)
-    return list.slice(1).map((_, i) => this.#counters.gte + list.slice(0, i + 2).join('/'))
   }
 
   async #compare({ counter, count }: Count): Promise<void> {

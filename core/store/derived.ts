@@ -1,9 +1,19 @@
 import type { CompanyId } from '../api/scope.ts'
+import { DAY_MS, dayOfId, idsFrom } from '../ids.ts'
 import { logKeys } from '../log/keys.ts'
 import type { BatchRecord } from '../log/records.ts'
 import type { Stored, Key, Range } from '../ports/index.ts'
 import { evidenceEntries } from './evidence.ts'
-import { companyIn, isInRange, keys, lastPartOfKey, type RecordRange, type StoredRecord } from './keys.ts'
+import {
+  companyIn,
+  isInRange,
+  keys,
+  keysUnder,
+  lastPartOfKey,
+  partsOfKey,
+  type RecordRange,
+  type StoredRecord,
+} from './keys.ts'
 import { corruptRecord, decodeRecord, type DerivedEntry, listEntry, nameEntry, putRecord } from './read.ts'
 import type {
   ApiKeyRecord,
@@ -43,7 +53,7 @@ export const categoryEntries = (company: CompanyId, category: CategoryRecord): r
 
 /** The entry of a file in the list of its owner, until it is deleted. */
 export const fileEntries = (file: FileRecord | DeletedFileRecord): readonly DerivedEntry[] =>
-  'deletion' in file ? [] : [listEntry(keys.fileOf(file.ownerId, file.id))]
+  'deletion' in file ? [] : [listEntry(keys.fileOf(file.company, file.ownerId, file.id))]
 
 /** When an idempotency record expires. `key`: of the record. */
 export const idempotencyEntries = (key: Key, { expires }: IdempotencyRecord): readonly DerivedEntry[] => [
@@ -128,9 +138,52 @@ export const DERIVED: readonly DerivedFamily[] = [
   }),
 ]
 
-/** Families of lists, each with its counters. A counter has the key of its list in the family of the counters. */
-export const COUNTED: readonly { readonly lists: Range; readonly counters: Range }[] = [
-  { lists: keys.allEvidenceListings(), counters: keys.evidenceCounts() },
-  { lists: keys.allCategoryListings(), counters: keys.categoryCounts() },
-  { lists: keys.allAudit(), counters: keys.auditCounts() },
+/** A family of lists with its counters. */
+export interface CountedFamily {
+  readonly lists: Range
+  readonly counters: Range
+  /** Entries with the same text, which lie side by side, are counted by the same counters. */
+  listOf(entry: Key): string
+  countersOf(entry: Key): readonly Key[]
+  /** The entries that a counter counts. */
+  countedBy(counter: Key): Range
+}
+
+/** A counter has the key of its list in the family of the counters: the first `depths` parts of it. */
+const counted = (lists: Range, counters: Range, depths: readonly number[] = [2, 3]): CountedFamily => ({
+  lists,
+  counters,
+  listOf: (entry) => entry.slice(0, entry.lastIndexOf('/')),
+  countersOf: (entry) => {
+    const list = partsOfKey(entry).slice(1, -1)
+    return depths.flatMap((depth) => (depth > list.length ? [] : [counters.gte + list.slice(0, depth).join('/')]))
+  },
+  countedBy: (counter) => keysUnder(lists.gte + counter.slice(counters.gte.length)),
+})
+
+const ofEvidences = counted(keys.allEvidenceListings(), keys.evidenceCounts())
+
+/** The time of a creation is in the id, so the evidences of a day lie side by side in the list of their company. */
+const createdEvidences: CountedFamily = {
+  ...ofEvidences,
+  listOf: (entry) => `${ofEvidences.listOf(entry)} ${dayOfId(lastPartOfKey(entry))}`,
+  countersOf(entry) {
+    const [, kind, company = ''] = partsOfKey(entry)
+    const day = kind === 'company' ? [keys.evidenceCount(['day', company, dayOfId(lastPartOfKey(entry))])] : []
+    return [...ofEvidences.countersOf(entry), ...day]
+  },
+  countedBy(counter) {
+    const [, kind, company = '', text = ''] = partsOfKey(counter)
+    if (kind !== 'day') return ofEvidences.countedBy(counter)
+    const day = Number.parseInt(text, 16)
+    const { gte } = keys.evidencesIn(['company', company])
+    return { gte: gte + idsFrom(day * DAY_MS), lt: gte + idsFrom((day + 1) * DAY_MS) }
+  },
+}
+
+export const COUNTED: readonly CountedFamily[] = [
+  createdEvidences,
+  counted(keys.allCategoryListings(), keys.categoryCounts()),
+  counted(keys.allAudit(), keys.auditCounts()),
+  counted(keys.allFileListings(), keys.fileCounts(), [1]),
 ]

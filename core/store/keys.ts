@@ -148,8 +148,8 @@ type SourceSystem = IdText<SourceSystemId>
 export type Listing =
   | readonly [kind: 'company' | 'stolen', company: Company]
   | readonly [kind: 'category', category: Category, subcategory: Category]
-/** The evidences that a counter counts. Those of a category are in the listings of its subcategories. */
-export type CountedEvidences = Listing | readonly [kind: 'category', category: Category]
+/** What a counter counts. A category's evidences are in the lists of its subcategories; a day is one since 1970, UTC. */
+export type CountedEvidences = Listing | readonly ['category', Category] | readonly ['day', Company, day: number]
 
 /** What an audit trail consists of: changes of source systems, and uses of keys. Each has its own limit. */
 export type AuditKind = 'change' | 'access'
@@ -163,7 +163,6 @@ export const laterEventKey = (evidence: Evidence, version: number): RecordKey<Ev
 
 /** Keys of the registry's own records. Those of the log are in `core/log/keys.ts`. */
 export const keys = {
-  // -- the registry itself
   operator: (): RecordKey<OperatorRecord> => 'op',
   /** Present while the store is being filled from another one. Until then no registry opens it. */
   filling: (): Key => 'mg',
@@ -249,9 +248,11 @@ export const keys = {
   file: (id: File): RecordKey<FileRecord | DeletedFileRecord> => recordKey('fi', id),
   files: (): RecordRange<FileRecord | DeletedFileRecord> => keysUnder('fi'),
   /** Files by owner: an evidence or a category. */
-  fileOf: (owner: Evidence | Category, id: File): Key => recordKey('fo', owner, id),
-  filesOf: (owner: Evidence | Category): Range => keysUnder(recordKey('fo', owner)),
+  fileOf: (company: Company, owner: Evidence | Category, id: File): Key => recordKey('fo', company, owner, id),
+  filesOf: (company: Company, owner: Evidence | Category): Range => keysUnder(recordKey('fo', company, owner)),
   allFileListings: (): Range => keysUnder('fo'),
+  fileCount: (company: Company): Key => recordKey('fc', company),
+  fileCounts: (): Range => keysUnder('fc'),
   /** A blob whose upload has begun and that no record uses yet. */
   blobIntent: (blob: File): RecordKey<UploadIntentRecord> => recordKey('bi', blob),
   blobIntents: (): RecordRange<UploadIntentRecord> => keysUnder('bi'),
@@ -261,7 +262,6 @@ export const keys = {
   /** A deleted file, or a category that was removed with its files, whose old values are still on disk. */
   pendingErasure: (id: string): RecordKey<PendingErasureRecord> => recordKey('pe', id),
   pendingErasures: (): RecordRange<PendingErasureRecord> => keysUnder('pe'),
-  // -- idempotency
   idempotency: (company: Company, actor: string, route: string, idempotencyKey: string): RecordKey<IdempotencyRecord> =>
     recordKey('ik', company, actor, route, idempotencyKey),
   allIdempotency: (): RecordRange<IdempotencyRecord> => keysUnder('ik'),
@@ -307,6 +307,7 @@ export const registryKeyRanges: readonly Range[] = [
   keys.allUpdateIndex(),
   keys.files(),
   keys.allFileListings(),
+  keys.fileCounts(),
   keys.blobIntents(),
   keys.pendingDeletions(),
   keys.pendingErasures(),

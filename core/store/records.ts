@@ -123,7 +123,7 @@ export interface EvidenceRecord {
   readonly summary?: string
   readonly owner?: string
   readonly meta?: { readonly [name: string]: Json }
-  readonly image?: { readonly id: FileId; readonly mimeType: string }
+  readonly image?: { readonly id: FileId; readonly mimeType: string; readonly size: number }
   /** Of the create event. */
   readonly txId: TxId
   readonly lastVersion: number

@@ -93,6 +93,8 @@ export interface EndpointRequest<Q extends TSchema = TSchema, B extends TSchema 
   readonly listEvidences: ListEvidenceTexts
   /** Reads an evidence and a page of its history as JSON, which is kept while it does not change. */
   readonly getEvidence: GetEvidencePage<TaggedText>
+  /** Whether everything works, for anyone with a key. */
+  readonly health: () => 'ok' | 'degraded'
 }
 
 /**

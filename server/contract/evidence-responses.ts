@@ -91,7 +91,7 @@ export const EvidenceListItem = closed({
   summary: opt(Type.String()),
   lastUpdateDate: DateTime,
   lastUpdateTxId: Hash,
-  iconId: opt(closed({ id: Id, mimeType: Type.String() })),
+  iconId: opt(closed({ id: Id, mimeType: Type.String(), size: Type.Integer({ minimum: 0, description: 'Bytes' }) })),
   stolen: Type.Boolean(),
   blockNumber: opt(Count),
   lastUpdateBlockNumber: opt(Count),
@@ -186,7 +186,7 @@ export function evidenceListItem(from: EvidenceSummary): string {
   // Most evidences have one event.
   const isUpdated = lastEvent.recordedAt.getTime() !== from.createdAt.getTime()
   const updated = isUpdated ? dateTime(lastEvent.recordedAt) : created
-  const icon = image && { id: image.id, mimeType: image.mimeType }
+  const icon = image && { id: image.id, mimeType: image.mimeType, size: image.size }
   return (
     `{"id":"${from.id}","externalId":${JSON.stringify(from.externalId)},"name":${JSON.stringify(from.name)},` +
     `"creationDate":"${created}","owner":{"name":${JSON.stringify(from.owner ?? '')}},` +

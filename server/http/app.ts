@@ -117,7 +117,7 @@ export function createApp(given: AppOptions): App {
     unread: new MemoryBudget(limits.unreadBytes),
   }
   const metrics = createMetrics({ registry, instruments, door, connections, ...load, ...options })
-  const services = { ...servicesOf(registry, limits, options), ...load }
+  const services = { ...servicesOf(registry, limits, options), ...load, health: () => health.overall() }
   const operatorGroup = operations({ health, metrics })
   const { metricsToken } = options
   const rootGroups = [metricsToken === undefined ? withoutMetrics(operatorGroup) : operatorGroup]
@@ -198,7 +198,7 @@ const servicesOf = (
   registry: Registry,
   { stalledReaderMs }: LoadLimits,
   options: Options,
-): Omit<EndpointServices, 'lanes' | 'bodies' | 'unread'> => ({
+): Omit<EndpointServices, 'lanes' | 'bodies' | 'unread' | 'health'> => ({
   registry,
   stalledReaderMs,
   uploads: {

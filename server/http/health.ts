@@ -76,6 +76,13 @@ export class Health {
     return reason === null ? undefined : REFUSED_TEXTS[reason]
   }
 
+  /** What a company may know: whether everything works. */
+  overall(): 'ok' | 'degraded' {
+    const { currentFailures, writesRefused } = this.#registry.status()
+    const isWell = this.problem() === undefined && this.damage() === 0 && writesRefused === null
+    return isWell && currentFailures.length === 0 ? 'ok' : 'degraded'
+  }
+
   /** Why it is not ready, `undefined` if it is. */
   problem(): string | undefined {
     if (this.isStopping) return 'stopping'

@@ -2,7 +2,7 @@ import type Router from '@koa/router'
 import type { Context } from 'koa'
 import type { Static, TObject } from '#typebox'
 import type { GetEvidencePage, ListEvidenceTexts, Scope, StagedFile } from '../../core/index.ts'
-import { documentPath, type Endpoint, type EndpointGroup } from '../contract/endpoint.ts'
+import { documentPath, type Endpoint, type EndpointGroup, type EndpointRequest } from '../contract/endpoint.ts'
 import { HttpError } from '../contract/errors.ts'
 import { withWireNames } from '../contract/field-names.ts'
 import { idInput } from '../contract/values.ts'
@@ -26,6 +26,7 @@ export interface EndpointServices extends AuthorizationServices {
   readonly publicPath: string
   readonly listEvidences: ListEvidenceTexts
   readonly getEvidence: GetEvidencePage<TaggedText>
+  readonly health: EndpointRequest['health']
 }
 
 /** Routes each endpoint of a group, below `base`, to `serve`. */
@@ -85,6 +86,7 @@ async function serve(ctx: Context, endpoint: Endpoint, services: EndpointService
       path: services.publicPath + ctx.path,
       listEvidences: services.listEvidences,
       getEvidence: services.getEvidence,
+      health: services.health,
     })
     if (reply.kind === 'pages') turn.end()
     await respond(ctx, reply, { status: endpoint.response.status ?? 200, sender, turn, ...services })

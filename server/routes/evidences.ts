@@ -5,6 +5,7 @@ import { Bundle, BUNDLE_MEDIA_TYPE } from '../../core/schemas/index.ts'
 import { BundleQuery, bundleReply, bundleSelection } from '../contract/bundles.ts'
 import { endpoint, type EndpointGroup, type EndpointRequest, type FileSlot } from '../contract/endpoint.ts'
 import { FileListing } from '../contract/files.ts'
+import { Overview, overview } from '../contract/overview.ts'
 import { json, pages, tagged } from '../contract/reply.ts'
 
 /** Files of a new evidence. Clients write the same field in different ways. */
@@ -108,6 +109,18 @@ export const evidences: EndpointGroup = {
           listEvidences(scope, { ...requests.evidenceQuery(query), ...position, limit })
         return pages(responses.evidenceListParts(pagesOf(readPage)))
       },
+    }),
+    endpoint({
+      id: 'getOverview',
+      method: 'GET',
+      path: '/evidences/{COMPANY_ID}/overview',
+      access: 'R',
+      summary: 'What a company has at a glance, and how far the log is',
+      description:
+        'Counts, creations per day, the evidences that were changed last, and how far all entries of the log are ' +
+        'on their way to a proof. `health` says whether this server works as it should.',
+      response: { schema: Overview },
+      handle: async ({ registry, scope, health }) => json(overview(await registry.evidences.overview(scope), health())),
     }),
     endpoint({
       id: 'getEvidence',

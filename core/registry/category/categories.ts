@@ -36,7 +36,9 @@ const listCategories =
       else others.push(record)
     }
     const categories = siblings.get(undefined) ?? []
-    return Promise.all(categories.map((record) => describeWith(context, record, siblings.get(record.id) ?? [])))
+    return Promise.all(
+      categories.map((record) => describeWith(context, companyId, record, siblings.get(record.id) ?? [])),
+    )
   }
 
 /** The categories in a listing, oldest first. */
@@ -57,9 +59,9 @@ const getCategory =
     const { companyId } = await enterCompany(context, scope, 'R')
     validate(categoryPathSchema, path)
     const { category, subcategory } = await readPath(context, companyId, path)
-    if (subcategory !== undefined) return describe(context, subcategory.record, category.record)
+    if (subcategory !== undefined) return describe(context, companyId, subcategory.record, category.record)
     const subcategories = await readListed(context, companyId, keys.categoriesIn(companyId, path.categoryId))
-    return describeWith(context, category.record, subcategories)
+    return describeWith(context, companyId, category.record, subcategories)
   }
 
 /** The files of a subcategory and of its category. */
@@ -71,30 +73,36 @@ const listCategoryFiles =
     validate(IdToFind, path.subcategoryId, 'subcategoryId')
     const { category, subcategory } = await readPath(context, companyId, path)
     const [ofCategory, ofSubcategory] = await Promise.all([
-      listFiles(context, category.record.id),
-      listFiles(context, subcategory.record.id),
+      listFiles(context, companyId, category.record.id),
+      listFiles(context, companyId, subcategory.record.id),
     ])
     return { category: ofCategory, subcategory: ofSubcategory }
   }
 
 async function describeWith(
   context: Context,
+  company: CompanyId,
   category: CategoryRecord,
   subcategories: readonly CategoryRecord[],
 ): Promise<Category> {
   const [described, ...others] = await Promise.all([
-    describe(context, category),
-    ...subcategories.map((record) => describe(context, record, category)),
+    describe(context, company, category),
+    ...subcategories.map((record) => describe(context, company, record, category)),
   ])
   return { ...described, subcategories: others }
 }
 
 /** Without its subcategories. `parent`: of a subcategory. */
-async function describe(context: Context, record: CategoryRecord, parent?: CategoryRecord): Promise<Category> {
+async function describe(
+  context: Context,
+  company: CompanyId,
+  record: CategoryRecord,
+  parent?: CategoryRecord,
+): Promise<Category> {
   const { createdAt: _, ...details } = record
   const { id, name } = record
   const counter = keys.evidenceCount(parent === undefined ? ['category', id] : ['category', parent.id, id])
-  const [[count], files] = await Promise.all([context.records.get([counter]), listFiles(context, id)])
+  const [[count], files] = await Promise.all([context.records.get([counter]), listFiles(context, company, id)])
   return {
     ...details,
     path: parent === undefined ? `/${name}` : `/${parent.name}/${name}`,

@@ -89,6 +89,6 @@ export function decideCategory(
       ...categoryEntries(companyId, record),
       ...attached.writes,
     ],
-    adds: [{ key: keys.categoryCount(companyId, parentId), delta: 1 }],
+    adds: [{ key: keys.categoryCount(companyId, parentId), delta: 1 }, ...attached.adds],
   }
 }

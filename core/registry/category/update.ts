@@ -42,7 +42,7 @@ export const updateCategory =
       const { parentId } = category.record
       const name = newName(category.record, change)
       if (name !== undefined) await assertCategoryNameFree(context, companyId, { name, ...(parentId && { parentId }) })
-      await assertRoomForFiles(context, category.record, addedFiles(change).length)
+      await assertRoomForFiles(context, companyId, category.record, addedFiles(change).length)
       return decideUpdate(companyId, category, change, attempt)
     })
   }
@@ -62,9 +62,14 @@ const namedBy = ({ categoryId, subcategoryId }: CategoryPath) =>
 const MAX_FILES = 1_000
 
 /** Every change of the files also writes the category's record, so the number is right when it is committed. */
-async function assertRoomForFiles({ records }: Context, { id }: CategoryRecord, added: number): Promise<void> {
+async function assertRoomForFiles(
+  { records }: Context,
+  companyId: CompanyId,
+  { id }: CategoryRecord,
+  added: number,
+): Promise<void> {
   if (added === 0) return
-  const { length } = await listEntries(records, { ...keys.filesOf(id), limit: MAX_FILES })
+  const { length } = await listEntries(records, { ...keys.filesOf(companyId, id), limit: MAX_FILES })
   if (length + added > MAX_FILES)
     throw new RegistryError('TOO_MANY_FILES', `It has ${length} of at most ${MAX_FILES} files: delete some first`)
 }
@@ -92,6 +97,7 @@ function decideUpdate(
     commit: {
       checks: [check, ...attached.checks, ...nameKey.map((key) => ({ key, version: null }))],
       writes: [putRecord(keys.category(companyId, before.id), after), ...attached.writes, ...entries],
+      adds: attached.adds,
     },
     result: after.imageId === undefined ? {} : { imageId: after.imageId },
   }
@@ -127,9 +133,9 @@ export const removeCategory =
       const category = await readNamed(context, companyId, path)
       const { id } = category.record
       const empty = await emptyChecks(context, companyId, category.record)
-      files = (await listEntries(context.records, keys.filesOf(id))).map(({ key }) => lastPartOfKey(key))
-      const removals = files.flatMap((fileId) => removeFile(id, fileId, now))
-      const commit = decideRemove(companyId, category, { empty, removals })
+      files = (await listEntries(context.records, keys.filesOf(companyId, id))).map(({ key }) => lastPartOfKey(key))
+      const removals = files.flatMap((fileId) => removeFile({ company: companyId, ownerId: id }, fileId, now))
+      const commit = decideRemove(companyId, category, { empty, removals, fileCount: files.length })
       return { commit: files.length === 0 ? commit : context.erasures.include(commit, id), result: {} }
     })
     if (files.length > 0) context.erasures.request()
@@ -156,16 +162,20 @@ interface Removal {
   readonly empty: readonly Check[]
   /** Of its files. */
   readonly removals: readonly Write[]
+  readonly fileCount: number
 }
 
 function decideRemove(
   companyId: CompanyId,
   { record, check }: Read<CategoryRecord>,
-  { empty, removals }: Removal,
+  { empty, removals, fileCount }: Removal,
 ): Commit {
   return {
     checks: [check, ...empty],
     writes: [{ key: check.key, value: null }, ...derivedWrites(categoryEntries(companyId, record), []), ...removals],
-    adds: [{ key: keys.categoryCount(companyId, record.parentId), delta: -1 }],
+    adds: [
+      { key: keys.categoryCount(companyId, record.parentId), delta: -1 },
+      ...(fileCount === 0 ? [] : [{ key: keys.fileCount(companyId), delta: -fileCount }]),
+    ],
   }
 }

@@ -1,6 +1,8 @@
 import type { CategorySelector, EvidenceInput, Evidences, NewEvidence } from '../../api/evidences.ts'
+import type { CompanyId } from '../../api/scope.ts'
 import { RegistryError } from '../../errors.ts'
-import type { Commit } from '../../ports/index.ts'
+import { dayOfId } from '../../ids.ts'
+import type { Add, Commit, Key } from '../../ports/index.ts'
 import { invalidInput, metaText, validate } from '../../schemas/validation.ts'
 import { keys } from '../../store/keys.ts'
 import type { CategoryResolver, ResolvedCategory } from '../category/resolve.ts'
@@ -139,9 +141,26 @@ function decideCreate(
       ...attached.flatMap(({ checks }) => checks),
     ],
     writes: [...resolved.writes, ...made.flatMap(({ writes }) => writes), ...attached.flatMap(({ writes }) => writes)],
-    adds: [...resolved.adds, ...counters.map((list) => ({ key: keys.evidenceCount(list), delta: made.length }))],
+    adds: [
+      ...resolved.adds,
+      ...counters.map((list) => ({ key: keys.evidenceCount(list), delta: made.length })),
+      ...createdPerDay(companyId, made),
+      ...attached.flatMap(({ adds }) => adds),
+    ],
     append: made.map(({ append }) => append),
   }
+}
+
+/** Nearly always one day: ids ascend, so the evidences of a day lie side by side. */
+function createdPerDay(company: CompanyId, made: readonly MadeEvidence[]): readonly Add[] {
+  const adds: { key: Key; delta: number }[] = []
+  for (const { draft } of made) {
+    const key = keys.evidenceCount(['day', company, dayOfId(draft.id)])
+    const last = adds.at(-1)
+    if (last?.key === key) last.delta += 1
+    else adds.push({ key, delta: 1 })
+  }
+  return adds
 }
 
 /** What the caller learns of an evidence. */

@@ -5,6 +5,7 @@ import type { BulkCreates } from './bulk-creates.ts'
 import { createEvidence, createEvidences } from './create.ts'
 import { getEvidence, listEvidenceFiles } from './get.ts'
 import { allEvidences, listEvidences, listEvidenceTexts } from './list.ts'
+import { readOverview } from './overview.ts'
 import { evidencePages } from './pages.ts'
 import { updateEvidence } from './update.ts'
 
@@ -22,5 +23,6 @@ export function evidenceOperations(context: Context, bulkCreates: BulkCreates): 
     pages: evidencePages(context),
     update: updateEvidence(context),
     files: listEvidenceFiles(context),
+    overview: readOverview(context, list),
   }
 }

@@ -184,10 +184,11 @@ export const listEvidenceFiles =
   (context: Context): Evidences['files'] =>
   async (scope, externalId) => {
     const { record } = await readEvidence(context, await enterCompany(context, scope, 'R'), externalId)
+    const { company } = record
     const [evidence, category, subcategory] = await Promise.all([
-      listFiles(context, record.id),
-      listFiles(context, record.categoryId),
-      listFiles(context, record.subcategoryId),
+      listFiles(context, company, record.id),
+      listFiles(context, company, record.categoryId),
+      listFiles(context, company, record.subcategoryId),
     ])
     return { evidence, category, subcategory }
   }

@@ -93,7 +93,7 @@ export function makeEvidence(
     ...common,
     createdAt,
     stolen: false,
-    ...(image !== undefined && { image: { id: image.id, mimeType: image.mimeType } }),
+    ...(image !== undefined && { image: { id: image.id, mimeType: image.mimeType, size: image.size } }),
     fileCount: staged.length,
   }
   const fields = { ...common, ...(image !== undefined && { imageId: image.id }) }

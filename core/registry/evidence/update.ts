@@ -83,7 +83,7 @@ const givesAnything = (change: EvidenceChange): boolean =>
     return value !== undefined && value !== '' && !(Array.isArray(value) && value.length === 0)
   })
 
-const NO_FILES = { checks: [], writes: [] }
+const NO_FILES = { checks: [], writes: [], adds: [] }
 
 /**
  * The events that an update records, in one commit and in this order: the content, the transfer, the files. Pure, so
@@ -107,7 +107,7 @@ function decideUpdate(
     commit: {
       checks: [check, ...attached.checks],
       writes: [...writes, ...attached.writes],
-      adds,
+      adds: [...adds, ...attached.adds],
       append,
     },
     result: events,

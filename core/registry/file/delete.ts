@@ -1,6 +1,7 @@
 import type { RecordedEvent } from '../../api/evidence.ts'
 import type { Files } from '../../api/files.ts'
-import type { Check, Commit } from '../../ports/index.ts'
+import type { CompanyId } from '../../api/scope.ts'
+import type { Add, Check, Commit } from '../../ports/index.ts'
 import { destroy, pendingDeletion } from '../../store/blob-lifecycle.ts'
 import { fileEntries } from '../../store/derived.ts'
 import { readEvent, withFirstEvent } from '../../store/evidence.ts'
@@ -94,8 +95,13 @@ function decideDelete(author: EventAuthor, { file, evidence, attaching }: FileTo
     ...derivedWrites(fileEntries(file.record), fileEntries(tombstone)),
     pendingDeletion(id, author.now),
   ]
-  return { commit: { checks: [file.check, evidence.check], writes: changes, adds, append }, result: events }
+  return {
+    commit: { checks: [file.check, evidence.check], writes: changes, adds: [...adds, deletion(company)], append },
+    result: events,
+  }
 }
+
+const deletion = (company: CompanyId): Add => ({ key: keys.fileCount(company), delta: -1 })
 
 async function deleteFromCategory({ records }: Context, file: FileOf<'category'>, now: number): Promise<Commit> {
   const { company, ownerId, id } = file.record
@@ -105,5 +111,9 @@ async function deleteFromCategory({ records }: Context, file: FileOf<'category'>
   const after = imageId === id ? rest : owner.record
   const checks: readonly Check[] = [file.check, owner.check]
   // Also written if it stays the same, so that a simultaneous change of the category's files is decided again.
-  return { checks, writes: [putRecord(ownerKey, after), ...removeFile(ownerId, id, now)] }
+  return {
+    checks,
+    writes: [putRecord(ownerKey, after), ...removeFile(file.record, id, now)],
+    adds: [deletion(company)],
+  }
 }

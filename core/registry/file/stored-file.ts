@@ -1,7 +1,8 @@
 import type { FileEntry, StagedFile } from '../../api/files.ts'
+import type { CompanyId } from '../../api/scope.ts'
 import { fromBase64, sha256, toHex } from '../../bytes.ts'
 import { RegistryError } from '../../errors.ts'
-import type { Check, Write } from '../../ports/index.ts'
+import type { Write } from '../../ports/index.ts'
 import { consume, pendingDeletion, MAX_SMALL_FILE_BYTES } from '../../store/blob-lifecycle.ts'
 import { fileEntries } from '../../store/derived.ts'
 import { keys, lastPartOfKey } from '../../store/keys.ts'
@@ -9,7 +10,7 @@ import { listEntries, listedRecords, decodeRecord, putRecord } from '../../store
 import type { FileRecord, FileOwner } from '../../store/records.ts'
 import type { Context } from '../context.ts'
 import type { Json } from '../../commitment/canonical-json.ts'
-import type { Attempt } from '../write.ts'
+import type { Attempt, CommitPart } from '../write.ts'
 import { invalidInput } from '../../schemas/validation.ts'
 
 /** The error for a file that does not exist here. */
@@ -22,11 +23,7 @@ export const fileNotFound = (): RegistryError =>
  * Throws `VALIDATION_ERROR` for a file that is given twice, and for one that `stage` cannot have returned,
  * `FILE_NOT_FOUND` if the attempt before failed because a file was used or discarded: it does not come back.
  */
-export function attachFiles(
-  files: readonly StagedFile[],
-  owner: FileOwner,
-  { conflicts }: Attempt,
-): { readonly checks: readonly Check[]; readonly writes: readonly Write[] } {
+export function attachFiles(files: readonly StagedFile[], owner: FileOwner, { conflicts }: Attempt): CommitPart {
   if (new Set(files.map(({ id }) => id)).size < files.length)
     throw invalidInput('files', 'must not contain a staged file twice')
   for (const file of files) assertStaged(file)
@@ -44,6 +41,7 @@ export function attachFiles(
         ...fileEntries({ ...file, ...owner }),
       ]),
     ],
+    adds: files.length === 0 ? [] : [{ key: keys.fileCount(owner.company), delta: files.length }],
   }
 }
 
@@ -77,15 +75,23 @@ function hasContent({ content = '', size, ...file }: StagedFile): boolean {
  * The writes that remove a category's file from every list, and have its bytes deleted. A small file has no blob;
  * deleting one that does not exist changes nothing.
  */
-export const removeFile = (ownerId: string, fileId: string, now: number): readonly Write[] => [
+export const removeFile = (
+  { company, ownerId }: Pick<FileOwner, 'company' | 'ownerId'>,
+  fileId: string,
+  now: number,
+): readonly Write[] => [
   { key: keys.file(fileId), value: null },
-  { key: keys.fileOf(ownerId, fileId), value: null },
+  { key: keys.fileOf(company, ownerId, fileId), value: null },
   pendingDeletion(fileId, now),
 ]
 
 /** The files of an owner, oldest first. */
-export async function listFiles({ records }: Context, ownerId: string): Promise<readonly FileEntry[]> {
-  const listing = await listEntries(records, keys.filesOf(ownerId))
+export async function listFiles(
+  { records }: Context,
+  company: CompanyId,
+  ownerId: string,
+): Promise<readonly FileEntry[]> {
+  const listing = await listEntries(records, keys.filesOf(company, ownerId))
   const entries = await listedRecords(records, listing, (key) => keys.file(lastPartOfKey(key)))
   return (
     entries

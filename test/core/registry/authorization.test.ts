@@ -47,6 +47,7 @@ const operations: Readonly<Record<string, readonly [PermissionLevel, Operation]>
   ],
   'evidences.update': ['U', ({ evidences }, scope) => evidences.update(scope, 'e-1', { updateType: 'repair' })],
   'evidences.files': ['R', ({ evidences }, scope) => evidences.files(scope, 'e-1')],
+  'evidences.overview': ['R', ({ evidences }, scope) => evidences.overview(scope)],
   'files.stage': [
     'I',
     ({ files }, scope) =>

@@ -42,7 +42,7 @@ describe('creating evidences', () => {
         name: 'Drill',
         status: 'active',
         description: 'a\nb',
-        image: { id: image.id, mimeType: 'image/png' },
+        image: { id: image.id, mimeType: 'image/png', size: image.size },
         summary: 's',
         owner: 'Zoë',
         txId: created.txId,
@@ -490,7 +490,7 @@ describe('listing evidences', () => {
         txId: stored.txId,
         summary: 's',
         lastEvent: { recordedAt: new Date(created + 1_000), txId: last.txId },
-        image: { id: image.id, mimeType: 'image/png' },
+        image: { id: image.id, mimeType: 'image/png', size: image.size },
         status: 'stolen',
       }
       assert.deepEqual(item, expected)

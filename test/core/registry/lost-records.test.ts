@@ -109,12 +109,12 @@ describe('an evidence that is not found by its internal id', () => {
 describe('the records of a listing', () => {
   it('are without one that was removed with its list entry meanwhile', async () => {
     const stored = new MemoryRecords()
-    const [listed, record] = [keys.fileOf('owner', 'a'), keys.file('a')]
+    const [listed, record] = [keys.fileOf('acme', 'owner', 'a'), keys.file('a')]
     const value = new Uint8Array()
     await stored.commit({
-      writes: [listed, record, keys.file('b'), keys.fileOf('owner', 'b')].map((key) => ({ key, value })),
+      writes: [listed, record, keys.file('b'), keys.fileOf('acme', 'owner', 'b')].map((key) => ({ key, value })),
     })
-    const listing = await listEntries(stored, keys.filesOf('owner'))
+    const listing = await listEntries(stored, keys.filesOf('acme', 'owner'))
     let isRemoved = false
     const records = decorateRecords(stored, {
       async get(wanted) {

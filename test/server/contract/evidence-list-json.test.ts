@@ -83,7 +83,12 @@ const required = {
   eventCounts: fc.record({ create: count, update: count, transfer: count }),
   lastEvent: fc.record({ recordedAt: time, txId: id, blockNumber: count }, { requiredKeys: ['recordedAt', 'txId'] }),
 } as const
-const optional = { owner: text, summary: text, image: fc.record({ id, mimeType: text }), blockNumber: count }
+const optional = {
+  owner: text,
+  summary: text,
+  image: fc.record({ id, mimeType: text, size: count }),
+  blockNumber: count,
+}
 
 const summary: fc.Arbitrary<EvidenceSummary> = fc
   .tuple(fc.record(required), fc.record(optional, { requiredKeys: [] }))

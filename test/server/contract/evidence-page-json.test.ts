@@ -30,7 +30,7 @@ const evidence: fc.Arbitrary<HistoryPage['evidence']> = some(
     txId: id,
     version: fc.nat(),
   },
-  { description: text, image: fc.record({ id, mimeType: text }), summary: text, owner: text, meta },
+  { description: text, image: fc.record({ id, mimeType: text, size: fc.nat() }), summary: text, owner: text, meta },
 )
 
 const disclosed = fc.record({ text, salt: text })

@@ -32,6 +32,7 @@ const NEEDED: Readonly<Record<string, PermissionLevel | 'sourceSystem' | 'operat
   createEvidences: 'I',
   listEvidences: 'R',
   getEvidence: 'R',
+  getOverview: 'R',
   updateEvidence: 'U',
   listEvidenceFiles: 'R',
   downloadFile: 'R',

@@ -1,0 +1,32 @@
+import type { EvidenceSummary } from './evidence.ts'
+
+/** How far a step has come: it covers the first `size` entries of the log. `at`: when it was last done. */
+export interface LogStep {
+  readonly size: number
+  readonly at?: Date
+}
+
+/** How far the whole log is, with the entries of all companies. */
+export interface LogProgress {
+  readonly recorded: LogStep
+  readonly sealed: LogStep
+  readonly stamped: LogStep & { readonly authority?: string }
+  readonly anchored: LogStep & { readonly blockNumber?: number }
+}
+
+/** What a company has, at a glance. */
+export interface Overview {
+  readonly counts: {
+    readonly evidences: number
+    readonly stolen: number
+    /** Without subcategories. */
+    readonly categories: number
+    /** Of evidences, categories and subcategories. */
+    readonly files: number
+  }
+  /** The evidences that were created on each of the last 30 days in UTC, oldest first. */
+  readonly createdPerDay: readonly { readonly day: Date; readonly count: number }[]
+  /** The ten evidences that were changed last, latest first. */
+  readonly lastChanged: readonly EvidenceSummary[]
+  readonly log: LogProgress
+}

@@ -1,0 +1,68 @@
+import type { LogProgress } from '../../api/overview.ts'
+import type { Evidences } from '../../api/evidences.ts'
+import { DAY_MS } from '../../ids.ts'
+import { logKeys } from '../../log/keys.ts'
+import { NO_ANCHORS } from '../../log/records.ts'
+import { claimOf } from '../../log/stamp-claim.ts'
+import { keys } from '../../store/keys.ts'
+import { countOf, decodeRecord, readAll } from '../../store/read.ts'
+import type { Context } from '../context.ts'
+import { enterCompany } from '../permissions.ts'
+
+const DAYS = 30
+const LAST_CHANGED = 10
+
+/** What a company has, from counters and the ends of two lists, and how far the whole log is. Never a scan. */
+export const readOverview =
+  (context: Context, list: Evidences['list']): Evidences['overview'] =>
+  async (scope) => {
+    const { companyId } = await enterCompany(context, scope, 'R')
+    const today = Math.floor(context.clock.now() / DAY_MS)
+    const days = Array.from({ length: DAYS }, (_, i) => today - DAYS + 1 + i)
+    const [counters, { items }, log] = await Promise.all([
+      context.records.get([
+        keys.evidenceCount(['company', companyId]),
+        keys.evidenceCount(['stolen', companyId]),
+        keys.categoryCount(companyId, undefined),
+        keys.fileCount(companyId),
+        ...days.map((day) => keys.evidenceCount(['day', companyId, day])),
+      ]),
+      list(scope, { sort: 'updated', limit: LAST_CHANGED }),
+      logProgress(context),
+    ])
+    const [evidences = 0, stolen = 0, categories = 0, files = 0, ...created] = counters.map(countOf)
+    return {
+      counts: { evidences, stolen, categories, files },
+      createdPerDay: days.map((day, i) => ({ day: new Date(day * DAY_MS), count: created[i] ?? 0 })),
+      lastChanged: items,
+      log,
+    }
+  }
+
+/** How far the whole log is: its heads, and then what they name. */
+async function logProgress({ records }: Pick<Context, 'records'>): Promise<LogProgress> {
+  const heads = [logKeys.treeHead(), logKeys.stampHead(), logKeys.anchorHead()] as const
+  const [recorded, [treeEntry, stampEntry, anchorEntry]] = await Promise.all([
+    records.logSize(),
+    readAll(records, heads),
+  ])
+  const tree = decodeRecord(treeEntry)
+  const { confirmedSize } = decodeRecord(anchorEntry) ?? NO_ANCHORS
+  const { size: stampedSize = 0 } = decodeRecord(stampEntry) ?? {}
+  const ends = [logKeys.stamp(stampedSize), logKeys.anchor(confirmedSize)] as const
+  const [stampOfHead, anchorOfHead] = await readAll(records, ends)
+  const token = stampOfHead && claimOf(decodeRecord(stampOfHead))?.token
+  const confirmation = decodeRecord(anchorOfHead)?.confirmation
+  return {
+    recorded: { size: recorded },
+    sealed: { size: tree?.size ?? 0, ...(tree && tree.size > 0 && { at: new Date(tree.time) }) },
+    stamped: {
+      size: token ? stampedSize : 0,
+      ...(token && { at: new Date(token.genTime), authority: token.authority }),
+    },
+    anchored: {
+      size: confirmation ? confirmedSize : 0,
+      ...(confirmation && { at: new Date(confirmation.blockTime), blockNumber: confirmation.blockNumber }),
+    },
+  }
+}

@@ -1,0 +1,44 @@
+import Type from '#typebox'
+import type { Overview as CoreOverview } from '../../core/index.ts'
+import { EvidenceListItem, evidenceListItem } from './evidence-responses.ts'
+import { closed, Count, DateTime, opt } from './values.ts'
+
+/** How many entries of the log a step covers, and when it was last done. */
+const step = {
+  size: Type.Integer({ minimum: 0, description: 'Entries' }),
+  at: opt(Type.Unsafe<Date>({ ...DateTime, description: 'When it was last done' })),
+}
+
+/** What a company has at a glance, and how far the whole log is. */
+export const Overview = closed({
+  counts: closed({
+    evidences: Count,
+    stolen: Count,
+    categories: Type.Integer({ minimum: 0, description: 'Without subcategories' }),
+    files: Type.Integer({ minimum: 0, description: 'Of evidences, categories and subcategories' }),
+  }),
+  createdPerDay: Type.Array(
+    closed({ date: Type.String({ pattern: '^\\d{4}-\\d\\d-\\d\\d$', description: 'A day in UTC' }), count: Count }),
+    {
+      description: 'The last 30 days in UTC, oldest first',
+    },
+  ),
+  log: closed(
+    {
+      recorded: closed(step),
+      sealed: closed(step),
+      stamped: closed({ ...step, authority: opt(Type.String()) }),
+      anchored: closed({ ...step, blockNumber: opt(Count) }),
+    },
+    { description: 'Of the whole log: of all companies' },
+  ),
+  health: Type.Enum(['ok', 'degraded']),
+  dts: Type.Array(EvidenceListItem, { description: 'The ten evidences that were changed last, latest first' }),
+})
+
+/** An `Overview` as JSON. The items of its list are made as those of any list. */
+export function overview({ lastChanged, createdPerDay, ...rest }: CoreOverview, health: 'ok' | 'degraded'): string {
+  const days = createdPerDay.map(({ day, count }) => ({ date: day.toISOString().slice(0, 10), count }))
+  const members = JSON.stringify({ ...rest, createdPerDay: days, health })
+  return `${members.slice(0, -1)},"dts":[${lastChanged.map(evidenceListItem).join(',')}]}`
+}

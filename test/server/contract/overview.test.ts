@@ -1,0 +1,37 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { CompanyRequests, of, VEHICLE_CATEGORY } from '../../support/company-requests.ts'
+import { formOf } from '../../support/form.ts'
+
+describe('the overview', () => {
+  const acme = new CompanyRequests()
+
+  it('counts what the company has, and says how far the whole log is', async () => {
+    const empty = await acme.ok('getOverview')
+    assert.deepEqual(empty.counts, { evidences: 0, stolen: 0, categories: 0, files: 0 })
+    assert.deepEqual(empty.dts, [])
+    const form = formOf({ ...VEHICLE_CATEGORY, externalId: 'with-image', name: 'Golf' }, [
+      ['image', 'icon.png', 'icon', 'image/png'],
+      ['images', 'a.txt', 'text', 'text/plain'],
+    ])
+    assert.equal((await acme.call('createEvidence', { form })).status, 201)
+    await acme.create('stolen')
+    await acme.ok('updateEvidence', { ...of('stolen'), json: { actionType: 'stolen' } })
+    const { counts, createdPerDay, dts, log, health } = await acme.ok('getOverview')
+    assert.deepEqual(counts, { evidences: 2, stolen: 1, categories: 1, files: 2 })
+    assert.equal(createdPerDay.length, 30)
+    const created = createdPerDay.reduce((sum: number, day: { count: number }) => sum + day.count, 0)
+    assert.equal(created, 2)
+    assert.deepEqual(
+      dts.map(({ externalId }: { externalId: string }) => externalId),
+      ['stolen', 'with-image'],
+    )
+    assert.equal(dts[1].iconId.size, 'icon'.length)
+    assert.ok(log.recorded.size >= 3)
+    assert.ok(log.sealed.size <= log.recorded.size)
+    assert.equal(health, 'ok')
+    const [file] = (await acme.ok('listEvidenceFiles', of('with-image'))).dt
+    await acme.ok('deleteFile', { query: { fileId: file.overlayId } })
+    assert.equal((await acme.ok('getOverview')).counts.files, 1)
+  })
+})
