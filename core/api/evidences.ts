@@ -199,6 +199,6 @@ export interface Evidences {
    * The files of an evidence, of its category and of its subcategory. Requires level `R`. @throws `EVIDENCE_NOT_FOUND`
    */
   files(scope: Scope, externalId: string): Promise<EvidenceFileList>
-  /** What the company has at a glance, and how far the whole log is. Reads counters, never a list. Requires level `R`. */
+  /** What the company has at a glance, and how far the whole log is. Never scans a list. Requires level `R`. */
   overview(scope: Scope): Promise<Overview>
 }

@@ -148,7 +148,7 @@ type SourceSystem = IdText<SourceSystemId>
 export type Listing =
   | readonly [kind: 'company' | 'stolen', company: Company]
   | readonly [kind: 'category', category: Category, subcategory: Category]
-/** What a counter counts. A category's evidences are in the lists of its subcategories; a day is one since 1970, UTC. */
+/** What a counter counts. A category's are in the lists of its subcategories; a day is one since 1970 in UTC. */
 export type CountedEvidences = Listing | readonly ['category', Category] | readonly ['day', Company, day: number]
 
 /** What an audit trail consists of: changes of source systems, and uses of keys. Each has its own limit. */

@@ -3,20 +3,25 @@ import type { Overview as CoreOverview } from '../../core/index.ts'
 import { EvidenceListItem, evidenceListItem } from './evidence-responses.ts'
 import { closed, Count, DateTime, opt } from './values.ts'
 
+const count = (description: string) => Type.Integer({ minimum: 0, description })
+
 /** How many entries of the log a step covers, and when it was last done. */
 const step = {
-  size: Type.Integer({ minimum: 0, description: 'Entries' }),
+  size: count('Entries of the log'),
   at: opt(Type.Unsafe<Date>({ ...DateTime, description: 'When it was last done' })),
 }
 
 /** What a company has at a glance, and how far the whole log is. */
 export const Overview = closed({
-  counts: closed({
-    evidences: Count,
-    stolen: Count,
-    categories: Type.Integer({ minimum: 0, description: 'Without subcategories' }),
-    files: Type.Integer({ minimum: 0, description: 'Of evidences, categories and subcategories' }),
-  }),
+  counts: closed(
+    {
+      evidences: count('All evidences'),
+      stolen: count('Evidences that are reported as stolen at present'),
+      categories: count('Without subcategories'),
+      files: count('Of evidences, categories and subcategories'),
+    },
+    { description: 'How many there are at present' },
+  ),
   createdPerDay: Type.Array(
     closed({ date: Type.String({ pattern: '^\\d{4}-\\d\\d-\\d\\d$', description: 'A day in UTC' }), count: Count }),
     {
@@ -25,14 +30,14 @@ export const Overview = closed({
   ),
   log: closed(
     {
-      recorded: closed(step),
-      sealed: closed(step),
-      stamped: closed({ ...step, authority: opt(Type.String()) }),
-      anchored: closed({ ...step, blockNumber: opt(Count) }),
+      recorded: closed(step, { description: 'In the log' }),
+      sealed: closed(step, { description: 'In a signed tree' }),
+      stamped: closed({ ...step, authority: opt(Type.String()) }, { description: 'Under a time stamp' }),
+      anchored: closed({ ...step, blockNumber: opt(Count) }, { description: 'In a confirmed block of the chain' }),
     },
     { description: 'Of the whole log: of all companies' },
   ),
-  health: Type.Enum(['ok', 'degraded']),
+  health: Type.Enum(['ok', 'degraded'], { description: 'Whether this server works as it should' }),
   dts: Type.Array(EvidenceListItem, { description: 'The ten evidences that were changed last, latest first' }),
 })
 

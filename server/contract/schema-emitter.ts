@@ -8,6 +8,7 @@ import * as evidenceResponses from './evidence-responses.ts'
 import * as files from './files.ts'
 import * as log from './log.ts'
 import * as operations from './operations.ts'
+import * as overviews from './overview.ts'
 import * as sourceSystems from './source-systems.ts'
 import * as values from './values.ts'
 import * as verification from './verification.ts'
@@ -22,6 +23,7 @@ const MODULES = [
   categories,
   evidenceRequests,
   evidenceResponses,
+  overviews,
   sourceSystems,
   audit,
   companies,
