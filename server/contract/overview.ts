@@ -3,11 +3,11 @@ import type { Overview as CoreOverview } from '../../core/index.ts'
 import { EvidenceListItem, evidenceListItem } from './evidence-responses.ts'
 import { closed, Count, DateTime, opt } from './values.ts'
 
-const count = (description: string) => Type.Integer({ minimum: 0, description })
+const number = (description: string) => Type.Integer({ minimum: 0, description })
 
 /** How many entries of the log a step covers, and when it was last done. */
 const step = {
-  size: count('Entries of the log'),
+  size: number('Entries of the log'),
   at: opt(Type.Unsafe<Date>({ ...DateTime, description: 'When it was last done' })),
 }
 
@@ -15,10 +15,10 @@ const step = {
 export const Overview = closed({
   counts: closed(
     {
-      evidences: count('All evidences'),
-      stolen: count('Evidences that are reported as stolen at present'),
-      categories: count('Without subcategories'),
-      files: count('Of evidences, categories and subcategories'),
+      evidences: number('All evidences'),
+      stolen: number('Evidences that are reported as stolen at present'),
+      categories: number('Without subcategories'),
+      files: number('Of evidences, categories and subcategories'),
     },
     { description: 'How many there are at present' },
   ),
