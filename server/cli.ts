@@ -5,4 +5,8 @@ import { runCommand } from './commands/dispatch.ts'
 // eslint-disable-next-line node/no-process-env -- only programs read the environment, and pass it on
 const exitCode = await runCommand({ args: process.argv.slice(2), env: process.env })
 if (exitCode === undefined) await import('./main.ts')
-else process.exitCode = exitCode
+else {
+  process.exitCode = exitCode
+  // That of a process manager would keep the process alive.
+  process.channel?.unref()
+}

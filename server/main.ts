@@ -71,9 +71,14 @@ async function serveOrClose(options: ServeOptions): Promise<RunningService> {
   }
 }
 
+function print(text: string): void {
+  process.stdout.write(text)
+  process.channel?.unref()
+}
+
 async function main(args: readonly string[]): Promise<void> {
-  if (args.includes('--help') || args.includes('-h')) return void process.stdout.write(helpText())
-  if (args.includes('--version')) return void process.stdout.write(`${VERSION}\n`)
+  if (args.includes('--help') || args.includes('-h')) return print(helpText())
+  if (args.includes('--version')) return print(`${VERSION}\n`)
   let config: Config | undefined
   try {
     // eslint-disable-next-line node/no-process-env -- only programs read the environment, and pass it on

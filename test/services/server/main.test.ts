@@ -209,13 +209,31 @@ describe('the bundled server', () => {
     assert.match(version.stdout, /^\d+\.\d+\.\d+\n$/)
   })
 
-  it('ends after a failed start also if a process manager keeps a channel to it open', async () => {
-    const child = fork(moduleUrl('server/main.ts'), [], {
-      execArgv: [...nodeFlags],
-      env: { EVIDENCE_PORT: 'x' },
-      stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+  it('ends after a failed start also if a process manager keeps a channel to it open', async (t) => {
+    const path = await temporaryFor(t)
+    await writeFile(join(path, 'file'), '')
+    const starts: readonly (readonly [args: readonly string[], exitCode: number])[] = [
+      [['--port', 'x'], 2],
+      [['strat'], 2],
+      [['--data-dir', join(path, 'file')], 1],
+      [['--data-dir', join(path, 'data'), '--host', '192.0.2.1'], 1],
+      [['fsck', '--data-dir', path], 2],
+      [['keys'], 2],
+      [['--help'], 0],
+    ]
+    const ends = starts.map(async ([args]) => {
+      // A listener refers to the channel, as those of a process manager do.
+      const listener = `data:text/javascript,${encodeURIComponent("process.on('message', () => {})")}`
+      const child = fork(moduleUrl('server/cli.ts'), args, {
+        execArgv: [...nodeFlags, '--import', listener],
+        stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+      })
+      return once(child, 'exit')
     })
-    assert.deepEqual(await once(child, 'exit'), [2, null])
+    assert.deepEqual(
+      await Promise.all(ends),
+      starts.map(([, exitCode]) => [exitCode, null]),
+    )
   })
 
   it('ends with one line if no folder can be created where the data directory should be', async (t) => {
