@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { encodeUtf8, sha256, toHex } from '../bytes.ts'
 import { entryOf, tokenOpening } from '../commitment/log-entry.ts'
 import { logKeys } from '../log/keys.ts'
+import { LogReader } from '../log/reader.ts'
 import {
   type StampRecord,
   type StampToken,
@@ -11,7 +12,7 @@ import {
   type ConfirmedAnchorRecord,
 } from '../log/records.ts'
 import { distinctTokens } from '../log/stamp-claim.ts'
-import type { Key, AnchorInfo, ValidationData } from '../ports/index.ts'
+import type { AnchorInfo, Key, RecordStore, ValidationData } from '../ports/index.ts'
 import type { StoredRecord } from '../store/keys.ts'
 import { listRecords, putRecord, storedBase64 } from '../store/read.ts'
 import type { Check } from './check.ts'
@@ -242,6 +243,14 @@ class AnchorCheck {
     const message = 'The head of the anchors has it as confirmed and unsettled, but it is not confirmed'
     this.#check.expect(anchor?.state === 'confirmed', 'anchor', key, message)
   }
+}
+
+/** The size of the largest tree that is confirmed, if that is on a chain of this type; otherwise 0. */
+export async function confirmedSizeOn(type: AnchorInfo['type'], records: RecordStore): Promise<number> {
+  const log = new LogReader(records)
+  const { confirmedSize } = await log.anchorHead()
+  const anchor = confirmedSize === 0 ? undefined : await log.anchor(confirmedSize)
+  return anchor?.info.type === type ? confirmedSize : 0
 }
 
 /** A token of a stamp, with what the stamp says about it. */

@@ -27,6 +27,7 @@ export interface FilledStore {
  * marker stayed, the store must be emptied before it is filled again.
  *
  * @param onProgress called with the number of log entries and records so far
+ * @param lastWrites changes that the last commit adds
  * @throws RegistryError `CONFIG_ERROR` if the store is not empty, which is not changed then; `CORRUPT` if it does not
  *   return what was written; what `decodeRecords` and the store throw
  */
@@ -34,6 +35,7 @@ export async function fillStore(
   stream: AsyncIterable<Uint8Array>,
   to: RecordStore,
   onProgress: (done: number) => void = () => undefined,
+  lastWrites: readonly Write[] = [],
 ): Promise<FilledStore> {
   if (!(await isEmpty(to))) throw notEmpty()
   // Of two programs that fill the same store, the check stops one.
@@ -50,7 +52,7 @@ export async function fillStore(
   for await (const chunk of encodeRecords(to)) stored.update(chunk)
   if (!stored.digest().equals(given.digest()))
     throw new RegistryError('CORRUPT', 'The target does not return what was written to it: empty it, and copy again')
-  await to.commit({ writes: [{ ...MARKER, value: null }] })
+  await to.commit({ writes: [{ ...MARKER, value: null }, ...lastWrites] })
   return { entries, records }
 }
 

@@ -1,6 +1,7 @@
 /** `evidence-registry/ops`: what operators' tools do with the stores of a registry: check, repair, copy. */
 export { fsck, type FsckReport, type FsckStores } from './fsck.ts'
 export type { Difference, FsckHandlers, FsckProgress } from './check.ts'
+export { confirmedSizeOn } from './attestations.ts'
 export type { AnchorToVerify, AttestationVerifier, TokenToVerify } from './attestations.ts'
 export { repairRecords, RepairPlanner, type RepairPlan } from './repair.ts'
 export { startScrub, type Scrub, type ScrubOptions, type ScrubState, type ScrubStatus } from './scrub.ts'
@@ -16,6 +17,7 @@ export {
   type CopyBlobsOptions,
   type CopyBlobsReport,
 } from './copy-blobs.ts'
+export { blobStoreName, nameBlobStore, storedBlobStore } from './blob-store-name.ts'
 export { fillStore, isUnfinishedCopy, type FilledStore } from './fill.ts'
 export {
   decodeRecords,

@@ -55,6 +55,7 @@ const familyById = <T extends { readonly id: string }>(
 const FAMILIES: readonly Family[] = [
   family(logKeys.batchesFrom(0)),
   family(onlyKey(keys.operator())),
+  family(onlyKey(keys.blobStore())),
   family(keys.companies()),
   familyById(keys.allSourceSystems(), (_, company) => [{ key: keys.company(company) }]),
   family(keys.allLastUses(), (_, company, id) => [{ key: keys.sourceSystem(company, id) }]),

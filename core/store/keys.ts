@@ -4,6 +4,7 @@ import type { Stored, Key, Range } from '../ports/index.ts'
 import type {
   ApiKeyRecord,
   AuditRecord,
+  BlobStoreRecord,
   CategoryRecord,
   CompanyRecord,
   DeletedFileRecord,
@@ -164,6 +165,8 @@ export const laterEventKey = (evidence: Evidence, version: number): RecordKey<Ev
 /** Keys of the registry's own records. Those of the log are in `core/log/keys.ts`. */
 export const keys = {
   operator: (): RecordKey<OperatorRecord> => 'op',
+  /** In shared records: the store that holds the files. */
+  blobStore: (): RecordKey<BlobStoreRecord> => 'bs',
   /** Present while the store is being filled from another one. Until then no registry opens it. */
   filling: (): Key => 'mg',
   // -- companies and source systems
@@ -285,6 +288,7 @@ export const listedRange = (company: Company): RecordRange<ListedValues> => keys
 /** Ranges that together contain every key of a complete registry, one per family, without those of the log. */
 export const registryKeyRanges: readonly Range[] = [
   onlyKey(keys.operator()),
+  onlyKey(keys.blobStore()),
   keys.companies(),
   keys.allSourceSystems(),
   keys.allSourceSystemNames(),

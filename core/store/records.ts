@@ -14,6 +14,10 @@ export interface NameRecord<Id extends string = string> {
   readonly id: Id
 }
 
+export interface BlobStoreRecord {
+  readonly id: string
+}
+
 export interface OperatorRecord {
   /** HMAC of the operator key, hex. */
   readonly mac: string

@@ -4,11 +4,13 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { FileSignedHead, ifExists, openLocalBlobs, writeDurably } from '../../adapters/files/index.ts'
 import { type BlobStore, type RecordStore, type SignedHead } from '../../core/index.ts'
-import { copyBlobs, fillStore, fsck, type Difference } from '../../core/ops/index.ts'
+import { blobStoreName, copyBlobs, fillStore, fsck, type Difference } from '../../core/ops/index.ts'
 import { checkLedger } from '../commands/fsck-files.ts'
 import type { Config } from '../settings/load.ts'
+import { claimBlobStore } from '../startup/blob-store-marker.ts'
 import { openBlobs } from '../startup/blobs.ts'
-import { assertRestored, beginRestore, endRestore } from '../startup/unfinished-restore.ts'
+import { writeMarker } from '../startup/folder-markers.ts'
+import { assertRestored, beginRestore, endRestore, UNFINISHED } from '../startup/unfinished-restore.ts'
 import { OpenParts } from '../startup/open-parts.ts'
 import { openLevel, openPostgres } from '../startup/records.ts'
 import { LEDGER_FILE, PUBLIC_FILES, SECRET_FILES } from './data-files.ts'
@@ -69,20 +71,21 @@ export interface RestoreReport {
  */
 export async function restoreBackup(request: RestoreRequest, handlers: RestoreHandlers): Promise<RestoreReport> {
   const { from, config, head, passphrase } = request
+  await markTarget(config)
   const backup = await openBackup(from)
   const directory = resolve(config.dataDir)
-  await assertRestored(directory)
-  await assertEmpty(directory)
   const { manifest } = backup
   const found = new Problems(manifest, handlers)
   await reportDamage(backup, found)
   if (found.count > 0) return { manifest, problems: found.count, damagedBlobs: 0, hasSecrets: false, state: 'unknown' }
   assertNotOlder(head, await backup.signedHead())
   const secrets = passphrase === undefined ? undefined : await secretsIn(backup, passphrase)
-  await beginRestore(directory)
   await writeDataFiles(backup, directory, secrets)
   await withStores(config, directory, async (records, blobs) => {
-    await fill(backup, { records, blobs }, found)
+    // What was copied from the backup is the name of the other folder.
+    if (config.blobs === 'files') await writeMarker(join(directory, 'blobs'), { origin: manifest.origin })
+    const id = await claimBlobStore({ config, blobs }, manifest.origin)
+    await fill(backup, { records, blobs, blobStore: config.records === 'postgres' ? id : undefined }, found)
     const ledger = await checkLedger(join(directory, 'ledger'))
     for (const difference of ledger.differences) found.addDifference(difference)
     const signedHead = isWithin(head, manifest) ? head : await backup.signedHead()
@@ -216,11 +219,19 @@ async function secretsIn({ folder, manifest }: OpenedBackup, passphrase: string)
   return openSecrets(await readFile(join(folder, SECRETS)), passphrase)
 }
 
-/** A restore writes into an empty directory only, so that it never mixes two registries. */
-async function assertEmpty(directory: string): Promise<void> {
-  const names = (await ifExists(readdir(directory))) ?? []
-  if (names.some((name) => name !== 'lost+found'))
+/**
+ * Marks the data directory as not complete, before anything else is done that can fail: a server would take an empty
+ * one for a new registry. A restore writes into an empty directory only, so that it never mixes two registries.
+ */
+export async function markTarget({ dataDir }: Pick<Config, 'dataDir'>): Promise<void> {
+  const directory = resolve(dataDir)
+  const names = ((await ifExists(readdir(directory))) ?? []).filter((name) => name !== 'lost+found')
+  // A restore that failed before it wrote anything can be tried again.
+  if (names.length === 1 && names[0] === UNFINISHED) return
+  await assertRestored(directory)
+  if (names.length > 0)
     throw configError(`${directory} is not empty: name a new data directory with --data-dir`)
+  await beginRestore(directory)
 }
 
 /** Writes the small files of the data directory, and the secret ones if they were decrypted. */
@@ -260,13 +271,15 @@ function openTarget({ records, postgresUrl }: Config, directory: string): Promis
   throw configError('EVIDENCE_RECORDS=postgres needs EVIDENCE_POSTGRES_URL or …_FILE')
 }
 
-/** Writes records, then files. A damaged file is a problem of its own: the others are still restored. */
+/**
+ * Writes files, then records: other servers of a database start as soon as its records are complete. A damaged file is
+ * a problem of its own: the others are still restored.
+ */
 async function fill(
   backup: OpenedBackup,
-  to: { readonly records: RecordStore; readonly blobs: BlobStore },
+  to: { readonly records: RecordStore; readonly blobs: BlobStore; readonly blobStore: string | undefined },
   found: Problems,
 ): Promise<void> {
-  await fillRecords(backup, to.records, found)
   await copyBlobs(
     filesOfFolder(backup.directory, backup.manifest.folder),
     { from: backup.blobs, to: to.blobs },
@@ -275,10 +288,18 @@ async function fill(
       onProgress: (done) => found.handlers.onProgress('files', done),
     },
   )
+  await fillRecords(backup, to.records, found, [blobStoreName(to.blobStore)])
 }
 
-const fillRecords = ({ directory, manifest }: OpenedBackup, to: RecordStore, found: Problems) =>
-  fillStore(openRecordStream(directory, manifest.folder), to, (done) => found.handlers.onProgress('records', done))
+const fillRecords = (
+  { directory, manifest }: OpenedBackup,
+  to: RecordStore,
+  found: Problems,
+  lastWrites?: Parameters<typeof fillStore>[3],
+) => {
+  const onProgress = (done: number): void => found.handlers.onProgress('records', done)
+  return fillStore(openRecordStream(directory, manifest.folder), to, onProgress, lastWrites)
+}
 
 /** Everything that `fsck` checks. */
 async function check(stores: Parameters<typeof fsck>[0], found: Problems): Promise<void> {

@@ -1,9 +1,17 @@
-import { join, resolve } from 'node:path'
+import { resolve } from 'node:path'
 import { type BlobStore, type RecordStore } from '../../core/index.ts'
-import { copyBlobs, filesOf, storedOrigin, type BlobStores } from '../../core/ops/index.ts'
+import {
+  copyBlobs,
+  filesOf,
+  nameBlobStore,
+  storedBlobStore,
+  storedOrigin,
+  type BlobStores,
+} from '../../core/ops/index.ts'
 import type { Config } from '../settings/load.ts'
 import { openBucketBlobs, openFileBlobs } from '../startup/blobs.ts'
-import { readMarkers, writeMarker } from '../startup/folder-markers.ts'
+import { claimBlobStore } from '../startup/blob-store-marker.ts'
+import { readMarkers } from '../startup/folder-markers.ts'
 import { OpenParts } from '../startup/open-parts.ts'
 import { openRecords } from '../startup/records.ts'
 import { DATA_DIR, defineCommand } from './command.ts'
@@ -51,12 +59,14 @@ async function migrate(config: Config, from: BlobLocation, to: BlobLocation): Pr
   if (from === 'files') await readMarkers(directory, { used: ['blobs'], hasRecords })
   const parts = new OpenParts()
   try {
-    const { records } = await parts.add(openRecords(config), (opened) => opened.records)
-    const problems = await run(records, { from: await parts.add(open(from)), to: await parts.add(open(to)) })
+    const { records, isShared } = await parts.add(openRecords(config), (opened) => opened.records)
+    const stores = { from: await parts.add(open(from)), to: await parts.add(open(to)) }
+    const problems = await run(records, stores)
     const origin = await storedOrigin(records)
-    // Files may have been here before, and the data directory then lists the folder: a start requires its marker.
-    if (to === 'files' && problems === 0 && origin !== undefined)
-      await writeMarker(join(directory, 'blobs'), { origin })
+    if (problems > 0 || origin === undefined) return problems
+    // From this commit on, servers with the files elsewhere are refused.
+    const id = await claimBlobStore({ config, blobs: stores.to }, origin)
+    if (isShared) await nameBlobStore(records, id, await storedBlobStore(records))
     return problems
   } finally {
     await parts.close()

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import { FileSignedHead } from '../../adapters/files/index.ts'
 import { isRegistryError, type SignedHead } from '../../core/index.ts'
-import { restoreBackup, type RestoreReport } from '../backup/restore.ts'
+import { markTarget, restoreBackup, type RestoreReport } from '../backup/restore.ts'
 import type { Config } from '../settings/load.ts'
 import { DATA_DIR, defineCommand } from './command.ts'
 import { PASSPHRASE_FILE, readPassphrase } from './passphrase.ts'
@@ -30,6 +30,7 @@ name the one in the backup.`,
   },
   success: 'everything is restored and verified',
   async run({ from, head: headFile, secrets, 'passphrase-file': file }, config) {
+    await markTarget(config)
     if (file !== undefined && secrets !== true) throw configError('--passphrase-file needs --secrets')
     const head = await readHead(headFile, config)
     const passphrase = secrets === true ? await readPassphrase(file, { isNew: false }) : undefined

@@ -19,10 +19,12 @@ export type MarkedFolder = 'blobs' | 'tsa' | 'ledger'
 const Marker = Type.Object({
   /** The log's origin. */
   origin: Type.String(),
+  /** In the marker of a blob store: its own name, by which shared records know it. */
+  id: Type.Optional(Type.String()),
   /** In the data directory itself: the folders that have a marker, and `records` if the records are there. */
   folders: Type.Optional(Type.Array(Type.String())),
 })
-type Marker = Static<typeof Marker>
+export type Marker = Static<typeof Marker>
 
 /** The markers of a data directory before anything is opened. */
 export interface FolderMarkers {
@@ -105,7 +107,7 @@ export const writeMarker = (folder: string, marker: Marker): Promise<void> =>
   writePrivateFile(join(folder, MARKER), `${JSON.stringify(marker)}\n`)
 
 /** Throws `CORRUPT` for a file that is there, but names no registry. */
-async function readMarker(folder: string): Promise<Marker | undefined> {
+export async function readMarker(folder: string): Promise<Marker | undefined> {
   const path = join(folder, MARKER)
   const bytes = await ifExists(readFile(path))
   if (bytes === undefined) return undefined

@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os'
 import { join, resolve } from 'node:path'
 import { discardUnfinishedFiles, FileSignedHead, readOrCreateSecret, readSecret } from '../../adapters/files/index.ts'
+import { LocalLedger } from '../../adapters/local-ledger/index.ts'
 import {
   isRecordEraser,
   openRegistry,
@@ -18,11 +19,11 @@ import type { Config } from '../settings/load.ts'
 import { openKeyring } from './checkpoint-keys.ts'
 import { anchorOptions } from './anchor.ts'
 import { openBlobs } from './blobs.ts'
-import { checkBucketMarker } from './bucket-marker.ts'
+import { checkBlobStore } from './blob-store-marker.ts'
 import { assertBelongsTo, readMarkers, writeMarkers } from './folder-markers.ts'
 import { OpenParts } from './open-parts.ts'
 import { assertSharable, openRecords, type SnapshotRecords } from './records.ts'
-import { knownHeads, readAdoptedHead } from './signed-heads.ts'
+import { assertLedgerComplete, knownHeads, readAdoptedHead } from './signed-heads.ts'
 import { openTimestampAuthorities } from './timestamp-authorities.ts'
 import { assertRestored } from './unfinished-restore.ts'
 import { configError } from '../settings/config-error.ts'
@@ -99,9 +100,10 @@ async function openParts(
   const secret = await openSecret(config, directory, origin)
   const checkpointSigner = await openKeyring({ config, records, isShared })
   const blobs = await parts.add(openBlobs(config, directory))
-  const writeBucketMarker = await checkBucketMarker({ config, records, blobs })
+  const nameFiles = await checkBlobStore({ config, records, blobs, isShared })
   const instruments = createInstruments()
-  const { sealer, heads } = await openSealer(config, { directory, logger, parts, instruments })
+  const { sealer, heads, anchor } = await openSealer(config, { directory, logger, parts, instruments })
+  if (anchor instanceof LocalLedger && !config.readOnly) await assertLedgerComplete(records, anchor)
   const adoptHead = await readAdoptedHead(config.adoptHead)
   const registry = await openRegistry({
     records: instruments.observeRecords(records),
@@ -125,7 +127,7 @@ async function openParts(
   })
   try {
     if (!config.readOnly) await writeMarkers(markers, registry.log.origin)
-    await writeBucketMarker(registry.log.origin)
+    await nameFiles(registry.log.origin)
   } catch (error) {
     await registry.close()
     throw error
@@ -163,7 +165,7 @@ async function openSealer(config: Config, { directory, logger, parts, instrument
     maxLeaves: config.sealMaxLeaves,
     tsaIntervalMs: config.tsaIntervalMs ?? (config.tsa === 'rfc3161' ? OUTSIDE_INTERVAL_MS : 0),
   })
-  return { sealer, heads: knownHeads(anchoring.anchor, timestampAuthorities) }
+  return { sealer, anchor: anchoring.anchor, heads: knownHeads(anchoring.anchor, timestampAuthorities) }
 }
 
 /** The folders of the data directory that these settings use. */

@@ -4,7 +4,7 @@ import { exists } from './existing.ts'
 import { configError } from '../settings/config-error.ts'
 
 /** A file in a data directory that a restore has begun to fill, until everything there was verified. */
-const UNFINISHED = 'restore.unfinished'
+export const UNFINISHED = 'restore.unfinished'
 
 /** Creates the data directory (0700) with the file that says that it is not complete, durably. */
 export async function beginRestore(directory: string): Promise<void> {

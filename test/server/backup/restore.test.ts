@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { it } from 'node:test'
 import { restoreBackup } from '../../../server/backup/restore.ts'
@@ -109,6 +109,8 @@ it('a head that is older than the backup does not count as the newest one', asyn
   const refused = await restore(older)
   assert.equal(refused.code, 2)
   assert.match(refused.stderr, /--head is older than the backup, or of another registry: /)
-  await assert.rejects(stat(target), { code: 'ENOENT' })
+  // Nothing was written, but a server must not begin a new registry there.
+  assert.deepEqual(await readdir(target), ['restore.unfinished'])
+  await assert.rejects(openDirectory(target), { code: 'CONFIG_ERROR' })
   assert.match((await restore(head)).stdout, /restored and verified/)
 })

@@ -56,6 +56,9 @@ describe('the signed head of a data directory', () => {
     }
     const newer = join(directory, 'newer')
     await cp(data, newer, { recursive: true })
+    await replace('ledger', older)
+    await failsToStart(data, /The local ledger was set back: a tree of \d+ entries is confirmed/)
+    await replace('ledger', newer)
     await replace('tsa', older)
     await finds(/^stamp: .*newer than the last stamp of the embedded authority/m)
 

@@ -87,7 +87,10 @@ curl -sSf ${api}/evidences/acme/evidence ${key} -F categoryName=Tools -F subcate
   -F name=Drill -F 'images.items=@${root}/file.txt;type=text/plain'
 evidence-registry seal --data-dir ${root}/var/lib/evidence-registry
 `
-    const shown = blocks.map((block, i) => `echo "== block ${i + 1}" >&2\n${block}`)
+    for (const block of blocks)
+      for (const line of block.trimEnd().split('\n').slice(0, -1))
+        assert.match(line, /(?: &&| \\)$/, 'it stops at an error')
+    const shown = blocks.map((block, i) => `echo "== block ${i + 1}" >&2\n{ ${block.trimEnd()}\n} || exit 1`)
     const last = `
 curl -sSf ${api}/merkle/verify/drill
 systemctl stop evidence-registry
