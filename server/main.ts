@@ -36,6 +36,7 @@ async function start(config: Config, logger: Log): Promise<void> {
   const server = await serveOrClose({ config, logger, opened, scrubStatus: () => scrub?.status() })
   const { url, publicUrl } = server
   const control = await openControlSocket({ context: { ...opened, config, logger }, operations: OPERATIONS })
+  opened.clockWatch.start([opened.stores.blobs, opened.anchor], closing.signal)
   scrub = await startConfiguredScrub({ config, logger, opened })
   const close = async (): Promise<void> => {
     closing.abort()

@@ -152,6 +152,11 @@ export class EvmAnchor implements Anchor {
     return statuses
   }
 
+  /** The time of the newest block. A chain can stand still, so it may be later by now. */
+  async readTime(signal?: AbortSignal): Promise<{ readonly time: number; readonly isLeast: true }> {
+    return { time: (await this.#view(signal)).head.time, isLeast: true }
+  }
+
   /** Compares the nonces of `own` with the number of the account's transactions, including pending ones. */
   async findForeignUse(own: AsyncIterable<PreparedAnchor>, signal?: AbortSignal): Promise<ForeignUse | undefined> {
     const next = await (await this.#view(signal)).nextNonce()

@@ -55,6 +55,8 @@ export interface Rfc3161Options {
   readonly tlsCa?: string
   /** Default: the system's clock. */
   readonly clock?: Clock
+  /** Gets the genTime of each token that verifies, also if it is too far from the clock. Default: none. */
+  readonly onTime?: (genTime: number) => void
   /** Receives a warning if revocation data cannot be fetched. Default: none. */
   readonly logger?: Logger
 }
@@ -92,6 +94,7 @@ export class Rfc3161Authority implements TimestampAuthority {
   readonly #maxSkewMs: number
   readonly #tlsCa: string | undefined
   readonly #clock: Clock
+  readonly #onTime: Rfc3161Options['onTime']
   readonly #revocation: RevocationSource
   readonly #closing = new AbortController()
 
@@ -111,6 +114,7 @@ export class Rfc3161Authority implements TimestampAuthority {
       throw configError(`${name}: maxSkewMs must be an integer from 0, got ${this.#maxSkewMs}`)
     this.#tlsCa = options.tlsCa
     this.#clock = options.clock ?? systemClock
+    this.#onTime = options.onTime
     this.#revocation = new RevocationSource(
       {
         reach: options.revocation ?? 'public',
@@ -194,6 +198,7 @@ export class Rfc3161Authority implements TimestampAuthority {
       throw error
     }
     const now = this.#clock.now()
+    this.#onTime?.(genTime)
     if (genTime < sentAt - this.#maxSkewMs || genTime > now + this.#maxSkewMs)
       throw authorityError(
         name,

@@ -63,6 +63,11 @@ export class S3Blobs implements MarkedBlobStore {
     )
   }
 
+  /** The time of the service, by an object that is written, read and deleted. Throws as `openS3Blobs`. */
+  readTime(): Promise<{ readonly time: number }> {
+    return this.#calls.run('time', async () => ({ time: (await tryBucket(this.#bucket, '')).getTime() }))
+  }
+
   readMarker(): Promise<string | undefined> {
     return this.#onMarker(async () => {
       const object = await this.#bucket.open(MARKER)

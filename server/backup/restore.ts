@@ -229,8 +229,7 @@ export async function markTarget({ dataDir }: Pick<Config, 'dataDir'>): Promise<
   // A restore that failed before it wrote anything can be tried again.
   if (names.length === 1 && names[0] === UNFINISHED) return
   await assertRestored(directory)
-  if (names.length > 0)
-    throw configError(`${directory} is not empty: name a new data directory with --data-dir`)
+  if (names.length > 0) throw configError(`${directory} is not empty: name a new data directory with --data-dir`)
   await beginRestore(directory)
 }
 

@@ -10,6 +10,7 @@ export const Readiness = closed({
   ),
   writes: opt(Type.Literal('READ_ONLY')),
   differences: opt(Type.Integer({ minimum: 1 })),
+  clock: opt(Type.String({ description: 'What is wrong with the clock of the machine. A warning: it is ready' })),
   failures: opt(
     Type.Array(Type.String(), {
       description: 'Codes of what failed at its last attempt: sealing, an authority, a chain, worker threads',

@@ -74,6 +74,8 @@ export interface AppOptions {
   readonly isStorePoisoned?: () => boolean
   /** Of the scrub of this process: for `/metrics` and `/readyz`. `undefined` before it starts. */
   readonly scrubStatus?: () => ScrubStatus | undefined
+  /** What is wrong with the clock, for `/readyz`. */
+  readonly clockProblem?: () => string | undefined
 }
 
 /** A method and a path that have a route. Parameters of the path are written as `{NAME}`. */

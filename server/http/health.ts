@@ -20,6 +20,7 @@ const REFUSED_TEXTS: Readonly<Record<WritesRefused, string>> = {
 interface HealthSources {
   readonly isStorePoisoned?: () => boolean
   readonly scrubStatus?: () => ScrubStatus | undefined
+  readonly clockProblem?: () => string | undefined
 }
 
 /** The part of a registry that tells how it is. */
@@ -32,14 +33,17 @@ export class Health {
   readonly #registry: StatusSource
   readonly #isStorePoisoned: (() => boolean) | undefined
   readonly #scrubStatus: (() => ScrubStatus | undefined) | undefined
+  /** What is wrong with the clock, although events are accepted. */
+  readonly clockProblem: () => string | undefined
   /** Set by `stop`. */
   isStopping = false
   #fatal: ErrorCode | undefined
 
-  constructor(registry: StatusSource, { isStorePoisoned, scrubStatus }: HealthSources = {}) {
+  constructor(registry: StatusSource, { isStorePoisoned, scrubStatus, clockProblem }: HealthSources = {}) {
     this.#registry = registry
     this.#isStorePoisoned = isStorePoisoned
     this.#scrubStatus = scrubStatus
+    this.clockProblem = clockProblem ?? (() => undefined)
   }
 
   /** Begins the shutdown: running requests are finished, and new ones should go to another server. */

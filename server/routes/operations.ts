@@ -43,10 +43,12 @@ export function operations({ health, metrics }: { readonly health: Health; reado
           const reason = health.problem()
           const differences = health.damage()
           const failures = health.failures()
+          const clock = health.clockProblem()
           const others = {
             version: VERSION,
             ...(differences > 0 && { differences }),
             ...(failures.length > 0 && { failures }),
+            ...(clock !== undefined && { clock }),
           }
           if (reason !== undefined)
             return json({ status: 'unavailable', reason, ...others }, { status: 503, ...NOT_STORED })

@@ -14,11 +14,13 @@ import {
 import { storedOrigin } from '../../core/ops/index.ts'
 import { createSealer, EventPool } from '../../sealer/index.ts'
 import { assertHasRecords, exists } from './existing.ts'
+import type { Anchor } from '../../adapters/kit/index.ts'
 import { createInstruments, type Instruments } from '../http/instruments.ts'
 import type { Config } from '../settings/load.ts'
 import { openKeyring } from './checkpoint-keys.ts'
 import { anchorOptions } from './anchor.ts'
 import { openBlobs } from './blobs.ts'
+import { ClockWatch } from './clock-watch.ts'
 import { checkBlobStore } from './blob-store-marker.ts'
 import { assertBelongsTo, readMarkers, writeMarkers } from './folder-markers.ts'
 import { OpenParts } from './open-parts.ts'
@@ -34,6 +36,8 @@ export interface OpenedRegistry {
   readonly instruments: Instruments
   /** The stores of the registry, for reading what no operation of the registry returns. The registry closes them. */
   readonly stores: { readonly records: SnapshotRecords; readonly blobs: BlobStore }
+  readonly anchor: Anchor | undefined
+  readonly clockWatch: ClockWatch
   /** See `AppOptions.isStorePoisoned`. */
   readonly isStorePoisoned?: () => boolean
 }
@@ -102,7 +106,8 @@ async function openParts(
   const blobs = await parts.add(openBlobs(config, directory))
   const nameFiles = await checkBlobStore({ config, records, blobs, isShared })
   const instruments = createInstruments()
-  const { sealer, heads, anchor } = await openSealer(config, { directory, logger, parts, instruments })
+  const clockWatch = new ClockWatch({ logger })
+  const { sealer, heads, anchor } = await openSealer(config, { directory, logger, parts, instruments, clockWatch })
   if (anchor instanceof LocalLedger && !config.readOnly) await assertLedgerComplete(records, anchor)
   const adoptHead = await readAdoptedHead(config.adoptHead)
   const registry = await openRegistry({
@@ -135,6 +140,8 @@ async function openParts(
   return {
     registry,
     instruments,
+    anchor,
+    clockWatch,
     stores: { records, blobs },
     ...(isPoisoned && { isStorePoisoned: isPoisoned }),
   }
@@ -145,14 +152,15 @@ interface SealerContext {
   readonly logger: Logger
   readonly parts: OpenParts
   readonly instruments: Instruments
+  readonly clockWatch: ClockWatch
 }
 
 /** A public authority would not accept a request every few seconds for long. */
 const OUTSIDE_INTERVAL_MS = 600_000
 
 /** Makes the sealer, with the authorities and the chain that it uses. */
-async function openSealer(config: Config, { directory, logger, parts, instruments }: SealerContext) {
-  const { timestampAuthorities, quorum } = await openTimestampAuthorities(config, directory, logger)
+async function openSealer(config: Config, { directory, logger, parts, instruments, clockWatch }: SealerContext) {
+  const { timestampAuthorities, quorum } = await openTimestampAuthorities(config, directory, { logger, clockWatch })
   for (const authority of timestampAuthorities) parts.keep(authority)
   const anchoring = await anchorOptions(config, join(directory, 'ledger'), systemClock)
   if (anchoring.anchor !== undefined) parts.keep(anchoring.anchor)

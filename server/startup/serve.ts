@@ -26,12 +26,13 @@ export interface RunningService extends RunningServer {
 
 /** Listens at the address of the service, and at that of the metrics if it has its own. */
 export async function serve({ config, logger, opened, scrubStatus }: ServeOptions): Promise<RunningService> {
-  const { registry, instruments, isStorePoisoned } = opened
+  const { registry, instruments, isStorePoisoned, clockWatch } = opened
   const app = createApp({
     ...config,
     registry,
     logger,
     instruments,
+    clockProblem: () => clockWatch.problem,
     ...(config.scrubBytesPerSecond > 0 && scrubStatus && { scrubStatus }),
     ...(isStorePoisoned && { isStorePoisoned }),
   })

@@ -4,12 +4,19 @@ import { createRfc3161Authority, readTrustAnchors } from '../../adapters/rfc3161
 import type { Logger } from '../../core/index.ts'
 import type { TimestampAuthority } from '../../adapters/kit/index.ts'
 import type { Config } from '../settings/load.ts'
+import type { ClockWatch } from './clock-watch.ts'
 import { configError } from '../settings/config-error.ts'
 
 type TsaSettings = Pick<
   Config,
   'tsa' | 'tsaUrl' | 'tsaCa' | 'tsaPolicy' | 'tsaQuorum' | 'tsaRevocation' | 'tsaTimeoutMs'
 >
+
+/** What hears of failures, and of the times of authorities. */
+interface Watching {
+  readonly logger: Logger
+  readonly clockWatch?: ClockWatch
+}
 
 /** The authorities, and how many of them must have stamped a checkpoint. */
 export interface TimestampAuthorities {
@@ -25,17 +32,21 @@ export interface TimestampAuthorities {
 export async function openTimestampAuthorities(
   config: TsaSettings,
   directory: string,
-  logger: Logger,
+  watching: Watching,
 ): Promise<TimestampAuthorities> {
   assertConsistent(config)
-  return { timestampAuthorities: await openAll(config, directory, logger), quorum: config.tsaQuorum }
+  return { timestampAuthorities: await openAll(config, directory, watching), quorum: config.tsaQuorum }
 }
 
 /** Opens them in the order of the settings, which is the order of their tokens. */
-async function openAll(config: TsaSettings, directory: string, logger: Logger): Promise<readonly TimestampAuthority[]> {
+async function openAll(
+  config: TsaSettings,
+  directory: string,
+  watching: Watching,
+): Promise<readonly TimestampAuthority[]> {
   if (config.tsa === 'none') return []
   if (config.tsa === 'local') return [await openLocalTsa(join(directory, 'tsa'))]
-  return Promise.all(config.tsaUrl.map((url, i) => openRemote(config, url, i, logger)))
+  return Promise.all(config.tsaUrl.map((url, i) => openRemote(config, url, i, watching)))
 }
 
 /** An authority by its URL, with its own trust anchors and policy. */
@@ -43,7 +54,7 @@ async function openRemote(
   { tsaCa, tsaPolicy, tsaTimeoutMs, tsaRevocation }: TsaSettings,
   url: string,
   index: number,
-  logger: Logger,
+  { logger, clockWatch }: Watching,
 ): Promise<TimestampAuthority> {
   const policy = tsaPolicy[index] ?? ''
   return createRfc3161Authority({
@@ -53,6 +64,7 @@ async function openRemote(
     timeoutMs: tsaTimeoutMs,
     revocation: tsaRevocation,
     logger,
+    onTime: (time) => clockWatch?.note(new URL(url).host, { time }),
   })
 }
 

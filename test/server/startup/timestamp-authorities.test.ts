@@ -16,7 +16,7 @@ describe('the timestamp authorities of the settings', () => {
       await writeFile(join(directory, `${name}.pem`), certificateToPem(derOf((await authorityNamed(name)).certificate)))
     const given = Object.entries(env).map(([name, value]) => [name, value.replaceAll('DIR', directory)])
     const config = loadConfig({ args: [], env: Object.fromEntries(given) as Record<string, string> })
-    return openTimestampAuthorities(config, directory, silentLogger)
+    return openTimestampAuthorities(config, directory, { logger: silentLogger })
   }
 
   it('are the embedded one or none', async (t) => {
