@@ -1,5 +1,6 @@
 import type { BenchCase } from '../run/case.ts'
 import { engine } from './engine.ts'
+import { fsck } from './fsck.ts'
 import { growth } from './growth.ts'
 import { http } from './http.ts'
 import { ingest } from './ingest.ts'
@@ -12,4 +13,4 @@ import { throughput } from './throughput.ts'
 export const STANDARD_CASE = throughput
 
 /** All benchmarks, in the order of `--all`. */
-export const CASES: readonly BenchCase[] = [throughput, engine, sealing, ingest, http, growth, search, shared]
+export const CASES: readonly BenchCase[] = [throughput, engine, sealing, ingest, http, growth, search, fsck, shared]
