@@ -12,8 +12,8 @@ const MEMORY_EVERY = 500
  * What a check of everything costs in a small and in a large registry: time, and memory of the process without the
  * files that it maps.
  *
- * Fair because all sizes are checked in one process over one store, which is idle meanwhile. So the memory includes that
- * of the open registry.
+ * Fair because all sizes are checked in one process over one store, which is idle meanwhile. So the memory includes
+ * that of the open registry.
  */
 export const fsck: BenchCase = {
   name: 'fsck',

@@ -116,27 +116,20 @@ async function openParts(
     sealer,
     signedHead: new FileSignedHead(join(directory, 'signed-head.json')),
     knownHeads: heads,
-    readOnly: config.readOnly,
+    ...settingsOf(config),
     secret,
     checkpointSigner,
-    logName: config.logName,
-    smallFileBytes: config.smallFileBytes,
-    acceptClock: config.acceptClock,
     logger,
     sharedRecords: isShared,
     ...(isRecordEraser(records) && { eraser: records }),
     // On one core, the hand-over to a thread would only cost time.
     ...(availableParallelism() > 1 && { eventEngine: new EventPool() }),
     ...(adoptHead && { adoptHead }),
-    ...(config.operatorKey !== undefined && { operatorKey: config.operatorKey }),
   })
-  try {
-    if (!config.readOnly) await writeMarkers(markers, registry.log.origin)
-    await nameFiles(registry.log.origin)
-  } catch (error) {
-    await registry.close()
-    throw error
-  }
+  await orClose(registry, async ({ log }) => {
+    if (!config.readOnly) await writeMarkers(markers, log.origin)
+    await nameFiles(log.origin)
+  })
   return {
     registry,
     instruments,
@@ -144,6 +137,25 @@ async function openParts(
     clockWatch,
     stores: { records, blobs },
     ...(isPoisoned && { isStorePoisoned: isPoisoned }),
+  }
+}
+
+/** The settings that the registry takes as they are. */
+const settingsOf = ({ readOnly, logName, smallFileBytes, acceptClock, operatorKey }: Config) => ({
+  readOnly,
+  logName,
+  smallFileBytes,
+  acceptClock,
+  ...(operatorKey !== undefined && { operatorKey }),
+})
+
+/** Closes the registry if the rest of the opening fails. */
+async function orClose(registry: Registry, open: (registry: Registry) => Promise<void>): Promise<void> {
+  try {
+    await open(registry)
+  } catch (error) {
+    await registry.close()
+    throw error
   }
 }
 

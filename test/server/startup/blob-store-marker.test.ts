@@ -31,7 +31,11 @@ async function start(records: MemoryRecords, blobs: BlobStore, env: Record<strin
 
 async function startWithFiles(records: MemoryRecords, directory: string, env = {}): Promise<void> {
   const blobs = await openLocalBlobs(join(directory, 'blobs'))
-  await start(records, blobs, { EVIDENCE_DATA_DIR: directory, ...env }).finally(() => blobs.close())
+  try {
+    await start(records, blobs, { EVIDENCE_DATA_DIR: directory, ...env })
+  } finally {
+    await blobs.close()
+  }
 }
 
 /** A store with a marker, as a bucket. */
