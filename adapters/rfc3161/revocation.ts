@@ -1,6 +1,8 @@
 import { isIP } from 'node:net'
 import { BoundedMap, sha256Of, toHex, type Clock, type Logger, type ValidationData } from '../kit/index.ts'
 import {
+  derOfPem,
+  MAX_CRL_BYTES,
   MAX_VALIDATION_DATA_BYTES,
   revocationAddresses,
   revocationStatus,
@@ -77,14 +79,15 @@ export class RevocationSource {
         return { type: 'ocsp', der } as const
       }),
       ...crl.slice(0, MAX_ADDRESSES).map((address) => async () => {
-        return { type: 'crl', der: await this.#fetch(address) } as const
+        return { type: 'crl', der: derOfPem(await this.#fetch(address, { maxBytes: MAX_CRL_BYTES })) } as const
       }),
     ]
     for (const attempt of attempts) {
       try {
         const data = await attempt()
-        if (revocationStatus(certificate, issuer, [data]).state !== 'unknown') return [data]
-        throw authorityError(data.type, 'the response is not about the certificate, or not signed by its issuer')
+        const status = revocationStatus(certificate, issuer, [data])
+        if (status.state !== 'unknown') return [data]
+        throw authorityError(data.type, status.why ?? 'the response is not about the certificate')
       } catch (err) {
         if (this.#closing.aborted) return []
         this.#options.logger?.warn({ err }, 'could not fetch revocation data of a timestamp certificate')
@@ -98,6 +101,7 @@ export class RevocationSource {
     request: {
       readonly body?: { readonly type: string; readonly bytes: Uint8Array }
       readonly responseType?: string
+      readonly maxBytes?: number
     } = {},
   ): Promise<Uint8Array> {
     const url = new URL(address)

@@ -4,6 +4,10 @@
 export const BUNDLE_FORMAT = 'evidence-registry.bundle'
 /** A bundle is made and verified in memory. */
 export const MAX_BUNDLE_EVENTS = 10_000
+/** The longest bundle, in UTF-16 code units. */
+export const MAX_BUNDLE_LENGTH = 32 * 1024 * 1024
+/** The most checkpoints of a bundle: each has a signature. */
+export const MAX_CHECKPOINTS = 1_000
 /** Of each checkpoint in a bundle. */
 export const MAX_COSIGNATURES = 32
 /** Also how many authorities a sealer may have: with more, no bundle and no proof could hold a whole stamp. */

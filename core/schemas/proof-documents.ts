@@ -56,7 +56,7 @@ export type EventMerkleProof = Static<typeof EventMerkleProof>
 export const TsaProof = closed({
   authority: Type.String(),
   genTime: DateTime,
-  serialNumber: Type.String({ pattern: '^[0-9a-f]+$' }),
+  serialNumber: Type.String({ pattern: '^-?[0-9a-f]+$' }),
   policy: Type.String(),
   hashAlgorithm: Type.String(),
   imprint: Type.String({ pattern: '^[0-9a-f]+$' }),

@@ -1,4 +1,4 @@
-import { concatBytes, encodeUtf8, equalBytes, fromHex, sha256, toHex } from '../bytes.ts'
+import { concatBytes, encodeUtf8, equalBytes, fromHex } from '../bytes.ts'
 import { isError, isRegistryError, verificationError } from '../errors.ts'
 import { ED25519_COSIGNATURE, usableKey, verifySignature, type SignedNote } from '../log/note.ts'
 import type { ValidationData } from '../ports/index.ts'
@@ -92,10 +92,11 @@ const isMet = ({ threshold, members }: WitnessGroup, held: ReadonlyMap<Witness, 
 
 function verifyCosignature(
   { text, signatures }: SignedNote,
-  { name, vkey }: Witness,
+  witness: Witness,
   budget: SignatureBudget,
 ): Cosignature | undefined {
-  const key = usableKey(vkey, ED25519_COSIGNATURE)
+  const { name } = witness
+  const key = budget.once(witness, () => usableKey(witness.vkey, ED25519_COSIGNATURE))
   const line = key && signatures.find((one) => one.name === key.name && equalBytes(one.keyId, key.keyId))
   if (key === undefined || line === undefined) return undefined
   const { signature } = line
@@ -131,10 +132,8 @@ function verifyStamps(
   trees: VerifiedTrees,
   context: AttestationContext,
 ): ReadonlyMap<number, Stamp> {
-  const embedded = embeddedCertificates(
-    checkpoints.flatMap(({ tokens }) => tokens),
-    context.tokens,
-  )
+  const isChecked = (context.policy.authorities ?? []).length > 0
+  const embedded = embeddedCertificates(isChecked ? checkpoints.flatMap(({ tokens }) => tokens) : [], context)
   const pieces = [...(context.validationData ?? []), ...validationData, ...embedded]
   const renewedAt = new Map<string, number>()
   const stamps = new Map<number, Stamp>()
@@ -153,16 +152,17 @@ function verifyStamps(
 /** The different certificates in tokens. A token that is malformed has none, and fails when it is verified. */
 function embeddedCertificates(
   tokens: readonly Uint8Array[],
-  verifier: TokenVerifier | undefined,
+  { tokens: verifier, run: { budget } }: AttestationContext,
 ): readonly ValidationData[] {
   const readable = (der: Uint8Array): readonly Uint8Array[] => {
     try {
-      return verifier?.certificatesIn(der) ?? []
-    } catch {
+      return verifier?.certificatesIn(der, budget) ?? []
+    } catch (error) {
+      if (budget.isExceeded) throw error
       return []
     }
   }
-  const certificates = tokens.flatMap(readable).map((der) => [toHex(sha256(der)), der] as const)
+  const certificates = tokens.flatMap(readable).map((der) => [budget.hashOf(der), der] as const)
   return [...new Map(certificates).values()].map((der) => ({ type: 'certificate', der }))
 }
 
@@ -211,10 +211,10 @@ function authorityOf(
   { verifyToken }: TokenVerifier,
   { policy: { authorities = [] }, validationData, run: { budget }, renewedAt }: StampContext,
 ): AuthorityClaim {
-  const renewed = renewedAt.get(toHex(sha256(der)))
+  const renewed = renewedAt.get(budget.hashOf(der))
   const { info, certificates, revocation } = verifyToken(der, {
     data,
-    trustAnchors: authorities.flatMap(({ trustAnchors }) => trustAnchors),
+    trustAnchors: budget.once(authorities, () => authorities.flatMap(({ trustAnchors }) => trustAnchors)),
     validationData,
     budget,
     ...(renewed !== undefined && { renewedAt: renewed }),
@@ -223,12 +223,12 @@ function authorityOf(
     trustAnchors.some((anchor) => certificates.some((certificate) => equalBytes(certificate, anchor))),
   )
   if (authority === undefined) throw verificationError('certificate.not-trusted', 'It is of another authority')
-  const { genTime, accuracyMs = 0, serialNumber, policy } = info
-  return { name: authority.name, genTime, accuracyMs, serialNumber, policy, revocation }
+  const { genTime, accuracyMs = 0, notLaterThan, serialNumber, policy } = info
+  return { name: authority.name, genTime, accuracyMs, notLaterThan, serialNumber, policy, revocation }
 }
 
 /** The latest true time that a token allows, ms since 1970. */
-const latestTime = ({ genTime, accuracyMs }: AuthorityClaim): number => genTime + Math.ceil(accuracyMs)
+const latestTime = ({ notLaterThan }: AuthorityClaim): number => notLaterThan
 
 /**
  * The claim of each authority, which counts once, by its earliest token. In the order of their latest times, so that a
@@ -245,17 +245,23 @@ function earliestOfEach(claims: readonly AuthorityClaim[]): readonly AuthorityCl
 const uncheckedRevocations = (authorities: readonly AuthorityClaim[]): readonly Unchecked[] =>
   authorities
     .filter(({ revocation }) => revocation.some(({ state }) => state === 'unknown'))
-    .map(({ name }) => ({
+    .map(({ name, revocation }) => ({
       what: `revocation of ${name}`,
-      why: 'No CRL or OCSP response covers each of its certificates',
+      why: `No CRL or OCSP response covers each of its certificates${whyUnusable(revocation)}`,
     }))
 
+const whyUnusable = (revocation: AuthorityClaim['revocation']): string =>
+  revocation.flatMap((status) => ('why' in status ? [`; one cannot be used: ${status.why}`] : []))[0] ?? ''
+
 // -- chains
+
+/** A transaction's sender is recovered from its signature in JavaScript, in Node as well. */
+const ANCHOR_COST = 8
 
 function anchorOf(
   anchor: ShownAnchor,
   { noteBytes }: VerifiedTree,
-  { policy, run: { doubt }, isBlockOnChain }: AttestationContext,
+  { policy, run: { budget, doubt }, isBlockOnChain }: AttestationContext,
 ): readonly BundleAnchorClaim[] {
   const { proof: _, ...shown } = anchor
   const { type, network, chainId, blockNumber, blockHash } = anchor
@@ -266,6 +272,7 @@ function anchorOf(
     return []
   }
   if (chain === undefined) return notVerified('No account of this chain is pinned')
+  budget.spend(ANCHOR_COST)
   const verified = verifyAnchorProof(anchor, chain, noteBytes)
   if (typeof verified === 'string') return notVerified(verified)
   if (!verified.isBlockFinal && isBlockOnChain?.(shown) === false)

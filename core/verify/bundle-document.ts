@@ -7,6 +7,8 @@ import {
   BUNDLE_FORMAT,
   MAX_ANCHORS,
   MAX_BUNDLE_EVENTS,
+  MAX_BUNDLE_LENGTH,
+  MAX_CHECKPOINTS,
   MAX_CHECKPOINT_TOKENS,
   MAX_COSIGNATURES,
 } from '../commitment/bundle-format.ts'
@@ -43,11 +45,10 @@ import {
  * checked here. Unknown members are rejected, so that two verifiers cannot read the same bundle differently.
  */
 
-/** The longest bundle, in UTF-16 code units. */
-export const MAX_BUNDLE_LENGTH = 256 * 1024 * 1024
-const MAX_CHECKPOINTS = 20_000
-const MAX_RENEWALS = 160_000
-const MAX_VALIDATION_DATA = 20_000
+const MAX_RENEWALS = 8_000
+const MAX_VALIDATION_DATA = 2_000
+/** How many values may be separated in the bundle and in all texts in it, which are JSON as well. */
+const MAX_SEPARATORS = 2_000_000
 
 const MEMBERS = ['format', 'version', 'origin', 'subject', 'events', 'keys', 'checkpoints', 'validationData']
 const EVENT_MEMBERS = ['opening', 'position', 'inclusion', 'header', 'filesText', 'filesSalt', 'fields', 'files']
@@ -57,6 +58,8 @@ const ANCHOR_MEMBERS = ['type', 'network', 'chainId', 'txHash', 'blockNumber', '
 export function parseBundle(text: string): ShownBundle {
   if (text.length > MAX_BUNDLE_LENGTH)
     throw verificationError('form.length', `A bundle must have at most ${MAX_BUNDLE_LENGTH} characters`)
+  if (separatorsIn(text) > MAX_SEPARATORS)
+    throw verificationError('form.length', `A bundle must have at most ${MAX_SEPARATORS} values`)
   const bundle = asObject(parseUntrustedJson(withoutBom(text), 'The bundle'), 'The bundle')
   assertOnlyMembers(bundle, [...MEMBERS, 'renewals', 'claimedPolicy', 'extensions'], 'The bundle')
   if (bundle['format'] !== BUNDLE_FORMAT || bundle['version'] !== 1)
@@ -75,6 +78,15 @@ export function parseBundle(text: string): ShownBundle {
     renewals: asObjects(bundle['renewals'] ?? [], 'renewals', MAX_RENEWALS).map(renewalOf),
     claimedPolicy: policy === undefined ? undefined : JSON.stringify(asObject(policy, 'claimedPolicy')),
   }
+}
+
+function separatorsIn(text: string): number {
+  let count = 0
+  for (let i = 0; i < text.length; i++) {
+    const char = text.charCodeAt(i)
+    if (char === 0x2c || char === 0x5b || char === 0x7b) count++
+  }
+  return count
 }
 
 function subjectOf(value: unknown): ShownSubject {

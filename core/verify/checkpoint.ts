@@ -1,4 +1,4 @@
-import { concatBytes, encodeUtf8, equalBytes, toBase64 } from '../bytes.ts'
+import { concatBytes, encodeUtf8, toBase64, toHex } from '../bytes.ts'
 import { verificationError } from '../errors.ts'
 import {
   parseCheckpointText,
@@ -43,9 +43,10 @@ export function verifyCheckpointUnder(
 ): VerifiedCheckpoint {
   const parsed = parseNote(note)
   const checkpoint = parseCheckpointText(parsed.text)
-  const [match, ...others] = keys.flatMap((key) =>
-    linesBy(parsed, key, checkpoint.origin).map((line) => ({ key, line })),
-  )
+  const known = budget.once(keys, () => keysByLine(keys))
+  const [match, ...others] = parsed.signatures
+    .filter(({ name }) => name === checkpoint.origin)
+    .flatMap((line) => (known.get(lineId(line)) ?? []).map((key) => ({ key, line })))
   if (others.length > 0) throw verificationError('checkpoint.signed-twice', 'The log signed the checkpoint twice')
   if (match === undefined)
     throw verificationError('checkpoint.not-signed', `No pinned key of ${checkpoint.origin} signed it`)
@@ -57,12 +58,17 @@ export function verifyCheckpointUnder(
   return { ...checkpoint, key, note: parsed, noteBytes: encodeUtf8(`${parsed.text}\n${lineText(line)}`) }
 }
 
-/** The signatures of a note that name this key. A key of a type that cannot be used has none. */
-function linesBy({ signatures }: SignedNote, { vkey }: PinnedKey, origin: string): readonly NoteSignature[] {
-  const key = usableKey(vkey)
-  return key?.name === origin
-    ? signatures.filter(({ name, keyId }) => name === origin && equalBytes(keyId, key.keyId))
-    : []
+/** What a signature line says about its key. */
+const lineId = ({ name, keyId }: Pick<NoteSignature, 'name' | 'keyId'>): string => `${name} ${toHex(keyId)}`
+
+/** The keys that a line can mean. A key of a type that cannot be used has no lines. */
+function keysByLine(keys: readonly PinnedKey[]): ReadonlyMap<string, readonly PinnedKey[]> {
+  const known = new Map<string, PinnedKey[]>()
+  for (const key of keys) {
+    const usable = usableKey(key.vkey)
+    if (usable !== undefined) known.set(lineId(usable), [...(known.get(lineId(usable)) ?? []), key])
+  }
+  return known
 }
 
 const lineText = ({ name, keyId, signature }: NoteSignature): string =>
@@ -106,7 +112,6 @@ export function verifyTrees(
   const trees = new Map<number, VerifiedTree>()
   let largest = 0
   for (const shown of checkpoints) {
-    budget.extend()
     const whole = [shown.note, ...shown.cosignatures.map((line) => `${line}\n`)].join('')
     const tree = { ...verifyCheckpointUnder(whole, policy.keys, budget), shown }
     if (tree.origin !== origin) throw verificationError('checkpoint.other-log', 'A checkpoint belongs to another log')

@@ -58,6 +58,8 @@ export interface AuthorityClaim {
   readonly genTime: number
   /** The true time is at most this many ms later than `genTime`. 0 if the token does not say. */
   readonly accuracyMs: number
+  /** genTime + accuracy, rounded up to whole ms since 1970. */
+  readonly notLaterThan: number
   readonly serialNumber: string
   /** Dotted OID. */
   readonly policy: string

@@ -1,20 +1,33 @@
-/** A value in DER (X.690): its first byte, and where its content begins and ends. */
+import { verificationError } from '../errors.ts'
+
+/** A value in DER (X.690): its first byte, where it begins, and where its content begins and ends. */
 export interface DerValue {
   readonly tag: number
+  readonly at: number
   readonly start: number
   readonly end: number
 }
 
 /**
- * Reads the value at `at`, without reading what is in it: a list of a million values is read one after the other, in
- * constant memory. `undefined` if there is none that ends at `end` or before. Tags of several bytes are not supported.
+ * Reads the value at `at`, but not what is in it. `undefined` if none ends at `end` or before. Tags of several bytes
+ * are not supported.
  */
 export function derAt(bytes: Uint8Array, at = 0, end = bytes.length): DerValue | undefined {
-  const [tag = 0, first = 0x80] = bytes.subarray(at, Math.min(at + 2, end))
-  const size = first & 0x7f
-  if (first < 0x80) return at + 2 + size <= end ? { tag, start: at + 2, end: at + 2 + size } : undefined
+  const [tag, first] = [bytes[at] ?? 0, bytes[at + 1] ?? 0x80]
+  const size = first < 0x80 ? 0 : first & 0x7f
   const start = at + 2 + size
-  if (size === 0 || size > 4 || start > end) return undefined
-  const length = bytes.subarray(at + 2, start).reduce((value, byte) => value * 256 + byte, 0)
-  return start + length <= end ? { tag, start, end: start + length } : undefined
+  if (first === 0x80 || size > 4 || start > end) return undefined
+  let length = first < 0x80 ? first : 0
+  for (let i = at + 2; i < start; i++) length = length * 256 + (bytes[i] ?? 0)
+  return start + length <= end ? { tag, at, start, end: start + length } : undefined
+}
+
+/** The values in a value, one after the other: a list of a million is read in passing. Throws `VERIFICATION_FAILED`. */
+export function* derIn(bytes: Uint8Array, { start, end }: Pick<DerValue, 'start' | 'end'>): Generator<DerValue> {
+  for (let at = start; at < end;) {
+    const value = derAt(bytes, at, end)
+    if (value === undefined) throw verificationError('timestamp.malformed', `There is no DER value at byte ${at}`)
+    yield value
+    at = value.end
+  }
 }

@@ -14,8 +14,7 @@ export type {
   Unchecked,
 } from './claims.ts'
 export { VERIFICATION_RULES, type VerificationRule } from '../rules.ts'
-export { BUNDLE_FORMAT } from '../commitment/bundle-format.ts'
-export { MAX_BUNDLE_LENGTH } from './bundle-document.ts'
+export { BUNDLE_FORMAT, MAX_BUNDLE_LENGTH } from '../commitment/bundle-format.ts'
 export type { ShownAnchor } from './shown.ts'
 export { verifyAnchorProof, type VerifiedAnchor } from './attestations.ts'
 export { holdsTokens, type TokenVerifier } from './token-verifier.ts'

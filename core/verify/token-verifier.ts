@@ -10,7 +10,7 @@ export interface TokenVerifier {
   /** As `verifyTimestamp`. Throws `VERIFICATION_FAILED`. */
   readonly verifyToken: (der: Uint8Array, options: VerifyTokenOptions) => VerifiedToken
   /** The certificates in a token, DER. Throws `VERIFICATION_FAILED`. */
-  readonly certificatesIn: (der: Uint8Array) => readonly Uint8Array[]
+  readonly certificatesIn: (der: Uint8Array, budget?: SignatureBudget) => readonly Uint8Array[]
 }
 
 const TOKENS = /"tokens"\s*:\s*\[\s*"/
@@ -71,7 +71,7 @@ export type HashName = 'sha256' | 'sha384' | 'sha512'
 export interface TimestampInfo {
   /** The stamped time, ms since 1970, truncated to whole milliseconds. */
   readonly genTime: number
-  /** Hex of the positive integer, without leading zero bytes. */
+  /** Hex of the integer without leading zero bytes, of a negative one after `-`. */
   readonly serialNumber: string
   /** Dotted OID of the authority's policy. */
   readonly policy: string
@@ -79,16 +79,18 @@ export interface TimestampInfo {
   readonly hashAlgorithm: HashName
   /** The hash of the stamped data. */
   readonly imprint: Uint8Array
-  /** The nonce of the request: the positive integer, big-endian, without leading zero bytes. */
+  /** The nonce of the request, as in DER: two's complement, big-endian, as short as possible. */
   readonly nonce?: Uint8Array
   /** The true time lies within `genTime` ± this many ms. */
   readonly accuracyMs?: number
+  /** The latest true time, ms since 1970: genTime with its fraction + accuracy, rounded up. */
+  readonly notLaterThan: number
 }
 
 /** What CRLs and OCSP responses say about a certificate. */
 export type RevocationStatus =
-  /** No trustworthy CRL or OCSP response covers the certificate. */
-  | { readonly state: 'unknown' }
+  /** No trustworthy CRL or OCSP response covers the certificate. `why`: why one that may be about it cannot be used. */
+  | { readonly state: 'unknown'; readonly why?: string }
   /** Not revoked. `asOf`: the time of the statement (thisUpdate), ms since 1970. */
   | { readonly state: 'good'; readonly by: 'crl' | 'ocsp'; readonly asOf: number }
   | {
@@ -108,8 +110,10 @@ export type CertificateStatus = RevocationStatus & { readonly subject: string }
 /** The largest TimeStampResp that is parsed, in bytes. Real ones have 1 to 10 KB; some carry revocation lists. */
 export const MAX_TIMESTAMP_BYTES = 262_144
 
-/** A larger CRL, OCSP response or certificate is ignored, because parsing blocks the thread. In bytes. */
+/** A larger OCSP response or certificate is ignored, because parsing blocks the thread. In bytes. */
 export const MAX_VALIDATION_DATA_BYTES = 131_072
+/** A larger CRL is ignored. Its entries are read in passing. */
+export const MAX_CRL_BYTES = 8_388_608
 
 /** unspecified, affiliationChanged, superseded, cessationOfOperation: the key was not compromised. */
 const HARMLESS_REASONS: readonly number[] = [0, 3, 4, 5]

@@ -14,6 +14,7 @@ import type { TokenVerifier } from './token-verifier.ts'
 export const tokens: TokenVerifier = { certificatesIn, verifyToken }
 
 export {
+  MAX_CRL_BYTES,
   MAX_TIMESTAMP_BYTES,
   MAX_VALIDATION_DATA_BYTES,
   voidsTimestamp,
@@ -33,5 +34,6 @@ export {
   verifyTimestamp,
   type VerifiedTimestamp,
 } from './tokens/timestamp.ts'
+export { derOfPem } from './tokens/validation-data.ts'
 export { revocationAddresses, revocationStatus, type RevocationAddresses } from './tokens/revocation.ts'
-export { MAX_SIGNATURE_CHECKS, SignatureBudget } from './untrusted.ts'
+export { MAX_COST, SignatureBudget } from './untrusted.ts'

@@ -99,7 +99,7 @@ export const FIELD_TEXTS: Readonly<Record<string, string>> = {
   rootKnown: 'Whether this log sealed a tree with this root',
   salt: 'The salt that the text was hashed with',
   sendStatus: 'P: sealed, S: sent to the chain, C: confirmed there',
-  serialNumber: 'Serial number of the token, hex',
+  serialNumber: 'Serial number of the token, hex, a negative one after -',
   sourceSystemCount: 'Number of source systems',
   sourceSystems: 'All source systems of the company, without their keys',
   status: 'The state at present, or the outcome of the request',

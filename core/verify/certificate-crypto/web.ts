@@ -8,7 +8,7 @@ import { pow } from '@noble/curves/abstract/modular.js'
 import { bytesToNumberBE, numberToBytesBE } from '@noble/curves/utils.js'
 import { RSASSAPSSParams } from 'pkijs'
 import { equalBytes } from '../../bytes.ts'
-import { HASHES } from '../tokens/asn1.ts'
+import { HASHES, saltLengthIn } from '../tokens/asn1.ts'
 
 const DIGESTS = { sha1, sha256, sha384, sha512 } as const
 
@@ -101,8 +101,10 @@ function parsePssLimits(
   parameters: BaseBlock | undefined,
 ): { readonly hash: string | undefined; readonly saltLength: number } | undefined {
   if (parameters === undefined) return undefined
-  const { hashAlgorithm, saltLength } = new RSASSAPSSParams({ schema: parameters })
-  return { hash: HASHES.get(hashAlgorithm.algorithmId)?.name, saltLength }
+  const { hashAlgorithm } = new RSASSAPSSParams({ schema: parameters })
+  const saltLength = parameters instanceof Sequence ? saltLengthIn(parameters) : -1
+  // A limit that cannot be read allows nothing.
+  return { hash: saltLength < 0 ? undefined : HASHES.get(hashAlgorithm.algorithmId)?.name, saltLength }
 }
 
 interface RsaInput {

@@ -1,4 +1,14 @@
-import { Constructed, fromBER, GeneralizedTime, Sequence, Set as AsnSet, UTCTime, type BaseBlock } from 'asn1js'
+import {
+  Constructed,
+  fromBER,
+  GeneralizedTime,
+  Integer,
+  Primitive,
+  Sequence,
+  Set as AsnSet,
+  UTCTime,
+  type BaseBlock,
+} from 'asn1js'
 import { isRegistryError, verificationError } from '../../errors.ts'
 import { RSASSAPSSParams, type AlgorithmIdentifier } from 'pkijs'
 import type { PublicKey, SignatureScheme } from '../certificate-crypto/types.ts'
@@ -38,6 +48,21 @@ export function withParserErrors<T>(what: string, parse: () => T): T {
   }
 }
 
+/**
+ * The value of an INTEGER or ENUMERATED, also under an implicit tag, read from its bytes: asn1js gives 0 for four bytes
+ * and more. `undefined` if it is absent, negative or longer than six bytes.
+ */
+export function smallInteger(block: BaseBlock | undefined): number | undefined {
+  const isNumber = block instanceof Integer || block instanceof Primitive
+  const bytes = isNumber ? block.valueBlock.valueHexView : new Uint8Array()
+  if (bytes.length === 0 || bytes.length > 6 || (bytes[0] ?? 0) >= 0x80) return undefined
+  return bytes.reduce((value, byte) => value * 256 + byte, 0)
+}
+
+/** The value inside `[tag]` among the values in a block. */
+export const taggedIn = (block: BaseBlock | undefined, tag: number): BaseBlock | undefined =>
+  childrenOf(block).find(({ idBlock }) => idBlock.tagClass === 3 && idBlock.tagNumber === tag)
+
 // -- times. The text is parsed here, because asn1js accepts local times and dates that do not exist.
 
 const MAX_TIME_CHARACTERS = 64
@@ -48,8 +73,7 @@ const TIME_FORM = /^(\d{4})(\d{2})(\d{2})(\d{2})(\d{2})(\d{2})(?:\.(\d+))?Z$/
  * if it is malformed or no existing date.
  */
 export function timeOf(block: BaseBlock | undefined): number {
-  if (!(block instanceof UTCTime) || block.valueBlock.valueHexView.length > MAX_TIME_CHARACTERS) return NaN
-  const text = String.fromCharCode(...block.valueBlock.valueHexView)
+  const text = timeText(block)
   // GeneralizedTime is a subclass. RFC 5280 § 4.1.2.5.1: a year of two digits is in 1950 to 2049.
   const isShort = !(block instanceof GeneralizedTime)
   const match = TIME_FORM.exec(isShort ? `${text < '50' ? '20' : '19'}${text}` : text)
@@ -59,6 +83,17 @@ export function timeOf(block: BaseBlock | undefined): number {
   const time = Date.parse(iso)
   return Number.isNaN(time) || new Date(time).toISOString() !== iso ? NaN : time
 }
+
+/** What a time has beyond the milliseconds of `timeOf`, in µs, rounded up. */
+export function microsOf(block: BaseBlock | undefined): number {
+  const [, micros = '', finer = ''] = /\.\d{3}(\d{1,3})(\d*)Z$/.exec(timeText(block)) ?? []
+  return Number(micros.padEnd(3, '0')) + (/[1-9]/.test(finer) ? 1 : 0)
+}
+
+const timeText = (block: BaseBlock | undefined): string =>
+  block instanceof UTCTime && block.valueBlock.valueHexView.length <= MAX_TIME_CHARACTERS
+    ? String.fromCharCode(...block.valueBlock.valueHexView)
+    : ''
 
 /**
  * The signature algorithms that tokens, certificates, CRLs and OCSP responses may use: RSA PKCS #1 v1.5 (RFC 4055 § 5),
@@ -105,7 +140,8 @@ function pssScheme({ algorithmParams }: AlgorithmIdentifier): SignatureScheme | 
   // pkijs types the parameters as `any`.
   const schema: unknown = algorithmParams
   if (schema === undefined) return undefined
-  const { hashAlgorithm, maskGenAlgorithm, saltLength, trailerField } = new RSASSAPSSParams({ schema })
+  const { hashAlgorithm, maskGenAlgorithm, trailerField } = new RSASSAPSSParams({ schema })
+  const saltLength = schema instanceof Sequence ? saltLengthIn(schema) : -1
   const hash = HASHES.get(hashAlgorithm.algorithmId)
   // MGF1's parameter is the AlgorithmIdentifier of its hash.
   const mask: unknown = maskGenAlgorithm.algorithmParams?.valueBlock?.value?.[0]?.valueBlock?.toString()
@@ -114,6 +150,14 @@ function pssScheme({ algorithmParams }: AlgorithmIdentifier): SignatureScheme | 
   return hash && isSupported && saltLength >= 0 && saltLength <= 64
     ? { keyTypes: ['rsa', 'rsa-pss'], hash: hash.name, saltLength }
     : undefined
+}
+
+/**
+ * RSASSA-PSS-params ::= SEQUENCE { …, saltLength [2] INTEGER DEFAULT 20, … }. -1 for a length that is not possible.
+ */
+export function saltLengthIn(parameters: Sequence): number {
+  const given = taggedIn(parameters, 2)
+  return given === undefined ? 20 : (smallInteger(childrenOf(given)[0]) ?? -1)
 }
 
 /** Whether a key can make signatures of this scheme. */

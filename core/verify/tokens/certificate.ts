@@ -13,7 +13,7 @@ import { verificationError, type RegistryError } from '../../errors.ts'
 import type { VerificationRule } from '../../rules.ts'
 import { childrenOf, parseAsn1, timeOf, isSignature, schemeOf } from './asn1.ts'
 import type { PublicKey } from '../certificate-crypto/types.ts'
-import type { SignatureBudget } from '../untrusted.ts'
+import { PARSE_COST, type SignatureBudget } from '../untrusted.ts'
 
 /**
  * X.509 certificates (RFC 5280) and the path to a trust anchor, offline and without revocation.
@@ -84,8 +84,14 @@ const certificateError = (reason: string, cause?: unknown): RegistryError =>
 export const parseCertificate = (der: Uint8Array): Certificate =>
   certificateFromSchema(parseAsn1(der, 'The certificate'))
 
-/** As `parseCertificate`, for a certificate inside a larger structure. The input may be an attacker's. */
-export function certificateFromSchema(schema: BaseBlock): Certificate {
+/** As `parseCertificate`, for certificates of an attacker: the same one is parsed and counted once. */
+export const certificateOnce = (der: Uint8Array, budget: SignatureBudget): Certificate =>
+  budget.once(`certificate ${budget.hashOf(der)}`, () => {
+    budget.spend(PARSE_COST, der.length)
+    return parseCertificate(der)
+  })
+
+function certificateFromSchema(schema: BaseBlock): Certificate {
   const der = schema.valueBeforeDecodeView.slice()
   const pki = pkiCertificate(schema)
   const extensions = new Map<string, Extension>()
@@ -170,6 +176,10 @@ export function keyProblem({ type, bits = 0, exponentBits = 0, curve = '' }: Pub
   return `of the type ${type}`
 }
 
+/** Units of a check of a signature by a key that has no `keyProblem`, after their times in a browser. */
+export const signatureCost = ({ type, bits = 0, curve = '' }: PublicKey): number =>
+  type === 'ec' ? (/256/.test(curve) ? 3 : 7) : bits > 4096 ? 3 : 1
+
 /** The first byte of the KeyUsage bits (RFC 5280 § 4.2.1.3), or `undefined` if the extension is absent. */
 export function keyUsage(certificate: Certificate): number | undefined {
   const extension = certificate.extensions.get(OID_KEY_USAGE)
@@ -234,7 +244,7 @@ export function isSignedBy(subject: Certificate, issuer: Certificate, budget: Si
   const { publicKey } = issuer
   if (scheme === undefined || publicKey === undefined) return false
   return budget.once(`issued ${subject.fingerprint} ${issuer.fingerprint}`, () => {
-    budget.spend()
+    budget.spend(signatureCost(publicKey), subject.der.length)
     const { valueHexView, unusedBits } = subject.pki.signatureValue.valueBlock
     return unusedBits === 0 && isSignature(scheme, publicKey, subject.pki.tbsView, valueHexView)
   })
@@ -289,6 +299,8 @@ export function buildPath({ signer, candidates, anchors, time, budget }: PathReq
   const issuers = [...anchors, ...candidates]
   const visited = new Set([signer.fingerprint])
   const paths: Path[] = [[signer]]
+  const isNamed = (issuer: Certificate, subject: Certificate): boolean =>
+    budget.once(`named ${issuer.fingerprint} ${subject.fingerprint}`, () => isNamedAsIssuer(issuer, subject))
   let checks = 0
   let problem: string | undefined
   for (const path of paths) {
@@ -296,7 +308,7 @@ export function buildPath({ signer, candidates, anchors, time, budget }: PathReq
     if (anchorIds.has(subject.fingerprint)) return path
     if (path.length >= MAX_PATH_LENGTH) continue
     for (const issuer of issuers) {
-      if (visited.has(issuer.fingerprint) || !isNamedAsIssuer(issuer, subject)) continue
+      if (visited.has(issuer.fingerprint) || !isNamed(issuer, subject)) continue
       if (++checks > MAX_PATH_CHECKS)
         throw pathError('limit.signatures', `more than ${MAX_PATH_CHECKS} possible issuers`)
       const issuerFault = issuerProblem({ issuer, subject, issuersBelow: issuersIn(path), time, budget })

@@ -11,8 +11,8 @@ import { issuerIdentity, knownStatuses, worstOf } from './validation-data.ts'
 /**
  * Reads the revocation status of a certificate from stored CRLs (RFC 5280 § 5) and OCSP responses (RFC 6960), offline.
  *
- * A piece that is malformed, larger than `MAX_VALIDATION_DATA_BYTES`, about another certificate or not signed by the
- * issuer (for OCSP: or by a responder that the issuer authorised) is ignored. If any piece says revoked, the
+ * A piece that is malformed, too large, about another certificate or not signed by the issuer (for OCSP: or by a
+ * responder that the issuer authorised) is ignored. If any piece says revoked, the
  * certificate is revoked: of several revocations one that may be a compromise counts first, then the earliest. Else the
  * newest piece counts.
  *

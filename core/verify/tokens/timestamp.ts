@@ -1,10 +1,17 @@
 import { digest as digestOf } from '#certificate-crypto'
 import type { SignerInfo } from 'pkijs'
-import { equalBytes, sha256, toHex } from '../../bytes.ts'
+import { equalBytes } from '../../bytes.ts'
 import type { ValidationData } from '../../ports/index.ts'
 import { withParserErrors, HASHES, isKeyFor, isSignature, schemeOf } from './asn1.ts'
-import { buildPath, keyProblem, parseCertificate, timestampingProblem, type Certificate } from './certificate.ts'
-import { SignatureBudget } from '../untrusted.ts'
+import {
+  buildPath,
+  certificateOnce,
+  keyProblem,
+  signatureCost,
+  timestampingProblem,
+  type Certificate,
+} from './certificate.ts'
+import { PARSE_COST, SignatureBudget } from '../untrusted.ts'
 import {
   MAX_VALIDATION_DATA_BYTES,
   voidsTimestamp,
@@ -22,7 +29,7 @@ import {
   signedAttributes,
   signingCertificate,
   timestampError,
-  withoutLeadingZeros,
+  positiveInteger,
   type ParsedToken,
 } from './token.ts'
 import { knownStatuses, worstOf } from './validation-data.ts'
@@ -36,10 +43,18 @@ export const MAX_CLOCK_SKEW_MS = 300_000
  * @returns What the token states.
  * @throws `VERIFICATION_FAILED` if the response is malformed, too large or not granted.
  */
-export const parseTimestampResponse = (der: Uint8Array): TimestampInfo => parse(der, ({ info }) => info)
+export const parseTimestampResponse = (der: Uint8Array): TimestampInfo =>
+  parse(der, new SignatureBudget(), ({ info }) => info)
 
-const parse = <T>(der: Uint8Array, use: (token: ParsedToken) => T): T =>
-  withParserErrors('The timestamp does not verify: it', () => use(parseToken(der)))
+const parse = <T>(der: Uint8Array, budget: SignatureBudget, use: (token: ParsedToken) => T): T =>
+  withParserErrors('The timestamp does not verify: it', () => use(tokenOnce(der, budget)))
+
+/** A token is parsed once, also if it is used for several trees. */
+const tokenOnce = (der: Uint8Array, budget: SignatureBudget): ParsedToken =>
+  budget.once(`token ${budget.hashOf(der)}`, () => {
+    budget.spend(PARSE_COST, der.length)
+    return parseToken(der, budget)
+  })
 
 /** What a verified token states, and the revocation status of its certificates. */
 export interface VerifiedTimestamp extends TimestampInfo {
@@ -91,8 +106,8 @@ export function verifyToken(der: Uint8Array, options: VerifyTokenOptions): Verif
 }
 
 /** The certificates in a token, DER. Throws `VERIFICATION_FAILED`. */
-export const certificatesIn = (der: Uint8Array): readonly Uint8Array[] =>
-  parse(der, ({ certificates }) => certificates.map(({ der: bytes }) => bytes))
+export const certificatesIn = (der: Uint8Array, budget = new SignatureBudget()): readonly Uint8Array[] =>
+  parse(der, budget, ({ certificates }) => certificates.map(({ der: bytes }) => bytes))
 
 /**
  * Verifies a token as `verifyTimestamp`, without revocation.
@@ -109,15 +124,15 @@ interface VerifiedPath {
 }
 
 function verifyToPath(der: Uint8Array, options: VerifyTimestampOptions, budget: SignatureBudget): VerifiedPath {
-  const parseOnce = (bytes: Uint8Array): Certificate =>
-    budget.once(`certificate ${toHex(sha256(bytes))}`, () => parseCertificate(bytes))
-  const anchors = options.trustAnchors.map(parseOnce)
-  return parse(der, (token) => {
+  const anchors = budget.once(options.trustAnchors, () =>
+    options.trustAnchors.map((anchor) => certificateOnce(anchor, budget)),
+  )
+  return parse(der, budget, (token) => {
     const { info, signer } = token
     checkClaims(info, options)
     const attributes = signedAttributes(signer)
     checkContentAttributes(attributes, token)
-    const candidates = [...token.certificates, ...storedCertificates(options.validationData, parseOnce)]
+    const candidates = [...token.certificates, ...storedCertificates(options.validationData, budget)]
     const certificate = signingCertificate(attributes, signer, [...candidates, ...anchors])
     checkSignature(signer, certificate, budget)
     const problem = timestampingProblem(certificate)
@@ -130,15 +145,20 @@ function verifyToPath(der: Uint8Array, options: VerifyTimestampOptions, budget: 
 /** Additional certificates are trusted no more than those in the token. Those that cannot be parsed are ignored. */
 function storedCertificates(
   validationData: readonly ValidationData[] = [],
-  parseOnce: (der: Uint8Array) => Certificate,
+  budget: SignatureBudget,
 ): readonly Certificate[] {
+  return budget.once(validationData, () => parseStored(validationData, budget))
+}
+
+function parseStored(validationData: readonly ValidationData[], budget: SignatureBudget): readonly Certificate[] {
   const pieces = validationData.filter(
     ({ type, der }) => type === 'certificate' && der.length <= MAX_VALIDATION_DATA_BYTES,
   )
   return pieces.slice(0, MAX_CERTIFICATES).flatMap(({ der }) => {
     try {
-      return [parseOnce(der)]
-    } catch {
+      return [certificateOnce(der, budget)]
+    } catch (error) {
+      if (budget.isExceeded) throw error
       return []
     }
   })
@@ -152,7 +172,7 @@ function checkClaims(info: TimestampInfo, options: VerifyTimestampOptions): void
     throw timestampError('timestamp.data-differs', 'the imprint belongs to other data')
   if (options.nonce) {
     if (!info.nonce) throw timestampError('timestamp.request-differs', 'the nonce is missing')
-    if (!equalBytes(withoutLeadingZeros(options.nonce), info.nonce))
+    if (!equalBytes(positiveInteger(options.nonce), info.nonce))
       throw timestampError('timestamp.request-differs', 'the nonce is not the one of the request')
   }
   if (options.policy !== undefined && info.policy !== options.policy)
@@ -179,7 +199,7 @@ function checkSignature(signer: SignerInfo, certificate: Certificate, budget: Si
     throw timestampError('timestamp.unsupported', "the signature algorithm does not match the type of the signer's key")
   // The bytes of the attributes, with the tag of a SET (RFC 5652 § 5.4).
   const signed = new Uint8Array(signer.signedAttrs?.encodedValue ?? new ArrayBuffer(0))
-  budget.spend()
+  budget.spend(signatureCost(key), signed.length)
   if (!isSignature(scheme, key, signed, signer.signature.valueBlock.valueHexView))
     throw timestampError('timestamp.signature', 'the signature is wrong')
 }

@@ -12,9 +12,10 @@ import { ContentInfo, IssuerAndSerialNumber, SignedData, TimeStampResp, TSTInfo,
 import { equalBytes, toHex } from '../../bytes.ts'
 import { verificationError, type RegistryError } from '../../errors.ts'
 import type { VerificationRule } from '../../rules.ts'
-import { childrenOf, parseAsn1, timeOf, HASHES } from './asn1.ts'
-import { certificateFromSchema, subjectKeyIdentifier, type Certificate } from './certificate.ts'
+import { childrenOf, microsOf, parseAsn1, smallInteger, taggedIn, timeOf, HASHES } from './asn1.ts'
+import { certificateOnce, subjectKeyIdentifier, type Certificate } from './certificate.ts'
 import { MAX_TIMESTAMP_BYTES, type HashName, type TimestampInfo } from '../token-verifier.ts'
+import type { SignatureBudget } from '../untrusted.ts'
 
 /**
  * Parses RFC 3161 timestamp responses, and finds the certificate that signed. The input is attacker-controlled: its
@@ -58,7 +59,7 @@ export const timestampError = (rule: VerificationRule, reason: string): Registry
   verificationError(rule, `The timestamp does not verify: ${reason}`)
 
 /** Parses a response. Throws `VERIFICATION_FAILED` or any error of the parsers: call it inside `withParserErrors`. */
-export function parseToken(der: Uint8Array): ParsedToken {
+export function parseToken(der: Uint8Array, budget: SignatureBudget): ParsedToken {
   if (der.length > MAX_TIMESTAMP_BYTES)
     throw timestampError('form.length', `it has ${der.length} bytes, the limit is ${MAX_TIMESTAMP_BYTES}`)
   const schema = parseAsn1(der, 'The timestamp does not verify: the response')
@@ -84,7 +85,7 @@ export function parseToken(der: Uint8Array): ParsedToken {
     content,
     signer,
     // pkijs types the content as `any`.
-    certificates: embeddedCertificates(token.content),
+    certificates: embeddedCertificates(token.content, budget),
   }
 }
 
@@ -104,8 +105,8 @@ function checkStatus(response: TimeStampResp): void {
 function parseTstInfo(content: Uint8Array): TimestampInfo {
   const schema = parseAsn1(content, 'The timestamp does not verify: the TSTInfo')
   const tst = new TSTInfo({ schema })
-  if (tst.version !== 1)
-    throw timestampError('timestamp.unsupported', `TSTInfo version ${tst.version} is not supported`)
+  const version = smallInteger(childrenOf(schema)[0])
+  if (version !== 1) throw timestampError('timestamp.unsupported', `TSTInfo version ${version} is not supported`)
   for (const extension of tst.extensions ?? [])
     if (extension.critical)
       throw timestampError('timestamp.unsupported', `the critical extension ${extension.extnID} is not supported`)
@@ -115,16 +116,25 @@ function parseTstInfo(content: Uint8Array): TimestampInfo {
   const imprint = tst.messageImprint.hashedMessage.valueBlock.valueHexView.slice()
   if (imprint.length !== hash.length)
     throw timestampError('timestamp.malformed', `an imprint of ${imprint.length} bytes is not a ${hash.name}`)
+  const [time, accuracy] = childrenOf(schema).slice(4)
+  const genTime = genTimeOf(time)
+  const accuracyMicros = accuracy instanceof Sequence ? microsOfAccuracy(accuracy) : undefined
+  const notLaterThan = genTime + Math.ceil((microsOf(time) + (accuracyMicros ?? 0)) / 1000)
+  if (notLaterThan > MAX_TIME) throw timestampError('timestamp.malformed', 'its accuracy leads beyond the year 9999')
   return {
-    genTime: genTimeOf(childrenOf(schema)[4]),
-    serialNumber: toHex(positiveInteger(tst.serialNumber, 'the serial number')),
+    genTime,
+    serialNumber: signedHex(integerBytes(tst.serialNumber)),
     policy: tst.policy,
     hashAlgorithm: hash.name,
     imprint,
-    ...(tst.nonce && { nonce: positiveInteger(tst.nonce, 'the nonce') }),
-    ...(tst.accuracy && { accuracyMs: accuracyMs(tst.accuracy) }),
+    ...(tst.nonce && { nonce: integerBytes(tst.nonce) }),
+    ...(accuracyMicros !== undefined && { accuracyMs: accuracyMicros / 1000 }),
+    notLaterThan,
   }
 }
+
+/** ms since 1970: the end of the year 9999. */
+const MAX_TIME = 253_402_300_799_999
 
 /** Returns ms since 1970. */
 function genTimeOf(value: BaseBlock | undefined): number {
@@ -134,34 +144,49 @@ function genTimeOf(value: BaseBlock | undefined): number {
   return time
 }
 
-function accuracyMs(accuracy: NonNullable<TSTInfo['accuracy']>): number {
-  return (accuracy.seconds ?? 0) * 1000 + (accuracy.millis ?? 0) + (accuracy.micros ?? 0) / 1000
+/** Accuracy ::= SEQUENCE { seconds INTEGER OPTIONAL, millis [0] INTEGER OPTIONAL, micros [1] INTEGER OPTIONAL }. */
+function microsOfAccuracy(accuracy: Sequence): number {
+  const [first] = childrenOf(accuracy)
+  const seconds = first?.idBlock.tagClass === 1 ? first : undefined
+  const parts = [seconds, taggedIn(accuracy, 0), taggedIn(accuracy, 1)].map((part) => (part ? smallInteger(part) : 0))
+  const [whole, millis, micros] = parts
+  if (whole === undefined || millis === undefined || micros === undefined)
+    throw timestampError('timestamp.malformed', 'its accuracy is negative or too large')
+  return whole * 1e6 + millis * 1000 + micros
 }
 
-/** The bytes of a positive INTEGER, without leading zero bytes. */
-function positiveInteger(integer: Integer, what: string): Uint8Array {
+/** The bytes of an INTEGER, without those at the start that only repeat its sign. */
+function integerBytes(integer: Integer): Uint8Array {
   const bytes = integer.valueBlock.valueHexView
-  if (bytes.length === 0 || ((bytes[0] ?? 0) & 0x80) !== 0)
-    throw timestampError('timestamp.malformed', `${what} is not a positive integer`)
-  return withoutLeadingZeros(bytes)
+  if (bytes.length === 0) throw timestampError('timestamp.malformed', 'an integer has no bytes')
+  const sign = (bytes[0] ?? 0) < 0x80 ? 0 : 0xff
+  const isNeeded = (byte: number, i: number): boolean => byte !== sign || ((bytes[i + 1] ?? ~sign) ^ sign) >= 0x80
+  return bytes.slice(Math.max(0, bytes.findIndex(isNeeded)))
 }
 
-/** The magnitude of an integer without leading zero bytes. One byte remains. */
-export function withoutLeadingZeros(bytes: Uint8Array): Uint8Array {
-  // If all bytes are zero, slice(-1) keeps the last one.
-  return bytes.slice(bytes.findIndex((byte) => byte !== 0))
+/** Hex of the magnitude without leading zero bytes, of a negative integer after `-`. */
+function signedHex(bytes: Uint8Array): string {
+  const value = BigInt.asIntN(bytes.length * 8, BigInt(`0x${toHex(bytes)}`))
+  const digits = (value < 0n ? -value : value).toString(16)
+  return `${value < 0n ? '-' : ''}${digits.length % 2 === 0 ? '' : '0'}${digits}`
+}
+
+/** The bytes of a positive integer as in DER. */
+export function positiveInteger(bytes: Uint8Array): Uint8Array {
+  const first = bytes.findIndex((byte) => byte !== 0)
+  const magnitude = bytes.slice(first)
+  return (magnitude[0] ?? 0) < 0x80 ? magnitude : Uint8Array.of(0, ...magnitude)
 }
 
 /**
  * The certificates of a SignedData. Read from its structure, because pkijs encodes certificates again, and the exact
  * bytes are hashed. Attribute certificates are ignored.
  */
-function embeddedCertificates(signedData: BaseBlock): readonly Certificate[] {
-  const tagged = childrenOf(signedData).find(({ idBlock }) => idBlock.tagClass === 3 && idBlock.tagNumber === 0)
-  const certificates = childrenOf(tagged).filter((choice) => choice instanceof Sequence)
+function embeddedCertificates(signedData: BaseBlock, budget: SignatureBudget): readonly Certificate[] {
+  const certificates = childrenOf(taggedIn(signedData, 0)).filter((choice) => choice instanceof Sequence)
   if (certificates.length > MAX_CERTIFICATES)
     throw timestampError('form.length', `it carries ${certificates.length} certificates`)
-  return certificates.map(certificateFromSchema)
+  return certificates.map(({ valueBeforeDecodeView }) => certificateOnce(valueBeforeDecodeView, budget))
 }
 
 // -- the signed attributes (RFC 5652 § 11, RFC 5035), and the certificate that they name

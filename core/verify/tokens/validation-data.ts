@@ -1,27 +1,31 @@
 import { digest as digestOf } from '#certificate-crypto'
-import { Enumerated, GeneralizedTime, type BaseBlock, type BitString } from 'asn1js'
+import { BitString, Enumerated, GeneralizedTime, type BaseBlock } from 'asn1js'
 import {
+  AlgorithmIdentifier,
   BasicOCSPResponse,
-  CertificateRevocationList,
+  Extensions,
   OCSPResponse,
+  RelativeDistinguishedNames,
+  RevokedCertificate,
   type SingleResponse,
-  type AlgorithmIdentifier,
   type Extension,
 } from 'pkijs'
-import { equalBytes, sha256, toHex } from '../../bytes.ts'
+import { encodeUtf8, equalBytes, fromBase64, toHex } from '../../bytes.ts'
 import type { ValidationData } from '../../ports/index.ts'
-import { childrenOf, parseAsn1, isSignature, schemeOf } from './asn1.ts'
+import { derAt, derIn, type DerValue } from '../der.ts'
+import { childrenOf, parseAsn1, isSignature, schemeOf, smallInteger, timeOf } from './asn1.ts'
 import {
-  certificateFromSchema,
+  certificateOnce,
   certificateProblem,
   extendedKeyUsage,
   isNamedAsIssuer,
   isSignedBy,
   keyUsage,
+  signatureCost,
   type Certificate,
 } from './certificate.ts'
-import { isHarmless, MAX_VALIDATION_DATA_BYTES, type RevocationStatus } from '../token-verifier.ts'
-import type { SignatureBudget } from '../untrusted.ts'
+import { isHarmless, MAX_CRL_BYTES, MAX_VALIDATION_DATA_BYTES, type RevocationStatus } from '../token-verifier.ts'
+import { PARSE_COST, type SignatureBudget } from '../untrusted.ts'
 
 /**
  * Parses certificate revocation lists (RFC 5280 § 5) and OCSP responses (RFC 6960), offline. The input is untrusted: a
@@ -35,6 +39,10 @@ const OID_CRL_REASON = '2.5.29.21'
 const OID_INVALIDITY_DATE = '2.5.29.24'
 const OID_OCSP_BASIC = '1.3.6.1.5.5.7.48.1.1'
 const OID_OCSP_SIGNING = '1.3.6.1.5.5.7.3.9'
+/** CRLReason (RFC 5280 § 5.3.1). */
+const REMOVE_FROM_CRL = 8
+/** The OID of the extension certificateIssuer, 2.5.29.29, in DER. */
+const CERTIFICATE_ISSUER = '0603551d1d'
 /** First byte of the KeyUsage bits (RFC 5280 § 4.2.1.3). */
 const CRL_SIGN = 0x02
 /** Hash algorithms of an OCSP CertID, by OID. */
@@ -53,36 +61,52 @@ interface StatusRequest {
 type KnownStatus = Exclude<RevocationStatus, { readonly state: 'unknown' }>
 type Revoked = Extract<RevocationStatus, { readonly state: 'revoked' }>
 
-/** What all pieces say about a certificate. */
-export const knownStatuses = (
+/** What all pieces say about a certificate, and which of them cannot be used. They are read once for all tokens. */
+export function knownStatuses(
   request: StatusRequest,
   validationData: readonly ValidationData[],
-): readonly KnownStatus[] => validationData.flatMap((piece) => readStatuses(piece, request))
+): readonly RevocationStatus[] {
+  const { certificate, issuer, budget } = request
+  return budget.once(`statuses ${certificate.fingerprint} ${issuer.fingerprint}`, () =>
+    validationData.flatMap((piece) => readStatuses(piece, request)),
+  )
+}
 
 /** A revocation counts before `good`, one that may be a compromise before a harmless one, then the earliest one. */
-export function worstOf(statuses: readonly KnownStatus[]): RevocationStatus {
+export function worstOf(statuses: readonly RevocationStatus[]): RevocationStatus {
   const [revoked] = statuses.filter((status) => status.state === 'revoked').toSorted(compareRevocations)
-  if (revoked !== undefined) return revoked
-  const [newest] = statuses.toSorted((a, b) => b.asOf - a.asOf)
-  return newest ?? { state: 'unknown' }
+  const [newest] = statuses.filter((status) => status.state === 'good').toSorted((a, b) => b.asOf - a.asOf)
+  return revoked ?? newest ?? statuses[0] ?? { state: 'unknown' }
 }
 
 const compareRevocations = (a: Revoked, b: Revoked): number =>
   Number(isHarmless(a)) - Number(isHarmless(b)) || a.revokedAt - b.revokedAt || b.asOf - a.asOf
 
-function readStatuses({ type, der }: ValidationData, request: StatusRequest): readonly KnownStatus[] {
-  if (der.length > MAX_VALIDATION_DATA_BYTES || type === 'certificate') return []
-  const { certificate, issuer, budget } = request
-  return budget.once(`${type} ${toHex(sha256(der))} ${certificate.fingerprint} ${issuer.fingerprint}`, () => {
-    try {
-      return type === 'crl' ? readCrl(der, request) : readOcsp(der, request)
-    } catch (error) {
-      if (budget.isExceeded) throw error
-      // The parsers throw errors of many kinds for malformed input.
-      return []
-    }
-  })
+function readStatuses({ type, der: given }: ValidationData, request: StatusRequest): readonly RevocationStatus[] {
+  if (type === 'certificate') return []
+  try {
+    const der = derOfPem(given)
+    const limit = type === 'crl' ? MAX_CRL_BYTES : MAX_VALIDATION_DATA_BYTES
+    if (der.length > limit) return unusable(`a list of ${der.length} bytes is too large, at most ${limit} are read`)
+    return type === 'crl' ? readCrl(der, request) : readOcsp(der, request)
+  } catch (error) {
+    if (request.budget.isExceeded) throw error
+    // The parsers throw errors of many kinds for malformed input.
+    return unusable('it cannot be read')
+  }
 }
+
+const unusable = (why: string): readonly RevocationStatus[] => [{ state: 'unknown', why }]
+
+/** The DER in a PEM text, which some issuers publish; other bytes as they are. */
+export function derOfPem(bytes: Uint8Array): Uint8Array {
+  const isPem = PEM_START.every((byte, i) => bytes[i] === byte)
+  const [, base64 = ''] = isPem ? (PEM.exec(new TextDecoder('latin1').decode(bytes)) ?? []) : []
+  return fromBase64(base64.replace(/\s/g, '') || '!') ?? bytes
+}
+
+const PEM_START = encodeUtf8('-----BEGIN ')
+const PEM = /^-----BEGIN [A-Z0-9 ]+-----([A-Za-z0-9+/=\s]*)-----END /
 
 interface Signed {
   readonly bytes: Uint8Array
@@ -96,9 +120,12 @@ function hasSignatureBy(
   budget: SignatureBudget,
 ): boolean {
   const scheme = schemeOf(algorithm)
-  if (scheme === undefined || signer.publicKey === undefined) return false
-  budget.spend()
-  return isSignature(scheme, signer.publicKey, bytes, signature.valueBlock.valueHexView)
+  const { publicKey } = signer
+  if (scheme === undefined || publicKey === undefined) return false
+  return budget.once(`signed ${budget.hashOf(bytes)} ${signer.fingerprint}`, () => {
+    budget.spend(signatureCost(publicKey), bytes.length)
+    return isSignature(scheme, publicKey, bytes, signature.valueBlock.valueHexView)
+  })
 }
 
 const hasCritical = (extensions: readonly Extension[] | undefined): boolean =>
@@ -106,62 +133,162 @@ const hasCritical = (extensions: readonly Extension[] | undefined): boolean =>
 
 // -- CRL
 
+/** A list whose signature is not verified. */
+interface Crl {
+  readonly der: Uint8Array
+  readonly issuer: RelativeDistinguishedNames
+  readonly asOf: number
+  /** It has a critical extension, which may limit what it is about: what it does not list is unknown (§ 5.2.5). */
+  readonly isPartial: boolean
+  readonly signed: Signed
+  readonly list: DerValue | undefined
+  /** By serial number, hex. */
+  readonly entries: ReadonlyMap<string, readonly DerValue[]>
+}
+
 /**
- * Accepts only a full list that the issuer itself signed. Delta, indirect and partitioned lists carry critical
- * extensions, which are not supported.
+ * Reads a list that the issuer itself signed. A certificate that it lists is revoked, also if the list is partial. The
+ * entries are read in passing, because lists have up to 8 MB.
  */
-function readCrl(der: Uint8Array, { certificate, issuer, budget }: StatusRequest): readonly KnownStatus[] {
-  const crl = new CertificateRevocationList({ schema: parseAsn1(der, 'The CRL') })
+function readCrl(der: Uint8Array, { certificate, issuer, budget }: StatusRequest): readonly RevocationStatus[] {
+  const crl = budget.once(`crl ${budget.hashOf(der)}`, () => {
+    budget.spend(PARSE_COST, der.length)
+    return parseCrl(der)
+  })
+  if (!crl.issuer.isEqual(certificate.pki.issuer)) return []
   const usage = keyUsage(issuer)
-  if (usage !== undefined && (usage & CRL_SIGN) === 0) return []
-  if (!crl.issuer.isEqual(certificate.pki.issuer) || hasCritical(crl.crlExtensions?.extensions)) return []
-  const signed = { bytes: crl.tbsView, algorithm: crl.signatureAlgorithm, signature: crl.signatureValue }
-  if (!hasSignatureBy(issuer, signed, budget)) return []
-  const asOf = crl.thisUpdate.value.getTime()
-  const entries = (crl.revokedCertificates ?? []).filter(({ userCertificate }) =>
-    userCertificate.isEqual(certificate.pki.serialNumber),
-  )
-  if (entries.length === 0) return [{ state: 'good', by: 'crl', asOf }]
-  if (entries.some(({ crlEntryExtensions }) => hasCritical(crlEntryExtensions?.extensions))) return []
-  return entries.map(({ revocationDate, crlEntryExtensions }) => ({
-    state: 'revoked',
-    by: 'crl',
+  if (usage !== undefined && (usage & CRL_SIGN) === 0) return unusable('the key of the issuer may not sign lists')
+  if (!hasSignatureBy(issuer, crl.signed, budget)) return unusable('its signature is not by the issuer')
+  const { asOf, isPartial } = crl
+  const serial = toHex(certificate.pki.serialNumber.valueBlock.valueHexView)
+  const entries = (crl.entries.get(serial) ?? [])
+    .filter((entry) => !isPartial || isByIssuer(crl, entry, issuer))
+    .map((entry) => new RevokedCertificate({ schema: readAt(der, entry) }))
+    .map(({ revocationDate, crlEntryExtensions }) =>
+      revocationOf(revocationDate.value.getTime(), crlEntryExtensions?.extensions),
+    )
+  // Partial lists of changes name those that are not revoked any more.
+  const revoked = entries.filter(({ reason }) => reason !== REMOVE_FROM_CRL)
+  if (revoked.length > 0) return revoked.map((entry) => ({ state: 'revoked', by: 'crl', asOf, ...entry }))
+  return isPartial
+    ? unusable('it has a critical extension that is not known, and does not list the certificate')
+    : [{ state: 'good', by: 'crl', asOf }]
+}
+
+/**
+ * CertificateList ::= SEQUENCE { tbsCertList SEQUENCE { version INTEGER OPTIONAL, signature, issuer, thisUpdate,
+ * nextUpdate OPTIONAL, revokedCertificates SEQUENCE OF … OPTIONAL, crlExtensions [0] OPTIONAL }, signatureAlgorithm,
+ * signatureValue }
+ */
+function parseCrl(der: Uint8Array): Crl {
+  const whole = present(derAt(der))
+  const [tbs, algorithm, signature, ...more] = [...derIn(der, whole)]
+  const members = [...derIn(der, present(tbs))]
+  const [, issuer, thisUpdate, ...others] = members[0]?.tag === INTEGER ? members.slice(1) : members
+  const list = others.find(({ tag }) => tag === SEQUENCE)
+  const [extensions] = [...derIn(der, others.find(({ tag }) => tag === CRL_EXTENSIONS) ?? EMPTY)]
+  const bits = readAt(der, present(signature))
+  if (whole.end !== der.length || more.length > 0 || !(bits instanceof BitString)) throw new Error('Not a CRL')
+  const asOf = timeOf(readAt(der, present(thisUpdate)))
+  if (Number.isNaN(asOf)) throw new Error('Not a time')
+  return {
+    der,
+    issuer: new RelativeDistinguishedNames({ schema: readAt(der, present(issuer)) }),
     asOf,
-    ...revocationOf(revocationDate.value.getTime(), crlEntryExtensions?.extensions),
-  }))
+    isPartial: extensions !== undefined && hasCritical(new Extensions({ schema: readAt(der, extensions) }).extensions),
+    signed: {
+      bytes: der.subarray(present(tbs).at, present(tbs).end),
+      algorithm: new AlgorithmIdentifier({ schema: readAt(der, present(algorithm)) }),
+      signature: bits,
+    },
+    list,
+    entries: entriesOf(der, list),
+  }
+}
+
+/** An issuer lists a certificate once. More entries would only cost time. */
+const MAX_ENTRIES = 16
+const INTEGER = 0x02
+const SEQUENCE = 0x30
+const CRL_EXTENSIONS = 0xa0
+const EMPTY = { start: 0, end: 0 }
+
+function present<T>(value: T | undefined): T {
+  if (value === undefined) throw new Error('A value is missing')
+  return value
+}
+
+const readAt = (der: Uint8Array, { at, end }: DerValue): BaseBlock => parseAsn1(der.subarray(at, end), 'A value')
+
+function entriesOf(der: Uint8Array, list: DerValue | undefined): Crl['entries'] {
+  const entries = new Map<string, DerValue[]>()
+  for (const entry of derIn(der, list ?? EMPTY)) {
+    const serial = present(derAt(der, entry.start, entry.end))
+    const key = toHex(der.subarray(serial.start, serial.end))
+    const known = entries.get(key)
+    if (known === undefined) entries.set(key, [entry])
+    else if (known.length < MAX_ENTRIES) known.push(entry)
+  }
+  return entries
+}
+
+/** In a list for several issuers, an entry may name another one, which then holds for those after it (§ 5.3.3). */
+function isByIssuer({ der, list, issuer: author }: Crl, listed: DerValue, issuer: Certificate): boolean {
+  let named = author.isEqual(issuer.pki.subject)
+  for (const entry of derIn(der, list ?? EMPTY)) {
+    const [, , extensions] = [...derIn(der, entry)]
+    const text = extensions === undefined ? '' : toHex(der.subarray(extensions.at, extensions.end))
+    if (text.includes(CERTIFICATE_ISSUER)) named = text.includes(toHex(issuerIdentity(issuer).name))
+    if (entry.at === listed.at) break
+  }
+  return named
 }
 
 /**
  * When and why a certificate was revoked. If a date is given on which it became invalid, that counts if it is earlier.
+ * A reason that cannot be read counts as none, which may be a compromise.
  */
 function revocationOf(
   revokedAt: number,
   extensions: readonly Extension[] | undefined,
 ): Pick<Revoked, 'revokedAt' | 'reason'> {
   const valueOf = (oid: string): unknown => extensions?.find(({ extnID }) => extnID === oid)?.parsedValue
-  const [reason, invalidity] = [valueOf(OID_CRL_REASON), valueOf(OID_INVALIDITY_DATE)]
+  const [given, invalidity] = [valueOf(OID_CRL_REASON), valueOf(OID_INVALIDITY_DATE)]
+  const reason = given instanceof Enumerated ? smallInteger(given) : undefined
   const invalidFrom = invalidity instanceof GeneralizedTime ? invalidity.toDate().getTime() : revokedAt
-  return {
-    revokedAt: Math.min(revokedAt, invalidFrom),
-    ...(reason instanceof Enumerated && { reason: reason.valueBlock.valueDec }),
-  }
+  return { revokedAt: Math.min(revokedAt, invalidFrom), ...(reason !== undefined && { reason }) }
 }
 
 // -- OCSP
 
-function readOcsp(der: Uint8Array, { certificate, issuer, budget }: StatusRequest): readonly KnownStatus[] {
-  const { responseStatus, responseBytes } = new OCSPResponse({ schema: parseAsn1(der, 'The OCSP response') })
-  if (responseStatus.valueBlock.valueDec !== 0 || responseBytes?.responseType !== OID_OCSP_BASIC) return []
-  const schema = parseAsn1(responseBytes.response.valueBlock.valueHexView, 'The basic OCSP response')
-  const { tbsResponseData: data, signatureAlgorithm: algorithm, signature } = new BasicOCSPResponse({ schema })
-  if (hasCritical(data.responseExtensions)) return []
+/** A response whose signature is not verified. */
+interface Ocsp {
+  readonly schema: BaseBlock
+  readonly basic: BasicOCSPResponse
+}
+
+function readOcsp(der: Uint8Array, { certificate, issuer, budget }: StatusRequest): readonly RevocationStatus[] {
+  const { schema, basic } = budget.once(`ocsp ${budget.hashOf(der)}`, () => {
+    budget.spend(PARSE_COST, der.length)
+    return parseOcsp(der)
+  })
+  const { tbsResponseData: data, signatureAlgorithm: algorithm, signature } = basic
+  const about = data.responses.filter(({ certID }) => identifies(certID, certificate, issuer))
+  if (about.length === 0) return []
+  if (hasCritical(data.responseExtensions)) return unusable('it has a critical extension that is not known')
   const responders = [issuer, ...delegatedResponders(schema, { issuer, time: data.producedAt.getTime(), budget })]
   const signed = { bytes: data.tbsView, algorithm, signature }
-  if (!responders.some((responder) => hasSignatureBy(responder, signed, budget))) return []
-  return data.responses
-    .filter(({ certID }) => identifies(certID, certificate, issuer))
-    .filter(({ singleExtensions }) => !hasCritical(singleExtensions))
-    .flatMap(readSingleResponse)
+  if (!responders.some((responder) => hasSignatureBy(responder, signed, budget)))
+    return unusable('its signature is not by the issuer')
+  return about.filter(({ singleExtensions }) => !hasCritical(singleExtensions)).flatMap(readSingleResponse)
+}
+
+function parseOcsp(der: Uint8Array): Ocsp {
+  const { responseStatus, responseBytes } = new OCSPResponse({ schema: parseAsn1(der, 'The OCSP response') })
+  if (smallInteger(responseStatus) !== 0 || responseBytes?.responseType !== OID_OCSP_BASIC)
+    throw new Error('Not a basic response')
+  const schema = parseAsn1(responseBytes.response.valueBlock.valueHexView, 'The basic OCSP response')
+  return { schema, basic: new BasicOCSPResponse({ schema }) }
 }
 
 interface ResponderRequest {
@@ -178,7 +305,7 @@ function delegatedResponders(basic: BaseBlock, { issuer, time, budget }: Respond
   const certificates = childrenOf(childrenOf(childrenOf(basic)[3])[0])
   return certificates
     .slice(0, MAX_RESPONDERS)
-    .map(certificateFromSchema)
+    .map(({ valueBeforeDecodeView }) => certificateOnce(valueBeforeDecodeView, budget))
     .filter(
       (responder) =>
         certificateProblem(responder, time) === undefined &&
@@ -213,14 +340,15 @@ function readSingleResponse({ certStatus, thisUpdate, singleExtensions }: Single
   if (status.idBlock.tagNumber === 0) return [{ state: 'good', by: 'ocsp', asOf }]
   const [time, taggedReason] = childrenOf(status)
   if (status.idBlock.tagNumber !== 1 || !(time instanceof GeneralizedTime)) return []
-  const [reason] = childrenOf(taggedReason)
+  const [given] = childrenOf(taggedReason)
+  const reason = given instanceof Enumerated ? smallInteger(given) : undefined
   return [
     {
       state: 'revoked',
       by: 'ocsp',
       asOf,
       revokedAt: revocationOf(time.toDate().getTime(), singleExtensions).revokedAt,
-      ...(reason instanceof Enumerated && { reason: reason.valueBlock.valueDec }),
+      ...(reason !== undefined && { reason }),
     },
   ]
 }

@@ -248,7 +248,7 @@ describe('buildPath', () => {
   }): readonly string[] => {
     const { candidates = [], anchors = [root], at = time } = certificates
     return buildPath({
-      budget: new SignatureBudget(100),
+      budget: new SignatureBudget(1_000),
       signer: parsed(certificates.signer ?? signer),
       candidates: candidates.map(parsed),
       anchors: anchors.map(parsed),

@@ -17,6 +17,7 @@ import {
   authorityNamed,
   derOf,
   extension,
+  DEFAULT_GEN_TIME,
   octets,
   OID,
   response,
@@ -24,6 +25,7 @@ import {
   type Issuer,
   type ResponseOptions,
 } from '../../../support/test-authority.ts'
+import { certificatesFromPem } from '../../../../core/verify/index.ts'
 import { crl } from '../../../support/test-revocation.ts'
 
 /** Every signature here is correct, so that exactly one rule is left that can reject the token. */
@@ -46,6 +48,14 @@ const assertRejected = (der: Uint8Array, rule: VerificationRule, options: Partia
 /** The token with a changed signer info, which no signature covers. */
 const withSigner = (change: (info: pkijs.SignerInfo) => void): Promise<Uint8Array> =>
   reply({ after: ({ signerInfos: [info] }) => change(present(info)) })
+
+const replaced = (bytes: Uint8Array, from: readonly number[], to: readonly number[]): Uint8Array => {
+  const changed = Buffer.from(bytes)
+  const at = changed.indexOf(Uint8Array.from(from))
+  assert.ok(at > 0)
+  changed.set(to, at)
+  return new Uint8Array(changed)
+}
 
 const nested = (...value: asn1js.BaseBlock[]): asn1js.Sequence => new asn1js.Sequence({ value })
 
@@ -91,9 +101,8 @@ describe('forged tokens', () => {
     for (const der of [otherIssuer, otherNumber, otherKey]) assertRejected(der, 'timestamp.signer-differs')
   })
 
-  it('are rejected: a serial number that is negative or has no bytes', async () => {
+  it('are rejected: a serial number without bytes', async () => {
     const serialAt = (tst: Uint8Array): number => Buffer.from(tst).indexOf(Uint8Array.of(2, 9, 0x2a))
-    const negative = await reply({ content: (tst) => tst.with(serialAt(tst) + 2, 0xaa) })
     const empty = await reply({
       content: (tst) => {
         const at = serialAt(tst)
@@ -103,7 +112,7 @@ describe('forged tokens', () => {
         return new Uint8Array(shorter)
       },
     })
-    for (const der of [negative, empty]) assertRejected(der, 'timestamp.malformed')
+    assertRejected(empty, 'timestamp.malformed')
   })
 
   it('are rejected: a nonce of which only the end is that of the request', async () => {
@@ -111,6 +120,53 @@ describe('forged tokens', () => {
     assert.ok(verify(der, { nonce: Uint8Array.of(0, 1, 2, 3) }))
     assertRejected(der, 'timestamp.request-differs', { nonce: Uint8Array.of(9, 2, 3) })
     assert.ok(verify(await reply({ nonce: Uint8Array.of(0) }), { nonce: Uint8Array.of(0, 0) }))
+    const large = await reply({ nonce: Uint8Array.of(0x80, 1) })
+    assert.ok(verify(large, { nonce: Uint8Array.of(0x80, 1) }))
+    const negative = await reply({
+      nonce: Uint8Array.of(1, 2),
+      content: (tst) => replaced(tst, [2, 2, 1, 2], [2, 2, 0x80, 2]),
+    })
+    assert.deepEqual(verify(negative).nonce, Uint8Array.of(0x80, 2))
+    assertRejected(negative, 'timestamp.request-differs', { nonce: Uint8Array.of(0x80, 2) })
+  })
+
+  it('are rejected: an accuracy that is negative or too large; others are read from all their bytes', async () => {
+    const accurate = (seconds: number): Promise<Uint8Array> => reply({ accuracy: new pkijs.Accuracy({ seconds }) })
+    const boundOf = (der: Uint8Array): number => verify(der).notLaterThan - DEFAULT_GEN_TIME.getTime()
+    assert.equal(boundOf(await reply()), 0)
+    for (const seconds of [127, 128, 8_388_607, 8_388_608, 2 ** 31])
+      assert.equal(boundOf(await accurate(seconds)), seconds * 1000)
+    assert.equal(boundOf(await reply({ accuracy: new pkijs.Accuracy({ micros: 1 }) })), 1, 'rounded up')
+    assertRejected(await accurate(2 ** 40), 'timestamp.malformed')
+    const changed = (from: readonly number[], to: readonly number[]): Promise<Uint8Array> =>
+      reply({
+        accuracy: new pkijs.Accuracy({ seconds: 5, millis: 6, micros: 7 }),
+        content: (tst) => replaced(tst, from, to),
+      })
+    for (const [from, to] of [
+      [
+        [2, 1, 5],
+        [2, 1, 0xff],
+      ],
+      [
+        [0x80, 1, 6],
+        [0x80, 1, 0x80],
+      ],
+      [
+        [0x81, 1, 7],
+        [0x81, 1, 0xf7],
+      ],
+    ] as const)
+      assertRejected(await changed(from, to), 'timestamp.malformed')
+  })
+
+  it('are accepted with a negative serial number, which is shown with its sign', () => {
+    // From the tests of trailofbits/rfc3161-client (Apache-2.0).
+    const info = verifyTimestamp(Buffer.from(NEGATIVE_SERIAL, 'base64'), {
+      digest: Buffer.from('9b72f4419437d16d5c1a06199442839370a4bb5eb16ce72e93a7f303679b5036', 'hex'),
+      trustAnchors: certificatesFromPem(NEGATIVE_SERIAL_CHAIN),
+    })
+    assert.deepEqual([info.serialNumber, info.genTime], ['-21524111', Date.parse('2023-02-01T00:00:00Z')])
   })
 
   it('are rejected: no content, and another type of content', async () => {
@@ -187,3 +243,29 @@ describe('stored certificates', () => {
     assert.ok(verify(await reply({ signer: large })), 'in a token only the whole size counts')
   })
 })
+
+const NEGATIVE_SERIAL =
+  'MIICGzADAgEAMIICEgYJKoZIhvcNAQcCoIICAzCCAf8CAQMxDzANBglghkgBZQMEAgEFADB0BgsqhkiG9w0BCRABBKBlBGMwYQIB' +
+  'AQYJKwYBBAGDvzACMC8wCwYJYIZIAWUDBAIBBCCbcvRBlDfRbVwaBhmUQoOTcKS7XrFs5y6Tp/MDZ5tQNgIE3q2+7xgPMjAyMzAy' +
+  'MDEwMDAwMDBaMAMCAQECBEmWAtKgADGCAW8wggFrAgEBMCswJjEMMAoGA1UEAxMDdHNhMRYwFAYDVQQKEw1zaWdzdG9yZS5tb2Nr' +
+  'AgECMA0GCWCGSAFlAwQCAQUAoIHVMBoGCSqGSIb3DQEJAzENBgsqhkiG9w0BCRABBDAcBgkqhkiG9w0BCQUxDxcNMjMwMjAxMDAw' +
+  'MDAwWjAvBgkqhkiG9w0BCQQxIgQgVzciL1SNrNN9mJ6Z3G1t4A7IPAjoVkXeFa91xuqRsAkwaAYLKoZIhvcNAQkQAi8xWTBXMFUw' +
+  'UwQgAA4hfcjNjQJC6U7kl1KxL3VHVkxZbFxM+eqk9sPXbJAwLzAqpCgwJjEMMAoGA1UEAxMDdHNhMRYwFAYDVQQKEw1zaWdzdG9y' +
+  'ZS5tb2NrAgECMAoGCCqGSM49BAMCBEYwRAIgAqzpGF8YZrdyBJOGy2S/9qi7buQD6o51TvOGMKxAiagCIB8rI1sL9fFiY4LON6ef' +
+  'kTvVxaFfHO5dJ1jKH+wO4jg+'
+const NEGATIVE_SERIAL_CHAIN = [
+  'MIIBujCCAWGgAwIBAgIBAjAKBggqhkjOPQQDAzAmMQwwCgYDVQQDEwN0c2ExFjAUBgNVBAoTDXNpZ3N0b3JlLm1vY2swHhcNMjMw' +
+    'MTAxMDAwMDAwWhcNMjQwMTAxMDAwMDAwWjAuMRQwEgYDVQQDEwt0c2Egc2lnbmluZzEWMBQGA1UEChMNc2lnc3RvcmUubW9jazBZ' +
+    'MBMGByqGSM49AgEGCCqGSM49AwEHA0IABGCOIXjk6za2Ttu3pRRPMp363TzIpLbUZG3vrySkOdBum38EN1soS6UcMMKIXpQwJvMU' +
+    'cyeep2LCGt1R4r1b6ZijeDB2MAwGA1UdEwEB/wQCMAAwDgYDVR0PAQH/BAQDAgeAMBYGA1UdJQEB/wQMMAoGCCsGAQUFBwMIMB0G' +
+    'A1UdDgQWBBQ/FFxk7FUxt/oE8lDZEF0s7kasuDAfBgNVHSMEGDAWgBQ/FFxk7FUxt/oE8lDZEF0s7kasuDAKBggqhkjOPQQDAwNH' +
+    'ADBEAiBTGRrvbrkBKFb4ThHLmK9ij3BQjq53KmciBLiZBb7rYgIgIPQjgE48/ZtlNQZ7zNQ9Ei32y37lesyuw0pASj1VRdA=',
+  'MIIBnTCCAUSgAwIBAgIBATAKBggqhkjOPQQDAzAmMQwwCgYDVQQDEwN0c2ExFjAUBgNVBAoTDXNpZ3N0b3JlLm1vY2swHhcNMjMw' +
+    'MTAxMDAwMDAwWhcNMjQwMTAxMDAwMDAwWjAmMQwwCgYDVQQDEwN0c2ExFjAUBgNVBAoTDXNpZ3N0b3JlLm1vY2swWTATBgcqhkjO' +
+    'PQIBBggqhkjOPQMBBwNCAARgjiF45Os2tk7bt6UUTzKd+t08yKS21GRt768kpDnQbpt/BDdbKEulHDDCiF6UMCbzFHMnnqdiwhrd' +
+    'UeK9W+mYo2MwYTAPBgNVHRMBAf8EBTADAQH/MA4GA1UdDwEB/wQEAwIBBjAdBgNVHQ4EFgQUPxRcZOxVMbf6BPJQ2RBdLO5GrLgw' +
+    'HwYDVR0jBBgwFoAUPxRcZOxVMbf6BPJQ2RBdLO5GrLgwCgYIKoZIzj0EAwMDRwAwRAIgLO7QL1l8uJt9ceNQ3Yq65chp6XamVMf7' +
+    'kFPY5h7Bif8CIFQJP12/f4ghv1ywAiUlr39JkSs+CK64mtsJcpjczc/s',
+]
+  .map((base64) => `-----BEGIN CERTIFICATE-----\n${base64}\n-----END CERTIFICATE-----\n`)
+  .join('')

@@ -2,8 +2,11 @@ import assert from 'node:assert/strict'
 import { createHash, X509Certificate } from 'node:crypto'
 import { describe, test } from 'node:test'
 import * as asn1js from 'asn1js'
+import * as pkijs from 'pkijs'
+import { encodeUtf8, toBase64 } from '../../../../core/bytes.ts'
 import type { ValidationData } from '../../../../core/ports/index.ts'
 import {
+  MAX_CRL_BYTES,
   MAX_VALIDATION_DATA_BYTES,
   revocationAddresses,
   revocationStatus,
@@ -37,8 +40,10 @@ const stranger = await authorityNamed('stranger')
 
 const asCrl = (der: Uint8Array): ValidationData => ({ type: 'crl', der })
 const asOcsp = (der: Uint8Array): ValidationData => ({ type: 'ocsp', der })
+const withoutReason = (status: RevocationStatus): RevocationStatus =>
+  status.state === 'unknown' ? { state: 'unknown' } : status
 const statusIn = (...pieces: readonly ValidationData[]): RevocationStatus =>
-  revocationStatus(derOf(signer.certificate), derOf(root.certificate), pieces)
+  withoutReason(revocationStatus(derOf(signer.certificate), derOf(root.certificate), pieces))
 
 /** The signature is at the end. */
 const withBrokenEnd = (der: Uint8Array): Uint8Array => der.with(der.length - 1, (der.at(-1) ?? 0) ^ 1)
@@ -103,14 +108,72 @@ describe('revocationStatus by CRL', () => {
     const noCrlSign = await authorityNamed('root without cRLSign', { keyUsage: 0x04 })
     const below = await signerUnder(noCrlSign)
     const list = await crl({ issuer: noCrlSign, revoked: [{ certificate: below.certificate, at: revokedAt }] })
-    assert.deepEqual(revocationStatus(derOf(below.certificate), derOf(noCrlSign.certificate), [asCrl(list)]), unknown)
+    assert.deepEqual(revocationStatus(derOf(below.certificate), derOf(noCrlSign.certificate), [asCrl(list)]), {
+      ...unknown,
+      why: 'the key of the issuer may not sign lists',
+    })
   })
 
-  test('ignores a list or an entry with an unknown critical extension', async () => {
-    const list = await crl({ issuer: root, extensions: CRITICAL })
-    assert.deepEqual(statusIn(asCrl(list)), unknown)
-    const entry = { certificate: signer.certificate, at: revokedAt, extensions: CRITICAL }
-    assert.deepEqual(statusIn(asCrl(await crl({ issuer: root, revoked: [entry] }))), unknown)
+  test('is revoked also in a list or entry with an unknown critical extension, but not good', async () => {
+    const entry = { certificate: signer.certificate, at: revokedAt, reason: REASON.keyCompromise }
+    const revoked = { state: 'revoked', by: 'crl', asOf, revokedAt: revokedAt.getTime(), reason: REASON.keyCompromise }
+    for (const options of [
+      { extensions: CRITICAL, revoked: [entry] },
+      { revoked: [{ ...entry, extensions: CRITICAL }] },
+    ])
+      assert.deepEqual(statusIn(asCrl(await crl({ issuer: root, ...options }))), revoked)
+    const others = [{ ...entry, certificate: other.certificate }]
+    const status = revocationStatus(derOf(signer.certificate), derOf(root.certificate), [
+      asCrl(await crl({ issuer: root, extensions: CRITICAL, revoked: others })),
+    ])
+    assert.match('why' in status ? (status.why ?? '') : '', /critical extension that is not known/)
+    const removed = [{ ...entry, reason: 8 }]
+    assert.deepEqual(statusIn(asCrl(await crl({ issuer: root, extensions: CRITICAL, revoked: removed }))), unknown)
+  })
+
+  test('is that of the issuer which an entry of a list for several issuers names', async () => {
+    const by = (issuer: pkijs.Certificate): pkijs.Extension => {
+      const name = new pkijs.GeneralName({ type: 4, value: issuer.subject })
+      return extension('2.5.29.29', true, new pkijs.GeneralNames({ names: [name] }).toSchema())
+    }
+    const at = revokedAt
+    const mine = { certificate: signer.certificate, at }
+    const statusOf = async (revoked: Parameters<typeof crl>[0]['revoked']): Promise<string> =>
+      statusIn(asCrl(await crl({ issuer: root, extensions: CRITICAL, ...(revoked && { revoked }) }))).state
+    const foreign = { certificate: other.certificate, at, extensions: [by(stranger.certificate)] }
+    assert.equal(await statusOf([foreign, mine]), 'unknown')
+    assert.equal(await statusOf([mine, foreign]), 'revoked')
+    assert.equal(await statusOf([foreign, { ...mine, extensions: [by(root.certificate)] }]), 'revoked')
+  })
+
+  test('counts a reason of any number of bytes, and one that cannot be read as a compromise', async () => {
+    const reasonIn = async (bytes: readonly number[]): Promise<number | undefined> => {
+      const value = new asn1js.Enumerated({ valueHex: Uint8Array.from(bytes).buffer })
+      const entry = {
+        certificate: signer.certificate,
+        at: revokedAt,
+        extensions: [extension('2.5.29.21', false, value)],
+      }
+      const status = statusIn(asCrl(await crl({ issuer: root, revoked: [entry] })))
+      return status.state === 'revoked' ? status.reason : -1
+    }
+    assert.equal(await reasonIn([0, 0, 0, 1]), REASON.keyCompromise)
+    assert.equal(await reasonIn([0, 0, 0, 0, 0, 4]), REASON.superseded)
+    assert.equal(await reasonIn([0, 0, 0, 0, 0, 0, 4]), undefined)
+    assert.equal(await reasonIn([0xfc]), undefined)
+  })
+
+  test('reads a list of many entries and one in PEM', async () => {
+    const list = await crl({ issuer: root, revoked: [{ certificate: signer.certificate, at: revokedAt }] })
+    const pem = (label: string): Uint8Array =>
+      encodeUtf8(
+        `-----BEGIN ${label}-----\r\n${toBase64(list).replace(/.{64}/g, '$&\r\n')}\r\n-----END ${label}-----\r\n`,
+      )
+    for (const label of ['X509 CRL', 'CRL']) assert.equal(statusIn(asCrl(pem(label))).state, 'revoked')
+    const entries = Array.from({ length: 6_000 }, () => ({ certificate: other.certificate, at: revokedAt }))
+    const many = await crl({ issuer: root, revoked: [...entries, { certificate: signer.certificate, at: revokedAt }] })
+    assert.ok(many.length > MAX_VALIDATION_DATA_BYTES)
+    assert.equal(statusIn(asCrl(many)).state, 'revoked')
   })
 })
 
@@ -277,9 +340,9 @@ describe('revocationStatus of several pieces', () => {
   })
 
   test('ignores a piece that is too large, however correct', async () => {
-    const text = new asn1js.Utf8String({ value: 'x'.repeat(MAX_VALIDATION_DATA_BYTES) })
+    const text = new asn1js.Utf8String({ value: 'x'.repeat(MAX_CRL_BYTES) })
     const large = await crl({ issuer: root, revoked, extensions: [extension('1.2.3', false, text)] })
-    assert.ok(large.length > MAX_VALIDATION_DATA_BYTES)
+    assert.ok(large.length > MAX_CRL_BYTES)
     assert.deepEqual(statusIn(asCrl(large)), unknown)
     const small = await crl({ issuer: root, revoked, extensions: [extension('1.2.3', false, new asn1js.Null())] })
     assert.equal(statusIn(asCrl(small)).state, 'revoked')

@@ -60,8 +60,9 @@ describe('verifyTimestamp accepts', () => {
       policy: DEFAULT_POLICY,
       hashAlgorithm: 'sha256',
       imprint: new Uint8Array(createHash('sha256').update(data).digest()),
-      nonce: Uint8Array.of(0x91, 2, 3),
+      nonce: Uint8Array.of(0, 0x91, 2, 3),
       accuracyMs: 1500.25,
+      notLaterThan: DEFAULT_GEN_TIME.getTime() + 1501,
     })
   })
 
