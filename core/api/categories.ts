@@ -28,6 +28,7 @@ export interface NewCategory {
   readonly name: string
   /** At most 8,192 characters. */
   readonly description?: string
+  /** Added to the files; by its media type an image, it also becomes the image. */
   readonly image?: StagedFile
 }
 
@@ -37,7 +38,7 @@ export interface CategoryChange {
   readonly description?: string
   /** Removes these values. A value must not be both cleared and given. */
   readonly clear?: readonly 'description'[]
-  /** Becomes the image, and is added to the files. The previous image stays a file. */
+  /** As in `NewCategory`. The previous image stays a file. */
   readonly image?: StagedFile
   /** Added to the files. A category or subcategory has at most 1,000. */
   readonly files?: readonly StagedFile[]

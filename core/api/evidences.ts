@@ -40,7 +40,7 @@ export interface CategorySelector {
 export interface NewEvidence extends EvidenceInput {
   readonly category: CategorySelector
   readonly subcategory: CategorySelector
-  /** Becomes the evidence's image and counts as a file. */
+  /** Counts as a file. If its media type is that of an image, it becomes the evidence's image. */
   readonly image?: StagedFile
   readonly files?: readonly StagedFile[]
 }

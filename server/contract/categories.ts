@@ -7,7 +7,7 @@ import type {
   StagedFile,
 } from '../../core/index.ts'
 import { HttpError } from './errors.ts'
-import { FileEntry, fileEntry, isImage, type FileListing } from './files.ts'
+import { FileEntry, fileEntry, type FileListing } from './files.ts'
 import { CategoryName, clearSchema, closed, Count, defined, Id, opt, Text } from './values.ts'
 
 /** Endpoints 1 and 5. The image is not among the fields, because a form sends it as a file. */
@@ -61,8 +61,7 @@ export function categoryChange(
   { name, description, clear, action = 'CHANGE' }: CategoryChange,
   file?: StagedFile,
 ): CoreCategoryChange | 'remove' {
-  const sent = file === undefined ? {} : isImage(file) ? { image: file } : { files: [file] }
-  const change = { ...defined({ name, description, clear }), ...sent }
+  const change = defined({ name, description, clear, image: file })
   if (action !== 'REMOVE') return { ...change, ...defined({ status: STATUS_AFTER[action] }) }
   if (Object.keys(change).length > 0)
     throw new HttpError('VALIDATION_ERROR', 'action REMOVE must be sent without other fields and files')

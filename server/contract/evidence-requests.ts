@@ -8,7 +8,6 @@ import type {
   StagedFile,
 } from '../../core/index.ts'
 import { HttpError } from './errors.ts'
-import { isImage } from './files.ts'
 import {
   CategoryName,
   clearSchema,
@@ -122,10 +121,6 @@ export interface EvidenceFiles {
   readonly image: StagedFile | undefined
   readonly files: readonly StagedFile[]
 }
-
-/** What was sent as `image` and is none by its media type is a file like any other. */
-export const evidenceFiles = (image: StagedFile | undefined, files: readonly StagedFile[]): EvidenceFiles =>
-  image === undefined || isImage(image) ? { image, files } : { image: undefined, files: [image, ...files] }
 
 /** The members of the category are flat in a request, and nested in the core. */
 export function newEvidence(request: NewEvidence, { image, files }: EvidenceFiles): CoreNewEvidence {

@@ -1,5 +1,5 @@
 import Type, { type Static } from '#typebox'
-import type { FileEntry as CoreFileEntry, FileSelector as CoreFileSelector } from '../../core/index.ts'
+import { isImage, type FileEntry as CoreFileEntry, type FileSelector as CoreFileSelector } from '../../core/index.ts'
 import { Base64, closed, DateTime, defined, Id, IdInput, opt } from './values.ts'
 
 /** A file in a listing. */
@@ -59,9 +59,6 @@ export const fileSelector = ({ fileId, evidenceId, categoryId, subcategoryId }: 
   fileId,
   ...defined({ externalId: evidenceId, categoryId, subcategoryId }),
 })
-
-/** By its media type. */
-export const isImage = ({ mimeType }: { readonly mimeType: string }): boolean => mimeType.startsWith('image/')
 
 /** `iconId` tells a client that the file can be shown as an image. */
 export const fileEntry = ({ id, name, mimeType, title, eventVersion }: CoreFileEntry): FileEntry => ({

@@ -241,5 +241,7 @@ function positionAfter({ items, hasMore, next }: responses.ListedPage): PagePosi
   return hasMore && last !== undefined ? { after: last.id } : undefined
 }
 
-const sentFiles = (files: EndpointRequest['files']): requests.EvidenceFiles =>
-  requests.evidenceFiles(files('image')[0], files('images'))
+const sentFiles = (files: EndpointRequest['files']): requests.EvidenceFiles => ({
+  image: files('image')[0],
+  files: files('images'),
+})

@@ -1,6 +1,6 @@
 import type { Categories } from '../../api/categories.ts'
 import type { StagedFile } from '../../api/files.ts'
-import type { CategoryId, CompanyId } from '../../api/scope.ts'
+import type { CategoryId, CompanyId, FileId } from '../../api/scope.ts'
 import type { IdSource } from '../../ids.ts'
 import type { Check } from '../../ports/index.ts'
 import { categoryEntries } from '../../store/derived.ts'
@@ -8,6 +8,7 @@ import { keys } from '../../store/keys.ts'
 import { putRecord } from '../../store/read.ts'
 import type { CategoryRecord } from '../../store/records.ts'
 import type { Context } from '../context.ts'
+import { givenFiles } from '../event/event.ts'
 import { stagedFileSchema } from '../file/find.ts'
 import { attachFiles } from '../file/stored-file.ts'
 import { enterCompany } from '../permissions.ts'
@@ -35,25 +36,27 @@ export const createCategory =
         : ({ operation: 'createSubcategory', ids: [parent] } as const)
     return context.write({ scope: entered, options, ...named, input }, async (attempt) => {
       const category = parent === undefined ? undefined : await readCategory(context, companyId, 'category', parent)
-      const { image, ...draft } = input
-      const record = newCategory(context.ids, { ...draft, image, parentId: category?.record.id }, attempt.now)
+      const { name, description } = input
+      const { image, files } = givenFiles(input)
+      const draft = { name, description, imageId: image?.id, parentId: category?.record.id }
+      const record = newCategory(context.ids, draft, attempt.now)
       await assertCategoryNameFree(context, companyId, record)
-      const uses = { parent: category?.check, image }
-      return { commit: decideCategory(companyId, record, attempt, uses), result: { id: record.id } }
+      const commit = decideCategory(companyId, record, attempt, { parent: category?.check, files })
+      return { commit, result: { id: record.id } }
     })
   }
 
 interface CategoryDraft {
   readonly parentId?: CategoryId | undefined
   readonly name: string
-  readonly description?: string
-  readonly image?: StagedFile | undefined
+  readonly description?: string | undefined
+  readonly imageId?: FileId | undefined
 }
 
 /** The record of a new category. */
 export const newCategory = (
   ids: IdSource,
-  { parentId, name, description = '', image }: CategoryDraft,
+  { parentId, name, description = '', imageId }: CategoryDraft,
   now: number,
 ): CategoryRecord => ({
   id: ids.next(),
@@ -62,14 +65,13 @@ export const newCategory = (
   status: 'active',
   createdAt: now,
   ...(description !== '' && { description }),
-  // Another file belongs to the category, too, but is not its icon.
-  ...(image?.mimeType.startsWith('image/') && { imageId: image.id }),
+  ...(imageId !== undefined && { imageId }),
 })
 
 interface CategoryUses {
   /** Makes sure that the parent still exists; not needed if the same commit creates it. */
   readonly parent?: Check | undefined
-  readonly image?: StagedFile | undefined
+  readonly files?: readonly StagedFile[]
 }
 
 /** Creates a category. The commit holds while the name is free and the parent is as it was read. */
@@ -77,10 +79,10 @@ export function decideCategory(
   companyId: CompanyId,
   record: CategoryRecord,
   attempt: Attempt,
-  { parent, image }: CategoryUses = {},
+  { parent, files = [] }: CategoryUses = {},
 ): CommitPart {
   const { id, parentId, name } = record
-  const attached = attachFiles(image === undefined ? [] : [image], fileOwner(companyId, record), attempt)
+  const attached = attachFiles(files, fileOwner(companyId, record), attempt)
   const named = { key: keys.categoryName(companyId, parentId, name), version: null }
   return {
     checks: [named, ...(parent === undefined ? [] : [parent]), ...attached.checks],

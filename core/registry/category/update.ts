@@ -1,6 +1,5 @@
 import Type from '#typebox'
 import type { Categories, CategoryChange, CategoryPath } from '../../api/categories.ts'
-import type { StagedFile } from '../../api/files.ts'
 import type { CompanyId, FileId } from '../../api/scope.ts'
 import { RegistryError } from '../../errors.ts'
 import type { Check, Commit, Write } from '../../ports/index.ts'
@@ -10,6 +9,7 @@ import { categoryEntries } from '../../store/derived.ts'
 import { isSameName, keys, lastPartOfKey } from '../../store/keys.ts'
 import type { CategoryRecord } from '../../store/records.ts'
 import type { Context } from '../context.ts'
+import { givenFiles } from '../event/event.ts'
 import { stagedFileSchema } from '../file/find.ts'
 import { attachFiles, removeFile } from '../file/stored-file.ts'
 import { enterCompany } from '../permissions.ts'
@@ -42,7 +42,7 @@ export const updateCategory =
       const { parentId } = category.record
       const name = newName(category.record, change)
       if (name !== undefined) await assertCategoryNameFree(context, companyId, { name, ...(parentId && { parentId }) })
-      await assertRoomForFiles(context, companyId, category.record, addedFiles(change).length)
+      await assertRoomForFiles(context, companyId, category.record, givenFiles(change).files.length)
       return decideUpdate(companyId, category, change, attempt)
     })
   }
@@ -74,9 +74,6 @@ async function assertRoomForFiles(
     throw new RegistryError('TOO_MANY_FILES', `It has ${length} of at most ${MAX_FILES} files: delete some first`)
 }
 
-const addedFiles = ({ image, files = [] }: CategoryChange): readonly StagedFile[] =>
-  image === undefined ? files : [image, ...files]
-
 /** The name, if the change makes it another one. The same name may be written in another way. */
 const newName = (record: CategoryRecord, { name }: CategoryChange): string | undefined =>
   name === undefined || isSameName(name, record.name) ? undefined : name
@@ -88,8 +85,9 @@ function decideUpdate(
   change: CategoryChange,
   attempt: Attempt,
 ): Decision<{ imageId?: FileId }> {
-  const after = changedRecord(before, change)
-  const attached = attachFiles(addedFiles(change), fileOwner(companyId, before), attempt)
+  const { image, files } = givenFiles(change)
+  const after = changedRecord(before, change, image?.id)
+  const attached = attachFiles(files, fileOwner(companyId, before), attempt)
   const entries = derivedWrites(categoryEntries(companyId, before), categoryEntries(companyId, after))
   const name = newName(before, change)
   const nameKey = name === undefined ? [] : [keys.categoryName(companyId, before.parentId, name)]
@@ -105,7 +103,8 @@ function decideUpdate(
 
 function changedRecord(
   before: CategoryRecord,
-  { name, description = '', clear = [], image, status }: CategoryChange,
+  { name, description = '', clear = [], status }: CategoryChange,
+  imageId: FileId | undefined,
 ): CategoryRecord {
   const { description: oldDescription = '', ...rest } = before
   const newDescription = clear.includes('description') ? '' : description || oldDescription
@@ -114,7 +113,7 @@ function changedRecord(
     ...(newDescription !== '' && { description: newDescription }),
     ...(name !== undefined && { name }),
     ...(status !== undefined && { status }),
-    ...(image !== undefined && { imageId: image.id }),
+    ...(imageId !== undefined && { imageId }),
   }
 }
 

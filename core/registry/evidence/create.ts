@@ -7,20 +7,13 @@ import { invalidInput, metaText, validate } from '../../schemas/validation.ts'
 import { keys } from '../../store/keys.ts'
 import type { CategoryResolver, ResolvedCategory } from '../category/resolve.ts'
 import type { Context } from '../context.ts'
-import { txIdOfEntry } from '../event/event.ts'
+import { givenFiles, txIdOfEntry } from '../event/event.ts'
 import { attachFiles } from '../file/stored-file.ts'
 import { type AuthorizedScope, enterCompany } from '../permissions.ts'
 import type { Attempt } from '../write.ts'
 import type { BulkCreates } from './bulk-creates.ts'
 import { newEvidencesSchema, newEvidenceSchema } from './input.ts'
-import {
-  type CreateTarget,
-  type EvidenceDraft,
-  type EvidenceFiles,
-  type MadeEvidence,
-  makeEvidence,
-  stagedFiles,
-} from './make.ts'
+import { type CreateTarget, type EvidenceDraft, type EvidenceFiles, type MadeEvidence, makeEvidence } from './make.ts'
 
 /**
  * Creates an evidence, and its category if a name is new. The first attempt relies on kept categories and on the
@@ -31,11 +24,11 @@ export const createEvidence =
   async (scope, input, options = {}) => {
     const entered = await enterCompany(context, scope, 'I')
     assertNewEvidence(input)
-    const { category, subcategory, image, files = [], ...evidence } = input
+    const { category, subcategory, image, files, ...evidence } = input
     return context.write({ scope: entered, options, operation: 'createEvidence', input }, async (attempt) => {
       const resolved = await categories.byNames(entered.companyId, { category, subcategory }, attempt)
       await assertUnused(context, entered, [evidence], attempt)
-      const target = targetOf(context, entered, { resolved, files: { image, files } })
+      const target = targetOf(context, entered, { resolved, files: givenFiles({ image, files }) })
       const made = makeEvidence(target, draftOf(context, evidence))
       return { commit: decideCreate(resolved, target, [made], attempt), result: createdEvidence(made) }
     })
@@ -51,13 +44,14 @@ export const createEvidences =
     bulk.run(async () => {
       const entered = await enterCompany(context, scope, 'I')
       validate(newEvidencesSchema, input)
-      const { categoryId, subcategoryId, image, files = [], evidences } = input
-      assertBulk(evidences, { image, files })
+      const { categoryId, subcategoryId, evidences } = input
+      const files = givenFiles(input)
+      assertBulk(evidences, files)
       const ids = [categoryId, subcategoryId]
       return context.write({ scope: entered, options, operation: 'createEvidences', ids, input }, async (attempt) => {
         const resolved = await categories.byId(entered.companyId, { categoryId, subcategoryId }, attempt)
         await assertUnused(context, entered, evidences, attempt)
-        const target = targetOf(context, entered, { resolved, files: { image, files } })
+        const target = targetOf(context, entered, { resolved, files })
         const drafts = evidences.map((evidence) => draftOf(context, evidence))
         const made = await bulk.make({ target, drafts })
         return { commit: decideCreate(resolved, target, made, attempt), result: made.map(createdEvidence) }
@@ -79,8 +73,8 @@ const targetOf = (
   files,
 })
 
-function assertBulk(evidences: readonly EvidenceInput[], { image, files }: EvidenceFiles): void {
-  if (evidences.length > 1 && (image !== undefined || files.length > 0))
+function assertBulk(evidences: readonly EvidenceInput[], { files }: EvidenceFiles): void {
+  if (evidences.length > 1 && files.length > 0)
     throw invalidInput('evidences', 'must be a single evidence if files are given')
   const externalIds = new Set<string>()
   for (const [i, { externalId, meta }] of evidences.entries()) {
@@ -117,11 +111,10 @@ const externalIdExists = (externalId: string, problem: string): RegistryError =>
  */
 function decideCreate(
   resolved: ResolvedCategory,
-  { companyId, categoryId, subcategoryId, files }: CreateTarget,
+  { companyId, categoryId, subcategoryId, files: { files } }: CreateTarget,
   made: readonly MadeEvidence[],
   attempt: Attempt,
 ): Commit {
-  const staged = stagedFiles(files)
   const counters = [
     ['company', companyId],
     ['category', categoryId],
@@ -129,10 +122,10 @@ function decideCreate(
   ] as const
   // Only a single evidence can have files.
   const attached =
-    staged.length === 0
+    files.length === 0
       ? []
       : made.map(({ draft: { id } }) =>
-          attachFiles(staged, { company: companyId, ownerKind: 'evidence', ownerId: id, version: 1 }, attempt),
+          attachFiles(files, { company: companyId, ownerKind: 'evidence', ownerId: id, version: 1 }, attempt),
         )
   return {
     checks: [

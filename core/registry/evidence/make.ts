@@ -12,15 +12,11 @@ import { attachedFiles, createEvent, type EvidenceState, givenDetails, newSeed }
  * only what this module imports.
  */
 
-/** The files of a new evidence. The image counts as a file, and is the first one. */
+/** The files of a new evidence. The image is one of them. */
 export interface EvidenceFiles {
   readonly image?: StagedFile | undefined
   readonly files: readonly StagedFile[]
 }
-
-/** The image first, then the other files. */
-export const stagedFiles = ({ image, files }: EvidenceFiles): readonly StagedFile[] =>
-  image === undefined ? files : [image, ...files]
 
 /** What the new evidences of one commit have in common. */
 export interface CreateTarget {
@@ -75,7 +71,7 @@ export const makeEvidences = (
 
 /** Makes an evidence with its `create` event. Call it again for another attempt. */
 export function makeEvidence(
-  { origin, actor, companyId, categoryId, subcategoryId, files }: CreateTarget,
+  { origin, actor, companyId, categoryId, subcategoryId, files: { image, files } }: CreateTarget,
   draft: EvidenceDraft,
   { slotKey, seed }: EvidenceSecrets = newSecrets(),
 ): MadeEvidence {
@@ -83,10 +79,8 @@ export function makeEvidence(
   // The same as in the id, so that a range of ids is a range of creation times. It is the time of the draft, or later
   // if the clock was set back since the last id was made.
   const createdAt = timeOfId(id)
-  const staged = stagedFiles(files)
   const { externalId, name } = input
   const common = Object.assign({ externalId, categoryId, subcategoryId, name, slotKey }, givenDetails(input))
-  const { image } = files
   const state: EvidenceState = {
     id,
     company: companyId,
@@ -94,10 +88,10 @@ export function makeEvidence(
     createdAt,
     stolen: false,
     ...(image !== undefined && { image: { id: image.id, mimeType: image.mimeType, size: image.size } }),
-    fileCount: staged.length,
+    fileCount: files.length,
   }
   const fields = { ...common, ...(image !== undefined && { imageId: image.id }) }
-  const step = { type: 'create', fields, files: attachedFiles(staged), state, seed } as const
+  const step = { type: 'create', fields, files: attachedFiles(files), state, seed } as const
   const { writes, append } = createEvent({ origin, actor, now: createdAt }, step)
   return { draft, writes, append }
 }

@@ -19,20 +19,23 @@ describe('categories', () => {
     withRegistry(async (fixture) => {
       const { registry, scope, stage } = fixture
       const { categories } = registry
-      const image = await stage('png', 'tools.png', 'image/png')
+      const [image, text] = [await stage('png', 'tools.png', 'image/png'), await stage('t', 'drills.txt')]
       const { id } = await categories.create(scope, { name: 'Tools', description: 'a\nb', image })
-      const { id: sub } = await categories.create(scope, { name: 'Drills', description: '' }, { parent: id })
+      const drill = { name: 'Drills', description: '', image: text }
+      const { id: sub } = await categories.create(scope, drill, { parent: id })
       const file = { name: 'tools.png', id: image.id, mimeType: 'image/png', title: 'tools', eventVersion: 0 }
+      // A text is not an image, but a file like any other.
+      const note = { ...file, name: 'drills.txt', id: text.id, mimeType: 'text/plain', title: 'drills' }
       const common = { status: 'active', evidenceCount: 0 }
       const drills = { id: sub, parentId: id, name: 'Drills', path: '/Tools/Drills', ...common }
-      const subcategory = { ...drills, files: [], subcategories: [] }
+      const subcategory = { ...drills, files: [note], subcategories: [] }
       const described = { id, name: 'Tools', path: '/Tools', description: 'a\nb', imageId: image.id, files: [file] }
       const expected = { ...described, ...common, subcategories: [subcategory] }
       assert.deepEqual(await categories.get(scope, { categoryId: id }), expected)
       assert.deepEqual(await categories.get(scope, { categoryId: id, subcategoryId: sub }), subcategory)
       assert.deepEqual(await categories.list(scope), [expected])
       const files = await categories.files(scope, { categoryId: id, subcategoryId: sub })
-      assert.deepEqual(files, { category: [file], subcategory: [] })
+      assert.deepEqual(files, { category: [file], subcategory: [note] })
     }))
 
   it('list their files, and count evidences in categories and in subcategories', () =>
@@ -258,11 +261,11 @@ describe('category images', () => {
       for (const at of [path, subPath]) {
         const update = (change: CategoryChange) => categories.update(scope, at, change)
         assert.deepEqual(await update({}), {}, 'no imageId without an image')
-        const [first, second] = [await stage('first'), await stage('second')]
+        const [first, second] = [await stage('1', '1.png', 'image/png'), await stage('2', '2.png', 'image/png')]
         assert.deepEqual(await update({ image: first }), { imageId: first.id })
         assert.deepEqual(await update({}), { imageId: first.id }, 'also if the update changed no image')
         assert.deepEqual(await update({ image: second }), { imageId: second.id })
-        assert.deepEqual(await update({ files: [await stage('text')] }), { imageId: second.id })
+        assert.deepEqual(await update({ image: await stage('text') }), { imageId: second.id }, 'a text is a file')
         for (const { id: fileId } of [first, second]) assert.equal((await files.find(scope, { fileId })).id, fileId)
         await files.delete(scope, { fileId: first.id })
         assert.deepEqual(await update({}), { imageId: second.id })

@@ -339,9 +339,14 @@ describe('creating evidences in bulk', () => {
         }),
         withCode('VALIDATION_ERROR'),
       )
-      await evidences.createMany(scope, { categoryId: c, subcategoryId: s, evidences: [named('a')], image: file })
-      assert.equal((await evidences.get(scope, 'a')).evidence.image?.id, file.id)
-      assert.equal((await files.find(scope, { fileId: file.id, externalId: 'a' })).id, file.id)
+      const target = { categoryId: c, subcategoryId: s }
+      const image = await stage('png', 'a.png', 'image/png')
+      for (const [externalId, one] of Object.entries({ a: image, b: file })) {
+        await evidences.createMany(scope, { ...target, evidences: [named(externalId)], image: one })
+        const { evidence } = await evidences.get(scope, externalId)
+        assert.equal(evidence.image?.id, one === image ? one.id : undefined, 'a text is a file, and no image')
+        assert.equal((await files.find(scope, { fileId: one.id, externalId })).id, one.id)
+      }
     }))
 })
 
