@@ -24,3 +24,17 @@ it('the files for containers and systemd have settings that exist', () => {
   assert.deepEqual([records, anchor, tsa, postgresUrl], ['postgres', 'none', 'none', SECRETS['postgres-url']])
   assert.equal(configIn('server/evidence-registry.service').dataDir, '/var/lib/evidence-registry')
 })
+
+it('the image, compose and the unit probe the address of the operations', () => {
+  const port = ':9464'
+  assert.equal(configIn('server/Dockerfile').metricsAddress, `0.0.0.0${port}`)
+  assert.equal(configIn('server/evidence-registry.service').metricsAddress, `127.0.0.1${port}`)
+  // compose uses the image's, and does not publish it.
+  const compose = readFileSync('server/compose.yaml', 'utf8')
+  assert.ok(!compose.includes(port.slice(1)) && !compose.includes('EVIDENCE_METRICS_ADDRESS'))
+  const check = /HEALTHCHECK[^]*?CMD (\[.*\])/.exec(readFileSync('server/Dockerfile', 'utf8'))?.[1] ?? ''
+  assert.match(check, /EVIDENCE_METRICS_ADDRESS.*\/readyz/)
+  const probes = /```yaml\n([^]*?)```/.exec(readFileSync('server/OPERATIONS.md', 'utf8'))?.[1] ?? ''
+  assert.deepEqual(probes.match(/port: \w+/g), ['port: operations', 'port: operations', 'port: operations'])
+  assert.match(probes, new RegExp(`operations, containerPort${port.replace(':', ': ')}`))
+})
