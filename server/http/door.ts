@@ -4,6 +4,7 @@ import type { Socket } from 'node:net'
 import type { Middleware } from 'koa'
 import type { Logger } from '../../core/index.ts'
 import { errorBody, failureOf, type ErrorShape } from '../contract/errors.ts'
+import { drainAfterResponse } from './error-middleware.ts'
 import { SECURITY_HEADERS } from './headers.ts'
 import { OVERLOADED } from './overload.ts'
 
@@ -86,6 +87,7 @@ export class Door {
       this.#shed++
       this.warn({ shed: this.#shed })
       ctx.respond = false
+      drainAfterResponse(ctx)
       ctx.res.writeHead(503, { ...SHED_HEADERS, 'X-Request-Id': randomUUID() }).end(SHED_BODIES[errorShapeOf(ctx.url)])
       return undefined
     }

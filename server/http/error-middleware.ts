@@ -43,7 +43,7 @@ const DRAIN_MS = 2_000
  * Discards the rest of a body while and after the response is sent. Closing the connection with bytes that were not
  * read would reset it, and the client would often lose the response. Closes the connection after two seconds.
  */
-function drainAfterResponse({ req: request, res: response }: Context): void {
+export function drainAfterResponse({ req: request, res: response }: Pick<Context, 'req' | 'res'>): void {
   const { socket } = request
   if (request.complete || request.destroyed) return
   request.on('error', () => undefined)

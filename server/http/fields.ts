@@ -5,9 +5,10 @@ import { validate } from '../../core/schemas/index.ts'
 import type { BodyShape, FormShape } from '../contract/endpoint.ts'
 import { HttpError } from '../contract/errors.ts'
 import { InlineImage } from '../contract/files.ts'
+import { mediaType } from '../contract/media-types.ts'
 import { givenFields, isGiven, isObject, type Fields } from '../contract/given-fields.ts'
 import { bodyType, essence, readJsonText, type BodyLimits } from './body.ts'
-import { readMultipart, type FormOptions, type Stage } from './form.ts'
+import { isPartOf, readMultipart, type FormOptions, type Stage } from './form.ts'
 
 /** The fields of a body, and its files by the slot's name. */
 export interface RequestBody {
@@ -47,8 +48,19 @@ export async function readBody(ctx: Context, shape: BodyShape<TSchema>, options:
       ? await readForm(ctx, { form, schema: shape.schema }, { ...options, limits: limitsOf('The texts of a form') })
       : await readJson(ctx, form, { ...options, limits: limitsOf('A JSON body') })
   const fields = rejectsEmpty === true ? sent.fields : givenFields(sent.fields)
-  validate(shape.choose?.(fields) ?? shape.schema, fields)
+  try {
+    validate(shape.choose?.(fields) ?? shape.schema, fields)
+  } catch (error) {
+    throw withFileFields(error, form)
+  }
   return { fields, files: sent.files }
+}
+
+/** The files of a form are not in its schema: the error of an unknown field names them, too. */
+function withFileFields(error: unknown, form: FormShape | undefined): unknown {
+  if (form === undefined || !isRegistryError(error) || !/^[^[.]* is not a known field;/.test(error.message))
+    return error
+  return invalid([error.message, ...form.slots.map(({ name }) => name)].join(', '), error)
 }
 
 const defaultTextBytes = (form: FormShape | undefined): number =>
@@ -89,7 +101,9 @@ function parseField(name: string, text: string): Json {
     return parseStrictJson(text, JSON_LIMITS)
   } catch (cause) {
     if (!isRegistryError(cause, 'VALIDATION_ERROR')) throw cause
-    throw invalid(`${name}: ${cause.message}${placeIn(text, cause.cause)}`, cause)
+    const { field = '', message } = cause
+    const joint = field === '' ? ': ' : field.startsWith('[') ? '' : '.'
+    throw invalid(`${name}${joint}${message}${placeIn(text, cause.cause)}`, cause)
   }
 }
 
@@ -101,13 +115,15 @@ async function readJson(
 ): Promise<RequestBody> {
   const fields = parseObject(await readJsonText(ctx, limits))
   const files = new Map<string, readonly StagedFile[]>()
-  for (const { name, inline, many } of form?.slots ?? []) {
-    const value = fields[name]
-    delete fields[name]
+  for (const [field, value] of Object.entries(fields)) {
+    const slot = form?.slots.find((each) => isPartOf(each, field))
+    if (slot === undefined) continue
+    const { name, inline, many } = slot
+    delete fields[field]
     // A text can only be the titles of files, and JSON has none.
-    if (many === true && typeof value === 'string') continue
-    if (value === undefined || !isGiven(value) || (Array.isArray(value) && value.length === 0)) continue
-    if (inline !== true) throw invalid(`${name} must be sent as multipart/form-data: JSON cannot hold its files`)
+    if (many === true && field === name && typeof value === 'string') continue
+    if (!isGiven(value) || (Array.isArray(value) && value.length === 0)) continue
+    if (inline !== true) throw invalid(`${field} must be sent as multipart/form-data: JSON cannot hold its files`)
     files.set(name, [await stageInline(name, value, stage)])
   }
   return { fields, files }
@@ -150,7 +166,7 @@ async function stageInline(field: string, value: Json, stage: Stage): Promise<St
   async function* body(): AsyncGenerator<Uint8Array> {
     yield bytes
   }
-  return stage({ name, mimeType: type, body: body() }, MAX_INLINE_BYTES)
+  return stage({ name, mimeType: mediaType(type, name), body: body() }, MAX_INLINE_BYTES)
 }
 
 /** The beginning of a data URL (RFC 2397) in base64. Its parameters say nothing of an image. */

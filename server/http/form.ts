@@ -150,8 +150,10 @@ class PartReader {
   }
 
   #readFile(part: FormPart, name: string, file: Omit<FileToStage, 'body'>): void {
-    const slot = this.#options.slots.find((each) => isPartOf(each, name))
-    if (slot === undefined) throw invalid(`${quoted(name)} is not a known file field`)
+    const { slots } = this.#options
+    const slot = slots.find((each) => isPartOf(each, name))
+    if (slot === undefined)
+      throw invalid(`${quoted(name)} is not a known file field; known are ${slots.map((each) => each.name).join(', ')}`)
     if (slot.many !== true && this.#files.some((other) => other.slot === slot.name))
       throw invalid(`${slot.name} must be one file`)
     if (this.#files.length >= this.#options.maxFilesPerRequest)
@@ -201,7 +203,7 @@ class PartReader {
 }
 
 /** Files of a slot for many may have an index: `images[0]`, `images.items[0]`. */
-function isPartOf({ name: own, aliases = [], many }: FileSlot, partName: string): boolean {
+export function isPartOf({ name: own, aliases = [], many }: FileSlot, partName: string): boolean {
   const name = many === true ? partName.replace(/\[\d{0,6}\]$/, '') : partName
   return own === name || aliases.includes(name)
 }

@@ -205,7 +205,9 @@ function rejectBrokenRequests(server: Server, shapeOf: (target: string) => Error
   server.prependListener('request', (request, response) => newest.set(request.socket, response))
   server.on('clientError', (error: ParserError, socket) => {
     const isOfParser = /^HPE_|^ERR_HTTP_REQUEST_TIMEOUT$/.test(error.code ?? '')
-    if (!isOfParser || !socket.writable) return void socket.destroy(error)
+    if (!isOfParser) return void socket.destroy(error)
+    // It was refused, and its client still sends: each packet is discarded, so that the client hears why.
+    if (!socket.writable) return undefined
     const response = newest.get(socket)
     if (response === undefined || response.writableFinished)
       return sendError(socket, httpError(error, 'VALIDATION_ERROR', 'The request'), 'operation')

@@ -36,6 +36,13 @@ describe('categories and subcategories', () => {
     const bodies = [
       { json: { name: 'With image', image: { ...PNG, name: 'a/b/icon.png' } } },
       { json: { name: 'With URL', image: { name: 'icon.png', data: `data:image/png;base64,${PNG.data}` } } },
+      // A browser that does not know the type of a file writes this.
+      {
+        json: {
+          name: 'Typeless',
+          image: { name: 'icon.png', data: `data:application/octet-stream;base64,${PNG.data}` },
+        },
+      },
       { form: formOf({ name: 'With form image' }, [['image', 'icon.png', 'bytes', 'image/png']]) },
     ]
     for (const body of bodies) {

@@ -68,6 +68,33 @@ describe('texts of validation errors', () => {
     assert.equal(await textOf('updateEvidence', { ...of('deep'), form: formOf({ meta: JSON.stringify(meta) }) }), text)
   })
 
+  it('name the place of a value that cannot be kept, in JSON and in a form', async () => {
+    const evidences = '[{"externalId":"a","name":"n"},{"externalId":"b","name":"n","meta":{"t":{"u":[1,-0]}}}]'
+    const category = { params: { CATEGORY_ID: 'c', SUBCATEGORY_ID: 's' } }
+    for (const body of [{ json: `{"evidences":${evidences}}` }, { form: formOf({ evidences }) }])
+      assert.match(await textOf('createEvidences', { ...category, ...body }), /^evidences\[1\]\.meta\.t\.u\[1\]: -0 /)
+    for (const body of [{ json: '{"meta":{"a":{"b":1e999}}}' }, { form: formOf({ meta: '{"a":{"b":1e999}}' }) }])
+      assert.match(await textOf('updateEvidence', { ...of('x'), ...body }), /^meta\.a\.b: A number is too large/)
+  })
+
+  it('list the known fields and files for one that is unknown', async () => {
+    const known = / is not a known field; known are name, description, image$/
+    assert.match(await textOf('createCategory', { json: { name: 'x', colour: 1 } }), known)
+    assert.match(await textOf('createCategory', { form: formOf({ name: 'x', colour: 'red' }) }), known)
+    const form = formOf({ name: 'x' }, [['picture', 'a.png', 'a']])
+    assert.equal(await textOf('createCategory', { form }), '"picture" is not a known file field; known are image')
+  })
+
+  it('say that a text is in the place of a file, for every name of the field', async () => {
+    const names = ['file', 'files.items', 'files[]', 'files[0]', 'files.items[12]']
+    for (const name of names) {
+      const form = formOf({ [name]: 'a text' })
+      assert.equal(await textOf('updateEvidence', { ...of('x'), form }), `"${name}" must be a file, not a text`)
+      const text = await textOf('updateEvidence', { ...of('x'), json: { [name]: 'a text' } })
+      assert.equal(text, `${name} must be sent as multipart/form-data: JSON cannot hold its files`)
+    }
+  })
+
   it('say where a body is not JSON, if the parser does', async () => {
     await acme.create('broken')
     const { body } = await acme.fails('updateEvidence', 400, 'MALFORMED_BODY', {

@@ -249,16 +249,20 @@ describe('uploads', () => {
     request.disconnect()
   })
 
-  for (const version of ['1.0', '1.1'])
-    it(`a client of HTTP/${version} that reads late hears why its body was refused`, async () => {
+  const late = [
+    ['1.0', '', 401],
+    ['1.1', '', 401],
+    ['1.1', `X: ${'x'.repeat(20_000)}\r\n`, 431],
+  ] as const
+  for (const [version, header, status] of late)
+    it(`a client of HTTP/${version} that reads late hears why its body was refused: ${status}`, async () => {
       const request = new RawRequest(service.port)
       request.socket.pause()
-      request.socket.write(
-        `POST ${PATH} HTTP/${version}\r\nHost: a\r\nConnection: close\r\nContent-Length: 5000000\r\n\r\n`,
-      )
+      const head = `POST ${PATH} HTTP/${version}\r\nHost: a\r\nConnection: close\r\nContent-Length: 5000000\r\n`
+      request.socket.write(`${head}${header}\r\n`)
       for (let sent = 0; sent < 5_000_000; sent += 100_000) await request.send('x'.repeat(100_000))
       request.socket.resume()
-      assert.equal((await request.response()).status, 401)
+      assert.equal((await request.response()).status, status)
     })
 
   it('reads chunked bodies', async () => {
