@@ -139,9 +139,8 @@ async function findById(context: Context, text: string): Promise<FoundEvidence |
  */
 async function assertNeverStored(context: Context, text: string, companyId: string | undefined): Promise<void> {
   const { records, log } = context
-  const [id, name] = [uuidInput(text), keys.externalId(text, companyId ?? '')]
-  await assertUndamagedAround(records, name, keys.allExternalIds())
-  if (!isId(id)) return
+  const id = uuidInput(text)
+  if (!isId(id)) return assertUndamagedAround(records, keys.externalId(text, companyId ?? ''), keys.allExternalIds())
   await assertUndamagedAround(records, keys.evidence(id), keys.evidences())
   if (!(await log.eventTimes.holds(id, timeOfId(id)))) return
   // It may have been created after the first look, or be another company's.
