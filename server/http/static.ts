@@ -166,13 +166,24 @@ const apiPage = (specUrl: string): string => `<!doctype html>
     <meta charset="utf-8" />
     <meta name="viewport" content="width=device-width, initial-scale=1" />
     <link rel="icon" href="data:," />
-    <title>Evidence Registry API</title>
+    <meta name="color-scheme" content="light dark" />
+    <title>API · Evidence Registry</title>
+    <style>
+      /* The viewer has one theme at a time, so the dark one is the light one turned round. */
+      @media (prefers-color-scheme: dark) {
+        rapi-doc { filter: invert(0.93) hue-rotate(180deg); }
+      }
+    </style>
     <script type="module" src="docs/rapidoc.js"></script>
   </head>
   <body>
     <rapi-doc spec-url="${specUrl}" render-style="read" load-fonts="false" show-header="false"
       allow-spec-url-load="false" allow-spec-file-load="false" remove-endpoints-with-badge-label-as="${HEAD_BADGE}"
-      regular-font="system-ui, sans-serif" mono-font="ui-monospace, monospace"></rapi-doc>
+      bg-color="#f4f5f6" text-color="#14191d" primary-color="#1b4f9c" nav-bg-color="#ffffff" nav-text-color="#535d66"
+      nav-hover-bg-color="#eceef0" nav-hover-text-color="#14191d" nav-accent-color="#1b4f9c"
+      regular-font="system-ui, sans-serif" mono-font="ui-monospace, monospace">
+      <a slot="nav-logo" href="ui/">‹ Evidence Registry</a>
+    </rapi-doc>
     <noscript>This page needs JavaScript. The OpenAPI document is at <a href="${specUrl}">${specUrl}</a>.</noscript>
   </body>
 </html>

@@ -1,19 +1,21 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { EvidenceRegistryError } from '../client/index.ts'
-import { Failure } from './components/notice.tsx'
+import { Mark } from './components/icon.tsx'
+import { Failure, Skeleton, WhenLoaded } from './components/notice.tsx'
+import { Navigation } from './components/navigation.tsx'
+import { useLoad } from './components/use-load.ts'
+import { useShortcuts } from './components/use-shortcuts.ts'
 import { CategoriesPage } from './pages/categories.tsx'
-import { CertificatePage } from './pages/certificate.tsx'
-import { ChangeEvidencePage } from './pages/change-evidence.tsx'
 import { EvidencePage } from './pages/evidence.tsx'
 import { EvidencesPage } from './pages/evidences.tsx'
 import { LogPage } from './pages/log.tsx'
 import { NewEvidencePage } from './pages/new-evidence.tsx'
+import { OverviewPage } from './pages/overview.tsx'
 import { SignInPage } from './pages/sign-in.tsx'
 import { SourceSystemsPage } from './pages/source-systems.tsx'
-import { VerifyPage } from './pages/verify.tsx'
 import { hrefOf, useLocation, type Location } from './router.ts'
-import { forget, hasLevel, publicClient, remembered, SessionContext, signIn, type Session } from './session.ts'
+import { forget, isOperator, publicClient, remembered, SessionContext, signIn, type Session } from './session.ts'
 import { texts } from './texts.ts'
 
 /** Of the package: `vite.config.mjs` puts it here. */
@@ -25,6 +27,7 @@ export function App() {
   const [session, setSession] = useState<Session>()
   const [isRestoring, setRestoring] = useState(() => remembered() !== undefined)
   const [error, setError] = useState<unknown>()
+  useShortcuts(session)
   /** Signs in with the remembered key. Only a key that the service rejects is forgotten. */
   const restore = async (): Promise<void> => {
     const credentials = remembered()
@@ -53,11 +56,7 @@ export function App() {
     <SessionContext.Provider value={session}>
       <Frame location={location} session={session} onSignOut={signOut}>
         {error !== undefined && <Failure error={error} retry={() => void restore()} />}
-        {isRestoring ? (
-          <p role="status">{texts.loading}</p>
-        ) : (
-          <Page location={location} session={session} setSession={changeSession} />
-        )}
+        {isRestoring ? <Skeleton /> : <Page location={location} session={session} setSession={changeSession} />}
       </Frame>
     </SessionContext.Provider>
   )
@@ -71,24 +70,39 @@ interface PageProps {
 
 /** The page of a location. Pages that need a key show the sign-in page first, and then continue. */
 function Page({ location: { path, query }, session, setSession }: PageProps) {
-  const [name = 'evidences', id, action] = path
-  if (name === 'verify') return <VerifyPage key={id} client={publicClient} evidenceId={id} />
+  const [name = 'overview', id, action] = path
+  if (name === 'verify')
+    return (
+      <Later key="verify" load={() => import('./pages/verify.tsx')}>
+        {({ VerifyPage }) => <VerifyPage key={id} client={publicClient} evidenceId={id} session={session} />}
+      </Later>
+    )
   if (name === 'certificate' && id !== undefined)
-    return <CertificatePage key={id} evidenceId={id} externalId={action} />
+    return (
+      <Later key="certificate" load={() => import('./pages/certificate.tsx')}>
+        {({ CertificatePage }) => <CertificatePage key={id} evidenceId={id} externalId={action} />}
+      </Later>
+    )
   if (name === 'log') return <LogPage txId={id} />
   // A link with a company fills it in, also if the sign-in page is open already.
   const companyId = query.get('company') ?? ''
   if (session === undefined || name === 'sign-in')
     return <SignInPage key={companyId} companyId={companyId} isPage={name === 'sign-in'} onSignIn={setSession} />
+  if (name === 'overview') return <OverviewPage onSession={setSession} />
   if (name === 'source-systems') return <SourceSystemsPage />
   if (name === 'categories') return <CategoriesPage />
   if (name === 'new-evidence') return <NewEvidencePage />
   if (name !== 'evidences') return <NotFound />
-  if (id === undefined) return <EvidencesPage query={query} />
-  if (action === 'update' || action === 'transfer')
-    return <ChangeEvidencePage key={`${action}/${id}`} kind={action} externalId={id} />
-  return <EvidencePage key={id} externalId={id} />
+  return id === undefined ? <EvidencesPage query={query} /> : <EvidencePage key={id} externalId={id} />
 }
+
+interface LaterProps<T> {
+  readonly load: () => Promise<T>
+  readonly children: (module: T) => ComponentChildren
+}
+
+/** A page with the verifier, which is as large as all other pages together, so it is loaded when it is opened. */
+const Later = <T,>({ load, children }: LaterProps<T>) => <WhenLoaded of={useLoad(load, [])}>{children}</WhenLoaded>
 
 /** A wrong address, for example an old bookmark. */
 function NotFound() {
@@ -118,59 +132,85 @@ function Frame({ location, session, onSignOut, children }: FrameProps) {
     if (!isFirst.current) main.current?.focus()
     isFirst.current = false
   }, [page])
+  useTitle(main, page)
   const focusMain = (event: Event): void => {
     event.preventDefault()
     main.current?.focus()
   }
+  const brand = (
+    <a class="brand" href={hrefOf([])} aria-label={texts.product}>
+      <Mark />
+      <span>{texts.product}</span>
+    </a>
+  )
+  const name = location.path[0] ?? 'overview'
+  const content = (
+    <main id="main" ref={main} tabIndex={-1} class={name === 'verify' ? 'bleed' : undefined}>
+      {children}
+      <footer class="foot small muted no-print">
+        {texts.product} {VERSION} · <a href="licenses.txt">{texts.licenses}</a>
+      </footer>
+    </main>
+  )
   return (
     <>
       {/* The fragment of the address is the page, so the link moves the focus by script. */}
       <a class="skip-link" href="#main" onClick={focusMain}>
         {texts.skip}
       </a>
-      <header class="top">
-        <div class="top-inner">
-          <span class="brand">{texts.product}</span>
-          <Navigation page={location.path[0] ?? 'evidences'} session={session} />
-          {session ? (
-            <span class="row">
-              <span class="muted">
-                {session.companyId} · {session.system.name}
-              </span>
-              <button onClick={onSignOut}>{texts.nav.signOut}</button>
-            </span>
-          ) : (
-            <a href={hrefOf(['sign-in'])}>{texts.nav.signIn}</a>
-          )}
+      {session === undefined ? (
+        <>
+          <header class="public no-print">
+            {brand}
+            <Navigation page={name} session={undefined} />
+            <a class="end" href={hrefOf(['sign-in'])}>
+              {texts.nav.signIn}
+            </a>
+          </header>
+          {content}
+        </>
+      ) : (
+        <div class={`shell ${name === 'evidences' && location.path.length > 1 ? 'has-bar' : ''}`}>
+          <header class="side no-print">
+            {brand}
+            <Navigation page={name} session={session} />
+            <Account session={session} onSignOut={onSignOut} />
+          </header>
+          {content}
         </div>
-      </header>
-      <main id="main" ref={main} tabIndex={-1}>
-        {children}
-      </main>
-      <footer class="bottom muted">
-        {texts.product} {VERSION} · <a href="licenses.txt">{texts.licenses}</a>
-      </footer>
+      )}
     </>
   )
 }
 
-/** Links to the pages. Those that the key cannot use are left out. */
-function Navigation({ page, session }: { readonly page: string; readonly session: Session | undefined }) {
-  const { nav } = texts
-  const links = [
-    ...(session ? [['evidences', nav.evidences] as const, ['categories', nav.categories] as const] : []),
-    ['log', nav.log] as const,
-    ['verify', nav.verify] as const,
-    ...(session && hasLevel(session, 'A') ? [['source-systems', nav.sourceSystems] as const] : []),
-  ]
-  return (
-    <nav class="nav" aria-label={nav.label}>
-      {links.map(([name, text]) => (
-        <a key={name} href={hrefOf([name])} {...(name === page && { 'aria-current': 'page' })}>
-          {text}
-        </a>
-      ))}
-      <a href="../docs">{nav.api}</a>
-    </nav>
-  )
+/** The title of the window is the heading of the page, also of one that loads later. */
+function useTitle(main: { readonly current: HTMLElement | null }, page: string): void {
+  useEffect(() => {
+    const update = (): void => {
+      const heading = main.current?.querySelector('h1')?.textContent
+      document.title = heading ? `${heading} · ${texts.product}` : texts.product
+    }
+    update()
+    const observer = new MutationObserver(update)
+    if (main.current) observer.observe(main.current, { childList: true, subtree: true, characterData: true })
+    return () => observer.disconnect()
+  }, [page])
 }
+
+/** Who is signed in, and for the operator the way to another company. */
+const Account = ({ session, onSignOut }: { readonly session: Session; readonly onSignOut: () => void }) => (
+  <div class="account">
+    <b class="cut">{session.companyId}</b>
+    <span class="muted cut">
+      {session.system.name} · {texts.levels[session.system.permissions]}
+    </span>
+    {isOperator(session) && (
+      <a href={hrefOf(['sign-in'])} class="switch">
+        {texts.nav.switchCompany}
+      </a>
+    )}
+    <button class="plain" onClick={onSignOut}>
+      {texts.nav.signOut}
+    </button>
+  </div>
+)

@@ -28,11 +28,12 @@ export interface EventChanges {
 const SHOWN = ['name', 'owner', 'status', 'description', 'summary', 'meta'] as const
 
 /**
- * What each event changed, from the texts that its txId commits to. The events must begin with version 1, and be
- * requested with `disclose`.
+ * What each event changed, from the texts that its txId commits to. Of the first one, what it
+ * changed is only known if it has version 1. The events must be requested with `disclose`.
  */
 export function changesOf(events: readonly EvidenceEvent[]): readonly EventChanges[] {
-  const current = new Map<string, unknown>()
+  // No creation sets the status.
+  const current = new Map<string, unknown>(events[0]?.version === 1 ? [['status', 'active']] : [])
   const fileNames = new Map<string, string>()
   return events.map((event) => {
     const values = valuesOf(event).flatMap(([name, after]) => {

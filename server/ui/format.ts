@@ -23,6 +23,30 @@ export function formatDuration(durationMs: number): string {
   }).format(durationMs / ms)
 }
 
+const MAX_AGE_MS = 7 * 86_400_000
+
+/** How long ago a time was, such as `4 minutes ago`; after seven days the date. */
+export function formatAge(time: string | number): string {
+  const ageMs = Date.now() - new Date(time).getTime()
+  if (Math.abs(ageMs) > MAX_AGE_MS) return formatDate(time)
+  const { unit, ms } = UNITS.find((each) => ageMs >= each.ms) ?? { unit: 'second', ms: 1_000 }
+  return new Intl.RelativeTimeFormat(undefined, { numeric: 'auto', style: 'short' }).format(
+    -Math.round(ageMs / ms),
+    unit,
+  )
+}
+
+/** A day in the user's zone. */
+export const formatDate = (time: string | number): string =>
+  new Intl.DateTimeFormat(undefined, { dateStyle: 'medium' }).format(new Date(time))
+
+/** A size in the largest unit, such as `2.1 MB`. */
+export function formatBytes(bytes: number): string {
+  const [unit, size] =
+    bytes >= 1e6 ? (['megabyte', 1e6] as const) : bytes >= 1e3 ? (['kilobyte', 1e3] as const) : (['byte', 1] as const)
+  return new Intl.NumberFormat(undefined, { style: 'unit', unit, maximumFractionDigits: 1 }).format(bytes / size)
+}
+
 /** An object without the members that are `undefined` or an empty text, which the API would read as a value. */
 export function withoutEmpty<T extends object>(fields: T): { [K in keyof T]?: NonNullable<T[K]> } {
   const entries = Object.entries(fields).filter(([, value]) => value !== undefined && value !== '')

@@ -1,30 +1,53 @@
 import type { ComponentChildren } from 'preact'
 import { useId, useLayoutEffect, useRef } from 'preact/hooks'
 import { texts } from '../texts.ts'
+import { Icon } from './icon.tsx'
 import { Form, type FormProps } from './form.tsx'
 
 interface DialogProps {
   readonly title: string
   readonly onClose: () => void
+  /** Default true. False: neither Escape nor a button in the corner closes it. */
+  readonly canClose?: boolean
+  /** As large as the window allows. */
+  readonly isLarge?: boolean
   readonly children: ComponentChildren
 }
 
-/** A modal dialog. The browser keeps the focus inside, and closes it with Escape. */
-export function Dialog({ title, onClose, children }: DialogProps) {
+/** A modal dialog. The browser keeps the focus inside, and closes it with Escape unless what it shows would be lost. */
+export function Dialog({ title, onClose, canClose = true, isLarge = false, children }: DialogProps) {
   const element = useRef<HTMLDialogElement>(null)
   const titleId = useId()
+  const cancel = (event: Event): void => {
+    if (!canClose) event.preventDefault()
+  }
   useLayoutEffect(() => {
     const opener = document.activeElement
     element.current?.showModal()
+    // Else the button in the corner would have it.
+    element.current?.querySelector<HTMLElement>('.body :is(input, select, textarea)')?.focus()
     // Removing an open dialog from the page closes it, but does not return the focus.
     return () => {
       if (opener instanceof HTMLElement) opener.focus()
     }
   }, [])
   return (
-    <dialog ref={element} aria-labelledby={titleId} onClose={onClose}>
-      <h2 id={titleId}>{title}</h2>
-      {children}
+    <dialog
+      class={`dialog ${isLarge ? 'large' : ''}`}
+      ref={element}
+      aria-labelledby={titleId}
+      onClose={onClose}
+      onCancel={cancel}
+    >
+      <header>
+        <h2 id={titleId}>{title}</h2>
+        {canClose && (
+          <button class="plain square" type="button" onClick={onClose} aria-label={texts.dismiss}>
+            <Icon name="cross" />
+          </button>
+        )}
+      </header>
+      <div class="body stack">{children}</div>
     </dialog>
   )
 }
@@ -32,7 +55,7 @@ export function Dialog({ title, onClose, children }: DialogProps) {
 /** `hasChanged`: what the page shows must be read again. */
 export type OnClose = (hasChanged: boolean) => void
 
-interface FormDialogProps extends Pick<FormProps, 'form' | 'action' | 'children'> {
+interface FormDialogProps extends Pick<FormProps, 'form' | 'action' | 'children' | 'isDanger'> {
   readonly title: string
   readonly intro?: string | false
   /** Default: "Save". */
@@ -44,14 +67,12 @@ interface FormDialogProps extends Pick<FormProps, 'form' | 'action' | 'children'
 
 /** A dialog with a form, whose action changes something. */
 export function FormDialog(props: FormDialogProps) {
-  const { title, intro, form, action, submitText = texts.save, onClose, onDone = () => onClose(true), children } = props
+  const { title, intro, submitText = texts.save, onClose, onDone = () => onClose(true), action, ...form } = props
   const cancel = (): void => onClose(false)
   return (
     <Dialog title={title} onClose={cancel}>
       {intro && <p>{intro}</p>}
-      <Form form={form} action={() => action().then(onDone)} submitText={submitText} onCancel={cancel}>
-        {children}
-      </Form>
+      <Form {...form} action={() => action().then(onDone)} submitText={submitText} onCancel={cancel} />
     </Dialog>
   )
 }

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact'
-import { useId, useState } from 'preact/hooks'
+import { useEffect, useId, useState } from 'preact/hooks'
 import { fieldOf, messageOf } from '../failure.ts'
 import { texts } from '../texts.ts'
 import { Failure } from './notice.tsx'
@@ -80,18 +80,20 @@ export interface FormProps {
   readonly form: Submission
   readonly action: () => Promise<unknown>
   readonly submitText: string
-  readonly onCancel?: () => void
+  readonly onCancel?: (() => void) | undefined
+  /** What cannot be taken back is red. */
+  readonly isDanger?: boolean
   readonly children?: ComponentChildren
 }
 
 /** A form with its error, its fields and its buttons. */
-export function Form({ form, action, submitText, onCancel, children }: FormProps) {
+export function Form({ form, action, submitText, onCancel, isDanger = false, children }: FormProps) {
   return (
-    <form onSubmit={form.submit(action)} noValidate>
+    <form class="stack" onSubmit={form.submit(action)} noValidate>
       {form.error !== undefined && <Failure error={form.error} />}
       {children}
-      <div class="row">
-        <button class="primary" type="submit" disabled={form.isBusy}>
+      <div class="row actions">
+        <button class={`primary ${isDanger ? 'danger' : ''}`} type="submit" disabled={form.isBusy}>
           {submitText}
         </button>
         {onCancel && (
@@ -108,22 +110,40 @@ interface FieldProps {
   readonly label: string
   readonly hint?: string | undefined
   readonly problem?: string | undefined
+  readonly isRequired?: boolean
 }
 
-type Control = { readonly id: string; readonly 'aria-describedby': string; readonly 'aria-invalid': boolean }
+interface Control {
+  readonly id: string
+  readonly 'aria-describedby': string
+  readonly 'aria-invalid': boolean
+  readonly required: boolean
+}
 
 /** A label, its control, a hint, and the API's message about the value. */
 export function Field({
   label,
   hint,
   problem,
+  isRequired = false,
   children,
 }: FieldProps & { children: (control: Control) => ComponentChildren }) {
   const id = useId()
-  const control = { id, 'aria-describedby': `${id}-hint ${id}-problem`, 'aria-invalid': problem !== undefined }
+  const isInvalid = problem !== undefined
+  const control = {
+    id,
+    'aria-describedby': `${id}-hint ${id}-problem`,
+    'aria-invalid': isInvalid,
+    required: isRequired,
+  }
+  useEffect(() => {
+    if (isInvalid) document.getElementById(id)?.focus()
+  }, [problem])
   return (
     <div class="field">
-      <label for={id}>{label}</label>
+      <label for={id} class={isRequired ? 'is-required' : undefined}>
+        {label}
+      </label>
       {children(control)}
       <div class="hint" id={`${id}-hint`}>
         {hint}
@@ -239,15 +259,17 @@ interface CheckFieldProps {
 export function CheckField({ label, hint, isChecked, onChange }: CheckFieldProps) {
   const id = useId()
   return (
-    <div class="field check">
-      <input
-        id={id}
-        type="checkbox"
-        checked={isChecked}
-        aria-describedby={`${id}-hint`}
-        onChange={(event) => onChange(event.currentTarget.checked)}
-      />
-      <label for={id}>{label}</label>
+    <div class="field">
+      <div class="check">
+        <input
+          id={id}
+          type="checkbox"
+          checked={isChecked}
+          aria-describedby={`${id}-hint`}
+          onChange={(event) => onChange(event.currentTarget.checked)}
+        />
+        <label for={id}>{label}</label>
+      </div>
       <div class="hint" id={`${id}-hint`}>
         {hint}
       </div>

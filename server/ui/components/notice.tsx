@@ -1,25 +1,50 @@
 import type { ComponentChildren } from 'preact'
 import { messageOf } from '../failure.ts'
 import { texts } from '../texts.ts'
+import { Icon, type IconName } from './icon.tsx'
 import type { Loading } from './use-load.ts'
 import type { Pages } from './use-pages.ts'
 
 /** The color of a message. Its text says the same, because a color alone says nothing to some. */
-export type Tone = 'good' | 'warn' | 'bad'
+export type Tone = 'proven' | 'pending' | 'stolen' | 'forged' | 'info'
 
 /** A message, grey without a tone. Screen readers announce it, errors at once. */
 export function Notice({ tone, children }: { readonly tone: Tone | undefined; readonly children: ComponentChildren }) {
   return (
-    <div class={`notice ${tone ?? ''}`} role={tone === 'bad' ? 'alert' : 'status'}>
-      {children}
+    <div class={`notice ${tone ?? ''}`} role={tone === 'stolen' ? 'alert' : 'status'}>
+      <Icon name={tone === 'stolen' ? 'warning' : tone === 'proven' ? 'tick' : 'info'} />
+      <div class="text">{children}</div>
     </div>
   )
 }
 
+/** Bars in the place of what is loading. They claim nothing. */
+export const Skeleton = () => (
+  <div role="status">
+    <span class="visually-hidden">{texts.loading}</span>
+    <span class="skeleton" aria-hidden="true" />
+    <span class="skeleton" aria-hidden="true" />
+    <span class="skeleton" aria-hidden="true" />
+  </div>
+)
+
+interface EmptyProps {
+  readonly icon: IconName
+  readonly children: ComponentChildren
+}
+
+/** What is said where nothing is, and what to do. */
+export const Empty = ({ icon, children }: EmptyProps) => (
+  <div class="empty" role="status">
+    <Icon name={icon} />
+    {children}
+  </div>
+)
+
 /** An error with what to do about it. */
 export function Failure({ error, retry }: { readonly error: unknown; readonly retry?: () => void }) {
   return (
-    <Notice tone="bad">
+    <Notice tone="stolen">
       {messageOf(error)} {retry && <button onClick={retry}>{texts.retry}</button>}
     </Notice>
   )
@@ -32,7 +57,7 @@ interface WhenLoadedProps<T> {
 
 /** Shows what was loaded, or that it is loading, or why it failed. */
 export function WhenLoaded<T>({ of: { loaded, reload }, children }: WhenLoadedProps<T>) {
-  if (loaded.state === 'loading') return <p role="status">{texts.loading}</p>
+  if (loaded.state === 'loading') return <Skeleton />
   if (loaded.state === 'failed') return <Failure error={loaded.error} retry={reload} />
   return <>{children(loaded.value)}</>
 }
@@ -51,7 +76,7 @@ export function PageList<T>({ of: { items, page, failure, readMore }, empty, onM
   return (
     <>
       {failure && <Failure {...failure} />}
-      {page === undefined && failure === undefined && <p role="status">{texts.loading}</p>}
+      {page === undefined && failure === undefined && <Skeleton />}
       {page !== undefined && items.length === 0 ? empty : items.length > 0 && children(items)}
       {(page?.isMore === true || onMore !== undefined) && <button onClick={onMore ?? readMore}>{texts.more}</button>}
     </>

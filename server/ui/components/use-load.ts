@@ -34,3 +34,12 @@ export function useLoad<T>(load: (signal: AbortSignal) => Promise<T>, dependenci
   const reload = useCallback(() => setAttempt((count) => count + 1), [])
   return { loaded, reload }
 }
+
+/** Runs something again and again while the component is shown and `isOn`. */
+export function useEvery(pauseMs: number, run: () => void, isOn = true): void {
+  useEffect(() => {
+    if (!isOn) return undefined
+    const timer = setInterval(run, pauseMs)
+    return () => clearInterval(timer)
+  }, [isOn, run])
+}

@@ -1,27 +1,28 @@
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import type { EvidenceEvent } from '../../client/index.ts'
-import { formatTime, formatUtc } from '../format.ts'
+import { formatAge, formatTime, formatUtc } from '../format.ts'
 import { texts } from '../texts.ts'
+import { Icon, type IconName } from './icon.tsx'
 import type { Tone } from './notice.tsx'
 
-/** A time in the user's zone, with UTC on hover. */
-export function Time({ at }: { readonly at: string | number }) {
+/** A time: the exact one in UTC on hover. `isAge`: how long ago it was, for up to seven days. */
+export function Time({ at, isAge = false }: { readonly at: string | number; readonly isAge?: boolean }) {
   const utc = formatUtc(at)
   return (
     <time dateTime={utc} title={utc}>
-      {formatTime(at)}
+      {isAge ? formatAge(at) : formatTime(at)}
     </time>
   )
 }
 
-const SHORT_DIGITS = 12
+const [FIRST_DIGITS, LAST_DIGITS] = [8, 6]
 
-/** A hash, selectable as a whole. The short form shows its beginning, and the whole hash on hover. */
+/** A hash, selectable as a whole. The short form shows its beginning and its end, and the whole hash on hover. */
 export const Hash = ({ value, isShort = false }: { readonly value: string; readonly isShort?: boolean }) =>
   isShort ? (
     <span class="hash" title={value}>
-      {value.slice(0, SHORT_DIGITS)}…
+      {value.slice(0, FIRST_DIGITS)}…{value.slice(-LAST_DIGITS)}
     </span>
   ) : (
     <span class="hash">{value}</span>
@@ -34,35 +35,64 @@ export const LongText = ({ text }: { readonly text: string }) => (
   </div>
 )
 
-/** A short state in a frame. */
-export function Badge({
-  tone,
-  title,
-  children,
-}: {
+interface BadgeProps {
   readonly tone?: Tone | undefined
+  readonly icon?: IconName
   readonly title?: string
   readonly children: ComponentChildren
-}) {
+}
+
+/** What is so, in a word. */
+export function Badge({ tone, icon, title, children }: BadgeProps) {
   return (
     <span class={`badge ${tone ?? ''}`} title={title}>
+      {icon && <Icon name={icon} />}
       {children}
     </span>
   )
 }
 
-const TONES = { P: 'warn', S: 'warn', C: 'good', null: undefined } as const
+/** Active or stolen. */
+export const StateBadge = ({ isStolen }: { readonly isStolen: boolean }) =>
+  isStolen ? (
+    <Badge tone="stolen" icon="warning">
+      {texts.evidences.stolen}
+    </Badge>
+  ) : (
+    <Badge icon="tick">{texts.evidences.active}</Badge>
+  )
 
-/** P, S or C of an event, in words and with its letter. */
+/** The stops of a proof: recorded, sealed, stamped, anchored. `reached`: how many are. */
+export function Track({ reached, title, children }: TrackProps) {
+  return (
+    <span class="proof" title={title}>
+      <span class="track" aria-hidden="true">
+        {[0, 1, 2, 3].map((i) => (
+          <i key={i} class={i < reached ? 'on' : i === reached ? 'now' : ''} />
+        ))}
+      </span>
+      <span>{children}</span>
+    </span>
+  )
+}
+
+interface TrackProps {
+  readonly reached: number
+  readonly title?: string
+  readonly children: ComponentChildren
+}
+
+/** A batch is stamped beside its anchor, so the third stop is only known once the fourth is reached. */
+const REACHED = { P: 2, S: 2, C: 4, null: 1 } as const
+
+/** How far an event is proven, in a word. */
 export function SendStatus({ status }: { readonly status: EvidenceEvent['merkleSendStatus'] }) {
   const key = status ?? 'null'
   const { short, long } = texts.evidence.sendStatus[key]
-  const tone = TONES[key]
   return (
-    <Badge title={long} {...(tone && { tone })}>
-      {status === null ? '' : `${status} · `}
+    <Track reached={REACHED[key]} title={long}>
       {short}
-    </Badge>
+    </Track>
   )
 }
 
@@ -86,7 +116,7 @@ export function Facts({ of }: { readonly of: readonly (readonly [ComponentChildr
  * Copies a text, which is shown beside it, to the clipboard. Does nothing if the browser does not allow it: the text
  * can be selected by hand.
  */
-export function CopyButton({ text }: { readonly text: string }) {
+export function CopyButton({ text, label = texts.copy }: { readonly text: string; readonly label?: string }) {
   const [isCopied, setCopied] = useState(false)
   const copy = (): void => {
     // Missing on pages without TLS.
@@ -97,7 +127,8 @@ export function CopyButton({ text }: { readonly text: string }) {
   }
   return (
     <button type="button" onClick={copy} aria-live="polite">
-      {isCopied ? texts.copied : texts.copy}
+      <Icon name="copy" />
+      {isCopied ? texts.copied : label}
     </button>
   )
 }

@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact'
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 
 /** As `--row-height` in tokens.css. */
-const ROW_PX = 44
+const ROW_PX = 64
 /** Rows outside the visible part that are rendered, so that scrolling shows no gap. */
 const OVERSCAN_ROWS = 10
 

@@ -33,7 +33,7 @@ export function CategoriesPage() {
       <WhenLoaded of={list}>
         {({ categories }) =>
           categories.length === 0 ? (
-            <Notice tone="warn">{t.empty}</Notice>
+            <Notice tone="pending">{t.empty}</Notice>
           ) : (
             <Tree categories={categories} onAction={setAction} />
           )
@@ -52,11 +52,11 @@ interface TreeProps {
 /** Categories with their subcategories below them. */
 function Tree({ categories, onAction }: TreeProps) {
   return (
-    <ul class="plain card">
+    <ul class="rows card">
       {categories.map((category) => (
         <li key={category.id}>
           <Node node={{ ...category, categoryId: category.id }} onAction={onAction} />
-          <ul class="plain tree-children">
+          <ul class="rows tree-children">
             {category.subcategories.map((subcategory) => (
               <li key={subcategory.id}>
                 <Node
@@ -88,7 +88,7 @@ function Node({ node, onAction }: { readonly node: CategoryNode; readonly onActi
         <strong>
           <bdi>{name}</bdi>
         </strong>
-        {status !== 'active' && <Badge tone="warn">{t.status[status]}</Badge>}
+        {status !== 'active' && <Badge tone="pending">{t.status[status]}</Badge>}
         <a
           href={hrefOf(['evidences'], { categoryId, ...(subcategoryId !== undefined && { subcategoryId }) })}
           aria-label={`${t.evidences(digitalTwinsCount)}: ${name}`}

@@ -73,7 +73,7 @@ function DetailsDialog({ action, onClose }: CategoryDialogProps<Extract<Category
       action={() => (action.type === 'create' ? create(action.categoryId) : change(action.node))}
       onClose={onClose}
     >
-      <TextField label={t.name} {...form.props('name')} />
+      <TextField label={t.name} isRequired {...form.props('name')} />
       <TextField label={t.description} rows={3} {...form.props('description')} />
       <FileField
         label={t.image}

@@ -1,68 +1,71 @@
+import type { ComponentChildren } from 'preact'
 import type { BundleClaims, BundleEventClaims } from '../../../core/verify/index.ts'
 import { Table, type Column } from '../components/table.tsx'
-import { Facts, Hash, LongText, Time } from '../components/values.tsx'
+import { Thumb } from '../components/thumb.tsx'
+import { Hash, LongText, Time } from '../components/values.tsx'
 import { presentValues } from '../event-changes.ts'
 import { disclosedName } from '../event-names.ts'
+import { formatDate } from '../format.ts'
 import { texts } from '../texts.ts'
 
-/** More files would not fit on the first sheets. The bundle has all of them. */
-const MAX_FILES = 12
-
-/** What is registered: the present values after all events, and the attached files. */
-export function CertificateContent({ claims: { events } }: { readonly claims: BundleClaims }) {
+/** What hangs on the wall: the thing, its present owner and its present state, after all events. */
+export function CertificateSubject({ claims: { events } }: { readonly claims: BundleClaims }) {
   const t = texts.certificate
   const values = presentValues(events)
   const text = (name: string): string | undefined => {
     const value = values.get(name)
     return typeof value === 'string' && value !== '' ? value : undefined
   }
-  const meta = values.get('meta')
-  const [description, summary] = [text('description'), text('summary')]
+  /** When the present value was set, as stated. */
+  const since = (name: string): string => {
+    const setter = events.findLast(({ fields }) => fields.has(name)) ?? events[0]
+    return setter === undefined ? '' : t.since(formatDate(setter.committedTime))
+  }
+  const [imageId, description] = [text('imageId'), text('description')]
+  const isStolen = text('status') === 'stolen'
   return (
-    <>
-      <section class="card">
-        <h2>{t.content}</h2>
-        <Facts
-          of={[
-            [texts.fields.name, text('name') && <bdi class="subject">{text('name')}</bdi>],
-            [texts.fields.externalId, text('externalId') && <bdi>{text('externalId')}</bdi>],
-            [texts.fields.owner, text('owner') && <bdi>{text('owner')}</bdi>],
-            [
-              texts.fields.status,
-              text('status') === 'stolen' ? <strong>{texts.evidences.stolen}</strong> : texts.evidences.active,
-            ],
-            [texts.fields.description, description && <LongText text={description} />],
-            [texts.fields.summary, summary && <LongText text={summary} />],
-            [texts.fields.meta, meta !== undefined && meta !== null && <pre>{JSON.stringify(meta)}</pre>],
-          ]}
-        />
-      </section>
-      <FileList events={events} />
-    </>
+    <section class="cert-top" aria-label={t.content}>
+      {imageId && (
+        <Thumb file={{ id: imageId, mimeType: 'image/jpeg' }} width={640} label={text('name') ?? ''} class="photo" />
+      )}
+      <div>
+        <h1>
+          <bdi>{text('name')}</bdi>
+        </h1>
+        <p class="id">
+          <bdi>{text('externalId')}</bdi>
+        </p>
+        <div class="cert-now">
+          <div>
+            <span class="muted">{t.owner}</span>
+            <b>{text('owner') === undefined ? texts.evidences.noOwner : <bdi>{text('owner')}</bdi>}</b>
+            <span class="muted">{since('owner')}</span>
+          </div>
+          <div>
+            <span class="muted">{t.state}</span>
+            <b class={isStolen ? 'is-stolen' : undefined}>{isStolen ? texts.evidences.stolen : t.notStolen}</b>
+            <span class="muted">{since('status')}</span>
+          </div>
+        </div>
+        {description && <LongText text={description} />}
+      </div>
+    </section>
   )
 }
 
-interface EventsProps {
+interface ListProps {
   readonly events: readonly BundleEventClaims[]
 }
 
 /** The files that are attached, with their hashes. */
-function FileList({ events }: EventsProps) {
-  const t = texts.certificate
+export function CertificateFiles({ events }: ListProps) {
   const files = events.flatMap(({ files: ofEvent }) => [...ofEvent.values()]).filter((file) => 'sha256' in file)
   if (files.length === 0) return null
   return (
-    <section class="card">
+    <>
       <h2>{texts.evidence.files}</h2>
-      <Table
-        label={texts.evidence.files}
-        columns={FILE_COLUMNS}
-        items={files.slice(0, MAX_FILES)}
-        keyOf={({ id }) => id}
-        isCard={false}
-      />
-      {files.length > MAX_FILES && <p>{t.more(files.length - MAX_FILES)}</p>}
-    </section>
+      <Table label={texts.evidence.files} columns={FILE_COLUMNS} items={files} keyOf={({ id }) => id} isCard={false} />
+    </>
   )
 }
 
@@ -72,22 +75,48 @@ const FILE_COLUMNS: readonly Column<{ readonly name: string; readonly size: numb
   { title: 'SHA-256', cell: ({ sha256 }) => <Hash value={sha256} /> },
 ]
 
-/** All events, with what is proven about their times. On paper they begin a sheet. */
-export function CertificateHistory({ claims: { events } }: { readonly claims: BundleClaims }) {
-  const t = texts.certificate
-  return (
-    <section class="card history">
-      <h2>{t.history}</h2>
-      <Table
-        label={t.history}
-        columns={EVENT_COLUMNS}
-        items={events.toReversed()}
-        keyOf={({ txId }) => txId}
-        isCard={false}
-      />
-    </section>
-  )
+/** The newest events on the first page, without hashes. */
+export const NewestEvents = ({ events }: ListProps) => (
+  <>
+    <h2>{texts.certificate.newest}</h2>
+    <Table
+      label={texts.certificate.newest}
+      columns={WALL_COLUMNS}
+      items={events.slice(-MAX_ON_WALL).toReversed()}
+      keyOf={({ txId }) => txId}
+      isCard={false}
+    />
+    {events.length > MAX_ON_WALL && <p class="muted">{texts.certificate.further(events.length - MAX_ON_WALL)}</p>}
+  </>
+)
+
+/** So many fit on the first page, also with long remarks. */
+const MAX_ON_WALL = 6
+
+const WALL_COLUMNS: readonly Column<BundleEventClaims>[] = [
+  { title: texts.certificate.what, cell: ({ fields }) => <EventName fields={fields} /> },
+  { title: texts.certificate.said, cell: ({ fields }) => <Remark fields={fields} /> },
+  { title: texts.certificate.recorded, cell: ({ committedTime }) => formatDate(committedTime) },
+]
+
+const Remark = ({ fields }: Pick<BundleEventClaims, 'fields'>) => {
+  const said = fields.get('updateDescription') ?? fields.get('eventDescription')
+  return typeof said === 'string' ? <bdi class="remark">{said}</bdi> : null
 }
+
+/** All events, with what is proven about their times. */
+export const CertificateHistory = ({ events }: ListProps) => (
+  <>
+    <h2>{texts.certificate.history}</h2>
+    <Table
+      label={texts.certificate.history}
+      columns={EVENT_COLUMNS}
+      items={events.toReversed()}
+      keyOf={({ txId }) => txId}
+      isCard={false}
+    />
+  </>
+)
 
 const EVENT_COLUMNS: readonly Column<BundleEventClaims>[] = [
   { title: texts.certificate.what, cell: ({ fields }) => <EventName fields={fields} /> },
@@ -99,12 +128,12 @@ const EVENT_COLUMNS: readonly Column<BundleEventClaims>[] = [
   { title: texts.verify.txId, cell: ({ txId }) => <Hash value={txId} /> },
 ]
 
-/** What an event did; of a transfer, also to whom. */
-function EventName({ fields }: Pick<BundleEventClaims, 'fields'>) {
+/** What an event did, and to whom it transferred the evidence. */
+function EventName({ fields }: Pick<BundleEventClaims, 'fields'>): ComponentChildren {
   const t = texts.certificate
-  const name = disclosedName(fields)
   const owner = fields.get('owner')
-  if (name !== texts.evidence.eventNames.transfer || typeof owner !== 'string') return <>{name ?? texts.none}</>
+  const name = disclosedName(fields)
+  if (name !== texts.evidence.eventNames.transfer || typeof owner !== 'string') return name
   return (
     <>
       {name} <bdi>{owner === '' ? t.noOwner : t.newOwner(owner)}</bdi>

@@ -1,6 +1,7 @@
 import { useContext } from 'preact/hooks'
 import type { EvidenceProof } from '../../client/index.ts'
 import { verifyBundle, type BundleClaims } from '../../../core/verify/index.ts'
+import { Icon, Mark, Seal } from '../components/icon.tsx'
 import { Notice, WhenLoaded } from '../components/notice.tsx'
 import { QrCode } from '../components/qr-code.tsx'
 import { useLoad } from '../components/use-load.ts'
@@ -8,7 +9,7 @@ import { Facts, Hash } from '../components/values.tsx'
 import { formatTime, formatUtc } from '../format.ts'
 import { publicClient, SessionContext, type Session } from '../session.ts'
 import { texts } from '../texts.ts'
-import { CertificateContent, CertificateHistory } from './certificate-content.tsx'
+import { CertificateFiles, CertificateHistory, CertificateSubject, NewestEvents } from './certificate-content.tsx'
 import { verificationLink } from './share-dialog.tsx'
 
 interface CertificatePageProps {
@@ -36,7 +37,7 @@ export function CertificatePage({ evidenceId, externalId }: CertificatePageProps
     <WhenLoaded of={certificate}>
       {(value) =>
         value === undefined ? (
-          <Notice tone="warn">{texts.certificate.pending}</Notice>
+          <Notice tone="pending">{texts.certificate.pending}</Notice>
         ) : (
           <Certificate proof={value.proof} claims={value.claims} evidenceId={evidenceId} />
         )
@@ -67,61 +68,81 @@ interface CertificateProps {
 /** On paper there is no hover, so both zones are printed. */
 const printedTime = (time: string): string => `${formatTime(time)} (${formatUtc(time)})`
 
-/** The sheet itself: what, since when, and how to verify it without us. */
+/** Two A4 pages: what hangs on the wall, and behind it the hashes with which it is verified without us. */
 function Certificate({ proof, claims, evidenceId }: CertificateProps) {
   const t = texts.certificate
-  const { txId, createdAt, merkle, tsa, assurance } = proof
+  const session = useContext(SessionContext)
+  const { merkle, tsa, assurance } = proof
   const { anchor } = merkle
   const link = verificationLink(evidenceId)
+  const at = tsa?.genTime ?? anchor?.blockTime
   return (
     <article class="certificate">
-      <div class="head">
-        <div>
-          <p class="muted">{texts.product}</p>
-          <h1>{t.title}</h1>
-          <p>
-            <button class="no-print" onClick={() => print()}>
-              {t.print}
-            </button>
-          </p>
+      <p class="row no-print">
+        <button class="primary" onClick={() => print()}>
+          <Icon name="print" />
+          {t.print}
+        </button>
+      </p>
+      <section class="sheet">
+        <header>
+          <Mark />
+          <b>{session && claims ? session.companyId : texts.product}</b>
+          <span class="muted">{t.title}</span>
+          <span class="end">{t.issued(formatTime(Date.now()))}</span>
+        </header>
+        {claims ? <CertificateSubject claims={claims} /> : <h1 class="cert-title">{t.title}</h1>}
+        <div class="cert-proof">
+          <Seal kind="proven" />
+          <div>
+            <p class="big-proof">{at === undefined ? t.sealedOnly : t.provenBy(formatTime(at))}</p>
+            <p>{t.provenText}</p>
+            <p>{assurance.note}.</p>
+            <p class="hash">
+              <a href={link}>{link}</a>
+            </p>
+          </div>
+          <figure>
+            <QrCode text={link} label={texts.share.qr} />
+            <figcaption>{t.scan}</figcaption>
+          </figure>
         </div>
-        <figure class="scan">
-          <QrCode text={link} label={texts.share.qr} />
-          <figcaption>{t.scan}</figcaption>
-        </figure>
-      </div>
-      {claims && <CertificateContent claims={claims} />}
-      <section class="card">
-        <h2>{t.proven}</h2>
-        <p>{t.provenText}</p>
-        <Facts
-          of={[
-            [texts.verify.txId, <Hash value={txId} />],
-            [t.stamp, tsa && `${tsa.authority}: ${printedTime(tsa.genTime)}`],
-            [t.block, anchor && `${anchor.network}, ${anchor.blockNumber}: ${printedTime(anchor.blockTime)}`],
-          ]}
-        />
-        <p>{assurance.note}.</p>
+        {claims && <NewestEvents events={claims.events} />}
+        <footer>{t.asOf(merkle.treeSize)}</footer>
       </section>
-      <section class="card">
-        <h2>{t.notProven}</h2>
-        <p>{t.notProvenText}</p>
-        <Facts of={[[t.statedTime, printedTime(createdAt)]]} />
-      </section>
-      <section class="card">
-        <h2>{t.fingerprint}</h2>
-        <Facts
-          of={[
-            [texts.log.root, <Hash value={merkle.merkleRoot} />],
-            [texts.verify.position, merkle.leafIndex],
-            [texts.log.batch, <Hash value={merkle.batchId} />],
-            [t.transaction, anchor && <Hash value={anchor.txHash} />],
-            [t.checkpoint, <pre dir="ltr">{merkle.checkpoint}</pre>],
-            [t.link, <a href={link}>{link}</a>],
-          ]}
-        />
-      </section>
-      {claims && <CertificateHistory claims={claims} />}
+      <Hashes proof={proof} claims={claims} />
     </article>
+  )
+}
+
+/** The second page: what the proof consists of, all events, and the files. */
+function Hashes({ proof, claims }: Pick<CertificateProps, 'proof' | 'claims'>) {
+  const t = texts.certificate
+  const { txId, createdAt, merkle, tsa } = proof
+  const { anchor } = merkle
+  return (
+    <section class="sheet">
+      <header>
+        <Mark />
+        <b>{t.fingerprint}</b>
+      </header>
+      <Facts
+        of={[
+          [texts.verify.txId, <Hash value={txId} />],
+          [t.statedTime, printedTime(createdAt)],
+          [t.stamp, tsa && `${tsa.authority}: ${printedTime(tsa.genTime)}`],
+          [t.block, anchor && `${anchor.network}, ${anchor.blockNumber}: ${printedTime(anchor.blockTime)}`],
+          [t.transaction, anchor && <Hash value={anchor.txHash} />],
+          [texts.log.root, <Hash value={merkle.merkleRoot} />],
+          [texts.verify.position, merkle.leafIndex],
+          [texts.log.batch, <Hash value={merkle.batchId} />],
+          [t.checkpoint, <pre dir="ltr">{merkle.checkpoint}</pre>],
+        ]}
+      />
+      {claims && <CertificateHistory events={claims.events} />}
+      {claims && <CertificateFiles events={claims.events} />}
+      <h2>{t.notProven}</h2>
+      <p>{t.notProvenText}</p>
+    </section>
   )
 }

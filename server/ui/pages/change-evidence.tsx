@@ -1,50 +1,27 @@
 import { useState } from 'preact/hooks'
-import type { Evidence } from '../../client/index.ts'
-import { FileField, Form, SelectField, TextField, useForm, type TextProps } from '../components/form.tsx'
-import { WhenLoaded } from '../components/notice.tsx'
+import { EvidenceRegistryError, type Evidence } from '../../client/index.ts'
+import { Dialog, type OnClose } from '../components/dialog.tsx'
+import { Form, TextField, useForm, type TextProps } from '../components/form.tsx'
+import { Notice } from '../components/notice.tsx'
 import { UploadProgress, useUpload } from '../components/upload.tsx'
-import { useLoad } from '../components/use-load.ts'
 import { Facts } from '../components/values.tsx'
 import { FieldError } from '../failure.ts'
 import { withoutEmpty } from '../format.ts'
-import { hrefOf, navigate } from '../router.ts'
 import { useSession } from '../session.ts'
 import { texts } from '../texts.ts'
 import { ContentFields, parseMeta } from './evidence-fields.tsx'
+import { FilePicker } from './file-picker.tsx'
 import { forgetLeftList } from './use-evidences.ts'
 
+/** What a user records about an evidence. Each has its own fields. */
+export type ChangeKind = 'stolen' | 'found' | 'repair' | 'transfer' | 'attach' | 'change'
+
 interface ChangeProps {
-  readonly kind: 'update' | 'transfer'
-  readonly externalId: string
-}
-
-/** Reads only the data of an evidence and its newest version, without events. */
-const AFTER_EVERY_VERSION = 1_000_000_000
-
-/** Updates or transfers an evidence. Values are checked by the API, whose messages appear at the fields. */
-export function ChangeEvidencePage({ kind, externalId }: ChangeProps) {
-  const { client } = useSession()
-  const page = useLoad(
-    (signal) => client.getEvidence({ externalId, last: AFTER_EVERY_VERSION }, { signal }),
-    [client, externalId],
-  )
-  return (
-    <div class="narrow">
-      <h1>{kind === 'update' ? texts.form.updateTitle(externalId) : texts.form.transferTitle(externalId)}</h1>
-      <WhenLoaded of={page}>
-        {({ object, lastVersion }) => (
-          <ChangeForm key={lastVersion} kind={kind} evidence={object} lastVersion={lastVersion} />
-        )}
-      </WhenLoaded>
-    </div>
-  )
-}
-
-interface ChangeFormProps {
-  readonly kind: ChangeProps['kind']
+  readonly kind: ChangeKind
   readonly evidence: Evidence
   /** The change is rejected if the evidence has a newer version by then. */
   readonly lastVersion: number
+  readonly onClose: OnClose
 }
 
 /** The texts of the form at first. A transfer begins without an owner, because it needs a new one. */
@@ -54,80 +31,102 @@ const initialTexts = ({ name, description = '', summary = '', meta }: Evidence) 
   description,
   summary,
   meta: meta === undefined ? '' : JSON.stringify(meta, null, 2),
-  eventDescription: '',
   updateActionDescription: '',
   updateActionPersona: '',
-  actionType: '',
 })
 
 type ChangeTexts = ReturnType<typeof initialTexts>
 
-/** @throws `FieldError` if the transfer has no new owner. The API would record its other texts as a note. */
-function requireNewOwner(owner: string, presentOwner: string | undefined): void {
-  if (owner.trim() === '') throw new FieldError('owner', texts.form.newOwnerMissing)
-  if (owner === presentOwner) throw new FieldError('owner', texts.form.newOwnerUnchanged)
-}
+/** `found` resets the flag that `stolen` sets. */
+const TYPES = {
+  stolen: { actionType: 'stolen' },
+  found: { actionType: 'stolen', stolen: false },
+  repair: { actionType: 'repair' },
+  transfer: {},
+  attach: {},
+  change: {},
+} as const
 
-/** What the request sets and clears. @throws `FieldError` if the metadata is not a JSON object. */
-function changeOf(evidence: Evidence, values: ChangeTexts) {
+/** What the request sets and clears. @throws `FieldError` for what the API would take for something else. */
+function changeOf(kind: ChangeKind, evidence: Evidence, values: ChangeTexts) {
+  const { meta: metaText, owner, updateActionDescription, updateActionPersona, ...content } = values
+  const remarks = withoutEmpty({ updateActionDescription, updateActionPersona })
+  if ((kind === 'stolen' || kind === 'found' || kind === 'repair') && updateActionDescription.trim() === '')
+    throw new FieldError('updateActionDescription', texts.change.sayWhat)
+  if (kind === 'transfer') {
+    if (owner.trim() === '') throw new FieldError('owner', texts.form.newOwnerMissing)
+    if (owner === evidence.owner) throw new FieldError('owner', texts.form.newOwnerUnchanged)
+    return { owner, ...remarks }
+  }
+  if (kind !== 'change') return { ...remarks, ...TYPES[kind] }
   const initial = initialTexts(evidence)
-  const { meta: metaText, actionType, ...rest } = values
   const meta = metaText === initial.meta ? undefined : parseMeta(metaText)
   const cleared = (['description', 'summary', 'meta'] as const).filter(
     (name) => initial[name] !== '' && values[name].trim() === '',
   )
   return {
-    ...withoutEmpty(rest),
+    ...withoutEmpty(content),
+    ...remarks,
     ...(meta && { meta }),
     ...(cleared.length > 0 && { clear: cleared }),
-    ...typeOf(actionType),
   }
 }
 
-/** The form of an update or a transfer. A conflict shows in it, and keeps what was typed. */
-function ChangeForm({ kind, evidence, lastVersion }: ChangeFormProps) {
-  const t = texts.form
+const isConflict = (error: unknown): boolean =>
+  error instanceof EvidenceRegistryError && error.code === 'VERSION_CONFLICT'
+
+/** A small dialog with the fields of one verb. A conflict shows in it, and keeps what was typed. */
+export function ChangeDialog({ kind, evidence, lastVersion, onClose }: ChangeProps) {
+  const t = texts.change
   const { client } = useSession()
   const form = useForm(initialTexts(evidence), ['files'])
   const { percent, upload } = useUpload()
-  const { values, props } = form
   const [files, setFiles] = useState<readonly File[]>([])
-  const isTransfer = kind === 'transfer'
+  const [version, setVersion] = useState(lastVersion)
   const { externalId } = evidence
-  const update = async (): Promise<void> => {
-    if (isTransfer) requireNewOwner(values.owner, evidence.owner)
-    const change = { externalId, ...changeOf(evidence, values), ...(files.length > 0 && { files }) }
-    await upload((options) => client.updateEvidence(change, { ifMatch: lastVersion, ...(files.length > 0 && options) }))
+  const record = async (): Promise<void> => {
+    if (kind === 'attach' && files.length === 0) throw new FieldError('files', t.chooseFiles)
+    const change = { externalId, ...changeOf(kind, evidence, form.values), ...(files.length > 0 && { files }) }
+    await upload((options) => client.updateEvidence(change, { ifMatch: version, ...(files.length > 0 && options) }))
     forgetLeftList(client)
-    navigate(['evidences', externalId])
+    onClose(true)
   }
+  const loadNewest = async (): Promise<void> => {
+    const page = await client.getEvidence({ externalId, last: 1_000_000_000 })
+    setVersion(page.lastVersion)
+  }
+  const { verb, title, intro } = t[kind]
   return (
-    <div class="card">
-      <Form
-        form={form}
-        action={update}
-        submitText={isTransfer ? t.submitTransfer : t.submitUpdate}
-        onCancel={() => navigate(['evidences', externalId])}
-      >
-        {isTransfer ? (
-          <OwnerFields presentOwner={evidence.owner} newOwner={props('owner')} />
-        ) : (
+    <Dialog title={title} onClose={() => onClose(false)}>
+      {intro !== '' && <Notice tone={kind === 'stolen' ? 'stolen' : 'info'}>{intro}</Notice>}
+      {isConflict(form.error) && (
+        <button type="button" onClick={() => void form.run(loadNewest)}>
+          {t.loadNewest}
+        </button>
+      )}
+      <Form form={form} action={record} submitText={verb} onCancel={() => onClose(false)} isDanger={kind === 'stolen'}>
+        {kind === 'transfer' && <OwnerFields presentOwner={evidence.owner} newOwner={form.props('owner')} />}
+        {kind === 'change' && (
           <>
-            <SelectField label={t.actionType} choices={Object.entries(t.actionTypes)} {...props('actionType')} />
-            <TextField label={texts.evidences.name} {...props('name')} />
-            <ContentFields props={props} />
-            <FileField label={t.files} isMultiple onChange={setFiles} problem={form.problemOf('files')} />
+            <TextField label={texts.evidences.name} isRequired {...form.props('name')} />
+            <ContentFields props={form.props} />
           </>
         )}
-        <TextField label={t.updateActionPersona} {...props('updateActionPersona')} />
-        <TextField label={t.updateActionDescription} rows={2} {...props('updateActionDescription')} />
-        <TextField label={t.eventDescription} rows={2} {...props('eventDescription')} />
+        {kind !== 'attach' && (
+          <TextField
+            label={kind === 'stolen' ? t.whatHappened : t.remark}
+            rows={3}
+            isRequired={kind === 'stolen' || kind === 'found' || kind === 'repair'}
+            {...form.props('updateActionDescription')}
+          />
+        )}
+        <TextField label={texts.form.updateActionPersona} {...form.props('updateActionPersona')} />
+        {kind !== 'transfer' && kind !== 'change' && (
+          <FilePicker files={files} onChange={setFiles} problem={form.problemOf('files')} />
+        )}
         <UploadProgress percent={percent} />
       </Form>
-      <p>
-        <a href={hrefOf(['evidences', externalId])}>{externalId}</a>
-      </p>
-    </div>
+    </Dialog>
   )
 }
 
@@ -141,18 +140,8 @@ function OwnerFields({ presentOwner, newOwner }: OwnerFieldsProps) {
   const t = texts.form
   return (
     <>
-      <div class="field">
-        <Facts of={[[t.presentOwner, <bdi>{presentOwner || texts.none}</bdi>]]} />
-      </div>
-      <TextField label={t.newOwner} {...newOwner} />
+      <Facts of={[[t.presentOwner, <bdi>{presentOwner || texts.none}</bdi>]]} />
+      <TextField label={t.newOwner} isRequired {...newOwner} />
     </>
   )
-}
-
-/** `found` resets the flag that `stolen` sets. */
-function typeOf(choice: string) {
-  if (choice === 'found') return { actionType: 'stolen', stolen: false } as const
-  const types = ['stolen', 'repair', 'custom', 'change'] as const
-  const actionType = types.find((type) => type === choice)
-  return actionType === undefined ? {} : { actionType }
 }

@@ -16,7 +16,7 @@ export function DropZone({ onFiles }: { readonly onFiles: (files: readonly File[
   }
   return (
     <div
-      class={`drop no-print ${isOver ? 'over' : ''}`}
+      class={`dropzone no-print ${isOver ? 'over' : ''}`}
       onDragOver={over}
       onDragLeave={() => setOver(false)}
       onDrop={drop}

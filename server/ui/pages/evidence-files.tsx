@@ -1,109 +1,176 @@
 import { useState } from 'preact/hooks'
 import type { FileEntry } from '../../client/index.ts'
-import { FormDialog, type OnClose } from '../components/dialog.tsx'
-import { FileField, Form, useForm } from '../components/form.tsx'
+import { Dialog, FormDialog, type OnClose } from '../components/dialog.tsx'
+import { useForm } from '../components/form.tsx'
+import { Icon } from '../components/icon.tsx'
 import { Failure, WhenLoaded } from '../components/notice.tsx'
-import { UploadProgress, useUpload } from '../components/upload.tsx'
+import { Thumb } from '../components/thumb.tsx'
 import { useLoad } from '../components/use-load.ts'
 import { saveFile } from '../format.ts'
 import { hasLevel, useSession } from '../session.ts'
 import { texts } from '../texts.ts'
-import { canPreview, ChosenFile, FilePreview } from './file-preview.tsx'
+import { FileImage, FileText, isText } from './file-preview.tsx'
 import { forgetLeftList } from './use-evidences.ts'
 
 interface EvidenceFilesProps {
   readonly externalId: string
-  /** A file was attached or deleted, so there is a new event. */
+  /** Reads again if it grows. */
+  readonly changes: number
+  /** A file was deleted, so there is a new event. */
   readonly onChange: () => void
 }
 
-/** The files of an evidence, of its category and of its subcategory. */
-export function EvidenceFiles({ externalId, onChange }: EvidenceFilesProps) {
+/** A file, and of what it is if it is not the evidence's own. */
+interface ShownFile {
+  readonly file: FileEntry
+  readonly origin?: string
+}
+
+const isPhoto = ({ file }: ShownFile): boolean => file.mimeType.startsWith('image/')
+
+/** The photos as photos, and the other files, of an evidence, its category and its subcategory. */
+export function EvidenceFiles({ externalId, changes, onChange }: EvidenceFilesProps) {
   const t = texts.evidence
-  const session = useSession()
-  const { client } = session
-  const files = useLoad((signal) => client.listEvidenceFiles({ externalId }, { signal }), [client, externalId])
-  const changed = (): void => {
-    files.reload()
+  const { client } = useSession()
+  const files = useLoad((signal) => client.listEvidenceFiles({ externalId }, { signal }), [client, externalId, changes])
+  const [shown, setShown] = useState<FileEntry>()
+  const [deleted, setDeleted] = useState<FileEntry>()
+  const close = (hasChanged: boolean): void => {
+    setDeleted(undefined)
+    if (!hasChanged) return
     forgetLeftList(client)
     onChange()
   }
   return (
-    <section class="card">
-      <h2>{t.files}</h2>
+    <section class="card" id="photos">
+      <header>
+        <h2>{t.files}</h2>
+      </header>
       <WhenLoaded of={files}>
-        {({ dt, category, subcategory }) => (
-          <>
-            {dt.length + category.length + subcategory.length === 0 && <p class="muted">{t.noFiles}</p>}
-            <ul class="plain">
-              {dt.map((file) => (
-                <FileItem key={file.overlayId} file={file} evidenceId={externalId} onDelete={changed} />
-              ))}
-              {category.map((file) => (
-                <FileItem key={file.overlayId} file={file} origin={t.ofCategory} />
-              ))}
-              {subcategory.map((file) => (
-                <FileItem key={file.overlayId} file={file} origin={t.ofSubcategory} />
-              ))}
-            </ul>
-          </>
-        )}
+        {({ dt, category, subcategory }) => {
+          const all: readonly ShownFile[] = [
+            ...dt.map((file) => ({ file })),
+            ...category.map((file) => ({ file, origin: t.ofCategory })),
+            ...subcategory.map((file) => ({ file, origin: t.ofSubcategory })),
+          ]
+          if (all.length === 0) return <p class="muted">{t.noFiles}</p>
+          return (
+            <>
+              <div class="photos">
+                {all.filter(isPhoto).map((each) => (
+                  <PhotoItem key={each.file.overlayId} {...each} onShow={setShown} />
+                ))}
+              </div>
+              <ul class="lines">
+                {all
+                  .filter((each) => !isPhoto(each))
+                  .map((each) => (
+                    <FileItem key={each.file.overlayId} {...each} onShow={setShown} onDelete={setDeleted} />
+                  ))}
+              </ul>
+            </>
+          )
+        }}
       </WhenLoaded>
-      {hasLevel(session, 'U') && <AttachFiles externalId={externalId} onDone={changed} />}
+      {shown && <Viewer file={shown} onDelete={setDeleted} onClose={() => setShown(undefined)} />}
+      {deleted && (
+        <DeleteDialog name={deleted.name} fileId={deleted.overlayId} evidenceId={externalId} onClose={close} />
+      )}
     </section>
   )
 }
 
-interface FileItemProps {
-  readonly file: FileEntry
-  /** Whose file it is, if it is not the evidence's own. */
-  readonly origin?: string
-  readonly evidenceId?: string
-  /** Without it, the file cannot be deleted here. */
-  readonly onDelete?: () => void
+interface ItemProps extends ShownFile {
+  readonly onShow: (file: FileEntry) => void
 }
 
+/** A photo, which opens large. */
+const PhotoItem = ({ file, origin, onShow }: ItemProps) => (
+  <figure>
+    <button class="photo-button" aria-label={`${texts.evidence.preview}: ${file.name}`} onClick={() => onShow(file)}>
+      <Thumb file={{ id: file.overlayId, mimeType: file.mimeType }} width={480} class="photo" />
+    </button>
+    <figcaption>
+      <b class="cut">
+        <bdi>{file.title}</bdi>
+      </b>
+      {origin}
+    </figcaption>
+  </figure>
+)
+
 /** A file with what can be done with it. */
-function FileItem({ file, origin, evidenceId, onDelete }: FileItemProps) {
-  const t = texts.evidence
-  const session = useSession()
-  const [isShown, setShown] = useState(false)
-  const [isDeleting, setDeleting] = useState(false)
-  const form = useForm({})
-  const { overlayId: fileId, name, title, mimeType } = file
-  const download = async (): Promise<void> =>
-    saveFile(await (await session.client.downloadFile({ fileId })).blob(), name)
-  const closeDialog = (hasChanged: boolean): void => {
-    setDeleting(false)
-    if (hasChanged) onDelete?.()
-  }
+function FileItem({ file, origin, onShow, onDelete }: ItemProps & { readonly onDelete: ItemProps['onShow'] }) {
   return (
     <li>
-      <div class="row">
-        <strong>{title}</strong>
-        <span class="muted">
-          {name} · {mimeType} {origin}
+      <span class="thumb">
+        <Icon name="file" />
+      </span>
+      <div class="text">
+        <b class="cut">
+          <bdi>{file.name}</bdi>
+        </b>
+        <span class="small muted cut">
+          {file.mimeType} {origin}
         </span>
-        <button onClick={() => void form.run(download)} aria-label={`${t.download}: ${name}`}>
-          {t.download}
-        </button>
-        {canPreview(mimeType) && (
-          <button onClick={() => setShown(!isShown)} aria-expanded={isShown} aria-label={`${t.preview}: ${name}`}>
-            {t.preview}
-          </button>
-        )}
-        {onDelete && hasLevel(session, 'U') && (
-          <button class="danger" onClick={() => setDeleting(true)} aria-label={`${texts.remove}: ${name}`}>
-            {texts.remove}
-          </button>
-        )}
       </div>
-      {form.error !== undefined && <Failure error={form.error} />}
-      {isShown && <FilePreview fileId={fileId} mimeType={mimeType} name={name} />}
-      {isDeleting && evidenceId !== undefined && (
-        <DeleteDialog {...{ name, fileId, evidenceId }} onClose={closeDialog} />
-      )}
+      <FileActions file={file} onShow={isText(file.mimeType) ? onShow : undefined} onDelete={onDelete} />
     </li>
+  )
+}
+
+interface FileActionsProps {
+  readonly file: FileEntry
+  readonly onShow?: ItemProps['onShow'] | undefined
+  readonly onDelete: ItemProps['onShow']
+}
+
+/** Download, show, delete. Files of categories, whose event is 0, are deleted there. */
+function FileActions({ file, onShow, onDelete }: FileActionsProps) {
+  const t = texts.evidence
+  const session = useSession()
+  const form = useForm({})
+  const { overlayId: fileId, name, eventId } = file
+  const download = async (): Promise<void> =>
+    saveFile(await (await session.client.downloadFile({ fileId })).blob(), name)
+  return (
+    <span class="row">
+      {form.error !== undefined && <Failure error={form.error} />}
+      {onShow && (
+        <button onClick={() => onShow(file)} aria-label={`${t.preview}: ${name}`}>
+          {t.preview}
+        </button>
+      )}
+      <button onClick={() => void form.run(download)} aria-label={`${t.download}: ${name}`}>
+        {t.download}
+      </button>
+      {eventId > 0 && hasLevel(session, 'U') && (
+        <button class="danger" onClick={() => onDelete(file)} aria-label={`${texts.remove}: ${name}`}>
+          {texts.remove}
+        </button>
+      )}
+    </span>
+  )
+}
+
+interface ViewerProps {
+  readonly file: FileEntry
+  readonly onDelete: ItemProps['onShow']
+  readonly onClose: () => void
+}
+
+/** A photo or a text, as large as the window allows. */
+function Viewer({ file, onDelete, onClose }: ViewerProps) {
+  const { overlayId: fileId, name, title, mimeType } = file
+  const remove = (each: FileEntry): void => {
+    onClose()
+    onDelete(each)
+  }
+  return (
+    <Dialog title={title} onClose={onClose} isLarge>
+      {isText(mimeType) ? <FileText fileId={fileId} /> : <FileImage fileId={fileId} label={name} />}
+      <FileActions file={file} onDelete={remove} />
+    </Dialog>
   )
 }
 
@@ -124,35 +191,8 @@ function DeleteDialog({ name, fileId, evidenceId, onClose }: DeleteDialogProps) 
       form={useForm({})}
       action={() => client.deleteFile({ fileId, evidenceId })}
       submitText={texts.remove}
+      isDanger
       onClose={onClose}
     />
-  )
-}
-
-/** Shows the files that were chosen. Only "Attach" sends them, because an event cannot be taken back. */
-function AttachFiles({ externalId, onDone }: { readonly externalId: string; readonly onDone: () => void }) {
-  const t = texts.evidence
-  const { client } = useSession()
-  const { percent, upload } = useUpload()
-  const form = useForm({})
-  const [files, setFiles] = useState<readonly File[]>([])
-  const attach = async (): Promise<void> => {
-    await upload((options) => client.updateEvidence({ externalId, files }, options))
-    setFiles([])
-    onDone()
-  }
-  if (files.length === 0) return <FileField label={t.upload} isMultiple onChange={setFiles} problem={undefined} />
-  return (
-    <Form form={form} action={attach} submitText={t.attach} onCancel={() => setFiles([])}>
-      <p>{t.attachIntro}</p>
-      <ul class="plain" aria-label={t.chosen}>
-        {files.map((file) => (
-          <li key={file.name}>
-            <ChosenFile file={file} />
-          </li>
-        ))}
-      </ul>
-      <UploadProgress percent={percent} />
-    </Form>
   )
 }

@@ -1,110 +1,257 @@
 import { useState } from 'preact/hooks'
 import type { Evidence } from '../../client/index.ts'
+import { Icon, type IconName } from '../components/icon.tsx'
 import { WhenLoaded } from '../components/notice.tsx'
-import { useLoad } from '../components/use-load.ts'
-import { Badge, Facts, Hash, LongText, Time } from '../components/values.tsx'
+import { Thumb } from '../components/thumb.tsx'
+import { useEvery, useLoad } from '../components/use-load.ts'
+import { Badge, CopyButton, Facts, Hash, LongText, StateBadge, Time } from '../components/values.tsx'
 import { hrefOf } from '../router.ts'
 import { hasLevel, useSession } from '../session.ts'
 import { texts } from '../texts.ts'
+import { ChangeDialog, type ChangeKind } from './change-evidence.tsx'
 import { EvidenceFiles } from './evidence-files.tsx'
-import { FileImage } from './file-preview.tsx'
 import { ProofDialog } from './proof-dialog.tsx'
 import { ShareDialog } from './share-dialog.tsx'
 import { Timeline } from './timeline.tsx'
 
-/** One evidence: its data, files and history. */
+/** One evidence: what it is and what can be done, its photos, files and history, and its facts. */
 export function EvidencePage({ externalId }: { readonly externalId: string }) {
   const { client } = useSession()
-  const page = useLoad((signal) => client.getEvidence({ externalId }, { signal }), [client, externalId])
+  const page = useLoad(
+    (signal) => client.getEvidence({ externalId, last: NEWEST, len: 1 }, { signal }),
+    [client, externalId],
+  )
   const [changes, setChanges] = useState(0)
+  const [kind, setKind] = useState<ChangeKind>()
   const reload = (): void => {
     page.reload()
     setChanges(changes + 1)
   }
+  const close = (hasChanged: boolean): void => {
+    setKind(undefined)
+    if (hasChanged) reload()
+  }
   return (
     <WhenLoaded of={page}>
-      {({ object }) => (
+      {({ object, lastVersion }) => (
         <>
-          <Head evidence={object} />
-          <EvidenceData evidence={object} />
-          <EvidenceFiles externalId={externalId} onChange={reload} />
-          <Timeline externalId={externalId} changes={changes} />
+          <nav class="crumb small" aria-label={texts.nav.crumb}>
+            <a href={hrefOf(['evidences'])}>
+              <Icon name="back" />
+              {texts.evidences.title}
+            </a>
+          </nav>
+          <Tag evidence={object} onChange={setKind} />
+          <div class="split">
+            <div>
+              <EvidenceFiles externalId={externalId} changes={changes} onChange={reload} />
+              <Timeline externalId={externalId} changes={changes} />
+            </div>
+            <div>
+              <EvidenceFacts evidence={object} />
+            </div>
+          </div>
+          {kind && <ChangeDialog kind={kind} evidence={object} lastVersion={lastVersion} onClose={close} />}
         </>
       )}
     </WhenLoaded>
   )
 }
 
-/** The name, the state, and what the key may do. */
-function Head({ evidence }: { readonly evidence: Evidence }) {
-  const t = texts.evidence
+/** Reads only the data of an evidence and its newest version, without events. */
+const NEWEST = 1_000_000_000
+
+interface TagProps {
+  readonly evidence: Evidence
+  readonly onChange: (kind: ChangeKind) => void
+}
+
+/** A tag with photo, name, id, owner, state and verbs. Right of the perforation the stub with the proof. */
+function Tag({ evidence, onChange }: TagProps) {
   const session = useSession()
+  const { name, externalId, owner, status, imageId } = evidence
+  const mayChange = hasLevel(session, 'U')
+  return (
+    <section class="card tag" aria-label={name}>
+      <Photo imageId={imageId} externalId={externalId} name={name} />
+      <div class="what">
+        <div>
+          <h1>
+            <bdi>{name}</bdi>
+          </h1>
+          <p class="id">
+            <bdi>{externalId}</bdi>
+          </p>
+        </div>
+        <dl class="duo">
+          <div>
+            <dt>{texts.evidences.owner}</dt>
+            <dd>{owner ? <bdi>{owner}</bdi> : texts.evidences.noOwner}</dd>
+          </div>
+          <div>
+            <dt>{texts.evidences.status}</dt>
+            <dd>
+              <StateBadge isStolen={status === 'stolen'} />
+            </dd>
+          </div>
+        </dl>
+        {mayChange && <Verbs isStolen={status === 'stolen'} onChange={onChange} />}
+      </div>
+      <Stub evidence={evidence} />
+    </section>
+  )
+}
+
+/** The photo of the evidence in the tag. Nothing in its place if there is none. */
+function Photo({
+  imageId,
+  externalId,
+  name,
+}: {
+  readonly imageId: string | undefined
+  readonly externalId: string
+  readonly name: string
+}) {
+  const { client } = useSession()
+  const files = useLoad((signal) => client.listEvidenceFiles({ externalId }, { signal }), [client, externalId, imageId])
+  const file =
+    files.loaded.state === 'done' ? files.loaded.value.dt.find(({ overlayId }) => overlayId === imageId) : undefined
+  return <Thumb file={file && { id: file.overlayId, mimeType: file.mimeType }} width={480} label={name} class="photo" />
+}
+
+const VERBS: readonly (readonly [ChangeKind, IconName])[] = [
+  ['stolen', 'warning'],
+  ['found', 'found'],
+  ['repair', 'repair'],
+  ['transfer', 'transfer'],
+  ['attach', 'attach'],
+  ['change', 'edit'],
+]
+
+/** What can be recorded. On a phone they are the bar below. */
+const Verbs = ({ isStolen, onChange }: { readonly isStolen: boolean; readonly onChange: TagProps['onChange'] }) => (
+  <div class="row bar" role="group" aria-label={texts.evidence.actions}>
+    {VERBS.filter(([kind]) => kind !== (isStolen ? 'stolen' : 'found')).map(([kind, icon]) => (
+      <button key={kind} class={kind === 'stolen' ? 'danger' : undefined} onClick={() => onChange(kind)}>
+        <Icon name={icon} />
+        {texts.change[kind].verb}
+      </button>
+    ))}
+  </div>
+)
+
+/** How far the newest event is proven, and where the proof leads. */
+function Stub({ evidence: { id, externalId } }: { readonly evidence: Evidence }) {
+  const t = texts.evidence
   const [dialog, setDialog] = useState<'proof' | 'share'>()
-  const { externalId, id } = evidence
   const close = (): void => setDialog(undefined)
   return (
-    <>
-      <div class="head">
-        <h1>
-          <bdi>{evidence.name}</bdi>{' '}
-          {evidence.status === 'stolen' && <Badge tone="bad">{texts.evidences.stolen}</Badge>}
-        </h1>
-        <span class="row">
-          {hasLevel(session, 'U') && (
-            <>
-              <a class="button" href={hrefOf(['evidences', externalId, 'update'])}>
-                {t.update}
-              </a>
-              <a class="button" href={hrefOf(['evidences', externalId, 'transfer'])}>
-                {t.transfer}
-              </a>
-            </>
-          )}
-          <button onClick={() => setDialog('proof')}>{t.proof}</button>
-          <button onClick={() => setDialog('share')}>{t.share}</button>
-          <a class="button" href={hrefOf(['verify', id])}>
-            {t.verify}
-          </a>
-          <a class="button" href={hrefOf(['certificate', id, externalId])}>
-            {t.certificate}
-          </a>
-        </span>
+    <div class="stub">
+      <ProofState evidenceId={id} />
+      <div class="row stub-links small">
+        <a href={hrefOf(['verify', id])}>{t.verify}</a>
+        <a href={hrefOf(['certificate', id, externalId])}>{t.certificate}</a>
+        <button class="link" onClick={() => setDialog('share')}>
+          {t.share}
+        </button>
+        <button class="link" onClick={() => setDialog('proof')}>
+          {t.proof}
+        </button>
       </div>
       {dialog === 'proof' && <ProofDialog externalId={externalId} onClose={close} />}
       {dialog === 'share' && <ShareDialog evidenceId={id} onClose={close} />}
+    </div>
+  )
+}
+
+const REFRESH_MS = 3_000
+
+/** The stops of the creation's proof, read again until it is anchored. */
+function ProofState({ evidenceId }: { readonly evidenceId: string }) {
+  const t = texts.overview
+  const { client } = useSession()
+  const proof = useLoad((signal) => client.verifyEvidence({ evidenceId }, { signal }), [client, evidenceId])
+  const value = proof.loaded.state === 'done' ? proof.loaded.value : undefined
+  const merkle = value?.status === 'ok' ? value.merkle : undefined
+  const tsa = value?.status === 'ok' ? value.tsa : undefined
+  const isDone = merkle?.anchor !== undefined && tsa !== undefined
+  useEvery(REFRESH_MS, proof.reload, !isDone)
+  const stops = [
+    [t.recorded, value?.status === 'ok' && <Time at={value.createdAt} isAge />, value !== undefined],
+    [t.sealed, merkle && texts.evidence.leaf(merkle.leafIndex), merkle !== undefined],
+    [t.stamped, tsa && <Time at={tsa.genTime} isAge />, tsa !== undefined],
+    [t.anchored, merkle?.anchor && t.block(merkle.anchor.blockNumber), merkle?.anchor !== undefined],
+  ] as const
+  return (
+    <>
+      <div class="row">
+        {isDone ? (
+          <Badge tone="proven" icon="tick">
+            {t.anchored}
+          </Badge>
+        ) : (
+          <Badge tone="pending" icon="clock">
+            {texts.evidence.onItsWay}
+          </Badge>
+        )}
+        <span class="small muted">{texts.evidence.ofCreation}</span>
+      </div>
+      <ol class="stops">
+        {stops.map(([name, detail, isReached]) => (
+          <li key={name} class={isReached ? undefined : 'idle'}>
+            <b>{name}</b>
+            <span class="muted">{detail}</span>
+          </li>
+        ))}
+      </ol>
     </>
   )
 }
 
-/** The current values. */
-function EvidenceData({ evidence }: { readonly evidence: Evidence }) {
+/** What it is, as rows. */
+function EvidenceFacts({ evidence }: { readonly evidence: Evidence }) {
   const t = texts.evidence
-  const { externalId, owner, createDate, description, summary, meta, txId, imageId, name } = evidence
+  const { id, createDate, description, summary, meta = {}, txId } = evidence
   return (
-    <section class="card">
-      <h2>{t.data}</h2>
-      <Facts
-        of={[
-          [t.image, imageId && <FileImage fileId={imageId} label={name} />],
-          [texts.evidences.externalId, <bdi>{externalId}</bdi>],
-          [texts.evidences.category, <CategoryLink evidence={evidence} />],
-          [texts.evidences.owner, owner && <bdi>{owner}</bdi>],
-          [t.created, <Time at={createDate} />],
-          [t.description, description && <LongText text={description} />],
-          [t.summary, summary && <LongText text={summary} />],
-          [t.meta, meta && <pre>{JSON.stringify(meta, null, 2)}</pre>],
-          [
-            t.txId,
-            <>
-              <Hash value={txId} />
-              <div class="muted">{t.txIdHint}</div>
-            </>,
-          ],
-        ]}
-      />
-    </section>
+    <>
+      <section class="card" id="facts">
+        <header>
+          <h2>{t.data}</h2>
+        </header>
+        <Facts
+          of={[
+            [texts.evidences.category, <CategoryLink evidence={evidence} />],
+            [t.created, <Time at={createDate} />],
+            [t.description, description && <LongText text={description} />],
+            [t.summary, summary && <LongText text={summary} />],
+            ...Object.entries(meta).map(([name, value]) => [<bdi>{name}</bdi>, <MetaValue value={value} />] as const),
+          ]}
+        />
+      </section>
+      <section class="card">
+        <header>
+          <h2>{t.ids}</h2>
+        </header>
+        <Facts
+          of={[
+            [texts.verify.link, <Hash value={id} isShort />],
+            [t.txId, <Hash value={txId} isShort />],
+          ]}
+        />
+        <p class="hint">{t.txIdHint}</p>
+        <CopyButton text={txId} label={t.copyTxId} />
+      </section>
+    </>
   )
 }
+
+/** A value of the metadata: a text as it is, objects as JSON. */
+const MetaValue = ({ value }: { readonly value: unknown }) =>
+  typeof value === 'object' && value !== null ? (
+    <pre>{JSON.stringify(value, null, 2)}</pre>
+  ) : (
+    <LongText text={String(value)} />
+  )
 
 /** The names of the category and the subcategory. Leads to their evidences. */
 function CategoryLink({ evidence: { categoryId, subcategoryId } }: { readonly evidence: Evidence }) {

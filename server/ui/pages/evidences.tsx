@@ -1,7 +1,9 @@
 import type { EvidenceFilter, EvidenceListItem } from '../../client/index.ts'
-import { Failure, Notice } from '../components/notice.tsx'
+import { Icon } from '../components/icon.tsx'
+import { Empty, Failure } from '../components/notice.tsx'
+import { Thumb } from '../components/thumb.tsx'
 import { useLoad } from '../components/use-load.ts'
-import { Badge, Time } from '../components/values.tsx'
+import { StateBadge, Time, Track } from '../components/values.tsx'
 import { VirtualList } from '../components/virtual-list.tsx'
 import { hrefOf } from '../router.ts'
 import { hasLevel, useSession } from '../session.ts'
@@ -22,14 +24,18 @@ export function EvidencesPage({ query }: { readonly query: URLSearchParams }) {
       <div class="head">
         <h1>{t.title}</h1>
         {hasLevel(session, 'I') && (
-          <a class="button primary" href={hrefOf(['new-evidence'])}>
-            {t.create}
-          </a>
+          <div class="row wide-only">
+            <a class="button primary" href={hrefOf(['new-evidence'])}>
+              <Icon name="plus" />
+              {t.create} <kbd>c</kbd>
+            </a>
+          </div>
         )}
       </div>
       <EvidenceFilters
         key={`filters ${key}`}
         filters={filters}
+        hasFocus={query.has('search')}
         categories={loaded.state === 'done' ? loaded.value.categories : []}
       />
       <FoundEvidences key={`list ${key}`} filter={filterOf(filters)} />
@@ -48,10 +54,12 @@ function FoundEvidences({ filter }: { readonly filter: EvidenceFilter }) {
     <>
       {failure && <Failure {...failure} />}
       {isComplete && items.length === 0 ? (
-        <Notice tone="warn">{t.empty}</Notice>
+        <Empty icon="search">
+          <p>{t.empty}</p>
+        </Empty>
       ) : (
         <>
-          <p class="muted" role="status">
+          <p class="small muted list-count" role="status">
             {page
               ? `${t.count(page.count, page.countIsMore === true)} · ${t.loaded(items.length)}`
               : !failure && texts.loading}
@@ -66,6 +74,9 @@ function FoundEvidences({ filter }: { readonly filter: EvidenceFilter }) {
             rowCount={isComplete ? items.length + 1 : -1}
             scrollTopPx={list.scrollTopPx}
           />
+          <p class="small muted keys wide-only">
+            <kbd>/</kbd> {t.search} <kbd>c</kbd> {t.create}
+          </p>
         </>
       )}
     </>
@@ -73,26 +84,42 @@ function FoundEvidences({ filter }: { readonly filter: EvidenceFilter }) {
 }
 
 const COLUMNS = [
-  { title: texts.evidences.externalId },
-  { title: texts.evidences.name },
+  { title: texts.evidences.evidence },
   { title: texts.evidences.owner, isWide: true },
-  { title: texts.evidences.lastUpdate, isWide: true },
-  { title: texts.evidences.events },
+  { title: texts.evidences.status },
+  { title: texts.evidences.proof, isWide: true },
+  { title: texts.evidences.lastUpdate },
 ]
 
-const cellsOf = ({ externalId, name, owner, lastUpdateDate, historyChanges, stolen }: EvidenceListItem) => [
-  <a href={hrefOf(['evidences', externalId])} title={externalId}>
-    <bdi>{externalId}</bdi>
-  </a>,
-  <span title={name}>
-    {stolen && (
-      <>
-        <Badge tone="bad">{texts.evidences.stolen}</Badge>{' '}
-      </>
-    )}
-    <bdi>{name}</bdi>
-  </span>,
-  <bdi title={owner.name}>{owner.name}</bdi>,
-  <Time at={lastUpdateDate} />,
-  historyChanges.total,
-]
+const cellsOf = (item: EvidenceListItem) => {
+  const { externalId, name, owner, lastUpdateDate, lastUpdateBlockNumber, stolen, iconId } = item
+  const isAnchored = lastUpdateBlockNumber !== undefined
+  return [
+    <span class="thing">
+      <Thumb file={iconId} />
+      <span class="text">
+        <a
+          class="stretched cut"
+          href={hrefOf(['evidences', externalId])}
+          title={name}
+          aria-label={`${name}, ${externalId}`}
+        >
+          <bdi>{name}</bdi>
+        </a>
+        <span class="id cut" title={externalId}>
+          <bdi>{externalId}</bdi>
+        </span>
+      </span>
+    </span>,
+    owner.name === '' ? (
+      <span class="muted">{texts.evidences.noOwner}</span>
+    ) : (
+      <bdi title={owner.name}>{owner.name}</bdi>
+    ),
+    <StateBadge isStolen={stolen} />,
+    <Track reached={isAnchored ? 4 : 1}>{isAnchored ? texts.overview.anchored : texts.evidences.notAnchored}</Track>,
+    <span class="small muted">
+      <Time at={lastUpdateDate} isAge />
+    </span>,
+  ]
+}

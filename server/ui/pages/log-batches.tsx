@@ -29,7 +29,7 @@ export function LogBatches() {
       {items.length > 0 && <Plots batches={items} />}
       <section>
         <h2>{t.batches}</h2>
-        <PageList of={list} empty={<Notice tone="warn">{t.empty}</Notice>} onMore={hasMore ? showMore : undefined}>
+        <PageList of={list} empty={<Notice tone="pending">{t.empty}</Notice>} onMore={hasMore ? showMore : undefined}>
           {(batches) => (
             <Table
               label={t.batches}

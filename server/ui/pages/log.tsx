@@ -67,7 +67,7 @@ function CheckpointCard() {
   return (
     <section class="card">
       <h2>{t.checkpoint}</h2>
-      <PageList of={list} empty={<Notice tone="warn">{t.empty}</Notice>}>
+      <PageList of={list} empty={<Notice tone="pending">{t.empty}</Notice>}>
         {(notes) => notes.map((note) => <Checkpoint key={note} {...readCheckpoint(note)} />)}
       </PageList>
     </section>
@@ -88,7 +88,7 @@ function Checkpoint({ origin, size, root, signatures }: ShownCheckpoint) {
         [t.origin, origin],
         [t.size, size.toLocaleString()],
         [t.root, <Hash value={root} />],
-        [t.signatures, <ul class="plain">{lines}</ul>],
+        [t.signatures, <ul class="rows">{lines}</ul>],
       ]}
     />
   )
@@ -132,7 +132,7 @@ function FindTransaction({ linkedTxId = '' }: { readonly linkedTxId?: string }) 
 function TransactionView({ proof, root }: FoundTransaction) {
   const t = texts.log
   if (proof.status === 'pending' || root.status === 'pending')
-    return <Notice tone="warn">{texts.evidence.sendStatus.null.long}</Notice>
+    return <Notice tone="pending">{texts.evidence.sendStatus.null.long}</Notice>
   return (
     <>
       <h2>{t.batch}</h2>

@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks'
-import { FileField, Form, TextField, useForm, type TextProps } from '../components/form.tsx'
+import { Form, TextField, useForm, type TextProps } from '../components/form.tsx'
+import { Icon } from '../components/icon.tsx'
 import { UploadProgress, useUpload } from '../components/upload.tsx'
 import { useLoad } from '../components/use-load.ts'
 import { withoutEmpty } from '../format.ts'
@@ -7,9 +8,8 @@ import { navigate } from '../router.ts'
 import { useSession } from '../session.ts'
 import { texts } from '../texts.ts'
 import { ContentFields, parseMeta } from './evidence-fields.tsx'
+import { FilePicker } from './file-picker.tsx'
 import { forgetLeftList } from './use-evidences.ts'
-
-const IMAGE_TYPES = 'image/png,image/jpeg,image/gif,image/webp'
 
 const NEW_EVIDENCE = {
   categoryName: '',
@@ -22,46 +22,80 @@ const NEW_EVIDENCE = {
   meta: '',
 }
 
-/** Creates an evidence. Values are checked by the API, whose messages appear at the fields. */
-export function NewEvidencePage() {
+/** Creates an evidence, and shows it. */
+export const NewEvidencePage = () => (
+  <div class="first">
+    <div class="head">
+      <h1>{texts.form.createTitle}</h1>
+    </div>
+    <div class="card">
+      <EvidenceForm
+        onCreated={(externalId) => navigate(['evidences', externalId])}
+        onCancel={() => history.back()}
+        isWhole
+      />
+    </div>
+  </div>
+)
+
+interface EvidenceFormProps {
+  readonly onCreated: (externalId: string) => void
+  readonly onCancel?: () => void
+  /** With all fields. Otherwise only with those that are required. */
+  readonly isWhole?: boolean
+  readonly initial?: Partial<typeof NEW_EVIDENCE>
+}
+
+/** The form of a new evidence. Values are checked by the API, whose messages appear at the fields. */
+export function EvidenceForm({ onCreated, onCancel, isWhole = false, initial }: EvidenceFormProps) {
   const t = texts.form
   const { client } = useSession()
-  const form = useForm(NEW_EVIDENCE, ['image', 'images'])
+  const form = useForm({ ...NEW_EVIDENCE, ...initial }, ['image', 'images'])
   const { percent, upload } = useUpload()
   const { values, props } = form
-  const [image, setImage] = useState<File>()
-  const [images, setImages] = useState<readonly File[]>([])
+  const [files, setFiles] = useState<readonly File[]>([])
   const create = async (): Promise<void> => {
     const { externalId, name, meta: metaText, ...rest } = values
     const meta = parseMeta(metaText)
-    const files = { ...(image && { image }), ...(images.length > 0 && { images }) }
-    const evidence = { externalId, name, ...withoutEmpty(rest), ...(meta && { meta }), ...files }
-    const hasFiles = Object.keys(files).length > 0
-    await upload((options) => client.createEvidence(evidence, hasFiles ? options : {}))
+    // The first photo is the one of lists.
+    const image = files.find(({ type }) => type.startsWith('image/'))
+    const images = files.filter((file) => file !== image)
+    const evidence = {
+      externalId,
+      name,
+      ...withoutEmpty(rest),
+      ...(meta && { meta }),
+      ...(image && { image }),
+      ...(images.length > 0 && { images }),
+    }
+    await upload((options) => client.createEvidence(evidence, files.length > 0 ? options : {}))
     forgetLeftList(client)
-    navigate(['evidences', externalId])
+    onCreated(externalId)
   }
   return (
-    <div class="narrow">
-      <h1>{t.createTitle}</h1>
-      <div class="card">
-        <Form form={form} action={create} submitText={t.submitCreate} onCancel={() => history.back()}>
-          <CategoryFields category={props('categoryName')} subcategory={props('subcategoryName')} />
-          <TextField label={texts.evidences.externalId} {...props('externalId')} />
-          <TextField label={texts.evidences.name} {...props('name')} />
-          <TextField label={texts.evidences.owner} {...props('owner')} />
-          <ContentFields props={props} />
-          <FileField
-            label={t.image}
-            accept={IMAGE_TYPES}
-            onChange={([file]) => setImage(file)}
-            problem={form.problemOf('image')}
-          />
-          <FileField label={t.files} isMultiple onChange={setImages} problem={form.problemOf('images')} />
-          <UploadProgress percent={percent} />
-        </Form>
+    <Form form={form} action={create} submitText={t.submitCreate} onCancel={onCancel}>
+      <FilePicker files={files} onChange={setFiles} problem={form.problemOf('image') ?? form.problemOf('images')} />
+      <div class="pair">
+        <TextField label={texts.evidences.name} isRequired {...props('name')} />
+        <TextField label={texts.evidences.externalId} hint={t.idHint} isRequired {...props('externalId')} />
       </div>
-    </div>
+      <CategoryFields category={props('categoryName')} subcategory={props('subcategoryName')} />
+      {isWhole && (
+        <>
+          <TextField label={texts.evidences.owner} {...props('owner')} />
+          <details class="fold">
+            <summary>
+              {t.moreFacts}
+              <Icon name="down" />
+            </summary>
+            <div class="stack">
+              <ContentFields props={props} />
+            </div>
+          </details>
+        </>
+      )}
+      <UploadProgress percent={percent} />
+    </Form>
   )
 }
 
@@ -74,14 +108,21 @@ function CategoryFields({ category, subcategory }: { readonly category: TextProp
   const chosen = categories.find(({ name }) => name === category.value)
   const namesOf = (named: readonly { readonly name: string }[] = []): readonly string[] => named.map(({ name }) => name)
   return (
-    <>
-      <TextField label={t.categoryName} hint={t.categoryHint} suggestions={namesOf(categories)} {...category} />
+    <div class="pair">
+      <TextField
+        label={t.categoryName}
+        hint={t.categoryHint}
+        suggestions={namesOf(categories)}
+        isRequired
+        {...category}
+      />
       <TextField
         label={t.subcategoryName}
         hint={t.categoryHint}
         suggestions={namesOf(chosen?.subcategories)}
+        isRequired
         {...subcategory}
       />
-    </>
+    </div>
   )
 }

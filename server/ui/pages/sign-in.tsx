@@ -3,7 +3,7 @@ import { createClient, type Company } from '../../client/index.ts'
 import { CheckField, Form, TextField, useForm } from '../components/form.tsx'
 import { Time } from '../components/values.tsx'
 import { hrefOf, navigate } from '../router.ts'
-import { API_URL, forget, isOperator, remember, signIn, type Session } from '../session.ts'
+import { API_URL, forget, remember, signIn, type Session } from '../session.ts'
 import { texts } from '../texts.ts'
 
 interface SignInPageProps {
@@ -29,7 +29,7 @@ export function SignInPage({ companyId: given, isPage, onSignIn }: SignInPagePro
     if (isRemembered) remember(session)
     else forget()
     onSignIn(session)
-    if (isPage) navigate([isOperator(session) ? 'source-systems' : 'evidences'])
+    if (isPage) navigate(['overview'])
   }
   const submit = async (): Promise<void> => {
     const company = form.values.companyId.trim()
@@ -68,7 +68,7 @@ function CompanyList({ companies, onChoose }: CompanyListProps) {
     <section class="card" aria-label={t.companies}>
       <h2>{t.chooseCompany}</h2>
       {companies.length === 0 && <p>{t.noCompanies}</p>}
-      <ul class="plain">
+      <ul class="rows">
         {companies.map(({ id, createdAt, sourceSystemCount, categoryCount, evidenceCount }) => (
           <li key={id}>
             <button onClick={onChoose(id)}>{id}</button>{' '}

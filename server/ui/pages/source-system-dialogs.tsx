@@ -1,11 +1,10 @@
 import { useState } from 'preact/hooks'
 import type { SourceSystem } from '../../client/index.ts'
 import { Dialog, FormDialog, type OnClose } from '../components/dialog.tsx'
-import { SelectField, TextField, useForm, type FormTexts } from '../components/form.tsx'
-import { Notice } from '../components/notice.tsx'
+import { CheckField, SelectField, TextField, useForm, type FormTexts } from '../components/form.tsx'
 import { CopyButton } from '../components/values.tsx'
 import { toRfc3339, withoutEmpty } from '../format.ts'
-import { hasLevel, LEVELS, useSession } from '../session.ts'
+import { API_URL, hasLevel, LEVELS, useSession } from '../session.ts'
 import { texts } from '../texts.ts'
 
 /** What the user does with a source system. */
@@ -28,19 +27,31 @@ export function SourceSystemDialog({ action, onClose }: DialogProps<SystemAction
   return <ActivationDialog action={action} onClose={onClose} />
 }
 
-/** The new key, shown once. */
-function NewKey({ apiKey, onClose }: { readonly apiKey: string; readonly onClose: () => void }) {
+/** The new key, shown once. Nothing closes it before the user says that the key is stored. */
+export function NewKey({ apiKey, onClose }: { readonly apiKey: string; readonly onClose: () => void }) {
   const t = texts.systems
+  const { companyId } = useSession()
+  const [isStored, setStored] = useState(false)
   return (
-    <Dialog title={t.keyTitle} onClose={onClose}>
-      <Notice tone="warn">{t.keyOnce}</Notice>
-      <pre data-testid="new-key">{apiKey}</pre>
-      <p class="row">
-        <CopyButton text={apiKey} />
-        <button class="primary" onClick={onClose}>
+    <Dialog title={t.keyTitle} onClose={onClose} canClose={false}>
+      <p>{t.keyOnce}</p>
+      <code class="key" data-testid="new-key">
+        {apiKey}
+      </code>
+      <div class="row">
+        <CopyButton text={apiKey} label={t.copyKey} />
+        <CopyButton text={`EVIDENCE_API_KEY=${apiKey}`} label={t.copyEnv} />
+        <CopyButton
+          text={`curl -H 'x-api-key: ${apiKey}' ${API_URL}/sourceSystem/${companyId}/self`}
+          label={t.copyCurl}
+        />
+      </div>
+      <CheckField label={t.keyStored} isChecked={isStored} onChange={setStored} />
+      <div class="row actions">
+        <button class="primary" onClick={onClose} disabled={!isStored}>
           {texts.close}
         </button>
-      </p>
+      </div>
     </Dialog>
   )
 }
@@ -57,7 +68,7 @@ function SystemFields({ form: { props } }: { readonly form: FormTexts<keyof type
   )
   return (
     <>
-      <TextField label={t.name} {...props('name')} />
+      <TextField label={t.name} isRequired {...props('name')} />
       <SelectField label={t.level} choices={choices} {...props('permissions')} />
       <TextField label={t.expires} hint={t.expiryHint} type="datetime-local" {...props('expiresAt')} />
     </>
@@ -115,7 +126,7 @@ const KEY_BYTES = 32
  * A key as the service generates keys: 256 random bits, base64url. It is made here, because the API generates keys only
  * on creation, and does not return them again if the response is lost and the request is repeated.
  */
-function randomKey(): string {
+export function randomKey(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(KEY_BYTES))
   return btoa(String.fromCharCode(...bytes))
     .replaceAll('+', '-')

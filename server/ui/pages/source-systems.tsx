@@ -44,7 +44,7 @@ export function SourceSystemsPage() {
       <WhenLoaded of={systems}>
         {({ sourceSystems }) =>
           sourceSystems.length === 0 ? (
-            <Notice tone="warn">{t.empty}</Notice>
+            <Notice tone="pending">{t.empty}</Notice>
           ) : (
             <SystemTable systems={sourceSystems} onAction={setAction} />
           )
@@ -126,7 +126,7 @@ function SystemActions({ system, onAction }: SystemActionsProps) {
 /** Active, inactive or expired. */
 function SystemState({ system: { active, expiresAt } }: { readonly system: SourceSystem }) {
   const t = texts.systems
-  if (!active) return <Badge tone="bad">{t.inactive}</Badge>
+  if (!active) return <Badge tone="stolen">{t.inactive}</Badge>
   const isExpired = expiresAt !== undefined && Date.parse(expiresAt) <= Date.now()
-  return isExpired ? <Badge tone="warn">{t.expired}</Badge> : <Badge tone="good">{t.active}</Badge>
+  return isExpired ? <Badge tone="pending">{t.expired}</Badge> : <Badge tone="proven">{t.active}</Badge>
 }

@@ -1,7 +1,8 @@
 import type { EvidenceEvent } from '../../client/index.ts'
+import { Icon, type IconName } from '../components/icon.tsx'
 import { PageList } from '../components/notice.tsx'
 import { usePages, type Page } from '../components/use-pages.ts'
-import { Facts, Hash, SendStatus, Time } from '../components/values.tsx'
+import { Facts, Hash, LongText, SendStatus, Time } from '../components/values.tsx'
 import { changesOf, statusOf, type Change, type EventChanges, type FileChange } from '../event-changes.ts'
 import { eventName, fieldName } from '../event-names.ts'
 import { hrefOf } from '../router.ts'
@@ -9,43 +10,51 @@ import { useSession } from '../session.ts'
 import { texts } from '../texts.ts'
 
 const PAGE_EVENTS = 50
+/** The most that one request returns. */
+const MAX_EVENTS = 500
+const AFTER_ALL = 1_000_000_000
 
-/** The history of an evidence, from the beginning again if `changes` grows: a deletion also changes an older event. */
+/** The history of an evidence, newest first, and again if `changes` grows: a deletion also changes an older event. */
 export function Timeline({ externalId, changes }: { readonly externalId: string; readonly changes: number }) {
   const { client } = useSession()
   const list = usePages<EvidenceEvent, Page<EvidenceEvent>>(
     {
       pageItems: PAGE_EVENTS,
       async readPage({ last, len }, signal) {
-        const request = { externalId, last: last?.version ?? 0, len, disclose: true }
-        const { events, isMore } = await client.getEvidence(request, { signal })
-        return { items: events, isMore }
+        const newest =
+          last?.version ?? (await client.getEvidence({ externalId, last: AFTER_ALL }, { signal })).lastVersion + 1
+        const first = Math.max(0, newest - 1 - Math.min(len, MAX_EVENTS))
+        const request = { externalId, last: first, len: newest - 1 - first, disclose: true }
+        const { events } = await client.getEvidence(request, { signal })
+        return { items: events.toReversed(), isMore: first > 0 }
       },
       settled: confirmedOf,
     },
     { of: [client, externalId], changes },
   )
   return (
-    <section class="card">
-      <h2>{texts.evidence.history}</h2>
+    <section class="card" id="history">
+      <header>
+        <h2>{texts.evidence.history}</h2>
+        <span class="muted small">{texts.evidence.newestFirst}</span>
+      </header>
       <PageList of={list}>{(events) => <EventList events={events} />}</PageList>
     </section>
   )
 }
 
-/** The number of events before the first one that is not confirmed; `undefined` if all are. */
-function confirmedOf(events: readonly EvidenceEvent[]): number | undefined {
-  const confirmed = events.findIndex(({ merkleSendStatus }) => merkleSendStatus !== 'C')
-  return confirmed === -1 ? undefined : confirmed
-}
+/** The newest events are the first that are read again, until all are confirmed. */
+const confirmedOf = (events: readonly EvidenceEvent[]): number | undefined =>
+  events.every(({ merkleSendStatus }) => merkleSendStatus === 'C') ? undefined : 0
 
-/** The events, oldest first, with what each changed. */
+/** The events, newest first, with what each changed. Of what older events set that are not read, nothing is said. */
 function EventList({ events }: { readonly events: readonly EvidenceEvent[] }) {
-  const changes = changesOf(events)
+  const changes = changesOf(events.toReversed()).toReversed()
+  const isWhole = events.at(-1)?.version === 1
   return (
     <ol class="timeline">
       {events.map((event, i) => (
-        <TimelineEvent key={event.version} event={event} changes={changes[i] ?? NO_CHANGES} />
+        <TimelineEvent key={event.version} event={event} changes={changes[i] ?? NO_CHANGES} isWhole={isWhole} />
       ))}
     </ol>
   )
@@ -56,28 +65,60 @@ const NO_CHANGES: EventChanges = { values: [], files: [] }
 interface TimelineEventProps {
   readonly event: EvidenceEvent
   readonly changes: EventChanges
+  /** All events before it are known. */
+  readonly isWhole: boolean
+}
+
+const SIGNS: Readonly<Record<string, IconName>> = {
+  create: 'plus',
+  transfer: 'transfer',
+  stolen: 'warning',
+  repair: 'repair',
+  addfile: 'attach',
+  deletefile: 'cross',
 }
 
 /** One event: what it was, what it changed, and how far it is proven. */
-function TimelineEvent({ event, changes: { values, files } }: TimelineEventProps) {
+function TimelineEvent({ event, changes: { values, files }, isWhole }: TimelineEventProps) {
   const t = texts.evidence
-  const { type, updateType, version, timestamp, merkleSendStatus, merkleBatchId } = event
+  const { type, updateType, version, timestamp, merkleSendStatus, personaName } = event
+  const isFound = updateType === 'stolen' && statusOf(event) === 'active'
+  const tone = isFound ? 'proven' : updateType === 'stolen' ? 'stolen' : ''
   return (
     <li>
+      <span class={`sign ${tone}`}>
+        <Icon name={isFound ? 'found' : (SIGNS[updateType ?? type] ?? 'edit')} />
+      </span>
       <div class="row">
-        <strong>{eventName(type, updateType, statusOf(event))}</strong>
-        <span class="muted">
-          {t.version(version)} · <Time at={timestamp} />
+        <h3>{eventName(type, updateType, statusOf(event))}</h3>
+        <span class="end">
+          <SendStatus status={merkleSendStatus} />
         </span>
-        <SendStatus status={merkleSendStatus} />
       </div>
-      {values.length > 0 && <ValueChanges changes={values} isFirst={type === 'create'} />}
+      <p class="small muted">
+        {t.version(version)} · {personaName && <bdi>{personaName} · </bdi>}
+        <Time at={timestamp} isAge />
+      </p>
+      {values.length > 0 && <ValueChanges changes={values} isFirst={type === 'create'} isWhole={isWhole} />}
+      {[event.updateDescription, event.eventDescription].map((said) => said && <LongText key={said} text={said} />)}
+      <Hashes event={event} files={files} />
+    </li>
+  )
+}
+
+/** The files and ids of an event, folded. */
+function Hashes({ event, files }: { readonly event: EvidenceEvent; readonly files: readonly FileChange[] }) {
+  const t = texts.evidence
+  const { merkleBatchId } = event
+  return (
+    <details>
+      <summary>
+        <Icon name="down" />
+        {t.hashes(files.length)}
+      </summary>
       {files.length > 0 && <FileChanges changes={files} />}
       <Facts
         of={[
-          [t.persona, event.personaName],
-          [texts.form.eventDescription, event.eventDescription],
-          [texts.form.updateActionDescription, event.updateDescription],
           [
             'txId',
             <a href={hrefOf(['log', event.txId])}>
@@ -87,7 +128,7 @@ function TimelineEvent({ event, changes: { values, files } }: TimelineEventProps
           [t.batch, merkleBatchId === null ? undefined : <Hash value={merkleBatchId} />],
         ]}
       />
-    </li>
+    </details>
   )
 }
 
@@ -95,10 +136,11 @@ interface ValueChangesProps {
   readonly changes: readonly Change[]
   /** Of the creation only the values are shown. */
   readonly isFirst: boolean
+  readonly isWhole: boolean
 }
 
 /** The values before and after. */
-function ValueChanges({ changes, isFirst }: ValueChangesProps) {
+function ValueChanges({ changes, isFirst, isWhole }: ValueChangesProps) {
   return (
     <table class="changes" aria-label={texts.evidence.changes}>
       <tbody>
@@ -108,7 +150,7 @@ function ValueChanges({ changes, isFirst }: ValueChangesProps) {
               <bdi>{fieldName(name.replace(/^meta\./, ''))}</bdi>
             </th>
             <td>
-              {!isFirst && (
+              {!isFirst && (isWhole || before !== undefined) && (
                 <>
                   <del>
                     <bdi>{shownValue(before)}</bdi>
@@ -134,7 +176,7 @@ const shownValue = (value: unknown): string =>
 function FileChanges({ changes }: { readonly changes: readonly FileChange[] }) {
   const t = texts.evidence
   return (
-    <ul class="plain">
+    <ul class="rows">
       {changes.map(({ kind, fileId, name, sha256 }) => (
         <li key={fileId}>
           {t.fileChanges[kind]} <bdi>{name ?? fileId}</bdi>

@@ -13,6 +13,7 @@ import {
   type VerifyBundleOptions,
 } from '../../../core/verify/index.ts'
 import { adviceOn, whyNoDocument } from '../../verdict-advice.ts'
+import { presentValues } from '../event-changes.ts'
 import { disclosedName, fieldName } from '../event-names.ts'
 import { FieldError } from '../failure.ts'
 import { formatTime } from '../format.ts'
@@ -31,8 +32,23 @@ export interface FactGroup {
   readonly facts: readonly (readonly [name: string, value: string])[]
 }
 
+/** What the events say at present, as far as the bundle discloses it. */
+export interface Summary {
+  readonly name: string | undefined
+  readonly externalId: string | undefined
+  readonly owner: string | undefined
+  /** `undefined`: it is not disclosed, or nothing ever set it. */
+  readonly status: string | undefined
+  readonly isHistory: boolean
+  readonly eventCount: number
+  /** ms since 1970: when all events were proven at the latest; `undefined` if one is not. */
+  readonly notLaterThan: number | undefined
+}
+
 /** What a verification found. `groups` are what holds. */
 export interface Outcome {
+  /** Of what holds. */
+  readonly summary?: Summary | undefined
   readonly state: BundleResult['state']
   readonly reason?: string | undefined
   /** What to do. */
@@ -162,10 +178,29 @@ function bundleOutcome(
   const isHidden = contents.some(({ state }) => state === 'skipped')
   return {
     state: isWrong ? 'refuted' : isHidden ? 'not-comparable' : result.state,
-    reason: 'reason' in result ? result.reason : undefined,
+    reason: contents.find(({ state }) => state !== 'ok')?.detail ?? ('reason' in result ? result.reason : undefined),
     steps: [...bundleSteps(result.claims), ...contents],
+    summary: isWrong ? undefined : summaryOf(result.claims),
     groups: isWrong ? [] : result.claims.events.map(eventFacts),
     unchecked: result.unchecked,
+  }
+}
+
+function summaryOf({ events, isHistory }: BundleClaims): Summary {
+  const values = presentValues(events)
+  const text = (name: string): string | undefined => {
+    const value = values.get(name)
+    return typeof value === 'string' && value !== '' ? value : undefined
+  }
+  const times = events.flatMap(({ notLaterThan }) => (notLaterThan === undefined ? [] : [notLaterThan]))
+  return {
+    name: text('name'),
+    externalId: text('externalId'),
+    owner: text('owner'),
+    status: text('status'),
+    isHistory,
+    eventCount: events.length,
+    notLaterThan: times.length === events.length ? Math.max(...times) : undefined,
   }
 }
 

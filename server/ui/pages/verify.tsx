@@ -1,11 +1,14 @@
 import { useEffect, useState } from 'preact/hooks'
 import { EvidenceRegistryError, type Client, type EvidenceCandidate } from '../../client/index.ts'
 import { FileField, Form, TextField, useForm } from '../components/form.tsx'
-import { Failure, Notice, type Tone } from '../components/notice.tsx'
-import { Badge, Facts, Time } from '../components/values.tsx'
+import { Icon } from '../components/icon.tsx'
+import { Failure, Notice } from '../components/notice.tsx'
+import { Badge, Time } from '../components/values.tsx'
 import { hrefOf, navigate } from '../router.ts'
+import type { Session } from '../session.ts'
 import { texts } from '../texts.ts'
 import { DropZone } from './drop-zone.tsx'
+import { Details, Report, Verdict } from './verdict.tsx'
 import {
   hashFile,
   isBundle,
@@ -14,7 +17,6 @@ import {
   type HashedFile,
   type Outcome,
   type ShortForm,
-  type Step,
   type VerifyRequest,
 } from './verify-document.ts'
 
@@ -31,11 +33,12 @@ interface VerifyPageProps {
   /** For the policy of the server and for public proofs. `undefined` in a saved page, which has no server. */
   readonly client?: Client
   readonly evidenceId?: string | undefined
+  /** Of a user who is signed in. */
+  readonly session?: Session | undefined
 }
 
-/** Verifies a proof in the browser: a dropped bundle with files, or the public proof of an evidence. Needs no key. */
-export function VerifyPage({ client, evidenceId }: VerifyPageProps) {
-  const t = texts.verify
+/** What is verified, and what was found. */
+function useVerification({ client, evidenceId }: VerifyPageProps) {
   const [proof, setProof] = useState<Proof>()
   const [short, setShort] = useState<ShortForm>()
   const [files, setFiles] = useState<readonly HashedFile[]>([])
@@ -78,19 +81,48 @@ export function VerifyPage({ client, evidenceId }: VerifyPageProps) {
     }
     setFiles((known) => [...known, ...contents])
   }
+  return { proof, short, files, policy, setPolicy, outcome, error, setError, addFiles }
+}
+
+/** Verifies a proof in the browser: a dropped bundle with files, or the public proof of an evidence. Needs no key. */
+export function VerifyPage(props: VerifyPageProps) {
+  const t = texts.verify
+  const { client, evidenceId, session } = props
+  const { proof, short, files, policy, setPolicy, outcome, error, setError, addFiles } = useVerification(props)
+  const choose = (text: string): void => setPolicy({ text, isOwn: true })
+  const isBusy = proof !== undefined && error === undefined && outcome === undefined
   return (
     <>
-      <h1>{t.title}</h1>
-      <p>{t.intro}</p>
-      <DropZone onFiles={(dropped) => void addFiles(dropped).catch(setError)} />
-      {client && <LinkForm evidenceId={evidenceId} />}
-      {client && <SaveLink />}
-      <PolicyField policy={policy} onChange={(text) => setPolicy({ text, isOwn: true })} />
-      {error !== undefined && <VerifyFailure error={error} />}
-      {short && <Notice tone="warn">{proof === undefined ? t.shortForm : t.shortFormFetched}</Notice>}
-      {proof === undefined && short === undefined && files.length > 0 && <Notice tone="warn">{t.needProof}</Notice>}
-      {proof !== undefined && error === undefined && outcome === undefined && <p role="status">{t.working}</p>}
-      {outcome && <OutcomeView outcome={outcome} />}
+      {outcome && <Verdict outcome={outcome} />}
+      <div class="verdict-page">
+        {outcome ? (
+          <Report outcome={outcome} client={client} evidenceId={evidenceId} session={session} />
+        ) : (
+          <h1>{t.title}</h1>
+        )}
+        {error !== undefined && <VerifyFailure error={error} />}
+        {short && <Notice tone="pending">{proof === undefined ? t.shortForm : t.shortFormFetched}</Notice>}
+        {proof === undefined && short === undefined && files.length > 0 && (
+          <Notice tone="pending">{t.needProof}</Notice>
+        )}
+        {isBusy && <p role="status">{t.working}</p>}
+        {outcome && <PolicyField policy={policy} state={outcome.state} onChange={choose} />}
+        {outcome && <Details outcome={outcome} />}
+        <details class="fold no-print" open={outcome === undefined}>
+          <summary>
+            <Icon name="search" />
+            {t.another}
+            <Icon name="down" />
+          </summary>
+          <div class="stack">
+            <p class="small muted">{t.intro}</p>
+            <DropZone onFiles={(dropped) => void addFiles(dropped).catch(setError)} />
+            {client && <LinkForm evidenceId={evidenceId} />}
+            {outcome === undefined && <PolicyField policy={policy} onChange={choose} />}
+          </div>
+        </details>
+        {client && <SaveLink />}
+      </div>
     </>
   )
 }
@@ -128,36 +160,42 @@ function LinkForm({ evidenceId }: { readonly evidenceId: string | undefined }) {
     if (id !== '') navigate(['verify', id])
   }
   return (
-    <div class="card no-print">
-      <Form form={form} action={open} submitText={t.fetch}>
-        <TextField label={t.link} hint={t.linkHint} {...form.props('id')} />
-      </Form>
-    </div>
+    <Form form={form} action={open} submitText={t.fetch}>
+      <TextField label={t.link} hint={t.linkHint} {...form.props('id')} />
+    </Form>
   )
 }
 
 /** The same page as one file, for the time when the server is gone. */
 const SaveLink = () => (
-  <p class="no-print">
-    <a href="verify.html" download="verify.html">
-      {texts.verify.savePage}
-    </a>
-  </p>
+  <details class="fold no-print">
+    <summary>
+      <Icon name="keep" />
+      {texts.verify.keep}
+      <Icon name="down" />
+    </summary>
+    <div>
+      <a href="verify.html" download="verify.html">
+        {texts.verify.savePage}
+      </a>
+    </div>
+  </details>
 )
 
 interface PolicyFieldProps {
   readonly policy: PolicySource | undefined
+  readonly state?: Outcome['state']
   readonly onChange: (text: string) => void
 }
 
 /** The policy that the result depends on, and where it came from. */
-function PolicyField({ policy, onChange }: PolicyFieldProps) {
+function PolicyField({ policy, state, onChange }: PolicyFieldProps) {
   const t = texts.verify
   const read = (file: File | undefined): void => {
     if (file !== undefined) void file.text().then(onChange)
   }
   return (
-    <div class="card no-print">
+    <div class={`policy no-print ${state === 'consistent' || state === 'other-log' ? 'is-needed' : ''}`}>
       <FileField label={t.policy} hint={t.policyHint} accept=".json,.txt" onChange={([file]) => read(file)} />
       <Badge>
         {policy === undefined ? t.policyFrom.document : policy.isOwn ? t.policyFrom.file : t.policyFrom.service}
@@ -171,7 +209,7 @@ function VerifyFailure({ error }: { readonly error: unknown }) {
   const candidates = error instanceof EvidenceRegistryError ? candidatesOf(error.body) : []
   if (candidates.length === 0) return <Failure error={error} />
   return (
-    <Notice tone="warn">
+    <Notice tone="pending">
       {texts.verify.ambiguous}
       <ul>
         {candidates.map(({ id, createdAt }) => (
@@ -188,67 +226,3 @@ const candidatesOf = (body: unknown): readonly EvidenceCandidate[] =>
   typeof body === 'object' && body !== null && 'candidates' in body && Array.isArray(body.candidates)
     ? body.candidates
     : []
-
-/** Only `refuted` is wrong. What is not known is grey. */
-const toneOf = (state: Outcome['state']): Tone | undefined =>
-  state === 'proven' ? 'good' : state === 'refuted' ? 'bad' : undefined
-
-/** The result: the verdict first, then each check, then what is proven. */
-function OutcomeView({ outcome }: { readonly outcome: Outcome }) {
-  const { state, reason, advice, steps, groups, unchecked } = outcome
-  const t = texts.verify
-  return (
-    <section aria-label={t.result}>
-      <h2>{t.result}</h2>
-      <Notice tone={toneOf(state)}>
-        <strong>{t.states[state]}</strong>
-        {reason !== undefined && <div>{reason}</div>}
-        {advice !== undefined && <div>{advice}</div>}
-      </Notice>
-      <div class="card">
-        <h2>{t.steps}</h2>
-        <ol class="steps">
-          {steps.map((step, i) => (
-            <StepItem key={i} step={step} />
-          ))}
-        </ol>
-      </div>
-      {groups.length > 0 && (
-        <div class="card">
-          <h2>{t.claims}</h2>
-          {groups.map(({ title, facts }) => (
-            <section key={title}>
-              {groups.length > 1 && <h3>{title}</h3>}
-              <Facts of={facts.map(([name, value]) => [<bdi>{name}</bdi>, <bdi>{value}</bdi>])} />
-            </section>
-          ))}
-          <p class="muted">{t.notProven}</p>
-        </div>
-      )}
-      {unchecked.length > 0 && (
-        <div class="card">
-          <h2>{t.unchecked}</h2>
-          <Facts of={unchecked.map(({ what, why }) => [what, why])} />
-        </div>
-      )}
-    </section>
-  )
-}
-
-const STEP_TONES = { ok: 'good', failed: 'bad', skipped: undefined } as const
-
-/** One check with its result. */
-function StepItem({ step: { name, state, detail } }: { readonly step: Step }) {
-  const t = texts.verify
-  return (
-    <li>
-      <span>
-        <Badge tone={STEP_TONES[state]}>{t.stepStates[state]}</Badge>
-      </span>
-      <span>
-        {t.stepNames[name]}
-        {detail && <div class="muted">{detail}</div>}
-      </span>
-    </li>
-  )
-}

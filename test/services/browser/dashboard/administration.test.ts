@@ -8,6 +8,7 @@ import {
   dialog,
   field,
   heading,
+  link,
   text,
 } from '../../../support/dashboard.ts'
 import { OPERATOR_KEY } from '../../../support/service.ts'
@@ -34,6 +35,9 @@ describeDashboard('the pages of source systems and categories in Chromium', (das
     const shown = dialog(dashboard.page, 'The new API key')
     const key = await shown.getByTestId('new-key').textContent()
     await assertAccessible(dashboard.page)
+    // Escape does not lose it.
+    await dashboard.page.keyboard.press('Escape')
+    await field(shown, 'I have stored the key').check()
     await confirm(shown, 'Close')
     return key ?? ''
   }
@@ -45,6 +49,7 @@ describeDashboard('the pages of source systems and categories in Chromium', (das
     await field(page, 'API key').fill(OPERATOR_KEY)
     await button(page, 'Sign in').click()
     await button(page, 'acme').click()
+    await link(page, 'Access').click()
     await heading(page, 'Source Systems').waitFor()
     await assertAccessible(page)
 

@@ -1,19 +1,13 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import {
-  assertAccessible,
-  button,
-  describeDashboard,
-  dialog,
-  field,
-  heading,
-  text,
-} from '../../../support/dashboard.ts'
+import { assertAccessible, button, describeDashboard, field, heading } from '../../../support/dashboard.ts'
 
 describeDashboard('the dashboard in Chromium', (dashboard) => {
   // Widths change only the layout, color schemes only the colors.
   for (const [width, colorScheme] of [
-    [1_200, 'light'],
+    [1_440, 'light'],
+    [768, 'dark'],
+    [390, 'light'],
     [390, 'dark'],
   ] as const)
     it(`is accessible and not wider than the window at ${width} pixels, ${colorScheme}`, async () => {
@@ -27,24 +21,23 @@ describeDashboard('the dashboard in Chromium', (dashboard) => {
       await field(page, 'API key').waitFor()
       await assertFits()
       await page.goto(dashboard.urlOf(`#/verify/${id}`))
-      await heading(page, 'Result').waitFor()
+      await heading(page, 'Consistent with itself').waitFor()
       await assertFits()
       await dashboard.signIn(dashboard.company.keys.A)
       for (const [fragment, title, visible] of [
+        ['overview', 'Overview', 'Changed last'],
         ['evidences', 'Evidences', externalId],
-        [`evidences/${externalId}`, 'Golf', 'C · Confirmed'],
-        [`evidences/${externalId}/update`, `Update ${externalId}`, 'Record the update'],
-        [`evidences/${externalId}/transfer`, `Transfer ${externalId}`, 'Record the transfer'],
-        ['new-evidence', 'Create an evidence', 'Create'],
+        [`evidences/${externalId}`, 'Golf', 'Version 1 ·'],
+        ['new-evidence', 'New evidence', 'Record evidence'],
         ['categories', 'Categories', 'Vehicles'],
         ['source-systems', 'Source Systems', 'created'],
-        ['log', 'The log', 'C · Confirmed'],
-        [`certificate/${id}/${externalId}`, 'Certificate of registration', 'Present state'],
+        ['log', 'The log', 'Anchored'],
+        [`certificate/${id}/${externalId}`, 'Golf', 'Present owner'],
         ['no-such-page', 'There is no page at this address.', 'Go to the evidences'],
       ] as const) {
         await show(fragment)
         await heading(page, title).waitFor()
-        await text(page, visible).first().waitFor()
+        await page.getByText(visible).first().waitFor()
         await assertFits()
         if (fragment === 'evidences') await assertTimesFit()
       }
@@ -52,10 +45,11 @@ describeDashboard('the dashboard in Chromium', (dashboard) => {
       for (const [title, loaded] of [
         ['Download proof', 'Let the reader find later versions in the log'],
         ['Share', 'Copy'],
+        ['Report stolen', 'What happened'],
       ] as const) {
         await button(page, title).click()
-        const opened = dialog(page, title)
-        await text(opened, loaded).waitFor()
+        const opened = page.getByRole('dialog')
+        await opened.getByText(loaded).first().waitFor()
         await assertFits()
         await page.keyboard.press('Escape')
         await opened.waitFor({ state: 'detached' })

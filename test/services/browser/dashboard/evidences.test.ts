@@ -22,8 +22,8 @@ const MANY_EVENTS = 520
 const MAX_PAGE_EVENTS = 500
 /** For any number of rows: those that are visible, and some around them. */
 const MAX_ROWS = 80
-/** `--row-height` in tokens.css. */
-const ROW_PX = 44
+/** The height of a row of the list. */
+const ROW_PX = 64
 
 /** A 1×1 PNG. */
 const PIXEL = Buffer.from(
@@ -39,37 +39,35 @@ describeDashboard('the pages of evidences in Chromium', (dashboard) => {
     await field(page, 'Subcategory').fill('Cars')
     await field(page, 'External id').fill('VIN/1 ü')
     await field(page, 'Name').fill('<b>Golf</b>')
-    await field(page, 'Image').setInputFiles({ name: 'car.png', mimeType: 'image/png', buffer: PIXEL })
-    await button(page, 'Create').click()
+    await field(page, 'Choose files').setInputFiles({ name: 'car.png', mimeType: 'image/png', buffer: PIXEL })
+    await button(page, 'Record evidence').click()
     await heading(page, '<b>Golf</b>').waitFor()
     await page.getByRole('img', { name: '<b>Golf</b>' }).first().waitFor()
-    await text(page, 'C · Confirmed').waitFor()
+    await text(page.locator('.timeline'), 'Anchored').waitFor()
     await assertAccessible(page)
 
-    await link(page, 'Update').click()
-    await field(page, 'Metadata (JSON object)').fill('not JSON')
-    await button(page, 'Record the update').click()
-    await page.getByText('Metadata must be a JSON object').waitFor()
-    await field(page, 'Metadata (JSON object)').fill('{"color":"red"}')
-    await button(page, 'Record the update').click()
+    await button(page, 'Change').click()
+    const change = dialog(page, 'Change name and facts')
+    await field(change, 'Metadata (JSON object)').fill('not JSON')
+    await button(change, 'Change').click()
+    await change.getByText('Metadata must be a JSON object').waitFor()
+    await field(change, 'Metadata (JSON object)').and(page.locator(':focus')).waitFor()
+    await field(change, 'Metadata (JSON object)').fill('{"color":"red"}')
+    await button(change, 'Change').click()
     await text(page, 'Changed').waitFor()
     await text(page.getByRole('table', { name: 'What this event changed' }), 'red').waitFor()
 
-    await link(page, 'Transfer').click()
-    await field(page, 'New owner').fill('Grace')
-    await button(page, 'Record the transfer').click()
-    await text(page, 'Transferred').waitFor()
+    await transferTo('Grace')
     await page.locator('ins', { hasText: 'Grace' }).waitFor()
 
     await transferWithoutNewOwner('Grace')
-    await link(page, 'VIN/1 ü').click()
-    await text(page, 'Transferred').waitFor()
 
-    await field(page, 'Choose files to attach').setInputFiles(textFile('wrong.txt', 'b'))
-    await text(page, 'wrong.txt').waitFor()
-    await button(page, 'Cancel').click()
-    await field(page, 'Choose files to attach').setInputFiles(textFile('a.txt', 'a'))
     await button(page, 'Attach').click()
+    const attachment = dialog(page, 'Attach photos or files')
+    await field(attachment, 'Choose files').setInputFiles(textFile('wrong.txt', 'b'))
+    await button(attachment, 'Leave out: wrong.txt').click()
+    await field(attachment, 'Choose files').setInputFiles(textFile('a.txt', 'a'))
+    await button(attachment, 'Attach').click()
     await text(page, 'Files attached').waitFor()
     assert.equal((await dashboard.service.registry.evidences.get(SCOPE, 'VIN/1 ü')).evidence.version, 4)
     await button(page, 'Delete: a.txt').click()
@@ -83,15 +81,16 @@ describeDashboard('the pages of evidences in Chromium', (dashboard) => {
   /** A transfer with a description and without a new owner is rejected at the field, and not recorded as a note. */
   async function transferWithoutNewOwner(owner: string): Promise<void> {
     const { page } = dashboard
-    await link(page, 'Transfer').click()
-    await text(page.locator('dl', { hasText: 'Present owner' }), owner).waitFor()
-    await field(page, 'Description of the update').fill('sold')
+    await button(page, 'Transfer').click()
+    const transfer = dialog(page, 'Transfer to another owner')
+    await text(transfer.locator('dl', { hasText: 'Present owner' }), owner).waitFor()
+    await field(transfer, 'Remark').fill('sold')
     for (const [typed, problem] of [
       ['', 'New owner must not be empty'],
       [owner, 'New owner must differ from the present owner'],
     ] as const) {
-      await field(page, 'New owner').fill(typed)
-      await button(page, 'Record the transfer').click()
+      await field(transfer, 'New owner').fill(typed)
+      await button(transfer, 'Transfer').click()
       await page
         .locator('.field', { has: field(page, 'New owner') })
         .getByText(problem, { exact: true })
@@ -99,6 +98,17 @@ describeDashboard('the pages of evidences in Chromium', (dashboard) => {
       assert.equal(await field(page, 'New owner').getAttribute('aria-invalid'), 'true')
     }
     await assertAccessible(page)
+    await button(transfer, 'Cancel').click()
+    await transfer.waitFor({ state: 'detached' })
+  }
+
+  async function transferTo(owner: string): Promise<void> {
+    const { page } = dashboard
+    await button(page, 'Transfer').click()
+    const transfer = dialog(page, 'Transfer to another owner')
+    await field(transfer, 'New owner').fill(owner)
+    await button(transfer, 'Transfer').click()
+    await text(page, 'Transferred').waitFor()
   }
 
   it('show every event of a long history', async () => {
@@ -111,14 +121,16 @@ describeDashboard('the pages of evidences in Chromium', (dashboard) => {
       const real = await route.fetch({ url: `${origin}${pathname}` })
       const body = (await real.json()) as EvidencePage
       const last = Number(searchParams.get('last') ?? 0)
-      const count = Math.min(Number(searchParams.get('len') ?? 50), MAX_PAGE_EVENTS, MANY_EVENTS - last)
+      const len = Number(searchParams.get('len') ?? 50)
+      const count = Math.max(0, Math.min(len, MAX_PAGE_EVENTS, MANY_EVENTS - last))
       const events = Array.from({ length: count }, (_, i) => longEvent(body.events[0], last + 1 + i))
       const isMore = last + count < MANY_EVENTS
-      if (!isMore) readsOfLast += 1
+      if (!isMore && count > 0) readsOfLast += 1
       const shown = events.map((event) =>
         event.version === MANY_EVENTS && readsOfLast === 1 ? { ...event, merkleSendStatus: 'P' } : event,
       )
-      await route.fulfill({ json: { ...body, events: shown, isMore } })
+      const lastVersion = Math.min(last + count, MANY_EVENTS)
+      await route.fulfill({ json: { ...body, events: shown, lastVersion, isMore } })
     })
     await dashboard.signIn(dashboard.company.keys.R, '#/evidences/long-1')
     const events = page.locator('.timeline > li')
@@ -126,12 +138,13 @@ describeDashboard('the pages of evidences in Chromium', (dashboard) => {
       await events.nth(shown - 1).waitFor()
       await button(page, 'Load more').click()
     }
-    await text(events.nth(MANY_EVENTS - 1).locator('ins'), `owner ${MANY_EVENTS}`).waitFor()
-    await text(events.last(), 'C · Confirmed').waitFor()
+    await text(events.first().locator('ins'), `owner ${MANY_EVENTS}`).waitFor()
+    await text(events.first(), 'Anchored').waitFor()
+    await events.last().getByText('Version 1 ·').waitFor({ state: 'attached' })
     assert.deepEqual([await events.count(), readsOfLast], [MANY_EVENTS, 2])
     assert.equal(await button(page, 'Load more').count(), 0)
     // Each event is compared with the one before, also across pages.
-    await text(events.nth(50).locator('del'), 'owner 50').waitFor()
+    await text(events.nth(50).locator('del'), `owner ${MANY_EVENTS - 51}`).waitFor()
   })
 
   /** An event that sets another owner, made of a real one. */
@@ -158,16 +171,16 @@ describeDashboard('the pages of evidences in Chromium', (dashboard) => {
     }
     await dashboard.signIn(company.keys.R, `#/evidences?categoryId=${CATEGORY_ID}`)
     // The newest is first, and the header is row 1, so the row with the number 400 is row 1,101.
-    await link(page, 'row-1499').waitFor()
+    await link(page, 'Row, row-1499').waitFor()
     const table = page.getByRole('region', { name: 'Evidences', exact: true })
     await scrollTo(table, 1_101)
-    await link(page, 'row-400').waitFor()
+    await link(page, 'Row, row-400').waitFor()
     await assertAccessible(page)
     // Back shows the list where it was left.
-    await link(page, 'row-400').click()
+    await link(page, 'Row, row-400').click()
     await heading(page, 'History').waitFor()
     await page.goBack()
-    await link(page, 'row-400').waitFor()
+    await link(page, 'Row, row-400').waitFor()
     await page.getByText('1,200 loaded').waitFor()
   })
 
@@ -193,15 +206,8 @@ describeDashboard('the pages of evidences in Chromium', (dashboard) => {
     await dashboard.signIn(dashboard.company.keys.U, '#/evidences?externalId=back-1')
     const owner = (name: string): Locator => page.getByRole('cell', { name, exact: true })
     await owner('Ada').waitFor()
-    await link(page, 'back-1').click()
-    await link(page, 'Transfer').click()
-    await field(page, 'New owner').fill('Grace')
-    await button(page, 'Record the transfer').click()
-    await text(page, 'Transferred').waitFor()
-    await page.goBack()
-    await heading(page, 'Transfer back-1').waitFor()
-    await page.goBack()
-    await text(page, 'Transferred').waitFor()
+    await link(page, 'Golf, back-1').click()
+    await transferTo('Grace')
     await page.goBack()
     await owner('Grace').waitFor()
   })
@@ -229,10 +235,10 @@ describeDashboard('the pages of evidences in Chromium', (dashboard) => {
       const dts = Array.from({ length: Number(searchParams.get('len')) }, (_, i) => item(lastRow - 1 - i))
       await route.fulfill({ json: { dts, count: 1_000_000, isMore: true } })
     })
-    await dashboard.signIn(dashboard.company.keys.R)
+    await dashboard.signIn(dashboard.company.keys.R, '#/evidences')
     await page.getByText('1,000,000 evidences').waitFor()
     await scrollTo(page.getByRole('region', { name: 'Evidences', exact: true }), 1_001)
-    await link(page, 'row-999000').waitFor()
+    await link(page, 'Row, row-999000').waitFor()
   })
 
   /** Scrolls page by page until a row is the first that is visible, and waits for the first row of each page. */

@@ -19,11 +19,13 @@ import {
 import { temporaryFor } from '../../../support/temporary.ts'
 
 const SCOPE = { companyId: 'acme', principal: OPERATOR }
-const IS_CONSISTENT = 'Consistent, but checked only against the keys that this server states for itself'
+const IS_CONSISTENT = 'Consistent with itself'
 
 describeDashboard('the pages of proofs in Chromium', (dashboard) => {
   const read = async (path: string, key?: string): Promise<string> =>
     (await dashboard.service.fetch(path, key === undefined ? {} : { headers: { 'x-api-key': key } })).text()
+
+  const openDetails = (): Promise<void> => dashboard.page.locator('summary', { hasText: 'Details' }).click()
 
   it('verify the public proof of an evidence step by step, without a key', async () => {
     const { page } = dashboard
@@ -32,10 +34,11 @@ describeDashboard('the pages of proofs in Chromium', (dashboard) => {
     await page.goto(dashboard.urlOf(`#/verify/${id}`))
     await text(page, IS_CONSISTENT).waitFor()
     await field(page, 'or choose them').setInputFiles(textFile('hello.txt', 'hello\n'))
-    await page.getByText('hello.txt could not be compared').waitFor()
-    await text(page, 'The proof holds, but it discloses no hash to compare your file with').waitFor()
+    await text(page, 'File not comparable').waitFor()
+    await page.getByText('hello.txt could not be compared').first().waitFor()
     await page.reload()
     await text(page, IS_CONSISTENT).waitFor()
+    await openDetails()
     for (const step of ['A pinned key of the log signed the tree', 'A timestamp authority stamped the tree'])
       await text(page.locator('li', { hasText: step }), 'ok').waitFor()
     const policy = textFile('policy.json', await read('/api/v1/log/policy'))
@@ -68,17 +71,19 @@ describeDashboard('the pages of proofs in Chromium', (dashboard) => {
     await page.goto(dashboard.urlOf('#/verify'))
     const input = field(page, 'or choose them')
     await input.setInputFiles([textFile('proof.json', bundle), textFile('hello.txt', 'hello\n')])
+    await openDetails()
     await page.getByText('hello.txt has the hash').waitFor()
     await input.setInputFiles([textFile('other.txt', 'other')])
-    await page.getByText('other.txt is not among the files').waitFor()
-    await text(page, 'Refuted').waitFor()
+    await page.getByText('other.txt is not among the files').first().waitFor()
+    await text(page, 'Forged or damaged').waitFor()
     await page.reload()
     await input.setInputFiles([textFile('proof.json', bundle.replace('Golf', 'Gulf'))])
-    await text(page, 'Refuted').waitFor()
+    await text(page, 'Forged or damaged').waitFor()
+    await openDetails()
     for (const [step, state] of [
       ['The document is well-formed', 'ok'],
       ['Every event hashes to its txId', 'failed'],
-      ['The event is in the tree', 'skipped'],
+      ['The event is in the tree', 'not checked'],
     ] as const)
       await text(page.locator('li', { hasText: step }), state).waitFor()
   })
@@ -109,6 +114,7 @@ describeDashboard('the pages of proofs in Chromium', (dashboard) => {
     )
     await page.getByText('Drop a proof').dispatchEvent('drop', { dataTransfer })
     await text(page, IS_CONSISTENT).waitFor()
+    await openDetails()
     await page.getByRole('definition').filter({ hasText: /^Ada$/ }).waitFor()
     assert.equal(await page.getByText('private').count(), 0)
   })
@@ -142,19 +148,18 @@ describeDashboard('the pages of proofs in Chromium', (dashboard) => {
     await heading(page, 'Certificate of registration').waitFor()
     await text(page, txId).waitFor()
     assert.equal(await page.getByText(name).count(), 0, 'without a key, only the public proof is shown')
-    await dashboard.signIn(dashboard.company.keys.R)
-    await link(page, externalId).click()
+    await dashboard.signIn(dashboard.company.keys.R, '#/evidences')
+    await page.getByRole('link', { name: externalId }).click()
     await link(page, 'Certificate').click()
-    await heading(page, 'Present state').waitFor()
-    await text(page, name).waitFor()
-    const content = page.locator('section', { has: heading(page, 'Present state') })
-    for (const value of ['Grace', 'stolen']) await text(content, value).waitFor()
+    await heading(page, name).waitFor()
+    const content = page.getByRole('region', { name: 'Present state' })
+    for (const value of ['Grace', 'Stolen']) await text(content, value).waitFor()
     const rows = await page
       .getByRole('table', { name: 'History, newest event first' })
       .locator('tbody tr')
       .allInnerTexts()
     assert.equal(rows.length, 17)
-    assert.match(rows[0] ?? '', /^Marked as stolen/)
+    assert.match(rows[0] ?? '', /^Reported stolen/)
     assert.match(rows[13] ?? '', /^Transferred to Grace/)
     assert.match(rows[14] ?? '', /^No longer stolen/)
     await page.getByRole('img', { name: 'QR code of the link', exact: true }).waitFor()

@@ -14,16 +14,16 @@ describeDashboard('the sign-in page in Chromium', (dashboard) => {
     const { page } = dashboard
     const { R: key } = dashboard.company.keys
     await dashboard.signIn(key)
-    await heading(page, 'Evidences').waitFor()
+    await heading(page, 'Record a thing. Prove it later.').waitFor()
     assert.equal(await page.evaluate('sessionStorage.length + localStorage.length'), 0)
     assert.ok(!page.url().includes(key))
     await page.reload()
     await dashboard.fillSignIn(key)
     await field(page, 'Remember the key until I close this tab').check()
     await button(page, 'Sign in').click()
-    await heading(page, 'Evidences').waitFor()
+    await heading(page, 'Record a thing. Prove it later.').waitFor()
     await page.reload()
-    await heading(page, 'Evidences').waitFor()
+    await heading(page, 'Record a thing. Prove it later.').waitFor()
     await button(page, 'Sign out').click()
     await field(page, 'API key').waitFor()
     assert.equal(await page.evaluate('sessionStorage.length'), 0)
@@ -44,7 +44,7 @@ describeDashboard('the sign-in page in Chromium', (dashboard) => {
     await assertAccessible(page)
     await page.unroute(own)
     await button(page, 'Try again').click()
-    await heading(page, 'Evidences').waitFor()
+    await heading(page, 'Record a thing. Prove it later.').waitFor()
     assert.equal(await page.getByText('The server cannot be reached').count(), 0)
 
     await rememberKey('not-a-key-of-this-company')
@@ -78,7 +78,7 @@ describeDashboard('the sign-in page in Chromium', (dashboard) => {
     await hasFocus('API key')
     await page.keyboard.type(dashboard.company.keys.A)
     await press('Enter')
-    await heading(page, 'Evidences').waitFor()
+    await heading(page, 'Record a thing. Prove it later.').waitFor()
     await page.evaluate("location.hash = '#/source-systems'")
     await heading(page, 'Source Systems').waitFor()
     // The focus moves in the same step in which the page appears.

@@ -1,0 +1,74 @@
+import { useState } from 'preact/hooks'
+import { hrefOf } from '../router.ts'
+import { hasLevel, type Session } from '../session.ts'
+import { texts } from '../texts.ts'
+import { Icon, type IconName } from './icon.tsx'
+
+interface Entry {
+  readonly name: string
+  readonly text: string
+  readonly icon: IconName
+  /** On a phone it is behind "More". */
+  readonly isWide?: boolean
+}
+
+/** Links to the pages. Those that the key cannot use are left out. */
+function entriesOf(session: Session | undefined): readonly Entry[] {
+  const { nav } = texts
+  if (session === undefined)
+    return [
+      { name: 'log', text: nav.log, icon: 'log' },
+      { name: 'verify', text: nav.verify, icon: 'verify' },
+    ]
+  return [
+    { name: 'overview', text: nav.overview, icon: 'overview' },
+    { name: 'evidences', text: nav.evidences, icon: 'evidences' },
+    { name: 'categories', text: nav.categories, icon: 'tag', isWide: true },
+    { name: 'log', text: nav.log, icon: 'log', isWide: true },
+    { name: 'verify', text: nav.verify, icon: 'verify' },
+    ...(hasLevel(session, 'A')
+      ? [{ name: 'source-systems', text: nav.sourceSystems, icon: 'key', isWide: true } as const]
+      : []),
+  ]
+}
+
+/** The side bar, and on a phone the bar below. */
+export function Navigation({ page, session }: { readonly page: string; readonly session: Session | undefined }) {
+  const { nav } = texts
+  const [isMore, setMore] = useState(false)
+  const wide = isMore ? '' : 'wide-only'
+  return (
+    <nav class={`nav ${session === undefined ? 'is-public' : ''}`} aria-label={nav.label}>
+      <ul onClick={() => setMore(false)}>
+        {entriesOf(session).map(({ name, text, icon, isWide = false }) => (
+          <li key={name} class={isWide ? wide : undefined}>
+            <a href={hrefOf([name])} {...(name === page && { 'aria-current': 'page' })}>
+              <Icon name={icon} />
+              {text}
+            </a>
+          </li>
+        ))}
+        {session && hasLevel(session, 'I') && (
+          <li class="phone-only">
+            <a class="create" href={hrefOf(['new-evidence'])}>
+              <Icon name="plus" />
+              {nav.create}
+            </a>
+          </li>
+        )}
+        <li class={session ? wide : undefined}>
+          <a href="../docs">
+            <Icon name="api" />
+            {nav.api}
+          </a>
+        </li>
+      </ul>
+      {session && (
+        <button class="plain more phone-only" aria-expanded={isMore} onClick={() => setMore(!isMore)}>
+          <Icon name="more" />
+          {nav.more}
+        </button>
+      )}
+    </nav>
+  )
+}

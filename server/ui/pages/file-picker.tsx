@@ -1,0 +1,67 @@
+import { useState } from 'preact/hooks'
+import { Icon } from '../components/icon.tsx'
+import { texts } from '../texts.ts'
+import { ChosenFile } from './file-preview.tsx'
+
+interface FilePickerProps {
+  readonly files: readonly File[]
+  readonly onChange: (files: readonly File[]) => void
+  readonly problem?: string | undefined
+}
+
+/** Photos by the camera of a phone, files by a dialog or by drag and drop, each with a preview until it is sent. */
+export function FilePicker({ files, onChange, problem }: FilePickerProps) {
+  const t = texts.files
+  const [isOver, setOver] = useState(false)
+  const add = (more: Iterable<File>): void => onChange([...files, ...more])
+  const choose = (event: { readonly currentTarget: HTMLInputElement }): void => {
+    add(event.currentTarget.files ?? [])
+    event.currentTarget.value = ''
+  }
+  const over = (event: DragEvent): void => {
+    event.preventDefault()
+    setOver(true)
+  }
+  const drop = (event: DragEvent): void => {
+    event.preventDefault()
+    setOver(false)
+    add(event.dataTransfer?.files ?? [])
+  }
+  return (
+    <div class={`dropzone ${isOver ? 'over' : ''}`} onDragOver={over} onDragLeave={() => setOver(false)} onDrop={drop}>
+      <div class="row">
+        <label class="button">
+          <Icon name="camera" />
+          {t.camera}
+          <input class="visually-hidden" type="file" accept="image/*" capture="environment" onChange={choose} />
+        </label>
+        <label class="button">
+          {t.choose}
+          <input class="visually-hidden" type="file" multiple onChange={choose} />
+        </label>
+      </div>
+      <p class="hint wide-only">{t.drop}</p>
+      {problem !== undefined && (
+        <p class="problem" role="alert">
+          {problem}
+        </p>
+      )}
+      {files.length > 0 && (
+        <ul class="previews" aria-label={t.chosen}>
+          {files.map((file, i) => (
+            <li key={`${file.name}/${file.lastModified}/${i}`}>
+              <button
+                type="button"
+                aria-label={`${t.leaveOut}: ${file.name}`}
+                onClick={() => onChange(files.filter((each) => each !== file))}
+              >
+                <Icon name="cross" />
+              </button>
+              <ChosenFile file={file} />
+            </li>
+          ))}
+        </ul>
+      )}
+    </div>
+  )
+}

@@ -1,0 +1,208 @@
+import type { ComponentChildren } from 'preact'
+import { useState } from 'preact/hooks'
+import type { EvidenceProof } from '../../client/index.ts'
+import { Form, TextField, useForm } from '../components/form.tsx'
+import { Icon } from '../components/icon.tsx'
+import { WhenLoaded } from '../components/notice.tsx'
+import { useEvery, useLoad } from '../components/use-load.ts'
+import { hrefOf } from '../router.ts'
+import { isOperator, publicClient, signIn, useSession, type Session } from '../session.ts'
+import { texts } from '../texts.ts'
+import { EvidenceForm } from './new-evidence.tsx'
+import { loadSampleData, SAMPLE_COMPANY } from './sample-data.ts'
+import { NewKey, randomKey } from './source-system-dialogs.tsx'
+
+/** How far the user has come, in this tab. */
+interface Progress {
+  readonly companyId: string
+  readonly externalId: string
+}
+
+const STORAGE_KEY = 'evidence-registry.first-run'
+
+const readProgress = (companyId: string): Progress | undefined => {
+  const [company, externalId] = (sessionStorage.getItem(STORAGE_KEY) ?? '').split('\n')
+  return company === companyId && externalId ? { companyId, externalId } : undefined
+}
+
+/** The first steps replace the overview until the company has an evidence, and in this tab until all are done. */
+export const isFirstRun = (companyId: string, evidenceCount: number): boolean =>
+  evidenceCount === 0 || readProgress(companyId) !== undefined
+
+interface FirstRunProps {
+  readonly onHide: () => void
+  readonly onSession: (session: Session) => void
+  /** What the overview shows has changed. */
+  readonly onChange: () => void
+}
+
+/** From an empty registry to the first verified proof, in four steps, each done in place. */
+export function FirstRun({ onHide, onSession, onChange }: FirstRunProps) {
+  const t = texts.firstRun
+  const session = useSession()
+  const [progress, setProgress] = useState(() => readProgress(session.companyId))
+  const { loaded, reload } = useLoad((signal) => hasSystem(session, signal), [session])
+  const isKeyDone = loaded.state === 'done' && loaded.value
+  const proof = useLoad(async (signal) => readProof(session, progress, signal), [session, progress])
+  const value = proof.loaded.state === 'done' ? proof.loaded.value : undefined
+  const isProven = value?.status === 'ok' && value.merkle.sendStatus === 'C'
+  useEvery(2_000, proof.reload, progress !== undefined && !isProven)
+  const created = (externalId: string): void => {
+    sessionStorage.setItem(STORAGE_KEY, `${session.companyId}\n${externalId}`)
+    setProgress({ companyId: session.companyId, externalId })
+    onChange()
+  }
+  const hide = (): void => {
+    sessionStorage.removeItem(STORAGE_KEY)
+    onHide()
+  }
+  const at = !isKeyDone ? 1 : progress === undefined ? 2 : !isProven ? 3 : 4
+  const evidenceId = value?.status === 'ok' ? value.evidenceId : undefined
+  return (
+    <div class="first">
+      <div class="head">
+        <div>
+          <h1>{t.title}</h1>
+          <p class="muted">{t.intro}</p>
+        </div>
+      </div>
+      <section class="card flush" aria-label={t.label}>
+        <ol class="first-steps">
+          <Step number={1} at={at} title={t.key} text={isKeyDone ? t.keyDone(session.companyId) : t.keyText}>
+            <CreateKey onDone={reload} />
+          </Step>
+          <Step number={2} at={at} title={t.evidence} text={t.evidenceText}>
+            <EvidenceForm onCreated={created} initial={t.category} />
+            {isOperator(session) && <SampleData onSession={onSession} />}
+          </Step>
+          <Step number={3} at={at} title={t.watch} text={t.watchText}>
+            <p role="status">{t.states[stateOf(value)]}</p>
+          </Step>
+          <Step number={4} at={at} title={t.verify} text={t.verifyText}>
+            {evidenceId !== undefined && (
+              <a class="button primary" href={hrefOf(['verify', evidenceId])} onClick={hide}>
+                {t.verifyNow}
+              </a>
+            )}
+          </Step>
+        </ol>
+      </section>
+      <p class="small muted">
+        {t.program} <a href="../docs">{texts.nav.api}</a> ·{' '}
+        <button class="link" onClick={hide}>
+          {t.hide}
+        </button>
+      </p>
+    </div>
+  )
+}
+
+/** Whether the company has a key. Whoever is signed in with one of its keys has it. */
+const hasSystem = async (session: Session, signal: AbortSignal): Promise<boolean> =>
+  !isOperator(session) ||
+  session.client.listSourceSystems({}, { signal }).then(
+    ({ count }) => count > 0,
+    () => false,
+  )
+
+async function readProof(
+  { client }: Session,
+  progress: Progress | undefined,
+  signal: AbortSignal,
+): Promise<EvidenceProof | undefined> {
+  if (progress === undefined) return undefined
+  const { object } = await client.getEvidence({ externalId: progress.externalId, last: 1 }, { signal })
+  return client.verifyEvidence({ evidenceId: object.id }, { signal })
+}
+
+const stateOf = (proof: EvidenceProof | undefined): keyof typeof texts.firstRun.states => {
+  if (proof?.status !== 'ok') return 'recorded'
+  if (proof.merkle.sendStatus === 'C') return 'anchored'
+  return proof.tsa === undefined ? 'sealed' : 'stamped'
+}
+
+interface StepProps {
+  readonly number: number
+  /** The step that is open. */
+  readonly at: number
+  readonly title: string
+  readonly text: string
+  readonly children: ComponentChildren
+}
+
+/** A step: ticked, open, or still to come. */
+const Step = ({ number, at, title, text, children }: StepProps) => (
+  <li class={number < at ? 'done' : undefined} {...(number === at && { 'aria-current': 'step' as const })}>
+    <span class="number">{number < at ? <Icon name="tick" /> : number}</span>
+    <div class="stack">
+      <div>
+        <h2>{title}</h2>
+        <p class="muted">{text}</p>
+      </div>
+      {number === at && children}
+    </div>
+  </li>
+)
+
+/** Creates the company's first source system, and shows its key. */
+function CreateKey({ onDone }: { readonly onDone: () => void }) {
+  const t = texts.firstRun
+  const { client } = useSession()
+  const form = useForm({ name: t.keyName })
+  const [apiKey] = useState(randomKey)
+  const [isSent, setSent] = useState(false)
+  const create = async (): Promise<void> => {
+    await client.createSourceSystem({ name: form.values.name, apiKey, permissions: 'U' })
+    setSent(true)
+  }
+  return (
+    <>
+      <Form form={form} action={create} submitText={t.createKey}>
+        <TextField label={texts.systems.name} isRequired {...form.props('name')} />
+      </Form>
+      {isSent && <NewKey apiKey={apiKey} onClose={onDone} />}
+    </>
+  )
+}
+
+/** Only on a registry with the local ledger and no other company. What is recorded stays in the log. */
+function SampleData({ onSession }: Pick<FirstRunProps, 'onSession'>) {
+  const t = texts.firstRun
+  const session = useSession()
+  const form = useForm({})
+  const [isAsked, setAsked] = useState(false)
+  const [done, setDone] = useState(0)
+  const allowed = useLoad(
+    async (signal) => {
+      const [policy, { companies }] = await Promise.all([
+        publicClient.getPolicy({}, { signal }),
+        session.client.listCompanies({}, { signal }),
+      ])
+      const isLocal = policy.chains.every(({ type }) => type === 'local')
+      return isLocal && companies.every(({ id, evidenceCount }) => id === SAMPLE_COMPANY || evidenceCount === 0)
+    },
+    [session],
+  )
+  const load = async (): Promise<void> => {
+    const sample = await signIn({ companyId: SAMPLE_COMPANY, apiKey: session.apiKey })
+    await loadSampleData(sample.client, setDone)
+    onSession(await signIn(sample))
+  }
+  return (
+    <WhenLoaded of={allowed}>
+      {(isAllowed) =>
+        isAllowed &&
+        (isAsked ? (
+          <Form form={form} action={load} submitText={t.loadSamples} onCancel={() => setAsked(false)}>
+            <p>{t.samplesStay}</p>
+            {form.isBusy && <progress max={12} value={done} aria-label={t.loadSamples} />}
+          </Form>
+        ) : (
+          <button class="plain" onClick={() => setAsked(true)}>
+            {t.samples}
+          </button>
+        ))
+      }
+    </WhenLoaded>
+  )
+}

@@ -1,0 +1,188 @@
+import { useState } from 'preact/hooks'
+import type { Client } from '../../client/index.ts'
+import { Icon, Seal, type SealKind } from '../components/icon.tsx'
+import { Notice } from '../components/notice.tsx'
+import { Badge, Facts, StateBadge } from '../components/values.tsx'
+import { messageOf } from '../failure.ts'
+import { formatDate, formatTime } from '../format.ts'
+import type { Session } from '../session.ts'
+import { texts } from '../texts.ts'
+import type { Outcome, Summary } from './verify-document.ts'
+
+/** Only `refuted` is wrong. What is not known is grey. */
+const SEALS: { readonly [state in Outcome['state']]?: SealKind } = {
+  proven: 'proven',
+  consistent: 'info',
+  refuted: 'forged',
+}
+
+/** The verdict over the whole width, in a word and a sentence. */
+export function Verdict({ outcome: { state, summary } }: { readonly outcome: Outcome }) {
+  const { word, sentence } = texts.verify.verdicts[state]
+  const seal = SEALS[state] ?? 'unknown'
+  const at = summary?.notLaterThan
+  const proven = state === 'proven' ? texts.verify.existed(at === undefined ? undefined : formatDate(at)) : sentence
+  return (
+    <section class={`verdict ${seal}`} role="status">
+      <div>
+        <Seal kind={seal} />
+        <h1>{word}</h1>
+        <p>{proven}</p>
+      </div>
+    </section>
+  )
+}
+
+interface ReportProps {
+  readonly outcome: Outcome
+  readonly client: Client | undefined
+  readonly evidenceId: string | undefined
+  readonly session: Session | undefined
+}
+
+/** What is wrong or stolen, the record, and what is proven and what is not. */
+export function Report({ outcome: { state, summary, reason, advice }, ...asked }: ReportProps) {
+  const t = texts.verify
+  const isWrong = state === 'refuted'
+  const proves = t.proves[state]
+  const not = t.provesNot[state]
+  const time = summary?.notLaterThan
+  return (
+    <>
+      {summary?.status === 'stolen' && (
+        <Notice tone="stolen">
+          <b>{t.saysStolen}</b> {t.stolenAdvice}
+        </Notice>
+      )}
+      {(reason !== undefined || advice !== undefined) && (
+        <Notice tone={isWrong ? 'stolen' : 'info'}>
+          {reason !== undefined && <div>{reason}</div>}
+          {advice !== undefined && <div>{advice}</div>}
+        </Notice>
+      )}
+      {summary && <History summary={summary} {...asked} />}
+      {summary && (
+        <section class="card subject" aria-label={t.record}>
+          <span class="thumb">
+            <Icon name="file" />
+          </span>
+          <div class="text">
+            <b>{summary.name === undefined ? t.noNames : <bdi>{summary.name}</bdi>}</b>
+            <span class="small muted">
+              {[summary.externalId, summary.owner && t.ownedBy(summary.owner)].filter(Boolean).join(' · ')}
+            </span>
+            {summary.name !== undefined && <StateBadge isStolen={summary.status === 'stolen'} />}
+          </div>
+        </section>
+      )}
+      <div class="claims">
+        {proves.length > 0 && (
+          <Claims title={t.itProves} isYes>
+            {time === undefined ? proves : [t.existedBy(formatTime(time)), ...proves]}
+          </Claims>
+        )}
+        <Claims title={t.itProvesNot}>{not}</Claims>
+      </div>
+    </>
+  )
+}
+
+/** How far the history is shown. Whether it goes on, only the registry can say. */
+function History({
+  summary,
+  client,
+  evidenceId,
+  session,
+}: Omit<ReportProps, 'outcome'> & { readonly summary: Summary }) {
+  const t = texts.verify
+  const [answer, setAnswer] = useState<string>()
+  const ask = async (): Promise<void> => {
+    const { externalId } = summary
+    if (session !== undefined && externalId !== undefined) {
+      const { lastVersion } = await session.client.getEvidence({ externalId, last: 1_000_000_000 })
+      setAnswer(lastVersion > summary.eventCount ? t.later(lastVersion) : t.noneLater)
+    } else if (client !== undefined && evidenceId !== undefined) {
+      const { status } = await client.verifyEvidence({ evidenceId })
+      setAnswer(status === 'ok' ? t.knownOnly : t.notKnown)
+    } else setAnswer(t.knownOnly)
+  }
+  return (
+    <p class="current">
+      <Icon name="clock" />
+      <span role="status">
+        {summary.isHistory ? t.complete(summary.eventCount) : t.oneEvent} {answer ?? t.onlyRegistry}
+      </span>
+      {client && answer === undefined && (
+        <button class="link" onClick={() => void ask().catch((error: unknown) => setAnswer(messageOf(error)))}>
+          {t.ask}
+        </button>
+      )}
+    </p>
+  )
+}
+
+interface ClaimsProps {
+  readonly title: string
+  readonly isYes?: boolean
+  readonly children: readonly string[]
+}
+
+const Claims = ({ title, isYes = false, children }: ClaimsProps) => (
+  <section>
+    <h2>{title}</h2>
+    <ul class={isYes ? 'yes' : undefined}>
+      {children.map((claim) => (
+        <li key={claim}>
+          <Icon name={isYes ? 'tick' : 'dash'} />
+          <span>{claim}</span>
+        </li>
+      ))}
+    </ul>
+  </section>
+)
+
+const STEP_TONES = { ok: 'proven', failed: 'forged', skipped: undefined } as const
+const STEP_ICONS = { ok: 'tick', failed: 'cross', skipped: 'dash' } as const
+
+/** Each check, the values of each event, and what could not be checked, folded. */
+export function Details({ outcome: { steps, groups, unchecked } }: { readonly outcome: Outcome }) {
+  const t = texts.verify
+  return (
+    <details class="fold">
+      <summary>
+        <Icon name="log" />
+        <span>
+          {t.details} <span class="muted small">{t.detailsHint}</span>
+        </span>
+        <Icon name="down" />
+      </summary>
+      <div class="stack">
+        <ul class="lines" aria-label={t.steps}>
+          {steps.map(({ name, state, detail }, i) => (
+            <li key={i}>
+              <div class="text">
+                <b>{t.stepNames[name]}</b>
+                {detail && <div class="small muted">{detail}</div>}
+              </div>
+              <Badge tone={STEP_TONES[state]} icon={STEP_ICONS[state]}>
+                {t.stepStates[state]}
+              </Badge>
+            </li>
+          ))}
+        </ul>
+        {groups.map(({ title, facts }) => (
+          <section key={title}>
+            <h3>{title}</h3>
+            <Facts of={facts.map(([name, value]) => [<bdi>{name}</bdi>, <bdi>{value}</bdi>])} />
+          </section>
+        ))}
+        {unchecked.length > 0 && (
+          <section>
+            <h3>{t.unchecked}</h3>
+            <Facts of={unchecked.map(({ what, why }) => [what, why])} />
+          </section>
+        )}
+      </div>
+    </details>
+  )
+}
