@@ -44,6 +44,8 @@ export const ERROR_CODES = [
   'CATEGORY_INACTIVE',
   /** The category or subcategory has as many files as it can have. Delete some of them first. */
   'TOO_MANY_FILES',
+  /** A bundle would be larger than a verifier accepts. Choose fewer `fields`, or `versions`. */
+  'BUNDLE_TOO_LARGE',
   /** The id and name of a category do not belong together, or the subcategory is not in the category. */
   'CATEGORY_MISMATCH',
   /** This idempotency key was already used for a different call. Use a new key for a new call. */

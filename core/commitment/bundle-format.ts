@@ -6,6 +6,19 @@ export const BUNDLE_FORMAT = 'evidence-registry.bundle'
 export const MAX_BUNDLE_EVENTS = 10_000
 /** The longest bundle, in UTF-16 code units. */
 export const MAX_BUNDLE_LENGTH = 32 * 1024 * 1024
+/** How many values may be separated in a bundle and in all texts in it, which are JSON as well. */
+export const MAX_SEPARATORS = 2_000_000
+
+/** Whether a bundle is short enough to be read in a bounded time. */
+export function isReadable(text: string): boolean {
+  let separators = 0
+  for (let i = 0; i < text.length && text.length <= MAX_BUNDLE_LENGTH; i++) {
+    const char = text.charCodeAt(i)
+    if (char === 0x2c || char === 0x5b || char === 0x7b) separators++
+  }
+  return text.length <= MAX_BUNDLE_LENGTH && separators <= MAX_SEPARATORS
+}
+
 /** The most checkpoints of a bundle: each has a signature. */
 export const MAX_CHECKPOINTS = 1_000
 /** Of each checkpoint in a bundle. */

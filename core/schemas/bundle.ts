@@ -184,6 +184,8 @@ export interface BundleSelection {
   readonly files: 'all' | 'none' | readonly string[]
   /** Also disclose `slotKey`, with which later versions can be found in the log. Default false. */
   readonly history?: boolean
+  /** The versions to disclose and to stamp, `from` to `to`. The others have their header alone. Default: all. */
+  readonly versions?: { readonly from: number; readonly to: number }
 }
 
 /** The public bundle, or why there is none. */

@@ -5,12 +5,14 @@ import type { ValidationData } from '../ports/index.ts'
 import { verificationError } from '../errors.ts'
 import {
   BUNDLE_FORMAT,
+  isReadable,
   MAX_ANCHORS,
   MAX_BUNDLE_EVENTS,
   MAX_BUNDLE_LENGTH,
   MAX_CHECKPOINTS,
   MAX_CHECKPOINT_TOKENS,
   MAX_COSIGNATURES,
+  MAX_SEPARATORS,
 } from '../commitment/bundle-format.ts'
 import { parseDisclosure } from './event.ts'
 import type {
@@ -47,8 +49,6 @@ import {
 
 const MAX_RENEWALS = 8_000
 const MAX_VALIDATION_DATA = 2_000
-/** How many values may be separated in the bundle and in all texts in it, which are JSON as well. */
-const MAX_SEPARATORS = 2_000_000
 
 const MEMBERS = ['format', 'version', 'origin', 'subject', 'events', 'keys', 'checkpoints', 'validationData']
 const EVENT_MEMBERS = ['opening', 'position', 'inclusion', 'header', 'filesText', 'filesSalt', 'fields', 'files']
@@ -56,10 +56,11 @@ const ANCHOR_MEMBERS = ['type', 'network', 'chainId', 'txHash', 'blockNumber', '
 
 /** Throws `VERIFICATION_FAILED` if the text is not a bundle of version 1. */
 export function parseBundle(text: string): ShownBundle {
-  if (text.length > MAX_BUNDLE_LENGTH)
-    throw verificationError('form.length', `A bundle must have at most ${MAX_BUNDLE_LENGTH} characters`)
-  if (separatorsIn(text) > MAX_SEPARATORS)
-    throw verificationError('form.length', `A bundle must have at most ${MAX_SEPARATORS} values`)
+  if (!isReadable(text))
+    throw verificationError(
+      'form.length',
+      `A bundle must have at most ${MAX_BUNDLE_LENGTH} characters and ${MAX_SEPARATORS} values`,
+    )
   const bundle = asObject(parseUntrustedJson(withoutBom(text), 'The bundle'), 'The bundle')
   assertOnlyMembers(bundle, [...MEMBERS, 'renewals', 'claimedPolicy', 'extensions'], 'The bundle')
   if (bundle['format'] !== BUNDLE_FORMAT || bundle['version'] !== 1)
@@ -78,15 +79,6 @@ export function parseBundle(text: string): ShownBundle {
     renewals: asObjects(bundle['renewals'] ?? [], 'renewals', MAX_RENEWALS).map(renewalOf),
     claimedPolicy: policy === undefined ? undefined : JSON.stringify(asObject(policy, 'claimedPolicy')),
   }
-}
-
-function separatorsIn(text: string): number {
-  let count = 0
-  for (let i = 0; i < text.length; i++) {
-    const char = text.charCodeAt(i)
-    if (char === 0x2c || char === 0x5b || char === 0x7b) count++
-  }
-  return count
 }
 
 function subjectOf(value: unknown): ShownSubject {

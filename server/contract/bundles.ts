@@ -13,6 +13,12 @@ export const BundleQuery = closed({
   files: Type.String({ description: 'all, none, or ids of the files to disclose, separated by commas' }),
   /** Also discloses `slotKey`, with which later versions can be found in the log. */
   history: opt(TextBoolean),
+  versions: opt(
+    Type.String({
+      pattern: '^[1-9][0-9]{0,8}(-[1-9][0-9]{0,8})?$',
+      description: 'versions to disclose and stamp, such as 7 or 1-100. The others have their header alone',
+    }),
+  ),
 })
 export type BundleQuery = Static<typeof BundleQuery>
 
@@ -29,11 +35,16 @@ export const PolicyQuery = closed({
 })
 
 /** The selection as the core takes it. It rejects names of fields and files that the history does not have. */
-export const bundleSelection = ({ fields, files, history }: BundleQuery): Omit<BundleSelection, 'externalId'> => ({
+export const bundleSelection = ({ fields, files, history, versions }: BundleQuery): BundleSelection => ({
   fields: namesOf(fields),
   files: namesOf(files),
-  ...defined({ history }),
+  ...defined({ history, versions: versions === undefined ? undefined : rangeOf(versions) }),
 })
+
+function rangeOf(text: string): NonNullable<BundleSelection['versions']> {
+  const [from = '', to = from] = text.split('-')
+  return { from: Number(from), to: Number(to) }
+}
 
 const namesOf = (text: string): BundleSelection['fields'] =>
   text === 'all' || text === 'none' ? text : text.split(',')

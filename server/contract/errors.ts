@@ -81,6 +81,7 @@ const RESPONSES: { readonly [K in ResponseCode]: ErrorResponse } = {
   CATEGORY_INACTIVE: { status: 409 },
   CATEGORY_MISMATCH: { status: 409 },
   TOO_MANY_FILES: { status: 409 },
+  BUNDLE_TOO_LARGE: { status: 409 },
   IDEMPOTENCY_KEY_REUSED: { status: 409 },
   REQUEST_TIMEOUT: { status: 408 },
   VERSION_CONFLICT: { status: 412 },

@@ -24,6 +24,8 @@ import { storedBytes } from '../../store/read.ts'
 /** An event of a bundle and what it discloses, not proven yet. */
 export interface DisclosedEvent {
   readonly txId: TxId
+  /** Default true. Else it is proven under a checkpoint that the bundle has for other events. */
+  readonly isShown?: boolean
   readonly disclosed: Omit<BundleEvent, 'position' | 'inclusion'>
 }
 
@@ -40,9 +42,13 @@ export async function proveEvents(
 ): Promise<ProvenParts> {
   const statuses = await log.eventStatuses(events.map(({ txId }) => txId))
   const coverage = new Coverage(log)
-  const sizes: (readonly number[])[] = []
+  const sizes: (readonly number[] | undefined)[] = []
+  const last = statuses.findLastIndex((status) => status !== undefined && status.batch !== null)
   // Positions of a history ascend with its versions, so each search begins at the previous result.
-  for (const status of statuses) sizes.push(await coverage.sizesFor(status))
+  for (const [i, status] of statuses.entries())
+    sizes.push(events[i]?.isShown === false && i < last ? undefined : await coverage.sizesFor(status))
+  // A checkpoint that holds a version holds those before it.
+  for (let i = last - 1; i >= 0; i--) sizes[i] ??= sizes[i + 1]?.slice(0, 1)
   const renewals = await coverage.renewals()
   const { checkpoints, validationData } = await coverage.checkpoints()
   // Another process may have signed one of them with a key that it has added since.

@@ -9,7 +9,7 @@ import { toHex } from '../../bytes.ts'
 import type { DisclosedText, Disclosure } from '../../commitment/event-format.ts'
 import { checkedOpeningOf, openCheckedEvent } from '../event/event.ts'
 import type { Context } from '../context.ts'
-import { BUNDLE_FORMAT, MAX_BUNDLE_EVENTS } from '../../commitment/bundle-format.ts'
+import { BUNDLE_FORMAT, isReadable, MAX_BUNDLE_EVENTS } from '../../commitment/bundle-format.ts'
 import { readEvidence } from '../evidence/get.ts'
 import { logPolicy } from '../published-log.ts'
 import { enterCompany } from '../permissions.ts'
@@ -57,6 +57,7 @@ export const bundleSelectionSchema = closed({
   fields: Selected,
   files: Selected,
   history: opt(Type.Boolean({ description: 'a boolean' })),
+  versions: opt(closed({ from: Type.Integer({ minimum: 1 }), to: Type.Integer({ minimum: 1 }) })),
 })
 
 /** The log's identity and what vouches for it. */
@@ -65,7 +66,7 @@ export interface BundleSources {
   readonly trust: SealerTrust
 }
 
-/** The bundle of a whole history. Throws `EVIDENCE_NOT_FOUND`, `FILE_NOT_FOUND`, `VALIDATION_ERROR`. */
+/** The bundle of a history. Throws `EVIDENCE_NOT_FOUND`, `FILE_NOT_FOUND`, `VALIDATION_ERROR`, `BUNDLE_TOO_LARGE`. */
 export const bundleHistory =
   (context: Context, sources: BundleSources): Proofs['bundle'] =>
   async (scope, { externalId, ...selection }) => {
@@ -76,7 +77,7 @@ export const bundleHistory =
     const { record } = await readEvidence(context, entered, externalId)
     if (record.lastVersion > MAX_BUNDLE_EVENTS)
       throw new RegistryError(
-        'VALIDATION_ERROR',
+        'BUNDLE_TOO_LARGE',
         `A bundle holds at most ${MAX_BUNDLE_EVENTS} events, and this evidence has ${record.lastVersion}`,
       )
     if (Array.isArray(selected.files)) await assertFiles(context, record, selected.files)
@@ -128,7 +129,7 @@ async function assemble(
   disclosed: readonly DisclosedEvent[],
 ): Promise<Bundle> {
   const { events, keys: keyEntries, ...attestations } = await proveEvents(log, identity, disclosed)
-  return {
+  const bundle: Bundle = {
     format: BUNDLE_FORMAT,
     version: 1,
     origin: identity.origin,
@@ -138,7 +139,31 @@ async function assemble(
     ...attestations,
     claimedPolicy: logPolicy(identity, trust),
   }
+  assertVerifiable(bundle)
+  return bundle
 }
+
+/** What a verifier may spend on a bundle (`core/SPECIFICATION.md`), less what only a verifier can count. */
+const MAX_UNITS = 1_300
+const [TOKEN_UNITS, ANCHOR_UNITS, PIECE_UNITS] = [5, 8, 5]
+
+/** Throws `BUNDLE_TOO_LARGE` if a verifier would refuse the bundle. Small ones need no look at their text. */
+function assertVerifiable(bundle: Bundle): void {
+  const { events, checkpoints, validationData } = bundle
+  const units = checkpoints.map(
+    ({ tokens, anchors }) => 1 + TOKEN_UNITS * tokens.length + ANCHOR_UNITS * anchors.length,
+  )
+  const all = units.reduce((sum, each) => sum + each, PIECE_UNITS * validationData.length)
+  const isSmall = events.length < SMALL_EVENTS && validationData.length < SMALL_PIECES
+  if (all <= MAX_UNITS && (isSmall || isReadable(JSON.stringify(bundle)))) return
+  throw new RegistryError(
+    'BUNDLE_TOO_LARGE',
+    'A verifier would refuse the bundle: choose fewer `fields`, or `versions` such as 1-100, to disclose and stamp those',
+  )
+}
+
+/** The texts of an event have some 100 KiB at most. Of certificates, lists and responses, one has 11 MB at most. */
+const [SMALL_EVENTS, SMALL_PIECES] = [30, 2]
 
 type Selection = BundleSelection['fields']
 
@@ -149,20 +174,22 @@ const PAGE = 100
 async function discloseHistory(
   context: Context,
   evidence: EvidenceRecord,
-  { fields, files, history = false }: BundleSelection,
+  { fields, files, history = false, versions: shown = { from: 1, to: MAX_BUNDLE_EVENTS } }: BundleSelection,
 ): Promise<readonly DisclosedEvent[]> {
   const isSelected = (name: string): boolean => (name === 'slotKey' ? history : includes(fields, name))
   const events: DisclosedEvent[] = []
   for (let from = 1; from <= evidence.lastVersion; from += PAGE) {
     const versions = Array.from({ length: Math.min(PAGE, evidence.lastVersion - from + 1) }, (_, i) => from + i)
     const page = await readEvents(context.records, evidence, versions)
-    for (const event of page) {
+    for (const [i, event] of page.entries()) {
+      const isShown = from + i >= shown.from && from + i <= shown.to
       const { disclosure } = open(context, evidence, event)
       const { opening, header, filesText, filesSalt } = disclosure
-      const fieldTexts = selectedOf(disclosure.fields, isSelected)
-      const fileTexts = selectedOf(disclosure.files, (id) => includes(files, id))
+      const fieldTexts = selectedOf(disclosure.fields, (name) => isShown && isSelected(name))
+      const fileTexts = selectedOf(disclosure.files, (id) => isShown && includes(files, id))
       events.push({
         txId: event.txId,
+        isShown,
         disclosed: {
           opening,
           header,

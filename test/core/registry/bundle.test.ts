@@ -9,6 +9,8 @@ import { leafHash } from '../../../core/log/tree/hash.ts'
 import { verifyInclusion } from '../../../core/log/tree/proof.ts'
 import { EVENT_FIELDS } from '../../../core/registry/proof/bundle.ts'
 import { validate } from '../../../core/schemas/validation.ts'
+import { parsePolicy, verifyBundle } from '../../../core/verify/index.ts'
+import { tokens as verifier } from '../../../core/verify/tokens.ts'
 import { ManualClock, until } from '../../support/manual-clock.ts'
 import { makeTemporary, removeTemporary } from '../../support/temporary.ts'
 import {
@@ -62,6 +64,37 @@ describe('the proof bundle', () => {
       })
     return { ...fixture, settle }
   }
+
+  it('discloses and stamps the selected versions, and refuses what a verifier would', async () => {
+    const { registry, scope, evidence, settle, close } = await open('versions')
+    await evidence({ owner: 'Ada' })
+    for (const description of ['2', '3', '4', '5']) {
+      await registry.evidences.update(scope, 'e-1', { description })
+      await registry.sealNow()
+      await settle()
+    }
+    await registry.evidences.update(scope, 'e-1', { description: 'pending' })
+    const whole = { externalId: 'e-1', fields: 'all', files: 'all' } as const
+    const [all, third] = await Promise.all([
+      registry.proofs.bundle(scope, whole),
+      registry.proofs.bundle(scope, { ...whole, versions: { from: 3, to: 3 } }),
+    ])
+    assertIncluded(third)
+    const shown = (bundle: Bundle) => bundle.events.map(({ fields }) => fields !== undefined)
+    assert.deepEqual(shown(all), [true, true, true, true, true, true])
+    assert.deepEqual(shown(third), [false, false, true, false, false, false])
+    assert.deepEqual(sizesOf(third)[2], sizesOf(all)[2])
+    assert.deepEqual(new Set(sizesOf(third).flat()), new Set([...(sizesOf(all)[2] ?? []), ...(sizesOf(all)[4] ?? [])]))
+    const policy = parsePolicy(JSON.stringify(await registry.log.policy()))
+    assert.equal(verifyBundle(JSON.stringify(third), { policy, tokens: verifier }).state, 'pending')
+
+    const meta = { values: Array.from({ length: 32_000 }, () => 1) }
+    for (let i = 0; i < 64; i++) await registry.evidences.update(scope, 'e-1', { meta: { ...meta, i } })
+    await assert.rejects(registry.proofs.bundle(scope, whole), withCode('BUNDLE_TOO_LARGE'))
+    await registry.proofs.bundle(scope, { ...whole, versions: { from: 10, to: 12 } })
+    await registry.proofs.bundle(scope, { ...whole, fields: ['description'] })
+    await close()
+  })
 
   it('proves every event under the earliest stamped and anchored checkpoints', async () => {
     const { registry, scope, evidence, settle, close } = await open('earliest')
