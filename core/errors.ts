@@ -126,12 +126,15 @@ export class RegistryError extends Error {
   declare readonly field?: string
   /** The rule that does not hold, of the code `VERIFICATION_FAILED`. */
   declare readonly rule?: VerificationRule
+  /** How long the service outside that failed asks not to be called again, in ms. */
+  declare readonly retryAfterMs?: number
 
   constructor(code: ErrorCode, message: string, options: RegistryErrorOptions = {}) {
     super(message, options)
     this.code = code
     if (options.field !== undefined) this.field = options.field
     if (options.rule !== undefined) this.rule = options.rule
+    if (options.retryAfterMs !== undefined) this.retryAfterMs = options.retryAfterMs
   }
 }
 
@@ -139,6 +142,7 @@ export interface RegistryErrorOptions {
   readonly cause?: unknown
   readonly field?: string
   readonly rule?: VerificationRule
+  readonly retryAfterMs?: number
 }
 
 /** Whether a value is an error, also one of another realm: test runners load modules in contexts of their own. */

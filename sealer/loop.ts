@@ -27,7 +27,8 @@ const FIRST_BACKOFF_MS = 250
 
 /**
  * Repeats a step. A step that fails is counted, logged with its error code, and repeated after a random pause that
- * doubles with each failure. A wake does not shorten that pause.
+ * doubles with each failure, and not before the time for which the service outside asks. A wake does not shorten that
+ * pause.
  */
 export class Loop {
   readonly #options: LoopOptions
@@ -91,7 +92,7 @@ export class Loop {
       } catch (error) {
         if (signal.aborted) return
         this.recordFailure(error)
-        await this.#backOff()
+        await this.#backOff(isRegistryError(error) ? error.retryAfterMs : undefined)
       }
     }
   }
@@ -104,9 +105,9 @@ export class Loop {
     this.#sleeping = undefined
   }
 
-  async #backOff(): Promise<void> {
+  async #backOff(askedMs = 0): Promise<void> {
     const { clock, maxBackoffMs: maxMs } = this.#options
     const ms = backoffMs({ attempt: this.#consecutiveFailures++, firstMs: FIRST_BACKOFF_MS, maxMs })
-    await clock.sleep(ms, this.#closing.signal).catch(() => {})
+    await clock.sleep(Math.max(askedMs, ms), this.#closing.signal).catch(() => {})
   }
 }

@@ -12,6 +12,7 @@ import type { EvmAccount } from './account.ts'
 import { ChainView, SETTLED_CONFIRMATIONS, type Receipt } from './chain-view.ts'
 import { loadEthers } from './ethers.ts'
 import { RpcEndpoints } from './rpc.ts'
+import type { ProxySettings } from '../outside.ts'
 import { firstForeignNonce, foreignUse } from './foreign-use.ts'
 import { makeInclusionProof } from './inclusion-proof.ts'
 import { gwei, isOutbid, offerFor, type FeeOffer } from './fees.ts'
@@ -40,6 +41,8 @@ export interface EvmAnchorOptions {
   readonly acceptNoncesBelow?: number
   /** Time limit of each request to a node, in ms. Default: 10,000. */
   readonly timeoutMs?: number
+  /** Proxies for requests to the nodes. Default: none. */
+  readonly proxies?: ProxySettings
 }
 
 const DEFAULT_CONFIRMATIONS = 12
@@ -68,7 +71,7 @@ export async function openEvmAnchor(options: EvmAnchorOptions, signal?: AbortSig
       `The EVM confirmations must be an integer from 1 or finalized, got ${confirmations}`,
     )
   if (maxFeePerGas < 1n) throw new RegistryError('CONFIG_ERROR', 'The EVM fee cap must be more than 0 wei')
-  const endpoints = new RpcEndpoints(rpcUrls, chainId, timeoutMs)
+  const endpoints = new RpcEndpoints(rpcUrls, { chainId, timeoutMs, proxies: options.proxies })
   await Promise.all([endpoints.assertChain(signal), loadEthers()])
   return new EvmAnchor(endpoints, { ...options, confirmations })
 }
@@ -167,6 +170,7 @@ export class EvmAnchor implements Anchor {
 
   async close(): Promise<void> {
     this.#isClosed = true
+    this.#endpoints.close()
   }
 
   #assertOpen(signal: AbortSignal | undefined): void {

@@ -1,9 +1,22 @@
-import { isError, isRegistryError, RegistryError } from '../kit/index.ts'
+import { Agent as HttpAgent } from 'node:http'
+import { Agent as HttpsAgent } from 'node:https'
+import { encodeUtf8, isRegistryError, messageOf, RegistryError } from '../kit/index.ts'
+import { errnoOf } from '../files/errors.ts'
+import { pauseAskedFor, pauseText, Proxies, sendOutside, type ProxySettings } from '../outside.ts'
 import { hexOf } from '../../core/verify/chain/rlp.ts'
 
 /** A block with all its transactions has some hundred kilobytes, so this is ample. */
 const MAX_RESPONSE_BYTES = 64 * 1024 * 1024
 const MAX_REASON_CHARS = 200
+/** A session sends several requests. */
+const KEEP_CONNECTIONS = { keepAlive: true, timeout: 4_000 }
+
+interface RpcOptions {
+  readonly chainId: number
+  /** Time limit of each request. */
+  readonly timeoutMs: number
+  readonly proxies?: ProxySettings | undefined
+}
 
 /** Calls that all go to the same node, so that their results are consistent. */
 export interface RpcSession {
@@ -21,10 +34,11 @@ export class RpcEndpoints {
   /** In the order in which they are tried. */
   #endpoints: readonly RpcEndpoint[]
 
-  /** Throws `CONFIG_ERROR` if there are no URLs, or one is not http or https. */
-  constructor(urls: readonly string[], chainId: number, timeoutMs: number) {
+  /** Throws `CONFIG_ERROR` if there are no URLs, or one of them or of the proxies is not http or https. */
+  constructor(urls: readonly string[], { chainId, timeoutMs, proxies }: RpcOptions) {
+    const shared = { timeoutMs, proxies: new Proxies(proxies) }
     if (urls.length === 0) throw new RegistryError('CONFIG_ERROR', 'An EVM anchor needs at least one RPC URL')
-    this.#endpoints = urls.map((url, i) => new RpcEndpoint(url, i + 1, timeoutMs))
+    this.#endpoints = urls.map((url, i) => new RpcEndpoint(url, i + 1, shared))
     this.#chainId = chainId
   }
 
@@ -38,7 +52,10 @@ export class RpcEndpoints {
     if (problem !== undefined) throw new RegistryError('CONFIG_ERROR', `${problem}: correct one of them`)
   }
 
-  /** Opens a session. Throws `ANCHOR_FAILED` with every node's reason if no node can be used. */
+  /**
+   * Opens a session. Throws `ANCHOR_FAILED` with every node's reason if no node can be used, and with the shortest pause
+   * if all ask for one.
+   */
   async session(signal?: AbortSignal): Promise<RpcSession> {
     const reasons: string[] = []
     for (const endpoint of this.#endpoints)
@@ -49,7 +66,9 @@ export class RpcEndpoints {
         this.#tryLast(endpoint)
         reasons.push(error.message)
       }
-    throw new RegistryError('ANCHOR_FAILED', `No node can be used. ${reasons.sort().join('; ')}`)
+    const retryAfterMs = Math.min(...this.#endpoints.map(({ pauseMs }) => pauseMs))
+    const message = `No node can be used. ${reasons.sort().join('; ')}`
+    throw new RegistryError('ANCHOR_FAILED', message, retryAfterMs > 0 ? { retryAfterMs } : {})
   }
 
   /** Sends a signed transaction to every node. Returns each node's error, or `undefined` if it accepted. */
@@ -92,6 +111,11 @@ export class RpcEndpoints {
     return `${endpoint.label} belongs to chain ${chainId}, but the configured chain id is ${this.#chainId}`
   }
 
+  /** Closes the connections that are not in use. */
+  close(): void {
+    for (const endpoint of this.#endpoints) endpoint.close()
+  }
+
   #tryLast(endpoint: RpcEndpoint): void {
     this.#endpoints = [...this.#endpoints.filter((each) => each !== endpoint), endpoint]
   }
@@ -107,29 +131,43 @@ type Outcome = { readonly result: unknown } | { readonly error: string }
 class RpcEndpoint {
   /** Name in errors and logs. */
   readonly label: string
-  readonly #url: string
+  readonly #url: URL
   readonly #headers: Readonly<Record<string, string>>
   readonly #secrets: readonly string[]
   readonly #timeoutMs: number
+  readonly #proxies: Proxies
+  readonly #agent: HttpAgent
   #requests = 0
+  /** Until when the node asks not to be called, by `performance.now()`. */
+  #pausedUntil = 0
 
   /** Throws `CONFIG_ERROR`, which does not show the URL, if it is not http or https. `number` counts from 1. */
-  constructor(url: string, number: number, timeoutMs: number) {
+  constructor(url: string, number: number, { timeoutMs, proxies }: { timeoutMs: number; proxies: Proxies }) {
     this.label = `RPC endpoint ${number}`
     const parsed = URL.canParse(url) ? new URL(url) : undefined
     if (parsed === undefined || !/^https?:$/.test(parsed.protocol))
       throw new RegistryError('CONFIG_ERROR', `${this.label} must be an http or https URL`)
     this.#secrets = secretsOf(url, parsed)
     const { username, password } = parsed
-    // fetch rejects credentials in a URL.
     const basic = Buffer.from(`${decodeURIComponent(username)}:${decodeURIComponent(password)}`).toString('base64')
     this.#headers = {
       'content-type': 'application/json',
       ...((username !== '' || password !== '') && { authorization: `Basic ${basic}` }),
     }
     parsed.username = parsed.password = ''
-    this.#url = parsed.href
+    this.#url = parsed
     this.#timeoutMs = timeoutMs
+    this.#proxies = proxies
+    this.#agent = new (parsed.protocol === 'https:' ? HttpsAgent : HttpAgent)(KEEP_CONNECTIONS)
+  }
+
+  /** For how long the node asks not to be called. 0 or less: it can be. */
+  get pauseMs(): number {
+    return this.#pausedUntil - performance.now()
+  }
+
+  close(): void {
+    this.#agent.destroy()
   }
 
   /**
@@ -150,24 +188,29 @@ class RpcEndpoint {
 
   async #post(method: string, params: readonly unknown[], signal?: AbortSignal): Promise<Outcome> {
     signal?.throwIfAborted()
+    const { pauseMs } = this
+    if (pauseMs > 0) throw this.#error(method, pauseText(pauseMs))
     const id = ++this.#requests
     const timeout = AbortSignal.timeout(this.#timeoutMs)
     try {
-      const response = await fetch(this.#url, {
-        method: 'POST',
+      const { response, body } = await sendOutside({
+        url: this.#url,
+        proxies: this.#proxies,
+        agent: this.#agent,
         headers: this.#headers,
-        body: JSON.stringify({ jsonrpc: '2.0', id, method, params }),
-        redirect: 'error',
+        body: encodeUtf8(JSON.stringify({ jsonrpc: '2.0', id, method, params })),
+        maxBytes: MAX_RESPONSE_BYTES,
         signal: signal === undefined ? timeout : AbortSignal.any([signal, timeout]),
       })
-      return outcomeOf(await readLimited(response), id, response.status)
+      this.#pausedUntil = performance.now() + (pauseAskedFor(response) ?? 0)
+      return outcomeOf(Buffer.from(body).toString(), id, response.statusCode ?? 0)
     } catch (error) {
       signal?.throwIfAborted()
       throw this.#error(method, timeout.aborted ? `no response after ${this.#timeoutMs} ms` : describe(error))
     }
   }
 
-  /** Without a cause, because errors of fetch name the address. */
+  /** Without a cause, because it names the address. */
   #error(method: string, reason: string): RegistryError {
     const shown = this.#secrets.reduce((text, secret) => text.replaceAll(secret, '…'), reason)
     return new RegistryError('ANCHOR_FAILED', `${this.label}: ${method}: ${shown.slice(0, MAX_REASON_CHARS)}`)
@@ -180,18 +223,6 @@ function secretsOf(given: string, { href, host, hostname, pathname, search, sear
   parts.push(...pathname.split('/'), ...searchParams.values())
   // Shorter parts are not keys, and hiding them would garble the reason.
   return [...new Set(parts)].filter((part) => part.length >= 6).sort((a, b) => b.length - a.length)
-}
-
-async function readLimited(response: Response): Promise<string> {
-  const chunks: Uint8Array[] = []
-  let size = 0
-  const body: AsyncIterable<Uint8Array> | readonly Uint8Array[] = response.body ?? []
-  for await (const chunk of body) {
-    size += chunk.length
-    if (size > MAX_RESPONSE_BYTES) throw new Error(`its response is larger than ${MAX_RESPONSE_BYTES} bytes`)
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks).toString('utf8')
 }
 
 /** Nodes also reject single calls with 4xx, but 429 and 5xx are about the node. Throws if it is not JSON-RPC. */
@@ -217,12 +248,9 @@ function reasonOf({ code, message }: JsonObject): string {
   return `${typeof message === 'string' ? message : 'rejected'} (${typeof code === 'number' ? code : 'no code'})`
 }
 
-/** Returns the code of fetch's cause, or its message if there is no code. */
+/** Returns the code of an error of the system, or the message of another one. */
 function describe(error: unknown): string {
-  if (!isError(error)) return String(error)
-  const { code, message } = isObject(error.cause) ? error.cause : {}
-  if (typeof code === 'string') return code
-  return typeof message === 'string' ? message : error.message
+  return errnoOf(error) ?? messageOf(error)
 }
 
 /**

@@ -11,6 +11,7 @@ export {
   RegistryError,
   verificationError,
   type ErrorCode,
+  type RegistryErrorOptions,
 } from '../../core/errors.ts'
 
 // Record stores: decide a group of commits, write it, and keep values so that damage is detected.

@@ -26,6 +26,7 @@ import {
   voidsTimestamp,
 } from '../../core/verify/tokens.ts'
 import { reasonOf } from '../files/errors.ts'
+import { Proxies, type ProxySettings } from '../outside.ts'
 import { authorityError, exchange } from './exchange.ts'
 import { IMPRINT_HASHES, timestampQuery, type ImprintHash } from './queries.ts'
 import { RevocationSource, type RevocationReach } from './revocation.ts'
@@ -53,6 +54,8 @@ export interface Rfc3161Options {
   readonly revocation?: RevocationReach
   /** PEM of the CA certificates for an https URL. Default: those of Node. */
   readonly tlsCa?: string
+  /** Proxies for requests to the authority, and for CRLs and OCSP responses. Default: none. */
+  readonly proxies?: ProxySettings
   /** Default: the system's clock. */
   readonly clock?: Clock
   /** Gets the genTime of each token that verifies, also if it is too far from the clock. Default: none. */
@@ -93,6 +96,7 @@ export class Rfc3161Authority implements TimestampAuthority {
   readonly #timeoutMs: number
   readonly #maxSkewMs: number
   readonly #tlsCa: string | undefined
+  readonly #proxies: Proxies
   readonly #clock: Clock
   readonly #onTime: Rfc3161Options['onTime']
   readonly #revocation: RevocationSource
@@ -113,11 +117,13 @@ export class Rfc3161Authority implements TimestampAuthority {
     if (!Number.isSafeInteger(this.#maxSkewMs) || this.#maxSkewMs < 0)
       throw configError(`${name}: maxSkewMs must be an integer from 0, got ${this.#maxSkewMs}`)
     this.#tlsCa = options.tlsCa
+    this.#proxies = new Proxies(options.proxies)
     this.#clock = options.clock ?? systemClock
     this.#onTime = options.onTime
     this.#revocation = new RevocationSource(
       {
         reach: options.revocation ?? 'public',
+        proxies: this.#proxies,
         timeoutMs: Math.min(this.#timeoutMs, MAX_REVOCATION_MS),
         clock: this.#clock,
         logger: options.logger,
@@ -136,6 +142,7 @@ export class Rfc3161Authority implements TimestampAuthority {
     const response = await exchange({
       name: this.info.name,
       url: this.#url,
+      proxies: this.#proxies,
       headers: this.#headers,
       body: {
         type: 'application/timestamp-query',
@@ -194,7 +201,7 @@ export class Rfc3161Authority implements TimestampAuthority {
       const policy = this.#policy === undefined ? {} : { policy: this.#policy }
       genTime = verifyTimestamp(response, { digest, nonce, trustAnchors, ...policy }).genTime
     } catch (error) {
-      if (isRegistryError(error, 'VERIFICATION_FAILED')) throw authorityError(name, error.message, error)
+      if (isRegistryError(error, 'VERIFICATION_FAILED')) throw authorityError(name, error.message, { cause: error })
       throw error
     }
     const now = this.#clock.now()

@@ -1,5 +1,13 @@
 import { isIP } from 'node:net'
-import { BoundedMap, sha256Of, toHex, type Clock, type Logger, type ValidationData } from '../kit/index.ts'
+import {
+  BoundedMap,
+  isRegistryError,
+  sha256Of,
+  toHex,
+  type Clock,
+  type Logger,
+  type ValidationData,
+} from '../kit/index.ts'
 import {
   derOfPem,
   MAX_CRL_BYTES,
@@ -8,6 +16,7 @@ import {
   revocationStatus,
   type RevocationAddresses,
 } from '../../core/verify/tokens.ts'
+import type { Proxies } from '../outside.ts'
 import { authorityError, exchange } from './exchange.ts'
 import { isPublicAddress, publicLookup } from './public-address.ts'
 import { ocspQuery } from './queries.ts'
@@ -27,15 +36,23 @@ const MAX_CERTIFICATES = 64
 
 interface RevocationOptions {
   readonly reach: RevocationReach
+  readonly proxies: Proxies
   readonly timeoutMs: number
   readonly clock: Clock
   readonly logger?: Logger | undefined
 }
 
+/** Data, or else after which time it is requested again. */
+interface Fetched {
+  readonly data: readonly ValidationData[]
+  readonly retryMs: number
+}
+
 interface CacheEntry {
-  readonly data: Promise<readonly ValidationData[]>
+  readonly fetched: Promise<Fetched>
   /** ms since 1970. */
-  readonly validUntil: number
+  readonly from: number
+  readonly until: number
 }
 
 /**
@@ -63,14 +80,15 @@ export class RevocationSource {
     const id = toHex(sha256Of(certificate, issuer))
     const cached = this.#cache.get(id)
     // The second condition fails if the clock was set back.
-    if (cached !== undefined && now < cached.validUntil && now >= cached.validUntil - CACHE_MS) return cached.data
-    const data = this.#fetchFor(certificate, issuer)
-    this.#cache.set(id, { data, validUntil: now + CACHE_MS })
-    if ((await data).length === 0) this.#cache.set(id, { data, validUntil: now + RETRY_MS })
+    if (cached !== undefined && now < cached.until && now >= cached.from) return (await cached.fetched).data
+    const fetched = this.#fetchFor(certificate, issuer)
+    this.#cache.set(id, { fetched, from: now, until: now + CACHE_MS })
+    const { data, retryMs } = await fetched
+    if (data.length === 0) this.#cache.set(id, { fetched, from: now, until: now + retryMs })
     return data
   }
 
-  async #fetchFor(certificate: Uint8Array, issuer: Uint8Array): Promise<readonly ValidationData[]> {
+  async #fetchFor(certificate: Uint8Array, issuer: Uint8Array): Promise<Fetched> {
     const { ocsp, crl, certId } = addressesOf(certificate, issuer)
     const attempts: readonly (() => Promise<ValidationData>)[] = [
       ...ocsp.slice(0, MAX_ADDRESSES).map((address) => async () => {
@@ -82,18 +100,20 @@ export class RevocationSource {
         return { type: 'crl', der: derOfPem(await this.#fetch(address, { maxBytes: MAX_CRL_BYTES })) } as const
       }),
     ]
+    let retryMs = RETRY_MS
     for (const attempt of attempts) {
       try {
         const data = await attempt()
         const status = revocationStatus(certificate, issuer, [data])
-        if (status.state !== 'unknown') return [data]
+        if (status.state !== 'unknown') return { data: [data], retryMs }
         throw authorityError(data.type, status.why ?? 'the response is not about the certificate')
       } catch (err) {
-        if (this.#closing.aborted) return []
+        if (this.#closing.aborted) break
+        if (isRegistryError(err)) retryMs = Math.max(retryMs, err.retryAfterMs ?? 0)
         this.#options.logger?.warn({ err }, 'could not fetch revocation data of a timestamp certificate')
       }
     }
-    return []
+    return { data: [], retryMs }
   }
 
   async #fetch(
@@ -105,7 +125,7 @@ export class RevocationSource {
     } = {},
   ): Promise<Uint8Array> {
     const url = new URL(address)
-    const { reach, timeoutMs } = this.#options
+    const { reach, proxies, timeoutMs } = this.#options
     const isPublicOnly = reach !== 'any'
     const host = url.hostname.replace(/^\[|\]$/g, '')
     // `lookup` is not called for an address, so it is checked here.
@@ -115,6 +135,7 @@ export class RevocationSource {
     return exchange({
       name: url.host,
       url,
+      proxies,
       maxBytes: MAX_VALIDATION_DATA_BYTES,
       timeoutMs,
       signal: this.#closing,

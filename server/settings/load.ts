@@ -3,11 +3,14 @@ import { parseArgs } from 'node:util'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { errnoOf } from '../../adapters/files/index.ts'
 import { parseStrictJson, type RegistryError } from '../../core/index.ts'
-import { flagOf, Settings, variableOf, type Config, type SettingName } from './schema.ts'
+import type { ProxySettings } from '../../adapters/rfc3161/index.ts'
+import { flagOf, Settings, variableOf, type Config as SettingValues, type SettingName } from './schema.ts'
 import { configError } from './config-error.ts'
 
 export { settingRows, type SettingRow } from './help.ts'
-export type { Config } from './schema.ts'
+
+/** The values of all settings, and the proxies. */
+export type Config = SettingValues & ProxySettings
 
 /** Variables by name, such as `process.env`. */
 export type Environment = Readonly<Record<string, string | undefined>>
@@ -43,7 +46,7 @@ const isConfig = new Ajv2020({ strict: true, useDefaults: true })
   .addFormat('base-url', isBaseUrl)
   .addFormat('postgres-url', hasProtocol('postgres:', 'postgresql:'))
   .addFormat('origin', (value) => URL.canParse(value) && new URL(value).origin === value)
-  .compile<Config>(Settings)
+  .compile<SettingValues>(Settings)
 
 const settings = Settings.properties
 const settingNames = Object.keys(settings).filter((name): name is SettingName => Object.hasOwn(settings, name))
@@ -83,8 +86,15 @@ export function loadConfig({ args, env, readFile = (path) => readFileSync(path) 
     const value = given.get(name)?.value
     if (value !== undefined) config[name] = valueOf(name, value)
   }
-  if (isConfig(config)) return config
+  if (isConfig(config)) return { ...config, ...proxiesOf(env) }
   throw wrongSetting(isConfig.errors?.[0]?.instancePath.slice(1) ?? '', given)
+}
+
+/** The proxies of the variables that other programs use, too, in small or capital letters. */
+function proxiesOf(env: Environment): ProxySettings {
+  const read = (name: string): string | undefined => env[name] || env[name.toUpperCase()]
+  const [httpProxy, httpsProxy, noProxy] = [read('http_proxy'), read('https_proxy'), read('no_proxy')]
+  return { ...(httpProxy && { httpProxy }), ...(httpsProxy && { httpsProxy }), ...(noProxy && { noProxy }) }
 }
 
 const DECIMAL = /^\d{1,15}(\.\d{1,9})?$/

@@ -1,4 +1,5 @@
 import type * as Evm from '../../adapters/evm/index.ts'
+import type { ProxySettings } from '../../adapters/rfc3161/index.ts'
 import { openLocalLedger } from '../../adapters/local-ledger/index.ts'
 import type { Clock } from '../../core/index.ts'
 import type { Anchor } from '../../adapters/kit/index.ts'
@@ -14,19 +15,20 @@ const EVM_POLL_MS = 4_000
 const EVM_INTERVAL_MS = 600_000
 
 /** The settings that are about anchors. */
-export type AnchorSettings = Pick<
-  Config,
-  | 'anchor'
-  | 'anchorIntervalMs'
-  | 'evmRpcUrl'
-  | 'evmChainId'
-  | 'evmPrivateKey'
-  | 'evmKeystore'
-  | 'evmKeystorePassword'
-  | 'evmConfirmations'
-  | 'evmMaxFeeGwei'
-  | 'evmAcceptNoncesBelow'
->
+export type AnchorSettings = ProxySettings &
+  Pick<
+    Config,
+    | 'anchor'
+    | 'anchorIntervalMs'
+    | 'evmRpcUrl'
+    | 'evmChainId'
+    | 'evmPrivateKey'
+    | 'evmKeystore'
+    | 'evmKeystorePassword'
+    | 'evmConfirmations'
+    | 'evmMaxFeeGwei'
+    | 'evmAcceptNoncesBelow'
+  >
 
 /**
  * Opens the anchor of the settings and returns the sealer's options for it, which are empty for `none`. Throws
@@ -57,6 +59,7 @@ async function openEvm(config: AnchorSettings): Promise<Anchor> {
     account: await accountOf(config, evm),
     confirmations: config.evmConfirmations,
     maxFeePerGas: evm.weiOf(config.evmMaxFeeGwei),
+    proxies: config,
     ...(config.evmAcceptNoncesBelow !== undefined && { acceptNoncesBelow: config.evmAcceptNoncesBelow }),
   })
 }

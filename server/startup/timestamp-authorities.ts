@@ -1,16 +1,14 @@
 import { join } from 'node:path'
 import { openLocalTsa } from '../../adapters/local-tsa/index.ts'
-import { createRfc3161Authority, readTrustAnchors } from '../../adapters/rfc3161/index.ts'
+import { createRfc3161Authority, readTrustAnchors, type ProxySettings } from '../../adapters/rfc3161/index.ts'
 import type { Logger } from '../../core/index.ts'
 import type { TimestampAuthority } from '../../adapters/kit/index.ts'
 import type { Config } from '../settings/load.ts'
 import type { ClockWatch } from './clock-watch.ts'
 import { configError } from '../settings/config-error.ts'
 
-type TsaSettings = Pick<
-  Config,
-  'tsa' | 'tsaUrl' | 'tsaCa' | 'tsaPolicy' | 'tsaQuorum' | 'tsaRevocation' | 'tsaTimeoutMs'
->
+type TsaSettings = ProxySettings &
+  Pick<Config, 'tsa' | 'tsaUrl' | 'tsaCa' | 'tsaPolicy' | 'tsaQuorum' | 'tsaRevocation' | 'tsaTimeoutMs'>
 
 /** What hears of failures, and of the times of authorities. */
 interface Watching {
@@ -51,7 +49,7 @@ async function openAll(
 
 /** An authority by its URL, with its own trust anchors and policy. */
 async function openRemote(
-  { tsaCa, tsaPolicy, tsaTimeoutMs, tsaRevocation }: TsaSettings,
+  { tsaCa, tsaPolicy, tsaTimeoutMs, tsaRevocation, ...proxies }: TsaSettings,
   url: string,
   index: number,
   { logger, clockWatch }: Watching,
@@ -63,6 +61,7 @@ async function openRemote(
     ...(policy !== '' && { policy }),
     timeoutMs: tsaTimeoutMs,
     revocation: tsaRevocation,
+    proxies,
     logger,
     onTime: (time) => clockWatch?.note(new URL(url).host, { time }),
   })

@@ -75,6 +75,24 @@ describe('several nodes of one chain', () => {
     assert.ok(first.calls.includes('eth_getBalance'))
   })
 
+  test('does not call a node that asks for a pause, and tells how long all of them do', async () => {
+    const anchor = await open([first.url, second.url])
+    for (const [node, seconds] of [
+      [first, '600'],
+      [second, '60'],
+    ] as const)
+      node.fault = { status: 429, headers: { 'retry-after': seconds }, body: '' }
+    await failureOf(anchor.prepare({ checkpoint }))
+    for (const node of [first, second]) node.heal()
+    await assert.rejects(anchor.prepare({ checkpoint }), (error) => {
+      assert.ok(isRegistryError(error, 'ANCHOR_FAILED'))
+      assert.match(error.message, /RPC endpoint 1: eth_chainId: asks for no request in the next 600 s; RPC endpoint 2/)
+      const { retryAfterMs = 0 } = error
+      return retryAfterMs > 0 && retryAfterMs <= 60_000
+    })
+    assert.deepEqual([first.calls, second.calls], [[], []])
+  })
+
   test('gives up after the time limit', async () => {
     const anchor = await open([first.url], { timeoutMs: 100 })
     first.fault = 'hang'
@@ -148,7 +166,7 @@ describe('several nodes of one chain', () => {
   test('rejects a response that is too large', async () => {
     const anchor = await open([first.url])
     first.fail('eth_getBalance', { body: new Uint8Array(65 * 1024 * 1024).fill(32) })
-    assert.match(await failureOf(anchor.prepare({ checkpoint })), /larger than 67108864 bytes/)
+    assert.match(await failureOf(anchor.prepare({ checkpoint })), /more than 67108864 bytes/)
   })
 
   test('rejects malformed values', async () => {

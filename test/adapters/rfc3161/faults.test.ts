@@ -164,6 +164,19 @@ describe('a faulty timestamp authority', () => {
     assert.ok((await clientOf().stamp(new Uint8Array(1))).length > 0)
   })
 
+  it('that asks for a pause is not asked before', async () => {
+    const sealer = await bench.start({ timestampAuthority: clientOf() })
+    faulty.misbehaviour = (_, reply) => void reply.writeHead(429, { 'Retry-After': '600' }).end()
+    await bench.append(1)
+    await sealer.sealNow()
+    await until(() => sealer.status().failures.stamp.count === 1)
+    faulty.misbehaviour = undefined
+    for (let second = 0; second < 599; second++) await bench.clock.advance(1_000)
+    assert.equal(faulty.requestCount, 1)
+    await bench.clock.advance(1_000)
+    await until(() => sealer.status().stampedSize === 2)
+  })
+
   it('that does not listen', async () => {
     await faulty.close()
     await assert.rejects(clientOf().stamp(new Uint8Array(1)), {

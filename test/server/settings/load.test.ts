@@ -98,6 +98,17 @@ describe('configuration', () => {
     assert.deepEqual([port, sealMaxWaitMs, acceptClock, trustProxy], [0, 7, true, false])
   })
 
+  it('takes proxies from the variables that other programs use, small letters first', () => {
+    const env = {
+      HTTPS_PROXY: 'http://a.example',
+      https_proxy: 'http://b.example',
+      NO_PROXY: 'c.example',
+      HTTP_PROXY: '',
+    }
+    const { httpProxy, httpsProxy, noProxy } = load({ env })
+    assert.deepEqual([httpProxy, httpsProxy, noProxy], [undefined, 'http://b.example', 'c.example'])
+  })
+
   it('treats an empty variable as unset, and ignores variables of other programs', () => {
     assert.equal(load({ env: { EVIDENCE_PORT: '', PATH: '/bin', NODE_ENV: 'test' } }).port, 8080)
   })

@@ -10,6 +10,7 @@ import { after, before, describe, it } from 'node:test'
 import { createRfc3161Authority, readTrustAnchors, type Rfc3161Options } from '../../../adapters/rfc3161/index.ts'
 import type { Logger, ValidationData } from '../../../core/ports/index.ts'
 import { parseTimestampResponse, verifyTimestamp } from '../../../core/verify/tokens.ts'
+import { HttpProxy } from '../../support/http-proxy.ts'
 import { temporaryFor } from '../../support/temporary.ts'
 import { OpensslAuthority, skipWithoutOpenssl } from '../../support/openssl.ts'
 
@@ -191,6 +192,22 @@ describe('the validation data of a token', { skip: skipWithoutOpenssl() }, () =>
     assert.deepEqual(typesOf(validationData), ['certificate', 'crl'])
     assert.equal(verifyTimestamp(token, { data, trustAnchors, validationData }).revocation?.[0]?.state, 'good')
     assert.deepEqual(openssl.requestCounts, { stamp: 1, ocsp: 0, crl: 1 })
+  })
+
+  it('is fetched through the proxy', async (t) => {
+    const { openssl, trustAnchors } = await openFor(t, ['crl'])
+    const { host, port } = new URL(openssl.url)
+    const proxy = await HttpProxy.start({ [host]: Number(port), 'tsa.example': Number(port) })
+    t.after(() => proxy.stop())
+    const url = 'http://tsa.example/'
+    const proxies = { httpProxy: proxy.url() }
+    const authority = createRfc3161Authority({ url, trustAnchors, revocation: 'any', proxies })
+    const token = await authority.stamp(data)
+    assert.deepEqual(typesOf(await authority.validationDataOf(token)), ['certificate', 'crl'])
+    assert.deepEqual(
+      proxy.requests.map((line) => line.split('/', 4)[2]),
+      ['tsa.example', host],
+    )
   })
 
   it('is the trust anchor alone if the certificate names no addresses, or none may be used', async (t) => {
