@@ -53,8 +53,8 @@ export class RpcEndpoints {
   }
 
   /**
-   * Opens a session. Throws `ANCHOR_FAILED` with every node's reason if no node can be used, and with the shortest pause
-   * if all ask for one.
+   * Opens a session. Throws `ANCHOR_FAILED` with every node's reason if no node can be used, and with the shortest
+   * pause if all ask for one.
    */
   async session(signal?: AbortSignal): Promise<RpcSession> {
     const reasons: string[] = []

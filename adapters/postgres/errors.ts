@@ -40,9 +40,20 @@ export function toRegistryError(cause: unknown): RegistryError {
     return new RegistryError('CORRUPT', 'The database detected damage in its files: restore them from a backup', {
       cause,
     })
-  return new RegistryError('UNAVAILABLE', `The database call failed (${reasonOf(cause)}); nothing was changed`, {
-    cause,
-  })
+  const message = `The database call failed (${reasonOf(cause)}); nothing was changed${poolerAdvice(cause)}`
+  return new RegistryError('UNAVAILABLE', message, { cause })
+}
+
+/** What to do about errors that only a pooler causes. */
+function poolerAdvice(cause: unknown): string {
+  const reason = reasonOf(cause)
+  if (/SQLSTATE (42P05|26000)/.test(reason))
+    return (
+      '. The pooler does not keep prepared statements: use PgBouncer 1.21 or newer with max_prepared_statements = 100, ' +
+      'or pool_mode = session'
+    )
+  if (!reason.includes('unsupported startup parameter')) return ''
+  return '. PgBouncer needs ignore_startup_parameters = statement_timeout, idle_in_transaction_session_timeout'
 }
 
 /** Returns the message of the server or the system. It contains neither a password nor a record. */
