@@ -32,6 +32,8 @@ export class Database {
   readonly retryForMs: number
   readonly resolveForMs: number
   readonly logger: Logger
+  /** Names of the server's settings with which lost power can lose or damage records. */
+  unsafeSettings: readonly string[] = []
   readonly #readers: Pool
   readonly #writer: Pool
   /** Reads in progress. `Pool.end` never settles those that wait for a connection, so `close` waits for them first. */
@@ -57,11 +59,14 @@ export class Database {
     const database = new Database(options, poolConfig(options), schema)
     try {
       await database.retry(() => database.withWriter((client) => createSchema(client, schema)))
-      await database.retry(() => database.withWriter((client) => client.query(database.sql.deleteOldWriters)))
-      const settings = (await database.query<[string]>(database.sql.unsafeSettings)).map(([name]) => name)
-      if (settings.length > 0)
+      // Not of a database that accepts no writes, which can be served read-only.
+      await database
+        .withWriter((client) => client.query(database.sql.deleteOldWriters))
+        .catch((error: unknown) => database.logger.debug({ reason: reasonOf(error) }, 'old writers stay on record'))
+      database.unsafeSettings = (await database.query<[string]>(database.sql.unsafeSettings)).map(([name]) => name)
+      if (database.unsafeSettings.length > 0)
         database.logger.warn(
-          { settings },
+          { settings: database.unsafeSettings },
           'these settings of the database are off: lost power can lose or damage records',
         )
       return database

@@ -40,21 +40,28 @@ export function toRegistryError(cause: unknown): RegistryError {
     return new RegistryError('CORRUPT', 'The database detected damage in its files: restore them from a backup', {
       cause,
     })
-  const message = `The database call failed (${reasonOf(cause)}); nothing was changed${poolerAdvice(cause)}`
+  const reason = reasonOf(cause)
+  const advice = ADVICE.filter(([pattern]) => pattern.test(reason)).map(([, text]) => `. ${text}`)
+  const message = `The database call failed (${reason}); nothing was changed${advice.join('')}`
   return new RegistryError('UNAVAILABLE', message, { cause })
 }
 
-/** What to do about errors that only a pooler causes. */
-function poolerAdvice(cause: unknown): string {
-  const reason = reasonOf(cause)
-  if (/SQLSTATE (42P05|26000)/.test(reason))
-    return (
-      '. The pooler does not keep prepared statements: use PgBouncer 1.21 or newer with max_prepared_statements = 100, ' +
-      'or pool_mode = session'
-    )
-  if (!reason.includes('unsupported startup parameter')) return ''
-  return '. PgBouncer needs ignore_startup_parameters = statement_timeout, idle_in_transaction_session_timeout'
-}
+/** What to do about errors of a pooler, and of a database that accepts no writes. */
+const ADVICE: readonly (readonly [reason: RegExp, advice: string])[] = [
+  [
+    /SQLSTATE (42P05|26000)/,
+    'The pooler does not keep prepared statements: use PgBouncer 1.21 or newer with max_prepared_statements = 100, ' +
+      'or pool_mode = session',
+  ],
+  [
+    /unsupported startup parameter/,
+    'PgBouncer needs ignore_startup_parameters = statement_timeout, idle_in_transaction_session_timeout',
+  ],
+  [
+    /SQLSTATE 25006/,
+    'The database accepts no writes: connect to the primary, or serve it with EVIDENCE_READ_ONLY=true',
+  ],
+]
 
 /** Returns the message of the server or the system. It contains neither a password nor a record. */
 export function reasonOf(error: unknown): string {

@@ -42,6 +42,8 @@ export interface OpenPostgresOptions {
 
 /** A RecordStore in PostgreSQL. */
 export interface PostgresRecords extends RecordStore, SnapshotSource, RecordEraser {
+  /** `fsync` and `full_page_writes`, if they were off when it was opened: lost power can lose or damage records. */
+  readonly unsafeSettings: readonly string[]
   /**
    * Returns the clock of the database in ms since 1970, with which the clocks of several processes can be compared.
    *

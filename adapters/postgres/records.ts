@@ -46,6 +46,10 @@ class PostgresRecordStore implements PostgresRecords {
     this.#reads = new JoinedLookups((lookup) => this.#runLookup(lookup))
   }
 
+  get unsafeSettings(): readonly string[] {
+    return this.#database.unsafeSettings
+  }
+
   async get(keys: readonly Key[]): Promise<readonly (Stored | undefined)[]> {
     this.#assertOpen()
     if (keys.length === 0) return []

@@ -11,6 +11,11 @@ export const Readiness = closed({
   writes: opt(Type.Literal('READ_ONLY')),
   differences: opt(Type.Integer({ minimum: 1 })),
   clock: opt(Type.String({ description: 'What is wrong with the clock of the machine. A warning: it is ready' })),
+  unsafeSettings: opt(
+    Type.Array(Type.String(), {
+      description: 'Settings of the database that are off, so that lost power can lose or damage records',
+    }),
+  ),
   failures: opt(
     Type.Array(Type.String(), {
       description: 'Codes of what failed at its last attempt: sealing, an authority, a chain, worker threads',

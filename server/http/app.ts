@@ -72,6 +72,8 @@ export interface AppOptions {
   readonly corsOrigins?: readonly string[]
   /** Whether the record store rejects writes because an earlier one failed. Default: the next failed request tells. */
   readonly isStorePoisoned?: () => boolean
+  /** Settings of the database with which lost power can lose or damage records: for `/readyz`. Default: none. */
+  readonly unsafeSettings?: readonly string[]
   /** Of the scrub of this process: for `/metrics` and `/readyz`. `undefined` before it starts. */
   readonly scrubStatus?: () => ScrubStatus | undefined
   /** What is wrong with the clock, for `/readyz`. */

@@ -19,6 +19,7 @@ const REFUSED_TEXTS: Readonly<Record<WritesRefused, string>> = {
 /** See `AppOptions`. */
 interface HealthSources {
   readonly isStorePoisoned?: () => boolean
+  readonly unsafeSettings?: readonly string[]
   readonly scrubStatus?: () => ScrubStatus | undefined
   readonly clockProblem?: () => string | undefined
 }
@@ -32,6 +33,8 @@ export interface StatusSource {
 export class Health {
   readonly #registry: StatusSource
   readonly #isStorePoisoned: (() => boolean) | undefined
+  /** Settings of the database with which lost power can lose or damage records. */
+  readonly unsafeSettings: readonly string[]
   readonly #scrubStatus: (() => ScrubStatus | undefined) | undefined
   /** What is wrong with the clock, although events are accepted. */
   readonly clockProblem: () => string | undefined
@@ -39,9 +42,13 @@ export class Health {
   isStopping = false
   #fatal: ErrorCode | undefined
 
-  constructor(registry: StatusSource, { isStorePoisoned, scrubStatus, clockProblem }: HealthSources = {}) {
+  constructor(
+    registry: StatusSource,
+    { isStorePoisoned, unsafeSettings = [], scrubStatus, clockProblem }: HealthSources = {},
+  ) {
     this.#registry = registry
     this.#isStorePoisoned = isStorePoisoned
+    this.unsafeSettings = unsafeSettings
     this.#scrubStatus = scrubStatus
     this.clockProblem = clockProblem ?? (() => undefined)
   }

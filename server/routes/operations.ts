@@ -41,14 +41,14 @@ export function operations({ health, metrics }: { readonly health: Health; reado
         },
         async handle() {
           const reason = health.problem()
-          const differences = health.damage()
           const failures = health.failures()
           const clock = health.clockProblem()
           const others = {
             version: VERSION,
-            ...(differences > 0 && { differences }),
+            ...(health.damage() > 0 && { differences: health.damage() }),
             ...(failures.length > 0 && { failures }),
             ...(clock !== undefined && { clock }),
+            ...(health.unsafeSettings.length > 0 && { unsafeSettings: health.unsafeSettings }),
           }
           if (reason !== undefined)
             return json({ status: 'unavailable', reason, ...others }, { status: 503, ...NOT_STORED })

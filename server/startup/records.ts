@@ -18,6 +18,8 @@ export interface OpenedRecords {
   readonly isShared: boolean
   /** Whether commits are rejected because an earlier write failed. Set if the store tells. */
   readonly isPoisoned?: () => boolean
+  /** See `AppOptions.unsafeSettings`. */
+  readonly unsafeSettings?: readonly string[]
 }
 
 export interface OpenRecordsOptions {
@@ -79,7 +81,7 @@ async function openSharedRecords(
   const records = await openPostgres(postgresUrl, { ...(logger && { logger }) })
   try {
     if (!acceptClock) assertClock(Date.now() - (await records.databaseNow()))
-    return { records, isShared: true }
+    return { records, isShared: true, unsafeSettings: records.unsafeSettings }
   } catch (error) {
     await records.close()
     throw error
@@ -132,11 +134,11 @@ function databaseOf(url: string): string {
 function withDatabase(error: unknown, database: string): unknown {
   if (!(error instanceof RegistryError) || error.code !== 'UNAVAILABLE') return error
   const reason = rootCauseOf(error).message
-  return new RegistryError(
-    'UNAVAILABLE',
-    `PostgreSQL at ${database} cannot be used (${reason}): start it, or correct EVIDENCE_POSTGRES_URL`,
-    { cause: error },
-  )
+  // The adapter knows what to do about a pooler.
+  const [, advice = 'start it, or correct EVIDENCE_POSTGRES_URL'] = error.message.split('nothing was changed. ')
+  return new RegistryError('UNAVAILABLE', `PostgreSQL at ${database} cannot be used (${reason}): ${advice}`, {
+    cause: error,
+  })
 }
 
 /** The first reason of a failed connection. Node wraps it. */

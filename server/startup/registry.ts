@@ -40,6 +40,8 @@ export interface OpenedRegistry {
   readonly clockWatch: ClockWatch
   /** See `AppOptions.isStorePoisoned`. */
   readonly isStorePoisoned?: () => boolean
+  /** See `AppOptions.unsafeSettings`. */
+  readonly unsafeSettings?: readonly string[]
 }
 
 /**
@@ -92,10 +94,12 @@ async function openParts(
   // Opening creates records, and then everything else.
   if (config.readOnly && config.records === 'level') await assertHasRecords(directory)
   // First, because it keeps a second process out of the data directory.
-  const { records, isShared, isPoisoned } = await parts.add(
-    openRecords(config, { ...options, logger }),
-    (opened) => opened.records,
-  )
+  const {
+    records,
+    isShared,
+    isPoisoned,
+    unsafeSettings = [],
+  } = await parts.add(openRecords(config, { ...options, logger }), (opened) => opened.records)
   if (!config.readOnly) await discardUnfinishedFiles(directory)
   const origin = await storedOrigin(records)
   if ((mustExist || config.readOnly) && origin === undefined)
@@ -137,6 +141,7 @@ async function openParts(
     clockWatch,
     stores: { records, blobs },
     ...(isPoisoned && { isStorePoisoned: isPoisoned }),
+    unsafeSettings,
   }
 }
 

@@ -26,7 +26,7 @@ export interface RunningService extends RunningServer {
 
 /** Listens at the address of the service, and at that of the metrics if it has its own. */
 export async function serve({ config, logger, opened, scrubStatus }: ServeOptions): Promise<RunningService> {
-  const { registry, instruments, isStorePoisoned, clockWatch } = opened
+  const { registry, instruments, isStorePoisoned, unsafeSettings = [], clockWatch } = opened
   const app = createApp({
     ...config,
     registry,
@@ -35,6 +35,7 @@ export async function serve({ config, logger, opened, scrubStatus }: ServeOption
     clockProblem: () => clockWatch.problem,
     ...(config.scrubBytesPerSecond > 0 && scrubStatus && { scrubStatus }),
     ...(isStorePoisoned && { isStorePoisoned }),
+    unsafeSettings,
   })
   const server = await listen(app, { ...config, logger })
   const url = urlOf(config.host, server.port)

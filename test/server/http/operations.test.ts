@@ -55,6 +55,13 @@ describe('operations', () => {
     }
   })
 
+  it('names the settings of a database that can lose records', async () => {
+    const unsafe = await startService({ unsafeSettings: ['fsync'] })
+    const ready = await (await unsafe.fetch('/readyz')).json()
+    await unsafe.close()
+    assert.deepEqual(ready, { status: 'ok', version: VERSION, unsafeSettings: ['fsync'] })
+  })
+
   it('shows metrics by route, never by path', async () => {
     await service.call('getEvidence', {
       key: company.keys.R,

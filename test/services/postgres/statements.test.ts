@@ -143,7 +143,19 @@ describe('the statements of a store', () => {
     const { store } = await open(t, Observed, { url: server.url('careless'), logger })
     await commitAndRead(store)
     assert.deepEqual(committed.at(-1), { synchronous_commit: 'on' })
+    assert.deepEqual(store.unsafeSettings, ['fsync', 'full_page_writes'])
     assert.deepEqual(warnings, ['these settings of the database are off: lost power can lose or damage records'])
+  })
+
+  it('that read need no database that accepts writes', async (t) => {
+    await server.query('create database standby')
+    const url = server.url('standby')
+    await (await openPostgresRecords({ url })).close()
+    await server.query('alter database standby set default_transaction_read_only = on')
+    const store = await openPostgresRecords({ url, retryForMs: 0 })
+    t.after(() => store.close())
+    assert.equal(await store.logSize(), 0)
+    await assert.rejects(store.commit(stepOf('a')), { code: 'UNAVAILABLE', message: /accepts no writes/ })
   })
 
   it('an array of bytes arrives unchanged', async (t) => {
