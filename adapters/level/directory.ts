@@ -1,8 +1,16 @@
 import { closeSync, constants, fsyncSync, openSync, readFileSync, writeSync } from 'node:fs'
 import { realpath, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { Level } from 'level'
-import { encodeUtf8, isError, isRegistryError, RegistryError, sha256, toHex, type Logger } from '../kit/index.ts'
+import {
+  encodeUtf8,
+  isError,
+  isRegistryError,
+  messageOf,
+  RegistryError,
+  sha256,
+  toHex,
+  type Logger,
+} from '../kit/index.ts'
 import { claimDirectory, type ClaimOptions, type ReleaseDirectory } from '../files/directory-ownership.ts'
 import { makeDirectory, nodeFiles, syncDirectory } from '../files/durable.ts'
 import { errnoOf, systemAdvice } from '../files/errors.ts'
@@ -69,6 +77,7 @@ async function openClaimed(
   options: OpenLevelOptions,
   release: ReleaseDirectory,
 ): Promise<LevelRecords> {
+  const database = options.database ?? (await classicLevel(options))
   await recoverLinks(paths)
   // This file name is part of the format on disk.
   const markPath = join(paths.directory, 'witness')
@@ -76,7 +85,7 @@ async function openClaimed(
   const { hasData, walBytes } = await dataSizes(paths.database)
   const mustExist = minimum !== undefined || hasData
   await linkFiles(paths)
-  const db = options.database?.(paths.database) ?? classicLevel(paths.database, options)
+  const db = database(paths.database)
   // Set before the store is returned, so before the first group is written.
   let mark: HighWaterMark | undefined
   const afterGroup = (head: Head) => mark?.write(head)
@@ -179,18 +188,24 @@ const BLOCK_CACHE_BYTES = 64 * 1024 * 1024
  */
 const WRITE_BUFFER_BYTES = 16 * 1024 * 1024
 
-/** The database of a folder, not opened yet. */
-export const classicLevel = (
-  folder: string,
-  { writeBufferBytes = WRITE_BUFFER_BYTES, maxOpenFiles = 1_000 }: OpenLevelOptions = {},
-): LevelDatabase =>
-  new Level<string, Uint8Array>(folder, {
-    keyEncoding: 'utf8',
-    valueEncoding: 'view',
-    writeBufferSize: writeBufferBytes,
-    cacheSize: BLOCK_CACHE_BYTES,
-    maxOpenFiles,
+/** Loads LevelDB. Returns a function that makes the database of a folder, not opened yet. */
+export async function classicLevel({
+  writeBufferBytes = WRITE_BUFFER_BYTES,
+  maxOpenFiles = 1_000,
+}: OpenLevelOptions = {}): Promise<(folder: string) => LevelDatabase> {
+  const { Level } = await import('level').catch((cause: unknown) => {
+    const message = 'LevelDB cannot be loaded. If this program is a bundle, mark evidence-registry as external'
+    throw new RegistryError('CONFIG_ERROR', `${message}: ${messageOf(cause)}`, { cause })
   })
+  return (folder) =>
+    new Level<string, Uint8Array>(folder, {
+      keyEncoding: 'utf8',
+      valueEncoding: 'view',
+      writeBufferSize: writeBufferBytes,
+      cacheSize: BLOCK_CACHE_BYTES,
+      maxOpenFiles,
+    })
+}
 
 /** Not released before the process ends, also if nothing else refers to them. */
 const locks: LevelDatabase[] = []
@@ -209,7 +224,7 @@ const locks: LevelDatabase[] = []
 export async function lockDirectory(directory: string): Promise<void> {
   const folder = join(directory, 'lock')
   await makeDirectory(nodeFiles, folder)
-  const lock = classicLevel(folder)
+  const lock = (await classicLevel())(folder)
   try {
     await lock.open()
     locks.push(lock)
@@ -237,7 +252,7 @@ export async function backupLevelRecords(store: LevelRecords, directory: string)
   await makeDirectory(nodeFiles, join(directory, 'db'))
   const root = await realpath(directory)
   const release = await claimDirectory(root)
-  const db = classicLevel(join(root, 'db'))
+  const db = (await classicLevel())(join(root, 'db'))
   try {
     await store.copyTo(db)
   } finally {

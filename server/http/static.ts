@@ -10,11 +10,12 @@ import { ifExists } from '../../adapters/files/index.ts'
 import { HttpError } from '../contract/errors.ts'
 import { HEAD_BADGE } from '../contract/openapi.ts'
 import { isFresh, sendNotModified } from './headers.ts'
+import { BUILT_SERVER } from '../version.ts'
 
 /** The dashboard and the page that shows the API. */
 
 /** What the build puts into `dist`, each file also compressed. */
-const BUILT = fileURLToPath(new URL(import.meta.url.endsWith('.ts') ? '../../dist/server/' : '../', import.meta.url))
+const BUILT = fileURLToPath(BUILT_SERVER)
 const FOLDERS = { ui: join(BUILT, 'ui'), docs: join(BUILT, 'http') }
 
 /**

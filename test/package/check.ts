@@ -15,6 +15,7 @@ import {
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { tryBundlers } from './bundlers.ts'
 
 /**
  * `npm run check:package [-- NODE_VERSION...]`: packs the package, installs it into an empty folder, measures that, and
@@ -122,6 +123,9 @@ try {
     const migrate = ['migrate', '--from', 'level:data', '--to', 'postgres://127.0.0.1:1/x']
     assert.throws(() => run(app, command, migrate), /ended with 2:[^]*npm install pg/)
   })
+  step('bundle and trace a program', () =>
+    tryBundlers(app, installed('esbuild'), { run, install: (packages) => npmInstall(app, packages) }),
+  )
   for (const version of process.argv.slice(2))
     step(`embed, seal, verify, a contract suite and the server on Node ${version}`, () => smoke(app, version))
   process.stdout.write('packed package: all of it works\n')

@@ -9,7 +9,7 @@ export interface Row {
 }
 
 export async function withDatabase<T>(directory: string, use: (db: LevelDatabase) => Promise<T>): Promise<T> {
-  const db = classicLevel(join(directory, 'records', 'db'))
+  const db = (await classicLevel())(join(directory, 'records', 'db'))
   await db.open()
   try {
     return await use(db)
