@@ -112,8 +112,10 @@ async function startWorkers(
   onFailure: (workers: Piscina, error: unknown) => void,
 ): Promise<Piscina> {
   const filename = fileOf(worker)
-  const { Piscina: Pool } = await import('piscina')
+  const { Piscina: Pool, FixedQueue } = await import('piscina')
+  const taskQueue = new FixedQueue()
   const workers = new Pool({
+    taskQueue,
     filename,
     // A named export, because tsx does not follow the ways in which piscina searches for a default export.
     name: task,
@@ -122,6 +124,19 @@ async function startWorkers(
     concurrentTasksPerWorker: tasksPerWorker,
     idleTimeout: idleTimeoutMs,
   })
+  // If a thread cannot start (EAGAIN), `run` throws and leaves its task in the queue. No caller has its promise, whose
+  // rejection would end the process.
+  let newest: Parameters<typeof taskQueue.push>[0] | undefined
+  const [run, push] = [workers.run.bind(workers), taskQueue.push.bind(taskQueue)]
+  taskQueue.push = (queued) => push((newest = queued))
+  workers.run = (...call) => {
+    try {
+      return run(...call)
+    } catch (error) {
+      if (newest !== undefined) taskQueue.remove(newest)
+      throw error
+    }
+  }
   // For tasks that wait for a worker, piscina does nothing if it cannot load its module, or ends while it starts.
   workers.on('workerDestroy', () =>
     setImmediate(() => workers.queueSize > 0 && onFailure(workers, new Error('A worker ended before it was ready'))),

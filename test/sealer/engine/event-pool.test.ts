@@ -3,6 +3,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
 import { pathToFileURL } from 'node:url'
+import workerThreads from 'node:worker_threads'
 import fc from 'fast-check'
 import { toHex } from '../../../core/bytes.ts'
 import { createIdSource } from '../../../core/ids.ts'
@@ -130,6 +131,18 @@ describe('EventPool', () => {
     await writeFile(worker, 'export const evidences = (request) => request')
     assert.equal(await returning.makeEvidences('made'), 'made')
     assert.deepEqual(returning.failures, { count: 4, isFailing: false })
+  })
+
+  it('throws ENGINE_FAILED while no thread can start', async (t) => {
+    const crowded = new EventPool()
+    t.after(() => crowded.close())
+    const threads = t.mock.method(workerThreads, 'Worker', function refuse() {
+      throw new Error('EAGAIN')
+    })
+    const calls = [crowded.makeEvidences(emptyRequest), crowded.makeEvidences(emptyRequest)]
+    await Promise.all(calls.map((call) => assert.rejects(call, { code: 'ENGINE_FAILED' })))
+    threads.mock.restore()
+    assert.deepEqual(unpackEvidences(await crowded.makeEvidences(emptyRequest), []), [])
   })
 
   it('finishes the calls under way when it is closed, and rejects later ones', async () => {
