@@ -15,6 +15,7 @@ export const VERIFICATION_RULES = [
   'keys.other-log',
   'keys.order',
   'keys.handover',
+  'keys.retired',
 
   'event.opening',
   'event.txid-differs',
@@ -69,6 +70,7 @@ export const VERIFICATION_RULES = [
   'timestamp.signer-differs',
   'timestamp.signature',
   'timestamp.revoked',
+  'timestamp.not-in-use',
   'certificate.malformed',
   'certificate.unusable',
   'certificate.not-trusted',

@@ -1,6 +1,7 @@
 import { encodeUtf8, toBase64 } from '../core/bytes.ts'
 import { logKeys } from '../core/log/keys.ts'
 import type { LogReader } from '../core/log/reader.ts'
+import { accountsWith } from '../core/log/attestation-rules.ts'
 import { decodeRecord, putRecord, readAll } from '../core/store/read.ts'
 import {
   NO_ANCHORS,
@@ -282,7 +283,10 @@ export class Anchorer {
     record: AnchorHeadRecord,
     more: readonly Write[] = [],
   ): Promise<void> {
-    await this.#commit(head, record, [anchorWrite(anchor), ...more])
+    // The account of this process sends what is prepared. An earlier one may have sent the rest.
+    const info = anchor.state === 'prepared' ? this.#anchor.info : undefined
+    const accounts = accountsWith({ ...head.record, outstanding: anchor.size }, info)
+    await this.#commit(head, { ...record, accounts }, [anchorWrite(anchor), ...more])
   }
 
   /**
@@ -291,7 +295,7 @@ export class Anchorer {
   async #commit(head: AnchorHead, record: AnchorHeadRecord, writes: readonly Write[]): Promise<void> {
     await this.#host.records.commit({
       checks: [{ key: logKeys.anchorHead(), version: head.version }],
-      writes: [...writes, putRecord(logKeys.anchorHead(), record)],
+      writes: [...writes, putRecord(logKeys.anchorHead(), { accounts: head.record.accounts, ...record })],
     })
   }
 }

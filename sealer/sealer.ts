@@ -2,6 +2,7 @@ import { untilAborted } from '../core/clock.ts'
 import { isRegistryError, RegistryError } from '../core/errors.ts'
 import { createIdSource } from '../core/ids.ts'
 import { LogReader } from '../core/log/reader.ts'
+import { rulesOf } from '../core/log/attestation-rules.ts'
 import type { Anchor, Sealer, SealerHost, SealerStatus, TreeEngine } from '../core/ports/index.ts'
 import { AccountGuard } from './anchor-account.ts'
 import { Anchorer } from './anchorer.ts'
@@ -157,7 +158,7 @@ class LogSealer implements Sealer {
   #assemble(host: SealerHost, reader: LogReader): Running {
     const { clock, logger, records, sharedRecords = false } = host
     const { batches: rules, stamps: stampSchedule, anchors, leaseMs, onDuration } = this.#settings
-    const { members, quorum } = this.#authorities
+    const { members } = this.#authorities
     const anchor = this.#anchor
     const batches = new BatchSealer({
       host,
@@ -167,7 +168,7 @@ class LogSealer implements Sealer {
       rules,
       onDuration,
     })
-    const stampCoordinator = new StampCoordinator({ host, reader, quorum, schedule: stampSchedule })
+    const stampCoordinator = new StampCoordinator({ host, reader, rules: rulesOf(this.trust), schedule: stampSchedule })
     const anchorer = anchor && new Anchorer({ host, reader, anchor, schedule: anchors, onDuration })
     const accountGuard = anchor && anchorer && new AccountGuard({ anchorer, anchor, records, logger })
     const lease = sharedRecords ? new SealerLease(records, clock, leaseMs) : undefined

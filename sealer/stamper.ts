@@ -1,15 +1,15 @@
 import { createHash } from 'node:crypto'
 import { encodeUtf8, equalBytes, sha256, toBase64, toHex } from '../core/bytes.ts'
-import { tokenOpening } from '../core/commitment/log-entry.ts'
+import { entryOf, tokenOpening } from '../core/commitment/log-entry.ts'
 import { RegistryError } from '../core/errors.ts'
 import { logKeys } from '../core/log/keys.ts'
 import { appendControl } from '../core/log/payload.ts'
 import type { LogReader } from '../core/log/reader.ts'
-import type { CheckpointRecord, StampRecord, StampToken } from '../core/log/records.ts'
-import { distinctTokens, isSameAuthority } from '../core/log/stamp-claim.ts'
+import type { CheckpointRecord, StampPeriod, StampRecord, StampRules, StampToken } from '../core/log/records.ts'
+import { distinctTokens, isSameAuthority, isSameRules } from '../core/log/attestation-rules.ts'
 import type { Check, Commit, SealerHost, TimestampAuthority, ValidationData, Write } from '../core/ports/index.ts'
 import type { StoredRecord } from '../core/store/keys.ts'
-import { decodeRecord, putRecord, readAll } from '../core/store/read.ts'
+import { decodeRecord, putRecord, readAll, storedBase64 } from '../core/store/read.ts'
 import { msUntilDue, type DurationObserver, type Schedule } from './schedule.ts'
 
 interface StamperOptions {
@@ -111,8 +111,7 @@ type AuthorityIdentity = Pick<StampToken, 'authority' | 'trustAnchors'>
 interface StampCoordinatorOptions {
   readonly host: SealerHost
   readonly reader: LogReader
-  /** How many authorities make a stamp. */
-  readonly quorum: number
+  readonly rules: StampRules
   readonly schedule: Schedule
 }
 
@@ -124,14 +123,14 @@ interface StampCoordinatorOptions {
 export class StampCoordinator {
   readonly #host: SealerHost
   readonly #reader: LogReader
-  readonly #quorum: number
+  readonly #rules: StampRules
   readonly #schedule: Schedule
   #stampedSize = 0
 
-  constructor({ host, reader, quorum, schedule }: StampCoordinatorOptions) {
+  constructor({ host, reader, rules, schedule }: StampCoordinatorOptions) {
     this.#host = host
     this.#reader = reader
-    this.#quorum = quorum
+    this.#rules = rules
     this.#schedule = schedule
   }
 
@@ -184,7 +183,7 @@ export class StampCoordinator {
   }
 
   #hasQuorum({ tokens }: StampRecord): boolean {
-    return distinctTokens(tokens).length >= this.#quorum
+    return distinctTokens(tokens).length >= this.#rules.quorum
   }
 
   /** Decides from stored state and commits. Decides again if another token was added in between. */
@@ -194,7 +193,8 @@ export class StampCoordinator {
       const [whole, partial] = await readAll(this.#host.records, keys)
       const change = this.#decide(initial, { whole, partial }, added)
       if (change === undefined) return
-      const commit = change.added === undefined ? change.commit : await this.#withToken(change.commit, change.added)
+      const withToken = change.added === undefined ? change.commit : await this.#withToken(change.commit, change.added)
+      const commit = change.isWhole && whole === undefined ? await this.#withPeriod(withToken, change.stamp) : withToken
       if (!(await this.#host.records.commit(commit)).ok) continue
       if (change.isWhole) this.#noteStamp(change.stamp)
       this.#log(change, added)
@@ -221,7 +221,7 @@ export class StampCoordinator {
       { key: partialKey, version: partial?.version ?? null },
     ]
     if (!isWhole) return { checks, writes: [putRecord(partialKey, stamp)] }
-    const written = putRecord(wholeKey, { ...stamp, quorum: stamp.quorum ?? this.#quorum })
+    const written = putRecord(wholeKey, { ...stamp, quorum: stamp.quorum ?? this.#rules.quorum })
     const removed: Write[] = partial === undefined ? [] : [{ key: partialKey, value: null }]
     const head = putRecord(logKeys.stampHead(), { size: stamp.size })
     return { checks, writes: [written, head, ...removed] }
@@ -236,6 +236,23 @@ export class StampCoordinator {
     }
   }
 
+  /** The commit that also begins a period if this is the first stamp under these rules. Verifiers pin the periods. */
+  async #withPeriod(commit: Commit, { size, tokens }: StampRecord): Promise<Commit> {
+    const key = logKeys.stampHistory()
+    const [stored] = await readAll(this.#host.records, [key])
+    const { periods } = decodeRecord(stored) ?? { periods: [] }
+    const last = periods.at(-1)
+    if (last !== undefined && isSameRules(last, this.#rules)) return commit
+    const token = storedBase64(tokens.at(-1)?.token, 'The token of a stamp')
+    const from = last === undefined ? 1 : Math.max(size, last.from + 1)
+    const period: StampPeriod = { from, ...this.#rules, entry: toHex(entryOf(tokenOpening(token))) }
+    return {
+      ...commit,
+      checks: [...(commit.checks ?? []), { key, version: stored?.version ?? null }],
+      writes: [...(commit.writes ?? []), putRecord(key, { periods: [...periods, period] })],
+    }
+  }
+
   /** Writes only what is not stored yet: the same CRL belongs to thousands of tokens. */
   async #newValidationData({ validationData }: NewToken): Promise<readonly Write[]> {
     const values = new Map(validationData.map(({ der }) => [logKeys.validationData(toHex(sha256(der))), der]))
@@ -245,7 +262,7 @@ export class StampCoordinator {
 
   #log({ stamp: { size, tokens }, isWhole }: StampChange, added: NewToken | undefined): void {
     const { authority, serialNumber } = added?.token ?? {}
-    const fields = { size, authority, serialNumber, tokens: tokens.length, quorum: this.#quorum }
+    const fields = { size, authority, serialNumber, tokens: tokens.length, quorum: this.#rules.quorum }
     this.#host.logger.info(fields, isWhole ? 'checkpoint stamped' : 'checkpoint stamped by one of the quorum')
   }
 }

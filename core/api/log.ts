@@ -130,11 +130,18 @@ export interface CheckpointKeyInfo {
   readonly until: number | null
   /** Whether this process has the private key. A retired one is not needed. */
   readonly isHeld: boolean
+  /** It was rotated out as known to others, which the policy says. */
+  readonly isCompromised: boolean
 }
 
 export interface RotateOptions {
   /** With shared records: every server has the pending key in its keyring. Default false. */
   readonly allServersHaveIt?: boolean
+  /**
+   * Others may know the current key: what it signed counts only with a proof that it is the beginning of its last tree.
+   * Bundles of before the rotation must be fetched again. Default false.
+   */
+  readonly compromised?: boolean
 }
 
 /** The checkpoint keys of a log. */

@@ -32,13 +32,14 @@ export interface LogIdentity extends LogSigner {
   holds(verifierKey: string): Promise<boolean>
   /**
    * Adds the first pending key to the log, signed by the current one, and returns it. It signs the checkpoints whose
-   * tree contains its entry. Processes that add the same key at the same time add it once.
+   * tree contains its entry. Processes that add the same key at the same time add it once. `compromised`: others may
+   * know the current key, which is marked.
    *
    * @throws RegistryError `CONFIG_ERROR` if there is no pending key or the log has `MAX_LOG_KEYS` keys,
    *   `LOG_KEY_MISMATCH` if the signer does not have the current key, `UNAVAILABLE` if nothing was stored,
    *   `UNKNOWN_OUTCOME` if it could not be read whether it was stored
    */
-  rotateCheckpointKey(): Promise<KeyInLog>
+  rotateCheckpointKey(options?: { readonly compromised?: boolean }): Promise<KeyInLog>
 }
 
 export interface KeyInLog {
@@ -47,6 +48,8 @@ export interface KeyInLog {
   /** The position of that entry in the log. */
   readonly position: number
   readonly verifierKey: string
+  /** Others may know it. */
+  readonly isCompromised: boolean
 }
 
 export interface LogIdentityOptions {
@@ -189,11 +192,15 @@ async function openKeyRing(records: RecordStore, stored: StoredIdentity): Promis
   return { stored, keys, current }
 }
 
-function logKeyOf({ entry, vkey }: LogKeyRecord, position: number | undefined, index: number): KeyInLog {
+function logKeyOf(record: LogKeyRecord, position: number | undefined, index: number): KeyInLog {
+  const { entry, vkey, compromised: isCompromised = false } = record
   if (position === undefined || (index === 0 && position !== 0))
     throw corrupt(`The entry of checkpoint key ${index} is missing in the log`)
-  return { entry, position, verifierKey: vkey }
+  return { entry, position, verifierKey: vkey, isCompromised }
 }
+
+const markedKey = (key: LogKeyRecord, isMarked: boolean): LogKeyRecord =>
+  isMarked ? { ...key, compromised: true } : key
 
 class StoredLogIdentity implements LogIdentity {
   readonly #records: RecordStore
@@ -242,7 +249,7 @@ class StoredLogIdentity implements LogIdentity {
     return (await this.#signer.publicKeys()).some((each) => equalBytes(each, publicKey))
   }
 
-  async rotateCheckpointKey(): Promise<KeyInLog> {
+  async rotateCheckpointKey({ compromised = false }: { readonly compromised?: boolean } = {}): Promise<KeyInLog> {
     await this.refresh()
     const { record, version } = this.#ring.stored
     const [vkey] = await this.pendingKeys()
@@ -259,11 +266,10 @@ class StoredLogIdentity implements LogIdentity {
     const handover = { log: this.origin, prev: this.#ring.current.entry, vkey }
     const sig = toHex(await this.#sign(this.#ring.current, keyHandover(handover)))
     const append = appendControl(keyOpening({ ...handover, sig }))
+    const keys = record.keys.map((key) => markedKey(key, compromised && key.entry === handover.prev))
     await tryCommit(this.#records, {
       checks: [{ key: logKeys.identity(), version }],
-      writes: [
-        putRecord(logKeys.identity(), { ...record, keys: [...record.keys, { entry: toHex(append.entry), vkey }] }),
-      ],
+      writes: [putRecord(logKeys.identity(), { ...record, keys: [...keys, { entry: toHex(append.entry), vkey }] })],
       append: [append],
     })
     await this.#refreshAfterCommit()

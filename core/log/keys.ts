@@ -10,6 +10,7 @@ import type {
   LogIdentityRecord,
   SealerLeaseRecord,
   StampHeadRecord,
+  StampHistoryRecord,
   StampRecord,
   TreeHeadRecord,
 } from './records.ts'
@@ -48,6 +49,8 @@ export const logKeys = {
   partialStamps: (): RecordRange<StampRecord> => keysUnder('sp'),
   /** The stamp that was stored last. */
   stampHead: (): RecordKey<StampHeadRecord> => 'sh',
+  /** Whose tokens counted from which tree size on. */
+  stampHistory: (): RecordKey<StampHistoryRecord> => 'sr',
   /** The DER of validation data, by its SHA-256 in hex. Many tokens share it. */
   validationData: (hash: string): Key => recordKey('te', hash),
   allValidationData: (): Range => keysUnder('te'),
@@ -67,6 +70,7 @@ export const logKeyRanges: readonly Range[] = [
   onlyKey(logKeys.sealerLease()),
   onlyKey(logKeys.anchorHead()),
   onlyKey(logKeys.stampHead()),
+  onlyKey(logKeys.stampHistory()),
   logKeys.tiles(),
   keysUnder('ba'),
   logKeys.batchIds(),

@@ -14,6 +14,7 @@ import {
   type AnchorRecord,
   type BatchRecord,
   type CheckpointRecord,
+  type StampPeriod,
   type StampRecord,
   type TreeHeadRecord,
   type ValidationDataRef,
@@ -215,6 +216,11 @@ export class LogReader {
 
   latestStamp(): Promise<StampRecord | undefined> {
     return readFirst(this.#records, { ...logKeys.stampsFrom(0), reverse: true })
+  }
+
+  /** Whose tokens counted from which tree size on. */
+  async stampPeriods(): Promise<readonly StampPeriod[]> {
+    return (await readOne(this.#records, logKeys.stampHistory()))?.periods ?? []
   }
 
   latestPartialStamp(): Promise<StampRecord | undefined> {

@@ -21,6 +21,8 @@ export interface LogKeyRecord {
   readonly entry: string
   /** The C2SP verifier key. */
   readonly vkey: string
+  /** It was rotated out because others may know it: what it signed counts only if it leads to its last tree. */
+  readonly compromised?: true
 }
 
 export interface TreeHeadRecord {
@@ -81,6 +83,26 @@ export interface StampRecord {
 export interface StampHeadRecord {
   /** The size of that stamp. It may be smaller than that of another one: late tokens are added to older stamps. */
   readonly size: number
+}
+
+/** Whose tokens make a stamp, and how many of them. */
+export interface StampRules {
+  readonly quorum: number
+  /** In the order of their names. Certificates are base64 of their DER. */
+  readonly authorities: readonly { readonly name: string; readonly trustAnchors: readonly string[] }[]
+}
+
+/** The rules from one tree size on. */
+export interface StampPeriod extends StampRules {
+  readonly from: number
+  /** The log entry (hex) of the last token of its first stamp. All tokens of the periods before are earlier entries. */
+  readonly entry: string
+}
+
+/** Verifiers pin all periods. The stamp that is the first one under other rules begins one. */
+export interface StampHistoryRecord {
+  /** By `from`, ascending. */
+  readonly periods: readonly StampPeriod[]
 }
 
 export interface StampToken {
@@ -160,6 +182,8 @@ export interface AnchorHeadRecord {
   readonly outstanding: number | null
   /** Sizes of confirmed anchors that a reorganization of the chain can still remove, ascending. */
   readonly unsettled: readonly number[]
+  /** Every account that has anchored, in order. `from`: the size of the first anchor that it sent. */
+  readonly accounts?: readonly { readonly info: AnchorInfo; readonly from: number }[] | undefined
 }
 
 /** The head before the first anchor. */

@@ -11,7 +11,7 @@ import {
   type AnchorRecord,
   type ConfirmedAnchorRecord,
 } from '../log/records.ts'
-import { distinctTokens } from '../log/stamp-claim.ts'
+import { distinctTokens } from '../log/attestation-rules.ts'
 import type { AnchorInfo, Key, RecordStore, ValidationData } from '../ports/index.ts'
 import type { StoredRecord } from '../store/keys.ts'
 import { listRecords, putRecord, storedBase64 } from '../store/read.ts'

@@ -9,7 +9,7 @@ import {
   type AnchorHeadRecord,
   type StampRecord,
 } from '../log/records.ts'
-import { claimOf } from '../log/stamp-claim.ts'
+import { claimOf } from '../log/attestation-rules.ts'
 import type { Context } from './context.ts'
 import { uuidInput, validate } from '../schemas/validation.ts'
 import { closed, IdToFind, limitSchema, opt } from '../schemas/fields.ts'

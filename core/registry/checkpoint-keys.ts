@@ -19,7 +19,7 @@ export const checkpointKeyOperations = ({ identity, gate, sealer, sharedRecords 
     await identity.refresh()
     return listKeys(identity)
   },
-  async rotate({ allServersHaveIt = false } = {}) {
+  async rotate({ allServersHaveIt = false, compromised = false } = {}) {
     gate.assertWritable()
     if (sharedRecords && !allServersHaveIt)
       throw new RegistryError(
@@ -27,7 +27,7 @@ export const checkpointKeyOperations = ({ identity, gate, sealer, sharedRecords 
         'Several servers can share these records, and one without the new key can sign nothing any more: copy the ' +
           'keyring to each of them, then rotate with --all-servers-have-it (allServersHaveIt). The log is unchanged',
       )
-    const added = await identity.rotateCheckpointKey()
+    const added = await identity.rotateCheckpointKey({ compromised })
     // The log has the key now, so nothing below may throw.
     sealer.notify()
     const following = identity.keys[identity.keys.findIndex(({ entry }) => entry === added.entry) + 1]
@@ -43,12 +43,14 @@ async function listKeys(identity: LogIdentity): Promise<readonly CheckpointKeyIn
     ...(await Promise.all(
       keys.map(async (key, i) => keyInLog(key, keys[i + 1], await identity.holds(key.verifierKey))),
     )),
-    ...pending.map((vkey) => ({ vkey, state: 'pending', from: null, until: null, isHeld: true }) as const),
+    ...pending.map(
+      (vkey) => ({ vkey, state: 'pending', from: null, until: null, isHeld: true, isCompromised: false }) as const,
+    ),
   ]
 }
 
 const keyInLog = (
-  { verifierKey: vkey, position }: KeyInLog,
+  { verifierKey: vkey, position, isCompromised }: KeyInLog,
   next: KeyInLog | undefined,
   isHeld: boolean,
 ): CheckpointKeyInfo => ({
@@ -57,4 +59,5 @@ const keyInLog = (
   from: position + 1,
   until: next?.position ?? null,
   isHeld,
+  isCompromised,
 })

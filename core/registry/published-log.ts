@@ -1,10 +1,13 @@
 import type { LogPolicy } from '../schemas/bundle.ts'
 import type { PublishedLog } from '../api/log.ts'
-import { toHex, toBase64 } from '../bytes.ts'
-import type { LogIdentity } from '../log/identity.ts'
+import { toHex } from '../bytes.ts'
+import type { KeyInLog, LogIdentity } from '../log/identity.ts'
+import { entryOfTxId, type LogReader } from '../log/reader.ts'
+import { accountsWith, periodsWith, mergedRanges, rulesOf } from '../log/attestation-rules.ts'
 import { TILE_WIDTH } from '../log/tree/tile.ts'
 import { batchPage } from './batches.ts'
 import type { Context } from './context.ts'
+import { rfc3339 } from './proof/log-proof.ts'
 import type { SealerStatus, SealerTrust } from '../ports/index.ts'
 import { invalidInput } from '../schemas/validation.ts'
 
@@ -23,7 +26,7 @@ export function publishedLog(
   const policy = async (): Promise<LogPolicy> => {
     // Another process may have added a key.
     await identity.refresh()
-    return logPolicy(identity, trust)
+    return logPolicy(log, { identity, trust })
   }
   return {
     origin: identity.origin,
@@ -82,42 +85,81 @@ function assertInteger(name: string, value: number, max = Number.MAX_SAFE_INTEGE
     throw invalidInput(name, `must be an integer of 0 to ${max}, not ${value}`)
 }
 
+interface PolicySources {
+  readonly identity: Pick<LogIdentity, 'origin' | 'keys'>
+  readonly trust: SealerTrust
+}
+
 /** What a verifier pins: `GET /log/policy`. In a bundle it is the registry's own word. */
-export function logPolicy({ origin, keys }: Pick<LogIdentity, 'origin' | 'keys'>, trust: SealerTrust): LogPolicy {
-  const { quorum, authorities, chain } = trust
+export async function logPolicy(log: LogReader, { identity, trust }: PolicySources): Promise<LogPolicy> {
+  const { origin, keys } = identity
+  const [{ size }, stamp, stored, anchors] = await Promise.all([
+    log.treeHead(),
+    log.latestStamp(),
+    log.stampPeriods(),
+    log.anchorHead(),
+  ])
+  const stampedSize = stamp?.size ?? 0
+  const periods = periodsWith(stored, rulesOf(trust), stampedSize)
+  const entries = periods.slice(1).map(({ entry }) => (entry === undefined ? new Uint8Array(32) : entryOfTxId(entry)))
+  const ends = (await log.entryStatuses(entries)).map((status) => status?.position ?? Infinity)
+  const authorities = periods.map(({ from, authorities: values }, i) => {
+    const end = ends[i] ?? Infinity
+    // A range ends once a stamped tree holds the entries of all its tokens, so that bundles can prove them.
+    return { from, until: end < stampedSize ? end : null, values }
+  })
+  const quorums = periods.map(({ from, quorum }, i) => ({ from, until: endBefore(periods[i + 1]), values: [quorum] }))
+  const accounts = accountsWith(anchors, trust.chain)
+  const chains = accounts.map(({ from, info: { type, network, chainId, account } }, i) => ({
+    from,
+    until: accounts[i + 1]?.from ?? null,
+    values: account === undefined ? [] : [{ type, network, chainId, account }],
+  }))
   return {
     origin,
-    keys: keys.map(({ verifierKey, position }, i) => ({
-      vkey: verifierKey,
-      from: position + 1,
-      until: keys[i + 1]?.position ?? null,
-    })),
+    keys: await Promise.all(keys.map((key, i) => policyKey(log, key, { next: keys[i + 1], sealedSize: size }))),
     witnesses: [],
     groups: [],
     quorum: 'none',
-    timestampAuthorities: authorities.map(({ name, trustAnchors }) => ({
+    timestampAuthorities: mergedRanges(authorities).map(({ value: { name, trustAnchors }, ranges }) => ({
       name,
       trustAnchors: trustAnchors.map(pemOf),
+      ranges: [...ranges],
     })),
-    timestampQuorum: Math.max(1, quorum),
-    chains:
-      chain?.account === undefined
-        ? []
-        : [{ type: chain.type, network: chain.network, chainId: chain.chainId, account: chain.account }],
+    timestampQuorum: periods.at(-1)?.quorum ?? 1,
+    timestampQuorums: mergedRanges(quorums).map(({ value: quorum, ranges }) => ({ quorum, ranges: [...ranges] })),
+    chains: mergedRanges(chains).map(({ value, ranges }) => ({ ...value, ranges: [...ranges] })),
   }
 }
 
-/** The same keys and witnesses as C2SP tlog-policy text. */
+const endBefore = (next: { readonly from: number } | undefined): number | null =>
+  next === undefined ? null : next.from - 1
+
+/** A key is retired once a signed tree holds the next one. The root of its last tree is computed from the log. */
+async function policyKey(
+  log: LogReader,
+  { verifierKey: vkey, position, isCompromised: compromised }: KeyInLog,
+  { next, sealedSize }: { readonly next: KeyInLog | undefined; readonly sealedSize: number },
+): Promise<LogPolicy['keys'][number]> {
+  const from = position + 1
+  if (next === undefined || next.position >= sealedSize) return { vkey, from, until: null }
+  const until = next.position
+  const [root, stamp] = await Promise.all([log.rootAt(until), log.stampCovering(until + 1)])
+  const retiredAt = stamp && { retiredAt: rfc3339(Math.min(...stamp.tokens.map(({ genTime }) => genTime))) }
+  return { vkey, from, until, root: toHex(root), ...retiredAt, compromised }
+}
+
+/** The newest key and the witnesses as C2SP tlog-policy text, whose lines cannot say which trees a key signs. */
 export const logPolicyText = ({ keys, witnesses, groups, quorum }: LogPolicy): string =>
   [
-    ...keys.map(({ vkey }) => `log ${vkey}`),
+    ...keys.slice(-1).map(({ vkey }) => `log ${vkey}`),
     ...witnesses.map(({ name, vkey, url }) => ['witness', name, vkey, ...(url === undefined ? [] : [url])].join(' ')),
     ...groups.map(({ name, threshold, members }) => ['group', name, threshold, ...members].join(' ')),
     `quorum ${quorum}`,
     '',
   ].join('\n')
 
-function pemOf(der: Uint8Array): string {
-  const lines = toBase64(der).match(/.{1,64}/g) ?? []
+function pemOf(base64: string): string {
+  const lines = base64.match(/.{1,64}/g) ?? []
   return ['-----BEGIN CERTIFICATE-----', ...lines, '-----END CERTIFICATE-----', ''].join('\n')
 }

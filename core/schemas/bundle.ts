@@ -1,5 +1,5 @@
 import Type, { type Static } from '#typebox'
-import { closed, Hash, opt } from './fields.ts'
+import { closed, DateTime, Hash, opt } from './fields.ts'
 import { BUNDLE_FORMAT, MAX_ANCHORS, MAX_CHECKPOINT_TOKENS, MAX_COSIGNATURES } from '../commitment/bundle-format.ts'
 import type { EvidenceCandidate } from './proof-documents.ts'
 
@@ -25,6 +25,14 @@ export const BundleInclusion = closed({
   path: Type.Array(Hash, { maxItems: 64, description: 'From the sibling of the leaf to the child of the root' }),
 })
 export type BundleInclusion = Static<typeof BundleInclusion>
+
+const RANGES = Type.Array(
+  closed({
+    from: Type.Integer({ minimum: 1 }),
+    until: Type.Union([Type.Integer({ minimum: 1 }), Type.Null()], { description: 'null: it is still in use' }),
+  }),
+  { description: 'The tree sizes, both inclusive, for which it counts' },
+)
 
 const DisclosedText = closed({ text: Type.String(), salt: Hash })
 
@@ -85,6 +93,19 @@ export type BundleAnchor = Static<typeof BundleAnchor>
 
 export const BundleCheckpoint = closed({
   note: Type.String({ description: 'C2SP tlog-checkpoint with the signature of the log alone: the stamped bytes' }),
+  consistency: opt(
+    Type.Array(Hash, {
+      maxItems: 64,
+      description:
+        'That the tree is the beginning of the next one in the bundle (RFC 9162 § 2.1.4). Absent in the last',
+    }),
+  ),
+  keyConsistency: opt(
+    Type.Array(Hash, {
+      maxItems: 64,
+      description: 'That it is the beginning of the last tree of the key that signed it, if that key is retired',
+    }),
+  ),
   cosignatures: Type.Array(Type.String(), {
     maxItems: MAX_COSIGNATURES,
     description: 'Signature lines of witnesses (C2SP tlog-cosignature), without the line feed',
@@ -114,10 +135,19 @@ export const LogPolicy = closed({
       vkey: Type.String({ description: 'C2SP verifier key' }),
       from: Type.Integer({ minimum: 1, description: 'The smallest tree size that the key signs' }),
       until: Type.Union([Type.Integer({ minimum: 1 }), Type.Null()], {
-        description: 'The largest tree size that it signs; null: it is the newest key',
+        description: 'The size of the last tree that it signs; null: no tree holds the next key',
       }),
+      root: opt(Hash),
+      retiredAt: opt(DateTime),
+      compromised: opt(
+        Type.Boolean({ description: 'Of a retired key: others may know it, so that no token helps what it signed' }),
+      ),
     }),
-    { description: 'Every checkpoint key, oldest first' },
+    {
+      description:
+        'Every checkpoint key, oldest first. A retired one has the root of its last tree, and genTime of the first ' +
+        'token over a tree with the next key, if there is one',
+    },
   ),
   witnesses: Type.Array(
     closed({
@@ -135,16 +165,26 @@ export const LogPolicy = closed({
   ),
   quorum: Type.String({ description: 'The witness or group that must have cosigned a checkpoint, or none' }),
   timestampAuthorities: Type.Array(
-    closed({ name: Type.String(), trustAnchors: Type.Array(Type.String({ description: 'Certificates in PEM' })) }),
+    closed({
+      name: Type.String(),
+      trustAnchors: Type.Array(Type.String({ description: 'Certificates in PEM' })),
+      ranges: RANGES,
+    }),
+    { description: 'Every authority whose tokens the log holds. One that is not in use counts up to its last entry' },
   ),
-  timestampQuorum: Type.Integer({ minimum: 1, description: 'How many of them must have stamped a checkpoint' }),
+  timestampQuorum: Type.Integer({ minimum: 1, description: 'How many of them must have stamped a checkpoint now' }),
+  timestampQuorums: Type.Array(closed({ quorum: Type.Integer({ minimum: 1 }), ranges: RANGES }), {
+    description: 'The same for the trees of each range',
+  }),
   chains: Type.Array(
     closed({
       type: Type.String(),
       network: Type.String(),
       chainId: Count,
       account: Type.String({ description: "evm: the sender's address. local: the ledger's Ed25519 public key in hex" }),
+      ranges: RANGES,
     }),
+    { description: 'Every account that has anchored the log' },
   ),
   extensions: Extensions,
 })

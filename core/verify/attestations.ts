@@ -1,5 +1,5 @@
 import { concatBytes, encodeUtf8, equalBytes, fromHex } from '../bytes.ts'
-import { isError, isRegistryError, verificationError } from '../errors.ts'
+import { isRegistryError, verificationError } from '../errors.ts'
 import { ED25519_COSIGNATURE, usableKey, verifySignature, type SignedNote } from '../log/note.ts'
 import type { ValidationData } from '../ports/index.ts'
 import { verifyEvmAnchor } from './chain/evm-anchor.ts'
@@ -7,8 +7,9 @@ import { assertSigned, parseBlock } from './chain/ledger-block.ts'
 import type { VerifiedTree, VerifiedTrees, Verification } from './checkpoint.ts'
 import type { AuthorityClaim, BundleAnchorClaim, Cosignature, TimestampClaim, Unchecked } from './claims.ts'
 import type { Witness, WitnessGroup } from './policy-text.ts'
-import type { PinnedChain, Policy } from './policy.ts'
-import type { ShownAnchor, ShownBundle } from './shown.ts'
+import type { TreeRange } from '../log/attestation-rules.ts'
+import { countsFor, type PinnedChain, type Policy } from './policy.ts'
+import type { ShownAnchor, ShownBundle, ShownRenewal } from './shown.ts'
 import type { TokenVerifier } from './token-verifier.ts'
 import { isObject, parseUntrustedJson, type SignatureBudget } from './untrusted.ts'
 
@@ -19,8 +20,8 @@ export interface Attestations {
   readonly witnesses: readonly Cosignature[]
   readonly timestamp: TimestampClaim | undefined
   readonly anchors: readonly BundleAnchorClaim[]
-  /** The quorums of the policy that are not reached. */
-  readonly missing: readonly string[]
+  /** Whether the quorum of witnesses is reached. */
+  readonly isCosigned: boolean
 }
 
 /** What attestations are verified with. */
@@ -34,28 +35,57 @@ export interface AttestationContext {
 }
 
 /**
- * Verifies what authorities, chains and witnesses attest of each tree, by its size. Runs last, because tokens take the
- * most time. Throws `VERIFICATION_FAILED`.
+ * Verifies what authorities, chains and witnesses attest of the trees that count, by their sizes. A tree counts if its
+ * key vouches for it, if it was stamped before that key was retired, or if a larger tree of the bundle counts, which
+ * begins with it. What does not verify attests nothing: so a bundle is never worth more without it. Throws
+ * `VERIFICATION_FAILED` for a wrong cosignature.
  */
 export function verifyAttestations(
-  bundle: ShownBundle,
+  { renewals, checkpoints, validationData }: ShownBundle,
   trees: VerifiedTrees,
   context: AttestationContext,
 ): ReadonlyMap<number, Attestations> {
-  const { witnesses: required = { threshold: 0, members: [] } } = context.policy
-  const { budget } = context.run
-  const stamps = verifyStamps(bundle, trees, context)
+  const { policy, run } = context
+  const { witnesses: required = { threshold: 0, members: [] } } = policy
+  const isChecked = (policy.authorities ?? []).length > 0
+  const embedded = embeddedCertificates(isChecked ? checkpoints.flatMap(({ tokens }) => tokens) : [], context)
+  const pieces = [...(context.validationData ?? []), ...validationData, ...embedded]
+  const logged = new Map<string, LoggedToken>()
   const attestations = new Map<number, Attestations>()
-  for (const [size, tree] of trees) {
-    const { timestamp, missing = [] } = stamps.get(size) ?? {}
-    const { witnesses, isMet } = verifyCosignatures(tree.note, required, budget)
+  const renewalsIn = new Map<number, ShownRenewal[]>()
+  for (const size of trees.keys()) renewalsIn.set(size, [])
+  for (const renewal of renewals) for (const { treeSize } of renewal.inclusion) renewalsIn.get(treeSize)?.push(renewal)
+  let counts = false
+  // The largest tree comes first: it shows which tokens are in the log, and its own tokens show since when.
+  for (const tree of [...trees.values()].toReversed()) {
+    const { size } = tree
+    const { claims, timestamp } = stampOf(tree, { ...context, validationData: pieces, logged })
+    counts ||= tree.isVouchedFor || isStampedInTime(tree, claims, policy)
+    if (!counts) {
+      run.doubt({
+        what: `the tree of ${size} entries`,
+        why: 'A retired key signed it, and nothing leads to its last tree',
+      })
+      continue
+    }
+    for (const { token, position } of renewalsIn.get(size) ?? [])
+      logged.set(token, {
+        position,
+        at: Math.min(timestamp?.notLaterThan ?? Infinity, logged.get(token)?.at ?? Infinity),
+      })
+    const { witnesses, isMet: isCosigned } = verifyCosignatures(tree.note, required, run.budget)
     const anchors = tree.shown.anchors.flatMap((anchor) => anchorOf(anchor, tree, context))
-    const tooFew = isMet ? [] : [`Too few of the required witnesses have cosigned the tree of ${size} entries`]
-    attestations.set(size, { witnesses, anchors, timestamp, missing: [...missing, ...tooFew] })
+    attestations.set(size, { witnesses, isCosigned, anchors, timestamp })
   }
-  // The functions above throw as well. A check that was left out could have refuted the bundle.
-  if (budget.isExceeded) throw verificationError('limit.signatures', 'The bundle needs too many signature checks')
+  // A check that was left out could have refuted the bundle.
+  if (run.budget.isExceeded) throw verificationError('limit.signatures', 'The bundle needs too many signature checks')
   return attestations
+}
+
+/** The entry of a token in the log, and when a later stamp shows that it was there, ms since 1970. */
+interface LoggedToken {
+  readonly position: number
+  readonly at: number
 }
 
 // -- witnesses: cosignatures (https://c2sp.org/tlog-cosignature), with Ed25519 keys of the type 04
@@ -118,35 +148,8 @@ function verifyCosignature(
 interface StampContext extends AttestationContext {
   /** Certificates, CRLs and OCSP responses from the bundle and the caller, shared by all tokens. */
   readonly validationData: readonly ValidationData[]
-  /** By the SHA-256 (hex) of a token: when a later stamp proves that it existed. */
-  readonly renewedAt: ReadonlyMap<string, number>
-}
-
-type Stamp = Partial<Pick<Attestations, 'timestamp' | 'missing'>>
-
-/**
- * The timestamp of each tree, by its size. The largest tree comes first: its tokens show when the tokens in it existed.
- */
-function verifyStamps(
-  { renewals, checkpoints, validationData }: ShownBundle,
-  trees: VerifiedTrees,
-  context: AttestationContext,
-): ReadonlyMap<number, Stamp> {
-  const isChecked = (context.policy.authorities ?? []).length > 0
-  const embedded = embeddedCertificates(isChecked ? checkpoints.flatMap(({ tokens }) => tokens) : [], context)
-  const pieces = [...(context.validationData ?? []), ...validationData, ...embedded]
-  const renewedAt = new Map<string, number>()
-  const stamps = new Map<number, Stamp>()
-  for (const tree of [...trees.values()].toReversed()) {
-    const stamp = stampOf(tree, { ...context, validationData: pieces, renewedAt })
-    stamps.set(tree.size, stamp)
-    const time = stamp.timestamp?.notLaterThan
-    if (time === undefined) continue
-    for (const { token, inclusion } of renewals)
-      if (inclusion.some(({ treeSize }) => treeSize === tree.size))
-        renewedAt.set(token, Math.min(time, renewedAt.get(token) ?? time))
-  }
-  return stamps
+  /** By the SHA-256 (hex) of a token. */
+  readonly logged: ReadonlyMap<string, LoggedToken>
 }
 
 /** The different certificates in tokens. A token that is malformed has none, and fails when it is verified. */
@@ -166,79 +169,116 @@ function embeddedCertificates(
   return [...new Map(certificates).values()].map((der) => ({ type: 'certificate', der }))
 }
 
-/** A token that does not verify counts for no authority. If the others are too few, it refutes the bundle. */
-function stampOf({ noteBytes, size, shown }: VerifiedTree, context: StampContext): Stamp {
+/** A verified token, with the SHA-256 (hex) of its signer's public key. */
+interface TokenClaim {
+  readonly claim: AuthorityClaim
+  readonly signerKey: string
+}
+
+/** A quorum of k authorities vouches for the time of the k-th: all of them say that the data existed by then. */
+function stampOf(
+  { noteBytes, size, shown }: VerifiedTree,
+  context: StampContext,
+): Pick<Attestations, 'timestamp'> & { readonly claims: readonly AuthorityClaim[] } {
   const {
     policy,
     run: { budget, doubt },
     tokens: verifier,
   } = context
-  const { authorities: pinned = [], timestampQuorum = 1 } = policy
-  if (shown.tokens.length === 0) return {}
-  if (pinned.length === 0 || verifier === undefined) {
-    const why = pinned.length === 0 ? 'No timestamp authority is pinned' : NO_VERIFIER
+  const { authorities: pinned = [] } = policy
+  const quorum = quorumOf(policy, size)
+  const verified: TokenClaim[] = []
+  if (pinned.length > 0 && verifier !== undefined)
+    for (const der of shown.tokens)
+      try {
+        verified.push(claimOf(der, { data: noteBytes, size }, verifier, context))
+      } catch (error) {
+        if (budget.isExceeded) throw error
+        doubt(broken(`a timestamp of the tree of ${size} entries`, error))
+      }
+  const sorted = verified.toSorted((a, b) => latestTime(a.claim) - latestTime(b.claim))
+  const last = sorted.find((_, i) => differentOf(sorted.slice(0, i + 1)).length >= quorum)
+  const claims = differentOf(sorted).map(({ claim }) => claim)
+  if (last !== undefined) {
+    for (const unchecked of uncheckedRevocations(claims)) doubt(unchecked)
+    return { claims, timestamp: { notLaterThan: latestTime(last.claim), authorities: claims } }
+  }
+  const why =
+    pinned.length === 0
+      ? 'No timestamp authority is pinned'
+      : verifier === undefined
+        ? 'No token verifier was passed: pass `tokens` of evidence-registry/verify/tokens'
+        : `The policy asks for timestamps of ${quorum} pinned authorities, and it has those of ${claims.length}`
+  if (shown.tokens.length > 0 || (pinned.length > 0 && shown.anchors.length === 0))
     doubt({ what: `timestamps of the tree of ${size} entries`, why })
-    return {}
-  }
-  const claims: AuthorityClaim[] = []
-  const rejected: Error[] = []
-  for (const der of shown.tokens)
-    try {
-      claims.push(authorityOf(der, noteBytes, verifier, context))
-    } catch (error) {
-      if (budget.isExceeded) throw error
-      rejected.push(isError(error) ? error : new Error(String(error)))
-    }
-  const authorities = earliestOfEach(claims)
-  const last = authorities[timestampQuorum - 1]
-  const forged = rejected.find((error) => !isRegistryError(error) || error.rule !== 'certificate.not-trusted')
-  if (last === undefined && forged !== undefined) throw forged
-  for (const { message } of rejected) doubt({ what: `a timestamp of the tree of ${size} entries`, why: message })
-  if (last === undefined) {
-    const expected = `Expected timestamps of ${timestampQuorum} pinned authorities over the tree of ${size} entries`
-    return { missing: [`${expected}, got ${authorities.length}`] }
-  }
-  for (const unchecked of uncheckedRevocations(authorities)) doubt(unchecked)
-  return { timestamp: { notLaterThan: latestTime(last), authorities } }
+  return { claims, timestamp: undefined }
 }
 
-/** Why tokens are not checked. */
-const NO_VERIFIER = 'No token verifier was passed: pass `tokens` of evidence-registry/verify/tokens'
+const quorumOf = ({ timestampQuorums = [], timestampQuorum = 1 }: Policy, size: number): number =>
+  timestampQuorums.find(({ ranges }) => countsFor(size, ranges))?.quorum ?? timestampQuorum
 
-function authorityOf(
+/** Unless the key is marked, only the log had it before it was retired. */
+const isStampedInTime = (
+  { size, key: { retiredAt, compromised = false } }: VerifiedTree,
+  claims: readonly AuthorityClaim[],
+  policy: Policy,
+): boolean =>
+  retiredAt !== undefined &&
+  !compromised &&
+  claims.filter(({ genTime }) => genTime <= retiredAt).length >= quorumOf(policy, size)
+
+/** Something that does not count, because it breaks a rule. */
+function broken(what: string, error: unknown): Unchecked {
+  if (!isRegistryError(error)) throw error
+  const { message: why, rule } = error
+  return { what, why, ...(rule && { rule }) }
+}
+
+function claimOf(
   der: Uint8Array,
-  data: Uint8Array,
+  { data, size }: { readonly data: Uint8Array; readonly size: number },
   { verifyToken }: TokenVerifier,
-  { policy: { authorities = [] }, validationData, run: { budget }, renewedAt }: StampContext,
-): AuthorityClaim {
-  const renewed = renewedAt.get(budget.hashOf(der))
-  const { info, certificates, revocation } = verifyToken(der, {
+  { policy: { authorities = [] }, validationData, run: { budget }, logged }: StampContext,
+): TokenClaim {
+  const { at: renewedAt, position = Infinity } = logged.get(budget.hashOf(der)) ?? {}
+  const { info, certificates, revocation, signerKey } = verifyToken(der, {
     data,
     trustAnchors: budget.once(authorities, () => authorities.flatMap(({ trustAnchors }) => trustAnchors)),
     validationData,
     budget,
-    ...(renewed !== undefined && { renewedAt: renewed }),
+    ...(renewedAt !== undefined && { renewedAt }),
   })
-  const authority = authorities.find(({ trustAnchors }) =>
+  const pinned = authorities.filter(({ trustAnchors }) =>
     trustAnchors.some((anchor) => certificates.some((certificate) => equalBytes(certificate, anchor))),
   )
-  if (authority === undefined) throw verificationError('certificate.not-trusted', 'It is of another authority')
+  if (pinned.length === 0) throw verificationError('certificate.not-trusted', 'It is of another authority')
+  // The thief of an abandoned authority can stamp old trees, but cannot put the token into the log.
+  const isBefore = ({ until }: TreeRange): boolean => until === null || position < until
+  const authority = pinned.find(({ ranges }) => countsFor(size, ranges?.filter(isBefore)))
+  if (authority === undefined)
+    throw verificationError(
+      'timestamp.not-in-use',
+      'Its authority was not in use for this tree, or the bundle does not prove that the log got the token meanwhile',
+    )
   const { genTime, accuracyMs = 0, notLaterThan, serialNumber, policy } = info
-  return { name: authority.name, genTime, accuracyMs, notLaterThan, serialNumber, policy, revocation }
+  const { name } = authority
+  return { claim: { name, genTime, accuracyMs, notLaterThan, serialNumber, policy, revocation }, signerKey }
 }
 
 /** The latest true time that a token allows, ms since 1970. */
 const latestTime = ({ notLaterThan }: AuthorityClaim): number => notLaterThan
 
-/**
- * The claim of each authority, which counts once, by its earliest token. In the order of their latest times, so that a
- * quorum of k authorities vouches for the time of the k-th: all of them say that the data existed by then.
- */
-function earliestOfEach(claims: readonly AuthorityClaim[]): readonly AuthorityClaim[] {
-  const earliest = new Map<string, AuthorityClaim>()
-  for (const claim of claims.toSorted((a, b) => latestTime(a) - latestTime(b)))
-    if (!earliest.has(claim.name)) earliest.set(claim.name, claim)
-  return [...earliest.values()]
+/** The largest part in which no two are of one authority: neither of one name, nor of one signer's key. */
+function differentOf(
+  [first, ...rest]: readonly TokenClaim[],
+  taken: readonly TokenClaim[] = [],
+): readonly TokenClaim[] {
+  if (first === undefined) return taken
+  const without = differentOf(rest, taken)
+  if (taken.some(({ claim, signerKey }) => claim.name === first.claim.name || signerKey === first.signerKey))
+    return without
+  const withFirst = differentOf(rest, [...taken, first])
+  return withFirst.length >= without.length ? withFirst : without
 }
 
 /** The authorities whose certificates may have been revoked, as far as the bundle shows. */
@@ -260,26 +300,31 @@ const ANCHOR_COST = 8
 
 function anchorOf(
   anchor: ShownAnchor,
-  { noteBytes }: VerifiedTree,
+  { noteBytes, size }: VerifiedTree,
   { policy, run: { budget, doubt }, isBlockOnChain }: AttestationContext,
 ): readonly BundleAnchorClaim[] {
   const { proof: _, ...shown } = anchor
   const { type, network, chainId, blockNumber, blockHash } = anchor
   const what = `the anchor in block ${blockNumber} of ${network.slice(0, 64)}`
-  const chain = policy.chains?.find((one) => one.type === type && one.network === network && one.chainId === chainId)
-  const notVerified = (why: string): readonly [] => {
-    doubt({ what, why })
-    return []
-  }
-  if (chain === undefined) return notVerified('No account of this chain is pinned')
-  budget.spend(ANCHOR_COST)
-  const verified = verifyAnchorProof(anchor, chain, noteBytes)
-  if (typeof verified === 'string') return notVerified(verified)
-  if (!verified.isBlockFinal && isBlockOnChain?.(shown) === false)
-    throw verificationError('anchor.not-on-chain', `The block ${blockHash} is not part of the chain ${network}`)
-  const isBlockFinal = verified.isBlockFinal || isBlockOnChain !== undefined
-  if (!isBlockFinal) doubt({ what, why: `Ask a node whether the block ${blockHash} is part of the chain` })
-  return [{ ...shown, account: chain.account, blockTime: verified.blockTime, isBlockFinal }]
+  const isOfChain = (one: PinnedChain): boolean =>
+    one.type === type && one.network === network && one.chainId === chainId && countsFor(size, one.ranges)
+  let doubted: Unchecked = { what, why: 'No account of this chain is pinned' }
+  for (const chain of (policy.chains ?? []).filter(isOfChain))
+    try {
+      budget.spend(ANCHOR_COST)
+      const verified = verifyAnchorProof(anchor, chain, noteBytes)
+      if (typeof verified === 'string') throw verificationError('anchor.malformed', verified)
+      if (!verified.isBlockFinal && isBlockOnChain?.(shown) === false)
+        throw verificationError('anchor.not-on-chain', `The block ${blockHash} is not part of the chain ${network}`)
+      const isBlockFinal = verified.isBlockFinal || isBlockOnChain !== undefined
+      if (!isBlockFinal) doubt({ what, why: `Ask a node whether the block ${blockHash} is part of the chain` })
+      return [{ ...shown, account: chain.account, blockTime: verified.blockTime, isBlockFinal }]
+    } catch (error) {
+      if (budget.isExceeded) throw error
+      doubted = broken(what, error)
+    }
+  doubt(doubted)
+  return []
 }
 
 /** What an anchor's own proof shows, offline. */

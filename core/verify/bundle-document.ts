@@ -52,6 +52,7 @@ const MAX_VALIDATION_DATA = 2_000
 
 const MEMBERS = ['format', 'version', 'origin', 'subject', 'events', 'keys', 'checkpoints', 'validationData']
 const EVENT_MEMBERS = ['opening', 'position', 'inclusion', 'header', 'filesText', 'filesSalt', 'fields', 'files']
+const CHECKPOINT_MEMBERS = ['note', 'consistency', 'keyConsistency', 'cosignatures', 'tokens', 'anchors']
 const ANCHOR_MEMBERS = ['type', 'network', 'chainId', 'txHash', 'blockNumber', 'blockHash', 'proof']
 
 /** Throws `VERIFICATION_FAILED` if the text is not a bundle of version 1. */
@@ -143,9 +144,12 @@ function openingOf(members: UntrustedObject, what: string, maxInclusions: number
 }
 
 function checkpointOf(checkpoint: UntrustedObject): ShownCheckpoint {
-  assertOnlyMembers(checkpoint, ['note', 'cosignatures', 'tokens', 'anchors'], 'A checkpoint')
+  assertOnlyMembers(checkpoint, CHECKPOINT_MEMBERS, 'A checkpoint')
+  const { consistency, keyConsistency } = checkpoint
   return {
     note: asString(checkpoint['note'], 'note'),
+    consistency: consistency === undefined ? undefined : asHashes(consistency, 'consistency'),
+    keyConsistency: keyConsistency === undefined ? undefined : asHashes(keyConsistency, 'keyConsistency'),
     cosignatures: asArray(checkpoint['cosignatures'], 'cosignatures', MAX_COSIGNATURES).map(cosignatureOf),
     tokens: asArray(checkpoint['tokens'], 'tokens', MAX_CHECKPOINT_TOKENS).map((token) => asBase64(token, 'A token')),
     anchors: asObjects(checkpoint['anchors'], 'anchors', MAX_ANCHORS).map(anchorOf),

@@ -37,6 +37,7 @@ export function verifyBundle(text: string, options: VerifyBundleOptions = {}): B
     const trees = run.check('checkpoint', () => verifyTrees(bundle, policy, run))
     run.check('inclusion', () => assertAllIncluded(bundle, trees))
     const attested = run.check('attestations', () => verifyAttestations(bundle, trees, { ...options, policy, run }))
+    run.check('checkpoint', () => assertInTreesThatCount(bundle, attested))
     const claims = run.check('expected', () => claimsOf(bundle, events, attested, options))
     return run.result(claims, attested)
   } catch (error) {
@@ -85,8 +86,8 @@ class Run implements Verification {
       this.doubt({ what: 'the keys of the log', why: "No policy is pinned: this is the bundle's own word" })
     if (claims.isHistory)
       this.doubt({ what: 'later versions', why: 'A bundle cannot show that it has the newest version' })
-    const missing = [...attested.values()].flatMap((one) => one.missing)
-    return { ...verdictOn(claims, missing, this.#options), claims, unchecked: [...this.#unchecked.values()] }
+    const uncosigned = [...attested].find(([, { isCosigned }]) => !isCosigned)?.[0]
+    return { ...verdictOn(claims, uncosigned, this.#options), claims, unchecked: [...this.#unchecked.values()] }
   }
 
   /** A log that the pinned policy does not name is not refuted: nothing is said about it. */
@@ -95,8 +96,9 @@ class Run implements Verification {
       ? error
       : { message: `The bundle cannot be verified: ${String(error)}` }
     const isOther = rule === 'keys.not-pinned' && this.#options.policy !== undefined
+    const state = isOther ? 'other-log' : rule === 'keys.retired' ? 'retired-key' : 'refuted'
     const unchecked = [...this.#unchecked.values()]
-    return { state: isOther ? 'other-log' : 'refuted', check: this.#check, rule, reason, unchecked }
+    return { state, check: this.#check, rule, reason, unchecked }
   }
 }
 
@@ -119,10 +121,10 @@ type Verdict =
   | { readonly state: 'proven' | 'consistent' | 'pending' }
   | { readonly state: 'requirement' | 'not-comparable'; readonly reason: string }
 
-/** `missing`: the quorums that are not reached. */
+/** `uncosigned`: the size of a tree that too few witnesses cosigned. */
 function verdictOn(
   { events, contents: found }: BundleClaims,
-  missing: readonly string[],
+  uncosigned: number | undefined,
   { policy, contents = [], require = [] }: VerifyBundleOptions,
 ): Verdict {
   if (found.length < contents.length) {
@@ -131,7 +133,10 @@ function verdictOn(
     return { state: 'not-comparable', reason }
   }
   if (events.some(({ log }) => log === undefined)) return { state: 'pending' }
-  const reason = missing[0] ?? missingIn(events, require)
+  const reason =
+    uncosigned === undefined
+      ? missingIn(events, require)
+      : `Too few of the required witnesses have cosigned the tree of ${uncosigned} entries`
   if (reason !== undefined) return { state: 'requirement', reason }
   return { state: policy === undefined ? 'consistent' : 'proven' }
 }
@@ -146,6 +151,13 @@ function assertAllIncluded({ events, keys, renewals }: ShownBundle, trees: Verif
     last = place?.position ?? Infinity
     if (place !== undefined) assertIncluded(entry, place, trees)
   }
+}
+
+/** A retired key may have signed the others after others got to know it. */
+function assertInTreesThatCount({ events }: ShownBundle, attested: ReadonlyMap<number, Attestations>): void {
+  for (const { txId, place } of events)
+    if (place !== undefined && !place.inclusion.some(({ treeSize }) => attested.has(treeSize)))
+      throw verificationError('keys.retired', `Only trees that a retired key signed hold the event ${txId}`)
 }
 
 function claimsOf(
@@ -173,7 +185,7 @@ function claimsOf(
 
 function eventClaims(event: VerifiedBundleEvent, attested: ReadonlyMap<number, Attestations>): BundleEventClaims {
   const { place } = event.shown
-  const sizes = (place?.inclusion ?? []).map(({ treeSize }) => treeSize)
+  const sizes = (place?.inclusion ?? []).map(({ treeSize }) => treeSize).filter((size) => attested.has(size))
   const trees = sizes.flatMap((size) => attested.get(size) ?? [])
   const timestamps = trees.flatMap(({ timestamp }) => timestamp ?? [])
   const anchors = trees.flatMap((tree) => tree.anchors)

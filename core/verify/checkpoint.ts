@@ -1,5 +1,5 @@
 import { concatBytes, encodeUtf8, toBase64, toHex } from '../bytes.ts'
-import { verificationError } from '../errors.ts'
+import { isRegistryError, verificationError } from '../errors.ts'
 import {
   parseCheckpointText,
   parseNote,
@@ -11,7 +11,7 @@ import {
   type SignedNote,
 } from '../log/note.ts'
 import { leafHash } from '../log/tree/hash.ts'
-import { verifyInclusion } from '../log/tree/proof.ts'
+import { verifyConsistency, verifyInclusion } from '../log/tree/proof.ts'
 import type { Unchecked } from './claims.ts'
 import type { PinnedKey, Policy } from './policy.ts'
 import type { ShownBundle, ShownCheckpoint, ShownKey, ShownPlace } from './shown.ts'
@@ -98,31 +98,68 @@ export interface Verification {
 /** A tree that the log signed, with what the bundle shows about it. */
 export interface VerifiedTree extends VerifiedCheckpoint {
   readonly shown: ShownCheckpoint
+  /** Whether its key vouches for it: it is not retired, or the tree is the beginning of the last one of that key. */
+  readonly isVouchedFor: boolean
 }
 
 /** The signed trees of a bundle by their size, ascending. */
 export type VerifiedTrees = ReadonlyMap<number, VerifiedTree>
 
-/** Verifies that every tree is signed by a key that it holds. Throws `VERIFICATION_FAILED`. */
+/**
+ * Verifies that every tree is signed by a key that it holds, and is the beginning of the next one. Throws
+ * `VERIFICATION_FAILED`.
+ */
 export function verifyTrees(
   { origin, keys, checkpoints }: Pick<ShownBundle, 'origin' | 'keys' | 'checkpoints'>,
   policy: Policy,
   { budget, doubt }: Verification,
 ): VerifiedTrees {
   const trees = new Map<number, VerifiedTree>()
-  let largest = 0
+  const signers = [...policy.keys, ...droppedKeys(keys, policy.keys)]
+  let previous: VerifiedTree | undefined
   for (const shown of checkpoints) {
     const whole = [shown.note, ...shown.cosignatures.map((line) => `${line}\n`)].join('')
-    const tree = { ...verifyCheckpointUnder(whole, policy.keys, budget), shown }
+    const checkpoint = verifyCheckpointUnder(whole, signers, budget)
+    const tree = { ...checkpoint, shown, isVouchedFor: isVouchedFor(checkpoint, shown) }
     if (tree.origin !== origin) throw verificationError('checkpoint.other-log', 'A checkpoint belongs to another log')
-    if (tree.size <= largest) throw verificationError('checkpoint.order', 'The checkpoints must have ascending sizes')
+    if (tree.size <= (previous?.size ?? 0))
+      throw verificationError('checkpoint.order', 'The checkpoints must have ascending sizes')
     if (tree.key.until === undefined)
       doubt({ what: 'retired keys', why: 'The policy does not say up to which tree size each key signs' })
     assertSigner(tree, keys)
-    largest = tree.size
+    if (previous !== undefined) assertBeginningOf(tree, previous, previous.shown.consistency)
+    previous = tree
     trees.set(tree.size, tree)
   }
   return trees
+}
+
+/** The keys before a pinned one that are not pinned themselves, as in a policy in text. */
+function droppedKeys(keys: readonly ShownKey[], pinned: readonly PinnedKey[]): readonly PinnedKey[] {
+  const isPinned = (key: ShownKey): boolean => pinned.some(({ vkey }) => vkey === key.vkey)
+  const older = keys.slice(0, Math.max(0, keys.findLastIndex(isPinned)))
+  return older.flatMap((key, i) =>
+    isPinned(key) ? [] : [{ vkey: key.vkey, from: key.position + 1, until: keys[i + 1]?.position ?? null }],
+  )
+}
+
+const assertBeginningOf = (
+  to: Pick<Checkpoint, 'size' | 'root'>,
+  from: Pick<Checkpoint, 'size' | 'root'>,
+  proof: readonly Uint8Array[] = [],
+): void => verifyConsistency({ fromSize: from.size, fromRoot: from.root, toSize: to.size, toRoot: to.root, proof })
+
+function isVouchedFor(checkpoint: VerifiedCheckpoint, { keyConsistency }: ShownCheckpoint): boolean {
+  const { until = null, root } = checkpoint.key
+  if (until === null) return true
+  if (root === undefined) return false
+  try {
+    assertBeginningOf({ size: until, root }, checkpoint, keyConsistency)
+    return true
+  } catch (error) {
+    if (!isRegistryError(error)) throw error
+    return false
+  }
 }
 
 /** The key that signed must be the newest one whose entry the tree holds, and must be proven to be in the tree. */

@@ -14,7 +14,8 @@ import type { CertificateStatus } from './token-verifier.ts'
  * - `events`: every event hashes to its txId, and they have one subject.
  * - `checkpoint`: pinned keys signed the trees, of sizes that they may sign.
  * - `inclusion`: every event, key and renewal is in these trees.
- * - `attestations`: the cosignatures, tokens and anchors are valid.
+ * - `attestations`: the cosignatures are valid. Tokens and anchors that are not valid do not count, and are in
+ *   `unchecked`.
  * - `expected`: the bundle is about what the caller expects and requires.
  */
 export type BundleCheck = 'document' | 'keys' | 'events' | 'checkpoint' | 'inclusion' | 'attestations' | 'expected'
@@ -25,8 +26,10 @@ export type BundleCheck = 'document' | 'keys' | 'events' | 'checkpoint' | 'inclu
  * - `proven`: every event is in the log, by keys that the policy pins.
  * - `consistent`: the bundle agrees with its own policy, which anyone can make. No policy was pinned.
  * - `pending`: nothing is wrong, but an event is not in a signed tree yet.
- * - `requirement`: it holds, but something that `require` names, or a quorum of the policy, is missing.
+ * - `requirement`: it holds, but something that `require` names, or the quorum of witnesses, is missing.
  * - `not-comparable`: it holds, but it discloses no hash to compare one of the `contents` with.
+ * - `retired-key`: a key that the policy retired signed the only trees that hold an event, and neither a proof that
+ *   leads to the last tree of that key nor a stamp of before its retirement is there. Ask for a new bundle.
  * - `other-log`: it is of another log than the policy's, so nothing is said about it.
  * - `refuted`: the rule `rule` of the check `check` does not hold. Later checks did not run, and there are no claims.
  */
@@ -43,7 +46,7 @@ export type BundleResult =
       readonly unchecked: readonly Unchecked[]
     }
   | {
-      readonly state: 'other-log' | 'refuted'
+      readonly state: 'other-log' | 'retired-key' | 'refuted'
       readonly check: BundleCheck
       readonly rule: VerificationRule
       readonly reason: string
@@ -147,4 +150,6 @@ export interface BundleClaims {
 export interface Unchecked {
   readonly what: string
   readonly why: string
+  /** The rule that does not hold, if that is why. */
+  readonly rule?: VerificationRule
 }

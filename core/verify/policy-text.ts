@@ -32,6 +32,7 @@ export class WitnessQuorum {
   }
 
   group(name: string, threshold: string, members: readonly string[]): void {
+    if (members.length === 0) throw verificationError('policy.quorum', `The group ${name} has no members`)
     const resolved = members.map((member) => {
       if (this.#members.has(member)) throw verificationError('policy.names', `The policy uses ${member} twice`)
       this.#members.add(member)

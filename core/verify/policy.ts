@@ -2,11 +2,13 @@ import { MAX_LOG_KEYS } from '../commitment/log-entry.ts'
 import { fromBase64 } from '../bytes.ts'
 import { isRegistryError, RegistryError, verificationError } from '../errors.ts'
 import { splitVerifierKey, usableKey } from '../log/note.ts'
+import type { TreeRange } from '../log/attestation-rules.ts'
 import { derAt } from './der.ts'
 import { parsePolicyText, WitnessQuorum, type WitnessGroup } from './policy-text.ts'
 import {
   asArray,
   asCount,
+  asHash,
   asObject,
   asObjects,
   asString,
@@ -27,6 +29,11 @@ export interface PinnedKey {
    * Default: not pinned, and the result says that it could not be checked.
    */
   readonly until?: number | null
+  /** Of a retired key: the root of its last tree. Without it, what the key signed counts only beside a later tree. */
+  readonly root?: Uint8Array
+  /** Of a retired key, ms since 1970: what was stamped by then counts, unless the key is `compromised`. */
+  readonly retiredAt?: number
+  readonly compromised?: boolean
 }
 
 /** A timestamp authority that counts for the quorum. */
@@ -34,6 +41,11 @@ export interface PinnedAuthority {
   readonly name: string
   /** DER certificates that are trusted to issue (or to be) the certificate of its tokens. */
   readonly trustAnchors: readonly Uint8Array[]
+  /**
+   * The trees of which its tokens count. If one has an `until`, the authority is not in use any more: the entry of a
+   * token must be before that position of the log. Default: all trees.
+   */
+  readonly ranges?: readonly TreeRange[]
 }
 
 /** A chain account that anchors checkpoints. */
@@ -46,6 +58,8 @@ export interface PinnedChain {
   readonly chainId: number
   /** The account that sends the transactions: `0x` hex in either case, for the local ledger its public key in hex. */
   readonly account: string
+  /** The trees of which its anchors count. Default: all. */
+  readonly ranges?: readonly TreeRange[]
 }
 
 /** What a verifier pins, from a source that it trusts. `parsePolicy` reads it from what `GET /log/policy` returns. */
@@ -57,6 +71,8 @@ export interface Policy {
   readonly authorities?: readonly PinnedAuthority[]
   /** How many of `authorities` must have stamped the log by the shown time. Default 1. */
   readonly timestampQuorum?: number
+  /** The same for the trees of some ranges. */
+  readonly timestampQuorums?: readonly { readonly quorum: number; readonly ranges: readonly TreeRange[] }[]
   readonly chains?: readonly PinnedChain[]
 }
 
@@ -66,10 +82,11 @@ const MAX_LIST = 256
 /**
  * Parses a policy: the JSON of `GET /log/policy`, or C2SP tlog-policy text.
  *
- *     {"origin", "keys": [{"vkey", "from", "until"}], "witnesses": [{"name", "vkey", "url"}],
- *      "groups": [{"name", "threshold", "members"}], "quorum",
- *      "timestampAuthorities": [{"name", "trustAnchors": [PEM]}], "timestampQuorum",
- *      "chains": [{"type", "network", "chainId", "account"}]}
+ *     {"origin", "keys": [{"vkey", "from", "until", "root", "retiredAt", "compromised"}],
+ *      "witnesses": [{"name", "vkey", "url"}], "groups": [{"name", "threshold", "members"}], "quorum",
+ *      "timestampAuthorities": [{"name", "trustAnchors": [PEM], "ranges": [{"from", "until"}]}],
+ *      "timestampQuorum", "timestampQuorums": [{"quorum", "ranges"}],
+ *      "chains": [{"type", "network", "chainId", "account", "ranges"}]}
  *
  * Only `keys` is required. `threshold` is `all`, `any` or a number, and `quorum` the name of a witness or group, or
  * `none`. `until` is `null` for the newest key. Members with other names are only accepted inside `extensions`.
@@ -89,7 +106,7 @@ function policyOfText(text: string): Policy {
   return { keys: logs.map((vkey) => ({ vkey })), witnesses: required }
 }
 
-const LISTS = ['keys', 'witnesses', 'groups', 'timestampAuthorities', 'chains']
+const LISTS = ['keys', 'witnesses', 'groups', 'timestampAuthorities', 'timestampQuorums', 'chains']
 const MEMBERS = ['origin', ...LISTS, 'quorum', 'timestampQuorum', 'extensions']
 
 function policyOfJson(text: string): Policy {
@@ -104,6 +121,7 @@ function policyOfJson(text: string): Policy {
     witnesses,
     authorities: listOf(policy['timestampAuthorities'], 'timestampAuthorities').map(pinnedAuthority),
     timestampQuorum: positive(timestampQuorum, 'timestampQuorum'),
+    timestampQuorums: listOf(policy['timestampQuorums'], 'timestampQuorums').map(rangedQuorum),
     chains: listOf(policy['chains'], 'chains').map(pinnedChain),
   }
 }
@@ -117,14 +135,46 @@ function positive(value: unknown, what: string): number {
 }
 
 function pinnedKey(key: UntrustedObject): PinnedKey {
-  assertOnlyMembers(key, ['vkey', 'from', 'until'], 'A key of the policy')
-  const { from, until } = key
+  assertOnlyMembers(key, ['vkey', 'from', 'until', 'root', 'retiredAt', 'compromised'], 'A key of the policy')
+  const { from, until, root, retiredAt, compromised } = key
+  if (compromised !== undefined && typeof compromised !== 'boolean')
+    throw verificationError('form.value', 'compromised must be true or false')
   return {
     vkey: logKey(asString(key['vkey'], 'vkey')),
     ...(from !== undefined && { from: positive(from, 'from') }),
     ...(until !== undefined && { until: until === null ? null : positive(until, 'until') }),
+    ...(root !== undefined && { root: asHash(root, 'root') }),
+    ...(retiredAt !== undefined && { retiredAt: timeOf(asString(retiredAt, 'retiredAt')) }),
+    ...(compromised !== undefined && { compromised }),
   }
 }
+
+/** ms since 1970. */
+function timeOf(text: string): number {
+  const time = Date.parse(text)
+  if (/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/.test(text) && !Number.isNaN(time)) return time
+  throw verificationError('form.value', 'retiredAt must be a time in RFC 3339, in UTC')
+}
+
+function rangesOf({ ranges }: UntrustedObject): Pick<PinnedChain, 'ranges'> {
+  if (ranges === undefined) return {}
+  return {
+    ranges: listOf(ranges, 'ranges').map((range) => {
+      assertOnlyMembers(range, ['from', 'until'], 'A range')
+      const { from, until } = range
+      return { from: positive(from, 'from'), until: until === null ? null : positive(until, 'until') }
+    }),
+  }
+}
+
+function rangedQuorum(quorum: UntrustedObject): NonNullable<Policy['timestampQuorums']>[number] {
+  assertOnlyMembers(quorum, ['quorum', 'ranges'], 'A timestamp quorum')
+  return { ranges: [], ...rangesOf(quorum), quorum: positive(quorum['quorum'], 'quorum') }
+}
+
+/** Whether something counts for the tree of this size. Without ranges, it counts for all. */
+export const countsFor = (size: number, ranges: readonly TreeRange[] = [{ from: 1, until: null }]): boolean =>
+  ranges.some(({ from, until }) => size >= from && size <= (until ?? Infinity))
 
 /** A key of a type that cannot be used is kept. It counts as absent. */
 function logKey(vkey: string): string {
@@ -158,11 +208,11 @@ function requiredWitnesses(policy: UntrustedObject): WitnessGroup {
 }
 
 function pinnedAuthority(authority: UntrustedObject): PinnedAuthority {
-  assertOnlyMembers(authority, ['name', 'trustAnchors'], 'A timestamp authority')
+  assertOnlyMembers(authority, ['name', 'trustAnchors', 'ranges'], 'A timestamp authority')
   const pems = asArray(authority['trustAnchors'], 'trustAnchors').map((pem) => asString(pem, 'A trust anchor'))
   const name = asString(authority['name'], 'The name of a timestamp authority')
   try {
-    return { name, trustAnchors: pems.flatMap(certificatesFromPem) }
+    return { name, trustAnchors: pems.flatMap(certificatesFromPem), ...rangesOf(authority) }
   } catch (error) {
     if (!isRegistryError(error)) throw error
     throw verificationError('form.value', `The trust anchors of ${name} must be certificates in PEM`, error)
@@ -170,12 +220,13 @@ function pinnedAuthority(authority: UntrustedObject): PinnedAuthority {
 }
 
 function pinnedChain(chain: UntrustedObject): PinnedChain {
-  assertOnlyMembers(chain, ['type', 'network', 'chainId', 'account'], 'A chain')
+  assertOnlyMembers(chain, ['type', 'network', 'chainId', 'account', 'ranges'], 'A chain')
   return {
     type: asString(chain['type'], 'The type of a chain'),
     network: asString(chain['network'], 'The network of a chain'),
     chainId: asCount(chain['chainId'], 'chainId'),
     account: asString(chain['account'], 'The account of a chain'),
+    ...rangesOf(chain),
   }
 }
 

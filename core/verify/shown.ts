@@ -76,6 +76,10 @@ export interface ShownAnchor {
 
 export interface ShownCheckpoint {
   readonly note: string
+  /** The proof that the next tree of the bundle begins with this one. */
+  readonly consistency: readonly Uint8Array[] | undefined
+  /** The proof that the last tree of the key that signed it begins with this one. */
+  readonly keyConsistency: readonly Uint8Array[] | undefined
   readonly cosignatures: readonly string[]
   readonly tokens: readonly Uint8Array[]
   readonly anchors: readonly ShownAnchor[]

@@ -62,6 +62,8 @@ export interface VerifiedToken {
   /** DER, from the signer's certificate to the trust anchor. */
   readonly certificates: readonly Uint8Array[]
   readonly revocation: readonly CertificateStatus[]
+  /** SHA-256 of the public key of the signer (SubjectPublicKeyInfo), hex. */
+  readonly signerKey: string
 }
 
 /** A hash algorithm that is accepted in tokens. */

@@ -23,9 +23,9 @@ signs, its state, whether the keyring has its private key, and its verifier key.
 })
 
 /** Aligned, so that a person can compare the rows. */
-function lineOf({ vkey, state, from, until, isHeld }: CheckpointKeyInfo): string {
+function lineOf({ vkey, state, from, until, isHeld, isCompromised }: CheckpointKeyInfo): string {
   const sizes = from === null ? '-' : `${from} to ${until ?? '…'}`
-  return `${sizes.padEnd(16)} ${state.padEnd(8)} ${isHeld ? 'held   ' : 'missing'} ${vkey}\n`
+  return `${sizes.padEnd(16)} ${(isCompromised ? 'stolen' : state).padEnd(8)} ${isHeld ? 'held   ' : 'missing'} ${vkey}\n`
 }
 
 /** `evidence-registry keys generate`. */
@@ -52,11 +52,16 @@ export const rotateCommand = defineCommand({
 Puts the next key of the keyring into the log, signed by the current key. It signs every checkpoint from the
 first batch that contains its entry; the old key signs none of these. If several servers share the records,
 copy the keyring to each of them first, and confirm it with --all-servers-have-it: a server without the new
-key can sign nothing any more. Afterwards, publish the policy again: verifiers pin it.`,
-  flags: { ...flags, 'all-servers-have-it': { doc: 'every server that shares the records has the new key' } },
+key can sign nothing any more. Afterwards, seal and publish the policy again: verifiers pin it.
+With --compromised, proofs that were made before must be fetched again: see OPERATIONS.md.`,
+  flags: {
+    ...flags,
+    'all-servers-have-it': { doc: 'every server that shares the records has the new key' },
+    compromised: { doc: 'others may know the current key: marks it in the policy' },
+  },
   success: 'the key is in the log',
-  async run({ 'all-servers-have-it': allServersHaveIt = false }, config) {
-    const key = await runOperation(rotateKeysOperation, { allServersHaveIt }, { config })
+  async run({ 'all-servers-have-it': allServersHaveIt = false, compromised = false }, config) {
+    const key = await runOperation(rotateKeysOperation, { allServersHaveIt, compromised }, { config })
     process.stdout.write(`from tree size ${key.from} on: ${key.vkey}\n`)
     return 0
   },

@@ -34,7 +34,7 @@ you trust. To compare files, a bundle needs their hashes: .../bundle?fields=all&
       value: 'FILE',
       doc: 'your policy; without it, only whether the bundle is consistent in itself is checked',
     },
-    require: { value: 'timestamp|anchor', isMultiple: true, doc: 'what every event must have' },
+    require: { value: 'timestamp,anchor', isMultiple: true, doc: 'what every event must have: one of them, or both' },
     rpc: { value: 'URL', doc: "a node of the EVM chain, to ask whether the anchors' blocks are part of the chain" },
     json: { doc: 'print the result as JSON' },
   },
@@ -42,7 +42,7 @@ you trust. To compare files, a bundle needs their hashes: .../bundle?fields=all&
 
 const CODES_TEXT =
   '0 proven; 1 refuted; 2 wrong use, or a file or node that cannot be read; 3 consistent, but no keys are pinned; ' +
-  '4 an event is not sealed yet; 6 of another log than the policy; 7 a file cannot be compared, because no hash ' +
+  '4 an event is not sealed yet; 5 signed by a retired key: ask for a new proof; 6 of another log than the policy; 7 a file cannot be compared, because no hash ' +
   'of it is disclosed; 8 something in --require is missing'
 
 /** By the state of the bundle, so that a script need not read the text. */
@@ -51,6 +51,7 @@ const EXIT_CODES: Readonly<Record<BundleResult['state'], number>> = {
   refuted: 1,
   consistent: 3,
   pending: 4,
+  'retired-key': 5,
   'other-log': 6,
   'not-comparable': 7,
   requirement: 8,
@@ -66,7 +67,8 @@ export async function verifyCommand({ args }: Pick<CommandInput, 'args'>): Promi
       return 0
     }
     const { operand: path, values } = parsed
-    const { file: originals = [], policy, require = [], rpc, json = false } = values
+    const { file: originals = [], policy, require: required = [], rpc, json = false } = values
+    const require = required.flatMap((names) => names.split(','))
     if (rpc !== undefined && !(/^https?:/i.test(rpc) && URL.canParse(rpc)))
       throw new UsageError('--rpc must be an http or https URL')
     const text = await readText(path)

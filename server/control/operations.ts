@@ -33,7 +33,7 @@ export const listKeysOperation = define({
 export const rotateKeysOperation = define({
   name: 'keys/rotate',
   opens: 'writable',
-  args: Type.Object({ allServersHaveIt: Type.Boolean() }, { additionalProperties: false }),
+  args: Type.Object({ allServersHaveIt: Type.Boolean(), compromised: Type.Boolean() }, { additionalProperties: false }),
   async run({ registry, logger }, options) {
     const key = await registry.checkpointKeys.rotate(options)
     logger.info({ vkey: key.vkey, from: key.from }, 'checkpoint key rotated')

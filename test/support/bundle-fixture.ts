@@ -16,6 +16,8 @@ export interface BundleRegistryOptions {
   /** Default: one. `[]`: none. */
   readonly authorities?: readonly LocalAuthorityOptions[]
   readonly quorum?: number
+  /** Of a registry that ran before. Default: new ones. */
+  readonly stores?: Stores
 }
 
 /** A registry whose bundles hold real tokens and anchors. */
@@ -23,15 +25,14 @@ export interface BundleRegistry extends Fixture {
   /** Seals, stamps and anchors all that was written. */
   readonly settle: () => Promise<void>
   /** Adds a checkpoint key, which signs from the next batch on. */
-  readonly rotate: () => Promise<void>
+  readonly rotate: (options?: { readonly compromised: boolean }) => Promise<void>
   readonly policy: () => Promise<Policy>
   readonly history: (fields?: 'all' | 'none', files?: 'all' | 'none', externalId?: string) => Promise<Bundle>
   readonly anyone: (evidenceId: string, fileId?: string) => Promise<Bundle>
 }
 
 export async function openBundleRegistry(options: BundleRegistryOptions): Promise<BundleRegistry> {
-  const { directory, anchor = 'local', authorities = [{ name: 'tsa' }], quorum } = options
-  const stores = new Stores()
+  const { directory, anchor = 'local', authorities = [{ name: 'tsa' }], quorum, stores = new Stores() } = options
   const { clock, records, secret } = stores
   const timestampAuthorities = await openAuthorities(directory, clock, authorities)
   const anchors: Readonly<Record<typeof anchor, () => Promise<Anchor | undefined>>> = {
@@ -61,9 +62,9 @@ export async function openBundleRegistry(options: BundleRegistryOptions): Promis
         return isStamped && (chain === undefined || anchoredSize === sealedSize)
       })
     },
-    rotate: async () => {
+    rotate: async (rotation) => {
       const identity = await openLogIdentity({ records, secret, clock, signer: testSigner() })
-      await identity.rotateCheckpointKey()
+      await identity.rotateCheckpointKey(rotation)
     },
     policy: async () => parsePolicy(JSON.stringify(await registry.log.policy())),
     history: (fields = 'all', files = 'all', externalId = 'e-1') =>

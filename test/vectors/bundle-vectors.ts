@@ -21,7 +21,12 @@ export interface BundleVector {
   readonly bundle: Members
   /** Absent: nothing is pinned. */
   readonly policy?: Members
-  readonly expected: { readonly state: BundleResult['state']; readonly rule?: VerificationRule }
+  /** `uncounted`: a rule that a stamp or an anchor breaks, so that it does not count. */
+  readonly expected: {
+    readonly state: BundleResult['state']
+    readonly rule?: VerificationRule
+    readonly uncounted?: VerificationRule
+  }
 }
 export interface EventVector {
   readonly description: string
@@ -70,7 +75,11 @@ function logOf(...events: readonly ForgedEvent[]): ForgedLog {
 const log = logOf(first, second, third)
 const ledger = createNoteSigner('ledger', new Uint8Array(32).fill(6))
 const chain = { type: 'local', network: 'ledger', chainId: 0, account: toHex(ledger.publicKey) }
-const policyOf = ({ origin: name, pinned }: ForgedLog): Members => ({ origin: name, keys: pinned, chains: [chain] })
+const policyOf = ({ origin: name, pinned }: ForgedLog, count = pinned.length): Members => ({
+  origin: name,
+  keys: pinned.slice(0, count).map(({ root, ...key }) => ({ ...key, ...(root && { root: toHex(root) }) })),
+  chains: [chain],
+})
 
 /** An anchor in a local ledger that holds these bytes. */
 function anchorOf(note: string): Members {
@@ -87,6 +96,11 @@ const edited = (edit: (copy: ForgedBundle) => void): Members => {
   const copy = structuredClone(whole)
   edit(copy)
   return copy
+}
+const evidenceOf = ({ txId: id }: ForgedEvent): Members => ({ type: 'evidence', txId: id })
+const without = (member: string, bundle: ForgedBundle): Members => {
+  for (const checkpoint of bundle.checkpoints) delete checkpoint[member]
+  return bundle
 }
 const ofEvents = (events: readonly ForgedEvent[], parts: BundleParts = {}): Members =>
   forgeBundle(logOf(...events), events, parts)
@@ -179,9 +193,12 @@ export const bundleVectors = (): Readonly<Record<string, BundleVector>> => ({
     'The signature of the checkpoint is another one',
     edited(({ checkpoints: [one] }) => (present(one)['note'] = wrongNote(String(one?.['note'])))),
   ),
-  'checkpoint.not-signed': refuted('checkpoint.not-signed', 'The policy does not pin the key that signed', whole, {
-    keys: log.pinned.slice(0, 1),
-  }),
+  'checkpoint.not-signed': refuted(
+    'checkpoint.not-signed',
+    'The policy does not pin the key that signed',
+    whole,
+    policyOf(log, 1),
+  ),
   'checkpoint.key-retired': refuted(
     'checkpoint.key-retired',
     'The first key signed a tree that holds the entry of the second one',
@@ -198,10 +215,34 @@ export const bundleVectors = (): Readonly<Record<string, BundleVector>> => ({
     forgeBundle(logOf(second, first), [first, second]),
     policyOf(logOf(second, first)),
   ),
-  'anchor.checkpoint-differs': refuted(
-    'anchor.checkpoint-differs',
-    'The transaction carries another checkpoint',
-    ofEvents([first, second, third], { attestations: () => ({ anchors: [anchorOf(log.checkpoint(1, { key: 0 }))] }) }),
+  'anchor.checkpoint-differs': {
+    description: 'The transaction carries another checkpoint, so the anchor does not count',
+    bundle: ofEvents([first, second, third], { attestations: () => ({ anchors: [anchorOf(log.checkpoint(1))] }) }),
+    policy: policyOf(log),
+    expected: { state: 'proven', uncounted: 'anchor.checkpoint-differs' },
+  },
+  'keys.retired': {
+    description: 'The retired key signed a tree of an event that the log does not hold',
+    bundle: ofEvents([otherOwner], { withHeaders: false, sizes: [2], subject: evidenceOf(otherOwner) }),
+    policy: policyOf(log),
+    expected: { state: 'retired-key', rule: 'keys.retired' },
+  },
+  'retired-key-led': holds(
+    'proven',
+    'The retired key signed a tree that is the beginning of its last one',
+    forgeBundle(log, [first], { sizes: [3] }),
+    policyOf(log),
+  ),
+  'two-trees': holds(
+    'proven',
+    'Two trees, the second of which begins with the first',
+    forgeBundle(log, [first, second], { sizes: [3, log.tree.size] }),
+    policyOf(log),
+  ),
+  'consistency.root-differs': refuted(
+    'consistency.root-differs',
+    'Two trees without the proof that the second one begins with the first',
+    without('consistency', forgeBundle(log, [first, second], { sizes: [3, log.tree.size] })),
   ),
 })
 

@@ -7,6 +7,7 @@ import type {
   BundleKey,
   BundleRenewal,
   BundleValidationData,
+  LogPolicy,
 } from '../../schemas/bundle.ts'
 import { decodeUtf8, fromBase64, toBase64, toHex } from '../../bytes.ts'
 import { entryOf, tokenOpening } from '../../commitment/log-entry.ts'
@@ -15,11 +16,13 @@ import { parseCheckpoint } from '../../log/note.ts'
 import type { LogIdentity, KeyInLog } from '../../log/identity.ts'
 import type { EntryStatus, LogReader } from '../../log/reader.ts'
 import type { AnchorRecord, StampRecord, StampToken, ValidationDataRef } from '../../log/records.ts'
-import { distinctTokens } from '../../log/stamp-claim.ts'
+import { distinctTokens } from '../../log/attestation-rules.ts'
 import { leafHash } from '../../log/tree/hash.ts'
 import { MAX_CHECKPOINT_TOKENS } from '../../commitment/bundle-format.ts'
 import type { TxId } from '../../api/scope.ts'
+import type { SealerTrust } from '../../ports/index.ts'
 import { storedBytes } from '../../store/read.ts'
+import { logPolicy } from '../published-log.ts'
 
 /** An event of a bundle and what it discloses, not proven yet. */
 export interface DisclosedEvent {
@@ -29,7 +32,13 @@ export interface DisclosedEvent {
   readonly disclosed: Omit<BundleEvent, 'position' | 'inclusion'>
 }
 
-type ProvenParts = Pick<Bundle, 'events' | 'keys' | 'checkpoints' | 'validationData' | 'renewals'>
+/** The log's identity and what vouches for it. */
+export interface BundleSources {
+  readonly identity: Pick<LogIdentity, 'origin' | 'keys' | 'refresh'>
+  readonly trust: SealerTrust
+}
+
+type ProvenParts = Omit<Bundle, 'format' | 'version' | 'origin' | 'subject' | 'extensions'>
 
 /**
  * Proves events under the earliest stamped and the earliest anchored checkpoint that cover them. An event without
@@ -37,7 +46,7 @@ type ProvenParts = Pick<Bundle, 'events' | 'keys' | 'checkpoints' | 'validationD
  */
 export async function proveEvents(
   log: LogReader,
-  identity: Pick<LogIdentity, 'keys' | 'refresh'>,
+  sources: BundleSources,
   events: readonly DisclosedEvent[],
 ): Promise<ProvenParts> {
   const statuses = await log.eventStatuses(events.map(({ txId }) => txId))
@@ -50,17 +59,19 @@ export async function proveEvents(
   // A checkpoint that holds a version holds those before it.
   for (let i = last - 1; i >= 0; i--) sizes[i] ??= sizes[i + 1]?.slice(0, 1)
   const renewals = await coverage.renewals()
-  const { checkpoints, validationData } = await coverage.checkpoints()
-  // Another process may have signed one of them with a key that it has added since.
-  await identity.refresh()
+  // Another process may have signed a checkpoint with a key that it has added since.
+  await sources.identity.refresh()
+  const claimedPolicy = await logPolicy(log, sources)
+  const { checkpoints, validationData } = await coverage.checkpoints(claimedPolicy.keys)
   return {
     events: await Promise.all(
       events.map((event, i) => eventOf(coverage, event, statuses[i]?.position, sizes[i] ?? [])),
     ),
-    keys: await proveKeys(log, identity.keys, coverage),
+    keys: await proveKeys(log, sources.identity.keys, coverage),
     checkpoints,
     validationData,
     ...(renewals.length > 0 && { renewals }),
+    claimedPolicy,
   }
 }
 
@@ -208,16 +219,42 @@ class Coverage {
     return covered.toSorted((a, b) => a.position - b.position)
   }
 
-  async checkpoints(): Promise<Pick<Bundle, 'checkpoints' | 'validationData'>> {
+  /** All of them, each with the proof that it is the beginning of the next one and of the last tree of its key. */
+  async checkpoints(keys: LogPolicy['keys']): Promise<Pick<Bundle, 'checkpoints' | 'validationData'>> {
     const refs = new Map<string, ValidationDataRef>()
     const checkpoints: BundleCheckpoint[] = []
-    for (const size of this.sizes()) {
+    const sizes = this.sizes()
+    for (const [i, size] of sizes.entries()) {
       const { note, stamp, anchor } = this.#bySize.get(size) ?? { note: '' }
       const tokens = tokensOf(stamp)
       for (const ref of tokens.flatMap(({ evidence }) => evidence)) refs.set(ref.sha256, ref)
-      checkpoints.push({ note, cosignatures: [], tokens: tokens.map(({ token }) => token), anchors: anchorsOf(anchor) })
+      checkpoints.push({
+        note,
+        ...(await this.#consistencyOf(size, sizes[i + 1], keys)),
+        cosignatures: [],
+        tokens: tokens.map(({ token }) => token),
+        anchors: anchorsOf(anchor),
+      })
     }
     return { checkpoints, validationData: await validationDataOf(this.#log, [...refs.values()]) }
+  }
+
+  /** Only the largest tree of a retired key needs the proof to its last one: the others lead to it. */
+  async #consistencyOf(
+    size: number,
+    next: number | undefined,
+    keys: LogPolicy['keys'],
+  ): Promise<Pick<BundleCheckpoint, 'consistency' | 'keyConsistency'>> {
+    const from = { fromSize: size, fromRoot: this.#rootOf(this.#noteOf(size)) }
+    const prove = async (toSize: number, toRoot: Uint8Array): Promise<string[]> =>
+      (await this.#log.proveConsistency({ ...from, toSize, toRoot })).map(toHex)
+    const { until = null, root } = keys.find((key) => size <= (key.until ?? Infinity)) ?? {}
+    return {
+      ...(next !== undefined && { consistency: await prove(next, this.#rootOf(this.#noteOf(next))) }),
+      ...(until !== null &&
+        root !== undefined &&
+        (next ?? Infinity) > until && { keyConsistency: await prove(until, storedBytes(root, 'A root')) }),
+    }
   }
 }
 

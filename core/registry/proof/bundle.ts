@@ -1,8 +1,6 @@
 import type { Bundle, BundleSelection, BundleSubject } from '../../schemas/bundle.ts'
 import { RegistryError } from '../../errors.ts'
 import { isId } from '../../ids.ts'
-import type { LogIdentity } from '../../log/identity.ts'
-import type { SealerTrust } from '../../ports/index.ts'
 import { firstEventOf, readEvent, readEvents } from '../../store/evidence.ts'
 import type { EventRecord, EvidenceRecord } from '../../store/records.ts'
 import { toHex } from '../../bytes.ts'
@@ -11,10 +9,9 @@ import { checkedOpeningOf, openCheckedEvent } from '../event/event.ts'
 import type { Context } from '../context.ts'
 import { BUNDLE_FORMAT, isReadable, MAX_BUNDLE_EVENTS } from '../../commitment/bundle-format.ts'
 import { readEvidence } from '../evidence/get.ts'
-import { logPolicy } from '../published-log.ts'
 import { enterCompany } from '../permissions.ts'
 import { invalidInput, uuidInput, validate } from '../../schemas/validation.ts'
-import { type DisclosedEvent, proveEvents } from './bundle-proofs.ts'
+import { type BundleSources, type DisclosedEvent, proveEvents } from './bundle-proofs.ts'
 import { readFileOf } from './file.ts'
 import type { Proofs } from '../../api/proofs.ts'
 import { findEvidence, FoundEvidence, invalid } from './find-evidence.ts'
@@ -59,12 +56,6 @@ export const bundleSelectionSchema = closed({
   history: opt(Type.Boolean({ description: 'a boolean' })),
   versions: opt(closed({ from: Type.Integer({ minimum: 1 }), to: Type.Integer({ minimum: 1 }) })),
 })
-
-/** The log's identity and what vouches for it. */
-export interface BundleSources {
-  readonly identity: Pick<LogIdentity, 'origin' | 'keys' | 'refresh'>
-  readonly trust: SealerTrust
-}
 
 /** The bundle of a history. Throws `EVIDENCE_NOT_FOUND`, `FILE_NOT_FOUND`, `VALIDATION_ERROR`, `BUNDLE_TOO_LARGE`. */
 export const bundleHistory =
@@ -124,21 +115,13 @@ export const bundlePublic =
 
 async function assemble(
   { log }: Context,
-  { identity, trust }: BundleSources,
+  sources: BundleSources,
   subject: BundleSubject,
   disclosed: readonly DisclosedEvent[],
 ): Promise<Bundle> {
-  const { events, keys: keyEntries, ...attestations } = await proveEvents(log, identity, disclosed)
-  const bundle: Bundle = {
-    format: BUNDLE_FORMAT,
-    version: 1,
-    origin: identity.origin,
-    subject,
-    events,
-    keys: keyEntries,
-    ...attestations,
-    claimedPolicy: logPolicy(identity, trust),
-  }
+  const proven = await proveEvents(log, sources, disclosed)
+  const { origin } = sources.identity
+  const bundle: Bundle = { format: BUNDLE_FORMAT, version: 1, origin, subject, ...proven }
   assertVerifiable(bundle)
   return bundle
 }

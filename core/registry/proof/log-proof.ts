@@ -8,7 +8,7 @@ import type {
 import { fromHex, toBase64, toHex } from '../../bytes.ts'
 import { entryOfTxId, type EntryStatus, type LogReader } from '../../log/reader.ts'
 import type { AnchorRecord, BatchRecord, StampRecord, StampToken } from '../../log/records.ts'
-import { claimOf, type StampClaim } from '../../log/stamp-claim.ts'
+import { claimOf, type StampClaim } from '../../log/attestation-rules.ts'
 import { leafHash } from '../../log/tree/hash.ts'
 import { sidesOf } from '../../log/tree/proof.ts'
 import { hexInput } from '../../schemas/validation.ts'

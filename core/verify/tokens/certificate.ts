@@ -70,6 +70,8 @@ export interface Certificate {
   readonly pki: PkiCertificate
   /** `undefined` if it cannot be read. */
   readonly publicKey: PublicKey | undefined
+  /** SHA-256 of its SubjectPublicKeyInfo, hex. */
+  readonly keyHash: string
   /** By OID. */
   readonly extensions: ReadonlyMap<string, Extension>
   /** The validity period, ms since 1970, both ends inclusive. */
@@ -109,6 +111,7 @@ function certificateFromSchema(schema: BaseBlock): Certificate {
     subject: nameText(pki.subject),
     pki,
     extensions,
+    keyHash: toHex(sha256(spki?.valueBeforeDecodeView ?? new Uint8Array())),
     get publicKey() {
       return (publicKey ??= { key: readPublicKey(spki) }).key
     },

@@ -102,7 +102,8 @@ export function verifyToken(der: Uint8Array, options: VerifyTokenOptions): Verif
       throw timestampError('timestamp.revoked', `the certificate of ${certificate.subject} was revoked`)
     return { subject: certificate.subject, ...worstOf(known) }
   })
-  return { info, certificates: path.map(({ der: bytes }) => bytes), revocation }
+  const [signer] = path
+  return { info, certificates: path.map(({ der: bytes }) => bytes), revocation, signerKey: signer?.keyHash ?? '' }
 }
 
 /** The certificates in a token, DER. Throws `VERIFICATION_FAILED`. */

@@ -41,7 +41,8 @@ async function verifyWholeLog({ registry }: Fixture): Promise<void> {
     for (const hex of present(await registry.log.openings({ index, width }))) openings.push(Buffer.from(hex, 'hex'))
   }
   const { keys } = verifyLog(openings, { checkpoint, origin: registry.log.origin })
-  assert.deepEqual(keys, (await policyOf(registry)).keys)
+  const pinned = (await policyOf(registry)).keys.map(({ vkey, from, until }) => ({ vkey, from, until }))
+  assert.deepEqual(keys, pinned)
 }
 
 /** Advances the clock until the promise settles. */
@@ -86,8 +87,9 @@ describe('checkpoint keys', () => {
     await registry.sealNow()
 
     const policy = await policyOf(registry)
+    const { root } = parseCheckpoint(present(await registry.log.checkpoint(2)))
     assert.deepEqual(policy.keys, [
-      { vkey: oldKey, from: 1, until: 2 },
+      { vkey: oldKey, from: 1, until: 2, root: new Uint8Array(root), compromised: false },
       { vkey: added.vkey, from: 3, until: null },
     ])
     assert.deepEqual(await verifiedSizes(fixture), [2, 4])
@@ -138,7 +140,9 @@ describe('checkpoint keys', () => {
     await assert.rejects(openLogIdentity({ records, secret, clock, signer: oldOnly }), withCode('LOG_KEY_MISMATCH'))
     assert.ok(await openLogIdentity({ records, secret, clock, signer: oldOnly, isReadOnly: true }))
 
-    // A thief of the old key can make such a note, but no verifier accepts it.
+    // A thief of the old key can make such a note, but no verifier accepts it once the next key has signed.
+    await fixture.evidence({ externalId: 'after' })
+    await registry.sealNow()
     const text = checkpointText({ origin: registry.log.origin, size: 3, root: seed(3) })
     const signature = await oldOnly.sign(typedKeyOf(oldKey), encodeUtf8(text))
     const stolen = formatNote(text, oldKey, signature)

@@ -75,9 +75,19 @@ export function forgeBundle(log: ForgedLog, events: readonly ForgedEvent[], part
         sizes.filter((size) => signer(size) === i),
       ),
     ),
-    checkpoints: sizes.map((size) => {
+    checkpoints: sizes.map((size, i) => {
       const note = log.checkpoint(size, { key: signer(size) })
-      return { note, cosignatures: [], tokens: [], anchors: [], ...attestations?.(note) }
+      const [next, { until = null } = {}] = [sizes[i + 1], log.pinned[signer(size)]]
+      const proof = (to: number): readonly string[] => log.tree.consistencyProof(size, to).map(toHex)
+      return {
+        note,
+        ...(next !== undefined && next > size && { consistency: proof(next) }),
+        ...(until !== null && size <= until && { keyConsistency: proof(until) }),
+        cosignatures: [],
+        tokens: [],
+        anchors: [],
+        ...attestations?.(note),
+      }
     }),
     validationData: [],
     renewals: [],

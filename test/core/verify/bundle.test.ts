@@ -149,22 +149,16 @@ describe('verifyBundle', () => {
     assert.equal(verify(attached, { policy, expect: { fileId, txId: creation.subject.txId } }).state, 'proven')
   })
 
-  it('refutes another log, key, account or authority than the pinned ones', async () => {
-    const other = await openBundleRegistry({ directory: `${directory}/other` })
-    try {
-      await other.registry.close()
-    } finally {
-      const [key] = policy.keys
-      assert.ok(key)
-      refutedFor(verify(history, { policy: { ...policy, keys: [{ ...key, from: 1_000 }] } }), 'checkpoint.key-too-new')
-      refutedFor(verify(history, { policy: { ...policy, keys: [{ ...key, until: 2 }] } }), 'checkpoint.key-retired')
-      const [chain] = policy.chains ?? []
-      assert.ok(chain)
-      const account = 'ab'.repeat(32)
-      refutedFor(verify(history, { policy: { ...policy, chains: [{ ...chain, account }] } }), 'anchor.signature')
-      const relabelled = verify(history, { policy: { ...policy, chains: [{ ...chain, network: 'eip155:1' }] } })
-      assert.deepEqual(proven(relabelled).events[0]?.anchors, [])
-    }
+  it('refutes another key than the pinned one, and counts no other account', () => {
+    const [key] = policy.keys
+    const [chain] = policy.chains ?? []
+    assert.ok(key && chain)
+    refutedFor(verify(history, { policy: { ...policy, keys: [{ ...key, from: 1_000 }] } }), 'checkpoint.key-too-new')
+    refutedFor(verify(history, { policy: { ...policy, keys: [{ ...key, until: 2 }] } }), 'checkpoint.key-retired')
+    const other = verify(history, { policy: { ...policy, chains: [{ ...chain, account: 'ab'.repeat(32) }] } })
+    assert.ok(other.unchecked.some(({ rule }) => rule === 'anchor.signature'))
+    const relabelled = verify(history, { policy: { ...policy, chains: [{ ...chain, network: 'eip155:1' }] } })
+    for (const result of [other, relabelled]) assert.deepEqual(proven(result).events[0]?.anchors, [])
   })
 
   const change = <T>(bundle: Bundle, edit: (copy: Bundle) => T): string => {
@@ -191,10 +185,6 @@ describe('verifyBundle', () => {
     refuted((copy) => void (first(copy.keys).inclusion = []), 'checkpoint.key-not-proven')
     refuted((copy) => void delete first(copy.events).header, 'event.header-missing')
     refuted((copy) => void delete first(copy.events).filesSalt, 'form.value')
-    refuted(
-      (copy) => void (first(copy.checkpoints).tokens = first(copy.checkpoints).tokens.map(flip)),
-      'timestamp.signature',
-    )
     refuted((copy) => void Object.assign(first(copy.events), { position: undefined }), 'document.entry')
     refuted((copy) => void (copy.version = 2 as 1), 'document.format')
     refuted((copy) => void copy.events.push(...structuredClone(attached.events)), 'history.headers-mixed')
@@ -232,10 +222,9 @@ describe('verifyBundle', () => {
         checkAfter((copy) => void copy.events.reverse()),
         checkOf(JSON.stringify(history), { policy: { ...policy, keys: [{ ...key, until: 2 }] } }),
         checkAfter((copy) => void first(first(copy.events).inclusion).path.pop()),
-        checkAfter((copy) => void (first(copy.checkpoints).tokens = first(copy.checkpoints).tokens.map(flip))),
         checkOf(JSON.stringify(history), { expect: { txId: '0'.repeat(64) } }),
       ],
-      ['document', 'keys', 'events', 'checkpoint', 'inclusion', 'attestations', 'expected'],
+      ['document', 'keys', 'events', 'checkpoint', 'inclusion', 'expected'],
     )
   })
 
@@ -265,9 +254,11 @@ describe('verifyBundle', () => {
         },
       })
     assert.equal(verifyRevoked(history, notLaterThan + 1).state, 'proven')
-    refutedFor(verifyRevoked(history, notLaterThan), 'timestamp.revoked')
+    const revokes = (result: BundleResult): boolean => result.unchecked.some(({ rule }) => rule === 'timestamp.revoked')
+    assert.equal(revokes(verifyRevoked(history, notLaterThan + 1)), false)
+    assert.equal(revokes(verifyRevoked(history, notLaterThan)), true)
     const { renewals: _, ...without } = history
-    refutedFor(verifyRevoked(without, notLaterThan + 1), 'timestamp.revoked')
+    assert.equal(revokes(verifyRevoked(without, notLaterThan + 1)), true)
     assert.equal(verify(without, { policy }).state, 'proven')
   })
 
@@ -321,11 +312,6 @@ describe('verifyBundle', () => {
 })
 
 /** Replaces one bit of base64 in the middle, where every bit counts. */
-const flip = (base64: string): string => {
-  const bytes = Buffer.from(base64, 'base64')
-  bytes[bytes.length - 20] = (bytes[bytes.length - 20] ?? 0) ^ 1
-  return bytes.toString('base64')
-}
 
 /** Every bundle that has some members of `a` and the others of `b`. */
 function mixesOf(a: Bundle, b: Bundle): readonly object[] {

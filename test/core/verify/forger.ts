@@ -164,11 +164,15 @@ export class ForgedLog {
 
   /** The keys as a policy pins them. */
   get pinned() {
-    return this.keys.map(({ signer, position }, i) => ({
-      vkey: signer.verifierKey,
-      from: position + 1,
-      until: this.keys[i + 1]?.position ?? null,
-    }))
+    return this.keys.map(({ signer, position }, i) => {
+      const until = this.keys[i + 1]?.position ?? null
+      return {
+        vkey: signer.verifierKey,
+        from: position + 1,
+        until,
+        ...(until !== null && { root: this.tree.root(until) }),
+      }
+    })
   }
 
   addToken(token: Uint8Array): number {

@@ -75,7 +75,7 @@ describe('proof bundles', () => {
     assert.deepEqual(policy.keys, [{ vkey: acme.service.registry.log.verifierKey, from: 1, until: null }])
     assert.deepEqual([policy.timestampQuorum, policy.timestampAuthorities.length], [1, 1])
     assert.match(policy.timestampAuthorities[0].trustAnchors[0], /^-----BEGIN CERTIFICATE-----\n/)
-    assert.deepEqual(Object.keys(policy.chains[0]), ['type', 'network', 'chainId', 'account'])
+    assert.deepEqual(Object.keys(policy.chains[0]), ['type', 'network', 'chainId', 'account', 'ranges'])
     const text = await acme.service.fetch(`${BASE_PATH}/log/policy?format=text`)
     assert.equal(await text.text(), `log ${acme.service.registry.log.verifierKey}\nquorum none\n`)
     assert.equal((await acme.service.fetch(`${BASE_PATH}/log/policy?format=xml`)).status, 400)

@@ -5,7 +5,7 @@
 
 Checks hashes, history, tree, notes (RFC 8032 Ed25519), the chain of keys and what is disclosed. Tokens are checked by
 `openssl ts -verify` if the policy names their authorities. Chain proofs and cosignatures are not checked, and the
-output says so. Exit codes: 0 proven, 1 refuted, 3 no policy was given, 4 an event is not sealed yet.
+output says so. Exit codes: 0 proven, 1 refuted, 3 no policy was given, 4 an event is not sealed yet, 5 retired key.
 """
 import argparse
 import base64
@@ -227,6 +227,34 @@ def root_from_path(entry, index, size, path):
     return node
 
 
+def begins_with(root, size, start_root, start_size, proof):
+    """RFC 9162 section 2.1.4.2: whether a tree begins with a smaller one, or is the same."""
+    if start_size == size:
+        return start_root == root and not proof
+    nodes = ([start_root] if start_size & (start_size - 1) == 0 else []) + proof
+    if start_size > size or not nodes:
+        return False
+    fn, sn = start_size - 1, size - 1
+    while fn & 1:
+        fn, sn = fn >> 1, sn >> 1
+    fr = sr = nodes[0]
+    for node in nodes[1:]:
+        if sn == 0:
+            return False
+        if fn & 1 or fn == sn:
+            fr, sr = sha256(b"\1", node, fr), sha256(b"\1", node, sr)
+            while fn & 1 == 0 and fn != 0:
+                fn, sn = fn >> 1, sn >> 1
+        else:
+            sr = sha256(b"\1", sr, node)
+        fn, sn = fn >> 1, sn >> 1
+    return sn == 0 and fr == start_root and sr == root
+
+
+def hashes(values):
+    return [unhex(value, 32) for value in values]
+
+
 def verify_inclusion(entry, shown, trees):
     for item in shown["inclusion"]:
         members(item, ["treeSize", "path"])
@@ -336,8 +364,16 @@ def verify_subject(events, subject):
 # -- tokens, by OpenSSL
 
 
-def verify_tokens(checkpoint, validation, policy):
-    """Returns the times of the tokens that a pinned authority made, ms since 1970."""
+def in_range(size, ranges):
+    return ranges is None or any(size >= each["from"] and size <= (each["until"] or size) for each in ranges)
+
+
+def verify_tokens(checkpoint, size, validation, policy, logged):
+    """Returns the times of pinned authorities that count for a tree, ms since 1970, and how many are needed.
+
+    `logged` has the positions of token entries. Two authorities that share a signer's key are not told apart here.
+    """
+    quorum = next((one["quorum"] for one in policy.get("timestampQuorums", []) if in_range(size, one["ranges"])), policy.get("timestampQuorum", 1))
     times = {}
     with tempfile.TemporaryDirectory() as folder:
         path = lambda name: os.path.join(folder, name)
@@ -349,15 +385,22 @@ def verify_tokens(checkpoint, validation, policy):
                     body = base64.encodebytes(unbase64(piece["data"])).decode()
                     file.write(f"-----BEGIN CERTIFICATE-----\n{body}-----END CERTIFICATE-----\n")
         for token in checkpoint["tokens"]:
+            position = logged.get(sha256(unbase64(token)), float("inf"))
             with open(path("token"), "wb") as file:
                 file.write(unbase64(token))
             shown = subprocess.run(["openssl", "ts", "-reply", "-in", path("token"), "-text"], capture_output=True, text=True)
             line = next((line for line in shown.stdout.splitlines() if line.startswith("Time stamp: ")), None)
-            check(line is not None, "a token cannot be read")
+            if line is None:
+                continue
             stamp = " ".join(line[len("Time stamp: ") :].removesuffix(" GMT").split())
             form = "%b %d %H:%M:%S.%f %Y" if "." in stamp else "%b %d %H:%M:%S %Y"
             seconds = datetime.strptime(stamp, form).replace(tzinfo=timezone.utc).timestamp()
             for authority in policy["timestampAuthorities"]:
+                ranges = authority.get("ranges")
+                if ranges is not None:
+                    ranges = [each for each in ranges if each["until"] is None or position < each["until"]]
+                if not in_range(size, ranges):
+                    continue
                 with open(path("anchors.pem"), "w") as file:
                     file.write("".join(authority["trustAnchors"]))
                 command = ["openssl", "ts", "-verify", "-data", path("note"), "-in", path("token"), "-CAfile", path("anchors.pem")]
@@ -367,8 +410,7 @@ def verify_tokens(checkpoint, validation, policy):
                 if subprocess.run(command, capture_output=True).returncode == 0:
                     name = authority["name"]
                     times[name] = min(times.get(name, float("inf")), seconds * 1000)
-    check(len(times) >= policy["timestampQuorum"], "too few pinned authorities stamped a checkpoint")
-    return sorted(times.values())[policy["timestampQuorum"] - 1]
+    return sorted(times.values()), quorum
 
 
 # -- the whole bundle
@@ -386,9 +428,12 @@ def verify_bundle(text, policy, originals):
 
     vkeys = verify_keys(bundle["keys"], origin)
     pinned = {key["vkey"]: key for key in policy["keys"]} if policy else {vkey: {} for vkey in vkeys}
-    trees, times, last_size = {}, {}, 0
+    newest = max((i for i, vkey in enumerate(vkeys) if vkey in pinned), default=0)
+    for i, vkey in enumerate(vkeys[:newest]):
+        pinned.setdefault(vkey, {"until": bundle["keys"][i + 1]["position"]})
+    trees, signed, last_size = {}, [], 0
     for checkpoint in bundle["checkpoints"]:
-        members(checkpoint, ["note", "cosignatures", "tokens", "anchors"])
+        members(checkpoint, ["note", "cosignatures", "tokens", "anchors"], ["consistency", "keyConsistency"])
         size, root, vkey = open_note(checkpoint["note"], origin, list(pinned))
         check(size > last_size, "the checkpoints must have ascending sizes")
         check(vkey in vkeys, "the key that signed a checkpoint has no entry in the bundle")
@@ -397,9 +442,11 @@ def verify_bundle(text, policy, originals):
         check(size in sizes, "a tree is not proven to hold the key that signed it")
         check(index + 1 == len(vkeys) or size <= bundle["keys"][index + 1]["position"], "a retired key signed")
         check(size >= key.get("from", 1) and size <= (key.get("until") or size), "a key signed a size that is not its own")
+        if signed:
+            proof = hashes(signed[-1][0].get("consistency", []))
+            check(begins_with(root, size, trees[last_size], last_size, proof), "two trees are not of one log")
         trees[size], last_size = root, size
-        if policy and policy.get("timestampAuthorities") and checkpoint["tokens"]:
-            times[size] = verify_tokens(checkpoint, bundle["validationData"], policy)
+        signed.append((checkpoint, size, key))
     for key in bundle["keys"]:
         verify_inclusion(sha256(unhex(key["opening"])), key, trees)
     # openssl does not read revocation lists here, so a renewal changes nothing. It must be correct nevertheless.
@@ -408,9 +455,30 @@ def verify_bundle(text, policy, originals):
         opening = unhex(renewal["opening"], 48)
         check(opening[:16] == tag("er1.token"), "a renewal is not the entry of a token")
         verify_inclusion(sha256(opening), renewal, trees)
+    # Only trees that count prove anything: the thief of a retired key can make others.
+    counted, times, logged, counts = set(), {}, {}, False
+    for checkpoint, size, key in reversed(signed):
+        stamps, quorum = [], 1
+        if policy and policy.get("timestampAuthorities"):
+            stamps, quorum = verify_tokens(checkpoint, size, bundle["validationData"], policy, logged)
+        until, root = key.get("until"), key.get("root")
+        proof = hashes(checkpoint.get("keyConsistency", []))
+        retired = datetime.fromisoformat(key["retiredAt"].replace("Z", "+00:00")).timestamp() * 1000 if "retiredAt" in key else None
+        counts = counts or until is None
+        counts = counts or root is not None and begins_with(unhex(root, 32), until, trees[size], size, proof)
+        counts = counts or retired is not None and not key.get("compromised") and sum(time <= retired for time in stamps) >= quorum
+        if not counts:
+            continue
+        counted.add(size)
+        if len(stamps) >= quorum:
+            times[size] = stamps[quorum - 1]
+        for renewal in bundle.get("renewals", []):
+            if any(item["treeSize"] == size for item in renewal["inclusion"]):
+                logged[unhex(renewal["opening"])[16:]] = renewal["position"]
     for shown, event in zip(bundle["events"], events):
         verify_inclusion(bytes.fromhex(event["txId"]), shown, trees)
         event["sealed"] = len(shown["inclusion"]) > 0
+        event["counts"] = not event["sealed"] or any(item["treeSize"] in counted for item in shown["inclusion"])
         event["notLaterThan"] = min((times[item["treeSize"]] for item in shown["inclusion"] if item["treeSize"] in times), default=None)
     positions = [event["position"] for event in bundle["events"] if "position" in event]
     check(positions == sorted(set(positions)), "the positions of the events must ascend")
@@ -448,6 +516,9 @@ def main():
         for name, value in sorted(event["fields"].items()):
             print(f"  {name} = {json.dumps(value)}")
     print("not checked: the proofs of chains, and cosignatures")
+    if not all(event["counts"] for event in events):
+        print("BY A RETIRED KEY")
+        return 5
     if not all(event["sealed"] for event in events):
         print("PENDING")
         return 4

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import * as fc from 'fast-check'
 import type { StampToken } from '../../../core/log/records.ts'
-import { claimOf, distinctTokens } from '../../../core/log/stamp-claim.ts'
+import { claimOf, distinctTokens } from '../../../core/log/attestation-rules.ts'
 
 const tokenOf = (changes: Partial<StampToken>): StampToken => ({
   authority: 'a',

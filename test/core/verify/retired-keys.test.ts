@@ -1,0 +1,133 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { decodeUtf8, encodeUtf8, toHex } from '../../../core/bytes.ts'
+import { parsePolicy, verifyBundle, type BundleResult, type PinnedKey } from '../../../core/verify/index.ts'
+import type { TokenVerifier } from '../../../core/verify/tokens.ts'
+import { present } from '../../support/present.ts'
+import { forgeBundle, type BundleParts, type Members } from './bundle-forger.ts'
+import { ForgedLog, forgeEvent, ruleOf, type ForgedEvent } from './forger.ts'
+
+/** Every key that was rotated out is stolen. The second one is marked. */
+
+const ROTATIONS = 3
+const RETIRED_AT = 1_000_000
+const { origin } = new ForgedLog()
+const eventOf = (fill: number): ForgedEvent =>
+  forgeEvent({ origin, slotKey: new Uint8Array(32).fill(fill), version: 1, time: 1_000, fields: {} })
+
+/** A log with two of these events after each key. Two such logs have the same keys. */
+function logOf(events: readonly ForgedEvent[]): ForgedLog {
+  const log = new ForgedLog()
+  for (const [i, { opening }] of events.entries()) {
+    if (i > 0 && i % 2 === 0) log.addKey()
+    log.add(opening)
+  }
+  return log
+}
+
+const range = Array.from({ length: 2 * (ROTATIONS + 1) }, (_, i) => i)
+const events = range.map((i) => eventOf(i))
+const log = logOf(events)
+const pinned: readonly PinnedKey[] = log.pinned.map((key, i) =>
+  key.until === null ? key : { ...key, retiredAt: RETIRED_AT, compromised: i === 1 },
+)
+const authorities = [{ name: 'tsa', trustAnchors: [Uint8Array.of(1)] }]
+
+/** Each token is the text of its time. */
+const tokens: TokenVerifier = {
+  certificatesIn: () => [],
+  verifyToken: (der) => ({
+    info: {
+      genTime: Number(decodeUtf8(der)),
+      notLaterThan: Number(decodeUtf8(der)),
+      serialNumber: '01',
+      policy: '1.2',
+      hashAlgorithm: 'sha256',
+      imprint: new Uint8Array(32),
+    },
+    certificates: [Uint8Array.of(1)],
+    revocation: [],
+    signerKey: 'signer',
+  }),
+}
+const stampedAt = (time: number) => (): Members => ({ tokens: [Buffer.from(encodeUtf8(`${time}`)).toString('base64')] })
+const verify = (bundle: Members, keys = pinned): BundleResult =>
+  verifyBundle(JSON.stringify(bundle), { policy: { keys, authorities }, tokens })
+/** Without the proofs that lead to the last trees of retired keys, as a bundle of before the rotation. */
+const unled = (from: ForgedLog, event: ForgedEvent, parts: BundleParts = {}) => {
+  const bundle = forgeBundle(from, [event], parts)
+  for (const checkpoint of bundle.checkpoints) delete checkpoint['keyConsistency']
+  return bundle
+}
+/** The sizes of all trees that a key may sign, from the first that holds an event. */
+const sizesOf = ({ from = 1, until }: PinnedKey): readonly number[] =>
+  Array.from({ length: (until ?? log.tree.size) - from + 1 }, (_, i) => from + i).filter((size) => size > 1)
+
+describe('a tree that a retired key signed', () => {
+  it("is the thief's: never proven, whatever size, proofs, stamps and anchors it has", () => {
+    const forged = range.map((i) => eventOf(100 + i))
+    const fork = logOf(forged)
+    for (const [i, key] of pinned.slice(0, ROTATIONS).entries())
+      for (const size of sizesOf(key)) {
+        const event = present(forged.findLast((one) => fork.openings.slice(0, size).includes(one.opening)))
+        const proofs = [undefined, [], fork.tree.consistencyProof(size, key.until ?? 0).map(toHex)]
+        for (const keyConsistency of [...proofs, log.tree.consistencyProof(size, key.until ?? 0).map(toHex)]) {
+          const bundle = unled(fork, event, { sizes: [size], attestations: stampedAt(RETIRED_AT + 1) })
+          const [checkpoint] = bundle.checkpoints
+          if (keyConsistency !== undefined) Object.assign(present(checkpoint), { keyConsistency })
+          assert.deepEqual(ruleOf(verify(bundle)), ['retired-key'], `key ${i}, size ${size}`)
+          assert.equal(verify(bundle, pinned.slice(-1)).state, 'retired-key', 'also if only the newest key is pinned')
+          // Beside a tree of the log, it must be its beginning.
+          const note = log.checkpoint()
+          const both = { ...bundle, checkpoints: [checkpoint, { ...checkpoint, note, tokens: [] }] }
+          assert.notEqual(verify(both).state, 'proven')
+        }
+      }
+  })
+
+  it('counts if it leads to the last tree of that key, also of one that is marked', () => {
+    for (const key of pinned.slice(0, ROTATIONS))
+      for (const size of sizesOf(key)) {
+        const event = present(events.findLast((one) => log.openings.slice(0, size).includes(one.opening)))
+        assert.equal(verify(forgeBundle(log, [event], { sizes: [size] })).state, 'proven')
+        const later = log.tree.size
+        assert.equal(verify(unled(log, event, { sizes: [size, later] })).state, 'proven', 'or to a tree that counts')
+        assert.equal(verify(unled(log, event, { sizes: [size, later] }), pinned.slice(-1)).state, 'proven')
+      }
+  })
+
+  it('counts if it was stamped before, unless the key is marked', () => {
+    for (const [i, key] of pinned.slice(0, ROTATIONS).entries()) {
+      const size = present(sizesOf(key)[0])
+      const event = present(events.findLast((one) => log.openings.slice(0, size).includes(one.opening)))
+      const stateAt = (time: number): string =>
+        verify(unled(log, event, { sizes: [size], attestations: stampedAt(time) })).state
+      assert.deepEqual(
+        [stateAt(RETIRED_AT), stateAt(RETIRED_AT + 1)],
+        [i === 1 ? 'retired-key' : 'proven', 'retired-key'],
+      )
+    }
+  })
+
+  it('does not take part beside a tree that counts, if it is larger', () => {
+    const [small, large] = sizesOf(present(pinned[2]))
+    const bundle = unled(log, present(events[0]), { sizes: [present(small), present(large)] })
+    Object.assign(present(bundle.checkpoints[0]), stampedAt(RETIRED_AT)())
+    const result = verify(bundle)
+    assert.equal(result.state, 'proven')
+    assert.ok(result.unchecked.some(({ what }) => what === `the tree of ${large} entries`))
+  })
+})
+
+describe('a policy', () => {
+  it('names the root of the last tree and the time of a retired key', () => {
+    const [first] = pinned
+    const { root, retiredAt, ...key } = present(first)
+    const members = { ...key, root: toHex(present(root)), retiredAt: new Date(present(retiredAt)).toISOString() }
+    const parse = (more: object): readonly PinnedKey[] =>
+      parsePolicy(JSON.stringify({ keys: [{ ...members, ...more }] })).keys
+    assert.deepEqual(parse({}), [first])
+    for (const wrong of [{ root: 'ab' }, { retiredAt: 'yesterday' }, { compromised: 1 }])
+      assert.throws(() => parse(wrong), { rule: 'form.value' })
+  })
+})
