@@ -13,6 +13,7 @@ import { decodeRecord } from '../../../core/store/read.ts'
 import type { BatchRecord, SealerLeaseRecord } from '../../../core/log/records.ts'
 import type { RecordStore } from '../../../core/ports/index.ts'
 import { eventually } from '../../support/eventually.ts'
+import { BUCKET, CLIENT_ENV, withService } from '../../support/s3-service.ts'
 import { PostgresServer } from '../../support/postgres-server.ts'
 import { ServerProcess } from '../../support/server-process.ts'
 
@@ -25,6 +26,8 @@ const skewedBy = (ms: number): string =>
 let database: PostgresServer
 let directory: string
 let secret: Uint8Array
+/** The bucket that all servers share. */
+let files: Readonly<Record<string, string>> = {}
 const servers: Server[] = []
 
 /** A server that can be killed and started again. */
@@ -69,6 +72,7 @@ class Server {
       EVIDENCE_ANCHOR: 'none',
       EVIDENCE_TSA: 'none',
       EVIDENCE_SEAL_MAX_WAIT_MS: '100',
+      ...files,
       ...this.#env,
     }
     return new ServerProcess(
@@ -80,8 +84,15 @@ class Server {
   }
 }
 
-describe('a cluster', () => {
+withService('a cluster', (service) => {
   before(async () => {
+    files = {
+      EVIDENCE_BLOBS: 's3',
+      EVIDENCE_S3_BUCKET: BUCKET,
+      EVIDENCE_S3_PREFIX: 'cluster/',
+      EVIDENCE_S3_ENDPOINT: service().ceph.endpoint,
+      ...CLIENT_ENV,
+    }
     directory = await mkdtemp(join(tmpdir(), 'evidence-cluster-'))
     database = await PostgresServer.start()
     secret = new Uint8Array(randomBytes(32))
