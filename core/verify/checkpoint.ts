@@ -10,6 +10,7 @@ import {
   type NoteSignature,
   type SignedNote,
 } from '../log/note.ts'
+import type { TreeRange } from '../log/attestation-rules.ts'
 import { leafHash } from '../log/tree/hash.ts'
 import { verifyConsistency, verifyInclusion } from '../log/tree/proof.ts'
 import type { Unchecked } from './claims.ts'
@@ -169,6 +170,10 @@ function assertSigner({ size, key }: VerifiedCheckpoint, keys: readonly ShownKey
     throw verificationError('checkpoint.key-not-proven', `The tree of ${size} entries is not proven to hold its key`)
   assertNotRetired(keys[index + 1]?.position ?? Infinity, size)
 }
+
+/** Whether something counts for the tree of this size. Without ranges, it counts for all. */
+export const countsFor = (size: number, ranges: readonly TreeRange[] = [{ from: 1, until: null }]): boolean =>
+  ranges.some(({ from, until }) => size >= from && size <= (until ?? Infinity))
 
 /** Verifies all inclusion proofs of an entry. Throws `VERIFICATION_FAILED`. */
 export function assertIncluded(entry: Uint8Array, { position, inclusion }: ShownPlace, trees: VerifiedTrees): void {

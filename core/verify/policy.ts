@@ -172,10 +172,6 @@ function rangedQuorum(quorum: UntrustedObject): NonNullable<Policy['timestampQuo
   return { ranges: [], ...rangesOf(quorum), quorum: positive(quorum['quorum'], 'quorum') }
 }
 
-/** Whether something counts for the tree of this size. Without ranges, it counts for all. */
-export const countsFor = (size: number, ranges: readonly TreeRange[] = [{ from: 1, until: null }]): boolean =>
-  ranges.some(({ from, until }) => size >= from && size <= (until ?? Infinity))
-
 /** A key of a type that cannot be used is kept. It counts as absent. */
 function logKey(vkey: string): string {
   usableKey(vkey)

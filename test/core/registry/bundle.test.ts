@@ -149,7 +149,7 @@ describe('the proof bundle', () => {
   it('accepts the names of all fields that events have, and no others', () =>
     withRegistry(async ({ registry, scope, evidence, stage }) => {
       const texts = { description: 'd', summary: 's', meta: { a: 1 } }
-      await evidence({ owner: 'Ada', ...texts, image: await stage() })
+      await evidence({ owner: 'Ada', ...texts, image: await stage('image', 'a.png', 'image/png') })
       await registry.evidences.update(scope, 'e-1', {
         name: 'another',
         owner: 'Grace',
