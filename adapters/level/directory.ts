@@ -230,7 +230,8 @@ export async function lockDirectory(directory: string): Promise<void> {
     locks.push(lock)
   } catch (cause) {
     if (!isLocked(cause)) throw cause
-    const message = `The directory ${directory} is in use by a process of another container or PID namespace: end it first`
+    const by = 'a process of another container or PID namespace'
+    const message = `The directory ${directory} is in use by ${by}: end it first`
     throw new RegistryError('STORE_LOCKED', message, { cause })
   }
 }

@@ -25,7 +25,8 @@ signs, its state, whether the keyring has its private key, and its verifier key.
 /** Aligned, so that a person can compare the rows. */
 function lineOf({ vkey, state, from, until, isHeld, isCompromised }: CheckpointKeyInfo): string {
   const sizes = from === null ? '-' : `${from} to ${until ?? '…'}`
-  return `${sizes.padEnd(16)} ${(isCompromised ? 'stolen' : state).padEnd(8)} ${isHeld ? 'held   ' : 'missing'} ${vkey}\n`
+  const columns = [sizes.padEnd(16), (isCompromised ? 'stolen' : state).padEnd(8), isHeld ? 'held   ' : 'missing', vkey]
+  return `${columns.join(' ')}\n`
 }
 
 /** `evidence-registry keys generate`. */

@@ -149,8 +149,8 @@ export const evidences: EndpointGroup = {
       summary: 'The proof bundle: one file that anyone can verify offline',
       description:
         'The whole history with its proofs. `fields` and `files` select what is disclosed to the reader of ' +
-        'the file; everything else stays a hash. `versions` selects which versions are disclosed and stamped: a bundle ' +
-        'has at most 32 MB. Check it with `npx evidence-registry verify`.',
+        'the file; everything else stays a hash. `versions` selects which versions are disclosed and stamped: ' +
+        'a bundle has at most 32 MB. Check it with `npx evidence-registry verify`.',
       query: BundleQuery,
       response: { media: BUNDLE_MEDIA_TYPE, description: 'NAME.evidence.json', content: Bundle },
       headers: ['Content-Disposition'],

@@ -82,7 +82,8 @@ export class ClockWatch {
   note(name: string, { time, isLeast = false }: OutsideTime): void {
     const aheadMs = this.#now() - time
     if (aheadMs < -MAX_APART_MS || (aheadMs > MAX_APART_MS && !isLeast)) {
-      const how = `The clock is ${Math.abs(secondsOf(aheadMs))} s ${aheadMs > 0 ? 'ahead of' : 'behind'} that of ${name}`
+      const where = aheadMs > 0 ? 'ahead of' : 'behind'
+      const how = `The clock is ${Math.abs(secondsOf(aheadMs))} s ${where} that of ${name}`
       if (!this.#apart.has(name))
         this.#logger.warn(
           { seconds: secondsOf(aheadMs), other: name },

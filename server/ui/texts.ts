@@ -587,7 +587,8 @@ export const texts = {
     provenBy: (time: string) => `Proven by ${time}`,
     sealedOnly: 'Sealed in the log; not stamped yet',
     asOf: (size: number) =>
-      `As of log size ${size.toLocaleString()}. Later events are not on this paper: scan the code for the present state.`,
+      `As of log size ${size.toLocaleString()}. Later events are not on this paper: ` +
+      'scan the code for the present state.',
     newest: 'Newest events first',
     further: (count: number) =>
       count === 1 ? '1 further event is on the next page.' : `${count} further events are on the next page.`,

@@ -78,7 +78,8 @@ describe('services outside, behind a proxy', () => {
     const rejects = (options: Partial<Rfc3161Options>, message: RegExp): Promise<void> =>
       assert.rejects(stamp({ proxies, ...options }), { code: 'AUTHORITY_FAILED', message })
     const other = await authorityNamed('another TLS')
-    const tlsCa = `-----BEGIN CERTIFICATE-----\n${Buffer.from(derOf(other.certificate)).toString('base64')}\n-----END CERTIFICATE-----\n`
+    const base64 = Buffer.from(derOf(other.certificate)).toString('base64')
+    const tlsCa = `-----BEGIN CERTIFICATE-----\n${base64}\n-----END CERTIFICATE-----\n`
     await rejects({ tlsCa }, /connection was lost \(\w*(SELF_SIGNED|ISSUER)/)
     await rejects({ url: 'https://elsewhere.example/' }, /its proxy refused to connect \(HTTP 502\)/)
     const wrong = { httpsProxy: proxy.url('user:wrong') }

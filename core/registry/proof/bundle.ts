@@ -141,7 +141,7 @@ function assertVerifiable(bundle: Bundle): void {
   if (all <= MAX_UNITS && (isSmall || isReadable(JSON.stringify(bundle)))) return
   throw new RegistryError(
     'BUNDLE_TOO_LARGE',
-    'A verifier would refuse the bundle: choose fewer `fields`, or `versions` such as 1-100, to disclose and stamp those',
+    'A verifier would refuse the bundle: disclose fewer `fields`, or name the `versions` to disclose, such as 1-100',
   )
 }
 

@@ -92,7 +92,8 @@ describe('a policy in JSON', () => {
   it('keeps keys of types that cannot be used, in text as well', () => {
     const [log, witness] = [witnessKey(valid.origin, 5, 6), witnessKey('b.example', 2, 6)]
     const json = { ...valid, keys: [key, { vkey: log }], witnesses: [a, { name: 'b', vkey: witness }] }
-    const text = `log ${logKey(1)}\nlog ${log}\nwitness a ${a.vkey}\nwitness b ${witness}\ngroup both all a b\nquorum both`
+    const lines = `witness a ${a.vkey}\nwitness b ${witness}\ngroup both all a b\nquorum both`
+    const text = `log ${logKey(1)}\nlog ${log}\n${lines}`
     for (const each of [JSON.stringify(json), `\uFEFF${JSON.stringify(json)}`, text, `\uFEFF${text}`]) {
       const { keys, witnesses } = parsePolicy(each)
       assert.deepEqual(

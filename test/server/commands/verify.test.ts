@@ -118,7 +118,7 @@ describe('evidence-registry verify', () => {
     assert.match(damaged.stdout, /REFUTED.*\nrule form\.json, .*\nThe file is damaged or cut off/)
   })
 
-  it('ends with 2 and a hint for what is not JSON, and reads a bundle and a policy with a byte order mark', async () => {
+  it('ends with 2 and a hint for what is not JSON, and reads files with a byte order mark', async () => {
     const text = JSON.stringify(bundle)
     const utf16 = Buffer.from(text, 'utf16le')
     const cases: readonly (readonly [string | Buffer, RegExp])[] = [
