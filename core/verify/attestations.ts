@@ -1,17 +1,21 @@
-import { concatBytes, encodeUtf8, equalBytes, fromHex } from '../bytes.ts'
+import { encodeUtf8, equalBytes, fromHex } from '../bytes.ts'
 import { isRegistryError, verificationError } from '../errors.ts'
-import { ED25519_COSIGNATURE, usableKey, verifySignature, type SignedNote } from '../log/note.ts'
 import type { ValidationData } from '../ports/index.ts'
 import { verifyEvmAnchor } from './chain/evm-anchor.ts'
 import { assertSigned, parseBlock } from './chain/ledger-block.ts'
-import { countsFor, type VerifiedTree, type VerifiedTrees, type Verification } from './checkpoint.ts'
+import {
+  countsFor,
+  verifyCosignatures,
+  type VerifiedTree,
+  type VerifiedTrees,
+  type Verification,
+} from './checkpoint.ts'
 import type { AuthorityClaim, BundleAnchorClaim, Cosignature, TimestampClaim, Unchecked } from './claims.ts'
-import type { Witness, WitnessGroup } from './policy-text.ts'
 import type { TreeRange } from '../log/attestation-rules.ts'
 import type { PinnedChain, Policy } from './policy.ts'
 import type { ShownAnchor, ShownBundle, ShownRenewal } from './shown.ts'
 import type { TokenVerifier } from './token-verifier.ts'
-import { isObject, parseUntrustedJson, type SignatureBudget } from './untrusted.ts'
+import { isObject, parseUntrustedJson } from './untrusted.ts'
 
 /** What witnesses, timestamp authorities and chains attest of the trees of a bundle. */
 
@@ -86,60 +90,6 @@ export function verifyAttestations(
 interface LoggedToken {
   readonly position: number
   readonly at: number
-}
-
-// -- witnesses: cosignatures (https://c2sp.org/tlog-cosignature), with Ed25519 keys of the type 04
-
-const TIME_BYTES = 8
-const SIGNATURE_BYTES = 64
-/** The largest time that is read, in seconds: the end of the year 9999. */
-const MAX_SECONDS = 253_402_300_799n
-
-/**
- * Verifies the cosignatures of a note by the witnesses of a policy. Lines of other keys are ignored, as C2SP specifies.
- * Throws `VERIFICATION_FAILED` if a witness's line does not verify.
- */
-function verifyCosignatures(
-  note: SignedNote,
-  required: WitnessGroup,
-  budget: SignatureBudget,
-): { readonly witnesses: readonly Cosignature[]; readonly isMet: boolean } {
-  const held = new Map<Witness, Cosignature>()
-  for (const witness of witnessesOf(required)) {
-    const cosignature = verifyCosignature(note, witness, budget)
-    if (cosignature !== undefined) held.set(witness, cosignature)
-  }
-  return { witnesses: [...held.values()], isMet: isMet(required, held) }
-}
-
-const isGroup = (member: Witness | WitnessGroup): member is WitnessGroup => 'members' in member
-
-const witnessesOf = ({ members }: WitnessGroup): readonly Witness[] =>
-  members.flatMap((member) => (isGroup(member) ? witnessesOf(member) : [member]))
-
-const isMet = ({ threshold, members }: WitnessGroup, held: ReadonlyMap<Witness, Cosignature>): boolean =>
-  members.filter((member) => (isGroup(member) ? isMet(member, held) : held.has(member))).length >= threshold
-
-function verifyCosignature(
-  { text, signatures }: SignedNote,
-  witness: Witness,
-  budget: SignatureBudget,
-): Cosignature | undefined {
-  const { name } = witness
-  const key = budget.once(witness, () => usableKey(witness.vkey, ED25519_COSIGNATURE))
-  const line = key && signatures.find((one) => one.name === key.name && equalBytes(one.keyId, key.keyId))
-  if (key === undefined || line === undefined) return undefined
-  const { signature } = line
-  if (signature.length !== TIME_BYTES + SIGNATURE_BYTES)
-    throw verificationError('witness.malformed', `The cosignature of ${name} has another length`)
-  const seconds = new DataView(signature.buffer, signature.byteOffset).getBigUint64(0)
-  if (seconds === 0n || seconds > MAX_SECONDS)
-    throw verificationError('witness.malformed', `The time of the cosignature of ${name} is not a time`)
-  const signed = concatBytes(encodeUtf8(`cosignature/v1\ntime ${seconds}\n`), encodeUtf8(text))
-  budget.spend()
-  if (!verifySignature(key.publicKey, signed, signature.subarray(TIME_BYTES)))
-    throw verificationError('witness.signature', `The cosignature of ${name} does not verify`)
-  return { name, time: Number(seconds) * 1000 }
 }
 
 // -- timestamp authorities

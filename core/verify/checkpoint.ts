@@ -1,8 +1,9 @@
-import { concatBytes, encodeUtf8, toBase64, toHex } from '../bytes.ts'
+import { concatBytes, encodeUtf8, equalBytes, toBase64, toHex } from '../bytes.ts'
 import { isRegistryError, verificationError } from '../errors.ts'
 import {
   parseCheckpointText,
   parseNote,
+  ED25519_COSIGNATURE,
   parseVerifierKey,
   usableKey,
   verifySignature,
@@ -13,7 +14,8 @@ import {
 import type { TreeRange } from '../log/attestation-rules.ts'
 import { leafHash } from '../log/tree/hash.ts'
 import { verifyConsistency, verifyInclusion } from '../log/tree/proof.ts'
-import type { Unchecked } from './claims.ts'
+import type { Cosignature, Unchecked } from './claims.ts'
+import type { Witness, WitnessGroup } from './policy-text.ts'
 import type { PinnedKey, Policy } from './policy.ts'
 import type { ShownBundle, ShownCheckpoint, ShownKey, ShownPlace } from './shown.ts'
 import { SignatureBudget } from './untrusted.ts'
@@ -192,4 +194,58 @@ export function assertKeyPositions(keys: readonly { readonly position: number }[
       throw verificationError('keys.order', 'The positions of the keys must begin at 0 and ascend')
     least = position + 1
   }
+}
+
+// -- witnesses: cosignatures (https://c2sp.org/tlog-cosignature), with Ed25519 keys of the type 04
+
+const TIME_BYTES = 8
+const SIGNATURE_BYTES = 64
+/** The largest time that is read, in seconds: the end of the year 9999. */
+const MAX_SECONDS = 253_402_300_799n
+
+/**
+ * Verifies the cosignatures of a note by the witnesses of a policy. Lines of other keys are ignored, as C2SP specifies.
+ * Throws `VERIFICATION_FAILED` if a witness's line does not verify.
+ */
+export function verifyCosignatures(
+  note: SignedNote,
+  required: WitnessGroup,
+  budget: SignatureBudget,
+): { readonly witnesses: readonly Cosignature[]; readonly isMet: boolean } {
+  const held = new Map<Witness, Cosignature>()
+  for (const witness of witnessesOf(required)) {
+    const cosignature = verifyCosignature(note, witness, budget)
+    if (cosignature !== undefined) held.set(witness, cosignature)
+  }
+  return { witnesses: [...held.values()], isMet: isMet(required, held) }
+}
+
+const isGroup = (member: Witness | WitnessGroup): member is WitnessGroup => 'members' in member
+
+const witnessesOf = ({ members }: WitnessGroup): readonly Witness[] =>
+  members.flatMap((member) => (isGroup(member) ? witnessesOf(member) : [member]))
+
+const isMet = ({ threshold, members }: WitnessGroup, held: ReadonlyMap<Witness, Cosignature>): boolean =>
+  members.filter((member) => (isGroup(member) ? isMet(member, held) : held.has(member))).length >= threshold
+
+function verifyCosignature(
+  { text, signatures }: SignedNote,
+  witness: Witness,
+  budget: SignatureBudget,
+): Cosignature | undefined {
+  const { name } = witness
+  const key = budget.once(witness, () => usableKey(witness.vkey, ED25519_COSIGNATURE))
+  const line = key && signatures.find((one) => one.name === key.name && equalBytes(one.keyId, key.keyId))
+  if (key === undefined || line === undefined) return undefined
+  const { signature } = line
+  if (signature.length !== TIME_BYTES + SIGNATURE_BYTES)
+    throw verificationError('witness.malformed', `The cosignature of ${name} has another length`)
+  const seconds = new DataView(signature.buffer, signature.byteOffset).getBigUint64(0)
+  if (seconds === 0n || seconds > MAX_SECONDS)
+    throw verificationError('witness.malformed', `The time of the cosignature of ${name} is not a time`)
+  const signed = concatBytes(encodeUtf8(`cosignature/v1\ntime ${seconds}\n`), encodeUtf8(text))
+  budget.spend()
+  if (!verifySignature(key.publicKey, signed, signature.subarray(TIME_BYTES)))
+    throw verificationError('witness.signature', `The cosignature of ${name} does not verify`)
+  return { name, time: Number(seconds) * 1000 }
 }
