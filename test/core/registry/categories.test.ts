@@ -303,7 +303,7 @@ describe('category images', () => {
       const { path, subPath } = await tools(fixture)
       const logSize = await stores.records.logSize()
       for (const at of [path, subPath]) {
-        const image = await stage('image')
+        const image = await stage('image', 'a.png', 'image/png')
         await registry.categories.update(scope, at, { image })
         await registry.files.delete(scope, { fileId: image.id, ...at })
         const details = await registry.categories.get(scope, at)
@@ -317,7 +317,7 @@ describe('category images', () => {
     withRegistry(async (fixture) => {
       const { registry, scope, stage } = fixture
       const { path } = await tools(fixture)
-      const images = await Promise.all(['1', '2', '3', '4', '5'].map((content) => stage(content)))
+      const images = await Promise.all(['1', '2', '3'].map((content) => stage(content, 'a.png', 'image/png')))
       await Promise.all(images.map((image) => registry.categories.update(scope, path, { image })))
       const { imageId, files } = await registry.categories.get(scope, path)
       assert.deepEqual(idsOf(files).toSorted(), idsOf(images).toSorted())
