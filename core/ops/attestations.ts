@@ -14,7 +14,7 @@ import {
 import { distinctTokens } from '../log/attestation-rules.ts'
 import type { AnchorInfo, Key, RecordStore, ValidationData } from '../ports/index.ts'
 import type { StoredRecord } from '../store/keys.ts'
-import { listRecords, putRecord, storedBase64 } from '../store/read.ts'
+import { listRecords, putRecord, storedBase64, storedBytes } from '../store/read.ts'
 import type { Check } from './check.ts'
 
 /**
@@ -64,6 +64,7 @@ async function checkStamps(
   const message = `The stamps have ${tokens} tokens, the log has ${tokenEntries}`
   check.expect(tokenEntries === undefined || tokens === tokenEntries, 'stamp', 'st', message)
   await checkStampHead(check, newest)
+  await checkStampHistory(check, newest)
 }
 
 /** The head names a stamp, and is there if there is any stamp. `newest`: the size of the newest stamp. */
@@ -81,6 +82,20 @@ async function checkStampHead(check: Check, newest: number | undefined): Promise
         repair: newest === undefined ? null : putRecord(key, { size: newest }).value,
       },
     )
+  })
+}
+
+/** The periods are there if there is any whole stamp, ascend, and begin with tokens of the log. */
+async function checkStampHistory(check: Check, newest: number | undefined): Promise<void> {
+  const key = logKeys.stampHistory()
+  const history = await check.read('stamp', key)
+  await check.guardAsync('stamp', key, async () => {
+    const { periods } = history ?? { periods: [] }
+    const entries = periods.map(({ entry }) => storedBytes(entry, 'The entry of a token'))
+    const isInLog = (await check.records.positionsOf(entries)).every((position) => position !== undefined)
+    const ascends = periods.every(({ from }, i) => from > (periods[i - 1]?.from ?? 0))
+    const isRight = (newest === undefined || periods.length > 0) && isInLog && ascends
+    check.expect(isRight, 'stamp', key, 'It does not name the authorities of all stamps')
   })
 }
 
