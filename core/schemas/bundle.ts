@@ -28,7 +28,7 @@ export type BundleInclusion = Static<typeof BundleInclusion>
 
 const RANGES = Type.Array(
   closed({
-    from: Type.Integer({ minimum: 1 }),
+    from: Type.Integer({ minimum: 1, description: 'The smallest one' }),
     until: Type.Union([Type.Integer({ minimum: 1 }), Type.Null()], { description: 'null: it is still in use' }),
   }),
   { description: 'The tree sizes, both inclusive, for which it counts' },
@@ -173,9 +173,13 @@ export const LogPolicy = closed({
     { description: 'Every authority whose tokens the log holds. One that is not in use counts up to its last entry' },
   ),
   timestampQuorum: Type.Integer({ minimum: 1, description: 'How many of them must have stamped a checkpoint now' }),
-  timestampQuorums: Type.Array(closed({ quorum: Type.Integer({ minimum: 1 }), ranges: RANGES }), {
-    description: 'The same for the trees of each range',
-  }),
+  timestampQuorums: Type.Array(
+    closed({
+      quorum: Type.Integer({ minimum: 1, description: 'How many authorities must have stamped these trees' }),
+      ranges: RANGES,
+    }),
+    { description: 'The same for the trees of each range' },
+  ),
   chains: Type.Array(
     closed({
       type: Type.String(),

@@ -133,7 +133,6 @@ it('secrets need the right passphrase, and are not in a backup that was made wit
   const wrong = await restore(backup, target, ...(await withPassphrase('correct horse battery stable')))
   assertUsageError(wrong, /The passphrase is not the one of these secrets/)
   assert.ok(!wrong.stderr.includes('stable'))
-  await assert.rejects(stat(target), { code: 'ENOENT' })
   assertUsageError(await restore(plain, target, ...(await withPassphrase())), /This backup has no secrets/)
   assertUsageError(await backUp(directory, backup, ...(await withPassphrase('short'))), /at least 8 characters/)
   assertUsageError(await backUp(directory, backup, '--secrets'), /--passphrase-file/)

@@ -49,7 +49,7 @@ it('ends with 0 for a sound directory, and says what it checked', async (t) => {
   const { path } = await dataDirectory(t)
   const byFlag = await runCli(['fsck', '--data-dir', path])
   assert.equal(byFlag.code, 0, byFlag.stderr)
-  assert.equal(byFlag.stdout, '2 log entries, 1 events, 21 index records and 1 files checked: nothing differs\n')
+  assert.equal(byFlag.stdout, '2 log entries, 1 events, 22 index records and 1 files checked: nothing differs\n')
   const byVariable = await runCli(['fsck', '--skip-files'], { EVIDENCE_DATA_DIR: path })
   assert.equal(byVariable.code, 0)
   assert.match(byVariable.stdout, /and 0 files checked: nothing differs/)

@@ -103,7 +103,7 @@ withService('the server with files in a bucket', (service) => {
       return stderr
     }
     const elsewhere = { EVIDENCE_S3_PREFIX: 'elsewhere/' }
-    assert.match(await failsWith(elsewhere), /prefix elsewhere\/ is not the bucket of this registry/)
+    assert.match(await failsWith(elsewhere), /prefix elsewhere\/ does not hold the files of this registry/)
     assert.deepEqual(await service().objects('elsewhere/'), [])
     const other = await makeTemporary()
     try {
