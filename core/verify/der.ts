@@ -1,3 +1,5 @@
+import { encodeUtf8, fromBase64 } from '../bytes.ts'
+
 import { verificationError } from '../errors.ts'
 
 /** A value in DER (X.690): its first byte, where it begins, and where its content begins and ends. */
@@ -31,3 +33,13 @@ export function* derIn(bytes: Uint8Array, { start, end }: Pick<DerValue, 'start'
     at = value.end
   }
 }
+
+/** The DER in a PEM text, which some issuers publish; other bytes as they are. */
+export function derOfPem(bytes: Uint8Array): Uint8Array {
+  const isPem = PEM_START.every((byte, i) => bytes[i] === byte)
+  const [, base64 = ''] = isPem ? (PEM.exec(new TextDecoder('latin1').decode(bytes)) ?? []) : []
+  return fromBase64(base64.replace(/\s/g, '') || '!') ?? bytes
+}
+
+const PEM_START = encodeUtf8('-----BEGIN ')
+const PEM = /^-----BEGIN [A-Z0-9 ]+-----([A-Za-z0-9+/=\s]*)-----END /

@@ -34,6 +34,6 @@ export {
   verifyTimestamp,
   type VerifiedTimestamp,
 } from './tokens/timestamp.ts'
-export { derOfPem } from './tokens/validation-data.ts'
+export { derOfPem } from './der.ts'
 export { revocationAddresses, revocationStatus, type RevocationAddresses } from './tokens/revocation.ts'
 export { MAX_COST, SignatureBudget } from './untrusted.ts'

@@ -10,9 +10,9 @@ import {
   type SingleResponse,
   type Extension,
 } from 'pkijs'
-import { encodeUtf8, equalBytes, fromBase64, toHex } from '../../bytes.ts'
+import { equalBytes, toHex } from '../../bytes.ts'
 import type { ValidationData } from '../../ports/index.ts'
-import { derAt, derIn, type DerValue } from '../der.ts'
+import { derAt, derIn, derOfPem, type DerValue } from '../der.ts'
 import { childrenOf, parseAsn1, isSignature, schemeOf, smallInteger, timeOf } from './asn1.ts'
 import {
   certificateOnce,
@@ -97,16 +97,6 @@ function readStatuses({ type, der: given }: ValidationData, request: StatusReque
 }
 
 const unusable = (why: string): readonly RevocationStatus[] => [{ state: 'unknown', why }]
-
-/** The DER in a PEM text, which some issuers publish; other bytes as they are. */
-export function derOfPem(bytes: Uint8Array): Uint8Array {
-  const isPem = PEM_START.every((byte, i) => bytes[i] === byte)
-  const [, base64 = ''] = isPem ? (PEM.exec(new TextDecoder('latin1').decode(bytes)) ?? []) : []
-  return fromBase64(base64.replace(/\s/g, '') || '!') ?? bytes
-}
-
-const PEM_START = encodeUtf8('-----BEGIN ')
-const PEM = /^-----BEGIN [A-Z0-9 ]+-----([A-Za-z0-9+/=\s]*)-----END /
 
 interface Signed {
   readonly bytes: Uint8Array
