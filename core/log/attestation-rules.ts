@@ -30,7 +30,7 @@ export function distinctTokens(tokens: readonly StampToken[]): readonly StampTok
 /**
  * The time that a quorum of k authorities vouches for: the k-th smallest genTime of distinct authorities, because k of
  * them say that the checkpoint existed by then. If k of them are independent, only the independent ones count. Tokens
- * that arrive after the quorum can only make the time earlier, or independent. `undefined` if there is no quorum.
+ * that arrive after the quorum can only make the time earlier, or independent. `undefined` without a quorum.
  */
 export function claimOf({ tokens, quorum }: Pick<StampRecord, 'tokens' | 'quorum'>): StampClaim | undefined {
   if (quorum === undefined) return undefined

@@ -141,7 +141,7 @@ function stampOf(
   if (pinned.length > 0 && verifier !== undefined)
     for (const der of shown.tokens)
       try {
-        verified.push(claimOf(der, { data: noteBytes, size }, verifier, context))
+        verified.push(tokenClaim(der, { data: noteBytes, size }, verifier, context))
       } catch (error) {
         if (budget.isExceeded) throw error
         doubt(broken(`a timestamp of the tree of ${size} entries`, error))
@@ -184,7 +184,7 @@ function broken(what: string, error: unknown): Unchecked {
   return { what, why, ...(rule && { rule }) }
 }
 
-function claimOf(
+function tokenClaim(
   der: Uint8Array,
   { data, size }: { readonly data: Uint8Array; readonly size: number },
   { verifyToken }: TokenVerifier,

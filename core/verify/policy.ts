@@ -236,7 +236,7 @@ const PEM_BLOCK = /-----BEGIN CERTIFICATE-----(?:([A-Za-z0-9+/=\s]*)-----END CER
  *
  * @param pem Text with one or more `BEGIN CERTIFICATE` blocks.
  * @returns The DER bytes of each certificate, in the order of the text.
- * @throws `CONFIG_ERROR` if there is no certificate, or if one cannot be read: it says which.
+ * @throws `CONFIG_ERROR` that names the certificate that cannot be read, or says that the text has none.
  */
 export function certificatesFromPem(pem: string): readonly Uint8Array[] {
   const certificates = Array.from(pem.matchAll(PEM_BLOCK), ([, base64], i) => decodeBlock(base64, i))

@@ -233,7 +233,8 @@ export const texts = {
     ofCreation: 'proof of the creation',
     leaf: (index: number) => `leaf ${index.toLocaleString()}`,
     copyTxId: 'Copy txId',
-    hashes: (files: number) => (files === 0 ? 'Hashes' : `Hashes and ${files} files`),
+    hashes: (files: number) =>
+      files === 0 ? 'Hashes' : files === 1 ? 'Hashes and 1 file' : `Hashes and ${files} files`,
     created: 'Created',
     description: 'Description',
     summary: 'Summary',

@@ -50,7 +50,7 @@ function scaledImage(client: Client, fileId: string, width: number): Promise<Ima
 }
 
 interface ThumbProps {
-  /** `undefined`: there is no image. */
+  /** `undefined` without an image. */
   readonly file: { readonly id: string; readonly mimeType?: string; readonly size?: number } | undefined
   readonly width?: number
   /** Empty: it is an ornament beside the name. */

@@ -1,9 +1,15 @@
+import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import { texts } from '../texts.ts'
 
-/** Accepts files by drag and drop, or by a file input, which the keyboard reaches. */
-export function DropZone({ onFiles }: { readonly onFiles: (files: readonly File[]) => void }) {
-  const t = texts.verify
+interface DropAreaProps {
+  readonly onFiles: (files: readonly File[]) => void
+  readonly class?: string
+  readonly children: ComponentChildren
+}
+
+/** Accepts files by drag and drop. The keyboard reaches the file input that is in it. */
+export function DropArea({ onFiles, class: added = '', children }: DropAreaProps) {
   const [isOver, setOver] = useState(false)
   const over = (event: DragEvent): void => {
     event.preventDefault()
@@ -16,15 +22,25 @@ export function DropZone({ onFiles }: { readonly onFiles: (files: readonly File[
   }
   return (
     <div
-      class={`dropzone no-print ${isOver ? 'over' : ''}`}
+      class={`dropzone ${added} ${isOver ? 'over' : ''}`}
       onDragOver={over}
       onDragLeave={() => setOver(false)}
       onDrop={drop}
     >
+      {children}
+    </div>
+  )
+}
+
+/** The files that are verified. */
+export function DropZone({ onFiles }: Pick<DropAreaProps, 'onFiles'>) {
+  const t = texts.verify
+  return (
+    <DropArea onFiles={onFiles} class="no-print">
       <p>{t.drop}</p>
       <label>
         {t.choose} <input type="file" multiple onChange={(event) => onFiles([...(event.currentTarget.files ?? [])])} />
       </label>
-    </div>
+    </DropArea>
   )
 }

@@ -1,6 +1,6 @@
-import { useState } from 'preact/hooks'
 import { Icon } from '../components/icon.tsx'
 import { texts } from '../texts.ts'
+import { DropArea } from './drop-zone.tsx'
 import { ChosenFile } from './file-preview.tsx'
 
 interface FilePickerProps {
@@ -12,23 +12,13 @@ interface FilePickerProps {
 /** Photos by the camera of a phone, files by a dialog or by drag and drop, each with a preview until it is sent. */
 export function FilePicker({ files, onChange, problem }: FilePickerProps) {
   const t = texts.files
-  const [isOver, setOver] = useState(false)
   const add = (more: Iterable<File>): void => onChange([...files, ...more])
   const choose = (event: { readonly currentTarget: HTMLInputElement }): void => {
     add(event.currentTarget.files ?? [])
     event.currentTarget.value = ''
   }
-  const over = (event: DragEvent): void => {
-    event.preventDefault()
-    setOver(true)
-  }
-  const drop = (event: DragEvent): void => {
-    event.preventDefault()
-    setOver(false)
-    add(event.dataTransfer?.files ?? [])
-  }
   return (
-    <div class={`dropzone ${isOver ? 'over' : ''}`} onDragOver={over} onDragLeave={() => setOver(false)} onDrop={drop}>
+    <DropArea onFiles={add}>
       <div class="row">
         <label class="button">
           <Icon name="camera" />
@@ -62,6 +52,6 @@ export function FilePicker({ files, onChange, problem }: FilePickerProps) {
           ))}
         </ul>
       )}
-    </div>
+    </DropArea>
   )
 }
