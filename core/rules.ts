@@ -85,6 +85,12 @@ export const VERIFICATION_RULES = [
   'anchor.not-on-chain',
   'limit.signatures',
 
+  'export.order',
+  'export.count',
+  'export.changed',
+  'export.cut-off',
+  'export.subject',
+
   'expected.subject',
   'expected.content',
 

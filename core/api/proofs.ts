@@ -80,6 +80,18 @@ export interface Proofs {
    */
   bundle(scope: Scope, selection: BundleSelection & { readonly externalId: string }): Promise<Bundle>
   /**
+   * Every evidence of a company as lines of JSON (`core/SPECIFICATION.md`), in parts of about 256 KiB: a first line,
+   * the bundle of each evidence in the order of the ids, and a last line with the counts and the hash of all before.
+   * Holds nothing of the store between two parts. Evidences that are created meanwhile are left out. Requires level
+   * `A`.
+   *
+   * @param options - `history`: also discloses the slot keys, with which later versions can be found in the log
+   * @throws `FORBIDDEN`, `COMPANY_NOT_FOUND`, while it is iterated
+   * @example
+   * await pipeline(registry.proofs.exportCompany(scope), createWriteStream('acme.evidence.ndjson'))
+   */
+  exportCompany(scope: Scope, options?: Pick<BundleSelection, 'history'>): AsyncGenerator<string, void, undefined>
+  /**
    * The bundle that anyone may have. Of an evidence: the creation, without its content. With `fileId`: the event that
    * attached the file, and the event that deleted it if there is one.
    */

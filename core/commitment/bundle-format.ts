@@ -2,6 +2,8 @@
 
 /** The `format` member of every bundle. */
 export const BUNDLE_FORMAT = 'evidence-registry.bundle'
+/** The `format` member of the first line of every export: a line for each evidence of a company, with its bundle. */
+export const EXPORT_FORMAT = 'evidence-registry.export'
 /** A bundle is made and verified in memory. */
 export const MAX_BUNDLE_EVENTS = 10_000
 /** The longest bundle, in UTF-16 code units. */

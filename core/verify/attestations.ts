@@ -1,4 +1,4 @@
-import { encodeUtf8, equalBytes, fromHex } from '../bytes.ts'
+import { encodeUtf8, equalBytes, fromHex, toHex } from '../bytes.ts'
 import { isRegistryError, verificationError } from '../errors.ts'
 import type { ValidationData } from '../ports/index.ts'
 import { verifyEvmAnchor } from './chain/evm-anchor.ts'
@@ -109,7 +109,12 @@ function embeddedCertificates(
 ): readonly ValidationData[] {
   const readable = (der: Uint8Array): readonly Uint8Array[] => {
     try {
-      return verifier?.certificatesIn(der, budget) ?? []
+      return verifier === undefined
+        ? []
+        : budget.onceForAll(
+            () => ['certificates', budget.hashOf(der)],
+            () => verifier.certificatesIn(der, budget),
+          )
     } catch (error) {
       if (budget.isExceeded) throw error
       return []
@@ -191,13 +196,23 @@ function tokenClaim(
   { policy: { authorities = [] }, validationData, run: { budget }, logged }: StampContext,
 ): TokenClaim {
   const { at: renewedAt, position = Infinity } = logged.get(budget.hashOf(der)) ?? {}
-  const { info, certificates, revocation, signerKey } = verifyToken(der, {
-    data,
-    trustAnchors: budget.once(authorities, () => authorities.flatMap(({ trustAnchors }) => trustAnchors)),
-    validationData,
-    budget,
-    ...(renewedAt !== undefined && { renewedAt }),
-  })
+  const anchors = budget.once(authorities, () => authorities.flatMap(({ trustAnchors }) => trustAnchors))
+  const { info, certificates, revocation, signerKey } = budget.onceForAll(
+    () => [
+      'token',
+      ...[der, data, ...anchors].map((bytes) => budget.hashOf(bytes)),
+      ...validationData.flatMap((piece) => [piece.type, budget.hashOf(piece.der)]),
+      renewedAt,
+    ],
+    () =>
+      verifyToken(der, {
+        data,
+        trustAnchors: anchors,
+        validationData,
+        budget,
+        ...(renewedAt !== undefined && { renewedAt }),
+      }),
+  )
   const pinned = authorities.filter(({ trustAnchors }) =>
     trustAnchors.some((anchor) => certificates.some((certificate) => equalBytes(certificate, anchor))),
   )
@@ -262,7 +277,10 @@ function anchorOf(
   for (const chain of (policy.chains ?? []).filter(isOfChain))
     try {
       budget.spend(ANCHOR_COST)
-      const verified = verifyAnchorProof(anchor, chain, noteBytes)
+      const verified = budget.onceForAll(
+        () => ['anchor', chain.account, toHex(noteBytes), ...Object.values(anchor)],
+        () => verifyAnchorProof(anchor, chain, noteBytes),
+      )
       if (typeof verified === 'string') throw verificationError('anchor.malformed', verified)
       if (!verified.isBlockFinal && isBlockOnChain?.(shown) === false)
         throw verificationError('anchor.not-on-chain', `The block ${blockHash} is not part of the chain ${network}`)

@@ -17,7 +17,7 @@ import { deletionIn, holdsFile, verifyEvents, type VerifiedBundleEvent } from '.
 import { parsePolicy, type Policy } from './policy.ts'
 import type { ShownAnchor, ShownBundle } from './shown.ts'
 import type { TokenVerifier } from './token-verifier.ts'
-import { asHash, SignatureBudget } from './untrusted.ts'
+import { asHash, MAX_COST, SignatureBudget, type VerifierMemory } from './untrusted.ts'
 
 /**
  * Verifies a proof bundle, offline (`core/SPECIFICATION.md`). Every claim in the result holds, also for a bundle that
@@ -32,7 +32,7 @@ export function verifyBundle(text: string, options: VerifyBundleOptions = {}): B
   const run = new Run(options)
   try {
     const bundle = run.check('document', () => parseBundle(text))
-    const policy = run.check('keys', () => policyFor(bundle, options))
+    const policy = run.check('keys', () => policyFor(bundle, options, run.budget))
     const events = run.check('events', () => verifyEvents(bundle))
     const trees = run.check('checkpoint', () => verifyTrees(bundle, policy, run))
     run.check('inclusion', () => assertAllIncluded(bundle, trees))
@@ -58,19 +58,22 @@ export interface VerifyBundleOptions {
   readonly require?: readonly ('timestamp' | 'anchor')[]
   /** Your own certificates, CRLs and OCSP responses for the tokens. */
   readonly validationData?: readonly ValidationData[]
+  /** Pass the same one for many bundles of a log: what they share is verified once. Default: none. */
+  readonly memory?: VerifierMemory
   /** Whether a block belongs to its chain, as a node said beforehand. Default: not known. */
   readonly isBlockOnChain?: (anchor: Omit<ShownAnchor, 'proof'>) => boolean
 }
 
 /** One verification of a bundle. */
 class Run implements Verification {
-  readonly budget = new SignatureBudget()
+  readonly budget: SignatureBudget
   readonly #options: VerifyBundleOptions
   readonly #unchecked = new Map<string, Unchecked>()
   #check: BundleCheck = 'document'
 
   constructor(options: VerifyBundleOptions) {
     this.#options = options
+    this.budget = new SignatureBudget(MAX_COST, options.memory)
   }
 
   check<T>(name: BundleCheck, step: () => T): T {
@@ -106,8 +109,17 @@ class Run implements Verification {
  * The pinned policy or, without one, that of the bundle itself or at least its own keys. It must pin the bundle's log,
  * to which the bundle's keys must belong.
  */
-function policyFor({ claimedPolicy, keys, origin }: ShownBundle, { policy: pinned }: VerifyBundleOptions): Policy {
-  const policy = pinned ?? (claimedPolicy === undefined ? { keys: keys.map(toPinned) } : parsePolicy(claimedPolicy))
+function policyFor(
+  { claimedPolicy: claimed, keys, origin }: ShownBundle,
+  { policy: pinned }: VerifyBundleOptions,
+  budget: SignatureBudget,
+): Policy {
+  const parse = (text: string): Policy =>
+    budget.onceForAll(
+      () => ['policy', text],
+      () => parsePolicy(text),
+    )
+  const policy = pinned ?? (claimed === undefined ? { keys: keys.map(toPinned) } : parse(claimed))
   if (!policy.keys.some(({ vkey }) => usableKey(vkey)?.name === origin))
     throw verificationError('keys.not-pinned', `The policy pins no key of the log ${origin}`)
   assertKeyChain(keys, origin)

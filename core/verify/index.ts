@@ -4,6 +4,7 @@
  * Timestamp tokens are checked by a value of `evidence-registry/verify/tokens`, which the caller passes.
  */
 export { verifyBundle, type VerifyBundleOptions } from './bundle.ts'
+export { ExportVerifier, type ExportFinding, type ExportResult } from './export.ts'
 export type {
   BundleAnchorClaim,
   BundleCheck,
@@ -13,6 +14,7 @@ export type {
   TimestampClaim,
   Unchecked,
 } from './claims.ts'
+export { VerifierMemory } from './untrusted.ts'
 export { VERIFICATION_RULES, type VerificationRule } from '../rules.ts'
 export { BUNDLE_FORMAT, MAX_BUNDLE_LENGTH } from '../commitment/bundle-format.ts'
 export type { ShownAnchor } from './shown.ts'

@@ -1,4 +1,4 @@
-import { fromBase64, fromHex, sha256, toHex } from '../bytes.ts'
+import { encodeUtf8, fromBase64, fromHex, sha256, toHex } from '../bytes.ts'
 import type { Json } from '../commitment/canonical-json.ts'
 import { parseStrictJson } from '../commitment/strict-json.ts'
 import { isRegistryError, verificationError } from '../errors.ts'
@@ -110,6 +110,28 @@ export const PARSE_COST = 2
 /** For each that many bytes of what is signed or parsed. */
 const BYTES_PER_UNIT = 65_536
 
+type Result = { readonly result: unknown } | { readonly error: unknown }
+
+/** It then forgets all. The larger results have a few KB. */
+const MAX_REMEMBERED = 8_192
+
+/**
+ * What was verified for several bundles: they share most of their tokens, anchors and checkpoints. Each of these is
+ * then verified once, and must be the same in all of them.
+ */
+export class VerifierMemory {
+  readonly #known = new Map<string, Result>()
+
+  get(key: string): Result | undefined {
+    return this.#known.get(key)
+  }
+
+  set(key: string, result: Result): void {
+    if (this.#known.size >= MAX_REMEMBERED) this.#known.clear()
+    this.#known.set(key, result)
+  }
+}
+
 /**
  * Counts signature checks and what is parsed, so that a bundle made by an attacker costs a bounded time. Remembers
  * results: all tokens of an honest bundle share a few certificates and CRLs, and each of these counts once.
@@ -118,10 +140,12 @@ export class SignatureBudget {
   readonly #limit: number
   #used = 0
   #isExceeded = false
-  readonly #known = new Map<unknown, { readonly result: unknown } | { readonly error: unknown }>()
+  readonly #known = new Map<unknown, Result>()
+  readonly #memory: VerifierMemory | undefined
 
-  constructor(limit = MAX_COST) {
+  constructor(limit = MAX_COST, memory?: VerifierMemory) {
     this.#limit = limit
+    this.#memory = memory
   }
 
   /** Units so far. */
@@ -140,17 +164,25 @@ export class SignatureBudget {
    */
   once<T>(key: string | object, compute: () => T): T {
     let known = this.#known.get(key)
+    if (known === undefined) this.#known.set(key, (known = attempt(compute)))
+    return valueOf<T>(known)
+  }
+
+  /**
+   * As `once`, over all bundles with the same memory. Without one, it calls `compute`.
+   *
+   * @param keyParts - everything that `compute` uses, of whatever bundle, and first the type of its result
+   */
+  onceForAll<T>(keyParts: () => readonly (string | number | undefined)[], compute: () => T): T {
+    if (this.#memory === undefined) return compute()
+    const key = toHex(sha256(encodeUtf8(JSON.stringify(keyParts()))))
+    let known = this.#memory.get(key)
     if (known === undefined) {
-      try {
-        known = { result: compute() }
-      } catch (error) {
-        known = { error }
-      }
-      this.#known.set(key, known)
+      known = attempt(compute)
+      // Another bundle may afford it.
+      if (!this.#isExceeded) this.#memory.set(key, known)
     }
-    if ('error' in known) throw known.error
-    // eslint-disable-next-line typescript/no-unsafe-type-assertion -- the key names the type
-    return known.result as T
+    return valueOf<T>(known)
   }
 
   /** SHA-256 of these bytes, hex. The same object is hashed once. */
@@ -164,4 +196,18 @@ export class SignatureBudget {
     this.#isExceeded ||= this.#used > this.#limit
     if (this.#isExceeded) throw verificationError('limit.signatures', 'Verifying this needs too many signature checks')
   }
+}
+
+function attempt(compute: () => unknown): Result {
+  try {
+    return { result: compute() }
+  } catch (error) {
+    return { error }
+  }
+}
+
+function valueOf<T>(known: Result): T {
+  if ('error' in known) throw known.error
+  // eslint-disable-next-line typescript/no-unsafe-type-assertion -- the key names the type
+  return known.result as T
 }

@@ -2,39 +2,96 @@ import type { CommandInput } from './command.ts'
 
 type Run = (input: CommandInput) => Promise<number>
 
-/** Every command by its name. Each is loaded when it is called, so that it starts fast. */
-const COMMANDS: Readonly<Record<string, () => Promise<Run>>> = {
-  seal: async () => (await import('./seal.ts')).sealCommand,
-  'keys list': async () => (await import('./keys.ts')).listCommand,
-  'keys generate': async () => (await import('./keys.ts')).generateCommand,
-  'keys rotate': async () => (await import('./keys.ts')).rotateCommand,
-  backup: async () => (await import('./backup.ts')).createCommand,
-  'backup verify': async () => (await import('./backup.ts')).verifyBackupCommand,
-  restore: async () => (await import('./restore.ts')).restoreCommand,
-  fsck: async () => (await import('./fsck.ts')).fsckCommand,
-  import: async () => (await import('./import.ts')).importCommand,
-  migrate: async () => (await import('./migrate.ts')).migrateCommand,
-  verify: async () => (await import('./verify.ts')).verifyCommand,
-  'migrate-blobs': async () => (await import('./migrate-blobs.ts')).migrateBlobsCommand,
+interface ListedCommand {
+  readonly does: string
+  /** It is loaded when it is called, so that it starts fast. */
+  readonly load: () => Promise<Run>
+}
+
+const command = (does: string, load: () => Promise<Run>): ListedCommand => ({ does, load })
+
+/** Every command by its name, in the order of the help. */
+const COMMANDS: Readonly<Record<string, ListedCommand>> = {
+  verify: command(
+    'verifies a proof bundle or an export, offline',
+    async () => (await import('./verify.ts')).verifyCommand,
+  ),
+  export: command(
+    'writes all evidences of a company to a file',
+    async () => (await import('./export.ts')).exportCommand,
+  ),
+  import: command(
+    'creates evidences from lines of JSON, in bulk',
+    async () => (await import('./import.ts')).importCommand,
+  ),
+  seal: command('seals what waits, on a running server', async () => (await import('./seal.ts')).sealCommand),
+  'keys list': command('shows the checkpoint keys', async () => (await import('./keys.ts')).listCommand),
+  'keys generate': command('makes a new checkpoint key', async () => (await import('./keys.ts')).generateCommand),
+  'keys rotate': command('lets the newest checkpoint key sign', async () => (await import('./keys.ts')).rotateCommand),
+  backup: command('copies a registry', async () => (await import('./backup.ts')).createCommand),
+  'backup verify': command('checks a backup', async () => (await import('./backup.ts')).verifyBackupCommand),
+  restore: command('makes a registry of a backup', async () => (await import('./restore.ts')).restoreCommand),
+  fsck: command('checks and repairs a store', async () => (await import('./fsck.ts')).fsckCommand),
+  migrate: command('copies the records into another store', async () => (await import('./migrate.ts')).migrateCommand),
+  'migrate-blobs': command(
+    'copies the files into another store',
+    async () => (await import('./migrate-blobs.ts')).migrateBlobsCommand,
+  ),
 }
 
 const EXIT_USAGE = 2
 
-/** Runs the command that the arguments name, and returns its exit code; `undefined` if they name none. */
+/** Runs the command that the arguments name, and returns its exit code; `undefined` if they are those of the server. */
 export async function runCommand({ args, env }: CommandInput): Promise<number | undefined> {
   const [name = '', second = ''] = args
   for (const words of [2, 1]) {
     const full = args.slice(0, words).join(' ')
-    const load = Object.hasOwn(COMMANDS, full) ? COMMANDS[full] : undefined
-    if (load !== undefined) return (await load())({ args: args.slice(words), env })
+    const found = Object.hasOwn(COMMANDS, full) ? COMMANDS[full] : undefined
+    if (found !== undefined) return (await found.load())({ args: args.slice(words), env })
   }
-  const group = Object.keys(COMMANDS).filter((command) => command.startsWith(`${name} `))
-  if (group.length === 0) return undefined
-  const names = group.map((command) => command.slice(name.length + 1))
-  if (second === '--help' || second === '-h') {
-    process.stdout.write(`Usage: evidence-registry ${name} ${names.join(' | ')} [flags]\n\nEach has its own --help.\n`)
-    return 0
-  }
-  process.stderr.write(`evidence-registry ${name}: expected ${names.join(', ')} or --help\n`)
+  if (name === 'help') return second === '' ? print(HELP) : runCommand({ args: [...args.slice(1), '--help'], env })
+  const group = Object.keys(COMMANDS).filter((each) => each.startsWith(`${name} `))
+  if (group.length === 0) return name === '' || name.startsWith('-') ? undefined : fail(unknown(name))
+  const names = group.map((each) => each.slice(name.length + 1))
+  if (second === '--help' || second === '-h')
+    return print(`Usage: evidence-registry ${name} ${names.join(' | ')} [flags]\n\nEach has its own --help.\n`)
+  return fail(` ${name}: expected ${names.join(', ')} or --help`)
+}
+
+function print(text: string): number {
+  process.stdout.write(text)
+  return 0
+}
+
+function fail(reason: string): number {
+  process.stderr.write(`evidence-registry${reason}\n`)
   return EXIT_USAGE
+}
+
+const WIDTH = Math.max(...Object.keys(COMMANDS).map((name) => name.length))
+
+const HELP = `Usage: evidence-registry COMMAND [flags]
+
+${Object.entries(COMMANDS)
+  .map(([name, { does }]) => `  ${name.padEnd(WIDTH)}  ${does}`)
+  .join('\n')}
+
+Each has its own --help. Without a command, the server runs: evidence-registry --help lists its settings.
+`
+
+function unknown(given: string): string {
+  const names = Object.keys(COMMANDS).map((name) => name.replace(/ .*/, ''))
+  const nearest = names.find((name) => isNear(name, given, 1)) ?? names.find((name) => isNear(name, given, 2))
+  const hint = nearest === undefined ? '' : ` Did you mean ${nearest}?`
+  return `: there is no command ${JSON.stringify(given.slice(0, 32))}.${hint} evidence-registry help lists all of them`
+}
+
+/** Whether so many letters, inserted, removed or replaced, make one text of the other. */
+function isNear(a: string, b: string, edits: number): boolean {
+  if (edits < 0 || a === '' || b === '') return a.length + b.length <= edits
+  const [restOfA, restOfB] = [a.slice(1), b.slice(1)]
+  if (a[0] === b[0]) return isNear(restOfA, restOfB, edits)
+  return [isNear(restOfA, b, edits - 1), isNear(a, restOfB, edits - 1), isNear(restOfA, restOfB, edits - 1)].includes(
+    true,
+  )
 }

@@ -33,7 +33,7 @@ export interface CommandArguments<F extends CommandFlags> {
   /** Text between the usage and the flags. */
   readonly description: string
   readonly flags: F
-  /** The name of the one argument that is not a flag, for a command that needs it. */
+  /** The name of the argument that is not a flag, for a command that needs one. With `...` there may be several. */
   readonly operand?: string
 }
 
@@ -42,8 +42,9 @@ export class UsageError extends Error {}
 
 interface ParsedArguments<F extends CommandFlags> {
   readonly values: FlagValues<F>
-  /** Empty for a command without one. */
+  /** The first one; empty for a command without. */
   readonly operand: string
+  readonly operands: readonly string[]
 }
 
 /** @throws UsageError that lists what the command accepts, and repeats no value: one may be a URL with a password */
@@ -63,9 +64,10 @@ export function parseFlags<F extends CommandFlags>(
     })
     if (values['help'] === true) return 'help'
     const isMissing = Object.entries(flags).some(([name, flag]) => flag.isRequired && !Object.hasOwn(values, name))
-    if (!isMissing && positionals.length === (operand === undefined ? 0 : 1))
+    const [least, most] = operand === undefined ? [0, 0] : [1, operand.endsWith('...') ? Infinity : 1]
+    if (!isMissing && positionals.length >= least && positionals.length <= most)
       // eslint-disable-next-line typescript/no-unsafe-type-assertion -- `parseArgs` read them by this table
-      return { values: values as FlagValues<F>, operand: positionals[0] ?? '' }
+      return { values: values as FlagValues<F>, operand: positionals[0] ?? '', operands: positionals }
   } catch {
     // Falls through: the error of the parser repeats the arguments.
   }

@@ -6,39 +6,14 @@ import { defined } from '../contract/values.ts'
 import { configError } from '../settings/config-error.ts'
 
 /** No evidence is this large: a longer line means that the file does not consist of lines of JSON. */
-const MAX_LINE_BYTES = 1024 * 1024
+export const MAX_LINE_BYTES = 1024 * 1024
 
-const LINE_FEED = 0x0a
 const LINE_NAMES: ReadonlySet<string> = new Set(Object.keys(LineSchema.properties))
 const strictUtf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
-/**
- * Yields the lines of a file, those of each chunk together. The last line may lack its end.
- *
- * @throws RegistryError `VALIDATION_ERROR` at a line of more than 1 MiB
- */
-export async function* linesOf(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<readonly Uint8Array[]> {
-  let rest: Uint8Array = new Uint8Array()
-  let count = 0
-  for await (const chunk of chunks) {
-    const lines: Uint8Array[] = []
-    const bytes = rest.length === 0 ? chunk : Buffer.concat([rest, chunk])
-    let at = 0
-    for (let end = bytes.indexOf(LINE_FEED); end !== -1; end = bytes.indexOf(LINE_FEED, at)) {
-      lines.push(bytes.subarray(at, end))
-      at = end + 1
-    }
-    count += lines.length
-    rest = bytes.subarray(at)
-    if (rest.length > MAX_LINE_BYTES)
-      throw new RegistryError(
-        'VALIDATION_ERROR',
-        `Line ${count + 1} has more than 1 MiB: the file must have one JSON object per line`,
-      )
-    yield lines
-  }
-  if (rest.length > 0) yield [rest]
-}
+/** The error for a line that is too long. */
+export const tooLong = (line: number): RegistryError =>
+  new RegistryError('VALIDATION_ERROR', `Line ${line} has more than 1 MiB: the file must have one JSON object per line`)
 
 /** What files that have no object in their first line seem to be, and how they are converted. */
 const OTHER_FILES: readonly (readonly [start: RegExp, format: string, conversion: string])[] = [

@@ -11,7 +11,8 @@ import {
 } from '../../core/index.ts'
 import { defined } from '../contract/values.ts'
 import { findExisting, type ExistingEvidence } from './import-existing.ts'
-import { isObjectLine, linesOf, parseLine } from './import-lines.ts'
+import { isObjectLine, MAX_LINE_BYTES, parseLine, tooLong } from './import-lines.ts'
+import { linesOf } from './lines.ts'
 import type { SubcategoryFinder } from './import-subcategories.ts'
 
 /** Evidences in one bulk create: what the core accepts at most. */
@@ -75,7 +76,7 @@ export async function importLines(chunks: AsyncIterable<Uint8Array>, options: Im
   let number = 0
   let bytes = 0
   let hasObjects = false
-  for await (const lines of linesOf(chunks)) {
+  for await (const lines of linesOf(chunks, MAX_LINE_BYTES, tooLong)) {
     for (const line of lines) {
       number += 1
       hasObjects ||= isObjectLine(line)

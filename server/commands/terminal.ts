@@ -20,9 +20,14 @@ export class ProgressLine {
     process.stderr.write(isTTY ? `\r\x1b[K${text}` : `${text}\n`)
   }
 
+  /** Removes the progress from a terminal. */
+  end(): void {
+    if (process.stderr.isTTY) process.stderr.write('\r\x1b[K')
+  }
+
   /** Prints a line of the result to stdout, in place of the progress line. */
   print(line: string): void {
-    if (process.stderr.isTTY) process.stderr.write('\r\x1b[K')
+    this.end()
     process.stdout.write(`${line}\n`)
   }
 }

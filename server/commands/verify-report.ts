@@ -1,10 +1,10 @@
-import type { BundleClaims, BundleEventClaims, BundleResult } from '../../core/verify/index.ts'
+import type { BundleClaims, BundleEventClaims, BundleResult, ExportResult } from '../../core/verify/index.ts'
 import { printable } from './terminal.ts'
 
 /** What `verify` prints. */
 
 /** The first word of the report. */
-const VERDICTS: Readonly<Record<BundleResult['state'], string>> = {
+export const VERDICTS: Readonly<Record<BundleResult['state'], string>> = {
   proven: 'PROVEN',
   consistent: 'CONSISTENT, BUT NOT PROVEN: no keys are pinned (--policy)',
   pending: 'PENDING: an event is not sealed yet',
@@ -16,7 +16,7 @@ const VERDICTS: Readonly<Record<BundleResult['state'], string>> = {
 }
 
 /** @param advice what to do, if there is something to do */
-export const jsonReport = (result: BundleResult, advice?: string): string =>
+export const jsonReport = (result: BundleResult | ExportResult, advice?: string): string =>
   `${JSON.stringify({ ...result, advice }, withMaps, 2)}\n`
 
 const withMaps = (_: string, value: unknown): unknown => (value instanceof Map ? Object.fromEntries(value) : value)
@@ -41,7 +41,7 @@ function claimLines({ origin, events, file, contents }: BundleClaims): readonly 
   ]
 }
 
-const time = (ms: number): string => {
+export const timeText = (ms: number): string => {
   const date = new Date(ms)
   return Number.isNaN(date.getTime()) ? `${ms} ms after 1970` : date.toISOString()
 }
@@ -51,11 +51,11 @@ function eventLines(event: BundleEventClaims): readonly string[] {
   const { txId, version, committedTime, log, notLaterThan } = event
   return [
     `event ${version === undefined ? '' : `${version} `}${txId}`,
-    `  recorded at ${time(committedTime)} by the registry's own clock`,
+    `  recorded at ${timeText(committedTime)} by the registry's own clock`,
     log === undefined
       ? '  not sealed yet'
       : `  entry ${log.position} of the log, in its tree of ${log.treeSize} entries`,
-    `  ${notLaterThan === undefined ? 'no time is proven' : `existed not later than ${time(notLaterThan)}`}`,
+    `  ${notLaterThan === undefined ? 'no time is proven' : `existed not later than ${timeText(notLaterThan)}`}`,
     ...attestations(event),
     ...disclosures(event),
   ]
@@ -68,18 +68,18 @@ function attestations({ timestamps, anchors, witnesses }: BundleEventClaims): re
     ...authorities.map(({ name, genTime, serialNumber, revocation }) => {
       const states = [...new Set(revocation.map(({ state }) => state))].join(', ')
       return (
-        `    timestamp of ${printable(name)}: ${time(genTime)}, serial ${serialNumber}, revocation: ` +
+        `    timestamp of ${printable(name)}: ${timeText(genTime)}, serial ${serialNumber}, revocation: ` +
         (states || 'none to check')
       )
     }),
     ...anchors.map(({ network, blockNumber, blockTime, account, isBlockFinal }) => {
       const doubt = isBlockFinal ? '' : ', if a node confirms the block'
       return (
-        `    block ${blockNumber} of ${printable(network)}: ${time(blockTime)}, account ` +
+        `    block ${blockNumber} of ${printable(network)}: ${timeText(blockTime)}, account ` +
         `${printable(account)}${doubt}`
       )
     }),
-    ...witnesses.map((witness) => `    witness ${printable(witness.name)}: ${time(witness.time)}`),
+    ...witnesses.map((witness) => `    witness ${printable(witness.name)}: ${timeText(witness.time)}`),
   ]
 }
 

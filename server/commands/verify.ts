@@ -27,8 +27,11 @@ const COMMAND = {
 Verifies a proof bundle, offline. Prints what is proven, by whom and when, what is disclosed, and what was not
 checked. A policy is what you pin: the JSON of GET /log/policy, or C2SP tlog-policy text, from a source that
 you trust. To compare files, a bundle needs their hashes: .../bundle?fields=all&files=all`,
-  operand: 'FILE.evidence.json',
+  operand: 'FILE',
   flags: {
+    export: {
+      doc: 'FILE is an export of a company: also fails if a line is missing, changed, twice or in another order',
+    },
     file: { value: 'ORIGINAL', isMultiple: true, doc: 'must have the content of a disclosed file' },
     policy: {
       value: 'FILE',
@@ -67,15 +70,23 @@ export async function verifyCommand({ args }: Pick<CommandInput, 'args'>): Promi
       return 0
     }
     const { operand: path, values } = parsed
-    const { file: originals = [], policy, require: required = [], rpc, json = false } = values
+    const { file: originals = [], policy, require: required = [], rpc, json = false, export: isExport } = values
     const require = required.flatMap((names) => names.split(','))
     if (rpc !== undefined && !(/^https?:/i.test(rpc) && URL.canParse(rpc)))
       throw new UsageError('--rpc must be an http or https URL')
+    if (!require.every(isRequirable)) throw new UsageError('--require must be timestamp or anchor')
+    const pinned = policy === undefined ? {} : { policy: await readPolicy(policy) }
+    if (isExport) {
+      if (rpc !== undefined || originals.length > 0) throw new UsageError('--export takes neither --file nor --rpc')
+      const { exportReport, verifyExportFile } = await import('./verify-export.ts')
+      const exported = await verifyExportFile(path, { ...pinned, require })
+      process.stdout.write(json ? jsonReport(exported) : exportReport(basename(path), exported))
+      return EXIT_CODES[exported.state]
+    }
     const text = await readText(path)
     const tokens = holdsTokens(text) ? (await import('../../core/verify/tokens.ts')).tokens : undefined
     const contents = await Promise.all(originals.map(digestOf))
-    if (!require.every(isRequirable)) throw new UsageError('--require must be timestamp or anchor')
-    const options = { contents, require, ...(policy !== undefined && { policy: await readPolicy(policy) }), tokens }
+    const options = { contents, require, ...pinned, tokens }
     const result = await verifyWithNode(text, options, rpc)
     if (result.state === 'refuted') assertNamesBundle(path, text)
     const advice = fileAdvice(result, text, options) ?? adviceOn(result)

@@ -22,6 +22,12 @@ export const BundleQuery = closed({
 })
 export type BundleQuery = Static<typeof BundleQuery>
 
+/** What the bundles of an export disclose besides all fields and files. */
+export const ExportQuery = closed({ history: BundleQuery.properties.history })
+
+/** Lines of JSON. */
+export const EXPORT_MEDIA_TYPE = 'application/x-ndjson'
+
 /** How the public proof of an evidence or a file is selected, and in which form it is sent. */
 export const ProofQuery = closed({
   ...CompanyQuery.properties,

@@ -8,7 +8,7 @@ export type Reply =
   | ({ readonly kind: 'tagged' } & TaggedText)
   | ({ readonly kind: 'bytes'; readonly type: string; readonly data: Uint8Array | string } & BytesOptions)
   | ({ readonly kind: 'file' } & FileReply)
-  | { readonly kind: 'pages'; readonly parts: AsyncGenerator<string, void, undefined> }
+  | ({ readonly kind: 'pages'; readonly parts: AsyncGenerator<string, void, undefined> } & PagesOptions)
 
 /** What a handler may say about a JSON response besides its body. */
 interface JsonOptions {
@@ -26,6 +26,12 @@ interface BytesOptions {
   readonly cache?: string
   /** Sends the bytes as a download with this name. */
   readonly fileName?: string
+}
+
+/** What a handler may say about a long text. */
+interface PagesOptions extends Pick<BytesOptions, 'fileName'> {
+  /** Default: JSON. */
+  readonly type?: string
 }
 
 /** The content of a file, whole or one range of it. */
@@ -68,8 +74,12 @@ export const bytes = (type: string, data: Uint8Array | string, options: BytesOpt
 /** The content of a file, as a download with its own ETag. */
 export const file = (reply: FileReply): Reply => ({ kind: 'file', ...reply })
 
-/** JSON that is too long for the memory. A part is made when the client has read the one before it. */
-export const pages = (parts: AsyncGenerator<string, void, undefined>): Reply => ({ kind: 'pages', parts })
+/** A text that is too long for the memory. A part is made when the client has read the one before it. */
+export const pages = (parts: AsyncGenerator<string, void, undefined>, options: PagesOptions = {}): Reply => ({
+  kind: 'pages',
+  parts,
+  ...options,
+})
 
 /**
  * A JSON text with an ETag of it.

@@ -4,7 +4,7 @@ import type { Reply } from '../contract/reply.ts'
 import { sendFile } from './download.ts'
 import { isFresh, sendNotModified, setFileName } from './headers.ts'
 import { onClose } from './observe.ts'
-import type { MemoryBudget, Sender } from './overload.ts'
+import type { HeldMemory, MemoryBudget, Sender } from './overload.ts'
 
 /** Writes what a handler returned to Koa. Nothing else writes the success of an endpoint. */
 
@@ -46,7 +46,7 @@ export async function respond(ctx: Context, reply: Reply, options: ResponseOptio
     case 'file':
       return sendFile(ctx, reply)
     case 'pages':
-      return sendPages(ctx, reply.parts, options)
+      return sendPages(ctx, reply, options)
   }
 }
 
@@ -71,7 +71,7 @@ function sendBytes(ctx: Context, { type, data, cache, fileName }: BytesReply, op
  * Counts the bytes of a response until its client has read them. Without a limit, a client that requests much on many
  * connections and reads nothing would fill the memory. A write is done already, so its result is always sent.
  */
-function holdUnread(ctx: Context, bytes: number, { sender, unread, stalledReaderMs }: ResponseOptions): void {
+function holdUnread(ctx: Context, bytes: number, { sender, unread, stalledReaderMs }: ResponseOptions): HeldMemory {
   const held = unread.hold(sender)
   if (ctx.method === 'GET') held.take(bytes)
   else held.add(bytes)
@@ -79,11 +79,12 @@ function holdUnread(ctx: Context, bytes: number, { sender, unread, stalledReader
   // Node destroys the connection after this time without progress. If the client accepted a part of the last write
   // before it stopped reading, the time begins again.
   ctx.res.setTimeout(stalledReaderMs)
+  return held
 }
 
 /** A long response ends if a part of it does not get its turn for this long. */
 const MAX_PAGE_WAIT_MS = 60_000
-/** What a long response counts as unread, as long as it is open: about a page. */
+/** What a long response counts as unread, as long as it is open: about a page. A longer part counts with its length. */
 const PAGE_BYTES = 256 * 1024
 
 /**
@@ -93,24 +94,31 @@ const PAGE_BYTES = 256 * 1024
  */
 async function sendPages(
   ctx: Context,
-  parts: AsyncGenerator<string, void, undefined>,
+  { parts, type = JSON_TYPE, fileName }: Extract<Reply, { kind: 'pages' }>,
   options: ResponseOptions,
 ): Promise<void> {
   const { turn, stalledReaderMs } = options
+  let counted = PAGE_BYTES
+  const held = holdUnread(ctx, PAGE_BYTES, options)
   const nextInTurn = async (): Promise<IteratorResult<string, void>> => {
     // Only the client's time counts.
     ctx.res.setTimeout(0)
     try {
       await turn.begin(MAX_PAGE_WAIT_MS)
-      return await parts.next()
+      const part = await parts.next()
+      const length = Math.max(PAGE_BYTES, part.value?.length ?? 0)
+      // What is held was released with the connection.
+      if (!ctx.res.destroyed) held.take(length - counted)
+      counted = length
+      return part
     } finally {
       turn.end()
       ctx.res.setTimeout(stalledReaderMs)
     }
   }
-  holdUnread(ctx, PAGE_BYTES, options)
   const first = await nextInTurn()
-  ctx.res.setHeader('Content-Type', JSON_TYPE)
+  if (fileName !== undefined) setFileName(ctx, fileName)
+  ctx.res.setHeader('Content-Type', type)
   if (ctx.method === 'HEAD') return void (await parts.return())
   async function* all(): AsyncGenerator<string> {
     for (let part = first; part.done !== true; part = await nextInTurn()) yield part.value

@@ -2,7 +2,7 @@ import * as requests from '../contract/evidence-requests.ts'
 import * as responses from '../contract/evidence-responses.ts'
 import type { EvidenceQuery } from '../../core/index.ts'
 import { Bundle, BUNDLE_MEDIA_TYPE } from '../../core/schemas/index.ts'
-import { BundleQuery, bundleReply, bundleSelection } from '../contract/bundles.ts'
+import { BundleQuery, bundleReply, bundleSelection, EXPORT_MEDIA_TYPE, ExportQuery } from '../contract/bundles.ts'
 import { endpoint, type EndpointGroup, type EndpointRequest, type FileSlot } from '../contract/endpoint.ts'
 import { FileListing } from '../contract/files.ts'
 import { Overview, overview } from '../contract/overview.ts'
@@ -160,6 +160,27 @@ export const evidences: EndpointGroup = {
         const bundle = await registry.proofs.bundle(scope, { externalId, ...bundleSelection(query) })
         return bundleReply(bundle, externalId)
       },
+    }),
+    endpoint({
+      id: 'exportEvidences',
+      method: 'GET',
+      path: '/evidences/{COMPANY_ID}/export',
+      access: 'A',
+      lane: 'lists',
+      summary: 'All evidences of the company, each as a proof bundle with its whole history',
+      description:
+        'Lines of JSON: a first one with the counts, one for each evidence in the order of the ids, and a last one ' +
+        'with the counts again and the SHA-256 of all before. An evidence whose last event is not sealed yet is ' +
+        'counted as `unsealed`; one whose bundle cannot be made has a line with the reason. All fields and hashes of ' +
+        'files are disclosed. Check it with `npx evidence-registry verify --export`.',
+      query: ExportQuery,
+      response: { media: EXPORT_MEDIA_TYPE, description: 'COMPANY_ID.evidence.ndjson' },
+      headers: ['Content-Disposition'],
+      handle: async ({ registry, scope, query }) =>
+        pages(registry.proofs.exportCompany(scope, query), {
+          type: EXPORT_MEDIA_TYPE,
+          fileName: `${scope.companyId}.evidence.ndjson`,
+        }),
     }),
     endpoint({
       id: 'updateEvidence',

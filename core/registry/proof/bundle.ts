@@ -66,15 +66,26 @@ export const bundleHistory =
     const selected = { ...texts, files: Array.isArray(files) ? files.map(uuidInput) : files }
     if (Array.isArray(selected.fields)) assertFields(selected.fields, selected.history === true)
     const { record } = await readEvidence(context, entered, externalId)
-    if (record.lastVersion > MAX_BUNDLE_EVENTS)
-      throw new RegistryError(
-        'BUNDLE_TOO_LARGE',
-        `A bundle holds at most ${MAX_BUNDLE_EVENTS} events, and this evidence has ${record.lastVersion}`,
-      )
     if (Array.isArray(selected.files)) await assertFiles(context, record, selected.files)
-    const events = await discloseHistory(context, record, selected)
-    return assemble(context, sources, { type: 'evidence', txId: record.txId }, events)
+    return bundleOf(context, sources, record, selected)
   }
+
+/** The bundle of the history of an evidence. Throws `BUNDLE_TOO_LARGE`. */
+export async function bundleOf(
+  context: Context,
+  sources: BundleSources,
+  evidence: EvidenceRecord,
+  selection: BundleSelection,
+): Promise<Bundle> {
+  const { lastVersion, txId } = evidence
+  if (lastVersion > MAX_BUNDLE_EVENTS)
+    throw new RegistryError(
+      'BUNDLE_TOO_LARGE',
+      `A bundle holds at most ${MAX_BUNDLE_EVENTS} events, and this evidence has ${lastVersion}`,
+    )
+  const events = await discloseHistory(context, evidence, selection)
+  return assemble(context, sources, { type: 'evidence', txId }, events)
+}
 
 /** A name that no event can have is a typo. One that only this evidence lacks is not. */
 function assertFields(names: readonly string[], history: boolean): void {

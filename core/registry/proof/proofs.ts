@@ -5,6 +5,7 @@ import type { BundleSources } from './bundle-proofs.ts'
 import { evidenceJson, proveEvidence } from './evidence.ts'
 import { proveFile } from './file.ts'
 import { BatchAttestations } from './log-proof.ts'
+import { exportCompany } from './export.ts'
 import { describeRoot, proveTransaction, timestampToken, validatePath } from './transaction.ts'
 
 /** The operations on proofs, available to anyone, except `bundle`. Their contract is `Proofs`. */
@@ -18,6 +19,7 @@ export const proofOperations = (registry: Context, sources: BundleSources): Proo
     transaction: proveTransaction(context),
     root: describeRoot(context),
     bundle: bundleHistory(context, sources),
+    exportCompany: exportCompany(context, sources),
     publicBundle: bundlePublic(context, sources),
     timestampToken: timestampToken(context),
   }

@@ -35,8 +35,11 @@ describe('evidence-registry migrate', () => {
 
 describe('the commands', () => {
   it('explain their arguments, and reject others', async () => {
-    const names = ['seal', 'keys list', 'keys generate', 'keys rotate', 'backup', 'backup verify', 'restore', 'fsck']
-    for (const name of [...names, 'import', 'migrate', 'migrate-blobs', 'verify']) {
+    const { stdout } = await runCli(['help'])
+    const names = [...stdout.matchAll(/^ {2}(\S+(?: \S+)?) {2,}\S/gm)].map(([, name = '']) => name)
+    assert.ok(names.length > 12, stdout)
+    for (const name of names) {
+      assert.deepEqual(await runCli(['help', ...name.split(' ')]), await runCli([...name.split(' '), '--help']))
       const help = await runCli([...name.split(' '), '--help'])
       assert.deepEqual([help.code, help.stderr], [0, ''], name)
       assert.ok(help.stdout.startsWith(`Usage: evidence-registry ${name} `), help.stdout)
@@ -57,6 +60,18 @@ describe('the commands', () => {
       const { code, stderr } = await runCli(name.split(' '))
       assert.equal(code, 2)
       assert.ok(stderr.startsWith(`evidence-registry ${name}: expected `) && stderr.includes(flag), stderr)
+    }
+  })
+
+  it('are suggested for a name that is nearly theirs', async () => {
+    for (const [given, hint] of [
+      ['exprt', ' Did you mean export?'],
+      ['imports', ' Did you mean import?'],
+      ['nonsense', ''],
+    ] as const) {
+      const { code, stderr } = await runCli([given, '--json'])
+      const expected = `there is no command "${given}".${hint} evidence-registry help lists all of them`
+      assert.deepEqual([code, stderr], [2, `evidence-registry: ${expected}\n`])
     }
   })
 

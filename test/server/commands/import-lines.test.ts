@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import { linesOf, parseLine } from '../../../server/commands/import-lines.ts'
+import { MAX_LINE_BYTES, parseLine, tooLong } from '../../../server/commands/import-lines.ts'
+import { linesOf } from '../../../server/commands/lines.ts'
 import { withCode } from '../../support/registry-fixture.ts'
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text)
@@ -14,7 +15,7 @@ async function* chunksOf(content: Uint8Array, size: number): AsyncGenerator<Uint
 
 async function linesIn(content: Uint8Array, size = 7): Promise<readonly string[]> {
   const lines: string[] = []
-  for await (const group of linesOf(chunksOf(content, size)))
+  for await (const group of linesOf(chunksOf(content, size), MAX_LINE_BYTES, tooLong))
     lines.push(...group.map((line) => new TextDecoder().decode(line)))
   return lines
 }

@@ -22,6 +22,7 @@ const NEEDED: Readonly<Record<string, PermissionLevel | 'sourceSystem' | 'operat
   createCategory: 'I',
   listCategories: 'R',
   getBundle: 'R',
+  exportEvidences: 'A',
   getCategory: 'R',
   getSubcategory: 'R',
   updateCategory: 'U',

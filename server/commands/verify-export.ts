@@ -1,0 +1,72 @@
+import { createHash } from 'node:crypto'
+import { createReadStream } from 'node:fs'
+import {
+  ExportVerifier,
+  MAX_BUNDLE_LENGTH,
+  type ExportResult,
+  type VerifyBundleOptions,
+} from '../../core/verify/index.ts'
+import { tokens } from '../../core/verify/tokens.ts'
+import { UsageError } from './flags.ts'
+import { linesOf } from './lines.ts'
+import { printable, ProgressLine, whyUnreadable } from './terminal.ts'
+import { timeText, VERDICTS } from './verify-report.ts'
+
+/** `verify --export`: reads the file line by line, because it can have many gigabytes. */
+
+const CHUNK_BYTES = 1024 * 1024
+/** A character of a bundle has at most 3 bytes in UTF-8. */
+const MAX_LINE_BYTES = 3 * MAX_BUNDLE_LENGTH
+const strictUtf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
+/** @throws UsageError for a file that cannot be read, or is something else */
+export async function verifyExportFile(
+  path: string,
+  options: Pick<VerifyBundleOptions, 'policy' | 'require'>,
+): Promise<ExportResult> {
+  const progress = new ProgressLine()
+  const verifier = new ExportVerifier({ ...options, tokens })
+  const hash = createHash('sha256')
+  let [last, count]: [Uint8Array | undefined, number] = [undefined, 0]
+  const tooLong = (line: number): UsageError => new UsageError(`line ${line} of ${path} is longer than any bundle`)
+  try {
+    const chunks = createReadStream(path, { highWaterMark: CHUNK_BYTES })
+    for await (const lines of linesOf(chunks, MAX_LINE_BYTES, tooLong))
+      for (const line of lines) {
+        if (last !== undefined) hash.update(last).update('\n')
+        last = line
+        verifier.add(strictUtf8.decode(line))
+        progress.show(`${++count} lines verified`)
+      }
+  } catch (error) {
+    if (error instanceof UsageError) throw error
+    throw new UsageError(`cannot read ${path}: ${whyUnreadable(error)}`)
+  }
+  progress.end()
+  const result = verifier.end(hash.digest('hex'))
+  if (result.head !== undefined) return result
+  throw new UsageError(`${path} is not an export (${printable(result.findings[0]?.reason ?? 'it is empty')})`)
+}
+
+/** What an export proves, and what is wrong with it. */
+export function exportReport(name: string, result: ExportResult): string {
+  const { state, head, counts, sealedEvents, notLaterThan, found, findings, unchecked } = result
+  const { evidences, events, unsealed, withoutBundle } = counts
+  const proven =
+    notLaterThan === undefined ? 'not all with a proven time' : `all not later than ${timeText(notLaterThan)}`
+  return [
+    `${printable(name)}: ${VERDICTS[state]}`,
+    `log ${printable(String(head?.origin))}`,
+    `company ${printable(String(head?.company))}, exported at ${printable(String(head?.exportedAt))}`,
+    `${evidences} evidences with ${events} events`,
+    `  ${sealedEvents} events are in signed trees, ${proven}`,
+    ...(unsealed > 0 ? [`  ${unsealed} evidences have an event that is not sealed yet`] : []),
+    ...(withoutBundle > 0 ? [`  ${withoutBundle} evidences have no bundle`] : []),
+    ...findings.map(({ line, state: of, reason, rule }) => {
+      return `line ${line}: ${of}${rule === undefined ? '' : ` (${rule})`}: ${printable(reason)}`
+    }),
+    ...(found > findings.length ? [`and ${found - findings.length} more`] : []),
+    ...unchecked.map(({ what, why }) => `not checked: ${printable(what)}: ${printable(why)}`),
+    '',
+  ].join('\n')
+}

@@ -1,0 +1,170 @@
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { after, before, describe, it } from 'node:test'
+import type { Bundle } from '../../../core/index.ts'
+import { createNoteSigner } from '../../../core/log/note.ts'
+import { keys } from '../../../core/store/keys.ts'
+import { ExportVerifier, verifyBundle, type ExportResult, type Policy } from '../../../core/verify/index.ts'
+import { tokens } from '../../../core/verify/tokens.ts'
+import { openBundleRegistry, type BundleRegistry } from '../../support/bundle-fixture.ts'
+import { makeTemporary, removeTemporary } from '../../support/temporary.ts'
+
+const COUNT = 4
+
+const sha256 = (lines: readonly string[]): string =>
+  createHash('sha256')
+    .update(lines.map((line) => `${line}\n`).join(''))
+    .digest('hex')
+
+describe('an export', () => {
+  let directory: string
+  let registry: BundleRegistry
+  let policy: Policy
+  /** Of `COUNT` evidences that are sealed, stamped and anchored. */
+  let lines: readonly string[]
+  before(async () => {
+    directory = await makeTemporary()
+    registry = await openBundleRegistry({ directory, anchor: 'evm' })
+    for (let i = 1; i <= COUNT; i++) {
+      await registry.evidence({ externalId: `e-${i}`, owner: 'Ada', files: [await registry.stage('text', 'a.txt')] })
+      await registry.settle()
+    }
+    await registry.registry.evidences.update(registry.scope, 'e-2', { owner: 'Grace', summary: 'a\u2028b' })
+    await registry.settle()
+    policy = await registry.policy()
+    lines = await exported()
+  })
+  after(async () => {
+    await registry.close()
+    await removeTemporary(directory)
+  })
+
+  async function exported(options?: { readonly history: boolean }): Promise<readonly string[]> {
+    let text = ''
+    for await (const part of registry.registry.proofs.exportCompany(registry.scope, options)) text += part
+    return text.split('\n').slice(0, -1)
+  }
+  const verify = (shown: readonly string[], options: ConstructorParameters<typeof ExportVerifier>[0] = { policy }) => {
+    const verifier = new ExportVerifier({ tokens, ...options })
+    for (const line of shown) verifier.add(line)
+    return verifier.end(sha256(shown.slice(0, -1)))
+  }
+  /** The last line with the hash of other lines. */
+  const rehashed = (shown: readonly string[], end = lines.at(-1) ?? ''): readonly string[] => [
+    ...shown,
+    JSON.stringify({ ...(JSON.parse(end) as object), sha256: sha256(shown) }),
+  ]
+  const rulesOf = ({ findings }: ExportResult): readonly (string | undefined)[] => findings.map(({ rule }) => rule)
+  const bundleIn = (line = ''): Bundle => (JSON.parse(line) as { readonly bundle: Bundle }).bundle
+
+  it('is every evidence in the order of the ids, each as its own bundle', async () => {
+    const [first = '', ...others] = lines
+    const { exportedAt, ...head } = JSON.parse(first) as Record<string, unknown>
+    const { origin } = registry.registry.log
+    const counts = { evidences: COUNT }
+    const { sealedSize: treeSize } = registry.registry.status()
+    assert.deepEqual(head, {
+      format: 'evidence-registry.export',
+      version: 1,
+      company: 'acme',
+      origin,
+      treeSize,
+      counts,
+    })
+    assert.equal(new Date(String(exportedAt)).toISOString(), exportedAt)
+    for (const [i, line] of others.slice(0, -1).entries())
+      assert.deepEqual(bundleIn(line), await registry.history('all', 'all', `e-${i + 1}`))
+    assert.deepEqual(JSON.parse(others.at(-1) ?? ''), {
+      end: true,
+      counts: { evidences: COUNT, events: COUNT + 2, unsealed: 0, withoutBundle: 0 },
+      sha256: sha256(lines.slice(0, -1)),
+    })
+    assert.ok(!lines.join('').includes('"slotKey":{'), 'slot keys are not disclosed')
+    assert.ok((await exported({ history: true })).join('').includes('"slotKey":{'), 'slot keys are disclosed')
+  })
+
+  it('is proven under a policy, and else consistent', () => {
+    const { state, sealedEvents, notLaterThan, found, head } = verify(lines)
+    assert.deepEqual([state, sealedEvents, found, head?.company], ['proven', COUNT + 2, 0, 'acme'])
+    const times = lines.slice(1, -1).flatMap((line) => {
+      const result = verifyBundle(JSON.stringify(bundleIn(line)), { policy, tokens })
+      return 'claims' in result ? result.claims.events.map((event) => event.notLaterThan ?? Infinity) : []
+    })
+    assert.equal(notLaterThan, Math.max(...times))
+    assert.equal(verify(lines, {}).state, 'consistent')
+    assert.equal(verify(lines, { policy, require: ['anchor'] }).state, 'requirement')
+    const vkey = createNoteSigner('another/log', new Uint8Array(32)).verifierKey
+    assert.equal(verify(lines, { policy: { ...policy, keys: [{ vkey }] } }).state, 'other-log')
+  })
+
+  it('shows a line that is missing, twice, in another place, added or cut off', () => {
+    const [head = '', a = '', b = '', c = '', d = '', end = ''] = lines
+    const cases: readonly (readonly [string, readonly string[], readonly string[]])[] = [
+      ['missing', [head, a, c, d, end], ['export.order', 'export.count']],
+      ['missing at the end', rehashed([head, a, b, c]), ['export.count']],
+      ['twice', [head, a, b, b, c, d, end], ['export.order', 'export.count']],
+      ['swapped', rehashed([head, b, a, c, d]), ['export.order', 'export.order']],
+      ['in place of another', rehashed([head, a, b, a.replace('"n":1', '"n":3'), d]), ['export.order', 'export.order']],
+      ['cut off', [head, a, b, c, d], ['export.cut-off']],
+      ['cut off in a line', [head, a, b, c, d.slice(0, 2_000)], ['form.json', 'export.cut-off']],
+      [
+        'changed',
+        [head.replace('acme', 'acm3'), a, b, c, d, end],
+        [...Array<string>(COUNT).fill('export.subject'), 'export.changed'],
+      ],
+      ['after the end', [...lines, a], ['export.order', 'export.changed']],
+      [
+        'without a head',
+        [a, b, c, d, end],
+        ['document.format', ...Array<string>(COUNT - 1).fill('export.subject'), 'export.count'],
+      ],
+    ]
+    for (const [name, shown, rules] of cases) {
+      const result = verify(shown)
+      assert.equal(result.state, 'refuted', name)
+      assert.deepEqual(rulesOf(result), rules, name)
+    }
+    assert.equal(verify(rehashed(lines.slice(0, -1))).state, 'proven')
+  })
+
+  it('names a bundle that is refuted, and one of another tree that the log signed', async () => {
+    const changed = lines.map((line, i) => (i === 2 ? line.replace('Grace', 'Greta') : line))
+    assert.deepEqual(rulesOf(verify(rehashed(changed.slice(0, -1)))), ['event.text-differs'])
+    const fork = await openBundleRegistry({ directory: `${directory}/fork`, anchor: 'none' })
+    try {
+      for (const externalId of ['e-1', 'e-2']) await fork.evidence({ externalId }).then(fork.settle)
+      const other = `{"n":${COUNT + 1},"bundle":${JSON.stringify(await fork.history())}}`
+      const forked = verify([...lines.slice(0, -1), other], { policy: { ...policy, authorities: [] } })
+      assert.deepEqual(rulesOf(forked), ['log.forked', 'export.cut-off'])
+    } finally {
+      await fork.close()
+    }
+  })
+
+  it('names what is not sealed, and what has no bundle', async () => {
+    const { externalId } = { externalId: 'e-new' }
+    await registry.evidence({ externalId })
+    const pending = verify(await exported())
+    assert.deepEqual(
+      [pending.state, pending.counts.unsealed, pending.notLaterThan],
+      ['pending', 1, verify(lines).notLaterThan],
+    )
+    assert.deepEqual(pending.findings, [
+      { line: COUNT + 2, state: 'pending', reason: 'e-new has an event that is not sealed yet' },
+    ])
+    await registry.settle()
+    const { records } = registry.stores
+    const { id } = (await registry.registry.evidences.get(registry.scope, externalId)).evidence
+    const key = keys.evidence(id)
+    const [stored] = await records.get([key])
+    await records.commit({ writes: [{ key, value: null }] })
+    const gap = verify(await exported())
+    assert.deepEqual([gap.state, gap.counts.evidences, gap.counts.withoutBundle], ['requirement', COUNT + 1, 1])
+    assert.deepEqual(
+      gap.findings.map(({ reason }) => reason),
+      ['There is no bundle of e-new: CORRUPT'],
+    )
+    await records.commit({ writes: [{ key, value: stored?.value ?? null }] })
+    assert.equal(verify(await exported()).state, 'proven')
+  })
+})
