@@ -21,9 +21,9 @@ export function respondWithErrors({ logger, health, errorShapeOf, onOverload }: 
       health.note(error)
       const isOverload = error instanceof HttpError && error.code === 'OVERLOADED'
       const failure = isOverload ? failureOf(error) : withRefusal(failureOf(error), health)
-      const { requestId } = ctx.state
+      const { ids } = ctx.state
       if (isOverload) onOverload()
-      else if (failure.status >= 500) logger.error({ err: error, requestId, code: failure.code }, 'a request failed')
+      else if (failure.status >= 500) logger.error({ err: error, ...ids, code: failure.code }, 'a request failed')
       ctx.state.code = failure.code
       if (failure.status === 401 && !ctx.res.hasHeader('WWW-Authenticate')) ctx.set('WWW-Authenticate', CHALLENGE)
       if (failure.status === 503) ctx.set('Retry-After', isOverload ? OVERLOAD_RETRY_S : FAILURE_RETRY_S)

@@ -5,10 +5,18 @@ import type { Metrics } from './metrics.ts'
 
 /** What the operator sees of each request: a line in the log, and its numbers in the metrics. */
 
+/** By which a request is found. */
+interface RequestIds {
+  readonly requestId: string
+  /** Of W3C Trace Context, if the client sent a valid one. */
+  readonly traceparent?: string
+}
+
 declare module 'koa' {
   /** What middleware notes about a request (`ctx.state`). */
   interface DefaultState {
-    requestId?: string
+    /** What each line about the request has. */
+    ids?: RequestIds
     /** Of a valid key or file token. */
     scope?: Scope
     /** The code of the error with which it ended. */
@@ -47,11 +55,11 @@ export function observe(
   { warnAboutProxy, logsAddresses }: { warnAboutProxy: (ctx: Context) => void; logsAddresses: boolean },
 ): Middleware {
   return (ctx, next) => {
-    warnAboutProxy(ctx)
     const startedAtMs = performance.now()
-    const requestId = requestIdOf(ctx)
-    ctx.state.requestId = requestId
-    ctx.res.setHeader('X-Request-Id', requestId)
+    const ids = idsOf(ctx)
+    ctx.state.ids = ids
+    ctx.res.setHeader('X-Request-Id', ids.requestId)
+    warnAboutProxy(ctx)
     onClose(ctx, () => {
       const { method, path } = ctx
       const [status, route, ms] = [ctx.res.statusCode, routeOf(ctx), performance.now() - startedAtMs]
@@ -61,7 +69,7 @@ export function observe(
       const isAborted = !ctx.res.writableFinished
       logger.info(
         {
-          requestId,
+          ...ids,
           method,
           path,
           route,
@@ -82,11 +90,16 @@ export function observe(
 /** The id of the source system, or what else opened the endpoint. */
 const senderName = (principal: Principal): string => (principal.kind === 'sourceSystem' ? principal.id : principal.kind)
 
-/** The id of the client if it is well-formed, otherwise a new one. */
-function requestIdOf(ctx: Context): string {
-  const given = ctx.get('X-Request-Id')
-  return /^[A-Za-z0-9._:-]{1,128}$/.test(given) ? given : randomUUID()
+/** The id of the client if it is well-formed, otherwise a new one; and the position in its trace, if it is valid. */
+function idsOf({ req: { headers } }: Context): RequestIds {
+  const given = String(headers['x-request-id'] ?? '')
+  const requestId = /^[A-Za-z0-9._:-]{1,128}$/.test(given) ? given : randomUUID()
+  const trace = TRACEPARENT.exec(String(headers['traceparent'] ?? ''))
+  return trace === null ? { requestId } : { requestId, traceparent: trace[0] }
 }
+
+/** Version 00 ends after the flags. A later one may have more, which is not logged. */
+const TRACEPARENT = /^(?!ff|00.{54})[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(?![^-])/
 
 /** The path of the route, with names of parameters. There are few of them, but any number of paths. */
 const routeOf = (ctx: Context): string => ctx['routerName'] ?? 'none'
@@ -101,16 +114,16 @@ const DISCONNECTED =
  * the request.
  */
 export function logIncompleteResponse(error: unknown, ctx: Pick<Context, 'state'>, logger: Logger): void {
-  const { requestId } = ctx.state
+  const { ids } = ctx.state
   if (typeof error === 'object' && error !== null && 'code' in error && DISCONNECTED.test(String(error.code))) {
-    logger.debug({ err: error, requestId }, 'a client disconnected before its response was complete')
+    logger.debug({ err: error, ...ids }, 'a client disconnected before its response was complete')
     return
   }
   // Koa reports the same error for the body and for the connection.
   if (ctx.state.code !== undefined) return
   const code = isRegistryError(error) ? error.code : 'INTERNAL'
   ctx.state.code = code
-  logger.error({ err: error, requestId, code }, 'a response was cut off')
+  logger.error({ err: error, ...ids, code }, 'a response was cut off')
 }
 
 /** A function that warns once if a proxy forwards requests and is not trusted. */
@@ -119,7 +132,7 @@ export function proxyWarning(logger: Logger, trustProxy: boolean): (ctx: Context
   return (ctx) => {
     if (isDone || ctx.req.headers['x-forwarded-for'] === undefined) return
     isDone = true
-    logger.warn({ address: ctx.ip }, UNTRUSTED_PROXY)
+    logger.warn({ ...ctx.state.ids, address: ctx.ip }, UNTRUSTED_PROXY)
   }
 }
 

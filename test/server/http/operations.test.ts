@@ -19,6 +19,7 @@ function collect(): { logger: Logger; lines: Line[] } {
   return { lines, logger: { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') } }
 }
 
+const TRACE = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`
 const LINUX = { skip: process.platform !== 'linux' && 'needs /proc' }
 
 describe('operations', () => {
@@ -103,6 +104,28 @@ describe('operations', () => {
     )
     for (const bad of ['a b', 'x'.repeat(129), '<x>'])
       assert.notEqual((await json('/livez', { headers: { 'x-request-id': bad } })).headers.get('x-request-id'), bad)
+  })
+
+  it('logs where a request is in its trace, and ignores what is none', async () => {
+    const send = async (requestId: string, traceparent: string): Promise<unknown> => {
+      await service.fetch('/livez', { headers: { 'x-request-id': requestId, traceparent } })
+      const isOf = (line: Line): boolean => line['requestId'] === requestId
+      await service.until(() => lines.some(isOf), 'the line is written')
+      return lines.find(isOf)?.['traceparent']
+    }
+    assert.equal(await send('traced', TRACE), TRACE)
+    assert.equal(await send('later-version', `01${TRACE.slice(2)}-more`), `01${TRACE.slice(2)}`)
+    for (const [i, wrong] of [
+      TRACE.toUpperCase(),
+      `${TRACE}-more`,
+      `${TRACE}x`,
+      `ff${TRACE.slice(2)}`,
+      `00-${'0'.repeat(32)}-${'b'.repeat(16)}-01`,
+      `00-${'a'.repeat(32)}-${'0'.repeat(16)}-01`,
+      TRACE.slice(0, -1),
+      `${TRACE}, ${TRACE}`,
+    ].entries())
+      assert.equal(await send(`untraced-${i}`, wrong), undefined, wrong)
   })
 
   it('logs each request without keys, tokens or bodies', async () => {
@@ -280,12 +303,13 @@ describe('operations', () => {
       key: company.keys.U,
       params: { COMPANY_ID: 'acme' },
       json: { name: 'x' },
-      headers: { 'x-request-id': 'poisoned' },
+      headers: { 'x-request-id': 'poisoned', traceparent: TRACE },
     })
     assert.ok(!answer.text.includes('secret internals'))
     assert.ok(
       lines.some(
-        ({ level, requestId, err }) => level === 'error' && requestId === 'poisoned' && err instanceof RegistryError,
+        ({ level, requestId, traceparent, err }) =>
+          level === 'error' && requestId === 'poisoned' && traceparent === TRACE && err instanceof RegistryError,
       ),
     )
     const ready = await json('/readyz')
