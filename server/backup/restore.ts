@@ -12,7 +12,7 @@ import { openBlobs } from '../startup/blobs.ts'
 import { writeMarker } from '../startup/folder-markers.ts'
 import { assertRestored, beginRestore, endRestore, UNFINISHED } from '../startup/unfinished-restore.ts'
 import { OpenParts } from '../startup/open-parts.ts'
-import { openLevel, openPostgres } from '../startup/records.ts'
+import { openLevel, openOutside } from '../startup/records.ts'
 import { LEDGER_FILE, PUBLIC_FILES, SECRET_FILES } from './data-files.ts'
 import {
   damagedFiles,
@@ -85,7 +85,7 @@ export async function restoreBackup(request: RestoreRequest, handlers: RestoreHa
     // What was copied from the backup is the name of the other folder.
     if (config.blobs === 'files') await writeMarker(join(directory, 'blobs'), { origin: manifest.origin })
     const id = await claimBlobStore({ config, blobs }, manifest.origin)
-    await fill(backup, { records, blobs, blobStore: config.records === 'postgres' ? id : undefined }, found)
+    await fill(backup, { records, blobs, blobStore: config.records === 'level' ? undefined : id }, found)
     const ledger = await checkLedger(join(directory, 'ledger'))
     for (const difference of ledger.differences) found.addDifference(difference)
     const signedHead = isWithin(head, manifest) ? head : await backup.signedHead()
@@ -264,11 +264,8 @@ async function withStores<T>(
 }
 
 /** The record store of the settings, opened without the checks of a start. */
-function openTarget({ records, postgresUrl }: Config, directory: string): Promise<RecordStore> {
-  if (records === 'level') return openLevel(directory)
-  if (postgresUrl !== undefined) return openPostgres(postgresUrl)
-  throw configError('EVIDENCE_RECORDS=postgres needs EVIDENCE_POSTGRES_URL or …_FILE')
-}
+const openTarget = async (config: Config, directory: string): Promise<RecordStore> =>
+  config.records === 'level' ? openLevel(directory) : (await openOutside(config)).records
 
 /**
  * Writes files, then records: other servers of a database start as soon as its records are complete. A damaged file is

@@ -28,6 +28,10 @@ const COMMANDS: Readonly<Record<string, ListedCommand>> = {
   'keys list': command('shows the checkpoint keys', async () => (await import('./keys.ts')).listCommand),
   'keys generate': command('makes a new checkpoint key', async () => (await import('./keys.ts')).generateCommand),
   'keys rotate': command('lets the newest checkpoint key sign', async () => (await import('./keys.ts')).rotateCommand),
+  'config check': command(
+    'shows the settings, and tries what they name',
+    async () => (await import('./config-check.ts')).configCheckCommand,
+  ),
   backup: command('copies a registry', async () => (await import('./backup.ts')).createCommand),
   'backup verify': command('checks a backup', async () => (await import('./backup.ts')).verifyBackupCommand),
   restore: command('makes a registry of a backup', async () => (await import('./restore.ts')).restoreCommand),

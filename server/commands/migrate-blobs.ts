@@ -25,7 +25,7 @@ const flags = {
   'data-dir': DATA_DIR,
 } as const
 
-type BlobLocation = Config['blobs']
+type BlobLocation = 'files' | 's3'
 
 /** `evidence-registry migrate-blobs`. */
 export const migrateBlobsCommand = defineCommand({

@@ -1,5 +1,7 @@
 import Type, { type TSchema } from '#typebox'
 import { createBackup } from '../backup/create.ts'
+import { configError } from '../settings/config-error.ts'
+import { hasSnapshots } from '../startup/records.ts'
 import { markedFolders } from '../startup/registry.ts'
 import type { ControlOperation } from './operation.ts'
 
@@ -53,11 +55,14 @@ export const backupOperation = define({
     },
     { additionalProperties: false },
   ),
-  run({ registry, stores, config }, request, run) {
+  async run({ registry, stores, config }, request, run) {
+    const { records, blobs } = stores
+    if (!hasSnapshots(records))
+      throw configError('The records of EVIDENCE_RECORDS have no snapshot(): back them up with tools of their own')
     const { dataDir, secretFile, checkpointKeys } = config
     const { used: folders } = markedFolders(config)
     const { origin } = registry.log
-    return createBackup({ ...stores, dataDir, secretFile, checkpointKeys, folders, origin }, request, run)
+    return createBackup({ records, blobs, dataDir, secretFile, checkpointKeys, folders, origin }, request, run)
   },
 })
 

@@ -72,12 +72,21 @@ interface Given {
 
 type Giving = readonly [name: Name, given: Given]
 
+/** The settings, and from which flag, variable or key of the file each value came. A default came from nowhere. */
+export interface LoadedSettings {
+  readonly config: Config
+  readonly sources: ReadonlyMap<string, string>
+}
+
+/** As `loadSettings`, without the sources. */
+export const loadConfig = (sources: ConfigSources): Config => loadSettings(sources).config
+
 /**
  * Loads the configuration. A flag overrides a variable, a variable overrides the file, and the file overrides the
  * default. Throws `CONFIG_ERROR` with one line for an unknown flag, an unknown `EVIDENCE_…` variable, an unknown key of
  * the file, and a value that its setting does not accept.
  */
-export function loadConfig({ args, env, readFile = (path) => readFileSync(path) }: ConfigSources): Config {
+export function loadSettings({ args, env, readFile = readFileSync }: ConfigSources): LoadedSettings {
   const named = new Map<Name, Given>([...readVariables(env, readFile), ...readFlags(args)])
   const file = named.get(CONFIG)
   const given = new Map<Name, Given>([...(file === undefined ? [] : readConfigFile(file, readFile)), ...named])
@@ -86,7 +95,8 @@ export function loadConfig({ args, env, readFile = (path) => readFileSync(path) 
     const value = given.get(name)?.value
     if (value !== undefined) config[name] = valueOf(name, value)
   }
-  if (isConfig(config)) return { ...config, ...proxiesOf(env) }
+  const sources = new Map(Array.from(given, ([name, { source }]) => [name, source]))
+  if (isConfig(config)) return { config: { ...config, ...proxiesOf(env) }, sources }
   throw wrongSetting(isConfig.errors?.[0]?.instancePath.slice(1) ?? '', given)
 }
 

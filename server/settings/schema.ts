@@ -9,6 +9,7 @@ import {
   httpUrls,
   integer,
   oneOf,
+  oneOfOrModule,
   optional,
   origins,
   path,
@@ -84,8 +85,8 @@ const server = {
 
 const records = {
   records: setting(
-    oneOf(['level', 'postgres'], 'level'),
-    'Store for records: LevelDB in the data directory, or a PostgreSQL that several servers can share',
+    oneOfOrModule(['level', 'postgres'], 'level'),
+    'Store for records: LevelDB in the data directory, a PostgreSQL that several servers can share, or one of yours',
   ),
   postgresUrl: optional(postgresUrl(), 'The database for EVIDENCE_RECORDS=postgres', SECRET),
   scrubBytesPerSecond: setting(
@@ -99,7 +100,10 @@ const records = {
 }
 
 const files = {
-  blobs: setting(oneOf(['files', 's3'], 'files'), 'Store for files: the data directory, or an S3 bucket'),
+  blobs: setting(
+    oneOfOrModule(['files', 's3'], 'files'),
+    'Store for files: the data directory, an S3 bucket, or one of yours',
+  ),
   smallFileBytes: setting(
     integer(0, 65_536, 4_096),
     'Files with at most this many bytes are stored in the records, and not as blobs, which is faster. 0: none',
@@ -154,9 +158,9 @@ const log = {
 
 const timestamps = {
   tsa: setting(
-    oneOf(['local', 'rfc3161', 'none'], 'local'),
+    oneOfOrModule(['local', 'rfc3161', 'none'], 'local'),
     'Timestamp authority for checkpoints: the embedded one (for one server, not for shared records), those ' +
-      'of EVIDENCE_TSA_URL, or none',
+      'of EVIDENCE_TSA_URL, none, or one of yours',
   ),
   tsaUrl: setting(
     httpUrls([]),
@@ -175,7 +179,7 @@ const timestamps = {
   tsaIntervalMs: optional(
     integer(0, DAY_MS),
     'Least time between stamps. 0: the next one begins when the previous one is complete',
-    { shownDefault: '0, with EVIDENCE_TSA=rfc3161 600000' },
+    { shownDefault: '0 for the embedded one, else 600000' },
   ),
   tsaTimeoutMs: setting(integer(1, 600_000, 10_000), 'Time limit for one stamp'),
   tsaRevocation: setting(
@@ -187,14 +191,14 @@ const timestamps = {
 
 const anchors = {
   anchor: setting(
-    oneOf(['local', 'evm', 'none'], 'local'),
+    oneOfOrModule(['local', 'evm', 'none'], 'local'),
     'Where checkpoints are anchored: the local ledger (for one server, not for shared records), an EVM ' +
-      'chain, or nowhere',
+      'chain, nowhere, or in a place of yours',
   ),
   anchorIntervalMs: optional(
     integer(0, DAY_MS),
     'Time between anchors. 0 anchors the newest batch as soon as the previous anchor is confirmed',
-    { shownDefault: '0, on an EVM chain 600000' },
+    { shownDefault: '0 in the local ledger, else 600000' },
   ),
   evmRpcUrl: optional(
     httpUrls(),

@@ -63,6 +63,14 @@ export const oneOf = <const T extends string>(values: readonly [T, ...T[]], stan
 /** As a flag without a value it is true. */
 export const flag = (standard?: boolean) => accepted(Type.Boolean(), 'true or false', standard)
 
+/** One of several words, or the path of a module, which contains a full stop or a slash. */
+export const oneOfOrModule = (values: readonly string[], standard: string) =>
+  text(
+    `${values.join(', ')}, or the path of a module such as ./my-adapter.mjs`,
+    `^(?:${values.join('|')})$|[./\\\\]`,
+    standard,
+  )
+
 export const text = (accepts: string, pattern: string, standard?: string) =>
   accepted(Type.String({ pattern }), accepts, standard)
 

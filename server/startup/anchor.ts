@@ -1,23 +1,25 @@
 import type * as Evm from '../../adapters/evm/index.ts'
 import type { ProxySettings } from '../../adapters/rfc3161/index.ts'
 import { openLocalLedger } from '../../adapters/local-ledger/index.ts'
-import type { Clock } from '../../core/index.ts'
+import type { Clock, Logger } from '../../core/index.ts'
 import type { Anchor } from '../../adapters/kit/index.ts'
 import type { SealerOptions } from '../../sealer/index.ts'
 import type { Config } from '../settings/load.ts'
 import { variableOf, type SettingName } from '../settings/schema.ts'
 import { readNamedFile } from './existing.ts'
+import { namesModule, openModule } from './own-module.ts'
 import { configError } from '../settings/config-error.ts'
 
 /** A block takes seconds, and public nodes limit requests. */
-const EVM_POLL_MS = 4_000
+const POLL_MS = 4_000
 /** Each anchor costs a fee, and one anchor covers all batches before it. */
-const EVM_INTERVAL_MS = 600_000
+const INTERVAL_MS = 600_000
 
 /** The settings that are about anchors. */
 export type AnchorSettings = ProxySettings &
   Pick<
     Config,
+    | 'dataDir'
     | 'anchor'
     | 'anchorIntervalMs'
     | 'evmRpcUrl'
@@ -37,16 +39,16 @@ export type AnchorSettings = ProxySettings &
 export async function anchorOptions(
   config: AnchorSettings,
   ledgerDirectory: string,
-  clock: Clock,
+  { clock, logger }: { readonly clock: Clock; readonly logger: Logger },
 ): Promise<Pick<SealerOptions, 'anchor' | 'anchorIntervalMs' | 'anchorPollIntervalMs'>> {
   const { anchorIntervalMs } = config
   if (config.anchor === 'none') return {}
   if (config.anchor === 'local')
     return { anchor: await openLocalLedger(ledgerDirectory, { clock }), anchorIntervalMs: anchorIntervalMs ?? 0 }
   return {
-    anchor: await openEvm(config),
-    anchorIntervalMs: anchorIntervalMs ?? EVM_INTERVAL_MS,
-    anchorPollIntervalMs: EVM_POLL_MS,
+    anchor: await (namesModule(config.anchor) ? openModule('anchor', config, logger) : openEvm(config)),
+    anchorIntervalMs: anchorIntervalMs ?? INTERVAL_MS,
+    anchorPollIntervalMs: POLL_MS,
   }
 }
 

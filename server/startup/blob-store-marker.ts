@@ -4,11 +4,12 @@ import { isMarkedStore, type MarkedBlobStore } from '../../adapters/s3/index.ts'
 import { RegistryError, type BlobStore, type RecordStore } from '../../core/index.ts'
 import { firstFile, nameBlobStore, storedBlobStore, storedOrigin } from '../../core/ops/index.ts'
 import type { Config } from '../settings/load.ts'
+import { namesModule } from './own-module.ts'
 import { parseMarker, readMarker, writeMarker, type Marker } from './folder-markers.ts'
 
 /** The store of the files, and the records whose files it should hold. */
 export interface BlobMarkerOptions {
-  readonly config: Pick<Config, 'dataDir' | 's3Bucket' | 's3Prefix' | 'adoptBucket' | 'readOnly'>
+  readonly config: Pick<Config, 'dataDir' | 'blobs' | 's3Bucket' | 's3Prefix' | 'adoptBucket' | 'readOnly'>
   readonly records: RecordStore
   readonly blobs: BlobStore
   /** Other servers may use the same records. */
@@ -36,11 +37,13 @@ const markerOfFolder = (folder: string): BlobMarker => ({
   write: (marker) => writeMarker(folder, marker),
 })
 
-function markerOfBucket({ s3Bucket, s3Prefix }: BlobMarkerOptions['config'], blobs: MarkedBlobStore): BlobMarker {
-  const name = `The bucket ${s3Bucket} with the prefix ${s3Prefix}`
+function markerOfBucket(config: BlobMarkerOptions['config'], blobs: MarkedBlobStore): BlobMarker {
+  const { s3Bucket, s3Prefix } = config
+  const isOwn = namesModule(config.blobs)
+  const name = isOwn ? `The store of ${config.blobs}` : `The bucket ${s3Bucket} with the prefix ${s3Prefix}`
   return {
     name,
-    settings: 'EVIDENCE_S3_BUCKET and EVIDENCE_S3_PREFIX',
+    settings: isOwn ? 'EVIDENCE_BLOBS' : 'EVIDENCE_S3_BUCKET and EVIDENCE_S3_PREFIX',
     async read() {
       const text = await blobs.readMarker()
       const marker = text === undefined ? undefined : parseMarker(text)
@@ -72,7 +75,7 @@ const idOf = (marker: Marker | undefined): string | undefined => marker?.id ?? m
 export async function checkBlobStore(options: BlobMarkerOptions): Promise<(origin: string) => Promise<void>> {
   const { config, records, blobs, isShared } = options
   // A folder beside records of its own is checked with the other folders.
-  if (!isShared && !isMarkedStore(blobs)) return async () => undefined
+  if (!isMarkedStore(blobs) && (!isShared || namesModule(config.blobs))) return async () => undefined
   const place = markerOf(options)
   const marker = await place.read()
   // Read after the marker: another server may have created the registry just now.
@@ -99,6 +102,8 @@ export async function claimBlobStore(
   options: Pick<BlobMarkerOptions, 'config' | 'blobs'>,
   origin: string,
 ): Promise<string> {
+  // A store of a module that holds no marker is known by its registry.
+  if (namesModule(options.config.blobs) && !isMarkedStore(options.blobs)) return origin
   const place = markerOf(options)
   const marker = await place.read()
   assertOwn(place, marker, origin)

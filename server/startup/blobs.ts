@@ -1,12 +1,16 @@
 import { join } from 'node:path'
 import { openLocalBlobs } from '../../adapters/files/index.ts'
-import type { BlobStore } from '../../core/index.ts'
+import type { BlobStore, Logger } from '../../core/index.ts'
 import type { Config } from '../settings/load.ts'
 import { configError } from '../settings/config-error.ts'
+import { stderrLogger } from './logger.ts'
+import { namesModule, openModule } from './own-module.ts'
 
 /** Opens the store for files that the settings select. Throws `CONFIG_ERROR` and `UNAVAILABLE`. */
-export const openBlobs = (config: Config, directory: string): Promise<BlobStore> =>
-  config.blobs === 's3' ? openBucketBlobs(config) : openFileBlobs(directory)
+export function openBlobs(config: Config, directory: string, logger: Logger = stderrLogger): Promise<BlobStore> {
+  if (namesModule(config.blobs)) return openModule('blobs', config, logger)
+  return config.blobs === 's3' ? openBucketBlobs(config) : openFileBlobs(directory)
+}
 
 /** Opens the files in a data directory. */
 export const openFileBlobs = (directory: string): Promise<BlobStore> => openLocalBlobs(join(directory, 'blobs'))

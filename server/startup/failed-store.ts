@@ -6,7 +6,7 @@ import type { Logger } from '../../core/index.ts'
 /** Tells the supervisor to start the server again (EX_TEMPFAIL of sysexits.h). */
 export const EXIT_START_AGAIN = 75
 /** What an open of LevelDB can write at once: its buffer of 16 MiB as a table, a new log and a manifest. */
-const LEAST_FREE_BYTES = 32 * 1024 * 1024
+export const LEAST_FREE_BYTES = 32 * 1024 * 1024
 
 /** The store that is watched. */
 export interface FailedStoreOptions {

@@ -6,14 +6,18 @@ import type { SnapshotSource } from '../../adapters/kit/index.ts'
 import { isUnfinishedCopy } from '../../core/ops/index.ts'
 import type { Config } from '../settings/load.ts'
 import { stderrLogger } from './logger.ts'
+import { namesModule, openModule } from './own-module.ts'
 import { configError } from '../settings/config-error.ts'
 
 /** Records that can be read in one state while they change. */
 export type SnapshotRecords = RecordStore & SnapshotSource
 
+/** Whether records can be backed up. A module's need not be able to. */
+export const hasSnapshots = (records: RecordStore): records is SnapshotRecords => 'snapshot' in records
+
 /** The record store, and what the rest needs to know about it. */
 export interface OpenedRecords {
-  readonly records: SnapshotRecords
+  readonly records: RecordStore
   /** Other servers may write to the same records. */
   readonly isShared: boolean
   /** Whether commits are rejected because an earlier write failed. Set if the store tells. */
@@ -61,26 +65,38 @@ export async function openRecords(settings: RecordSettings, options: OpenRecords
 async function openStore(settings: RecordSettings, options: OpenRecordsOptions): Promise<OpenedRecords> {
   const directory = resolve(settings.dataDir)
   const { takeOver } = settings
-  if (settings.records !== 'level') return openSharedRecords(settings, directory, options.logger)
+  if (settings.records !== 'level') return openElsewhere(settings, directory, options)
   const records = await openLevel(directory, { takeOver, ...options })
   return { records, isShared: false, isPoisoned: () => records.isPoisoned }
 }
 
 /** The data directory is claimed too: two servers with one directory would share a signed head. */
-async function openSharedRecords(
-  { postgresUrl, acceptClock, takeOver }: RecordSettings,
+async function openElsewhere(
+  settings: RecordSettings,
   directory: string,
-  logger?: Logger,
+  options: OpenRecordsOptions,
 ): Promise<OpenedRecords> {
-  if (postgresUrl === undefined)
-    throw configError('EVIDENCE_RECORDS=postgres needs EVIDENCE_POSTGRES_URL or EVIDENCE_POSTGRES_URL_FILE')
   await makeDirectoryDurably(directory)
   // The claim and the lock end with the process. LevelDB locks its own directory.
-  await claimDirectory(directory, { takeOver })
+  await claimDirectory(directory, { takeOver: settings.takeOver })
   await (await import('../../adapters/level/index.ts')).lockDirectory(directory)
-  const records = await openPostgres(postgresUrl, { ...(logger && { logger }) })
+  return openOutside(settings, options)
+}
+
+/** Opens records that are not in the data directory, and claims nothing. `retryForMs`: as of `openPostgres`. */
+export async function openOutside(
+  settings: RecordSettings,
+  { logger = stderrLogger, ...options }: Pick<OpenRecordsOptions, 'logger'> & OpenPostgresSettings = {},
+): Promise<OpenedRecords> {
+  if (namesModule(settings.records)) {
+    const records = await openModule('records', settings, logger)
+    return { records, isShared: records.isShared === true }
+  }
+  if (settings.postgresUrl === undefined)
+    throw configError('EVIDENCE_RECORDS=postgres needs EVIDENCE_POSTGRES_URL or EVIDENCE_POSTGRES_URL_FILE')
+  const records = await openPostgres(settings.postgresUrl, { logger, ...options })
   try {
-    if (!acceptClock) assertClock(Date.now() - (await records.databaseNow()))
+    if (!settings.acceptClock) assertClock(Date.now() - (await records.databaseNow()))
     return { records, isShared: true, unsafeSettings: records.unsafeSettings }
   } catch (error) {
     await records.close()
@@ -157,14 +173,13 @@ function assertClock(offsetMs: number): void {
     )
 }
 
-/** Throws `CONFIG_ERROR` if records are shared, but anchors or time stamps come from this server only. */
+/** For records that are shared. Throws `CONFIG_ERROR` if anchors or time stamps come from this server only. */
 export function assertSharable({ records, anchor, tsa }: Pick<Config, 'records' | 'anchor' | 'tsa'>): void {
-  if (records === 'level') return
   const values = { EVIDENCE_ANCHOR: anchor, EVIDENCE_TSA: tsa }
   for (const [variable, value] of Object.entries(values))
     if (value === 'local')
       throw configError(
-        `${variable}=local is for one server, but EVIDENCE_RECORDS=postgres is shared: set ${variable} to ` +
+        `${variable}=local is for one server, but EVIDENCE_RECORDS=${records} is shared: set ${variable} to ` +
           'another value',
       )
 }

@@ -9,6 +9,7 @@ import {
   systemClock,
   type BlobStore,
   type Logger,
+  type RecordStore,
   type Registry,
 } from '../../core/index.ts'
 import { storedOrigin } from '../../core/ops/index.ts'
@@ -24,7 +25,7 @@ import { ClockWatch } from './clock-watch.ts'
 import { checkBlobStore } from './blob-store-marker.ts'
 import { assertBelongsTo, readMarkers, writeMarkers } from './folder-markers.ts'
 import { OpenParts } from './open-parts.ts'
-import { assertSharable, openRecords, type SnapshotRecords } from './records.ts'
+import { assertSharable, openRecords } from './records.ts'
 import { assertLedgerComplete, knownHeads, readAdoptedHead } from './signed-heads.ts'
 import { openTimestampAuthorities } from './timestamp-authorities.ts'
 import { assertRestored } from './unfinished-restore.ts'
@@ -35,7 +36,7 @@ export interface OpenedRegistry {
   readonly registry: Registry
   readonly instruments: Instruments
   /** The stores of the registry, for reading what no operation of the registry returns. The registry closes them. */
-  readonly stores: { readonly records: SnapshotRecords; readonly blobs: BlobStore }
+  readonly stores: { readonly records: RecordStore; readonly blobs: BlobStore }
   readonly anchor: Anchor | undefined
   readonly clockWatch: ClockWatch
   /** See `AppOptions.isStorePoisoned`. */
@@ -66,7 +67,7 @@ export async function openConfiguredRegistry(
   logger: Logger,
   { mustExist = false, ...options }: Partial<Omit<OpenOptions, 'logger'>> = {},
 ): Promise<OpenedRegistry> {
-  assertSharable(config)
+  if (config.records === 'postgres') assertSharable(config)
   const parts = new OpenParts()
   try {
     return await openParts(config, { ...options, logger, mustExist }, parts)
@@ -100,6 +101,7 @@ async function openParts(
     isPoisoned,
     unsafeSettings = [],
   } = await parts.add(openRecords(config, { ...options, logger }), (opened) => opened.records)
+  if (isShared) assertSharable(config)
   if (!config.readOnly) await discardUnfinishedFiles(directory)
   const origin = await storedOrigin(records)
   if ((mustExist || config.readOnly) && origin === undefined)
@@ -107,11 +109,11 @@ async function openParts(
   await assertBelongsTo(markers, origin)
   const secret = await openSecret(config, directory, origin)
   const checkpointSigner = await openKeyring({ config, records, isShared })
-  const blobs = await parts.add(openBlobs(config, directory))
+  const blobs = await parts.add(openBlobs(config, directory, logger))
   const nameFiles = await checkBlobStore({ config, records, blobs, isShared })
   const instruments = createInstruments()
-  const clockWatch = new ClockWatch({ logger })
-  const { sealer, heads, anchor } = await openSealer(config, { directory, logger, parts, instruments, clockWatch })
+  const { sealer, heads, ...watched } = await openSealer(config, { directory, logger, parts, instruments })
+  const { anchor } = watched
   if (anchor instanceof LocalLedger && !config.readOnly) await assertLedgerComplete(records, anchor)
   const adoptHead = await readAdoptedHead(config.adoptHead)
   const registry = await openRegistry({
@@ -137,8 +139,7 @@ async function openParts(
   return {
     registry,
     instruments,
-    anchor,
-    clockWatch,
+    ...watched,
     stores: { records, blobs },
     ...(isPoisoned && { isStorePoisoned: isPoisoned }),
     unsafeSettings,
@@ -169,17 +170,17 @@ interface SealerContext {
   readonly logger: Logger
   readonly parts: OpenParts
   readonly instruments: Instruments
-  readonly clockWatch: ClockWatch
 }
 
 /** A public authority would not accept a request every few seconds for long. */
 const OUTSIDE_INTERVAL_MS = 600_000
 
 /** Makes the sealer, with the authorities and the chain that it uses. */
-async function openSealer(config: Config, { directory, logger, parts, instruments, clockWatch }: SealerContext) {
+async function openSealer(config: Config, { directory, logger, parts, instruments }: SealerContext) {
+  const clockWatch = new ClockWatch({ logger })
   const { timestampAuthorities, quorum } = await openTimestampAuthorities(config, directory, { logger, clockWatch })
   for (const authority of timestampAuthorities) parts.keep(authority)
-  const anchoring = await anchorOptions(config, join(directory, 'ledger'), systemClock)
+  const anchoring = await anchorOptions(config, join(directory, 'ledger'), { clock: systemClock, logger })
   if (anchoring.anchor !== undefined) parts.keep(anchoring.anchor)
   const sealer = createSealer({
     onDuration: instruments.observeStep,
@@ -188,9 +189,10 @@ async function openSealer(config: Config, { directory, logger, parts, instrument
     ...anchoring,
     maxWaitMs: config.sealMaxWaitMs,
     maxLeaves: config.sealMaxLeaves,
-    tsaIntervalMs: config.tsaIntervalMs ?? (config.tsa === 'rfc3161' ? OUTSIDE_INTERVAL_MS : 0),
+    tsaIntervalMs: config.tsaIntervalMs ?? (config.tsa === 'local' ? 0 : OUTSIDE_INTERVAL_MS),
   })
-  return { sealer, anchor: anchoring.anchor, heads: knownHeads(anchoring.anchor, timestampAuthorities) }
+  const { anchor } = anchoring
+  return { sealer, heads: knownHeads(anchor, timestampAuthorities), anchor, clockWatch }
 }
 
 /** The folders of the data directory that these settings use. */

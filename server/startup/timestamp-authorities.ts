@@ -6,9 +6,10 @@ import type { TimestampAuthority } from '../../adapters/kit/index.ts'
 import type { Config } from '../settings/load.ts'
 import type { ClockWatch } from './clock-watch.ts'
 import { configError } from '../settings/config-error.ts'
+import { namesModule, openModule } from './own-module.ts'
 
 type TsaSettings = ProxySettings &
-  Pick<Config, 'tsa' | 'tsaUrl' | 'tsaCa' | 'tsaPolicy' | 'tsaQuorum' | 'tsaRevocation' | 'tsaTimeoutMs'>
+  Pick<Config, 'dataDir' | 'tsa' | 'tsaUrl' | 'tsaCa' | 'tsaPolicy' | 'tsaQuorum' | 'tsaRevocation' | 'tsaTimeoutMs'>
 
 /** What hears of failures, and of the times of authorities. */
 interface Watching {
@@ -44,6 +45,7 @@ async function openAll(
 ): Promise<readonly TimestampAuthority[]> {
   if (config.tsa === 'none') return []
   if (config.tsa === 'local') return [await openLocalTsa(join(directory, 'tsa'))]
+  if (namesModule(config.tsa)) return [await openModule('tsa', config, watching.logger)]
   return Promise.all(config.tsaUrl.map((url, i) => openRemote(config, url, i, watching)))
 }
 
@@ -68,7 +70,12 @@ async function openRemote(
 }
 
 /** Lists that belong together must have one item for each authority. */
-function assertConsistent({ tsa, tsaUrl, tsaCa, tsaPolicy }: TsaSettings): void {
+export function assertConsistent({
+  tsa,
+  tsaUrl,
+  tsaCa,
+  tsaPolicy,
+}: Pick<TsaSettings, 'tsa' | 'tsaUrl' | 'tsaCa' | 'tsaPolicy'>): void {
   if (tsa !== 'rfc3161') {
     if (tsaUrl.length > 0 || tsaCa.length > 0 || tsaPolicy.length > 0)
       throw configError(

@@ -6,6 +6,7 @@ import { accountOfPrivateKey } from '../../../adapters/evm/index.ts'
 import { systemClock } from '../../../core/index.ts'
 import { anchorOptions, type AnchorSettings } from '../../../server/startup/anchor.ts'
 import { CHAIN_ID, newPrivateKey } from '../../support/anvil.ts'
+import { silentLogger } from '../../support/silent-logger.ts'
 import { makeTemporary, removeTemporary } from '../../support/temporary.ts'
 
 describe('the settings of the anchor', () => {
@@ -16,6 +17,7 @@ describe('the settings of the anchor', () => {
   after(() => removeTemporary(directory))
 
   const settings = (change: Partial<AnchorSettings>): AnchorSettings => ({
+    dataDir: directory,
     anchor: 'evm',
     anchorIntervalMs: undefined,
     evmRpcUrl: ['http://127.0.0.1:1'],
@@ -28,7 +30,7 @@ describe('the settings of the anchor', () => {
     ...change,
   })
   const options = (change: Partial<AnchorSettings>) =>
-    anchorOptions(settings(change), `${directory}/ledger`, systemClock)
+    anchorOptions(settings(change), `${directory}/ledger`, { clock: systemClock, logger: silentLogger })
 
   it('reads the account from a keystore file', async () => {
     const key = newPrivateKey()
