@@ -160,6 +160,12 @@ export class EvmAnchor implements Anchor {
     return { time: (await this.#view(signal)).head.time, isLeast: true }
   }
 
+  /** What the account holds, in coins of 10^18 wei, and how many anchors it can pay at the fee cap. */
+  async readFunds(signal?: AbortSignal): Promise<{ readonly coins: number; readonly anchors: number }> {
+    const balance = await (await this.#view(signal)).balance()
+    return { coins: Number(balance) / 1e18, anchors: Number(balance / (ANCHOR_GAS * this.#options.maxFeePerGas)) }
+  }
+
   /** Compares the nonces of `own` with the number of the account's transactions, including pending ones. */
   async findForeignUse(own: AsyncIterable<PreparedAnchor>, signal?: AbortSignal): Promise<ForeignUse | undefined> {
     const next = await (await this.#view(signal)).nextNonce()
@@ -253,6 +259,8 @@ export class EvmAnchor implements Anchor {
   }
 }
 
+/** About what an anchor takes: a checkpoint of 300 bytes at 40 gas each (EIP-7623), and the margin. */
+const ANCHOR_GAS = 40_000n
 /** Gas of the cheapest transaction (EIP-2028). Nodes do not estimate for an account that cannot pay this much. */
 const MIN_GAS = 21_000n
 

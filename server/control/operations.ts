@@ -1,6 +1,7 @@
 import Type, { type TSchema } from '#typebox'
 import { createBackup } from '../backup/create.ts'
 import { configError } from '../settings/config-error.ts'
+import { noteBackup } from '../startup/readings.ts'
 import { hasSnapshots } from '../startup/records.ts'
 import { markedFolders } from '../startup/registry.ts'
 import type { ControlOperation } from './operation.ts'
@@ -55,14 +56,23 @@ export const backupOperation = define({
     },
     { additionalProperties: false },
   ),
-  async run({ registry, stores, config }, request, run) {
+  async run({ registry, stores, config, logger }, request, run) {
     const { records, blobs } = stores
     if (!hasSnapshots(records))
       throw configError('The records of EVIDENCE_RECORDS have no snapshot(): back them up with tools of their own')
     const { dataDir, secretFile, checkpointKeys } = config
     const { used: folders } = markedFolders(config)
     const { origin } = registry.log
-    return createBackup({ records, blobs, dataDir, secretFile, checkpointKeys, folders, origin }, request, run)
+    const startedAt = Date.now()
+    const report = await createBackup(
+      { records, blobs, dataDir, secretFile, checkpointKeys, folders, origin },
+      request,
+      run,
+    )
+    await noteBackup(dataDir, startedAt).catch((err: unknown) =>
+      logger.warn({ err }, 'the time of the backup could not be stored: the metrics do not show it'),
+    )
+    return report
   },
 })
 

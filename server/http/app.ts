@@ -23,7 +23,7 @@ import { allowOrigins, setSecurityHeaders } from './headers.ts'
 import { Health } from './health.ts'
 import { createInstruments, type Instruments } from './instruments.ts'
 import type { Connections, ListeningApp } from './listen.ts'
-import { createMetrics, type Metrics } from './metrics.ts'
+import { createMetrics, type MetricRow, type Metrics } from './metrics.ts'
 import { mount, type EndpointServices } from './mount.ts'
 import { logIncompleteResponse, observe, proxyWarning } from './observe.ts'
 import { Lane, LANE_NAMES, LOAD_LIMITS, MemoryBudget, type LaneName, type LoadLimits } from './overload.ts'
@@ -76,6 +76,8 @@ export interface AppOptions {
   readonly unsafeSettings?: readonly string[]
   /** Of the scrub of this process: for `/metrics` and `/readyz`. `undefined` before it starts. */
   readonly scrubStatus?: () => ScrubStatus | undefined
+  /** For `/metrics`, besides those of the service. */
+  readonly moreMetrics?: readonly MetricRow[]
   /** What is wrong with the clock, for `/readyz`. */
   readonly clockProblem?: () => string | undefined
 }
@@ -120,7 +122,7 @@ export function createApp(given: AppOptions): App {
     bodies: new MemoryBudget(limits.bodyBytes),
     unread: new MemoryBudget(limits.unreadBytes),
   }
-  const metrics = createMetrics({ registry, instruments, door, connections, ...load, ...options })
+  const metrics = createMetrics({ registry, instruments, health, door, connections, ...load, ...options })
   const services = { ...servicesOf(registry, limits, options), ...load, health: () => health.overall() }
   const operatorGroup = operations({ health, metrics })
   const { metricsToken } = options

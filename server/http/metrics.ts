@@ -3,6 +3,7 @@ import type { Registry } from '../../core/index.ts'
 import type { ScrubStatus } from '../../core/ops/index.ts'
 import type { Door } from './door.ts'
 import type { Instruments } from './instruments.ts'
+import type { Health } from './health.ts'
 import type { Connections } from './listen.ts'
 import type { Lane, LaneName, MemoryBudget } from './overload.ts'
 import { VERSION } from '../version.ts'
@@ -27,6 +28,9 @@ export interface MetricSources {
   readonly connections: Connections
   /** See `AppOptions`. */
   readonly scrubStatus?: () => ScrubStatus | undefined
+  readonly health: Pick<Health, 'problem'>
+  /** See `AppOptions`. */
+  readonly moreMetrics?: readonly MetricRow[]
 }
 
 /** Adds the metrics of requests, of the log and of the process to those of the stores and the sealer. */
@@ -66,13 +70,16 @@ function oncePerTurn<T>(read: () => T): () => T {
   }
 }
 
+/** The value of each label. */
+export type MetricValues = readonly (readonly [label: string, value: number])[]
+
 /** A number that is read when the metrics are. The name of a counter ends with `_total`, as Prometheus expects. */
-interface MetricRow {
+export interface MetricRow {
   readonly name: string
   readonly help: string
   /** The name of the label, if there are several values. */
   readonly label?: string
-  readonly values: () => readonly (readonly [label: string, value: number])[]
+  readonly values: () => MetricValues | Promise<MetricValues>
 }
 
 function metricOf({ name, help, label, values }: MetricRow): Counter | Gauge {
@@ -86,24 +93,27 @@ function metricOf({ name, help, label, values }: MetricRow): Counter | Gauge {
   if (!name.endsWith('_total'))
     return new Gauge({
       ...options,
-      collect() {
-        for (const [value, number] of values()) this.set(of(value), number)
+      async collect() {
+        const all = await values()
+        this.reset()
+        for (const [value, number] of all) this.set(of(value), number)
       },
     })
   return new Counter({
     ...options,
-    collect() {
+    async collect() {
+      const all = await values()
       this.reset()
-      for (const [value, number] of values()) this.inc(of(value), number)
+      for (const [value, number] of all) this.inc(of(value), number)
     },
   })
 }
 
 /** One value. */
-const one = (name: string, help: string, value: () => number): MetricRow => ({
+export const one = (name: string, help: string, value: () => number | Promise<number>): MetricRow => ({
   name,
   help,
-  values: () => [['', value()]],
+  values: async () => [['', await value()]],
 })
 
 /** A value for each name. */
@@ -122,6 +132,8 @@ const rowsOf = (sources: MetricSources): readonly MetricRow[] => [
   ...logGauges(sources),
   ...loadGauges(sources),
   ...scrubGauges(sources),
+  one('ready', '1 if /readyz is 200, else 0', () => Number(sources.health.problem() === undefined)),
+  ...(sources.moreMetrics ?? []),
 ]
 
 /** The log, its batches, stamps and anchors. */

@@ -25,6 +25,7 @@ import { ClockWatch } from './clock-watch.ts'
 import { checkBlobStore } from './blob-store-marker.ts'
 import { assertBelongsTo, readMarkers, writeMarkers } from './folder-markers.ts'
 import { OpenParts } from './open-parts.ts'
+import { OperatorReadings } from './readings.ts'
 import { assertSharable, openRecords } from './records.ts'
 import { assertLedgerComplete, knownHeads, readAdoptedHead } from './signed-heads.ts'
 import { openTimestampAuthorities } from './timestamp-authorities.ts'
@@ -39,6 +40,7 @@ export interface OpenedRegistry {
   readonly stores: { readonly records: RecordStore; readonly blobs: BlobStore }
   readonly anchor: Anchor | undefined
   readonly clockWatch: ClockWatch
+  readonly readings: OperatorReadings
   /** See `AppOptions.isStorePoisoned`. */
   readonly isStorePoisoned?: () => boolean
   /** See `AppOptions.unsafeSettings`. */
@@ -182,9 +184,10 @@ async function openSealer(config: Config, { directory, logger, parts, instrument
   for (const authority of timestampAuthorities) parts.keep(authority)
   const anchoring = await anchorOptions(config, join(directory, 'ledger'), { clock: systemClock, logger })
   if (anchoring.anchor !== undefined) parts.keep(anchoring.anchor)
+  const readings = new OperatorReadings(directory, anchoring.anchor)
   const sealer = createSealer({
     onDuration: instruments.observeStep,
-    timestampAuthorities,
+    timestampAuthorities: timestampAuthorities.map((authority) => readings.watch(authority)),
     quorum,
     ...anchoring,
     maxWaitMs: config.sealMaxWaitMs,
@@ -192,7 +195,7 @@ async function openSealer(config: Config, { directory, logger, parts, instrument
     tsaIntervalMs: config.tsaIntervalMs ?? (config.tsa === 'local' ? 0 : OUTSIDE_INTERVAL_MS),
   })
   const { anchor } = anchoring
-  return { sealer, heads: knownHeads(anchor, timestampAuthorities), anchor, clockWatch }
+  return { sealer, heads: knownHeads(anchor, timestampAuthorities), anchor, clockWatch, readings }
 }
 
 /** The folders of the data directory that these settings use. */

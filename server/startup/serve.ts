@@ -26,13 +26,14 @@ export interface RunningService extends RunningServer {
 
 /** Listens at the address of the service, and at that of the metrics if it has its own. */
 export async function serve({ config, logger, opened, scrubStatus }: ServeOptions): Promise<RunningService> {
-  const { registry, instruments, isStorePoisoned, unsafeSettings = [], clockWatch } = opened
+  const { registry, instruments, isStorePoisoned, unsafeSettings = [], clockWatch, readings } = opened
   const app = createApp({
     ...config,
     registry,
     logger,
     instruments,
     clockProblem: () => clockWatch.problem,
+    moreMetrics: readings.metrics(),
     ...(config.scrubBytesPerSecond > 0 && scrubStatus && { scrubStatus }),
     ...(isStorePoisoned && { isStorePoisoned }),
     unsafeSettings,

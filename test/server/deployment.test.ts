@@ -22,7 +22,8 @@ it('the files for containers and systemd have settings that exist', () => {
   assert.equal(configIn('server/Dockerfile').dataDir, '/data')
   const { records, anchor, tsa, postgresUrl } = configIn('server/compose.yaml')
   assert.deepEqual([records, anchor, tsa, postgresUrl], ['postgres', 'none', 'none', SECRETS['postgres-url']])
-  assert.equal(configIn('server/evidence-registry.service').dataDir, '/var/lib/evidence-registry')
+  for (const unit of ['evidence-registry.service', 'evidence-registry-backup.service'])
+    assert.equal(configIn(`server/${unit}`).dataDir, '/var/lib/evidence-registry')
 })
 
 it('the image, compose and the unit probe the address of the operations', () => {

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { after, before, describe, it } from 'node:test'
 import { RegistryError, type RecordStore } from '../../../core/index.ts'
 import { decorateRecords } from '../../../core/store/read.ts'
+import { OperatorReadings } from '../../../server/startup/readings.ts'
 import { startService, type Service } from '../../support/service.ts'
 import { dashboardExpressions, monitoring } from '../../support/monitoring.ts'
 
@@ -26,7 +28,7 @@ describe('monitoring', () => {
       },
     })
   before(async () => {
-    service = await startService({ wrapRecords })
+    service = await startService({ wrapRecords, moreMetrics: new OperatorReadings(tmpdir(), undefined).metrics() })
   })
   after(() => service.close())
 
@@ -71,6 +73,11 @@ describe('monitoring', () => {
     } finally {
       await still.close()
     }
+  })
+
+  it('shows whether it is ready, and the metrics of the program around it', async () => {
+    assert.equal(await valueOf(service, 'evidence_ready'), 1)
+    assert.match(await service.metrics(), /\nevidence_disk_free_bytes\{folder="\."\} [1-9]/)
   })
 
   it('uses only metrics in alerts and dashboard that the service has', async () => {

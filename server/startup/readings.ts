@@ -1,0 +1,122 @@
+import { X509Certificate } from 'node:crypto'
+import { readFile, statfs } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import Type from '#typebox'
+import { writePrivateFile } from '../../adapters/files/index.ts'
+import type { Anchor, TimestampAuthority } from '../../adapters/kit/index.ts'
+import { parseTimestampResponse, timestampCertificates } from '../../core/verify/tokens.ts'
+import { one, type MetricRow, type MetricValues } from '../http/metrics.ts'
+import { readShape } from '../shape.ts'
+
+/** When the last backup of this data directory began. */
+const BACKUP_FILE = 'last-backup.json'
+const LastBackup = Type.Object({ startedAt: Type.Integer({ minimum: 0 }) })
+
+/** Notes that a backup is complete, for `/metrics`. `startedAt`: ms since 1970. */
+export const noteBackup = (dataDir: string, startedAt: number): Promise<void> =>
+  writePrivateFile(join(resolve(dataDir), BACKUP_FILE), `${JSON.stringify({ startedAt })}\n`)
+
+/** What an account holds. `anchors`: how many it can pay at the highest fee. */
+interface Funds {
+  readonly coins: number
+  readonly anchors: number
+}
+
+const hasFunds = (anchor: Anchor | undefined): anchor is Anchor & { readFunds(): Promise<Funds> } =>
+  anchor !== undefined && 'readFunds' in anchor
+
+/** Nodes limit requests, and a balance changes with each anchor only. */
+const FUNDS_INTERVAL_MS = 300_000
+
+/** Metrics of what an operator must replenish or renew. What cannot be read is not shown. */
+export class OperatorReadings {
+  readonly #directory: string
+  readonly #anchor: Anchor | undefined
+  /** The last response of each authority, `undefined` before the first one. */
+  readonly #stamps = new Map<TimestampAuthority, Uint8Array | undefined>()
+  #funds: Funds | undefined
+  #nextFundsAtMs = 0
+
+  constructor(dataDir: string, anchor: Anchor | undefined) {
+    this.#directory = resolve(dataDir)
+    this.#anchor = anchor
+  }
+
+  /** An authority that does the same, and whose certificates are watched. */
+  watch(authority: TimestampAuthority): TimestampAuthority {
+    this.#stamps.set(authority, undefined)
+    return {
+      info: authority.info,
+      stamp: async (bytes, signal) => {
+        const response = await authority.stamp(bytes, signal)
+        this.#stamps.set(authority, response)
+        return response
+      },
+      validationDataOf: (response, signal) => authority.validationDataOf(response, signal),
+      close: () => authority.close(),
+    }
+  }
+
+  metrics(): readonly MetricRow[] {
+    const row = (name: string, help: string, label: string, values: MetricRow['values']): MetricRow => ({
+      name,
+      help,
+      label,
+      values,
+    })
+    const backup = 'When the last backup of this data directory began; 0 if there is none'
+    return [
+      one('last_backup_timestamp_seconds', backup, async () => (await this.#lastBackupAt()) / 1_000),
+      row('disk_free_bytes', 'Free bytes of the file system, by folder', 'folder', () => this.#disks('bavail')),
+      row('disk_size_bytes', 'Size of the file system, by folder', 'folder', () => this.#disks('blocks')),
+      row('certificate_expiry_timestamp_seconds', 'When the first certificate expires', 'authority', () =>
+        [...this.#stamps].flatMap(([{ info }, response]) => expiryOf(info, response)),
+      ),
+      row('anchor_account_balance', 'Coins of the anchoring account', 'account', () => this.#account('coins')),
+      row('anchor_account_anchors', 'Anchors that it can pay at the highest fee', 'account', () =>
+        this.#account('anchors'),
+      ),
+    ]
+  }
+
+  async #lastBackupAt(): Promise<number> {
+    const text = await readFile(join(this.#directory, BACKUP_FILE), 'utf8').catch(() => '')
+    return readShape(LastBackup, text)?.startedAt ?? 0
+  }
+
+  /** Folders of the data directory can be volumes of their own. */
+  async #disks(of: 'bavail' | 'blocks'): Promise<MetricValues> {
+    const read = ['.', 'records', 'blobs'].map(async (folder) => {
+      const stats = await statfs(join(this.#directory, folder))
+      return [folder, stats[of] * stats.bsize] as const
+    })
+    return (await Promise.allSettled(read)).flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []))
+  }
+
+  /** Returns what was read last, so that a slow node does not delay the metrics. */
+  #account(of: keyof Funds): MetricValues {
+    const anchor = this.#anchor
+    if (!hasFunds(anchor)) return []
+    if (performance.now() >= this.#nextFundsAtMs) {
+      this.#nextFundsAtMs = performance.now() + FUNDS_INTERVAL_MS
+      anchor.readFunds().then(
+        (funds) => (this.#funds = funds),
+        () => undefined,
+      )
+    }
+    return this.#funds === undefined ? [] : [[anchor.info.account ?? '', this.#funds[of]]]
+  }
+}
+
+/** When the first certificate of the newest token expires; before a token, when the last trust anchor does. */
+function expiryOf({ name, trustAnchors }: TimestampAuthority['info'], response: Uint8Array | undefined): MetricValues {
+  const expiries = (certificates: readonly Uint8Array[]): number[] =>
+    certificates.map((der) => Date.parse(new X509Certificate(der).validTo) / 1_000)
+  try {
+    if (response === undefined) return [[name, Math.max(...expiries(trustAnchors))]]
+    const digest = parseTimestampResponse(response).imprint
+    return [[name, Math.min(...expiries(timestampCertificates(response, { digest, trustAnchors })))]]
+  } catch {
+    return []
+  }
+}
