@@ -12,6 +12,10 @@ const command = (does: string, load: () => Promise<Run>): ListedCommand => ({ do
 
 /** Every command by its name, in the order of the help. */
 const COMMANDS: Readonly<Record<string, ListedCommand>> = {
+  add: command('creates an evidence for each file', async () => (await import('./evidences.ts')).addCommand),
+  get: command('prints an evidence and its events', async () => (await import('./evidences.ts')).getCommand),
+  list: command('prints evidences', async () => (await import('./evidences.ts')).listEvidencesCommand),
+  bundle: command('writes proof bundles', async () => (await import('./evidences.ts')).bundleCommand),
   verify: command(
     'verifies a proof bundle or an export, offline',
     async () => (await import('./verify.ts')).verifyCommand,

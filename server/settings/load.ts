@@ -160,7 +160,8 @@ const secretFlag = (flag: string, variable: string): RegistryError =>
 /** The settings that variables give. One that is unknown is a typing error, so it is not ignored. */
 function* readVariables(env: Environment, readFile: ReadFile): Generator<Giving> {
   for (const [source, value] of Object.entries(env)) {
-    if (!source.startsWith('EVIDENCE_') || value === undefined) continue
+    // The key of commands that use the API.
+    if (!source.startsWith('EVIDENCE_') || source === 'EVIDENCE_API_KEY' || value === undefined) continue
     const variable = (name: Name) =>
       source === `${variableOf(name)}_FILE` && isSecret(name) ? source : variableOf(name)
     const name = names.find((each) => variable(each) === source)

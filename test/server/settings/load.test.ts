@@ -35,6 +35,9 @@ function rejectionOf(sources: Sources): string {
 }
 
 describe('configuration', () => {
+  it('ignores the key of commands that use the API', () =>
+    assert.deepEqual(load({ env: { EVIDENCE_API_KEY: 'key' } }), load()))
+
   it('has a default for every setting that can have one', () => {
     assert.deepEqual(load(), {
       port: 8080,

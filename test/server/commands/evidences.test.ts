@@ -1,0 +1,113 @@
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { after, before, describe, it } from 'node:test'
+import { promisify } from 'node:util'
+import { CompanyRequests } from '../../support/company-requests.ts'
+import { programArgs } from '../../support/repository.ts'
+import { runCli } from '../../support/server-process.ts'
+import { makeTemporary, removeTemporary } from '../../support/temporary.ts'
+
+describe('the commands for people who have files', () => {
+  const acme = new CompanyRequests()
+  let directory: string
+  const path = (name: string): string => join(directory, name)
+  before(async () => {
+    directory = await makeTemporary()
+    await mkdir(path('dist'))
+    await writeFile(path('dist/app.tgz'), 'an archive')
+    await writeFile(path('dist/app.sbom'), 'a list')
+    await writeFile(path('policy.json'), JSON.stringify(await acme.service.registry.log.policy()))
+  })
+  after(() => removeTemporary(directory))
+
+  const run = (...args: readonly string[]) =>
+    runCli([...args, '--url', acme.service.url, '--company', 'acme'], { EVIDENCE_API_KEY: acme.company.keys.I })
+  const files = ['dist/app.tgz', 'dist/app.sbom']
+  const add = (prefix: string, ...more: readonly string[]) =>
+    run('add', ...files.map(path), '--category', 'Builds/App', '--prefix', prefix, ...more)
+
+  it('create an evidence for each file, once', async () => {
+    const { code, stdout, stderr } = await add('v1/', '--meta', 'commit=a=b', '--owner', 'Ada')
+    assert.deepEqual([code, stderr], [0, ''])
+    assert.match(stdout, /^v1\/app\.tgz {2}[0-9a-f]{64}\nv1\/app\.sbom {2}[0-9a-f]{64}\n$/)
+    const { object } = await acme.ok('getEvidence', { params: { EVIDENCE_EXTERNAL_ID: 'v1/app.tgz' } })
+    assert.deepEqual([object.name, object.owner, object.meta], ['app.tgz', 'Ada', { commit: 'a=b' }])
+    const [file] = await acme.files('v1/app.tgz')
+    const content = await acme.service.fetch(`/api/v1/evidences/acme/file?fileId=${file.overlayId}`, {
+      headers: { 'x-api-key': acme.company.keys.R },
+    })
+    assert.deepEqual([file.name, await content.text()], ['app.tgz', 'an archive'])
+    const again = await add('v1/', '--json')
+    const lines = again.stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as Record<string, unknown>)
+    assert.deepEqual(
+      lines.map(({ externalId, wasPresent }) => [externalId, wasPresent]),
+      [
+        ['v1/app.tgz', true],
+        ['v1/app.sbom', true],
+      ],
+    )
+    await writeFile(path('app.tgz'), 'another archive')
+    const other = await run('add', path('app.tgz'), '--category', 'Builds/App', '--prefix', 'v1/')
+    assert.deepEqual([other.code, other.stdout], [1, ''])
+    assert.match(other.stderr, /^evidence-registry add: POST \S+: .* \(EXTERNAL_ID_EXISTS\)\n$/)
+  })
+
+  it('print what there is', async () => {
+    await acme.create('e\u202e1', { name: 'A thing', owner: 'Grace' })
+    const list = await run('list', '--q', 'thing')
+    assert.equal(list.code, 0, list.stderr)
+    assert.match(list.stdout, /^e\\u\{202e\}1 {2}A thing {2}Grace {2}\d{4}-\S+Z\n$/)
+    const json = await run('list', '--owner', 'Grace', '--json')
+    assert.equal((JSON.parse(json.stdout) as { name: string }).name, 'A thing')
+    const got = await run('get', 'e\u202e1')
+    assert.match(got.stdout, /\nname {2}A thing\n(?:.*\n)*1 {2}\S+Z {2}create {2}Grace {2}[0-9a-f]{64} {2}[-PSC]\n$/)
+    const missing = await run('get', 'nothing')
+    assert.deepEqual([missing.code, missing.stdout], [1, ''])
+    assert.match(missing.stderr, /\(EVIDENCE_NOT_FOUND\)\n$/)
+  })
+
+  it('end with 2 for wrong use, before anything is created', async () => {
+    for (const [args, expected] of [
+      [['add', path('dist'), '--category', 'a/b'], /cannot read .*dist: it is not a file\n/],
+      [['add', path('policy.json'), path('missing'), '--category', 'a/b'], /cannot read .*missing: it does not exist/],
+      [
+        ['add', path('policy.json'), '--category', 'a'],
+        /expected --category CATEGORY\/SUBCATEGORY and --meta NAME=VALUE/,
+      ],
+      [['add', path('policy.json'), '--category', 'a/b', '--meta', 'x'], /expected --category/],
+      [['add', '--category', 'a/b'], /expected FILE\.\.\., --url URL/],
+      [['bundle', 'x', '--wait', 'long'], /--wait must be a number of seconds/],
+    ] as const) {
+      const { code, stdout, stderr } = await run(...args)
+      assert.deepEqual([code, stdout], [2, ''], stderr)
+      assert.match(stderr, expected)
+    }
+    await acme.fails('getEvidence', 404, 'EVIDENCE_NOT_FOUND', { params: { EVIDENCE_EXTERNAL_ID: 'policy.json' } })
+  })
+
+  it('are a step of a pipeline, as in the README', async () => {
+    const [, script = ''] =
+      /of a pipeline [^]*?```sh\n([^]*?)```/.exec(await readFile('server/README.md', 'utf8')) ?? []
+    const patient = script.replace('--wait 120', '--wait 100000')
+    const cli = [process.execPath, ...programArgs('server/cli.ts')].map((arg) => `'${arg}'`).join(' ')
+    const { stdout } = await promisify(execFile)('sh', ['-euc', `npx() { shift; ${cli} "$@"; }\n${patient}`], {
+      cwd: directory,
+      env: {
+        ...process.env,
+        EVIDENCE_API_KEY: acme.company.keys.I,
+        REGISTRY_URL: acme.service.url,
+        BUILD: '17',
+        COMMIT: 'c0ffee',
+      },
+    })
+    const [sbom = '', tgz = '', ...proofs] = stdout.split('\n')
+    assert.match(`${sbom} ${tgz}`, /^17\/app\.sbom {2}\w{64} 17\/app\.tgz {2}\w{64}$/)
+    assert.equal(proofs.filter((line) => line === '17_app.tgz.evidence.json: PROVEN').length, 1, stdout)
+    assert.match(stdout, /^original app\.sbom: the content of file /m)
+  })
+})
