@@ -85,12 +85,10 @@ export interface Proofs {
    * Holds nothing of the store between two parts. Evidences that are created meanwhile are left out. Requires level
    * `A`.
    *
-   * @param options - `history`: also discloses the slot keys, with which later versions can be found in the log
-   * @throws `FORBIDDEN`, `COMPANY_NOT_FOUND`, while it is iterated
    * @example
    * await pipeline(registry.proofs.exportCompany(scope), createWriteStream('acme.evidence.ndjson'))
    */
-  exportCompany(scope: Scope, options?: Pick<BundleSelection, 'history'>): AsyncGenerator<string, void, undefined>
+  exportCompany(scope: Scope): AsyncGenerator<string, void, undefined>
   /**
    * The bundle that anyone may have. Of an evidence: the creation, without its content. With `fileId`: the event that
    * attached the file, and the event that deleted it if there is one.

@@ -109,12 +109,8 @@ function embeddedCertificates(
 ): readonly ValidationData[] {
   const readable = (der: Uint8Array): readonly Uint8Array[] => {
     try {
-      return verifier === undefined
-        ? []
-        : budget.onceForAll(
-            () => ['certificates', budget.hashOf(der)],
-            () => verifier.certificatesIn(der, budget),
-          )
+      if (verifier === undefined) return []
+      return budget.onceForAll(['certificates', budget.hashOf(der)], () => verifier.certificatesIn(der, budget))
     } catch (error) {
       if (budget.isExceeded) throw error
       return []
@@ -196,25 +192,15 @@ function tokenClaim(
   { policy: { authorities = [] }, validationData, run: { budget }, logged }: StampContext,
 ): TokenClaim {
   const { at: renewedAt, position = Infinity } = logged.get(budget.hashOf(der)) ?? {}
-  const anchors = budget.once(authorities, () => authorities.flatMap(({ trustAnchors }) => trustAnchors))
-  const { info, certificates, revocation, signerKey } = budget.onceForAll(
-    () => [
-      'token',
-      ...[der, data, ...anchors].map((bytes) => budget.hashOf(bytes)),
-      ...validationData.flatMap((piece) => [piece.type, budget.hashOf(piece.der)]),
-      renewedAt,
-    ],
-    () =>
-      verifyToken(der, {
-        data,
-        trustAnchors: anchors,
-        validationData,
-        budget,
-        ...(renewedAt !== undefined && { renewedAt }),
-      }),
+  const trustAnchors = budget.once(authorities, () => authorities.flatMap((authority) => authority.trustAnchors))
+  const used = [der, data, ...trustAnchors, ...validationData.map((piece) => piece.der)]
+  const types = validationData.map(({ type }) => type)
+  const key = ['token', renewedAt, ...used.map((bytes) => budget.hashOf(bytes)), ...types]
+  const { info, certificates, revocation, signerKey } = budget.onceForAll(key, () =>
+    verifyToken(der, { data, trustAnchors, validationData, budget, ...(renewedAt !== undefined && { renewedAt }) }),
   )
-  const pinned = authorities.filter(({ trustAnchors }) =>
-    trustAnchors.some((anchor) => certificates.some((certificate) => equalBytes(certificate, anchor))),
+  const pinned = authorities.filter((authority) =>
+    authority.trustAnchors.some((anchor) => certificates.some((certificate) => equalBytes(certificate, anchor))),
   )
   if (pinned.length === 0) throw verificationError('certificate.not-trusted', 'It is of another authority')
   // The thief of an abandoned authority can stamp old trees, but cannot put the token into the log.
@@ -277,10 +263,8 @@ function anchorOf(
   for (const chain of (policy.chains ?? []).filter(isOfChain))
     try {
       budget.spend(ANCHOR_COST)
-      const verified = budget.onceForAll(
-        () => ['anchor', chain.account, toHex(noteBytes), ...Object.values(anchor)],
-        () => verifyAnchorProof(anchor, chain, noteBytes),
-      )
+      const key = ['anchor', chain.account, toHex(noteBytes), ...Object.values(anchor)]
+      const verified = budget.onceForAll(key, () => verifyAnchorProof(anchor, chain, noteBytes))
       if (typeof verified === 'string') throw verificationError('anchor.malformed', verified)
       if (!verified.isBlockFinal && isBlockOnChain?.(shown) === false)
         throw verificationError('anchor.not-on-chain', `The block ${blockHash} is not part of the chain ${network}`)

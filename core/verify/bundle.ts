@@ -114,11 +114,7 @@ function policyFor(
   { policy: pinned }: VerifyBundleOptions,
   budget: SignatureBudget,
 ): Policy {
-  const parse = (text: string): Policy =>
-    budget.onceForAll(
-      () => ['policy', text],
-      () => parsePolicy(text),
-    )
+  const parse = (text: string): Policy => budget.onceForAll(['policy', text], () => parsePolicy(text))
   const policy = pinned ?? (claimed === undefined ? { keys: keys.map(toPinned) } : parse(claimed))
   if (!policy.keys.some(({ vkey }) => usableKey(vkey)?.name === origin))
     throw verificationError('keys.not-pinned', `The policy pins no key of the log ${origin}`)

@@ -55,9 +55,8 @@ export function verifyCheckpointUnder(
     throw verificationError('checkpoint.not-signed', `No pinned key of ${checkpoint.origin} signed it`)
   const { key, line } = match
   budget.spend()
-  const isSigned = budget.onceForAll(
-    () => ['signed', key.vkey, parsed.text, toHex(line.signature)],
-    () => verifySignature(parseVerifierKey(key.vkey).publicKey, encodeUtf8(parsed.text), line.signature),
+  const isSigned = budget.onceForAll(['signed', key.vkey, parsed.text, toHex(line.signature)], () =>
+    verifySignature(parseVerifierKey(key.vkey).publicKey, encodeUtf8(parsed.text), line.signature),
   )
   if (!isSigned) throw verificationError('checkpoint.signature', "The checkpoint's signature does not verify")
   assertMaySign(key, checkpoint.size)
@@ -128,11 +127,12 @@ export function verifyTrees(
     const checkpoint = verifyCheckpointUnder(whole, signers, budget)
     const tree = { ...checkpoint, shown, isVouchedFor: isVouchedFor(checkpoint, shown) }
     if (tree.origin !== origin) throw verificationError('checkpoint.other-log', 'A checkpoint belongs to another log')
-    const known = budget.onceForAll(
-      () => ['tree', origin, tree.size],
-      () => tree.root,
+    if (
+      !equalBytes(
+        budget.onceForAll(['tree', origin, tree.size], () => tree.root),
+        tree.root,
+      )
     )
-    if (!equalBytes(known, tree.root))
       throw verificationError('log.forked', `Another bundle shows another tree of ${tree.size} entries`)
     if (tree.size <= (previous?.size ?? 0))
       throw verificationError('checkpoint.order', 'The checkpoints must have ascending sizes')

@@ -19,7 +19,7 @@ export interface ExportFinding {
   readonly line: number
   readonly state: BundleResult['state']
   readonly reason: string
-  readonly rule?: VerificationRule
+  readonly rule: VerificationRule | undefined
 }
 
 /** What an export proves. */
@@ -29,12 +29,7 @@ export interface ExportResult {
   /** What the first line says; `undefined` if it is not that of an export. */
   readonly head: ExportHead | undefined
   /** As in the last line, but counted. `unsealed`: evidences of which an event is not sealed yet. */
-  readonly counts: {
-    readonly evidences: number
-    readonly events: number
-    readonly unsealed: number
-    readonly withoutBundle: number
-  }
+  readonly counts: Readonly<Record<'evidences' | 'events' | 'unsealed' | 'withoutBundle', number>>
   /** Events in signed trees that count. */
   readonly sealedEvents: number
   /** ms since 1970: all of them existed not later; `undefined` if one of them has no proven time. */
@@ -46,14 +41,7 @@ export interface ExportResult {
   readonly unchecked: readonly Unchecked[]
 }
 
-interface ExportHead {
-  readonly company: string
-  readonly origin: string
-  readonly exportedAt: string
-  readonly treeSize: number
-  /** How many evidences the company had at least. */
-  readonly evidences: number
-}
+type ExportHead = Readonly<Record<'company' | 'origin' | 'exportedAt', string>>
 
 /** The worst first. */
 const STATES = ['refuted', 'other-log', 'retired-key', 'requirement', 'pending'] as const
@@ -79,7 +67,9 @@ export class ExportVerifier {
   #found = 0
   #line = 0
   #head: ExportHead | undefined
-  #end: ExportEnd | undefined
+  /** How many evidences the company had when the export began. */
+  #least = 0
+  #end: UntrustedObject | undefined
   /** Whether the events of all bundles could be counted. */
   #hasAllClaims = true
   /** Number and id of the last evidence. */
@@ -96,10 +86,9 @@ export class ExportVerifier {
   add(line: string): void {
     this.#line++
     this.#refuteIfThrows(() => {
-      if (this.#line === 1) this.#head = headOf(line)
+      if (this.#line === 1) this.#readHead(asObject(parseUntrustedJson(withoutBom(line), 'The line'), 'The line'))
       else if (this.#end !== undefined) throw verificationError('export.order', 'It comes after the last line')
-      else if (line.startsWith('{"n":')) this.#addEvidence(line)
-      else this.#end = endOf(line)
+      else this.#addEvidence(line)
     })
   }
 
@@ -108,11 +97,12 @@ export class ExportVerifier {
     this.#refuteIfThrows(() => {
       if (this.#end === undefined)
         throw verificationError('export.cut-off', 'The export is cut off: its last line is missing')
+      const stated = asObject(this.#end['counts'], 'counts')
       const { evidences } = this.#counts
-      const expected = this.#hasAllClaims ? this.#counts : { ...this.#end.counts, evidences }
-      if (evidences < (this.#head?.evidences ?? 0) || JSON.stringify(this.#end.counts) !== JSON.stringify(expected))
+      const counted = this.#hasAllClaims ? this.#counts : { ...stated, evidences }
+      if (evidences < this.#least || JSON.stringify(stated) !== JSON.stringify(counted))
         throw verificationError('export.count', 'The first or the last line counts other lines')
-      if (this.#end.sha256 !== sha256)
+      if (this.#end['sha256'] !== sha256)
         throw verificationError('export.changed', 'The lines do not have the hash in the last line')
     })
     const best = this.#options.policy === undefined ? 'consistent' : 'proven'
@@ -140,35 +130,39 @@ export class ExportVerifier {
   #find(state: BundleResult['state'], reason: string, rule?: VerificationRule): void {
     this.#found++
     this.#states.add(state)
-    if (this.#findings.length < MAX_KEPT)
-      this.#findings.push({ line: this.#line, state, reason, ...(rule && { rule }) })
+    if (this.#findings.length < MAX_KEPT) this.#findings.push({ line: this.#line, state, reason, rule })
+  }
+
+  #readHead({ format, version, counts, company, origin, exportedAt }: UntrustedObject): void {
+    if (format !== EXPORT_FORMAT || version !== 1)
+      throw verificationError('document.format', `It must have the format ${EXPORT_FORMAT} and the version 1`)
+    this.#least = asCount(asObject(counts, 'counts')['evidences'], 'evidences')
+    const [ofCompany, ofLog, at] = [company, origin, exportedAt].map((value) => asString(value, 'A value'))
+    this.#head = { company: ofCompany ?? '', origin: ofLog ?? '', exportedAt: at ?? '' }
   }
 
   #addEvidence(line: string): void {
-    this.#counts.evidences++
     const [, number, bundle] = BUNDLE_LINE.exec(line) ?? []
-    if (bundle === undefined) return this.#addGap(asObject(parseUntrustedJson(line, 'The line'), 'The line'))
+    if (bundle === undefined) return this.#addOther(asObject(parseUntrustedJson(line, 'The line'), 'The line'))
+    this.#counts.evidences++
     const result = verifyBundle(bundle, this.#options)
-    if ('claims' in result) this.#addClaims(result)
-    else {
-      this.#hasAllClaims = false
-      this.#find(result.state, result.reason, result.rule)
-    }
+    if ('claims' in result) return this.#addClaims(result, Number(number))
+    this.#hasAllClaims = false
+    this.#find(result.state, result.reason, result.rule)
     this.#assertNext(Number(number))
   }
 
-  /** The registry could make no bundle, and says why. */
-  #addGap({ n, id, externalId, error }: UntrustedObject): void {
+  /** The last line, or one that says why the registry could make no bundle. */
+  #addOther(line: UntrustedObject): void {
+    if (line['end'] === true) return void (this.#end = line)
+    const [id, name, error] = ['id', 'externalId', 'error'].map((member) => asString(line[member], member))
+    this.#counts.evidences++
     this.#counts.withoutBundle++
-    this.#find(
-      'requirement',
-      `There is no bundle of ${asString(externalId, 'externalId')}: ${asString(error, 'error')}`,
-    )
-    this.#assertLater(asString(id, 'id'))
-    this.#assertNext(asCount(n, 'n'))
+    this.#find('requirement', `There is no bundle of ${name}: ${error}`)
+    this.#assertNext(asCount(line['n'], 'n'), id)
   }
 
-  #addClaims(result: Extract<BundleResult, { readonly claims: unknown }>): void {
+  #addClaims(result: Extract<BundleResult, { readonly claims: unknown }>, number: number): void {
     const { events, origin, isHistory } = result.claims
     const sealed = events.filter(({ log }) => log !== undefined)
     this.#counts.events += events.length
@@ -185,44 +179,16 @@ export class ExportVerifier {
     } else if ('reason' in result) this.#find(result.state, `${name}: ${result.reason}`)
     if (!isHistory || company !== this.#head?.company || origin !== this.#head?.origin)
       throw verificationError('export.subject', 'It is not a history of this company in this log')
-    this.#assertLater(String(id))
+    this.#assertNext(number, id)
   }
 
-  /** The evidences are numbered without a gap. */
-  #assertNext(number: number): void {
+  /** The evidences are numbered without a gap, and their ids ascend. Without claims, the id is not known. */
+  #assertNext(number: number, id?: string): void {
     const expected = this.#number + 1
+    const isAgain = number < expected || (id !== undefined && id <= this.#evidence)
+    if (isAgain) throw verificationError('export.order', `Evidence ${number} comes twice, or too late`)
     this.#number = number
+    this.#evidence = id ?? this.#evidence
     if (number > expected) throw verificationError('export.order', `Evidence ${expected} is missing before it`)
-    if (number < expected) throw verificationError('export.order', `Evidence ${number} comes twice, or too late`)
   }
-
-  /** Ids ascend, so none comes twice. */
-  #assertLater(id: string): void {
-    if (id <= this.#evidence) throw verificationError('export.order', `The evidence ${id} comes twice, or too late`)
-    this.#evidence = id
-  }
-}
-
-function headOf(line: string): ExportHead {
-  const head = asObject(parseUntrustedJson(withoutBom(line), 'The first line'), 'The first line')
-  if (head['format'] !== EXPORT_FORMAT || head['version'] !== 1)
-    throw verificationError('document.format', `The first line must have the format ${EXPORT_FORMAT} and the version 1`)
-  return {
-    company: asString(head['company'], 'company'),
-    origin: asString(head['origin'], 'origin'),
-    exportedAt: asString(head['exportedAt'], 'exportedAt'),
-    treeSize: asCount(head['treeSize'], 'treeSize'),
-    evidences: asCount(asObject(head['counts'], 'counts')['evidences'], 'evidences'),
-  }
-}
-
-interface ExportEnd {
-  readonly counts: UntrustedObject
-  readonly sha256: unknown
-}
-
-function endOf(line: string): ExportEnd {
-  const { end, counts, sha256 } = asObject(parseUntrustedJson(line, 'The line'), 'The line')
-  if (end !== true) throw verificationError('form.members', 'It is not a line of an export')
-  return { counts: asObject(counts, 'counts'), sha256 }
 }

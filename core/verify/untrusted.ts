@@ -173,9 +173,9 @@ export class SignatureBudget {
    *
    * @param keyParts - everything that `compute` uses, of whatever bundle, and first the type of its result
    */
-  onceForAll<T>(keyParts: () => readonly (string | number | undefined)[], compute: () => T): T {
+  onceForAll<T>(keyParts: readonly (string | number | undefined)[], compute: () => T): T {
     if (this.#memory === undefined) return compute()
-    const key = toHex(sha256(encodeUtf8(JSON.stringify(keyParts()))))
+    const key = toHex(sha256(encodeUtf8(JSON.stringify(keyParts))))
     let known = this.#memory.get(key)
     if (known === undefined) {
       known = attempt(compute)

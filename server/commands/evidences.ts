@@ -2,7 +2,7 @@ import { createReadStream } from 'node:fs'
 import { mkdir, stat, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Bundle } from '../../core/schemas/bundle.ts'
+import type { Bundle } from '../../core/schemas/index.ts'
 import { EvidenceRegistryError, type Client } from '../client/index.ts'
 import { digestFile } from '../file-digest.ts'
 import { CLIENT_FLAGS, defineClientCommand } from './client-command.ts'
@@ -11,7 +11,9 @@ import { printable, ProgressLine, whyUnreadable } from './terminal.ts'
 
 const progress = new ProgressLine()
 
-const printLine = (json: boolean | undefined, value: object, ...columns: readonly unknown[]): void =>
+type Column = string | number | null | undefined
+
+const printLine = (json: boolean | undefined, value: object, ...columns: readonly Column[]): void =>
   progress.print(json ? JSON.stringify(value) : columns.map((column) => printable(String(column ?? '-'))).join('  '))
 
 /** `evidence-registry add`. */

@@ -15,11 +15,10 @@ key with level A. Check the file with: evidence-registry verify --export FILE --
   flags: {
     ...CLIENT_FLAGS,
     to: { value: 'FILE', doc: 'default: COMPANY.evidence.ndjson. It must not exist' },
-    history: { doc: 'also disclose the keys with which later versions can be found in the log' },
   },
-  async run(registry, { company, to: path = `${company}.evidence.ndjson`, history = false, json = false }) {
+  async run(registry, { company, to: path = `${company}.evidence.ndjson`, json = false }) {
     if (await exists(path)) throw new UsageError(`${path} exists: name another file with --to`)
-    const { body } = await registry.exportEvidences({ history })
+    const { body } = await registry.exportEvidences()
     const partPath = `${path}.part`
     const file = await open(partPath, 'w')
     const progress = new ProgressLine()

@@ -54,19 +54,15 @@ export function exportReport(name: string, result: ExportResult): string {
   const { evidences, events, unsealed, withoutBundle } = counts
   const proven =
     notLaterThan === undefined ? 'not all with a proven time' : `all not later than ${timeText(notLaterThan)}`
-  return [
-    `${printable(name)}: ${VERDICTS[state]}`,
-    `log ${printable(String(head?.origin))}`,
-    `company ${printable(String(head?.company))}, exported at ${printable(String(head?.exportedAt))}`,
-    `${evidences} evidences with ${events} events`,
+  const lines = [
+    `${name}: ${VERDICTS[state]}`,
+    `log ${head?.origin}`,
+    `company ${head?.company}, exported at ${head?.exportedAt}`,
+    `${evidences} evidences with ${events} events: ${unsealed} not wholly sealed, ${withoutBundle} without a bundle`,
     `  ${sealedEvents} events are in signed trees, ${proven}`,
-    ...(unsealed > 0 ? [`  ${unsealed} evidences have an event that is not sealed yet`] : []),
-    ...(withoutBundle > 0 ? [`  ${withoutBundle} evidences have no bundle`] : []),
-    ...findings.map(({ line, state: of, reason, rule }) => {
-      return `line ${line}: ${of}${rule === undefined ? '' : ` (${rule})`}: ${printable(reason)}`
-    }),
+    ...findings.map(({ line, state: of, reason, rule }) => `line ${line}: ${of}: ${reason}${rule ? ` (${rule})` : ''}`),
     ...(found > findings.length ? [`and ${found - findings.length} more`] : []),
-    ...unchecked.map(({ what, why }) => `not checked: ${printable(what)}: ${printable(why)}`),
-    '',
-  ].join('\n')
+    ...unchecked.map(({ what, why }) => `not checked: ${what}: ${why}`),
+  ]
+  return `${lines.map(printable).join('\n')}\n`
 }

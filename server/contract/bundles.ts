@@ -22,9 +22,6 @@ export const BundleQuery = closed({
 })
 export type BundleQuery = Static<typeof BundleQuery>
 
-/** What the bundles of an export disclose besides all fields and files. */
-export const ExportQuery = closed({ history: BundleQuery.properties.history })
-
 /** Lines of JSON. */
 export const EXPORT_MEDIA_TYPE = 'application/x-ndjson'
 

@@ -2,7 +2,7 @@ import * as requests from '../contract/evidence-requests.ts'
 import * as responses from '../contract/evidence-responses.ts'
 import type { EvidenceQuery } from '../../core/index.ts'
 import { Bundle, BUNDLE_MEDIA_TYPE } from '../../core/schemas/index.ts'
-import { BundleQuery, bundleReply, bundleSelection, EXPORT_MEDIA_TYPE, ExportQuery } from '../contract/bundles.ts'
+import { BundleQuery, bundleReply, bundleSelection, EXPORT_MEDIA_TYPE } from '../contract/bundles.ts'
 import { endpoint, type EndpointGroup, type EndpointRequest, type FileSlot } from '../contract/endpoint.ts'
 import { FileListing } from '../contract/files.ts'
 import { Overview, overview } from '../contract/overview.ts'
@@ -173,11 +173,10 @@ export const evidences: EndpointGroup = {
         'with the counts again and the SHA-256 of all before. An evidence whose last event is not sealed yet is ' +
         'counted as `unsealed`; one whose bundle cannot be made has a line with the reason. All fields and hashes of ' +
         'files are disclosed. Check it with `npx evidence-registry verify --export`.',
-      query: ExportQuery,
       response: { media: EXPORT_MEDIA_TYPE, description: 'COMPANY_ID.evidence.ndjson' },
       headers: ['Content-Disposition'],
-      handle: async ({ registry, scope, query }) =>
-        pages(registry.proofs.exportCompany(scope, query), {
+      handle: async ({ registry, scope }) =>
+        pages(registry.proofs.exportCompany(scope), {
           type: EXPORT_MEDIA_TYPE,
           fileName: `${scope.companyId}.evidence.ndjson`,
         }),

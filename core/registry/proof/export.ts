@@ -1,12 +1,13 @@
 import { createHash } from 'node:crypto'
 import type { Proofs } from '../../api/proofs.ts'
-import type { Bundle, BundleSelection } from '../../schemas/bundle.ts'
+import type { CompanyId } from '../../api/scope.ts'
 import { EXPORT_FORMAT } from '../../commitment/bundle-format.ts'
 import { isRegistryError } from '../../errors.ts'
+import type { Bundle } from '../../schemas/bundle.ts'
 import { decodeListed } from '../../store/evidence.ts'
 import { keys, listedRange, type StoredRecord } from '../../store/keys.ts'
-import { countOf, danglingReference, decodeRecord, listEntries, readAll } from '../../store/read.ts'
-import type { EvidenceRecord, ListedEvidence } from '../../store/records.ts'
+import { countOf, decodeRecord, listEntries, readAll } from '../../store/read.ts'
+import type { EvidenceRecord } from '../../store/records.ts'
 import type { Context } from '../context.ts'
 import { enterCompany } from '../permissions.ts'
 import { bundleOf } from './bundle.ts'
@@ -17,76 +18,78 @@ const PAGE = 32
 /** A part of the text is returned when it has so many characters. */
 const PART_CHARS = 256 * 1024
 
-/** See `Proofs.exportCompany`. One bundle is made after the other, because one can have 32 MB. */
+/** See `Proofs.exportCompany`. */
 export const exportCompany = (context: Context, sources: BundleSources): Proofs['exportCompany'] =>
-  async function* (scope, selection = {}) {
-    const { companyId } = await enterCompany(context, scope, 'A')
-    const { records, origin, clock } = context
+  async function* (scope) {
+    const { companyId: company } = await enterCompany(context, scope, 'A')
+    // Counted first, so that the lines are at least as many.
     const [[counter], { size: treeSize }] = await Promise.all([
-      records.get([keys.evidenceCount(['company', companyId])]),
+      context.records.get([keys.evidenceCount(['company', company])]),
       context.log.treeHead(),
     ])
-    // Counted first, so that it has at least as many. What is created meanwhile has later ids, and is left out.
-    const range = listedRange(companyId)
-    const [newest] = await listEntries(records, { ...range, reverse: true, limit: 1 })
-    const atLeast = { evidences: countOf(counter) }
-    const exportedAt = new Date(clock.now()).toISOString()
-    const head = {
-      format: EXPORT_FORMAT,
-      version: 1,
-      company: companyId,
-      origin,
-      treeSize,
-      exportedAt,
-      counts: atLeast,
-    }
-    const hash = createHash('sha256')
+    const exportedAt = new Date(context.clock.now()).toISOString()
+    const log = { origin: context.origin, treeSize, exportedAt }
+    const head = { format: EXPORT_FORMAT, version: 1, company, ...log, counts: { evidences: countOf(counter) } }
     const counts = { evidences: 0, events: 0, unsealed: 0, withoutBundle: 0 }
+    const hash = createHash('sha256')
     let part = `${JSON.stringify(head)}\n`
-    const lt = newest === undefined ? range.gte : `${newest.key}\0`
-    for (let gte = range.gte; gte < lt;) {
-      const entries = await listEntries(records, { ...range, gte, lt, limit: PAGE })
-      const listed = entries.map(decodeListed)
-      const found = await readAll(
-        records,
-        listed.map(({ id }) => keys.evidence(id)),
-      )
-      for (const [i, evidence] of listed.entries()) {
-        const shown = await showEvidence(context, sources, { evidence, entry: found[i], selection })
-        counts.evidences++
-        if ('error' in shown) counts.withoutBundle++
-        else counts.events += shown.bundle.events.length
-        if ('bundle' in shown && shown.bundle.events.at(-1)?.position === undefined) counts.unsealed++
-        part += `${JSON.stringify({ n: counts.evidences, ...shown })}\n`
-        if (part.length < PART_CHARS) continue
-        hash.update(part)
-        yield part
-        part = ''
+    for await (const shown of shownEvidences(context, sources, company)) {
+      counts.evidences++
+      if ('error' in shown) counts.withoutBundle++
+      else {
+        counts.events += shown.bundle.events.length
+        if (shown.bundle.events.at(-1)?.position === undefined) counts.unsealed++
       }
-      gte = `${entries.at(-1)?.key ?? lt}\0`
+      part += `${JSON.stringify({ n: counts.evidences, ...shown })}\n`
+      if (part.length < PART_CHARS) continue
+      hash.update(part)
+      yield part
+      part = ''
     }
     const sha256 = hash.update(part).digest('hex')
     yield `${part}${JSON.stringify({ end: true, counts, sha256 })}\n`
   }
 
-interface ExportedEvidence {
-  readonly evidence: ListedEvidence
-  readonly entry: StoredRecord<EvidenceRecord> | undefined
-  readonly selection: Pick<BundleSelection, 'history'>
-}
-
 /** An evidence without a bundle is named with the reason, and does not keep the others back. */
-async function showEvidence(
+type ShownEvidence =
+  | { readonly bundle: Bundle }
+  | { readonly id: string; readonly externalId: string; readonly error: string }
+
+/** All evidences of a company by their ids. One is read after the other, because a bundle can have 32 MB. */
+async function* shownEvidences(
   context: Context,
   sources: BundleSources,
-  { evidence: { id, externalId }, entry, selection }: ExportedEvidence,
-): Promise<{ readonly bundle: Bundle } | { readonly id: string; readonly externalId: string; readonly error: string }> {
+  company: CompanyId,
+): AsyncGenerator<ShownEvidence, void, undefined> {
+  const { records } = context
+  const range = listedRange(company)
+  // What is created meanwhile has later ids, and is left out.
+  const [newest] = await listEntries(records, { ...range, reverse: true, limit: 1 })
+  const lt = newest === undefined ? range.gte : `${newest.key}\0`
+  for (let gte = range.gte; gte < lt;) {
+    const entries = await listEntries(records, { ...range, gte, lt, limit: PAGE })
+    const listed = entries.map(decodeListed)
+    const recordKeys = listed.map(({ id }) => keys.evidence(id))
+    const found = await readAll(records, recordKeys)
+    for (const [i, { id, externalId }] of listed.entries()) {
+      const made = await bundleIn(context, sources, found[i])
+      yield typeof made === 'string' ? { id, externalId, error: made } : { bundle: made }
+    }
+    gte = `${entries.at(-1)?.key ?? lt}\0`
+  }
+}
+
+/** The bundle of an evidence, or the code of the reason why there is none. An evidence that is listed has a record. */
+async function bundleIn(
+  context: Context,
+  sources: BundleSources,
+  entry: StoredRecord<EvidenceRecord> | undefined,
+): Promise<Bundle | string> {
   try {
-    if (entry === undefined) throw danglingReference('A list', `evidence ${id}`)
-    const all = { ...selection, fields: 'all', files: 'all' } as const
-    return { bundle: await bundleOf(context, sources, decodeRecord(entry), all) }
+    if (entry === undefined) return 'CORRUPT'
+    return await bundleOf(context, sources, decodeRecord(entry), { fields: 'all', files: 'all' })
   } catch (error) {
-    if (!isRegistryError(error, 'CORRUPT') && !isRegistryError(error, 'BUNDLE_TOO_LARGE')) throw error
-    return { id, externalId, error: error.code }
+    if (isRegistryError(error, 'CORRUPT') || isRegistryError(error, 'BUNDLE_TOO_LARGE')) return error.code
+    throw error
   }
 }

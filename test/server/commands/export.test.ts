@@ -36,7 +36,7 @@ describe('evidence-registry export', () => {
     assert.equal(state.code, 0, state.stdout)
     assert.match(
       state.stdout,
-      /^acme\.ndjson: PROVEN\nlog \S+\ncompany acme, exported at \S+Z\n50 evidences with 50 events\n {2}50 .* not later than 2/,
+      /^acme\.ndjson: PROVEN\nlog \S+\ncompany acme, exported at \S+Z\n50 evidences with 50 events: .*\n {2}50 .* not later than 2/,
     )
     const json = JSON.parse((await verify('acme.ndjson', '--json')).stdout) as { state: string; sealedEvents: number }
     assert.deepEqual([json.state, json.sealedEvents], ['proven', COUNT])
@@ -53,12 +53,12 @@ describe('evidence-registry export', () => {
     assert.equal(cut.code, 1, cut.stdout)
     assert.match(
       cut.stdout,
-      /\nline 10: refuted \(export\.cut-off\): The export is cut off: its last line is missing\n/,
+      /\nline 10: refuted: The export is cut off: its last line is missing \(export\.cut-off\)\n/,
     )
     await writeFile(path('changed.ndjson'), lines.toSpliced(7, 1).join('\n'))
     const changed = await verify('changed.ndjson')
     assert.equal(changed.code, 1, changed.stdout)
-    assert.match(changed.stdout, /\nline 8: refuted \(export\.order\): Evidence 7 is missing before it\n/)
+    assert.match(changed.stdout, /\nline 8: refuted: Evidence 7 is missing before it \(export\.order\)\n/)
   })
 
   it('ends with 1 if the service refuses it, and with 2 for wrong use', async () => {
