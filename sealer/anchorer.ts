@@ -283,8 +283,7 @@ export class Anchorer {
     record: AnchorHeadRecord,
     more: readonly Write[] = [],
   ): Promise<void> {
-    // The account of this process sends what is prepared. An earlier one may have sent the rest.
-    const info = anchor.state === 'prepared' ? this.#anchor.info : undefined
+    const info = anchor.state === 'prepared' ? anchor.info : undefined
     const accounts = accountsWith({ ...head.record, outstanding: anchor.size }, info)
     await this.#commit(head, { ...record, accounts }, [anchorWrite(anchor), ...more])
   }

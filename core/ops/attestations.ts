@@ -7,6 +7,7 @@ import {
   type StampRecord,
   type StampToken,
   NO_ANCHORS,
+  type AnchorHeadRecord,
   type AnchorConfirmation,
   type AnchorRecord,
   type ConfirmedAnchorRecord,
@@ -14,8 +15,9 @@ import {
 import { distinctTokens } from '../log/attestation-rules.ts'
 import type { AnchorInfo, Key, RecordStore, ValidationData } from '../ports/index.ts'
 import type { StoredRecord } from '../store/keys.ts'
-import { listRecords, putRecord, storedBase64, storedBytes } from '../store/read.ts'
+import { listRecords, putRecord, storedBase64 } from '../store/read.ts'
 import type { Check } from './check.ts'
+import { AccountHistory, isStampHistory, type FirstStamp } from './trust-history.ts'
 
 /**
  * Checks that checkpoints, stamps and anchors belong to a batch, and that the log contains the tokens. `tokenEntries`:
@@ -52,19 +54,30 @@ async function checkStamps(
 ): Promise<void> {
   let tokens = 0
   let newest: number | undefined
+  const { periods } = (await check.read('stamp', logKeys.stampHistory())) ?? { periods: [] }
+  const firsts = new Map<string, FirstStamp>()
   for (const range of [logKeys.stampsFrom(0), logKeys.partialStamps()])
     for await (const page of check.pages(range))
       for (const entry of page) {
         const stamp = check.decode('stamp', entry)
         if (stamp === undefined) continue
-        tokens += await checkStamp(check, entry.key, stamp)
+        const entries = await checkStamp(check, entry.key, stamp)
+        tokens += entries.length
+        for (const [i, token] of stamp.tokens.entries()) {
+          const begun = periods.find((period) => period.entry === entries[i])
+          if (begun !== undefined) firsts.set(begun.entry, { stamp, token })
+        }
         if (stamp.quorum !== undefined) newest = stamp.size
         if (verifier !== undefined) await verifyTokens(check, entry.key, { stamp, verifier })
       }
   const message = `The stamps have ${tokens} tokens, the log has ${tokenEntries}`
   check.expect(tokenEntries === undefined || tokens === tokenEntries, 'stamp', 'st', message)
   await checkStampHead(check, newest)
-  await checkStampHistory(check, newest)
+  const key = logKeys.stampHistory()
+  check.guard('stamp', key, () => {
+    const isRight = (newest === undefined || periods.length > 0) && isStampHistory(periods, firsts)
+    check.expect(isRight, 'stamp', key, 'It does not name the authorities of all stamps')
+  })
 }
 
 /** The head names a stamp, and is there if there is any stamp. `newest`: the size of the newest stamp. */
@@ -85,22 +98,8 @@ async function checkStampHead(check: Check, newest: number | undefined): Promise
   })
 }
 
-/** The periods are there if there is any whole stamp, ascend, and begin with tokens of the log. */
-async function checkStampHistory(check: Check, newest: number | undefined): Promise<void> {
-  const key = logKeys.stampHistory()
-  const history = await check.read('stamp', key)
-  await check.guardAsync('stamp', key, async () => {
-    const { periods } = history ?? { periods: [] }
-    const entries = periods.map(({ entry }) => storedBytes(entry, 'The entry of a token'))
-    const isInLog = (await check.records.positionsOf(entries)).every((position) => position !== undefined)
-    const ascends = periods.every(({ from }, i) => from > (periods[i - 1]?.from ?? 0))
-    const isRight = (newest === undefined || periods.length > 0) && isInLog && ascends
-    check.expect(isRight, 'stamp', key, 'It does not name the authorities of all stamps')
-  })
-}
-
-/** Returns the number of tokens in the stamp, 0 if it cannot be read. */
-async function checkStamp(check: Check, key: Key, stamp: StampRecord): Promise<number> {
+/** Returns the log entries (hex) of the stamp's tokens, none if they cannot be read. */
+async function checkStamp(check: Check, key: Key, stamp: StampRecord): Promise<readonly string[]> {
   const checkpoint = await check.read('checkpoint', logKeys.checkpoint(stamp.size))
   const ownKey = (stamp.quorum === undefined ? logKeys.partialStamp : logKeys.stamp)(stamp.size)
   const isRight = checkpoint?.note === stamp.checkpoint && key === ownKey
@@ -111,11 +110,12 @@ async function checkStamp(check: Check, key: Key, stamp: StampRecord): Promise<n
     return stamp.tokens.map((token) => checkToken(check, key, stamp, token))
   })
   await checkTokenData(check, key, stamp)
-  for (const opening of openings ?? []) {
-    const [position] = await check.records.positionsOf([entryOf(opening)])
+  const entries = (openings ?? []).map(entryOf)
+  for (const entry of entries) {
+    const [position] = await check.records.positionsOf([entry])
     check.expect(position !== undefined, 'stamp', key, 'Its token is not in the log')
   }
-  return openings?.length ?? 0
+  return entries.map(toHex)
 }
 
 /** Verifies the signature of each token, with the validation data that is stored. */
@@ -166,7 +166,8 @@ async function checkValidationData(check: Check): Promise<void> {
 
 /** Checks every anchor against its checkpoint, and the index of blocks and the head against the anchors. */
 export async function checkAnchors(check: Check, verifier?: AttestationVerifier): Promise<void> {
-  const anchors = new AnchorCheck(check, verifier)
+  const head = (await check.read('anchor', logKeys.anchorHead())) ?? NO_ANCHORS
+  const anchors = new AnchorCheck(check, head, verifier)
   for await (const page of check.pages(logKeys.anchorsFrom(0))) for (const entry of page) await anchors.add(entry)
   await anchors.finish()
 }
@@ -174,13 +175,17 @@ export async function checkAnchors(check: Check, verifier?: AttestationVerifier)
 /** Takes the anchors in the order of their sizes, which is also that of the index. */
 class AnchorCheck {
   readonly #check: Check
+  readonly #head: AnchorHeadRecord
+  readonly #accounts: AccountHistory
   readonly #verifier: AttestationVerifier | undefined
   readonly #blocks: AsyncIterator<StoredRecord<ConfirmedAnchorRecord>>
   #confirmedSize = 0
   #outstanding: number | null = null
 
-  constructor(check: Check, verifier: AttestationVerifier | undefined) {
+  constructor(check: Check, head: AnchorHeadRecord, verifier: AttestationVerifier | undefined) {
     this.#check = check
+    this.#head = head
+    this.#accounts = new AccountHistory(head.accounts)
     this.#verifier = verifier
     this.#blocks = listRecords(check.records, logKeys.confirmedAnchorsFrom(0))[Symbol.asyncIterator]()
   }
@@ -189,6 +194,7 @@ class AnchorCheck {
     const anchor = this.#check.decode('anchor', entry)
     if (anchor === undefined) return
     await this.#compareCheckpoint(entry.key, anchor)
+    this.#check.guard('anchor', logKeys.anchorHead(), () => this.#accounts.add(anchor))
     if (anchor.state === 'prepared' || anchor.state === 'sent') {
       const isOnlyOne = this.#outstanding === null
       this.#check.expect(isOnlyOne, 'anchor', entry.key, 'More than one anchor is outstanding')
@@ -204,12 +210,14 @@ class AnchorCheck {
     const { value: extra, done } = await this.#blocks.next()
     if (done !== true) this.#check.report('anchor', extra.key, 'It is the block of no confirmed anchor')
     const key = logKeys.anchorHead()
-    const head = (await this.#check.read('anchor', key)) ?? NO_ANCHORS
+    const head = this.#head
     const isRight =
       head.confirmedSize === this.#confirmedSize &&
       head.outstanding === this.#outstanding &&
       head.sentSize >= this.#confirmedSize
     this.#check.expect(isRight, 'anchor', key, 'The head of the anchors does not agree with the anchors')
+    const isOfAnchors = this.#check.guard('anchor', key, () => this.#accounts.isRight) ?? true
+    this.#check.expect(isOfAnchors, 'anchor', key, 'It does not name the accounts of all anchors')
     for (const size of head.unsettled) await this.#expectConfirmed(size)
   }
 

@@ -8,21 +8,31 @@ import type { AnchorHeadRecord, AnchorRecord, CheckpointRecord } from '../../../
 import type { RecordStore } from '../../../core/ports/index.ts'
 import { encodeRecord } from '../../../core/store/read.ts'
 
+const infoOf = (account: string) => ({
+  type: 'scripted',
+  network: 'test',
+  chainId: 1,
+  account,
+  assurance: 'operator' as const,
+})
+
 interface Confirmed {
   readonly size: number
   readonly blockNumber: number
+  /** Default: A. */
+  readonly account?: string
 }
 
 /** Confirmed anchors with their checkpoints, the index of their blocks, and the head. */
 async function storeAnchors(anchors: readonly Confirmed[]): Promise<RecordStore> {
   const records = new MemoryRecords()
-  for (const { size, blockNumber } of anchors) {
+  for (const { size, blockNumber, account = 'A' } of anchors) {
     const checkpoint: CheckpointRecord = { size, root: `root ${size}`, note: `note ${size}` }
     const anchor: AnchorRecord = {
       size,
       root: checkpoint.root,
       checkpoint: checkpoint.note,
-      info: { type: 'scripted', network: 'test', chainId: 1, assurance: 'operator' },
+      info: infoOf(account),
       transactions: [],
       state: 'confirmed',
       confirmation: { ref: 'r', blockNumber, blockHash: 'h', blockTime: 0, confirmations: 3, evidence: '' },
@@ -36,7 +46,18 @@ async function storeAnchors(anchors: readonly Confirmed[]): Promise<RecordStore>
     })
   }
   const confirmedSize = Math.max(0, ...anchors.map(({ size }) => size))
-  const head: AnchorHeadRecord = { confirmedSize, sentSize: confirmedSize, outstanding: null, unsettled: [] }
+  const sizeOfB = anchors.find(({ account }) => account === 'B')?.size
+  const accounts = [
+    { info: infoOf('A'), from: 1 },
+    ...(sizeOfB === undefined ? [] : [{ info: infoOf('B'), from: sizeOfB }]),
+  ]
+  const head: AnchorHeadRecord = {
+    confirmedSize,
+    sentSize: confirmedSize,
+    outstanding: null,
+    unsettled: [],
+    accounts,
+  }
   await records.commit({ writes: [{ key: logKeys.anchorHead(), value: encodeRecord(head) }] })
   return records
 }
@@ -70,7 +91,8 @@ describe('checkAnchors', () => {
       { size: 3, blockNumber: 1 },
       { size: 7, blockNumber: 4 },
     ]
-    const head = { confirmedSize: 7, sentSize: 7, outstanding: null, unsettled: [] }
+    const accounts = [{ info: infoOf('A'), from: 1 }]
+    const head = { confirmedSize: 7, sentSize: 7, outstanding: null, unsettled: [], accounts }
     for (const [key, record] of [
       [logKeys.anchorHead(), { ...head, confirmedSize: 3 }],
       [logKeys.anchorHead(), { ...head, sentSize: 3 }],
@@ -83,5 +105,36 @@ describe('checkAnchors', () => {
       await records.commit({ writes: [{ key, value: encodeRecord(record) }] })
       assert.equal((await differencesOf(records)).length, 1, `${key} ${JSON.stringify(record)}`)
     }
+  })
+
+  it('reports accounts that are not those of the anchors, because verifiers pin them', async () => {
+    const confirmed = [
+      { size: 3, blockNumber: 1 },
+      { size: 7, blockNumber: 4, account: 'B' },
+    ]
+    const [a, b] = [infoOf('A'), infoOf('B')]
+    const accountsOf = async (accounts: AnchorHeadRecord['accounts']): Promise<readonly Difference[]> => {
+      const records = await storeAnchors(confirmed)
+      const head = { confirmedSize: 7, sentSize: 7, outstanding: null, unsettled: [], accounts }
+      await records.commit({ writes: [{ key: logKeys.anchorHead(), value: encodeRecord(head) }] })
+      return differencesOf(records)
+    }
+    const right = { info: a, from: 1 }
+    assert.deepEqual(await accountsOf([right, { info: b, from: 7 }]), [])
+    // The first anchor of C was replaced by one of B, for the same tree.
+    assert.deepEqual(await accountsOf([right, { info: infoOf('C'), from: 7 }, { info: b, from: 7 }]), [])
+    for (const accounts of [
+      [],
+      [right],
+      [right, { info: infoOf('C'), from: 7 }],
+      [right, { info: b, from: 5 }],
+      [right, { info: b, from: 8 }],
+      [
+        { info: a, from: 2 },
+        { info: b, from: 7 },
+      ],
+      [right, { info: b, from: 7 }, { info: infoOf('C'), from: 9 }],
+    ])
+      assert.equal((await accountsOf(accounts)).length, 1, JSON.stringify(accounts))
   })
 })
