@@ -103,6 +103,8 @@ function certificateFromSchema(schema: BaseBlock): Certificate {
   }
   const [, , , validity, , spki] = tbsMembers(schema)
   const [notBefore, notAfter] = childrenOf(validity).map(timeOf)
+  if (spki === undefined || notBefore === undefined || notAfter === undefined)
+    throw certificateError('it has no public key, or no period of validity')
   // Read when it is needed: another certificate of a token may have a key of a type that is not known.
   let publicKey: { readonly key: PublicKey | undefined } | undefined
   return {
@@ -111,12 +113,12 @@ function certificateFromSchema(schema: BaseBlock): Certificate {
     subject: nameText(pki.subject),
     pki,
     extensions,
-    keyHash: toHex(sha256(spki?.valueBeforeDecodeView ?? new Uint8Array())),
+    keyHash: toHex(sha256(spki.valueBeforeDecodeView)),
     get publicKey() {
       return (publicKey ??= { key: readPublicKey(spki) }).key
     },
-    notBefore: notBefore ?? NaN,
-    notAfter: notAfter ?? NaN,
+    notBefore,
+    notAfter,
   }
 }
 
@@ -141,9 +143,9 @@ function tbsMembers(schema: BaseBlock): readonly BaseBlock[] {
   return first instanceof Constructed || first === undefined ? others : [first, ...others]
 }
 
-function readPublicKey(spki: BaseBlock | undefined): PublicKey | undefined {
+function readPublicKey(spki: BaseBlock): PublicKey | undefined {
   try {
-    return spki && parsePublicKey(spki.valueBeforeDecodeView)
+    return parsePublicKey(spki.valueBeforeDecodeView)
   } catch {
     return undefined
   }
@@ -288,7 +290,8 @@ interface PathRequest {
   readonly budget: SignatureBudget
 }
 
-type Path = readonly [Certificate, ...Certificate[]]
+/** From the signer's certificate to a trust anchor. */
+export type Path = readonly [Certificate, ...Certificate[]]
 
 /**
  * Finds the shortest path from the signer (first) to a trust anchor (last). Searches breadth first and visits each

@@ -10,6 +10,7 @@ import {
   signatureCost,
   timestampingProblem,
   type Certificate,
+  type Path,
 } from './certificate.ts'
 import { PARSE_COST, SignatureBudget } from '../untrusted.ts'
 import {
@@ -102,8 +103,7 @@ export function verifyToken(der: Uint8Array, options: VerifyTokenOptions): Verif
       throw timestampError('timestamp.revoked', `the certificate of ${certificate.subject} was revoked`)
     return { subject: certificate.subject, ...worstOf(known) }
   })
-  const [signer] = path
-  return { info, certificates: path.map(({ der: bytes }) => bytes), revocation, signerKey: signer?.keyHash ?? '' }
+  return { info, certificates: path.map(({ der: bytes }) => bytes), revocation, signerKey: path[0].keyHash }
 }
 
 /** The certificates in a token, DER. Throws `VERIFICATION_FAILED`. */
@@ -121,7 +121,7 @@ export const timestampCertificates = (der: Uint8Array, options: VerifyTimestampO
 
 interface VerifiedPath {
   readonly info: TimestampInfo
-  readonly path: readonly Certificate[]
+  readonly path: Path
 }
 
 function verifyToPath(der: Uint8Array, options: VerifyTimestampOptions, budget: SignatureBudget): VerifiedPath {
