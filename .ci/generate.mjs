@@ -74,7 +74,12 @@ async function bundleDashboard({ output }) {
   const { build: bundle } = await import('vite')
   await bundle({ configFile: join(root, 'server/ui/vite.config.mjs'), logLevel: 'warn' })
   const { buildSavedPage } = await import('../server/ui/saved-page.mjs')
-  writeFileSync(join(root, output.replace(/\.gz$/, '')), await buildSavedPage())
+  const { page, licenses } = await buildSavedPage()
+  writeFileSync(join(root, output.replace(/\.gz$/, '')), page)
+  // Vite leaves out what only the worker of the verification page contains. The saved page contains the same.
+  const list = join(root, dirname(output), 'licenses.txt')
+  const sections = [readFileSync(list, 'utf8'), licenses].flatMap((text) => text.trimEnd().split(/\n+(?=## )/))
+  writeFileSync(list, `${[...new Set(sections)].join('\n\n')}\n`)
   for (const path of filesBelow(dirname(output))) if (/\.(?:html|js|css)$/.test(path)) compress(join(root, path))
 }
 

@@ -60,6 +60,8 @@ export interface VerifyBundleOptions {
   readonly validationData?: readonly ValidationData[]
   /** Pass the same one for many bundles of a log: what they share is verified once. Default: none. */
   readonly memory?: VerifierMemory
+  /** Called when a check begins, to show progress. */
+  readonly onCheck?: ((name: BundleCheck) => void) | undefined
   /** Whether a block belongs to its chain, as a node said beforehand. Default: not known. */
   readonly isBlockOnChain?: (anchor: Omit<ShownAnchor, 'proof'>) => boolean
 }
@@ -78,6 +80,7 @@ class Run implements Verification {
 
   check<T>(name: BundleCheck, step: () => T): T {
     this.#check = name
+    this.#options.onCheck?.(name)
     return step()
   }
 

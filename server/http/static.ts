@@ -32,7 +32,8 @@ const UI_POLICY = [
   "form-action 'none'",
   "frame-ancestors 'none'",
   "require-trusted-types-for 'script'",
-  "trusted-types 'none'",
+  // Of the verification page: it names the address of its worker, and nothing else.
+  'trusted-types verifier',
 ].join('; ')
 
 // The viewer uses inline styles.

@@ -62,6 +62,11 @@ export function App() {
   )
 }
 
+const loadVerifyPage = async () => ({
+  ...(await import('./pages/verify.tsx')),
+  ...(await import('./pages/verify-in-worker.ts')),
+})
+
 interface PageProps {
   readonly location: Location
   readonly session: Session | undefined
@@ -73,8 +78,10 @@ function Page({ location: { path, query }, session, setSession }: PageProps) {
   const [name = 'overview', id, action] = path
   if (name === 'verify')
     return (
-      <Later key="verify" load={() => import('./pages/verify.tsx')}>
-        {({ VerifyPage }) => <VerifyPage key={id} client={publicClient} evidenceId={id} session={session} />}
+      <Later key="verify" load={loadVerifyPage}>
+        {({ VerifyPage, verifyInWorker: verify }) => (
+          <VerifyPage key={id} verify={verify} client={publicClient} evidenceId={id} session={session} />
+        )}
       </Later>
     )
   if (name === 'certificate' && id !== undefined)

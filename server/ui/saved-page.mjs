@@ -7,7 +7,7 @@ const path = (relative) => fileURLToPath(new URL(relative, import.meta.url))
 const hashOf = (text) => `'sha256-${createHash('sha256').update(text).digest('base64')}'`
 
 /**
- * Returns the page with its script and styles inside. Its policy allows exactly these two, by their hashes, and no
+ * Returns the page with its script and styles inside, and the licences of what it contains. Its policy allows exactly these two, by their hashes, and no
  * request at all.
  */
 export async function buildSavedPage() {
@@ -23,7 +23,7 @@ export async function buildSavedPage() {
   // `</script` can be only in a string or a regular expression, where the backslash changes nothing.
   const script = output.find(({ type }) => type === 'chunk').code.replaceAll('</script', '<\\/script')
   const style = await styles()
-  const licenses = output.find(({ fileName }) => fileName === 'licenses.txt').source.replaceAll('--', '‐‐')
+  const licenses = output.find(({ fileName }) => fileName === 'licenses.txt').source
   const policy = [
     "default-src 'none'",
     `script-src ${hashOf(script)}`,
@@ -33,7 +33,7 @@ export async function buildSavedPage() {
     "require-trusted-types-for 'script'",
     "trusted-types 'none'",
   ].join('; ')
-  return `<!doctype html>
+  const page = `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -43,10 +43,11 @@ export async function buildSavedPage() {
 <style>${style}</style>
 </head>
 <!--
-${licenses}-->
+${licenses.replaceAll('--', '‐‐')}-->
 <body><main id="app"></main><script type="module">${script}</script></body>
 </html>
 `
+  return { page, licenses }
 }
 
 /** The stylesheet of the dashboard, minified. */

@@ -21,6 +21,8 @@ export default defineConfig({
       '#certificate-crypto': path('../../core/verify/certificate-crypto/web.ts'),
     },
   },
+  // The libraries for tokens are loaded on demand, also by the worker of the verification page.
+  worker: { format: 'es' },
   build: {
     outDir: path('../../dist/server/ui'),
     emptyOutDir: true,

@@ -119,13 +119,20 @@ export function shortFormOf(text: string): ShortForm | undefined {
   return { evidenceId: textOf(evidenceId), txId, fileId: textOf(fileId) }
 }
 
+/** `onCheck`: called with each check as it begins. After `signal` nothing is wanted any more. */
+export type Verify = (
+  request: VerifyRequest,
+  onCheck: (check: BundleCheck) => void,
+  signal: AbortSignal,
+) => Promise<Outcome>
+
 /** Verifies a bundle in this browser. Throws only for a text that is not JSON, and for a policy that cannot be read. */
-export async function verifyDocument(request: VerifyRequest): Promise<Outcome> {
+export async function verifyDocument(request: VerifyRequest, onCheck: (check: BundleCheck) => void): Promise<Outcome> {
   const { text, policyText, isPinned } = request
   const why = whyNoDocument(text)
   if (why !== undefined) throw new FieldError('proof', texts.verify.noDocument(why))
   const policy = policyText === undefined ? undefined : policyOf(policyText)
-  const outcome = bundleOutcome(request, policy, await tokensFor(text))
+  const outcome = bundleOutcome(request, { tokens: await tokensFor(text), onCheck, ...(policy && { policy }) })
   return outcome.state === 'proven' && !isPinned ? { ...outcome, state: 'consistent' } : outcome
 }
 
@@ -150,7 +157,15 @@ const withoutClaims = (
   unchecked,
 })
 
-const BUNDLE_CHECKS: readonly BundleCheck[] = ['document', 'keys', 'events', 'checkpoint', 'inclusion', 'attestations']
+/** In the order in which they are made. */
+export const BUNDLE_CHECKS: readonly BundleCheck[] = [
+  'document',
+  'keys',
+  'events',
+  'checkpoint',
+  'inclusion',
+  'attestations',
+]
 
 /** The checks of a bundle end at the first that fails. `state`: of that one. */
 function stepsUntil(failed: BundleCheck, reason: string, state: Step['state']): readonly Step[] {
@@ -162,12 +177,8 @@ function stepsUntil(failed: BundleCheck, reason: string, state: Step['state']): 
 }
 
 /** Verifies a bundle and compares the files of the user with it. */
-function bundleOutcome(
-  { text, files, expect }: VerifyRequest,
-  policy: Policy | undefined,
-  tokens: TokenVerifier | undefined,
-): Outcome {
-  const result = verifyBundle(text, { tokens, ...(policy && { policy }), ...(expect && { expect }) })
+function bundleOutcome({ text, files, expect }: VerifyRequest, options: VerifyBundleOptions): Outcome {
+  const result = verifyBundle(text, { ...options, ...(expect && { expect }) })
   if (!('claims' in result)) {
     const { state, reason, check, unchecked } = result
     const steps = stepsUntil(check, reason, state === 'refuted' ? 'failed' : 'skipped')

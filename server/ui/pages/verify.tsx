@@ -1,4 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
+import type { BundleCheck } from '../../../core/verify/index.ts'
 import { EvidenceRegistryError, type Client, type EvidenceCandidate } from '../../client/index.ts'
 import { FileField, Form, TextField, useForm } from '../components/form.tsx'
 import { Icon } from '../components/icon.tsx'
@@ -10,13 +11,14 @@ import { texts } from '../texts.ts'
 import { DropZone } from './drop-zone.tsx'
 import { Details, Report, Verdict } from './verdict.tsx'
 import {
+  BUNDLE_CHECKS,
   hashFile,
   isBundle,
   shortFormOf,
-  verifyDocument,
   type HashedFile,
   type Outcome,
   type ShortForm,
+  type Verify,
   type VerifyRequest,
 } from './verify-document.ts'
 
@@ -30,6 +32,7 @@ interface PolicySource {
 type Proof = Pick<VerifyRequest, 'text' | 'expect'>
 
 interface VerifyPageProps {
+  readonly verify: Verify
   /** For the policy of the server and for public proofs. `undefined` in a saved page, which has no server. */
   readonly client?: Client
   readonly evidenceId?: string | undefined
@@ -38,11 +41,12 @@ interface VerifyPageProps {
 }
 
 /** What is verified, and what was found. */
-function useVerification({ client, evidenceId }: VerifyPageProps) {
+function useVerification({ verify, client, evidenceId }: VerifyPageProps) {
   const [proof, setProof] = useState<Proof>()
   const [short, setShort] = useState<ShortForm>()
   const [files, setFiles] = useState<readonly HashedFile[]>([])
   const [policy, setPolicy] = usePolicy(client)
+  const [check, setCheck] = useState<BundleCheck>('document')
   const [outcome, setOutcome] = useState<Outcome>()
   const [error, setError] = useState<unknown>()
 
@@ -56,16 +60,17 @@ function useVerification({ client, evidenceId }: VerifyPageProps) {
   }, [evidenceId])
   useEffect(() => {
     if (proof === undefined) return undefined
-    let isNeeded = true
+    const needed = new AbortController()
+    const ifNeeded =
+      <T,>(set: (value: T) => void) =>
+      (value: T): void => {
+        if (!needed.signal.aborted) set(value)
+      }
     setOutcome(undefined)
     setError(undefined)
-    verifyDocument({ ...proof, policyText: policy?.text, isPinned: policy?.isOwn === true, files }).then(
-      (result) => isNeeded && setOutcome(result),
-      setError,
-    )
-    return () => {
-      isNeeded = false
-    }
+    const request = { ...proof, policyText: policy?.text, isPinned: policy?.isOwn === true, files }
+    verify(request, ifNeeded(setCheck), needed.signal).then(ifNeeded(setOutcome), ifNeeded(setError))
+    return () => needed.abort()
   }, [proof, policy, files])
 
   const addFiles = async (dropped: readonly File[]): Promise<void> => {
@@ -81,14 +86,14 @@ function useVerification({ client, evidenceId }: VerifyPageProps) {
     }
     setFiles((known) => [...known, ...contents])
   }
-  return { proof, short, files, policy, setPolicy, outcome, error, setError, addFiles }
+  return { proof, short, files, policy, setPolicy, check, outcome, error, setError, addFiles }
 }
 
 /** Verifies a proof in the browser: a dropped bundle with files, or the public proof of an evidence. Needs no key. */
 export function VerifyPage(props: VerifyPageProps) {
   const t = texts.verify
   const { client, evidenceId, session } = props
-  const { proof, short, files, policy, setPolicy, outcome, error, setError, addFiles } = useVerification(props)
+  const { proof, short, files, policy, setPolicy, check, outcome, error, setError, addFiles } = useVerification(props)
   const choose = (text: string): void => setPolicy({ text, isOwn: true })
   const isBusy = proof !== undefined && error === undefined && outcome === undefined
   return (
@@ -105,7 +110,7 @@ export function VerifyPage(props: VerifyPageProps) {
         {proof === undefined && short === undefined && files.length > 0 && (
           <Notice tone="pending">{t.needProof}</Notice>
         )}
-        {isBusy && <p role="status">{t.working}</p>}
+        {isBusy && <Working check={check} />}
         {outcome && <PolicyField policy={policy} state={outcome.state} onChange={choose} />}
         {outcome && <Details outcome={outcome} />}
         <details class="fold no-print" open={outcome === undefined}>
@@ -126,6 +131,14 @@ export function VerifyPage(props: VerifyPageProps) {
     </>
   )
 }
+
+/** The check under way: a large bundle takes seconds. */
+const Working = ({ check }: { readonly check: BundleCheck }) => (
+  <p role="status">
+    {texts.verify.working} {texts.verify.stepNames[check]}
+    <progress max={BUNDLE_CHECKS.length} value={BUNDLE_CHECKS.indexOf(check)} aria-label={texts.verify.working} />
+  </p>
+)
 
 /** The bundle of a proof in JSON, from the server. `undefined` if it cannot be had: the server decides. */
 async function bundleOf({ evidenceId, txId, fileId }: ShortForm, client?: Client): Promise<Proof | undefined> {

@@ -31,7 +31,9 @@ describeDashboard('the pages of proofs in Chromium', (dashboard) => {
     const { page } = dashboard
     const id = await dashboard.createEvidence('verify-1')
     await dashboard.untilConfirmed(id)
+    const worker = page.waitForEvent('worker')
     await page.goto(dashboard.urlOf(`#/verify/${id}`))
+    await worker
     await text(page, IS_CONSISTENT).waitFor()
     await field(page, 'or choose them').setInputFiles(textFile('hello.txt', 'hello\n'))
     await text(page, 'File not comparable').waitFor()
