@@ -1,6 +1,7 @@
 import { FieldError } from '../failure.ts'
 import type { Outcome, Verify } from './verify-document.ts'
 import type { WorkerMessage } from './verify-worker.ts'
+// eslint-disable-next-line import/default -- Vite makes it
 import workerUrl from './verify-worker.ts?worker&url'
 
 /** Trusted Types, of which TypeScript has no declaration. Not every browser has them. */
@@ -30,5 +31,6 @@ export const verifyInWorker: Verify = (request, onCheck, signal) =>
       else
         end(() => reject(data.field === undefined ? new Error(data.message) : new FieldError(data.field, data.message)))
     })
+    // eslint-disable-next-line unicorn/require-post-message-target-origin -- between a page and its worker there is none
     worker.postMessage(request)
   })

@@ -8,6 +8,7 @@ export type WorkerMessage =
   | { readonly outcome: Outcome }
   | { readonly field?: string; readonly message: string }
 
+// eslint-disable-next-line unicorn/require-post-message-target-origin -- between a page and its worker there is none
 const send = (message: WorkerMessage): void => self.postMessage(message)
 
 self.addEventListener('message', ({ data }: MessageEvent<VerifyRequest>) => {
