@@ -7,8 +7,8 @@ const path = (relative) => fileURLToPath(new URL(relative, import.meta.url))
 const hashOf = (text) => `'sha256-${createHash('sha256').update(text).digest('base64')}'`
 
 /**
- * Returns the page with its script and styles inside, and the licences of what it contains. Its policy allows exactly these two, by their hashes, and no
- * request at all.
+ * Returns the page with its script and styles inside, and the licences of what it contains. Its policy allows exactly
+ * these two, by their hashes, and no request at all.
  */
 export async function buildSavedPage() {
   const { output } = await build({

@@ -31,6 +31,6 @@ export const verifyInWorker: Verify = (request, onCheck, signal) =>
       else
         end(() => reject(data.field === undefined ? new Error(data.message) : new FieldError(data.field, data.message)))
     })
-    // eslint-disable-next-line unicorn/require-post-message-target-origin -- between a page and its worker there is none
+    // eslint-disable-next-line unicorn/require-post-message-target-origin -- a worker has none
     worker.postMessage(request)
   })

@@ -8,7 +8,7 @@ export type WorkerMessage =
   | { readonly outcome: Outcome }
   | { readonly field?: string; readonly message: string }
 
-// eslint-disable-next-line unicorn/require-post-message-target-origin -- between a page and its worker there is none
+// eslint-disable-next-line unicorn/require-post-message-target-origin -- a worker has none
 const send = (message: WorkerMessage): void => self.postMessage(message)
 
 self.addEventListener('message', ({ data }: MessageEvent<VerifyRequest>) => {
