@@ -33,12 +33,13 @@ const SHARED = {
 const KEYED_PREFLIGHT = {
   'Access-Control-Allow-Methods': 'GET, HEAD, POST, PUT, PATCH, DELETE',
   'Access-Control-Allow-Headers':
-    'Content-Type, Idempotency-Key, If-Match, If-None-Match, If-Range, Range, X-API-Key, X-Request-Id',
+    'Content-Type, Idempotency-Key, If-Match, If-None-Match, If-Range, Range, ' +
+    'Traceparent, Tracestate, X-API-Key, X-Request-Id',
   'Access-Control-Max-Age': '600',
 }
 const PUBLIC_PREFLIGHT = {
   'Access-Control-Allow-Methods': 'GET, HEAD, POST',
-  'Access-Control-Allow-Headers': 'Content-Type, X-Request-Id',
+  'Access-Control-Allow-Headers': 'Content-Type, Traceparent, Tracestate, X-Request-Id',
   'Access-Control-Max-Age': '86400',
 }
 

@@ -185,7 +185,7 @@ describe('operations', () => {
     const allowed = await service.fetch('/api/v1/merkle/validate', preflight)
     assert.deepEqual(
       [allowed.status, allowed.headers.get('access-control-allow-headers')],
-      [204, 'Content-Type, X-Request-Id'],
+      [204, 'Content-Type, Traceparent, Tracestate, X-Request-Id'],
     )
     assert.equal(
       (await service.fetch('/api/v1/evidences/acme/evidence', preflight)).headers.get('access-control-allow-origin'),
