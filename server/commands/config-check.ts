@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { access, constants, statfs } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { openCheckpointKeys, readSecret } from '../../adapters/files/index.ts'
-import { RegistryError, systemClock } from '../../core/index.ts'
+import { isRegistryError, RegistryError, systemClock } from '../../core/index.ts'
 import { loadSettings, type Config, type LoadedSettings } from '../settings/load.ts'
 import { Settings, variableOf } from '../settings/schema.ts'
 import { anchorOptions } from '../startup/anchor.ts'
@@ -14,7 +14,7 @@ import { describeFailure } from '../startup/failure.ts'
 import { readMarkers } from '../startup/folder-markers.ts'
 import { stderrLogger } from '../startup/logger.ts'
 import { namesModule } from '../startup/own-module.ts'
-import { assertSharable, openOutside } from '../startup/records.ts'
+import { assertSharable, openOutside, openRecords } from '../startup/records.ts'
 import { markedFolders } from '../startup/registry.ts'
 import { readAdoptedHead } from '../startup/signed-heads.ts'
 import { assertConsistent, openTimestampAuthorities } from '../startup/timestamp-authorities.ts'
@@ -124,11 +124,16 @@ async function closing<T extends { close(): Promise<void> }>(part: T, use: (part
   }
 }
 
-const tryRecords = async (config: Config): Promise<string> =>
-  closing(
-    (await openOutside(config, { retryForMs: 0 })).records,
-    async (records) => `${await records.logSize()} entries`,
-  )
+/** A store of a module may bear only one process, so the data directory is claimed for it, as a start does. */
+async function tryRecords(config: Config): Promise<string> {
+  const opening = namesModule(config.records) ? openRecords(config) : openOutside(config, { retryForMs: 0 })
+  try {
+    return await closing((await opening).records, async (records) => `${await records.logSize()} entries`)
+  } catch (error) {
+    if (isRegistryError(error, 'STORE_LOCKED')) return 'a running server has them open'
+    throw error
+  }
+}
 
 /** Opening a bucket stores, reads and deletes an object. */
 const tryBlobs = async (config: Config): Promise<string> =>

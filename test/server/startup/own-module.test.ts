@@ -74,12 +74,14 @@ describe('an adapter of the operator', () => {
     const opener = (kind: string, name: string): string =>
       `import { ${name} as open } from 'evidence-registry/adapters/${kind}'
        export default ({ dataDir }) => open(dataDir + '/my-${kind}')`
-    const { registry, anchor } = await openDirectory(await temporaryFor(t), {
-      EVIDENCE_RECORDS: open(
-        'records',
-        `import { MemoryRecords } from 'evidence-registry/adapters/memory'
-         export default () => new MemoryRecords()`,
-      ),
+    const directory = await temporaryFor(t)
+    const records = open(
+      'records',
+      `import { MemoryRecords } from 'evidence-registry/adapters/memory'
+       export default () => new MemoryRecords()`,
+    )
+    const { registry, anchor } = await openDirectory(directory, {
+      EVIDENCE_RECORDS: records,
       EVIDENCE_TSA: open('tsa', opener('local-tsa', 'openLocalTsa')),
       EVIDENCE_ANCHOR: open('anchor', opener('local-ledger', 'openLocalLedger')),
       EVIDENCE_TSA_INTERVAL_MS: '0',
@@ -90,6 +92,9 @@ describe('an adapter of the operator', () => {
     await registry.sealNow()
     await eventually(async () => registry.status().stampedSize > 0)
     assert.equal(anchor?.info.type, 'local')
+    // A store that bears only one process is not opened a second time.
+    const { stdout } = await runCli(['config', 'check', '--data-dir', directory], { EVIDENCE_RECORDS: records })
+    assert.match(stdout, /ok {6}records \(.*records\.mjs\): a running server has them open/)
   })
 
   it('is refused with what to do about it', async (t: TestContext) => {
