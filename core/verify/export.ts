@@ -3,15 +3,7 @@ import { isRegistryError, verificationError } from '../errors.ts'
 import type { VerificationRule } from '../rules.ts'
 import { verifyBundle, type VerifyBundleOptions } from './bundle.ts'
 import type { BundleResult, Unchecked } from './claims.ts'
-import {
-  asCount,
-  asObject,
-  asString,
-  parseUntrustedJson,
-  VerifierMemory,
-  withoutBom,
-  type UntrustedObject,
-} from './untrusted.ts'
+import { asCount, asObject, asString, parseUntrustedJson, withoutBom, type UntrustedObject } from './untrusted.ts'
 
 /** A line that breaks a rule, or whose evidence is not proven. */
 export interface ExportFinding {
@@ -79,7 +71,7 @@ export class ExportVerifier {
   #notLaterThan = 0
 
   constructor(options: Pick<VerifyBundleOptions, 'policy' | 'tokens' | 'require'> = {}) {
-    this.#options = { ...options, memory: new VerifierMemory() }
+    this.#options = { ...options, memory: new Map() }
   }
 
   /** The next line, without its line feed. Untrusted. */

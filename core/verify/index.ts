@@ -14,7 +14,7 @@ export type {
   TimestampClaim,
   Unchecked,
 } from './claims.ts'
-export { VerifierMemory } from './untrusted.ts'
+export type { VerifierMemory } from './untrusted.ts'
 export { VERIFICATION_RULES, type VerificationRule } from '../rules.ts'
 export { BUNDLE_FORMAT, MAX_BUNDLE_LENGTH } from '../commitment/bundle-format.ts'
 export type { ShownAnchor } from './shown.ts'

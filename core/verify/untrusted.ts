@@ -117,20 +117,9 @@ const MAX_REMEMBERED = 8_192
 
 /**
  * What was verified for several bundles: they share most of their tokens, anchors and checkpoints. Each of these is
- * then verified once, and must be the same in all of them.
+ * then verified once, and must be the same in all of them. It begins empty.
  */
-export class VerifierMemory {
-  readonly #known = new Map<string, Result>()
-
-  get(key: string): Result | undefined {
-    return this.#known.get(key)
-  }
-
-  set(key: string, result: Result): void {
-    if (this.#known.size >= MAX_REMEMBERED) this.#known.clear()
-    this.#known.set(key, result)
-  }
-}
+export type VerifierMemory = Map<string, Result>
 
 /**
  * Counts signature checks and what is parsed, so that a bundle made by an attacker costs a bounded time. Remembers
@@ -176,12 +165,10 @@ export class SignatureBudget {
   onceForAll<T>(keyParts: readonly (string | number | undefined)[], compute: () => T): T {
     if (this.#memory === undefined) return compute()
     const key = toHex(sha256(encodeUtf8(JSON.stringify(keyParts))))
-    let known = this.#memory.get(key)
-    if (known === undefined) {
-      known = attempt(compute)
-      // Another bundle may afford it.
-      if (!this.#isExceeded) this.#memory.set(key, known)
-    }
+    const known = this.#memory.get(key) ?? attempt(compute)
+    if (this.#memory.size >= MAX_REMEMBERED) this.#memory.clear()
+    // What exceeded the limit, another bundle may afford.
+    if (!this.#isExceeded) this.#memory.set(key, known)
     return valueOf<T>(known)
   }
 

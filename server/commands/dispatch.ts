@@ -2,49 +2,32 @@ import type { CommandInput } from './command.ts'
 
 type Run = (input: CommandInput) => Promise<number>
 
-interface ListedCommand {
-  readonly does: string
-  /** It is loaded when it is called, so that it starts fast. */
-  readonly load: () => Promise<Run>
-}
-
-const command = (does: string, load: () => Promise<Run>): ListedCommand => ({ does, load })
-
-/** Every command by its name, in the order of the help. */
-const COMMANDS: Readonly<Record<string, ListedCommand>> = {
-  add: command('creates an evidence for each file', async () => (await import('./evidences.ts')).addCommand),
-  get: command('prints an evidence and its events', async () => (await import('./evidences.ts')).getCommand),
-  list: command('prints evidences', async () => (await import('./evidences.ts')).listEvidencesCommand),
-  bundle: command('writes proof bundles', async () => (await import('./evidences.ts')).bundleCommand),
-  verify: command(
-    'verifies a proof bundle or an export, offline',
-    async () => (await import('./verify.ts')).verifyCommand,
-  ),
-  export: command(
-    'writes all evidences of a company to a file',
-    async () => (await import('./export.ts')).exportCommand,
-  ),
-  import: command(
-    'creates evidences from lines of JSON, in bulk',
-    async () => (await import('./import.ts')).importCommand,
-  ),
-  seal: command('seals what waits, on a running server', async () => (await import('./seal.ts')).sealCommand),
-  'keys list': command('shows the checkpoint keys', async () => (await import('./keys.ts')).listCommand),
-  'keys generate': command('makes a new checkpoint key', async () => (await import('./keys.ts')).generateCommand),
-  'keys rotate': command('lets the newest checkpoint key sign', async () => (await import('./keys.ts')).rotateCommand),
-  'config check': command(
+/** Every command by its name: what it does, and how it is loaded when it is called, so that it starts fast. */
+const COMMANDS: Readonly<Record<string, readonly [does: string, load: () => Promise<Run>]>> = {
+  add: ['creates an evidence for each file', async () => (await import('./evidences.ts')).addCommand],
+  get: ['prints an evidence and its events', async () => (await import('./evidences.ts')).getCommand],
+  list: ['prints evidences', async () => (await import('./evidences.ts')).listEvidencesCommand],
+  bundle: ['writes proof bundles', async () => (await import('./evidences.ts')).bundleCommand],
+  verify: ['verifies a proof bundle or an export, offline', async () => (await import('./verify.ts')).verifyCommand],
+  export: ['writes all evidences of a company to a file', async () => (await import('./export.ts')).exportCommand],
+  import: ['creates evidences from lines of JSON, in bulk', async () => (await import('./import.ts')).importCommand],
+  seal: ['seals what waits, on a running server', async () => (await import('./seal.ts')).sealCommand],
+  'keys list': ['shows the checkpoint keys', async () => (await import('./keys.ts')).listCommand],
+  'keys generate': ['makes a new checkpoint key', async () => (await import('./keys.ts')).generateCommand],
+  'keys rotate': ['lets the newest checkpoint key sign', async () => (await import('./keys.ts')).rotateCommand],
+  'config check': [
     'shows the settings, and tries what they name',
     async () => (await import('./config-check.ts')).configCheckCommand,
-  ),
-  backup: command('copies a registry', async () => (await import('./backup.ts')).createCommand),
-  'backup verify': command('checks a backup', async () => (await import('./backup.ts')).verifyBackupCommand),
-  restore: command('makes a registry of a backup', async () => (await import('./restore.ts')).restoreCommand),
-  fsck: command('checks and repairs a store', async () => (await import('./fsck.ts')).fsckCommand),
-  migrate: command('copies the records into another store', async () => (await import('./migrate.ts')).migrateCommand),
-  'migrate-blobs': command(
+  ],
+  backup: ['copies a registry', async () => (await import('./backup.ts')).createCommand],
+  'backup verify': ['checks a backup', async () => (await import('./backup.ts')).verifyBackupCommand],
+  restore: ['makes a registry of a backup', async () => (await import('./restore.ts')).restoreCommand],
+  fsck: ['checks and repairs a store', async () => (await import('./fsck.ts')).fsckCommand],
+  migrate: ['copies the records into another store', async () => (await import('./migrate.ts')).migrateCommand],
+  'migrate-blobs': [
     'copies the files into another store',
     async () => (await import('./migrate-blobs.ts')).migrateBlobsCommand,
-  ),
+  ],
 }
 
 const EXIT_USAGE = 2
@@ -55,7 +38,7 @@ export async function runCommand({ args, env }: CommandInput): Promise<number | 
   for (const words of [2, 1]) {
     const full = args.slice(0, words).join(' ')
     const found = Object.hasOwn(COMMANDS, full) ? COMMANDS[full] : undefined
-    if (found !== undefined) return (await found.load())({ args: args.slice(words), env })
+    if (found !== undefined) return (await found[1]())({ args: args.slice(words), env })
   }
   if (name === 'help') return second === '' ? print(HELP) : runCommand({ args: [...args.slice(1), '--help'], env })
   const group = Object.keys(COMMANDS).filter((each) => each.startsWith(`${name} `))
@@ -81,7 +64,7 @@ const WIDTH = Math.max(...Object.keys(COMMANDS).map((name) => name.length))
 const HELP = `Usage: evidence-registry COMMAND [flags]
 
 ${Object.entries(COMMANDS)
-  .map(([name, { does }]) => `  ${name.padEnd(WIDTH)}  ${does}`)
+  .map(([name, [does]]) => `  ${name.padEnd(WIDTH)}  ${does}`)
   .join('\n')}
 
 Each has its own --help. Without a command, the server runs: evidence-registry --help lists its settings.
