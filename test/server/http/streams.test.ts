@@ -214,3 +214,22 @@ it('a list whose client reads nothing ends', async (t) => {
     socket.destroy()
   }
 })
+
+it('a part of a long response counts with its length as unread', async (t) => {
+  const service = await startService({ sealMaxWaitMs: 3_600_000, loadLimits: { unreadBytes: 2 * 1024 * 1024 } })
+  t.after(() => service.close())
+  const { keys } = await service.company('acme')
+  const scope = { companyId: 'acme', principal: { kind: 'operator' } } as const
+  const statusOfExport = async (): Promise<number> => {
+    const response = await service.fetch('/api/v1/evidences/acme/export', { headers: { 'x-api-key': keys.A } })
+    await response.text()
+    return response.status
+  }
+  const category = { category: { name: 'C' }, subcategory: { name: 'S' } }
+  await service.registry.evidences.create(scope, { externalId: 'e', name: 'n', ...category })
+  assert.equal(await statusOfExport(), 200)
+  for (let i = 0; i < 40; i++)
+    await service.registry.evidences.update(scope, 'e', { meta: { i, text: 'x'.repeat(60_000) } })
+  assert.equal(await statusOfExport(), 503)
+  assert.match(await service.metrics(), /\nevidence_unread_response_bytes 0\n/)
+})
