@@ -44,13 +44,17 @@ export interface Evidence extends EvidenceCore {
 export type EventType = 'create' | 'update' | 'transfer'
 export type UpdateType = 'stolen' | 'repair' | 'custom' | 'change' | 'addfile' | 'deletefile'
 
-/** One event of a history. */
-export interface HistoryEvent {
-  /** 1, 2, … without a gap. */
-  readonly version: number
+/** What an event did. */
+export interface EventAction {
   readonly type: EventType
   /** Present if `type` is `update`. */
   readonly updateType?: UpdateType
+}
+
+/** One event of a history. */
+export interface HistoryEvent extends EventAction {
+  /** 1, 2, … without a gap. */
+  readonly version: number
   /** The registry's clock when the event was recorded. Part of what the event commits to. */
   readonly recordedAt: Date
   /** Owner at that time; the empty text if there was none. */
@@ -77,6 +81,30 @@ export interface HistoryPage {
    * Version of the last event of this page. For a page without events: the smaller of `after` and the newest version.
    */
   readonly lastVersion: number
+  readonly hasMore: boolean
+}
+
+/** One event of a company. */
+export interface CompanyEvent extends EventAction, Pick<HistoryEvent, 'version' | 'recordedAt' | 'txId' | 'batch'> {
+  /** The position behind the event: `after` of a query that goes on with the next one. */
+  readonly cursor: string
+  readonly evidenceId: EvidenceId
+  /** Absent if the evidence cannot be read any more. */
+  readonly externalId?: string
+}
+
+export interface EventQuery {
+  /** A cursor of an event or of a page, or `latest`: behind the last event. Default: before the first one. */
+  readonly after?: string
+  /** 1 to 1,000. Default 100. */
+  readonly limit?: number
+}
+
+export interface EventPage {
+  /** In the order of the log, also fewer than `limit` if there are more: a page reads at most 10,240 entries. */
+  readonly events: readonly CompanyEvent[]
+  /** Where the next page begins. It advances also without events. Opaque. */
+  readonly cursor: string
   readonly hasMore: boolean
 }
 

@@ -1,4 +1,6 @@
 import type {
+  EventPage,
+  EventQuery,
   EvidenceSummary,
   HistoryPage,
   HistoryQuery,
@@ -199,6 +201,22 @@ export interface Evidences {
    * The files of an evidence, of its category and of its subcategory. Requires level `R`. @throws `EVIDENCE_NOT_FOUND`
    */
   files(scope: Scope, externalId: string): Promise<EvidenceFileList>
+  /**
+   * The events of all evidences of the company, in the order of the log. Pages that begin at the cursor of the page
+   * before have every event once, also with several servers. Requires level `R`.
+   *
+   * @throws `VALIDATION_ERROR` if `after` is not a cursor of this log
+   */
+  events(scope: Scope, query?: EventQuery): Promise<EventPage>
+  /**
+   * Waits for the next event of the company. Requires level `R`.
+   *
+   * @param after - `cursor` of a page of `events` that had no more
+   * @param signal - ends the wait without an error
+   * @returns a cursor before the event, or behind everything that was looked at
+   * @throws as `events`
+   */
+  nextEvent(scope: Scope, after: string, signal: AbortSignal): Promise<string>
   /** What the company has at a glance, and how far the whole log is. Never scans a list. Requires level `R`. */
   overview(scope: Scope): Promise<Overview>
 }

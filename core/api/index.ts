@@ -25,6 +25,9 @@ export type {
 export type { CheckpointKeyInfo, CheckpointKeys, BatchPage, BatchQuery, BatchSummary, PublishedLog } from './log.ts'
 export type { Companies, Company, CompanyPage, CompanyQuery } from './companies.ts'
 export type {
+  CompanyEvent,
+  EventPage,
+  EventQuery,
   Evidence,
   EvidenceSummary,
   HistoryEvent,

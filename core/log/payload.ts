@@ -1,11 +1,12 @@
-import { concatBytes, equalBytes, fromHex, readU64, toHex, u64 } from '../bytes.ts'
-import { entryOf, kindOf } from '../commitment/log-entry.ts'
+import { concatBytes, decodeUtf8, encodeUtf8, equalBytes, fromHex, readU64, toHex, u64 } from '../bytes.ts'
+import { entryOf, kindOf, OPENING_BYTES } from '../commitment/log-entry.ts'
 import { corrupt } from '../errors.ts'
 import type { LogAppend } from '../ports/index.ts'
 
 /**
  * The payloads of the log's entries. The payload of an event is opening (120 bytes) ‖ the evidence's UUID (16) ‖
- * u64(version). The payload of a key or a token is its opening. The tag of the opening tells the kind.
+ * u64(version) ‖ the number of its action (1) ‖ its company in ASCII. So the events of a company are found in the log
+ * without reading a record. The payload of a key or a token is its opening. The tag of the opening tells the kind.
  */
 export type LogPayload = EventPayload | ControlPayload
 
@@ -16,6 +17,10 @@ export interface EventPayload {
   readonly opening: Uint8Array
   readonly evidenceId: string
   readonly version: number
+  readonly type: 'create' | 'transfer' | 'update'
+  /** Of an update. */
+  readonly updateType?: Exclude<(typeof ACTIONS)[number], 'create' | 'transfer'>
+  readonly company: string
 }
 
 /** The payload of a key or a token of the log. */
@@ -24,18 +29,26 @@ export interface ControlPayload {
   readonly opening: Uint8Array
 }
 
-const UUID_BYTES = 16
-/** What follows the opening in the payload of an event. */
-const REFERENCE_BYTES = UUID_BYTES + 8
+/** The parts of an event's payload behind the opening. */
+const VERSION_AT = OPENING_BYTES + 16
+const ACTION_AT = VERSION_AT + 8
+const COMPANY_AT = ACTION_AT + 1
+
+/** What an event did, by its number in payloads. Numbers are stored, so new ones are added at the end. */
+const ACTIONS = ['create', 'transfer', 'stolen', 'repair', 'custom', 'change', 'addfile', 'deletefile'] as const
 
 /** What a commit appends for a key or a token with this opening. */
 export const appendControl = (opening: Uint8Array): LogAppend => ({ entry: entryOf(opening), payload: opening })
 
 /** The opening in the payload of any entry. */
 export function openingOfPayload(payload: Uint8Array): Uint8Array {
-  const start = payload.subarray(0, Math.max(0, payload.length - REFERENCE_BYTES))
+  const start = payload.subarray(0, payload.length > COMPANY_AT ? OPENING_BYTES : 0)
   return kindOf(start) === 'event' ? start : payload
 }
+
+/** The company of an event with this payload; `undefined` for a key or a token. */
+export const companyOfPayload = (payload: Uint8Array): string | undefined =>
+  openingOfPayload(payload) === payload ? undefined : decodeUtf8(payload.subarray(COMPANY_AT))
 
 /** True for the payload of a key or a token. */
 export function isControlPayload(payload: Uint8Array): boolean {
@@ -44,11 +57,17 @@ export function isControlPayload(payload: Uint8Array): boolean {
 }
 
 /** The payload of an event. */
-export const encodeEventPayload = ({ opening, evidenceId, version }: Omit<EventPayload, 'kind'>): Uint8Array =>
-  concatBytes(opening, uuidBytes(evidenceId), u64(version))
+export const encodeEventPayload = (event: Omit<EventPayload, 'kind'>): Uint8Array =>
+  concatBytes(
+    event.opening,
+    uuidBytes(event.evidenceId),
+    u64(event.version),
+    Uint8Array.of(ACTIONS.findIndex((action) => action === (event.updateType ?? event.type))),
+    encodeUtf8(event.company),
+  )
 
 /** The 16 bytes of a UUID. */
-export const uuidBytes = (id: string): Uint8Array => fromHex(id.replaceAll('-', '')) ?? new Uint8Array(UUID_BYTES)
+export const uuidBytes = (id: string): Uint8Array => fromHex(id.replaceAll('-', '')) ?? new Uint8Array(16)
 
 /**
  * Decodes the payload of a log entry. Throws `CORRUPT` if it is not a payload, or its opening does not hash to the
@@ -60,13 +79,20 @@ export function decodePayload(entry: Uint8Array, payload: Uint8Array | undefined
   const kind = kindOf(opening)
   if (kind === undefined || (kind === 'event') !== (opening !== payload) || !equalBytes(entryOf(opening), entry))
     throw corrupt(`The opening of log entry ${toHex(entry)} is damaged`)
-  if (kind !== 'event') return { kind, opening }
-  const reference = payload.subarray(opening.length)
+  return kind === 'event' ? eventPayload(payload) : { kind, opening }
+}
+
+/** Decodes the payload of an event, which is not checked against its entry. Throws `CORRUPT` for an unknown action. */
+export function eventPayload(payload: Uint8Array): EventPayload {
+  const action = ACTIONS[payload[ACTION_AT] ?? -1]
+  if (action === undefined) throw corrupt('The payload of a log entry names an unknown action')
   return {
-    kind,
-    opening,
-    evidenceId: uuidOf(reference.subarray(0, UUID_BYTES)),
-    version: readU64(reference, UUID_BYTES),
+    kind: 'event',
+    opening: payload.subarray(0, OPENING_BYTES),
+    evidenceId: uuidOf(payload.subarray(OPENING_BYTES, VERSION_AT)),
+    version: readU64(payload, VERSION_AT),
+    ...(action === 'create' || action === 'transfer' ? { type: action } : { type: 'update', updateType: action }),
+    company: decodeUtf8(payload.subarray(COMPANY_AT)),
   }
 }
 
@@ -79,7 +105,7 @@ export function eventTimeOf(payload: Uint8Array): number | undefined {
 
 /** Whether it is the payload of an event of the evidence with these bytes of a UUID. */
 export const isEventOf = (payload: Uint8Array, evidenceId: Uint8Array): boolean =>
-  equalBytes(payload.subarray(-REFERENCE_BYTES).subarray(0, UUID_BYTES), evidenceId)
+  equalBytes(payload.subarray(OPENING_BYTES, VERSION_AT), evidenceId)
 
 function uuidOf(bytes: Uint8Array): string {
   const id = toHex(bytes)

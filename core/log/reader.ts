@@ -123,14 +123,21 @@ export class LogReader {
     return entry === undefined ? NO_ANCHORS : this.#anchorHeads.of(entry)
   }
 
+  /** The status of each entry (32 bytes), `undefined` if it is not in the log. */
+  entryStatuses(entries: readonly Uint8Array[]): Promise<readonly (EntryStatus | undefined)[]> {
+    return this.statusesAt(this.#records.positionsOf(entries))
+  }
+
   /**
-   * The status of each entry (32 bytes), `undefined` if it is not in the log. Reads positions, the head of the anchors
-   * and each batch once, for any number of entries. An anchor that is sent at the same time may not be visible yet.
+   * The status of the entry at each position. Reads the head of the anchors and each batch once, for any number of
+   * entries. An anchor that is sent at the same time may not be visible yet.
    */
-  async entryStatuses(entries: readonly Uint8Array[]): Promise<readonly (EntryStatus | undefined)[]> {
-    const [positions, head] = await Promise.all([this.#records.positionsOf(entries), this.anchorHead()])
-    const batches = await this.#batchesOf(positions.filter((position) => position !== undefined))
-    return positions.map((position) => {
+  async statusesAt(
+    positions: readonly (number | undefined)[] | Promise<readonly (number | undefined)[]>,
+  ): Promise<readonly (EntryStatus | undefined)[]> {
+    const [found, head] = await Promise.all([positions, this.anchorHead()])
+    const batches = await this.#batchesOf(found.filter((position) => position !== undefined))
+    return found.map((position) => {
       if (position === undefined) return undefined
       const batch = batches.get(position) ?? null
       return { position, batch, sendStatus: batch && sendStatusOf(batch, head) }

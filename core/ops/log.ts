@@ -4,7 +4,7 @@ import { verifyKeyChain } from '../commitment/log-entry.ts'
 import { secretIdOf } from '../log/identity.ts'
 import { logKeys } from '../log/keys.ts'
 import { typedKeyOf } from '../log/note.ts'
-import { decodePayload } from '../log/payload.ts'
+import { decodePayload, type EventPayload } from '../log/payload.ts'
 import { LogReader } from '../log/reader.ts'
 import type { LogIdentityRecord } from '../log/records.ts'
 import { HASH_BYTES, leafHash } from '../log/tree/hash.ts'
@@ -170,6 +170,7 @@ interface EventReference {
   readonly txId: string
   /** The record that must hold the event. */
   readonly eventKey: RecordKey<EvidenceRecord | EventRecord>
+  readonly payload: EventPayload
 }
 
 /**
@@ -191,7 +192,7 @@ async function checkOpenings(check: Check, start: number, entries: readonly Uint
     if (payload?.kind === 'token') tokenEntries += 1
     if (payload?.kind !== 'event') continue
     const { evidenceId, version } = payload
-    events.push({ name, txId: toHex(entry), eventKey: keys.event(evidenceId, version) })
+    events.push({ name, txId: toHex(entry), eventKey: keys.event(evidenceId, version), payload })
   }
   await checkEvents(check, events)
   return tokenEntries
@@ -202,9 +203,11 @@ async function checkEvents(check: Check, references: readonly EventReference[]):
     check.records,
     references.map(({ eventKey }) => eventKey),
   )
-  for (const [i, { name, txId, eventKey }] of references.entries()) {
+  for (const [i, { name, txId, eventKey, payload }] of references.entries()) {
     const entry = stored[i]
     const event = entry && check.guard('event', eventKey, () => eventInRecord(entry))
-    check.expect(event?.txId === txId, 'entry', name, `It refers to ${eventKey}, which is not that event`)
+    const { type, updateType, company } = payload
+    const isSame = event?.type === type && event.updateType === updateType && event.fields['company'] === company
+    check.expect(isSame && event.txId === txId, 'entry', name, `It refers to ${eventKey}, which is not that event`)
   }
 }

@@ -1,5 +1,6 @@
 import type { EvidenceId } from '../api/scope.ts'
 import type { IdSource } from '../ids.ts'
+import type { Arrivals } from '../log/arrivals.ts'
 import type { LogReader } from '../log/reader.ts'
 import type { Key } from '../ports/index.ts'
 import type { BlobContext } from '../store/blob-lifecycle.ts'
@@ -11,6 +12,8 @@ import type { RunWrite } from './write.ts'
 export interface Context extends BlobContext {
   readonly ids: IdSource
   readonly log: LogReader
+  /** Tells who waits for events that there are new ones. */
+  readonly arrivals: Arrivals
   /** The log's name, which every event commits to. */
   readonly origin: string
   /** Runs each write: decides, commits, and decides again after a conflict. */

@@ -4,6 +4,7 @@ import { systemClock } from '../clock.ts'
 import { RegistryError } from '../errors.ts'
 import { createIdSource } from '../ids.ts'
 import { openLogIdentity, type LogIdentity } from '../log/identity.ts'
+import { Arrivals } from '../log/arrivals.ts'
 import { LogReader } from '../log/reader.ts'
 import type { EngineFailures, Logger, RecordStore, SealerStatus } from '../ports/index.ts'
 import { deriveSecret } from '../platform/node.ts'
@@ -126,7 +127,7 @@ async function open(options: RegistryOptions): Promise<Registry> {
     sealNow: readOnly ? async () => gate.assertWritable() : (signal) => sealer.sealNow(signal),
     close: async () => {
       const { lastUses, auditLog } = activity
-      for (const part of [bulkCreates, sweeping, erasures, lastUses, auditLog]) await part?.stop()
+      for (const part of [context.arrivals, bulkCreates, sweeping, erasures, lastUses, auditLog]) await part?.stop()
       await closeAll(options)
     },
   }
@@ -171,11 +172,13 @@ function createContext(options: RegistryOptions, { gate, ...opened }: OpenedPart
   const { eraser = isRecordEraser(options.records) ? options.records : undefined } = options
   const { records, clock, logger } = opened
   const fingerprintKey = deriveSecret(secret, 'idempotency')
+  const listeners = new Set<() => void>()
   return {
     ...opened,
     blobs,
     ids: createIdSource(clock),
-    write: writer({ records, clock, gate, sealer, fingerprintKey, comparable: withFileContents }),
+    arrivals: new Arrivals({ records, clock, isShared: options.sharedRecords === true, listeners }),
+    write: writer({ records, clock, gate, sealer, listeners, fingerprintKey, comparable: withFileContents }),
     evidenceIds: new BoundedMap(MAX_CACHED_IDS),
     erasures: new Erasures({ records, clock, logger, eraser }),
   }

@@ -54,6 +54,8 @@ interface WriterParts {
   readonly gate: WriteGate
   /** Learns that the log has new entries. */
   readonly sealer: Pick<Sealer, 'notify'>
+  /** Who waits for new entries of the log. */
+  readonly listeners: ReadonlySet<() => void>
   /** Keys the HMAC of request fingerprints: a request can contain a secret that is easy to guess. */
   readonly fingerprintKey: Uint8Array
   /** The input without what may differ in a repeated call. */
@@ -91,7 +93,7 @@ async function tryWrite<T extends Json>(
   decide: (attempt: Attempt) => Promise<Decision<T>>,
   conflicts: readonly Key[],
 ): Promise<Outcome<T>> {
-  const { records, clock, gate, sealer } = parts
+  const { records, clock, gate, sealer, listeners } = parts
   const use = call && (await findUse<T>(parts, call))
   if (use !== undefined && 'result' in use) return use
   const now = clock.now()
@@ -104,7 +106,10 @@ async function tryWrite<T extends Json>(
     use === undefined ? commit : withIdempotency(commit, use, { answer: replayed, now }),
   )
   if (!outcome.ok) return outcome
-  if (recordsEvents) sealer.notify()
+  if (recordsEvents) {
+    sealer.notify()
+    for (const notify of listeners) notify()
+  }
   return { result }
 }
 

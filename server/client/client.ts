@@ -1,10 +1,11 @@
 import type { ClientOptions, RequestOptions } from './options.ts'
-import { evidencePages, historyPages, type EvidenceFilter, type HistoryRequest } from './paging.ts'
+import { companyEvents, evidencePages, historyPages } from './paging.ts'
+import type { EventsRequest, EvidenceFilter, HistoryRequest } from './paging.ts'
 import { DEFAULT_RETRY } from './retry.ts'
 import type { Fields } from './route.ts'
 import { ROUTES } from './routes.ts'
 import { send, type Settings } from './send.ts'
-import type { EvidenceEvent, EvidenceListItem, Operations } from './types.ts'
+import type { CompanyEvent, EvidenceEvent, EvidenceListItem, Operations } from './types.ts'
 
 /** A client of the service: a method for each endpoint, and lists that are read page by page. */
 export interface Client extends Operations {
@@ -12,6 +13,11 @@ export interface Client extends Operations {
   evidences(filter?: EvidenceFilter, options?: RequestOptions): AsyncIterable<EvidenceListItem>
   /** Every event of an evidence, oldest first. Requests the next page when it is needed. */
   history(request: HistoryRequest, options?: RequestOptions): AsyncIterable<EvidenceEvent>
+  /**
+   * Every event of the company in the order of the log, then those that are recorded from now on, until the signal
+   * aborts. It goes on after a restart of the server. Save the `cursor` of each event that you have processed.
+   */
+  events(request?: EventsRequest, options?: RequestOptions): AsyncIterable<CompanyEvent>
 }
 
 /**
@@ -46,6 +52,8 @@ export function createClient(options: ClientOptions): Client {
     ...operations,
     evidences: (filter, requestOptions) => evidencePages(operations, filter, requestOptions),
     history: (request, requestOptions) => historyPages(operations, request, requestOptions),
+    events: (request, requestOptions) =>
+      companyEvents(operations, request, { ...requestOptions, retry: settings.retry }),
   }
 }
 

@@ -10,5 +10,5 @@ export type {
   Upload,
   UploadProgress,
 } from './options.ts'
-export type { EvidenceFilter, HistoryRequest } from './paging.ts'
+export type { EventsRequest, EvidenceFilter, HistoryRequest } from './paging.ts'
 export type * from './types.ts'

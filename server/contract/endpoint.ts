@@ -93,6 +93,11 @@ export interface EndpointRequest<Q extends TSchema = TSchema, B extends TSchema 
   readonly listEvidences: ListEvidenceTexts
   /** Reads an evidence and a page of its history as JSON, which is kept while it does not change. */
   readonly getEvidence: GetEvidencePage<TaggedText>
+  /**
+   * Waits for something outside a lane. The signal ends the wait: after this time, if the client disconnects, or if the
+   * server stops.
+   */
+  readonly hold: <T>(maxMs: number, wait: (signal: AbortSignal) => Promise<T>) => Promise<T>
   /** Whether everything works, for anyone with a key. */
   readonly health: () => 'ok' | 'degraded'
 }

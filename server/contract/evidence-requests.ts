@@ -1,5 +1,6 @@
 import Type, { type Static } from '#typebox'
 import type {
+  EventQuery,
   EvidenceChange,
   EvidenceQuery,
   HistoryQuery,
@@ -20,6 +21,7 @@ import {
   Name,
   opt,
   pageLength,
+  pageQuery,
   Text,
   TextBoolean,
   time,
@@ -28,6 +30,8 @@ import {
 
 const MAX_BULK_EVIDENCES = 1_000
 const MAX_HISTORY_LENGTH = 500
+/** Proxies give a response up after 60 s. */
+const MAX_WAIT_S = 55
 
 const evidenceInput = {
   externalId: ExternalId,
@@ -114,6 +118,20 @@ export const EvidencePageQuery = closed({
 })
 export type EvidencePageQuery = Static<typeof EvidencePageQuery>
 
+/** Where the events of a company are read, and for how long to wait for the next one. */
+export const EventsQuery = closed({
+  after: opt(
+    Type.String({
+      description: '`cursor` of the page or the event before, or `latest`: only what is recorded from now on',
+    }),
+  ),
+  len: opt(pageLength()),
+  wait: opt(
+    Type.Integer({ minimum: 0, maximum: MAX_WAIT_S, description: `an integer of 0 to ${MAX_WAIT_S}: seconds` }),
+  ),
+})
+export type EventsQuery = Static<typeof EventsQuery>
+
 // -- translation
 
 /** The files of a request that creates one evidence. */
@@ -183,3 +201,6 @@ export const evidenceQuery = (query: EvidenceListQuery): EvidenceQuery => {
 /** Pages have at most 500 events: a longer `len` counts as 500. */
 export const historyQuery = ({ len, last, disclose }: EvidencePageQuery): HistoryQuery =>
   defined({ after: last, limit: len && Math.min(len, MAX_HISTORY_LENGTH), disclose })
+
+/** Pages have at most 1,000 events: a longer `len` counts as 1,000. */
+export const eventQuery = ({ len, after }: EventsQuery): EventQuery => pageQuery({ len, last: after })

@@ -1,5 +1,6 @@
 import Type, { type Static } from '#typebox'
 import type {
+  EventPage,
   CreatedEvidence as CoreCreatedEvidence,
   Evidence as CoreEvidence,
   EvidenceFileList,
@@ -53,6 +54,11 @@ const eventType = {
   updateType: opt(Type.Enum(['stolen', 'repair', 'custom', 'change', 'addfile', 'deletefile'])),
 }
 
+const batchState = {
+  merkleBatchId: Type.Union([Id, Type.Null()]),
+  merkleSendStatus: Type.Union([SendStatus, Type.Null()]),
+}
+
 /** One event of a history. P, S and C say how far its batch is anchored. */
 export const EvidenceEvent = closed({
   timestamp: DateTime,
@@ -64,8 +70,7 @@ export const EvidenceEvent = closed({
   txId: Hash,
   version: Version,
   meta: opt(Meta),
-  merkleBatchId: Type.Union([Id, Type.Null()]),
-  merkleSendStatus: Type.Union([SendStatus, Type.Null()]),
+  ...batchState,
   disclosure: opt(Disclosure),
 })
 
@@ -111,6 +116,26 @@ export const EvidenceList = closed({
 export type EvidenceList = Static<typeof EvidenceList>
 
 const recordedEvent = { ...eventType, txId: Hash, version: Version }
+
+/** An event in the feed of a company. */
+export const CompanyEvent = closed({
+  cursor: Type.String({ description: 'Behind this event: send it as `after` to go on with the next one. Opaque' }),
+  id: Type.Unsafe<string>({ ...Id, description: 'Of the evidence' }),
+  externalId: opt(Type.String({ description: 'Missing only if the record of the evidence cannot be read any more' })),
+  ...recordedEvent,
+  timestamp: DateTime,
+  ...batchState,
+})
+export type CompanyEvent = Static<typeof CompanyEvent>
+
+/** A page of the feed. It may have no events and still have advanced: the next page begins at `cursor` in any case. */
+export const EventsPage = closed({
+  events: Type.Array(CompanyEvent),
+  cursor: Type.String({ description: 'Send it as `after`. Opaque' }),
+  isMore: Type.Boolean({ description: 'Whether the log goes on: the next page does not wait' }),
+})
+export type EventsPage = Static<typeof EventsPage>
+
 /** An event that a request has recorded. Its txId is the commitment that proofs are about. */
 export const RecordedEvent = closed(recordedEvent)
 export type RecordedEvent = Static<typeof RecordedEvent>
@@ -237,6 +262,19 @@ export async function* evidenceListParts(pages: AsyncIterable<ListedPage>): Asyn
 }
 
 const joinTexts = (items: readonly EvidenceText[]): string => items.map(({ text }) => text).join(',')
+
+/** The state of the batches is that of when the page was read. */
+export const eventsPage = ({ events, cursor, hasMore }: EventPage): EventsPage => ({
+  events: events.map(({ evidenceId, recordedAt, batch, ...event }) => ({
+    ...event,
+    id: evidenceId,
+    timestamp: recordedAt,
+    merkleBatchId: batch?.id ?? null,
+    merkleSendStatus: batch?.sendStatus ?? null,
+  })),
+  cursor,
+  isMore: hasMore,
+})
 
 /** Endpoint 8 shows the txId and version of its one event also at the top. */
 export const createdEvidence = ({ id, ...event }: CoreCreatedEvidence): CreatedEvidence => ({

@@ -21,6 +21,7 @@ import { Door, inTurn } from './door.ts'
 import { rejectInvalidPaths, rejectUnrouted, respondWithErrors } from './error-middleware.ts'
 import { allowOrigins, setSecurityHeaders } from './headers.ts'
 import { Health } from './health.ts'
+import { Holds } from './holds.ts'
 import { createInstruments, type Instruments } from './instruments.ts'
 import type { Connections, ListeningApp } from './listen.ts'
 import { createMetrics, type MetricRow, type Metrics } from './metrics.ts'
@@ -123,7 +124,8 @@ export function createApp(given: AppOptions): App {
     unread: new MemoryBudget(limits.unreadBytes),
   }
   const metrics = createMetrics({ registry, instruments, health, door, connections, ...load, ...options })
-  const services = { ...servicesOf(registry, limits, options), ...load, health: () => health.overall() }
+  const holds = new Holds(load.lanes.get('held'))
+  const services = { ...servicesOf(registry, limits, options), ...load, holds, health: () => health.overall() }
   const operatorGroup = operations({ health, metrics })
   const { metricsToken } = options
   const rootGroups = [metricsToken === undefined ? withoutMetrics(operatorGroup) : operatorGroup]
@@ -159,7 +161,10 @@ export function createApp(given: AppOptions): App {
     connections,
     errorShapeOf: paths.errorShapeOf,
     routes: router.stack.flatMap(({ methods, name = '' }) => methods.map((method) => ({ method, path: name }))),
-    stop: () => health.stop(),
+    stop() {
+      health.stop()
+      holds.stop()
+    },
     document,
   }
 }
@@ -204,7 +209,7 @@ const servicesOf = (
   registry: Registry,
   { stalledReaderMs }: LoadLimits,
   options: Options,
-): Omit<EndpointServices, 'lanes' | 'bodies' | 'unread' | 'health'> => ({
+): Omit<EndpointServices, 'lanes' | 'bodies' | 'unread' | 'health' | 'holds'> => ({
   registry,
   stalledReaderMs,
   uploads: {

@@ -40,6 +40,18 @@ export async function authorize(
   return { scope, sender }
 }
 
+/** Checks the key of a request again that has waited. Throws `UNAUTHORIZED`, `FORBIDDEN`. */
+export async function assertStillAuthorized(
+  { access }: Endpoint,
+  ctx: Context,
+  { companyId }: Scope,
+  { registry }: AuthorizationServices,
+): Promise<void> {
+  const scope = access === 'public' ? ANONYMOUS : await authenticate(registry, ctx, companyId, access)
+  if (scope === undefined) throw new HttpError('UNAUTHORIZED', 'Unauthorized')
+  if (!isPermitted(scope.principal, access)) throw new HttpError('FORBIDDEN', 'Forbidden resource')
+}
+
 /** Who sends a request without a key. */
 const ANONYMOUS: Scope = { companyId: '', principal: { kind: 'anonymous' } }
 

@@ -7,9 +7,10 @@ import { HttpError } from '../contract/errors.ts'
 import { withWireNames } from '../contract/field-names.ts'
 import { idInput } from '../contract/values.ts'
 import type { TaggedText } from '../contract/reply.ts'
-import { authorize, type AuthorizationServices } from './authorize.ts'
+import { assertStillAuthorized, authorize, type AuthorizationServices } from './authorize.ts'
 import type { BodyPace } from './body.ts'
 import { readBody, type RequestBody } from './fields.ts'
+import type { Holds } from './holds.ts'
 import { onClose } from './observe.ts'
 import type { HeldMemory, Lane, LaneName, MemoryBudget, Sender } from './overload.ts'
 import { readQuery } from './query.ts'
@@ -27,6 +28,7 @@ export interface EndpointServices extends AuthorizationServices {
   readonly listEvidences: ListEvidenceTexts
   readonly getEvidence: GetEvidencePage<TaggedText>
   readonly health: EndpointRequest['health']
+  readonly holds: Holds
 }
 
 /** Routes each endpoint of a group, below `base`, to `serve`. */
@@ -86,6 +88,14 @@ async function serve(ctx: Context, endpoint: Endpoint, services: EndpointService
       path: services.publicPath + ctx.path,
       listEvidences: services.listEvidences,
       getEvidence: services.getEvidence,
+      hold: async (maxMs, wait) => {
+        turn.end()
+        const result = await services.holds.hold({ ctx, sender, maxMs }, wait)
+        // The key may have been replaced meanwhile.
+        await assertStillAuthorized(endpoint, ctx, scope, services)
+        await turn.begin()
+        return result
+      },
       health: services.health,
     })
     if (reply.kind === 'pages') turn.end()

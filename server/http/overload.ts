@@ -20,8 +20,8 @@ interface LaneLimits {
   readonly waiting: number
 }
 
-/** Without a key; reads; lists, bundles and long histories; writes in JSON; forms; downloads. */
-export const LANE_NAMES = ['public', 'reads', 'lists', 'writes', 'uploads', 'downloads'] as const
+/** Without a key; reads; lists, bundles and long histories; writes in JSON; forms; downloads; waiting for an event. */
+export const LANE_NAMES = ['public', 'reads', 'lists', 'writes', 'uploads', 'downloads', 'held'] as const
 export type LaneName = (typeof LANE_NAMES)[number]
 
 /** What one server does at the same time, and holds in memory. */
@@ -48,6 +48,8 @@ export const LOAD_LIMITS: LoadLimits = {
     // With S3, each holds 8 MiB.
     uploads: { running: 48, waiting: 200 },
     downloads: { running: 128, waiting: 200 },
+    // A quarter of all requests that may be in progress.
+    held: { running: 1_024, waiting: 0 },
   },
   maxWaitMs: 10_000,
   bodyBytes: 64 * MIB,

@@ -123,6 +123,33 @@ export const evidences: EndpointGroup = {
       handle: async ({ registry, scope, health }) => json(overview(await registry.evidences.overview(scope), health())),
     }),
     endpoint({
+      id: 'listEvents',
+      method: 'GET',
+      path: '/evidences/{COMPANY_ID}/events',
+      access: 'R',
+      lane: 'lists',
+      isHeavy: ({ len = 0 }) => len > USUAL_FEED_LENGTH,
+      summary: 'The events of all evidences, in the order of the log',
+      description:
+        'A feed for webhooks, search engines and copies. Begin without `after`, and send the `cursor` of each page, or ' +
+        'of the last event that you have processed, as `after` of the next request: so every event comes once, also ' +
+        'with several servers and after a restart. A page may have fewer than `len` events, also none, because it ' +
+        'reads a limited part of the log. With `wait`, a request at the end of the log is held until there is an event.',
+      query: requests.EventsQuery,
+      response: { schema: responses.EventsPage },
+      async handle({ registry, scope, query, hold }) {
+        const { wait = 0 } = query
+        const selection = requests.eventQuery(query)
+        let page = await registry.evidences.events(scope, selection)
+        if (wait > 0 && page.events.length === 0 && !page.hasMore) {
+          const { cursor } = page
+          const after = await hold(wait * 1_000, (signal) => registry.evidences.nextEvent(scope, cursor, signal))
+          page = await registry.evidences.events(scope, { ...selection, after })
+        }
+        return json(responses.eventsPage(page))
+      },
+    }),
+    endpoint({
       id: 'getEvidence',
       method: 'GET',
       path: EVIDENCE,
@@ -225,8 +252,9 @@ export const evidences: EndpointGroup = {
   ],
 }
 
-/** The default of `len`. A request for more events is limited as a list. */
+/** The defaults of `len`. A request for more events is limited as a list. */
 const USUAL_HISTORY_LENGTH = 50
+const USUAL_FEED_LENGTH = 100
 
 /** The path of one evidence, or of the list of its subcategory. `path`: of the request. */
 function locationOfMany(request: requests.EvidenceOrBulk, path: string): string {

@@ -332,7 +332,7 @@ function appendEvent(
     files,
   }
   const { record, txId, opening } = makeEvent(draft, { origin, slotKey: state.slotKey }, seed)
-  const payload = encodeEventPayload({ opening, evidenceId: id, version: record.version })
+  const payload = encodeEventPayload({ opening, evidenceId: id, version: record.version, ...action, company })
   return { evidence: evidenceAfter(state, before, record), record, append: { entry: txId, payload } }
 }
 

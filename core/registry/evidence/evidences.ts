@@ -3,6 +3,7 @@ import { CategoryResolver } from '../category/resolve.ts'
 import type { Context } from '../context.ts'
 import type { BulkCreates } from './bulk-creates.ts'
 import { createEvidence, createEvidences } from './create.ts'
+import { listEvents, nextEvent } from './feed.ts'
 import { getEvidence, listEvidenceFiles } from './get.ts'
 import { allEvidences, listEvidences, listEvidenceTexts } from './list.ts'
 import { readOverview } from './overview.ts'
@@ -24,5 +25,7 @@ export function evidenceOperations(context: Context, bulkCreates: BulkCreates): 
     update: updateEvidence(context),
     files: listEvidenceFiles(context),
     overview: readOverview(context, list),
+    events: listEvents(context),
+    nextEvent: nextEvent(context),
   }
 }

@@ -102,7 +102,7 @@ const textOf = (value: Json | undefined): string | undefined =>
 const isMeta = (value: Json | undefined): value is Meta =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-const batchOf = (status: EntryStatus | undefined): HistoryEvent['batch'] =>
+export const batchOf = (status: EntryStatus | undefined): HistoryEvent['batch'] =>
   // eslint-disable-next-line typescript/no-unsafe-type-assertion -- the log stores ids as texts
   status?.batch && status.sendStatus ? { id: status.batch.id as BatchId, sendStatus: status.sendStatus } : null
 

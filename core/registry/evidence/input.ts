@@ -97,3 +97,8 @@ export const historyQuerySchema = closed({
   limit: opt(limitSchema(MAX_HISTORY_LENGTH)),
   disclose: opt(Type.Boolean({ description: 'a boolean' })),
 })
+
+export const eventQuerySchema = closed({
+  after: opt(IdToFind),
+  limit: opt(limitSchema(MAX_LIST_LENGTH)),
+})

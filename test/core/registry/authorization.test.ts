@@ -48,6 +48,8 @@ const operations: Readonly<Record<string, readonly [PermissionLevel, Operation]>
   'evidences.update': ['U', ({ evidences }, scope) => evidences.update(scope, 'e-1', { updateType: 'repair' })],
   'evidences.files': ['R', ({ evidences }, scope) => evidences.files(scope, 'e-1')],
   'evidences.overview': ['R', ({ evidences }, scope) => evidences.overview(scope)],
+  'evidences.events': ['R', ({ evidences }, scope) => evidences.events(scope)],
+  'evidences.nextEvent': ['R', ({ evidences }, scope) => evidences.nextEvent(scope, 'latest', AbortSignal.abort())],
   'files.stage': [
     'I',
     ({ files }, scope) =>

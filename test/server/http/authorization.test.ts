@@ -34,6 +34,7 @@ const NEEDED: Readonly<Record<string, PermissionLevel | 'sourceSystem' | 'operat
   listEvidences: 'R',
   getEvidence: 'R',
   getOverview: 'R',
+  listEvents: 'R',
   updateEvidence: 'U',
   listEvidenceFiles: 'R',
   downloadFile: 'R',
