@@ -189,4 +189,6 @@ export type RecordedEvent = {
   readonly updateType?: UpdateType
   readonly txId: TxId
   readonly version: number
+  /** The files that it attaches or deletes, if there are any. */
+  readonly files?: readonly string[]
 }

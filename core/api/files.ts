@@ -12,6 +12,12 @@ export interface FileEntry {
   readonly mimeType: string
   /** Version of the event that attached the file; 0 for files of categories. */
   readonly eventVersion: number
+  /** Bytes. */
+  readonly size: number
+  /** SHA-256 of the content, lowercase hex. */
+  readonly sha256: string
+  /** When its upload began. */
+  readonly createdAt: Date
 }
 
 /** A file to store. */

@@ -44,6 +44,9 @@ export const CategoryList = closed({
   count: Count,
 })
 export type CategoryList = Static<typeof CategoryList>
+/** The subcategories of one category. */
+export const SubcategoryList = closed({ subcategories: Type.Array(SubcategoryListItem), count: Count })
+export type SubcategoryList = Static<typeof SubcategoryList>
 
 /** What an update returns: the image that the category has now. */
 export const ImageChanged = closed({ imageId: opt(Id) }, { description: 'Without imageId if there is no image' })
@@ -79,9 +82,14 @@ export const categoryList = (categories: readonly Category[]): CategoryList => (
   categories: categories.map((category) => ({
     id: category.id,
     ...categoryDetails(category),
-    subcategories: category.subcategories.map((subcategory) => ({ id: subcategory.id, ...details(subcategory) })),
+    subcategories: subcategoryList(category).subcategories,
   })),
   count: categories.length,
+})
+
+export const subcategoryList = ({ subcategories }: Category): SubcategoryList => ({
+  subcategories: subcategories.map((subcategory) => ({ id: subcategory.id, ...details(subcategory) })),
+  count: subcategories.length,
 })
 
 const details = (category: Category): CategoryDetails => ({

@@ -136,8 +136,14 @@ export const EventsPage = closed({
 })
 export type EventsPage = Static<typeof EventsPage>
 
+const eventFiles = opt(
+  Type.Unsafe<readonly string[]>(
+    Type.Array(Id, { description: 'Ids of the files that it attaches, `image` or `file` first, or deletes' }),
+  ),
+)
+
 /** An event that a request has recorded. Its txId is the commitment that proofs are about. */
-export const RecordedEvent = closed(recordedEvent)
+export const RecordedEvent = closed({ ...recordedEvent, files: eventFiles })
 export type RecordedEvent = Static<typeof RecordedEvent>
 
 /** Endpoint 8: the new evidence and its first event. */
@@ -149,7 +155,7 @@ export const CreatedEvidences = closed({
   ids: Type.Array(Id),
   count: Count,
   id: opt(Id),
-  events: Type.Array(closed({ id: Id, ...recordedEvent })),
+  events: Type.Array(closed({ id: Id, ...recordedEvent, files: eventFiles })),
   txId: opt(Hash),
   version: opt(Version),
 })

@@ -1,6 +1,6 @@
 import Type, { type Static } from '#typebox'
 import { isImage, type FileEntry as CoreFileEntry, type FileSelector as CoreFileSelector } from '../../core/index.ts'
-import { Base64, closed, DateTime, defined, Id, IdInput, opt } from './values.ts'
+import { Base64, closed, DateTime, defined, Hash, Id, IdInput, opt } from './values.ts'
 
 /** A file in a listing. */
 export const FileEntry = closed({
@@ -13,6 +13,9 @@ export const FileEntry = closed({
     minimum: 0,
     description: 'Version of the event that attached it, 0 for files of categories',
   }),
+  size: Type.Integer({ minimum: 0, description: 'Bytes' }),
+  sha256: Type.Unsafe<string>({ ...Hash, description: 'Of the content, lowercase hex' }),
+  createdAt: Type.Unsafe<Date>({ ...DateTime, description: 'When its upload began' }),
 })
 export type FileEntry = Static<typeof FileEntry>
 
@@ -61,11 +64,9 @@ export const fileSelector = ({ fileId, evidenceId, categoryId, subcategoryId }: 
 })
 
 /** `iconId` tells a client that the file can be shown as an image. */
-export const fileEntry = ({ id, name, mimeType, title, eventVersion }: CoreFileEntry): FileEntry => ({
-  name,
+export const fileEntry = ({ id, eventVersion, ...file }: CoreFileEntry): FileEntry => ({
+  ...file,
   overlayId: id,
-  mimeType,
-  title,
-  ...(isImage({ mimeType }) && { iconId: id }),
+  ...(isImage(file) && { iconId: id }),
   eventId: eventVersion,
 })

@@ -136,6 +136,18 @@ export const categories: EndpointGroup = {
       },
       (param) => ({ parent: param('CATEGORY_ID') }),
     ),
+    endpoint({
+      id: 'listSubcategories',
+      method: 'GET',
+      path: SUBCATEGORIES,
+      access: 'R',
+      summary: 'List the subcategories of a category',
+      description: 'As in the list of categories.',
+      response: { schema: shapes.SubcategoryList },
+      errors: ['CATEGORY_NOT_FOUND'],
+      handle: async ({ registry, scope, param }) =>
+        json(shapes.subcategoryList(await registry.categories.get(scope, categoryPath(param)))),
+    }),
     getEndpoint(
       {
         id: 'getSubcategory',

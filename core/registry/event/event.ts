@@ -284,11 +284,12 @@ export function appendEvents(
   const { evidence } = last
   return {
     evidence,
-    events: made.map(({ record: { type, updateType, txId, version } }) => ({
+    events: made.map(({ record: { type, updateType, txId, version, files } }) => ({
       type,
       ...(updateType !== undefined && { updateType }),
       txId,
       version,
+      ...filesMember(Object.values(files)),
     })),
     writes: [
       putRecord(keys.evidence(evidence.id), evidence),
@@ -370,6 +371,10 @@ interface GivenFiles {
 /** What an event commits to of the files that it attaches. */
 export const attachedFiles = (staged: readonly StagedFile[]): Readonly<Record<string, AttachedFile>> =>
   Object.fromEntries(staged.map(({ id, mimeType, name, sha256, size }) => [id, { id, mimeType, name, sha256, size }]))
+
+/** What a recorded event says of its files, if it has any. */
+export const filesMember = (files: readonly Pick<EventFile, 'id'>[]): Pick<RecordedEvent, 'files'> =>
+  files.length === 0 ? {} : { files: files.map(({ id }) => id) }
 
 type Details = Pick<EvidenceRecord, 'description' | 'summary' | 'owner' | 'meta'>
 

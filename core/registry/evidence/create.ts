@@ -7,7 +7,7 @@ import { invalidInput, metaText, validate } from '../../schemas/validation.ts'
 import { keys } from '../../store/keys.ts'
 import type { CategoryResolver, ResolvedCategory } from '../category/resolve.ts'
 import type { Context } from '../context.ts'
-import { givenFiles, txIdOfEntry } from '../event/event.ts'
+import { filesMember, givenFiles, txIdOfEntry } from '../event/event.ts'
 import { attachFiles } from '../file/stored-file.ts'
 import { type AuthorizedScope, enterCompany } from '../permissions.ts'
 import type { Attempt } from '../write.ts'
@@ -30,7 +30,7 @@ export const createEvidence =
       await assertUnused(context, entered, [evidence], attempt)
       const target = targetOf(context, entered, { resolved, files: givenFiles({ image, files }) })
       const made = makeEvidence(target, draftOf(context, evidence))
-      return { commit: decideCreate(resolved, target, [made], attempt), result: createdEvidence(made) }
+      return { commit: decideCreate(resolved, target, [made], attempt), result: createdEvidence(target)(made) }
     })
   }
 
@@ -54,7 +54,7 @@ export const createEvidences =
         const target = targetOf(context, entered, { resolved, files })
         const drafts = evidences.map((evidence) => draftOf(context, evidence))
         const made = await bulk.make({ target, drafts })
-        return { commit: decideCreate(resolved, target, made, attempt), result: made.map(createdEvidence) }
+        return { commit: decideCreate(resolved, target, made, attempt), result: made.map(createdEvidence(target)) }
       })
     })
 
@@ -157,8 +157,10 @@ function createdPerDay(company: CompanyId, made: readonly MadeEvidence[]): reado
 }
 
 /** What the caller learns of an evidence. */
-const createdEvidence = ({ draft, append }: MadeEvidence) =>
-  ({ id: draft.id, type: 'create', txId: txIdOfEntry(append.entry), version: 1 }) as const
+const createdEvidence =
+  ({ files: { files } }: CreateTarget) =>
+  ({ draft, append }: MadeEvidence) =>
+    ({ id: draft.id, type: 'create', txId: txIdOfEntry(append.entry), version: 1, ...filesMember(files) }) as const
 
 /**
  * Throws the `VALIDATION_ERROR` that `evidences.create` throws for this input, whatever the registry contains. For

@@ -2,6 +2,7 @@ import type { FileEntry, StagedFile } from '../../api/files.ts'
 import type { CompanyId } from '../../api/scope.ts'
 import { fromBase64, sha256, toHex } from '../../bytes.ts'
 import { RegistryError } from '../../errors.ts'
+import { timeOfId } from '../../ids.ts'
 import type { Write } from '../../ports/index.ts'
 import { consume, pendingDeletion, MAX_SMALL_FILE_BYTES } from '../../store/blob-lifecycle.ts'
 import { fileEntries } from '../../store/derived.ts'
@@ -98,6 +99,9 @@ export async function listFiles(
       .map((entry) => decodeRecord(entry))
       // A file that was deleted between the two reads.
       .filter((file): file is FileRecord => !('deletion' in file))
-      .map(({ id, name, title, mimeType, version }) => ({ id, name, title, mimeType, eventVersion: version }))
+      .map(({ id, name, title, mimeType, version: eventVersion, size, sha256: hash }) => {
+        const createdAt = new Date(timeOfId(id))
+        return { id, name, title, mimeType, eventVersion, size, sha256: hash, createdAt }
+      })
   )
 }

@@ -6,7 +6,7 @@ import { Icon } from '../components/icon.tsx'
 import { Failure, WhenLoaded } from '../components/notice.tsx'
 import { Thumb } from '../components/thumb.tsx'
 import { useLoad } from '../components/use-load.ts'
-import { saveFile } from '../format.ts'
+import { formatBytes, formatDate, saveFile } from '../format.ts'
 import { hasLevel, useSession } from '../session.ts'
 import { texts } from '../texts.ts'
 import { FileImage, FileText, isText } from './file-preview.tsx'
@@ -111,7 +111,7 @@ function FileItem({ file, origin, onShow, onDelete }: ItemProps & { readonly onD
           <bdi>{file.name}</bdi>
         </b>
         <span class="small muted cut">
-          {file.mimeType} {origin}
+          {file.mimeType}, {formatBytes(file.size)}, {formatDate(file.createdAt)} {origin}
         </span>
       </div>
       <FileActions file={file} onShow={isText(file.mimeType) ? onShow : undefined} onDelete={onDelete} />

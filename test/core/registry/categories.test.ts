@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { CategoryChange, CategoryPath, ErrorCode, Scope, StagedFile } from '../../../core/index.ts'
+import { timeOfId } from '../../../core/ids.ts'
 import { fsck } from '../../../core/ops/index.ts'
 import { withCode, withRegistry, type Fixture } from '../../support/registry-fixture.ts'
 
@@ -23,9 +24,12 @@ describe('categories', () => {
       const { id } = await categories.create(scope, { name: 'Tools', description: 'a\nb', image })
       const drill = { name: 'Drills', description: '', image: text }
       const { id: sub } = await categories.create(scope, drill, { parent: id })
-      const file = { name: 'tools.png', id: image.id, mimeType: 'image/png', title: 'tools', eventVersion: 0 }
+      const { name, mimeType, title, size, sha256 } = image
+      const createdAt = new Date(timeOfId(image.id))
+      const file = { id: image.id, name, mimeType, title, size, sha256, createdAt, eventVersion: 0 }
       // A text is not an image, but a file like any other.
-      const note = { ...file, name: 'drills.txt', id: text.id, mimeType: 'text/plain', title: 'drills' }
+      const others = { size: text.size, sha256: text.sha256, createdAt: new Date(timeOfId(text.id)) }
+      const note = { ...file, ...others, name: 'drills.txt', id: text.id, mimeType: 'text/plain', title: 'drills' }
       const common = { status: 'active', evidenceCount: 0 }
       const drills = { id: sub, parentId: id, name: 'Drills', path: '/Tools/Drills', ...common }
       const subcategory = { ...drills, files: [note], subcategories: [] }

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
 import { describe, it } from 'node:test'
+import { timeOfId } from '../../../core/ids.ts'
 import { CompanyRequests } from '../../support/company-requests.ts'
 import { formOf } from '../../support/form.ts'
 import { OPERATOR_KEY } from '../../support/service.ts'
@@ -30,6 +32,9 @@ describe('categories and subcategories', () => {
     assert.equal(count, categories.length)
     const listed = categories.find((each: { id: string }) => each.id === id)
     assert.deepEqual(listed, { id, ...category, subcategories: [{ id: sub, ...subcategory }] })
+    const ofCategory = await acme.ok('listSubcategories', inCategory(id))
+    assert.deepEqual(ofCategory, { subcategories: [{ id: sub, ...subcategory }], count: 1 })
+    await acme.fails('listSubcategories', 404, 'CATEGORY_NOT_FOUND', inCategory(sub))
   })
 
   it('1: accepts an image in JSON and in a form, lists it and serves it', async () => {
@@ -48,10 +53,14 @@ describe('categories and subcategories', () => {
     for (const body of bodies) {
       const { id } = await acme.ok('createCategory', body)
       const { imageId, fileIds } = await acme.ok('getCategory', inCategory(id))
-      assert.deepEqual(fileIds, [
-        { name: 'icon.png', overlayId: imageId, mimeType: 'image/png', title: 'icon', iconId: imageId, eventId: 0 },
-      ])
-      assert.equal((await acme.call('downloadFile', { query: { fileId: imageId, categoryId: id } })).status, 200)
+      const downloaded = await acme.call('downloadFile', { query: { fileId: imageId, categoryId: id } })
+      assert.equal(downloaded.status, 200)
+      const bytes = Buffer.from(downloaded.text, 'latin1')
+      const { createdAt, ...file } = fileIds[0]
+      const names = { name: 'icon.png', mimeType: 'image/png', title: 'icon', eventId: 0 }
+      const content = { size: bytes.length, sha256: createHash('sha256').update(bytes).digest('hex') }
+      assert.deepEqual([file, fileIds.length], [{ ...names, ...content, overlayId: imageId, iconId: imageId }, 1])
+      assert.equal(Date.parse(createdAt), timeOfId(imageId))
     }
     const images = [
       { ...PNG, data: 'not base64!' },

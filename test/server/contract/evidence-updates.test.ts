@@ -25,6 +25,9 @@ describe('updates of an evidence', () => {
     ])
     const { status, events: recorded } = await update('updated', { form })
     assert.deepEqual([status, recorded.map(({ version }: Body) => version)], ['ok', [2, 3, 4]])
+    assert.deepEqual([recorded[0].files, recorded[1].files], [undefined, undefined])
+    const listedIds = (await acme.files('updated')).map(({ overlayId }: Body) => overlayId)
+    assert.deepEqual(recorded[2].files.sort(), listedIds.sort())
     const { object, events, lastVersion } = await acme.page('updated')
     assert.deepEqual([object.name, object.owner, object.description, lastVersion], ['Renamed', 'Grace', 'new', 4])
     const shown = events.map((event: Body) => [

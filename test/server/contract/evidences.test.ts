@@ -38,7 +38,7 @@ describe('evidences', () => {
     ])
     const created = await acme.call('createEvidence', { form })
     const { id, txId, version, events } = created.body
-    assert.deepEqual([created.status, version, events], [201, 1, [{ type: 'create', txId, version: 1 }]])
+    assert.deepEqual([created.status, version], [201, 1])
     assert.match(id, uuid7)
     assert.match(txId, hash)
 
@@ -86,6 +86,8 @@ describe('evidences', () => {
       ['third.txt', 'third', 'text/plain', 1, false],
     ])
     assert.equal(dt[0].overlayId, imageId)
+    const files = dt.map(({ overlayId }: Body) => overlayId)
+    assert.deepEqual(events, [{ type: 'create', txId, version: 1, files }])
   })
 
   it('8: an image that is none by its type is a file; a file without a type has that of its extension', async () => {
@@ -169,15 +171,17 @@ describe('evidences', () => {
     const oneForm = formOf({ externalId: 'nine-1', name: 'One', meta: '' }, [['images', 'a.txt', 'a']])
     const one = await acme.call('createEvidences', { ...into, form: oneForm })
     const { id, txId, ...rest } = one.body
-    assert.deepEqual(rest, { ids: [id], count: 1, version: 1, events: [{ id, type: 'create', txId, version: 1 }] })
-    assert.deepEqual([one.status, (await acme.files('nine-1')).length], [201, 1])
+    const files = (await acme.files('nine-1')).map(({ overlayId }: Body) => overlayId)
+    const events = [{ id, type: 'create', txId, version: 1, files }]
+    assert.deepEqual(rest, { ids: [id], count: 1, version: 1, events })
+    assert.deepEqual([one.status, files.length], [201, 1])
 
     const many = (prefix: string) =>
       Array.from({ length: 5 }, (_, i) => ({ externalId: `${prefix}-${i}`, name: `Many ${i}`, meta: { i } }))
     const bodies = [{ json: { evidences: many('j') } }, { form: formOf({ evidences: JSON.stringify(many('f')) }) }]
     for (const body of bodies) {
-      const { ids, count, events, id: single } = await acme.ok('createEvidences', { ...into, ...body })
-      assert.deepEqual([ids.length, count, events.length, single], [5, 5, 5, undefined])
+      const { ids, count, events: made, id: single } = await acme.ok('createEvidences', { ...into, ...body })
+      assert.deepEqual([ids.length, count, made.length, single], [5, 5, 5, undefined])
     }
     assert.deepEqual((await acme.page('f-3')).object.meta, { i: 3 })
 

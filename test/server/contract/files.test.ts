@@ -196,7 +196,7 @@ describe('files', () => {
     const { txId } = events[1]
     assert.deepEqual(deleted, {
       status: 'ok',
-      events: [{ type: 'update', updateType: 'deletefile', txId, version: 2 }],
+      events: [{ type: 'update', updateType: 'deletefile', txId, version: 2, files: [id] }],
     })
     assert.deepEqual(
       events.map(({ updateType }: Body) => updateType),

@@ -35,6 +35,7 @@ const NEEDED: Readonly<Record<string, PermissionLevel | 'sourceSystem' | 'operat
   getEvidence: 'R',
   getOverview: 'R',
   listEvents: 'R',
+  listSubcategories: 'R',
   updateEvidence: 'U',
   listEvidenceFiles: 'R',
   downloadFile: 'R',
