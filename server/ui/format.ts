@@ -1,6 +1,8 @@
+// Made once: for a bundle of 10,000 events that took seconds.
+const TIME = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' })
+
 /** A time in the user's zone, to the second. */
-export const formatTime = (time: string | number): string =>
-  new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' }).format(new Date(time))
+export const formatTime = (time: string | number): string => TIME.format(new Date(time))
 
 /** A time in UTC as the API writes it, for the tooltip of a local time. */
 export const formatUtc = (time: string | number): string => new Date(time).toISOString()

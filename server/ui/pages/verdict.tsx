@@ -144,9 +144,13 @@ const Claims = ({ title, isYes = false, children }: ClaimsProps) => (
 const STEP_TONES = { ok: 'proven', failed: 'forged', skipped: undefined } as const
 const STEP_ICONS = { ok: 'tick', failed: 'cross', skipped: 'dash' } as const
 
+/** A bundle may have 10,000 events, which a page cannot show at once. */
+const GROUPS_AT_ONCE = 100
+
 /** Each check, the values of each event, and what could not be checked, folded. */
 export function Details({ outcome: { steps, groups, unchecked } }: { readonly outcome: Outcome }) {
   const t = texts.verify
+  const [count, setCount] = useState(GROUPS_AT_ONCE)
   return (
     <details class="fold">
       <summary>
@@ -170,12 +174,17 @@ export function Details({ outcome: { steps, groups, unchecked } }: { readonly ou
             </li>
           ))}
         </ul>
-        {groups.map(({ title, facts }) => (
+        {groups.slice(0, count).map(({ title, facts }) => (
           <section key={title}>
             <h3>{title}</h3>
             <Facts of={facts.map(([name, value]) => [<bdi>{name}</bdi>, <bdi>{value}</bdi>])} />
           </section>
         ))}
+        {count < groups.length && (
+          <button type="button" onClick={() => setCount(count + GROUPS_AT_ONCE)}>
+            {texts.more}
+          </button>
+        )}
         {unchecked.length > 0 && (
           <section>
             <h3>{t.unchecked}</h3>
