@@ -53,28 +53,16 @@ const STORAGE_KEY = 'evidence-registry.session'
 
 /** Keeps the key until the tab is closed. Called only if the user chose so. */
 export const remember = ({ companyId, apiKey }: Credentials): void =>
-  sessionStorage.setItem(STORAGE_KEY, JSON.stringify({ companyId, apiKey }))
+  sessionStorage.setItem(STORAGE_KEY, `${companyId}\n${apiKey}`)
 
 /** Removes the remembered key from the tab. */
 export const forget = (): void => sessionStorage.removeItem(STORAGE_KEY)
 
-/** The remembered credentials; `undefined` if there are none. */
+/** The remembered credentials; `undefined` if there are none. Neither contains a line break. */
 export function remembered(): Credentials | undefined {
-  try {
-    const value: unknown = JSON.parse(sessionStorage.getItem(STORAGE_KEY) ?? 'null')
-    return isCredentials(value) ? value : undefined
-  } catch {
-    return undefined
-  }
+  const [companyId, apiKey] = sessionStorage.getItem(STORAGE_KEY)?.split('\n') ?? []
+  return companyId && apiKey ? { companyId, apiKey } : undefined
 }
-
-const isCredentials = (value: unknown): value is Credentials =>
-  typeof value === 'object' &&
-  value !== null &&
-  'companyId' in value &&
-  'apiKey' in value &&
-  typeof value.companyId === 'string' &&
-  typeof value.apiKey === 'string'
 
 /** The session of the pages that need a key. */
 export const SessionContext = createContext<Session | undefined>(undefined)

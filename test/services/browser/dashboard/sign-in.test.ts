@@ -33,9 +33,7 @@ describeDashboard('the sign-in page in Chromium', (dashboard) => {
     const { page } = dashboard
     const own = '**/sourceSystem/acme/self'
     const rememberKey = (apiKey: string): Promise<unknown> =>
-      page.evaluate(
-        `sessionStorage.setItem('evidence-registry.session', '${JSON.stringify({ companyId: 'acme', apiKey })}')`,
-      )
+      page.evaluate(`sessionStorage.setItem('evidence-registry.session', 'acme\\n${apiKey}')`)
     await page.goto(dashboard.urlOf(''))
     await rememberKey(dashboard.company.keys.R)
     await page.route(own, (route) => route.abort())
