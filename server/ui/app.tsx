@@ -5,7 +5,8 @@ import { Mark } from './components/icon.tsx'
 import { Failure, Skeleton, WhenLoaded } from './components/notice.tsx'
 import { Navigation } from './components/navigation.tsx'
 import { useLoad } from './components/use-load.ts'
-import { useShortcuts } from './components/use-shortcuts.ts'
+import { Shortcuts } from './components/shortcuts.tsx'
+import { Toast } from './components/toast.tsx'
 import { CategoriesPage } from './pages/categories.tsx'
 import { EvidencePage } from './pages/evidence.tsx'
 import { EvidencesPage } from './pages/evidences.tsx'
@@ -15,7 +16,7 @@ import { OverviewPage } from './pages/overview.tsx'
 import { SignInPage } from './pages/sign-in.tsx'
 import { SourceSystemsPage } from './pages/source-systems.tsx'
 import { hrefOf, useLocation, type Location } from './router.ts'
-import { forget, isOperator, publicClient, remembered, SessionContext, signIn, type Session } from './session.ts'
+import { forget, publicClient, remembered, SessionContext, signIn, type Session } from './session.ts'
 import { texts } from './texts.ts'
 
 /** Of the package: `vite.config.mjs` puts it here. */
@@ -27,7 +28,6 @@ export function App() {
   const [session, setSession] = useState<Session>()
   const [isRestoring, setRestoring] = useState(() => remembered() !== undefined)
   const [error, setError] = useState<unknown>()
-  useShortcuts(session)
   /** Signs in with the remembered key. Only a key that the service rejects is forgotten. */
   const restore = async (): Promise<void> => {
     const credentials = remembered()
@@ -57,6 +57,7 @@ export function App() {
       <Frame location={location} session={session} onSignOut={signOut}>
         {error !== undefined && <Failure error={error} retry={() => void restore()} />}
         {isRestoring ? <Skeleton /> : <Page location={location} session={session} setSession={changeSession} />}
+        <Toast />
       </Frame>
     </SessionContext.Provider>
   )
@@ -145,7 +146,7 @@ function Frame({ location, session, onSignOut, children }: FrameProps) {
     main.current?.focus()
   }
   const brand = (
-    <a class="brand" href={hrefOf([])} aria-label={texts.product}>
+    <a class="flex quiet brand" href={hrefOf([])} aria-label={texts.product}>
       <Mark />
       <span>{texts.product}</span>
     </a>
@@ -156,6 +157,7 @@ function Frame({ location, session, onSignOut, children }: FrameProps) {
       {children}
       <footer class="foot small muted no-print">
         {texts.product} {VERSION} · <a href="licenses.txt">{texts.licenses}</a>
+        {session && <Shortcuts session={session} />}
       </footer>
     </main>
   )
@@ -167,18 +169,16 @@ function Frame({ location, session, onSignOut, children }: FrameProps) {
       </a>
       {session === undefined ? (
         <>
-          <header class="public no-print">
+          <header class="flex public no-print">
             {brand}
             <Navigation page={name} session={undefined} />
-            <a class="end" href={hrefOf(['sign-in'])}>
-              {texts.nav.signIn}
-            </a>
+            <a href={hrefOf(['sign-in'])}>{texts.nav.signIn}</a>
           </header>
           {content}
         </>
       ) : (
         <div class={`shell ${name === 'evidences' && location.path.length > 1 ? 'has-bar' : ''}`}>
-          <header class="side no-print">
+          <header class="column side no-print">
             {brand}
             <Navigation page={name} session={session} />
             <Account session={session} onSignOut={onSignOut} />
@@ -204,18 +204,13 @@ function useTitle(main: { readonly current: HTMLElement | null }, page: string):
   }, [page])
 }
 
-/** Who is signed in, and for the operator the way to another company. */
+/** Who is signed in. */
 const Account = ({ session, onSignOut }: { readonly session: Session; readonly onSignOut: () => void }) => (
-  <div class="account">
+  <div class="account small">
     <b class="cut">{session.companyId}</b>
     <span class="muted cut">
       {session.system.name} · {texts.levels[session.system.permissions]}
     </span>
-    {isOperator(session) && (
-      <a href={hrefOf(['sign-in'])} class="switch">
-        {texts.nav.switchCompany}
-      </a>
-    )}
     <button class="plain" onClick={onSignOut}>
       {texts.nav.signOut}
     </button>

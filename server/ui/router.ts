@@ -1,4 +1,5 @@
 import { useLayoutEffect, useState } from 'preact/hooks'
+import { texts } from './texts.ts'
 
 /**
  * Routing by the fragment of the address, such as `#/evidences?owner=Ada`. The server serves one page, so the
@@ -41,11 +42,31 @@ export function useLocation(): Location {
   const [current, setCurrent] = useState(() => parseFragment(location.hash))
   // A layout effect, so that no change after the first rendering is missed.
   useLayoutEffect(() => {
-    const update = (): void => setCurrent(parseFragment(location.hash))
+    const update = ({ oldURL }: HashChangeEvent): void => {
+      if (mayLeave()) setCurrent(parseFragment(location.hash))
+      else history.pushState(null, '', oldURL)
+    }
     addEventListener('hashchange', update)
     return () => removeEventListener('hashchange', update)
   }, [])
   return current
+}
+
+let unsaved = false
+
+/** Asks whether what is not sent may be lost, if there is any. */
+export const mayLeave = (): boolean => !unsaved || confirm(texts.discard)
+
+const warn = (event: Event): void => void (unsaved && event.preventDefault())
+addEventListener('beforeunload', warn)
+
+/** While it is true, leaving the page or the dialog asks first. */
+export function useUnsaved(isUnsaved: boolean): void {
+  // A layout effect, so that a page that changes it and then leaves is not asked.
+  useLayoutEffect(() => {
+    unsaved = isUnsaved
+    return () => void (unsaved = false)
+  }, [isUnsaved])
 }
 
 let entries = 0

@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact'
-import { useId, useLayoutEffect, useRef } from 'preact/hooks'
+import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { mayLeave, useUnsaved } from '../router.ts'
 import { texts } from '../texts.ts'
 import { Icon } from './icon.tsx'
 import { Form, type FormProps } from './form.tsx'
@@ -14,12 +15,17 @@ interface DialogProps {
   readonly children: ComponentChildren
 }
 
-/** A modal dialog. The browser keeps the focus inside, and closes it with Escape unless what it shows would be lost. */
+/** A modal dialog. The browser keeps the focus inside. Escape closes it, after a question if something was typed. */
 export function Dialog({ title, onClose, canClose = true, isLarge = false, children }: DialogProps) {
   const element = useRef<HTMLDialogElement>(null)
   const titleId = useId()
   const cancel = (event: Event): void => {
-    if (!canClose) event.preventDefault()
+    if (!canClose || !mayLeave()) event.preventDefault()
+  }
+  const [isTyped, setTyped] = useState(false)
+  useUnsaved(isTyped)
+  const type = ({ target }: Event): void => {
+    if (target instanceof Element && target.matches(':not([type=checkbox])')) setTyped(true)
   }
   useLayoutEffect(() => {
     const opener = document.activeElement
@@ -40,14 +46,18 @@ export function Dialog({ title, onClose, canClose = true, isLarge = false, child
       onCancel={cancel}
     >
       <header>
-        <h2 id={titleId}>{title}</h2>
+        <h2 class="grow" id={titleId}>
+          {title}
+        </h2>
         {canClose && (
-          <button class="plain square" type="button" onClick={onClose} aria-label={texts.dismiss}>
+          <button class="plain square" type="button" onClick={() => mayLeave() && onClose()} aria-label={texts.dismiss}>
             <Icon name="cross" />
           </button>
         )}
       </header>
-      <div class="body stack">{children}</div>
+      <div class="body stack" onInput={type}>
+        {children}
+      </div>
     </dialog>
   )
 }

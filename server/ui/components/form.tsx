@@ -228,18 +228,16 @@ export function SelectField({ value, onChange, choices, ...field }: SelectFieldP
 interface FileFieldProps extends FieldProps {
   readonly onChange: (files: readonly File[]) => void
   readonly accept?: string
-  readonly isMultiple?: boolean
 }
 
 /** A choice of files. The browser keeps them: a form only gets them on a change. */
-export function FileField({ onChange, accept, isMultiple = false, ...field }: FileFieldProps) {
+export function FileField({ onChange, accept, ...field }: FileFieldProps) {
   return (
     <Field {...field}>
       {(control) => (
         <input
           {...control}
           type="file"
-          multiple={isMultiple}
           {...(accept && { accept })}
           onChange={(event) => onChange([...(event.currentTarget.files ?? [])])}
         />
@@ -306,9 +304,9 @@ export function CheckList({ legend, choices, chosen, onChange }: CheckListProps)
           {texts.nothing}
         </button>
       </div>
-      <div class="choices">
+      <div class="grid choices">
         {choices.map(({ value, label }) => (
-          <label key={value}>
+          <label class="flex wrap" key={value}>
             <input
               type="checkbox"
               checked={chosen.has(value)}

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
 import { hrefOf } from '../router.ts'
-import { hasLevel, type Session } from '../session.ts'
+import { hasLevel, isOperator, type Session } from '../session.ts'
 import { texts } from '../texts.ts'
 import { Icon, type IconName } from './icon.tsx'
 
@@ -29,8 +29,20 @@ function entriesOf(session: Session | undefined): readonly Entry[] {
     ...(hasLevel(session, 'A')
       ? [{ name: 'source-systems', text: nav.sourceSystems, icon: 'key', isWide: true } as const]
       : []),
+    ...(isOperator(session)
+      ? [{ name: 'sign-in', text: nav.switchCompany, icon: 'transfer', isWide: true } as const]
+      : []),
   ]
 }
+
+/** Leads to the form of a new evidence. On a phone the bar below does. */
+export const NewEvidenceLink = ({ session }: { readonly session: Session }) =>
+  hasLevel(session, 'I') && (
+    <a class="button primary wide-only" href={hrefOf(['new-evidence'])}>
+      <Icon name="plus" />
+      {texts.evidences.create} <kbd>c</kbd>
+    </a>
+  )
 
 /** The side bar, and on a phone the bar below. */
 export function Navigation({ page, session }: { readonly page: string; readonly session: Session | undefined }) {
@@ -42,7 +54,7 @@ export function Navigation({ page, session }: { readonly page: string; readonly 
       <ul onClick={() => setMore(false)}>
         {entriesOf(session).map(({ name, text, icon, isWide = false }) => (
           <li key={name} class={isWide ? wide : undefined}>
-            <a href={hrefOf([name])} {...(name === page && { 'aria-current': 'page' })}>
+            <a class="quiet hover" href={hrefOf([name])} {...(name === page && { 'aria-current': 'page' })}>
               <Icon name={icon} />
               {text}
             </a>
@@ -50,14 +62,14 @@ export function Navigation({ page, session }: { readonly page: string; readonly 
         ))}
         {session && hasLevel(session, 'I') && (
           <li class="phone-only">
-            <a class="create" href={hrefOf(['new-evidence'])}>
+            <a class="quiet hover create" href={hrefOf(['new-evidence'])}>
               <Icon name="plus" />
               {nav.create}
             </a>
           </li>
         )}
         <li class={session ? wide : undefined}>
-          <a href="../docs">
+          <a class="quiet hover" href="../docs">
             <Icon name="api" />
             {nav.api}
           </a>

@@ -28,13 +28,8 @@ export const Skeleton = () => (
   </div>
 )
 
-interface EmptyProps {
-  readonly icon: IconName
-  readonly children: ComponentChildren
-}
-
 /** What is said where nothing is, and what to do. */
-export const Empty = ({ icon, children }: EmptyProps) => (
+export const Empty = ({ icon, children }: { readonly icon: IconName; readonly children: ComponentChildren }) => (
   <div class="empty" role="status">
     <Icon name={icon} />
     {children}
@@ -49,6 +44,25 @@ export function Failure({ error, retry }: { readonly error: unknown; readonly re
     </Notice>
   )
 }
+
+interface CardProps {
+  readonly title: string
+  /** At the end of the line of its title. */
+  readonly aside?: ComponentChildren
+  readonly id?: string
+  readonly children: ComponentChildren
+}
+
+/** A part of a page, with a title. */
+export const Card = ({ title, aside, id, children }: CardProps) => (
+  <section class="card" id={id}>
+    <header>
+      <h2>{title}</h2>
+      {aside && <div class="end small muted">{aside}</div>}
+    </header>
+    {children}
+  </section>
+)
 
 interface WhenLoadedProps<T> {
   readonly of: Loading<T>

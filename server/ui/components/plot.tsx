@@ -35,7 +35,7 @@ export function Plot({ title, summary, points, format, kind }: PlotProps) {
         {title} <span class="muted">{summary}</span>
       </figcaption>
       <div class="plot-area">
-        <span class="plot-max muted">{format(max)}</span>
+        <span class="muted">{format(max)}</span>
         <svg
           viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
           preserveAspectRatio="none"
@@ -52,7 +52,7 @@ export function Plot({ title, summary, points, format, kind }: PlotProps) {
         </svg>
         <span class="plot-min muted">0</span>
       </div>
-      <div class="plot-times muted">
+      <div class="between muted">
         <span>{formatTime(first.at)}</span>
         {last.at > first.at && <span>{formatTime(last.at)}</span>}
       </div>

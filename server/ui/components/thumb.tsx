@@ -4,13 +4,9 @@ import { useSession } from '../session.ts'
 import { Icon } from './icon.tsx'
 
 /** Types that a browser shows without running anything in them. SVG and HTML are not among them. */
-export const INERT_IMAGES: ReadonlySet<string> = new Set([
-  'image/png',
-  'image/jpeg',
-  'image/gif',
-  'image/webp',
-  'image/avif',
-])
+export const INERT_IMAGES: ReadonlySet<string> = new Set(
+  ['png', 'jpeg', 'gif', 'webp', 'avif'].map((type) => `image/${type}`),
+)
 const MAX_BYTES = 2 * 1024 * 1024
 const AT_ONCE = 6
 

@@ -63,9 +63,9 @@ export const StateBadge = ({ isStolen }: { readonly isStolen: boolean }) =>
   )
 
 /** The stops of a proof: recorded, sealed, stamped, anchored. `reached`: how many are. */
-export function Track({ reached, title, children }: TrackProps) {
+export function Track({ reached, title, children }: BadgeProps & { readonly reached: number }) {
   return (
-    <span class="proof" title={title}>
+    <span class="proof small" title={title}>
       <span class="track" aria-hidden="true">
         {[0, 1, 2, 3].map((i) => (
           <i key={i} class={i < reached ? 'on' : i === reached ? 'now' : ''} />
@@ -74,12 +74,6 @@ export function Track({ reached, title, children }: TrackProps) {
       <span>{children}</span>
     </span>
   )
-}
-
-interface TrackProps {
-  readonly reached: number
-  readonly title?: string
-  readonly children: ComponentChildren
 }
 
 /** A batch is stamped beside its anchor, so the third stop is only known once the fourth is reached. */

@@ -65,15 +65,15 @@ export function VirtualList<T>(props: VirtualListProps<T>) {
     </span>
   )
   return (
-    <div class="grid-scroll" ref={element} onScroll={update} tabIndex={0} role="region" aria-label={label}>
+    <div class="card flush grid-scroll" ref={element} onScroll={update} tabIndex={0} role="region" aria-label={label}>
       <div role="table" aria-label={label} aria-rowcount={rowCount}>
-        <div role="row" class="grid-row header" aria-rowindex={1}>
+        <div role="row" class="grid-row header caption" aria-rowindex={1}>
           {columns.map(({ title }, i) => cell(title, i, 'columnheader'))}
         </div>
         <div role="rowgroup" class="grid-body" style={{ height: `${items.length * ROW_PX}px` }}>
           <div role="presentation" class="grid-window" style={{ top: `${rows.first * ROW_PX}px` }}>
             {items.slice(rows.first, rows.end).map((item, i) => (
-              <div role="row" class="grid-row" key={keyOf(item)} aria-rowindex={rows.first + i + 2}>
+              <div role="row" class="grid-row hover" key={keyOf(item)} aria-rowindex={rows.first + i + 2}>
                 {row(item).map((content, column) => cell(content, column, 'cell'))}
               </div>
             ))}

@@ -38,7 +38,7 @@ export function CertificateSubject({ claims: { events } }: { readonly claims: Bu
         <div class="cert-now">
           <div>
             <span class="muted">{t.owner}</span>
-            <b>{text('owner') === undefined ? texts.evidences.noOwner : <bdi>{text('owner')}</bdi>}</b>
+            <b class="wrap">{text('owner') === undefined ? texts.evidences.noOwner : <bdi>{text('owner')}</bdi>}</b>
             <span class="muted">{since('owner')}</span>
           </div>
           <div>
@@ -101,7 +101,7 @@ const WALL_COLUMNS: readonly Column<BundleEventClaims>[] = [
 
 const Remark = ({ fields }: Pick<BundleEventClaims, 'fields'>) => {
   const said = fields.get('updateDescription') ?? fields.get('eventDescription')
-  return typeof said === 'string' ? <bdi class="remark">{said}</bdi> : null
+  return typeof said === 'string' ? <bdi class="wrap">{said}</bdi> : null
 }
 
 /** All events, with what is proven about their times. */

@@ -4,7 +4,7 @@ import { verifyBundle, type BundleClaims } from '../../../core/verify/index.ts'
 import { Icon, Mark, Seal } from '../components/icon.tsx'
 import { Notice, WhenLoaded } from '../components/notice.tsx'
 import { QrCode } from '../components/qr-code.tsx'
-import { useLoad } from '../components/use-load.ts'
+import { useEvery, useLoad } from '../components/use-load.ts'
 import { Facts, Hash } from '../components/values.tsx'
 import { formatTime, formatUtc } from '../format.ts'
 import { publicClient, SessionContext, type Session } from '../session.ts'
@@ -18,6 +18,8 @@ interface CertificatePageProps {
   readonly externalId: string | undefined
 }
 
+const REFRESH_MS = 2_000
+
 type OkProof = Extract<EvidenceProof, { status: 'ok' }>
 
 /**
@@ -30,9 +32,12 @@ export function CertificatePage({ evidenceId, externalId }: CertificatePageProps
     const proof = await publicClient.verifyEvidence({ evidenceId }, { signal })
     if (proof.status !== 'ok') return undefined
     const isContent = session !== undefined && externalId !== undefined
-    return { proof, claims: isContent ? await verifiedContent(session, externalId, proof, signal) : undefined }
+    const claims = isContent ? await verifiedContent(session, externalId, proof, signal) : undefined
+    return claims && claims.events.at(-1)?.log === undefined ? undefined : { proof, claims }
   }
   const certificate = useLoad(load, [evidenceId, externalId, session])
+  const { loaded, reload } = certificate
+  useEvery(REFRESH_MS, reload, loaded.state === 'done' && loaded.value === undefined)
   return (
     <WhenLoaded of={certificate}>
       {(value) =>
@@ -75,7 +80,9 @@ function Certificate({ proof, claims, evidenceId }: CertificateProps) {
   const { merkle, tsa, assurance } = proof
   const { anchor } = merkle
   const link = verificationLink(evidenceId)
-  const at = tsa?.genTime ?? anchor?.blockTime
+  // What hangs on the wall is the present state, so the newest event decides what is proven.
+  const newest = claims?.events.at(-1)
+  const at = newest ? newest.notLaterThan : (tsa?.genTime ?? anchor?.blockTime)
   return (
     <article class="certificate">
       <p class="row no-print">
@@ -84,8 +91,8 @@ function Certificate({ proof, claims, evidenceId }: CertificateProps) {
           {t.print}
         </button>
       </p>
-      <section class="sheet">
-        <header>
+      <section class="column sheet">
+        <header class="flex">
           <Mark />
           <b>{session && claims ? session.companyId : texts.product}</b>
           <span class="muted">{t.title}</span>
@@ -108,7 +115,7 @@ function Certificate({ proof, claims, evidenceId }: CertificateProps) {
           </figure>
         </div>
         {claims && <NewestEvents events={claims.events} />}
-        <footer>{t.asOf(merkle.treeSize)}</footer>
+        <footer class="muted">{t.asOf(newest?.log?.treeSize ?? merkle.treeSize)}</footer>
       </section>
       <Hashes proof={proof} claims={claims} />
     </article>
@@ -121,8 +128,8 @@ function Hashes({ proof, claims }: Pick<CertificateProps, 'proof' | 'claims'>) {
   const { txId, createdAt, merkle, tsa } = proof
   const { anchor } = merkle
   return (
-    <section class="sheet">
-      <header>
+    <section class="column sheet">
+      <header class="flex">
         <Mark />
         <b>{t.fingerprint}</b>
       </header>

@@ -3,6 +3,7 @@ import { EvidenceRegistryError, type Evidence } from '../../client/index.ts'
 import { Dialog, type OnClose } from '../components/dialog.tsx'
 import { Form, TextField, useForm, type TextProps } from '../components/form.tsx'
 import { Notice } from '../components/notice.tsx'
+import { toast } from '../components/toast.tsx'
 import { UploadProgress, useUpload } from '../components/upload.tsx'
 import { Facts } from '../components/values.tsx'
 import { FieldError } from '../failure.ts'
@@ -47,6 +48,10 @@ const TYPES = {
   change: {},
 } as const
 
+const { eventNames, updateNames } = texts.evidence
+/** The event that each kind records. */
+const RECORDED = { ...updateNames, transfer: eventNames.transfer, attach: updateNames.addfile } as const
+
 /** What the request sets and clears. @throws `FieldError` for what the API would take for something else. */
 function changeOf(kind: ChangeKind, evidence: Evidence, values: ChangeTexts) {
   const { meta: metaText, owner, updateActionDescription, updateActionPersona, ...content } = values
@@ -84,18 +89,20 @@ export function ChangeDialog({ kind, evidence, lastVersion, onClose }: ChangePro
   const [files, setFiles] = useState<readonly File[]>([])
   const [version, setVersion] = useState(lastVersion)
   const { externalId } = evidence
+  const { verb, title, intro } = t[kind]
   const record = async (): Promise<void> => {
     if (kind === 'attach' && files.length === 0) throw new FieldError('files', t.chooseFiles)
     const change = { externalId, ...changeOf(kind, evidence, form.values), ...(files.length > 0 && { files }) }
     await upload((options) => client.updateEvidence(change, { ifMatch: version, ...(files.length > 0 && options) }))
     forgetLeftList(client)
     onClose(true)
+    const text = texts.evidence.isRecorded(RECORDED[kind])
+    toast({ text, action: texts.evidence.show, run: () => showSection('history') })
   }
   const loadNewest = async (): Promise<void> => {
     const page = await client.getEvidence({ externalId, last: 1_000_000_000 })
     setVersion(page.lastVersion)
   }
-  const { verb, title, intro } = t[kind]
   return (
     <Dialog title={title} onClose={() => onClose(false)}>
       {intro !== '' && <Notice tone={kind === 'stolen' ? 'stolen' : 'info'}>{intro}</Notice>}
@@ -129,6 +136,9 @@ export function ChangeDialog({ kind, evidence, lastVersion, onClose }: ChangePro
     </Dialog>
   )
 }
+
+/** The fragment of the address is the page, so sections are shown by script. */
+export const showSection = (id: string): void => document.getElementById(id)?.scrollIntoView()
 
 interface OwnerFieldsProps {
   readonly presentOwner: string | undefined

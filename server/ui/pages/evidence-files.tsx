@@ -3,7 +3,7 @@ import type { FileEntry } from '../../client/index.ts'
 import { Dialog, FormDialog, type OnClose } from '../components/dialog.tsx'
 import { useForm } from '../components/form.tsx'
 import { Icon } from '../components/icon.tsx'
-import { Failure, WhenLoaded } from '../components/notice.tsx'
+import { Card, Failure, WhenLoaded } from '../components/notice.tsx'
 import { Thumb } from '../components/thumb.tsx'
 import { useLoad } from '../components/use-load.ts'
 import { formatBytes, formatDate, saveFile } from '../format.ts'
@@ -42,10 +42,7 @@ export function EvidenceFiles({ externalId, changes, onChange }: EvidenceFilesPr
     onChange()
   }
   return (
-    <section class="card" id="photos">
-      <header>
-        <h2>{t.files}</h2>
-      </header>
+    <Card title={t.files} id="photos">
       <WhenLoaded of={files}>
         {({ dt, category, subcategory }) => {
           const all: readonly ShownFile[] = [
@@ -56,7 +53,7 @@ export function EvidenceFiles({ externalId, changes, onChange }: EvidenceFilesPr
           if (all.length === 0) return <p class="muted">{t.noFiles}</p>
           return (
             <>
-              <div class="photos">
+              <div class="grid photos">
                 {all.filter(isPhoto).map((each) => (
                   <PhotoItem key={each.file.overlayId} {...each} onShow={setShown} />
                 ))}
@@ -73,10 +70,8 @@ export function EvidenceFiles({ externalId, changes, onChange }: EvidenceFilesPr
         }}
       </WhenLoaded>
       {shown && <Viewer file={shown} onDelete={setDeleted} onClose={() => setShown(undefined)} />}
-      {deleted && (
-        <DeleteDialog name={deleted.name} fileId={deleted.overlayId} evidenceId={externalId} onClose={close} />
-      )}
-    </section>
+      {deleted && <DeleteDialog file={deleted} evidenceId={externalId} onClose={close} />}
+    </Card>
   )
 }
 
@@ -90,7 +85,7 @@ const PhotoItem = ({ file, origin, onShow }: ItemProps) => (
     <button class="photo-button" aria-label={`${texts.evidence.preview}: ${file.name}`} onClick={() => onShow(file)}>
       <Thumb file={{ id: file.overlayId, mimeType: file.mimeType }} width={480} class="photo" />
     </button>
-    <figcaption>
+    <figcaption class="tiny muted">
       <b class="cut">
         <bdi>{file.title}</bdi>
       </b>
@@ -175,14 +170,13 @@ function Viewer({ file, onDelete, onClose }: ViewerProps) {
 }
 
 interface DeleteDialogProps {
-  readonly name: string
-  readonly fileId: string
+  readonly file: FileEntry
   readonly evidenceId: string
   readonly onClose: OnClose
 }
 
 /** Asks before bytes are destroyed for good. */
-function DeleteDialog({ name, fileId, evidenceId, onClose }: DeleteDialogProps) {
+function DeleteDialog({ file: { name, overlayId: fileId }, evidenceId, onClose }: DeleteDialogProps) {
   const { client } = useSession()
   return (
     <FormDialog

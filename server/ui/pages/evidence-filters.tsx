@@ -105,7 +105,7 @@ function MoreFilters({ filters, categories, form: { values, change, props } }: M
         {t.moreFilters}
         <Icon name="down" />
       </summary>
-      <div class="filters">
+      <div class="grid filters">
         <TextField label={t.externalId} hint={t.externalIdHint} {...props('externalId')} />
         <TextField label={t.owner} hint={t.ownerHint} {...props('owner')} />
         <SelectField

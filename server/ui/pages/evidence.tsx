@@ -1,14 +1,15 @@
-import { useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import type { Evidence } from '../../client/index.ts'
 import { Icon, type IconName } from '../components/icon.tsx'
-import { WhenLoaded } from '../components/notice.tsx'
+import { Card, WhenLoaded } from '../components/notice.tsx'
 import { Thumb } from '../components/thumb.tsx'
+import { toast } from '../components/toast.tsx'
 import { useEvery, useLoad } from '../components/use-load.ts'
 import { Badge, CopyButton, Facts, Hash, LongText, StateBadge, Time } from '../components/values.tsx'
-import { hrefOf } from '../router.ts'
+import { hrefOf, navigate } from '../router.ts'
 import { hasLevel, useSession } from '../session.ts'
 import { texts } from '../texts.ts'
-import { ChangeDialog, type ChangeKind } from './change-evidence.tsx'
+import { ChangeDialog, showSection, type ChangeKind } from './change-evidence.tsx'
 import { EvidenceFiles } from './evidence-files.tsx'
 import { ProofDialog } from './proof-dialog.tsx'
 import { ShareDialog } from './share-dialog.tsx'
@@ -35,13 +36,20 @@ export function EvidencePage({ externalId }: { readonly externalId: string }) {
     <WhenLoaded of={page}>
       {({ object, lastVersion }) => (
         <>
-          <nav class="crumb small" aria-label={texts.nav.crumb}>
-            <a href={hrefOf(['evidences'])}>
+          <nav class="crumb small muted" aria-label={texts.nav.crumb}>
+            <a class="flex quiet" href={hrefOf(['evidences'])}>
               <Icon name="back" />
               {texts.evidences.title}
             </a>
           </nav>
           <Tag evidence={object} onChange={setKind} />
+          <nav class="flex tabs phone-only" aria-label={texts.nav.sections}>
+            {Object.entries(texts.evidence.sections).map(([id, name]) => (
+              <button key={id} class="plain" onClick={() => showSection(id)}>
+                {name}
+              </button>
+            ))}
+          </nav>
           <div class="split">
             <div>
               <EvidenceFiles externalId={externalId} changes={changes} onChange={reload} />
@@ -69,12 +77,12 @@ interface TagProps {
 /** A tag with photo, name, id, owner, state and verbs. Right of the perforation the stub with the proof. */
 function Tag({ evidence, onChange }: TagProps) {
   const session = useSession()
-  const { name, externalId, owner, status, imageId } = evidence
+  const { name, externalId, owner, status } = evidence
   const mayChange = hasLevel(session, 'U')
   return (
-    <section class="card tag" aria-label={name}>
-      <Photo imageId={imageId} externalId={externalId} name={name} />
-      <div class="what">
+    <section class="card flush tag" aria-label={name}>
+      <Photo evidence={evidence} />
+      <div class="column what">
         <div>
           <h1>
             <bdi>{name}</bdi>
@@ -83,7 +91,7 @@ function Tag({ evidence, onChange }: TagProps) {
             <bdi>{externalId}</bdi>
           </p>
         </div>
-        <dl class="duo">
+        <dl class="row duo">
           <div>
             <dt>{texts.evidences.owner}</dt>
             <dd>{owner ? <bdi>{owner}</bdi> : texts.evidences.noOwner}</dd>
@@ -103,15 +111,7 @@ function Tag({ evidence, onChange }: TagProps) {
 }
 
 /** The photo of the evidence in the tag. Nothing in its place if there is none. */
-function Photo({
-  imageId,
-  externalId,
-  name,
-}: {
-  readonly imageId: string | undefined
-  readonly externalId: string
-  readonly name: string
-}) {
+function Photo({ evidence: { imageId, externalId, name } }: Pick<TagProps, 'evidence'>) {
   const { client } = useSession()
   const files = useLoad((signal) => client.listEvidenceFiles({ externalId }, { signal }), [client, externalId, imageId])
   const file =
@@ -141,7 +141,7 @@ const Verbs = ({ isStolen, onChange }: { readonly isStolen: boolean; readonly on
 )
 
 /** How far the newest event is proven, and where the proof leads. */
-function Stub({ evidence: { id, externalId } }: { readonly evidence: Evidence }) {
+function Stub({ evidence: { id, externalId } }: Pick<TagProps, 'evidence'>) {
   const t = texts.evidence
   const [dialog, setDialog] = useState<'proof' | 'share'>()
   const close = (): void => setDialog(undefined)
@@ -176,6 +176,16 @@ function ProofState({ evidenceId }: { readonly evidenceId: string }) {
   const tsa = value?.status === 'ok' ? value.tsa : undefined
   const isDone = merkle?.anchor !== undefined && tsa !== undefined
   useEvery(REFRESH_MS, proof.reload, !isDone)
+  const hasWaited = useRef(false)
+  useEffect(() => {
+    if (isDone && hasWaited.current)
+      toast({
+        text: texts.evidence.isProven,
+        action: texts.evidence.verify,
+        run: () => navigate(['verify', evidenceId]),
+      })
+    hasWaited.current = value !== undefined && !isDone
+  }, [value, isDone])
   const stops = [
     [t.recorded, value?.status === 'ok' && <Time at={value.createdAt} isAge />, value !== undefined],
     [t.sealed, merkle && texts.evidence.leaf(merkle.leafIndex), merkle !== undefined],
@@ -196,9 +206,9 @@ function ProofState({ evidenceId }: { readonly evidenceId: string }) {
         )}
         <span class="small muted">{texts.evidence.ofCreation}</span>
       </div>
-      <ol class="stops">
+      <ol class="stops small">
         {stops.map(([name, detail, isReached]) => (
-          <li key={name} class={isReached ? undefined : 'idle'}>
+          <li key={name} class={`between ${isReached ? '' : 'idle'}`}>
             <b>{name}</b>
             <span class="muted">{detail}</span>
           </li>
@@ -214,10 +224,7 @@ function EvidenceFacts({ evidence }: { readonly evidence: Evidence }) {
   const { id, createDate, description, summary, meta = {}, txId } = evidence
   return (
     <>
-      <section class="card" id="facts">
-        <header>
-          <h2>{t.data}</h2>
-        </header>
+      <Card title={t.data} id="facts">
         <Facts
           of={[
             [texts.evidences.category, <CategoryLink evidence={evidence} />],
@@ -227,11 +234,8 @@ function EvidenceFacts({ evidence }: { readonly evidence: Evidence }) {
             ...Object.entries(meta).map(([name, value]) => [<bdi>{name}</bdi>, <MetaValue value={value} />] as const),
           ]}
         />
-      </section>
-      <section class="card">
-        <header>
-          <h2>{t.ids}</h2>
-        </header>
+      </Card>
+      <Card title={t.ids}>
         <Facts
           of={[
             [texts.verify.link, <Hash value={id} isShort />],
@@ -240,7 +244,7 @@ function EvidenceFacts({ evidence }: { readonly evidence: Evidence }) {
         />
         <p class="hint">{t.txIdHint}</p>
         <CopyButton text={txId} label={t.copyTxId} />
-      </section>
+      </Card>
     </>
   )
 }

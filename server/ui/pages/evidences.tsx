@@ -1,12 +1,12 @@
 import type { EvidenceFilter, EvidenceListItem } from '../../client/index.ts'
-import { Icon } from '../components/icon.tsx'
+import { NewEvidenceLink } from '../components/navigation.tsx'
 import { Empty, Failure } from '../components/notice.tsx'
 import { Thumb } from '../components/thumb.tsx'
 import { useLoad } from '../components/use-load.ts'
 import { StateBadge, Time, Track } from '../components/values.tsx'
 import { VirtualList } from '../components/virtual-list.tsx'
 import { hrefOf } from '../router.ts'
-import { hasLevel, useSession } from '../session.ts'
+import { useSession } from '../session.ts'
 import { texts } from '../texts.ts'
 import { EvidenceFilters, filterOf, filterTextsOf } from './evidence-filters.tsx'
 import { useEvidences } from './use-evidences.ts'
@@ -23,14 +23,7 @@ export function EvidencesPage({ query }: { readonly query: URLSearchParams }) {
     <>
       <div class="head">
         <h1>{t.title}</h1>
-        {hasLevel(session, 'I') && (
-          <div class="row wide-only">
-            <a class="button primary" href={hrefOf(['new-evidence'])}>
-              <Icon name="plus" />
-              {t.create} <kbd>c</kbd>
-            </a>
-          </div>
-        )}
+        <NewEvidenceLink session={session} />
       </div>
       <EvidenceFilters
         key={`filters ${key}`}
@@ -75,7 +68,7 @@ function FoundEvidences({ filter }: { readonly filter: EvidenceFilter }) {
             scrollTopPx={list.scrollTopPx}
           />
           <p class="small muted keys wide-only">
-            <kbd>/</kbd> {t.search} <kbd>c</kbd> {t.create}
+            <kbd>/</kbd> {t.search} <kbd>c</kbd> {t.create} <kbd>j</kbd> <kbd>k</kbd> {t.move}
           </p>
         </>
       )}
@@ -95,11 +88,11 @@ const cellsOf = (item: EvidenceListItem) => {
   const { externalId, name, owner, lastUpdateDate, lastUpdateBlockNumber, stolen, iconId } = item
   const isAnchored = lastUpdateBlockNumber !== undefined
   return [
-    <span class="thing">
+    <span class="flex wide-gap thing">
       <Thumb file={iconId} />
       <span class="text">
         <a
-          class="stretched cut"
+          class="stretched cut quiet"
           href={hrefOf(['evidences', externalId])}
           title={name}
           aria-label={`${name}, ${externalId}`}

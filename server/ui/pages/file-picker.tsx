@@ -37,7 +37,7 @@ export function FilePicker({ files, onChange, problem }: FilePickerProps) {
         </p>
       )}
       {files.length > 0 && (
-        <ul class="previews" aria-label={t.chosen}>
+        <ul class="grid previews tiny" aria-label={t.chosen}>
           {files.map((file, i) => (
             <li key={`${file.name}/${file.lastModified}/${i}`}>
               <button

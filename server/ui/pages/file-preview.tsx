@@ -47,7 +47,7 @@ export function ChosenFile({ file }: { readonly file: File }) {
   return (
     <>
       {url === undefined ? (
-        <span class="no-image">
+        <span class="center">
           <Icon name="file" />
         </span>
       ) : (

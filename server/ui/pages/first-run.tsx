@@ -12,17 +12,12 @@ import { EvidenceForm } from './new-evidence.tsx'
 import { loadSampleData, SAMPLE_COMPANY } from './sample-data.ts'
 import { NewKey, randomKey } from './source-system-dialogs.tsx'
 
-/** How far the user has come, in this tab. */
-interface Progress {
-  readonly companyId: string
-  readonly externalId: string
-}
-
 const STORAGE_KEY = 'evidence-registry.first-run'
 
-const readProgress = (companyId: string): Progress | undefined => {
+/** The first evidence of a company, if it was recorded in this tab. */
+const readProgress = (companyId: string): string | undefined => {
   const [company, externalId] = (sessionStorage.getItem(STORAGE_KEY) ?? '').split('\n')
-  return company === companyId && externalId ? { companyId, externalId } : undefined
+  return company === companyId ? externalId : undefined
 }
 
 /** The first steps replace the overview until the company has an evidence, and in this tab until all are done. */
@@ -41,48 +36,49 @@ export function FirstRun({ onHide, onSession, onChange }: FirstRunProps) {
   const t = texts.firstRun
   const session = useSession()
   const [progress, setProgress] = useState(() => readProgress(session.companyId))
-  const { loaded, reload } = useLoad((signal) => hasSystem(session, signal), [session])
-  const isKeyDone = loaded.state === 'done' && loaded.value
+  const { loaded, reload } = useLoad((signal) => firstSystem(session, signal), [session])
+  const system = loaded.state === 'done' ? loaded.value : undefined
   const proof = useLoad(async (signal) => readProof(session, progress, signal), [session, progress])
   const value = proof.loaded.state === 'done' ? proof.loaded.value : undefined
   const isProven = value?.status === 'ok' && value.merkle.sendStatus === 'C'
   useEvery(2_000, proof.reload, progress !== undefined && !isProven)
   const created = (externalId: string): void => {
     sessionStorage.setItem(STORAGE_KEY, `${session.companyId}\n${externalId}`)
-    setProgress({ companyId: session.companyId, externalId })
+    setProgress(externalId)
     onChange()
   }
   const hide = (): void => {
     sessionStorage.removeItem(STORAGE_KEY)
     onHide()
   }
-  const at = !isKeyDone ? 1 : progress === undefined ? 2 : !isProven ? 3 : 4
+  const at = system === undefined ? 1 : progress === undefined ? 2 : !isProven ? 3 : 4
   const evidenceId = value?.status === 'ok' ? value.evidenceId : undefined
   return (
-    <div class="first">
-      <div class="head">
-        <div>
-          <h1>{t.title}</h1>
-          <p class="muted">{t.intro}</p>
-        </div>
-      </div>
+    <div class="first stack">
+      <h1>{t.title}</h1>
+      <p class="muted">{t.intro}</p>
       <section class="card flush" aria-label={t.label}>
         <ol class="first-steps">
-          <Step number={1} at={at} title={t.key} text={isKeyDone ? t.keyDone(session.companyId) : t.keyText}>
+          <Step number={1} at={at} title={t.key} text={system ? t.keyDone(system, session.companyId) : t.keyText}>
             <CreateKey onDone={reload} />
           </Step>
           <Step number={2} at={at} title={t.evidence} text={t.evidenceText}>
             <EvidenceForm onCreated={created} initial={t.category} />
             {isOperator(session) && <SampleData onSession={onSession} />}
           </Step>
-          <Step number={3} at={at} title={t.watch} text={t.watchText}>
+          <Step number={3} at={at} title={t.watch} text={t.watchText} always={<Stops at={at} proof={value} />}>
             <p role="status">{t.states[stateOf(value)]}</p>
           </Step>
           <Step number={4} at={at} title={t.verify} text={t.verifyText}>
-            {evidenceId !== undefined && (
-              <a class="button primary" href={hrefOf(['verify', evidenceId])} onClick={hide}>
-                {t.verifyNow}
-              </a>
+            {evidenceId && (
+              <div class="row">
+                <a class="button primary" href={hrefOf(['verify', evidenceId])} onClick={hide}>
+                  {t.verifyNow}
+                </a>
+                <a class="button" href={hrefOf(['certificate', evidenceId, progress ?? ''])}>
+                  {texts.evidence.certificate}
+                </a>
+              </div>
             )}
           </Step>
         </ol>
@@ -97,21 +93,35 @@ export function FirstRun({ onHide, onSession, onChange }: FirstRunProps) {
   )
 }
 
-/** Whether the company has a key. Whoever is signed in with one of its keys has it. */
-const hasSystem = async (session: Session, signal: AbortSignal): Promise<boolean> =>
-  !isOperator(session) ||
-  session.client.listSourceSystems({}, { signal }).then(
-    ({ count }) => count > 0,
-    () => false,
-  )
+/** A key of the company. Whoever is signed in with one of its keys has it. */
+const firstSystem = async (session: Session, signal: AbortSignal) =>
+  isOperator(session)
+    ? session.client.listSourceSystems({}, { signal }).then(
+        ({ sourceSystems }) => sourceSystems[0],
+        () => undefined,
+      )
+    : session.system
 
-async function readProof(
-  { client }: Session,
-  progress: Progress | undefined,
-  signal: AbortSignal,
-): Promise<EvidenceProof | undefined> {
-  if (progress === undefined) return undefined
-  const { object } = await client.getEvidence({ externalId: progress.externalId, last: 1 }, { signal })
+const STATES = ['recorded', 'sealed', 'stamped', 'anchored'] as const
+
+/** How far the first evidence is on its way; before the third step, the way. */
+const Stops = ({ at, proof }: { readonly at: number; readonly proof: EvidenceProof | undefined }) => (
+  <ol class="pipeline">
+    {STATES.map((state, i) => {
+      const next = at < 3 ? -1 : STATES.indexOf(stateOf(proof)) + 1
+      return (
+        <li key={state} class={i < next ? undefined : i === next ? 'now' : 'idle'}>
+          <b>{texts.overview[state]}</b>
+          <span class="small muted">{texts.firstRun.when[state]}</span>
+        </li>
+      )
+    })}
+  </ol>
+)
+
+async function readProof({ client }: Session, externalId: string | undefined, signal: AbortSignal) {
+  if (externalId === undefined) return undefined
+  const { object } = await client.getEvidence({ externalId, last: 1 }, { signal })
   return client.verifyEvidence({ evidenceId: object.id }, { signal })
 }
 
@@ -127,18 +137,21 @@ interface StepProps {
   readonly at: number
   readonly title: string
   readonly text: string
+  /** Shown in every state. */
+  readonly always?: ComponentChildren
   readonly children: ComponentChildren
 }
 
 /** A step: ticked, open, or still to come. */
-const Step = ({ number, at, title, text, children }: StepProps) => (
+const Step = ({ number, at, title, text, always, children }: StepProps) => (
   <li class={number < at ? 'done' : undefined} {...(number === at && { 'aria-current': 'step' as const })}>
-    <span class="number">{number < at ? <Icon name="tick" /> : number}</span>
+    <b class="sign small">{number < at ? <Icon name="tick" /> : number}</b>
     <div class="stack">
       <div>
         <h2>{title}</h2>
         <p class="muted">{text}</p>
       </div>
+      {always}
       {number === at && children}
     </div>
   </li>

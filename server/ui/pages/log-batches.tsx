@@ -94,7 +94,7 @@ function Plots({ batches }: { readonly batches: readonly LogBatch[] }) {
   })
   const longestMs = Math.max(0, ...lags.map(({ value }) => value))
   return (
-    <div class="plots">
+    <div class="grid plots">
       <section class="card">
         <Plot
           title={t.growth}

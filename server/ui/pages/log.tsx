@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import { EvidenceRegistryError, type MerkleProof, type MerkleRoot } from '../../client/index.ts'
 import { Form, TextField, useForm } from '../components/form.tsx'
-import { Notice, PageList, WhenLoaded } from '../components/notice.tsx'
+import { Card, Notice, PageList, WhenLoaded } from '../components/notice.tsx'
 import { ProofTree } from '../components/proof-tree.tsx'
 import { useLoad } from '../components/use-load.ts'
 import { usePages, type Page, type PagesOptions } from '../components/use-pages.ts'
@@ -65,12 +65,11 @@ function CheckpointCard() {
   const t = texts.log
   const list = usePages(CHECKPOINTS, { of: [] })
   return (
-    <section class="card">
-      <h2>{t.checkpoint}</h2>
+    <Card title={t.checkpoint}>
       <PageList of={list} empty={<Notice tone="pending">{t.empty}</Notice>}>
         {(notes) => notes.map((note) => <Checkpoint key={note} {...readCheckpoint(note)} />)}
       </PageList>
-    </section>
+    </Card>
   )
 }
 
@@ -113,8 +112,7 @@ function FindTransaction({ linkedTxId = '' }: { readonly linkedTxId?: string }) 
     if (linkedTxId !== '') void form.run(find)
   }, [])
   return (
-    <section class="card">
-      <h2>{t.find}</h2>
+    <Card title={t.find}>
       <Form form={form} action={find} submitText={t.show}>
         <TextField
           label="txId"
@@ -124,7 +122,7 @@ function FindTransaction({ linkedTxId = '' }: { readonly linkedTxId?: string }) 
         />
       </Form>
       {found && <TransactionView {...found} />}
-    </section>
+    </Card>
   )
 }
 
@@ -175,8 +173,7 @@ function PolicyCard() {
   const t = texts.log
   const policy = useLoad((signal) => publicClient.getPolicy({}, { signal }), [])
   return (
-    <section class="card">
-      <h2>{t.policy}</h2>
+    <Card title={t.policy}>
       <p>{t.policyIntro}</p>
       <WhenLoaded of={policy}>
         {(value) => (
@@ -202,6 +199,6 @@ function PolicyCard() {
           </>
         )}
       </WhenLoaded>
-    </section>
+    </Card>
   )
 }

@@ -4,7 +4,7 @@ import { Icon } from '../components/icon.tsx'
 import { UploadProgress, useUpload } from '../components/upload.tsx'
 import { useLoad } from '../components/use-load.ts'
 import { withoutEmpty } from '../format.ts'
-import { navigate } from '../router.ts'
+import { navigate, useUnsaved } from '../router.ts'
 import { useSession } from '../session.ts'
 import { texts } from '../texts.ts'
 import { ContentFields, parseMeta } from './evidence-fields.tsx'
@@ -54,6 +54,8 @@ export function EvidenceForm({ onCreated, onCancel, isWhole = false, initial }: 
   const { percent, upload } = useUpload()
   const { values, props } = form
   const [files, setFiles] = useState<readonly File[]>([])
+  const [isSent, setSent] = useState(false)
+  useUnsaved(!isSent && (files.length > 0 || values.name !== '' || values.externalId !== ''))
   const create = async (): Promise<void> => {
     const { externalId, name, meta: metaText, ...rest } = values
     const meta = parseMeta(metaText)
@@ -70,6 +72,7 @@ export function EvidenceForm({ onCreated, onCancel, isWhole = false, initial }: 
     }
     await upload((options) => client.createEvidence(evidence, files.length > 0 ? options : {}))
     forgetLeftList(client)
+    setSent(true)
     onCreated(externalId)
   }
   return (

@@ -1,14 +1,15 @@
 import { useState } from 'preact/hooks'
 import { EvidenceRegistryError, type EvidenceListItem, type Overview } from '../../client/index.ts'
 import { Icon, type IconName } from '../components/icon.tsx'
-import { Empty, WhenLoaded } from '../components/notice.tsx'
+import { NewEvidenceLink } from '../components/navigation.tsx'
+import { Card, Empty, WhenLoaded } from '../components/notice.tsx'
 import { Pipeline } from '../components/pipeline.tsx'
 import { Thumb } from '../components/thumb.tsx'
 import { useEvery, useLoad } from '../components/use-load.ts'
 import { Badge, StateBadge, Time } from '../components/values.tsx'
 import { formatDate } from '../format.ts'
 import { hrefOf } from '../router.ts'
-import { hasLevel, useSession, type Session } from '../session.ts'
+import { useSession, type Session } from '../session.ts'
 import { texts } from '../texts.ts'
 import { FirstRun, isFirstRun } from './first-run.tsx'
 
@@ -59,57 +60,34 @@ function Glance({ overview: { counts, createdPerDay, log, health, dts } }: { rea
           <h1>{t.title}</h1>
           <p class="small muted">{session.companyId}</p>
         </div>
-        {hasLevel(session, 'I') && (
-          <div class="row wide-only">
-            <a class="button primary" href={hrefOf(['new-evidence'])}>
-              <Icon name="plus" />
-              {texts.evidences.create} <kbd>c</kbd>
-            </a>
-          </div>
-        )}
+        <NewEvidenceLink session={session} />
       </div>
       <Tiles counts={counts} today={createdPerDay.at(-1)?.count ?? 0} />
-      <section class="card" aria-labelledby="pipeline">
-        <header>
-          <h2 id="pipeline">{t.pipeline}</h2>
-          <span class="small muted end">{t.wholeLog}</span>
-        </header>
+      <Card title={t.pipeline} aside={t.wholeLog}>
         <Pipeline log={log} />
-      </section>
+      </Card>
       <div class="split">
         <div>
           <CreatedPerDay days={createdPerDay} />
           <LastChanged items={dts} />
         </div>
         <div>
-          <section class="card">
-            <header>
-              <h2>{t.health}</h2>
-              <span class="end">
-                <Badge tone={health === 'ok' ? 'proven' : 'pending'} icon={health === 'ok' ? 'tick' : 'warning'}>
-                  {t.healths[health]}
-                </Badge>
-              </span>
-            </header>
+          <Card title={t.health} aside={<Badge {...HEALTH[health]}>{t.healths[health]}</Badge>}>
             <p class="small muted">{t.healthTexts[health]}</p>
-          </section>
+          </Card>
         </div>
       </div>
     </>
   )
 }
 
-interface TilesProps {
-  readonly counts: Overview['counts']
-  /** Created today. */
-  readonly today: number
-}
+const HEALTH = { ok: { tone: 'proven', icon: 'tick' }, degraded: { tone: 'pending', icon: 'warning' } } as const
 
-/** The counts, each with what it leads to. */
-function Tiles({ counts, today }: TilesProps) {
+/** The counts, each with what it leads to. `today`: created today. */
+function Tiles({ counts, today }: Pick<Overview, 'counts'> & { readonly today: number }) {
   const t = texts.overview
   return (
-    <div class="tiles">
+    <div class="grid tiles">
       <Tile icon="evidences" name={texts.evidences.title} count={counts.evidences} href={hrefOf(['evidences'])}>
         {t.today(today)}
       </Tile>
@@ -143,8 +121,8 @@ interface TileProps {
 
 /** A count that leads to what it counts. */
 const Tile = ({ icon, name, count, href, isAlarm = false, children }: TileProps) => (
-  <a class="card tile" href={href}>
-    <span class="label">
+  <a class="card tile quiet" href={href}>
+    <span class="flex caption">
       <Icon name={icon} />
       {name}
     </span>
@@ -163,18 +141,17 @@ function CreatedPerDay({ days }: { readonly days: Overview['createdPerDay'] }) {
   const shown = days.slice(-period)
   const max = Math.max(1, ...shown.map(({ count }) => count))
   const width = shown.length * (BAR + GAP)
+  const periods = (
+    <div class="row" role="group" aria-label={t.period}>
+      {PERIODS.map((each) => (
+        <button key={each} class="chip" aria-pressed={each === period} onClick={() => setPeriod(each)}>
+          {t.days(each)}
+        </button>
+      ))}
+    </div>
+  )
   return (
-    <section class="card">
-      <header>
-        <h2>{t.perDay}</h2>
-        <div class="row end" role="group" aria-label={t.period}>
-          {PERIODS.map((each) => (
-            <button key={each} class="chip" aria-pressed={each === period} onClick={() => setPeriod(each)}>
-              {t.days(each)}
-            </button>
-          ))}
-        </div>
-      </header>
+    <Card title={t.perDay} aside={periods}>
       <div class="bars">
         <svg
           viewBox={`0 0 ${width} ${HEIGHT}`}
@@ -201,16 +178,16 @@ function CreatedPerDay({ days }: { readonly days: Overview['createdPerDay'] }) {
             )
           })}
         </svg>
-        <div class="y" aria-hidden="true">
+        <div class="column y tiny muted" aria-hidden="true">
           <span>{max.toLocaleString()}</span>
           <span>0</span>
         </div>
-        <div class="x" aria-hidden="true">
+        <div class="between x tiny muted" aria-hidden="true">
           <span>{shown[0] && formatDate(shown[0].date)}</span>
           <span>{t.todayLabel}</span>
         </div>
       </div>
-    </section>
+    </Card>
   )
 }
 
@@ -218,20 +195,14 @@ function CreatedPerDay({ days }: { readonly days: Overview['createdPerDay'] }) {
 function LastChanged({ items }: { readonly items: readonly EvidenceListItem[] }) {
   const t = texts.overview
   return (
-    <section class="card">
-      <header>
-        <h2>{t.lastChanged}</h2>
-        <a class="end small" href={hrefOf(['evidences'], { sort: 'updated' })}>
-          {t.all}
-        </a>
-      </header>
+    <Card title={t.lastChanged} aside={<a href={hrefOf(['evidences'], { sort: 'updated' })}>{t.all}</a>}>
       {items.length === 0 && <Empty icon="evidences">{texts.evidences.none}</Empty>}
       <ul class="lines">
         {items.map(({ id, externalId, name, owner, iconId, stolen, lastUpdateDate, historyChanges }) => (
           <li key={id}>
             <Thumb file={iconId} />
             <div class="text">
-              <a class="stretched" href={hrefOf(['evidences', externalId])}>
+              <a class="stretched quiet" href={hrefOf(['evidences', externalId])}>
                 <b class="cut">
                   <bdi>{name}</bdi>
                 </b>
@@ -247,6 +218,6 @@ function LastChanged({ items }: { readonly items: readonly EvidenceListItem[] })
           </li>
         ))}
       </ul>
-    </section>
+    </Card>
   )
 }

@@ -1,9 +1,9 @@
-import { useState } from 'preact/hooks'
+import { useContext, useEffect, useState } from 'preact/hooks'
 import { createClient, type Company } from '../../client/index.ts'
 import { CheckField, Form, TextField, useForm } from '../components/form.tsx'
 import { Time } from '../components/values.tsx'
 import { hrefOf, navigate } from '../router.ts'
-import { API_URL, forget, remember, signIn, type Session } from '../session.ts'
+import { API_URL, forget, isOperator, remember, remembered, SessionContext, signIn, type Session } from '../session.ts'
 import { texts } from '../texts.ts'
 
 interface SignInPageProps {
@@ -16,19 +16,24 @@ interface SignInPageProps {
 
 const MAX_COMPANIES = 1_000
 
-/** Asks for company and key. With the operator key and no company, shows the list of companies. */
+/**
+ * Asks for company and key. With the operator key and no company, shows the list of companies: also to an operator who
+ * is signed in, whose key opens every company.
+ */
 export function SignInPage({ companyId: given, isPage, onSignIn }: SignInPageProps) {
   const t = texts.signIn
-  const [isRemembered, setRemembered] = useState(false)
+  const session = useContext(SessionContext)
+  const isSwitch = session !== undefined && isOperator(session)
+  const [isRemembered, setRemembered] = useState(remembered() !== undefined)
   const [companies, setCompanies] = useState<readonly Company[]>()
-  const form = useForm({ companyId: given, apiKey: '' })
+  const form = useForm({ companyId: given, apiKey: isSwitch ? session.apiKey : '' })
   const { apiKey } = form.values
 
   const open = async (company: string): Promise<void> => {
-    const session = await signIn({ companyId: company, apiKey })
-    if (isRemembered) remember(session)
+    const next = await signIn({ companyId: company, apiKey })
+    if (isRemembered) remember(next)
     else forget()
-    onSignIn(session)
+    onSignIn(next)
     if (isPage) navigate(['overview'])
   }
   const submit = async (): Promise<void> => {
@@ -37,15 +42,22 @@ export function SignInPage({ companyId: given, isPage, onSignIn }: SignInPagePro
     const page = await createClient({ baseUrl: API_URL, apiKey }).listCompanies({ len: MAX_COMPANIES })
     setCompanies(page.companies)
   }
+  useEffect(() => {
+    if (isSwitch && given === '') void form.run(submit)
+  }, [])
   return (
     <div class="narrow">
-      <h1>{t.title}</h1>
-      <p class="muted">{t.intro}</p>
+      <h1>{isSwitch ? texts.nav.switchCompany : t.title}</h1>
+      {!isSwitch && <p class="muted">{t.intro}</p>}
       <div class="card">
-        <Form form={form} action={submit} submitText={t.submit}>
+        <Form form={form} action={submit} submitText={isSwitch ? texts.nav.switchCompany : t.submit}>
           <TextField label={t.company} hint={t.companyHint} autocomplete="organization" {...form.props('companyId')} />
-          <TextField label={t.key} type="password" autocomplete="current-password" {...form.props('apiKey')} />
-          <CheckField label={t.remember} hint={t.rememberHint} isChecked={isRemembered} onChange={setRemembered} />
+          {!isSwitch && (
+            <>
+              <TextField label={t.key} type="password" autocomplete="current-password" {...form.props('apiKey')} />
+              <CheckField label={t.remember} hint={t.rememberHint} isChecked={isRemembered} onChange={setRemembered} />
+            </>
+          )}
         </Form>
       </div>
       {companies && <CompanyList companies={companies} onChoose={(id) => form.submit(() => open(id))} />}

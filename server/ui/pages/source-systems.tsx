@@ -101,13 +101,8 @@ function Expiry({ system: { expiresAt, replacedKeyEndsAt } }: { readonly system:
   )
 }
 
-interface SystemActionsProps {
-  readonly system: SourceSystem
-  readonly onAction: (action: SystemAction) => void
-}
-
 /** The buttons of a row. */
-function SystemActions({ system, onAction }: SystemActionsProps) {
+function SystemActions({ system, onAction }: Pick<SystemTableProps, 'onAction'> & { readonly system: SourceSystem }) {
   const t = texts.systems
   const button = (type: 'rotate' | 'edit' | 'deactivate' | 'reactivate') => (
     <button onClick={() => onAction({ type, system })} aria-label={`${t[type]}: ${system.name}`}>

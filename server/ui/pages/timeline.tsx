@@ -1,6 +1,6 @@
 import type { EvidenceEvent } from '../../client/index.ts'
 import { Icon, type IconName } from '../components/icon.tsx'
-import { PageList } from '../components/notice.tsx'
+import { Card, PageList } from '../components/notice.tsx'
 import { usePages, type Page } from '../components/use-pages.ts'
 import { Facts, Hash, LongText, SendStatus, Time } from '../components/values.tsx'
 import { changesOf, statusOf, type Change, type EventChanges, type FileChange } from '../event-changes.ts'
@@ -33,13 +33,9 @@ export function Timeline({ externalId, changes }: { readonly externalId: string;
     { of: [client, externalId], changes },
   )
   return (
-    <section class="card" id="history">
-      <header>
-        <h2>{texts.evidence.history}</h2>
-        <span class="muted small">{texts.evidence.newestFirst}</span>
-      </header>
+    <Card title={texts.evidence.history} aside={texts.evidence.newestFirst} id="history">
       <PageList of={list}>{(events) => <EventList events={events} />}</PageList>
-    </section>
+    </Card>
   )
 }
 
@@ -90,7 +86,7 @@ function TimelineEvent({ event, changes: { values, files }, isWhole }: TimelineE
         <Icon name={isFound ? 'found' : (SIGNS[updateType ?? type] ?? 'edit')} />
       </span>
       <div class="row">
-        <h3>{eventName(type, updateType, statusOf(event))}</h3>
+        <h3 class="wrap">{eventName(type, updateType, statusOf(event))}</h3>
         <span class="end">
           <SendStatus status={merkleSendStatus} />
         </span>
@@ -111,7 +107,7 @@ function Hashes({ event, files }: { readonly event: EvidenceEvent; readonly file
   const t = texts.evidence
   const { merkleBatchId } = event
   return (
-    <details>
+    <details class="small">
       <summary>
         <Icon name="down" />
         {t.hashes(files.length)}

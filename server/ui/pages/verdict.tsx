@@ -62,11 +62,11 @@ export function Report({ outcome: { state, summary, reason, advice }, ...asked }
       )}
       {summary && <History summary={summary} {...asked} />}
       {summary && (
-        <section class="card subject" aria-label={t.record}>
+        <section class="flex card subject" aria-label={t.record}>
           <span class="thumb">
             <Icon name="file" />
           </span>
-          <div class="text">
+          <div class="grid text">
             <b>{summary.name === undefined ? t.noNames : <bdi>{summary.name}</bdi>}</b>
             <span class="small muted">
               {[summary.externalId, summary.owner && t.ownedBy(summary.owner)].filter(Boolean).join(' · ')}
@@ -107,7 +107,7 @@ function History({
     } else setAnswer(t.knownOnly)
   }
   return (
-    <p class="current">
+    <p class="row current small">
       <Icon name="clock" />
       <span role="status">
         {summary.isHistory ? t.complete(summary.eventCount) : t.oneEvent} {answer ?? t.onlyRegistry}
@@ -130,7 +130,7 @@ interface ClaimsProps {
 const Claims = ({ title, isYes = false, children }: ClaimsProps) => (
   <section>
     <h2>{title}</h2>
-    <ul class={isYes ? 'yes' : undefined}>
+    <ul class={isYes ? 'proven' : undefined}>
       {children.map((claim) => (
         <li key={claim}>
           <Icon name={isYes ? 'tick' : 'dash'} />
@@ -166,7 +166,7 @@ export function Details({ outcome: { steps, groups, unchecked } }: { readonly ou
             <li key={i}>
               <div class="text">
                 <b>{t.stepNames[name]}</b>
-                {detail && <div class="small muted">{detail}</div>}
+                {detail && <div class="small muted cut">{detail}</div>}
               </div>
               <Badge tone={STEP_TONES[state]} icon={STEP_ICONS[state]}>
                 {t.stepStates[state]}

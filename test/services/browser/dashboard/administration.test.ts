@@ -115,7 +115,7 @@ describeDashboard('the pages of source systems and categories in Chromium', (das
     await button(creation, 'Create a source system').click()
     await creation.locator('.field', { hasText: 'Name' }).locator('.problem:not(:empty)').waitFor()
     await field(creation, 'Name').and(page.locator('[aria-invalid=true]')).waitFor()
-    await page.keyboard.press('Escape')
+    await button(creation, 'Cancel').click()
     await creation.waitFor({ state: 'detached' })
   })
 

@@ -162,6 +162,10 @@ describeDashboard('the pages of proofs in Chromium', (dashboard) => {
       .allInnerTexts()
     assert.equal(rows.length, 17)
     assert.match(rows[0] ?? '', /^Reported stolen/)
+    // It is as of the newest event, not of the creation.
+    const params = { txid: /[0-9a-f]{64}/.exec(rows[0] ?? '')?.[0] ?? '' }
+    const { treeSize } = await dashboard.service.ok('getProof', { params })
+    await page.getByText(`As of log size ${treeSize}.`).waitFor()
     assert.match(rows[13] ?? '', /^Transferred to Grace/)
     assert.match(rows[14] ?? '', /^No longer stolen/)
     await page.getByRole('img', { name: 'QR code of the link', exact: true }).waitFor()

@@ -1,0 +1,126 @@
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import {
+  assertAccessible,
+  button,
+  describeDashboard,
+  dialog,
+  field,
+  heading,
+  link,
+} from '../../../support/dashboard.ts'
+import { OPERATOR_KEY } from '../../../support/service.ts'
+
+describeDashboard('the ways through the dashboard in Chromium', (dashboard) => {
+  it('lead from an empty company to its first verified proof', async () => {
+    const { page } = dashboard
+    await signInAsOperator('fresh')
+    await button(page, 'Create the key').click()
+    await field(page, 'I have stored the key').check()
+    await button(page, 'Close').click()
+    await page.getByText('“Front desk” of fresh, level U.').waitFor()
+    assert.equal(await page.locator('.pipeline .idle').count(), 4)
+    await field(page, 'Name').fill('Drill')
+    await field(page, 'External id').fill('D-1')
+    await button(page, 'Record evidence').click()
+    await link(page, 'Verify it now').waitFor()
+    assert.equal(await page.locator('.pipeline .idle').count(), 0)
+    await assertAccessible(page)
+    await link(page, 'Verify it now').click()
+    await heading(page, 'Consistent with itself').waitFor()
+    await link(page, 'Overview').click()
+    await heading(page, 'Changed last').waitFor()
+  })
+
+  it('lead the operator to another company without the key', async () => {
+    const { page } = dashboard
+    await dashboard.service.company('other')
+    await signInAsOperator('acme')
+    await link(page, 'Switch company').click()
+    await button(page, 'other').waitFor()
+    assert.equal(await field(page, 'API key').count(), 0)
+    await assertAccessible(page)
+    await button(page, 'other').click()
+    await page.locator('.account', { hasText: 'other' }).waitFor()
+  })
+
+  async function signInAsOperator(company: string): Promise<void> {
+    const { page } = dashboard
+    await page.goto(dashboard.urlOf(''))
+    await field(page, 'Company').fill(company)
+    await field(page, 'API key').fill(OPERATOR_KEY)
+    await button(page, 'Sign in').click()
+  }
+
+  it('ask before they lose what was entered', async () => {
+    const { page } = dashboard
+    await dashboard.createEvidence('kept-1')
+    const asked: string[] = []
+    let isDiscarded = false
+    page.on('dialog', (question) => {
+      asked.push(question.message())
+      void (isDiscarded ? question.accept() : question.dismiss())
+    })
+    await dashboard.signIn(dashboard.company.keys.U, '#/new-evidence')
+    await field(page, 'Name').fill('Drill')
+    await link(page, 'Log').click()
+    await page.waitForURL('**/#/new-evidence')
+    assert.equal(await field(page, 'Name').inputValue(), 'Drill')
+    isDiscarded = true
+    await link(page, 'Log').click()
+    await heading(page, 'The log').waitFor()
+
+    isDiscarded = false
+    await page.evaluate("location.hash = '#/evidences/kept-1'")
+    await button(page, 'Transfer').click()
+    const transfer = dialog(page, 'Transfer to another owner')
+    await field(transfer, 'New owner').fill('Grace')
+    await button(transfer, 'Dismiss').click()
+    assert.equal(await field(transfer, 'New owner').inputValue(), 'Grace')
+    isDiscarded = true
+    await page.keyboard.press('Escape')
+    await transfer.waitFor({ state: 'detached' })
+    assert.deepEqual(
+      asked,
+      Array.from({ length: 4 }, () => 'Discard what you have entered?'),
+    )
+  })
+
+  it('say what was recorded, and show it', async () => {
+    const { page } = dashboard
+    await dashboard.createEvidence('said-1')
+    // The message stays, however slow the test is.
+    await page.addInitScript('const wait = setTimeout; setTimeout = (run, ms) => (ms === 6000 ? 0 : wait(run, ms))')
+    await dashboard.signIn(dashboard.company.keys.U, '#/evidences/said-1')
+    await button(page, 'Record repair').click()
+    await field(dialog(page, 'Record a repair'), 'Remark').fill('new chain')
+    await button(dialog(page, 'Record a repair'), 'Record repair').click()
+    const toast = page.getByRole('status').filter({ hasText: 'Repaired. Sealing …' })
+    await button(toast, 'Show').click()
+    await assertAccessible(page)
+  })
+
+  it('follow single keys, unless they are switched off', async () => {
+    const { page } = dashboard
+    for (const id of ['key-1', 'key-2']) await dashboard.createEvidence(id)
+    await dashboard.signIn(dashboard.company.keys.R, '#/evidences?externalId=key-')
+    await link(page, 'Golf, key-1').waitFor()
+    for (const [key, row] of [
+      ['j', 'key-2'],
+      ['j', 'key-1'],
+      ['k', 'key-2'],
+    ] as const) {
+      await page.keyboard.press(key)
+      await page.locator(`a:focus[aria-label="Golf, ${row}"]`).waitFor()
+    }
+    await page.keyboard.press('?')
+    await assertAccessible(page)
+    await field(dialog(page, 'Keys'), 'Use these keys').uncheck()
+    await page.keyboard.press('Escape')
+    await page.locator('a:focus').waitFor()
+    await page.keyboard.press('j')
+    await page.keyboard.press('Enter')
+    await heading(page, 'History').waitFor()
+    assert.match(page.url(), /key-2$/)
+  })
+})
