@@ -29,9 +29,11 @@ export class Holds {
     if (this.#isStopped) end()
     const timer = setTimeout(end, maxMs)
     onClose(ctx, end)
+    const beganAtMs = performance.now()
     try {
       return await wait(ending.signal)
     } finally {
+      ctx.state.heldMs = performance.now() - beganAtMs
       clearTimeout(timer)
       this.#held.delete(ending)
       leave?.()

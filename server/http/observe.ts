@@ -21,6 +21,8 @@ declare module 'koa' {
     scope?: Scope
     /** The code of the error with which it ended. */
     code?: string
+    /** How long it waited for something else than the server. The metrics of durations do not count this. */
+    heldMs?: number
     /** What `onClose` was given. */
     onClose?: (() => void)[]
   }
@@ -63,7 +65,7 @@ export function observe(
     onClose(ctx, () => {
       const { method, path } = ctx
       const [status, route, ms] = [ctx.res.statusCode, routeOf(ctx), performance.now() - startedAtMs]
-      durations.observe({ method, route }, ms / 1_000)
+      durations.observe({ method, route }, (ms - (ctx.state.heldMs ?? 0)) / 1_000)
       requests.inc({ method, route, status: String(status) })
       const { code, scope } = ctx.state
       const isAborted = !ctx.res.writableFinished

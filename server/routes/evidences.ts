@@ -131,10 +131,11 @@ export const evidences: EndpointGroup = {
       isHeavy: ({ len = 0 }) => len > USUAL_FEED_LENGTH,
       summary: 'The events of all evidences, in the order of the log',
       description:
-        'A feed for webhooks, search engines and copies. Begin without `after`, and send the `cursor` of each page, or ' +
-        'of the last event that you have processed, as `after` of the next request: so every event comes once, also ' +
-        'with several servers and after a restart. A page may have fewer than `len` events, also none, because it ' +
-        'reads a limited part of the log. With `wait`, a request at the end of the log is held until there is an event.',
+        'A feed for webhooks, search engines and copies. Begin without `after`, and send the `cursor` of each page, ' +
+        'or of the last event that you have processed, as `after` of the next request: so every event comes once, ' +
+        'also with several servers and after a restart. A page may have fewer than `len` events, also none, because ' +
+        'it reads a limited part of the log. With `wait`, a request at the end of the log is held until there is an ' +
+        'event.',
       query: requests.EventsQuery,
       response: { schema: responses.EventsPage },
       async handle({ registry, scope, query, hold }) {

@@ -8,10 +8,12 @@ import { generateCheckpointKey } from '../../../adapters/files/index.ts'
 import { openPostgresRecords } from '../../../adapters/postgres/index.ts'
 import { fromHex, toHex } from '../../../core/bytes.ts'
 import { fsck, type Difference } from '../../../core/ops/index.ts'
+import { companyOfPayload } from '../../../core/log/payload.ts'
 import { logKeys } from '../../../core/log/keys.ts'
 import { decodeRecord } from '../../../core/store/read.ts'
 import type { BatchRecord, SealerLeaseRecord } from '../../../core/log/records.ts'
 import type { RecordStore } from '../../../core/ports/index.ts'
+import { createClient } from '../../../server/client/index.ts'
 import { eventually } from '../../support/eventually.ts'
 import { BUCKET, CLIENT_ENV, withService } from '../../support/s3-service.ts'
 import { PostgresServer } from '../../support/postgres-server.ts'
@@ -206,6 +208,17 @@ withService('a cluster', (service) => {
   describe('three servers on one database', () => {
     let all: readonly [Server, Server, Server]
     let load: Load
+    /** The txIds in the feed of the first server, which is killed. */
+    const followed: string[] = []
+    const following = new AbortController()
+    let follower: Promise<void>
+    async function follow(): Promise<void> {
+      const baseUrl = all[0].url
+      // After a restart the server has another port.
+      const toServer = (url: string, init: RequestInit) => fetch(url.replace(baseUrl, all[0].url), init)
+      const client = createClient({ baseUrl, companyId: 'acme', apiKey: KEY, fetch: toServer })
+      for await (const { txId } of client.events({}, { signal: following.signal })) followed.push(txId)
+    }
 
     before(async () => {
       // Started at once on an empty database, with clocks that differ by 50 s.
@@ -216,6 +229,7 @@ withService('a cluster', (service) => {
         (await send(all[0], 'POST', '/sourceSystem/acme', system, { 'x-api-key': OPERATOR_KEY })).status,
         201,
       )
+      follower = follow()
     })
 
     it('share one log, and each of them accepts every request', async () => {
@@ -300,6 +314,26 @@ withService('a cluster', (service) => {
         const differences: Difference[] = []
         const report = await fsck({ records, secret }, { onDifference: (difference) => differences.push(difference) })
         assert.deepEqual([differences, report.done.log], [[], size])
+      } finally {
+        await records.close()
+      }
+    })
+
+    it('have each event once and in the order of the log in the feed, also in that of a killed server', async () => {
+      const records = await openPostgresRecords({ url: database.url() })
+      try {
+        const events: string[] = []
+        const size = await records.logSize()
+        const log = await records.readLog(0, size)
+        for (const [i, payload] of (await records.readPayloads(0, size)).entries())
+          if (companyOfPayload(payload) === 'acme') events.push(toHex(log.subarray(i * 32, i * 32 + 32)))
+        await eventually(
+          () => followed.length >= events.length,
+          () => `${followed.length} of ${events.length} events`,
+        )
+        following.abort()
+        await assert.rejects(follower, { name: 'AbortError' })
+        assert.deepEqual(followed, events)
       } finally {
         await records.close()
       }
