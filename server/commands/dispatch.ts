@@ -8,6 +8,7 @@ const COMMANDS: Readonly<Record<string, readonly [does: string, load: () => Prom
   get: ['prints an evidence and its events', async () => (await import('./evidences.ts')).getCommand],
   list: ['prints evidences', async () => (await import('./evidences.ts')).listEvidencesCommand],
   bundle: ['writes proof bundles', async () => (await import('./evidences.ts')).bundleCommand],
+  watch: ['prints events as they are recorded', async () => (await import('./evidences.ts')).watchCommand],
   verify: ['verifies a proof bundle or an export, offline', async () => (await import('./verify.ts')).verifyCommand],
   export: ['writes all evidences of a company to a file', async () => (await import('./export.ts')).exportCommand],
   import: ['creates evidences from lines of JSON, in bulk', async () => (await import('./import.ts')).importCommand],

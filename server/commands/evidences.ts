@@ -71,13 +71,9 @@ async function sizeOf(path: string): Promise<number> {
   return info.size
 }
 
-/** Of the texts of its files, each has a hash. */
 async function hasFile(registry: Client, externalId: string, path: string): Promise<boolean> {
-  const [{ sha256 }, bundle] = await Promise.all([
-    digestFile(path),
-    registry.getBundle({ externalId, fields: 'none', files: 'all' }),
-  ])
-  return (await bundle.text()).includes(sha256)
+  const [{ sha256 }, { dt }] = await Promise.all([digestFile(path), registry.listEvidenceFiles({ externalId })])
+  return dt.some((file) => file.sha256 === sha256)
 }
 
 /** `evidence-registry get`. */
@@ -179,3 +175,26 @@ function isAttested({ events, checkpoints, claimedPolicy }: Bundle): boolean {
     .map(({ note }) => Number(note.split('\n')[1]))
   return events.every(({ inclusion }) => inclusion.some(({ treeSize }) => sizes.includes(treeSize)))
 }
+
+/** `evidence-registry watch`. */
+export const watchCommand = defineClientCommand({
+  name: 'watch',
+  description: `
+Prints the events of a company as they are recorded: time, external id, version, what happened, and txId. It goes on
+after a restart of the server, until it is stopped.`,
+  flags: {
+    ...CLIENT_FLAGS,
+    after: {
+      value: 'CURSOR',
+      doc: 'begin after the event that --json printed with it; first: with all; default: latest',
+    },
+    once: { doc: 'print what there is, and end' },
+  },
+  async run(registry, { after = 'latest', once, json }) {
+    for await (const event of registry.events({ ...(after !== 'first' && { after }), ...(once && { wait: 0 }) })) {
+      const { timestamp, externalId, version, type, updateType = type, txId } = event
+      printLine(json, event, timestamp, externalId, version, updateType, txId)
+    }
+    return 0
+  },
+})

@@ -4,7 +4,7 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { promisify } from 'node:util'
-import { CompanyRequests } from '../../support/company-requests.ts'
+import { CompanyRequests, of } from '../../support/company-requests.ts'
 import { programArgs } from '../../support/repository.ts'
 import { runCli } from '../../support/server-process.ts'
 import { makeTemporary, removeTemporary } from '../../support/temporary.ts'
@@ -69,6 +69,20 @@ describe('the commands for people who have files', () => {
     const missing = await run('get', 'nothing')
     assert.deepEqual([missing.code, missing.stdout], [1, ''])
     assert.match(missing.stderr, /\(EVIDENCE_NOT_FOUND\)\n$/)
+  })
+
+  it('print events, after one that was printed before', async () => {
+    await acme.create('watched')
+    const first = await run('watch', '--after', 'first', '--once', '--json')
+    const lines = first.stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as Record<string, string>)
+    assert.equal(lines.at(-1)?.['externalId'], 'watched', first.stderr)
+    await acme.ok('updateEvidence', { ...of('watched'), json: { owner: 'Grace' } })
+    const next = await run('watch', '--after', lines.at(-1)?.['cursor'] ?? '', '--once')
+    assert.match(next.stdout, /^\S+Z {2}watched {2}2 {2}transfer {2}[0-9a-f]{64}\n$/)
+    assert.equal((await run('watch', '--once')).stdout, '')
   })
 
   it('end with 2 for wrong use, before anything is created', async () => {
