@@ -36,7 +36,7 @@ describe('evidence-registry export', () => {
     assert.equal(state.code, 0, state.stdout)
     assert.match(
       state.stdout,
-      /^acme\.ndjson: PROVEN\nlog \S+\ncompany acme, exported at \S+Z\n50 evidences with 50 events: .*\n {2}50 .* not later than 2/,
+      /^acme\.ndjson: PROVEN\nlog \S+\ncompany acme, .*\n50 evidences with 50 events: .*\n {2}50 .* not later than 2/,
     )
     const json = JSON.parse((await verify('acme.ndjson', '--json')).stdout) as { state: string; sealedEvents: number }
     assert.deepEqual([json.state, json.sealedEvents], ['proven', COUNT])
