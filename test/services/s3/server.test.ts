@@ -174,7 +174,7 @@ describe('the settings of a bucket', () => {
         [{ EVIDENCE_S3_BUCKET: 'b', EVIDENCE_S3_KMS_KEY_ID: 'k' }, /EVIDENCE_S3_BUCKET must be the name of a bucket/],
         [{ EVIDENCE_S3_BUCKET: 'bucket', EVIDENCE_S3_KMS_KEY_ID: 'k' }, /EVIDENCE_S3_KMS_KEY_ID requires/],
         [{ EVIDENCE_S3_BUCKET: 'bucket', HOME: directory }, /cannot be used: .*set AWS_REGION/],
-        [{ EVIDENCE_BLOBS: 'tape' }, /EVIDENCE_BLOBS must be one of files, s3, got "tape"/],
+        [{ EVIDENCE_BLOBS: 'tape' }, /EVIDENCE_BLOBS must be files, s3, or the path of a module .*, got "tape"/],
       ]
       for (const [changes, expected] of cases) {
         const { code, stderr } = await runCli([], { ...env, ...changes })
