@@ -2,6 +2,7 @@
 export { fsck, type FsckReport, type FsckStores } from './fsck.ts'
 export type { Difference, FsckHandlers, FsckProgress } from './check.ts'
 export { confirmedSizeOn } from './attestations.ts'
+export { publicKeyHash } from './trust-history.ts'
 export type { AnchorToVerify, AttestationVerifier, TokenToVerify } from './attestations.ts'
 export { repairRecords, RepairPlanner, type RepairPlan } from './repair.ts'
 export { startScrub, type Scrub, type ScrubOptions, type ScrubState, type ScrubStatus } from './scrub.ts'

@@ -1,4 +1,5 @@
-import { createHash, X509Certificate } from 'node:crypto'
+import { X509Certificate } from 'node:crypto'
+import { sha256, toHex } from '../bytes.ts'
 import { isSameAccount } from '../log/attestation-rules.ts'
 import type { AnchorHeadRecord, AnchorRecord, StampPeriod, StampRecord, StampToken } from '../log/records.ts'
 import { storedBase64 } from '../store/read.ts'
@@ -34,17 +35,22 @@ function beganWith({ stamp, token }: FirstStamp, period: StampPeriod, previous: 
     .some(({ name, hashes }) => name === token.authority && token.trustAnchors.some((hash) => hashes.includes(hash)))
 }
 
-/** SHA-256 of the public key (hex), by which tokens name their trust anchors. Throws if the certificate is damaged. */
+/** The hash of its public key. Throws if the certificate is damaged. */
 function keyHashOf(base64: string): string {
   const der = storedBase64(base64, 'A trust anchor')
   const certificate = new X509Certificate(der)
   const isOwnIssuer = certificate.subject === certificate.issuer
   if (certificate.raw.length !== der.length || (isOwnIssuer && !certificate.verify(certificate.publicKey)))
     throw new RangeError(`the certificate of ${certificate.subject} is damaged`)
-  return createHash('sha256')
-    .update(certificate.publicKey.export({ type: 'spki', format: 'der' }))
-    .digest('hex')
+  return publicKeyHash(certificate)
 }
+
+/**
+ * SHA-256 of the public key (hex), by which tokens name their trust anchors, so that a renewed certificate of the same
+ * key still fits.
+ */
+export const publicKeyHash = ({ publicKey }: X509Certificate): string =>
+  toHex(sha256(publicKey.export({ type: 'spki', format: 'der' })))
 
 /** The accounts of the anchors, as the head has them. */
 export class AccountHistory {

@@ -1,8 +1,13 @@
-import { createHash, X509Certificate } from 'node:crypto'
+import { X509Certificate } from 'node:crypto'
 import { join } from 'node:path'
 import { readTrustAnchors } from '../../adapters/rfc3161/index.ts'
 import { RegistryError, type SignedHead } from '../../core/index.ts'
-import type { AnchorToVerify, AttestationVerifier, TokenToVerify } from '../../core/ops/index.ts'
+import {
+  publicKeyHash,
+  type AnchorToVerify,
+  type AttestationVerifier,
+  type TokenToVerify,
+} from '../../core/ops/index.ts'
 import { verifyAnchorProof } from '../../core/verify/index.ts'
 import { verifyTimestamp } from '../../core/verify/tokens.ts'
 import type { Config } from '../settings/load.ts'
@@ -66,7 +71,7 @@ async function trustAnchorsOf({ tsaCa }: Config, directory: string): Promise<rea
   const lists = await Promise.all(
     paths.map(async (path) => (await readTrustAnchors(path)).map((der) => ({ der, isOwn: path === own }))),
   )
-  return lists.flat().map((anchor) => ({ ...anchor, keyHash: keyHashOf(anchor.der) }))
+  return lists.flat().map((anchor) => ({ ...anchor, keyHash: publicKeyHash(new X509Certificate(anchor.der)) }))
 }
 
 /** The embedded authority keeps each stamp before the records do. So if they have a newer one, it was set back. */
@@ -74,12 +79,6 @@ function assertNotAfter(lastStamped: SignedHead | undefined, { stamped }: TokenT
   if (lastStamped === undefined) return
   const isKept = headsIn(stamped).every(({ size }) => size <= lastStamped.size)
   expect(isKept, `it is newer than the last stamp of the embedded authority, which is of ${lastStamped.size} entries`)
-}
-
-/** Tokens name their trust anchors by this hash, so a renewed certificate of the same key still fits. */
-function keyHashOf(der: Uint8Array): string {
-  const key = new X509Certificate(der).publicKey.export({ type: 'spki', format: 'der' })
-  return createHash('sha256').update(key).digest('hex')
 }
 
 /** What the record says about a token must be what the token says. */
