@@ -1,4 +1,5 @@
-import { access, open, rename } from 'node:fs/promises'
+import { open, rename } from 'node:fs/promises'
+import { exists } from '../startup/existing.ts'
 import { CLIENT_FLAGS, defineClientCommand } from './client-command.ts'
 import { UsageError } from './flags.ts'
 import { ProgressLine } from './terminal.ts'
@@ -41,9 +42,3 @@ key with level A. Check the file with: evidence-registry verify --export FILE --
     return 0
   },
 })
-
-const exists = (path: string): Promise<boolean> =>
-  access(path).then(
-    () => true,
-    () => false,
-  )
