@@ -129,8 +129,11 @@ export class ExportVerifier {
     if (format !== EXPORT_FORMAT || version !== 1)
       throw verificationError('document.format', `It must have the format ${EXPORT_FORMAT} and the version 1`)
     this.#least = asCount(asObject(counts, 'counts')['evidences'], 'evidences')
-    const [ofCompany, ofLog, at] = [company, origin, exportedAt].map((value) => asString(value, 'A value'))
-    this.#head = { company: ofCompany ?? '', origin: ofLog ?? '', exportedAt: at ?? '' }
+    this.#head = {
+      company: asString(company, 'company'),
+      origin: asString(origin, 'origin'),
+      exportedAt: asString(exportedAt, 'exportedAt'),
+    }
   }
 
   #addEvidence(line: string): void {
