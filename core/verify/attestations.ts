@@ -193,9 +193,11 @@ function tokenClaim(
 ): TokenClaim {
   const { at: renewedAt, position = Infinity } = logged.get(budget.hashOf(der)) ?? {}
   const trustAnchors = budget.once(authorities, () => authorities.flatMap((authority) => authority.trustAnchors))
-  const used = [der, data, ...trustAnchors, ...validationData.map((piece) => piece.der)]
-  const types = validationData.map(({ type }) => type)
-  const key = ['token', renewedAt, ...used.map((bytes) => budget.hashOf(bytes)), ...types]
+  // The same for all tokens of the bundle, of which there can be thousands.
+  const pieces = budget.once('validation data', () =>
+    JSON.stringify(validationData.map((piece) => [piece.type, budget.hashOf(piece.der)])),
+  )
+  const key = ['token', renewedAt, pieces, ...[der, data, ...trustAnchors].map((bytes) => budget.hashOf(bytes))]
   const { info, certificates, revocation, signerKey } = budget.onceForAll(key, () =>
     verifyToken(der, { data, trustAnchors, validationData, budget, ...(renewedAt !== undefined && { renewedAt }) }),
   )
