@@ -32,8 +32,9 @@ export const listEvents =
   async (scope, query = {}) => {
     const { companyId } = await enterCompany(context, scope, 'R')
     const { after, limit = DEFAULT_LIMIT } = validate(eventQuerySchema, query)
-    const from = await positionOf(context, after)
-    const { found, end, hasMore } = await findEvents(context, companyId, { from, limit })
+    const logSize = await context.records.logSize()
+    const range = { from: positionOf(context, after, logSize), logSize, limit }
+    const { found, end, hasMore } = await findEvents(context, companyId, range)
     return { events: await describeEvents(context, companyId, found), cursor: cursorAt(context, end), hasMore }
   }
 
@@ -42,7 +43,8 @@ export const nextEvent =
   (context: Context): Evidences['nextEvent'] =>
   async (scope, after, signal) => {
     const { companyId } = await enterCompany(context, scope, 'R')
-    return cursorAt(context, await context.arrivals.next(companyId, await positionOf(context, after), signal))
+    const from = positionOf(context, after, await context.records.logSize())
+    return cursorAt(context, await context.arrivals.next(companyId, from, signal))
   }
 
 interface FoundEvent {
@@ -61,9 +63,8 @@ interface FoundEvents extends Pick<EventPage, 'hasMore'> {
 async function findEvents(
   { records }: Context,
   companyId: CompanyId,
-  { from, limit }: { readonly from: number; readonly limit: number },
+  { from, logSize, limit }: Readonly<Record<'from' | 'logSize' | 'limit', number>>,
 ): Promise<FoundEvents> {
-  const logSize = await records.logSize()
   const last = Math.min(logSize, from + MAX_ENTRIES)
   const found: FoundEvent[] = []
   let position = from
@@ -142,8 +143,7 @@ const cursorAt = ({ origin }: Context, position: number): string => `${logIdOf(o
 const logIdOf = (origin: string): string => origin.slice(-32, -24)
 
 /** The position of a cursor. Throws `VALIDATION_ERROR` for one of another log, or of one that was longer. */
-async function positionOf({ records, origin }: Context, cursor = `${logIdOf(origin)}.0`): Promise<number> {
-  const logSize = await records.logSize()
+function positionOf({ origin }: Context, cursor = `${logIdOf(origin)}.0`, logSize: number): number {
   if (cursor === 'latest') return logSize
   const [, logId, digits] = /^([0-9a-f]{8})\.(0|[1-9]\d{0,14})$/.exec(cursor) ?? []
   const position = Number(digits)
