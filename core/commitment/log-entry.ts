@@ -4,6 +4,8 @@ import { parseVerifierKey, verifySignature } from '../log/note.ts'
 import { parseStrictJson } from './strict-json.ts'
 import { OPENING_BYTES, tag, TAG_BYTES } from './event-format.ts'
 
+export { OPENING_BYTES }
+
 /**
  * The openings of log entries. An entry is the SHA-256 of its opening, 32 bytes. The first 16 bytes of the opening name
  * its kind. Openings of events are in `core/commitment/event-format.ts`, those of keys and tokens are here:

@@ -1,6 +1,5 @@
 import { concatBytes, decodeUtf8, encodeUtf8, equalBytes, fromHex, readU64, toHex, u64 } from '../bytes.ts'
-import { OPENING_BYTES } from '../commitment/event-format.ts'
-import { entryOf, kindOf } from '../commitment/log-entry.ts'
+import { entryOf, kindOf, OPENING_BYTES } from '../commitment/log-entry.ts'
 import { corrupt } from '../errors.ts'
 import type { LogAppend } from '../ports/index.ts'
 
