@@ -79,9 +79,10 @@ export async function listen(app: ListeningApp, options: ListenOptions): Promise
   )
   server.maxConnections = connectionLimit(maxConnections)
   countConnections(server, app.connections)
+  const newest = newestResponses(server)
   // A request whose headers arrive just now has their time.
-  closeIdleConnections(server, keepAliveMs + headersTimeoutMs)
-  rejectBrokenRequests(server, app.errorShapeOf)
+  closeIdleConnections(server, newest, keepAliveMs + headersTimeoutMs)
+  rejectBrokenRequests(server, newest, app.errorShapeOf)
   server.setTimeout(Math.max(60_000, 2 * uploadIdleMs))
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
@@ -118,28 +119,27 @@ function close(server: Server, deadlineMs: number): Promise<void> {
   })
 }
 
+/** The response to the newest request of each open connection that had one. */
+function newestResponses(server: Server): ReadonlyMap<Duplex, ServerResponse> {
+  const newest = new Map<Duplex, ServerResponse>()
+  server.prependListener('request', ({ socket }, response) => newest.set(socket, response))
+  server.on('connection', (socket: Socket) => socket.once('close', () => newest.delete(socket)))
+  return newest
+}
+
 /**
  * Closes connections that have been without a request for too long. Node's own timer ends with any byte that arrives
  * between two requests, so a client that sends CR LF now and then would keep its connection for ever.
  */
-function closeIdleConnections(server: Server, maxIdleMs: number): void {
-  const requests = new Map<Socket, number>()
-  const idleSince = new Map<Socket, number>()
-  server.on('request', ({ socket }, response) => {
-    requests.set(socket, (requests.get(socket) ?? 0) + 1)
-    idleSince.delete(socket)
-    response.once('close', () => {
-      const left = (requests.get(socket) ?? 1) - 1
-      if (left > 0) return requests.set(socket, left)
-      requests.delete(socket)
-      return idleSince.set(socket, performance.now())
-    })
-  })
+function closeIdleConnections(server: Server, newest: ReadonlyMap<Duplex, ServerResponse>, maxIdleMs: number): void {
+  const idleSince = new WeakMap<ServerResponse, number>()
   const timer = setInterval(() => {
-    const before = performance.now() - maxIdleMs
-    for (const [socket, since] of idleSince) {
-      if (since < before) socket.destroy()
-      if (socket.destroyed) idleSince.delete(socket)
+    const now = performance.now()
+    for (const [socket, response] of newest) {
+      if (!response.closed) continue
+      const since = idleSince.get(response) ?? now
+      idleSince.set(response, since)
+      if (now - since >= maxIdleMs) socket.destroy()
     }
   }, maxIdleMs / 4).unref()
   server.once('close', () => clearInterval(timer))
@@ -198,11 +198,14 @@ interface ParserError extends Error {
  * Node would send an empty body, and would break a response that is under way: such a response ends first, and no error
  * follows it.
  *
+ * @param newest - the newest response of each connection
  * @param shapeOf - the body that errors have at the target of a request
  */
-function rejectBrokenRequests(server: Server, shapeOf: (target: string) => ErrorShape): void {
-  const newest = new WeakMap<Duplex, ServerResponse>()
-  server.prependListener('request', (request, response) => newest.set(request.socket, response))
+function rejectBrokenRequests(
+  server: Server,
+  newest: ReadonlyMap<Duplex, ServerResponse>,
+  shapeOf: (target: string) => ErrorShape,
+): void {
   server.on('clientError', (error: ParserError, socket) => {
     const isOfParser = /^HPE_|^ERR_HTTP_REQUEST_TIMEOUT$/.test(error.code ?? '')
     if (!isOfParser) return void socket.destroy(error)

@@ -68,19 +68,21 @@ export function observe(
       durations.observe({ method, route }, (ms - (ctx.state.heldMs ?? 0)) / 1_000)
       requests.inc({ method, route, status: String(status) })
       const { code, scope } = ctx.state
-      const isAborted = !ctx.res.writableFinished
+      // One shape for all requests: spreads cost five times as much here, and pino leaves out what is undefined.
       logger.info(
         {
-          ...ids,
+          requestId: ids.requestId,
+          traceparent: ids.traceparent,
           method,
           path,
           route,
           status,
           ms: Math.round(ms),
-          ...(scope !== undefined && { company: scope.companyId, sender: senderName(scope.principal) }),
-          ...(logsAddresses && { address: ctx.ip }),
-          ...(code !== undefined && { code }),
-          ...(isAborted && { aborted: true }),
+          company: scope?.companyId,
+          sender: scope && senderName(scope.principal),
+          address: logsAddresses ? ctx.ip : undefined,
+          code,
+          aborted: ctx.res.writableFinished ? undefined : true,
         },
         'request',
       )
