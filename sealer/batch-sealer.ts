@@ -2,7 +2,7 @@ import { toHex } from '../core/bytes.ts'
 import { corrupt, isRegistryError } from '../core/errors.ts'
 import type { IdSource } from '../core/ids.ts'
 import { logKeys } from '../core/log/keys.ts'
-import { isControlPayload } from '../core/log/payload.ts'
+import { opensBatch } from '../core/log/payload.ts'
 import type { LogReader } from '../core/log/reader.ts'
 import type { BatchRecord, TreeHeadRecord } from '../core/log/records.ts'
 import { StoredTiles } from '../core/log/tiles.ts'
@@ -27,7 +27,7 @@ export interface SealStep {
   readonly logSize: number
   /** Entries that wait for a batch, from the first event on. */
   readonly unsealedEvents: number
-  /** ms until the open batch closes. 0 if there may be more to seal now, `null` if no event waits. */
+  /** ms until the open batch closes. 0 if there may be more to seal now, `null` if nothing waits. */
   readonly dueInMs: number | null
 }
 
@@ -68,8 +68,8 @@ export class BatchSealer {
   readonly #integrator: Integrator
   /** The largest size whose checkpoint is known to be stored. */
   #signedSize = 0
-  /** No unsealed entry before this log index is an event. */
-  #noEventBeforeIndex = 0
+  /** No unsealed entry before this log index opens a batch. */
+  #nothingOpensBefore = 0
   /** When the oldest event of the open batch was first seen, ms since 1970. */
   #batchOpenedAt: number | null = null
 
@@ -93,7 +93,7 @@ export class BatchSealer {
 
   /**
    * Signs the newest batch if it is not signed yet, then closes the open batch if it is due. With `isForced` the open
-   * batch is closed at any age. A batch without any event is not sealed.
+   * batch is closed at any age. Tokens alone are not sealed.
    *
    * Throws `CORRUPT` and `LOG_BEHIND_SIGNED` if the store does not hold what was signed.
    */
@@ -204,7 +204,7 @@ export class BatchSealer {
     }
   }
 
-  /** ms until the open batch closes, `null` if no event waits. Remembers when it was opened. */
+  /** ms until the open batch closes, `null` if nothing waits. Remembers when it was opened. */
   #dueInMs(unsealedEvents: number): number | null {
     const now = this.#host.clock.now()
     // A clock that was set back must not keep a batch open for longer than maxWait.
@@ -212,13 +212,13 @@ export class BatchSealer {
     return this.#batchOpenedAt === null ? null : this.#batchOpenedAt + this.#rules.maxWaitMs - now
   }
 
-  /** How many entries from `size` on wait for a batch, counted from the first event. 0 if all are keys and tokens. */
+  /** How many entries from `size` on wait for a batch, counted from the first that opens one. 0 if none does. */
   async #unsealedEvents(size: number, logSize: number): Promise<number> {
     const { records } = this.#host
-    for (let at = Math.max(size, this.#noEventBeforeIndex); at < logSize; at += SCAN_ENTRIES) {
+    for (let at = Math.max(size, this.#nothingOpensBefore); at < logSize; at += SCAN_ENTRIES) {
       const payloads = await records.readPayloads(at, Math.min(SCAN_ENTRIES, logSize - at))
-      if (!payloads.every(isControlPayload)) return logSize - at
-      this.#noEventBeforeIndex = at + payloads.length
+      if (payloads.some((payload, i) => opensBatch(payload, at + i))) return logSize - at
+      this.#nothingOpensBefore = at + payloads.length
     }
     return 0
   }

@@ -50,11 +50,12 @@ export function openingOfPayload(payload: Uint8Array): Uint8Array {
 export const companyOfPayload = (payload: Uint8Array): string | undefined =>
   openingOfPayload(payload) === payload ? undefined : decodeUtf8(payload.subarray(COMPANY_AT))
 
-/** True for the payload of a key or a token. */
-export function isControlPayload(payload: Uint8Array): boolean {
-  const kind = kindOf(payload)
-  return kind === 'key' || kind === 'token'
-}
+/**
+ * Whether an entry must be sealed soon. Tokens wait for other entries: each batch leads to tokens, so there would be no
+ * end of batches. The first key is in no tree before the first event is. Each later one retires the key before it,
+ * which takes effect with the first tree that holds it.
+ */
+export const opensBatch = (payload: Uint8Array, index: number): boolean => index > 0 && kindOf(payload) !== 'token'
 
 /** The payload of an event. */
 export const encodeEventPayload = (event: Omit<EventPayload, 'kind'>): Uint8Array =>

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { isRegistryError, type Registry, type StagedFile, type WriteOptions } from '../../../core/index.ts'
-import { isControlPayload } from '../../../core/log/payload.ts'
+import { companyOfPayload } from '../../../core/log/payload.ts'
 import { bodyOf } from '../../support/registry-fixture.ts'
 import { isTransient, SCOPE, type World } from './world.ts'
 
@@ -96,7 +96,7 @@ export class Client {
   async #countEvents(): Promise<number> {
     const { records } = this.#world.stores
     const payloads = await records.readPayloads(0, await records.logSize())
-    return payloads.filter((payload) => !isControlPayload(payload)).length
+    return payloads.filter((payload) => companyOfPayload(payload) !== undefined).length
   }
 
   #accept<T>(write: Write<T>, result: T, options: WriteOptions): void {
