@@ -14,7 +14,7 @@ import { OPERATOR_KEY, Target, type Resources } from './target.ts'
 /** One case in so many breaks the rules of HTTP, on a server of its own. */
 const ABUSE_EVERY = 20
 /** What a server may hold more at the end than at the middle of a run. It does not depend on the machine. */
-const MAX_GROWTH = { memory: 24 * 1024 * 1024, sockets: 8, descriptors: 64 }
+const MAX_GROWTH = { memory: 6 * 1024 * 1024, sockets: 8, descriptors: 64 }
 /** Sockets of an idle server: it listens, serves commands, and Node has its own. */
 const MAX_SOCKETS = 24
 /** A connection that fails is tried again so often: the server may close an idle one at any time. */

@@ -47,7 +47,6 @@ export class Target {
 
   /** Waits until at most `sockets` sockets are open, and reads what the process holds. */
   async resources(sockets: number): Promise<Resources> {
-    const memory = await this.#memory()
     const open = await eventually(
       async () => {
         const descriptors = await this.#descriptors()
@@ -55,7 +54,11 @@ export class Target {
       },
       () => `more than ${sockets} sockets stay open`,
     )
-    return { memory, sockets: open.filter((name) => name.startsWith('socket:')).length, descriptors: open.length }
+    return {
+      memory: await this.#memory(),
+      sockets: open.filter((name) => name.startsWith('socket:')).length,
+      descriptors: open.length,
+    }
   }
 
   async #memory(): Promise<number> {
