@@ -135,7 +135,7 @@ const CREATES: Readonly<Record<string, Omit<CreatesRequest, 'seconds'>>> = {
 
 /** Creates with the build's embedded library, in a process of its own that keeps its registry for the whole round. */
 const openIngest: OpenScenarios = async ({ directory, dist, quick }) => {
-  const child = startChild('./programs/embedded-creates.ts', [dist, directory], { hasMessages: true })
+  const child = startChild('./programs/embedded-creates.ts', [dist], { hasMessages: true, env: { TMPDIR: directory } })
   await nextMessage(child)
   const units = Object.entries(CREATES).map(([name, creates]): ScenarioUnit => {
     const measure = (seconds: number): Promise<Rate> =>

@@ -1,28 +1,32 @@
-import { openEmbeddedCreator } from '../compare/library-adapter.ts'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import type { CreatesRequest, Rate } from '../compare/scenarios.ts'
+import type * as Sealer from '../../sealer/index.ts'
 import { callForSeconds } from '../workload/concurrency.ts'
+import type * as Workload from '../workload/registry.ts'
 
 /**
- * `embedded-creates DIST DIRECTORY`: opens a registry in an empty folder with the library in this build, and creates
- * evidences each time that its parent process sends a `CreatesRequest`. Sends back the `Rate`.
+ * `embedded-creates DIST`: creates evidences with the library in this build each time that its parent process sends a
+ * `CreatesRequest`. Sends back the `Rate`. The own benchmark code of the build calls its library. Files are in TMPDIR.
+ * Bulk creates are made in a worker, as the server does.
  */
 
-const [dist = '', directory = ''] = process.argv.slice(2)
-const creator = await openEmbeddedCreator(dist, directory)
-let created = 0
-
-function create(size: number): Promise<unknown> {
-  const from = created
-  created += size
-  return size === 1 ? creator.createOne(from) : creator.createMany(from, size)
-}
+const [dist = ''] = process.argv.slice(2)
+const urlOf = (path: string): string => pathToFileURL(join(dist, path)).href
+const { createCategories, EvidenceCreator, openBenchRegistry }: typeof Workload = await import(
+  urlOf('bench/workload/registry.js')
+)
+const { EventPool }: typeof Sealer = await import(urlOf('sealer/index.js'))
+const bench = await openBenchRegistry({ eventEngine: new EventPool() })
+const [category = ['', '']] = await createCategories(bench)
+const creator = new EvidenceCreator(bench)
 
 async function measure({ size, width, seconds }: CreatesRequest): Promise<Rate> {
-  const [createdBefore, cpuBefore, begin] = [created, process.cpuUsage(), performance.now()]
-  await callForSeconds(seconds, width, () => create(size))
+  const [createdBefore, cpuBefore, begin] = [creator.count, process.cpuUsage(), performance.now()]
+  await callForSeconds(seconds, width, () => (size === 1 ? creator.createOne() : creator.createMany(category, size)))
   const elapsedMs = performance.now() - begin
   const { user, system } = process.cpuUsage(cpuBefore)
-  const count = created - createdBefore
+  const count = creator.count - createdBefore
   return { perSecond: (count * 1_000) / elapsedMs, cpuMicroseconds: (user + system) / count }
 }
 
