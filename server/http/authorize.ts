@@ -80,12 +80,11 @@ async function authenticate(
 /** A file token stands for one file: a query that names another one does not fit. */
 async function authenticateToken(registry: Registry, ctx: Context, companyId: string): Promise<Scope | undefined> {
   const query = rawQuery(ctx)
-  const [token = ''] = query.get('token') ?? []
-  const principal = await registry.files.authenticateToken({ companyId, token })
+  const principal = await registry.files.authenticateToken({ companyId, token: query.get('token') ?? '' })
   if (principal?.kind !== 'fileToken') return undefined
-  const namesOtherFile = (query.get('fileId') ?? []).some(
-    (fileId) => fileId !== '' && fileId.toLowerCase() !== principal.fileId,
-  )
+  const namesOtherFile = query
+    .getAll('fileId')
+    .some((fileId) => fileId !== '' && fileId.toLowerCase() !== principal.fileId)
   return namesOtherFile ? undefined : { companyId, principal }
 }
 
