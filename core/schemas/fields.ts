@@ -1,4 +1,5 @@
 import Type, { type TProperties, type TSchema } from '#typebox'
+import type { Meta as MetaValue } from '../api/evidence.ts'
 import type { CompanyId as CompanyIdText, FileId as FileIdText } from '../api/scope.ts'
 
 /**
@@ -79,9 +80,11 @@ export const Text = Type.String({
   pattern: '^(?:[\\t\\n\\r]|[^\\p{Cc}\\p{Cs}])*$',
   description: 'a string of at most 8,192 characters without control characters except tab, LF and CR',
 })
-export const Meta = Type.Record(Type.String(), Type.Unknown(), {
-  description: `a JSON object of at most ${MAX_META_BYTES / 1024} KiB and ${MAX_META_DEPTH} levels`,
-})
+export const Meta = Type.Unsafe<MetaValue>(
+  Type.Record(Type.String(), Type.Unknown(), {
+    description: `a JSON object of at most ${MAX_META_BYTES / 1024} KiB and ${MAX_META_DEPTH} levels`,
+  }),
+)
 export const Permission = Type.Enum(['I', 'U', 'R', 'A'], {
   description: 'R reads; I also creates; U also updates; A also manages source systems',
 })

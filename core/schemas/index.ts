@@ -4,6 +4,7 @@
  */
 export * from './bundle.ts'
 export * from './fields.ts'
+export * from './inputs.ts'
 export * from './proof-documents.ts'
 export { validate } from './validation.ts'
 export { MAX_CHECKPOINT_TOKENS } from '../commitment/bundle-format.ts'

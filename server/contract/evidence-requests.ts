@@ -8,17 +8,14 @@ import type {
   NewEvidences,
   StagedFile,
 } from '../../core/index.ts'
+import { evidenceChangeMembers, evidenceMembers, UPDATE_TYPES } from '../../core/schemas/index.ts'
 import { HttpError } from './errors.ts'
 import {
   CategoryName,
-  clearSchema,
   closed,
   defined,
-  ExternalId,
   Line,
   MAX_LIST_LENGTH,
-  Meta,
-  Name,
   opt,
   pageLength,
   pageQuery,
@@ -33,17 +30,8 @@ const MAX_HISTORY_LENGTH = 500
 /** Proxies give a response up after 60 s. */
 const MAX_WAIT_S = 55
 
-const evidenceInput = {
-  externalId: ExternalId,
-  name: Name,
-  owner: opt(Line),
-  description: opt(Text),
-  summary: opt(Text),
-  meta: opt(Meta),
-}
 /** An evidence whose category is in the path, or one of a bulk create. */
-export const EvidenceInput = closed(evidenceInput)
-export type EvidenceInput = Static<typeof EvidenceInput>
+export const EvidenceInput = closed(evidenceMembers)
 
 /** Endpoint 8: an evidence with its category, each level by id or by name. An id takes precedence. */
 export const NewEvidence = closed({
@@ -51,7 +39,7 @@ export const NewEvidence = closed({
   categoryId: opt(Type.String()),
   subcategoryName: opt(CategoryName),
   subcategoryId: opt(Type.String()),
-  ...evidenceInput,
+  ...evidenceMembers,
 })
 export type NewEvidence = Static<typeof NewEvidence>
 
@@ -68,19 +56,12 @@ export const EvidenceOrBulk = Type.Union([EvidenceInput, BulkEvidences])
 export type EvidenceOrBulk = Static<typeof EvidenceOrBulk>
 
 const UpdateAction = Type.Enum(['update', 'transfer'])
-const UPDATE_TYPES = ['stolen', 'repair', 'custom', 'change'] as const
 const UpdateActionType = Type.Enum(UPDATE_TYPES)
 /** Endpoint 12. A field that is not given stays as it is; `clear` removes values. */
 export const EvidenceUpdate = closed({
   updateActionDescription: opt(Text),
   updateActionPersona: opt(Line),
-  name: opt(Name),
-  owner: opt(Line),
-  description: opt(Text),
-  summary: opt(Text),
-  eventDescription: opt(Text),
-  meta: opt(Meta),
-  clear: opt(clearSchema(['owner', 'description', 'summary', 'meta'])),
+  ...evidenceChangeMembers,
   action: opt(UpdateAction),
   actionType: opt(UpdateActionType),
   stolen: opt(Type.Boolean()),

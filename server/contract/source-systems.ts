@@ -4,21 +4,13 @@ import type {
   SourceSystem as CoreSourceSystem,
   SourceSystemChange as CoreSourceSystemChange,
 } from '../../core/index.ts'
+import { apiKey, graceSeconds } from '../../core/schemas/index.ts'
 import { closed, Count, DateTime, defined, Id, Name, opt, Permission, time, TimeInput } from './values.ts'
-
-/** A key that the client has chosen. Only a hash of it is stored. */
-const ApiKey = Type.String({
-  minLength: 16,
-  maxLength: 1_024,
-  pattern: '^[\\x21-\\x7e]+$',
-  description: 'a string of 16 to 1,024 printable ASCII characters without spaces',
-})
-const MAX_GRACE_SECONDS = 7 * 24 * 3_600
 
 /** Endpoint 16. Without `apiKey` the service makes a key. */
 export const NewSourceSystem = closed({
   name: Name,
-  apiKey: opt(ApiKey),
+  apiKey: opt(apiKey),
   permissions: opt(Permission),
   expiresAt: opt(TimeInput),
 })
@@ -27,14 +19,8 @@ type NewSourceSystem = Static<typeof NewSourceSystem>
 /** Endpoint 17. `graceSeconds` is for a new key: how long the replaced one still works. */
 export const SourceSystemChange = closed({
   name: opt(Name),
-  apiKey: opt(ApiKey),
-  graceSeconds: opt(
-    Type.Integer({
-      minimum: 0,
-      maximum: MAX_GRACE_SECONDS,
-      description: `an integer of 0 to ${MAX_GRACE_SECONDS}`,
-    }),
-  ),
+  apiKey: opt(apiKey),
+  graceSeconds: opt(graceSeconds),
   permissions: opt(Permission),
   active: opt(Type.Boolean()),
   expiresAt: opt(TimeInput),

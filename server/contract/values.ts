@@ -1,6 +1,5 @@
 import Type from '#typebox'
-import type { Meta as CoreMeta } from '../../core/index.ts'
-import { closed, DateTime as DateTimeText, Id, Meta as MetaField } from '../../core/schemas/index.ts'
+import { closed, DateTime as DateTimeText, Id } from '../../core/schemas/index.ts'
 
 /**
  * JSON Schemas of single values, as the contract writes them. A description completes the sentence "NAME must be …" in
@@ -15,6 +14,7 @@ export {
   Hash,
   ExternalId,
   Line,
+  Meta,
   Name,
   CategoryName,
   Text,
@@ -30,8 +30,6 @@ export const TimeInput = Type.String({
   format: 'date-time',
   description: 'a time in RFC 3339, such as 2027-01-31T12:00:00Z',
 })
-/** It must survive canonical JSON (RFC 8785), which the core checks. */
-export const Meta = Type.Unsafe<CoreMeta>(MetaField)
 /** Without a pattern, because the text can have megabytes: the reader decodes it and compares. */
 export const Base64 = Type.String({ contentEncoding: 'base64', description: 'base64' })
 /** In a query. */

@@ -4,19 +4,6 @@ import { closed, opt } from './values.ts'
 
 // The core's proof documents are the responses, unchanged.
 
-/** A hash as it is accepted. */
-const HashInput = Type.String({
-  pattern: '^(?:0[xX])?[0-9a-fA-F]{64}$',
-  description: '64 hex digits in either case, with or without 0x',
-})
-
-/** Open, so that it also accepts the whole response of 22, and `merkle` of 20 with a txId. */
-export const MerkleValidationRequest = Type.Object({
-  txId: HashInput,
-  merkleRoot: HashInput,
-  proof: Type.Array(Type.Object({ hash: HashInput, position: opt(Type.Enum(['left', 'right'])) }), { maxItems: 64 }),
-})
-
 /** Which evidence a public proof is about, if several companies use its external id. */
 export const CompanyQuery = closed({
   companyId: opt(

@@ -6,12 +6,13 @@ import {
   MerkleProof,
   MerkleRoot,
   MerkleValidation,
+  MerkleValidationRequest,
   BUNDLE_MEDIA_TYPE,
 } from '../../core/schemas/index.ts'
 import { bundleReply, ProofQuery } from '../contract/bundles.ts'
 import { endpoint, type EndpointGroup } from '../contract/endpoint.ts'
 import { bytes, json, type Reply } from '../contract/reply.ts'
-import { httpStatusOf, MerkleValidationRequest, type Proof } from '../contract/verification.ts'
+import { httpStatusOf, type Proof } from '../contract/verification.ts'
 
 const proofReply = (proof: Proof): Reply => json(proof, { status: httpStatusOf(proof) })
 

@@ -1,33 +1,23 @@
 import Type from '#typebox'
 import { timeOfDate } from '../../clock.ts'
 import { closed, CompanyId, IdToFind, limitSchema, Name, opt, Permission, Time } from '../../schemas/fields.ts'
+import { apiKey, graceSeconds } from '../../schemas/inputs.ts'
 import { invalidInput } from '../../schemas/validation.ts'
 
 /** The same as the input types in core/api. */
 
 const MAX_LIST_LENGTH = 1_000
-const MAX_GRACE_SECONDS = 7 * 24 * 3_600
-
-const ApiKey = Type.String({
-  minLength: 16,
-  maxLength: 1_024,
-  pattern: '^[\\x21-\\x7e]+$',
-  description: 'a string of 16 to 1,024 printable ASCII characters without spaces',
-})
-
 export const newSourceSystemSchema = closed({
   name: Name,
-  apiKey: opt(ApiKey),
+  apiKey: opt(apiKey),
   permissions: opt(Permission),
   expiresAt: opt(Time),
 })
 
 export const sourceSystemChangeSchema = closed({
   name: opt(Name),
-  apiKey: opt(ApiKey),
-  graceSeconds: opt(
-    Type.Integer({ minimum: 0, maximum: MAX_GRACE_SECONDS, description: `an integer of 0 to ${MAX_GRACE_SECONDS}` }),
-  ),
+  apiKey: opt(apiKey),
+  graceSeconds: opt(graceSeconds),
   permissions: opt(Permission),
   active: opt(Type.Boolean({ description: 'a boolean' })),
   expiresAt: opt(Time),

@@ -2,19 +2,17 @@ import Type from '#typebox'
 import { stagedFileSchema } from '../file/find.ts'
 import {
   CategoryName,
-  clearSchema,
   closed,
-  ExternalId,
   ExternalIdPrefix,
   IdToFind,
   limitSchema,
   Line,
-  Meta,
   Name,
   opt,
   Text,
   Time,
 } from '../../schemas/fields.ts'
+import { evidenceChangeMembers, evidenceMembers, UPDATE_TYPES } from '../../schemas/inputs.ts'
 
 /** The same as the input types in core/api/evidences.ts. */
 
@@ -22,21 +20,12 @@ export const MAX_BULK_EVIDENCES = 1_000
 const MAX_LIST_LENGTH = 1_000
 const MAX_HISTORY_LENGTH = 500
 
-const evidence = {
-  externalId: ExternalId,
-  name: Name,
-  owner: opt(Line),
-  description: opt(Text),
-  summary: opt(Text),
-  meta: opt(Meta),
-}
-
 const files = opt(Type.Array(stagedFileSchema, { description: 'an array of staged files' }))
 
 const categorySelector = closed({ id: opt(IdToFind), name: opt(CategoryName) })
 
 export const newEvidenceSchema = closed({
-  ...evidence,
+  ...evidenceMembers,
   category: categorySelector,
   subcategory: categorySelector,
   image: opt(stagedFileSchema),
@@ -46,7 +35,7 @@ export const newEvidenceSchema = closed({
 export const newEvidencesSchema = closed({
   categoryId: IdToFind,
   subcategoryId: IdToFind,
-  evidences: Type.Array(closed(evidence), {
+  evidences: Type.Array(closed(evidenceMembers), {
     minItems: 1,
     maxItems: MAX_BULK_EVIDENCES,
     description: `an array of 1 to ${MAX_BULK_EVIDENCES} evidences`,
@@ -56,17 +45,11 @@ export const newEvidencesSchema = closed({
 })
 
 export const evidenceChangeSchema = closed({
-  name: opt(Name),
-  owner: opt(Line),
-  description: opt(Text),
-  summary: opt(Text),
-  meta: opt(Meta),
-  clear: opt(clearSchema(['owner', 'description', 'summary', 'meta'])),
-  eventDescription: opt(Text),
+  ...evidenceChangeMembers,
   updateDescription: opt(Text),
   persona: opt(Line),
   files,
-  updateType: opt(Type.Enum(['stolen', 'repair', 'custom', 'change'])),
+  updateType: opt(Type.Enum(UPDATE_TYPES)),
   stolen: opt(Type.Boolean({ description: 'a boolean' })),
   expectedType: opt(Type.Enum(['update', 'transfer'])),
 })

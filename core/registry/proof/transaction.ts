@@ -1,4 +1,3 @@
-import Type from '#typebox'
 import type { MerkleValidation } from '../../schemas/proof-documents.ts'
 import { toHex } from '../../bytes.ts'
 import { RegistryError } from '../../errors.ts'
@@ -14,24 +13,7 @@ import type { MerkleValidationRequest, Proofs } from '../../api/proofs.ts'
 import { leafHash } from '../../log/tree/hash.ts'
 import { rootFromInclusionProof, rootFromSides, sidesOf } from '../../log/tree/proof.ts'
 import { hexInput, validate } from '../../schemas/validation.ts'
-import { opt } from '../../schemas/fields.ts'
-
-const MAX_PROOF_ITEMS = 64
-
-const HashInput = Type.String({
-  pattern: '^(?:0[xX])?[0-9a-fA-F]{64}$',
-  description: 'a SHA-256 hash of 64 hex digits',
-})
-
-/** The same as `MerkleValidationRequest` in core/api/proofs.ts. Open, so that a whole proof can be sent. */
-export const merkleValidationRequestSchema = Type.Object({
-  txId: HashInput,
-  merkleRoot: HashInput,
-  proof: Type.Array(Type.Object({ hash: HashInput, position: opt(Type.Enum(['left', 'right'])) }), {
-    maxItems: MAX_PROOF_ITEMS,
-    description: `an array of at most ${MAX_PROOF_ITEMS} items`,
-  }),
-})
+import { MerkleValidationRequest as MerkleValidationRequestSchema } from '../../schemas/inputs.ts'
 
 const malformed = invalid('txId must be a string of 64 hex digits')
 const notInLog = { status: 'not_found', error: 'This log does not contain the txId', code: 'NOT_FOUND' } as const
@@ -112,7 +94,7 @@ const treeDepth = (treeSize: number): number => (treeSize < 2 ? 0 : Math.floor(M
 export const validatePath =
   (log: LogReader): Proofs['validate'] =>
   async (input) => {
-    const request = knownMembers(validate(merkleValidationRequestSchema, input))
+    const request = knownMembers(validate(MerkleValidationRequestSchema, input))
     const [[status], rootSize] = await Promise.all([
       log.entryStatuses([bytesOf(request.txId)]),
       log.sizeOfRoot(request.merkleRoot),

@@ -11,8 +11,8 @@ import {
   newEvidenceSchema,
   newEvidencesSchema,
 } from '../../../core/registry/evidence/input.ts'
-import { merkleValidationRequestSchema } from '../../../core/registry/proof/transaction.ts'
 import { closed, CompanyId, ExternalId } from '../../../core/schemas/fields.ts'
+import { MerkleValidationRequest } from '../../../core/schemas/inputs.ts'
 import { metaText, validate } from '../../../core/schemas/validation.ts'
 
 const errorOf = (schema: TSchema, value: unknown, name?: string): RegistryError => {
@@ -54,8 +54,8 @@ describe('validation', () => {
     ['a number out of range', evidenceQuerySchema, { limit: 1_001 }, /^limit must be an integer of 1 to 1000$/],
     ['an object instead of a text', ExternalId, {}, /^The input must be a string .*, not an object$/],
     ['an array as meta', newEvidenceSchema, { ...evidence, meta: [] }, /^meta must be a JSON object .*, not an array$/],
-    ['a bad hash deep inside', merkleValidationRequestSchema,
-      { txId: HASH, merkleRoot: HASH, proof: [{ hash: 'x' }] }, /^proof\[0\]\.hash must be a SHA-256/],
+    ['a bad hash deep inside', MerkleValidationRequest,
+      { txId: HASH, merkleRoot: HASH, proof: [{ hash: 'x' }] }, /^proof\[0\]\.hash must be 64 hex digits/],
     ['an unknown field deep inside', newEvidenceSchema,
       { ...evidence, category: { side: 1 } }, /^category\.side is not a known field; known are id, name$/],
     ['no object at all', newCategorySchema, 'x', /^The input /],
