@@ -13,7 +13,8 @@ import {
   type CopiedRecord,
 } from '../../core/ops/index.ts'
 import { exists } from '../startup/existing.ts'
-import type { MarkedFolder } from '../startup/folder-markers.ts'
+import type { Config } from '../settings/load.ts'
+import { markedFolders } from '../startup/registry.ts'
 import { headsIn } from '../startup/signed-heads.ts'
 import { LEDGER_FILE, missingSecrets, openDataFile, PUBLIC_FILES, readSecretFiles } from './data-files.ts'
 import { assertApart, assertUsable, fileError, newFolder, removeFoldersBut, removeOtherBlobs } from './directory.ts'
@@ -34,13 +35,7 @@ import { sealSecrets } from './secrets.ts'
 export interface BackupSources {
   readonly records: RecordStore & SnapshotSource
   readonly blobs: BlobStore
-  readonly dataDir: string
-  /** Where the root secret is, if not in the data directory. */
-  readonly secretFile: string | undefined
-  /** Where the keyring is, if not in the data directory. */
-  readonly checkpointKeys: string | undefined
-  /** The folders of the data directory that the settings use. */
-  readonly folders: readonly MarkedFolder[]
+  readonly config: Config
   /** The log's origin. */
   readonly origin: string
 }
@@ -92,7 +87,7 @@ export async function createBackup(
 ): Promise<BackupReport> {
   const { to, takeOver = false } = request
   try {
-    await assertApart(to, sources.dataDir)
+    await assertApart(to, sources.config.dataDir)
     await makeDirectoryDurably(to)
     const wanted = { ...sources, hasSecrets: request.passphrase !== undefined }
     // Claiming writes a file, which must not stay in a directory of someone else.
@@ -187,8 +182,9 @@ class Backup {
   }
 
   async #addSecrets(passphrase: string): Promise<void> {
-    const files = await readSecretFiles(this.#sources)
-    this.#missingSecrets = missingSecrets(files, this.#sources.folders)
+    const { config } = this.#sources
+    const files = await readSecretFiles(config)
+    this.#missingSecrets = missingSecrets(files, markedFolders(config).used)
     await this.#add(SECRETS, [await sealSecrets(files, passphrase)])
   }
 
@@ -212,14 +208,14 @@ class Backup {
   }
 
   async #writeLedger(treeSize: number): Promise<void> {
-    const path = join(this.#sources.dataDir, LEDGER_FILE)
+    const path = join(this.#sources.config.dataDir, LEDGER_FILE)
     if (!(await exists(path))) return
     const isInSnapshot = (input: Uint8Array): boolean => headsIn(input).every(({ size }) => size <= treeSize)
     await this.#add(join('data', LEDGER_FILE), ledgerPrefix(path, isInSnapshot))
   }
 
   async #addDataFile(from: string, path: string): Promise<void> {
-    const chunks = await openDataFile(this.#sources.dataDir, from)
+    const chunks = await openDataFile(this.#sources.config.dataDir, from)
     if (chunks !== undefined) await this.#add(path, chunks)
   }
 

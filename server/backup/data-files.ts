@@ -53,10 +53,8 @@ export async function openDataFile(directory: string, path: string): Promise<Asy
   return (await exists(file)) ? createReadStream(file) : undefined
 }
 
-type SecretSettings = Pick<Config, 'dataDir' | 'secretFile' | 'checkpointKeys'>
-
 /** Reads the secret files that exist. The root secret and the keyring may be outside of the data directory. */
-export async function readSecretFiles({ dataDir, secretFile, checkpointKeys }: SecretSettings): Promise<SecretFiles> {
+export async function readSecretFiles({ dataDir, secretFile, checkpointKeys }: Config): Promise<SecretFiles> {
   const files = new Map<string, Uint8Array>()
   const elsewhere: Readonly<Record<string, string | undefined>> = {
     [ROOT_SECRET]: secretFile,

@@ -81,7 +81,9 @@ export async function restoreBackup(request: RestoreRequest, handlers: RestoreHa
   assertNotOlder(head, await backup.signedHead())
   const secrets = passphrase === undefined ? undefined : await secretsIn(backup, passphrase)
   await writeDataFiles(backup, directory, secrets)
-  await withStores(config, directory, async (records, blobs) => {
+  await OpenParts.use(async (parts) => {
+    const records = await parts.add<RecordStore>(openTarget(config, directory))
+    const blobs = await parts.add(openBlobs(config, directory))
     // What was copied from the backup is the name of the other folder.
     if (config.blobs === 'files') await writeMarker(join(directory, 'blobs'), { origin: manifest.origin })
     const id = await claimBlobStore({ config, blobs }, manifest.origin)
@@ -165,8 +167,7 @@ export async function verifyBackup(
   if (quick) return { manifest, problems: 0, damagedBlobs: manifest.damagedBlobs.length }
   const scratch = await mkdtemp(join(tmpdir(), 'evidence-backup-'))
   try {
-    const parts = new OpenParts()
-    try {
+    return await OpenParts.use(async (parts) => {
       const records = await parts.add(openLevel(scratch))
       await fillRecords(backup, records, found)
       const signedHead = await backup.signedHead()
@@ -175,9 +176,7 @@ export async function verifyBackup(
       const stores = { records, blobs: backup.blobs, knownHeads: ledger.knownHeads }
       await check({ ...stores, ...(signedHead && { signedHead }) }, found)
       return { manifest, problems: found.count, damagedBlobs: found.damagedBlobs.size }
-    } finally {
-      await parts.close()
-    }
+    })
   } finally {
     await rm(scratch, { recursive: true, force: true })
   }
@@ -245,21 +244,6 @@ async function writeDataFiles(
   for (const path of SECRET_FILES) {
     const bytes = secrets?.get(path)
     if (bytes !== undefined) await writeDurably(join(directory, path), [bytes])
-  }
-}
-
-/** Opens the target, runs `use`, and closes it also if that fails. */
-async function withStores<T>(
-  config: Config,
-  directory: string,
-  use: (records: RecordStore, blobs: BlobStore) => Promise<T>,
-): Promise<T> {
-  const parts = new OpenParts()
-  try {
-    const records = await parts.add<RecordStore>(openTarget(config, directory))
-    return await use(records, await parts.add(openBlobs(config, directory)))
-  } finally {
-    await parts.close()
   }
 }
 

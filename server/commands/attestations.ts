@@ -13,30 +13,23 @@ import { verifyTimestamp } from '../../core/verify/tokens.ts'
 import type { Config } from '../settings/load.ts'
 import { exists } from '../startup/existing.ts'
 import { headsIn } from '../startup/signed-heads.ts'
-
-/** What the files beside the records say, and how an unknown authority is told. */
-interface AttestationOptions {
-  /** The newest tree in the local ledger, as a list of at most one. */
-  readonly ledgerHeads: readonly SignedHead[]
-  /** The tree that the embedded authority stamped last, as a list of at most one. */
-  readonly stampedHeads: readonly SignedHead[]
-  /** Called once for each authority whose CA is not known here. Its tokens are not verified. */
-  readonly onUnknown: (authority: string) => void
-}
+import type { FolderCheck } from './fsck-files.ts'
 
 /**
  * Verifies tokens and anchors for `fsck`: tokens with the CA of the embedded authority and those of EVIDENCE_TSA_CA,
- * anchors with their own proofs.
+ * anchors with their own proofs. Prints each authority whose CA is not known here once: its tokens are not verified.
+ *
+ * @param folders what was found in the folders of the local ledger and the embedded authority
  */
 export async function createAttestationVerifier(
   config: Config,
   directory: string,
-  { ledgerHeads, stampedHeads, onUnknown }: AttestationOptions,
+  { ledger, authority }: { readonly ledger: FolderCheck; readonly authority: FolderCheck },
 ): Promise<AttestationVerifier> {
   const certificates = await trustAnchorsOf(config, directory)
   const unknown = new Set<string>()
   const hasLedger = await exists(join(directory, 'ledger', 'blocks.jsonl'))
-  const [lastStamped] = stampedHeads
+  const [lastStamped] = authority.knownHeads
   return {
     verifyToken(token) {
       const trusted = certificates.filter(({ keyHash }) => token.trustAnchors.includes(keyHash))
@@ -48,10 +41,12 @@ export async function createAttestationVerifier(
         )
       if (unknown.has(token.authority)) return
       unknown.add(token.authority)
-      onUnknown(token.authority)
+      process.stderr.write(
+        `The CA of ${token.authority} is not known here (EVIDENCE_TSA_CA): its tokens are not verified\n`,
+      )
     },
     verifyAnchor,
-    ...(hasLedger && { localLedgerSize: ledgerHeads[0]?.size ?? 0 }),
+    ...(hasLedger && { localLedgerSize: ledger.knownHeads[0]?.size ?? 0 }),
   }
 }
 

@@ -151,8 +151,7 @@ const onlyAuthority = (config: Config, i: number): Config => ({
 
 /** The authority makes a stamp, so that its certificates and its policy are checked, too. */
 async function tryStamp(config: Config): Promise<string> {
-  const { timestampAuthorities } = await openTimestampAuthorities(config, config.dataDir, { logger: stderrLogger })
-  for (const authority of timestampAuthorities)
+  for (const authority of await openTimestampAuthorities(config, config.dataDir, { logger: stderrLogger }))
     await closing(authority, async () => String(await authority.stamp(randomBytes(32))))
   return 'it made a stamp that verifies'
 }

@@ -20,7 +20,7 @@ import { openRecords } from '../startup/records.ts'
 import { createAttestationVerifier } from './attestations.ts'
 import { CHECKPOINT_KEYS, DATA_DIR, defineCommand, SECRET_FILE } from './command.ts'
 import { assertHasRecords, exists } from '../startup/existing.ts'
-import { checkFiles } from './fsck-files.ts'
+import { checkAuthority, checkLedger } from './fsck-files.ts'
 import { ProgressLine } from './terminal.ts'
 
 const flags = {
@@ -94,11 +94,11 @@ export async function checkRegistry(
   const secret = await readNeeded(config.secretFile, join(directory, 'secret'), readSecret, missing)
   const checkpointSigner = await readNeeded(config.checkpointKeys, keyringPath(config), openCheckpointKeys, missing)
   const signedHead = await new FileSignedHead(join(directory, 'signed-head.json')).read()
-  const { differences, ledgerHeads, stampedHeads } = await checkFiles(directory)
-  const attestations = await createAttestationVerifier(config, directory, { ledgerHeads, stampedHeads, onUnknown })
-  const knownHeads = [...ledgerHeads, ...stampedHeads]
-  const parts = new OpenParts()
-  try {
+  const ledger = await checkLedger(join(directory, 'ledger'))
+  const authority = await checkAuthority(join(directory, 'tsa'))
+  const attestations = await createAttestationVerifier(config, directory, { ledger, authority })
+  const knownHeads = [...ledger.knownHeads, ...authority.knownHeads]
+  return OpenParts.use(async (parts) => {
     const { records } = await parts.add(
       openRecords(config, { maxOpenFiles: MAX_OPEN_FILES }),
       ({ records: opened }) => opened,
@@ -106,7 +106,12 @@ export async function checkRegistry(
     const blobs = skipFiles ? undefined : await parts.add(openBlobs(config, directory))
     const isHeadMissing = signedHead === undefined && (await records.logSize()) > 0
     const foreign = await foreignFolders(markers, records)
-    const before = [...foreign, ...differences, ...(isHeadMissing ? [MISSING_HEAD] : [])]
+    const before = [
+      ...foreign,
+      ...ledger.differences,
+      ...authority.differences,
+      ...(isHeadMissing ? [MISSING_HEAD] : []),
+    ]
     const given = { ...(blobs && { blobs }), ...(secret && { secret }), ...(signedHead && { signedHead }) }
     const stores = { records, knownHeads, attestations, ...given, ...(checkpointSigner && { checkpointSigner }) }
     let report = await run(stores, before, output)
@@ -121,9 +126,7 @@ export async function checkRegistry(
     if (missing.length > 0 && (await hasIdentity(records)))
       output.advise(`The server will not start without ${missing.join(' and ')}: restore what is missing from a backup`)
     return report
-  } finally {
-    await parts.close()
-  }
+  })
 }
 
 /** Whether a registry was ever opened on these records. */
@@ -150,9 +153,6 @@ const MAX_OPEN_FILES = 100
 const FILE_ADVICE =
   'Restore the files named above from a backup: see "A lost volume" in server/OPERATIONS.md. --repair cannot ' +
   'repair files'
-
-const onUnknown = (authority: string): void =>
-  void process.stderr.write(`The CA of ${authority} is not known here (EVIDENCE_TSA_CA): its tokens are not verified\n`)
 
 const MISSING_HEAD: Difference = {
   kind: 'head',

@@ -57,8 +57,7 @@ async function migrate(config: Config, from: BlobLocation, to: BlobLocation): Pr
   if (hasRecords) await assertHasRecords(directory)
   // A folder that is lost must not be made again by opening it.
   if (from === 'files') await readMarkers(directory, { used: ['blobs'], hasRecords })
-  const parts = new OpenParts()
-  try {
+  return OpenParts.use(async (parts) => {
     const { records, isShared } = await parts.add(openRecords(config), (opened) => opened.records)
     const stores = { from: await parts.add(open(from)), to: await parts.add(open(to)) }
     const problems = await run(records, stores)
@@ -68,9 +67,7 @@ async function migrate(config: Config, from: BlobLocation, to: BlobLocation): Pr
     const id = await claimBlobStore({ config, blobs: stores.to }, origin)
     if (isShared) await nameBlobStore(records, id, await storedBlobStore(records))
     return problems
-  } finally {
-    await parts.close()
-  }
+  })
 }
 
 /** Copies the files, then reads each of them from the target. Returns the number of files with problems. */

@@ -80,16 +80,13 @@ async function locationOf(
 async function migrate(from: StoreLocation, to: StoreLocation): Promise<number> {
   if ('directory' in from) await assertHasRecords(from.directory)
   const signedHead = await signedHeadOf([from, to])
-  const parts = new OpenParts()
-  try {
+  return OpenParts.use(async (parts) => {
     const source = await parts.add(open(from))
     await assertComplete(source)
     const target = await parts.add(open(to))
     await copy(source, target)
-    return await check(target, signedHead)
-  } finally {
-    await parts.close()
-  }
+    return check(target, signedHead)
+  })
 }
 
 const open = (location: StoreLocation): Promise<SnapshotRecords> =>

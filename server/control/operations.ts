@@ -3,7 +3,6 @@ import { createBackup } from '../backup/create.ts'
 import { configError } from '../settings/config-error.ts'
 import { noteBackup } from '../startup/readings.ts'
 import { hasSnapshots } from '../startup/records.ts'
-import { markedFolders } from '../startup/registry.ts'
 import type { ControlOperation } from './operation.ts'
 
 const define = <Args extends TSchema, Result>(operation: ControlOperation<Args, Result>) => operation
@@ -60,16 +59,9 @@ export const backupOperation = define({
     const { records, blobs } = stores
     if (!hasSnapshots(records))
       throw configError('The records of EVIDENCE_RECORDS have no snapshot(): back them up with tools of their own')
-    const { dataDir, secretFile, checkpointKeys } = config
-    const { used: folders } = markedFolders(config)
-    const { origin } = registry.log
     const startedAt = Date.now()
-    const report = await createBackup(
-      { records, blobs, dataDir, secretFile, checkpointKeys, folders, origin },
-      request,
-      run,
-    )
-    await noteBackup(dataDir, startedAt).catch((err: unknown) =>
+    const report = await createBackup({ records, blobs, config, origin: registry.log.origin }, request, run)
+    await noteBackup(config.dataDir, startedAt).catch((err: unknown) =>
       logger.warn({ err }, 'the time of the backup could not be stored: the metrics do not show it'),
     )
     return report

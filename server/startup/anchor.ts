@@ -1,5 +1,4 @@
 import type * as Evm from '../../adapters/evm/index.ts'
-import type { ProxySettings } from '../../adapters/rfc3161/index.ts'
 import { openLocalLedger } from '../../adapters/local-ledger/index.ts'
 import type { Clock, Logger } from '../../core/index.ts'
 import type { Anchor } from '../../adapters/kit/index.ts'
@@ -15,29 +14,12 @@ const POLL_MS = 4_000
 /** Each anchor costs a fee, and one anchor covers all batches before it. */
 const INTERVAL_MS = 600_000
 
-/** The settings that are about anchors. */
-export type AnchorSettings = ProxySettings &
-  Pick<
-    Config,
-    | 'dataDir'
-    | 'anchor'
-    | 'anchorIntervalMs'
-    | 'evmRpcUrl'
-    | 'evmChainId'
-    | 'evmPrivateKey'
-    | 'evmKeystore'
-    | 'evmKeystorePassword'
-    | 'evmConfirmations'
-    | 'evmMaxFeeGwei'
-    | 'evmAcceptNoncesBelow'
-  >
-
 /**
  * Opens the anchor of the settings and returns the sealer's options for it, which are empty for `none`. Throws
  * `CONFIG_ERROR` for settings that do not fit together.
  */
 export async function anchorOptions(
-  config: AnchorSettings,
+  config: Config,
   ledgerDirectory: string,
   { clock, logger }: { readonly clock: Clock; readonly logger: Logger },
 ): Promise<Pick<SealerOptions, 'anchor' | 'anchorIntervalMs' | 'anchorPollIntervalMs'>> {
@@ -53,7 +35,7 @@ export async function anchorOptions(
 }
 
 /** Loads the adapter of EVM chains only now: its package is optional. */
-async function openEvm(config: AnchorSettings): Promise<Anchor> {
+async function openEvm(config: Config): Promise<Anchor> {
   const evm = await import('../../adapters/evm/index.ts')
   return evm.openEvmAnchor({
     rpcUrls: config.evmRpcUrl ?? missing('evmRpcUrl'),
@@ -68,7 +50,7 @@ async function openEvm(config: AnchorSettings): Promise<Anchor> {
 
 /** The account that signs, from a private key or a keystore. Exactly one must be set. */
 async function accountOf(
-  config: AnchorSettings,
+  config: Config,
   { accountOfKeystore, accountOfPrivateKey }: typeof Evm,
 ): Promise<Evm.EvmAccount> {
   const { evmPrivateKey, evmKeystore } = config

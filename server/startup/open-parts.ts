@@ -6,6 +6,16 @@ interface Closable {
 export class OpenParts {
   readonly #parts: Closable[] = []
 
+  /** Opens parts and uses them. Closes all of them, also if that fails. */
+  static async use<T>(use: (parts: OpenParts) => Promise<T>): Promise<T> {
+    const parts = new OpenParts()
+    try {
+      return await use(parts)
+    } finally {
+      await parts.close()
+    }
+  }
+
   /** Keeps a part that is open. */
   keep(part: Closable): void {
     this.#parts.push(part)

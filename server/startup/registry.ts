@@ -180,7 +180,7 @@ const OUTSIDE_INTERVAL_MS = 600_000
 /** Makes the sealer, with the authorities and the chain that it uses. */
 async function openSealer(config: Config, { directory, logger, parts, instruments }: SealerContext) {
   const clockWatch = new ClockWatch({ logger })
-  const { timestampAuthorities, quorum } = await openTimestampAuthorities(config, directory, { logger, clockWatch })
+  const timestampAuthorities = await openTimestampAuthorities(config, directory, { logger, clockWatch })
   for (const authority of timestampAuthorities) parts.keep(authority)
   const anchoring = await anchorOptions(config, join(directory, 'ledger'), { clock: systemClock, logger })
   if (anchoring.anchor !== undefined) parts.keep(anchoring.anchor)
@@ -188,7 +188,7 @@ async function openSealer(config: Config, { directory, logger, parts, instrument
   const sealer = createSealer({
     onDuration: instruments.observeStep,
     timestampAuthorities: timestampAuthorities.map((authority) => readings.watch(authority)),
-    quorum,
+    quorum: config.tsaQuorum,
     ...anchoring,
     maxWaitMs: config.sealMaxWaitMs,
     maxLeaves: config.sealMaxLeaves,

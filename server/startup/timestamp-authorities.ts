@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { openLocalTsa } from '../../adapters/local-tsa/index.ts'
-import { createRfc3161Authority, readTrustAnchors, type ProxySettings } from '../../adapters/rfc3161/index.ts'
+import { createRfc3161Authority, readTrustAnchors } from '../../adapters/rfc3161/index.ts'
 import type { Logger } from '../../core/index.ts'
 import type { TimestampAuthority } from '../../adapters/kit/index.ts'
 import type { Config } from '../settings/load.ts'
@@ -8,41 +8,22 @@ import type { ClockWatch } from './clock-watch.ts'
 import { configError } from '../settings/config-error.ts'
 import { namesModule, openModule } from './own-module.ts'
 
-type TsaSettings = ProxySettings &
-  Pick<Config, 'dataDir' | 'tsa' | 'tsaUrl' | 'tsaCa' | 'tsaPolicy' | 'tsaQuorum' | 'tsaRevocation' | 'tsaTimeoutMs'>
-
 /** What hears of failures, and of the times of authorities. */
 interface Watching {
   readonly logger: Logger
   readonly clockWatch?: ClockWatch
 }
 
-/** The authorities, and how many of them must have stamped a checkpoint. */
-export interface TimestampAuthorities {
-  readonly timestampAuthorities: readonly TimestampAuthority[]
-  /** `undefined`: more than half of them. */
-  readonly quorum: number | undefined
-}
-
 /**
- * Opens the timestamp authorities of the settings. The embedded one keeps its keys below the data directory. Throws
- * `CONFIG_ERROR` for settings that do not fit together.
+ * Opens the timestamp authorities of the settings, in their order, which is that of their tokens. The embedded one has
+ * its keys below the data directory. Throws `CONFIG_ERROR` for settings that do not fit together.
  */
 export async function openTimestampAuthorities(
-  config: TsaSettings,
-  directory: string,
-  watching: Watching,
-): Promise<TimestampAuthorities> {
-  assertConsistent(config)
-  return { timestampAuthorities: await openAll(config, directory, watching), quorum: config.tsaQuorum }
-}
-
-/** Opens them in the order of the settings, which is the order of their tokens. */
-async function openAll(
-  config: TsaSettings,
+  config: Config,
   directory: string,
   watching: Watching,
 ): Promise<readonly TimestampAuthority[]> {
+  assertConsistent(config)
   if (config.tsa === 'none') return []
   if (config.tsa === 'local') return [await openLocalTsa(join(directory, 'tsa'))]
   if (namesModule(config.tsa)) return [await openModule('tsa', config, watching.logger)]
@@ -51,7 +32,7 @@ async function openAll(
 
 /** An authority by its URL, with its own trust anchors and policy. */
 async function openRemote(
-  { tsaCa, tsaPolicy, tsaTimeoutMs, tsaRevocation, ...proxies }: TsaSettings,
+  { tsaCa, tsaPolicy, tsaTimeoutMs, tsaRevocation, ...proxies }: Config,
   url: string,
   index: number,
   { logger, clockWatch }: Watching,
@@ -70,12 +51,7 @@ async function openRemote(
 }
 
 /** Lists that belong together must have one item for each authority. */
-export function assertConsistent({
-  tsa,
-  tsaUrl,
-  tsaCa,
-  tsaPolicy,
-}: Pick<TsaSettings, 'tsa' | 'tsaUrl' | 'tsaCa' | 'tsaPolicy'>): void {
+export function assertConsistent({ tsa, tsaUrl, tsaCa, tsaPolicy }: Config): void {
   if (tsa !== 'rfc3161') {
     if (tsaUrl.length > 0 || tsaCa.length > 0 || tsaPolicy.length > 0)
       throw configError(

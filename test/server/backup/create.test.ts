@@ -15,6 +15,7 @@ import {
 } from '../../../server/backup/create.ts'
 import { readManifest } from '../../../server/backup/manifest.ts'
 import { verifyBackup } from '../../../server/backup/restore.ts'
+import { loadConfig } from '../../../server/settings/load.ts'
 import { openFixture, type Fixture } from '../../support/registry-fixture.ts'
 import { filesBelow, temporaryFor } from '../../support/temporary.ts'
 
@@ -37,10 +38,7 @@ async function createFixture(t: TestContext) {
 const sourcesOf = ({ stores, registry }: Fixture, dataDir: string): BackupSources => ({
   records: stores.records,
   blobs: stores.blobs,
-  dataDir,
-  secretFile: undefined,
-  checkpointKeys: undefined,
-  folders: ['blobs', 'tsa', 'ledger'],
+  config: { ...loadConfig({ args: [], env: {} }), dataDir },
   origin: registry.log.origin,
 })
 

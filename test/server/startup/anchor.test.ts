@@ -4,7 +4,8 @@ import { after, before, describe, it } from 'node:test'
 import { encryptKeystoreJson } from 'ethers/wallet'
 import { accountOfPrivateKey } from '../../../adapters/evm/index.ts'
 import { systemClock } from '../../../core/index.ts'
-import { anchorOptions, type AnchorSettings } from '../../../server/startup/anchor.ts'
+import { loadConfig, type Config } from '../../../server/settings/load.ts'
+import { anchorOptions } from '../../../server/startup/anchor.ts'
 import { CHAIN_ID, newPrivateKey } from '../../support/anvil.ts'
 import { silentLogger } from '../../support/silent-logger.ts'
 import { makeTemporary, removeTemporary } from '../../support/temporary.ts'
@@ -16,20 +17,15 @@ describe('the settings of the anchor', () => {
   })
   after(() => removeTemporary(directory))
 
-  const settings = (change: Partial<AnchorSettings>): AnchorSettings => ({
+  const settings = (change: Partial<Config>): Config => ({
+    ...loadConfig({ args: [], env: {} }),
     dataDir: directory,
     anchor: 'evm',
-    anchorIntervalMs: undefined,
     evmRpcUrl: ['http://127.0.0.1:1'],
     evmChainId: CHAIN_ID,
-    evmPrivateKey: undefined,
-    evmKeystore: undefined,
-    evmKeystorePassword: undefined,
-    evmConfirmations: 12,
-    evmMaxFeeGwei: 100,
     ...change,
   })
-  const options = (change: Partial<AnchorSettings>) =>
+  const options = (change: Partial<Config>) =>
     anchorOptions(settings(change), `${directory}/ledger`, { clock: systemClock, logger: silentLogger })
 
   it('reads the account from a keystore file', async () => {
