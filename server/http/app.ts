@@ -3,7 +3,7 @@ import Router from '@koa/router'
 import Koa from 'koa'
 import { RegistryError, type Logger, type Registry } from '../../core/index.ts'
 import type { ScrubStatus } from '../../core/ops/index.ts'
-import type { EndpointGroup } from '../contract/endpoint.ts'
+import type { Endpoint, EndpointGroup } from '../contract/endpoint.ts'
 import type { ErrorShape } from '../contract/errors.ts'
 import { evidenceListItem, evidencePage } from '../contract/evidence-responses.ts'
 import { openApiDocument } from '../contract/openapi.ts'
@@ -115,7 +115,7 @@ export function createApp(given: AppOptions): App {
   const options = { ...REQUEST_DEFAULTS, ...others }
   const health = new Health(registry, options)
   const limits = { ...LOAD_LIMITS, ...options.loadLimits }
-  const paths = new PathRules([...GROUPS, description(() => new Uint8Array())])
+  const paths = pathRulesOf([...GROUPS, description(() => new Uint8Array())])
   const door = new Door({ basePath: `${BASE_PATH}/`, logger, errorShapeOf: paths.errorShapeOf })
   const connections: Connections = { open: 0, dropped: 0 }
   const load = {
@@ -227,34 +227,27 @@ const servicesOf = (
 })
 
 /** What holds for all paths with one first segment below the base, also for one that no endpoint has. */
-class PathRules {
-  readonly #public = new Set<string>()
-  readonly #verification = new Set<string>()
-
-  constructor(groups: readonly EndpointGroup[]) {
-    for (const { endpoints, errorShape } of groups)
-      for (const { path, access } of endpoints) {
-        const segment = segmentOf(BASE_PATH + path)
-        if (access === 'public') this.#public.add(segment)
-        if (errorShape === 'verification') this.#verification.add(segment)
-      }
+function pathRulesOf(groups: readonly EndpointGroup[]) {
+  const segmentsOf = (holds: (endpoint: Endpoint, group: EndpointGroup) => boolean): ReadonlySet<string> =>
+    new Set(
+      groups.flatMap((group) =>
+        group.endpoints.filter((each) => holds(each, group)).map(({ path }) => segmentOf(BASE_PATH + path)),
+      ),
+    )
+  const open = segmentsOf(({ access }) => access === 'public')
+  const ofProofs = segmentsOf((_, { errorShape }) => errorShape === 'verification')
+  return {
+    /** Whether scripts of any origin may read the responses. */
+    isPublic: (target: string): boolean => open.has(segmentOf(target)),
+    /** The body that errors have. */
+    errorShapeOf: (target: string): ErrorShape => (ofProofs.has(segmentOf(target)) ? 'verification' : 'operation'),
   }
-
-  /** Whether scripts of any origin may read the responses. */
-  readonly isPublic = (target: string): boolean => this.#public.has(segmentOf(target))
-
-  /** The body that errors have. */
-  readonly errorShapeOf = (target: string): ErrorShape =>
-    this.#verification.has(segmentOf(target)) ? 'verification' : 'operation'
 }
+
+const SEGMENT = new RegExp(`^${BASE_PATH}/([^/?]*)`)
 
 /** The first segment below the base in the target of a request; empty for other targets. */
-function segmentOf(target: string): string {
-  const start = BASE_PATH.length + 1
-  if (!target.startsWith(`${BASE_PATH}/`)) return ''
-  const end = target.slice(start).search(/[/?]/)
-  return end === -1 ? target.slice(start) : target.slice(start, start + end)
-}
+const segmentOf = (target: string): string => SEGMENT.exec(target)?.[1] ?? ''
 
 /** A frequent mistake is a path without the base path. The operator's listener has no API, so it does not say this. */
 const API_HINT = `: the API is below ${BASE_PATH}; see /docs`
@@ -265,7 +258,7 @@ interface Around {
   readonly health: Health
   readonly metrics: Metrics
   readonly door: Door
-  readonly paths: PathRules
+  readonly paths: ReturnType<typeof pathRulesOf>
   readonly options: Options
   /** Comes before the log and the metrics. */
   readonly first: readonly Koa.Middleware[]

@@ -40,18 +40,6 @@ export async function authorize(
   return { scope, sender }
 }
 
-/** Checks the key of a request again that has waited. Throws `UNAUTHORIZED`, `FORBIDDEN`. */
-export async function assertStillAuthorized(
-  { access }: Endpoint,
-  ctx: Context,
-  { companyId }: Scope,
-  { registry }: AuthorizationServices,
-): Promise<void> {
-  const scope = access === 'public' ? ANONYMOUS : await authenticate(registry, ctx, companyId, access)
-  if (scope === undefined) throw new HttpError('UNAUTHORIZED', 'Unauthorized')
-  if (!isPermitted(scope.principal, access)) throw new HttpError('FORBIDDEN', 'Forbidden resource')
-}
-
 /** Who sends a request without a key. */
 const ANONYMOUS: Scope = { companyId: '', principal: { kind: 'anonymous' } }
 
@@ -137,7 +125,7 @@ export function createRateLimiter({ perCompany, perAddress }: RateLimits): RateL
 }
 
 /** The company of a valid key, the operator, or the network of an address. */
-export function senderOf(ctx: Context, { companyId, principal }: Scope): Sender {
+function senderOf(ctx: Context, { companyId, principal }: Scope): Sender {
   if (principal.kind === 'sourceSystem') return { name: `company ${companyId}`, hasKey: true }
   if (principal.kind === 'operator') return { name: 'operator', hasKey: true }
   return { name: `address ${clientNetwork(ctx.ip)}`, hasKey: false }

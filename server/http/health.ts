@@ -32,25 +32,24 @@ export interface StatusSource {
 /** Whether a load balancer should send requests to this process. */
 export class Health {
   readonly #registry: StatusSource
-  readonly #isStorePoisoned: (() => boolean) | undefined
-  /** Settings of the database with which lost power can lose or damage records. */
-  readonly unsafeSettings: readonly string[]
-  readonly #scrubStatus: (() => ScrubStatus | undefined) | undefined
-  /** What is wrong with the clock, although events are accepted. */
-  readonly clockProblem: () => string | undefined
+  readonly #sources: HealthSources
   /** Set by `stop`. */
   isStopping = false
   #fatal: ErrorCode | undefined
 
-  constructor(
-    registry: StatusSource,
-    { isStorePoisoned, unsafeSettings = [], scrubStatus, clockProblem }: HealthSources = {},
-  ) {
+  constructor(registry: StatusSource, sources: HealthSources = {}) {
     this.#registry = registry
-    this.#isStorePoisoned = isStorePoisoned
-    this.unsafeSettings = unsafeSettings
-    this.#scrubStatus = scrubStatus
-    this.clockProblem = clockProblem ?? (() => undefined)
+    this.#sources = sources
+  }
+
+  /** Settings of the database with which lost power can lose or damage records. */
+  get unsafeSettings(): readonly string[] {
+    return this.#sources.unsafeSettings ?? []
+  }
+
+  /** What is wrong with the clock, although events are accepted. */
+  clockProblem(): string | undefined {
+    return this.#sources.clockProblem?.()
   }
 
   /** Begins the shutdown: running requests are finished, and new ones should go to another server. */
@@ -73,7 +72,7 @@ export class Health {
    * and everything else is right.
    */
   damage(): number {
-    return this.#scrubStatus?.()?.differences ?? 0
+    return this.#sources.scrubStatus?.()?.differences ?? 0
   }
 
   /** Codes of what fails now, though requests are served: sealing, an authority, a chain, worker threads. */
@@ -98,7 +97,7 @@ export class Health {
   problem(): string | undefined {
     if (this.isStopping) return 'stopping'
     if (this.#fatal !== undefined) return this.#fatal
-    if (this.#isStorePoisoned?.() === true) return 'STORE_POISONED'
+    if (this.#sources.isStorePoisoned?.() === true) return 'STORE_POISONED'
     const { currentFailures, writesRefused } = this.#registry.status()
     if (writesRefused === 'CLOCK') return writesRefused
     return currentFailures.find((code) => FATAL.has(code))

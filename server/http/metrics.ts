@@ -84,29 +84,14 @@ export interface MetricRow {
 
 function metricOf({ name, help, label, values }: MetricRow): Counter | Gauge {
   const of = (value: string): Record<string, string> => (label === undefined ? {} : { [label]: value })
-  const options = {
-    name: `evidence_${name}`,
-    help,
-    ...(label !== undefined && { labelNames: [label] }),
-    registers: [],
+  async function collect(this: Counter | Gauge): Promise<void> {
+    const all = await values()
+    this.reset()
+    for (const [value, number] of all) this.inc(of(value), number)
   }
-  if (!name.endsWith('_total'))
-    return new Gauge({
-      ...options,
-      async collect() {
-        const all = await values()
-        this.reset()
-        for (const [value, number] of all) this.set(of(value), number)
-      },
-    })
-  return new Counter({
-    ...options,
-    async collect() {
-      const all = await values()
-      this.reset()
-      for (const [value, number] of all) this.inc(of(value), number)
-    },
-  })
+  const labelNames = label === undefined ? [] : [label]
+  const options = { name: `evidence_${name}`, help, labelNames, registers: [], collect }
+  return name.endsWith('_total') ? new Counter(options) : new Gauge(options)
 }
 
 /** One value. */
@@ -117,18 +102,15 @@ export const one = (name: string, help: string, value: () => number | Promise<nu
 })
 
 /** A value for each name. */
-const many = <T extends string>(
-  name: string,
-  help: string,
-  { label, names, value }: { readonly label: string; readonly names: readonly T[]; readonly value: (of: T) => number },
-): MetricRow => ({ name, help, label, values: () => names.map((each) => [each, value(each)]) })
+export const many = (name: string, help: string, label: string, values: MetricRow['values']): MetricRow => ({
+  name,
+  help,
+  label,
+  values,
+})
 
 const rowsOf = (sources: MetricSources): readonly MetricRow[] => [
-  many('build_info', 'Always 1; the label is the version that runs', {
-    label: 'version',
-    names: [VERSION],
-    value: () => 1,
-  }),
+  many('build_info', 'Always 1; the label is the version that runs', 'version', () => [[VERSION, 1]]),
   ...logGauges(sources),
   ...loadGauges(sources),
   ...scrubGauges(sources),
@@ -155,11 +137,9 @@ function logGauges({ registry }: MetricSources): readonly MetricRow[] {
       secondsSince(status().oldestUnanchoredAt),
     ),
     one('anchor_account_conflict', '1 if others use the anchoring account', () => Number(status().hasAccountConflict)),
-    many('sealer_failures_total', 'Steps and workers of the sealer that failed since the start', {
-      label: 'step',
-      names: ['seal', 'stamp', 'anchor', 'engine'],
-      value: (step) => status().failures[step].count,
-    }),
+    many('sealer_failures_total', 'Steps and workers of the sealer that failed since the start', 'step', () =>
+      Object.entries(status().failures).map(([step, { count }]) => [step, count]),
+    ),
   ]
 }
 
@@ -168,12 +148,8 @@ const secondsSince = (ms: number | null): number => (ms === null ? 0 : Math.max(
 
 /** What the limits of the service do. */
 function loadGauges({ lanes, door, bodies, unread, connections }: MetricSources): readonly MetricRow[] {
-  const byLane = (name: string, help: string, value: (lane: Lane) => number): MetricRow => ({
-    name: `requests_${name}`,
-    help,
-    label: 'class',
-    values: () => [...lanes].map(([lane, each]) => [lane, value(each)]),
-  })
+  const byLane = (name: string, help: string, value: (lane: Lane) => number): MetricRow =>
+    many(`requests_${name}`, help, 'class', () => Array.from(lanes, ([lane, each]) => [lane, value(each)]))
   return [
     byLane('running', 'Requests that run, by class', ({ state }) => state.running),
     byLane('waiting', 'Requests that wait for their turn', ({ state }) => state.waiting),
@@ -203,10 +179,8 @@ function scrubGauges({ scrubStatus = () => undefined }: MetricSources): readonly
       () => (scrubStatus()?.lastCompleteAt ?? 0) / 1_000,
     ),
     one('scrub_failures_total', 'How often the scrub could not read', () => scrubStatus()?.failures ?? 0),
-    many('scrub_checked_items_total', 'Log entries, records and files that the scrub has checked since the start', {
-      label: 'stage',
-      names: ['log', 'records', 'blobs'],
-      value: (stage) => scrubStatus()?.checked[stage] ?? 0,
-    }),
+    many('scrub_checked_items_total', 'Log entries, records and files that the scrub has checked', 'stage', () =>
+      (['log', 'records', 'blobs'] as const).map((stage) => [stage, scrubStatus()?.checked[stage] ?? 0]),
+    ),
   ]
 }

@@ -7,7 +7,7 @@ import { HttpError } from '../contract/errors.ts'
 import { withWireNames } from '../contract/field-names.ts'
 import { idInput } from '../contract/values.ts'
 import type { TaggedText } from '../contract/reply.ts'
-import { assertStillAuthorized, authorize, type AuthorizationServices } from './authorize.ts'
+import { authorize, type AuthorizationServices } from './authorize.ts'
 import type { BodyPace } from './body.ts'
 import { readBody, type RequestBody } from './fields.ts'
 import type { Holds } from './holds.ts'
@@ -91,8 +91,8 @@ async function serve(ctx: Context, endpoint: Endpoint, services: EndpointService
       hold: async (maxMs, wait) => {
         turn.end()
         const result = await services.holds.hold({ ctx, sender, maxMs }, wait)
-        // The key may have been replaced meanwhile.
-        await assertStillAuthorized(endpoint, ctx, scope, services)
+        // The key may have been replaced meanwhile. The request is counted already.
+        await authorize(endpoint, ctx, scope.companyId, { ...services, rateLimit: () => undefined })
         await turn.begin()
         return result
       },

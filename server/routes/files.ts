@@ -1,4 +1,3 @@
-import type { Registry, Scope } from '../../core/index.ts'
 import { endpoint, type EndpointGroup } from '../contract/endpoint.ts'
 import { DownloadQuery, FileSelector, fileSelector, FileToken, TokenRequest } from '../contract/files.ts'
 import { UpdatedEvidence, updatedEvidence } from '../contract/evidence-responses.ts'
@@ -31,8 +30,9 @@ export const files: EndpointGroup = {
       headers: ['Content-Disposition', 'Accept-Ranges'],
       errors: ['FILE_NOT_FOUND', 'RANGE_NOT_SATISFIABLE'],
       async handle({ registry, scope, query }) {
-        const { mimeType, token, ...owners } = query
-        const fileId = query.fileId ?? (await fileOfToken(registry, scope, token))
+        const { mimeType, token: _, ...owners } = query
+        const { principal } = scope
+        const fileId = query.fileId ?? (principal.kind === 'fileToken' ? principal.fileId : undefined)
         if (fileId === undefined) throw new HttpError('VALIDATION_ERROR', 'fileId is required')
         const info = await registry.files.find(scope, fileSelector({ ...owners, fileId }))
         return file({ file: info, mimeType, read: (range) => registry.files.read(info, range && { range }) })
@@ -70,14 +70,4 @@ export const files: EndpointGroup = {
       },
     }),
   ],
-}
-
-/** The file that a token opens. */
-async function fileOfToken(
-  registry: Registry,
-  { companyId }: Scope,
-  token: string | undefined,
-): Promise<string | undefined> {
-  const principal = token === undefined ? undefined : await registry.files.authenticateToken({ companyId, token })
-  return principal?.kind === 'fileToken' ? principal.fileId : undefined
 }

@@ -5,7 +5,7 @@ import Type from '#typebox'
 import { writePrivateFile } from '../../adapters/files/index.ts'
 import type { Anchor, TimestampAuthority } from '../../adapters/kit/index.ts'
 import { parseTimestampResponse, timestampCertificates } from '../../core/verify/tokens.ts'
-import { one, type MetricRow, type MetricValues } from '../http/metrics.ts'
+import { many, one, type MetricRow, type MetricValues } from '../http/metrics.ts'
 import { readShape } from '../shape.ts'
 
 /** When the last backup of this data directory began. */
@@ -58,22 +58,16 @@ export class OperatorReadings {
   }
 
   metrics(): readonly MetricRow[] {
-    const row = (name: string, help: string, label: string, values: MetricRow['values']): MetricRow => ({
-      name,
-      help,
-      label,
-      values,
-    })
     const backup = 'When the last backup of this data directory began; 0 if there is none'
     return [
       one('last_backup_timestamp_seconds', backup, async () => (await this.#lastBackupAt()) / 1_000),
-      row('disk_free_bytes', 'Free bytes of the file system, by folder', 'folder', () => this.#disks('bavail')),
-      row('disk_size_bytes', 'Size of the file system, by folder', 'folder', () => this.#disks('blocks')),
-      row('certificate_expiry_timestamp_seconds', 'When the first certificate expires', 'authority', () =>
+      many('disk_free_bytes', 'Free bytes of the file system, by folder', 'folder', () => this.#disks('bavail')),
+      many('disk_size_bytes', 'Size of the file system, by folder', 'folder', () => this.#disks('blocks')),
+      many('certificate_expiry_timestamp_seconds', 'When the first certificate expires', 'authority', () =>
         [...this.#stamps].flatMap(([{ info }, response]) => expiryOf(info, response)),
       ),
-      row('anchor_account_balance', 'Coins of the anchoring account', 'account', () => this.#account('coins')),
-      row('anchor_account_anchors', 'Anchors that it can pay at the highest fee', 'account', () =>
+      many('anchor_account_balance', 'Coins of the anchoring account', 'account', () => this.#account('coins')),
+      many('anchor_account_anchors', 'Anchors that it can pay at the highest fee', 'account', () =>
         this.#account('anchors'),
       ),
     ]
