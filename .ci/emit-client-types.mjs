@@ -6,10 +6,6 @@ import { fileURLToPath } from 'node:url'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const BANNER = '// Made by `npm run generate` from the OpenAPI document. Do not edit.\n'
-/** At the top of the types, which are longer than any other source file. */
-const REASON = `// It has the types of every request and response. A build removes all of it.
-`
-const MAX_COLUMNS = 120
 /** Without `head`: a program that only needs headers can request them with `fetch`. */
 const METHODS = ['get', 'post', 'put', 'patch', 'delete']
 /** Path parameters whose name in the client is not the camel case of their name in the document. */
@@ -53,28 +49,13 @@ function typeOf(schema) {
   if (schema.$ref !== undefined) return schema.$ref.split('/').at(-1)
   if (schema.const !== undefined) return literal(schema.const)
   if (schema.enum !== undefined) return schema.enum.map(literal).join(' | ')
-  const choices = schema.anyOf ?? schema.oneOf
   // A text beside files holds their titles, which the client sends by itself.
-  if (choices?.some(isFiles)) return 'readonly Upload[]'
-  if (choices !== undefined) return unionOf(choices)
-  if (schema.allOf !== undefined) return schema.allOf.map((part) => `(${typeOf(part)})`).join(' & ')
+  if (schema.anyOf?.some(isFiles)) return 'readonly Upload[]'
+  if (schema.anyOf !== undefined) return [...new Set(schema.anyOf.map(typeOf))].join(' | ')
   if (isFile(schema)) return 'Upload'
-  if (Array.isArray(schema.type)) return schema.type.map((type) => typeOf({ ...schema, type })).join(' | ')
-  if (schema.type === 'array') return arrayType(schema)
+  if (schema.type === 'array') return `ReadonlyArray<${typeOf(schema.items)}>`
   if (schema.type === 'object') return objectType(schema)
-  return (
-    { string: 'string', number: 'number', integer: 'number', boolean: 'boolean', null: 'null' }[schema.type] ??
-    'unknown'
-  )
-}
-
-/** Without the empty text, which means "not given" and is also a text. */
-const unionOf = (choices) => [...new Set(choices.map(typeOf))].filter((type) => type !== "''").join(' | ')
-
-function arrayType({ items = {} }) {
-  const type = typeOf(items)
-  const isPlain = items.anyOf === undefined && items.oneOf === undefined && type.startsWith('{')
-  return /[ |&{]/.test(type) && !isPlain ? `readonly (${type})[]` : `readonly ${type}[]`
+  return schema.type === 'integer' ? 'number' : (schema.type ?? 'unknown')
 }
 
 function objectType({ properties = {}, required = [], additionalProperties }) {
@@ -92,19 +73,7 @@ const indent = (text) => text.replaceAll(/^(?=.)/gm, '  ')
 const member = (name, schema, isRequired) =>
   `${comment(schema.description)}readonly ${propertyName(name)}${isRequired ? '' : '?'}: ${typeOf(schema)}`
 
-/** A doc comment, wrapped so that it fits into the line with some indentation. */
-function comment(text) {
-  if (text === undefined) return ''
-  const width = MAX_COLUMNS - 12
-  const plain = text.replaceAll('*/', '*\\/')
-  if (plain.length <= width - 4) return `/** ${plain} */\n`
-  const lines = ['']
-  for (const word of plain.split(/\s+/)) {
-    if (lines.at(-1).length + word.length >= width) lines.push('')
-    lines.push(`${lines.pop()} ${word}`.trim())
-  }
-  return `/**\n${lines.map((line) => ` * ${line}\n`).join('')} */\n`
-}
+const comment = (text) => (text === undefined ? '' : `/** ${text.replaceAll('*/', '*\\/')} */\n`)
 
 function declaration(name, schema) {
   const type = typeOf(schema)
@@ -169,7 +138,7 @@ const resolverOf = ({ components: { schemas } }) => {
 
 function alternativesOf(schema, resolve) {
   const resolved = resolve(schema)
-  return (resolved.anyOf ?? resolved.oneOf ?? [resolved]).map(resolve)
+  return (resolved.anyOf ?? [resolved]).map(resolve)
 }
 
 const successOf = ({ responses }) => responses['201'] ?? responses['200'] ?? { content: {} }
@@ -216,7 +185,7 @@ function emitTypes(document) {
   const operations = operationsOf(document).map((operation) => methodDeclaration(operation, resolve))
   const declarations = Object.entries(schemas).map(([name, schema]) => declaration(name, schema))
   return [
-    `${BANNER}${REASON}import type { RequestOptions, Upload } from './options.ts'\n`,
+    `${BANNER}import type { RequestOptions, Upload } from './options.ts'\n`,
     '/** Every endpoint of the service, by the id of its operation. */\nexport interface Operations ' +
       `${block(operations)}\n`,
     ...declarations,

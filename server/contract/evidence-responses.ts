@@ -126,7 +126,6 @@ export const CompanyEvent = closed({
   timestamp: DateTime,
   ...batchState,
 })
-export type CompanyEvent = Static<typeof CompanyEvent>
 
 /** A page of the feed. It may have no events and still have advanced: the next page begins at `cursor` in any case. */
 export const EventsPage = closed({
@@ -144,7 +143,6 @@ const eventFiles = opt(
 
 /** An event that a request has recorded. Its txId is the commitment that proofs are about. */
 export const RecordedEvent = closed({ ...recordedEvent, files: eventFiles })
-export type RecordedEvent = Static<typeof RecordedEvent>
 
 /** Endpoint 8: the new evidence and its first event. */
 export const CreatedEvidence = closed({ id: Id, txId: Hash, version: Version, events: Type.Array(RecordedEvent) })

@@ -1,10 +1,9 @@
 import { useEffect, useState } from 'preact/hooks'
 import { EvidenceRegistryError, type MerkleProof, type MerkleRoot } from '../../client/index.ts'
 import { Form, TextField, useForm } from '../components/form.tsx'
-import { Card, Notice, PageList, WhenLoaded } from '../components/notice.tsx'
+import { Card, Notice, WhenLoaded } from '../components/notice.tsx'
 import { ProofTree } from '../components/proof-tree.tsx'
-import { useLoad } from '../components/use-load.ts'
-import { usePages, type Page, type PagesOptions } from '../components/use-pages.ts'
+import { useEvery, useLoad } from '../components/use-load.ts'
 import { Facts, Hash, SendStatus, Time } from '../components/values.tsx'
 import { saveFile } from '../format.ts'
 import { API_URL, publicClient } from '../session.ts'
@@ -46,29 +45,27 @@ export function readCheckpoint(note: string): ShownCheckpoint {
   return { origin, size: Number(size), root, signatures: signatures.split('\n').filter(Boolean) }
 }
 
-/** The newest checkpoint as a list of one, which is read again and again. Empty before the first batch. */
-const CHECKPOINTS: PagesOptions<string, Page<string>> = {
-  pageItems: 1,
-  async readPage(_, signal) {
-    try {
-      return { items: [await publicClient.getCheckpoint({}, { signal })], isMore: false }
-    } catch (error) {
-      if (error instanceof EvidenceRegistryError && error.status === 404) return { items: [], isMore: false }
-      throw error
-    }
-  },
-  settled: () => 0,
-}
+/** The newest checkpoint, as the log signed it; `undefined` before the first batch. */
+const loadCheckpoint = (signal: AbortSignal): Promise<string | undefined> =>
+  publicClient.getCheckpoint({}, { signal }).catch((error: unknown) => {
+    if (error instanceof EvidenceRegistryError && error.status === 404) return undefined
+    throw error
+  })
 
-/** The newest checkpoint, as the log signed it. It is read again and again. */
+const REFRESH_MS = 3_000
+
+/** It is read again and again. */
 function CheckpointCard() {
   const t = texts.log
-  const list = usePages(CHECKPOINTS, { of: [] })
+  const checkpoint = useLoad(loadCheckpoint, [])
+  useEvery(REFRESH_MS, checkpoint.reload)
   return (
     <Card title={t.checkpoint}>
-      <PageList of={list} empty={<Notice tone="pending">{t.empty}</Notice>}>
-        {(notes) => notes.map((note) => <Checkpoint key={note} {...readCheckpoint(note)} />)}
-      </PageList>
+      <WhenLoaded of={checkpoint}>
+        {(note) =>
+          note === undefined ? <Notice tone="pending">{t.empty}</Notice> : <Checkpoint {...readCheckpoint(note)} />
+        }
+      </WhenLoaded>
     </Card>
   )
 }

@@ -144,19 +144,6 @@ function policyOf(text: string): Policy {
   }
 }
 
-const withoutClaims = (
-  state: Outcome['state'],
-  reason: string,
-  unchecked: readonly Unchecked[],
-  steps: readonly Step[],
-): Outcome => ({
-  state,
-  reason,
-  steps,
-  groups: [],
-  unchecked,
-})
-
 /** In the order in which they are made. */
 export const BUNDLE_CHECKS: readonly BundleCheck[] = [
   'document',
@@ -182,7 +169,7 @@ function bundleOutcome({ text, files, expect }: VerifyRequest, options: VerifyBu
   if (!('claims' in result)) {
     const { state, reason, check, unchecked } = result
     const steps = stepsUntil(check, reason, state === 'refuted' ? 'failed' : 'skipped')
-    return { ...withoutClaims(state, reason, unchecked, steps), advice: adviceOn(result) }
+    return { state, reason, advice: adviceOn(result), steps, groups: [], unchecked }
   }
   const contents = files.map((file) => contentStep(file, result.claims))
   const isWrong = contents.some(({ state }) => state === 'failed')
