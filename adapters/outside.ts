@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { request as httpRequest, type Agent, type ClientRequest, type IncomingMessage } from 'node:http'
 import { request as httpsRequest } from 'node:https'
-import { isIP, type LookupFunction, type Socket } from 'node:net'
+import { BlockList, isIP, type LookupFunction, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 import { concatBytes, encodeUtf8, RegistryError, systemClock, toBase64 } from './kit/index.ts'
 
@@ -13,7 +13,7 @@ export interface ProxySettings {
   readonly httpsProxy?: string | undefined
   /**
    * Hosts that are reached without a proxy, separated by commas: names, which include their subdomains, and addresses,
-   * each also with `:port`, or `*`. Default: none.
+   * each also with `:port`; networks such as `10.0.0.0/8`; or `*`. Default: none.
    */
   readonly noProxy?: string | undefined
 }
@@ -59,9 +59,22 @@ function proxyOf(text: string | undefined): ProxyServer | undefined {
 
 /** Whether an entry of `noProxy` names the host of a URL. */
 function isCovered(url: URL, entry: string): boolean {
+  if (entry.includes('/') || isIP(entry) === 6) return isInNetwork(hostOf(url), entry)
   const [, name = '', port = portOf(url)] = /^(?:\*?\.)?(.*?)(?::(\d+))?$/.exec(entry) ?? []
   const isNamed = url.hostname === name || url.hostname.endsWith(`.${name}`)
   return name === '*' || (name !== '' && isNamed && port === portOf(url))
+}
+
+/** As in curl, only addresses are in a network, because the name of a URL is not looked up. */
+function isInNetwork(host: string, entry: string): boolean {
+  const [network = '', bits = '128'] = entry.split('/')
+  const family = isIP(network)
+  if (family === 0 || family !== isIP(host) || !/^\d+$/.test(bits) || Number(bits) > (family === 4 ? 32 : 128))
+    return false
+  const list = new BlockList()
+  const type = family === 4 ? 'ipv4' : 'ipv6'
+  list.addSubnet(network, Number(bits), type)
+  return list.check(host, type)
 }
 
 const hostOf = ({ hostname }: URL): string => hostname.replace(/^\[|\]$/g, '')

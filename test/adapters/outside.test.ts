@@ -128,6 +128,10 @@ describe('the proxies of the settings', () => {
       ['*.a.example:8443', [urls[1]]],
       ['10.0.0.1:80 [::1]', urls.slice(3)],
       ['10.0.0.1:81,example.com,[::1]:80', [urls[4]]],
+      ['10.0.0.0/8', [urls[3]]],
+      ['10.0.0.0/32, 11.0.0.0/8 ::/0', [urls[4]]],
+      ['::1 10.0.0.1/32', urls.slice(3)],
+      ['10.0.0.0/33, 10.0.0.0/, 10.0.0/8, /0, a.example/8, ::1/129', []],
     ] as const)
       assert.deepEqual(
         urls.filter((url) => hostFor(url, noProxy) === undefined),
