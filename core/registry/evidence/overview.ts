@@ -4,6 +4,7 @@ import { DAY_MS } from '../../ids.ts'
 import { logKeys } from '../../log/keys.ts'
 import { NO_ANCHORS } from '../../log/records.ts'
 import { claimOf } from '../../log/attestation-rules.ts'
+import { opensBatch } from '../../log/payload.ts'
 import { keys } from '../../store/keys.ts'
 import { countOf, decodeRecord, readAll } from '../../store/read.ts'
 import type { Context } from '../context.ts'
@@ -11,6 +12,8 @@ import { enterCompany } from '../permissions.ts'
 
 const DAYS = 30
 const LAST_CHANGED = 10
+/** More unsealed entries than these have an event among them. */
+const MAX_TOKENS = 16
 
 /** What a company has, from counters and the ends of two lists, and how far the whole log is. Never a scan. */
 export const readOverview =
@@ -42,11 +45,16 @@ export const readOverview =
 /** How far the whole log is: its heads, and then what they name. */
 async function logProgress({ records }: Pick<Context, 'records'>): Promise<LogProgress> {
   const heads = [logKeys.treeHead(), logKeys.stampHead(), logKeys.anchorHead()] as const
-  const [recorded, [treeEntry, stampEntry, anchorEntry]] = await Promise.all([
+  const [logSize, [treeEntry, stampEntry, anchorEntry]] = await Promise.all([
     records.logSize(),
     readAll(records, heads),
   ])
   const tree = decodeRecord(treeEntry)
+  const sealed = tree?.size ?? 0
+  const waiting = logSize - sealed
+  const payloads = waiting > 0 && waiting <= MAX_TOKENS ? await records.readPayloads(sealed, waiting) : []
+  // Tokens at the end wait for the next event, which may never come: no user waits for them.
+  const isIdle = payloads.length > 0 && !payloads.some((payload, i) => opensBatch(payload, sealed + i))
   const { confirmedSize } = decodeRecord(anchorEntry) ?? NO_ANCHORS
   const { size: stampedSize = 0 } = decodeRecord(stampEntry) ?? {}
   const ends = [logKeys.stamp(stampedSize), logKeys.anchor(confirmedSize)] as const
@@ -54,7 +62,7 @@ async function logProgress({ records }: Pick<Context, 'records'>): Promise<LogPr
   const token = stampOfHead && claimOf(decodeRecord(stampOfHead))?.token
   const confirmation = decodeRecord(anchorOfHead)?.confirmation
   return {
-    recorded: { size: recorded },
+    recorded: { size: isIdle ? sealed : logSize },
     sealed: { size: tree?.size ?? 0, ...(tree && tree.size > 0 && { at: new Date(tree.time) }) },
     stamped: {
       size: token ? stampedSize : 0,

@@ -34,4 +34,13 @@ describe('the overview', () => {
     await acme.ok('deleteFile', { query: { fileId: file.overlayId } })
     assert.equal((await acme.ok('getOverview')).counts.files, 1)
   })
+
+  it('does not say that the tokens at the end of the log wait: no batch begins with them', async () => {
+    const { id: evidenceId } = await acme.create('sealed')
+    const proof = () => acme.service.ok('verifyEvidence', { params: { evidenceId } })
+    await acme.service.until(async () => (await proof()).tsa !== undefined, 'the last event is stamped')
+    const { log } = await acme.ok('getOverview')
+    assert.ok((await acme.service.records.logSize()) > log.sealed.size, 'the log ends with a token')
+    assert.equal(log.recorded.size, log.sealed.size)
+  })
 })
