@@ -7,6 +7,7 @@ import { Navigation } from './components/navigation.tsx'
 import { useLoad } from './components/use-load.ts'
 import { Shortcuts } from './components/shortcuts.tsx'
 import { Toast } from './components/toast.tsx'
+import { ExactTimes, useExactTimes } from './components/values.tsx'
 import { CategoriesPage } from './pages/categories.tsx'
 import { EvidencePage } from './pages/evidence.tsx'
 import { EvidencesPage } from './pages/evidences.tsx'
@@ -54,11 +55,13 @@ export function App() {
   }
   return (
     <SessionContext.Provider value={session}>
-      <Frame location={location} session={session} onSignOut={signOut}>
-        {error !== undefined && <Failure error={error} retry={() => void restore()} />}
-        {isRestoring ? <Skeleton /> : <Page location={location} session={session} setSession={changeSession} />}
-        <Toast />
-      </Frame>
+      <ExactTimes.Provider value={useExactTimes()}>
+        <Frame location={location} session={session} onSignOut={signOut}>
+          {error !== undefined && <Failure error={error} retry={() => void restore()} />}
+          {isRestoring ? <Skeleton /> : <Page location={location} session={session} setSession={changeSession} />}
+          <Toast />
+        </Frame>
+      </ExactTimes.Provider>
     </SessionContext.Provider>
   )
 }
@@ -79,7 +82,7 @@ function Page({ location: { path, query }, session, setSession }: PageProps) {
   const [name = 'overview', id, action] = path
   if (name === 'verify')
     return (
-      <Later key="verify" load={loadVerifyPage}>
+      <Later key="verify" title={texts.verify.title} load={loadVerifyPage}>
         {({ VerifyPage, verifyInWorker: verify }) => (
           <VerifyPage key={id} verify={verify} client={publicClient} evidenceId={id} session={session} />
         )}
@@ -87,7 +90,7 @@ function Page({ location: { path, query }, session, setSession }: PageProps) {
     )
   if (name === 'certificate' && id !== undefined)
     return (
-      <Later key="certificate" load={() => import('./pages/certificate.tsx')}>
+      <Later key="certificate" title={texts.evidence.certificate} load={() => import('./pages/certificate.tsx')}>
         {({ CertificatePage }) => <CertificatePage key={id} evidenceId={id} externalId={action} />}
       </Later>
     )
@@ -105,12 +108,17 @@ function Page({ location: { path, query }, session, setSession }: PageProps) {
 }
 
 interface LaterProps<T> {
+  readonly title: string
   readonly load: () => Promise<T>
   readonly children: (module: T) => ComponentChildren
 }
 
 /** A page with the verifier, which is as large as all other pages together, so it is loaded when it is opened. */
-const Later = <T,>({ load, children }: LaterProps<T>) => <WhenLoaded of={useLoad(load, [])}>{children}</WhenLoaded>
+const Later = <T,>({ title, load, children }: LaterProps<T>) => (
+  <WhenLoaded of={useLoad(load, [])} title={title}>
+    {children}
+  </WhenLoaded>
+)
 
 /** A wrong address, for example an old bookmark. */
 function NotFound() {

@@ -21,6 +21,8 @@ export const isOutage = (error: unknown): boolean =>
 /** What to tell the user about an error. Messages of the API are kept, because they name the field and its rule. */
 export function messageOf(error: unknown): string {
   if (error instanceof FieldError) return error.message
+  // Each browser has its own text for a module that it cannot load.
+  if (error instanceof TypeError && /\bmodule\b/i.test(error.message)) return texts.failure.notLoaded
   if (!(error instanceof EvidenceRegistryError)) return `${texts.failure.unknown} ${String(error)}`
   if (error.code === 'NETWORK_ERROR') return texts.failure.network
   if (error.status === 401) return texts.failure.unauthorized

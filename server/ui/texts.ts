@@ -41,11 +41,19 @@ export const texts = {
   },
   keys: {
     title: 'Keys',
-    does: { '/': 'Search', c: 'New evidence', j: 'Next in a list', k: 'Previous in a list', '?': 'These keys' },
+    does: {
+      '/': 'Search',
+      c: 'New evidence',
+      j: 'Next in a list',
+      k: 'Previous in a list',
+      t: 'Ages or times',
+      '?': 'These keys',
+    },
     use: 'Use these keys',
   },
   failure: {
     network: 'The server cannot be reached. Check the connection, then try again.',
+    notLoaded: 'This part of the page cannot be loaded. Check the connection, then try again or reload the page.',
     unauthorized: 'The API key is wrong, expired or deactivated. Sign in again with another key.',
     forbidden: 'The level of your API key does not allow this. Ask an administrator for a key with a higher level.',
     unknown: 'Something went wrong in this page:',
@@ -101,7 +109,7 @@ export const texts = {
   },
   firstRun: {
     title: 'Record a thing. Prove it later.',
-    intro: 'This registry is empty. Four steps, about two minutes, and you have seen all of it.',
+    intro: 'Nothing is recorded here yet. Four steps, about two minutes, and you have seen all of it.',
     label: 'First steps',
     key: 'Create a key',
     keyText: 'Programs and people record with a key of their company. The first key creates the company.',
@@ -324,7 +332,7 @@ export const texts = {
   fields: {
     name: 'Name',
     owner: 'Owner',
-    status: 'Status',
+    status: 'State',
     description: 'Description',
     summary: 'Summary',
     externalId: 'External id',
@@ -441,9 +449,14 @@ export const texts = {
     fetch: 'Fetch and verify',
     policy: 'Policy that you trust',
     policyHint: 'Without your own policy file, the result only shows what this server says about itself.',
-    policyFrom: { document: 'of the proof itself', service: 'of this server', file: 'your file' },
+    policyFrom: {
+      document: 'In use: what the proof says about itself',
+      service: 'In use: the policy of this server',
+      file: 'In use: your file',
+    },
     savePage: 'Save this page as one file that works without the server',
     working: 'Checking …',
+    first: 'Check a proof',
     another: 'Check another proof',
     keep: 'Keep this page',
     details: 'Details',
@@ -487,6 +500,7 @@ export const texts = {
     itProves: 'It proves',
     itProvesNot: 'It does not prove',
     existedBy: (time: string) => `The record existed by ${time}`,
+    existedIf: (time: string) => `The record existed by ${time}, if you trust its stamps`,
     proves: {
       proven: ['What is shown is as it was recorded', 'A log whose keys you pinned signed it'],
       consistent: ['The record fits the log of this proof'],

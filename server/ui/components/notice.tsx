@@ -66,14 +66,20 @@ export const Card = ({ title, aside, id, children }: CardProps) => (
 
 interface WhenLoadedProps<T> {
   readonly of: Loading<T>
+  /** The heading of a page that cannot show its own yet. */
+  readonly title?: string
   readonly children: (value: T) => ComponentChildren
 }
 
 /** Shows what was loaded, or that it is loading, or why it failed. */
-export function WhenLoaded<T>({ of: { loaded, reload }, children }: WhenLoadedProps<T>) {
-  if (loaded.state === 'loading') return <Skeleton />
-  if (loaded.state === 'failed') return <Failure error={loaded.error} retry={reload} />
-  return <>{children(loaded.value)}</>
+export function WhenLoaded<T>({ of: { loaded, reload }, title, children }: WhenLoadedProps<T>) {
+  if (loaded.state === 'done') return <>{children(loaded.value)}</>
+  return (
+    <>
+      {title !== undefined && <h1>{title}</h1>}
+      {loaded.state === 'loading' ? <Skeleton /> : <Failure error={loaded.error} retry={reload} />}
+    </>
+  )
 }
 
 interface PageListProps<T> {

@@ -48,6 +48,7 @@ export function Shortcuts({ session }: { readonly session: Session }) {
 }
 
 const ACTIONS: Readonly<Record<string, (session: Session) => void>> = {
+  t: () => document.querySelector<HTMLElement>('.age')?.click(),
   '/': () => {
     const field = document.querySelector<HTMLInputElement>('input[type=search]')
     if (field === null) navigate(['evidences'], { search: '1' })

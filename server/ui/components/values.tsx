@@ -1,17 +1,34 @@
-import type { ComponentChildren } from 'preact'
-import { useState } from 'preact/hooks'
+import { createContext, type ComponentChildren } from 'preact'
+import { useContext, useEffect, useState } from 'preact/hooks'
 import type { EvidenceEvent } from '../../client/index.ts'
 import { formatAge, formatTime, formatUtc } from '../format.ts'
 import { texts } from '../texts.ts'
 import { Icon, type IconName } from './icon.tsx'
 import type { Tone } from './notice.tsx'
 
+/** Whether ages are shown as times. */
+export const ExactTimes = createContext(false)
+
+/** A tap on an age switches all of the page to times, and back: touch has no hover. */
+export function useExactTimes(): boolean {
+  const [isExact, setExact] = useState(false)
+  useEffect(() => {
+    const tap = ({ target }: Event): void => {
+      if (target instanceof Element && target.matches('.age')) setExact((was) => !was)
+    }
+    addEventListener('click', tap)
+    return () => removeEventListener('click', tap)
+  }, [])
+  return isExact
+}
+
 /** A time: the exact one in UTC on hover. `isAge`: how long ago it was, for up to seven days. */
 export function Time({ at, isAge = false }: { readonly at: string | number; readonly isAge?: boolean }) {
+  const isExact = useContext(ExactTimes)
   const utc = formatUtc(at)
   return (
-    <time dateTime={utc} title={utc}>
-      {isAge ? formatAge(at) : formatTime(at)}
+    <time dateTime={utc} title={utc} class={isAge ? 'age' : undefined}>
+      {isAge && !isExact ? formatAge(at) : formatTime(at)}
     </time>
   )
 }

@@ -39,10 +39,13 @@ export function CertificatePage({ evidenceId, externalId }: CertificatePageProps
   const { loaded, reload } = certificate
   useEvery(REFRESH_MS, reload, loaded.state === 'done' && loaded.value === undefined)
   return (
-    <WhenLoaded of={certificate}>
+    <WhenLoaded of={certificate} title={texts.certificate.title}>
       {(value) =>
         value === undefined ? (
-          <Notice tone="pending">{texts.certificate.pending}</Notice>
+          <>
+            <h1>{texts.certificate.title}</h1>
+            <Notice tone="pending">{texts.certificate.pending}</Notice>
+          </>
         ) : (
           <Certificate proof={value.proof} claims={value.claims} evidenceId={evidenceId} />
         )

@@ -1,21 +1,20 @@
 import { useState } from 'preact/hooks'
-import type { FileEntry } from '../../client/index.ts'
+import type { FileEntry, FileListing } from '../../client/index.ts'
 import { Dialog, FormDialog, type OnClose } from '../components/dialog.tsx'
 import { useForm } from '../components/form.tsx'
 import { Icon } from '../components/icon.tsx'
 import { Card, Failure, WhenLoaded } from '../components/notice.tsx'
 import { Thumb } from '../components/thumb.tsx'
-import { useLoad } from '../components/use-load.ts'
+import type { Loading } from '../components/use-load.ts'
 import { formatBytes, formatDate, saveFile } from '../format.ts'
 import { hasLevel, useSession } from '../session.ts'
 import { texts } from '../texts.ts'
 import { FileImage, FileText, isText } from './file-preview.tsx'
 import { forgetLeftList } from './use-evidences.ts'
 
-interface EvidenceFilesProps {
+export interface EvidenceFilesProps {
   readonly externalId: string
-  /** Reads again if it grows. */
-  readonly changes: number
+  readonly files: Loading<FileListing>
   /** A file was deleted, so there is a new event. */
   readonly onChange: () => void
 }
@@ -28,11 +27,17 @@ interface ShownFile {
 
 const isPhoto = ({ file }: ShownFile): boolean => file.mimeType.startsWith('image/')
 
+/** All files that the page shows. */
+export const allOf = ({ dt, category, subcategory }: FileListing): readonly ShownFile[] => [
+  ...dt.map((file) => ({ file })),
+  ...category.map((file) => ({ file, origin: texts.evidence.ofCategory })),
+  ...subcategory.map((file) => ({ file, origin: texts.evidence.ofSubcategory })),
+]
+
 /** The photos as photos, and the other files, of an evidence, its category and its subcategory. */
-export function EvidenceFiles({ externalId, changes, onChange }: EvidenceFilesProps) {
+export function EvidenceFiles({ externalId, files, onChange }: EvidenceFilesProps) {
   const t = texts.evidence
   const { client } = useSession()
-  const files = useLoad((signal) => client.listEvidenceFiles({ externalId }, { signal }), [client, externalId, changes])
   const [shown, setShown] = useState<FileEntry>()
   const [deleted, setDeleted] = useState<FileEntry>()
   const close = (hasChanged: boolean): void => {
@@ -44,12 +49,8 @@ export function EvidenceFiles({ externalId, changes, onChange }: EvidenceFilesPr
   return (
     <Card title={t.files} id="photos">
       <WhenLoaded of={files}>
-        {({ dt, category, subcategory }) => {
-          const all: readonly ShownFile[] = [
-            ...dt.map((file) => ({ file })),
-            ...category.map((file) => ({ file, origin: t.ofCategory })),
-            ...subcategory.map((file) => ({ file, origin: t.ofSubcategory })),
-          ]
+        {(listed) => {
+          const all = allOf(listed)
           if (all.length === 0) return <p class="muted">{t.noFiles}</p>
           return (
             <>

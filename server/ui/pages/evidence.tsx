@@ -10,7 +10,7 @@ import { hrefOf, navigate } from '../router.ts'
 import { hasLevel, useSession } from '../session.ts'
 import { texts } from '../texts.ts'
 import { ChangeDialog, showSection, type ChangeKind } from './change-evidence.tsx'
-import { EvidenceFiles } from './evidence-files.tsx'
+import { allOf, EvidenceFiles, type EvidenceFilesProps } from './evidence-files.tsx'
 import { ProofDialog } from './proof-dialog.tsx'
 import { ShareDialog } from './share-dialog.tsx'
 import { Timeline } from './timeline.tsx'
@@ -23,9 +23,12 @@ export function EvidencePage({ externalId }: { readonly externalId: string }) {
     [client, externalId],
   )
   const [changes, setChanges] = useState(0)
+  const files = useLoad((signal) => client.listEvidenceFiles({ externalId }, { signal }), [client, externalId])
+  const fileCount = files.loaded.state === 'done' ? allOf(files.loaded.value).length : undefined
   const [kind, setKind] = useState<ChangeKind>()
   const reload = (): void => {
     page.reload()
+    files.reload()
     setChanges(changes + 1)
   }
   const close = (hasChanged: boolean): void => {
@@ -33,7 +36,7 @@ export function EvidencePage({ externalId }: { readonly externalId: string }) {
     if (hasChanged) reload()
   }
   return (
-    <WhenLoaded of={page}>
+    <WhenLoaded of={page} title={externalId}>
       {({ object, lastVersion }) => (
         <>
           <nav class="crumb small muted" aria-label={texts.nav.crumb}>
@@ -42,17 +45,23 @@ export function EvidencePage({ externalId }: { readonly externalId: string }) {
               {texts.evidences.title}
             </a>
           </nav>
-          <Tag evidence={object} onChange={setKind} />
+          <Tag evidence={object} files={files} onChange={setKind} />
           <nav class="flex tabs phone-only" aria-label={texts.nav.sections}>
-            {Object.entries(texts.evidence.sections).map(([id, name]) => (
+            {(
+              [
+                ['photos', fileCount],
+                ['history', lastVersion],
+                ['facts', undefined],
+              ] as const
+            ).map(([id, count]) => (
               <button key={id} class="plain" onClick={() => showSection(id)}>
-                {name}
+                {texts.evidence.sections[id]} <span class="muted">{count?.toLocaleString()}</span>
               </button>
             ))}
           </nav>
           <div class="split">
             <div>
-              <EvidenceFiles externalId={externalId} changes={changes} onChange={reload} />
+              <EvidenceFiles externalId={externalId} files={files} onChange={reload} />
               <Timeline externalId={externalId} changes={changes} />
             </div>
             <div>
@@ -71,17 +80,18 @@ const NEWEST = 1_000_000_000
 
 interface TagProps {
   readonly evidence: Evidence
+  readonly files: EvidenceFilesProps['files']
   readonly onChange: (kind: ChangeKind) => void
 }
 
 /** A tag with photo, name, id, owner, state and verbs. Right of the perforation the stub with the proof. */
-function Tag({ evidence, onChange }: TagProps) {
+function Tag({ evidence, files, onChange }: TagProps) {
   const session = useSession()
   const { name, externalId, owner, status } = evidence
   const mayChange = hasLevel(session, 'U')
   return (
     <section class="card flush tag" aria-label={name}>
-      <Photo evidence={evidence} />
+      <Photo evidence={evidence} files={files} />
       <div class="column what">
         <div>
           <h1>
@@ -111,11 +121,8 @@ function Tag({ evidence, onChange }: TagProps) {
 }
 
 /** The photo of the evidence in the tag. Nothing in its place if there is none. */
-function Photo({ evidence: { imageId, externalId, name } }: Pick<TagProps, 'evidence'>) {
-  const { client } = useSession()
-  const files = useLoad((signal) => client.listEvidenceFiles({ externalId }, { signal }), [client, externalId, imageId])
-  const file =
-    files.loaded.state === 'done' ? files.loaded.value.dt.find(({ overlayId }) => overlayId === imageId) : undefined
+function Photo({ evidence: { imageId, name }, files: { loaded } }: Omit<TagProps, 'onChange'>) {
+  const file = loaded.state === 'done' ? loaded.value.dt.find(({ overlayId }) => overlayId === imageId) : undefined
   return <Thumb file={file && { id: file.overlayId, mimeType: file.mimeType }} width={480} label={name} class="photo" />
 }
 

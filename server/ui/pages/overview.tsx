@@ -38,7 +38,7 @@ export function OverviewPage({ onSession }: { readonly onSession: (session: Sess
   )
   useEvery(REFRESH_MS, overview.reload)
   return (
-    <WhenLoaded of={overview}>
+    <WhenLoaded of={overview} title={texts.overview.title}>
       {(value) =>
         !isHidden && isFirstRun(companyId, value.counts.evidences) ? (
           <FirstRun onHide={() => setHidden(true)} onSession={onSession} onChange={overview.reload} />

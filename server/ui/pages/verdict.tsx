@@ -47,6 +47,7 @@ export function Report({ outcome: { state, summary, reason, advice }, ...asked }
   const proves = t.proves[state]
   const not = t.provesNot[state]
   const time = summary?.notLaterThan
+  const existed = state === 'consistent' ? t.existedIf : t.existedBy
   return (
     <>
       {summary?.status === 'stolen' && (
@@ -56,7 +57,7 @@ export function Report({ outcome: { state, summary, reason, advice }, ...asked }
       )}
       {(reason !== undefined || advice !== undefined) && (
         <Notice tone={isWrong ? 'stolen' : 'info'}>
-          {reason !== undefined && <div>{reason}</div>}
+          {reason !== undefined && <b>{reason}</b>}
           {advice !== undefined && <div>{advice}</div>}
         </Notice>
       )}
@@ -66,7 +67,7 @@ export function Report({ outcome: { state, summary, reason, advice }, ...asked }
           <span class="thumb">
             <Icon name="file" />
           </span>
-          <div class="grid text">
+          <div class="column text">
             <b>{summary.name === undefined ? t.noNames : <bdi>{summary.name}</bdi>}</b>
             <span class="small muted">
               {[summary.externalId, summary.owner && t.ownedBy(summary.owner)].filter(Boolean).join(' · ')}
@@ -78,7 +79,7 @@ export function Report({ outcome: { state, summary, reason, advice }, ...asked }
       <div class="claims">
         {proves.length > 0 && (
           <Claims title={t.itProves} isYes>
-            {time === undefined ? proves : [t.existedBy(formatTime(time)), ...proves]}
+            {time === undefined ? proves : [existed(formatTime(time)), ...proves]}
           </Claims>
         )}
         <Claims title={t.itProvesNot}>{not}</Claims>

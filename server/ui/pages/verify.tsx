@@ -4,7 +4,7 @@ import { EvidenceRegistryError, type Client, type EvidenceCandidate } from '../.
 import { FileField, Form, TextField, useForm } from '../components/form.tsx'
 import { Icon } from '../components/icon.tsx'
 import { Failure, Notice } from '../components/notice.tsx'
-import { Badge, Time } from '../components/values.tsx'
+import { Time } from '../components/values.tsx'
 import { hrefOf, navigate } from '../router.ts'
 import type { Session } from '../session.ts'
 import { texts } from '../texts.ts'
@@ -111,12 +111,12 @@ export function VerifyPage(props: VerifyPageProps) {
           <Notice tone="pending">{t.needProof}</Notice>
         )}
         {isBusy && <Working check={check} />}
-        {outcome && <PolicyField policy={policy} state={outcome.state} onChange={choose} />}
+        {outcome && <PolicyField policy={policy} onChange={choose} />}
         {outcome && <Details outcome={outcome} />}
         <details class="fold no-print" open={outcome === undefined}>
           <summary>
             <Icon name="search" />
-            {t.another}
+            {outcome ? t.another : t.first}
             <Icon name="down" />
           </summary>
           <div class="stack">
@@ -197,22 +197,24 @@ const SaveLink = () => (
 
 interface PolicyFieldProps {
   readonly policy: PolicySource | undefined
-  readonly state?: Outcome['state']
   readonly onChange: (text: string) => void
 }
 
 /** The policy that the result depends on, and where it came from. */
-function PolicyField({ policy, state, onChange }: PolicyFieldProps) {
+function PolicyField({ policy, onChange }: PolicyFieldProps) {
   const t = texts.verify
   const read = (file: File | undefined): void => {
     if (file !== undefined) void file.text().then(onChange)
   }
   return (
-    <div class={`policy no-print ${state === 'consistent' || state === 'other-log' ? 'is-needed' : ''}`}>
-      <FileField label={t.policy} hint={t.policyHint} accept=".json,.txt" onChange={([file]) => read(file)} />
-      <Badge>
-        {policy === undefined ? t.policyFrom.document : policy.isOwn ? t.policyFrom.file : t.policyFrom.service}
-      </Badge>
+    <div class="policy no-print">
+      <FileField
+        label={t.policy}
+        hint={policy?.isOwn ? undefined : t.policyHint}
+        accept=".json,.txt"
+        onChange={([file]) => read(file)}
+      />
+      <p class="small">{t.policyFrom[policy === undefined ? 'document' : policy.isOwn ? 'file' : 'service']}</p>
     </div>
   )
 }

@@ -56,6 +56,40 @@ describeDashboard('the dashboard in Chromium', (dashboard) => {
       }
     })
 
+  it('shows texts of 256 characters without a space within the window of a phone, and what it has of each section', async () => {
+    const { page } = dashboard
+    const long = (character: string): string => character.repeat(256)
+    const meta = JSON.stringify({ [long('k')]: long('v') })
+    await dashboard.createEvidence('long', { name: long('n'), owner: long('o'), description: long('d'), meta })
+    const key = dashboard.company.keys.U
+    const params = { COMPANY_ID: dashboard.company.id, EVIDENCE_EXTERNAL_ID: 'long' }
+    const json = { owner: long('w'), updateActionPersona: long('p'), updateActionDescription: long('u') }
+    await dashboard.service.ok('updateEvidence', { key, params, json })
+    await page.setViewportSize({ width: 390, height: 800 })
+    await dashboard.signIn(key, '#/evidences/long')
+    await page.getByText('Version 1 ·').waitFor()
+    for (const name of ['Photos 1', 'History 2', 'Facts']) await button(page, name).waitFor()
+    await assertFits()
+  })
+
+  it('has a heading on pages that cannot be loaded', async () => {
+    const { page } = dashboard
+    await dashboard.signIn(dashboard.company.keys.R, '#/categories')
+    await heading(page, 'Categories').waitFor()
+    await page.route('**/ui/assets/*', (route) => route.abort())
+    await page.route('**/api/v1/evidences/**', (route) => route.abort())
+    for (const [fragment, title, problem] of [
+      ['overview', 'Overview', 'The server cannot be reached.'],
+      ['evidences/none', 'none', 'The server cannot be reached.'],
+      ['verify', 'Verify a proof', 'This part of the page cannot be loaded.'],
+    ] as const) {
+      await show(fragment)
+      await heading(page, title).waitFor()
+      await page.getByRole('alert').filter({ hasText: problem }).waitFor()
+      await assertFits()
+    }
+  })
+
   /** No time of the list is cut off by its column. */
   async function assertTimesFit(): Promise<void> {
     const cells = dashboard.page.getByRole('cell').filter({ has: dashboard.page.locator('time') })

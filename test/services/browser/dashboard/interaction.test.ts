@@ -100,6 +100,21 @@ describeDashboard('the ways through the dashboard in Chromium', (dashboard) => {
     await assertAccessible(page)
   })
 
+  it('show ages as times after a tap on one, or the key t, and ages again', async () => {
+    const { page } = dashboard
+    await dashboard.createEvidence('aged-1')
+    await dashboard.signIn(dashboard.company.keys.R, '#/evidences?externalId=aged-')
+    const age = page.locator('.age').first()
+    const exact = page.locator('.age', { hasText: /:\d\d/ }).first()
+    await age.click()
+    await exact.waitFor()
+    // The row below the time is a link.
+    assert.match(page.url(), /externalId=aged-$/)
+    await page.keyboard.press('t')
+    await exact.waitFor({ state: 'detached' })
+    assert.equal(await age.count(), 1)
+  })
+
   it('follow single keys, unless they are switched off', async () => {
     const { page } = dashboard
     for (const id of ['key-1', 'key-2']) await dashboard.createEvidence(id)
