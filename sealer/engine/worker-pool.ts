@@ -12,6 +12,8 @@ export interface WorkerPoolOptions {
   readonly tasksPerWorker: number
   /** How long an idle worker is kept, ms. Default 10,000. */
   readonly idleTimeoutMs?: number | undefined
+  /** How long tasks wait for a first worker before they fail, ms. Default 60,000. */
+  readonly startTimeoutMs?: number
 }
 
 /** Runs tasks in the workers that a pool has now. */
@@ -108,7 +110,7 @@ function fileOf(worker: () => URL): string {
 }
 
 async function startWorkers(
-  { worker, task, maxThreads, tasksPerWorker, idleTimeoutMs = 10_000 }: WorkerPoolOptions,
+  { worker, task, maxThreads, tasksPerWorker, idleTimeoutMs = 10_000, startTimeoutMs = 60_000 }: WorkerPoolOptions,
   onFailure: (workers: Piscina, error: unknown) => void,
 ): Promise<Piscina> {
   const filename = fileOf(worker)
@@ -129,10 +131,28 @@ async function startWorkers(
   let newest: Parameters<typeof taskQueue.push>[0] | undefined
   const [run, push] = [workers.run.bind(workers), taskQueue.push.bind(taskQueue)]
   taskQueue.push = (queued) => push((newest = queued))
+  // A worker whose module never finishes to load says nothing.
+  const ready = new Set<unknown>()
+  let starting: NodeJS.Timeout | undefined
+  const stopWaiting = (): void => {
+    clearTimeout(starting)
+    starting = undefined
+  }
+  workers.on('workerCreate', (created) => {
+    ready.add(created)
+    stopWaiting()
+  })
+  workers.on('workerDestroy', (destroyed) => {
+    ready.delete(destroyed)
+    stopWaiting()
+  })
   workers.run = (...call) => {
+    if (ready.size === 0)
+      starting ??= setTimeout(() => onFailure(workers, new Error('No worker was ready in time')), startTimeoutMs)
     try {
       return run(...call)
     } catch (error) {
+      stopWaiting()
       if (newest !== undefined) taskQueue.remove(newest)
       throw error
     }

@@ -22,6 +22,7 @@ import { decodeRecord } from '../../../core/store/read.ts'
 import { keys, isInRange } from '../../../core/store/keys.ts'
 import type { EvidenceRecord } from '../../../core/store/records.ts'
 import { metaText } from '../../../core/schemas/validation.ts'
+import { WorkerPool } from '../../../sealer/engine/worker-pool.ts'
 import { EventPool } from '../../../sealer/index.ts'
 import { ManualClock, settle } from '../../support/manual-clock.ts'
 import { moduleUrl } from '../../support/repository.ts'
@@ -102,6 +103,20 @@ describe('EventPool', () => {
       await assert.rejects(crashing.makeEvidences(''), { code: 'ENGINE_FAILED' })
     } finally {
       await crashing.close()
+    }
+  })
+
+  it('fails the tasks of a worker whose module never finishes to load', async () => {
+    const worker = () => moduleUrl('test/support/hanging-worker.ts')
+    const options = { worker, task: 'evidences', maxThreads: 1, tasksPerWorker: 1, startTimeoutMs: 1 }
+    const hanging = new WorkerPool<string, void>(options)
+    try {
+      const run = await hanging.open()
+      await Promise.all([run(''), run('')].map((call) => assert.rejects(call, /No worker was ready in time/)))
+      assert.equal(hanging.failures.count, 1)
+      await assert.rejects((await hanging.open())(''), /No worker was ready in time/)
+    } finally {
+      await hanging.close()
     }
   })
 
