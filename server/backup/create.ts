@@ -13,6 +13,7 @@ import {
   type CopiedRecord,
 } from '../../core/ops/index.ts'
 import { exists } from '../startup/existing.ts'
+import type { OperationRun } from '../control/operation.ts'
 import type { Config } from '../settings/load.ts'
 import { markedFolders } from '../startup/registry.ts'
 import { headsIn } from '../startup/signed-heads.ts'
@@ -50,12 +51,6 @@ export interface BackupRequest {
   readonly takeOver?: boolean
 }
 
-/** How a backup tells its progress, and how it is cancelled. Cancelling leaves an earlier backup complete. */
-export interface BackupRun {
-  readonly report: (progress: { readonly stage: string; readonly done: number }) => void
-  readonly signal: AbortSignal
-}
-
 /** What a backup holds, and what it could not copy. */
 export interface BackupReport {
   readonly logSize: number
@@ -74,7 +69,7 @@ const MAX_ATTEMPTS = 20
 /**
  * Backs a registry up while it is in use: a snapshot of the records and the log, the bytes of every file in that
  * snapshot, and the small files of the data directory. The manifest is written last and replaces that of an earlier
- * backup, so a backup that is interrupted leaves the earlier one complete.
+ * backup, so a backup that is interrupted or cancelled leaves the earlier one complete.
  *
  * @throws RegistryError `CONFIG_ERROR` if the directory is in the data directory or around it, holds something else, or
  *   an earlier backup with secrets that this one would drop; `STORE_LOCKED` if another backup writes to it; what the
@@ -83,7 +78,7 @@ const MAX_ATTEMPTS = 20
 export async function createBackup(
   sources: BackupSources,
   request: BackupRequest,
-  run: BackupRun,
+  run: OperationRun,
 ): Promise<BackupReport> {
   const { to, takeOver = false } = request
   try {
@@ -122,12 +117,12 @@ interface Contents {
 class Backup {
   readonly #sources: BackupSources
   readonly #request: BackupRequest
-  readonly #run: BackupRun
+  readonly #run: OperationRun
   #folder = ''
   #files: BackupFile[] = []
   #missingSecrets: readonly string[] = []
 
-  constructor(sources: BackupSources, request: BackupRequest, run: BackupRun) {
+  constructor(sources: BackupSources, request: BackupRequest, run: OperationRun) {
     this.#sources = sources
     this.#request = request
     this.#run = run
