@@ -32,7 +32,9 @@ export function describeFailure(error: unknown, address: Address | undefined): s
   const system = systemErrorIn(error)
   if (system === undefined) return withAdvice(message, error)
   const { code = '', syscall, path } = system
-  const listenAdvice = syscall === 'listen' || syscall === 'getaddrinfo' ? LISTEN_ADVICE[code] : undefined
+  // `bind`: in a worker of node:cluster, whose primary process listens.
+  const isListening = syscall === 'listen' || syscall === 'bind' || syscall === 'getaddrinfo'
+  const listenAdvice = isListening ? LISTEN_ADVICE[code] : undefined
   if (listenAdvice !== undefined && address !== undefined) return `${listenAdvice(address)} (${code})`
   // An error of ours that names the code also says what to do, and about which directory.
   if (isRegistryError(error) && message.includes(`(${code})`)) return message

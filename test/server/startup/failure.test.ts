@@ -13,8 +13,9 @@ describe('the description of a failed start', () => {
     ['EACCES', /^This user must not listen on port 80: .*--port.*\(EACCES\)$/],
     ['EADDRNOTAVAIL', /^127\.0\.0\.1 is not an address of this machine: .*--host.*\(EADDRNOTAVAIL\)$/],
   ] as const)
-    it(`says what to do about ${code} of listen`, () => {
-      assert.match(describeFailure(systemError(code, { syscall: 'listen' }), address), expected)
+    it(`says what to do about ${code} of listen, which in node:cluster is one of bind`, () => {
+      for (const syscall of ['listen', 'bind'])
+        assert.match(describeFailure(systemError(code, { syscall }), address), expected)
     })
 
   it('says what to do about a directory without access, also if it is the cause of another error', () => {
