@@ -19,6 +19,7 @@ export {
   assertCommit,
   assertKey,
   assertLogRange,
+  EMPTY_VERSION,
   keysToRead,
   LOG_ENTRY_BYTES,
   MAX_PAYLOAD_BYTES,

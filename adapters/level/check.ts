@@ -103,8 +103,8 @@ async function checkPositions(db: LevelDatabase, from: number, entries: Uint8Arr
   const positions = await db.getMany<string, Uint8Array>(keys, BY_TEXT)
   for (const [index, key] of keys.entries()) {
     const position = positions[index]
-    // If the same entry was appended before, the stored position is the earlier one.
-    if (position === undefined || decodePosition(key, position) > from + index)
+    // If the same entry was appended again, the stored position is the later one.
+    if (position === undefined || decodePosition(key, position) < from + index)
       throw new RegistryError(
         'CORRUPT',
         `The index of log positions has no record for entry ${from + index}: restore the record store from a backup`,

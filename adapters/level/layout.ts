@@ -4,6 +4,7 @@ import {
   allocate,
   concatBytes,
   checked,
+  EMPTY_VERSION,
   readU64,
   RegistryError,
   withChecksum,
@@ -25,13 +26,13 @@ import {
  *
  * | key                              | value                                                     |
  * |----------------------------------|-----------------------------------------------------------|
- * | a record's key, unchanged        | u64 number of its version ‖ value                         |
+ * | a record's key, unchanged        | u64 number of its version ‖ value; nothing without a value |
  * | `\0head`                         | the head; before its envelope one byte: the store's format |
  * | `\0log` ‖ start, 14 hex digits   | a row of the log: 1 to 256 entries from position `start`  |
  * | `\0pay` ‖ start, 14 hex digits   | the payloads of the same entries                          |
- * | `\0pos` ‖ entry in base64        | u64 position of the first such entry                      |
+ * | `\0pos` ‖ entry in base64        | u64 position of the last such entry                       |
  *
- * Every value has a CRC-32 (core/store/stored-form.ts), because LevelDB verifies no checksums when it
+ * Every value that is not empty has a CRC-32 (core/store/stored-form.ts), because LevelDB verifies no checksums when it
  * reads. Record keys are printable ASCII and never begin with a zero byte, so the internal keys sort before all of
  * them.
  */
@@ -85,13 +86,15 @@ export const positionKey = (entry: Uint8Array): string => POSITION_PREFIX + toBa
 const encodeVersion = (version: Version): Uint8Array => u64(versionNumber(version))
 
 /** The stored bytes of a record. */
-const encodeRecordValue = ({ key, value }: Stored, version: Uint8Array): Uint8Array => withChecksum(key, version, value)
+const encodeRecordValue = ({ key, value }: Stored, version: Uint8Array): Uint8Array =>
+  value.length === 0 ? value : withChecksum(key, version, value)
 
 /**
  * The inverse of `encodeRecordValue`. Copies the value, because memory-level returns the bytes that it holds. Throws
  * `CORRUPT` for damaged bytes.
  */
 export function decodeRecordValue(key: Key, bytes: Uint8Array): Stored {
+  if (bytes.length === 0) return { key, value: new Uint8Array(), version: EMPTY_VERSION }
   const opened = checked(key, bytes)
   const value = allocate(opened.length - VERSION_BYTES)
   value.set(opened.subarray(VERSION_BYTES))

@@ -139,23 +139,9 @@ export async function currentEntries(reader: LevelReader, commits: readonly Comm
   return entries
 }
 
-/**
- * Returns the index records for entries that are appended to a log of `logSize`, except for those that the log holds
- * already. Of equal entries only the first has one.
- */
-export async function newPositions(
-  reader: LevelReader,
-  appended: readonly LogAppend[],
-  logSize: number,
-): Promise<readonly PositionRow[]> {
-  const positions = new Map<string, number>()
-  for (const [i, { entry }] of appended.entries()) {
-    const key = positionKey(entry)
-    if (!positions.has(key)) positions.set(key, logSize + i)
-  }
-  const stored = await reader.positions([...positions.keys()], MAX_SYNC_KEYS)
-  return [...positions].filter((_, index) => stored[index] === undefined)
-}
+/** The index records of entries that are appended to a log of `logSize`. Of equal entries the last one stays. */
+export const newPositions = (appended: readonly LogAppend[], logSize: number): readonly PositionRow[] =>
+  appended.map(({ entry }, i) => [positionKey(entry), logSize + i])
 
 /** All cached entries together have at most this many bytes: some 4,000 evidences. */
 const MAX_CACHED_BYTES = 8 * 1024 * 1024

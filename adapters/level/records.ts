@@ -239,7 +239,7 @@ export class LevelRecords implements RecordStore, SnapshotSource, RecordEraser {
     if (plan.lastVersion === lastVersion) return plan
     const head = layout.nextHead(plan)
     const rows = appendRows(this.#tail, logSize, plan.appended)
-    const positions = await this.#read(() => newPositions(this.#reader, plan.appended, logSize))
+    const positions = newPositions(plan.appended, logSize)
     await this.#write({ plan, head, rows, positions })
     this.#head = head
     this.#tail = rows.tail

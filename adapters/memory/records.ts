@@ -132,8 +132,7 @@ export class MemoryRecords implements RecordStore, SnapshotSource {
     for (const { entry, payload } of appended) {
       this.#log.set(entry, this.#logSize * LOG_ENTRY_BYTES)
       this.#payloads.push(payload.slice())
-      const hex = toHex(entry)
-      if (!this.#positions.has(hex)) this.#positions.set(hex, this.#logSize)
+      this.#positions.set(toHex(entry), this.#logSize)
       this.#logSize += 1
     }
   }

@@ -1,5 +1,6 @@
 import {
   assertRow,
+  EMPTY_VERSION,
   LOG_ENTRY_BYTES,
   checked,
   readU64,
@@ -38,11 +39,12 @@ const VERSION_BYTES = 8
 
 /** The stored value of a record. */
 export const encodeRecordValue = ({ key, value, version }: Stored): Uint8Array =>
-  withChecksum(key, u64(versionNumber(version)), value)
+  value.length === 0 ? value : withChecksum(key, u64(versionNumber(version)), value)
 
 /** The record in a row. Copies the value: several callers, or one caller twice, may have requested the same row. */
 export function recordOf([keyColumn, sealed]: RecordRow): Stored {
   const key = keyText(keyColumn)
+  if (sealed.length === 0) return { key, value: new Uint8Array(), version: EMPTY_VERSION }
   const value = checked(key, sealed)
   return { key, value: new Uint8Array(value.subarray(VERSION_BYTES)), version: versionOf(readU64(value)) }
 }

@@ -1,6 +1,7 @@
 import { equalBytes } from '../bytes.ts'
 import type { Stored, Key, Range } from '../ports/index.ts'
-import { countOf, encodeCounter, type DerivedEntry } from '../store/read.ts'
+import { encodeCounter } from '../store/commit.ts'
+import { countOf, type DerivedEntry } from '../store/read.ts'
 import { COUNTED, DERIVED, derivedFrom, type CountedFamily, type DerivedFamily } from '../store/derived.ts'
 import { type Check, differenceKindOf } from './check.ts'
 

@@ -2,16 +2,16 @@ import { fromHex } from '../bytes.ts'
 import { canonicalJson, type Json } from '../commitment/canonical-json.ts'
 import { HASH_BYTES } from '../log/tree/hash.ts'
 import type { Stored, Key } from '../ports/index.ts'
-import { keys, firstPartOfKey, type StoredRecord } from '../store/keys.ts'
-import { firstEventOf } from '../store/evidence.ts'
+import { keys, partsOfKey, type StoredRecord } from '../store/keys.ts'
+import { firstEventOf, slotKeyField } from '../store/evidence.ts'
 import type { EventRecord, EvidenceRecord } from '../store/records.ts'
 import type { Check } from './check.ts'
 import { checkEventFiles, addEvent, checkOpening, emptyHistory, type History } from './history.ts'
 import { checkRecordPage } from './records.ts'
 
 /**
- * Reads evidences and their events side by side, both in the order of the evidences' ids. Each event's txId is computed
- * again from its values and salts. Each evidence's record must be the result of its history.
+ * Reads evidences and their events side by side, both by company and id. Each event's txId is computed again from its
+ * values and salts. Each evidence's record must be the result of its history.
  */
 export async function checkEvidences(check: Check, origin: string | undefined): Promise<void> {
   const events = new EventWalk(check)
@@ -20,18 +20,17 @@ export async function checkEvidences(check: Check, origin: string | undefined): 
     const evidences = page.map((entry) => check.decode('evidence', entry))
     const positions = await check.records.positionsOf(evidences.map((evidence) => logEntryOf(evidence?.txId)))
     for (const [i, entry] of page.entries()) {
-      const id = firstPartOfKey(entry.key)
-      await events.skipTo(id)
+      const { key } = entry
+      await events.skipTo(evidenceIn(key))
       const evidence = evidences[i]
       if (evidence === undefined) continue
-      if (!Object.hasOwn(evidence, 'id')) continue
       const history = emptyHistory()
-      const first = check.guard('event', entry.key, () => firstEventOf(evidence))
-      const created = [{ key: entry.key, event: first, position: positions[i] }]
+      const first = check.guard('event', key, () => firstEventOf(evidence))
+      const created = [{ key, event: first, position: positions[i] }]
       await checkEvents(check, origin, { evidence, history, events: created })
-      for await (const later of events.eventsOf(id))
+      for await (const later of events.eventsOf(evidenceIn(key)))
         await checkEvents(check, origin, { evidence, history, events: await decodedEvents(check, later) })
-      check.guard('evidence', keys.evidence(evidence.id), () => compareRecord(check, evidence, history))
+      check.guard('evidence', key, () => compareRecord(check, key, evidence, history))
     }
   }
   await events.skipTo(undefined)
@@ -72,7 +71,7 @@ async function checkEvents(
     checkOpening(check, { origin, evidence, key, event })
     await checkEventFiles(check, evidence, event, history)
     check.guard('event', key, () =>
-      addEvent(check, keys.event(evidence.id, history.version + 1), { key, event }, history),
+      addEvent(check, keys.event(evidence.company, evidence.id, history.version + 1), { key, event }, history),
     )
   }
   check.progress('evidences', events.length)
@@ -85,14 +84,19 @@ function logEntryOf(txId: string | undefined): Uint8Array {
 }
 
 /** Reports every member of the evidence's record that is not the result of its history. */
-function compareRecord(check: Check, evidence: EvidenceRecord, history: History): void {
+function compareRecord(check: Check, key: Key, evidence: EvidenceRecord, history: History): void {
   const expected = expectedRecord(history)
-  const actual: Readonly<Record<string, unknown>> = { ...evidence, imageId: evidence.image?.id }
+  const actual: Readonly<Record<string, unknown>> = {
+    ...evidence,
+    slotKey: slotKeyField(evidence.slotKey),
+    // An image without an id is not the result of any history.
+    imageId: evidence.image && (evidence.image.id ?? null),
+  }
   // An event that cleared meta has the empty object, as one that set it to the empty object.
   const meta = { meta: hasMembers(history.values.get('meta')) ? history.values.get('meta') : evidence.meta && {} }
   for (const [name, value] of Object.entries({ ...expected, ...meta })) {
     if (isSameValue(actual[name], value)) continue
-    check.report('evidence', keys.evidence(evidence.id), `Its ${name} is not the result of its history`)
+    check.report('evidence', key, `Its ${name} is not the result of its history`)
   }
 }
 
@@ -143,20 +147,20 @@ export class EventWalk {
   }
 
   /** Skips events before those of this evidence (`undefined`: all), and reports them: their evidence is missing. */
-  async skipTo(evidenceId: string | undefined): Promise<void> {
+  async skipTo(evidence: string | undefined): Promise<void> {
     for (;;) {
       const entry = await this.#peek()
-      if (entry === undefined || (evidenceId !== undefined && evidenceIdOf(entry) >= evidenceId)) return
+      if (entry === undefined || (evidence !== undefined && evidenceIn(entry.key) >= evidence)) return
       this.#check.report('event', entry.key, 'The evidence of this event is missing')
       this.#at += 1
     }
   }
 
   /** The later events of the evidence that comes next, at most a page at a time. */
-  async *eventsOf(evidenceId: string): AsyncGenerator<readonly StoredRecord<EventRecord>[], void, undefined> {
+  async *eventsOf(evidence: string): AsyncGenerator<readonly StoredRecord<EventRecord>[], void, undefined> {
     for (;;) {
       const events: StoredRecord<EventRecord>[] = []
-      for (let entry = await this.#peek(); entry !== undefined && evidenceIdOf(entry) === evidenceId;) {
+      for (let entry = await this.#peek(); entry !== undefined && evidenceIn(entry.key) === evidence;) {
         events.push(entry)
         this.#at += 1
         entry = this.#page[this.#at]
@@ -176,4 +180,5 @@ export class EventWalk {
   }
 }
 
-const evidenceIdOf = ({ key }: Stored): string => firstPartOfKey(key)
+/** Company and id of an evidence, in its key, and in the key of an event. */
+const evidenceIn = (key: Key): string => partsOfKey(key).slice(1, 3).join('/')

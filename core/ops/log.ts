@@ -191,8 +191,8 @@ async function checkOpenings(check: Check, start: number, entries: readonly Uint
     const payload = check.guard('entry', name, () => decodePayload(entry, payloads?.[i]))
     if (payload?.kind === 'token') tokenEntries += 1
     if (payload?.kind !== 'event') continue
-    const { evidenceId, version } = payload
-    events.push({ name, txId: toHex(entry), eventKey: keys.event(evidenceId, version), payload })
+    const { company, evidenceId, version } = payload
+    events.push({ name, txId: toHex(entry), eventKey: keys.event(company, evidenceId, version), payload })
   }
   await checkEvents(check, events)
   return tokenEntries

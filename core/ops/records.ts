@@ -67,7 +67,7 @@ const FAMILIES: readonly Family[] = [
     ...(parentId === undefined ? [] : [categoryIn(company, undefined, parentId)]),
     ...(imageId === undefined ? [] : [fileOf(id, imageId)]),
   ]),
-  familyById(keys.evidences(), ({ company, categoryId, subcategoryId }) => [
+  family(keys.evidences(), ({ company, categoryId, subcategoryId }) => [
     categoryIn(company, undefined, categoryId),
     categoryIn(company, categoryId, subcategoryId),
   ]),
@@ -88,7 +88,7 @@ const fileOf = (owner: string, id: string): Reference =>
 function ownerOf({ id, company, ownerKind, ownerId, version }: FileRecord | DeletedFileRecord): Reference {
   if (ownerKind === 'category') return referTo(keys.category(company, ownerId), () => version === 0)
   if (ownerKind !== 'evidence') throw new TypeError('its owner is neither an evidence nor a category')
-  return referTo(keys.event(ownerId, version), (entry) => {
+  return referTo(keys.event(company, ownerId, version), (entry) => {
     const { files, erased } = eventInRecord(entry)
     return Object.hasOwn(files, id) || Object.hasOwn(erased?.files ?? {}, id)
   })

@@ -6,7 +6,7 @@ import { leafHash } from '../log/tree/hash.ts'
 import { buildTile, TILE_WIDTH } from '../log/tree/tile.ts'
 import type { BlobStore, Stored } from '../ports/index.ts'
 import { firstEventOf } from '../store/evidence.ts'
-import { keys, isInRange, firstPartOfKey, type StoredRecord } from '../store/keys.ts'
+import { keys, isInRange, partsOfKey, type StoredRecord } from '../store/keys.ts'
 import { listEntries, readAll, storedBytes } from '../store/read.ts'
 import type { DeletedFileRecord, EventRecord, EvidenceRecord, FileRecord } from '../store/records.ts'
 import { checkBytes } from './blobs.ts'
@@ -119,8 +119,8 @@ async function checkEventIn(check: Check, origin: string, entry: Stored): Promis
     const event = evidence && check.guard('event', key, () => firstEventOf(evidence))
     if (evidence && event) checkOpening(check, { origin, evidence, key, event })
   } else if (isInRange(key, keys.laterEvents())) {
-    const evidenceId = firstPartOfKey(key)
-    const evidence = await check.read('evidence', keys.evidence(evidenceId))
+    const [, company = '', id = ''] = partsOfKey(key)
+    const evidence = await check.read('evidence', keys.evidence(company, id))
     const stored: StoredRecord<EventRecord> = entry
     const event = check.decode('event', stored)
     if (evidence && event) checkOpening(check, { origin, evidence, key, event })

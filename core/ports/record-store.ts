@@ -6,7 +6,8 @@ export type Key = string
 
 /**
  * Opaque token of one committed state of a key. Compare versions for equality only. A store never uses a version
- * twice, also not after the key was deleted.
+ * twice, also not after the key was deleted. Only keys with an empty value all have the same version: a check of one
+ * says that it exists.
  */
 export type Version = string & { readonly __brand: 'Version' }
 
@@ -141,7 +142,7 @@ export interface RecordStore {
    * Finds log entries.
    *
    * @param entries - 32 bytes each
-   * @returns the position of each entry, `undefined` if it is not in the log. The first one of equal entries.
+   * @returns the position of each entry, `undefined` if it is not in the log. Of equal entries any of their positions.
    */
   positionsOf(entries: readonly Uint8Array[]): Promise<readonly (number | undefined)[]>
   /** Waits for running calls, then releases the store. */

@@ -1,4 +1,3 @@
-import { decodeCounter, encodeCounter } from './read.ts'
 import { RegistryError } from '../errors.ts'
 import type { Add, Commit, CommitResult, Stored, Key, Version, LogAppend } from '../ports/index.ts'
 
@@ -51,6 +50,9 @@ export interface GroupPlan {
  */
 // eslint-disable-next-line typescript/no-unsafe-type-assertion -- the one place where versions are made
 export const versionOf = (number: number): Version => String(number) as Version
+
+/** The version of every entry without a value. Stores keep nothing with it, so a check can only say that it exists. */
+export const EMPTY_VERSION = versionOf(0)
 
 /** The inverse of `versionOf`. */
 export const versionNumber = (version: Version): number => Number(version)
@@ -136,7 +138,7 @@ export function planGroup(commits: readonly Commit[], snapshot: GroupSnapshot): 
     const version = versionOf(lastVersion)
     outcomes.push({ ok: true, version, firstPosition: logSize })
     for (const { key, value } of commit.writes ?? [])
-      changed.set(key, value === null ? undefined : { key, value, version })
+      changed.set(key, value === null ? undefined : { key, value, version: value.length > 0 ? version : EMPTY_VERSION })
     for (const [key, value] of sums) changed.set(key, { key, value, version })
     for (const append of commit.append ?? []) appended.push(append)
     logSize += commit.append?.length ?? 0
@@ -244,4 +246,21 @@ export class CommitQueue {
     }
     this.#draining = undefined
   }
+}
+
+const MIN = -(2n ** 63n)
+const MAX = 2n ** 63n - 1n
+
+/** Encodes the value of a counter as 8 bytes, big-endian two's complement. Throws a RangeError beyond 64 bits. */
+export function encodeCounter(value: bigint): Uint8Array {
+  if (value < MIN || value > MAX) throw new RangeError(`A counter must fit in 64 bits, got ${value}`)
+  const out = new Uint8Array(8)
+  new DataView(out.buffer).setBigInt64(0, value)
+  return out
+}
+
+/** The inverse of `encodeCounter`. Throws a RangeError unless there are 8 bytes. */
+export function decodeCounter(bytes: Uint8Array): bigint {
+  if (bytes.length !== 8) throw new RangeError(`A counter must have 8 bytes, got ${bytes.length}`)
+  return new DataView(bytes.buffer, bytes.byteOffset).getBigInt64(0)
 }

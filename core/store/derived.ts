@@ -14,7 +14,7 @@ import {
   type RecordRange,
   type StoredRecord,
 } from './keys.ts'
-import { corruptRecord, decodeRecord, type DerivedEntry, listEntry, nameEntry, putRecord } from './read.ts'
+import { corruptRecord, decodeRecord, type DerivedEntry, listEntry, nameEntry, putRecord, textOf } from './read.ts'
 import type {
   ApiKeyRecord,
   CategoryRecord,
@@ -110,8 +110,9 @@ const noticed = <T>(range: RecordRange<T>, ownerOf: (entry: StoredRecord<T>) => 
   isLossNoticed: true,
 })
 
-/** Entries of evidences, whose keys end with the id. */
-const ofEvidence = (range: Range): DerivedFamily => noticed(range, ({ key }) => keys.evidence(lastPartOfKey(key)))
+/** Entries of evidences, whose keys have the company at `depth` and end with the id. */
+const ofEvidence = (range: Range, depth: number): DerivedFamily =>
+  noticed(range, ({ key }) => keys.evidence(partsOfKey(key)[depth] ?? '', lastPartOfKey(key)))
 
 export const DERIVED: readonly DerivedFamily[] = [
   ...[logKeys.batchIds(), logKeys.batchRoots()].map((range) =>
@@ -124,12 +125,12 @@ export const DERIVED: readonly DerivedFamily[] = [
   }),
   family(keys.allCategoryNames(), (entry) => keys.category(companyIn(entry.key), decodeRecord(entry).id)),
   family(keys.allCategoryListings(), ({ key }) => keys.category(companyIn(key), lastPartOfKey(key))),
-  noticed(keys.allExternalIds(), (entry) => keys.evidence(decodeRecord(entry).id)),
-  ofEvidence(keys.allEvidenceListings()),
-  ofEvidence(keys.allExternalIdIndex()),
-  ofEvidence(keys.allOwnerIndex()),
-  ofEvidence(keys.allWordIndex()),
-  ofEvidence(keys.allUpdateIndex()),
+  noticed(keys.allExternalIds(), (entry) => keys.evidence(lastPartOfKey(entry.key), textOf(entry))),
+  noticed(keys.allCompaniesOf(), (entry) => keys.evidence(textOf(entry), lastPartOfKey(entry.key))),
+  ofEvidence(keys.allEvidenceListings(), 2),
+  ofEvidence(keys.allOwnerIndex(), 1),
+  ofEvidence(keys.allWordIndex(), 1),
+  ofEvidence(keys.allUpdateIndex(), 1),
   family(keys.allFileListings(), ({ key }) => keys.file(lastPartOfKey(key))),
   family(keys.idempotencyExpiries(), (entry) => {
     const { key } = decodeRecord(entry)
@@ -149,41 +150,39 @@ export interface CountedFamily {
   countedBy(counter: Key): Range
 }
 
-/** A counter has the key of its list in the family of the counters: the first `depths` parts of it. */
-const counted = (lists: Range, counters: Range, depths: readonly number[] = [2, 3]): CountedFamily => ({
+/** A counter has the key of its list in the family of the counters: all of it, or only its first part. */
+const counted = (lists: Range, counters: Range, depth = Infinity): CountedFamily => ({
   lists,
   counters,
   listOf: (entry) => entry.slice(0, entry.lastIndexOf('/')),
-  countersOf: (entry) => {
-    const list = partsOfKey(entry).slice(1, -1)
-    return depths.flatMap((depth) => (depth > list.length ? [] : [counters.gte + list.slice(0, depth).join('/')]))
-  },
-  countedBy: (counter) => keysUnder(lists.gte + counter.slice(counters.gte.length)),
+  countersOf: (entry) => [recordFamily(counters.gte) + partsOfKey(entry).slice(1, -1).slice(0, depth).join('/')],
+  countedBy: (counter) => keysUnder(lists.gte + counter.slice(recordFamily(counter).length)),
 })
 
-const ofEvidences = counted(keys.allEvidenceListings(), keys.evidenceCounts())
+const recordFamily = (key: Key): string => key.slice(0, key.indexOf('/') + 1)
 
-/** The time of a creation is in the id, so the evidences of a day lie side by side in the list of their company. */
+/** The time of a creation is in the id, so the evidences of a day lie side by side. */
 const createdEvidences: CountedFamily = {
-  ...ofEvidences,
-  listOf: (entry) => `${ofEvidences.listOf(entry)} ${dayOfId(lastPartOfKey(entry))}`,
-  countersOf(entry) {
-    const [, kind, company = ''] = partsOfKey(entry)
-    const day = kind === 'company' ? [keys.evidenceCount(['day', company, dayOfId(lastPartOfKey(entry))])] : []
-    return [...ofEvidences.countersOf(entry), ...day]
-  },
+  lists: keys.evidences(),
+  counters: keys.createdCounts(),
+  listOf: (entry) => `${companyIn(entry)} ${dayOfId(lastPartOfKey(entry))}`,
+  countersOf: (entry) => [
+    keys.evidenceCount(['company', companyIn(entry)]),
+    keys.evidenceCount(['day', companyIn(entry), dayOfId(lastPartOfKey(entry))]),
+  ],
   countedBy(counter) {
     const [, kind, company = '', text = ''] = partsOfKey(counter)
-    if (kind !== 'day') return ofEvidences.countedBy(counter)
+    const range = keys.evidencesOf(company)
+    if (kind === 'company') return range
     const day = Number.parseInt(text, 16)
-    const { gte } = keys.evidencesIn(['company', company])
-    return { gte: gte + idsFrom(day * DAY_MS), lt: gte + idsFrom((day + 1) * DAY_MS) }
+    return { gte: range.gte + idsFrom(day * DAY_MS), lt: range.gte + idsFrom((day + 1) * DAY_MS) }
   },
 }
 
 export const COUNTED: readonly CountedFamily[] = [
   createdEvidences,
+  counted(keys.allEvidenceListings(), keys.listedCounts()),
   counted(keys.allCategoryListings(), keys.categoryCounts()),
   counted(keys.allAudit(), keys.auditCounts()),
-  counted(keys.allFileListings(), keys.fileCounts(), [1]),
+  counted(keys.allFileListings(), keys.fileCounts(), 1),
 ]

@@ -1,9 +1,10 @@
 import type { Json } from '../commitment/canonical-json.ts'
 import { corrupt } from '../errors.ts'
 import type { RecordStore } from '../ports/index.ts'
-import { foldCase, keys, laterEventKey, listedKey, searchWords, type StoredRecord } from './keys.ts'
-import { corruptRecord, decodeRecord, type DerivedEntry, encodeRecord, listEntry, nameEntry, readAll } from './read.ts'
-import type { EventRecord, EvidenceRecord, FirstEventRecord, ListedEvidence, ListedValues } from './records.ts'
+import { encodeUtf8, toHex } from '../bytes.ts'
+import { foldCase, keys, laterEventKey, searchWords, type StoredRecord } from './keys.ts'
+import { decodeRecord, type DerivedEntry, evidenceText, listEntry, readAll, storedBase64, textEntry } from './read.ts'
+import type { EventRecord, EvidenceRecord, FirstEventRecord } from './records.ts'
 
 /** What is stored of an evidence: its record with the first event, later events, its entries in lists and indexes. */
 
@@ -28,7 +29,7 @@ export async function readEvents(
   if (later.length === 0) return first
   const entries = await readAll(
     records,
-    later.map((version) => laterEventKey(evidence.id, version)),
+    later.map((version) => laterEventKey(evidence.company, evidence.id, version)),
   )
   return [...first, ...entries.map((entry, i) => decodeRecord(entry ?? missing(evidence, later[i])))]
 }
@@ -67,15 +68,9 @@ export const firstEventRecord = (
   ...(erased !== undefined && { erased }),
 })
 
-/**
- * The first event of an evidence, as its record holds it.
- *
- * @throws RegistryError `CORRUPT` if the record holds no event
- */
+/** The first event of an evidence, as its record holds it. Throws `CORRUPT` for a damaged slot key. */
 export function firstEventOf(evidence: EvidenceRecord): EventRecord {
   const { first } = evidence
-  if (typeof first?.salts !== 'object' || typeof first.fields !== 'object')
-    throw corrupt(`The record of evidence ${evidence.id} holds no first event`)
   const fields = restoredFields(evidence, first.fields)
   const { owner } = fields
   return {
@@ -100,6 +95,9 @@ type FieldValues = Readonly<Record<string, Json | undefined>>
 /** The part of an evidence's record that has values for fields of a create event. */
 type RecordedValues = Omit<EvidenceWithoutEvent, 'txId' | 'lastVersion' | 'lastTxId' | 'lastAt' | 'changes'>
 
+/** The value of the field `slotKey`, hex. */
+export const slotKeyField = (slotKey: string): string => toHex(storedBase64(slotKey, 'A slot key'))
+
 /** The values that the record has for fields of a create event. */
 const recordedFields = (evidence: RecordedValues): FieldValues => ({
   action: ACTION,
@@ -108,7 +106,7 @@ const recordedFields = (evidence: RecordedValues): FieldValues => ({
   externalId: evidence.externalId,
   categoryId: evidence.categoryId,
   subcategoryId: evidence.subcategoryId,
-  slotKey: evidence.slotKey,
+  slotKey: slotKeyField(evidence.slotKey),
   name: evidence.name,
   description: evidence.description,
   summary: evidence.summary,
@@ -140,54 +138,6 @@ function restoredFields(evidence: EvidenceRecord, differing: FirstEventRecord['f
   return fields
 }
 
-/**
- * The bytes of an evidence's entry in the list of its company. They are always the same for the same evidence, so that
- * fsck can compare them.
- */
-export const encodeListed = (evidence: EvidenceRecord): Uint8Array =>
-  encodeRecord([
-    evidence.id,
-    evidence.company,
-    evidence.externalId,
-    evidence.categoryId,
-    evidence.subcategoryId,
-    evidence.createdAt,
-    evidence.name,
-    evidence.stolen,
-    evidence.owner ?? null,
-    evidence.summary ?? null,
-    evidence.image ?? null,
-    evidence.txId,
-    evidence.lastTxId === evidence.txId ? null : evidence.lastTxId,
-    evidence.lastAt,
-    evidence.changes.create,
-    evidence.changes.update,
-    evidence.changes.transfer,
-  ] satisfies ListedValues)
-
-/** The inverse of `encodeListed`. Throws `CORRUPT` if the bytes are not a JSON array. */
-export function decodeListed(entry: StoredRecord<ListedValues>): ListedEvidence {
-  const values = decodeRecord(entry)
-  if (!Array.isArray(values)) throw corruptRecord(entry, 'not a JSON array')
-  return {
-    id: values[0],
-    company: values[1],
-    externalId: values[2],
-    categoryId: values[3],
-    subcategoryId: values[4],
-    createdAt: values[5],
-    name: values[6],
-    stolen: values[7],
-    owner: values[8] ?? undefined,
-    summary: values[9] ?? undefined,
-    image: values[10] ?? undefined,
-    txId: values[11],
-    lastTxId: values[12] ?? values[11],
-    lastAt: values[13],
-    changes: { create: values[14], update: values[15], transfer: values[16] },
-  }
-}
-
 /** How many words of an evidence are indexed at most. */
 const MAX_WORDS = 12
 
@@ -196,22 +146,24 @@ export const wordsOf = ({
   name,
   externalId,
   owner = '',
-}: Pick<ListedEvidence, 'name' | 'externalId' | 'owner'>): readonly string[] =>
+}: Pick<EvidenceRecord, 'name' | 'externalId' | 'owner'>): readonly string[] =>
   searchWords(`${name} ${externalId} ${owner}`).slice(0, MAX_WORDS)
 
-/**
- * The external id of an evidence, and its entries in lists and indexes. The one in the list of its company has what
- * lists show as its value, so that a page of it is read in one go.
- */
+/** The write that stores an evidence. */
+export const putEvidence = (evidence: EvidenceRecord): DerivedEntry => ({
+  key: keys.evidence(evidence.company, evidence.id),
+  value: encodeUtf8(evidenceText(evidence)),
+})
+
+/** The external id of an evidence, its company, and its entries in lists and indexes. */
 export function evidenceEntries(evidence: EvidenceRecord): readonly DerivedEntry[] {
-  const { id, company, categoryId, subcategoryId, externalId, owner, stolen, lastAt } = evidence
+  const { id, company, subcategoryId, externalId, owner, stolen, lastVersion, lastAt } = evidence
   const entries = [
-    nameEntry(keys.externalId(externalId, company), evidence),
-    { key: listedKey(company, id), value: encodeListed(evidence) },
-    listEntry(keys.evidenceIn(['category', categoryId, subcategoryId], id)),
-    listEntry(keys.externalIdIndex(company, externalId, id)),
-    listEntry(keys.updateIndex(company, lastAt, id)),
+    textEntry(keys.externalId(externalId, company), id),
+    textEntry(keys.companyOf(id), company),
+    listEntry(keys.evidenceIn(['sub', company, subcategoryId], id)),
   ]
+  if (lastVersion > 1) entries.push(listEntry(keys.updateIndex(company, lastAt, id)))
   for (const word of wordsOf(evidence)) entries.push(listEntry(keys.wordIndex(company, word, id)))
   if (owner !== undefined) entries.push(listEntry(keys.ownerIndex(company, foldCase(owner), id)))
   if (stolen) entries.push(listEntry(keys.evidenceIn(['stolen', company], id)))

@@ -14,7 +14,6 @@ import type {
   IdempotencyExpiryRecord,
   IdempotencyRecord,
   LastUseRecord,
-  ListedValues,
   NameRecord,
   OperatorRecord,
   PendingDeletionRecord,
@@ -75,11 +74,9 @@ export function recordKey(family: string, ...parts: readonly (string | number)[]
   return out
 }
 
-/**
- * A key that ends with a text that can be searched by its beginning, and an id. The text has at most 128 characters,
- * so that the key is short enough in any case.
- */
-export const searchableKey = (prefix: Key, text: string, id: string): Key => `${searchPrefix(prefix, text)}/${id}`
+/** A key that ends with a text that can be searched by its beginning, and an id. */
+export const searchableKey = (prefix: Key, text: string, id: string): Key =>
+  `${searchPrefix(prefix, text)}/${encodeText(id)}`
 
 /** The keys of `searchableKey` whose text begins with `beginning`. No encoded text contains a `~`. */
 export function keysBeginningWith(prefix: Key, beginning: string): Range {
@@ -87,7 +84,13 @@ export function keysBeginningWith(prefix: Key, beginning: string): Range {
   return { gte, lt: `${gte}~` }
 }
 
-const searchPrefix = (prefix: Key, text: string): Key => `${prefix}/${encodeWholeText(text)}`
+/** The most characters that an external id can take, of 128 with 12 each. A longer text is never stored. */
+const MAX_SEARCHED = 1_536
+
+function searchPrefix(prefix: Key, text: string): Key {
+  const encoded = encodeWholeText(text)
+  return `${prefix}/${encoded.length > MAX_SEARCHED ? hashText(text) : encoded}`
+}
 
 /** All keys that begin with the parts of `prefix` and have at least one more part. */
 export const keysUnder = (prefix: Key): Range => ({ gte: `${prefix}/`, lt: `${prefix}0` })
@@ -145,12 +148,12 @@ type Evidence = IdText<EvidenceId>
 type File = IdText<FileId>
 type SourceSystem = IdText<SourceSystemId>
 
-/** A list of evidences that is stored: of a company, of a subcategory, of the stolen ones of a company. */
+/** A list of evidences that is stored beside them: of the stolen ones of a company, of a subcategory. */
 export type Listing =
-  | readonly [kind: 'company' | 'stolen', company: Company]
-  | readonly [kind: 'category', category: Category, subcategory: Category]
-/** What a counter counts. A category's are in the lists of its subcategories; a day is one since 1970 in UTC. */
-export type CountedEvidences = Listing | readonly ['category', Category] | readonly ['day', Company, day: number]
+  | readonly [kind: 'stolen', company: Company]
+  | readonly [kind: 'sub', company: Company, subcategory: Category]
+/** What a counter counts: also all evidences of a company, and those that it created on a day since 1970 in UTC. */
+export type CountedEvidences = Listing | readonly ['company', Company] | readonly ['day', Company, day: number]
 
 /** What an audit trail consists of: changes of source systems, and uses of keys. Each has its own limit. */
 export type AuditKind = 'change' | 'access'
@@ -159,8 +162,8 @@ export type AuditKind = 'change' | 'access'
 const NO_PARENT = ''
 
 /** The key of an event from version 2. */
-export const laterEventKey = (evidence: Evidence, version: number): RecordKey<EventRecord> =>
-  recordKey('vh', evidence, version)
+export const laterEventKey = (company: Company, evidence: Evidence, version: number): RecordKey<EventRecord> =>
+  recordKey('vh', company, evidence, version)
 
 /** Keys of the registry's own records. Those of the log are in `core/log/keys.ts`. */
 export const keys = {
@@ -209,31 +212,34 @@ export const keys = {
   categoryCount: (company: Company, parent: Category | undefined): Key => recordKey('cc', company, parent ?? NO_PARENT),
   categoryCounts: (): Range => keysUnder('cc'),
   // -- evidences
-  evidence: (id: Evidence): RecordKey<EvidenceRecord> => recordKey('ev', id),
+  /** The records of a company are also its list, by id. */
+  evidence: (company: Company, id: Evidence): RecordKey<EvidenceRecord> => recordKey('ev', company, id),
+  evidencesOf: (company: Company): RecordRange<EvidenceRecord> => keysUnder(recordKey('ev', company)),
   evidences: (): RecordRange<EvidenceRecord> => keysUnder('ev'),
+  /** Holds the company of an evidence. The public endpoints look an id up over all companies. */
+  companyOf: (id: Evidence): Key => recordKey('ei', id),
+  allCompaniesOf: (): Range => keysUnder('ei'),
   /** Holds the evidence's id. The public endpoints look an external id up over all companies. */
-  externalId: (externalId: string, company: Company): RecordKey<NameRecord<EvidenceId>> =>
-    recordKey('ex', externalId, company),
-  externalIds: (externalId: string): RecordRange<NameRecord<EvidenceId>> => keysUnder(recordKey('ex', externalId)),
-  allExternalIds: (): RecordRange<NameRecord<EvidenceId>> => keysUnder('ex'),
-  /** Lists by id. Only in the list of a company an entry has a value: see `listedKey`. */
+  externalId: (externalId: string, company: Company): Key => searchableKey('ex', externalId, company),
+  externalIds: (externalId: string): Range => keysUnder(searchPrefix('ex', externalId)),
+  externalIdsBeginningWith: (beginning: string): Range => keysBeginningWith('ex', beginning),
+  allExternalIds: (): Range => keysUnder('ex'),
   evidenceIn: (listing: Listing, id: Evidence): Key => recordKey('el', ...listing, id),
   evidencesIn: (listing: Listing): Range => keysUnder(recordKey('el', ...listing)),
   allEvidenceListings: (): Range => keysUnder('el'),
   /** Counter. */
   evidenceCount: (list: CountedEvidences): Key => recordKey('ec', ...list),
   evidenceCounts: (): Range => keysUnder('ec'),
+  /** Of companies and days. */
+  createdCounts: (): Range => ({ gte: 'ec/company/', lt: 'ec/day0' }),
+  /** Of `Listing`s. */
+  listedCounts: (): Range => ({ gte: 'ec/stolen/', lt: 'ec/sub0' }),
   /** The record that holds an event. Version 1 is in the record of its evidence. */
-  event: (evidence: Evidence, version: number): RecordKey<EvidenceRecord | EventRecord> =>
-    version === 1 ? keys.evidence(evidence) : laterEventKey(evidence, version),
+  event: (company: Company, evidence: Evidence, version: number): RecordKey<EvidenceRecord | EventRecord> =>
+    version === 1 ? keys.evidence(company, evidence) : laterEventKey(company, evidence, version),
   /** Events from version 2. */
   laterEvents: (): RecordRange<EventRecord> => keysUnder('vh'),
   // Indexes for searching: each key ends with the evidence's id and has an empty value.
-  externalIdIndex: (company: Company, externalId: string, id: Evidence): Key =>
-    searchableKey(recordKey('xp', company), externalId, id),
-  externalIdsBeginningWith: (company: Company, beginning: string): Range =>
-    keysBeginningWith(recordKey('xp', company), beginning),
-  allExternalIdIndex: (): Range => keysUnder('xp'),
   /** `owner`: with folded case. */
   ownerIndex: (company: Company, owner: string, id: Evidence): Key => recordKey('ow', company, owner, id),
   ownedBy: (company: Company, owner: string): Range => keysUnder(recordKey('ow', company, owner)),
@@ -243,7 +249,7 @@ export const keys = {
   wordsBeginningWith: (company: Company, beginning: string): Range =>
     keysBeginningWith(recordKey('wo', company), beginning),
   allWordIndex: (): Range => keysUnder('wo'),
-  /** By the time of the last event, ms since 1970. */
+  /** By the time of the last event, ms since 1970. Evidences with one event have no entry: their ids have its time. */
   updateIndex: (company: Company, lastAt: number, id: Evidence): Key => recordKey('up', company, lastAt, id),
   updatesOf: (company: Company): Range => keysUnder(recordKey('up', company)),
   allUpdateIndex: (): Range => keysUnder('up'),
@@ -278,13 +284,6 @@ export const keys = {
   idempotencyExpiries: (): RecordRange<IdempotencyExpiryRecord> => keysUnder('it'),
 } as const
 
-/** The entry of an evidence in the list of its company, which has what lists show of the evidence. */
-export const listedKey = (company: Company, id: Evidence): RecordKey<ListedValues> =>
-  keys.evidenceIn(['company', company], id)
-
-/** The list of all evidences of a company. */
-export const listedRange = (company: Company): RecordRange<ListedValues> => keys.evidencesIn(['company', company])
-
 /** Ranges that together contain every key of a complete registry, one per family, without those of the log. */
 export const registryKeyRanges: readonly Range[] = [
   onlyKey(keys.operator()),
@@ -301,11 +300,11 @@ export const registryKeyRanges: readonly Range[] = [
   keys.allCategoryListings(),
   keys.categoryCounts(),
   keys.evidences(),
+  keys.allCompaniesOf(),
   keys.allExternalIds(),
   keys.allEvidenceListings(),
   keys.evidenceCounts(),
   keys.laterEvents(),
-  keys.allExternalIdIndex(),
   keys.allOwnerIndex(),
   keys.allWordIndex(),
   keys.allUpdateIndex(),

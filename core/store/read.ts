@@ -1,22 +1,25 @@
 import { decodeUtf8, encodeUtf8, equalBytes, fromBase64, fromHex } from '../bytes.ts'
+import type { CompanyId, EvidenceId } from '../api/scope.ts'
 import { type RegistryError, corrupt } from '../errors.ts'
+import { timeOfId } from '../ids.ts'
 import type { Check, Stored, Key, Range, RecordStore, Write } from '../ports/index.ts'
+import { decodeCounter } from './commit.ts'
 import type { RecordKey, RecordRange, StoredRecord } from './keys.ts'
-import type { NameRecord } from './records.ts'
+import type { EvidenceRecord, NameRecord } from './records.ts'
 
 /**
  * How records are stored and read. The type of a record follows from its key, so that no caller names it. That the
  * bytes under a key are a record of its type is trusted here, and nowhere else.
  */
 
-/** The bytes under which a record is stored: JSON in UTF-8. */
+/** The bytes under which a record is stored: JSON in UTF-8. Evidences have a form of their own (`evidenceText`). */
 export const encodeRecord = (record: object): Uint8Array => encodeUtf8(JSON.stringify(record))
 
 /** The write that stores a record. */
 export const putRecord = <T extends object>(
   key: RecordKey<T>,
-  record: NoInfer<T>,
-): Write & { readonly value: Uint8Array } => ({ key, value: encodeRecord(record) })
+  record: NoInfer<Exclude<T, EvidenceRecord>>,
+): DerivedEntry => ({ key, value: encodeRecord(record) })
 
 /** An entry that follows from a record. */
 export type DerivedEntry = Write & { readonly value: Uint8Array }
@@ -32,6 +35,12 @@ export const nameEntry = <Id extends string>(
   key: RecordKey<NameRecord<Id>>,
   { id }: { readonly id: NoInfer<Id> },
 ): DerivedEntry => putRecord(key, { id })
+
+/** An entry that holds a text. */
+export const textEntry = (key: Key, text: string): DerivedEntry => ({ key, value: encodeUtf8(text) })
+
+/** The text in an entry. */
+export const textOf = ({ value }: Pick<Stored, 'value'>): string => decodeUtf8(value)
 
 /** The writes that bring the entries of a record from one state to the next. */
 export function derivedWrites(before: readonly DerivedEntry[], after: readonly DerivedEntry[]): readonly Write[] {
@@ -50,7 +59,7 @@ export type RecordBytes<T> = Pick<Stored, 'value'> & { readonly key: RecordKey<T
 
 /**
  * The record in a stored entry; `undefined` without an entry. Only checks that the bytes are a JSON object, and trusts
- * that the object has the members that were written. Throws `CORRUPT` otherwise.
+ * that it has the members that were written. Throws `CORRUPT` otherwise.
  */
 export function decodeRecord<T extends object>(entry: RecordBytes<T>): NoInfer<T>
 export function decodeRecord<T extends object>(entry: RecordBytes<T> | undefined): NoInfer<T> | undefined
@@ -58,8 +67,10 @@ export function decodeRecord<T extends object>(entry: RecordBytes<T> | undefined
   if (entry === undefined) return undefined
   const value = parseJson(entry)
   if (typeof value !== 'object' || value === null) throw corruptRecord(entry, 'not a JSON object')
+  const record = isEvidenceKey(entry.key) ? evidenceOf(entry.key, value) : value
+  if (record === undefined) throw corruptRecord(entry, 'not an evidence')
   // eslint-disable-next-line typescript/no-unsafe-type-assertion -- `putRecord` wrote it with this type
-  return value as T
+  return record as T
 }
 
 function parseJson(entry: RecordBytes<unknown>): unknown {
@@ -268,23 +279,6 @@ export const decorateRecords = (records: RecordStore, methods: Partial<RecordSto
   ...methods,
 })
 
-const MIN = -(2n ** 63n)
-const MAX = 2n ** 63n - 1n
-
-/** Encodes the value of a counter as 8 bytes, big-endian two's complement. Throws a RangeError beyond 64 bits. */
-export function encodeCounter(value: bigint): Uint8Array {
-  if (value < MIN || value > MAX) throw new RangeError(`A counter must fit in 64 bits, got ${value}`)
-  const out = new Uint8Array(8)
-  new DataView(out.buffer).setBigInt64(0, value)
-  return out
-}
-
-/** The inverse of `encodeCounter`. Throws a RangeError unless there are 8 bytes. */
-export function decodeCounter(bytes: Uint8Array): bigint {
-  if (bytes.length !== 8) throw new RangeError(`A counter must have 8 bytes, got ${bytes.length}`)
-  return new DataView(bytes.buffer, bytes.byteOffset).getBigInt64(0)
-}
-
 /**
  * Returns the value of a counter's entry as a number, 0 without an entry. Throws a RangeError beyond the safe integers.
  */
@@ -294,3 +288,135 @@ export function countOf(entry: { readonly value: Uint8Array } | undefined): numb
   if (!Number.isSafeInteger(count)) throw new RangeError('The counter is beyond the safe integers')
   return count
 }
+
+type Of<Name extends keyof EvidenceRecord> = EvidenceRecord[Name]
+type First<Name extends keyof EvidenceRecord['first']> = EvidenceRecord['first'][Name]
+/** JSON has no `undefined` in arrays. */
+type Maybe<T> = T | null | undefined
+
+/**
+ * The stored form of an evidence: a JSON array of these values, without names, which would take as much room again in
+ * each of them. Its key has its company and its id, and the id its time of creation. What most evidences lack comes
+ * last: after the last value that is neither missing nor 0 nor false, none is written.
+ */
+type EvidenceValues = readonly [
+  externalId: Of<'externalId'>,
+  categoryId: Of<'categoryId'>,
+  subcategoryId: Of<'subcategoryId'>,
+  name: Of<'name'>,
+  txId: Of<'txId'>,
+  slotKey: Of<'slotKey'>,
+  salts: First<'salts'>,
+  fields: First<'fields'>,
+  owner?: Maybe<Of<'owner'>>,
+  description?: Maybe<Of<'description'>>,
+  meta?: Maybe<Of<'meta'>>,
+  summary?: Maybe<Of<'summary'>>,
+  image?: Maybe<Of<'image'>>,
+  files?: Maybe<First<'files'>>,
+  fileCount?: number,
+  updates?: number,
+  transfers?: number,
+  /** Without a later event, missing. */
+  lastTxId?: Maybe<Of<'lastTxId'>>,
+  /** The time from the creation to the last event. */
+  age?: number,
+  stolen?: boolean,
+  erased?: Maybe<First<'erased'>>,
+]
+
+/** How many values every evidence has. */
+const REQUIRED = 8
+
+/** Of the key of an evidence. */
+const KEY_START = 'ev/'
+
+export const isEvidenceKey = (key: Key): boolean => key.startsWith(KEY_START)
+
+/** The stored form of an evidence, as JSON. */
+export function evidenceText(evidence: EvidenceRecord): string {
+  const { txId, lastTxId, changes, first } = evidence
+  const values: unknown[] = [
+    evidence.externalId,
+    evidence.categoryId,
+    evidence.subcategoryId,
+    evidence.name,
+    txId,
+    evidence.slotKey,
+    first.salts,
+    first.fields,
+    evidence.owner,
+    evidence.description,
+    evidence.meta,
+    evidence.summary,
+    evidence.image,
+    first.files,
+    evidence.fileCount,
+    changes.update,
+    changes.transfer,
+    lastTxId === txId ? undefined : lastTxId,
+    evidence.lastAt - evidence.createdAt,
+    evidence.stolen,
+    first.erased,
+  ] satisfies EvidenceValues
+  while (!values.at(-1) && values.length > REQUIRED) values.pop()
+  return JSON.stringify(values)
+}
+
+/** The evidence that is stored in this form under a key; `undefined` for another form. */
+function evidenceOf(key: Key, values: object): EvidenceRecord | undefined {
+  if (!isEvidence(values)) return undefined
+  const [
+    externalId,
+    categoryId,
+    subcategoryId,
+    name,
+    txId,
+    slotKey,
+    salts,
+    fields,
+    owner,
+    description,
+    meta,
+    summary,
+    image,
+    files,
+    fileCount = 0,
+    update = 0,
+    transfer = 0,
+    lastTxId,
+    age = 0,
+    stolen = false,
+    erased,
+  ] = values
+  const at = key.lastIndexOf('/')
+  // eslint-disable-next-line typescript/no-unsafe-type-assertion -- keys contain ids as they are
+  const [company, id] = [key.slice(KEY_START.length, at) as CompanyId, key.slice(at + 1) as EvidenceId]
+  const createdAt = timeOfId(id)
+  return {
+    id,
+    company,
+    externalId,
+    categoryId,
+    subcategoryId,
+    createdAt,
+    name,
+    stolen,
+    description: description ?? undefined,
+    summary: summary ?? undefined,
+    owner: owner ?? undefined,
+    meta: meta ?? undefined,
+    image: image ?? undefined,
+    txId,
+    lastVersion: 1 + update + transfer,
+    lastTxId: lastTxId ?? txId,
+    lastAt: createdAt + age,
+    changes: { create: 1, update, transfer },
+    slotKey,
+    fileCount,
+    first: { salts, fields, files: files ?? undefined, erased: erased ?? undefined },
+  }
+}
+
+const isEvidence = (values: object): values is EvidenceValues =>
+  Array.isArray(values) && values.length >= REQUIRED && typeof values[REQUIRED - 1] === 'object'

@@ -9,7 +9,7 @@ export interface CompanyRecord {
   readonly createdAt: number
 }
 
-/** Under a unique name or external id: the id of the entity that has it. */
+/** Under a unique name: the id of the entity that has it. */
 export interface NameRecord<Id extends string = string> {
   readonly id: Id
 }
@@ -123,68 +123,23 @@ export interface EvidenceRecord {
   readonly createdAt: number
   readonly name: string
   readonly stolen: boolean
-  readonly description?: string
-  readonly summary?: string
-  readonly owner?: string
-  readonly meta?: { readonly [name: string]: Json }
-  readonly image?: { readonly id: FileId; readonly mimeType: string; readonly size: number }
+  readonly description?: string | undefined
+  readonly summary?: string | undefined
+  readonly owner?: string | undefined
+  readonly meta?: { readonly [name: string]: Json } | undefined
+  readonly image?: { readonly id: FileId; readonly mimeType: string; readonly size: number } | undefined
   /** Of the create event. */
   readonly txId: TxId
   readonly lastVersion: number
   readonly lastTxId: TxId
   readonly lastAt: number
   readonly changes: { readonly create: number; readonly update: number; readonly transfer: number }
-  /** 32 random bytes, hex. From it and the version follow the slots of the evidence's events. */
+  /** 32 random bytes, base64. From it and the version follow the slots of the evidence's events. */
   readonly slotKey: string
   readonly fileCount: number
   /** The create event. `core/store/evidence.ts` reads and writes it. */
   readonly first: FirstEventRecord
 }
-
-/** What a list shows of an evidence, and what searches compare. The entry in the list of its company has it. */
-export interface ListedEvidence extends Pick<
-  EvidenceRecord,
-  | 'id'
-  | 'company'
-  | 'externalId'
-  | 'categoryId'
-  | 'subcategoryId'
-  | 'createdAt'
-  | 'name'
-  | 'stolen'
-  | 'txId'
-  | 'lastTxId'
-  | 'lastAt'
-  | 'changes'
-> {
-  readonly owner?: string | undefined
-  readonly summary?: string | undefined
-  readonly image?: EvidenceRecord['image'] | undefined
-}
-
-/**
- * Its stored form: the values in this order, without the names, which would take as much room again in each of them.
- * A missing value is `null`. So is `lastTxId` if it equals `txId`.
- */
-export type ListedValues = readonly [
-  id: ListedEvidence['id'],
-  company: ListedEvidence['company'],
-  externalId: string,
-  categoryId: ListedEvidence['categoryId'],
-  subcategoryId: ListedEvidence['subcategoryId'],
-  createdAt: number,
-  name: string,
-  stolen: boolean,
-  owner: string | null,
-  summary: string | null,
-  image: NonNullable<ListedEvidence['image']> | null,
-  txId: ListedEvidence['txId'],
-  lastTxId: ListedEvidence['txId'] | null,
-  lastAt: number,
-  creates: number,
-  updates: number,
-  transfers: number,
-]
 
 /** The part of an evidence's create event that does not follow from the rest of the evidence's record. */
 export interface FirstEventRecord {
@@ -192,12 +147,12 @@ export interface FirstEventRecord {
   /** The fields whose value in the record is another one; `null` for a field that the event does not have. */
   readonly fields: Readonly<Record<string, Json>>
   /** Absent if there are none. */
-  readonly files?: Readonly<Record<string, EventFile>>
-  readonly erased?: ErasedHashes
+  readonly files?: Readonly<Record<string, EventFile>> | undefined
+  readonly erased?: ErasedHashes | undefined
 }
 
-/** The salts of an event: a seed from which all of them derive or, after an erasure, the ones that are left. */
-type EventSalts = { readonly seed: string } | RemainingSalts
+/** The salts of an event: a seed in base64 from which all derive or, after an erasure, the ones that are left. */
+type EventSalts = string | RemainingSalts
 
 export interface RemainingSalts {
   readonly filesSalt: string

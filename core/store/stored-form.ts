@@ -10,7 +10,7 @@ import { LOG_ENTRY_BYTES } from './commit.ts'
  * The format of the records that this version of the software writes: the families of records, their keys, and how a
  * store keeps them. A store holds its number.
  */
-export const STORE_FORMAT = 6
+export const STORE_FORMAT = 7
 
 /** Throws `CONFIG_ERROR` for a store of another format. `store` names the store. */
 export function assertFormat(format: number, store: string): void {
@@ -35,12 +35,11 @@ export function withChecksum(key: string | Uint8Array, ...parts: readonly Uint8A
   for (const part of parts) length += part.length
   const out = allocate(length)
   let at = CRC_BYTES
-  let crc = crc32(key)
   for (const part of parts) {
     out.set(part, at)
     at += part.length
-    if (part.length > 0) crc = crc32(part, crc)
   }
+  const crc = crc32(out.subarray(CRC_BYTES), crc32(key))
   for (let i = 0; i < CRC_BYTES; i += 1) out[i] = crc >>> (8 * (CRC_BYTES - 1 - i))
   return out
 }

@@ -61,13 +61,15 @@ function testLogReads(stores: RecordStorePair): void {
 
 /** Tests of the positions of entries, the sizes of payloads, and copies of both. */
 function testStoredEntries(stores: RecordStorePair): void {
-  it('finds positions, and the first one of equal entries', async () => {
+  it('finds positions, and any one of equal entries', async () => {
     const size = await stores.store.logSize()
     const entry = (n: number): Uint8Array => logEntries(1_000_000 + n, 1)
     for (const entries of [[entry(1), entry(2), entry(1)], [entry(2)], [entry(3)]])
       await stores.commitOk({ append: entries.flatMap(appendsOf) })
-    const entries = [entry(3), entry(1), entry(4), entry(2), entry(2)]
-    assert.deepEqual(await stores.store.positionsOf(entries), [size + 4, size, undefined, size + 1, size + 1])
+    const appended = [1, 2, 1, 2, 3]
+    const positions = await stores.store.positionsOf([1, 2, 3, 4, 2].map(entry))
+    for (const [i, n] of [1, 2, 3].entries()) assert.equal(appended[(positions[i] ?? 0) - size], n)
+    assert.deepEqual(positions.slice(3), [undefined, positions[1]])
     assert.deepEqual(await stores.store.positionsOf([]), [])
     assert.deepEqual(await stores.store.positionsOf([3, 3, 3].map(entry)), [size + 4, size + 4, size + 4])
   })
@@ -80,7 +82,8 @@ function testStoredEntries(stores: RecordStorePair): void {
     const append = payloads.map((payload) => ({ entry: entry.entry, payload }))
     await stores.commitOk({ append })
     assert.deepEqual(await stores.payloads(size, 10), payloads)
-    assert.deepEqual(await stores.store.positionsOf([entry.entry]), [size])
+    const [position = 0] = await stores.store.positionsOf([entry.entry])
+    assert.ok(position >= size && position < size + payloads.length, String(position))
   })
 
   it('copies entries and payloads, so that callers may change those that they gave or received', async () => {

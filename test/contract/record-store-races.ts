@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
+import { EMPTY_VERSION } from '../../adapters/kit/index.ts'
 import type { Commit, CommitResult, Key, RecordStore, Version } from '../../adapters/kit/index.ts'
 import { bytes, text, UNKNOWN_VERSION, type RecordStorePair, logAppends } from './record-store-pair.ts'
 
@@ -151,7 +152,7 @@ function replay(
     if (conflicts.length > 0 || firstPosition !== start + log.length / 64) return undefined
     for (const { key, value } of writes) {
       if (value === null) rows.delete(key)
-      else rows.set(key, { value: hex(value), version })
+      else rows.set(key, { value: hex(value), version: value.length > 0 ? version : EMPTY_VERSION })
     }
     for (const { key, delta } of adds) {
       const sum = BigInt.asIntN(64, BigInt(`0x${rows.get(key)?.value ?? '0'}`)) + BigInt(delta)

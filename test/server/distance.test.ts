@@ -28,7 +28,8 @@ const LIMITS = {
   list: 22,
   seal: 34,
   proof: 26,
-  bundle: 32,
+  // The time of a creation is in the id.
+  bundle: 33,
   verifyBundle: 22,
   GET: 36,
   'POST with a file': 54,

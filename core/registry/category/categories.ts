@@ -89,10 +89,14 @@ async function describeWith(
     describe(context, company, category),
     ...subcategories.map((record) => describe(context, company, record, category)),
   ])
-  return { ...described, subcategories: others }
+  return {
+    ...described,
+    evidenceCount: others.reduce((sum, { evidenceCount }) => sum + evidenceCount, 0),
+    subcategories: others,
+  }
 }
 
-/** Without its subcategories. `parent`: of a subcategory. */
+/** Without its subcategories, whose evidences are those of a category. `parent`: of a subcategory. */
 async function describe(
   context: Context,
   company: CompanyId,
@@ -101,7 +105,7 @@ async function describe(
 ): Promise<Category> {
   const { createdAt: _, ...details } = record
   const { id, name } = record
-  const counter = keys.evidenceCount(parent === undefined ? ['category', id] : ['category', parent.id, id])
+  const counter = keys.evidenceCount(['sub', company, id])
   const [[count], files] = await Promise.all([context.records.get([counter]), listFiles(context, company, id)])
   return {
     ...details,

@@ -148,9 +148,7 @@ async function emptyChecks(
   { id, parentId }: CategoryRecord,
 ): Promise<readonly Check[]> {
   const counters =
-    parentId === undefined
-      ? [keys.evidenceCount(['category', id]), keys.categoryCount(companyId, id)]
-      : [keys.evidenceCount(['category', parentId, id])]
+    parentId === undefined ? [keys.categoryCount(companyId, id)] : [keys.evidenceCount(['sub', companyId, id])]
   const entries = await records.get(counters)
   if (entries.some((entry) => countOf(entry) !== 0))
     throw new RegistryError('CATEGORY_NOT_EMPTY', 'Only a category without evidences and subcategories can be removed')

@@ -1,7 +1,7 @@
 import type { RecordedEvent } from '../../api/evidence.ts'
 import type { StagedFile } from '../../api/files.ts'
 import type { TxId } from '../../api/scope.ts'
-import { concatBytes, shake256, toHex } from '../../bytes.ts'
+import { concatBytes, shake256, toBase64, toHex } from '../../bytes.ts'
 import { sortedNames, type Json } from '../../commitment/canonical-json.ts'
 import {
   assertFieldNames,
@@ -26,9 +26,9 @@ import { type RegistryError, corrupt } from '../../errors.ts'
 import { encodeEventPayload } from '../../log/payload.ts'
 import { randomBytes } from '../../platform/node.ts'
 import type { Add, LogAppend, Write } from '../../ports/index.ts'
-import { evidenceEntries, firstEventOf, firstEventRecord } from '../../store/evidence.ts'
+import { evidenceEntries, firstEventOf, firstEventRecord, putEvidence } from '../../store/evidence.ts'
 import { keys, laterEventKey } from '../../store/keys.ts'
-import { derivedWrites, putRecord, storedBytes } from '../../store/read.ts'
+import { derivedWrites, putRecord, storedBase64, storedBytes } from '../../store/read.ts'
 import type { EventRecord, EvidenceRecord, RemainingSalts } from '../../store/records.ts'
 
 /** The events of a history: how they are made and appended, opened again for those who may see them, and erased. */
@@ -37,7 +37,7 @@ import type { EventRecord, EvidenceRecord, RemainingSalts } from '../../store/re
 interface EventOrigin {
   /** The log's name. */
   readonly origin: string
-  /** 32 bytes, hex. */
+  /** 32 bytes, base64. */
   readonly slotKey: string
 }
 
@@ -51,8 +51,8 @@ interface MadeEvent {
   readonly opening: Uint8Array
 }
 
-/** A new random seed of an event's salts: 32 bytes, hex. */
-export const newSeed = (): string => toHex(randomBytes(SALT_BYTES))
+/** A new random seed of an event's salts: 32 bytes, base64. */
+export const newSeed = (): string => toBase64(randomBytes(SALT_BYTES))
 
 /**
  * Commits to a draft with salts from a seed.
@@ -61,10 +61,10 @@ export const newSeed = (): string => toHex(randomBytes(SALT_BYTES))
  */
 export function makeEvent(draft: EventDraft, source: EventOrigin, seed = newSeed()): MadeEvent {
   assertFieldNames(draft.fields)
-  const { opening } = bindEvent(draft, saltsFrom(bytesOf(seed), draft), source)
+  const { opening } = bindEvent(draft, saltsFrom(seed, draft), source)
   const txId = txIdOf(opening)
   // `Object.assign`, because a spread that is followed by more members takes several times as long.
-  const record = Object.assign({}, draft, { salts: { seed }, txId: txIdOfEntry(txId) })
+  const record = Object.assign({}, draft, { salts: seed, txId: txIdOfEntry(txId) })
   return { record, txId, opening }
 }
 
@@ -84,7 +84,7 @@ function bindEvent(event: Omit<EventDraft, 'ownerName'>, salts: Salts, { origin,
   const header = headerText({ fields: fieldHashes, first, log: origin, prev, version })
   const text = filesText(fileHashes)
   const opening = openingBytes({
-    slot: slotHash(bytesOf(slotKey), version),
+    slot: slotHash(storedBase64(slotKey, 'A slot key'), version),
     time,
     header: headerHash(header),
     files: filesHash(saltAt(salts, 0), text),
@@ -161,14 +161,14 @@ interface Salts {
 type Salted = Pick<EventRecord, 'fields' | 'files'>
 
 /** SHAKE256(seed) gives the salts in this order: files map, fields by name, files by id. */
-function saltsFrom(seed: Uint8Array, { fields, files }: Salted): Salts {
+function saltsFrom(seed: string, { fields, files }: Salted): Salts {
   const [names, ids] = [sortedNames(fields), sortedNames(files)]
-  return { names, ids, bytes: shake256(seed, SALT_BYTES * (1 + names.length + ids.length)) }
+  return { names, ids, bytes: shake256(storedBase64(seed, 'A seed'), SALT_BYTES * (1 + names.length + ids.length)) }
 }
 
 function saltsOf(event: Salted & Pick<EventRecord, 'salts'>): Salts {
   const { salts } = event
-  if ('seed' in salts) return saltsFrom(bytesOf(salts.seed), event)
+  if (typeof salts === 'string') return saltsFrom(salts, event)
   const [names, ids] = [sortedNames(event.fields), sortedNames(event.files)]
   const hex = [
     salts.filesSalt,
@@ -223,7 +223,7 @@ function saltOf(salts: Readonly<Record<string, string>>, name: string): string {
   return salt
 }
 
-const bytesOf = (hex: string): Uint8Array => storedBytes(hex, 'A stored salt, seed or slot key')
+const bytesOf = (hex: string): Uint8Array => storedBytes(hex, 'A stored salt')
 
 const damagedEvent = (what: string): RegistryError => corrupt(`A stored event is damaged: ${what}`)
 
@@ -292,9 +292,9 @@ export function appendEvents(
       ...filesMember(Object.values(files)),
     })),
     writes: [
-      putRecord(keys.evidence(evidence.id), evidence),
+      putEvidence(evidence),
       ...derivedWrites(evidenceEntries(before), evidenceEntries(evidence)),
-      ...made.map(({ record }) => putRecord(laterEventKey(evidence.id, record.version), record)),
+      ...made.map(({ record }) => putRecord(laterEventKey(evidence.company, evidence.id, record.version), record)),
     ],
     adds: stolenCount(before, evidence),
     append: made.map(({ append }) => append),
@@ -312,7 +312,7 @@ export function createEvent(
   step: EventStep,
 ): { readonly writes: readonly Write[]; readonly append: LogAppend } {
   const { evidence, append } = appendEvent(author, undefined, step)
-  return { writes: [putRecord(keys.evidence(evidence.id), evidence), ...evidenceEntries(evidence)], append }
+  return { writes: [putEvidence(evidence), ...evidenceEntries(evidence)], append }
 }
 
 function appendEvent(
@@ -376,7 +376,8 @@ export const attachedFiles = (staged: readonly StagedFile[]): Readonly<Record<st
 export const filesMember = (files: readonly Pick<EventFile, 'id'>[]): Pick<RecordedEvent, 'files'> =>
   files.length === 0 ? {} : { files: files.map(({ id }) => id) }
 
-type Details = Pick<EvidenceRecord, 'description' | 'summary' | 'owner' | 'meta'>
+type DetailName = 'description' | 'summary' | 'owner' | 'meta'
+type Details = { readonly [K in DetailName]?: NonNullable<EvidenceRecord[K]> }
 
 /** The details that are set. An empty text means that there is none. */
 export const givenDetails = ({

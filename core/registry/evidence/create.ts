@@ -111,14 +111,13 @@ const externalIdExists = (externalId: string, problem: string): RegistryError =>
  */
 function decideCreate(
   resolved: ResolvedCategory,
-  { companyId, categoryId, subcategoryId, files: { files } }: CreateTarget,
+  { companyId, subcategoryId, files: { files } }: CreateTarget,
   made: readonly MadeEvidence[],
   attempt: Attempt,
 ): Commit {
   const counters = [
     ['company', companyId],
-    ['category', categoryId],
-    ['category', categoryId, subcategoryId],
+    ['sub', companyId, subcategoryId],
   ] as const
   // Only a single evidence can have files.
   const attached =

@@ -5,9 +5,8 @@ import { entryOf } from '../../commitment/log-entry.ts'
 import { isRegistryError } from '../../errors.ts'
 import { companyOfPayload, eventPayload, eventTimeOf, type EventPayload } from '../../log/payload.ts'
 import { invalidInput, validate } from '../../schemas/validation.ts'
-import { decodeListed } from '../../store/evidence.ts'
-import { listedKey } from '../../store/keys.ts'
-import { readAll } from '../../store/read.ts'
+import { keys } from '../../store/keys.ts'
+import { decodeRecord, readAll } from '../../store/read.ts'
 import type { Context } from '../context.ts'
 import { txIdOfEntry } from '../event/event.ts'
 import { enterCompany } from '../permissions.ts'
@@ -110,7 +109,7 @@ async function describeEvents(
   })
 }
 
-/** The external ids of evidences. One whose entry is missing or damaged has none, so that it does not stop a reader. */
+/** The external ids of evidences: none of a missing or damaged one, so that it does not stop a reader. */
 async function externalIdsOf(
   { records }: Context,
   companyId: CompanyId,
@@ -120,12 +119,12 @@ async function externalIdsOf(
     try {
       const entries = await readAll(
         records,
-        some.map((id) => listedKey(companyId, id)),
+        some.map((id) => keys.evidence(companyId, id)),
       )
       const found: (readonly [EvidenceId, string])[] = []
       for (const [i, id] of some.entries()) {
         const entry = entries[i]
-        if (entry !== undefined) found.push([id, decodeListed(entry).externalId])
+        if (entry !== undefined) found.push([id, decodeRecord(entry).externalId])
       }
       return found
     } catch (error) {

@@ -3,8 +3,9 @@ import type { Evidences } from '../../api/evidences.ts'
 import type { BatchId, EvidenceId } from '../../api/scope.ts'
 import type { Json } from '../../commitment/canonical-json.ts'
 import type { EntryStatus } from '../../log/reader.ts'
+import type { Stored } from '../../ports/index.ts'
 import { readEvents } from '../../store/evidence.ts'
-import type { EventRecord, EvidenceRecord, ListedEvidence } from '../../store/records.ts'
+import type { EventRecord, EvidenceRecord } from '../../store/records.ts'
 import type { Context } from '../context.ts'
 import { listFiles } from '../file/stored-file.ts'
 import { openCheckedEvent } from '../event/event.ts'
@@ -13,14 +14,7 @@ import { validate } from '../../schemas/validation.ts'
 import { historyQuerySchema } from './input.ts'
 import { RegistryError } from '../../errors.ts'
 import { keys, type StoredRecord } from '../../store/keys.ts'
-import {
-  assertUndamagedAround,
-  danglingReference,
-  readAll,
-  readEntry,
-  readRecord,
-  type Read,
-} from '../../store/read.ts'
+import { assertUndamagedAround, danglingReference, readAll, readEntry, textOf, type Read } from '../../store/read.ts'
 import { ExternalId } from '../../schemas/fields.ts'
 
 const DEFAULT_LIMIT = 50
@@ -78,9 +72,9 @@ function confirmedSizeOf(statuses: readonly (EntryStatus | undefined)[]): number
 function describeEvent(event: EventRecord): Omit<HistoryEvent, 'batch' | 'disclosure'> {
   const { version, type, updateType, time, ownerName, txId, fields } = event
   const { meta } = fields
-  const persona = textOf(fields['personaName'])
-  const eventDescription = textOf(fields['eventDescription'])
-  const updateDescription = textOf(fields['updateDescription'])
+  const persona = givenText(fields['personaName'])
+  const eventDescription = givenText(fields['eventDescription'])
+  const updateDescription = givenText(fields['updateDescription'])
   return {
     version,
     type,
@@ -96,7 +90,7 @@ function describeEvent(event: EventRecord): Omit<HistoryEvent, 'batch' | 'disclo
 }
 
 /** A text that is set. */
-const textOf = (value: Json | undefined): string | undefined =>
+const givenText = (value: Json | undefined): string | undefined =>
   typeof value === 'string' && value !== '' ? value : undefined
 
 const isMeta = (value: Json | undefined): value is Meta =>
@@ -113,6 +107,10 @@ const evidenceNotFound = (): RegistryError =>
 export const missingEvidence = (externalId: string, id: string): RegistryError =>
   danglingReference(`The external id ${JSON.stringify(externalId)}`, `evidence ${id}`)
 
+/** The internal id in the entry of an external id. */
+// eslint-disable-next-line typescript/no-unsafe-type-assertion -- `evidenceEntries` wrote an id
+export const namedId = (entry: Stored): EvidenceId => textOf(entry) as EvidenceId
+
 /** The internal id of an evidence. Throws `EVIDENCE_NOT_FOUND`, `VALIDATION_ERROR`. */
 export async function idOfEvidence(
   { records, evidenceIds }: Context,
@@ -123,13 +121,14 @@ export async function idOfEvidence(
   const key = keys.externalId(externalId, companyId)
   const known = evidenceIds.get(key)
   if (known !== undefined) return known
-  const found = await readRecord(records, key)
+  const [found] = await records.get([key])
   if (found === undefined) {
     await assertUndamagedAround(records, key, keys.allExternalIds())
     throw evidenceNotFound()
   }
-  evidenceIds.set(key, found.record.id)
-  return found.record.id
+  const id = namedId(found)
+  evidenceIds.set(key, id)
+  return id
 }
 
 /** The record of an evidence. Throws `EVIDENCE_NOT_FOUND`, `VALIDATION_ERROR`. */
@@ -148,7 +147,7 @@ export async function readEvidenceEntry(
   externalId: string,
 ): Promise<StoredRecord<EvidenceRecord>> {
   const id = await idOfEvidence(context, scope, externalId)
-  const [entry] = await readAll(context.records, [keys.evidence(id)])
+  const [entry] = await readAll(context.records, [keys.evidence(scope.companyId, id)])
   if (entry === undefined) throw missingEvidence(externalId, id)
   return entry
 }
@@ -157,7 +156,7 @@ export async function readEvidenceEntry(
  * The members that single evidences and lists have in common, as a new object. Add members with `Object.assign`: a
  * spread that is followed by more members takes several times as long.
  */
-export const evidenceCore = (record: ListedEvidence) => ({
+export const evidenceCore = (record: EvidenceRecord) => ({
   id: record.id,
   externalId: record.externalId,
   categoryId: record.categoryId,

@@ -2,26 +2,17 @@ import type { EvidenceFilter, EvidencePage, EvidenceQuery } from '../../api/evid
 import type { Evidences } from '../../api/evidences.ts'
 import type { CompanyId } from '../../api/scope.ts'
 import { timeOfDate } from '../../clock.ts'
-import { countOf, listEntries, readRecord } from '../../store/read.ts'
-import {
-  keys,
-  searchWords,
-  type Listing,
-  lastPartOfKey,
-  type StoredRecord,
-  listedKey,
-  listedRange,
-  type RecordRange,
-} from '../../store/keys.ts'
-import type { ListedValues } from '../../store/records.ts'
+import { listEntries, readRecord } from '../../store/read.ts'
+import { keys, searchWords, lastPartOfKey, type StoredRecord } from '../../store/keys.ts'
+import type { EvidenceRecord } from '../../store/records.ts'
 import type { Context } from '../context.ts'
 import { uuidInput, invalidInput, validate } from '../../schemas/validation.ts'
 import { type AuthorizedScope, enterCompany } from '../permissions.ts'
 import { evidenceQuerySchema, textOptionsSchema } from './input.ts'
-import { mergedRows, nextRows } from './rows.ts'
-import { rangesOf, type CountedList } from './search-index.ts'
+import { mergedRows, newestEntries, nextRows } from './rows.ts'
+import type { CountedList } from './search-index.ts'
 import { evidenceTexts, ListPages, MAX_KEPT_LIST_CHARS } from './pages.ts'
-import { cursorOf, searchEvidences } from './search.ts'
+import { countIn, cursorOf, searchEvidences } from './search.ts'
 import { type ListItems, readListed, summaries } from './summaries.ts'
 
 const DEFAULT_LIMIT = 100
@@ -75,47 +66,36 @@ async function listInOrder<Item>(
   companyId: CompanyId,
   { query, items }: ListRequest<Item>,
 ): Promise<EvidencePage<Item>> {
-  const { records } = context
   const { limit = DEFAULT_LIMIT } = query
   const after = query.after === undefined ? undefined : uuidInput(query.after)
   if (after !== undefined) await assertOwnEvidence(context, companyId, after)
   const list = await narrowestList(context, companyId, query)
   if (list === undefined) return NO_EVIDENCES
   const entries = await readNewest(context, companyId, list, { before: after, limit: limit + 1 })
-  const [[count], listed] = await Promise.all([
-    records.get([keys.evidenceCount(list.counter)]),
-    items.ofEntries(context, entries.slice(0, limit)),
-  ])
+  const [count, listed] = await Promise.all([countIn(context, list), items.ofEntries(context, entries.slice(0, limit))])
   return {
     items: listed,
-    count: countOf(count),
+    count,
     countIsMore: false,
     hasMore: entries.length > limit,
   }
 }
 
-/** The newest evidences of such a list, as the entries that they have in the list of their company. */
+/** The records of the newest evidences of such a list. */
 async function readNewest(
   context: Context,
   companyId: CompanyId,
-  list: CountedList,
+  { ranges, isWhole }: CountedList,
   { before, limit }: { readonly before: string | undefined; readonly limit: number },
-): Promise<readonly StoredRecord<ListedValues>[]> {
+): Promise<readonly StoredRecord<EvidenceRecord>[]> {
   const { records } = context
-  if (list.counter[0] === 'company')
-    return listEntries(records, { ...listedBefore(companyId, before), reverse: true, limit })
-  const rows = await nextRows(mergedRows(records, rangesOf(list), { before }, limit), limit)
+  if (isWhole) return newestEntries(records, keys.evidencesOf(companyId), { before, limit })
+  const rows = await nextRows(mergedRows(records, ranges, { before }, limit), limit)
   return readListed(
     context,
     companyId,
     rows.map(({ id }) => id),
   )
-}
-
-/** The entries of a company's evidences that are older than one of them. */
-function listedBefore(companyId: CompanyId, before: string | undefined): RecordRange<ListedValues> {
-  const range = listedRange(companyId)
-  return before === undefined ? range : { ...range, lt: range.gte + before }
 }
 
 /** A page of a filtered or sorted list. */
@@ -162,7 +142,7 @@ function assertQuery(query: EvidenceQuery): void {
 }
 
 async function assertOwnEvidence({ records }: Context, companyId: CompanyId, id: string): Promise<void> {
-  const [entry] = await records.get([listedKey(companyId, id)])
+  const [entry] = await records.get([keys.evidence(companyId, id)])
   if (entry === undefined) throw invalidInput('after', 'must be the id of an evidence of this company')
 }
 
@@ -177,23 +157,27 @@ async function narrowestList(
   { categoryId, subcategoryId }: EvidenceFilter,
 ): Promise<CountedList | undefined> {
   const id = subcategoryId ?? categoryId
-  if (id === undefined) return listOf('company', companyId)
+  if (id === undefined)
+    return { counters: [['company', companyId]], ranges: [keys.evidencesOf(companyId)], isWhole: true }
   const category = await readRecord(context.records, keys.category(companyId, id))
   if (category === undefined) return undefined
   const { parentId } = category.record
   if (subcategoryId !== undefined)
     return parentId === undefined || (categoryId ?? parentId) !== parentId
       ? undefined
-      : listOf('category', parentId, subcategoryId)
+      : listOfAll(companyId, [subcategoryId])
   if (parentId !== undefined) return undefined
   const subcategories = await listEntries(context.records, keys.categoriesIn(companyId, id))
-  return {
-    counter: ['category', id],
-    listings: subcategories.map(({ key }) => ['category', id, lastPartOfKey(key)]),
-  }
+  return listOfAll(
+    companyId,
+    subcategories.map(({ key }) => lastPartOfKey(key)),
+  )
 }
 
-const listOf = (...listing: Listing): CountedList => ({ counter: listing, listings: [listing] })
+function listOfAll(companyId: CompanyId, subcategoryIds: readonly string[]): CountedList {
+  const listings = subcategoryIds.map((id) => ['sub', companyId, id] as const)
+  return { counters: listings, ranges: listings.map(keys.evidencesIn), isWhole: false }
+}
 
 const ALL_PAGE_LENGTH = 500
 

@@ -1,10 +1,11 @@
 import type { EvidenceInput } from '../../api/evidences.ts'
 import type { StagedFile } from '../../api/files.ts'
 import type { CategoryId, CompanyId, EvidenceId } from '../../api/scope.ts'
-import { toHex } from '../../bytes.ts'
+import { toBase64 } from '../../bytes.ts'
 import { timeOfId } from '../../ids.ts'
 import type { LogAppend, Write } from '../../ports/index.ts'
 import { randomBytes } from '../../platform/node.ts'
+import { slotKeyField } from '../../store/evidence.ts'
 import { attachedFiles, createEvent, type EvidenceState, givenDetails, newSeed } from '../event/event.ts'
 
 /**
@@ -52,7 +53,7 @@ export interface MadeEvidence {
   readonly append: LogAppend
 }
 
-/** The random values of one evidence, hex. */
+/** The random values of one evidence, base64. */
 export interface EvidenceSecrets {
   readonly slotKey: string
   /** The seed of the salts of its event. */
@@ -61,7 +62,7 @@ export interface EvidenceSecrets {
 
 const SLOT_KEY_BYTES = 32
 
-const newSecrets = (): EvidenceSecrets => ({ slotKey: toHex(randomBytes(SLOT_KEY_BYTES)), seed: newSeed() })
+const newSecrets = (): EvidenceSecrets => ({ slotKey: toBase64(randomBytes(SLOT_KEY_BYTES)), seed: newSeed() })
 
 /** Makes the evidences of one commit. */
 export const makeEvidences = (
@@ -80,17 +81,18 @@ export function makeEvidence(
   // if the clock was set back since the last id was made.
   const createdAt = timeOfId(id)
   const { externalId, name } = input
-  const common = Object.assign({ externalId, categoryId, subcategoryId, name, slotKey }, givenDetails(input))
+  const common = Object.assign({ externalId, categoryId, subcategoryId, name }, givenDetails(input))
   const state: EvidenceState = {
     id,
     company: companyId,
     ...common,
+    slotKey,
     createdAt,
     stolen: false,
     ...(image !== undefined && { image: { id: image.id, mimeType: image.mimeType, size: image.size } }),
     fileCount: files.length,
   }
-  const fields = { ...common, ...(image !== undefined && { imageId: image.id }) }
+  const fields = { ...common, slotKey: slotKeyField(slotKey), ...(image !== undefined && { imageId: image.id }) }
   const step = { type: 'create', fields, files: attachedFiles(files), state, seed } as const
   const { writes, append } = createEvent({ origin, actor, now: createdAt }, step)
   return { draft, writes, append }

@@ -1,13 +1,16 @@
 import type { Key, Range, RecordStore } from '../../ports/index.ts'
 import { lastPartOfKey, type RecordRange, type StoredRecord } from '../../store/keys.ts'
-import { listEntries } from '../../store/read.ts'
+import { isEvidenceKey, listEntries } from '../../store/read.ts'
+import type { EvidenceRecord } from '../../store/records.ts'
 
 /** An entry of an index: its key ends with the id of an evidence. */
 export interface IndexRow {
   readonly key: Key
   readonly id: string
-  /** The part of the key that orders it within its index: the id, or `TIME/ID`. */
+  /** Orders it within its index: the id, or `TIME/ID`. */
   readonly position: string
+  /** The evidence's record, if that is the entry. */
+  readonly record?: StoredRecord<EvidenceRecord> | undefined
 }
 
 /** Rows in the order of a list. Between two rows no iterator of the store is open, so it may be left unfinished. */
@@ -25,14 +28,8 @@ const MAX_CHUNK = 1_000
 /** Indexes that are read at the same time. Each of them holds an iterator of the store. */
 const MAX_READING = 16
 
-/** The row of a key. Its position is the id, unless it is given. */
-export function indexRow(key: Key, position?: string): IndexRow {
-  const id = lastPartOfKey(key)
-  return { key, id, position: position ?? id }
-}
-
 /** The newest entries of an index, newest first. `range` contains all its keys, as `keysUnder` returns it. */
-async function newestEntries<T>(
+export async function newestEntries<T>(
   records: RecordStore,
   range: RecordRange<T>,
   { from = '', before, limit }: RowBounds & { readonly limit: number },
@@ -50,8 +47,12 @@ async function newestEntries<T>(
 export async function* rowsOf(records: RecordStore, range: Range, bounds: RowBounds, needed: number): IndexRows {
   let { before } = bounds
   for (let limit = Math.min(MAX_CHUNK, needed); ; limit = Math.min(MAX_CHUNK, 4 * limit)) {
-    const entries = await newestEntries(records, range, { ...bounds, before, limit })
-    for (const { key } of entries) yield indexRow(key, (before = key.slice(range.gte.length)))
+    const entries = await newestEntries<EvidenceRecord>(records, range, { ...bounds, before, limit })
+    for (const entry of entries) {
+      const { key } = entry
+      const position = (before = key.slice(range.gte.length))
+      yield { key, id: lastPartOfKey(key), position, ...(isEvidenceKey(key) && { record: entry }) }
+    }
     if (entries.length < limit) return undefined
   }
 }
@@ -72,7 +73,8 @@ export function mergedRows(
   return merge(ranges.map((range) => rowsOf(records, range, bounds, share)))
 }
 
-async function* merge(indexes: readonly IndexRows[]): IndexRows {
+/** Merges indexes in descending order of the positions. */
+export async function* merge(indexes: readonly IndexRows[]): IndexRows {
   const heads: (IndexRow | undefined)[] = []
   for (let i = 0; i < indexes.length; i += MAX_READING)
     heads.push(...(await Promise.all(indexes.slice(i, i + MAX_READING).map(nextRow))))
@@ -89,7 +91,7 @@ function newestOf(rows: readonly (IndexRow | undefined)[]): number {
   let newest = 0
   for (const [i, row] of rows.entries()) {
     const best = rows[newest]
-    if (row !== undefined && (best === undefined || row.id > best.id)) newest = i
+    if (row !== undefined && (best === undefined || row.position > best.position)) newest = i
   }
   return newest
 }

@@ -1,28 +1,22 @@
 import type { EvidenceFilter, EvidenceQuery } from '../../api/evidence.ts'
 import type { CompanyId } from '../../api/scope.ts'
-import { idsFrom } from '../../ids.ts'
-import type { Key, Range } from '../../ports/index.ts'
+import { idsFrom, timeOfId } from '../../ids.ts'
+import type { Key, Range, Stored } from '../../ports/index.ts'
 import { wordsOf } from '../../store/evidence.ts'
-import {
-  keys,
-  type CountedEvidences,
-  type Listing,
-  foldCase,
-  lastPartOfKey,
-  listedKey,
-  searchWords,
-} from '../../store/keys.ts'
-import { listEntries } from '../../store/read.ts'
-import type { ListedEvidence } from '../../store/records.ts'
+import { encodeNumber, keys, type CountedEvidences, foldCase, lastPartOfKey, searchWords } from '../../store/keys.ts'
+import { listEntries, textOf } from '../../store/read.ts'
+import type { EvidenceRecord } from '../../store/records.ts'
 import type { Context } from '../context.ts'
-import { mergedRows, indexRow, rowsOf, type IndexRow, type IndexRows, type RowBounds } from './rows.ts'
+import { merge, mergedRows, rowsOf, type IndexRow, type IndexRows, type RowBounds } from './rows.ts'
 
 /** All evidences of a company, a category or a subcategory. */
 export interface CountedList {
-  /** Counts the evidences. */
-  readonly counter: CountedEvidences
+  /** Together they count the evidences. */
+  readonly counters: readonly CountedEvidences[]
   /** Indexes that together list all of them and nothing else. No evidence is in two of these. */
-  readonly listings: readonly Listing[]
+  readonly ranges: readonly Range[]
+  /** Whether it is the list of the company. */
+  readonly isWhole: boolean
 }
 
 /** A filtered or sorted list of a company. */
@@ -40,7 +34,7 @@ export interface SearchIndex {
   /** The filters that all evidences in it fulfil. */
   readonly covers: readonly (keyof EvidenceFilter)[]
   /** The key that the index has for an evidence; if it has several, the one that equals `row`. */
-  keyOf(evidence: ListedEvidence, row: Key): Key | undefined
+  keyOf(evidence: EvidenceRecord, row: Key): Key | undefined
   /** How many evidences match at least, if to count more of them would take too long. */
   readonly atLeast?: number
 }
@@ -70,11 +64,29 @@ export async function indexFor(context: Context, search: Search, page: PageBound
   return { ...listingIndex(context, search, page), ...beginning }
 }
 
+/** Merges the index of update times with the evidences that were never updated: their ids have their times. */
 const updatedIndex = ({ records }: Context, { companyId }: Search, { after, needed }: PageBounds): SearchIndex => ({
-  rows: rowsOf(records, keys.updatesOf(companyId), { before: after }, needed),
+  rows: merge([
+    rowsOf(records, keys.updatesOf(companyId), { before: after }, needed),
+    createdRows(rowsOf(records, keys.evidencesOf(companyId), { before: after && createdBefore(after) }, needed)),
+  ]),
   covers: [],
-  keyOf: ({ company, lastAt, id }) => keys.updateIndex(company, lastAt, id),
+  keyOf: ({ company, lastVersion, lastAt, id }) =>
+    lastVersion > 1 ? keys.updateIndex(company, lastAt, id) : keys.evidence(company, id),
 })
+
+/** The rows of a list with the positions that they have in the order of the updates as long as they have none. */
+async function* createdRows(rows: IndexRows): IndexRows {
+  for await (const row of rows) yield { ...row, position: `${encodeNumber(timeOfId(row.id))}/${row.id}` }
+  return undefined
+}
+
+/** Before which ids the list goes on behind a position in the order of the updates. */
+function createdBefore(position: string): string {
+  const [time = '', id = ''] = position.split('/')
+  const first = idsFrom(Number.parseInt(time, 16))
+  return id > first ? id : first
+}
 
 /** What an index covers whose positions are ids, because an id begins with the time of the creation. */
 const CREATED = ['createdFrom', 'createdTo'] as const
@@ -111,6 +123,8 @@ const stolenIndex = (
 /** An index whose rows are in another order than the list. */
 interface Beginning extends Pick<SearchIndex, 'covers' | 'keyOf'> {
   readonly range: Range
+  /** The id in an entry; `undefined` for one of another company. */
+  readonly idIn: (entry: Stored) => string | undefined
 }
 
 /** Of the external id, then of each word: a long word first, because it is mostly a rare one. */
@@ -118,12 +132,14 @@ function beginningsOf({ companyId, query: { externalIdPrefix, words = '' } }: Se
   const beginnings = searchWords(words).toSorted((a, b) => b.length - a.length)
   return [
     ...(externalIdPrefix === undefined ? [] : [externalIdPrefix]).map((prefix): Beginning => ({
-      range: keys.externalIdsBeginningWith(companyId, prefix),
+      range: keys.externalIdsBeginningWith(prefix),
+      idIn: (entry) => (lastPartOfKey(entry.key) === companyId ? textOf(entry) : undefined),
       covers: ['externalIdPrefix', ...CREATED],
-      keyOf: ({ company, externalId, id }) => keys.externalIdIndex(company, externalId, id),
+      keyOf: ({ company, externalId }) => keys.externalId(externalId, company),
     })),
     ...beginnings.map((word): Beginning => ({
       range: keys.wordsBeginningWith(companyId, word),
+      idIn: ({ key }) => lastPartOfKey(key),
       covers: beginnings.length === 1 ? ['words', ...CREATED] : CREATED,
       keyOf: (evidence, row) =>
         wordsOf(evidence)
@@ -146,15 +162,22 @@ async function beginningIndex(
   const limit = Math.floor(MAX_ROWS / beginnings.length)
   const { from = '', before = '~' } = createdBounds(search.query, after)
   let atLeast: number | undefined
-  for (const { range, ...index } of beginnings) {
+  for (const { range, idIn, ...index } of beginnings) {
     const entries = await listEntries(records, { ...range, limit: limit + 1 })
-    const rows = [...new Map(entries.map(({ key }) => [lastPartOfKey(key), indexRow(key)])).values()]
+    const found = new Map<string, IndexRow>()
+    for (const entry of entries) {
+      const id = idIn(entry)
+      if (id !== undefined) found.set(id, { key: entry.key, id, position: id })
+    }
+    const rows = [...found.values()]
     if (entries.length <= limit)
       return {
         ...index,
         rows: inOrder(rows.filter(({ id }) => id >= from && id < before).sort((a, b) => (a.id < b.id ? 1 : -1))),
       }
-    if (filtersOf(search.query).length === 1 && beginnings.length === 1) atLeast = Math.min(rows.length, MAX_ROWS)
+    const isLarge = rows.length > limit / 2
+    if (isLarge && filtersOf(search.query).length === 1 && beginnings.length === 1)
+      atLeast = Math.min(rows.length, MAX_ROWS)
   }
   return { ...(atLeast !== undefined && { atLeast }) }
 }
@@ -168,18 +191,13 @@ async function* inOrder(rows: readonly IndexRow[]): IndexRows {
 }
 
 const listingIndex = ({ records }: Context, { query, list }: Search, { after, needed }: PageBounds): SearchIndex => ({
-  rows: mergedRows(records, rangesOf(list), createdBounds(query, after), needed),
+  rows: mergedRows(records, list.ranges, createdBounds(query, after), needed),
   covers: ['categoryId', 'subcategoryId', ...CREATED],
-  keyOf: ({ company, categoryId, subcategoryId, id }) =>
-    list.counter[0] === 'company'
-      ? listedKey(company, id)
-      : keys.evidenceIn(['category', categoryId, subcategoryId], id),
+  keyOf: ({ company, subcategoryId, id }) =>
+    list.isWhole ? keys.evidence(company, id) : keys.evidenceIn(['sub', company, subcategoryId], id),
 })
 
-/** The ranges of keys that list the evidences. */
-export const rangesOf = ({ listings }: CountedList) => listings.map(keys.evidencesIn)
-
-export type Condition = (evidence: ListedEvidence) => boolean
+export type Condition = (evidence: EvidenceRecord) => boolean
 
 /** The filters that an index does not cover; `undefined` if there are none. */
 export function conditionsBeside({ covers }: SearchIndex, query: EvidenceFilter): Condition | undefined {

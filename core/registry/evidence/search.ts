@@ -2,14 +2,21 @@ import type { EvidenceQuery } from '../../api/evidence.ts'
 import type { CompanyId } from '../../api/scope.ts'
 import { encodeUtf8, sha256, toHex } from '../../bytes.ts'
 import { corrupt } from '../../errors.ts'
-import { countOf, danglingReference, readAll } from '../../store/read.ts'
-import { keys, foldCase, listedKey, searchWords } from '../../store/keys.ts'
-import { decodeListed } from '../../store/evidence.ts'
-import type { ListedEvidence } from '../../store/records.ts'
+import { countOf, danglingReference, decodeRecord, readAll } from '../../store/read.ts'
+import { keys, foldCase, searchWords } from '../../store/keys.ts'
+import type { EvidenceRecord } from '../../store/records.ts'
 import type { Context } from '../context.ts'
 import { invalidInput } from '../../schemas/validation.ts'
 import { nextRows, type IndexRow } from './rows.ts'
-import { conditionsBeside, indexFor, MAX_ROWS, type Condition, type Search, type SearchIndex } from './search-index.ts'
+import {
+  conditionsBeside,
+  indexFor,
+  MAX_ROWS,
+  type Condition,
+  type CountedList,
+  type Search,
+  type SearchIndex,
+} from './search-index.ts'
 
 /**
  * Filtered and sorted lists. A page reads one index, and applies the conditions that this index does not cover to the
@@ -30,7 +37,7 @@ interface Cursor extends Count {
 }
 
 export interface SearchPage extends Count {
-  readonly evidences: readonly ListedEvidence[]
+  readonly evidences: readonly EvidenceRecord[]
   /** Present if there is more. */
   readonly next?: string
 }
@@ -52,14 +59,22 @@ export async function searchEvidences(context: Context, search: Search, limit: n
 }
 
 /** The number of matches, if counters in the store have it. */
-async function storedCount({ records }: Context, { companyId, query, list }: Search): Promise<Count | undefined> {
+async function storedCount(context: Context, { companyId, query, list }: Search): Promise<Count | undefined> {
   const { externalIdPrefix, words, owner, status, createdFrom, createdTo } = query
   if ([externalIdPrefix, words, owner, createdFrom, createdTo].some((filter) => filter !== undefined)) return undefined
-  if (status !== undefined && list.counter[0] !== 'company') return undefined
-  const counters = [keys.evidenceCount(list.counter), keys.evidenceCount(['stolen', companyId])]
-  const [all = 0, stolen = 0] = (await records.get(counters)).map(countOf)
+  if (status !== undefined && !list.isWhole) return undefined
+  const [all, stolen] = await Promise.all([
+    countIn(context, list),
+    countIn(context, { counters: [['stolen', companyId]] }),
+  ])
   const count = status === undefined ? all : status === 'stolen' ? stolen : all - stolen
   return { count: Math.min(count, MAX_ROWS), countIsMore: count > MAX_ROWS }
+}
+
+/** How many evidences a list has. */
+export async function countIn({ records }: Context, { counters }: Pick<CountedList, 'counters'>): Promise<number> {
+  const counts = await records.get(counters.map(keys.evidenceCount))
+  return counts.reduce((sum, count) => sum + countOf(count), 0)
 }
 
 /** Rows whose evidences are read together. */
@@ -74,7 +89,7 @@ interface Walk {
 }
 
 interface WalkResult extends Count {
-  readonly evidences: readonly ListedEvidence[]
+  readonly evidences: readonly EvidenceRecord[]
   /** After which the next page begins; `undefined` if there is none. */
   readonly position: string | undefined
 }
@@ -111,7 +126,7 @@ async function walkIndex(context: Context, search: Search, { index, limit, count
 
 interface Match {
   readonly position: string
-  readonly evidence: ListedEvidence
+  readonly evidence: EvidenceRecord
 }
 
 interface RowsToMatch {
@@ -126,15 +141,18 @@ async function readMatches(
   companyId: CompanyId,
   { rows, index, accepts }: RowsToMatch,
 ): Promise<readonly Match[]> {
-  const entries = await readAll(
-    context.records,
-    rows.map(({ id }) => listedKey(companyId, id)),
-  )
+  const others = rows.filter(({ record }) => record === undefined)
+  const entries = (
+    await readAll(
+      context.records,
+      others.map(({ id }) => keys.evidence(companyId, id)),
+    )
+  ).values()
   const matches: Match[] = []
-  for (const [i, row] of rows.entries()) {
-    const entry = entries[i]
+  for (const row of rows) {
+    const entry = row.record ?? entries.next().value
     if (entry === undefined) throw danglingReference(`The index entry ${row.key}`, `evidence ${row.id}`)
-    const read = decodeListed(entry)
+    const read = decodeRecord(entry)
     const evidence =
       index.keyOf(read, row.key) === row.key ? read : await readChanged(context, companyId, { row, index })
     if (evidence !== undefined && (accepts?.(evidence) ?? true)) matches.push({ position: row.position, evidence })
@@ -143,17 +161,19 @@ async function readMatches(
 }
 
 /**
- * An evidence that was changed after its index row was read, so that it has another row now, or none. Reads both from
- * one snapshot. Throws `CORRUPT` if the row is still there and does not belong to the evidence.
+ * An evidence that was changed after its index row was read, so that it has another row now, or none. So has one whose
+ * record is the row. Reads both from one snapshot. Throws `CORRUPT` if the row is still there and does not belong to
+ * the evidence.
  */
 async function readChanged(
   { records }: Context,
   companyId: CompanyId,
   { row, index }: { readonly row: IndexRow; readonly index: SearchIndex },
-): Promise<ListedEvidence | undefined> {
-  const [stillListed, entry] = await readAll(records, [row.key, listedKey(companyId, row.id)])
+): Promise<EvidenceRecord | undefined> {
+  if (row.record !== undefined) return undefined
+  const [stillListed, entry] = await readAll(records, [row.key, keys.evidence(companyId, row.id)])
   if (stillListed === undefined) return undefined
-  const evidence = entry && decodeListed(entry)
+  const evidence = entry && decodeRecord(entry)
   if (evidence !== undefined && index.keyOf(evidence, row.key) === row.key) return evidence
   throw corrupt(`The index entry ${row.key} does not belong to its evidence`)
 }

@@ -1,10 +1,9 @@
 import type { EvidenceSummary } from '../../api/evidence.ts'
 import type { CompanyId, EvidenceId, TxId, IdText } from '../../api/scope.ts'
 import { LogWindow } from '../../log/positions.ts'
-import { decodeListed } from '../../store/evidence.ts'
-import { listedKey, type StoredRecord } from '../../store/keys.ts'
-import type { ListedEvidence, ListedValues } from '../../store/records.ts'
-import { danglingReference, readAll } from '../../store/read.ts'
+import { keys, type StoredRecord } from '../../store/keys.ts'
+import type { EvidenceRecord } from '../../store/records.ts'
+import { danglingReference, decodeRecord, readAll } from '../../store/read.ts'
 import type { Context } from '../context.ts'
 import { entryOfTxId } from '../../log/reader.ts'
 import { evidenceCore } from './get.ts'
@@ -12,31 +11,33 @@ import { evidenceCore } from './get.ts'
 /** How the evidences of a list are returned, in the order of the list. */
 export interface ListItems<Item> {
   /** The items of stored entries. Throws `CORRUPT` if one cannot be decoded. */
-  ofEntries(context: Context, entries: readonly StoredRecord<ListedValues>[]): Promise<readonly Item[]>
+  ofEntries(context: Context, entries: readonly StoredRecord<EvidenceRecord>[]): Promise<readonly Item[]>
   /** The items of evidences that are decoded already. */
-  ofListed(context: Context, evidences: readonly ListedEvidence[]): Promise<readonly Item[]>
+  ofListed(context: Context, evidences: readonly EvidenceRecord[]): Promise<readonly Item[]>
 }
 
 /** Returns the summaries. */
 export const summaries: ListItems<EvidenceSummary> = {
   async ofEntries(context, entries) {
     const window = await readLogOfListed(context, entries)
-    return summarize(context, entries.map(decodeListed), window)
+    return summarize(
+      context,
+      entries.map((entry) => decodeRecord(entry)),
+      window,
+    )
   },
   ofListed: (context, evidences) => summarize(context, evidences),
 }
 
-/**
- * The entries of evidences in the list of their company. Evidences are never deleted, so a missing one is `CORRUPT`.
- */
+/** The records of evidences. They are never deleted, so a missing one is `CORRUPT`. */
 export async function readListed(
   { records }: Context,
   companyId: CompanyId,
   ids: readonly IdText<EvidenceId>[],
-): Promise<readonly StoredRecord<ListedValues>[]> {
+): Promise<readonly StoredRecord<EvidenceRecord>[]> {
   const entries = await readAll(
     records,
-    ids.map((id) => listedKey(companyId, id)),
+    ids.map((id) => keys.evidence(companyId, id)),
   )
   return entries.map((entry, i) => {
     if (entry === undefined) throw danglingReference('A list', `evidence ${ids[i]}`)
@@ -53,16 +54,16 @@ const MIN_LISTED = 32
  * before they are decoded, so that nothing is waited for between decoding a page and rendering it: the objects of
  * pages that wait are copied by the garbage collection.
  */
-async function readLogOfListed({ log }: Context, entries: readonly StoredRecord<ListedValues>[]): Promise<LogWindow> {
+async function readLogOfListed({ log }: Context, entries: readonly StoredRecord<EvidenceRecord>[]): Promise<LogWindow> {
   const middle = entries[entries.length >>> 1]
   if (middle === undefined || entries.length < MIN_LISTED) return LogWindow.EMPTY
-  return log.windowAround(entryOfTxId(decodeListed(middle).txId))
+  return log.windowAround(entryOfTxId(decodeRecord(middle).txId))
 }
 
 /** @param window - see `readLogOfListed` */
 async function summarize(
   context: Context,
-  evidences: readonly ListedEvidence[],
+  evidences: readonly EvidenceRecord[],
   window = LogWindow.EMPTY,
 ): Promise<readonly EvidenceSummary[]> {
   const txIds = evidences.flatMap(({ txId, lastTxId }) => (lastTxId === txId ? [txId] : [txId, lastTxId]))

@@ -38,8 +38,8 @@ type FileOf<Kind extends FileRecord['ownerKind']> = Read<Extract<FileRecord, { r
 
 async function deleteFromEvidence(context: Context, file: FileOf<'evidence'>, author: EventAuthor): Promise<Deletion> {
   const { records } = context
-  const { ownerId, version } = file.record
-  const evidence = await requireRecord(records, keys.evidence(ownerId), () =>
+  const { company, ownerId, version } = file.record
+  const evidence = await requireRecord(records, keys.evidence(company, ownerId), () =>
     danglingReference(`File ${file.record.id}`, `evidence ${ownerId}`),
   )
   const attaching = await readEvent(records, evidence.record, version)
@@ -90,7 +90,7 @@ function decideDelete(author: EventAuthor, { file, evidence, attaching }: FileTo
   }
   const changes = [
     ...writes,
-    ...(version === 1 ? [] : [putRecord(keys.event(after.id, version), erased)]),
+    ...(version === 1 ? [] : [putRecord(keys.event(company, after.id, version), erased)]),
     putRecord(keys.file(id), tombstone),
     ...derivedWrites(fileEntries(file.record), fileEntries(tombstone)),
     pendingDeletion(id, author.now),

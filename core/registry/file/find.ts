@@ -2,7 +2,7 @@ import type { FileInfo, Files, FileSelector } from '../../api/files.ts'
 import type { CompanyId } from '../../api/scope.ts'
 import { isId } from '../../ids.ts'
 import { keys } from '../../store/keys.ts'
-import { danglingReference, requireRecord, type Read } from '../../store/read.ts'
+import { danglingReference, requireRecord, textOf, type Read } from '../../store/read.ts'
 import type { DeletedFileRecord, FileRecord } from '../../store/records.ts'
 import type { Context } from '../context.ts'
 import { assertCompany, authorizeFile } from '../permissions.ts'
@@ -51,9 +51,11 @@ async function assertListedWith(
   externalId: string,
 ): Promise<void> {
   if (ownerKind === 'evidence') throw fileNotFound()
-  const { record: name } = await requireRecord(records, keys.externalId(externalId, company), fileNotFound)
-  const { record } = await requireRecord(records, keys.evidence(name.id), () =>
-    danglingReference('An external id', `evidence ${name.id}`),
+  const [name] = await records.get([keys.externalId(externalId, company)])
+  if (name === undefined) throw fileNotFound()
+  const id = textOf(name)
+  const { record } = await requireRecord(records, keys.evidence(company, id), () =>
+    danglingReference('An external id', `evidence ${id}`),
   )
   if (record.categoryId !== ownerId && record.subcategoryId !== ownerId) throw fileNotFound()
 }
@@ -74,7 +76,7 @@ async function ownersOf(
       ? { categoryId: ownerId }
       : { categoryId: record.parentId, subcategoryId: ownerId }
   }
-  const { record } = await requireRecord(records, keys.evidence(ownerId), () =>
+  const { record } = await requireRecord(records, keys.evidence(company, ownerId), () =>
     danglingReference(`A file`, `evidence ${ownerId}`),
   )
   return { externalId: record.externalId, categoryId: record.categoryId, subcategoryId: record.subcategoryId }

@@ -4,9 +4,8 @@ import type { CompanyId } from '../../api/scope.ts'
 import { EXPORT_FORMAT } from '../../commitment/bundle-format.ts'
 import { isRegistryError } from '../../errors.ts'
 import type { Bundle } from '../../schemas/bundle.ts'
-import { decodeListed } from '../../store/evidence.ts'
-import { keys, listedRange, type StoredRecord } from '../../store/keys.ts'
-import { countOf, decodeRecord, listEntries, readAll } from '../../store/read.ts'
+import { keys, lastPartOfKey, type StoredRecord } from '../../store/keys.ts'
+import { countOf, decodeRecord, listEntries } from '../../store/read.ts'
 import type { EvidenceRecord } from '../../store/records.ts'
 import type { Context } from '../context.ts'
 import { enterCompany } from '../permissions.ts'
@@ -62,34 +61,31 @@ async function* shownEvidences(
   company: CompanyId,
 ): AsyncGenerator<ShownEvidence, void, undefined> {
   const { records } = context
-  const range = listedRange(company)
+  const range = keys.evidencesOf(company)
   // What is created meanwhile has later ids, and is left out.
   const [newest] = await listEntries(records, { ...range, reverse: true, limit: 1 })
   const lt = newest === undefined ? range.gte : `${newest.key}\0`
   for (let gte = range.gte; gte < lt;) {
     const entries = await listEntries(records, { ...range, gte, lt, limit: PAGE })
-    const listed = entries.map(decodeListed)
-    const recordKeys = listed.map(({ id }) => keys.evidence(id))
-    const found = await readAll(records, recordKeys)
-    for (const [i, { id, externalId }] of listed.entries()) {
-      const made = await bundleIn(context, sources, found[i])
-      yield typeof made === 'string' ? { id, externalId, error: made } : { bundle: made }
-    }
+    for (const entry of entries) yield await shownEvidence(context, sources, entry)
     gte = `${entries.at(-1)?.key ?? lt}\0`
   }
 }
 
-/** The bundle of an evidence, or the code of the reason why there is none. An evidence that is listed has a record. */
-async function bundleIn(
+/** The bundle of an evidence, or the reason why there is none. Of a damaged record only the id is known. */
+async function shownEvidence(
   context: Context,
   sources: BundleSources,
-  entry: StoredRecord<EvidenceRecord> | undefined,
-): Promise<Bundle | string> {
+  entry: StoredRecord<EvidenceRecord>,
+): Promise<ShownEvidence> {
+  let named = { id: lastPartOfKey(entry.key), externalId: '' }
   try {
-    if (entry === undefined) return 'CORRUPT'
-    return await bundleOf(context, sources, decodeRecord(entry), { fields: 'all', files: 'all' })
+    const evidence = decodeRecord(entry)
+    named = { id: evidence.id, externalId: evidence.externalId }
+    return { bundle: await bundleOf(context, sources, evidence, { fields: 'all', files: 'all' }) }
   } catch (error) {
-    if (isRegistryError(error, 'CORRUPT') || isRegistryError(error, 'BUNDLE_TOO_LARGE')) return error.code
+    if (isRegistryError(error, 'CORRUPT') || isRegistryError(error, 'BUNDLE_TOO_LARGE'))
+      return { ...named, error: error.code }
     throw error
   }
 }

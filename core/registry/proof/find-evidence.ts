@@ -1,21 +1,13 @@
 import type { EvidenceId } from '../../api/scope.ts'
 import { isId, timeOfId } from '../../ids.ts'
-import { keys, type StoredRecord } from '../../store/keys.ts'
-import {
-  assertUndamagedAround,
-  decodeRecord,
-  listEntries,
-  listRecords,
-  lost,
-  readAll,
-  readRecord,
-} from '../../store/read.ts'
+import { keys, lastPartOfKey, type StoredRecord } from '../../store/keys.ts'
+import { assertUndamagedAround, decodeRecord, listEntries, lost, readAll, textOf } from '../../store/read.ts'
 import type { EvidenceRecord } from '../../store/records.ts'
 import type { EvidenceCandidate } from '../../schemas/proof-documents.ts'
 import type { EvidenceSelector } from '../../api/proofs.ts'
 import type { Context } from '../context.ts'
 import { hexInput, uuidInput, validate } from '../../schemas/validation.ts'
-import { missingEvidence } from '../evidence/get.ts'
+import { missingEvidence, namedId } from '../evidence/get.ts'
 import { entryOfHex } from './log-proof.ts'
 import { ExternalId } from '../../schemas/fields.ts'
 
@@ -89,11 +81,10 @@ async function findInCompany(
   evidenceId: string,
   companyId: string,
 ): Promise<FoundEvidence | undefined> {
-  const { records } = context
-  const name = await readRecord(records, keys.externalId(evidenceId, companyId))
-  if (name !== undefined) return readNamed(context, evidenceId, name.record.id)
-  const byId = await findById(context, evidenceId)
-  return byId?.record.company === companyId ? byId : undefined
+  const [name] = await context.records.get([keys.externalId(evidenceId, companyId)])
+  if (name !== undefined) return readNamed(context, evidenceId, companyId, textOf(name))
+  const id = uuidInput(evidenceId)
+  return isId(id) ? readFound(context, companyId, id) : undefined
 }
 
 async function findInAllCompanies(
@@ -106,7 +97,7 @@ async function findInAllCompanies(
   if (byId !== undefined && (txId === undefined || byId.record.txId === txId)) return byId
   const [first, ...others] = await listEntries(records, { ...keys.externalIds(evidenceId), limit: 2 })
   if (first === undefined) return undefined
-  if (others.length === 0) return readNamed(context, evidenceId, decodeRecord(first).id)
+  if (others.length === 0) return readNamed(context, evidenceId, lastPartOfKey(first.key), textOf(first))
   if (txId !== undefined) return findByTxId(context, evidenceId, txId)
   return {
     status: 'ambiguous',
@@ -117,20 +108,26 @@ async function findInAllCompanies(
 }
 
 /** Reads the evidence that an external id refers to. Throws `CORRUPT` if it is missing. */
-async function readNamed(context: Context, externalId: string, id: EvidenceId): Promise<FoundEvidence> {
-  const found = await readFound(context, id)
+async function readNamed(context: Context, externalId: string, company: string, id: string): Promise<FoundEvidence> {
+  const found = await readFound(context, company, id)
   if (found === undefined) throw missingEvidence(externalId, id)
   return found
 }
 
-async function readFound({ records }: Context, id: string): Promise<FoundEvidence | undefined> {
-  const [entry] = await readAll(records, [keys.evidence(id)])
+async function readFound({ records }: Context, company: string, id: string): Promise<FoundEvidence | undefined> {
+  const [entry] = await readAll(records, [keys.evidence(company, id)])
   return entry && new FoundEvidence(entry)
 }
 
+/** Throws `CORRUPT` if the company of the evidence is stored, but the evidence is missing. */
 async function findById(context: Context, text: string): Promise<FoundEvidence | undefined> {
   const id = uuidInput(text)
-  return isId(id) ? readFound(context, id) : undefined
+  if (!isId(id)) return undefined
+  const [company] = await context.records.get([keys.companyOf(id)])
+  if (company === undefined) return undefined
+  const found = await readFound(context, textOf(company), id)
+  if (found === undefined) throw lost(`The evidence ${id}`)
+  return found
 }
 
 /**
@@ -141,10 +138,11 @@ async function assertNeverStored(context: Context, text: string, companyId: stri
   const { records, log } = context
   const id = uuidInput(text)
   if (!isId(id)) return assertUndamagedAround(records, keys.externalId(text, companyId ?? ''), keys.allExternalIds())
-  await assertUndamagedAround(records, keys.evidence(id), keys.evidences())
+  await assertUndamagedAround(records, keys.companyOf(id), keys.allCompaniesOf())
+  if (companyId !== undefined) await assertUndamagedAround(records, keys.evidence(companyId, id), keys.evidences())
   if (!(await log.eventTimes.holds(id, timeOfId(id)))) return
   // It may have been created after the first look, or be another company's.
-  if ((await readFound(context, id)) === undefined) throw lost(`The evidence ${id}, which is in the log,`)
+  if ((await findById(context, id)) === undefined) throw lost(`The evidence ${id}, which is in the log,`)
 }
 
 /** The evidence with this external id that has an event with this txId. */
@@ -152,18 +150,21 @@ async function findByTxId(context: Context, externalId: string, txId: string): P
   const entry = entryOfHex(txId)
   const payload = entry && (await context.log.payloadOf(entry))
   if (payload?.kind !== 'event') return undefined
-  const evidence = await readFound(context, payload.evidenceId)
+  const evidence = await readFound(context, payload.company, payload.evidenceId)
   return evidence?.record.externalId === externalId ? evidence : undefined
 }
 
 /** The oldest evidences with this external id. Ids are in the order of creation. */
 async function candidatesOf({ records }: Context, externalId: string): Promise<EvidenceCandidate[]> {
-  const ids: EvidenceId[] = []
-  for await (const entry of listRecords(records, { ...keys.externalIds(externalId), limit: MAX_COMPARED }))
-    ids.push(decodeRecord(entry).id)
-  const oldest = ids.sort().slice(0, MAX_CANDIDATES)
-  const entries = await readAll(records, oldest.map(keys.evidence))
-  return oldest.map((id, i) => {
+  const named: { readonly company: string; readonly id: EvidenceId }[] = []
+  for await (const entry of records.list({ ...keys.externalIds(externalId), limit: MAX_COMPARED }))
+    named.push({ company: lastPartOfKey(entry.key), id: namedId(entry) })
+  const oldest = named.sort((a, b) => (a.id < b.id ? -1 : 1)).slice(0, MAX_CANDIDATES)
+  const entries = await readAll(
+    records,
+    oldest.map(({ company, id }) => keys.evidence(company, id)),
+  )
+  return oldest.map(({ id }, i) => {
     const entry = entries[i]
     if (entry === undefined) throw missingEvidence(externalId, id)
     const { txId, createdAt } = decodeRecord(entry)

@@ -2,8 +2,9 @@ import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { toHex } from '../../../core/bytes.ts'
 import type { Key } from '../../../core/ports/index.ts'
+import { eventInRecord } from '../../../core/store/evidence.ts'
 import { keys } from '../../../core/store/keys.ts'
-import { openFixture, Stores, withCode, type Fixture } from '../../support/registry-fixture.ts'
+import { COMPANY, openFixture, Stores, withCode, type Fixture } from '../../support/registry-fixture.ts'
 
 /** An evidence with a file that its second event attaches, and one that its third event deletes. */
 interface Written {
@@ -29,7 +30,7 @@ async function write(): Promise<Written> {
   } = await registry.evidences.get(scope, 'e-1')
   assert.equal(events.length, 3)
   await close()
-  const [first, second, third] = [1, 2, 3].map((version) => keys.event(id, version)) as [Key, Key, Key]
+  const [first, second, third] = [1, 2, 3].map((version) => keys.event(COMPANY, id, version)) as [Key, Key, Key]
   return { stores, kept: kept.id, deleted: deleted.id, events: [first, second, third] }
 }
 
@@ -105,7 +106,7 @@ describe('an event whose position in the log is lost', () => {
     it(`is not shown as if it waited for a batch: version ${version} in the ${name}`, async (t) => {
       const written = await write()
       const [event] = await written.stores.records.get([written.events[version - 1] as Key])
-      const { txId } = JSON.parse(Buffer.from(event?.value ?? []).toString()) as { readonly txId: string }
+      const { txId } = eventInRecord(event ?? assert.fail('the event is missing'))
       const fixture = await openFixture({ stores: written.stores })
       t.after(() => fixture.close())
       const { records } = written.stores

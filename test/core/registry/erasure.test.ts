@@ -5,6 +5,7 @@ import { openLevelRecords } from '../../../adapters/level/index.ts'
 import { MemoryCheckpointKeys, MemoryBlobs, MemorySignedHead } from '../../../adapters/memory/index.ts'
 import { sha256, toBase64, toHex } from '../../../core/bytes.ts'
 import { type RecordEraser, type RecordStore, openRegistry, OPERATOR } from '../../../core/index.ts'
+import { eventInRecord } from '../../../core/store/evidence.ts'
 import { keys } from '../../../core/store/keys.ts'
 import { listEntries } from '../../../core/store/read.ts'
 import { createSealer, InlineEngine } from '../../../sealer/index.ts'
@@ -37,8 +38,8 @@ async function openOverLevel(t: TestContext, directory: string, clock = new Manu
 /** The seed of an event's salts, hex. */
 async function seedOf(records: RecordStore, key: string): Promise<string> {
   const [entry] = await records.get([key])
-  const [, seed] = /"seed":"([0-9a-f]{64})"/.exec(Buffer.from(present(entry).value).toString()) ?? []
-  return present(seed)
+  const { salts } = eventInRecord(present(entry))
+  return typeof salts === 'string' ? salts : assert.fail('there is no seed')
 }
 
 describe('the erasure of a deleted file', () => {
@@ -63,7 +64,10 @@ describe('the erasure of a deleted file', () => {
     await registry.evidences.update(scope, 'e-1', { files: [present(added), present(kept)] })
     const category = await registry.categories.create(scope, { name: 'With icon', image: present(icon) })
     const toRemove = await registry.categories.create(scope, { name: 'To remove', image: present(removed) })
-    const seeds = [await seedOf(records, keys.event(id, 1)), await seedOf(records, keys.event(id, 2))]
+    const seeds = [
+      await seedOf(records, keys.event(scope.companyId, id, 1)),
+      await seedOf(records, keys.event(scope.companyId, id, 2)),
+    ]
     const hashes = names.map((name) => toHex(sha256(Buffer.from(`content of ${name}`))))
     const contents = names.map((name) => toBase64(Buffer.from(`content of ${name}`)))
     const erased = [...names, ...hashes, ...contents].filter((_, i) => i % 5 < 4).concat(seeds)

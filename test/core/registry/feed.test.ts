@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { CompanyEvent, EventPage, Registry, Scope } from '../../../core/index.ts'
-import { listedKey } from '../../../core/store/keys.ts'
+import { keys } from '../../../core/store/keys.ts'
 import { openFixture, inCategory, withCode, withRegistry, type Fixture } from '../../support/registry-fixture.ts'
 
 /** The pages of the feed from a cursor on, until there is no more. */
@@ -99,7 +99,7 @@ describe('the events of a company', () => {
     withRegistry(async ({ registry, scope, evidence, stores }) => {
       for (const externalId of ['e-1', 'e-2', 'e-3']) await evidence({ externalId })
       const { events } = await read(registry, scope)
-      const [lost, damaged] = events.map(({ evidenceId }) => listedKey('acme', evidenceId))
+      const [lost, damaged] = events.map(({ evidenceId }) => keys.evidence('acme', evidenceId))
       assert.ok(lost !== undefined && damaged !== undefined, 'there are three events')
       await stores.records.commit({
         writes: [

@@ -359,8 +359,8 @@ describe('deleting a file of an evidence', () => {
       const before = (await evidences.get(scope, 'e-1', { disclose: true })).events[0]?.disclosure
       assert.ok(before)
       const { id } = (await evidences.get(scope, 'e-1')).evidence
-      const [first] = await stores.records.get([keys.event(id, 1)])
-      const { seed } = (decodeRecord<EvidenceRecord>(first)?.first.salts ?? {}) as { seed: string }
+      const [first] = await stores.records.get([keys.event(scope.companyId, id, 1)])
+      const seed = decodeRecord<EvidenceRecord>(first)?.first.salts as string
       await files.delete(scope, { fileId: one.id })
       const { events } = await evidences.get(scope, 'e-1', { disclose: true })
       const [created, deleted] = events.map(({ disclosure }) => disclosure as NonNullable<typeof disclosure>)

@@ -46,7 +46,7 @@ describe('a record that the store has lost', () => {
       })
       assert.equal((await registry.proofs.evidence({ evidenceId: 'e-1' })).status, 'ambiguous')
       const { evidence: stored } = await registry.evidences.get(scope, 'e-1')
-      await lose(fixture, keys.evidence(stored.id))
+      await lose(fixture, keys.evidence(COMPANY, stored.id))
       await assert.rejects(registry.proofs.evidence({ evidenceId: 'e-1' }), withCode('CORRUPT'))
     }))
 })
@@ -66,8 +66,10 @@ describe('an evidence that is not found by its internal id', () => {
       }
       for (const i of [0, 1, 254, 255, 256, 300, 511, 512, 599]) {
         const id = ids[i] ?? ''
-        await lose(fixture, keys.evidence(id))
-        await assert.rejects(proofOf(fixture, id), withCode('CORRUPT'), `evidence ${i}`)
+        for (const key of [keys.evidence(COMPANY, id), keys.companyOf(id)]) {
+          await lose(fixture, key)
+          await assert.rejects(proofOf(fixture, id), withCode('CORRUPT'), `evidence ${i}`)
+        }
       }
     }))
 
@@ -93,7 +95,8 @@ describe('an evidence that is not found by its internal id', () => {
         const [, entry] = await listEntries(records, keys.evidences())
         assert.ok(entry)
         // What a flipped bit of a key leaves: the same value, whose CRC-32 is that of the right key.
-        for (const key of [entry.key, keys.externalId('e-1', COMPANY)]) {
+        const company = keys.companyOf(lastPartOfKey(entry.key))
+        for (const key of [entry.key, company, keys.externalId('e-1', COMPANY)]) {
           await db.put(`${key.slice(0, -1)}${key.endsWith('0') ? '1' : '0'}`, (await db.get(key)) ?? new Uint8Array())
           await db.del(key)
         }

@@ -15,12 +15,12 @@ const idOf = (row: number): string => `id-${String(row).padStart(6, '0')}`
 
 describe('the rows of many indexes', () => {
   const stored = new MemoryRecords()
-  const ranges = Array.from({ length: INDEXES }, (_, i) => keys.evidencesIn(['category', 'c', `s-${i}`]))
+  const ranges = Array.from({ length: INDEXES }, (_, i) => keys.evidencesIn(['sub', 'c', `s-${i}`]))
   const ids = Array.from({ length: ROWS }, (_, row) => idOf(row)).toReversed()
   before(async () => {
     const indexOf = (row: number): number => (row % 2 === 0 ? 0 : (row * 7_919) % INDEXES)
     const writes = ids.map((id, i) => ({
-      key: keys.evidenceIn(['category', 'c', `s-${indexOf(ROWS - 1 - i)}`], id),
+      key: keys.evidenceIn(['sub', 'c', `s-${indexOf(ROWS - 1 - i)}`], id),
       value: new Uint8Array(),
     }))
     await stored.commit({ writes })

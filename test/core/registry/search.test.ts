@@ -81,24 +81,24 @@ describe('filtered and sorted lists', () => {
   it('report an index entry without its evidence, or of an evidence with another value, as damage', () =>
     withRegistry(async ({ registry: { evidences }, scope, evidence, stores: { records } }) => {
       await evidence({ externalId: 'a1', owner: 'Ada' })
-      const [{ id } = { id: '' }] = (await evidences.list(scope)).items
+      const [{ id, subcategoryId } = { id: '', subcategoryId: '' }] = (await evidences.list(scope)).items
       const missing = id.replace(/.$/, (digit) => (digit === '0' ? '1' : '0'))
       const company = scope.companyId
-      const planted: readonly (readonly [string, EvidenceQuery])[] = [
+      const planted: readonly (readonly [key: string, query: EvidenceQuery, value?: string])[] = [
         [keys.ownerIndex(company, 'ada', missing), { owner: 'Ada' }],
         [keys.ownerIndex(company, 'bob', id), { owner: 'Bob' }],
         [keys.wordIndex(company, 'adam', missing), { words: 'ada' }],
         [keys.wordIndex(company, 'adam', id), { words: 'adam' }],
         [keys.evidenceIn(['stolen', company], missing), { status: 'stolen' }],
         [keys.evidenceIn(['stolen', company], id), { status: 'stolen' }],
-        [keys.externalIdIndex(company, 'b1', missing), { externalIdPrefix: 'b' }],
-        [keys.externalIdIndex(company, 'b1', id), { externalIdPrefix: 'b' }],
+        [keys.externalId('b1', company), { externalIdPrefix: 'b' }, missing],
+        [keys.externalId('b1', company), { externalIdPrefix: 'b' }, id],
+        [keys.evidenceIn(['sub', company, subcategoryId], missing), { subcategoryId, createdTo: new Date(8e15) }],
         [keys.updateIndex(company, 7, missing), { sort: 'updated' }],
         [keys.updateIndex(company, 7, id), { sort: 'updated' }],
-        [keys.evidenceIn(['company', company], missing), { createdTo: new Date(8e15) }],
       ]
-      for (const [key, query] of planted) {
-        await records.commit({ writes: [{ key, value: new Uint8Array() }] })
+      for (const [key, query, value = ''] of planted) {
+        await records.commit({ writes: [{ key, value: Buffer.from(value) }] })
         await assert.rejects(evidences.list(scope, query), withCode('CORRUPT'), key)
         await records.commit({ writes: [{ key, value: null }] })
         await evidences.list(scope, query)

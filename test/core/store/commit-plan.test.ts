@@ -3,13 +3,15 @@ import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import {
   assertCommit,
+  decodeCounter,
+  encodeCounter,
   keysToRead,
   planGroup,
   versionOf,
   type GroupPlan,
   type GroupSnapshot,
 } from '../../../core/store/commit.ts'
-import { countOf, decodeCounter, encodeCounter } from '../../../core/store/read.ts'
+import { countOf } from '../../../core/store/read.ts'
 import { RegistryError } from '../../../core/errors.ts'
 import type { Commit, Stored, Key, LogAppend } from '../../../core/ports/index.ts'
 import { appendsOf } from '../../contract/record-store-pair.ts'

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import type { CategoryId, CompanyId, EvidenceId, FileId, TxId } from '../../../core/api/scope.ts'
-import { firstEventOf, withFirstEvent, type EvidenceWithoutEvent } from '../../../core/store/evidence.ts'
+import { firstEventOf, putEvidence, withFirstEvent, type EvidenceWithoutEvent } from '../../../core/store/evidence.ts'
 import { decodeRecord, encodeRecord } from '../../../core/store/read.ts'
 import type { EventRecord, EvidenceRecord } from '../../../core/store/records.ts'
 import { withCode } from '../../support/registry-fixture.ts'
@@ -20,12 +20,14 @@ type Details = typeof details extends fc.Arbitrary<infer T> ? T : never
 /** Without members that are undefined, which JSON does not have either. */
 const given = <T extends object>(members: T): T => JSON.parse(JSON.stringify(members)) as T
 
+const ID = '00000000-0005-7000-8000-000000000000' as EvidenceId
+const SLOT_KEY = 'AA=='
 const IDENTITY = {
   externalId: 'e-1',
   categoryId: 'c' as CategoryId,
   subcategoryId: 's' as CategoryId,
   name: 'Drill',
-  slotKey: '00',
+  slotKey: SLOT_KEY,
 }
 
 const evidenceWith = ({ image, ...rest }: Details): EvidenceWithoutEvent =>
@@ -33,7 +35,7 @@ const evidenceWith = ({ image, ...rest }: Details): EvidenceWithoutEvent =>
     ...IDENTITY,
     ...rest,
     ...(image !== undefined && { image: { id: image as FileId, mimeType: 'image/png' } }),
-    id: 'ev' as EvidenceId,
+    id: ID,
     company: 'acme' as CompanyId,
     createdAt: 5,
     stolen: false,
@@ -56,19 +58,19 @@ const eventWith = ({ image, ...rest }: Details): EventRecord =>
     ownerName: rest.owner ?? '',
     fields: {
       ...IDENTITY,
+      slotKey: '00',
       ...rest,
       ...(image !== undefined && { imageId: image }),
       action: { type: 'create' },
       actor: 'scanner',
       company: 'acme',
-      evidence: 'ev',
+      evidence: ID,
     },
     files: {},
-    salts: { seed: 'ff' },
+    salts: '/w==',
   }) as EventRecord
 
-const stored = (evidence: EvidenceRecord): EvidenceRecord =>
-  decodeRecord<EvidenceRecord>({ key: 'ev', value: encodeRecord(evidence) })
+const stored = (evidence: EvidenceRecord): EvidenceRecord => decodeRecord<EvidenceRecord>(putEvidence(evidence))
 
 describe('the first event in the record of its evidence', () => {
   it('stays the same while the evidence changes', () =>
@@ -90,17 +92,13 @@ describe('the first event in the record of its evidence', () => {
     const event = eventWith(created)
     const { meta } = evidence
     const { first } = withFirstEvent(evidence, { ...event, fields: { ...event.fields, ...(meta && { meta }) } })
-    assert.deepEqual(first, { salts: { seed: 'ff' }, fields: { actor: 'scanner' } })
+    assert.deepEqual(first, { salts: '/w==', fields: { actor: 'scanner' } })
   })
 
   it('is CORRUPT if the record does not have it', () => {
-    const evidence = evidenceWith({
-      description: undefined,
-      summary: undefined,
-      owner: undefined,
-      meta: undefined,
-      image: undefined,
-    })
-    assert.throws(() => firstEventOf(stored(evidence as EvidenceRecord)), withCode('CORRUPT'))
+    const { key, value } = putEvidence(withFirstEvent(evidenceWith({} as Details), eventWith({} as Details)))
+    const values = JSON.parse(new TextDecoder().decode(value)) as readonly unknown[]
+    for (const other of [[], {}, values.slice(0, 7), values.with(7, 'x')])
+      assert.throws(() => decodeRecord<EvidenceRecord>({ key, value: encodeRecord(other) }), withCode('CORRUPT'))
   })
 })

@@ -154,14 +154,14 @@ describe('an export', () => {
     await registry.settle()
     const { records } = registry.stores
     const { id } = (await registry.registry.evidences.get(registry.scope, externalId)).evidence
-    const key = keys.evidence(id)
+    const key = keys.evidence(registry.scope.companyId, id)
     const [stored] = await records.get([key])
-    await records.commit({ writes: [{ key, value: null }] })
+    await records.commit({ writes: [{ key, value: Buffer.from('[]') }] })
     const gap = verify(await exported())
     assert.deepEqual([gap.state, gap.counts.evidences, gap.counts.withoutBundle], ['requirement', COUNT + 1, 1])
     assert.deepEqual(
       gap.findings.map(({ reason }) => reason),
-      ['There is no bundle of e-new: CORRUPT'],
+      ['There is no bundle of : CORRUPT'],
     )
     await records.commit({ writes: [{ key, value: stored?.value ?? null }] })
     assert.equal(verify(await exported()).state, 'proven')

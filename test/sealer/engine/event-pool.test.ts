@@ -84,10 +84,10 @@ describe('EventPool', () => {
           drafts: inputs.map((each) => ({ id: ids.next<EvidenceId>(), input: each as EvidenceInput })),
         }
         const made = unpackEvidences(await pool.makeEvidences(packRequest(request)), request.drafts)
-        const secrets = evidenceRecordsOf(made).map(({ slotKey, first: { salts } }) => {
-          assert.ok('seed' in salts)
-          return { slotKey, seed: salts.seed }
-        })
+        const secrets = evidenceRecordsOf(made).map(({ slotKey, first: { salts } }) => ({
+          slotKey,
+          seed: String(salts),
+        }))
         const again = makeEvidences(request, (i) => secrets[i] ?? assert.fail('an evidence is missing'))
         assert.deepEqual(plain(made), plain(again))
         assert.equal(new Set(secrets.flatMap(({ slotKey, seed }) => [slotKey, seed])).size, 2 * inputs.length)

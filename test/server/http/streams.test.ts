@@ -47,7 +47,7 @@ class ObservedStore {
     if (this.failsLists) throw new Error('The disk failed')
     this.openLists++
     try {
-      if (this.#held !== undefined && range.gte.startsWith('el/')) await this.#wait(this.#held)
+      if (this.#held !== undefined && range.gte.startsWith('ev/')) await this.#wait(this.#held)
       yield* entries
     } finally {
       this.openLists--

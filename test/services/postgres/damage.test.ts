@@ -39,7 +39,7 @@ describe('damage in PostgreSQL', () => {
             `update damage.${table} set ${column} = '\\x${Buffer.from(value).toString('hex')}'
               where ${id}::text = '${row.id}'`,
           )
-        await write(row.value.with(0, (row.value[0] ?? 0) ^ 1))
+        await write(row.value.length === 0 ? new Uint8Array(1) : row.value.with(0, (row.value[0] ?? 0) ^ 1))
         lines = 0
         const wrong = [...(await resultsOf(store))].filter(([read, result]) => result !== sound.get(read))
         const name = `${table} ${row.id}.${column}`

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { StagedFile } from '../../../../core/api/files.ts'
 import type { CategoryId, CompanyId, EvidenceId, FileId } from '../../../../core/api/scope.ts'
-import { sha256, toHex } from '../../../../core/bytes.ts'
+import { sha256, toBase64, toHex } from '../../../../core/bytes.ts'
 import { appendEvents, eraseFile, openCheckedEvent, type EventStep } from '../../../../core/registry/event/event.ts'
 import { makeEvidence } from '../../../../core/registry/evidence/make.ts'
 import type { LogAppend } from '../../../../core/ports/index.ts'
@@ -27,7 +27,8 @@ const file = (id: string, mimeType: string): StagedFile => ({
 })
 
 const FILES = [file('f-1', 'image/png'), file('f-2', 'text/plain')] as const
-const SECRETS = { slotKey: '11'.repeat(32), seed: '22'.repeat(32) }
+const bytes = (byte: number): string => toBase64(new Uint8Array(32).fill(byte))
+const SECRETS = { slotKey: bytes(0x11), seed: bytes(0x22) }
 
 function create(input: { readonly externalId: string; readonly name: string }, files: readonly StagedFile[]) {
   const [categoryId, subcategoryId] = ['c-1' as CategoryId, 's-1' as CategoryId]
@@ -48,7 +49,7 @@ const FULL = {
 /** The evidence with all fields and files. */
 function created(): EvidenceRecord {
   const { writes } = create(FULL, FILES)
-  const key = keys.evidence(ID)
+  const key = keys.evidence(COMPANY, ID)
   const value = writes.find((write) => write.key === key)?.value
   return decodeRecord<EvidenceRecord>({ key, value: value ?? assert.fail('there is no record') })
 }
@@ -59,7 +60,7 @@ const { image: _, ...withoutImage } = created()
 
 /** Appends an event to the evidence with all fields. */
 function append(given: Given, before = created()): LogAppend {
-  const step: EventStep = { files: {}, state: before, seed: '33'.repeat(32), ...given }
+  const step: EventStep = { files: {}, state: before, seed: bytes(0x33), ...given }
   const appended = appendEvents({ origin: ORIGIN, actor: 'a-1', now: before.createdAt + 1 }, before, [step])
   return appended.append[0] ?? assert.fail('there is no event')
 }
@@ -79,7 +80,7 @@ const KINDS: Readonly<Record<string, () => LogAppend>> = {
   repair: () => append(update('repair', {})),
   stolen: () => append(update('stolen', { status: 'stolen' })),
   transfer: () => append({ type: 'transfer', fields: { owner: 'Grace' } }, { ...created(), owner: 'Grace' }),
-  addfile: () => append({ ...update('addfile', {}), files: { 'f-3': { ...file('f-3', 'a/b'), title: undefined } } }),
+  addfile: () => append({ ...update('addfile', {}), files: { 'f-3': file('f-3', 'a/b') } }),
   deletefile: () =>
     append(
       { ...update('deletefile', {}), files: { 'f-1': { id: 'f-1', deleted: created().txId } } },
