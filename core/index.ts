@@ -15,7 +15,6 @@ export type {
   BlobStore,
   CheckpointSigner,
   Clock,
-  EventEngine,
   Logger,
   RecordEraser,
   RecordStore,

@@ -3,7 +3,6 @@
  */
 export { createSealer } from './sealer.ts'
 export type { SealerOptions } from './settings.ts'
-export { EventPool, type EventPoolOptions } from './engine/event-pool.ts'
 export { InlineEngine, PoolEngine, type PoolOptions } from './engine/engines.ts'
 export {
   batchProofs,

@@ -1,14 +1,13 @@
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { CreatesRequest, Rate } from '../compare/scenarios.ts'
-import type * as Sealer from '../../sealer/index.ts'
 import { callForSeconds } from '../workload/concurrency.ts'
 import type * as Workload from '../workload/registry.ts'
 
 /**
  * `embedded-creates DIST`: creates evidences with the library in this build each time that its parent process sends a
  * `CreatesRequest`. Sends back the `Rate`. The own benchmark code of the build calls its library. Files are in TMPDIR.
- * Bulk creates are made in a worker, as the server does.
+ * An earlier build makes bulk creates in a worker, as its server does.
  */
 
 const [dist = ''] = process.argv.slice(2)
@@ -16,8 +15,9 @@ const urlOf = (path: string): string => pathToFileURL(join(dist, path)).href
 const { createCategories, EvidenceCreator, openBenchRegistry }: typeof Workload = await import(
   urlOf('bench/workload/registry.js')
 )
-const { EventPool }: typeof Sealer = await import(urlOf('sealer/index.js'))
-const bench = await openBenchRegistry({ eventEngine: new EventPool() })
+const { EventPool }: { readonly EventPool?: new () => object } = await import(urlOf('sealer/index.js'))
+const options: object = EventPool === undefined ? {} : { eventEngine: new EventPool() }
+const bench = await openBenchRegistry(options)
 const [category = ['', '']] = await createCategories(bench)
 const creator = new EvidenceCreator(bench)
 

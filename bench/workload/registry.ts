@@ -4,14 +4,7 @@ import { join } from 'node:path'
 import { FileSignedHead, openLocalBlobs } from '../../adapters/files/index.ts'
 import { MemoryCheckpointKeys } from '../../adapters/memory/index.ts'
 import { openLevelRecords } from '../../adapters/level/index.ts'
-import {
-  OPERATOR,
-  openRegistry,
-  type EventEngine,
-  type RecordStore,
-  type Registry,
-  type Scope,
-} from '../../core/index.ts'
+import { OPERATOR, openRegistry, type RecordStore, type Registry, type Scope } from '../../core/index.ts'
 import { createSealer, type SealerOptions } from '../../sealer/index.ts'
 import { CATEGORY_COUNT, categoryName, categoryOf, evidenceOf } from './evidence.ts'
 
@@ -28,7 +21,6 @@ export interface BenchRegistryOptions extends SealerOptions {
   /** Other records instead of LevelDB. */
   readonly records?: RecordStore
   readonly wrap?: (records: RecordStore) => RecordStore
-  readonly eventEngine?: EventEngine
 }
 
 /** The ids of a category and of its subcategory. */
@@ -41,7 +33,6 @@ export type CategoryIds = readonly [categoryId: string, subcategoryId: string]
 export async function openBenchRegistry({
   records: other,
   wrap = (records) => records,
-  eventEngine,
   ...options
 }: BenchRegistryOptions = {}): Promise<BenchRegistry> {
   const directory = await mkdtemp(join(tmpdir(), 'evidence-bench-'))
@@ -53,7 +44,6 @@ export async function openBenchRegistry({
     secret: new Uint8Array(32).fill(1),
     checkpointSigner: new MemoryCheckpointKeys(),
     sealer: createSealer(options),
-    ...(eventEngine && { eventEngine }),
   })
   const operator: Scope = { companyId: 'bench', principal: OPERATOR }
   const { apiKey = '' } = await registry.sourceSystems.create(operator, { name: 'bench' })

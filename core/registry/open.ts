@@ -6,7 +6,7 @@ import { createIdSource } from '../ids.ts'
 import { openLogIdentity, type LogIdentity } from '../log/identity.ts'
 import { Arrivals } from '../log/arrivals.ts'
 import { LogReader } from '../log/reader.ts'
-import type { EngineFailures, Logger, RecordStore, SealerStatus } from '../ports/index.ts'
+import type { Logger, RecordStore, SealerStatus } from '../ports/index.ts'
 import { deriveSecret } from '../platform/node.ts'
 import { BoundedMap } from '../store/cache.ts'
 import { SMALL_FILE_BYTES } from '../store/blob-lifecycle.ts'
@@ -19,7 +19,6 @@ import { LastUses } from './company/last-uses.ts'
 import { sourceSystemOperations } from './company/source-systems.ts'
 import type { Context } from './context.ts'
 import { Erasures, isRecordEraser, startSweeping } from './cleanup.ts'
-import { BulkCreates } from './evidence/bulk-creates.ts'
 import { evidenceOperations } from './evidence/evidences.ts'
 import { fileOperations, FileTokens } from './file/files.ts'
 import { withFileContents } from './file/stored-file.ts'
@@ -93,14 +92,13 @@ async function open(options: RegistryOptions): Promise<Registry> {
   // First, because it checks that the store still holds what was signed: nothing is written before.
   if (!readOnly) await sealer.start({ records: options.records, signedHead, identity, clock, logger, sharedRecords })
   const sealed = readOnly ? await readSizes(records, log) : {}
-  const status = (): SealerStatus => ({ ...withEngine(sealer.status(), options.eventEngine?.failures), ...sealed })
+  const status = (): SealerStatus => ({ ...sealer.status(), ...sealed })
 
   const context = createContext(options, { records, log, clock, logger, gate, origin: identity.origin })
   const activity = openActivity(context, readOnly)
   const apiKeys = new ApiKeys(records, deriveSecret(secret, 'api-key'), { clock, ...activity })
   await apiKeys.load()
   if (!readOnly && operatorKey !== undefined) await apiKeys.setOperatorKey(operatorKey, false)
-  const bulkCreates = new BulkCreates(options.eventEngine, logger)
   const damage = { reads: 0 }
   const process = randomUUID()
   const { erasures } = context
@@ -112,7 +110,7 @@ async function open(options: RegistryOptions): Promise<Registry> {
     companies: companyOperations(context),
     sourceSystems: sourceSystemOperations(context, { apiKeys, ...activity }),
     categories: categoryOperations(context),
-    evidences: evidenceOperations(context, bulkCreates),
+    evidences: evidenceOperations(context),
     files: fileOperations(context, {
       tokens: new FileTokens(deriveSecret(secret, 'file-token'), clock, records),
       auditLog: activity.auditLog,
@@ -127,7 +125,7 @@ async function open(options: RegistryOptions): Promise<Registry> {
     sealNow: readOnly ? async () => gate.assertWritable() : (signal) => sealer.sealNow(signal),
     close: async () => {
       const { lastUses, auditLog } = activity
-      for (const part of [context.arrivals, bulkCreates, sweeping, erasures, lastUses, auditLog]) await part?.stop()
+      for (const part of [context.arrivals, sweeping, erasures, lastUses, auditLog]) await part?.stop()
       await closeAll(options)
     },
   }
@@ -190,25 +188,11 @@ function openActivity({ records, clock, logger, ids }: Context, isReadOnly: bool
   return { lastUses: new LastUses(stores), auditLog: new AuditLog(stores, ids) }
 }
 
-/** Adds the failures of the event engine to those of the sealer's engine. */
-function withEngine(status: SealerStatus, added: EngineFailures | undefined): SealerStatus {
-  if (added === undefined || added.count === 0) return status
-  const engine = { count: status.failures.engine.count + added.count, lastCode: 'ENGINE_FAILED' }
-  return {
-    ...status,
-    failures: { ...status.failures, engine },
-    currentFailures: added.isFailing ? [...status.currentFailures, 'ENGINE_FAILED'] : status.currentFailures,
-  }
-}
-
-/**
- * Closes the sealer and the event engine, then the stores, also if one of them fails. Throws the first error. Skips
- * parts that are missing.
- */
+/** Closes the sealer, then the stores, also if one fails. Throws the first error. Skips parts that are missing. */
 async function closeAll(options: Partial<RegistryOptions> | undefined): Promise<void> {
-  const engines = await Promise.all([settle(options?.sealer), settle(options?.eventEngine)])
+  const sealer = await settle(options?.sealer)
   const stores = await Promise.all([settle(options?.blobs), settle(options?.records)])
-  const failure = [...engines, ...stores].find((result) => result.status === 'rejected')
+  const failure = [sealer, ...stores].find((result) => result.status === 'rejected')
   if (failure?.status === 'rejected') throw failure.reason
 }
 

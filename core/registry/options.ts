@@ -4,7 +4,6 @@ import type {
   BlobStore,
   CheckpointSigner,
   Clock,
-  EventEngine,
   Logger,
   RecordEraser,
   RecordStore,
@@ -37,12 +36,6 @@ export interface RegistryOptions {
    * that.
    */
   readonly eraser?: RecordEraser
-  /**
-   * Makes half of the evidences of large bulk creates (`createMany`) in another thread: `EventPool` of
-   * `evidence-registry/sealer`. Belongs to the registry as the sealer does. Default: they are made in the calling
-   * thread.
-   */
-  readonly eventEngine?: EventEngine
   /** Sets the operator key (at least 16 characters). Default: the key of an earlier start stays valid. */
   readonly operatorKey?: string
   /** The name of the log, fixed at the first start. Default `evidence-registry`. */
@@ -90,7 +83,6 @@ const PARTS = {
 } as const
 const OPTIONAL_PARTS = {
   eraser: ['eraseHistory'],
-  eventEngine: ['makeEvidences', 'close'],
   clock: ['now', 'sleep'],
   logger: ['debug', 'info', 'warn', 'error'],
 } as const

@@ -1,4 +1,3 @@
-import { availableParallelism } from 'node:os'
 import { join, resolve } from 'node:path'
 import { discardUnfinishedFiles, FileSignedHead, readOrCreateSecret, readSecret } from '../../adapters/files/index.ts'
 import { LocalLedger } from '../../adapters/local-ledger/index.ts'
@@ -13,7 +12,7 @@ import {
   type Registry,
 } from '../../core/index.ts'
 import { storedOrigin } from '../../core/ops/index.ts'
-import { createSealer, EventPool } from '../../sealer/index.ts'
+import { createSealer } from '../../sealer/index.ts'
 import { assertHasRecords, exists } from './existing.ts'
 import type { Anchor } from '../../adapters/kit/index.ts'
 import { createInstruments, type Instruments } from '../http/instruments.ts'
@@ -130,8 +129,6 @@ async function openParts(
     logger,
     sharedRecords: isShared,
     ...(isRecordEraser(records) && { eraser: records }),
-    // On one core, the hand-over to a thread would only cost time.
-    ...(availableParallelism() > 1 && { eventEngine: new EventPool() }),
     ...(adoptHead && { adoptHead }),
   })
   await orClose(registry, async ({ log }) => {

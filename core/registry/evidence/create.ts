@@ -11,7 +11,6 @@ import { filesMember, givenFiles, txIdOfEntry } from '../event/event.ts'
 import { attachFiles } from '../file/stored-file.ts'
 import { type AuthorizedScope, enterCompany } from '../permissions.ts'
 import type { Attempt } from '../write.ts'
-import type { BulkCreates } from './bulk-creates.ts'
 import { newEvidencesSchema, newEvidenceSchema } from './input.ts'
 import { type CreateTarget, type EvidenceDraft, type EvidenceFiles, type MadeEvidence, makeEvidence } from './make.ts'
 
@@ -35,28 +34,26 @@ export const createEvidence =
   }
 
 /**
- * Creates 1 to 1,000 evidences in one commit, so that all of them exist or none. Of a large number, the engine makes a
- * part. It holds while the categories are as they were.
+ * Creates 1 to 1,000 evidences in one commit, so that all of them exist or none. It holds while the categories are as
+ * they were.
  */
 export const createEvidences =
-  (context: Context, categories: CategoryResolver, bulk: BulkCreates): Evidences['createMany'] =>
-  (scope, input, options = {}) =>
-    bulk.run(async () => {
-      const entered = await enterCompany(context, scope, 'I')
-      validate(newEvidencesSchema, input)
-      const { categoryId, subcategoryId, evidences } = input
-      const files = givenFiles(input)
-      assertBulk(evidences, files)
-      const ids = [categoryId, subcategoryId]
-      return context.write({ scope: entered, options, operation: 'createEvidences', ids, input }, async (attempt) => {
-        const resolved = await categories.byId(entered.companyId, { categoryId, subcategoryId }, attempt)
-        await assertUnused(context, entered, evidences, attempt)
-        const target = targetOf(context, entered, { resolved, files })
-        const drafts = evidences.map((evidence) => draftOf(context, evidence))
-        const made = await bulk.make({ target, drafts })
-        return { commit: decideCreate(resolved, target, made, attempt), result: made.map(createdEvidence(target)) }
-      })
+  (context: Context, categories: CategoryResolver): Evidences['createMany'] =>
+  async (scope, input, options = {}) => {
+    const entered = await enterCompany(context, scope, 'I')
+    validate(newEvidencesSchema, input)
+    const { categoryId, subcategoryId, evidences } = input
+    const files = givenFiles(input)
+    assertBulk(evidences, files)
+    const ids = [categoryId, subcategoryId]
+    return context.write({ scope: entered, options, operation: 'createEvidences', ids, input }, async (attempt) => {
+      const resolved = await categories.byId(entered.companyId, { categoryId, subcategoryId }, attempt)
+      await assertUnused(context, entered, evidences, attempt)
+      const target = targetOf(context, entered, { resolved, files })
+      const made = evidences.map((evidence) => makeEvidence(target, draftOf(context, evidence)))
+      return { commit: decideCreate(resolved, target, made, attempt), result: made.map(createdEvidence(target)) }
     })
+  }
 
 const draftOf = ({ ids }: Context, input: EvidenceInput): EvidenceDraft => ({ id: ids.next(), input })
 

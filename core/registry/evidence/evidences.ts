@@ -1,7 +1,6 @@
 import type { Evidences } from '../../api/evidences.ts'
 import { CategoryResolver } from '../category/resolve.ts'
 import type { Context } from '../context.ts'
-import type { BulkCreates } from './bulk-creates.ts'
 import { createEvidence, createEvidences } from './create.ts'
 import { listEvents, nextEvent } from './feed.ts'
 import { getEvidence, listEvidenceFiles } from './get.ts'
@@ -11,12 +10,12 @@ import { evidencePages } from './pages.ts'
 import { updateEvidence } from './update.ts'
 
 /** The operations on evidences. Their contract is `Evidences`. */
-export function evidenceOperations(context: Context, bulkCreates: BulkCreates): Evidences {
+export function evidenceOperations(context: Context): Evidences {
   const categories = new CategoryResolver(context)
   const list = listEvidences(context)
   return {
     create: createEvidence(context, categories),
-    createMany: createEvidences(context, categories, bulkCreates),
+    createMany: createEvidences(context, categories),
     list,
     texts: listEvidenceTexts(context),
     all: allEvidences(list),

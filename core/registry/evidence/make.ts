@@ -8,11 +8,6 @@ import { randomBytes } from '../../platform/node.ts'
 import { slotKeyField } from '../../store/evidence.ts'
 import { attachedFiles, createEvent, type EvidenceState, givenDetails, newSeed } from '../event/event.ts'
 
-/**
- * Makes new evidences without a clock or a store, from JSON. So a worker thread can make them as well, and it loads
- * only what this module imports.
- */
-
 /** The files of a new evidence. The image is one of them. */
 export interface EvidenceFiles {
   readonly image?: StagedFile | undefined
@@ -38,12 +33,6 @@ export interface EvidenceDraft {
   readonly input: EvidenceInput
 }
 
-/** The evidences to make for one commit. */
-export interface MakeRequest {
-  readonly target: CreateTarget
-  readonly drafts: readonly EvidenceDraft[]
-}
-
 /** A new evidence, and what it adds to its commit. */
 export interface MadeEvidence {
   readonly draft: EvidenceDraft
@@ -63,12 +52,6 @@ export interface EvidenceSecrets {
 const SLOT_KEY_BYTES = 32
 
 const newSecrets = (): EvidenceSecrets => ({ slotKey: toBase64(randomBytes(SLOT_KEY_BYTES)), seed: newSeed() })
-
-/** Makes the evidences of one commit. */
-export const makeEvidences = (
-  { target, drafts }: MakeRequest,
-  secretsOf: (index: number) => EvidenceSecrets = newSecrets,
-): readonly MadeEvidence[] => drafts.map((draft, i) => makeEvidence(target, draft, secretsOf(i)))
 
 /** Makes an evidence with its `create` event. Call it again for another attempt. */
 export function makeEvidence(

@@ -3,8 +3,6 @@ import { describe, it } from 'node:test'
 import type { Evidence } from '../../../core/index.ts'
 import { importLines, type ImportCounts } from '../../../server/commands/import-run.ts'
 import { SubcategoryFinder } from '../../../server/commands/import-subcategories.ts'
-import { EventPool } from '../../../sealer/index.ts'
-import { moduleUrl } from '../../support/repository.ts'
 import { inCategory, withCode, withRegistry, type Fixture } from '../../support/registry-fixture.ts'
 
 interface Outcome extends ImportCounts {
@@ -260,17 +258,4 @@ describe('an import', () => {
       await assert.rejects(runImport(fixture, linesOf(10)), withCode('UNAVAILABLE'))
       assert.equal((await runImport(fixture, linesOf(10))).created, 10)
     }))
-
-  it('goes on without a worker that fails', async () => {
-    const eventEngine = new EventPool({
-      worker: moduleUrl('test/support/crashing-worker.ts'),
-    })
-    await withRegistry(
-      async (fixture) => {
-        await runImport(fixture, [lineOf('a')])
-        assert.equal((await runImport(fixture, linesOf(200))).created, 200)
-      },
-      { registry: { eventEngine } },
-    )
-  })
 })

@@ -11,7 +11,7 @@ import { openLocalLedger } from '../../../adapters/local-ledger/index.ts'
 import { openLocalTsa } from '../../../adapters/local-tsa/index.ts'
 import { isRegistryError, openRegistry, OPERATOR, type Meta } from '../../../core/index.ts'
 import { parsePolicy, verifyBundle } from '../../../core/verify/index.ts'
-import { createSealer, EventPool, PoolEngine } from '../../../sealer/index.ts'
+import { createSealer, PoolEngine } from '../../../sealer/index.ts'
 
 /** What a program does that embeds the registry. `Date`, `Uint8Array` and `meta` can be of another realm. */
 export async function run(options: {
@@ -29,7 +29,6 @@ export async function run(options: {
     signedHead: new FileSignedHead(path('signed-head.json')),
     secret: options.Uint8Array.from(await readOrCreateSecret(path('secret'))),
     checkpointSigner: await openOrCreateCheckpointKeys(path('checkpoint-keys.json')),
-    eventEngine: new EventPool(),
     sealer: createSealer({
       timestampAuthority: await openLocalTsa(path('tsa')),
       anchor: await openLocalLedger(path('ledger')),
