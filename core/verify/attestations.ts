@@ -292,6 +292,8 @@ export interface VerifiedAnchor {
   readonly isBlockFinal: boolean
 }
 
+/** A proof of the EVM has some 10 KB, one of the ledger up to 23 KB. A longer one would only cost time. */
+const MAX_PROOF_LENGTH = 131_072
 const CHAIN_HASH = /^0x[0-9a-f]{64}$/
 
 /**
@@ -306,6 +308,7 @@ export function verifyAnchorProof(
   { account }: PinnedChain,
   noteBytes: Uint8Array,
 ): VerifiedAnchor | string {
+  if (anchor.proof.length > MAX_PROOF_LENGTH) return `Its proof has more than ${MAX_PROOF_LENGTH} characters`
   if (anchor.type === 'local') return verifyLedgerAnchor(anchor, account, noteBytes)
   if (anchor.type !== 'evm') return `Proofs of the type ${anchor.type.slice(0, 32)} are not known`
   const { chainId, txHash, blockHash, blockNumber, proof } = anchor

@@ -42,7 +42,8 @@ type ProvenParts = Omit<Bundle, 'format' | 'version' | 'origin' | 'subject' | 'e
 
 /**
  * Proves events under the earliest stamped and the earliest anchored checkpoint that cover them. An event without
- * either is proven under the earliest checkpoint, and one that is not sealed yet is not proven.
+ * either is proven under the earliest checkpoint, and one that is not sealed yet is not proven. If these are more
+ * checkpoints than a verifier reads, only every nth event has its own, and those between are proven under the next.
  */
 export async function proveEvents(
   log: LogReader,
@@ -50,14 +51,12 @@ export async function proveEvents(
   events: readonly DisclosedEvent[],
 ): Promise<ProvenParts> {
   const statuses = await log.eventStatuses(events.map(({ txId }) => txId))
-  const coverage = new Coverage(log)
-  const sizes: (readonly number[] | undefined)[] = []
-  const last = statuses.findLastIndex((status) => status !== undefined && status.batch !== null)
-  // Positions of a history ascend with its versions, so each search begins at the previous result.
-  for (const [i, status] of statuses.entries())
-    sizes.push(events[i]?.isShown === false && i < last ? undefined : await coverage.sizesFor(status))
-  // A checkpoint that holds a version holds those before it.
-  for (let i = last - 1; i >= 0; i--) sizes[i] ??= sizes[i + 1]?.slice(0, 1)
+  let step = 1
+  let { coverage, sizes } = await cover(log, events, statuses, step)
+  while (coverage.units > MAX_UNITS) {
+    step *= Math.ceil(coverage.units / MAX_UNITS)
+    ;({ coverage, sizes } = await cover(log, events, statuses, step))
+  }
   const renewals = await coverage.renewals()
   // Another process may have signed a checkpoint with a key that it has added since.
   await sources.identity.refresh()
@@ -73,6 +72,30 @@ export async function proveEvents(
     ...(renewals.length > 0 && { renewals }),
     claimedPolicy,
   }
+}
+
+/** What a verifier may spend on the checkpoints of a bundle. The rest is for certificates, lists and responses. */
+const MAX_UNITS = 1_000
+
+/** Finds the checkpoints of every event, or of every nth one (`step`). */
+async function cover(
+  log: LogReader,
+  events: readonly DisclosedEvent[],
+  statuses: readonly (EntryStatus | undefined)[],
+  step: number,
+): Promise<{ readonly coverage: Coverage; readonly sizes: readonly (readonly number[] | undefined)[] }> {
+  const coverage = new Coverage(log)
+  const sizes: (readonly number[] | undefined)[] = []
+  const last = statuses.findLastIndex((status) => status !== undefined && status.batch !== null)
+  // Positions of a history ascend with its versions, so each search begins at the previous result.
+  for (const [i, status] of statuses.entries()) {
+    const isLeftOut = i < last && (events[i]?.isShown === false || i % step > 0)
+    sizes.push(isLeftOut ? undefined : await coverage.sizesFor(status))
+  }
+  // A checkpoint that holds a version holds those before it.
+  for (let i = last - 1; i >= 0; i--)
+    sizes[i] ??= events[i]?.isShown === false ? sizes[i + 1]?.slice(0, 1) : sizes[i + 1]
+  return { coverage, sizes }
 }
 
 async function eventOf(
@@ -155,6 +178,17 @@ class Coverage {
     let root = this.#roots.get(note)
     if (root === undefined) this.#roots.set(note, (root = rootOfNote(note)))
     return root
+  }
+
+  /** What a verifier spends on the collected checkpoints. */
+  get units(): number {
+    const all = [...this.#bySize.values()].map(({ stamp, anchor }) =>
+      checkpointUnits(
+        tokensOf(stamp).map(({ token }) => token),
+        anchor === undefined ? 0 : 1,
+      ),
+    )
+    return all.reduce((sum, units) => sum + units, 0)
   }
 
   /** Sizes of the collected checkpoints, ascending. */
@@ -257,6 +291,10 @@ class Coverage {
     }
   }
 }
+
+/** What a verifier spends on a checkpoint (`core/SPECIFICATION.md`). A token has 850 characters or more for a unit. */
+export const checkpointUnits = (tokens: readonly string[], anchors: number): number =>
+  tokens.reduce((sum, token) => sum + 5 + token.length / 850, 1 + 8 * anchors)
 
 function rootOfNote(note: string): Uint8Array {
   try {

@@ -11,7 +11,7 @@ import { BUNDLE_FORMAT, isReadable, MAX_BUNDLE_EVENTS } from '../../commitment/b
 import { readEvidence } from '../evidence/get.ts'
 import { enterCompany } from '../permissions.ts'
 import { invalidInput, uuidInput, validate } from '../../schemas/validation.ts'
-import { type BundleSources, type DisclosedEvent, proveEvents } from './bundle-proofs.ts'
+import { type BundleSources, checkpointUnits, type DisclosedEvent, proveEvents } from './bundle-proofs.ts'
 import { readFileOf } from './file.ts'
 import type { Proofs } from '../../api/proofs.ts'
 import { findEvidence, FoundEvidence, invalid } from './find-evidence.ts'
@@ -138,16 +138,15 @@ async function assemble(
 }
 
 /** What a verifier may spend on a bundle (`core/SPECIFICATION.md`), less what only a verifier can count. */
-const MAX_UNITS = 1_300
-const [TOKEN_UNITS, ANCHOR_UNITS, PIECE_UNITS] = [5, 8, 5]
+const MAX_UNITS = 1_400
+/** For its signature, and for every 500 entries of a list, of which each has 30 bytes or more. */
+const pieceUnits = ({ data }: Bundle['validationData'][number]): number => 5 + data.length / 20_000
 
 /** Throws `BUNDLE_TOO_LARGE` if a verifier would refuse the bundle. Small ones need no look at their text. */
 function assertVerifiable(bundle: Bundle): void {
   const { events, checkpoints, validationData } = bundle
-  const units = checkpoints.map(
-    ({ tokens, anchors }) => 1 + TOKEN_UNITS * tokens.length + ANCHOR_UNITS * anchors.length,
-  )
-  const all = units.reduce((sum, each) => sum + each, PIECE_UNITS * validationData.length)
+  const units = checkpoints.map(({ tokens, anchors }) => checkpointUnits(tokens, anchors.length))
+  const all = [...units, ...validationData.map(pieceUnits)].reduce((sum, each) => sum + each, 0)
   const isSmall = events.length < SMALL_EVENTS && validationData.length < SMALL_PIECES
   if (all <= MAX_UNITS && (isSmall || isReadable(JSON.stringify(bundle)))) return
   throw new RegistryError(

@@ -1,4 +1,5 @@
 import {
+  BaseBlock,
   Constructed,
   fromBER,
   GeneralizedTime,
@@ -7,26 +8,40 @@ import {
   Sequence,
   Set as AsnSet,
   UTCTime,
-  type BaseBlock,
 } from 'asn1js'
 import { isRegistryError, verificationError } from '../../errors.ts'
 import { RSASSAPSSParams, type AlgorithmIdentifier } from 'pkijs'
 import type { PublicKey, SignatureScheme } from '../certificate-crypto/types.ts'
 import type { HashName } from '../token-verifier.ts'
+import type { SignatureBudget } from '../untrusted.ts'
 
 /**
  * Reads ASN.1 with asn1js, which limits the depth and the number of values. The input may be an attacker's: the caller
  * limits its length.
  */
 
-/** Parses exactly one BER value. Throws `VERIFICATION_FAILED`; `what` names the input in the message. */
-export function parseAsn1(bytes: Uint8Array, what: string): BaseBlock {
+/** So many values cost one unit: asn1js takes some 10 µs for each. */
+const VALUES_PER_UNIT = 100
+
+/**
+ * Parses exactly one BER value. Throws `VERIFICATION_FAILED`; `what` names the input in the message. `budget` counts
+ * the values in it.
+ */
+export function parseAsn1(bytes: Uint8Array, what: string, budget?: SignatureBudget): BaseBlock {
   // A copy, because asn1js keeps views of its input.
   const { offset, result } = fromBER(bytes.slice())
   if (offset === -1) throw verificationError('timestamp.malformed', `${what} is not ASN.1: ${result.error}`)
   if (offset !== bytes.length)
     throw verificationError('timestamp.malformed', `${what} is followed by ${bytes.length - offset} more bytes`)
+  budget?.spend(Math.floor(countValues(result) / VALUES_PER_UNIT))
   return result
+}
+
+/** With those in octets that are ASN.1 themselves, which are parsed as well. The parts of an OID cost a fraction. */
+function countValues({ valueBlock }: BaseBlock): number {
+  const values: unknown = 'value' in valueBlock ? valueBlock.value : undefined
+  if (!Array.isArray(values)) return 1
+  return values.reduce<number>((sum, one) => sum + (one instanceof BaseBlock ? countValues(one) : 1 / 8), 1)
 }
 
 /** The values inside a constructed value. Empty for a primitive value and for `undefined`. */

@@ -83,14 +83,14 @@ const certificateError = (reason: string, cause?: unknown): RegistryError =>
   verificationError('certificate.malformed', `A certificate cannot be used: ${reason}`, cause)
 
 /** Parses one DER certificate. Throws `VERIFICATION_FAILED`. */
-export const parseCertificate = (der: Uint8Array): Certificate =>
-  certificateFromSchema(parseAsn1(der, 'The certificate'))
+export const parseCertificate = (der: Uint8Array, budget?: SignatureBudget): Certificate =>
+  certificateFromSchema(parseAsn1(der, 'The certificate', budget))
 
 /** As `parseCertificate`, for certificates of an attacker: the same one is parsed and counted once. */
 export const certificateOnce = (der: Uint8Array, budget: SignatureBudget): Certificate =>
   budget.once(`certificate ${budget.hashOf(der)}`, () => {
     budget.spend(PARSE_COST, der.length)
-    return parseCertificate(der)
+    return parseCertificate(der, budget)
   })
 
 function certificateFromSchema(schema: BaseBlock): Certificate {

@@ -63,7 +63,7 @@ export const timestampError = (rule: VerificationRule, reason: string): Registry
 export function parseToken(der: Uint8Array, budget: SignatureBudget): ParsedToken {
   if (der.length > MAX_TIMESTAMP_BYTES)
     throw timestampError('form.length', `it has ${der.length} bytes, the limit is ${MAX_TIMESTAMP_BYTES}`)
-  const schema = parseAsn1(der, 'The timestamp does not verify: the response')
+  const schema = parseAsn1(der, 'The timestamp does not verify: the response', budget)
   // pkijs ignores values that it does not expect.
   if (childrenOf(schema).length > 2)
     throw timestampError('timestamp.malformed', 'the token is followed by other values')

@@ -85,7 +85,7 @@ const compareRevocations = (a: Revoked, b: Revoked): number =>
 function readStatuses({ type, der: given }: ValidationData, request: StatusRequest): readonly RevocationStatus[] {
   if (type === 'certificate') return []
   try {
-    const der = derOfPem(given)
+    const der = request.budget.once(`der ${request.budget.hashOf(given)}`, () => derOfPem(given))
     const limit = type === 'crl' ? MAX_CRL_BYTES : MAX_VALIDATION_DATA_BYTES
     if (der.length > limit) return unusable(`a list of ${der.length} bytes is too large, at most ${limit} are read`)
     return type === 'crl' ? readCrl(der, request) : readOcsp(der, request)
@@ -143,7 +143,7 @@ interface Crl {
 function readCrl(der: Uint8Array, { certificate, issuer, budget }: StatusRequest): readonly RevocationStatus[] {
   const crl = budget.once(`crl ${budget.hashOf(der)}`, () => {
     budget.spend(PARSE_COST, der.length)
-    return parseCrl(der)
+    return parseCrl(der, budget)
   })
   if (!crl.issuer.isEqual(certificate.pki.issuer)) return []
   const usage = keyUsage(issuer)
@@ -152,8 +152,8 @@ function readCrl(der: Uint8Array, { certificate, issuer, budget }: StatusRequest
   const { asOf, isPartial } = crl
   const serial = toHex(certificate.pki.serialNumber.valueBlock.valueHexView)
   const entries = (crl.entries.get(serial) ?? [])
-    .filter((entry) => !isPartial || isByIssuer(crl, entry, issuer))
-    .map((entry) => new RevokedCertificate({ schema: readAt(der, entry) }))
+    .filter((entry) => !isPartial || isByIssuer(crl, entry, issuer, budget))
+    .map((entry) => new RevokedCertificate({ schema: readAt(der, entry, budget) }))
     .map(({ revocationDate, crlEntryExtensions }) =>
       revocationOf(revocationDate.value.getTime(), crlEntryExtensions?.extensions),
     )
@@ -170,29 +170,30 @@ function readCrl(der: Uint8Array, { certificate, issuer, budget }: StatusRequest
  * nextUpdate OPTIONAL, revokedCertificates SEQUENCE OF … OPTIONAL, crlExtensions [0] OPTIONAL }, signatureAlgorithm,
  * signatureValue }
  */
-function parseCrl(der: Uint8Array): Crl {
+function parseCrl(der: Uint8Array, budget: SignatureBudget): Crl {
   const whole = present(derAt(der))
   const [tbs, algorithm, signature, ...more] = [...derIn(der, whole)]
   const members = [...derIn(der, present(tbs))]
   const [, issuer, thisUpdate, ...others] = members[0]?.tag === INTEGER ? members.slice(1) : members
   const list = others.find(({ tag }) => tag === SEQUENCE)
   const [extensions] = [...derIn(der, others.find(({ tag }) => tag === CRL_EXTENSIONS) ?? EMPTY)]
-  const bits = readAt(der, present(signature))
+  const read = (value: DerValue | undefined): BaseBlock => readAt(der, present(value), budget)
+  const bits = read(signature)
   if (whole.end !== der.length || more.length > 0 || !(bits instanceof BitString)) throw new Error('Not a CRL')
-  const asOf = timeOf(readAt(der, present(thisUpdate)))
+  const asOf = timeOf(read(thisUpdate))
   if (Number.isNaN(asOf)) throw new Error('Not a time')
   return {
     der,
-    issuer: new RelativeDistinguishedNames({ schema: readAt(der, present(issuer)) }),
+    issuer: new RelativeDistinguishedNames({ schema: read(issuer) }),
     asOf,
-    isPartial: extensions !== undefined && hasCritical(new Extensions({ schema: readAt(der, extensions) }).extensions),
+    isPartial: extensions !== undefined && hasCritical(new Extensions({ schema: read(extensions) }).extensions),
     signed: {
       bytes: der.subarray(present(tbs).at, present(tbs).end),
-      algorithm: new AlgorithmIdentifier({ schema: readAt(der, present(algorithm)) }),
+      algorithm: new AlgorithmIdentifier({ schema: read(algorithm) }),
       signature: bits,
     },
     list,
-    entries: entriesOf(der, list),
+    entries: entriesOf(der, list, budget),
   }
 }
 
@@ -208,11 +209,23 @@ function present<T>(value: T | undefined): T {
   return value
 }
 
-const readAt = (der: Uint8Array, { at, end }: DerValue): BaseBlock => parseAsn1(der.subarray(at, end), 'A value')
+const readAt = (der: Uint8Array, { at, end }: DerValue, budget: SignatureBudget): BaseBlock =>
+  parseAsn1(der.subarray(at, end), 'A value', budget)
 
-function entriesOf(der: Uint8Array, list: DerValue | undefined): Crl['entries'] {
-  const entries = new Map<string, DerValue[]>()
+/** So many entries cost one unit. Real ones have at least 30 bytes, those of an attacker 5. */
+const ENTRIES_PER_UNIT = 500
+
+function* entriesIn(der: Uint8Array, list: DerValue | undefined, budget: SignatureBudget): Generator<DerValue> {
+  let count = 0
   for (const entry of derIn(der, list ?? EMPTY)) {
+    if (++count % ENTRIES_PER_UNIT === 0) budget.spend()
+    yield entry
+  }
+}
+
+function entriesOf(der: Uint8Array, list: DerValue | undefined, budget: SignatureBudget): Crl['entries'] {
+  const entries = new Map<string, DerValue[]>()
+  for (const entry of entriesIn(der, list, budget)) {
     const serial = present(derAt(der, entry.start, entry.end))
     const key = toHex(der.subarray(serial.start, serial.end))
     const known = entries.get(key)
@@ -223,9 +236,14 @@ function entriesOf(der: Uint8Array, list: DerValue | undefined): Crl['entries'] 
 }
 
 /** In a list for several issuers, an entry may name another one, which then holds for those after it (§ 5.3.3). */
-function isByIssuer({ der, list, issuer: author }: Crl, listed: DerValue, issuer: Certificate): boolean {
+function isByIssuer(
+  { der, list, issuer: author }: Crl,
+  listed: DerValue,
+  issuer: Certificate,
+  budget: SignatureBudget,
+): boolean {
   let named = author.isEqual(issuer.pki.subject)
-  for (const entry of derIn(der, list ?? EMPTY)) {
+  for (const entry of entriesIn(der, list, budget)) {
     const [, , extensions] = [...derIn(der, entry)]
     const text = extensions === undefined ? '' : toHex(der.subarray(extensions.at, extensions.end))
     if (text.includes(CERTIFICATE_ISSUER)) named = text.includes(toHex(issuerIdentity(issuer).name))
@@ -260,7 +278,7 @@ interface Ocsp {
 function readOcsp(der: Uint8Array, { certificate, issuer, budget }: StatusRequest): readonly RevocationStatus[] {
   const { schema, basic } = budget.once(`ocsp ${budget.hashOf(der)}`, () => {
     budget.spend(PARSE_COST, der.length)
-    return parseOcsp(der)
+    return parseOcsp(der, budget)
   })
   const { tbsResponseData: data, signatureAlgorithm: algorithm, signature } = basic
   const about = data.responses.filter(({ certID }) => identifies(certID, certificate, issuer))
@@ -273,11 +291,11 @@ function readOcsp(der: Uint8Array, { certificate, issuer, budget }: StatusReques
   return about.filter(({ singleExtensions }) => !hasCritical(singleExtensions)).flatMap(readSingleResponse)
 }
 
-function parseOcsp(der: Uint8Array): Ocsp {
-  const { responseStatus, responseBytes } = new OCSPResponse({ schema: parseAsn1(der, 'The OCSP response') })
+function parseOcsp(der: Uint8Array, budget: SignatureBudget): Ocsp {
+  const { responseStatus, responseBytes } = new OCSPResponse({ schema: parseAsn1(der, 'The OCSP response', budget) })
   if (smallInteger(responseStatus) !== 0 || responseBytes?.responseType !== OID_OCSP_BASIC)
     throw new Error('Not a basic response')
-  const schema = parseAsn1(responseBytes.response.valueBlock.valueHexView, 'The basic OCSP response')
+  const schema = parseAsn1(responseBytes.response.valueBlock.valueHexView, 'The basic OCSP response', budget)
   return { schema, basic: new BasicOCSPResponse({ schema }) }
 }
 

@@ -96,6 +96,28 @@ describe('the proof bundle', () => {
     await close()
   })
 
+  it('gives only some versions a checkpoint of their own if a verifier would refuse all of them', async () => {
+    const { registry, scope, evidence, settle, close } = await open('many')
+    await evidence({ owner: 'Ada' })
+    const count = 100
+    for (let version = 1; version <= count; version++) {
+      if (version > 1) await registry.evidences.update(scope, 'e-1', { description: `${version}` })
+      await registry.sealNow()
+      await settle()
+    }
+    const whole = { externalId: 'e-1', fields: 'all', files: 'all' } as const
+    const bundle = await registry.proofs.bundle(scope, whole)
+    const policy = parsePolicy(JSON.stringify(await registry.log.policy()))
+    const result = verifyBundle(JSON.stringify(bundle), { policy, tokens: verifier, require: ['timestamp', 'anchor'] })
+    assert.equal(result.state, 'proven')
+    const sizes = sizesOf(bundle)
+    assert.deepEqual([sizes.length, new Set(sizes.map(String)).size], [count, count / 2 + 1])
+    // What is chosen has its own.
+    const some = await registry.proofs.bundle(scope, { ...whole, versions: { from: 2, to: 9 } })
+    assert.equal(new Set(sizesOf(some).slice(1, 9).map(String)).size, 8)
+    await close()
+  })
+
   it('proves every event under the earliest stamped and anchored checkpoints', async () => {
     const { registry, scope, evidence, settle, close } = await open('earliest')
     await evidence({ owner: 'Ada' })

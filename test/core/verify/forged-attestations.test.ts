@@ -558,4 +558,16 @@ describe('forged timestamps in bundles', () => {
     assert.equal(verify(withTokens(...same), policy, { validationData: few }).state, 'proven')
     assertRefuted(verify(bundle, policy, { validationData }), 'limit.signatures')
   })
+
+  it('cost more the more values they have', async () => {
+    const bundle = withTokens(await tokenOf(0, NOTE))
+    // Of 20 KB, with 9,900 times NULL and a number.
+    const nulls = Array.from({ length: 19_800 }, (_, i) => (i % 2 === 0 ? 5 : 0))
+    const validationData = Array.from(
+      { length: 15 },
+      (_, i) => ({ type: 'ocsp', der: Uint8Array.of(0x30, 0x82, 0x4d, 0x5b, ...nulls, 2, 1, i) }) as const,
+    )
+    assert.equal(verify(bundle, policy, { validationData: validationData.slice(0, 3) }).state, 'proven')
+    assertRefuted(verify(bundle, policy, { validationData }), 'limit.signatures')
+  })
 })
