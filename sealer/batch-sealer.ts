@@ -226,7 +226,7 @@ export class BatchSealer {
 
 /** What a batch adds to the tree. */
 interface Integration {
-  /** Every tile that is new or grew, by its key. */
+  /** Every stored tile that is new or grew, by its key. */
   readonly tiles: ReadonlyMap<Key, Uint8Array>
   /** The root at the new size, 32 bytes. */
   readonly root: Uint8Array
@@ -258,7 +258,8 @@ class Integrator {
   }
 
   /**
-   * Integrates the entries from the head's size to `newSize`. Reads one partial tile per level, so k entries in a tree
+   * Integrates the entries from the head's size to `newSize`. Reads one partial tile per level, that of the leaves as
+   * entries, so k entries in a tree
    * of n cost O(k + log n). If a worker fails, hashes again in this thread: a machine that cannot run workers still
    * seals.
    *
@@ -320,6 +321,8 @@ class Integrator {
     const root = await this.#rootFrom(tiles, newSize)
     if (toHex(await this.#rootFrom(tiles, head.size)) !== head.root)
       throw corrupt(`The log's entries before ${head.size} are not the sealed ones`)
+    // Stored in each batch, the partial tile of leaves would be most of what sealing writes.
+    if (newSize % TILE_WIDTH > 0) tiles.delete(logKeys.tile(0, Math.floor(newSize / TILE_WIDTH)))
     return { tiles, root }
   }
 

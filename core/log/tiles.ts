@@ -2,14 +2,19 @@ import { RegistryError, corrupt } from '../errors.ts'
 import type { Stored, Key, RecordStore } from '../ports/index.ts'
 import { BoundedMap } from '../store/cache.ts'
 import { logKeys } from './keys.ts'
-import { type NodeId, type NodeSource, HASH_BYTES } from './tree/hash.ts'
-import { nodeAt, tileOfNode, widthOf, rowPrefix, TILE_WIDTH } from './tree/tile.ts'
+import { type NodeId, type NodeSource, HASH_BYTES, leafHash } from './tree/hash.ts'
+import { buildTile, nodeAt, tileOfNode, widthOf, rowPrefix, splitRow, TILE_WIDTH, type TilePosition } from './tree/tile.ts'
 import { openingOfPayload } from './payload.ts'
 import { lost, readOne } from '../store/read.ts'
 
+/** Tiles to read, by their keys. */
+type WantedTiles = ReadonlyMap<Key, Pick<TilePosition, 'tileLevel' | 'tileIndex'>>
+
 /**
- * The stored tiles of the tree, with a bounded cache. A partial tile grows, but the nodes that it already holds never
- * change. So a cached partial tile stays correct, and is read again only if a node is requested that it does not hold.
+ * The tiles of the tree, with a bounded cache. Those of leaves are stored once they are full; until then they are made
+ * from the entries of the log, also from those that are not sealed yet. A partial tile grows, but the nodes that it
+ * already holds never change. So a cached partial tile stays correct, and is read again only if a node is requested
+ * that it does not hold.
  */
 export class StoredTiles {
   readonly #records: RecordStore
@@ -24,14 +29,14 @@ export class StoredTiles {
   }
 
   /**
-   * A tile with at least `width` hashes in row 0; `undefined` if it is not stored or narrower. The bytes are those of
-   * the cache and must not be changed.
+   * A tile with at least `width` hashes in row 0; `undefined` if it does not exist or is narrower. The bytes are those
+   * of the cache and must not be changed.
    */
   async tile(level: number, index: number, width: number): Promise<Uint8Array | undefined> {
     const key = logKeys.tile(level, index)
     const cached = this.#cache.get(key)
     if (cached !== undefined && isWide(cached, width)) return cached
-    const tile = (await this.#read([key])).get(key)
+    const tile = (await this.#read(new Map([[key, { tileLevel: level, tileIndex: index }]]))).get(key)
     return tile !== undefined && isWide(tile, width) ? tile : undefined
   }
 
@@ -42,11 +47,12 @@ export class StoredTiles {
   async range(level: number, first: number, count: number): Promise<readonly Uint8Array[]> {
     const keys = Array.from({ length: count }, (_, i) => logKeys.tile(level, first + i))
     const entries = await this.#records.get(keys)
-    return entries.map((entry, i) => {
-      if (entry === undefined) throw corrupt(`Tile ${keys[i]} is missing`)
-      assertTile(entry)
-      return entry.value
+    const tiles = entries.map(async (entry, i) => {
+      const tile = entry === undefined ? await this.#made(keys[i] ?? '', level, first + i) : tileIn(entry)
+      if (tile === undefined) throw corrupt(`Tile ${keys[i]} is missing`)
+      return tile
     })
+    return Promise.all(tiles)
   }
 
   /**
@@ -55,14 +61,14 @@ export class StoredTiles {
    */
   async nodes(ids: readonly NodeId[]): Promise<NodeSource> {
     const tiles = new Map<Key, Uint8Array>()
-    const missing = new Set<Key>()
+    const missing = new Map<Key, TilePosition>()
     for (const id of ids) {
       const key = this.#keyOf(id)
       const tile = tiles.get(key) ?? this.#cache.get(key)
       if (tile !== undefined && nodeIn(tile, id) !== undefined) tiles.set(key, tile)
-      else missing.add(key)
+      else missing.set(key, tileOfNode(id))
     }
-    if (missing.size > 0) for (const [key, tile] of await this.#read([...missing])) tiles.set(key, tile)
+    if (missing.size > 0) for (const [key, tile] of await this.#read(missing)) tiles.set(key, tile)
     return (id) => {
       const key = this.#keyOf(id)
       const node = nodeIn(tiles.get(key), id)
@@ -86,24 +92,37 @@ export class StoredTiles {
     return this.#last.key
   }
 
-  /** Those of these tiles that are stored. */
-  async #read(keys: readonly Key[]): Promise<ReadonlyMap<Key, Uint8Array>> {
+  /** Those of these tiles that exist. */
+  async #read(wanted: WantedTiles): Promise<ReadonlyMap<Key, Uint8Array>> {
     const tiles = new Map<Key, Uint8Array>()
-    for (const entry of await this.#records.get(keys)) {
-      if (entry === undefined) continue
-      assertTile(entry)
-      tiles.set(entry.key, entry.value)
-      this.#cache.set(entry.key, entry.value)
+    const entries = (await this.#records.get([...wanted.keys()])).values()
+    for (const [key, { tileLevel, tileIndex }] of wanted) {
+      const entry = entries.next().value
+      const tile = entry === undefined ? await this.#made(key, tileLevel, tileIndex) : tileIn(entry)
+      if (tile === undefined) continue
+      tiles.set(key, tile)
+      this.#cache.set(key, tile)
     }
     return tiles
+  }
+
+  /** The tile over the entries that the log has below it now. `undefined` if it has none, or for a higher level. */
+  async #made(key: Key, level: number, index: number): Promise<Uint8Array | undefined> {
+    if (level > 0) return undefined
+    const entries = await this.#records.readLog(index * TILE_WIDTH, TILE_WIDTH)
+    if (entries.length === 0) return undefined
+    // Of many callers that wait for it after a batch, the first one makes it.
+    const cached = this.#cache.get(key)
+    if (cached !== undefined && isWide(cached, entries.length / HASH_BYTES)) return cached
+    return buildTile(splitRow(entries).map(leafHash))
   }
 }
 
 const isWide = (tile: Uint8Array, width: number): boolean => (widthOf(tile) ?? 0) >= width
 
-function assertTile({ key, value }: Stored): void {
-  if (widthOf(value) === undefined)
-    throw corrupt(`Tile ${key} has ${value.length} bytes, which is not the length of a tile`)
+function tileIn({ key, value }: Stored): Uint8Array {
+  if (widthOf(value) !== undefined) return value
+  throw corrupt(`Tile ${key} has ${value.length} bytes, which is not the length of a tile`)
 }
 
 function nodeIn(tile: Uint8Array | undefined, id: NodeId): Uint8Array | undefined {
@@ -126,13 +145,9 @@ export class SealedTiles {
 
   /** The first `width` hashes of row 0 of a tile. */
   async hashes(level: number, index: number, width: number): Promise<Uint8Array | undefined> {
-    let tile = await this.#stored.tile(level, index, width)
-    if (tile === undefined) {
-      if (!(await this.#isSealed(level, index, width))) return undefined
-      // It may have been sealed after the first read.
-      tile = await this.#stored.tile(level, index, width)
-      if (tile === undefined) throw lost(`Tile ${logKeys.tile(level, index)}`)
-    }
+    if (!(await this.#isSealed(level, index, width))) return undefined
+    const tile = await this.#stored.tile(level, index, width)
+    if (tile === undefined) throw lost(`Tile ${logKeys.tile(level, index)}`)
     return rowPrefix(tile, width)?.slice()
   }
 

@@ -8,7 +8,7 @@ import { decodePayload, type EventPayload } from '../log/payload.ts'
 import { LogReader } from '../log/reader.ts'
 import type { LogIdentityRecord } from '../log/records.ts'
 import { HASH_BYTES, leafHash } from '../log/tree/hash.ts'
-import { rowPrefix, TILE_WIDTH } from '../log/tree/tile.ts'
+import { rowPrefix, splitRow, TILE_WIDTH } from '../log/tree/tile.ts'
 import type { CheckpointSigner, SignedHead } from '../ports/index.ts'
 import { eventInRecord } from '../store/evidence.ts'
 import { keys, type RecordKey } from '../store/keys.ts'
@@ -92,7 +92,7 @@ async function checkKeyPositions(check: Check, record: LogIdentityRecord): Promi
 
 /**
  * Computes leaves, tiles and roots again from the entries of the log, and checks every opening. Entries that cannot be
- * read are reported, and the tile over them continues the tree.
+ * read are reported, and the full tile over them continues the tree.
  *
  * @returns how many entries belong to tokens; `undefined` if not all entries can be read
  */
@@ -139,7 +139,7 @@ export async function checkLogPage(check: Check, start: number): Promise<LogPage
   try {
     const packed = await check.records.readLog(start, TILE_WIDTH)
     check.countBytes(packed.length)
-    const entries = splitEntries(packed)
+    const entries = splitRow(packed)
     return { entries, tokenEntries: await checkOpenings(check, start, entries) }
   } catch (error) {
     if (!isDamage(error)) throw error
@@ -153,14 +153,7 @@ export async function checkLogPage(check: Check, start: number): Promise<LogPage
 async function storedLeaves(check: Check, start: number, count: number): Promise<readonly Uint8Array[] | undefined> {
   const tile = await check.get(logKeys.tile(0, start / TILE_WIDTH))
   const row = tile && rowPrefix(tile.value, count)
-  return row && splitEntries(row)
-}
-
-/** Splits packed log entries, as views. */
-function splitEntries(packed: Uint8Array): readonly Uint8Array[] {
-  const entries: Uint8Array[] = []
-  for (let at = 0; at < packed.length; at += HASH_BYTES) entries.push(packed.subarray(at, at + HASH_BYTES))
-  return entries
+  return row && splitRow(row)
 }
 
 /** An event that a log entry refers to. */

@@ -62,7 +62,7 @@ interface ExpectedTile {
   readonly bytes: Uint8Array
 }
 
-/** The tile of each level that is not complete yet. */
+/** The tile of a level that is not complete yet. */
 interface OpenTile {
   index: number
   row: Uint8Array[]
@@ -101,10 +101,11 @@ export class TileCheck {
   }
 
   /**
-   * Compares the partial tiles at the right edge, and reports stored tiles that the tree of this size does not have.
+   * Compares the partial tiles at the right edge, and reports stored tiles that the tree of this size does not have,
+   * such as a partial one of leaves.
    */
   async finish(size: number): Promise<void> {
-    for (const [level, { row }] of this.#levels.entries()) if (row.length > 0) this.#complete(level)
+    for (const [level, { row }] of this.#levels.entries()) if (level > 0 && row.length > 0) this.#complete(level)
     await this.compare()
     const levels = tileLevelsOf(size)
     for (let level = 0; level < levels; level++)

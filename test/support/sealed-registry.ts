@@ -49,9 +49,10 @@ export async function openSealedRegistry(
     clock,
     // Tests damage the files in the blob store.
     smallFileBytes: 0,
-    // With intervals some stamps and anchors are later than their batch.
+    // Only `sealNow` seals. With intervals some stamps and anchors are later than their batch.
     sealer: createSealer({
       engine: new InlineEngine(),
+      maxWaitMs: 1e12,
       ...(authorities === undefined ? { timestampAuthority: tsa } : await authorities(clock)),
       anchor,
       tsaIntervalMs: HOUR_MS,

@@ -4,14 +4,14 @@ import { logKeys } from '../../core/log/keys.ts'
 import type { TreeHeadRecord } from '../../core/log/records.ts'
 import { rootFromNodes } from '../../core/log/tree/proof.ts'
 import type { NodeSource } from '../../core/log/tree/hash.ts'
-import { nodeAt, TILE_HEIGHT, TILE_WIDTH } from '../../core/log/tree/tile.ts'
+import { FULL_TILE_BYTES, nodeAt, TILE_HEIGHT, TILE_WIDTH } from '../../core/log/tree/tile.ts'
 import type { Key, Write } from '../../core/ports/index.ts'
 import { encodeRecord } from '../../core/store/read.ts'
 import { nodeTable, sampleEntries } from './node-table.ts'
 import { plainTiles } from './plain-tiles.ts'
 import { appendsOf } from '../contract/record-store-pair.ts'
 
-/** A log in memory with all its tiles and its head, made without the sealer. */
+/** A log in memory with all its stored tiles and its head, made without the sealer. */
 export interface StoredTree {
   readonly records: CountingRecords
   readonly entries: readonly Uint8Array[]
@@ -51,7 +51,8 @@ function tileWrites(entries: readonly Uint8Array[]): readonly Write[] {
     const tiles: Uint8Array[] = []
     for (let first = 0; first < row.length; first += TILE_WIDTH)
       tiles.push(plainTiles(concatBytes(...row.slice(first, first + TILE_WIDTH)), level === 0 ? 'entries' : 'nodes'))
-    for (const [index, value] of tiles.entries()) writes.push({ key: logKeys.tile(level, index), value })
+    for (const [index, value] of tiles.entries())
+      if (level > 0 || value.length === FULL_TILE_BYTES) writes.push({ key: logKeys.tile(level, index), value })
     row = tiles
       .slice(0, Math.floor(row.length / TILE_WIDTH))
       .map((tile) => nodeAt(tile, TILE_HEIGHT, 0))

@@ -8,8 +8,9 @@ import { HASH_BYTES, nodeHash, type NodeId } from './hash.ts'
  * - row 0: `w` hashes, 1 <= w <= 256,
  * - row r, up to 8: the complete nodes above, floor(w / 2^r) hashes. Row 8 is one hash and exists only in a full tile.
  *
- * `w` follows from the number of bytes. A tile at the right edge of the tree is partial. It is stored under the same
- * key and overwritten as it grows. A full tile never changes, and a node that is in a tile never changes either.
+ * `w` follows from the number of bytes. A tile at the right edge of the tree is partial. That of the leaves would change
+ * with every batch, so it is not stored: readers make it from the entries of the log. The others are stored under the
+ * same key and overwritten as they grow. A full tile never changes, and a node in a tile never changes either.
  *
  * The inner rows double the size (64 bytes for each leaf) and make a proof nine times cheaper than hashing row 0 each
  * time.
@@ -88,6 +89,13 @@ export function nodeAt(tile: Uint8Array, row: number, offset: number): Uint8Arra
 export function rowPrefix(tile: Uint8Array, width: number): Uint8Array | undefined {
   const stored = widthOf(tile)
   return stored === undefined || width > stored ? undefined : tile.subarray(0, width * HASH_BYTES)
+}
+
+/** Splits packed hashes or entries, as views. */
+export function splitRow(packed: Uint8Array): readonly Uint8Array[] {
+  const row: Uint8Array[] = []
+  for (let at = 0; at < packed.length; at += HASH_BYTES) row.push(packed.subarray(at, at + HASH_BYTES))
+  return row
 }
 
 /** Builds the tile whose row 0 is these hashes. Throws a `RangeError` unless there are 1 to 256. */

@@ -109,9 +109,9 @@ describe('readProofBlocks', () => {
     assert.ok(tree.records.gets.flat().length < 40)
   })
 
-  it('throws CORRUPT for a missing tile, after the blocks before it', async () => {
+  it('throws CORRUPT for a damaged tile, after the blocks before it', async () => {
     const tree = await storeTree(40 * 256)
-    await tree.records.commit({ writes: [{ key: logKeys.tile(0, 20), value: null }] })
+    await tree.records.commit({ writes: [{ key: logKeys.tile(0, 20), value: new Uint8Array(33) }] })
     const ends: number[] = []
     await assert.rejects(async () => {
       for await (const blocks of open(tree, { from: 0, to: 40 * 256, treeSize: 40 * 256 }))

@@ -66,11 +66,11 @@ describe('LogReader.assertHolds', () => {
     for (const each of [undefined, signed]) await assert.rejects(check(tree, each), corrupt)
 
     const damaged = await storeTree(300)
-    const [tile] = await damaged.records.get([logKeys.tile(0, 1)])
+    const [tile] = await damaged.records.get([logKeys.tile(1, 0)])
     const value = tile?.value.map((byte) => byte ^ 1) ?? null
-    await damaged.records.commit({ writes: [{ key: logKeys.tile(0, 1), value }] })
+    await damaged.records.commit({ writes: [{ key: logKeys.tile(1, 0), value }] })
     await assert.rejects(check(damaged, undefined), corrupt)
-    await damaged.records.commit({ writes: [{ key: logKeys.tile(0, 1), value: null }] })
+    await damaged.records.commit({ writes: [{ key: logKeys.tile(1, 0), value: null }] })
     await assert.rejects(check(damaged, undefined), corrupt)
   })
 

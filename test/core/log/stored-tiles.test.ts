@@ -5,6 +5,7 @@ import { logKeys } from '../../../core/log/keys.ts'
 import { StoredTiles } from '../../../core/log/tiles.ts'
 import { leafHash, type NodeId } from '../../../core/log/tree/hash.ts'
 import { rowPrefix } from '../../../core/log/tree/tile.ts'
+import { appendsOf } from '../../contract/record-store-pair.ts'
 import { storeTree, type StoredTree } from '../../support/stored-tree.ts'
 
 const corrupt = { name: 'RegistryError', code: 'CORRUPT' }
@@ -71,8 +72,7 @@ describe('StoredTiles', () => {
     assert.ok(await tiles.tile(0, 0, 255))
     assert.equal(records.gets.length, 1)
     const grown = await storeTree(257)
-    const [tile] = await grown.records.get([logKeys.tile(0, 0)])
-    await records.commit({ writes: [{ key: logKeys.tile(0, 0), value: tile?.value ?? new Uint8Array() }] })
+    await records.commit({ append: grown.entries.slice(255).flatMap(appendsOf) })
     const source = await tiles.nodes([{ level: 8 - 1, index: 1 }])
     assert.deepEqual(source({ level: 7, index: 1 }), grown.nodes({ level: 7, index: 1 }))
     assert.equal(records.gets.length, 2)

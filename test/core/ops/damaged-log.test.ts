@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { MemoryLevel } from 'memory-level'
-import { BY_TEXT, ENTRY_ROWS, PAYLOAD_ROWS, positionKey } from '../../../adapters/level/layout.ts'
+import { BY_TEXT, ENTRY_ROWS, PAYLOAD_ROWS, positionKey, rowKey } from '../../../adapters/level/layout.ts'
 import { LevelRecords } from '../../../adapters/level/index.ts'
 import { MemoryCheckpointKeys, MemoryBlobs, MemorySignedHead } from '../../../adapters/memory/index.ts'
 import { openRegistry, OPERATOR, RegistryError, type RecordStore } from '../../../core/index.ts'
@@ -73,7 +73,7 @@ const addStray = (records: RecordStore): Promise<unknown> =>
   records.commit({ writes: [{ key: STRAY, value: new TextEncoder().encode('{"evidence":"x"}') }] })
 
 describe('fsck of a damaged log', () => {
-  it('reports rows of entries, checks the tree with the tiles, and goes on', async (t) => {
+  it('reports rows of entries, checks the tree with the full tiles, and goes on', async (t) => {
     const { records, damage } = await openDamageable(t)
     assert.deepEqual(await differencesIn(records), [])
     await addStray(records)
@@ -93,7 +93,7 @@ describe('fsck of a damaged log', () => {
 
   it('reports tiles that do not fit the roots, if the rows below them are damaged', async (t) => {
     const { records, damage } = await openDamageable(t)
-    await damage(ENTRY_ROWS)
+    await damage(rowKey(ENTRY_ROWS, 0))
     const [tile] = await records.get([logKeys.tile(0, 0)])
     const changed = tile?.value.slice() ?? new Uint8Array()
     changed[0] = (changed[0] ?? 0) ^ 1

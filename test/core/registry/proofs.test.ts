@@ -625,7 +625,9 @@ describe('public documents', () => {
 
   it('are not returned if a stored tile is damaged', () =>
     withRegistry(async ({ stores, registry, evidence, scope }) => {
-      for (const externalId of ['e-1', 'e-2', 'e-3']) await evidence({ externalId })
+      await evidence({ externalId: 'e-1' })
+      // A tile of leaves is stored once it is full.
+      await Promise.all(Array.from({ length: 256 }, (_, i) => evidence({ externalId: `other ${i}` })))
       await registry.sealNow()
       const { records } = stores
       const change = async (key: string, edit: (value: Uint8Array) => void): Promise<() => Promise<void>> => {
