@@ -70,8 +70,8 @@ export class BatchSealer {
   #signedSize = 0
   /** No unsealed entry before this log index opens a batch. */
   #nothingOpensBefore = 0
-  /** When the oldest event of the open batch was first seen, ms since 1970. */
-  #batchOpenedAt: number | null = null
+  /** When the last batch closed, ms since 1970. Before the first one, the start. */
+  #closedAt: number
 
   constructor({ host, reader, engine, ids, rules, onDuration }: BatchSealerOptions) {
     this.#onDuration = onDuration
@@ -79,6 +79,7 @@ export class BatchSealer {
     this.#reader = reader
     this.#ids = ids
     this.#rules = rules
+    this.#closedAt = host.clock.now()
     this.#integrator = new Integrator(host, engine)
   }
 
@@ -92,8 +93,8 @@ export class BatchSealer {
   }
 
   /**
-   * Signs the newest batch if it is not signed yet, then closes the open batch if it is due. With `isForced` the open
-   * batch is closed at any age. Tokens alone are not sealed.
+   * Signs the newest batch if it is not signed yet, then closes the open batch if it is due, with `isForced` at any
+   * time. Tokens alone are not sealed.
    *
    * Throws `CORRUPT` and `LOG_BEHIND_SIGNED` if the store does not hold what was signed.
    */
@@ -105,8 +106,8 @@ export class BatchSealer {
     const dueInMs = this.#dueInMs(unsealedEvents)
     const isDue = isForced || (dueInMs !== null && dueInMs <= 0) || logSize - size >= this.#rules.maxLeaves
     if (dueInMs === null || !isDue) return { head: head.record, logSize, unsealedEvents, dueInMs }
+    this.#closedAt = this.#host.clock.now()
     await this.#seal(head, Math.min(logSize, size + this.#rules.maxLeaves), logSize)
-    this.#batchOpenedAt = null
     const sealed = (await this.#signIfUnsigned()).record
     return { head: sealed, logSize, unsealedEvents: await this.#unsealedEvents(sealed.size, logSize), dueInMs: 0 }
   }
@@ -204,12 +205,12 @@ export class BatchSealer {
     }
   }
 
-  /** ms until the open batch closes, `null` if nothing waits. Remembers when it was opened. */
+  /** ms until the open batch closes, `null` if nothing waits. After a pause it closes at once. */
   #dueInMs(unsealedEvents: number): number | null {
     const now = this.#host.clock.now()
     // A clock that was set back must not keep a batch open for longer than maxWait.
-    this.#batchOpenedAt = unsealedEvents === 0 ? null : Math.min(this.#batchOpenedAt ?? now, now)
-    return this.#batchOpenedAt === null ? null : this.#batchOpenedAt + this.#rules.maxWaitMs - now
+    this.#closedAt = Math.min(this.#closedAt, now)
+    return unsealedEvents === 0 ? null : this.#closedAt + this.#rules.maxWaitMs - now
   }
 
   /** How many entries from `size` on wait for a batch, counted from the first that opens one. 0 if none does. */
@@ -259,9 +260,8 @@ class Integrator {
 
   /**
    * Integrates the entries from the head's size to `newSize`. Reads one partial tile per level, that of the leaves as
-   * entries, so k entries in a tree
-   * of n cost O(k + log n). If a worker fails, hashes again in this thread: a machine that cannot run workers still
-   * seals.
+   * entries, so k entries in a tree of n cost O(k + log n). If a worker fails, hashes again in this thread: a machine
+   * that cannot run workers still seals.
    *
    * @throws RegistryError `CORRUPT` if the new tiles do not also produce the head's root. So the old entries in them
    *   are proven to be unchanged.

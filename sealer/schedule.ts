@@ -8,7 +8,7 @@ export type DurationObserver = (step: 'seal' | 'stamp' | 'anchor', ms: number) =
 export interface BatchRules {
   /** The most entries of a batch. */
   readonly maxLeaves: number
-  /** The highest age of its oldest event, ms, counted from when the sealer first saw it. */
+  /** The least time from one batch to the next, ms: how long an event waits at most. After a pause none waits. */
   readonly maxWaitMs: number
 }
 

@@ -18,7 +18,10 @@ export interface SealerOptions {
   readonly quorum?: number | undefined
   /** The chain that checkpoints are anchored in. Default: none. */
   readonly anchor?: Anchor
-  /** A batch closes when its oldest event is this old, ms. Default 5,000. */
+  /**
+   * The least time from one batch to the next, ms: how long an event waits at most. An event that comes after a pause is
+   * sealed at once. Default 500.
+   */
   readonly maxWaitMs?: number
   /** A batch closes when it has this many entries. Default 65,536. */
   readonly maxLeaves?: number
@@ -66,7 +69,7 @@ export function sealerSettings(options: SealerOptions): SealerSettings {
   return {
     batches: {
       maxLeaves: integer('maxLeaves', options.maxLeaves ?? 65_536, 1),
-      maxWaitMs: integer('maxWaitMs', options.maxWaitMs ?? 5_000, 0),
+      maxWaitMs: integer('maxWaitMs', options.maxWaitMs ?? 500, 0),
     },
     stamps: { intervalMs: integer('tsaIntervalMs', options.tsaIntervalMs ?? 0, 0), pollIntervalMs },
     anchors: {

@@ -3,7 +3,16 @@ import type { Stored, Key, RecordStore } from '../ports/index.ts'
 import { BoundedMap } from '../store/cache.ts'
 import { logKeys } from './keys.ts'
 import { type NodeId, type NodeSource, HASH_BYTES, leafHash } from './tree/hash.ts'
-import { buildTile, nodeAt, tileOfNode, widthOf, rowPrefix, splitRow, TILE_WIDTH, type TilePosition } from './tree/tile.ts'
+import {
+  buildTile,
+  nodeAt,
+  tileOfNode,
+  widthOf,
+  rowPrefix,
+  splitRow,
+  TILE_WIDTH,
+  type TilePosition,
+} from './tree/tile.ts'
 import { openingOfPayload } from './payload.ts'
 import { lost, readOne } from '../store/read.ts'
 

@@ -143,7 +143,10 @@ const log = {
     text('1 to 160 characters of A-Z a-z 0-9 . _ - /', '^[A-Za-z0-9._/-]{1,160}$', 'evidence-registry'),
     "Name in the log's origin. Fixed at the first start",
   ),
-  sealMaxWaitMs: setting(integer(1, DAY_MS, 5_000), 'A batch is closed when its oldest event has waited this long'),
+  sealMaxWaitMs: setting(
+    integer(1, DAY_MS, 500),
+    'Least time from one batch to the next: how long an event waits at most. After a pause it is sealed at once',
+  ),
   sealMaxLeaves: setting(integer(1, 1_048_576, 65_536), 'A batch is closed when it has this many entries'),
   acceptClock: setting(flag(false), 'Confirm that the clock is right although it is behind the last batch'),
   readOnly: setting(
@@ -179,7 +182,7 @@ const timestamps = {
   tsaIntervalMs: optional(
     integer(0, DAY_MS),
     'Least time between stamps. 0: the next one begins when the previous one is complete',
-    { shownDefault: '0 for the embedded one, else 600000' },
+    { shownDefault: '60000 for the embedded one, else 600000' },
   ),
   tsaTimeoutMs: setting(integer(1, 600_000, 10_000), 'Time limit for one stamp'),
   tsaRevocation: setting(
@@ -198,7 +201,7 @@ const anchors = {
   anchorIntervalMs: optional(
     integer(0, DAY_MS),
     'Time between anchors. 0 anchors the newest batch as soon as the previous anchor is confirmed',
-    { shownDefault: '0 in the local ledger, else 600000' },
+    { shownDefault: '60000 in the local ledger, else 600000' },
   ),
   evmRpcUrl: optional(
     httpUrls(),

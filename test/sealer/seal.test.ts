@@ -182,7 +182,7 @@ describe('sealing', () => {
     await assertConsistentLog(fixture)
   })
 
-  it('closes a batch when its oldest event is maxWait old, also if events follow', async () => {
+  it('closes a batch at once after a pause, else maxWait after the one before, also if events follow', async () => {
     const fixture = await openFixture()
     const sealer = await fixture.start({ maxWaitMs: 5_000 })
     await fixture.append(1)
@@ -202,6 +202,11 @@ describe('sealing', () => {
     assert.equal((await fixture.reader.treeHead()).size, 6)
     await fixture.clock.advance(2)
     assert.equal((await fixture.reader.treeHead()).size, 7)
+    await fixture.clock.advance(6_000)
+    await fixture.append(1)
+    sealer.notify()
+    await settle()
+    assert.equal((await fixture.reader.treeHead()).size, 8)
     await assertConsistentLog(fixture)
   })
 

@@ -55,7 +55,7 @@ describe('configuration', () => {
       s3Encryption: 'bucket',
       s3Checksums: 'WHEN_REQUIRED',
       logName: 'evidence-registry',
-      sealMaxWaitMs: 5_000,
+      sealMaxWaitMs: 500,
       sealMaxLeaves: 65_536,
       anchor: 'local',
       evmConfirmations: 12,
