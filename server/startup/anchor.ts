@@ -13,6 +13,8 @@ import { configError } from '../settings/config-error.ts'
 const POLL_MS = 4_000
 /** Each anchor costs a fee, and one anchor covers all batches before it. */
 const INTERVAL_MS = 600_000
+/** Of the embedded authority and ledger, so that a stamp and a block for each batch do not fill the disk. */
+export const LOCAL_INTERVAL_MS = 60_000
 
 /**
  * Opens the anchor of the settings and returns the sealer's options for it, which are empty for `none`. Throws
@@ -26,7 +28,10 @@ export async function anchorOptions(
   const { anchorIntervalMs } = config
   if (config.anchor === 'none') return {}
   if (config.anchor === 'local')
-    return { anchor: await openLocalLedger(ledgerDirectory, { clock }), anchorIntervalMs: anchorIntervalMs ?? 0 }
+    return {
+      anchor: await openLocalLedger(ledgerDirectory, { clock }),
+      anchorIntervalMs: anchorIntervalMs ?? LOCAL_INTERVAL_MS,
+    }
   return {
     anchor: await (namesModule(config.anchor) ? openModule('anchor', config, logger) : openEvm(config)),
     anchorIntervalMs: anchorIntervalMs ?? INTERVAL_MS,

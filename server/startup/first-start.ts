@@ -53,7 +53,7 @@ Sign in with the API key of a source system, or with the operator key, which the
 
 /**
  * The text of the first start: the addresses, the operator key, and four commands. They create a source system and an
- * evidence with a file, read the evidence, and verify it once it is sealed.
+ * evidence with a file, read the evidence, and show its proof once it is sealed.
  */
 export function welcome({ url, operatorKey }: { readonly url: string; readonly operatorKey: string }): string {
   const api = `${url}${BASE_PATH}`
@@ -73,7 +73,7 @@ The operator key. It is shown only once, because only its hash is stored:
   ${operatorKey}
 
 Four commands to begin with. They create a source system, create an evidence with a file, read the
-evidence, and wait until a proof of it can be verified.
+evidence, and show its proof in a signed tree. The proof has a time stamp within a minute.
 
 ${curl} ${api}/sourceSystem/demo ${operator} ${json} -d '{"name":"first","apiKey":"${key}","permissions":"A"}'
 echo hello | ${curl} ${evidences}/evidence ${system} ${fields} -F '${file}'

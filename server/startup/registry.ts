@@ -18,7 +18,7 @@ import type { Anchor } from '../../adapters/kit/index.ts'
 import { createInstruments, type Instruments } from '../http/instruments.ts'
 import type { Config } from '../settings/load.ts'
 import { openKeyring } from './checkpoint-keys.ts'
-import { anchorOptions } from './anchor.ts'
+import { anchorOptions, LOCAL_INTERVAL_MS } from './anchor.ts'
 import { openBlobs } from './blobs.ts'
 import { ClockWatch } from './clock-watch.ts'
 import { checkBlobStore } from './blob-store-marker.ts'
@@ -189,7 +189,7 @@ async function openSealer(config: Config, { directory, logger, parts, instrument
     ...anchoring,
     maxWaitMs: config.sealMaxWaitMs,
     maxLeaves: config.sealMaxLeaves,
-    tsaIntervalMs: config.tsaIntervalMs ?? (config.tsa === 'local' ? 0 : OUTSIDE_INTERVAL_MS),
+    tsaIntervalMs: config.tsaIntervalMs ?? (config.tsa === 'local' ? LOCAL_INTERVAL_MS : OUTSIDE_INTERVAL_MS),
   })
   const { anchor } = anchoring
   return { sealer, heads: knownHeads(anchor, timestampAuthorities), anchor, clockWatch, readings }

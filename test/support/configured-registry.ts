@@ -11,7 +11,12 @@ import { temporaryFor } from './temporary.ts'
 
 const SCOPE = { companyId: 'acme', principal: OPERATOR }
 // Tests with files look for their bytes in the blob store.
-const SETTINGS = { EVIDENCE_SEAL_MAX_WAIT_MS: '50', EVIDENCE_SMALL_FILE_BYTES: '0' }
+const SETTINGS = {
+  EVIDENCE_SEAL_MAX_WAIT_MS: '50',
+  EVIDENCE_TSA_INTERVAL_MS: '0',
+  EVIDENCE_ANCHOR_INTERVAL_MS: '0',
+  EVIDENCE_SMALL_FILE_BYTES: '0',
+}
 
 /** Opens the registry of a data directory in this process, as a start of the server does. */
 export const openDirectory = (directory: string, env: Environment = {}): Promise<OpenedRegistry> =>

@@ -76,6 +76,8 @@ export class ServerProcess {
       EVIDENCE_PORT: '0',
       EVIDENCE_DATA_DIR: directory,
       EVIDENCE_SEAL_MAX_WAIT_MS: '50',
+      EVIDENCE_TSA_INTERVAL_MS: '0',
+      EVIDENCE_ANCHOR_INTERVAL_MS: '0',
       // Tests with files look for their bytes in the blob store.
       EVIDENCE_SMALL_FILE_BYTES: '0',
     }

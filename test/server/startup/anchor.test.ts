@@ -53,7 +53,7 @@ describe('the settings of the anchor', () => {
 
   it('anchors on the local ledger or nowhere without settings of a chain', async () => {
     const local = await options({ anchor: 'local', evmRpcUrl: undefined, evmChainId: undefined })
-    assert.deepEqual([local.anchor?.info.type, local.anchorIntervalMs], ['local', 0])
+    assert.deepEqual([local.anchor?.info.type, local.anchorIntervalMs], ['local', 60_000])
     await local.anchor?.close()
     assert.deepEqual(await options({ anchor: 'none' }), {})
   })
