@@ -17,8 +17,11 @@ import { StampCoordinator, Stamper } from './stamper.ts'
 /** The longest pause after failures: minutes for outside services, seconds for the registry's own store. */
 const MAX_OUTSIDE_BACKOFF_MS = 120_000
 const MAX_SEAL_BACKOFF_MS = 5_000
-/** How often an open batch is checked for its size. Its due time is kept to the millisecond. */
-const FULLNESS_POLL_MS = 250
+/**
+ * How often an open batch is checked for its size, and shared records for events of other processes, which costs an
+ * idle database two look-ups by key. The due time of a batch is kept to the millisecond.
+ */
+const BATCH_POLL_MS = 250
 
 /**
  * Creates a sealer for `openRegistry`. It seals batches, signs checkpoints and, if they are given, has authorities
@@ -215,7 +218,8 @@ class LogSealer implements Sealer {
       if (isRegistryError(error, 'LOG_KEY_MISMATCH')) await running.lease?.release()
       throw error
     })
-    return dueInMs === null ? pollIntervalMs : Math.min(dueInMs, FULLNESS_POLL_MS)
+    if (dueInMs === null && running.lease === undefined) return pollIntervalMs
+    return Math.min(dueInMs ?? pollIntervalMs, BATCH_POLL_MS)
   }
 
   async #sealUpTo(running: Running, size: number): Promise<void> {

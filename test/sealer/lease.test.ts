@@ -109,15 +109,18 @@ describe('several sealers', () => {
     // Both know it: the sealer that sealed, and the one that observed.
     for (const head of heads) assert.equal((await head.read())?.size, 2)
     for (const sealer of sealers) assert.equal(sealer.status().sealedSize, 2)
+    // Of another process, after a pause.
+    await append()
+    assert.equal(await sealedAfter(250), 3)
     const [lease] = await records.get([logKeys.sealerLease()])
     const firstLease = Buffer.from(lease?.value ?? []).toString()
 
     await sealers[0]?.close()
     await append()
-    assert.equal(await sealedAfter(3_000), 3)
+    assert.equal(await sealedAfter(3_000), 4)
     const [taken] = await records.get([logKeys.sealerLease()])
     assert.notEqual(Buffer.from(taken?.value ?? []).toString(), firstLease)
-    assert.equal((await heads[1]?.read())?.size, 3)
+    assert.equal((await heads[1]?.read())?.size, 4)
   })
 
   it('stop if the signed head of an observer does not match the store', async (t) => {
