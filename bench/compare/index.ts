@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
-import { median, roundFigure } from '../run/case.ts'
+import { median, quantile, roundFigure } from '../run/case.ts'
 import type { Row } from '../run/row.ts'
 import { repositoryPath } from '../run/repository.ts'
 import { inTemporaryFolder } from '../workload/concurrency.ts'
@@ -132,10 +132,6 @@ function rowOf(scenario: string, { other, current }: Series): Row {
     ...cpuColumns(cpuTimes(other), cpuTimes(current)),
   }
 }
-
-/** @param share - from 0 to 1 */
-const quantile = (values: readonly number[], share: number): number =>
-  values.toSorted((a, b) => a - b)[Math.round((values.length - 1) * share)] ?? Number.NaN
 
 const ratiosOf = (current: readonly number[], other: readonly number[]): readonly number[] =>
   current.map((value, round) => value / (other[round] ?? Number.NaN))

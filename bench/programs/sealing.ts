@@ -1,14 +1,22 @@
 import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { openLevelRecords } from '../../adapters/level/index.ts'
-import { OPERATOR, type RecordStore, type Registry, type TreeEngine } from '../../core/index.ts'
+import type { RecordStore, Registry, TreeEngine } from '../../core/index.ts'
+import { logKeys } from '../../core/log/keys.ts'
+import type { CheckpointRecord } from '../../core/log/records.ts'
+import type { Commit } from '../../core/ports/index.ts'
+import { isInRange } from '../../core/store/keys.ts'
+import { decodeRecord } from '../../core/store/read.ts'
 import { PoolEngine } from '../../sealer/index.ts'
-import { median } from '../run/case.ts'
+import { median, quantile } from '../run/case.ts'
 import { BATCH_SIZE, fillBacklog, openSealingRegistry } from '../workload/backlog.ts'
-import { Stopwatch, TimedStore, timeEngine } from '../workload/observed-stores.ts'
+import { callForSeconds } from '../workload/concurrency.ts'
+import { ForwardingStore, Stopwatch, TimedStore, timeEngine } from '../workload/observed-stores.ts'
+import { createCategories, EvidenceCreator, openBenchRegistry } from '../workload/registry.ts'
 
 /**
  * The steps of `sealing`, each in a process of its own so that its memory can be measured:
- * `sealing fill DIRECTORY COUNT`, `sealing seal DIRECTORY`, `sealing one DIRECTORY`.
+ * `sealing fill DIRECTORY COUNT`, `sealing seal DIRECTORY`, `sealing late SECONDS`.
  */
 
 export interface SealingMeasurement {
@@ -24,16 +32,23 @@ export interface SealingMeasurement {
   readonly bareHashMs: number
 }
 
-export interface LatenessMeasurement {
-  readonly medianLateMs: number
-  readonly worstLateMs: number
+/** From the acknowledgement to the checkpoint. */
+interface Lateness {
+  readonly p50Ms: number
+  readonly p99Ms: number
+  readonly perSecond: number
 }
+
+export type LatenessMeasurement = Readonly<Record<'idle' | 'trickle' | 'load', Lateness>>
 
 const MIB = 2 ** 20
 const PROOFS = 1_000
 const BARE_ROUNDS = 3
-const SHORT_WAIT_MS = 100
-const SINGLE_EVENTS = 20
+/** Longer than from one batch to the next. */
+const PAUSE_MS = 700
+/** The mean pause at a trickle. */
+const TRICKLE_MS = 100
+const IN_FLIGHT = 256
 
 async function sealBacklog(directory: string): Promise<SealingMeasurement> {
   const store = new TimedStore(await openLevelRecords(join(directory, 'records')))
@@ -92,28 +107,59 @@ async function timeBareHashing(records: RecordStore, engine: TreeEngine, size: n
   return median(rounds)
 }
 
-/** How late a batch of one event is sealed and its checkpoint signed, after the event has reached its maximum age. */
-async function sealSingleEvents(directory: string): Promise<LatenessMeasurement> {
-  const records = await openLevelRecords(join(directory, 'one'))
-  const registry = await openSealingRegistry({ directory, records, maxWaitMs: SHORT_WAIT_MS })
-  const scope = { companyId: 'bench', principal: OPERATOR }
-  await registry.sourceSystems.create(scope, { name: 'bench' })
-  const late: number[] = []
-  for (let i = 0; i < SINGLE_EVENTS; i++) {
-    const category = { category: { name: 'Category' }, subcategory: { name: 'All' } }
-    await registry.evidences.create(scope, { externalId: `one ${i}`, name: 'One', ...category })
-    const due = performance.now() + SHORT_WAIT_MS
-    while (registry.status().sealedSize < i + 2) await new Promise((resolve) => setTimeout(resolve, 1))
-    late.push(performance.now() - due)
+/** Notes when each checkpoint is stored. */
+class CheckpointTimes extends ForwardingStore {
+  readonly #stored: { readonly size: number; readonly at: number }[] = []
+
+  override async commit(commit: Commit) {
+    const result = await super.commit(commit)
+    for (const { key, value } of commit.writes ?? [])
+      if (value !== null && isInRange(key, logKeys.checkpoints()))
+        this.#stored.push({ size: decodeRecord<CheckpointRecord>({ key, value }).size, at: performance.now() })
+    return result
   }
-  await registry.close()
-  return { medianLateMs: median(late), worstLateMs: Math.max(...late) }
+
+  /** ms from the time at which this event was acknowledged until a checkpoint had it. */
+  async latenessOf({ txId, at }: Acknowledged): Promise<number> {
+    const [position = Infinity] = await this.positionsOf([Buffer.from(txId, 'hex')])
+    return Math.max(0, (this.#stored.find(({ size }) => size > position)?.at ?? Infinity) - at)
+  }
+}
+
+interface Acknowledged {
+  readonly txId: string
+  readonly at: number
+}
+
+/** From the acknowledgement of an event until it is in a stored checkpoint: after pauses, at a trickle, at full load. */
+async function measureLateness(seconds: number): Promise<LatenessMeasurement> {
+  let times: CheckpointTimes | undefined
+  const bench = await openBenchRegistry({ wrap: (records) => (times = new CheckpointTimes(records)) })
+  const creator = new EvidenceCreator(bench)
+  await createCategories(bench)
+  const latenessDuring = async (width: number, pauseMs: () => number): Promise<Lateness> => {
+    const created: Acknowledged[] = []
+    await callForSeconds(seconds, width, async () => {
+      if (pauseMs() > 0) await delay(pauseMs())
+      const { txId } = await creator.createOne()
+      created.push({ txId, at: performance.now() })
+    })
+    await bench.registry.sealNow()
+    const late: number[] = []
+    for (const each of created) late.push((await times?.latenessOf(each)) ?? 0)
+    return { p50Ms: median(late), p99Ms: quantile(late, 0.99), perSecond: created.length / seconds }
+  }
+  const idle = await latenessDuring(1, () => PAUSE_MS)
+  const trickle = await latenessDuring(1, () => Math.random() * 2 * TRICKLE_MS)
+  const load = await latenessDuring(IN_FLIGHT, () => 0)
+  await bench.close()
+  return { idle, trickle, load }
 }
 
 const [step, directory = '', count] = process.argv.slice(2)
 const steps: Readonly<Record<string, () => Promise<unknown>>> = {
   fill: async () => ({ filled: await fillBacklog(directory, Number(count)) }),
   seal: () => sealBacklog(directory),
-  one: () => sealSingleEvents(directory),
+  late: () => measureLateness(Number(directory)),
 }
 console.log(JSON.stringify(await steps[step ?? '']?.()))

@@ -39,6 +39,10 @@ export function median(values: readonly number[]): number {
   return (low + high) / 2
 }
 
+/** @param share - from 0 to 1 */
+export const quantile = (values: readonly number[], share: number): number =>
+  values.toSorted((a, b) => a - b)[Math.round((values.length - 1) * share)] ?? Number.NaN
+
 /** Rounds to three significant digits. More would be noise. */
 export const roundFigure = (value: number): number => Number(value.toPrecision(3))
 
