@@ -19,8 +19,8 @@ export interface SealerOptions {
   /** The chain that checkpoints are anchored in. Default: none. */
   readonly anchor?: Anchor
   /**
-   * The least time from one batch to the next, ms: how long an event waits at most. An event that comes after a pause is
-   * sealed at once. Default 500.
+   * The least time from one batch to the next, ms: how long an event waits at most. An event that comes after a pause
+   * is sealed at once. Default 500.
    */
   readonly maxWaitMs?: number
   /** A batch closes when it has this many entries. Default 65,536. */

@@ -9,8 +9,8 @@ const SIZES = [10_000, 100_000, 1_000_000] as const
 const ROUNDS = 3
 
 /**
- * Sealing a backlog of logged events from LevelDB, stage by stage, and how long after its acknowledgement an event is in
- * a signed checkpoint.
+ * Sealing a backlog of logged events from LevelDB, stage by stage, and how long after its acknowledgement an event is
+ * in a signed checkpoint.
  *
  * Compared with hashing the leaf tiles of the same entries in memory with the same engine, in the same process: the
  * ratio shows what reading, storing (each batch one synced write) and signing add. Each round fills a new store.

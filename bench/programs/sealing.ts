@@ -131,7 +131,7 @@ interface Acknowledged {
   readonly at: number
 }
 
-/** From the acknowledgement of an event until it is in a stored checkpoint: after pauses, at a trickle, at full load. */
+/** From the acknowledgement of an event until a stored checkpoint has it: after pauses, at a trickle, at full load. */
 async function measureLateness(seconds: number): Promise<LatenessMeasurement> {
   let times: CheckpointTimes | undefined
   const bench = await openBenchRegistry({ wrap: (records) => (times = new CheckpointTimes(records)) })

@@ -8,7 +8,7 @@ import { HASH_BYTES, nodeHash, type NodeId } from './hash.ts'
  * - row 0: `w` hashes, 1 <= w <= 256,
  * - row r, up to 8: the complete nodes above, floor(w / 2^r) hashes. Row 8 is one hash and exists only in a full tile.
  *
- * `w` follows from the number of bytes. A tile at the right edge of the tree is partial. That of the leaves would change
+ * `w` follows from the number of bytes. A tile at the right edge of the tree is partial. That of leaves would change
  * with every batch, so it is not stored: readers make it from the entries of the log. The others are stored under the
  * same key and overwritten as they grow. A full tile never changes, and a node in a tile never changes either.
  *
