@@ -7,6 +7,7 @@ import { leafHash } from '../../../core/log/tree/hash.ts'
 import { nodeAt, TILE_WIDTH, widthOf } from '../../../core/log/tree/tile.ts'
 import { InlineEngine, PoolEngine } from '../../../sealer/engine/engines.ts'
 import { nodeTable, sampleEntries } from '../../support/node-table.ts'
+import { WorkerPool } from '../../../sealer/engine/worker-pool.ts'
 import { moduleUrl } from '../../support/repository.ts'
 import { plainTiles } from '../../support/plain-tiles.ts'
 import { present } from '../../support/present.ts'
@@ -102,6 +103,20 @@ describe('the pool', () => {
       await Promise.all(calls.map((call) => assert.rejects(call, { code: 'ENGINE_FAILED' })))
     } finally {
       await engine.close()
+    }
+  })
+
+  it('fails the tasks of a worker whose module never finishes to load', async () => {
+    const worker = () => moduleUrl('test/support/hanging-worker.ts')
+    const options = { worker, task: 'tiles', maxThreads: 1, tasksPerWorker: 1, startTimeoutMs: 1 }
+    const hanging = new WorkerPool<string, void>(options)
+    try {
+      const run = await hanging.open()
+      await Promise.all([run(''), run('')].map((call) => assert.rejects(call, /No worker was ready in time/)))
+      assert.equal(hanging.failures.count, 1)
+      await assert.rejects((await hanging.open())(''), /No worker was ready in time/)
+    } finally {
+      await hanging.close()
     }
   })
 
