@@ -100,7 +100,6 @@ export class BareCreates {
     }
     const checkedKeys = [...new Set(creates.flatMap((create) => create.checkedKeys))]
     for (const key of checkedKeys) db.getSync(key, BY_TEXT)
-    for (const { position } of creates) db.getSync(position, BY_TEXT)
     const batch = db.batch()
     batch.put('\0head', randomBytes(33))
     for (const key of new Set(creates.flatMap(({ counters }) => counters))) batch.put(key, new Uint8Array(16))
@@ -126,7 +125,7 @@ export class BareCreates {
       checkedKeys: keysToRead(recorded.commit).map(renamed),
       puts: writes.map(({ key, value }) => ({
         key: renamed(key),
-        value: value?.[0] === OPENING_BRACE ? JSON.parse(decodeUtf8(value)) : (value ?? new Uint8Array()),
+        value: value && isJson(value) ? JSON.parse(decodeUtf8(value)) : (value ?? new Uint8Array()),
       })),
       counters: adds.map(({ key }) => key),
       hashed: recorded.hashed,
@@ -136,10 +135,15 @@ export class BareCreates {
 }
 
 const VERSION = new Uint8Array(8)
-const OPENING_BRACE = 0x7b
 
+/** Of an evidence, which is an array, or of another record. */
+const isJson = ([first]: Uint8Array): boolean => first === 0x5b || first === 0x7b
+
+/** An entry without a value is stored without a version. */
 const encodeValue = (value: object | Uint8Array): Uint8Array =>
-  concatBytes(VERSION, value instanceof Uint8Array ? value : encodeUtf8(JSON.stringify(value)))
+  value instanceof Uint8Array && value.length === 0
+    ? value
+    : concatBytes(VERSION, value instanceof Uint8Array ? value : encodeUtf8(JSON.stringify(value)))
 
 /** A UUIDv7 like the registry's, whose ids rise with time. */
 const idAt = (ms: number): string => {
