@@ -160,4 +160,16 @@ export interface CheckpointKeys {
    *   unchanged, `UNKNOWN_OUTCOME` if the key may be in the log: look with `list`
    */
   rotate(options?: RotateOptions): Promise<CheckpointKeyInfo>
+  /**
+   * Marks an earlier key of which it turned out that others know it, as `rotate` does with `compromised`. The policy
+   * says so at once.
+   *
+   * @param vkey the verifier key, as `list` returns it
+   * @throws RegistryError `CONFIG_ERROR` if the log has no such key, or it is the current one: rotate that with
+   *   `compromised`; `UNAVAILABLE` if it could not be marked
+   * @example
+   * const [first] = await registry.checkpointKeys.list()
+   * await registry.checkpointKeys.markCompromised(first.vkey)
+   */
+  markCompromised(vkey: string): Promise<void>
 }

@@ -40,6 +40,13 @@ export interface LogIdentity extends LogSigner {
    *   `UNKNOWN_OUTCOME` if it could not be read whether it was stored
    */
   rotateCheckpointKey(options?: { readonly compromised?: boolean }): Promise<KeyInLog>
+  /**
+   * Marks a key that signs no more as known to others.
+   *
+   * @throws RegistryError `CONFIG_ERROR` if the log has no such key, or it is the current one, `UNAVAILABLE` if it
+   *   could not be marked
+   */
+  markCompromised(verifierKey: string): Promise<void>
 }
 
 export interface KeyInLog {
@@ -277,6 +284,24 @@ class StoredLogIdentity implements LogIdentity {
     if (added === undefined)
       throw new RegistryError('UNAVAILABLE', 'The new checkpoint key could not be stored: rotate again')
     return added
+  }
+
+  async markCompromised(verifierKey: string): Promise<void> {
+    await this.refresh()
+    const { record, version } = this.#ring.stored
+    if (!record.keys.slice(0, -1).some(({ vkey }) => vkey === verifierKey))
+      throw new RegistryError(
+        'CONFIG_ERROR',
+        'Only an earlier key of the log can be marked: see keys list. Rotate the current one with --compromised',
+      )
+    const keys = record.keys.map((key) => markedKey(key, key.vkey === verifierKey))
+    await tryCommit(this.#records, {
+      checks: [{ key: logKeys.identity(), version }],
+      writes: [putRecord(logKeys.identity(), { ...record, keys })],
+    })
+    await this.refresh()
+    if (!this.keys.some((key) => key.verifierKey === verifierKey && key.isCompromised))
+      throw new RegistryError('UNAVAILABLE', 'The checkpoint key could not be marked: mark it again')
   }
 
   /** Throws only `UNKNOWN_OUTCOME`, because the commit before may have added the key. */

@@ -34,6 +34,10 @@ export const checkpointKeyOperations = ({ identity, gate, sealer, sharedRecords 
     // It was a pending key, so the signer has it.
     return keyInLog(added, following, true)
   },
+  async markCompromised(vkey) {
+    gate.assertWritable()
+    await identity.markCompromised(vkey)
+  },
 })
 
 async function listKeys(identity: LogIdentity): Promise<readonly CheckpointKeyInfo[]> {

@@ -16,6 +16,7 @@ const COMMANDS: Readonly<Record<string, readonly [does: string, load: () => Prom
   'keys list': ['shows the checkpoint keys', async () => (await import('./keys.ts')).listCommand],
   'keys generate': ['makes a new checkpoint key', async () => (await import('./keys.ts')).generateCommand],
   'keys rotate': ['lets the newest checkpoint key sign', async () => (await import('./keys.ts')).rotateCommand],
+  'keys mark-compromised': ['marks an earlier key as stolen', async () => (await import('./keys.ts')).markCommand],
   'config check': [
     'shows the settings, and tries what they name',
     async () => (await import('./config-check.ts')).configCheckCommand,

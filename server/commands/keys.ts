@@ -1,6 +1,6 @@
 import { generateCheckpointKey } from '../../adapters/files/index.ts'
 import { runOperation } from '../control/client.ts'
-import { listKeysOperation, rotateKeysOperation } from '../control/operations.ts'
+import { listKeysOperation, markKeyOperation, rotateKeysOperation } from '../control/operations.ts'
 import type { CheckpointKeyInfo } from '../../core/index.ts'
 import { keyringPath } from '../startup/checkpoint-keys.ts'
 import { CHECKPOINT_KEYS, DATA_DIR, defineCommand, SECRET_FILE } from './command.ts'
@@ -64,6 +64,21 @@ With --compromised, proofs that were made before must be fetched again: see OPER
   async run({ 'all-servers-have-it': allServersHaveIt = false, compromised = false }, config) {
     const key = await runOperation(rotateKeysOperation, { allServersHaveIt, compromised }, { config })
     process.stdout.write(`from tree size ${key.from} on: ${key.vkey}\n`)
+    return 0
+  },
+})
+
+/** `evidence-registry keys mark-compromised`. */
+export const markCommand = defineCommand({
+  name: 'keys mark-compromised',
+  operand: 'VKEY',
+  description: `
+Marks an earlier key of which it turned out that others know it. The policy says so at once: publish it again.
+Proofs that an earlier stamp saved must be fetched again: see OPERATIONS.md.`,
+  flags,
+  success: 'the key is marked',
+  async run(_, config, vkey) {
+    await runOperation(markKeyOperation, { vkey }, { config })
     return 0
   },
 })

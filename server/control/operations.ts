@@ -43,6 +43,18 @@ export const rotateKeysOperation = define({
   },
 })
 
+/** Marks an earlier checkpoint key as known to others. */
+export const markKeyOperation = define({
+  name: 'keys/mark-compromised',
+  opens: 'writable',
+  args: Type.Object({ vkey: Type.String() }, { additionalProperties: false }),
+  async run({ registry, logger }, { vkey }) {
+    await registry.checkpointKeys.markCompromised(vkey)
+    logger.info({ vkey }, 'checkpoint key marked as compromised')
+    return null
+  },
+})
+
 /** Backs the registry up. The process that has the registry open writes the backup. */
 export const backupOperation = define({
   name: 'backup',
@@ -73,5 +85,6 @@ export const OPERATIONS: readonly ControlOperation<TSchema, unknown>[] = [
   sealOperation,
   listKeysOperation,
   rotateKeysOperation,
+  markKeyOperation,
   backupOperation,
 ]

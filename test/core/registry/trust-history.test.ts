@@ -135,15 +135,20 @@ describe('a change of authorities and chains', () => {
 
 describe('a rotation of the checkpoint key', () => {
   it('leaves bundles proven that were stamped before, unless others may know the key', async () => {
-    for (const compromised of [false, true]) {
+    for (const found of ['never', 'before', 'after'] as const) {
       const registry = await openBundleRegistry({ directory, anchor: 'none', authorities: [A] })
       await registry.evidence()
       await registry.settle()
       const old = await registry.history()
       await registry.clock.advance(1_000)
-      await registry.rotate({ compromised })
+      await registry.rotate({ compromised: found === 'before' })
       await registry.evidence({ externalId: 'e-2' })
       await registry.settle()
+      const { checkpointKeys } = registry.registry
+      const [first, second] = await checkpointKeys.list()
+      await assert.rejects(checkpointKeys.markCompromised(present(second).vkey), { code: 'CONFIG_ERROR' })
+      if (found === 'after') await checkpointKeys.markCompromised(present(first).vkey)
+      const compromised = found !== 'never'
       const policy = await registry.policy()
       const [key] = policy.keys
       assert.ok(key?.root !== undefined && key.retiredAt !== undefined && key.compromised === compromised)

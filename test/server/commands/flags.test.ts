@@ -79,7 +79,10 @@ describe('the commands', () => {
 
   it('of a group are listed without a name', async () => {
     const { code, stderr } = await runCli(['keys'])
-    assert.deepEqual([code, stderr], [2, 'evidence-registry keys: expected list, generate, rotate or --help\n'])
+    assert.deepEqual(
+      [code, stderr],
+      [2, 'evidence-registry keys: expected list, generate, rotate, mark-compromised or --help\n'],
+    )
     const help = await runCli(['keys', '--help'])
     assert.match(help.stdout, /^Usage: evidence-registry keys list \| generate \| rotate/)
   })

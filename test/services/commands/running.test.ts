@@ -43,6 +43,9 @@ it('seal and keys list work on a running server, after it was killed, and on a s
   assert.equal(keys.code, 0, keys.stderr)
   assert.match(keys.stdout, /^1 to … +current +held +evidence-registry\/[0-9a-f]{32}\+[0-9a-f]{8}\+[A-Za-z0-9+/=]+\n$/)
   assert.match(server.stdout, /"operation":"seal".*command finished/)
+  const vkey = keys.stdout.trim().split(' ').at(-1) ?? ''
+  const marked = await runCli(['keys', 'mark-compromised', vkey, ...args], LOCAL)
+  assert.match(marked.stderr, /Only an earlier key of the log can be marked: see keys list/)
 
   // The socket of the killed server stays behind.
   await createEvidence(url, 'b')

@@ -56,7 +56,7 @@ describeDashboard('the dashboard in Chromium', (dashboard) => {
       }
     })
 
-  it('shows texts of 256 characters without a space within the window of a phone, and what it has of each section', async () => {
+  it('shows texts of 256 characters without a space on a phone, and what it has of each section', async () => {
     const { page } = dashboard
     const long = (character: string): string => character.repeat(256)
     const meta = JSON.stringify({ [long('k')]: long('v') })
