@@ -26,13 +26,13 @@ export interface SealerOptions {
   /** A batch closes when it has this many entries. Default 65,536. */
   readonly maxLeaves?: number
   /**
-   * Minimum time between two anchors, ms. Default 0: the newest checkpoint is anchored as soon as the previous anchor
-   * is confirmed.
+   * Minimum time between two anchors, ms. Default 60,000. 0: the newest checkpoint is anchored as soon as the previous
+   * anchor is confirmed.
    */
   readonly anchorIntervalMs?: number
   /**
-   * Minimum time between two stamps, ms. Default 0: the newest checkpoint is stamped as soon as the previous stamp is
-   * complete.
+   * Minimum time between two stamps, ms. Default 60,000. 0: the newest checkpoint is stamped as soon as the previous
+   * stamp is complete.
    */
   readonly tsaIntervalMs?: number
   /** How often the store and the chain are polled, ms. Default 1,000. */
@@ -60,6 +60,8 @@ export interface SealerSettings {
   readonly onDuration: DurationObserver | undefined
 }
 
+/** Between stamps and between anchors. Batches are far more often, and each stamp covers all events before it. */
+const INTERVAL_MS = 60_000
 /** Fifteen of Ethereum's blocks: a transaction that pays enough is included by then. */
 const ANCHOR_REPLACE_AFTER_MS = 180_000
 
@@ -71,9 +73,9 @@ export function sealerSettings(options: SealerOptions): SealerSettings {
       maxLeaves: integer('maxLeaves', options.maxLeaves ?? 65_536, 1),
       maxWaitMs: integer('maxWaitMs', options.maxWaitMs ?? 500, 0),
     },
-    stamps: { intervalMs: integer('tsaIntervalMs', options.tsaIntervalMs ?? 0, 0), pollIntervalMs },
+    stamps: { intervalMs: integer('tsaIntervalMs', options.tsaIntervalMs ?? INTERVAL_MS, 0), pollIntervalMs },
     anchors: {
-      intervalMs: integer('anchorIntervalMs', options.anchorIntervalMs ?? 0, 0),
+      intervalMs: integer('anchorIntervalMs', options.anchorIntervalMs ?? INTERVAL_MS, 0),
       pollIntervalMs: integer('anchorPollIntervalMs', options.anchorPollIntervalMs ?? pollIntervalMs, 1),
       replaceAfterMs: integer('anchorReplaceAfterMs', options.anchorReplaceAfterMs ?? ANCHOR_REPLACE_AFTER_MS, 0),
     },

@@ -126,7 +126,14 @@ export async function openFixture({
     clock,
     // Most tests are about blobs. `small-files.test.ts` is about the others.
     smallFileBytes: 0,
-    sealer: createSealer({ engine: new InlineEngine(), maxWaitMs: YEAR_MS, pollIntervalMs: YEAR_MS, ...sealer }),
+    sealer: createSealer({
+      engine: new InlineEngine(),
+      maxWaitMs: YEAR_MS,
+      pollIntervalMs: YEAR_MS,
+      tsaIntervalMs: 0,
+      anchorIntervalMs: 0,
+      ...sealer,
+    }),
     ...more,
   })
   // Waits for the first sweep.

@@ -65,7 +65,13 @@ export class SealerFixture {
 
   /** Creates and starts a sealer. By default its batches close only by `sealNow`. */
   async start(options: SealerOptions = {}, records = this.records): Promise<Sealer> {
-    const sealer = createSealer({ engine: new InlineEngine(), maxWaitMs: 3_600_000, ...options })
+    const sealer = createSealer({
+      engine: new InlineEngine(),
+      maxWaitMs: 3_600_000,
+      tsaIntervalMs: 0,
+      anchorIntervalMs: 0,
+      ...options,
+    })
     this.#sealers.push(sealer)
     const { signedHead, identity, clock, logger } = this
     await sealer.start({ records, signedHead, identity, clock, logger })

@@ -246,6 +246,8 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     maxWaitMs: sealMaxWaitMs,
     onDuration: instruments.observeStep,
     pollIntervalMs: 10,
+    tsaIntervalMs: 0,
+    anchorIntervalMs: 0,
   })
   const registry = await openRegistry({
     records: instruments.observeRecords(records),

@@ -116,6 +116,8 @@ export class World {
       quorum: authorities.length,
       anchor,
       maxWaitMs: 5_000,
+      tsaIntervalMs: 0,
+      anchorIntervalMs: 0,
       pollIntervalMs: 600_000,
       anchorPollIntervalMs: ANCHOR_POLL_MS,
       anchorReplaceAfterMs: 3 * ANCHOR_POLL_MS,

@@ -8,7 +8,7 @@ import {
 } from 'evidence-registry/adapters/files'
 import { openLevelRecords } from 'evidence-registry/adapters/level'
 import { MemoryBlobs, MemoryCheckpointKeys, MemoryRecords, MemorySignedHead } from 'evidence-registry/adapters/memory'
-import { createSealer, EventPool, PoolEngine } from 'evidence-registry/sealer'
+import { createSealer, PoolEngine } from 'evidence-registry/sealer'
 
 const inMemory = () => ({
   records: new MemoryRecords(),
@@ -29,7 +29,6 @@ async function main(path) {
   const registry = await openRegistry({
     ...(path === undefined ? inMemory() : await inFiles(path)),
     sealer: createSealer({ engine: new PoolEngine({ inlineHashes: 0 }) }),
-    eventEngine: new EventPool(),
   })
   const scope = { companyId: 'acme', principal: OPERATOR }
   await registry.sourceSystems.create(scope, { name: 'warehouse' })
