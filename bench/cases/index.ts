@@ -1,4 +1,5 @@
 import type { BenchCase } from '../run/case.ts'
+import { bundles } from './bundles.ts'
 import { engine } from './engine.ts'
 import { fsck } from './fsck.ts'
 import { growth } from './growth.ts'
@@ -13,4 +14,15 @@ import { throughput } from './throughput.ts'
 export const STANDARD_CASE = throughput
 
 /** All benchmarks, in the order of `--all`. */
-export const CASES: readonly BenchCase[] = [throughput, engine, sealing, ingest, http, growth, search, fsck, shared]
+export const CASES: readonly BenchCase[] = [
+  throughput,
+  engine,
+  sealing,
+  ingest,
+  http,
+  growth,
+  search,
+  fsck,
+  bundles,
+  shared,
+]
