@@ -95,7 +95,11 @@ export const bundles: BenchCase = {
 function makeBundles(events: number, progress: (text: string) => void): Promise<Bundles> {
   return inTemporaryFolder(async (directory) => {
     const authority = join(directory, 'tsa')
-    const bench = await openBenchRegistry({ timestampAuthority: await openLocalTsa(authority), maxWaitMs: 3_600_000 })
+    const bench = await openBenchRegistry({
+      timestampAuthority: await openLocalTsa(authority),
+      tsaIntervalMs: 0,
+      maxWaitMs: 3_600_000,
+    })
     try {
       await createWith(bench, 0, events, (i) => i % 1_000 === 0 && progress(`${i} events`))
       await bench.registry.sealNow()
