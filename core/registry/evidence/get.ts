@@ -33,10 +33,18 @@ export const getEvidence =
 export interface ReadHistory {
   readonly page: HistoryPage
   /**
-   * The page stays the same while the evidence's record does and a confirmed anchor covers this tree size. `undefined`
-   * if no confirmed anchor covers all of its events.
+   * The page stays the same while the evidence's record does, and the newest confirmed and sent anchors have these
+   * sizes. `undefined` if an event is not in a batch yet.
    */
-  readonly confirmedSize: number | undefined
+  readonly shownWith: AnchorSizes | undefined
+}
+
+/** The sizes of the newest confirmed and sent anchors with which the events of a page have the same status. */
+export interface AnchorSizes {
+  readonly confirmedFrom: number
+  readonly confirmedBelow: number
+  readonly sentFrom: number
+  readonly sentBelow: number
 }
 
 /** Reads a page of the history of an evidence, by default of its first events. */
@@ -61,12 +69,20 @@ export async function readHistory(
     lastVersion: events.at(-1)?.version ?? Math.min(after, record.lastVersion),
     hasMore: end < record.lastVersion,
   }
-  return { page, confirmedSize: confirmedSizeOf(statuses) }
+  return { page, shownWith: shownWith(statuses) }
 }
 
-function confirmedSizeOf(statuses: readonly (EntryStatus | undefined)[]): number | undefined {
-  const ends = statuses.map((status) => (status?.sendStatus === 'C' ? status.batch?.end : undefined))
-  return ends.every((end) => end !== undefined) ? Math.max(0, ...ends) : undefined
+function shownWith(statuses: readonly (EntryStatus | undefined)[]): AnchorSizes | undefined {
+  const sizes = { confirmedFrom: 0, confirmedBelow: Infinity, sentFrom: 0, sentBelow: Infinity }
+  for (const status of statuses) {
+    const end = status?.batch?.end
+    if (status === undefined || end === undefined) return undefined
+    if (status.sendStatus === 'C') sizes.confirmedFrom = Math.max(sizes.confirmedFrom, end)
+    else sizes.confirmedBelow = Math.min(sizes.confirmedBelow, end)
+    if (status.sendStatus === 'S') sizes.sentFrom = Math.max(sizes.sentFrom, end)
+    if (status.sendStatus === 'P') sizes.sentBelow = Math.min(sizes.sentBelow, end)
+  }
+  return sizes
 }
 
 function describeEvent(event: EventRecord): Omit<HistoryEvent, 'batch' | 'disclosure'> {

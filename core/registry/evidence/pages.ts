@@ -8,12 +8,13 @@ import type {
   EvidenceSummary,
 } from '../../api/evidence.ts'
 import type { Evidences } from '../../api/evidences.ts'
+import type { AnchorHeadRecord } from '../../log/records.ts'
 import type { Key, Version } from '../../ports/index.ts'
 import { SecondUseMap } from '../../store/cache.ts'
 import { decodeRecord } from '../../store/read.ts'
 import type { Context } from '../context.ts'
 import { type AuthorizedScope, enterCompany } from '../permissions.ts'
-import { readEvidence, readEvidenceEntry, readHistory } from './get.ts'
+import { type AnchorSizes, readEvidence, readEvidenceEntry, readHistory } from './get.ts'
 import { historyQuerySchema, textOptionsSchema } from './input.ts'
 import { validate } from '../../schemas/validation.ts'
 import type { CompanyId } from '../../api/scope.ts'
@@ -27,13 +28,18 @@ const REMEMBERED_PAGES = 65_536
 interface KeptPage<T> {
   /** The version of the evidence's record. */
   readonly version: Version
-  /** See `ReadHistory`. */
-  readonly confirmedSize: number
+  readonly shownWith: AnchorSizes
   readonly rendered: T
 }
 
+const isWithin = (range: AnchorSizes, { confirmedSize, sentSize }: AnchorHeadRecord): boolean =>
+  confirmedSize >= range.confirmedFrom &&
+  confirmedSize < range.confirmedBelow &&
+  sentSize >= range.sentFrom &&
+  sentSize < range.sentBelow
+
 /**
- * Renders evidences with the first page of their history, and keeps those whose events are all confirmed, from the
+ * Renders evidences with the first page of their history, and keeps those whose events are all in batches, from the
  * second time on. Whether a kept one is still correct is read from the store, so another server may have changed the
  * evidence or the anchors.
  */
@@ -56,11 +62,10 @@ class EvidencePages<T extends { readonly text: string }> {
     const entry = await readEvidenceEntry(context, scope, externalId)
     const { key, version } = entry
     const kept = this.#kept.get(key)
-    if (kept?.version === version && kept.confirmedSize <= (await context.log.anchorHead()).confirmedSize)
-      return kept.rendered
-    const { page, confirmedSize } = await readHistory(context, decodeRecord(entry), {})
+    if (kept?.version === version && isWithin(kept.shownWith, await context.log.anchorHead())) return kept.rendered
+    const { page, shownWith } = await readHistory(context, decodeRecord(entry), {})
     const rendered = this.#render(page)
-    if (confirmedSize !== undefined) this.#kept.set(key, () => ({ version, confirmedSize, rendered }))
+    if (shownWith !== undefined) this.#kept.set(key, () => ({ version, shownWith, rendered }))
     return rendered
   }
 }

@@ -148,7 +148,7 @@ describe('an evidence as a text', () => {
     await compare()
   })
 
-  it('is rendered again only if the evidence changed or not all events are confirmed', async (t) => {
+  it('is rendered again only if the evidence or the status of an event changed, or one is not sealed', async (t) => {
     const { registry, records, scope, settle } = await openFilled(t)
     await settle()
     const { calls, render } = countingPageRender()
@@ -163,13 +163,17 @@ describe('an evidence as a text', () => {
     assert.equal(await rendersOf(2, { limit: 1 }), 2, 'only the first page is kept')
     await registry.evidences.update(scope, 'plain', { name: 'Renamed' })
     assert.equal(await rendersOf(2), 2, 'not sealed')
+    await registry.sealNow()
+    assert.equal(await rendersOf(2), 1, 'kept while it waits for its anchor')
     await settle()
     assert.equal(await rendersOf(2), 1)
     const head = await new LogReader(records).anchorHead()
     await records.commit({ writes: [putRecord(logKeys.anchorHead(), { ...head, confirmedSize: 0 })] })
-    assert.equal(await rendersOf(2), 2, 'the chain has dropped the anchor')
+    assert.equal(await rendersOf(2), 1, 'the chain has dropped the anchor')
+    await records.commit({ writes: [putRecord(logKeys.anchorHead(), { ...head, confirmedSize: 0, sentSize: 0 })] })
+    assert.equal(await rendersOf(2), 1, 'nothing is sent any more')
     await records.commit({ writes: [putRecord(logKeys.anchorHead(), head)] })
-    assert.equal(await rendersOf(2), 0)
+    assert.equal(await rendersOf(2), 1, 'it is confirmed again')
   })
 
   it('is kept only within the limit', async (t) => {
