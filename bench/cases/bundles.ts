@@ -51,8 +51,8 @@ const WORST: Readonly<Record<string, (bundles: Bundles) => string>> = {
 }
 
 /**
- * What a verifier must bound: how long it works on a bundle that somebody made to keep it busy. It has no budget but
- * the size, so each row is the worst of its kind that was found.
+ * How long a verifier works on a bundle that was made to keep it busy. Only the size of a bundle and counts within it
+ * bound this, so each row is the worst of its kind that was found.
  */
 export const bundles: BenchCase = {
   name: 'bundles',
