@@ -1,17 +1,12 @@
 import { RegistryError } from '../errors.ts'
-import type { Add, Commit, CommitResult, Stored, Key, Version, LogAppend } from '../ports/index.ts'
+import type { Add, Commit, CommitResult, Stored, Key, LogAppend } from '../ports/index.ts'
+import { EMPTY_VERSION, LOG_ENTRY_BYTES, MAX_PAYLOAD_BYTES, versionOf } from './stored-form.ts'
 
 /**
  * Decides a group of waiting commits over one snapshot, one after the other: a later commit sees the changes of the
  * earlier ones. It is pure, so all record stores decide in the same way. A store only reads the snapshot and writes the
  * net result atomically.
  */
-
-/** Size of a log entry in bytes. */
-export const LOG_ENTRY_BYTES = 32
-
-/** Largest payload of a log entry in bytes. */
-export const MAX_PAYLOAD_BYTES = 16_384
 
 const MAX_KEY_CHARS = 2048
 const notPrintable = /[^\x20-\x7e]/
@@ -43,19 +38,6 @@ export interface GroupPlan {
   readonly logSize: number
   readonly lastVersion: number
 }
-
-/**
- * Returns the version with this number. Numbers increase by one with each commit that changes something, across all
- * keys, and are never used again.
- */
-// eslint-disable-next-line typescript/no-unsafe-type-assertion -- the one place where versions are made
-export const versionOf = (number: number): Version => String(number) as Version
-
-/** The version of every entry without a value. Stores keep nothing with it, so a check can only say that it exists. */
-export const EMPTY_VERSION = versionOf(0)
-
-/** The inverse of `versionOf`. */
-export const versionNumber = (version: Version): number => Number(version)
 
 /** Returns the keys whose current entries decide this commit. Writes without a check need none. */
 export function keysToRead(commit: Commit): Key[] {
@@ -102,14 +84,6 @@ function assertChangedOnce(key: Key, changed: Set<Key>): void {
 export function assertKey(key: Key): void {
   if (key.length === 0 || key.length > MAX_KEY_CHARS || notPrintable.test(key))
     throw new TypeError(`A key must be 1 to ${MAX_KEY_CHARS} characters of printable ASCII, got ${JSON.stringify(key)}`)
-}
-
-/** Throws a RangeError unless both arguments of `readLog` or `readPayloads` are safe integers >= 0. */
-export function assertLogRange(from: number, count: number): void {
-  if (!Number.isSafeInteger(from) || from < 0 || !Number.isSafeInteger(count) || count < 0)
-    throw new RangeError(
-      `The log is read from a position and for a count, both integers >= 0, got ${from} and ${count}`,
-    )
 }
 
 /** Decides a group of commits. Requires that they passed `assertCommit`, and the entries of all their `keysToRead`. */

@@ -1,10 +1,15 @@
 import { crc32 } from 'node:zlib'
 import { allocate, concatBytes } from '../bytes.ts'
 import { RegistryError, corrupt } from '../errors.ts'
-import type { LogAppend } from '../ports/index.ts'
-import { LOG_ENTRY_BYTES } from './commit.ts'
+import type { LogAppend, Version } from '../ports/index.ts'
 
 /** The form in which stores keep what they hold: values with a checksum, and the log in rows. */
+
+/** Size of a log entry in bytes. */
+export const LOG_ENTRY_BYTES = 32
+
+/** Largest payload of a log entry in bytes. */
+export const MAX_PAYLOAD_BYTES = 16_384
 
 /**
  * The format of the records that this version of the software writes: the families of records, their keys, and how a
@@ -21,6 +26,19 @@ export function assertFormat(format: number, store: string): void {
       (format < STORE_FORMAT ? 'no version converts it, so begin with an empty store' : 'use a newer version'),
   )
 }
+
+/**
+ * Returns the version with this number. Numbers increase by one with each commit that changes something, across all
+ * keys, and are never used again.
+ */
+// eslint-disable-next-line typescript/no-unsafe-type-assertion -- the one place where versions are made
+export const versionOf = (number: number): Version => String(number) as Version
+
+/** The version of every entry without a value. Stores keep nothing with it, so a check can only say that it exists. */
+export const EMPTY_VERSION = versionOf(0)
+
+/** The inverse of `versionOf`. */
+export const versionNumber = (version: Version): number => Number(version)
 
 /**
  * The form in which a store keeps a value: u32 CRC-32 ‖ value. The CRC is computed over the key and the value, so it
@@ -169,6 +187,14 @@ function assertCount(start: number, count: number, expected: number): void {
   const fits = Number.isInteger(count) && count > 0 && (start % ROW_ENTRIES) + count <= ROW_ENTRIES
   if (start === expected && fits) return
   throw corrupt(`The rows of the log have a hole or a wrong length at position ${expected}`)
+}
+
+/** Throws a RangeError unless both arguments of `readLog` or `readPayloads` are safe integers >= 0. */
+export function assertLogRange(from: number, count: number): void {
+  if (!Number.isSafeInteger(from) || from < 0 || !Number.isSafeInteger(count) || count < 0)
+    throw new RangeError(
+      `The log is read from a position and for a count, both integers >= 0, got ${from} and ${count}`,
+    )
 }
 
 /** Returns at most `count` entries of consecutive rows from position `from`, packed in a new array. */

@@ -28,8 +28,7 @@ const LIMITS = {
   list: 22,
   seal: 34,
   proof: 26,
-  // The time of a creation is in the id.
-  bundle: 33,
+  bundle: 32,
   verifyBundle: 22,
   GET: 36,
   'POST with a file': 54,

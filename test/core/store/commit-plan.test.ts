@@ -7,10 +7,10 @@ import {
   encodeCounter,
   keysToRead,
   planGroup,
-  versionOf,
   type GroupPlan,
   type GroupSnapshot,
 } from '../../../core/store/commit.ts'
+import { versionOf } from '../../../core/store/stored-form.ts'
 import { countOf } from '../../../core/store/read.ts'
 import { RegistryError } from '../../../core/errors.ts'
 import type { Commit, Stored, Key, LogAppend } from '../../../core/ports/index.ts'

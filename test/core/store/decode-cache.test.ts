@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { decodeUtf8, encodeUtf8 } from '../../../core/bytes.ts'
-import { versionOf } from '../../../core/store/commit.ts'
+import { versionOf } from '../../../core/store/stored-form.ts'
 import { DecodeCache } from '../../../core/store/cache.ts'
 import type { Stored } from '../../../core/ports/index.ts'
 
