@@ -30,9 +30,13 @@ export const files: EndpointGroup = {
       headers: ['Content-Disposition', 'Accept-Ranges'],
       errors: ['FILE_NOT_FOUND', 'RANGE_NOT_SATISFIABLE'],
       async handle({ registry, scope, query }) {
-        const { mimeType, token: _, ...owners } = query
-        const { principal } = scope
-        const fileId = query.fileId ?? (principal.kind === 'fileToken' ? principal.fileId : undefined)
+        const { mimeType, token, ...owners } = query
+        // A request with a key may have a token as well, which then only names the file.
+        const opener =
+          token === undefined || scope.principal.kind === 'fileToken'
+            ? scope.principal
+            : await registry.files.authenticateToken({ companyId: scope.companyId, token })
+        const fileId = query.fileId ?? (opener?.kind === 'fileToken' ? opener.fileId : undefined)
         if (fileId === undefined) throw new HttpError('VALIDATION_ERROR', 'fileId is required')
         const info = await registry.files.find(scope, fileSelector({ ...owners, fileId }))
         return file({ file: info, mimeType, read: (range) => registry.files.read(info, range && { range }) })

@@ -172,6 +172,9 @@ describe('files', () => {
       assert.ok(bytes(opened).equals(CONTENT))
       assert.equal(opened.headers.get('cross-origin-resource-policy'), 'cross-origin')
     }
+    const params = { COMPANY_ID: 'acme' }
+    const withKey = await acme.service.call('downloadFile', { params, query: { token }, key: acme.company.keys.R })
+    assert.ok(bytes(withKey).equals(CONTENT), 'the token names the file')
     const other = await attach('other-file', ['a.txt', 'a'])
     const changed = `${token.slice(1)}${token[0]}`
     for (const query of [{ token, fileId: other }, { token: changed }, { token: '' }, { fileId }]) {
