@@ -63,10 +63,8 @@ async function storedCount(context: Context, { companyId, query, list }: Search)
   const { externalIdPrefix, words, owner, status, createdFrom, createdTo } = query
   if ([externalIdPrefix, words, owner, createdFrom, createdTo].some((filter) => filter !== undefined)) return undefined
   if (status !== undefined && !list.isWhole) return undefined
-  const [all, stolen] = await Promise.all([
-    countIn(context, list),
-    countIn(context, { counters: [['stolen', companyId]] }),
-  ])
+  const all = await countIn(context, list)
+  const stolen = status === undefined ? 0 : await countIn(context, { counters: [['stolen', companyId]] })
   const count = status === undefined ? all : status === 'stolen' ? stolen : all - stolen
   return { count: Math.min(count, MAX_ROWS), countIsMore: count > MAX_ROWS }
 }
