@@ -112,6 +112,7 @@ const givenText = (value: Json | undefined): string | undefined =>
 const isMeta = (value: Json | undefined): value is Meta =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
+/** The batch of an event with this status, as results show it; `null` before it is in one. */
 export const batchOf = (status: EntryStatus | undefined): HistoryEvent['batch'] =>
   // eslint-disable-next-line typescript/no-unsafe-type-assertion -- the log stores ids as texts
   status?.batch && status.sendStatus ? { id: status.batch.id as BatchId, sendStatus: status.sendStatus } : null
