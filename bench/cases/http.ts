@@ -1,34 +1,41 @@
-import autocannon from 'autocannon'
-import { formatCell, formatFinding, median, roundFigure, type BenchCase, type BenchContext } from '../run/case.ts'
-import { startServer, stopChild } from '../run/child.ts'
+import { formatCell, formatFinding, median, quantile, roundFigure } from '../run/case.ts'
+import type { BenchCase, BenchContext } from '../run/case.ts'
+import { startServer, stopChild, type ServerProcess } from '../run/child.ts'
+import { measureRate, type Rate } from '../run/cpu-time.ts'
 import { barsOf } from '../run/picture.ts'
 import { inTemporaryFolder } from '../workload/concurrency.ts'
-import { API_KEY, Service, startRegistryServer, type ServiceRequest } from '../workload/service.ts'
+import { API_KEY, CONNECTIONS, loadOf, Service, startRegistryServer } from '../workload/service.ts'
 
-const CONNECTIONS = 64
 const EVIDENCES = 20_000
-const SECONDS = 5
-const ROUNDS = 3
-const BARE_KOA = 'bare Koa route'
+/** Short turns, because a machine that is shared with others can change its speed each second. */
+const SECONDS = 1
+const ROUNDS = 9
+const WARM_UP_SECONDS = 2
+const BARE = 'bare Koa route'
 const GET = 'get, of 1,000 evidences'
-const LIVEZ = '/livez, which reads no record'
+const plainly = (request: string): string => `plain server: ${request}`
 
 /**
  * The compiled server over HTTP with 64 connections, as a process of its own with its log, metrics, ledger and
  * timestamp authority.
  *
- * Compared with a bare Koa route that returns the same JSON, and with `/livez`, which has all that surrounds a route
- * but reads nothing. Fair because all are measured in turns with the same client (autocannon). The server keeps
- * pages of histories, lists and proofs, so requests are measured that are often the same, and that rarely are.
+ * Compared with a bare Koa route that returns the same JSON, and with a plain server on the same packages that does
+ * what any server must for a get and for a create. Fair because all are measured in turns with the same client, and
+ * by the CPU time of their processes. The server keeps pages of histories, lists and proofs, so requests are measured
+ * that are often the same, and that rarely are.
  */
 export const http: BenchCase = {
   name: 'http',
-  measures: `the server over HTTP with ${CONNECTIONS} connections, against a bare Koa route`,
+  measures: `the server over HTTP with ${CONNECTIONS} connections, against a bare Koa route and a plain server`,
   columns: {
     request: 'request',
     requestsPerSecond: 'requests/s',
     p50Ms: 'median latency, ms',
     p99Ms: '99th percentile, ms',
+    cpuMicroseconds: 'server, CPU µs per request',
+    peer: 'compared with',
+    rateOfPeer: 'rate to the rate of that',
+    ofPeer: 'CPU time of that to ours',
   },
   picture: {
     title: 'HTTP requests with 64 connections',
@@ -38,115 +45,120 @@ export const http: BenchCase = {
   },
   run: (context) =>
     inTemporaryFolder(async (directory) => {
-      const { child, url } = await startRegistryServer(directory)
+      const servers: ServerProcess[] = []
+      const start = async (server: Promise<ServerProcess>) => servers[servers.push(await server) - 1] ?? server
       try {
-        return await measureWithBareKoa(directory, new Service(url), context)
+        const ours = await start(startRegistryServer(directory))
+        const service = new Service(ours.url)
+        const evidences = context.quick ? 2_000 : EVIDENCES
+        await service.fill(evidences, context.progress)
+        const page = JSON.stringify(await service.requestJson(service.getFirst().path))
+        const bare = await start(startServer({ directory, module: './peers/bare-koa.ts', args: [page] }))
+        const args = [directory, String(evidences), page, API_KEY]
+        const plain = await start(startServer({ directory, module: './peers/plain-server.ts', args }))
+        const measured = await measure(loadsOf(service, { ours, bare, plain }), context)
+        const store = 'LevelDB, each group one synced write'
+        const settings = { connections: CONNECTIONS, evidences, bodyBytesOfGet: page.length, store, ...NOTES }
+        return { ...measured, settings: { ...settings, ...measured.settings } }
       } finally {
-        await stopChild(child)
+        for (const { child } of servers) await stopChild(child)
       }
     }),
   conclude: (result) =>
     `The server handles ${formatCell(result, { where: { request: GET }, get: 'requestsPerSecond' })} gets and ` +
-    `${formatCell(result, { where: { request: 'create' }, get: 'requestsPerSecond' })} creates per second, a get at ` +
-    `${formatFinding(result, 'getOfBareKoa')} of the rate of a bare Koa route.`,
+    `${formatCell(result, { where: { request: 'create' }, get: 'requestsPerSecond' })} creates per second; by CPU ` +
+    `time a get that is not kept makes ${formatFinding(result, 'getOfPlain')} of the requests of a plain server on ` +
+    `the same packages, and a kept one ${formatFinding(result, 'keptGetOfBareKoa')} of those of a bare Koa route.`,
 }
 
-async function measureWithBareKoa(directory: string, service: Service, context: BenchContext) {
-  const evidences = context.quick ? 2_000 : EVIDENCES
-  await service.fill(evidences, context.progress)
-  const json = JSON.stringify(await service.requestJson(service.getFirst().path))
-  const { child, url } = await startServer({ directory, module: './peers/bare-koa.ts', args: [json] })
-  try {
-    const { rows, findings, seconds, rounds } = await measure(loadsOf(service, url), context)
-    const settings = {
-      connections: CONNECTIONS,
-      seconds,
-      rounds,
-      evidences,
-      bodyBytesOfGet: json.length,
-      store: 'LevelDB, each group one synced write',
-      server:
-        'compiled, with its log, metrics, local ledger and authority; pages of lists and histories, and ' +
-        'attestations of proofs are cached',
-    }
-    return { settings, rows, findings }
-  } finally {
-    await stopChild(child)
-  }
+const NOTES = {
+  server:
+    'compiled, with its log, metrics, local ledger and authority; pages of lists and histories, and ' +
+    'attestations of proofs are cached',
 }
 
 interface Load {
   readonly name: string
-  readonly base: string
-  readonly request: (index: number) => ServiceRequest
+  readonly pid: number
+  readonly send: ReturnType<typeof loadOf>
+  /** The load that it is compared with, and the name of the finding. */
+  readonly peer?: readonly [load: string, finding: string]
 }
 
-/** The figures of all rounds. */
-interface MeasuredLoad {
+type Servers = Readonly<Record<'ours' | 'bare' | 'plain', ServerProcess>>
+
+function loadsOf(service: Service, servers: Servers): readonly Load[] {
+  const load =
+    (server: ServerProcess, base = '/api/v1') =>
+    (name: string, request: Parameters<typeof loadOf>[1], peer?: Load['peer']): Load => ({
+      name,
+      pid: server.child.pid ?? 0,
+      send: loadOf(server.url + base, request),
+      ...(peer && { peer }),
+    })
+  const [ours, plain] = [load(servers.ours), load(servers.plain)]
+  const get = 'get, each of another evidence'
+  const withFile = 'create with a file of 1024 bytes'
+  return [
+    load(servers.bare)(BARE, service.getOne),
+    load(servers.ours, '')('/livez, which reads no record', () => ({ method: 'GET', path: '/livez' }), [
+      BARE,
+      'livezOfBareKoa',
+    ]),
+    ours(GET, service.getOneOfFew, [BARE, 'keptGetOfBareKoa']),
+    plain(plainly(get), service.getOne),
+    ours(get, service.getOne, [plainly(get), 'getOfPlain']),
+    ours('list, the same page of 100', service.listPage),
+    ours('list, random pages of 100', service.listRandomPage),
+    ours('verify, each of another evidence', service.verify),
+    ours('verify, of 1,000 evidences', service.verifyOneOfFew),
+    plain(plainly('create'), service.create),
+    ours('create', service.create, [plainly('create'), 'createOfPlain']),
+    plain(plainly(withFile), service.createWithFile),
+    ours(withFile, service.createWithFile, [plainly(withFile), 'createWithFileOfPlain']),
+  ]
+}
+
+/** All figures of a load, each of one round. */
+interface Measured {
   readonly load: Load
-  readonly requestsPerSecond: number[]
+  readonly rates: Rate[]
   readonly p50: number[]
   readonly p99: number[]
 }
 
-const loadsOf = (service: Service, bareUrl: string): readonly Load[] => [
-  { name: BARE_KOA, base: bareUrl, request: service.getOne },
-  { name: LIVEZ, base: new URL(service.base).origin, request: () => ({ method: 'GET', path: '/livez' }) },
-  { name: 'get, each of another evidence', base: service.base, request: service.getOne },
-  { name: GET, base: service.base, request: service.getOneOfFew },
-  { name: 'list, the same page of 100', base: service.base, request: service.listPage },
-  { name: 'list, random pages of 100', base: service.base, request: service.listRandomPage },
-  { name: 'verify, each of another evidence', base: service.base, request: service.verify },
-  { name: 'verify, of 1,000 evidences', base: service.base, request: service.verifyOneOfFew },
-  { name: 'create', base: service.base, request: service.create },
-  { name: 'create with a file of 1024 bytes', base: service.base, request: service.createWithFile },
-]
-
 async function measure(loads: readonly Load[], { quick, progress }: BenchContext) {
-  const rounds = quick ? 1 : ROUNDS
-  const seconds = quick ? 1 : SECONDS
-  const measured = loads.map((load): MeasuredLoad => ({ load, requestsPerSecond: [], p50: [], p99: [] }))
+  const [rounds, seconds] = quick ? [1, 0.5] : [ROUNDS, SECONDS]
+  const measured = new Map(loads.map((load): [string, Measured] => [load.name, { load, rates: [], p50: [], p99: [] }]))
+  for (const { send } of loads) await send(quick ? 0.1 : WARM_UP_SECONDS)
   for (let round = 0; round < rounds; round++)
-    for (const { load, requestsPerSecond, p50, p99 } of measured) {
-      const { requests, latency } = await sendLoad(load, seconds)
-      requestsPerSecond.push(requests.average)
-      p50.push(latency.p50)
-      p99.push(latency.p99)
+    for (const { load, rates, p50, p99 } of measured.values()) {
+      const { latencies, ...rate } = await measureRate([load.pid], () => load.send(seconds))
+      rates.push(rate)
+      p50.push(quantile(latencies, 0.5))
+      p99.push(quantile(latencies, 0.99))
       progress(`round ${round + 1} of ${rounds}: ${load.name}`)
     }
-  const rows = measured.map(({ load, requestsPerSecond, p50, p99 }) => ({
-    request: load.name,
-    requestsPerSecond: roundFigure(median(requestsPerSecond)),
-    p50Ms: median(p50),
-    p99Ms: median(p99),
-  }))
-  const rateOf = (name: string): number => rows.find(({ request }) => request === name)?.requestsPerSecond ?? Number.NaN
-  const findings = {
-    getOfBareKoa: roundFigure(rateOf(GET) / rateOf(BARE_KOA)),
-    livezOfBareKoa: roundFigure(rateOf(LIVEZ) / rateOf(BARE_KOA)),
-  }
-  return { rows, findings, seconds, rounds }
+  const results = [...measured.values()].map((one) => resultOf(one, measured.get(one.load.peer?.[0] ?? '')))
+  const findings = Object.assign({}, ...results.map(({ finding }) => finding))
+  return { rows: results.map(({ row }) => row), findings, settings: { rounds, seconds } }
 }
 
-async function sendLoad({ name, base, request }: Load, duration: number) {
-  let index = Math.floor(Math.random() * 1_000_000)
-  const url = new URL(base)
-  const result = await autocannon({
-    url: url.origin,
-    connections: CONNECTIONS,
-    duration,
-    headers: { 'x-api-key': API_KEY },
-    requests: [
-      {
-        setupRequest: (defaults) => {
-          const { method, path, contentType, body } = request(index++)
-          const headers = { 'x-api-key': API_KEY, ...(contentType !== undefined && { 'content-type': contentType }) }
-          return { ...defaults, method, headers, path: url.pathname.replace(/\/$/, '') + path, ...(body && { body }) }
-        },
-      },
-    ],
-  })
-  if (result.errors > 0 || result.non2xx > 0)
-    throw new Error(`${name}: ${result.errors} errors, ${result.non2xx} responses that are not 2xx`)
-  return result
+/** The medians over all rounds, and those of the ratios to the peer in each round. */
+function resultOf({ load, rates, p50, p99 }: Measured, peer: Measured | undefined) {
+  const perSecond = ({ perSecond: rate }: Rate): number => rate
+  const cpu = ({ cpuMicroseconds = Number.NaN }: Rate): number => cpuMicroseconds
+  const ratios = (of: (rate: Rate) => number): number =>
+    roundFigure(median(rates.map((rate, round) => of(rate) / of(peer?.rates[round] ?? { perSecond: Number.NaN }))))
+  const row = {
+    request: load.name,
+    requestsPerSecond: roundFigure(median(rates.map(perSecond))),
+    p50Ms: roundFigure(median(p50)),
+    p99Ms: roundFigure(median(p99)),
+    cpuMicroseconds: roundFigure(median(rates.map(cpu))),
+  }
+  if (load.peer === undefined) return { row, finding: {} }
+  const [name, finding] = load.peer
+  const ofPeer = roundFigure(1 / ratios(cpu))
+  return { row: { ...row, peer: name, rateOfPeer: ratios(perSecond), ofPeer }, finding: { [finding]: ofPeer } }
 }

@@ -2,10 +2,11 @@ import { existsSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { median, quantile, roundFigure } from '../run/case.ts'
+import type { Rate } from '../run/cpu-time.ts'
 import type { Row } from '../run/row.ts'
 import { repositoryPath } from '../run/repository.ts'
 import { inTemporaryFolder } from '../workload/concurrency.ts'
-import { SCENARIOS, type OpenScenarios, type Rate, type Rates, type ScenarioOptions } from './scenarios.ts'
+import { SCENARIOS, type OpenScenarios, type Rates, type ScenarioOptions } from './scenarios.ts'
 
 export interface CompareOptions extends ScenarioOptions {
   readonly names: readonly string[]

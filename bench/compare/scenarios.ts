@@ -1,17 +1,7 @@
 import { nextMessage, requestOf, startChild, stopChild } from '../run/child.ts'
-import { cpuMsOf } from '../run/cpu-time.ts'
+import { measureRate, type Rate } from '../run/cpu-time.ts'
 import { join } from 'node:path'
-import { runHttpLoad, type HttpLoadResult } from '../workload/http-load.ts'
-import { API_KEY, Service, startRegistryServer, type ServiceRequest } from '../workload/service.ts'
-
-export interface Rate {
-  readonly perSecond: number
-  /**
-   * CPU time of the build for each request or create, over all its threads. Other programs on the machine change it
-   * much less than `perSecond`. `undefined` if the system does not report it.
-   */
-  readonly cpuMicroseconds?: number
-}
+import { loadOf, Service, startRegistryServer, type ServiceRequest } from '../workload/service.ts'
 
 /** By scenario. */
 export type Rates = Readonly<Record<string, Rate>>
@@ -48,7 +38,6 @@ export interface OpenedScenarios {
 
 export type OpenScenarios = (build: BuildUnderTest) => Promise<OpenedScenarios>
 
-const CONNECTIONS = 64
 const QUICK_EVIDENCES = 2_000
 const WARM_UP_SECONDS = 3
 /** Short, because a machine that is shared with others can change its speed each second. */
@@ -72,46 +61,15 @@ const openHttp: OpenScenarios = async ({ directory, dist, quick, evidences, prog
   }
   const turns = quick ? 1 : TURNS
   const units = Object.entries(requests).map(([name, request]): ScenarioUnit => {
-    const load = loadOf(service, request)
+    const load = loadOf(service.base, request)
     return {
       name: `http: ${name}`,
       turns,
       warmUp: async () => void (await load(WARM_UP_SECONDS)),
-      measure: async () => ({ [name]: await measureRate(child.pid ?? 0, () => load(TURN_SECONDS)) }),
+      measure: async () => ({ [name]: await measureRate([child.pid ?? 0], () => load(TURN_SECONDS)) }),
     }
   })
   return { units, close: () => stopChild(child) }
-}
-
-/** Returns what sends these requests for some seconds. */
-function loadOf(
-  service: Service,
-  request: (index: number) => ServiceRequest,
-): (seconds: number) => Promise<HttpLoadResult> {
-  let index = Math.floor(Math.random() * 1_000_000)
-  const { origin, pathname } = new URL(service.base)
-  const { contentType = 'application/json' } = request(index)
-  return (seconds) =>
-    runHttpLoad({
-      urls: [origin],
-      connections: CONNECTIONS,
-      seconds,
-      headers: { 'x-api-key': API_KEY, 'content-type': contentType },
-      next: () => {
-        const { method, path, body } = request(index++)
-        return { method, path: pathname + path, ...(body !== undefined && { body }) }
-      },
-    })
-}
-
-/** @param pid - of the server */
-async function measureRate(pid: number, run: () => Promise<HttpLoadResult>): Promise<Rate> {
-  const cpuBefore = await cpuMsOf([pid])
-  const { completed, seconds } = await run()
-  const cpuAfter = await cpuMsOf([pid])
-  const perSecond = completed / seconds
-  if (cpuBefore === undefined || cpuAfter === undefined) return { perSecond }
-  return { perSecond, cpuMicroseconds: ((cpuAfter - cpuBefore) * 1_000) / completed }
 }
 
 /** What `embedded-creates` measures next. */

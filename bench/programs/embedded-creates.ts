@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import type { CreatesRequest, Rate } from '../compare/scenarios.ts'
+import type { CreatesRequest } from '../compare/scenarios.ts'
+import type { Rate } from '../run/cpu-time.ts'
 import { callForSeconds } from '../workload/concurrency.ts'
 import type * as Workload from '../workload/registry.ts'
 

@@ -38,3 +38,25 @@ function parseTimes(stat: string): ProcessTimes {
   const field = (number: number): number => Number(fields[number - 3])
   return { parent: field(4), ticks: field(14) + field(15) + field(16) + field(17) }
 }
+
+export interface Rate {
+  readonly perSecond: number
+  /**
+   * CPU time for each operation, over all threads. Other programs on the machine change it much less than `perSecond`.
+   * `undefined` if the system does not report it.
+   */
+  readonly cpuMicroseconds?: number
+}
+
+/** Runs operations of these processes and all their descendants. */
+export async function measureRate<T extends { readonly completed: number; readonly seconds: number }>(
+  pids: readonly number[],
+  run: () => Promise<T>,
+): Promise<T & Rate> {
+  const cpuBefore = await cpuMsOf(pids)
+  const result = await run()
+  const cpuAfter = await cpuMsOf(pids)
+  const perSecond = result.completed / result.seconds
+  if (cpuBefore === undefined || cpuAfter === undefined) return { ...result, perSecond }
+  return { ...result, perSecond, cpuMicroseconds: ((cpuAfter - cpuBefore) * 1_000) / result.completed }
+}

@@ -17,7 +17,7 @@ export interface Machine {
   readonly packages: Readonly<Record<string, string>>
 }
 
-const PACKAGES = ['classic-level', 'abstract-level', 'koa', '@koa/router', 'piscina', 'autocannon']
+const PACKAGES = ['classic-level', 'abstract-level', 'koa', '@koa/router', 'piscina']
 const PEERS = ['merkletreejs', 'fixed-merkle-tree', '@chainsafe/persistent-merkle-tree']
 
 export const describeMachine = (): Machine => ({

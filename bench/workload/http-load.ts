@@ -22,12 +22,14 @@ export interface HttpLoadResult {
   /** Requests that got a 2xx response. */
   readonly completed: number
   readonly seconds: number
+  /** Of each completed request, in ms. */
+  readonly latencies: readonly number[]
 }
 
 /**
  * Sends requests over keep-alive connections, one at a time on each, from one thread. It implements only as much of
  * HTTP/1.1 as a server with `Content-Length` needs: client and servers share the cores, so the client must be cheap
- * (11 µs for each request against a bare server, autocannon 18). Throws at the first response that is not 2xx, and if
+ * (11 µs for each request against a bare server). Throws at the first response that is not 2xx, and if
  * a connection ends.
  */
 export async function runHttpLoad({ urls, connections, seconds, headers, next }: HttpLoad): Promise<HttpLoadResult> {
@@ -42,9 +44,8 @@ export async function runHttpLoad({ urls, connections, seconds, headers, next }:
   const begin = performance.now()
   const end = begin + seconds * 1_000
   try {
-    const counts = await Promise.all(sockets.map(({ socket, head }) => sendUntil(end, socket, head, next)))
-    const completed = counts.reduce((sum, count) => sum + count, 0)
-    return { completed, seconds: (performance.now() - begin) / 1_000 }
+    const latencies = (await Promise.all(sockets.map(({ socket, head }) => sendUntil(end, socket, head, next)))).flat()
+    return { completed: latencies.length, seconds: (performance.now() - begin) / 1_000, latencies }
   } finally {
     for (const { socket } of sockets) socket.destroy()
   }
@@ -56,14 +57,16 @@ const headOf = ({ host }: URL, headers: Readonly<Record<string, string>>): strin
     .map(([name, value]) => `${name}: ${value}\r\n`)
     .join('')
 
-/** Returns the number of completed requests. The last one is sent before `end`, in terms of `performance.now()`. */
-function sendUntil(end: number, socket: Socket, head: string, next: () => HttpRequest): Promise<number> {
-  let completed = 0
+/** Returns the latencies. The last request is sent before `end`, in terms of `performance.now()`. */
+function sendUntil(end: number, socket: Socket, head: string, next: () => HttpRequest): Promise<readonly number[]> {
+  const latencies: number[] = []
+  let sentAt = 0
   let received: Buffer | undefined
   return new Promise((resolve, reject) => {
     const send = (): void => {
       const { method, path, body = '' } = next()
       const length = method === 'POST' ? `content-length: ${Buffer.byteLength(body)}\r\n` : ''
+      sentAt = performance.now()
       socket.write(`${method} ${path} HTTP/1.1\r\n${head}${length}\r\n${body}`)
     }
     socket.on('error', reject)
@@ -73,9 +76,10 @@ function sendUntil(end: number, socket: Socket, head: string, next: () => HttpRe
         received = received === undefined ? chunk : Buffer.concat([received, chunk])
         if (!isComplete(received)) return
         received = undefined
-        completed += 1
-        if (performance.now() < end) send()
-        else resolve(completed)
+        const now = performance.now()
+        latencies.push(now - sentAt)
+        if (now < end) send()
+        else resolve(latencies)
       } catch (error) {
         reject(error)
       }

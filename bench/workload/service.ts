@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { startServer, type ServerProcess } from '../run/child.ts'
 import { join } from 'node:path'
 import { categoryFieldsOf, evidenceOf } from './evidence.ts'
+import { runHttpLoad, type HttpLoadResult } from './http-load.ts'
 
 const COMPANY = 'bench'
 const OPERATOR_KEY = 'operator-key-of-the-benchmark'
@@ -9,6 +10,8 @@ const BULK_SIZE = 1_000
 /** Evidences that are read again and again. */
 const FEW = 1_000
 const POLL_MS = 200
+/** Of a load. */
+export const CONNECTIONS = 64
 const FILE_BYTES = 1024
 const BOUNDARY = 'a-boundary-of-the-benchmark'
 
@@ -36,6 +39,31 @@ export const startRegistryServer = (directory: string, module = '../server/main.
       EVIDENCE_ADDRESS_LIMIT_PER_MINUTE: '0',
     },
   })
+
+/**
+ * Returns what sends these requests for some seconds.
+ *
+ * @param base - the server's URL with the path before those of the requests
+ */
+export function loadOf(
+  base: string,
+  request: (index: number) => ServiceRequest,
+): (seconds: number) => Promise<HttpLoadResult> {
+  let index = Math.floor(Math.random() * 1_000_000)
+  const { origin, pathname } = new URL(base)
+  const { contentType = 'application/json' } = request(index)
+  return (seconds) =>
+    runHttpLoad({
+      urls: [origin],
+      connections: CONNECTIONS,
+      seconds,
+      headers: { 'x-api-key': API_KEY, 'content-type': contentType },
+      next: () => {
+        const { method, path, body } = request(index++)
+        return { method, path: pathname.replace(/\/$/, '') + path, ...(body !== undefined && { body }) }
+      },
+    })
+}
 
 /** A registry server with one company, driven only by HTTP. */
 export class Service {
