@@ -18,8 +18,8 @@ import { verification } from '../routes/verification.ts'
 import { REQUEST_DEFAULTS } from '../settings/schema.ts'
 import { createRateLimiter, requireBearer } from './authorize.ts'
 import { Door, inTurn } from './door.ts'
-import { rejectInvalidPaths, rejectUnrouted, respondWithErrors } from './error-middleware.ts'
-import { allowOrigins, setSecurityHeaders } from './headers.ts'
+import { rejectUnrouted, respondWithErrors } from './error-middleware.ts'
+import { setHeaders } from './headers.ts'
 import { Health } from './health.ts'
 import { Holds } from './holds.ts'
 import { createInstruments, type Instruments } from './instruments.ts'
@@ -276,10 +276,8 @@ function listenerOf(
   const koa = new Koa({ proxy: trustProxy, maxIpsCount: 1 })
   for (const middleware of first) koa.use(middleware)
   koa.use(observe(logger, metrics, { warnAboutProxy: proxyWarning(logger, trustProxy), logsAddresses }))
-  koa.use(setSecurityHeaders(health))
-  koa.use(allowOrigins({ isPublic: paths.isPublic, origins }))
+  koa.use(setHeaders({ server: health, isPublic: paths.isPublic, origins }))
   koa.use(respondWithErrors({ logger, health, errorShapeOf: paths.errorShapeOf, onOverload: () => door.warn({}) }))
-  koa.use(rejectInvalidPaths)
   koa.use(router.routes())
   koa.use(rejectUnrouted(pathHint))
   koa.on('error', (error: unknown, ctx: Koa.Context) => logIncompleteResponse(error, ctx, logger))

@@ -1,4 +1,5 @@
 import { hash, timingSafeEqual } from 'node:crypto'
+import { isIPv4 } from 'node:net'
 import ipaddr from 'ipaddr.js'
 import type { Context, Middleware } from 'koa'
 import { LRUCache } from 'lru-cache'
@@ -136,6 +137,8 @@ function senderOf(ctx: Context, { companyId, principal }: Scope): Sender {
  * least a whole one, with more addresses than anyone can count. A text that is not an address stays as it is.
  */
 export function clientNetwork(address: string): string {
+  // The usual case. It has one spelling only.
+  if (isIPv4(address)) return address
   // Some proxies forward the port, too: `192.0.2.1:4711`, `[2001:db8::1]:4711`.
   const [, ipv4, ipv6] = /^(?:(\d+\.\d+\.\d+\.\d+):\d+|\[([^\]]*)\](?::\d+)?)$/.exec(address) ?? []
   const plain = ipv4 ?? ipv6 ?? address

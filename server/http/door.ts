@@ -82,7 +82,7 @@ export class Door {
 
   readonly middleware: Middleware = async (ctx, next) => {
     const { basePath, errorShapeOf } = this.#options
-    if (!ctx.url.startsWith(basePath)) return next()
+    if (ctx.req.url?.startsWith(basePath) !== true) return next()
     if (this.#inFlight >= MAX_IN_FLIGHT || !this.#loop.admits(ctx.req.headers['x-api-key'] !== undefined)) {
       this.#shed++
       this.warn({ shed: this.#shed })

@@ -12,10 +12,11 @@ export interface ErrorOptions {
   readonly onOverload: () => void
 }
 
-/** Turns every error into its status and body. Logs the errors that are the server's fault. */
+/** Rejects invalid paths, and turns every error into its status and body. Logs those that are the server's fault. */
 export function respondWithErrors({ logger, health, errorShapeOf, onOverload }: ErrorOptions): Middleware {
   return async (ctx, next) => {
     try {
+      assertValidPath(ctx)
       await next()
     } catch (error) {
       health.note(error)
@@ -72,11 +73,11 @@ const CHALLENGE = 'ApiKey realm="evidence-registry", header="X-API-Key"'
  * Rejects targets that are not a URL, and paths with broken percent-escapes or control characters. The router would
  * pass them to the endpoints as they are.
  */
-export const rejectInvalidPaths: Middleware = (ctx, next) => {
+function assertValidPath(ctx: Context): void {
   const path = pathOf(ctx)
   if (ctx.req.headers.host === undefined && ctx.req.httpVersion === '1.1')
     throw new HttpError('VALIDATION_ERROR', 'The request needs a Host header')
-  if (PLAIN_PATH.test(path)) return next()
+  if (PLAIN_PATH.test(path)) return
   let decoded: string
   try {
     decoded = decodeURIComponent(path)
@@ -84,7 +85,6 @@ export const rejectInvalidPaths: Middleware = (ctx, next) => {
     throw new HttpError('VALIDATION_ERROR', 'The path contains a broken percent-escape', { cause })
   }
   if (/\p{Cc}/u.test(decoded)) throw new HttpError('VALIDATION_ERROR', 'The path contains a control character')
-  return next()
 }
 
 /** The target can also be a whole URL, with a host that cannot be parsed. Its request is logged as one for `/`. */

@@ -69,12 +69,12 @@ async function serve(ctx: Context, endpoint: Endpoint, services: EndpointService
   const query = readQuery(ctx, endpoint)
   const options = writeOptions(ctx, endpoint)
   const turn = new Turn(ctx, services.lanes.get(laneOf(ctx, endpoint, query)), sender)
-  const body = new StagedBody(ctx, { scope, sender, turn, services })
+  const body = endpoint.body && new StagedBody(ctx, endpoint.body, { scope, sender, turn, services })
   let mayHaveUnusedFiles = true
   try {
     // A form enters its lane when its first file is stored, all others after their body, so that slow senders do not
     // keep all turns.
-    const { fields, files } = await body.read(endpoint)
+    const { fields, files } = body === undefined ? NO_BODY : await body.read()
     await turn.begin()
     if (endpoint.lane === 'lists' && !services.unread.hasRoom(sender, LONG_RESULT_BYTES)) throw services.unread.reject()
     const reply = await endpoint.handle({
@@ -99,7 +99,8 @@ async function serve(ctx: Context, endpoint: Endpoint, services: EndpointService
       health: services.health,
     })
     if (reply.kind === 'pages') turn.end()
-    await respond(ctx, reply, { status: endpoint.response.status ?? 200, sender, turn, ...services })
+    const { unread, stalledReaderMs } = services
+    await respond(ctx, reply, { status: endpoint.response.status ?? 200, sender, unread, stalledReaderMs, turn })
     if (reply.kind === 'file') turn.endOnClose()
     // A repeated request may have returned the first one's result, without using its own files.
     mayHaveUnusedFiles = options.idempotencyKey !== undefined
@@ -107,7 +108,7 @@ async function serve(ctx: Context, endpoint: Endpoint, services: EndpointService
     throw withWireNames(error)
   } finally {
     turn.end()
-    await body.release(mayHaveUnusedFiles)
+    await body?.release(mayHaveUnusedFiles)
   }
 }
 
@@ -146,7 +147,10 @@ export class Turn {
   }
 
   end(): void {
-    this.#turn?.then((leave) => leave()).catch(() => undefined)
+    this.#turn?.then(
+      (leave) => leave(),
+      () => undefined,
+    )
     this.#turn = undefined
   }
 
@@ -172,22 +176,23 @@ const REQUEST_BYTES = 32 * 1024
 /** The body of one request: its memory, and its files while no record uses them. */
 class StagedBody {
   readonly #ctx: Context
+  readonly #shape: NonNullable<Endpoint['body']>
   readonly #context: BodyContext
   readonly #staged: StagedFile[] = []
   #memory: HeldMemory | undefined
 
-  constructor(ctx: Context, context: BodyContext) {
+  constructor(ctx: Context, shape: NonNullable<Endpoint['body']>, context: BodyContext) {
     this.#ctx = ctx
+    this.#shape = shape
     this.#context = context
   }
 
-  async read({ body: shape }: Endpoint): Promise<RequestBody> {
-    if (shape === undefined) return NO_BODY
+  async read(): Promise<RequestBody> {
     const { scope, sender, turn, services } = this.#context
     const { pace, ...limits } = services.uploads
     this.#memory = services.bodies.hold(sender)
     this.#memory.take(REQUEST_BYTES)
-    return readBody(this.#ctx, shape, {
+    return readBody(this.#ctx, this.#shape, {
       ...limits,
       limits: { pace, memory: this.#memory },
       stage: async (file, maxBytes) => {

@@ -18,6 +18,7 @@ export function rawQuery({ querystring }: Context): URLSearchParams {
 }
 
 const NO_QUERY = Type.Object({}, { additionalProperties: false })
+const NOTHING_SENT = {}
 
 /**
  * The query of a request, its texts converted to the types of the endpoint's schema. A public endpoint ignores unknown
@@ -27,6 +28,7 @@ const NO_QUERY = Type.Object({}, { additionalProperties: false })
  */
 export function readQuery(ctx: Context, { query: schema = NO_QUERY, access }: Endpoint): Static<TObject> {
   const known: Readonly<Record<string, { type?: string }>> = schema.properties
+  if (schema === NO_QUERY && ctx.querystring === '') return NOTHING_SENT
   const query: Record<string, unknown> = {}
   const sent = rawQuery(ctx)
   for (const name of new Set(sent.keys())) {

@@ -36,7 +36,7 @@ export async function respond(ctx: Context, reply: Reply, options: ResponseOptio
     case 'json':
       if (reply.status !== undefined) ctx.status = reply.status
       if (reply.location !== undefined) ctx.set('Location', reply.location)
-      return sendBytes(ctx, { ...reply, type: JSON_TYPE, data: reply.text }, options)
+      return sendBytes(ctx, { type: JSON_TYPE, data: reply.text, cache: reply.cache }, options)
     case 'tagged':
       if (isFresh(ctx, reply.etag)) return sendNotModified(ctx, reply.etag)
       sendBytes(ctx, { type: JSON_TYPE, data: reply.text }, options)
@@ -55,7 +55,7 @@ export const JSON_TYPE = 'application/json; charset=utf-8'
 /** Smaller responses are not counted: the system takes them at once, even if the client reads nothing. */
 const LEAST_COUNTED_BYTES = 16 * 1024
 
-type BytesReply = Pick<Extract<Reply, { kind: 'bytes' }>, 'type' | 'data' | 'cache' | 'fileName'>
+type BytesReply = Omit<Extract<Reply, { kind: 'bytes' }>, 'kind'>
 
 /** As bytes: of a text, Koa and Node would each count the bytes before Node encodes it. */
 function sendBytes(ctx: Context, { type, data, cache, fileName }: BytesReply, options: ResponseOptions): void {

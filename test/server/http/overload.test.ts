@@ -318,7 +318,7 @@ describe('the door', () => {
     const isAdmitted = (headers: Record<string, string>, url = '/api/x'): boolean => {
       let isAdmittedNow = false
       const res = { writeHead: () => res, end: () => res }
-      void door.middleware({ url, req: { headers, complete: true }, res } as unknown as Context, async () => {
+      void door.middleware({ url, req: { url, headers, complete: true }, res } as unknown as Context, async () => {
         isAdmittedNow = true
       })
       return isAdmittedNow
