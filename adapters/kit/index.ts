@@ -27,7 +27,7 @@ export {
 export { decorateRecords } from '../../core/store/read.ts'
 export { damagedValue, checked, withChecksum, assertFormat, STORE_FORMAT } from '../../core/store/stored-form.ts'
 export { encodeNumber } from '../../core/store/keys.ts'
-export { itemsOf } from '../../core/store/paged-items.ts'
+export { decodedPages, itemsOf } from '../../core/store/paged-items.ts'
 export {
   appendRows,
   assertLogRange,

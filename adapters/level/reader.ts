@@ -7,6 +7,7 @@ import {
   keysToRead,
   LOG_ENTRY_BYTES,
   checked,
+  decodedPages,
   packRows,
   payloadsOfRows,
   RegistryError,
@@ -263,25 +264,13 @@ export async function* listPages(
       const entries = await iterator.nextv(LIST_PAGE_SIZE)
       if (entries.length === 0) return
       left -= entries.length
-      yield* decodedPages(entries)
+      yield* decodedPages(entries, ([key, value]) => decodeRecordValue(key, value))
     }
   } catch (error) {
     throw toCoded(error)
   } finally {
     await iterator.close()
   }
-}
-
-/** The records of a page. If one of them is damaged, those before it are yielded before the error is thrown. */
-function* decodedPages(page: readonly (readonly [Key, Uint8Array])[]): Generator<readonly Stored[], void, undefined> {
-  const entries: Stored[] = []
-  try {
-    for (const [key, value] of page) entries.push(decodeRecordValue(key, value))
-  } catch (error) {
-    yield entries
-    throw error
-  }
-  yield entries
 }
 
 /** One state of a database. Commits continue while it is read. */

@@ -1,6 +1,8 @@
 import {
   assertLogRange,
   concatBytes,
+  decodedPages,
+  itemsOf,
   LOG_ENTRY_BYTES,
   packRows,
   payloadsOfRows,
@@ -14,15 +16,17 @@ import {
   entryRowsFrom,
   headOf,
   keyBytes,
-  keyText,
+  keyOfColumn,
   payloadRowOf,
   recordOf,
   type EntryRowRow,
+  type ListRow,
   type PayloadRowRow,
-  type RecordRow,
 } from './rows.ts'
 
-const LIST_PAGE_SIZE = 128
+/** Rows in the first page of a list without a limit, and in any page. */
+const FIRST_PAGE_SIZE = 128
+const MAX_PAGE_SIZE = 1_024
 /** Rows of the log in one read: 512 KiB of entries, twice that on the wire. */
 const LOG_PAGE_ROWS = 64
 /** Rows of payloads in one read: about 300 KiB, twice that on the wire. */
@@ -40,23 +44,27 @@ export class PostgresReader implements Omit<RecordSnapshot, 'close'> {
     this.#checked = (decode) => database.checked(decode)
   }
 
-  async *list(range: Range): AsyncIterable<Stored> {
+  list(range: Range): AsyncIterable<Stored> {
+    return itemsOf(this.#listPages(range))
+  }
+
+  /** A caller that gives a limit needs all of its rows; one without may end anywhere, so its first page is small. */
+  async *#listPages(range: Range): AsyncGenerator<readonly Stored[], void, undefined> {
     let { gte, lt } = range
-    let left = range.limit ?? Infinity
-    const { list, listReverse } = this.#sql
-    while (left > 0) {
-      const size = Math.min(LIST_PAGE_SIZE, left)
-      const page = await this.#query<RecordRow>(range.reverse === true ? listReverse : list, [
-        keyBytes(gte),
-        keyBytes(lt),
-        size,
-      ])
-      for (const row of page) yield this.#checked(() => recordOf(row))
+    const { limit = Infinity, reverse = false, keysOnly = false } = range
+    const sql = this.#sql
+    const [ascending, descending] = keysOnly ? [sql.listKeys, sql.listKeysReverse] : [sql.list, sql.listReverse]
+    const statement = reverse ? descending : ascending
+    for (let [left, size] = [limit, limit === Infinity ? FIRST_PAGE_SIZE : limit]; left > 0; size = MAX_PAGE_SIZE) {
+      size = Math.min(size, left, MAX_PAGE_SIZE)
+      const page = await this.#query<ListRow>(statement, [keyBytes(gte), keyBytes(lt), size])
+      yield* decodedPages(page, (row) => this.#checked(() => recordOf(row)))
       const last = page.at(-1)
       if (last === undefined || page.length < size) return
       left -= page.length
-      if (range.reverse === true) lt = keyText(last[0])
-      else gte = `${keyText(last[0])}\0` // the smallest key above it
+      const lastKey = keyOfColumn(last[0])
+      if (reverse) lt = lastKey
+      else gte = `${lastKey}\0` // the smallest key above it
     }
   }
 

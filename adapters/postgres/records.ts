@@ -60,9 +60,9 @@ class PostgresRecordStore implements PostgresRecords {
     })
   }
 
-  async *list(range: Range): AsyncIterable<Stored> {
+  list(range: Range): AsyncIterable<Stored> {
     this.#assertOpen()
-    yield* this.#reader.list(range)
+    return this.#reader.list(range)
   }
 
   async snapshot(): Promise<RecordSnapshot> {

@@ -21,6 +21,8 @@ import {
  */
 
 export type RecordRow = [key: Buffer, value: Buffer]
+/** A record in a list, or the text of its key alone, for which neither the table is read nor a Buffer made. */
+export type ListRow = RecordRow | [keyText: string]
 /** A record, or a log entry with its position. */
 export type LookupRow = [key: Buffer, value: Buffer, isRecord: boolean]
 export type EntryRowRow = [start: string, entries: Buffer]
@@ -32,19 +34,24 @@ export const keyBytes = (key: Key): Buffer => Buffer.from(key, 'latin1')
 /** The inverse of `keyBytes`. */
 export const keyText = (bytes: Buffer): Key => bytes.toString('latin1')
 
+/** The key of a row of a list. PostgreSQL's text of bytes has each backslash twice, and printable ASCII as it is. */
+export const keyOfColumn = (column: Buffer | string): Key =>
+  typeof column === 'string' ? column.replaceAll('\\\\', '\\') : keyText(column)
+
 /** Returns a view of the bytes as a Buffer. `pg` does not send other typed arrays as bytes. */
 export const bufferOf = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 
 const VERSION_BYTES = 8
+const EMPTY = new Uint8Array()
 
 /** The stored value of a record. */
 export const encodeRecordValue = ({ key, value, version }: Stored): Uint8Array =>
   value.length === 0 ? value : withChecksum(key, u64(versionNumber(version)), value)
 
 /** The record in a row. Copies the value: several callers, or one caller twice, may have requested the same row. */
-export function recordOf([keyColumn, sealed]: RecordRow): Stored {
-  const key = keyText(keyColumn)
-  if (sealed.length === 0) return { key, value: new Uint8Array(), version: EMPTY_VERSION }
+export function recordOf([keyColumn, sealed]: ListRow): Stored {
+  const key = keyOfColumn(keyColumn)
+  if (sealed === undefined || sealed.length === 0) return { key, value: EMPTY, version: EMPTY_VERSION }
   const value = checked(key, sealed)
   return { key, value: new Uint8Array(value.subarray(VERSION_BYTES)), version: versionOf(readU64(value)) }
 }

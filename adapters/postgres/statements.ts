@@ -21,11 +21,16 @@ export const statementsOf = (schema: string) => ({ ...readsOf(schema), ...groups
 /** The longest time of a timer. To `pg`, 0 means its default. */
 const MAX_TIMEOUT_MS = 2 ** 31 - 1
 
+/** Read from the index alone: the rows of an index lie all over the table. */
+const KEY_TEXT = `encode(key, 'escape')`
+
 const readsOf = (schema: string) => {
   const recordsAt = (parameter: string): string =>
     `select key, value, true from ${schema}.record where key = any(${parameter}::bytea[])`
   const positionsOf = (parameter: string): string =>
     `select entry, value, false from ${schema}.log_position where entry = any(${parameter}::bytea[])`
+  const listOf = (columns: string, order = ''): string =>
+    `select ${columns} from ${schema}.record where key >= $1 and key < $2 order by key${order} limit $3`
   const logRows = (columns: string): string =>
     `select start, ${columns} from ${schema}.log_row where start >= $1 and start < $2 order by start`
   return {
@@ -33,11 +38,10 @@ const readsOf = (schema: string) => {
     get: named('get', recordsAt('$1')),
     positions: named('positions', positionsOf('$1')),
     getAndPositions: named('get_and_positions', `${recordsAt('$1')} union all ${positionsOf('$2')}`),
-    list: named('list', `select key, value from ${schema}.record where key >= $1 and key < $2 order by key limit $3`),
-    listReverse: named(
-      'list_reverse',
-      `select key, value from ${schema}.record where key >= $1 and key < $2 order by key desc limit $3`,
-    ),
+    list: named('list', listOf('key, value')),
+    listReverse: named('list_reverse', listOf('key, value', ' desc')),
+    listKeys: named('list_keys', listOf(KEY_TEXT)),
+    listKeysReverse: named('list_keys_reverse', listOf(KEY_TEXT, ' desc')),
     logEntries: named('log_entries', logRows('entries')),
     logPayloads: named('log_payloads', logRows('payloads')),
     logRows: named('log_rows', logRows('entries, payloads')),

@@ -29,6 +29,8 @@ export interface Range {
   readonly reverse?: boolean
   /** Maximum number of entries. Default: no limit. */
   readonly limit?: number
+  /** The caller uses only the keys, so a store need not read values and versions. Default false. */
+  readonly keysOnly?: boolean
 }
 
 /** A condition of a commit. */

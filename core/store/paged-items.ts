@@ -5,6 +5,21 @@
 export const itemsOf = <T>(pages: AsyncGenerator<readonly T[], void, undefined>): AsyncIterableIterator<T> =>
   new PagedItems(pages)
 
+/** A page of decoded entries. If one of them is damaged, those before it are yielded before the error is thrown. */
+export function* decodedPages<Entry, T>(
+  page: readonly Entry[],
+  decode: (entry: Entry) => T,
+): Generator<readonly T[], void, undefined> {
+  const items: T[] = []
+  try {
+    for (const entry of page) items.push(decode(entry))
+  } catch (error) {
+    yield items
+    throw error
+  }
+  yield items
+}
+
 class PagedItems<T> implements AsyncIterableIterator<T> {
   readonly #pages: AsyncGenerator<readonly T[], void, undefined>
   #page: ArrayIterator<T> = [].values()

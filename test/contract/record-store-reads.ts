@@ -33,7 +33,7 @@ export function testReads(stores: RecordStorePair): void {
 }
 
 /** Ends of keys. Their bytewise order differs from the order of words and of paths. */
-const KEY_PARTS = [' ', ...'! " % %2F - -- . .. / // 0 0a A Z _ a a-b a.b a/ a/b a0 z ~ ~~'.split(' ')]
+const KEY_PARTS = [' ', ...'! " % %2F \\ \\\\ - -- . .. / // 0 0a A Z _ a a-b a.b a/ a/b a0 z ~ ~~'.split(' ')]
 
 /** Tests of lists: their order, pages, entries and ends. */
 export function testListing(stores: RecordStorePair): void {
@@ -44,6 +44,7 @@ export function testListing(stores: RecordStorePair): void {
       const sorted = [...keys].sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)))
       assert.deepEqual(await stores.keysOf(below('odd/')), sorted)
       assert.deepEqual(await stores.keysOf({ ...below('odd/'), reverse: true }), [...sorted].reverse())
+      assert.deepEqual(await stores.keysOf({ ...below('odd/'), keysOnly: true }), sorted)
       const some = ['odd/a', 'odd/a-b', 'odd/a.b', 'odd/a/', 'odd/a/b']
       assert.deepEqual(await stores.keysOf({ gte: 'odd/a', lt: 'odd/a0' }), some)
       assert.deepEqual(await stores.keysOf({ gte: 'odd/a', lt: 'odd/a' }), [])
@@ -71,7 +72,12 @@ export function testListing(stores: RecordStorePair): void {
         const expected = reverse ? [...keys].reverse() : keys
         for (const limit of [undefined, 0, 1, 2, 127, 128, 129, 255, 256, 257, 1499, 1500, 1501]) {
           const range = { ...below('page/'), reverse, ...(limit === undefined ? {} : { limit }) }
-          assert.deepEqual(await stores.keysOf(range), expected.slice(0, limit), `reverse ${reverse}, limit ${limit}`)
+          for (const keysOnly of [false, true])
+            assert.deepEqual(
+              await stores.keysOf({ ...range, keysOnly }),
+              expected.slice(0, limit),
+              `reverse ${reverse}, limit ${limit}, keysOnly ${keysOnly}`,
+            )
         }
       }
       const from = await stores.listAll({ gte: 'page/00700', lt: 'page0', limit: 3 })

@@ -46,12 +46,14 @@ export async function newestEntries<T>(
  */
 export async function* rowsOf(records: RecordStore, range: Range, bounds: RowBounds, needed: number): IndexRows {
   let { before } = bounds
+  // Any other row of an index has no value.
+  const keysOnly = !isEvidenceKey(range.gte)
   for (let limit = Math.min(MAX_CHUNK, needed); ; limit = Math.min(MAX_CHUNK, 4 * limit)) {
-    const entries = await newestEntries<EvidenceRecord>(records, range, { ...bounds, before, limit })
+    const entries = await newestEntries<EvidenceRecord>(records, { ...range, keysOnly }, { ...bounds, before, limit })
     for (const entry of entries) {
       const { key } = entry
       const position = (before = key.slice(range.gte.length))
-      yield { key, id: lastPartOfKey(key), position, ...(isEvidenceKey(key) && { record: entry }) }
+      yield { key, id: lastPartOfKey(key), position, ...(!keysOnly && { record: entry }) }
     }
     if (entries.length < limit) return undefined
   }

@@ -138,7 +138,7 @@ function beginningsOf({ companyId, query: { externalIdPrefix, words = '' } }: Se
       keyOf: ({ company, externalId }) => keys.externalId(externalId, company),
     })),
     ...beginnings.map((word): Beginning => ({
-      range: keys.wordsBeginningWith(companyId, word),
+      range: { ...keys.wordsBeginningWith(companyId, word), keysOnly: true },
       idIn: ({ key }) => lastPartOfKey(key),
       covers: beginnings.length === 1 ? ['words', ...CREATED] : CREATED,
       keyOf: (evidence, row) =>
@@ -164,20 +164,18 @@ async function beginningIndex(
   let atLeast: number | undefined
   for (const { range, idIn, ...index } of beginnings) {
     const entries = await listEntries(records, { ...range, limit: limit + 1 })
-    const found = new Map<string, IndexRow>()
-    for (const entry of entries) {
-      const id = idIn(entry)
-      if (id !== undefined) found.set(id, { key: entry.key, id, position: id })
-    }
-    const rows = [...found.values()]
-    if (entries.length <= limit)
-      return {
-        ...index,
-        rows: inOrder(rows.filter(({ id }) => id >= from && id < before).sort((a, b) => (a.id < b.id ? 1 : -1))),
+    const ids = entries.map(idIn)
+    if (entries.length <= limit) {
+      const found = new Map<string, IndexRow>()
+      for (const [i, { key }] of entries.entries()) {
+        const id = ids[i]
+        if (id !== undefined && id >= from && id < before) found.set(id, { key, id, position: id })
       }
-    const isLarge = rows.length > limit / 2
-    if (isLarge && filtersOf(search.query).length === 1 && beginnings.length === 1)
-      atLeast = Math.min(rows.length, MAX_ROWS)
+      return { ...index, rows: inOrder([...found.values()].sort((a, b) => (a.id < b.id ? 1 : -1))) }
+    }
+    if (filtersOf(search.query).length > 1 || beginnings.length > 1) continue
+    const count = new Set(ids.filter((id) => id !== undefined)).size
+    if (count > limit / 2) atLeast = Math.min(count, MAX_ROWS)
   }
   return { ...(atLeast !== undefined && { atLeast }) }
 }
