@@ -29,21 +29,25 @@ function printTable(columns: Readonly<Record<string, string>>, rows: readonly Ro
 const printConclusion = (sentence: string, machine: Machine): void =>
   console.log(`${sentence.replace(/\.$/, '')} (${formatMachine(machine)}).`)
 
-async function measure(bench: BenchCase, quick: boolean): Promise<RecordedResult> {
+async function measure(bench: BenchCase, { quick, evidences }: RunOptions): Promise<RecordedResult> {
   const [begin, at, machine] = [performance.now(), new Date().toISOString(), describeMachine()]
-  const result = await bench.run({ quick, progress: (text) => progress(`${bench.name}: ${text}`) })
+  const result = await bench.run({
+    quick,
+    ...(evidences !== undefined && { evidences }),
+    progress: (text) => progress(`${bench.name}: ${text}`),
+  })
   const seconds = Math.round((performance.now() - begin) / 1_000)
   return { bench: bench.name, at, machine, seconds, ...result }
 }
 
-async function runCases(
-  names: readonly string[],
-  { quick, save }: { readonly quick: boolean; readonly save: boolean },
-) {
+type RunOptions = Extract<Command, { kind: 'run' }>
+
+async function runCases(options: RunOptions) {
+  const { names, quick, save } = options
   if (quick) console.log(QUICK_NOTE)
   for (const bench of CASES.filter(({ name }) => names.includes(name))) {
     console.log(`\n${bench.name}: ${bench.measures}`)
-    const result = await measure(bench, quick)
+    const result = await measure(bench, options)
     printTable(bench.columns, result.rows)
     printConclusion(bench.conclude(result), result.machine)
     if (save) await saveResult(bench, result)
@@ -79,7 +83,7 @@ async function main(command: Command): Promise<void> {
     case 'compare':
       return compare(command)
     case 'run':
-      return runCases(command.names, command)
+      return runCases(command)
     case 'error':
       return failUsage(command.message)
   }

@@ -24,7 +24,7 @@ export interface OpenLevelOptions extends ClaimOptions {
   readonly database?: (folder: string) => LevelDatabase
   /** Size of LevelDB's write buffer. Default 16 MiB. A program that only writes needs less CPU time with more. */
   readonly writeBufferBytes?: number
-  /** How many files of 2 MiB LevelDB keeps open, mapped into memory. Default 1,000. */
+  /** How many tables of 8 MiB LevelDB keeps open, mapped into memory. Default 1,000. */
   readonly maxOpenFiles?: number
   /** Gets an error line for a write that fails, and for each read that finds damaged data. Default: none. */
   readonly logger?: Pick<Logger, 'error'>
@@ -188,6 +188,13 @@ const BLOCK_CACHE_BYTES = 64 * 1024 * 1024
  */
 const WRITE_BUFFER_BYTES = 16 * 1024 * 1024
 
+/**
+ * Size of a table. LevelDB keeps 1,000 of them open, and a look-up in another one opens it first: with 64 of 160 open a
+ * get took 311 instead of 80 µs. At its default of 2 MiB, that begins at 2,500,000 evidences, with 8 MiB at 10,000,000.
+ * A create writes a tenth more.
+ */
+const TABLE_BYTES = 8 * 1024 * 1024
+
 /** Loads LevelDB. Returns a function that makes the database of a folder, not opened yet. */
 export async function classicLevel({
   writeBufferBytes = WRITE_BUFFER_BYTES,
@@ -204,6 +211,7 @@ export async function classicLevel({
       writeBufferSize: writeBufferBytes,
       cacheSize: BLOCK_CACHE_BYTES,
       maxOpenFiles,
+      maxFileSize: TABLE_BYTES,
     })
 }
 

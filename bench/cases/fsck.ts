@@ -1,6 +1,6 @@
-import { readFileSync } from 'node:fs'
 import { fsck as checkStore } from '../../core/ops/index.ts'
 import { formatCell, formatNumber, roundFigure, type BenchCase } from '../run/case.ts'
+import { ownMemoryMiB } from '../run/memory.ts'
 import { itemAt } from '../workload/concurrency.ts'
 import { createCategories, EvidenceCreator, openBenchRegistry, type BenchRegistry } from '../workload/registry.ts'
 
@@ -71,7 +71,3 @@ async function measure({ records }: BenchRegistry, progress: (text: string) => v
     memoryMiB: roundFigure(memoryMiB),
   }
 }
-
-/** Without mapped files, which the system drops when it needs the memory. Linux tells it. */
-const ownMemoryMiB = (): number =>
-  Number(/RssAnon:\s+(\d+) kB/.exec(readFileSync('/proc/self/status', 'utf8'))?.[1]) / 1_024

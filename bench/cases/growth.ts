@@ -1,37 +1,41 @@
-import { formatFinding, median, roundFigure, type BenchCase } from '../run/case.ts'
+import { formatFinding, roundFigure, type BenchCase } from '../run/case.ts'
+import { runChild } from '../run/child.ts'
 import { barsOf } from '../run/picture.ts'
-import { itemAt, secondsInFlight } from '../workload/concurrency.ts'
-import {
-  createCategories,
-  EvidenceCreator,
-  openBenchRegistry,
-  type BenchRegistry,
-  type CategoryIds,
-} from '../workload/registry.ts'
+import type { FillMeasurement, GrowthMeasurement } from '../programs/growth.ts'
+import { inTemporaryFolder } from '../workload/concurrency.ts'
 
-const IN_FLIGHT = 256
-const BULK_SIZE = 1_000
-/** Creates timed at each size, in this many parts. The median part counts. */
-const TIMED_CREATES = 5_000
-const PARTS = 5
-const READS = 2_000
-const PAGES = 100
+const SIZES = [1_000, 10_000, 100_000, 1_000_000, 10_000_000] as const
+/** Ten million evidences take 8 GB of disk, twice as much while they are written, and more than half an hour. */
+const LARGEST = 1_000_000
+const LARGEST_QUICK = 10_000
+const FILL_TIMEOUT_MS = 6 * 3_600_000
 
 /**
- * What a create, a read and a page of the list cost in a small and in a large registry, in one run.
+ * What each operation costs in a small and in a large registry, and its disk, start and memory.
  *
- * Fair because all sizes are measured in one process and one store, each after everything has been sealed. Reads are
- * random over the whole registry.
+ * Fair because all sizes are one store, in which everything has been sealed. Each is opened by a new process, which
+ * reads evidences at random from the whole registry. The ratios are of CPU times, which other programs disturb less.
  */
 export const growth: BenchCase = {
   name: 'growth',
-  measures: 'the cost of a create, a read and a page of the list as the registry grows',
+  measures: 'the cost of each operation, disk, start and memory as the registry grows (--evidences 10000000)',
   columns: {
     evidences: 'evidences',
     microsecondsPerCreate: 'create, µs',
     createsPerSecond: 'creates/s',
+    createCpu: 'create, CPU µs',
+    bulkCpu: 'bulk create, CPU µs',
+    bulkPerSecond: 'bulk creates/s',
     microsecondsPerGet: 'get, µs',
+    getCpu: 'get, CPU µs',
     microsecondsPerListPage: 'list page of 100, µs',
+    listCpu: 'list, CPU µs',
+    searchCpu: 'word of 11, CPU µs',
+    proofCpu: 'proof, CPU µs',
+    bytesPerEvidence: 'disk, bytes each',
+    startMs: 'start, ms',
+    startMiB: 'memory at start, MiB',
+    loadedMiB: 'memory after the load, MiB',
   },
   picture: {
     title: 'Cost as the registry grows, by evidences in it',
@@ -41,30 +45,27 @@ export const growth: BenchCase = {
       microsecondsPerGet: 'get',
     }),
   },
-  async run({ quick, progress }) {
-    const sizes = quick ? [1_000, 10_000] : [1_000, 100_000, 1_000_000]
-    const bench = await openBenchRegistry()
-    try {
-      const growing = {
-        bench,
-        creator: new EvidenceCreator(bench),
-        categories: await createCategories(bench),
-        progress,
+  async run({ quick, evidences, progress }) {
+    const largest = quick ? LARGEST_QUICK : (evidences ?? LARGEST)
+    const sizes = SIZES.filter((size) => size <= largest)
+    const rows = await inTemporaryFolder(async (directory) => {
+      const measured = []
+      for (const size of sizes) {
+        const [filled, costs] = [
+          await step<FillMeasurement>('fill', directory, size),
+          await step<GrowthMeasurement>('measure', directory, size),
+        ]
+        const figures = Object.entries({ ...costs, ...filled }).map(([name, value]) => [name, roundFigure(value)])
+        measured.push({ evidences: size, ...Object.fromEntries(figures) })
+        progress(`${size} evidences: ${JSON.stringify(measured.at(-1))}`)
       }
-      const rows = []
-      for (const size of sizes) rows.push({ evidences: size, ...(await measureAt(growing, size)) })
-      const [small, large] = [rows[0], rows.at(-1)]
-      const findings =
-        small && large
-          ? {
-              createCostRatio: roundFigure(large.microsecondsPerCreate / small.microsecondsPerCreate),
-              readCostRatio: roundFigure(large.microsecondsPerGet / small.microsecondsPerGet),
-            }
-          : {}
-      const settings = { store: 'LevelDB, synced', inFlight: IN_FLIGHT, timedCreates: TIMED_CREATES, parts: PARTS }
-      return { settings, rows, findings }
-    } finally {
-      await bench.close()
+      return measured
+    })
+    const ratioOf = (name: string): number => roundFigure(Number(rows.at(-1)?.[name]) / Number(rows[0]?.[name]))
+    return {
+      settings: { store: 'LevelDB, synced' },
+      rows,
+      findings: { createCostRatio: ratioOf('createCpu'), readCostRatio: ratioOf('getCpu') },
     }
   },
   conclude: (result) =>
@@ -72,38 +73,5 @@ export const growth: BenchCase = {
     `${formatFinding(result, 'readCostRatio')} times what it costs with 1,000 evidences.`,
 }
 
-interface GrowingRegistry {
-  readonly bench: BenchRegistry
-  readonly creator: EvidenceCreator
-  readonly categories: readonly CategoryIds[]
-  readonly progress: (text: string) => void
-}
-
-async function fillTo(size: number, { creator, categories, progress }: GrowingRegistry): Promise<void> {
-  while (creator.count < size) {
-    const category = itemAt(categories, Math.floor(creator.count / BULK_SIZE))
-    await creator.createMany(category, Math.min(BULK_SIZE, size - creator.count))
-    if (creator.count % 10_000 === 0) progress(`${creator.count} evidences`)
-  }
-}
-
-async function measureAt(growing: GrowingRegistry, size: number) {
-  const { registry, scope } = growing.bench
-  await fillTo(size, growing)
-  // Sealed first, so that no size is measured while the backlog of its fill is sealed.
-  await registry.sealNow()
-  const seconds: number[] = []
-  for (let part = 0; part < PARTS; part++) {
-    seconds.push(await secondsInFlight(TIMED_CREATES / PARTS, IN_FLIGHT, () => growing.creator.createOne()))
-    growing.progress(`${size} evidences, creates ${part + 1} of ${PARTS}`)
-  }
-  const getRandom = () => registry.evidences.get(scope, `item ${Math.floor(Math.random() * size)}`)
-  const getSeconds = await secondsInFlight(READS, 16, getRandom)
-  const listSeconds = await secondsInFlight(PAGES, 1, () => registry.evidences.list(scope, { limit: 100 }))
-  return {
-    microsecondsPerCreate: roundFigure((median(seconds) / (TIMED_CREATES / PARTS)) * 1e6),
-    createsPerSecond: roundFigure(TIMED_CREATES / PARTS / median(seconds)),
-    microsecondsPerGet: roundFigure((getSeconds / READS) * 1e6),
-    microsecondsPerListPage: roundFigure((listSeconds / PAGES) * 1e6),
-  }
-}
+const step = <T>(name: 'fill' | 'measure', directory: string, size: number): Promise<T> =>
+  runChild<T>('./programs/growth.ts', [name, directory, String(size)], FILL_TIMEOUT_MS)

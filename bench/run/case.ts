@@ -5,6 +5,8 @@ import type { Row } from './row.ts'
 export interface BenchContext {
   /** Small sizes, only to see that the benchmark works. Its figures mean nothing. */
   readonly quick: boolean
+  /** How many evidences the largest registry may have. Default: the benchmark's own. */
+  readonly evidences?: number
   /** Reports how far the run is. Shown at once. */
   readonly progress: (text: string) => void
 }

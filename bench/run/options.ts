@@ -3,7 +3,13 @@ import { parseArgs } from 'node:util'
 /** What the command line requests. */
 export type Command =
   | { readonly kind: 'help' | 'list' | 'draw' }
-  | { readonly kind: 'run'; readonly names: readonly string[]; readonly quick: boolean; readonly save: boolean }
+  | {
+      readonly kind: 'run'
+      readonly names: readonly string[]
+      readonly evidences?: number
+      readonly quick: boolean
+      readonly save: boolean
+    }
   | {
       readonly kind: 'compare'
       readonly names: readonly string[]
@@ -21,7 +27,7 @@ const OPTIONS = {
   'no-save': { type: 'boolean', default: false },
   against: { type: 'string' },
   rounds: { type: 'string', default: '5' },
-  evidences: { type: 'string', default: '20000' },
+  evidences: { type: 'string' },
   list: { type: 'boolean', default: false },
   draw: { type: 'boolean', default: false },
   help: { type: 'boolean', short: 'h', default: false },
@@ -54,16 +60,16 @@ export function parseCommand(args: readonly string[], known: KnownNames): Comman
   const names = values.all ? available : (values.only?.split(',').map((name) => name.trim()) ?? standard)
   const unknown = names.filter((name) => !available.includes(name))
   if (unknown.length > 0) return { kind: 'error', message: unknownNames(unknown, available) }
-  if (values.against === undefined)
-    return { kind: 'run', names, quick: values.quick, save: !values.quick && !values['no-save'] }
-  const { against, quick } = values
-  const [rounds, evidences] = [Number(values.rounds), Number(values.evidences)]
+  const { against, quick, evidences: given } = values
+  const [rounds, evidences] = [Number(values.rounds), Number(given ?? COMPARED_EVIDENCES)]
   if (!isWholeFrom(1, rounds)) return { kind: 'error', message: wrongNumber('rounds', 1, values.rounds) }
   if (!isWholeFrom(LEAST_EVIDENCES, evidences))
-    return { kind: 'error', message: wrongNumber('evidences', LEAST_EVIDENCES, values.evidences) }
-  return { kind: 'compare', names, against, rounds, evidences, quick }
+    return { kind: 'error', message: wrongNumber('evidences', LEAST_EVIDENCES, given ?? '') }
+  if (against !== undefined) return { kind: 'compare', names, against, rounds, evidences, quick }
+  return { kind: 'run', names, quick, save: !quick && !values['no-save'], ...(given !== undefined && { evidences }) }
 }
 
+const COMPARED_EVIDENCES = 20_000
 /** Some requests choose among a thousand evidences. */
 const LEAST_EVIDENCES = 1_000
 
@@ -96,6 +102,8 @@ Which benchmarks
 How
   --quick              small sizes, to see that it works; the figures mean nothing, nothing is saved
   --no-save            do not write bench/results/NAME.json and NAME.svg
+  --evidences N        the largest registry of growth; default 1000000. 10000000 take 16 GB and more
+                       than half an hour
 
 Compare two builds
   --against PATH       measure this checkout and another built one in turns (A B B A …), and print

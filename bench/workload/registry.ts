@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -21,6 +22,8 @@ export interface BenchRegistryOptions extends SealerOptions {
   /** Other records instead of LevelDB. */
   readonly records?: RecordStore
   readonly wrap?: (records: RecordStore) => RecordStore
+  /** A folder that stays, and may have a registry. Default: a new one. */
+  readonly directory?: string
 }
 
 /** The ids of a category and of its subcategory. */
@@ -33,20 +36,21 @@ export type CategoryIds = readonly [categoryId: string, subcategoryId: string]
 export async function openBenchRegistry({
   records: other,
   wrap = (records) => records,
+  directory: kept,
   ...options
 }: BenchRegistryOptions = {}): Promise<BenchRegistry> {
-  const directory = await mkdtemp(join(tmpdir(), 'evidence-bench-'))
+  const directory = kept ?? (await mkdtemp(join(tmpdir(), 'evidence-bench-')))
   const records = wrap(other ?? (await openLevelRecords(join(directory, 'records'))))
   const registry = await openRegistry({
     records,
     blobs: await openLocalBlobs(join(directory, 'blobs')),
     signedHead: new FileSignedHead(join(directory, 'signed-head.json')),
     secret: new Uint8Array(32).fill(1),
-    checkpointSigner: new MemoryCheckpointKeys(),
+    checkpointSigner: new MemoryCheckpointKeys([new Uint8Array(32).fill(1)]),
     sealer: createSealer(options),
   })
   const operator: Scope = { companyId: 'bench', principal: OPERATOR }
-  const { apiKey = '' } = await registry.sourceSystems.create(operator, { name: 'bench' })
+  const { apiKey = '' } = await registry.sourceSystems.create(operator, { name: `bench ${randomUUID()}` })
   const principal = await registry.sourceSystems.authenticate({ companyId: 'bench', apiKey })
   if (principal === undefined) throw new Error('the key of a new source system was rejected')
   return {
@@ -56,7 +60,7 @@ export async function openBenchRegistry({
     directory,
     async close() {
       await registry.close()
-      await rm(directory, { recursive: true })
+      if (kept === undefined) await rm(directory, { recursive: true })
     },
   }
 }
@@ -76,10 +80,11 @@ export async function createCategories({ registry, scope }: BenchRegistry): Prom
 export class EvidenceCreator {
   readonly #bench: BenchRegistry
   /** How many were created. The next one has this number. */
-  count = 0
+  count: number
 
-  constructor(bench: BenchRegistry) {
+  constructor(bench: BenchRegistry, count = 0) {
     this.#bench = bench
+    this.count = count
   }
 
   createOne() {

@@ -147,7 +147,7 @@ async function foreignFolders(markers: FolderMarkers, records: RecordStore): Pro
 /** Counters are repaired after the indexes that they count. More rounds follow as long as they help. */
 const MIN_ROUNDS = 3
 
-/** LevelDB maps each open file of 2 MiB into memory. The check reads everything, so of a large store all of them. */
+/** LevelDB maps each open table of 8 MiB into memory. The check reads everything, so of a large store all of them. */
 const MAX_OPEN_FILES = 100
 
 const FILE_ADVICE =

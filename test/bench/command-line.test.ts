@@ -27,6 +27,7 @@ describe('npm run bench', () => {
     [['--only', 'sealing,fast'], /^Unknown benchmark: fast\. Known benchmarks: throughput, /],
     [['--fast'], /Unknown option '--fast'.*--help/],
     [['--against', '/', '--only', 'sealing'], /Unknown benchmark: sealing\. Known benchmarks: http, ingest, engine\./],
+    [['--only', 'growth', '--evidences', '10'], /--evidences must be a whole number from 1000, got 10\./],
     [['--against', '/nowhere'], /\/nowhere has no build: run/],
   ]
   for (const [args, message] of wrong)

@@ -1,0 +1,122 @@
+import { readdir, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { ownMemoryMiB } from '../run/memory.ts'
+import { itemAt, secondsInFlight } from '../workload/concurrency.ts'
+import { createCategories, EvidenceCreator, openBenchRegistry, type CategoryIds } from '../workload/registry.ts'
+
+/**
+ * The steps of `growth`, each in a process of its own so that start and memory can be measured:
+ * `growth fill DIRECTORY SIZE` creates evidences in bulk, `growth measure DIRECTORY SIZE` measures each operation.
+ */
+
+export interface FillMeasurement {
+  readonly bulkCpu: number
+  readonly bulkPerSecond: number
+}
+
+/** For each call, `Cpu` is its CPU time in µs, with that of LevelDB's thread. */
+export interface GrowthMeasurement {
+  readonly microsecondsPerCreate: number
+  readonly createsPerSecond: number
+  readonly createCpu: number
+  readonly microsecondsPerGet: number
+  readonly getCpu: number
+  readonly microsecondsPerListPage: number
+  readonly listCpu: number
+  readonly searchCpu: number
+  readonly proofCpu: number
+  readonly bytesPerEvidence: number
+  readonly startMs: number
+  readonly startMiB: number
+  readonly loadedMiB: number
+}
+
+const BULK_SIZE = 1_000
+const IN_FLIGHT = 256
+/** Creates for each size. */
+const CREATES = 5_000
+const READS = 5_000
+const PAGES = 200
+
+async function fill(directory: string, size: number): Promise<FillMeasurement> {
+  const bench = await openBenchRegistry({ directory })
+  const { count } = await bench.registry.evidences.list(bench.scope, { limit: 1 })
+  const creator = new EvidenceCreator(bench, count)
+  const categories = count === 0 ? await createCategories(bench) : await existingCategories(bench)
+  const [begin, cpu] = [performance.now(), process.cpuUsage()]
+  while (creator.count < size) {
+    const category = itemAt(categories, Math.floor(creator.count / BULK_SIZE))
+    await creator.createMany(category, Math.min(BULK_SIZE, size - creator.count))
+    if (creator.count % 100_000 === 0) console.error(`growth: ${creator.count} evidences`)
+  }
+  await bench.registry.sealNow()
+  const { user, system } = process.cpuUsage(cpu)
+  const created = creator.count - count
+  await bench.close()
+  return { bulkCpu: (user + system) / created, bulkPerSecond: (created * 1_000) / (performance.now() - begin) }
+}
+
+async function existingCategories({ registry, scope }: Bench): Promise<readonly CategoryIds[]> {
+  const categories = await registry.categories.list(scope)
+  return categories.flatMap(({ id, subcategories: [sub] }) => (sub === undefined ? [] : [[id, sub.id] as const]))
+}
+
+type Bench = Awaited<ReturnType<typeof openBenchRegistry>>
+
+async function measure(directory: string, size: number): Promise<GrowthMeasurement> {
+  const begin = performance.now()
+  const bench = await openBenchRegistry({ directory })
+  const startMs = performance.now() - begin
+  const startMiB = ownMemoryMiB()
+  const { registry, scope } = bench
+  const { evidences, proofs } = registry
+  const random = (from = 0): number => from + Math.floor(Math.random() * (size - from))
+  // LevelDB may still merge tables of the fill, which is not part of a read.
+  await secondsInFlight(READS, 16, () => evidences.get(scope, `item ${random()}`))
+  const bytes = await bytesIn(directory)
+  const get = await costOf(READS, 16, () => evidences.get(scope, `item ${random()}`))
+  const list = await costOf(PAGES, 1, () => evidences.list(scope, { limit: 100 }))
+  // A number without its last digit is the beginning of eleven numbers.
+  const word = (): string => String(random(size / 10)).slice(0, -1)
+  const search = await costOf(PAGES, 1, () => evidences.list(scope, { words: word(), limit: 100 }))
+  const proof = await costOf(READS, 16, () => proofs.evidence({ evidenceId: `item ${random()}` }))
+  const { count } = await evidences.list(scope, { limit: 1 })
+  const creator = new EvidenceCreator(bench, count)
+  const create = await costOf(CREATES, IN_FLIGHT, () => creator.createOne())
+  const loadedMiB = ownMemoryMiB()
+  await bench.close()
+  return {
+    microsecondsPerCreate: create.microseconds,
+    createsPerSecond: 1e6 / create.microseconds,
+    createCpu: create.cpu,
+    microsecondsPerGet: get.microseconds,
+    getCpu: get.cpu,
+    microsecondsPerListPage: list.microseconds,
+    listCpu: list.cpu,
+    searchCpu: search.cpu,
+    proofCpu: proof.cpu,
+    bytesPerEvidence: bytes / count,
+    startMs,
+    startMiB,
+    loadedMiB,
+  }
+}
+
+/** Times of one of `count` calls, in µs. */
+async function costOf(count: number, width: number, work: () => Promise<unknown>) {
+  const before = process.cpuUsage()
+  const seconds = await secondsInFlight(count, width, work)
+  const { user, system } = process.cpuUsage(before)
+  return { cpu: (user + system) / count, microseconds: (seconds / count) * 1e6 }
+}
+
+async function bytesIn(directory: string): Promise<number> {
+  const files = await readdir(directory, { recursive: true, withFileTypes: true })
+  const sizes = await Promise.all(
+    files.filter((file) => file.isFile()).map((file) => stat(join(file.parentPath, file.name)).catch(() => undefined)),
+  )
+  return sizes.reduce((sum, found) => sum + (found?.size ?? 0), 0)
+}
+
+const [step, directory = '', size] = process.argv.slice(2)
+console.log(JSON.stringify(await (step === 'fill' ? fill : measure)(directory, Number(size))))
