@@ -58,7 +58,7 @@ async function authenticate(
   companyId: string,
   access: Access,
 ): Promise<Scope | undefined> {
-  const apiKey = ctx.get('X-API-Key')
+  const apiKey = String(ctx.req.headers['x-api-key'] ?? '')
   if (apiKey === '') return access === 'fileToken' ? authenticateToken(registry, ctx, companyId) : undefined
   const principal = await registry.sourceSystems.authenticate({ companyId, apiKey, address: ctx.ip })
   // The operator is not a source system.

@@ -135,14 +135,17 @@ export const NO_PARSER = { json: false, urlencoded: false, text: false, multipar
  * @throws `MALFORMED_BODY`, `PAYLOAD_TOO_LARGE`, `OVERLOADED`
  */
 export async function parseBody(ctx: Context, guard: GuardedBody, parser: Middleware): Promise<unknown> {
-  const guarded = Object.create(ctx, { req: { value: guard } })
+  const { req } = ctx
+  // For the parser only. An object with `ctx` as its prototype would make every later use of `ctx` slow.
+  Object.assign(ctx, { req: guard })
   // The parsers would wait for ever for a stream that fails before they listen.
   const failed = new Promise<never>((_, reject) => guard.once('error', reject))
   try {
-    await Promise.race([parser(guarded, async () => undefined), failed])
+    await Promise.race([parser(ctx, async () => undefined), failed])
   } catch (cause) {
     if (guard.errored === null) throw malformed('The body cannot be read', cause)
   } finally {
+    Object.assign(ctx, { req })
     guard.destroy()
   }
   if (guard.errored !== null) throw guard.errored
@@ -151,11 +154,15 @@ export async function parseBody(ctx: Context, guard: GuardedBody, parser: Middle
 
 let textParser: Middleware | undefined
 
-/** The text of a JSON body. */
-export async function readJsonText(ctx: Context, limits: BodyLimits): Promise<string> {
+async function loadTextParser(): Promise<Middleware> {
   const { koaBody } = await loadKoaBody()
   // Without an encoding it returns the bytes. The guard has the limit.
-  textParser ??= koaBody({ ...NO_PARSER, text: true, textTypes: ['application/json'], textLimit: '1gb', encoding: '' })
+  return koaBody({ ...NO_PARSER, text: true, textTypes: ['application/json'], textLimit: '1gb', encoding: '' })
+}
+
+/** The text of a JSON body. */
+export async function readJsonText(ctx: Context, limits: BodyLimits): Promise<string> {
+  textParser ??= await loadTextParser()
   const bytes = await parseBody(ctx, new GuardedBody(ctx.req, limits), textParser)
   if (!(bytes instanceof Uint8Array)) throw malformed('The body cannot be read')
   return decodeBody(bytes)

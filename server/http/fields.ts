@@ -38,15 +38,14 @@ const invalid = (message: string, cause?: unknown): HttpError => new HttpError('
 export async function readBody(ctx: Context, shape: BodyShape<TSchema>, options: BodyOptions): Promise<RequestBody> {
   const { form, rejectsEmpty, maxTextBytes = defaultTextBytes(form) } = shape
   const type = bodyType(ctx.req, form ? ['multipart/form-data', 'application/json'] : ['application/json'])
-  const limitsOf = (what: string): BodyLimits => ({
-    ...options.limits,
-    maxBytes: maxTextBytes,
-    tooLarge: `${what} must have at most ${maxTextBytes} bytes`,
-  })
-  const sent =
-    type === 'multipart/form-data' && form !== undefined
-      ? await readForm(ctx, { form, schema: shape.schema }, { ...options, limits: limitsOf('The texts of a form') })
-      : await readJson(ctx, form, { ...options, limits: limitsOf('A JSON body') })
+  const isForm = type === 'multipart/form-data' && form !== undefined
+  const what = isForm ? 'The texts of a form' : 'A JSON body'
+  const { pace, memory } = options.limits
+  const tooLarge = `${what} must have at most ${maxTextBytes} bytes`
+  const limits: BodyLimits = { pace, memory, maxBytes: maxTextBytes, tooLarge }
+  const sent = isForm
+    ? await readForm(ctx, { form, schema: shape.schema }, { ...options, limits })
+    : await readJson(ctx, form, { limits, stage: options.stage })
   const fields = rejectsEmpty === true ? sent.fields : givenFields(sent.fields)
   try {
     validate(shape.choose?.(fields) ?? shape.schema, fields)

@@ -31,9 +31,8 @@ const PUBLIC_PREFLIGHT = {
   'Access-Control-Max-Age': '86400',
 }
 
-/** For `setHeaders`, which takes 1.0 µs for five, Koa's `set` 1.5 to 1.8. */
-const KEYED = new Map(Object.entries(SECURITY_HEADERS))
-const PUBLIC = new Map(Object.entries({ ...SECURITY_HEADERS, ...SHARED, 'Access-Control-Allow-Origin': '*' }))
+const KEYED = Object.entries(SECURITY_HEADERS)
+const PUBLIC = Object.entries({ ...SECURITY_HEADERS, ...SHARED, 'Access-Control-Allow-Origin': '*' })
 
 /** What the headers of all responses depend on. */
 export interface HeaderOptions {
@@ -54,7 +53,8 @@ export function setHeaders({ server, isPublic, origins }: HeaderOptions): Middle
   const allowed = new Set(origins)
   return (ctx, next) => {
     const isOpen = isPublic(ctx.req.url ?? '')
-    ctx.res.setHeaders(isOpen ? PUBLIC : KEYED)
+    // Koa's `set` and Node's `setHeaders` take up to twice as long.
+    for (const [name, value] of isOpen ? PUBLIC : KEYED) ctx.res.setHeader(name, value)
     if (server.isStopping) ctx.set('Connection', 'close')
     if (!isOpen) {
       if (allowed.size === 0) return next()
@@ -72,7 +72,8 @@ export function setHeaders({ server, isPublic, origins }: HeaderOptions): Middle
 
 /** Whether the client has what this ETag names already (RFC 9110 § 13.1.2). */
 export function isFresh(ctx: Context, etag: string): boolean {
-  const header = ctx.get('If-None-Match')
+  const header = ctx.req.headers['if-none-match']
+  if (header === undefined) return false
   return header.trim() === '*' || header.split(',').some((tag) => tag.trim().replace(/^W\//, '') === etag)
 }
 

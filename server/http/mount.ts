@@ -189,11 +189,12 @@ class StagedBody {
 
   async read(): Promise<RequestBody> {
     const { scope, sender, turn, services } = this.#context
-    const { pace, ...limits } = services.uploads
+    const { pace, maxFileBytes, maxFilesPerRequest } = services.uploads
     this.#memory = services.bodies.hold(sender)
     this.#memory.take(REQUEST_BYTES)
     return readBody(this.#ctx, this.#shape, {
-      ...limits,
+      maxFileBytes,
+      maxFilesPerRequest,
       limits: { pace, memory: this.#memory },
       stage: async (file, maxBytes) => {
         await turn.begin()

@@ -60,6 +60,9 @@ export const LOAD_LIMITS: LoadLimits = {
 /** One for all requests: to capture a stack costs more than the rest of a rejection. */
 export const OVERLOADED = new HttpError('OVERLOADED', 'Too many requests are in progress')
 
+/** So many senders are kept without anything: a map that gets and loses its only entry all the time is slow. */
+const KEPT_SENDERS = 64
+
 /**
  * Counts what each sender has of something that is limited. A sender may have seven times what is free: if it is alone,
  * all but an eighth; if several want much, equal parts; and a newcomer always finds some.
@@ -92,7 +95,7 @@ class Shares {
   add(sender: string, amount: number): void {
     const own = this.of(sender) + amount
     this.#used += amount
-    if (own === 0) this.#bySender.delete(sender)
+    if (own === 0 && this.#bySender.size > KEPT_SENDERS) this.#bySender.delete(sender)
     else this.#bySender.set(sender, own)
   }
 }
