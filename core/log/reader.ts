@@ -1,9 +1,10 @@
 import { equalBytes, toHex } from '../bytes.ts'
 import { corrupt, isError, RegistryError } from '../errors.ts'
 import type { RecordStore, SignedHead, ValidationData, Version } from '../ports/index.ts'
-import { DecodeCache, RangeCache } from '../store/cache.ts'
-import { decodeRecord, lost, readFirst, readFirstCovering, readOne, readAll, storedBytes } from '../store/read.ts'
-import { AnchorBlocks, positionsWithin, readLogWindow, type LogWindow } from './positions.ts'
+import { decodeRecord, lost, readFirst, readOne, readAll, storedBytes } from '../store/read.ts'
+import { positionsWithin, readLogWindow, type LogWindow } from './positions.ts'
+import { CoveringRecords } from '../store/cache.ts'
+import type { StoredRecord } from '../store/keys.ts'
 import { logKeys } from './keys.ts'
 import { EventTimes } from './event-times.ts'
 import { decodePayload, type LogPayload } from './payload.ts'
@@ -14,6 +15,7 @@ import {
   type AnchorRecord,
   type BatchRecord,
   type CheckpointRecord,
+  type ConfirmedAnchorRecord,
   type StampPeriod,
   type StampRecord,
   type TreeHeadRecord,
@@ -49,9 +51,7 @@ export interface LogReaderOptions {
 }
 
 /** About 400 bytes each: 1.6 MiB. */
-const MAX_CACHED_BATCHES = 4_096
-/** There is one head of the anchors. */
-const MAX_CACHED_HEADS = 2
+const MAX_KEPT_BATCHES = 4_096
 
 /**
  * Reads the log: positions, batches, checkpoints, proofs, stamps, anchors. Everything comes from stored records,
@@ -64,13 +64,16 @@ export class LogReader {
   readonly #records: RecordStore
   readonly #tiles: StoredTiles
   /** A stored batch never changes. */
-  readonly #batches = new RangeCache<BatchRecord>(MAX_CACHED_BATCHES)
-  readonly #anchorBlocks: AnchorBlocks
-  readonly #anchorHeads = new DecodeCache<AnchorHeadRecord>(MAX_CACHED_HEADS, decodeRecord)
+  readonly #batches: CoveringRecords<BatchRecord>
+  #anchors: AnchorState | undefined
 
   constructor(records: RecordStore, { maxCachedTiles = 512 }: LogReaderOptions = {}) {
     this.#records = records
-    this.#anchorBlocks = new AnchorBlocks(records)
+    this.#batches = new CoveringRecords(
+      records,
+      { rangeFrom: logKeys.batchesFrom, startOf: ({ start }) => start, sizeOf: ({ end }) => end },
+      MAX_KEPT_BATCHES,
+    )
     this.#tiles = new StoredTiles(records, maxCachedTiles)
     this.sealed = new SealedTiles(records, this.#tiles)
     this.eventTimes = new EventTimes(records)
@@ -117,10 +120,17 @@ export class LogReader {
     return root
   }
 
+  /** The anchors as they are now: the same object as before if none has changed since. */
+  async anchors(): Promise<AnchorState> {
+    const [head] = await readAll(this.#records, [logKeys.anchorHead()])
+    if (this.#anchors === undefined || this.#anchors.version !== head?.version)
+      this.#anchors = new AnchorState(this.#records, head)
+    return this.#anchors
+  }
+
   /** Sizes of the largest confirmed and sent anchors; 0 before the first one. */
   async anchorHead(): Promise<AnchorHeadRecord> {
-    const [entry] = await readAll(this.#records, [logKeys.anchorHead()])
-    return entry === undefined ? NO_ANCHORS : this.#anchorHeads.of(entry)
+    return (await this.anchors()).head
   }
 
   /** The status of each entry (32 bytes), `undefined` if it is not in the log. */
@@ -136,7 +146,7 @@ export class LogReader {
     positions: readonly (number | undefined)[] | Promise<readonly (number | undefined)[]>,
   ): Promise<readonly (EntryStatus | undefined)[]> {
     const [found, head] = await Promise.all([positions, this.anchorHead()])
-    const batches = await this.#batchesOf(found.filter((position) => position !== undefined))
+    const batches = await this.#batches.of(found.filter((position) => position !== undefined))
     return found.map((position) => {
       if (position === undefined) return undefined
       const batch = batches.get(position) ?? null
@@ -166,11 +176,6 @@ export class LogReader {
     return positionsWithin(this.#records, entries, window)
   }
 
-  /** See `AnchorBlocks`. Reads less if it gets the `anchorVersion`, which must be read before. */
-  blockNumbersOf(positions: readonly number[], anchorVersion?: Version): Promise<readonly (number | undefined)[]> {
-    return this.#anchorBlocks.of(positions, anchorVersion)
-  }
-
   /** Throws `CORRUPT` if the store has lost the batch with this id. */
   async batchById(id: string): Promise<BatchRecord | undefined> {
     const index = await readOne(this.#records, logKeys.batchById(id))
@@ -182,7 +187,7 @@ export class LogReader {
 
   /** The batch that contains a position, `undefined` if it is in no batch yet. */
   async batchOf(position: number): Promise<BatchRecord | undefined> {
-    return (await this.#batchesOf([position])).get(position)
+    return (await this.#batches.of([position])).get(position)
   }
 
   /** The size of the tree that a batch ended with this root (hex), `undefined` if there is no such batch. */
@@ -232,12 +237,6 @@ export class LogReader {
 
   latestPartialStamp(): Promise<StampRecord | undefined> {
     return readFirst(this.#records, { ...logKeys.partialStamps(), reverse: true })
-  }
-
-  /** Changes whenever a confirmed anchor changes. `undefined` before the first anchor. */
-  async anchorVersion(): Promise<Version | undefined> {
-    const [head] = await this.#records.get([logKeys.anchorHead()])
-    return head?.version
   }
 
   /**
@@ -338,29 +337,36 @@ export class LogReader {
     const source = await this.#tiles.nodes(ranges.flatMap(nodesOfRange))
     return ranges.map((range) => rangeHash(range, source))
   }
+}
 
-  /** The batch of each position that is in one. Cached batches are not read, which saves 24 µs each. */
-  async #batchesOf(positions: readonly number[]): Promise<ReadonlyMap<number, BatchRecord>> {
-    const batches = new Map<number, BatchRecord>()
-    const missing: number[] = []
-    for (const position of positions) {
-      const cached = this.#batches.find(position)
-      if (cached === undefined) missing.push(position)
-      else batches.set(position, cached)
-    }
-    if (missing.length === 0) return batches
-    const sizes = missing.map((position) => position + 1)
-    const read = await readFirstCovering(this.#records, sizes, {
-      rangeFrom: logKeys.batchesFrom,
-      sizeOf: (batch) => batch.end,
-    })
-    for (const [size, batch] of read) {
-      this.#batches.add(batch)
-      batches.set(size - 1, batch)
-    }
-    return batches
+/** About 100 bytes each: 2 MB. */
+const MAX_KEPT_ANCHORS = 20_000
+/** Confirmed anchors that are read together. A list asks for a hundred positions all over the log. */
+const MIN_PAGE = 8
+
+/** The anchors in one state of the store: it has another version as soon as one is sent or confirmed. */
+export class AnchorState {
+  /** `undefined` before the first anchor. */
+  readonly version: Version | undefined
+  readonly head: AnchorHeadRecord
+  readonly #confirmed: CoveringRecords<ConfirmedAnchorRecord>
+
+  /** @param head - as it was read */
+  constructor(records: RecordStore, head: StoredRecord<AnchorHeadRecord> | undefined) {
+    this.version = head?.version
+    this.head = decodeRecord(head) ?? NO_ANCHORS
+    const source = { rangeFrom: logKeys.confirmedAnchorsFrom, sizeOf: sizeOfAnchor, minPage: MIN_PAGE }
+    this.#confirmed = new CoveringRecords(records, source, MAX_KEPT_ANCHORS)
+  }
+
+  /** For each position, the block of the confirmed anchor that covers it; `undefined` if there is none yet. */
+  async blocksOf(positions: readonly number[]): Promise<readonly (number | undefined)[]> {
+    const anchors = await this.#confirmed.of(positions)
+    return positions.map((position) => anchors.get(position)?.blockNumber)
   }
 }
+
+const sizeOfAnchor = ({ size }: ConfirmedAnchorRecord): number => size
 
 const behindSigned = (what: string): RegistryError =>
   new RegistryError(

@@ -1,5 +1,5 @@
-import type { Key, Version } from '../ports/index.ts'
-import type { StoredRecord } from './keys.ts'
+import type { RecordStore } from '../ports/index.ts'
+import { readFirstCovering, type SizedRecords } from './read.ts'
 
 /**
  * A map of bounded size that drops the entries that were not used for the longest time. It keeps two generations:
@@ -53,12 +53,6 @@ export class BoundedMap<K, V extends object | number | string> {
   delete(key: K): void {
     this.#deleteRecent(key)
     this.#previous.delete(key)
-  }
-
-  clear(): void {
-    this.#recent.clear()
-    this.#recentSize = 0
-    this.#previous.clear()
   }
 
   #deleteRecent(key: K): void {
@@ -119,31 +113,6 @@ function hashOf(key: string): number {
   return hash >>> 0
 }
 
-/**
- * Decodes each version of a record once, for records that are read again and again. It does not read the store: the
- * caller passes the entry that it has just read. A version is never used twice, so a decoded record stays correct.
- */
-export class DecodeCache<T> {
-  readonly #decode: (entry: StoredRecord<T>) => T
-  readonly #decoded: BoundedMap<Key, { readonly version: Version; readonly record: T }>
-
-  /** @param maxKeys How many keys are kept at most. At least 2. */
-  constructor(maxKeys: number, decode: (entry: StoredRecord<T>) => T) {
-    this.#decode = decode
-    this.#decoded = new BoundedMap(maxKeys)
-  }
-
-  /** Returns the same object for the same version, so it must not be changed. Throws what `decode` throws. */
-  of(entry: StoredRecord<T>): T {
-    const { key, version } = entry
-    const cached = this.#decoded.get(key)
-    if (cached?.version === version) return cached.record
-    const record = this.#decode(entry)
-    this.#decoded.set(key, { version, record })
-    return record
-  }
-}
-
 /** Positions in the log, from `start` until before `end`. */
 export interface LogRange {
   readonly start: number
@@ -202,4 +171,56 @@ function indexAfter(ranges: readonly LogRange[], position: number): number {
     else low = middle + 1
   }
   return low
+}
+
+/** A record and the positions that it covers. */
+interface Covered<T> extends LogRange {
+  readonly record: T
+}
+
+interface CoveringSource<T> extends SizedRecords<T> {
+  /** The first position that a record covers. Default: the one after the record before it. */
+  readonly startOf?: (record: T) => number
+}
+
+/** Records that each cover a range of positions: batches, anchors. Keeps those that it has read. */
+export class CoveringRecords<T extends object> {
+  readonly #records: RecordStore
+  readonly #source: CoveringSource<T>
+  readonly #kept: RangeCache<Covered<T>>
+
+  /** @param maxKept How many records are kept at most. At least 2. */
+  constructor(records: RecordStore, source: CoveringSource<T>, maxKept: number) {
+    this.#records = records
+    this.#source = source
+    this.#kept = new RangeCache(maxKept)
+  }
+
+  /** The record that covers each position. A position that none covers yet is missing in the map. */
+  async of(positions: readonly number[]): Promise<ReadonlyMap<number, T>> {
+    const found = new Map<number, T>()
+    const missing: number[] = []
+    for (const position of positions) {
+      const kept = this.#kept.find(position)
+      if (kept === undefined) missing.push(position)
+      else found.set(position, kept.record)
+    }
+    if (missing.length === 0) return found
+    const sizes = missing.map((position) => position + 1)
+    const onPage = (firstSize: number, page: readonly T[]): void => this.#keep(firstSize - 1, page)
+    for (const [size, record] of await readFirstCovering(this.#records, sizes, { ...this.#source, onPage }))
+      found.set(size - 1, record)
+    return found
+  }
+
+  /** The records between the requested ones are kept, too. */
+  #keep(start: number, page: readonly T[]): void {
+    const { sizeOf, startOf } = this.#source
+    let next = start
+    for (const record of page) {
+      const end = sizeOf(record)
+      this.#kept.add({ start: startOf?.(record) ?? next, end, record })
+      next = end
+    }
+  }
 }

@@ -82,7 +82,7 @@ describe('anchoring', () => {
       [anchor?.state, anchor?.info, anchor?.confirmation?.blockNumber, anchor?.confirmation?.evidence],
       ['confirmed', chain.info, 1, 'AQ=='],
     )
-    assert.deepEqual(await sealing.reader.blockNumbersOf([0, 1, 2]), [1, 1, undefined])
+    assert.deepEqual(await (await sealing.reader.anchors()).blocksOf([0, 1, 2]), [1, 1, undefined])
     assert.deepEqual([sealer.status().anchoredSize, chain.mined], [2, 1])
     assert.deepEqual(sealer.assurance, { time: 'none', anchor: 'independent' })
   })
@@ -324,7 +324,7 @@ describe('anchoring', () => {
     assert.deepEqual(await headOf(fixture), { confirmedSize: 0, sentSize: 2, outstanding: 2, unsettled: [] })
     const { state, confirmation } = (await sealing.reader.anchor(2)) ?? {}
     assert.deepEqual([state, confirmation], ['sent', undefined])
-    assert.deepEqual(await sealing.reader.blockNumbersOf([0, 1]), [undefined, undefined])
+    assert.deepEqual(await (await sealing.reader.anchors()).blocksOf([0, 1]), [undefined, undefined])
     assert.equal(sealer.status().anchoredSize, 0)
     await confirm(fixture)
     assert.equal((await sealing.reader.anchor(2))?.confirmation?.ref, ref)
@@ -350,7 +350,7 @@ describe('anchoring', () => {
     const [lost, moved] = [await sealing.reader.anchor(2), await sealing.reader.anchor(3)]
     assert.deepEqual([lost?.state, lost?.confirmation], ['lost', undefined])
     assert.deepEqual([moved?.state, moved?.confirmation?.blockNumber], ['confirmed', 6])
-    assert.deepEqual(await sealing.reader.blockNumbersOf([0, 1, 2]), [6, 6, 6])
+    assert.deepEqual(await (await sealing.reader.anchors()).blocksOf([0, 1, 2]), [6, 6, 6])
     assert.deepEqual(await headOf(fixture), { confirmedSize: 3, sentSize: 3, outstanding: null, unsettled: [3] })
     assert.equal((await sealing.reader.anchorCovering(1))?.size, 3)
   })

@@ -3,8 +3,8 @@ import type { CompanyId, Principal } from '../../api/scope.ts'
 import type { KeyRejection, Credentials } from '../../api/source-systems.ts'
 import { fromHex, hmacSha256, toHex } from '../../bytes.ts'
 import { RegistryError } from '../../errors.ts'
-import type { Clock, RecordStore, Version } from '../../ports/index.ts'
-import { DecodeCache } from '../../store/cache.ts'
+import type { Clock, Key, RecordStore, Version } from '../../ports/index.ts'
+import { BoundedMap } from '../../store/cache.ts'
 import { keys, type StoredRecord } from '../../store/keys.ts'
 import { decodeRecord, putRecord, readAll } from '../../store/read.ts'
 import type { ApiKeyRecord, OperatorRecord } from '../../store/records.ts'
@@ -24,17 +24,23 @@ export interface AuthenticationNotes {
   readonly auditLog: AuditLog
 }
 
+/** The record of a key in one version. */
+interface KnownKey {
+  readonly version: Version
+  readonly record: ApiKeyRecord
+  /** The operator key that this key was compared with, and is not. */
+  otherThan: Uint8Array | undefined
+}
+
 /** API keys and the operator key. They are stored only as HMACs, and found by them. */
 export class ApiKeys {
   readonly #records: RecordStore
   readonly #notes: AuthenticationNotes
   readonly #hmac: (text: string) => string
-  readonly #decoded = new DecodeCache<ApiKeyRecord>(MAX_CACHED_KEYS, decodeRecord)
+  readonly #known = new BoundedMap<Key, KnownKey>(MAX_CACHED_KEYS)
   #operatorMac: Uint8Array | undefined
   /** Version of the record that `#operatorMac` was read from. */
   #operatorVersion: Version | undefined
-  /** Records whose keys were compared with the current operator key, and are different. */
-  #notOperators = new WeakSet<ApiKeyRecord>()
 
   constructor(records: RecordStore, hmacKey: Uint8Array, notes: AuthenticationNotes) {
     this.#records = records
@@ -68,7 +74,7 @@ export class ApiKeys {
       checks: onlyIfNone ? [{ key: keys.operator(), version: null }] : [],
       writes: [putRecord(keys.operator(), { mac: toHex(mac) })],
     })
-    if (ok) this.#setOperatorMac(mac)
+    if (ok) this.#operatorMac = mac
     return ok
   }
 
@@ -79,8 +85,9 @@ export class ApiKeys {
     const macKey = keys.apiKey(this.macOf(companyId, apiKey))
     const [entry, operator] = await readAll(this.#records, [macKey, keys.operator()])
     this.#noteOperator(operator)
-    const record = entry && this.#decoded.of(entry)
-    if (this.#isOperators(record, apiKey)) return { kind: 'operator' }
+    const known = entry && this.#knownKey(entry)
+    if (this.#isOperators(known, apiKey)) return { kind: 'operator' }
+    const record = known?.record
     const reason = rejectionOf(record, this.#notes.clock.now())
     if (record === undefined || reason !== undefined) {
       this.#noteRejected({ companyId, address }, reason ?? 'unknown', record)
@@ -125,11 +132,21 @@ export class ApiKeys {
     return this.#hmac(`${companyId}\0${apiKey}`)
   }
 
+  /** Each version of a record is decoded once. */
+  #knownKey(entry: StoredRecord<ApiKeyRecord>): KnownKey {
+    const { key, version } = entry
+    const kept = this.#known.get(key)
+    if (kept?.version === version) return kept
+    const known = { version, record: decodeRecord(entry), otherThan: undefined }
+    this.#known.set(key, known)
+    return known
+  }
+
   /** A record is found by its key, so the comparison of one record need not be repeated. */
-  #isOperators(record: ApiKeyRecord | undefined, apiKey: string): boolean {
-    if (record !== undefined && this.#notOperators.has(record)) return false
+  #isOperators(known: KnownKey | undefined, apiKey: string): boolean {
+    if (known !== undefined && known.otherThan === this.#operatorMac) return false
     if (this.#isOperatorKey(apiKey)) return true
-    if (record !== undefined) this.#notOperators.add(record)
+    if (known !== undefined) known.otherThan = this.#operatorMac
     return false
   }
 
@@ -143,13 +160,8 @@ export class ApiKeys {
 
   #noteOperator(entry: StoredRecord<OperatorRecord> | undefined): void {
     if (entry !== undefined && entry.version === this.#operatorVersion) return
-    this.#setOperatorMac(entry && fromHex(decodeRecord(entry).mac))
+    this.#operatorMac = entry && fromHex(decodeRecord(entry).mac)
     this.#operatorVersion = entry?.version
-  }
-
-  #setOperatorMac(mac: Uint8Array | undefined): void {
-    this.#operatorMac = mac
-    this.#notOperators = new WeakSet()
   }
 }
 

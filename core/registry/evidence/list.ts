@@ -1,7 +1,9 @@
-import type { EvidenceFilter, EvidencePage, EvidenceQuery } from '../../api/evidence.ts'
+import type { EvidenceFilter, EvidencePage, EvidenceQuery, EvidenceText } from '../../api/evidence.ts'
 import type { Evidences } from '../../api/evidences.ts'
 import type { CompanyId } from '../../api/scope.ts'
 import { timeOfDate } from '../../clock.ts'
+import type { Version } from '../../ports/index.ts'
+import { SecondUseMap } from '../../store/cache.ts'
 import { listEntries, readRecord } from '../../store/read.ts'
 import { keys, searchWords, lastPartOfKey, type StoredRecord } from '../../store/keys.ts'
 import type { EvidenceRecord } from '../../store/records.ts'
@@ -11,49 +13,76 @@ import { type AuthorizedScope, enterCompany } from '../permissions.ts'
 import { evidenceQuerySchema, textOptionsSchema } from './input.ts'
 import { mergedRows, newestEntries, nextRows } from './rows.ts'
 import type { CountedList } from './search-index.ts'
-import { evidenceTexts, ListPages, MAX_KEPT_LIST_CHARS } from './pages.ts'
 import { countIn, cursorOf, searchEvidences } from './search.ts'
-import { type ListItems, readListed, summaries } from './summaries.ts'
+import { readListed, summariesOf, summarize } from './summaries.ts'
 
 const DEFAULT_LIMIT = 100
-
-interface ListRequest<Item> {
-  readonly query: EvidenceQuery
-  readonly items: ListItems<Item>
-}
 
 /** Lists evidences: filtered or sorted ones by an index, others in the order of their ids. */
 export const listEvidences =
   (context: Context): Evidences['list'] =>
   async (scope, query = {}) =>
-    readList(context, await enterCompany(context, scope, 'R'), { query, items: summaries })
+    readList(context, await enterCompany(context, scope, 'R'), query)
 
-/** As `listEvidences`, with a text for each evidence, and keeps the last pages. */
+type TextPage = EvidencePage<EvidenceText>
+
+/** Default of `EvidenceTextOptions`. */
+const MAX_KEPT_CHARS = 8 * 1024 * 1024
+
+interface KeptList {
+  /** The size of the log. */
+  readonly logSize: number
+  /** Of the head of the anchors. `undefined` before the first anchor. */
+  readonly anchorVersion: Version | undefined
+  readonly page: TextPage
+  /** What it counts for the limit. */
+  readonly chars: number
+}
+
+/** What an item takes beside its text, in characters. */
+const ITEM_OVERHEAD = 100
+/** What a page takes beside its key and its items, in characters. A page without items counts, too. */
+const PAGE_OVERHEAD = 200
+
+/**
+ * As `listEvidences`, with a text for each evidence. Keeps pages while nothing changes, from the second time on that
+ * they are read. Every change of an evidence appends an event to the log, whichever server makes it, and the blocks in
+ * a page follow from the confirmed anchors. So a page is correct as long as the size of the log and the head of the
+ * anchors are those from before it was read.
+ *
+ * Texts are not kept for each evidence: with more evidences than fit, that takes longer than rendering them again, and
+ * costs 1.4 times the CPU time of a page.
+ */
 export const listEvidenceTexts =
   (context: Context): Evidences['texts'] =>
   (render, options = {}) => {
-    const { maxKeptChars = MAX_KEPT_LIST_CHARS } = validate(textOptionsSchema, options)
-    const items = evidenceTexts(render)
-    const pages = new ListPages(maxKeptChars)
+    const { maxKeptChars = MAX_KEPT_CHARS } = validate(textOptionsSchema, options)
+    const keptPages = new SecondUseMap<string, KeptList>(maxKeptChars, ({ chars }) => chars)
     return async (scope, query = {}) => {
+      const { records, log } = context
       const entered = await enterCompany(context, scope, 'R')
+      // Queries that differ only in what is not valid could have the same page.
       assertQuery(query)
-      const read = () => readList(context, entered, { query, items })
-      return pages.get(context, entered.companyId, { query, read })
+      const [logSize, { version: anchorVersion }] = await Promise.all([records.logSize(), log.anchors()])
+      const key = JSON.stringify([entered.companyId, query])
+      const kept = keptPages.get(key)
+      if (kept?.logSize === logSize && kept.anchorVersion === anchorVersion) return kept.page
+      const { items, ...rest } = await readList(context, entered, query)
+      const page = { ...rest, items: items.map((item) => ({ id: item.id, text: render(item) })) }
+      keptPages.set(key, () => ({ logSize, anchorVersion, page, chars: key.length + charsOf(page) }))
+      return page
     }
   }
 
-/** A page of a list, whose evidences are returned as `items` says. */
-async function readList<Item>(
-  context: Context,
-  { companyId }: AuthorizedScope,
-  { query, items }: ListRequest<Item>,
-): Promise<EvidencePage<Item>> {
+const charsOf = ({ items, next = '' }: TextPage): number =>
+  items.reduce((chars, { text }) => chars + text.length + ITEM_OVERHEAD, PAGE_OVERHEAD + next.length)
+
+async function readList(context: Context, { companyId }: AuthorizedScope, query: EvidenceQuery): Promise<EvidencePage> {
   assertQuery(query)
-  if (isSearch(query)) return listSearched(context, companyId, { query, items })
+  if (isSearch(query)) return listSearched(context, companyId, query)
   if (query.cursor !== undefined)
     throw invalidInput('cursor', 'is only for lists that are filtered or sorted: use `after`')
-  return listInOrder(context, companyId, { query, items })
+  return listInOrder(context, companyId, query)
 }
 
 /** Whether a query is searched for in an index. Lists by company, category or subcategory alone are not. */
@@ -61,18 +90,14 @@ const isSearch = ({ externalIdPrefix, words, owner, status, createdFrom, created
   [externalIdPrefix, words, owner, status, createdFrom, createdTo, sort].some((value) => value !== undefined)
 
 /** A page of all evidences of a company, a category or a subcategory. */
-async function listInOrder<Item>(
-  context: Context,
-  companyId: CompanyId,
-  { query, items }: ListRequest<Item>,
-): Promise<EvidencePage<Item>> {
+async function listInOrder(context: Context, companyId: CompanyId, query: EvidenceQuery): Promise<EvidencePage> {
   const { limit = DEFAULT_LIMIT } = query
   const after = query.after === undefined ? undefined : uuidInput(query.after)
   if (after !== undefined) await assertOwnEvidence(context, companyId, after)
   const list = await narrowestList(context, companyId, query)
   if (list === undefined) return NO_EVIDENCES
   const entries = await readNewest(context, companyId, list, { before: after, limit: limit + 1 })
-  const [count, listed] = await Promise.all([countIn(context, list), items.ofEntries(context, entries.slice(0, limit))])
+  const [count, listed] = await Promise.all([countIn(context, list), summariesOf(context, entries.slice(0, limit))])
   return {
     items: listed,
     count,
@@ -99,11 +124,7 @@ async function readNewest(
 }
 
 /** A page of a filtered or sorted list. */
-async function listSearched<Item>(
-  context: Context,
-  companyId: CompanyId,
-  { query, items }: ListRequest<Item>,
-): Promise<EvidencePage<Item>> {
+async function listSearched(context: Context, companyId: CompanyId, query: EvidenceQuery): Promise<EvidencePage> {
   if (query.after !== undefined)
     throw invalidInput(
       'after',
@@ -121,7 +142,7 @@ async function listSearched<Item>(
     query.limit ?? DEFAULT_LIMIT,
   )
   return {
-    items: await items.ofListed(context, evidences),
+    items: await summarize(context, evidences),
     ...count,
     hasMore: next !== undefined,
     ...(next !== undefined && { next }),

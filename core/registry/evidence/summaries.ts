@@ -8,25 +8,14 @@ import type { Context } from '../context.ts'
 import { entryOfTxId } from '../../log/reader.ts'
 import { evidenceCore } from './get.ts'
 
-/** How the evidences of a list are returned, in the order of the list. */
-export interface ListItems<Item> {
-  /** The items of stored entries. Throws `CORRUPT` if one cannot be decoded. */
-  ofEntries(context: Context, entries: readonly StoredRecord<EvidenceRecord>[]): Promise<readonly Item[]>
-  /** The items of evidences that are decoded already. */
-  ofListed(context: Context, evidences: readonly EvidenceRecord[]): Promise<readonly Item[]>
-}
-
-/** Returns the summaries. */
-export const summaries: ListItems<EvidenceSummary> = {
-  async ofEntries(context, entries) {
-    const window = await readLogOfListed(context, entries)
-    return summarize(
-      context,
-      entries.map((entry) => decodeRecord(entry)),
-      window,
-    )
-  },
-  ofListed: (context, evidences) => summarize(context, evidences),
+/** The summaries of stored entries, in their order. Throws `CORRUPT` if one cannot be decoded. */
+export async function summariesOf(
+  context: Context,
+  entries: readonly StoredRecord<EvidenceRecord>[],
+): Promise<readonly EvidenceSummary[]> {
+  const window = await readLogOfListed(context, entries)
+  const evidences = entries.map((entry) => decodeRecord(entry))
+  return summarize(context, evidences, window)
 }
 
 /** The records of evidences. They are never deleted, so a missing one is `CORRUPT`. */
@@ -60,8 +49,12 @@ async function readLogOfListed({ log }: Context, entries: readonly StoredRecord<
   return log.windowAround(entryOfTxId(decodeRecord(middle).txId))
 }
 
-/** @param window - see `readLogOfListed` */
-async function summarize(
+/**
+ * The summaries of decoded evidences, in their order.
+ *
+ * @param window - see `readLogOfListed`
+ */
+export async function summarize(
   context: Context,
   evidences: readonly EvidenceRecord[],
   window = LogWindow.EMPTY,
@@ -90,11 +83,8 @@ async function blocksOf(
   txIds: readonly TxId[],
   window: LogWindow,
 ): Promise<readonly (number | undefined)[]> {
-  const [positions, anchorVersion] = await Promise.all([
-    log.positionsOf(txIds.map(entryOfTxId), window),
-    log.anchorVersion(),
-  ])
+  const [positions, anchors] = await Promise.all([log.positionsOf(txIds.map(entryOfTxId), window), log.anchors()])
   const inLog = positions.filter((position) => position !== undefined)
-  const numbers = (await log.blockNumbersOf(inLog, anchorVersion)).values()
+  const numbers = (await anchors.blocksOf(inLog)).values()
   return positions.map((position) => (position === undefined ? undefined : numbers.next().value))
 }

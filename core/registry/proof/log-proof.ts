@@ -112,12 +112,14 @@ interface StampProof {
 /** A time in a proof document. */
 export const rfc3339 = (ms: number): string => new Date(ms).toISOString()
 
-/** Of the attestations as JSON. */
-const MAX_CACHED_CHARS = 8 * 1024 * 1024
+/** Of the attestations as JSON, which is about as much again as what was read. */
+const MAX_KEPT_CHARS = 8 * 1024 * 1024
 
-interface CachedAttestation {
+interface KeptAttestation {
+  /** The `attestationVersion` before it was read. */
+  readonly version: string
   readonly attestation: BatchAttestation
-  readonly jsonLength: number
+  readonly json: string
 }
 
 /**
@@ -126,25 +128,27 @@ interface CachedAttestation {
  */
 export class BatchAttestations {
   readonly #log: LogReader
-  readonly #cache: BoundedMap<number, CachedAttestation>
-  #version: string | undefined
+  readonly #kept: BoundedMap<number, KeptAttestation>
 
-  constructor(log: LogReader, maxCachedChars = MAX_CACHED_CHARS) {
+  constructor(log: LogReader, maxKeptChars = MAX_KEPT_CHARS) {
     this.#log = log
-    this.#cache = new BoundedMap(maxCachedChars, ({ jsonLength }) => jsonLength)
+    this.#kept = new BoundedMap(maxKeptChars, ({ json }) => json.length)
   }
 
-  /** `undefined` until the batch has a signed checkpoint. Throws `CORRUPT`. */
+  /**
+   * Returns the same object as before if the attestations of this batch have not changed. `undefined` until the batch
+   * has a signed checkpoint. Throws `CORRUPT`.
+   */
   async of(batch: BatchRecord): Promise<BatchAttestation | undefined> {
     const version = await this.#log.attestationVersion()
-    if (version !== this.#version) this.#cache.clear()
-    this.#version = version
-    const cached = this.#cache.get(batch.end)
-    if (cached !== undefined) return cached.attestation
+    const kept = this.#kept.get(batch.end)
+    if (kept !== undefined && kept.version === version) return kept.attestation
     const read = await readAttestation(this.#log, batch)
-    if (read === undefined || version === undefined || version !== this.#version) return read
-    this.#cache.set(batch.end, { attestation: deepFreeze(read), jsonLength: JSON.stringify(read).length })
-    return read
+    if (read === undefined || version === undefined) return read
+    const json = JSON.stringify(read)
+    const attestation = kept?.json === json ? kept.attestation : deepFreeze(read)
+    this.#kept.set(batch.end, { version, attestation, json })
+    return attestation
   }
 }
 

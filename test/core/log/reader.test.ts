@@ -219,12 +219,12 @@ describe('the log reader', () => {
     const reader = new LogReader(counter)
     const close = Array.from({ length: 4_990 }, (_, i) => i)
     assert.deepEqual(
-      await reader.blockNumbersOf(close),
+      await (await reader.anchors()).blocksOf(close),
       close.map((position) => Math.floor(position / 10) + 1),
     )
     assert.ok(counter.lists <= 12, `${counter.lists} lists`)
     counter.lists = 0
-    assert.deepEqual(await reader.blockNumbersOf([4_321, 17, 2_500, 6_000, 5_000, 4_999]), [
+    assert.deepEqual(await (await reader.anchors()).blocksOf([4_321, 17, 2_500, 6_000, 5_000, 4_999]), [
       433,
       2,
       251,
@@ -246,19 +246,13 @@ describe('the log reader', () => {
     for (let i = 1; i <= 500; i++) await confirm(10 * i, i)
     const counter = counting(records)
     const reader = new LogReader(counter)
-    const blocksOf = async (...positions: readonly number[]) =>
-      reader.blockNumbersOf(positions, await reader.anchorVersion())
+    const blocksOf = async (...positions: readonly number[]) => (await reader.anchors()).blocksOf(positions)
     assert.deepEqual(await blocksOf(4_321, 17, 5_000), [433, 2, undefined])
     counter.lists = 0
     assert.deepEqual(await blocksOf(17, 4_321, 4_335, 19), [2, 433, 434, 2])
     assert.equal(counter.lists, 0)
     await confirm(6_000, 600)
     assert.deepEqual(await blocksOf(17, 4_321, 5_000), [2, 433, 600])
-    // Without a version nothing is kept.
-    assert.deepEqual(await reader.blockNumbersOf([17]), [2])
-    counter.lists = 0
-    assert.deepEqual(await reader.blockNumbersOf([17]), [2])
-    assert.equal(counter.lists, 1)
   })
 
   it('throws for a confirmed anchor that the store has lost, instead of having none', async () => {

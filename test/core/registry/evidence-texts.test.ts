@@ -77,7 +77,7 @@ describe('a list of texts', () => {
       const { items } = await registry.evidences.list(scope, { limit })
       for (const { txId, blockNumber } of items.flatMap((item) => [item, item.lastEvent])) {
         const [position = NaN] = await records.positionsOf([fromHex(txId) ?? new Uint8Array()])
-        const [expected] = await log.blockNumbersOf([position])
+        const [expected] = await (await log.anchors()).blocksOf([position])
         assert.equal(blockNumber, expected)
         blocks.add(expected)
       }

@@ -85,13 +85,6 @@ describe('BoundedMap', () => {
     )
   })
 
-  it('holds nothing after it was cleared', () => {
-    const map = new BoundedMap<string, number>(2)
-    map.set('a', 1)
-    map.clear()
-    assert.equal(map.get('a'), undefined)
-  })
-
   it('needs room for two entries', () => {
     for (const max of [1, 0, -1, 2.5, Number.NaN]) assert.throws(() => new BoundedMap(max), RangeError)
   })
