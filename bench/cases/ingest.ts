@@ -6,7 +6,7 @@ import type { Row } from '../run/row.ts'
 import { barsOf } from '../run/picture.ts'
 import { secondsInFlight } from '../workload/concurrency.ts'
 import { categoryOf, evidenceOf } from '../workload/evidence.ts'
-import { RecordingStore, type Recording } from '../workload/observed-stores.ts'
+import { Recorder, type Recording } from '../workload/observed-stores.ts'
 import {
   createCategories,
   EvidenceCreator,
@@ -53,11 +53,11 @@ export const ingest: BenchCase = {
     }),
   },
   async run({ quick, progress }) {
-    let recorder: RecordingStore | undefined
-    const bench = await openBenchRegistry({ wrap: (records) => (recorder = new RecordingStore(records)) })
+    const recorder = new Recorder()
+    const bench = await openBenchRegistry({ wrap: recorder.record })
     try {
       const [category] = await createCategories(bench)
-      if (recorder === undefined || category === undefined) throw new Error('the registry was not set up')
+      if (category === undefined) throw new Error('the registry was not set up')
       const creator = new EvidenceCreator(bench)
       const recorded = await recordCreates(bench, creator, recorder)
       const bare = await BareCreates.open(join(bench.directory, 'bare'), recorded, await readShared(bench, recorded))
@@ -147,16 +147,16 @@ async function measureBulk({ creator, category, rounds, scale, progress }: Measu
 }
 
 /** Records the store calls and the hashes of some creates, made one at a time. */
-async function recordCreates(bench: BenchRegistry, creator: EvidenceCreator, store: RecordingStore) {
+async function recordCreates(bench: BenchRegistry, creator: EvidenceCreator, recorder: Recorder) {
   const recorded: RecordedCreate[] = []
   const known = new Set<string>()
   for (let i = 0; i < RECORDED_CREATES; i++) {
     const { externalId } = evidenceOf(creator.count)
     const { name: category } = categoryOf(creator.count).category
     const recording: Recording = { gets: [], commits: [] }
-    store.recording = recording
+    recorder.recording = recording
     const { id, txId } = await creator.createOne()
-    store.recording = undefined
+    recorder.recording = undefined
     // Only the first create in a category looks it up, and the loop does not.
     if (!known.has(category)) recording.gets.length = 0
     known.add(category)

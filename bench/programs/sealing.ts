@@ -1,17 +1,17 @@
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
+import { decorateRecords } from '../../adapters/kit/index.ts'
 import { openLevelRecords } from '../../adapters/level/index.ts'
 import type { RecordStore, Registry, TreeEngine } from '../../core/index.ts'
 import { logKeys } from '../../core/log/keys.ts'
 import type { CheckpointRecord } from '../../core/log/records.ts'
-import type { Commit } from '../../core/ports/index.ts'
 import { isInRange } from '../../core/store/keys.ts'
 import { decodeRecord } from '../../core/store/read.ts'
 import { PoolEngine } from '../../sealer/index.ts'
 import { median, quantile } from '../run/case.ts'
 import { BATCH_SIZE, fillBacklog, openSealingRegistry } from '../workload/backlog.ts'
 import { callForSeconds } from '../workload/concurrency.ts'
-import { ForwardingStore, Stopwatch, TimedStore, timeEngine } from '../workload/observed-stores.ts'
+import { Stopwatch, timeEngine, timeRecords } from '../workload/observed-stores.ts'
 import { createCategories, EvidenceCreator, openBenchRegistry } from '../workload/registry.ts'
 
 /**
@@ -51,23 +51,23 @@ const TRICKLE_MS = 100
 const IN_FLIGHT = 256
 
 async function sealBacklog(directory: string): Promise<SealingMeasurement> {
-  const store = new TimedStore(await openLevelRecords(join(directory, 'records')))
+  const { reads, commits, timed } = timeRecords(await openLevelRecords(join(directory, 'records')))
   const hashing = new Stopwatch()
   const pool = new PoolEngine()
   // The workers start before the measurement. `scaling` shows what their start costs.
   await pool.tiles(new Uint8Array(32 * BATCH_SIZE), 'entries')
-  const registry = await openSealingRegistry({ directory, records: store, engine: timeEngine(pool, hashing) })
+  const registry = await openSealingRegistry({ directory, records: timed, engine: timeEngine(pool, hashing) })
   globalThis.gc?.()
   const idleBytes = process.memoryUsage().rss
-  store.reads.ms = store.commits.ms = 0
+  reads.ms = commits.ms = 0
   const begin = performance.now()
   await registry.sealNow()
   const totalMs = performance.now() - begin
   const peakAboveIdleMiB = Math.max(0, process.resourceUsage().maxRSS * 1024 - idleBytes) / MIB
   const { sealedSize } = registry.status()
-  const stages = { readMs: store.reads.ms, hashMs: hashing.ms, commitMs: store.commits.ms }
+  const stages = { readMs: reads.ms, hashMs: hashing.ms, commitMs: commits.ms }
   const microsecondsPerProof = await timeProof(registry, sealedSize)
-  const bareHashMs = await timeBareHashing(store, pool, sealedSize)
+  const bareHashMs = await timeBareHashing(timed, pool, sealedSize)
   await registry.close()
   return {
     totalMs,
@@ -108,20 +108,25 @@ async function timeBareHashing(records: RecordStore, engine: TreeEngine, size: n
 }
 
 /** Notes when each checkpoint is stored. */
-class CheckpointTimes extends ForwardingStore {
+class CheckpointTimes {
+  readonly records: RecordStore
   readonly #stored: { readonly size: number; readonly at: number }[] = []
 
-  override async commit(commit: Commit) {
-    const result = await super.commit(commit)
-    for (const { key, value } of commit.writes ?? [])
-      if (value !== null && isInRange(key, logKeys.checkpoints()))
-        this.#stored.push({ size: decodeRecord<CheckpointRecord>({ key, value }).size, at: performance.now() })
-    return result
+  constructor(records: RecordStore) {
+    this.records = decorateRecords(records, {
+      commit: async (commit) => {
+        const result = await records.commit(commit)
+        for (const { key, value } of commit.writes ?? [])
+          if (value !== null && isInRange(key, logKeys.checkpoints()))
+            this.#stored.push({ size: decodeRecord<CheckpointRecord>({ key, value }).size, at: performance.now() })
+        return result
+      },
+    })
   }
 
   /** ms from the time at which this event was acknowledged until a checkpoint had it. */
   async latenessOf({ txId, at }: Acknowledged): Promise<number> {
-    const [position = Infinity] = await this.positionsOf([Buffer.from(txId, 'hex')])
+    const [position = Infinity] = await this.records.positionsOf([Buffer.from(txId, 'hex')])
     return Math.max(0, (this.#stored.find(({ size }) => size > position)?.at ?? Infinity) - at)
   }
 }
@@ -134,7 +139,7 @@ interface Acknowledged {
 /** From the acknowledgement of an event until a stored checkpoint has it: after pauses, at a trickle, at full load. */
 async function measureLateness(seconds: number): Promise<LatenessMeasurement> {
   let times: CheckpointTimes | undefined
-  const bench = await openBenchRegistry({ wrap: (records) => (times = new CheckpointTimes(records)) })
+  const bench = await openBenchRegistry({ wrap: (records) => (times = new CheckpointTimes(records)).records })
   const creator = new EvidenceCreator(bench)
   await createCategories(bench)
   const latenessDuring = async (width: number, pauseMs: () => number): Promise<Lateness> => {

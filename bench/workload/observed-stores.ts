@@ -1,45 +1,5 @@
+import { decorateRecords } from '../../adapters/kit/index.ts'
 import type { Commit, Key, RecordStore, TreeEngine } from '../../core/ports/index.ts'
-
-/** Passes every call to another store. */
-export class ForwardingStore implements RecordStore {
-  readonly #records: RecordStore
-
-  constructor(records: RecordStore) {
-    this.#records = records
-  }
-
-  get(keys: readonly Key[]) {
-    return this.#records.get(keys)
-  }
-
-  commit(commit: Commit) {
-    return this.#records.commit(commit)
-  }
-
-  list(...args: Parameters<RecordStore['list']>) {
-    return this.#records.list(...args)
-  }
-
-  readLog(from: number, count: number) {
-    return this.#records.readLog(from, count)
-  }
-
-  readPayloads(from: number, count: number) {
-    return this.#records.readPayloads(from, count)
-  }
-
-  logSize() {
-    return this.#records.logSize()
-  }
-
-  positionsOf(entries: readonly Uint8Array[]) {
-    return this.#records.positionsOf(entries)
-  }
-
-  close() {
-    return this.#records.close()
-  }
-}
 
 /** Reads and commits of a store, in their order. */
 export interface Recording {
@@ -47,19 +7,22 @@ export interface Recording {
   readonly commits: Commit[]
 }
 
-/** Records its reads and commits while `recording` is set. */
-export class RecordingStore extends ForwardingStore {
+/** Records reads and commits while `recording` is set. */
+export class Recorder {
   recording: Recording | undefined
 
-  override get(keys: readonly Key[]) {
-    this.recording?.gets.push(keys)
-    return super.get(keys)
-  }
-
-  override commit(commit: Commit) {
-    this.recording?.commits.push(commit)
-    return super.commit(commit)
-  }
+  /** A store that does the same as this one, and is recorded. */
+  readonly record = (records: RecordStore): RecordStore =>
+    decorateRecords(records, {
+      get: (keys) => {
+        this.recording?.gets.push(keys)
+        return records.get(keys)
+      },
+      commit: (commit) => {
+        this.recording?.commits.push(commit)
+        return records.commit(commit)
+      },
+    })
 }
 
 /** Adds up how long promises of one kind take. */
@@ -76,18 +39,14 @@ export class Stopwatch {
   }
 }
 
-/** Measures the time of its commits and log reads. */
-export class TimedStore extends ForwardingStore {
-  readonly reads = new Stopwatch()
-  readonly commits = new Stopwatch()
-
-  override commit(commit: Commit) {
-    return this.commits.time(super.commit(commit))
-  }
-
-  override readLog(from: number, count: number) {
-    return this.reads.time(super.readLog(from, count))
-  }
+/** A store, and the time of its commits and log reads. */
+export function timeRecords(records: RecordStore) {
+  const [reads, commits] = [new Stopwatch(), new Stopwatch()]
+  const timed = decorateRecords(records, {
+    commit: (commit) => commits.time(records.commit(commit)),
+    readLog: (from, count) => reads.time(records.readLog(from, count)),
+  })
+  return { reads, commits, timed }
 }
 
 /** Measures the time of an engine. */
