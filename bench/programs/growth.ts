@@ -71,7 +71,7 @@ async function measure(directory: string, size: number): Promise<GrowthMeasureme
   const { registry, scope } = bench
   const { evidences, proofs } = registry
   const random = (from = 0): number => from + Math.floor(Math.random() * (size - from))
-  // LevelDB may still merge tables of the fill, which is not part of a read.
+  // LevelDB may still merge what was filled, on a busy machine for longer than this: CPU times are then too high.
   await secondsInFlight(READS, 16, () => evidences.get(scope, `item ${random()}`))
   const bytes = await bytesIn(directory)
   const get = await costOf(READS, 16, () => evidences.get(scope, `item ${random()}`))
