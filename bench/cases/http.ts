@@ -1,16 +1,17 @@
-import { formatCell, formatFinding, median, quantile, roundFigure } from '../run/case.ts'
+import { formatCell, formatFinding, median, quantile, ratiosOf, roundFigure } from '../run/case.ts'
 import type { BenchCase, BenchContext } from '../run/case.ts'
 import { startServer, stopChild, type ServerProcess } from '../run/child.ts'
-import { measureRate, type Rate } from '../run/cpu-time.ts'
+import { cpu, measureRate, perSecond, type Rate } from '../run/cpu-time.ts'
 import { barsOf } from '../run/picture.ts'
+import type { Row } from '../run/row.ts'
 import { inTemporaryFolder } from '../workload/concurrency.ts'
 import { API_KEY, CONNECTIONS, loadOf, Service, startRegistryServer } from '../workload/service.ts'
 
 const EVIDENCES = 20_000
 /** Short turns, because a machine that is shared with others can change its speed each second. */
-const SECONDS = 1
-const ROUNDS = 9
-const WARM_UP_SECONDS = 2
+const SECONDS = 0.7
+const ROUNDS = 8
+const WARM_UP_SECONDS = 1.5
 const BARE = 'bare Koa route'
 const GET = 'get, of 1,000 evidences'
 const plainly = (request: string): string => `plain server: ${request}`
@@ -57,9 +58,8 @@ export const http: BenchCase = {
         const args = [directory, String(evidences), page, API_KEY]
         const plain = await start(startServer({ directory, module: './peers/plain-server.ts', args }))
         const measured = await measure(loadsOf(service, { ours, bare, plain }), context)
-        const store = 'LevelDB, each group one synced write'
-        const settings = { connections: CONNECTIONS, evidences, bodyBytesOfGet: page.length, store, ...NOTES }
-        return { ...measured, settings: { ...settings, ...measured.settings } }
+        const settings = { ...measured.settings, ...SETTINGS, evidences, bodyBytesOfGet: page.length }
+        return { ...measured, settings }
       } finally {
         for (const { child } of servers) await stopChild(child)
       }
@@ -71,7 +71,9 @@ export const http: BenchCase = {
     `the same packages, and a kept one ${formatFinding(result, 'keptGetOfBareKoa')} of those of a bare Koa route.`,
 }
 
-const NOTES = {
+const SETTINGS = {
+  connections: CONNECTIONS,
+  store: 'LevelDB, each group one synced write',
   server:
     'compiled, with its log, metrics, local ledger and authority; pages of lists and histories, and ' +
     'attestations of proofs are cached',
@@ -119,46 +121,39 @@ function loadsOf(service: Service, servers: Servers): readonly Load[] {
   ]
 }
 
-/** All figures of a load, each of one round. */
-interface Measured {
-  readonly load: Load
-  readonly rates: Rate[]
-  readonly p50: number[]
-  readonly p99: number[]
+/** Of one round. */
+interface Figures extends Rate {
+  readonly p50: number
+  readonly p99: number
 }
 
 async function measure(loads: readonly Load[], { quick, progress }: BenchContext) {
   const [rounds, seconds] = quick ? [1, 0.5] : [ROUNDS, SECONDS]
-  const measured = new Map(loads.map((load): [string, Measured] => [load.name, { load, rates: [], p50: [], p99: [] }]))
+  const measured = new Map(loads.map(({ name }): [string, Figures[]] => [name, []]))
   for (const { send } of loads) await send(quick ? 0.1 : WARM_UP_SECONDS)
   for (let round = 0; round < rounds; round++)
-    for (const { load, rates, p50, p99 } of measured.values()) {
-      const { latencies, ...rate } = await measureRate([load.pid], () => load.send(seconds))
-      rates.push(rate)
-      p50.push(quantile(latencies, 0.5))
-      p99.push(quantile(latencies, 0.99))
-      progress(`round ${round + 1} of ${rounds}: ${load.name}`)
+    for (const { name, pid, send } of loads) {
+      const { latencies, ...rate } = await measureRate([pid], () => send(seconds))
+      measured.get(name)?.push({ ...rate, p50: quantile(latencies, 0.5), p99: quantile(latencies, 0.99) })
+      progress(`round ${round + 1} of ${rounds}: ${name}`)
     }
-  const results = [...measured.values()].map((one) => resultOf(one, measured.get(one.load.peer?.[0] ?? '')))
-  const findings = Object.assign({}, ...results.map(({ finding }) => finding))
-  return { rows: results.map(({ row }) => row), findings, settings: { rounds, seconds } }
-}
-
-/** The medians over all rounds, and those of the ratios to the peer in each round. */
-function resultOf({ load, rates, p50, p99 }: Measured, peer: Measured | undefined) {
-  const perSecond = ({ perSecond: rate }: Rate): number => rate
-  const cpu = ({ cpuMicroseconds = Number.NaN }: Rate): number => cpuMicroseconds
-  const ratios = (of: (rate: Rate) => number): number =>
-    roundFigure(median(rates.map((rate, round) => of(rate) / of(peer?.rates[round] ?? { perSecond: Number.NaN }))))
-  const row = {
-    request: load.name,
-    requestsPerSecond: roundFigure(median(rates.map(perSecond))),
-    p50Ms: roundFigure(median(p50)),
-    p99Ms: roundFigure(median(p99)),
-    cpuMicroseconds: roundFigure(median(rates.map(cpu))),
-  }
-  if (load.peer === undefined) return { row, finding: {} }
-  const [name, finding] = load.peer
-  const ofPeer = roundFigure(1 / ratios(cpu))
-  return { row: { ...row, peer: name, rateOfPeer: ratios(perSecond), ofPeer }, finding: { [finding]: ofPeer } }
+  const findings: Record<string, number> = {}
+  const rows = loads.map(({ name, peer }): Row => {
+    const figures = measured.get(name) ?? []
+    const of = (figure: (of: Figures) => number): number => roundFigure(median(figures.map(figure)))
+    const row = {
+      request: name,
+      requestsPerSecond: of(perSecond),
+      p50Ms: of(({ p50 }) => p50),
+      p99Ms: of(({ p99 }) => p99),
+      cpuMicroseconds: of(cpu),
+    }
+    if (peer === undefined) return row
+    const others = measured.get(peer[0]) ?? []
+    const rateOfPeer = roundFigure(median(ratiosOf(figures.map(perSecond), others.map(perSecond))))
+    const ofPeer = roundFigure(median(ratiosOf(others.map(cpu), figures.map(cpu))))
+    findings[peer[1]] = ofPeer
+    return { ...row, peer: peer[0], rateOfPeer, ofPeer }
+  })
+  return { rows, findings, settings: { rounds, seconds } }
 }

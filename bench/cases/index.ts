@@ -6,6 +6,7 @@ import { growth } from './growth.ts'
 import { http } from './http.ts'
 import { ingest } from './ingest.ts'
 import { sealing } from './sealing.ts'
+import { peers } from './peers.ts'
 import { search } from './search.ts'
 import { shared } from './shared.ts'
 import { throughput } from './throughput.ts'
@@ -19,6 +20,7 @@ export const CASES: readonly BenchCase[] = [
   engine,
   sealing,
   ingest,
+  peers,
   http,
   growth,
   search,

@@ -6,7 +6,7 @@ import { generateCheckpointKey } from '../../adapters/files/index.ts'
 import { PostgresServer } from '../../test/support/postgres-server.ts'
 import { formatFinding, median, roundFigure, type BenchCase } from '../run/case.ts'
 import { startServer, stopChild, type ServerProcess } from '../run/child.ts'
-import { cpuMsOf } from '../run/cpu-time.ts'
+import { cpu, measureRate, perSecond, type Rate } from '../run/cpu-time.ts'
 import { itemAt } from '../workload/concurrency.ts'
 import { runHttpLoad, type HttpRequest } from '../workload/http-load.ts'
 
@@ -21,7 +21,7 @@ const ROUNDS = 3
  * server on LevelDB.
  *
  * Fair because all have the same number of connections in total and are measured in turns. Servers, databases and the
- * client (this process) share the cores of one machine, so the rows also have the CPU time that a request costs each of
+ * client (this process) share the cores of one machine, so the rows also have the CPU time that a request costs all of
  * them: it shows where the limit is.
  */
 export const shared: BenchCase = {
@@ -31,12 +31,8 @@ export const shared: BenchCase = {
     servers: 'servers',
     createsPerSecond: 'creates/s',
     readsPerSecond: 'reads/s',
-    serversCpuMicrosecondsPerCreate: 'servers, CPU µs per create',
-    databaseCpuMicrosecondsPerCreate: 'database, CPU µs per create',
-    clientCpuMicrosecondsPerCreate: 'client, CPU µs per create',
-    serversCpuMicrosecondsPerRead: 'servers, CPU µs per read',
-    databaseCpuMicrosecondsPerRead: 'database, CPU µs per read',
-    clientCpuMicrosecondsPerRead: 'client, CPU µs per read',
+    cpuMicrosecondsPerCreate: 'CPU µs per create',
+    cpuMicrosecondsPerRead: 'CPU µs per read',
   },
   async run({ quick, progress }) {
     const seconds = quick ? 1 : 5
@@ -79,15 +75,6 @@ const STORES = [
 
 type Operation = 'creates' | 'reads'
 
-/** Requests per second, and the CPU time for each request in µs (`NaN` if the system does not report it). */
-interface LoadMeasurement {
-  readonly perSecond: number
-  readonly serversUs: number
-  /** `NaN` without a database. */
-  readonly databaseUs: number
-  readonly clientUs: number
-}
-
 /** Servers, and the database that they share if they use one. */
 class Cluster {
   readonly name: string
@@ -95,7 +82,7 @@ class Cluster {
   readonly #directory: string
   readonly #database: PostgresServer | undefined
   readonly #servers: ServerProcess[] = []
-  readonly #measured: Record<Operation, LoadMeasurement[]> = { creates: [], reads: [] }
+  readonly #measured: Record<Operation, Rate[]> = { creates: [], reads: [] }
   /** Of the evidences that were created, or were being created at the end of a round. */
   readonly #externalIds: string[] = []
 
@@ -149,22 +136,9 @@ class Cluster {
 
   async measure(operation: Operation, seconds: number): Promise<void> {
     const next = operation === 'creates' ? this.#create : this.#readOf(this.#externalIds.length)
-    const before = await this.#cpuMs()
-    const { completed, ...load } = await runHttpLoad({
-      urls: this.#servers.map(({ url }) => url),
-      connections: CONNECTIONS,
-      seconds,
-      headers: HEADERS,
-      next,
-    })
-    const after = await this.#cpuMs()
-    const usOf = (part: keyof typeof after): number => ((after[part] - before[part]) * 1_000) / completed
-    this.#measured[operation].push({
-      perSecond: completed / load.seconds,
-      serversUs: usOf('servers'),
-      databaseUs: usOf('database'),
-      clientUs: usOf('client'),
-    })
+    const urls = this.#servers.map(({ url }) => url)
+    const run = () => runHttpLoad({ urls, connections: CONNECTIONS, seconds, headers: HEADERS, next })
+    this.#measured[operation].push(await measureRate([process.pid], run))
   }
 
   #create = (): HttpRequest => {
@@ -181,26 +155,17 @@ class Cluster {
     }
   }
 
-  async #cpuMs() {
-    const { user, system } = process.cpuUsage()
-    const [ofServers, ofDatabase] = await Promise.all([
-      cpuMsOf(this.#servers.map(({ child }) => child.pid ?? 0)),
-      this.#database && cpuMsOf([this.#database.pid]),
-    ])
-    return { servers: ofServers ?? NaN, database: ofDatabase ?? NaN, client: (user + system) / 1_000 }
-  }
-
   /** The medians over all rounds. */
   row() {
     const { creates, reads } = this.#measured
-    const of = (measured: readonly LoadMeasurement[], name: keyof LoadMeasurement): number =>
-      roundFigure(median(measured.map((one) => one[name])))
+    const of = (rates: readonly Rate[], figure: (rate: Rate) => number): number =>
+      roundFigure(median(rates.map(figure)))
     return {
       servers: this.name,
-      createsPerSecond: of(creates, 'perSecond'),
-      readsPerSecond: of(reads, 'perSecond'),
-      ...cpuOf('Create', (name) => of(creates, name)),
-      ...cpuOf('Read', (name) => of(reads, name)),
+      createsPerSecond: of(creates, perSecond),
+      readsPerSecond: of(reads, perSecond),
+      cpuMicrosecondsPerCreate: of(creates, cpu),
+      cpuMicrosecondsPerRead: of(reads, cpu),
     }
   }
 
@@ -209,14 +174,4 @@ class Cluster {
     await this.#database?.stop()
     await rm(this.#directory, { recursive: true })
   }
-}
-
-/** Returns no columns for what the system does not report. */
-function cpuOf(operation: string, of: (name: keyof LoadMeasurement) => number): Record<string, number> {
-  const columns = {
-    [`serversCpuMicrosecondsPer${operation}`]: of('serversUs'),
-    [`databaseCpuMicrosecondsPer${operation}`]: of('databaseUs'),
-    [`clientCpuMicrosecondsPer${operation}`]: of('clientUs'),
-  }
-  return Object.fromEntries(Object.entries(columns).filter(([, value]) => !Number.isNaN(value)))
 }

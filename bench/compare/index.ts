@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
-import { median, quantile, roundFigure } from '../run/case.ts'
-import type { Rate } from '../run/cpu-time.ts'
+import { median, quantile, ratiosOf, roundFigure } from '../run/case.ts'
+import { cpu, perSecond, type Rate } from '../run/cpu-time.ts'
 import type { Row } from '../run/row.ts'
 import { repositoryPath } from '../run/repository.ts'
 import { inTemporaryFolder } from '../workload/concurrency.ts'
@@ -121,7 +121,6 @@ function note(series: Map<string, Series>, build: keyof Series, rates: Rates): v
 }
 
 function rowOf(scenario: string, { other, current }: Series): Row {
-  const perSecond = ({ perSecond: rate }: Rate): number => rate
   const ratios = ratiosOf(current.map(perSecond), other.map(perSecond))
   return {
     scenario,
@@ -130,19 +129,13 @@ function rowOf(scenario: string, { other, current }: Series): Row {
     ratio: roundFigure(median(ratios)),
     lower: roundFigure(quantile(ratios, 0.25)),
     upper: roundFigure(quantile(ratios, 0.75)),
-    ...cpuColumns(cpuTimes(other), cpuTimes(current)),
+    ...cpuColumns(other.map(cpu), current.map(cpu)),
   }
 }
 
-const ratiosOf = (current: readonly number[], other: readonly number[]): readonly number[] =>
-  current.map((value, round) => value / (other[round] ?? Number.NaN))
-
-const cpuTimes = (rates: readonly Rate[]): readonly number[] =>
-  rates.flatMap(({ cpuMicroseconds }) => (cpuMicroseconds === undefined ? [] : [cpuMicroseconds]))
-
 /** Returns no columns if the system does not report CPU times. */
 const cpuColumns = (other: readonly number[], current: readonly number[]): Row =>
-  other.length === 0 || current.length === 0
+  other.some(Number.isNaN)
     ? {}
     : {
         otherCpu: roundFigure(median(other)),
@@ -153,10 +146,10 @@ const cpuColumns = (other: readonly number[], current: readonly number[]): Row =
 function concludeFrom(rows: readonly Row[], rounds: number): string {
   const [slowest] = rows.toSorted((a, b) => Number(a['ratio']) - Number(b['ratio']))
   const cpuRatios = rows.flatMap(({ cpuRatio }) => (typeof cpuRatio === 'number' ? [cpuRatio] : []))
-  const cpu = cpuRatios.length === 0 ? '' : `, and the highest ratio of CPU time is ${Math.max(...cpuRatios)}`
+  const ofCpu = cpuRatios.length === 0 ? '' : `, and the highest ratio of CPU time is ${Math.max(...cpuRatios)}`
   return (
     `Over ${rounds} ${rounds === 1 ? 'round' : 'rounds'} in turns, the lowest ratio of rates is ` +
-    `${slowest?.['ratio']} (${slowest?.['scenario']})${cpu}; ` +
+    `${slowest?.['ratio']} (${slowest?.['scenario']})${ofCpu}; ` +
     'all ratios are medians of this build to the other one'
   )
 }

@@ -2,6 +2,7 @@ import { nextMessage, requestOf, startChild, stopChild } from '../run/child.ts'
 import { measureRate, type Rate } from '../run/cpu-time.ts'
 import { join } from 'node:path'
 import { loadOf, Service, startRegistryServer, type ServiceRequest } from '../workload/service.ts'
+import type { Writing } from '../workload/writing.ts'
 
 /** By scenario. */
 export type Rates = Readonly<Record<string, Rate>>
@@ -72,18 +73,8 @@ const openHttp: OpenScenarios = async ({ directory, dist, quick, evidences, prog
   return { units, close: () => stopChild(child) }
 }
 
-/** What `embedded-creates` measures next. */
-export interface CreatesRequest {
-  /** Evidences in each call. More than one are a bulk create. */
-  readonly size: number
-  /** Calls in flight. */
-  readonly width: number
-  /** No call starts later. */
-  readonly seconds: number
-}
-
 /** The widest ones first: they warm the code up that few at a time would not. */
-const CREATES: Readonly<Record<string, Omit<CreatesRequest, 'seconds'>>> = {
+const CREATES: Readonly<Record<string, Omit<Writing, 'seconds'>>> = {
   '256 in flight': { size: 1, width: 256 },
   '16 in flight': { size: 1, width: 16 },
   '1 in flight': { size: 1, width: 1 },
@@ -97,7 +88,7 @@ const openIngest: OpenScenarios = async ({ directory, dist, quick }) => {
   await nextMessage(child)
   const units = Object.entries(CREATES).map(([name, creates]): ScenarioUnit => {
     const measure = (seconds: number): Promise<Rate> =>
-      requestOf<Rate>(child, { ...creates, seconds } satisfies CreatesRequest)
+      requestOf<Rate>(child, { ...creates, seconds } satisfies Writing)
     return {
       name: `ingest: ${name}`,
       turns: quick ? 1 : TURNS,

@@ -1,9 +1,14 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { Level } from 'level'
+import { OPENING_BYTES, SALT_BYTES, TAG_BYTES } from '../../core/commitment/event-format.ts'
 import { concatBytes, decodeUtf8, encodeUtf8, sha256HexOfText, toHex, u64 } from '../../core/bytes.ts'
 import { keysToRead } from '../../core/store/commit.ts'
 import type { Commit, Key } from '../../core/ports/index.ts'
 import { itemAt } from '../workload/concurrency.ts'
+import { categoryOf, evidenceOf } from '../workload/evidence.ts'
+import { Recorder, type Recording } from '../workload/observed-stores.ts'
+import { createCategories, EvidenceCreator, openBenchRegistry, type BenchRegistry } from '../workload/registry.ts'
+import type { Writer, Writing } from '../workload/writing.ts'
 
 /**
  * A bare loop of what creates do to the disk and the processor: the same reads, the same hashes of the same texts, the
@@ -13,13 +18,13 @@ import { itemAt } from '../workload/concurrency.ts'
  */
 
 /** A hashed text, with the tag and salt before it. */
-export interface HashedText {
+interface HashedText {
   readonly before: Uint8Array
   readonly text: string
 }
 
 /** The store calls and hashes of one real create. */
-export interface RecordedCreate {
+interface RecordedCreate {
   /** The keys of each read before the commit. */
   readonly gets: readonly (readonly Key[])[]
   readonly commit: Commit
@@ -46,8 +51,9 @@ interface PreparedCreate {
 
 const BY_TEXT = { keyEncoding: 'utf8', valueEncoding: 'view' } as const
 const POSITION = '\0pos'
+const RECORDED_CREATES = 64
 
-export class BareCreates {
+export class BareCreates implements Writer {
   readonly #db: Level<string, Uint8Array>
   readonly #recorded: readonly RecordedCreate[]
   #prepared = 0
@@ -58,38 +64,38 @@ export class BareCreates {
     this.#recorded = recorded
   }
 
-  /**
-   * Opens a LevelDB in `folder`.
-   *
-   * @param shared the records that creates read and do not write, as the registry stores them
-   */
-  static async open(
-    folder: string,
-    recorded: readonly RecordedCreate[],
-    shared: ReadonlyMap<Key, Uint8Array>,
-  ): Promise<BareCreates> {
-    const db = new Level<string, Uint8Array>(folder, BY_TEXT)
-    await db.open()
-    const batch = db.batch()
-    for (const [key, value] of shared) batch.put(key, value)
-    await batch.write({ sync: true })
-    return new BareCreates(db, recorded)
+  /** Records some creates, and opens a LevelDB in `folder`. */
+  static async open(folder: string): Promise<BareCreates> {
+    const recorder = new Recorder()
+    const bench = await openBenchRegistry({ wrap: recorder.record })
+    try {
+      await createCategories(bench)
+      const recorded = await recordCreates(bench, new EvidenceCreator(bench), recorder)
+      const db = new Level<string, Uint8Array>(folder, BY_TEXT)
+      await db.open()
+      const batch = db.batch()
+      for (const [key, value] of await readShared(bench, recorded)) batch.put(key, value)
+      await batch.write({ sync: true })
+      return new BareCreates(db, recorded)
+    } finally {
+      await bench.close()
+    }
   }
 
   close(): Promise<void> {
     return this.#db.close()
   }
 
-  /** Returns the seconds for `count` creates in groups of `width`, each group one synced batch. */
-  async run(count: number, width: number): Promise<number> {
-    let ms = 0
-    for (let at = 0; at < count; at += width) {
-      const creates = Array.from({ length: Math.min(width, count - at) }, () => this.#prepare())
+  /** Each group one synced batch. Only this is timed. */
+  async write({ size, width, seconds }: Writing): ReturnType<Writer['write']> {
+    let [completed, ms] = [0, 0]
+    for (; ms < seconds * 1_000; completed += size * width) {
+      const creates = Array.from({ length: size * width }, () => this.#prepare())
       const begin = performance.now()
       await this.#writeGroup(creates)
       ms += performance.now() - begin
     }
-    return ms / 1_000
+    return { completed, seconds: ms / 1_000 }
   }
 
   async #writeGroup(creates: readonly PreparedCreate[]): Promise<void> {
@@ -149,4 +155,56 @@ const encodeValue = (value: object | Uint8Array): Uint8Array =>
 const idAt = (ms: number): string => {
   const time = ms.toString(16).padStart(12, '0')
   return `${time.slice(0, 8)}-${time.slice(8)}-7${randomUUID().slice(15)}`
+}
+
+/** Records the store calls and the hashes of some creates, made one at a time. */
+async function recordCreates(bench: BenchRegistry, creator: EvidenceCreator, recorder: Recorder) {
+  const recorded: RecordedCreate[] = []
+  const known = new Set<string>()
+  for (let i = 0; i < RECORDED_CREATES; i++) {
+    const { externalId } = evidenceOf(creator.count)
+    const { name: category } = categoryOf(creator.count).category
+    const recording: Recording = { gets: [], commits: [] }
+    recorder.recording = recording
+    const { id, txId } = await creator.createOne()
+    recorder.recording = undefined
+    // Only the first create in a category looks it up, and the loop does not.
+    if (!known.has(category)) recording.gets.length = 0
+    known.add(category)
+    const commit = recording.commits.find(({ append }) => append !== undefined)
+    if (commit === undefined) throw new Error('a create did not commit')
+    recorded.push({
+      gets: recording.gets,
+      commit,
+      uniqueParts: [encodeURIComponent(externalId), id, txId],
+      hashed: await readHashedTexts(bench, externalId),
+    })
+  }
+  return recorded
+}
+
+/** Returns every text that the hashes of the create event cover, with its tag and salt, from the event's disclosure. */
+async function readHashedTexts(
+  { registry, scope }: BenchRegistry,
+  externalId: string,
+): Promise<RecordedCreate['hashed']> {
+  const page = await registry.evidences.get(scope, externalId, { disclose: true })
+  const disclosure = page.events[0]?.disclosure
+  if (disclosure === undefined) throw new Error('an event was not disclosed')
+  const salted = [...Object.values(disclosure.fields).map(({ text }) => text), disclosure.filesText]
+  const prefix = (bytes: number): Uint8Array => new Uint8Array(bytes).fill(7)
+  return [
+    ...salted.map((text) => ({ before: prefix(TAG_BYTES + SALT_BYTES), text })),
+    { before: prefix(TAG_BYTES), text: disclosure.header },
+    // The slot (tag, slotKey, version) and the opening.
+    { before: prefix(TAG_BYTES + 32 + 8), text: '' },
+    { before: prefix(OPENING_BYTES), text: '' },
+  ]
+}
+
+/** Reads the records that the recorded creates read and did not write. */
+async function readShared({ records }: BenchRegistry, recorded: readonly RecordedCreate[]) {
+  const keys = new Set(recorded.flatMap(({ gets }) => gets.flat()))
+  const entries = await records.get([...keys])
+  return new Map(entries.filter((entry) => entry !== undefined).map(({ key, value }) => [key, value]))
 }

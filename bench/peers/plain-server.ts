@@ -37,6 +37,7 @@ for (let i = 0; i < Number(evidences); i++) {
 function recordsOf(company: string, id: string, fields: Fields, evidence: object, history: readonly object[]) {
   const { externalId, owner = '', categoryName } = fields
   const put = (key: string, value = '') => ({ type: 'put' as const, key, value })
+  const words = `${externalId} ${owner}`.toLowerCase().split(' ')
   return [
     put(`external/${company}/${externalId}`, id),
     put(`evidence/${id}`, JSON.stringify(evidence)),
@@ -44,25 +45,14 @@ function recordsOf(company: string, id: string, fields: Fields, evidence: object
     put(`owner/${company}/${owner}/${id}`),
     put(`category/${company}/${categoryName}/${id}`),
     put(`created/${company}/${Date.now()}/${id}`),
-    ...`${externalId} ${owner}`
-      .toLowerCase()
-      .split(' ')
-      .map((word) => put(`word/${company}/${word}/${id}`)),
+    ...words.map((word) => put(`word/${company}/${word}/${id}`)),
   ]
 }
 
-const text = { type: 'string' } as const
+const texts = ['externalId', 'name', 'owner', 'description', 'categoryName', 'subcategoryName']
 const isValid = new Ajv().compile<Fields>({
   type: 'object',
-  properties: {
-    externalId: text,
-    name: text,
-    owner: text,
-    description: text,
-    categoryName: text,
-    subcategoryName: text,
-    meta: { type: 'object' },
-  },
+  properties: { ...Object.fromEntries(texts.map((name) => [name, { type: 'string' }])), meta: { type: 'object' } },
   required: ['externalId', 'name', 'categoryName', 'subcategoryName'],
   additionalProperties: false,
 })

@@ -45,6 +45,10 @@ export function median(values: readonly number[]): number {
 export const quantile = (values: readonly number[], share: number): number =>
   values.toSorted((a, b) => a - b)[Math.round((values.length - 1) * share)] ?? Number.NaN
 
+/** The ratios of values that were measured directly after each other, so at equal positions. */
+export const ratiosOf = (values: readonly number[], others: readonly number[]): readonly number[] =>
+  values.map((value, i) => value / (others[i] ?? Number.NaN))
+
 /** Rounds to three significant digits. More would be noise. */
 export const roundFigure = (value: number): number => Number(value.toPrecision(3))
 

@@ -43,20 +43,23 @@ export interface Rate {
   readonly perSecond: number
   /**
    * CPU time for each operation, over all threads. Other programs on the machine change it much less than `perSecond`.
-   * `undefined` if the system does not report it.
+   * `NaN` if the system does not report it.
    */
-  readonly cpuMicroseconds?: number
+  readonly cpuMicroseconds: number
 }
+
+export const perSecond = ({ perSecond: rate }: Rate): number => rate
+
+export const cpu = ({ cpuMicroseconds }: Rate): number => cpuMicroseconds
 
 /** Runs operations of these processes and all their descendants. */
 export async function measureRate<T extends { readonly completed: number; readonly seconds: number }>(
   pids: readonly number[],
   run: () => Promise<T>,
 ): Promise<T & Rate> {
-  const cpuBefore = await cpuMsOf(pids)
+  const cpuBefore = (await cpuMsOf(pids)) ?? Number.NaN
   const result = await run()
-  const cpuAfter = await cpuMsOf(pids)
-  const perSecond = result.completed / result.seconds
-  if (cpuBefore === undefined || cpuAfter === undefined) return { ...result, perSecond }
-  return { ...result, perSecond, cpuMicroseconds: ((cpuAfter - cpuBefore) * 1_000) / result.completed }
+  const cpuMs = ((await cpuMsOf(pids)) ?? Number.NaN) - cpuBefore
+  const { completed, seconds } = result
+  return { ...result, perSecond: completed / seconds, cpuMicroseconds: (cpuMs * 1_000) / completed }
 }

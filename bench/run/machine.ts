@@ -18,7 +18,7 @@ export interface Machine {
 }
 
 const PACKAGES = ['classic-level', 'abstract-level', 'koa', '@koa/router', 'piscina']
-const PEERS = ['merkletreejs', 'fixed-merkle-tree', '@chainsafe/persistent-merkle-tree']
+const PEERS = ['merkletreejs', 'fixed-merkle-tree', '@chainsafe/persistent-merkle-tree', 'hypercore']
 
 export const describeMachine = (): Machine => ({
   cpu: cpus()[0]?.model ?? 'unknown',

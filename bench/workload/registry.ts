@@ -8,6 +8,7 @@ import { openLevelRecords } from '../../adapters/level/index.ts'
 import { OPERATOR, openRegistry, type RecordStore, type Registry, type Scope } from '../../core/index.ts'
 import { createSealer, type SealerOptions } from '../../sealer/index.ts'
 import { CATEGORY_COUNT, categoryName, categoryOf, evidenceOf } from './evidence.ts'
+import { writingWith, type Writer } from './writing.ts'
 
 export interface BenchRegistry {
   readonly registry: Registry
@@ -97,5 +98,10 @@ export class EvidenceCreator {
     const { registry, scope } = this.#bench
     const evidences = Array.from({ length: size }, () => evidenceOf(this.count++))
     return registry.evidences.createMany(scope, { categoryId, subcategoryId, evidences })
+  }
+
+  /** Creates them one by one, or in bulk in this category. */
+  writerTo(category: CategoryIds): Writer['write'] {
+    return writingWith((size) => (size === 1 ? this.createOne() : this.createMany(category, size)))
   }
 }

@@ -1,24 +1,15 @@
 import assert from 'node:assert/strict'
-import { spawnSync } from 'node:child_process'
 import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
-import { programArgs, root } from '../support/repository.ts'
-
-function runBench(...args: readonly string[]) {
-  // From another folder, so that no path depends on the working directory.
-  const { status, stdout, stderr } = spawnSync(process.execPath, [...programArgs('bench/main.ts'), ...args], {
-    encoding: 'utf8',
-    cwd: '/',
-  })
-  return { status, stdout, errorLines: stderr.split('\n').filter((line) => line !== '') }
-}
+import { root } from '../support/repository.ts'
+import { runBench } from './run-bench.ts'
 
 const resultFiles = (): readonly string[] => readdirSync(join(root, 'bench/results'))
 
 describe('npm run bench', () => {
   it('lists a benchmark for every recorded result', () => {
-    const { status, stdout } = runBench('--list')
+    const { status, stdout } = runBench(['--list'])
     assert.equal(status, 0)
     for (const name of resultFiles()) assert.match(stdout, new RegExp(`^${name.replace(/\.\w+$/, '')}: `, 'm'))
   })
@@ -32,7 +23,7 @@ describe('npm run bench', () => {
   ]
   for (const [args, message] of wrong)
     it(`rejects ${args.join(' ')} with one line`, () => {
-      const { status, errorLines } = runBench(...args)
+      const { status, errorLines } = runBench(args)
       assert.deepEqual([status, errorLines.length], [2, 1])
       assert.match(errorLines[0] ?? '', message)
     })
@@ -41,7 +32,7 @@ describe('npm run bench', () => {
     const times = (): readonly number[] =>
       resultFiles().map((name) => statSync(join(root, 'bench/results', name)).mtimeMs)
     const before = times()
-    const { status, stdout } = runBench('--quick')
+    const { status, stdout } = runBench(['--quick'])
     assert.equal(status, 0)
     assert.match(stdout, /figures mean nothing/)
     assert.match(stdout, /this library: sealing, LevelDB to signed checkpoint/)
