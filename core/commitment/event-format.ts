@@ -1,4 +1,4 @@
-import { canonicalJson, MAX_DEPTH, sortedNames, type Json } from './canonical-json.ts'
+import { canonicalJson, MAX_DEPTH, type Json } from './canonical-json.ts'
 import { concatBytes, encodeUtf8, equalBytes, sha256, sha256HexOfText, sha256Of, sha256OfText, u64 } from '../bytes.ts'
 
 /**
@@ -93,16 +93,23 @@ export const deletedFileText = (id: string, deleted: string): string => canonica
 /** The hash of a file with its salt (32 bytes), 32 bytes. */
 export const fileHash = (salt: Uint8Array, text: string): Uint8Array => sha256OfText(text, FILE, salt)
 
-/** J({file id: file hash in hex, …}): the text of an event's files, `{}` without files. */
-export const filesText = (files: Readonly<Record<string, string>>): string => canonicalJson(files)
+/**
+ * J({name: hash, …}): the text of the hashes (hex) of an event's files, `{}` without files, and of its fields. The
+ * names must be in the order of UTF-16 code units.
+ */
+export function hashesText(names: readonly string[], hashes: readonly string[]): string {
+  let out = '{'
+  for (let i = 0; i < names.length; i++) out += `${i === 0 ? '' : ','}${canonicalJson(names[i])}:"${hashes[i]}"`
+  return `${out}}`
+}
 
 /** The hash of the files' text with its salt (32 bytes), 32 bytes. */
 export const filesHash = (salt: Uint8Array, text: string): Uint8Array => sha256OfText(text, FILES, salt)
 
 /** What the header of an event contains. */
 export interface Header {
-  /** Field name → field hash, hex. It contains every field of the event, so a name that is missing is proven absent. */
-  readonly fields: Readonly<Record<string, string>>
+  /** `hashesText` of every field of the event, so a name that is missing is proven absent. */
+  readonly fields: string
   /** txId (hex) of version 1; null in version 1. */
   readonly first: string | null
   /** The origin of the log. */
@@ -112,16 +119,9 @@ export interface Header {
   readonly version: number
 }
 
-/** J of a map of hashes. Hex digits need no check. */
-function hashesText(hashes: Readonly<Record<string, string>>): string {
-  let out = ''
-  for (const name of sortedNames(hashes)) out += `${out === '' ? '{' : ','}${canonicalJson(name)}:"${hashes[name]}"`
-  return out === '' ? '{}' : `${out}}`
-}
-
 /** J of a header. */
 export const headerText = ({ fields, first, log, prev, version }: Header): string =>
-  `{"fields":${hashesText(fields)},"first":${canonicalJson(first)},"log":${canonicalJson(log)},` +
+  `{"fields":${fields},"first":${canonicalJson(first)},"log":${canonicalJson(log)},` +
   `"prev":${canonicalJson(prev)},"v":1,"version":${canonicalJson(version)}}`
 
 /** The hash of a header's text, 32 bytes. */

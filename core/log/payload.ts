@@ -36,6 +36,7 @@ const COMPANY_AT = ACTION_AT + 1
 
 /** What an event did, by its number in payloads. Numbers are stored, so new ones are added at the end. */
 const ACTIONS = ['create', 'transfer', 'stolen', 'repair', 'custom', 'change', 'addfile', 'deletefile'] as const
+const NAMES: readonly string[] = ACTIONS
 
 /** What a commit appends for a key or a token with this opening. */
 export const appendControl = (opening: Uint8Array): LogAppend => ({ entry: entryOf(opening), payload: opening })
@@ -57,13 +58,13 @@ export const companyOfPayload = (payload: Uint8Array): string | undefined =>
  */
 export const opensBatch = (payload: Uint8Array, index: number): boolean => index > 0 && kindOf(payload) !== 'token'
 
-/** The payload of an event. */
-export const encodeEventPayload = (event: Omit<EventPayload, 'kind'>): Uint8Array =>
+/** The payload of an event with this opening. */
+export const encodeEventPayload = (opening: Uint8Array, event: Omit<EventPayload, 'kind' | 'opening'>): Uint8Array =>
   concatBytes(
-    event.opening,
+    opening,
     uuidBytes(event.evidenceId),
     u64(event.version),
-    Uint8Array.of(ACTIONS.findIndex((action) => action === (event.updateType ?? event.type))),
+    Uint8Array.of(NAMES.indexOf(event.updateType ?? event.type)),
     encodeUtf8(event.company),
   )
 

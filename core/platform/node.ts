@@ -80,31 +80,30 @@ const scratch = Buffer.alloc(SCRATCH_BYTES)
 /** Views of the first bytes of `scratch`, by length. Each is made once, not for each hash. */
 const scratchViews: (Uint8Array | undefined)[] = []
 
-/** SHA-256 of the parts followed by the UTF-8 bytes of a text, 32 bytes. */
-export const sha256OfText = (text: string, ...before: readonly Uint8Array[]): Uint8Array => sha256(joined(text, before))
+const NO_BYTES: Uint8Array = new Uint8Array()
+
+/** SHA-256 of bytes followed by the UTF-8 bytes of a text, 32 bytes. */
+export const sha256OfText = (text: string, before = NO_BYTES, next = NO_BYTES): Uint8Array =>
+  sha256(joined(text, before, next))
 
 /** The same in lowercase hex, without making the bytes first. */
-export const sha256HexOfText = (text: string, ...before: readonly Uint8Array[]): string =>
-  sha256Hex(joined(text, before))
+export const sha256HexOfText = (text: string, before = NO_BYTES, next = NO_BYTES): string =>
+  sha256Hex(joined(text, before, next))
 
-/** The parts followed by the text. Valid only until the next call, because short results share one buffer. */
-function joined(text: string, before: readonly Uint8Array[]): Uint8Array {
-  let at = 0
-  for (const part of before) at += part.length
+/** The bytes followed by the text. Valid only until the next call, because short results share one buffer. */
+function joined(text: string, before: Uint8Array, next: Uint8Array): Uint8Array {
+  const at = before.length + next.length
   // UTF-8 needs at most three bytes for each UTF-16 code unit.
-  if (at + 3 * text.length > SCRATCH_BYTES) return Buffer.concat([...before, Buffer.from(text, 'utf8')])
-  at = 0
-  for (const part of before) {
-    scratch.set(part, at)
-    at += part.length
-  }
+  if (at + 3 * text.length > SCRATCH_BYTES) return Buffer.concat([before, next, Buffer.from(text, 'utf8')])
+  scratch.set(before)
+  scratch.set(next, before.length)
   const end = at + scratch.write(text, at, 'utf8')
   return (scratchViews[end] ??= new Uint8Array(scratch.buffer, scratch.byteOffset, end))
 }
 
-/** The first `length` bytes of the SHAKE256 output for `seed`. */
+/** The first `length` bytes of the SHAKE256 output for `seed`. As text for the same reason as in `sha256`. */
 export const shake256 = (seed: Uint8Array, length: number): Uint8Array =>
-  plainBytes(createHash('shake256', { outputLength: length }).update(seed).digest())
+  plainBytes(Buffer.from(createHash('shake256', { outputLength: length }).update(seed).digest('binary'), 'binary'))
 
 // -- Ed25519 (RFC 8032), with raw keys of 32 bytes
 

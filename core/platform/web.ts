@@ -57,21 +57,15 @@ export { sha256 }
 /** SHA-256 in lowercase hex. */
 export const sha256Hex = (bytes: Uint8Array): string => toHex(sha256(bytes))
 
-/** SHA-256 of the parts followed by the UTF-8 bytes of a text, 32 bytes. */
-export function sha256OfText(text: string, ...before: readonly Uint8Array[]): Uint8Array {
-  const parts = [...before, encodeUtf8(text)]
-  const bytes = new Uint8Array(parts.reduce((length, part) => length + part.length, 0))
-  let at = 0
-  for (const part of parts) {
-    bytes.set(part, at)
-    at += part.length
-  }
-  return sha256(bytes)
-}
+const NO_BYTES: Uint8Array = /* @__PURE__ */ new Uint8Array()
+
+/** SHA-256 of bytes followed by the UTF-8 bytes of a text, 32 bytes. */
+export const sha256OfText = (text: string, before = NO_BYTES, next = NO_BYTES): Uint8Array =>
+  sha256.create().update(before).update(next).update(encodeUtf8(text)).digest()
 
 /** The same in lowercase hex. */
-export const sha256HexOfText = (text: string, ...before: readonly Uint8Array[]): string =>
-  toHex(sha256OfText(text, ...before))
+export const sha256HexOfText = (text: string, before = NO_BYTES, next = NO_BYTES): string =>
+  toHex(sha256OfText(text, before, next))
 
 /** The first `length` bytes of the SHAKE256 output for `seed`. */
 export const shake256 = (seed: Uint8Array, length: number): Uint8Array => nobleShake256(seed, { dkLen: length })

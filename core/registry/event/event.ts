@@ -1,6 +1,6 @@
 import type { RecordedEvent } from '../../api/evidence.ts'
 import type { StagedFile } from '../../api/files.ts'
-import type { TxId } from '../../api/scope.ts'
+import type { CompanyId, EvidenceId, TxId } from '../../api/scope.ts'
 import { concatBytes, shake256, toBase64, toHex } from '../../bytes.ts'
 import { sortedNames, type Json } from '../../commitment/canonical-json.ts'
 import {
@@ -14,7 +14,7 @@ import {
   fieldText,
   fileHash,
   filesHash,
-  filesText,
+  hashesText,
   headerHash,
   headerText,
   openingBytes,
@@ -41,86 +41,150 @@ interface EventOrigin {
   readonly slotKey: string
 }
 
-type EventDraft = Omit<EventRecord, 'salts' | 'txId'>
+/** What an event is hashed from, beside its texts. */
+type EventHead = Pick<EventRecord, 'version' | 'time' | 'first' | 'prev' | 'erased'>
 
-interface MadeEvent {
-  readonly record: EventRecord
-  /** 32 bytes. */
-  readonly txId: Uint8Array
-  /** 120 bytes. */
-  readonly opening: Uint8Array
+/** An event to make. */
+interface EventDraft extends EventHead, Pick<EventRecord, 'type' | 'updateType' | 'files'> {
+  readonly company: CompanyId
+  readonly evidenceId: EvidenceId
+  /** Those that are `undefined` are left out. */
+  readonly fields: Readonly<Record<string, Json | undefined>>
 }
 
-/** A new random seed of an event's salts: 32 bytes, base64. */
-export const newSeed = (): string => toBase64(randomBytes(SALT_BYTES))
+/** The random values of an event, 32 bytes each. */
+export interface EventSecrets {
+  /** Of all events of the evidence. */
+  readonly slotKey: Uint8Array
+  /** Of the salts of this event alone. A retry must draw another one, so that no salt is used twice. */
+  readonly seed: Uint8Array
+}
 
-/**
- * Commits to a draft with salts from a seed.
- *
- * @param seed - from `newSeed`, for this event alone. A retry must draw another one, so that no salt is used twice
- */
-export function makeEvent(draft: EventDraft, source: EventOrigin, seed = newSeed()): MadeEvent {
+/** New random values. */
+export const newSecret = (): Uint8Array => randomBytes(SALT_BYTES)
+
+/** Makes the log entry of an event, which commits to it. */
+export function makeEvent(draft: EventDraft, origin: string, { slotKey, seed }: EventSecrets): LogAppend {
   assertFieldNames(draft.fields)
-  const { opening } = bindEvent(draft, saltsFrom(seed, draft), source)
-  const txId = txIdOf(opening)
-  // `Object.assign`, because a spread that is followed by more members takes several times as long.
-  const record = Object.assign({}, draft, { salts: seed, txId: txIdOfEntry(txId) })
-  return { record, txId, opening }
+  const { opening } = bindEvent(draft, saltedBy(seed, draft), origin, slotKey)
+  return { entry: txIdOf(opening), payload: encodeEventPayload(opening, draft) }
 }
 
 /** The txId of an event whose log entry this is (32 bytes). */
 // eslint-disable-next-line typescript/no-unsafe-type-assertion -- the hex of 32 bytes
 export const txIdOfEntry = (entry: Uint8Array): TxId => toHex(entry) as TxId
 
-/** Recomputes an event's opening, and the texts that it is the hash of. */
-function bindEvent(event: Omit<EventDraft, 'ownerName'>, salts: Salts, { origin, slotKey }: EventOrigin) {
-  const { names, ids } = salts
-  const fieldHashes: Record<string, string> = { ...event.erased?.fields }
-  let at = 1
-  for (const name of names) fieldHashes[name] = fieldHashHex(saltAt(salts, at++), textOfField(event, name))
-  const fileHashes: Record<string, string> = { ...event.erased?.files }
-  for (const id of ids) fileHashes[id] = toHex(fileHash(saltAt(salts, at++), textOfFile(event, id)))
-  const { first, prev, version, time } = event
-  const header = headerText({ fields: fieldHashes, first, log: origin, prev, version })
-  const text = filesText(fileHashes)
+/** Computes an event's opening, and the texts that it is the hash of. */
+function bindEvent(
+  { first, prev, version, time, erased }: EventHead,
+  { fields, files, salts }: Salted,
+  origin: string,
+  slotKey: Uint8Array,
+) {
+  const fieldHashes = fields.texts.map((text, i) => fieldHashHex(saltAt(salts, 1 + i), text))
+  const fileHashes = files.texts.map((text, i) => toHex(fileHash(saltAt(salts, 1 + fieldHashes.length + i), text)))
+  const fieldsText = hashesText(...withErased(fields.names, fieldHashes, erased?.fields))
+  const header = headerText({ fields: fieldsText, first, log: origin, prev, version })
+  const filesText = hashesText(...withErased(files.names, fileHashes, erased?.files))
   const opening = openingBytes({
-    slot: slotHash(storedBase64(slotKey, 'A slot key'), version),
+    slot: slotHash(slotKey, version),
     time,
     header: headerHash(header),
-    files: filesHash(saltAt(salts, 0), text),
+    files: filesHash(saltAt(salts, 0), filesText),
   })
-  return { opening, header, filesText: text }
+  return { opening, header, filesText }
 }
 
-function textOfField({ fields }: Pick<EventRecord, 'fields'>, name: string): string {
-  const value = fields[name]
-  if (value === undefined) throw damagedEvent(`it has no field ${name}`)
-  return fieldText(name, value)
+const saltAt = (salts: Uint8Array, index: number): Uint8Array =>
+  salts.subarray(index * SALT_BYTES, (index + 1) * SALT_BYTES)
+
+/** Names with their hashes, and with those of what is erased, sorted. */
+function withErased(
+  names: readonly string[],
+  hashes: readonly string[],
+  erased: Readonly<Record<string, string>> | undefined,
+): readonly [names: readonly string[], hashes: readonly string[]] {
+  if (erased === undefined) return [names, hashes]
+  const all = { ...erased, ...Object.fromEntries(names.map((name, i) => [name, hashes[i] ?? ''])) }
+  const sorted = sortedNames(all)
+  return [sorted, sorted.map((name) => all[name] ?? '')]
 }
 
-function textOfFile({ files }: Pick<EventRecord, 'files'>, id: string): string {
-  const file = files[id]
-  if (file === undefined) throw damagedEvent(`it has no file ${id}`)
-  return 'deleted' in file ? deletedFileText(file.id, file.deleted) : attachedFileText(file)
+/** Names of fields or ids of files in the order of UTF-16 code units, and the text of each that is hashed. */
+interface Texts {
+  readonly names: readonly string[]
+  readonly texts: readonly string[]
+}
+
+/** What an event still has of what it commits to. */
+interface Salted {
+  readonly fields: Texts
+  readonly files: Texts
+  /** Of the files map, of the fields, of the files: 32 bytes each. */
+  readonly salts: Uint8Array
+}
+
+type Contents = Pick<EventDraft, 'fields' | 'files'>
+
+const textsOf = ({ fields, files }: Contents): Pick<Salted, 'fields' | 'files'> => ({
+  fields: textsBy(fields, fieldText),
+  files: textsBy(files, textOfFile),
+})
+
+const textOfFile = (_: string, file: EventFile): string =>
+  'deleted' in file ? deletedFileText(file.id, file.deleted) : attachedFileText(file)
+
+function textsBy<T>(
+  values: Readonly<Record<string, T | undefined>>,
+  textOf: (name: string, value: T) => string,
+): Texts {
+  const names: string[] = []
+  const texts: string[] = []
+  for (const name of sortedNames(values)) {
+    const value = values[name]
+    if (value === undefined) continue
+    names.push(name)
+    texts.push(textOf(name, value))
+  }
+  return { names, texts }
+}
+
+/** With the salts that SHAKE256 makes of a seed. */
+function saltedBy(seed: Uint8Array, event: Contents): Salted {
+  const { fields, files } = textsOf(event)
+  return { fields, files, salts: shake256(seed, SALT_BYTES * (1 + fields.names.length + files.names.length)) }
+}
+
+/** With the salts that it has. Throws `CORRUPT` if the record is damaged. */
+function saltedOf(event: Contents & Pick<EventRecord, 'salts'>): Salted {
+  const { salts } = event
+  if (typeof salts === 'string') return saltedBy(storedBase64(salts, 'A seed'), event)
+  const { fields, files } = textsOf(event)
+  const hex = [
+    salts.filesSalt,
+    ...fields.names.map((name) => saltOf(salts.fields, name)),
+    ...files.names.map((id) => saltOf(salts.files, id)),
+  ]
+  return { fields, files, salts: concatBytes(...hex.map(bytesOf)) }
 }
 
 /** An event's opening, and its disclosure: every text and salt that is not erased. */
 export function openEvent(
   event: Omit<EventRecord, 'txId'>,
-  source: EventOrigin,
+  { origin, slotKey }: EventOrigin,
 ): { readonly opening: Uint8Array; readonly disclosure: Disclosure } {
-  const salts = saltsOf(event)
-  const { opening, header, filesText: text } = bindEvent(event, salts, source)
-  const { filesSalt, fields, files } = remainingSalts(salts)
+  const salted = saltedOf(event)
+  const { opening, header, filesText } = bindEvent(event, salted, origin, storedBase64(slotKey, 'A slot key'))
+  const { filesSalt, fields, files } = remainingSalts(salted)
   return {
     opening,
     disclosure: {
       opening: toHex(opening),
       header,
-      filesText: text,
+      filesText,
       filesSalt,
-      fields: disclosed(fields, (name) => textOfField(event, name)),
-      files: disclosed(files, (id) => textOfFile(event, id)),
+      fields: disclosed(salted.fields, fields),
+      files: disclosed(salted.files, files),
     },
   }
 }
@@ -133,8 +197,8 @@ export function openCheckedEvent(event: EventRecord, source: EventOrigin): Retur
 }
 
 /** The opening of an event, without its disclosure, which takes a third of the time. Throws as `openCheckedEvent`. */
-export function checkedOpeningOf(event: EventRecord, source: EventOrigin): Uint8Array {
-  const { opening } = bindEvent(event, saltsOf(event), source)
+export function checkedOpeningOf(event: EventRecord, { origin, slotKey }: EventOrigin): Uint8Array {
+  const { opening } = bindEvent(event, saltedOf(event), origin, storedBase64(slotKey, 'A slot key'))
   assertTxId(event, opening)
   return opening
 }
@@ -144,52 +208,14 @@ function assertTxId({ version, txId }: EventRecord, opening: Uint8Array): void {
 }
 
 /** The texts with their salts (hex), by the name of the field or the id of the file. */
-const disclosed = (salts: Readonly<Record<string, string>>, textOf: (name: string) => string): Disclosure['fields'] =>
-  Object.fromEntries(Object.entries(salts).map(([name, salt]) => [name, { text: textOf(name), salt }]))
-
-/** The salts that an event still has. */
-interface Salts {
-  /** Of the files map, of the fields, of the files: 32 bytes each. */
-  readonly bytes: Uint8Array
-  /** Names of fields, in the order of UTF-16 code units. */
-  readonly names: readonly string[]
-  /** Ids of files, in the same order. */
-  readonly ids: readonly string[]
-}
-
-/** Whose salts an event has. */
-type Salted = Pick<EventRecord, 'fields' | 'files'>
-
-/** SHAKE256(seed) gives the salts in this order: files map, fields by name, files by id. */
-function saltsFrom(seed: string, { fields, files }: Salted): Salts {
-  const [names, ids] = [sortedNames(fields), sortedNames(files)]
-  return { names, ids, bytes: shake256(storedBase64(seed, 'A seed'), SALT_BYTES * (1 + names.length + ids.length)) }
-}
-
-function saltsOf(event: Salted & Pick<EventRecord, 'salts'>): Salts {
-  const { salts } = event
-  if (typeof salts === 'string') return saltsFrom(salts, event)
-  const [names, ids] = [sortedNames(event.fields), sortedNames(event.files)]
-  const hex = [
-    salts.filesSalt,
-    ...names.map((name) => saltOf(salts.fields, name)),
-    ...ids.map((id) => saltOf(salts.files, id)),
-  ]
-  return { names, ids, bytes: concatBytes(...hex.map(bytesOf)) }
-}
-
-const saltAt = ({ bytes }: Salts, index: number): Uint8Array =>
-  bytes.subarray(index * SALT_BYTES, (index + 1) * SALT_BYTES)
+const disclosed = ({ names, texts }: Texts, salts: Readonly<Record<string, string>>): Disclosure['fields'] =>
+  Object.fromEntries(names.map((name, i) => [name, { text: texts[i] ?? '', salt: saltOf(salts, name) }]))
 
 /** The salts as they are stored once the seed is gone. */
-function remainingSalts(salts: Salts): RemainingSalts {
-  const { names, ids } = salts
-  const hexAt = (index: number): string => toHex(saltAt(salts, index))
-  return {
-    filesSalt: hexAt(0),
-    fields: Object.fromEntries(names.map((name, i) => [name, hexAt(1 + i)])),
-    files: Object.fromEntries(ids.map((id, i) => [id, hexAt(1 + names.length + i)])),
-  }
+function remainingSalts({ fields, files, salts }: Salted): RemainingSalts {
+  const named = ({ names }: Texts, first: number) =>
+    Object.fromEntries(names.map((name, i) => [name, toHex(saltAt(salts, first + i))]))
+  return { filesSalt: toHex(saltAt(salts, 0)), fields: named(fields, 1), files: named(files, 1 + fields.names.length) }
 }
 
 /**
@@ -198,11 +224,11 @@ function remainingSalts(salts: Salts): RemainingSalts {
  * file.
  */
 export function eraseFile(event: EventRecord, fileId: string): EventRecord {
-  const salts = remainingSalts(saltsOf(event))
-  const salt = salts.files[fileId]
-  if (event.files[fileId] === undefined || salt === undefined)
-    throw damagedEvent(`event ${event.txId} does not hold the file ${fileId}`)
-  const hash = toHex(fileHash(bytesOf(salt), textOfFile(event, fileId)))
+  const salted = saltedOf(event)
+  const salts = remainingSalts(salted)
+  const text = salted.files.texts[salted.files.names.indexOf(fileId)]
+  if (text === undefined) throw damagedEvent(`event ${event.txId} does not hold the file ${fileId}`)
+  const hash = toHex(fileHash(bytesOf(saltOf(salts.files, fileId)), text))
   const remaining: RemainingSalts = { ...salts, files: without(salts.files, fileId) }
   return {
     ...event,
@@ -240,8 +266,8 @@ export interface EventStep {
   readonly files: Readonly<Record<string, EventFile>>
   /** The evidence after the event. */
   readonly state: EvidenceState
-  /** From `newSeed`, for this event alone. Default: a new one. */
-  readonly seed?: string
+  /** 32 random bytes for this event alone. Default: new ones. */
+  readonly seed?: Uint8Array
 }
 
 export interface EventAuthor {
@@ -306,49 +332,37 @@ function stolenCount(before: EvidenceRecord, { company, stolen }: EvidenceRecord
   return delta === 0 ? [] : [{ key: keys.evidenceCount(['stolen', company]), delta }]
 }
 
-/** Makes the first event of an evidence: the writes of its record and its entries in indexes, and its log entry. */
-export function createEvent(
-  author: EventAuthor,
-  step: EventStep,
-): { readonly writes: readonly Write[]; readonly append: LogAppend } {
-  const { evidence, append } = appendEvent(author, undefined, step)
-  return { writes: [putEvidence(evidence), ...evidenceEntries(evidence)], append }
-}
-
 function appendEvent(
   { origin, actor, now }: EventAuthor,
-  before: EvidenceRecord | undefined,
-  { type, updateType, fields, files, state, seed }: EventStep,
+  before: EvidenceRecord,
+  { type, updateType, fields, files, state, seed = newSecret() }: EventStep,
 ): { readonly evidence: EvidenceRecord; readonly record: EventRecord; readonly append: LogAppend } {
   const action = { type, ...(updateType !== undefined && { updateType }) }
   const { id, company, externalId, owner = '' } = state
   const draft = {
-    version: (before?.lastVersion ?? 0) + 1,
-    time: Math.max(now, before?.lastAt ?? 0),
-    first: before?.txId ?? null,
-    prev: before?.lastTxId ?? null,
+    version: before.lastVersion + 1,
+    time: Math.max(now, before.lastAt),
+    first: before.txId,
+    prev: before.lastTxId,
     ...action,
     ownerName: owner,
     fields: { action, actor, company, evidence: id, externalId, ...fields },
     files,
   }
-  const { record, txId, opening } = makeEvent(draft, { origin, slotKey: state.slotKey }, seed)
-  const payload = encodeEventPayload({ opening, evidenceId: id, version: record.version, ...action, company })
-  return { evidence: evidenceAfter(state, before, record), record, append: { entry: txId, payload } }
-}
-
-/** `Object.assign`, because a spread that is followed by more members takes several times as long. */
-function evidenceAfter(state: EvidenceState, before: EvidenceRecord | undefined, event: EventRecord): EvidenceRecord {
-  const { type, txId, version, time } = event
-  const changes = before?.changes ?? { create: 0, update: 0, transfer: 0 }
-  return Object.assign({}, state, {
-    txId: before?.txId ?? txId,
-    lastVersion: version,
+  const slotKey = storedBase64(before.slotKey, 'A slot key')
+  // `Object.assign`, because a spread that is followed by more members takes several times as long.
+  const append = makeEvent(Object.assign({ company, evidenceId: id }, draft), origin, { slotKey, seed })
+  const txId = txIdOfEntry(append.entry)
+  const { changes } = before
+  const evidence = Object.assign({}, state, {
+    txId: before.txId,
+    lastVersion: draft.version,
     lastTxId: txId,
-    lastAt: time,
+    lastAt: draft.time,
     changes: { ...changes, [type]: changes[type] + 1 },
-    first: firstEventRecord(state, before === undefined ? event : firstEventOf(before)),
+    first: firstEventRecord(state, firstEventOf(before)),
   })
+  return { evidence, record: Object.assign({ salts: toBase64(seed), txId }, draft), append }
 }
 
 /** Whether a file can be shown as an image, by its media type. */
@@ -376,18 +390,12 @@ export const attachedFiles = (staged: readonly StagedFile[]): Readonly<Record<st
 export const filesMember = (files: readonly Pick<EventFile, 'id'>[]): Pick<RecordedEvent, 'files'> =>
   files.length === 0 ? {} : { files: files.map(({ id }) => id) }
 
-type DetailName = 'description' | 'summary' | 'owner' | 'meta'
-type Details = { readonly [K in DetailName]?: NonNullable<EvidenceRecord[K]> }
+type Details = { readonly [K in 'description' | 'summary' | 'owner' | 'meta']?: EvidenceRecord[K] }
 
 /** The details that are set. An empty text means that there is none. */
-export const givenDetails = ({
-  description = '',
-  summary = '',
-  owner = '',
+export const givenDetails = ({ description, summary, owner, meta }: Details) => ({
+  description: description || undefined,
+  summary: summary || undefined,
+  owner: owner || undefined,
   meta,
-}: { readonly [K in keyof Details]: Details[K] | undefined }): Details => ({
-  ...(description !== '' && { description }),
-  ...(summary !== '' && { summary }),
-  ...(owner !== '' && { owner }),
-  ...(meta !== undefined && { meta }),
 })

@@ -1,12 +1,12 @@
 import type { EvidenceInput } from '../../api/evidences.ts'
 import type { StagedFile } from '../../api/files.ts'
 import type { CategoryId, CompanyId, EvidenceId } from '../../api/scope.ts'
-import { toBase64 } from '../../bytes.ts'
+import { toBase64, toHex } from '../../bytes.ts'
 import { timeOfId } from '../../ids.ts'
 import type { LogAppend, Write } from '../../ports/index.ts'
-import { randomBytes } from '../../platform/node.ts'
-import { slotKeyField } from '../../store/evidence.ts'
-import { attachedFiles, createEvent, type EvidenceState, givenDetails, newSeed } from '../event/event.ts'
+import { evidenceEntries, putEvidence } from '../../store/evidence.ts'
+import type { EvidenceRecord } from '../../store/records.ts'
+import { attachedFiles, type EventSecrets, givenDetails, makeEvent, newSecret, txIdOfEntry } from '../event/event.ts'
 
 /** The files of a new evidence. The image is one of them. */
 export interface EvidenceFiles {
@@ -42,41 +42,64 @@ export interface MadeEvidence {
   readonly append: LogAppend
 }
 
-/** The random values of one evidence, base64. */
-export interface EvidenceSecrets {
-  readonly slotKey: string
-  /** The seed of the salts of its event. */
-  readonly seed: string
-}
-
-const SLOT_KEY_BYTES = 32
-
-const newSecrets = (): EvidenceSecrets => ({ slotKey: toBase64(randomBytes(SLOT_KEY_BYTES)), seed: newSeed() })
+const CREATE = { type: 'create' } as const
+const CREATED = { create: 1, update: 0, transfer: 0 }
 
 /** Makes an evidence with its `create` event. Call it again for another attempt. */
 export function makeEvidence(
-  { origin, actor, companyId, categoryId, subcategoryId, files: { image, files } }: CreateTarget,
+  { origin, actor, companyId: company, categoryId, subcategoryId, files: { image, files } }: CreateTarget,
   draft: EvidenceDraft,
-  { slotKey, seed }: EvidenceSecrets = newSecrets(),
+  secrets: EventSecrets = { slotKey: newSecret(), seed: newSecret() },
 ): MadeEvidence {
   const { id, input } = draft
   // The same as in the id, so that a range of ids is a range of creation times. It is the time of the draft, or later
   // if the clock was set back since the last id was made.
   const createdAt = timeOfId(id)
   const { externalId, name } = input
-  const common = Object.assign({ externalId, categoryId, subcategoryId, name }, givenDetails(input))
-  const state: EvidenceState = {
-    id,
-    company: companyId,
-    ...common,
-    slotKey,
-    createdAt,
-    stolen: false,
-    ...(image !== undefined && { image: { id: image.id, mimeType: image.mimeType, size: image.size } }),
-    fileCount: files.length,
+  const { description, summary, owner, meta } = givenDetails(input)
+  const attached = attachedFiles(files)
+  const fields = {
+    action: CREATE,
+    actor,
+    categoryId,
+    company,
+    description,
+    evidence: id,
+    externalId,
+    imageId: image?.id,
+    meta,
+    name,
+    owner,
+    slotKey: toHex(secrets.slotKey),
+    subcategoryId,
+    summary,
   }
-  const fields = { ...common, slotKey: slotKeyField(slotKey), ...(image !== undefined && { imageId: image.id }) }
-  const step = { type: 'create', fields, files: attachedFiles(files), state, seed } as const
-  const { writes, append } = createEvent({ origin, actor, now: createdAt }, step)
-  return { draft, writes, append }
+  const event = { version: 1, time: createdAt, first: null, prev: null, type: 'create', files: attached } as const
+  const append = makeEvent(Object.assign(event, { company, evidenceId: id, fields }), origin, secrets)
+  const txId = txIdOfEntry(append.entry)
+  const evidence: EvidenceRecord = {
+    id,
+    company,
+    externalId,
+    categoryId,
+    subcategoryId,
+    createdAt,
+    name,
+    stolen: false,
+    description,
+    summary,
+    owner,
+    meta,
+    image: image && { id: image.id, mimeType: image.mimeType, size: image.size },
+    txId,
+    lastVersion: 1,
+    lastTxId: txId,
+    lastAt: createdAt,
+    changes: CREATED,
+    slotKey: toBase64(secrets.slotKey),
+    fileCount: files.length,
+    // The record has all fields of the event but the actor.
+    first: { salts: toBase64(secrets.seed), fields: { actor }, files: files.length > 0 ? attached : undefined },
+  }
+  return { draft, writes: [putEvidence(evidence), ...evidenceEntries(evidence)], append }
 }

@@ -1,38 +1,47 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
+import type { CategoryId, CompanyId, EvidenceId } from '../../../../core/api/scope.ts'
 import { toBase64 } from '../../../../core/bytes.ts'
-import { makeEvent, openCheckedEvent } from '../../../../core/registry/event/event.ts'
+import { makeEvent, newSecret, openCheckedEvent, txIdOfEntry } from '../../../../core/registry/event/event.ts'
+import { makeEvidence } from '../../../../core/registry/evidence/make.ts'
+import { decodeRecord, type RecordBytes } from '../../../../core/store/read.ts'
+import type { EvidenceRecord } from '../../../../core/store/records.ts'
 
-const source = { origin: 'log/0', slotKey: toBase64(new Uint8Array(32).fill(0x11)) }
+const slotKey = new Uint8Array(32).fill(0x11)
+const source = { origin: 'log/0', slotKey: toBase64(slotKey) }
 
+const head = { version: 1, time: 1_000, first: null, prev: null, type: 'create', files: {} } as const
 const draft = {
-  version: 1,
-  time: 1_000,
-  first: null,
-  prev: null,
-  type: 'create',
-  ownerName: '',
-  fields: { name: 'Drill' },
-  files: {},
-} as const
+  ...head,
+  company: 'acme' as CompanyId,
+  evidenceId: '0192f1a0-7c3e-7abc-8def-0123456789ab' as EvidenceId,
+  fields: { owner: undefined, name: 'Drill' },
+}
 
-it('draws a new seed for each event, also for the same slotKey and version', () => {
-  const events = Array.from({ length: 50 }, () => makeEvent(draft, source))
-  const seeds = new Set(events.map(({ record }) => JSON.stringify(record.salts)))
-  assert.equal(seeds.size, events.length)
-  assert.equal(new Set(events.map(({ record }) => record.txId)).size, events.length)
-  for (const { record } of events) assert.match(JSON.stringify(record.salts), /^"[\w+/]{43}="$/)
+it('draws a new slot key and a new seed for each evidence, also for the same input', () => {
+  const [categoryId, subcategoryId] = ['c-1' as CategoryId, 's-1' as CategoryId]
+  const target = { origin: 'log/0', actor: 'a', companyId: draft.company, categoryId, subcategoryId }
+  const input = { externalId: 'e-1', name: 'Drill' }
+  const made = Array.from({ length: 50 }, () => {
+    const { writes } = makeEvidence({ ...target, files: { files: [] } }, { id: draft.evidenceId, input })
+    const { slotKey: key, first } = decodeRecord<EvidenceRecord>(writes[0] as RecordBytes<EvidenceRecord>)
+    return [key, JSON.stringify(first.salts).slice(1, -1)]
+  }).flat()
+  assert.equal(new Set(made).size, 100)
+  for (const secret of made) assert.match(secret, /^[\w+/]{43}=$/)
 })
 
 it('does not disclose a stored event that does not hash to its txId', () => {
-  const { record } = makeEvent(draft, source)
-  assert.equal(openCheckedEvent(record, source).disclosure.fields['name']?.text, '["name","Drill"]')
+  const seed = newSecret()
+  const { entry } = makeEvent(draft, source.origin, { slotKey, seed })
+  const made = { ...head, fields: { name: 'Drill' }, ownerName: '', salts: toBase64(seed), txId: txIdOfEntry(entry) }
+  assert.equal(openCheckedEvent(made, source).disclosure.fields['name']?.text, '["name","Drill"]')
   for (const damaged of [
-    { ...record, fields: { name: 'Saw' } },
-    { ...record, time: record.time + 1 },
+    { ...made, fields: { name: 'Saw' } },
+    { ...made, time: made.time + 1 },
   ])
     assert.throws(() => openCheckedEvent(damaged, source), { code: 'CORRUPT' })
-  assert.throws(() => openCheckedEvent(record, { ...source, slotKey: toBase64(new Uint8Array(32)) }), {
+  assert.throws(() => openCheckedEvent(made, { ...source, slotKey: toBase64(new Uint8Array(32)) }), {
     code: 'CORRUPT',
   })
 })

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { StagedFile } from '../../../../core/api/files.ts'
 import type { CategoryId, CompanyId, EvidenceId, FileId } from '../../../../core/api/scope.ts'
-import { sha256, toBase64, toHex } from '../../../../core/bytes.ts'
+import { sha256, toHex } from '../../../../core/bytes.ts'
 import { appendEvents, eraseFile, openCheckedEvent, type EventStep } from '../../../../core/registry/event/event.ts'
 import { makeEvidence } from '../../../../core/registry/evidence/make.ts'
 import type { LogAppend } from '../../../../core/ports/index.ts'
@@ -27,7 +27,7 @@ const file = (id: string, mimeType: string): StagedFile => ({
 })
 
 const FILES = [file('f-1', 'image/png'), file('f-2', 'text/plain')] as const
-const bytes = (byte: number): string => toBase64(new Uint8Array(32).fill(byte))
+const bytes = (byte: number): Uint8Array => new Uint8Array(32).fill(byte)
 const SECRETS = { slotKey: bytes(0x11), seed: bytes(0x22) }
 
 function create(input: { readonly externalId: string; readonly name: string }, files: readonly StagedFile[]) {
