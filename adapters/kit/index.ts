@@ -18,6 +18,7 @@ export {
 export {
   assertCommit,
   assertKey,
+  assertKeys,
   keysToRead,
   planGroup,
   type GroupPlan,

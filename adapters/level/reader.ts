@@ -16,6 +16,7 @@ import {
   type Commit,
   type Stored,
   type EntryRow,
+  type GroupPlan,
   type Key,
   type LogAppend,
   type PayloadRow,
@@ -43,6 +44,8 @@ import {
 /** Values of keys that were read, in the order of the keys. */
 type Values = (Uint8Array | undefined)[]
 
+const NO_KEYS: ReadonlySet<Key> = new Set()
+
 /**
  * Reads records and log positions from an open database, on this thread if the database can (`getSync`): 1 µs for a key
  * whose block is cached, where a `getMany` takes 10 to 20 µs and waits behind whatever else the event loop has to do.
@@ -51,7 +54,7 @@ export class LevelReader {
   readonly #db: LevelDatabase
   readonly #cache = new EntryCache()
   /** The keys that the batch in progress changes: it was handed to the database and is not done. */
-  readonly #changing = new Set<Key>()
+  #changing: GroupPlan['changed'] = NO_KEYS
   /** Whether the database has `getSync`. abstract-level's types do not name this part of the manifest yet. */
   readonly #hasGetSync: boolean
 
@@ -75,16 +78,15 @@ export class LevelReader {
   }
 
   /** Notes the keys that a batch will change, before it is handed to the database. */
-  beginChange(keys: readonly Key[]): void {
-    for (const key of keys) {
-      this.#changing.add(key)
-      this.#cache.delete(key)
-    }
+  beginChange({ changed, puts, deletes }: Pick<GroupPlan, 'changed' | 'puts' | 'deletes'>): void {
+    this.#changing = changed
+    for (const { key } of puts) this.#cache.delete(key)
+    for (const key of deletes) this.#cache.delete(key)
   }
 
   /** The batch is done, or has failed. */
   endChange(): void {
-    this.#changing.clear()
+    this.#changing = NO_KEYS
   }
 
   #getCached(key: Key): Stored | undefined {

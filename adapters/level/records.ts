@@ -250,7 +250,7 @@ export class LevelRecords implements RecordStore, SnapshotSource, RecordEraser {
   /** Writes one synced chained batch: it takes 5.5 ms where an array batch takes 7.9 to 24. */
   async #write(group: GroupChanges): Promise<void> {
     const batch = await this.#read(() => layout.groupBatch(this.#db, group, this.#putOptions))
-    this.#reader.beginChange([...group.plan.puts.map(({ key }) => key), ...group.plan.deletes])
+    this.#reader.beginChange(group.plan)
     try {
       await this.#guardWrite(() => batch.write({ sync: true }))
     } finally {

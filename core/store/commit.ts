@@ -30,6 +30,8 @@ export interface GroupPlan {
    * One per commit, in order. An error concerns that commit only, which has changed nothing: reject the commit with it.
    */
   readonly outcomes: readonly (CommitResult | RegistryError)[]
+  /** Has every key that the group changes. */
+  readonly changed: Pick<ReadonlyMap<Key, unknown>, 'has' | 'size'>
   /** The net changes. Each key occurs at most once, in `puts` or in `deletes`. */
   readonly puts: readonly Stored[]
   readonly deletes: readonly Key[]
@@ -52,19 +54,28 @@ const changes = (commit: Commit): boolean =>
   (commit.writes?.length ?? 0) + (commit.adds?.length ?? 0) + (commit.append?.length ?? 0) > 0
 
 /**
- * Throws a TypeError or RangeError for an invalid commit: a key that is not 1 to 2,048 characters of printable ASCII, a
- * key that occurs twice among writes and adds, a delta that is not a safe integer, a log entry that is not 32 bytes, a
- * payload that is not 1 to 16,384 bytes. These are errors in the calling program, so they have no code of the registry.
+ * Throws a TypeError or RangeError for an invalid commit: a key that is not 1 to 2,048 characters, a delta that is not
+ * a safe integer, a log entry that is not 32 bytes, a payload that is not 1 to 16,384 bytes. These are errors in the
+ * calling program, so they have no code of the registry. What `assertKeys` finds is not looked for in each commit.
  */
-export function assertCommit(commit: Commit): void {
-  const changed = new Set<Key>()
-  for (const { key } of commit.checks ?? []) assertKey(key)
-  for (const { key } of commit.writes ?? []) assertChangedOnce(key, changed)
-  for (const { key, delta } of commit.adds ?? []) {
-    assertChangedOnce(key, changed)
+export function assertCommit({ checks = [], writes = [], adds = [], append = [] }: Commit): void {
+  for (const { key } of checks) assertLength(key)
+  for (const { key } of writes) assertLength(key)
+  for (const { key, delta } of adds) {
+    assertLength(key)
     if (!Number.isSafeInteger(delta)) throw new RangeError(`The delta of ${key} must be a safe integer, got ${delta}`)
   }
-  for (const append of commit.append ?? []) assertAppend(append)
+  for (const each of append) assertAppend(each)
+}
+
+/**
+ * Throws a TypeError for a key that is not printable ASCII, and for one that occurs twice among writes and adds. All
+ * keys are built in two files, so only the store in memory, which tests use, looks for these errors.
+ */
+export function assertKeys({ checks = [], writes = [], adds = [] }: Commit): void {
+  const changed = [...writes, ...adds].map(({ key }) => key)
+  for (const key of [...changed, ...checks.map((check) => check.key)]) assertKey(key)
+  if (new Set(changed).size < changed.length) throw new TypeError('A commit may change a key only once')
 }
 
 function assertAppend({ entry, payload }: LogAppend): void {
@@ -74,27 +85,31 @@ function assertAppend({ entry, payload }: LogAppend): void {
     throw new RangeError(`The payload of a log entry must have 1 to ${MAX_PAYLOAD_BYTES} bytes, got ${payload.length}`)
 }
 
-function assertChangedOnce(key: Key, changed: Set<Key>): void {
-  assertKey(key)
-  if (changed.has(key)) throw new TypeError(`A commit may change a key only once: ${key}`)
-  changed.add(key)
+function assertLength({ length }: Key): void {
+  if (length === 0 || length > MAX_KEY_CHARS)
+    throw new TypeError(`A key must have 1 to ${MAX_KEY_CHARS} characters, got ${length}`)
 }
 
 /** Throws a TypeError for an invalid key. */
 export function assertKey(key: Key): void {
-  if (key.length === 0 || key.length > MAX_KEY_CHARS || notPrintable.test(key))
-    throw new TypeError(`A key must be 1 to ${MAX_KEY_CHARS} characters of printable ASCII, got ${JSON.stringify(key)}`)
+  assertLength(key)
+  if (notPrintable.test(key)) throw new TypeError(`A key must be printable ASCII, got ${JSON.stringify(key)}`)
 }
+
+/** A counter in a group. Its value is encoded once, after all additions: a number as long as it is a safe integer. */
+type Counter = Pick<Stored, 'key' | 'version'> & { readonly sum: number | bigint }
+type Changed = Stored | Counter
 
 /** Decides a group of commits. Requires that they passed `assertCommit`, and the entries of all their `keysToRead`. */
 export function planGroup(commits: readonly Commit[], snapshot: GroupSnapshot): GroupPlan {
   // The changes of the group so far; `undefined` means deleted.
-  const changed = new Map<Key, Stored | undefined>()
+  const changed = new Map<Key, Changed | undefined>()
   const appended: LogAppend[] = []
   const outcomes: (CommitResult | RegistryError)[] = []
   let { logSize, lastVersion } = snapshot
 
-  const current = (key: Key): Stored | undefined => (changed.has(key) ? changed.get(key) : snapshot.entries.get(key))
+  const current = (key: Key): Changed | undefined =>
+    changed.get(key) ?? (changed.has(key) ? undefined : snapshot.entries.get(key))
 
   for (const commit of commits) {
     const conflicts = conflictsOf(commit, current)
@@ -113,7 +128,7 @@ export function planGroup(commits: readonly Commit[], snapshot: GroupSnapshot): 
     outcomes.push({ ok: true, version, firstPosition: logSize })
     for (const { key, value } of commit.writes ?? [])
       changed.set(key, value === null ? undefined : { key, value, version: value.length > 0 ? version : EMPTY_VERSION })
-    for (const [key, value] of sums) changed.set(key, { key, value, version })
+    for (const [key, sum] of sums) changed.set(key, { key, sum, version })
     for (const append of commit.append ?? []) appended.push(append)
     logSize += commit.append?.length ?? 0
   }
@@ -122,13 +137,13 @@ export function planGroup(commits: readonly Commit[], snapshot: GroupSnapshot): 
   const deletes: Key[] = []
   for (const [key, entry] of changed) {
     if (entry === undefined) deletes.push(key)
-    else puts.push(entry)
+    else puts.push('sum' in entry ? { key, version: entry.version, value: encodeCounter(BigInt(entry.sum)) } : entry)
   }
-  return { outcomes, puts, deletes, appended, logSize, lastVersion }
+  return { outcomes, changed, puts, deletes, appended, logSize, lastVersion }
 }
 
 /** Returns the keys whose checks fail, each once, in the order of the checks. */
-function conflictsOf(commit: Commit, current: (key: Key) => Stored | undefined): Key[] {
+function conflictsOf(commit: Commit, current: (key: Key) => Changed | undefined): Key[] {
   const conflicts: Key[] = []
   for (const { key, version } of commit.checks ?? []) {
     if ((current(key)?.version ?? null) !== version && !conflicts.includes(key)) conflicts.push(key)
@@ -138,13 +153,10 @@ function conflictsOf(commit: Commit, current: (key: Key) => Stored | undefined):
 
 function sumsOf(
   adds: readonly Add[],
-  current: (key: Key) => Stored | undefined,
-): readonly [Key, Uint8Array][] | RegistryError {
+  current: (key: Key) => Changed | undefined,
+): readonly [Key, number | bigint][] | RegistryError {
   try {
-    return adds.map(({ key, delta }) => {
-      const entry = current(key)
-      return [key, encodeCounter((entry === undefined ? 0n : decodeCounter(entry.value)) + BigInt(delta))]
-    })
+    return adds.map(({ key, delta }) => [key, sumOf(current(key), delta)])
   } catch (cause) {
     return new RegistryError(
       'CORRUPT',
@@ -152,6 +164,14 @@ function sumsOf(
       { cause },
     )
   }
+}
+
+/** Throws a RangeError beyond 64 bits, or for what is not a counter. */
+function sumOf(entry: Changed | undefined, delta: number): number | bigint {
+  const before = entry === undefined ? 0 : 'sum' in entry ? entry.sum : decodeCounter(entry.value)
+  const sum = Number(before) + delta
+  if (Number.isSafeInteger(Number(before)) && Number.isSafeInteger(sum)) return sum
+  return decodeCounter(encodeCounter(BigInt(before) + BigInt(delta)))
 }
 
 /** Commits in one group, which bounds the memory of one write. The others wait for the next group. */
@@ -210,10 +230,11 @@ export class CommitQueue {
       const group = this.#pending.splice(0, MAX_GROUP)
       try {
         const { outcomes } = await this.#writeGroup(group.map(({ commit }) => commit))
-        for (const [index, outcome] of outcomes.entries()) {
-          if (outcome instanceof RegistryError) group[index]?.reject(outcome)
-          else group[index]?.resolve(outcome)
-        }
+        group.forEach(({ resolve, reject }, index) => {
+          const outcome = outcomes[index]
+          if (outcome instanceof RegistryError) reject(outcome)
+          else if (outcome !== undefined) resolve(outcome)
+        })
       } catch (error) {
         for (const { reject } of group) reject(error)
       }
