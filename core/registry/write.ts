@@ -97,7 +97,8 @@ async function tryWrite<T extends Json>(
   const use = call && (await findUse<T>(parts, call))
   if (use !== undefined && 'result' in use) return use
   const now = clock.now()
-  const decision = await decideOrReplay(parts, call, () => decide({ now, conflicts }))
+  const attempt = { now, conflicts }
+  const decision = await (call === undefined ? decide(attempt) : decideOrReplay(parts, call, () => decide(attempt)))
   if (!('commit' in decision)) return decision
   const { commit, result, replayed = result } = decision
   const recordsEvents = commit.append !== undefined
@@ -120,14 +121,14 @@ async function tryWrite<T extends Json>(
  */
 async function decideOrReplay<T extends Json>(
   parts: WriterParts,
-  call: IdempotentCall | undefined,
+  call: IdempotentCall,
   decide: () => Promise<Decision<T>>,
 ): Promise<Decision<T> | Replay<T>> {
   try {
     return await decide()
   } catch (error) {
-    const use = call && (await findUse<T>(parts, call))
-    if (use !== undefined && 'result' in use) return use
+    const use = await findUse<T>(parts, call)
+    if ('result' in use) return use
     throw error
   }
 }

@@ -2,7 +2,7 @@ import type { CategorySelector, EvidenceInput, Evidences, NewEvidence } from '..
 import type { CompanyId } from '../../api/scope.ts'
 import { RegistryError } from '../../errors.ts'
 import { dayOfId } from '../../ids.ts'
-import type { Add, Commit, Key } from '../../ports/index.ts'
+import type { Add, Check, Commit, Key, Write } from '../../ports/index.ts'
 import { invalidInput, metaText, validate } from '../../schemas/validation.ts'
 import { keys } from '../../store/keys.ts'
 import type { CategoryResolver, ResolvedCategory } from '../category/resolve.ts'
@@ -23,12 +23,12 @@ export const createEvidence =
   async (scope, input, options = {}) => {
     const entered = await enterCompany(context, scope, 'I')
     assertNewEvidence(input)
-    const { category, subcategory, image, files, ...evidence } = input
+    const { image, files } = input
     return context.write({ scope: entered, options, operation: 'createEvidence', input }, async (attempt) => {
-      const resolved = await categories.byNames(entered.companyId, { category, subcategory }, attempt)
-      await assertUnused(context, entered, [evidence], attempt)
+      const resolved = await categories.byNames(entered.companyId, input, attempt)
+      if (attempt.conflicts.length > 0) await assertUnused(context, entered, [input])
       const target = targetOf(context, entered, { resolved, files: givenFiles({ image, files }) })
-      const made = makeEvidence(target, draftOf(context, evidence))
+      const made = makeEvidence(target, draftOf(context, input))
       return { commit: decideCreate(resolved, target, [made], attempt), result: createdEvidence(target)(made) }
     })
   }
@@ -48,7 +48,7 @@ export const createEvidences =
     const ids = [categoryId, subcategoryId]
     return context.write({ scope: entered, options, operation: 'createEvidences', ids, input }, async (attempt) => {
       const resolved = await categories.byId(entered.companyId, { categoryId, subcategoryId }, attempt)
-      await assertUnused(context, entered, evidences, attempt)
+      if (attempt.conflicts.length > 0) await assertUnused(context, entered, evidences)
       const target = targetOf(context, entered, { resolved, files })
       const made = evidences.map((evidence) => makeEvidence(target, draftOf(context, evidence)))
       return { commit: decideCreate(resolved, target, made, attempt), result: made.map(createdEvidence(target)) }
@@ -89,9 +89,7 @@ async function assertUnused(
   { records }: Context,
   { companyId }: AuthorizedScope,
   evidences: readonly EvidenceInput[],
-  { conflicts }: Attempt,
 ): Promise<void> {
-  if (conflicts.length === 0) return
   const entries = await records.get(evidences.map(({ externalId }) => keys.externalId(externalId, companyId)))
   const used = evidences.find((_, i) => entries[i] !== undefined)
   if (used !== undefined) throw externalIdExists(used.externalId, 'is in use in this company')
@@ -112,32 +110,24 @@ function decideCreate(
   made: readonly MadeEvidence[],
   attempt: Attempt,
 ): Commit {
-  const counters = [
-    ['company', companyId],
-    ['sub', companyId, subcategoryId],
-  ] as const
-  // Only a single evidence can have files.
-  const attached =
-    files.length === 0
-      ? []
-      : made.map(({ draft: { id } }) =>
-          attachFiles(files, { company: companyId, ownerKind: 'evidence', ownerId: id, version: 1 }, attempt),
-        )
-  return {
-    checks: [
-      ...made.map(({ draft }) => ({ key: keys.externalId(draft.input.externalId, companyId), version: null })),
-      ...resolved.checks,
-      ...attached.flatMap(({ checks }) => checks),
-    ],
-    writes: [...resolved.writes, ...made.flatMap(({ writes }) => writes), ...attached.flatMap(({ writes }) => writes)],
-    adds: [
-      ...resolved.adds,
-      ...counters.map((list) => ({ key: keys.evidenceCount(list), delta: made.length })),
-      ...createdPerDay(companyId, made),
-      ...attached.flatMap(({ adds }) => adds),
-    ],
-    append: made.map(({ append }) => append),
+  const checks: Check[] = []
+  const writes: Write[] = [...resolved.writes]
+  const adds: Add[] = [...resolved.adds, ...createdPerDay(companyId, made)]
+  for (const list of [['company', companyId] as const, ['sub', companyId, subcategoryId] as const])
+    adds.push({ key: keys.evidenceCount(list), delta: made.length })
+  for (const { draft, writes: own } of made) {
+    checks.push({ key: keys.externalId(draft.input.externalId, companyId), version: null })
+    for (const write of own) writes.push(write)
+    // Only a single evidence can have files.
+    if (files.length === 0) continue
+    const owner = { company: companyId, ownerKind: 'evidence', ownerId: draft.id, version: 1 } as const
+    const attached = attachFiles(files, owner, attempt)
+    checks.push(...attached.checks)
+    writes.push(...attached.writes)
+    adds.push(...attached.adds)
   }
+  checks.push(...resolved.checks)
+  return { checks, writes, adds, append: made.map(({ append }) => append) }
 }
 
 /** Nearly always one day: ids ascend, so the evidences of a day lie side by side. */
