@@ -123,8 +123,11 @@ export class GuardedBody extends Readable {
   }
 }
 
+const importKoaBody = () => import('koa-body')
+let koaBody: ReturnType<typeof importKoaBody> | undefined
+
 /** Loaded at the first body, because it takes 100 ms. */
-export const loadKoaBody = () => import('koa-body')
+export const loadKoaBody = () => (koaBody ??= importKoaBody())
 
 /** Every parser of koa-body off. It decodes no text, because it would replace what is not UTF-8. */
 export const NO_PARSER = { json: false, urlencoded: false, text: false, multipart: false } as const
@@ -155,9 +158,9 @@ export async function parseBody(ctx: Context, guard: GuardedBody, parser: Middle
 let textParser: Middleware | undefined
 
 async function loadTextParser(): Promise<Middleware> {
-  const { koaBody } = await loadKoaBody()
+  const parsers = await loadKoaBody()
   // Without an encoding it returns the bytes. The guard has the limit.
-  return koaBody({ ...NO_PARSER, text: true, textTypes: ['application/json'], textLimit: '1gb', encoding: '' })
+  return parsers.koaBody({ ...NO_PARSER, text: true, textTypes: ['application/json'], textLimit: '1gb', encoding: '' })
 }
 
 /** The text of a JSON body. */
