@@ -15,20 +15,37 @@ function hashOf(base64: string): string {
     .digest('hex')
 }
 
+const tokenOf = (authority: string, root: string): FirstStamp['token'] => ({
+  authority,
+  assurance: 'independent',
+  genTime: 0,
+  serialNumber: '01',
+  policy: '1.2',
+  hashAlgorithm: 'sha256',
+  imprint: '',
+  token: '',
+  trustAnchors: [hashOf(root)],
+  evidence: [],
+})
+
+it('the CA of the embedded authority is its own issuer, also if one of its two names was changed', async () => {
+  const root = await base64Of('root')
+  const renamed = Buffer.from(root, 'base64')
+  const name = /CN=(.*)/.exec(new X509Certificate(renamed).subject)?.[1] ?? ''
+  renamed.write('x', renamed.lastIndexOf(name))
+  for (const [anchor, isRight] of [[root, true] as const, [renamed.toString('base64'), false] as const]) {
+    const token = tokenOf('local', root)
+    const stamp = { size: 4, checkpoint: '', tokens: [token], beganAt: 0, quorum: 1 }
+    const period = { from: 1, quorum: 1, authorities: [{ name: 'local', trustAnchors: [anchor] }], entry: 'e' }
+    const check = (): boolean => isStampHistory([period], new Map([['e', { stamp, token }]]))
+    if (isRight) assert.equal(check(), true)
+    else assert.throws(check, RangeError)
+  }
+})
+
 it('a stamp history is that of the stamps: verifiers pin its authorities', async () => {
   const [root, other] = [await base64Of('root'), await base64Of('other')]
-  const token = {
-    authority: 'a',
-    assurance: 'independent',
-    genTime: 0,
-    serialNumber: '01',
-    policy: '1.2',
-    hashAlgorithm: 'sha256',
-    imprint: '',
-    token: '',
-    trustAnchors: [hashOf(root)],
-    evidence: [],
-  } as const
+  const token = tokenOf('a', root)
   const stampOf = (size: number): FirstStamp => ({
     stamp: { size, checkpoint: '', tokens: [token], beganAt: 0, quorum: 1 },
     token,
