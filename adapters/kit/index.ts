@@ -18,7 +18,6 @@ export {
 export {
   assertCommit,
   assertKey,
-  assertKeys,
   keysToRead,
   planGroup,
   type GroupPlan,

@@ -1,6 +1,5 @@
 import {
   assertCommit,
-  assertKeys,
   assertLogRange,
   keysToRead,
   LOG_ENTRY_BYTES,
@@ -67,7 +66,6 @@ export class MemoryRecords implements RecordStore, SnapshotSource {
   async commit(commit: Commit): Promise<CommitResult> {
     this.#assertOpen()
     assertCommit(commit)
-    assertKeys(commit)
     const entries = new Map<Key, Stored>()
     for (const key of keysToRead(commit)) {
       const entry = this.#entries.get(key)

@@ -54,28 +54,19 @@ const changes = (commit: Commit): boolean =>
   (commit.writes?.length ?? 0) + (commit.adds?.length ?? 0) + (commit.append?.length ?? 0) > 0
 
 /**
- * Throws a TypeError or RangeError for an invalid commit: a key that is not 1 to 2,048 characters, a delta that is not
- * a safe integer, a log entry that is not 32 bytes, a payload that is not 1 to 16,384 bytes. These are errors in the
- * calling program, so they have no code of the registry. What `assertKeys` finds is not looked for in each commit.
+ * Throws a TypeError or RangeError for an invalid commit: a key that is not 1 to 2,048 characters of printable ASCII, a
+ * key that occurs twice among writes and adds, a delta that is not a safe integer, a log entry that is not 32 bytes, a
+ * payload that is not 1 to 16,384 bytes. These are errors in the calling program, so they have no code of the registry.
  */
 export function assertCommit({ checks = [], writes = [], adds = [], append = [] }: Commit): void {
-  for (const { key } of checks) assertLength(key)
-  for (const { key } of writes) assertLength(key)
+  const changed = new Set<Key>()
+  for (const { key } of checks) assertKey(key)
+  for (const { key } of writes) assertChangedOnce(key, changed)
   for (const { key, delta } of adds) {
-    assertLength(key)
+    assertChangedOnce(key, changed)
     if (!Number.isSafeInteger(delta)) throw new RangeError(`The delta of ${key} must be a safe integer, got ${delta}`)
   }
   for (const each of append) assertAppend(each)
-}
-
-/**
- * Throws a TypeError for a key that is not printable ASCII, and for one that occurs twice among writes and adds. All
- * keys are built in two files, so only the store in memory, which tests use, looks for these errors.
- */
-export function assertKeys({ checks = [], writes = [], adds = [] }: Commit): void {
-  const changed = [...writes, ...adds].map(({ key }) => key)
-  for (const key of [...changed, ...checks.map((check) => check.key)]) assertKey(key)
-  if (new Set(changed).size < changed.length) throw new TypeError('A commit may change a key only once')
 }
 
 function assertAppend({ entry, payload }: LogAppend): void {
@@ -85,15 +76,16 @@ function assertAppend({ entry, payload }: LogAppend): void {
     throw new RangeError(`The payload of a log entry must have 1 to ${MAX_PAYLOAD_BYTES} bytes, got ${payload.length}`)
 }
 
-function assertLength({ length }: Key): void {
-  if (length === 0 || length > MAX_KEY_CHARS)
-    throw new TypeError(`A key must have 1 to ${MAX_KEY_CHARS} characters, got ${length}`)
+function assertChangedOnce(key: Key, changed: Set<Key>): void {
+  assertKey(key)
+  if (changed.has(key)) throw new TypeError(`A commit may change a key only once: ${key}`)
+  changed.add(key)
 }
 
 /** Throws a TypeError for an invalid key. */
 export function assertKey(key: Key): void {
-  assertLength(key)
-  if (notPrintable.test(key)) throw new TypeError(`A key must be printable ASCII, got ${JSON.stringify(key)}`)
+  if (key.length === 0 || key.length > MAX_KEY_CHARS || notPrintable.test(key))
+    throw new TypeError(`A key must be 1 to ${MAX_KEY_CHARS} characters of printable ASCII, got ${JSON.stringify(key)}`)
 }
 
 /** A counter in a group. Its value is encoded once, after all additions: a number as long as it is a safe integer. */

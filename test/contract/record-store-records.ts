@@ -133,13 +133,15 @@ function testInvalidCommits(stores: RecordStorePair): void {
   it('rejects invalid commits and changes nothing', async () => {
     const value = bytes('x')
     const wrong: Commit[] = [
+      { writes: [1, 2].map(() => ({ key: 'wrong/twice', value })) },
+      { writes: [{ key: 'wrong/both', value }], adds: [{ key: 'wrong/both', delta: 1 }] },
       { adds: [{ key: 'wrong/delta', delta: 0.5 }] },
       { adds: [{ key: 'wrong/delta', delta: 2 ** 53 }] },
       { append: [{ entry: new Uint8Array(31), payload: value }] },
       { append: [{ entry: new Uint8Array(32), payload: new Uint8Array() }] },
       { append: [{ entry: new Uint8Array(32), payload: new Uint8Array(16_385) }] },
-      ...['', `wrong/${'x'.repeat(2048)}`].map((key) => ({ writes: [{ key, value }] })),
-      { checks: [{ key: '', version: null }] },
+      ...['', 'wrong/\0', 'wrong/é', `wrong/${'x'.repeat(2048)}`].map((key) => ({ writes: [{ key, value }] })),
+      { checks: [{ key: '\x01', version: null }] },
     ]
     for (const commit of wrong) {
       await assert.rejects(
