@@ -18,7 +18,6 @@ const COUNTER_START_MASK = 0x7ff
 export function createIdSource(clock: Clock): IdSource {
   let time = 0
   let counter = 0
-  let beginning = ''
   return {
     next<Id extends string>() {
       const now = clock.now()
@@ -26,15 +25,13 @@ export function createIdSource(clock: Clock): IdSource {
         time = now
         const [high = 0, low = 0] = randomBytes(2)
         counter = ((high << 8) | low) & COUNTER_START_MASK
-        beginning = idsFrom(time)
       } else if (++counter === 1 << COUNTER_BITS) {
         time += 1
         counter = 0
-        beginning = idsFrom(time)
       }
       // The end of a random UUID has the variant and 62 random bits. `randomUUID` is fast because it draws from a pool.
       // eslint-disable-next-line typescript/no-unsafe-type-assertion -- the one place where ids are made
-      return `${beginning}-7${counter.toString(16).padStart(3, '0')}${randomUUID().slice(18)}` as Id
+      return `${idsFrom(time)}-7${counter.toString(16).padStart(3, '0')}${randomUUID().slice(18)}` as Id
     },
   }
 }

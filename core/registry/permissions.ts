@@ -86,7 +86,7 @@ export async function enterCompany(
   level: PermissionLevel,
 ): Promise<AuthorizedScope> {
   const authorized = authorize(scope, level)
-  if (authorized.principal.kind === 'operator') await assertCompany(context, authorized)
+  await assertCompany(context, authorized)
   return authorized
 }
 
