@@ -30,22 +30,29 @@ function beganWith({ stamp, token }: FirstStamp, period: StampPeriod, previous: 
   const { from, quorum, authorities } = period
   const expected = previous === undefined ? 1 : Math.max(stamp.size, previous.from + 1)
   if (from !== expected || quorum !== stamp.quorum) return false
+  // An RFC 3161 authority has its CA stored with each token, by its hash. The embedded one has not.
+  const stored = token.evidence.filter(({ type }) => type === 'certificate').map(({ sha256: hash }) => hash)
   return authorities
-    .map(({ name, trustAnchors }) => ({ name, hashes: trustAnchors.map((each) => keyHashOf(each, name)) }))
-    .some(({ name, hashes }) => name === token.authority && token.trustAnchors.some((hash) => hashes.includes(hash)))
+    .map(({ name, trustAnchors }) => ({ name, anchors: trustAnchors.map((each) => anchorOf(each, name)) }))
+    .some(
+      ({ name, anchors }) =>
+        name === token.authority &&
+        anchors.some(
+          ({ keyHash, hash, isOwnIssuer }) =>
+            token.trustAnchors.includes(keyHash) && (isOwnIssuer || stored.length === 0 || stored.includes(hash)),
+        ),
+    )
 }
 
-/**
- * The hash of its public key. Throws if the certificate is damaged. That of the embedded authority is always its own
- * issuer, also if one of its two names was changed.
- */
-function keyHashOf(base64: string, authority: string): string {
+/** A CA certificate of an authority. Throws if it is damaged: one that is its own issuer verifies itself. */
+function anchorOf(base64: string, authority: string) {
   const der = storedBase64(base64, 'A trust anchor')
   const certificate = new X509Certificate(der)
+  // That of the embedded authority always is, also if one of its two names was changed.
   const isOwnIssuer = authority === 'local' || certificate.subject === certificate.issuer
   if (certificate.raw.length !== der.length || (isOwnIssuer && !certificate.verify(certificate.publicKey)))
     throw new RangeError(`the certificate of ${certificate.subject} is damaged`)
-  return publicKeyHash(certificate)
+  return { keyHash: publicKeyHash(certificate), hash: toHex(sha256(der)), isOwnIssuer }
 }
 
 /**

@@ -1,31 +1,17 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import * as fc from 'fast-check'
-import type { StampToken } from '../../../core/log/records.ts'
 import { claimOf, distinctTokens } from '../../../core/log/attestation-rules.ts'
-
-const tokenOf = (changes: Partial<StampToken>): StampToken => ({
-  authority: 'a',
-  assurance: 'operator',
-  genTime: 0,
-  serialNumber: '01',
-  policy: '1.2',
-  hashAlgorithm: 'sha256',
-  imprint: '',
-  token: '',
-  trustAnchors: [],
-  evidence: [],
-  ...changes,
-})
+import { stampToken } from '../../support/stamp-token.ts'
 
 const tokens = fc
   .array(fc.record({ genTime: fc.nat(50), assurance: fc.constantFrom('operator', 'independent') }), { minLength: 1 })
-  .map((all) => all.map((each, i) => tokenOf({ ...each, authority: `a${i}`, trustAnchors: [`${i}`] })))
+  .map((all) => all.map((each, i) => stampToken({ ...each, authority: `a${i}`, trustAnchors: [`${i}`] })))
 
 describe('claimOf', () => {
   it('returns nothing without a quorum', () => {
-    assert.equal(claimOf({ tokens: [tokenOf({})] }), undefined)
-    assert.equal(claimOf({ tokens: [tokenOf({})], quorum: 2 }), undefined)
+    assert.equal(claimOf({ tokens: [stampToken({})] }), undefined)
+    assert.equal(claimOf({ tokens: [stampToken({})], quorum: 2 }), undefined)
   })
 
   it('returns the earliest time by which k of the eligible authorities say that the checkpoint existed', () => {
@@ -45,12 +31,12 @@ describe('claimOf', () => {
   })
 
   it('counts authorities once that share a trust anchor, or have none and the same name', () => {
-    const [a, b, c] = [['1', '2'], ['2', '3'], ['3']].map((trustAnchors, i) => tokenOf({ trustAnchors, genTime: i }))
+    const [a, b, c] = [['1', '2'], ['2', '3'], ['3']].map((trustAnchors, i) => stampToken({ trustAnchors, genTime: i }))
     assert.ok(a && b && c)
     assert.deepEqual(distinctTokens([a, b, c]), [a, c])
     assert.equal(claimOf({ tokens: [a, b], quorum: 2 }), undefined)
     assert.equal(claimOf({ tokens: [a, c], quorum: 2 })?.token, c)
-    const [x, y, z] = ['x', 'x', 'z'].map((authority) => tokenOf({ authority }))
+    const [x, y, z] = ['x', 'x', 'z'].map((authority) => stampToken({ authority }))
     assert.ok(x && y && z)
     assert.deepEqual(distinctTokens([x, y, z]), [x, z])
   })
