@@ -73,5 +73,6 @@ export const growth: BenchCase = {
     `${formatFinding(result, 'readCostRatio')} times what it costs with 1,000 evidences.`,
 }
 
-const step = <T>(name: 'fill' | 'measure', directory: string, size: number): Promise<T> =>
+/** Runs a step of `programs/growth.ts` over the registry in a folder. */
+export const step = <T>(name: 'fill' | 'measure' | 'check', directory: string, size: number): Promise<T> =>
   runChild<T>('./programs/growth.ts', [name, directory, String(size)], FILL_TIMEOUT_MS)

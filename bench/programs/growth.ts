@@ -1,12 +1,14 @@
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { fsck, type FsckProgress } from '../../core/ops/index.ts'
 import { ownMemoryMiB } from '../run/memory.ts'
 import { itemAt, secondsInFlight } from '../workload/concurrency.ts'
 import { createCategories, EvidenceCreator, openBenchRegistry, type CategoryIds } from '../workload/registry.ts'
 
 /**
- * The steps of `growth`, each in a process of its own so that start and memory can be measured:
- * `growth fill DIRECTORY SIZE` creates evidences in bulk, `growth measure DIRECTORY SIZE` measures each operation.
+ * The steps of `growth` and `fsck`, each in a process of its own so that start and memory can be measured:
+ * `growth fill DIRECTORY SIZE` creates evidences in bulk, `growth measure DIRECTORY SIZE` measures each operation, and
+ * `growth check DIRECTORY SIZE` checks everything.
  */
 
 export interface FillMeasurement {
@@ -29,6 +31,13 @@ export interface GrowthMeasurement {
   readonly startMs: number
   readonly startMiB: number
   readonly loadedMiB: number
+}
+
+export interface CheckMeasurement {
+  readonly seconds: number
+  /** For each evidence. */
+  readonly cpuMicroseconds: number
+  readonly memoryMiB: number
 }
 
 const BULK_SIZE = 1_000
@@ -102,6 +111,25 @@ async function measure(directory: string, size: number): Promise<GrowthMeasureme
   }
 }
 
+/** Progress comes for each page; the memory is read, and progress shown, at one in so many. */
+const SHOWN_EVERY = 500
+
+async function check(directory: string, size: number): Promise<CheckMeasurement> {
+  const bench = await openBenchRegistry({ directory })
+  let [memoryMiB, pages] = [0, 0]
+  const onProgress = ({ stage, done }: FsckProgress): void => {
+    if (pages++ % SHOWN_EVERY !== 0) return
+    memoryMiB = Math.max(memoryMiB, ownMemoryMiB())
+    console.error(`fsck: check of ${stage}: ${done}`)
+  }
+  const { cpu, microseconds } = await costOf(1, 1, async () => {
+    const { differences } = await fsck({ records: bench.records }, { onProgress })
+    if (differences > 0) throw new Error(`${differences} differences`)
+  })
+  await bench.close()
+  return { seconds: microseconds / 1e6, cpuMicroseconds: cpu / size, memoryMiB }
+}
+
 /** Times of one of `count` calls, in µs. */
 async function costOf(count: number, width: number, work: () => Promise<unknown>) {
   const before = process.cpuUsage()
@@ -118,5 +146,6 @@ async function bytesIn(directory: string): Promise<number> {
   return sizes.reduce((sum, found) => sum + (found?.size ?? 0), 0)
 }
 
-const [step, directory = '', size] = process.argv.slice(2)
-console.log(JSON.stringify(await (step === 'fill' ? fill : measure)(directory, Number(size))))
+const STEPS: Readonly<Record<string, (directory: string, size: number) => Promise<object>>> = { fill, measure, check }
+const [step = '', directory = '', size] = process.argv.slice(2)
+console.log(JSON.stringify(await STEPS[step]?.(directory, Number(size))))
