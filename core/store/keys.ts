@@ -216,9 +216,12 @@ export const keys = {
   evidence: (company: Company, id: Evidence): RecordKey<EvidenceRecord> => recordKey('ev', company, id),
   evidencesOf: (company: Company): RecordRange<EvidenceRecord> => keysUnder(recordKey('ev', company)),
   evidences: (): RecordRange<EvidenceRecord> => keysUnder('ev'),
-  /** Holds the company of an evidence. The public endpoints look an id up over all companies. */
-  companyOf: (id: Evidence): Key => recordKey('ei', id),
-  allCompaniesOf: (): Range => keysUnder('ei'),
+  /**
+   * Holds the company of an evidence. The public endpoints look an id up over all companies, and beside one that is not
+   * there: no counter may come before this family, because LevelDB would step through all of its versions.
+   */
+  companyOf: (id: Evidence): Key => recordKey('ie', id),
+  allCompaniesOf: (): Range => keysUnder('ie'),
   /** Holds the evidence's id. The public endpoints look an external id up over all companies. */
   externalId: (externalId: string, company: Company): Key => searchableKey('ex', externalId, company),
   externalIds: (externalId: string): Range => keysUnder(searchPrefix('ex', externalId)),
