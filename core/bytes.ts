@@ -65,8 +65,8 @@ function writeU32(bytes: Uint8Array, at: number, value: number): void {
   bytes[at + 3] = value
 }
 
-/** Requires that all four bytes exist. */
-const readU32 = (bytes: Uint8Array, at: number): number =>
+/** Reads four bytes, most significant first. Requires that all four exist. */
+export const readU32 = (bytes: Uint8Array, at: number): number =>
   (((bytes[at] ?? 0) << 24) | ((bytes[at + 1] ?? 0) << 16) | ((bytes[at + 2] ?? 0) << 8) | (bytes[at + 3] ?? 0)) >>> 0
 
 /** SHA-256 of the joined parts, 32 bytes. */

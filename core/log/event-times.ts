@@ -1,10 +1,18 @@
+import { readU32 } from '../bytes.ts'
 import type { RecordStore } from '../ports/index.ts'
 import { BoundedMap } from '../store/cache.ts'
-import { eventTimeOf, isEventOf, uuidBytes } from './payload.ts'
+import { eventTimeOf, evidenceIdEnd, isEventOf, uuidBytes } from './payload.ts'
 import { TILE_WIDTH } from './tree/tile.ts'
 
-/** The times of rows are kept, 2 KiB each: 8 MiB, for a million entries. So most searches read nothing. */
+/** Rows are kept, 3 KiB each: 12 MiB, for a million entries. So most searches read nothing. */
 const MAX_KEPT_ROWS = 4_096
+
+/** The events of a row of the log, by position; of a key or a token 0. */
+interface EventRow {
+  readonly times: Float64Array
+  /** The last four bytes of each evidence's id, which are random. */
+  readonly idEnds: Uint32Array
+}
 
 /**
  * Finds an evidence in the log by its time of creation, by binary search over the rows of the log.
@@ -14,7 +22,7 @@ const MAX_KEPT_ROWS = 4_096
  */
 export class EventTimes {
   readonly #records: RecordStore
-  readonly #kept = new BoundedMap<number, Float64Array>(MAX_KEPT_ROWS)
+  readonly #kept = new BoundedMap<number, EventRow>(MAX_KEPT_ROWS)
 
   constructor(records: RecordStore) {
     this.#records = records
@@ -22,37 +30,42 @@ export class EventTimes {
 
   /** Whether the log has an event of this evidence, among those of its time of creation. */
   async holds(evidenceId: string, time: number): Promise<boolean> {
-    const rows = Math.ceil((await this.#records.logSize()) / TILE_WIDTH)
+    const logSize = await this.#records.logSize()
+    const rows = Math.ceil(logSize / TILE_WIDTH)
     const id = uuidBytes(evidenceId)
+    const idEnd = readU32(id, 12)
     let [row, end] = [0, rows]
     while (row < end) {
       const middle = (row + end) >>> 1
-      if (firstOf(await this.#timesIn(middle)) < time) row = middle + 1
+      if (firstOf(await this.#eventsIn(middle, logSize)) < time) row = middle + 1
       else end = middle
     }
     // `row` is the first one that begins at this time or later, so the row before it reaches this time.
     for (row = Math.max(0, row - 1); row < rows; row += 1) {
-      const times = await this.#timesIn(row)
-      if (times.includes(time) && (await this.#read(row)).some((payload) => isEventOf(payload, id))) return true
-      if (firstOf(times) > time) break
+      const events = await this.#eventsIn(row, logSize)
+      for (let at = events.times.indexOf(time); at >= 0; at = events.times.indexOf(time, at + 1)) {
+        if (events.idEnds[at] !== idEnd) continue
+        const [payload] = await this.#records.readPayloads(row * TILE_WIDTH + at, 1)
+        if (payload !== undefined && isEventOf(payload, id)) return true
+      }
+      if (firstOf(events) > time) break
     }
     return false
   }
 
-  /** The times of the events in a row; of a key or a token 0. */
-  async #timesIn(row: number): Promise<Float64Array> {
+  async #eventsIn(row: number, logSize: number): Promise<EventRow> {
     const kept = this.#kept.get(row)
-    if (kept !== undefined) return kept
-    const times = Float64Array.from(await this.#read(row), (payload) => eventTimeOf(payload) ?? 0)
     // The last row grows.
-    if (times.length === TILE_WIDTH) this.#kept.set(row, times)
-    return times
-  }
-
-  #read(row: number): Promise<readonly Uint8Array[]> {
-    return this.#records.readPayloads(row * TILE_WIDTH, TILE_WIDTH)
+    if (kept !== undefined && kept.times.length >= Math.min(TILE_WIDTH, logSize - row * TILE_WIDTH)) return kept
+    const payloads = await this.#records.readPayloads(row * TILE_WIDTH, TILE_WIDTH)
+    const events = {
+      times: Float64Array.from(payloads, (payload) => eventTimeOf(payload) ?? 0),
+      idEnds: Uint32Array.from(payloads, evidenceIdEnd),
+    }
+    this.#kept.set(row, events)
+    return events
   }
 }
 
 /** A row without events, which is as good as never full, comes before all others. */
-const firstOf = (times: Float64Array): number => times.find((time) => time > 0) ?? 0
+const firstOf = ({ times }: EventRow): number => times.find((time) => time > 0) ?? 0

@@ -1,4 +1,4 @@
-import { concatBytes, decodeUtf8, encodeUtf8, equalBytes, fromHex, readU64, toHex, u64 } from '../bytes.ts'
+import { concatBytes, decodeUtf8, encodeUtf8, equalBytes, fromHex, readU32, readU64, toHex, u64 } from '../bytes.ts'
 import { entryOf, kindOf, OPENING_BYTES } from '../commitment/log-entry.ts'
 import { corrupt } from '../errors.ts'
 import type { LogAppend } from '../ports/index.ts'
@@ -104,6 +104,10 @@ export function eventTimeOf(payload: Uint8Array): number | undefined {
   // The time is behind the tag and the slot.
   return opening === payload ? undefined : readU64(opening, 48)
 }
+
+/** The last four bytes of the id of this event's evidence; 0 for a key or a token. */
+export const evidenceIdEnd = (payload: Uint8Array): number =>
+  openingOfPayload(payload) === payload ? 0 : readU32(payload, VERSION_AT - 4)
 
 /** Whether it is the payload of an event of the evidence with these bytes of a UUID. */
 export const isEventOf = (payload: Uint8Array, evidenceId: Uint8Array): boolean =>

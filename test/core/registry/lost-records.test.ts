@@ -71,13 +71,18 @@ describe('an evidence that is not found by its internal id', () => {
           await assert.rejects(proofOf(fixture, id), withCode('CORRUPT'), `evidence ${i}`)
         }
       }
+      const { id } = (await registry.evidences.get(scope, await evidence({ externalId: 'after the searches' })))
+        .evidence
+      await lose(fixture, keys.companyOf(id))
+      await assert.rejects(proofOf(fixture, id), withCode('CORRUPT'))
     }))
 
   it('never existed if the log has no event of it', () =>
     withRegistry(async (fixture) => {
       const { registry, scope, evidence } = fixture
       const { id } = (await registry.evidences.get(scope, await evidence())).evidence
-      for (const other of [id.replace(/...$/, '000'), `1${id.slice(1)}`, `f${id.slice(1)}`])
+      const sameTimeAndEnd = id.replace(/....(.{8})$/, '0000$1')
+      for (const other of [id.replace(/...$/, '000'), sameTimeAndEnd, `1${id.slice(1)}`, `f${id.slice(1)}`])
         assert.equal((await proofOf(fixture, other)).status, 'not_found')
       // It exists, but not in that company.
       const elsewhere = await registry.proofs.evidence({ evidenceId: id, companyId: 'others' })
