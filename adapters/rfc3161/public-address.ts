@@ -1,45 +1,18 @@
 import { lookup as dnsLookup, type LookupAddress } from 'node:dns'
-import { BlockList, isIP, type LookupFunction } from 'node:net'
+import { isIP, type LookupFunction } from 'node:net'
+import ipaddr from 'ipaddr.js'
+
+/** Global unicast. The library takes other addresses of IPv6 that are not assigned for unicast, too. */
+const GLOBAL = ipaddr.IPv6.parseCIDR('2000::/3')
 
 /**
- * Addresses that are reachable only from this machine or its network, or that are not assigned (IANA special-purpose
- * registries, RFC 6890). `BlockList` checks IPv6 addresses that contain an IPv4 address as that address.
+ * Whether an IP address is one of the public internet: in none of the IANA special-purpose registries (RFC 6890).
+ * False for any other text.
  */
-const SPECIAL = new BlockList()
-for (const [address, bits] of [
-  ['0.0.0.0', 8],
-  ['10.0.0.0', 8],
-  ['100.64.0.0', 10],
-  ['127.0.0.0', 8],
-  ['169.254.0.0', 16],
-  ['172.16.0.0', 12],
-  ['192.0.0.0', 24],
-  ['192.0.2.0', 24],
-  ['192.88.99.0', 24],
-  ['192.168.0.0', 16],
-  ['198.18.0.0', 15],
-  ['198.51.100.0', 24],
-  ['203.0.113.0', 24],
-  ['224.0.0.0', 3],
-] as const)
-  SPECIAL.addSubnet(address, bits, 'ipv4')
-
-/** Global unicast is 2000::/3 without the transition, documentation and benchmark ranges in it. */
-const GLOBAL = new BlockList()
-GLOBAL.addSubnet('2000::', 3, 'ipv6')
-for (const [address, bits] of [
-  ['2001::', 23],
-  ['2001:db8::', 32],
-  ['2002::', 16],
-  ['3fff::', 20],
-] as const)
-  SPECIAL.addSubnet(address, bits, 'ipv6')
-
-/** Whether an IP address is one of the public internet. False for any other text. */
 export function isPublicAddress(address: string): boolean {
-  const family = isIP(address)
-  if (family === 4) return !SPECIAL.check(address, 'ipv4')
-  return family === 6 && GLOBAL.check(address, 'ipv6') && !SPECIAL.check(address, 'ipv6')
+  if (isIP(address) === 0) return false
+  const parsed = ipaddr.parse(address)
+  return parsed.range() === 'unicast' && (parsed instanceof ipaddr.IPv4 || parsed.match(GLOBAL))
 }
 
 const notPublicError = (): NodeJS.ErrnoException =>
