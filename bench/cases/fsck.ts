@@ -1,4 +1,4 @@
-import { formatCell, formatNumber, roundFigure, type BenchCase } from '../run/case.ts'
+import { formatCell, formatNumber, roundFigures, type BenchCase } from '../run/case.ts'
 import type { CheckMeasurement } from '../programs/growth.ts'
 import { inTemporaryFolder } from '../workload/concurrency.ts'
 import { step } from './growth.ts'
@@ -24,13 +24,7 @@ export const fsck: BenchCase = {
       for (const size of quick ? [1_000, 2_000] : [10_000, 100_000, 1_000_000]) {
         await step('fill', directory, size)
         progress(`${size} evidences`)
-        const { seconds, cpuMicroseconds, memoryMiB } = await step<CheckMeasurement>('check', directory, size)
-        rows.push({
-          evidences: size,
-          seconds: roundFigure(seconds),
-          cpuMicroseconds: roundFigure(cpuMicroseconds),
-          memoryMiB: roundFigure(memoryMiB),
-        })
+        rows.push({ evidences: size, ...roundFigures(await step<CheckMeasurement>('check', directory, size)) })
       }
       return { settings: { store: 'LevelDB' }, rows, findings: {} }
     }),

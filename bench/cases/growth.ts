@@ -1,7 +1,8 @@
-import { formatFinding, roundFigure, type BenchCase } from '../run/case.ts'
+import { formatFinding, roundFigure, roundFigures, type BenchCase } from '../run/case.ts'
 import { runChild } from '../run/child.ts'
 import { barsOf } from '../run/picture.ts'
 import type { FillMeasurement, GrowthMeasurement } from '../programs/growth.ts'
+import type { Row } from '../run/row.ts'
 import { inTemporaryFolder } from '../workload/concurrency.ts'
 
 const SIZES = [1_000, 10_000, 100_000, 1_000_000, 10_000_000] as const
@@ -49,14 +50,13 @@ export const growth: BenchCase = {
     const largest = quick ? LARGEST_QUICK : (evidences ?? LARGEST)
     const sizes = SIZES.filter((size) => size <= largest)
     const rows = await inTemporaryFolder(async (directory) => {
-      const measured = []
+      const measured: Row[] = []
       for (const size of sizes) {
         const [filled, costs] = [
           await step<FillMeasurement>('fill', directory, size),
           await step<GrowthMeasurement>('measure', directory, size),
         ]
-        const figures = Object.entries({ ...costs, ...filled }).map(([name, value]) => [name, roundFigure(value)])
-        measured.push({ evidences: size, ...Object.fromEntries(figures) })
+        measured.push({ evidences: size, ...roundFigures({ ...costs, ...filled }) })
         progress(`${size} evidences: ${JSON.stringify(measured.at(-1))}`)
       }
       return measured

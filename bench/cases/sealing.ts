@@ -1,4 +1,4 @@
-import { formatFinding, median, roundFigure, type BenchCase } from '../run/case.ts'
+import { formatFinding, median, roundFigures, type BenchCase } from '../run/case.ts'
 import { runChild } from '../run/child.ts'
 import { barsOf } from '../run/picture.ts'
 import type { LatenessMeasurement, SealingMeasurement } from '../programs/sealing.ts'
@@ -62,12 +62,12 @@ export const sealing: BenchCase = {
     }
     const lateness = Object.fromEntries(
       Object.entries(late).flatMap(([load, { p50Ms, p99Ms, perSecond }]) => [
-        [`${load}P50Ms`, roundFigure(p50Ms)],
-        [`${load}P99Ms`, roundFigure(p99Ms)],
-        [`${load}EventsPerSecond`, roundFigure(perSecond)],
+        [`${load}P50Ms`, p50Ms],
+        [`${load}P99Ms`, p99Ms],
+        [`${load}EventsPerSecond`, perSecond],
       ]),
     )
-    return { settings, rows, findings: { ...findingsOf(rows), ...lateness } }
+    return { settings, rows, findings: { ...findingsOf(rows), ...roundFigures(lateness) } }
   },
   conclude: (result) =>
     `Sealing ${Number(result.rows.at(-1)?.['events']).toLocaleString('en')} events takes ` +
@@ -83,27 +83,18 @@ const measureRound = (size: number): Promise<SealingMeasurement> =>
     return runChild<SealingMeasurement>('./programs/sealing.ts', ['seal', directory])
   })
 
-function rowOf(events: number, runs: readonly SealingMeasurement[]) {
-  const medianOf = (name: keyof SealingMeasurement): number => roundFigure(median(runs.map((run) => run[name])))
-  return {
-    events,
-    batches: medianOf('batches'),
-    totalMs: medianOf('totalMs'),
-    readMs: medianOf('readMs'),
-    hashMs: medianOf('hashMs'),
-    commitMs: medianOf('commitMs'),
-    bareHashMs: medianOf('bareHashMs'),
-    ratioToBareHash: roundFigure(median(runs.map(({ totalMs, bareHashMs }) => totalMs / bareHashMs))),
-    peakAboveIdleMiB: medianOf('peakAboveIdleMiB'),
-    microsecondsPerProof: medianOf('microsecondsPerProof'),
-  }
+/** The medians of all measured values. */
+function rowOf(events: number, measured: readonly SealingMeasurement[]): Readonly<Record<string, number>> {
+  const runs: readonly Readonly<Record<string, number>>[] = measured.map((run) => ({
+    ...run,
+    ratioToBareHash: run.totalMs / run.bareHashMs,
+  }))
+  const medianOf = (name: string): number => median(runs.map((run) => run[name] ?? Number.NaN))
+  const medians = Object.fromEntries(Object.keys(runs[0] ?? {}).map((name) => [name, medianOf(name)]))
+  return { events, ...roundFigures(medians) }
 }
 
-const findingsOf = (rows: readonly ReturnType<typeof rowOf>[]): Record<string, number> =>
-  Object.fromEntries(
-    rows.flatMap(({ events, ratioToBareHash, peakAboveIdleMiB, microsecondsPerProof }) => [
-      [`ratioToBareHashAt${events}`, ratioToBareHash],
-      [`peakAboveIdleMiBAt${events}`, peakAboveIdleMiB],
-      [`microsecondsPerProofAt${events}`, microsecondsPerProof],
-    ]),
-  )
+const FINDINGS = ['ratioToBareHash', 'peakAboveIdleMiB', 'microsecondsPerProof']
+
+const findingsOf = (rows: readonly ReturnType<typeof rowOf>[]): Readonly<Record<string, number>> =>
+  Object.fromEntries(rows.flatMap((row) => FINDINGS.map((name) => [`${name}At${row['events']}`, row[name] ?? 0])))

@@ -1,16 +1,16 @@
 import { randomBytes } from 'node:crypto'
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { generateCheckpointKey } from '../../adapters/files/index.ts'
 import { PostgresServer } from '../../test/support/postgres-server.ts'
 import { formatFinding, median, roundFigure, type BenchCase } from '../run/case.ts'
-import { startServer, stopChild, type ServerProcess } from '../run/child.ts'
+import { stopChild, type ServerProcess } from '../run/child.ts'
 import { cpu, measureRate, perSecond, type Rate } from '../run/cpu-time.ts'
 import { itemAt } from '../workload/concurrency.ts'
 import { runHttpLoad, type HttpRequest } from '../workload/http-load.ts'
+import { OPERATOR_KEY, Service, startRegistryServer } from '../workload/service.ts'
 
-const OPERATOR_KEY = 'operator-key-of-the-benchmark'
 const CONNECTIONS = 63
 const HEADERS = { 'x-api-key': OPERATOR_KEY, 'content-type': 'application/json' }
 const EVIDENCE = '/api/v1/evidences/bench/evidence'
@@ -111,27 +111,22 @@ class Cluster {
     await generateCheckpointKey(join(this.#directory, 'checkpoint-keys.json'))
     for (let i = 0; i < this.#size; i += 1) {
       const own = join(this.#directory, String(i))
-      await mkdir(own)
+      await mkdir(join(own, 'data'), { recursive: true })
+      // Servers of one registry share its files: here by a link.
+      if (i > 0) await symlink(join(this.#directory, '0/data/blobs'), join(own, 'data/blobs'))
       const env = {
-        EVIDENCE_PORT: '0',
-        EVIDENCE_DATA_DIR: join(own, 'data'),
         ...(this.#database && { EVIDENCE_RECORDS: 'postgres', EVIDENCE_POSTGRES_URL: this.#database.url() }),
         EVIDENCE_SECRET_FILE: join(this.#directory, 'secret'),
         EVIDENCE_CHECKPOINT_KEYS: join(this.#directory, 'checkpoint-keys.json'),
-        EVIDENCE_OPERATOR_KEY: OPERATOR_KEY,
         EVIDENCE_ANCHOR: 'none',
         EVIDENCE_TSA: 'none',
         EVIDENCE_SEAL_MAX_WAIT_MS: '5000',
         EVIDENCE_LOG_LEVEL: 'info',
       }
-      this.#servers.push(await startServer({ directory: own, module: '../server/main.ts', env }))
+      this.#servers.push(await startRegistryServer(own, undefined, env))
     }
-    const response = await fetch(`${this.#servers[0]?.url}/api/v1/sourceSystem/bench`, {
-      method: 'POST',
-      headers: HEADERS,
-      body: JSON.stringify({ name: 'bench' }),
-    })
-    if (!response.ok) throw new Error(`the company was not created: ${response.status} ${await response.text()}`)
+    const service = new Service(this.#servers[0]?.url ?? '')
+    await service.requestJson('/sourceSystem/bench', { method: 'POST', key: OPERATOR_KEY, body: { name: 'bench' } })
   }
 
   async measure(operation: Operation, seconds: number): Promise<void> {

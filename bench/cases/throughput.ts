@@ -46,7 +46,11 @@ export const throughput: BenchCase = {
     const medianOf = (key: keyof ThroughputMeasurement): number => median(runs.map((run) => run[key]))
     const createHashMs = medianOf('createHashMs')
     const sealMs = medianOf('sealMs')
-    const rows = MEASURED.map(({ key, work }) => rowOf({ work, events, ms: medianOf(key), createHashMs }))
+    const rows = MEASURED.map(([key, work]) => {
+      const ms = medianOf(key)
+      const eventsPerSecond = roundFigure((events / ms) * 1000)
+      return { work, events, ms: roundFigure(ms), eventsPerSecond, relative: roundFigure(createHashMs / ms) }
+    })
     return {
       settings: { events, rounds: runs.length, batchSize: BATCH_SIZE, store: 'LevelDB, each batch one synced write' },
       rows,
@@ -64,11 +68,11 @@ export const throughput: BenchCase = {
 }
 
 /** The rows of the table. */
-const MEASURED: readonly { readonly key: keyof ThroughputMeasurement; readonly work: string }[] = [
-  { key: 'sealMs', work: 'this library: sealing, LevelDB to signed checkpoint' },
-  { key: 'engineMs', work: 'this library: Merkle tree in memory' },
-  { key: 'createHashMs', work: 'node:crypto createHash: Merkle tree in memory' },
-  { key: 'merkletreejsMs', work: 'merkletreejs: Merkle tree in memory' },
+const MEASURED: readonly (readonly [key: keyof ThroughputMeasurement, work: string])[] = [
+  ['sealMs', 'this library: sealing, LevelDB to signed checkpoint'],
+  ['engineMs', 'this library: Merkle tree in memory'],
+  ['createHashMs', 'node:crypto createHash: Merkle tree in memory'],
+  ['merkletreejsMs', 'merkletreejs: Merkle tree in memory'],
 ]
 
 const measureRound = (events: number): Promise<ThroughputMeasurement> =>
@@ -76,18 +80,3 @@ const measureRound = (events: number): Promise<ThroughputMeasurement> =>
     await runChild('./programs/sealing.ts', ['fill', directory, String(events)])
     return runChild<ThroughputMeasurement>('./programs/throughput.ts', [directory])
   })
-
-interface WorkTime {
-  readonly work: string
-  readonly events: number
-  readonly ms: number
-  readonly createHashMs: number
-}
-
-const rowOf = ({ work, events, ms, createHashMs }: WorkTime) => ({
-  work,
-  events,
-  ms: roundFigure(ms),
-  eventsPerSecond: roundFigure((events / ms) * 1000),
-  relative: roundFigure(createHashMs / ms),
-})

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import type { Rate } from '../run/cpu-time.ts'
+import { measureOwnRate, type Rate } from '../run/cpu-time.ts'
 import type * as Workload from '../workload/registry.ts'
 import { writingWith, type Writing } from '../workload/writing.ts'
 
@@ -23,12 +23,7 @@ const creator = new EvidenceCreator(bench)
 
 const write = writingWith((size) => (size === 1 ? creator.createOne() : creator.createMany(category, size)))
 
-async function measure(writing: Writing): Promise<Rate> {
-  const cpuBefore = process.cpuUsage()
-  const { completed, seconds } = await write(writing)
-  const { user, system } = process.cpuUsage(cpuBefore)
-  return { perSecond: completed / seconds, cpuMicroseconds: (user + system) / completed }
-}
+const measure = (writing: Writing): Promise<Rate> => measureOwnRate(() => write(writing))
 
 process.on('message', (request: Writing) => void measure(request).then((rate) => process.send?.(rate)))
 process.once('disconnect', () => process.exit())

@@ -2,11 +2,12 @@ import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { EngineWork } from '../compare/scenarios.ts'
-import type { Rate } from '../run/cpu-time.ts'
+import { measureOwnRate, type Rate } from '../run/cpu-time.ts'
 import type * as Level from '../../adapters/level/index.ts'
 import type * as Backlog from '../workload/backlog.ts'
 import type * as LibraryTree from '../workload/library-tree.ts'
 import type * as LogAppends from '../workload/log-appends.ts'
+import { secondsInFlight } from '../workload/concurrency.ts'
 import { ProofReader } from '../workload/tree-builder.ts'
 import { makeEntries } from '../workload/tree-measurement.ts'
 
@@ -40,11 +41,7 @@ const WORK: Readonly<Record<EngineWork, readonly [prepare: () => Promise<unknown
 async function measure(work: EngineWork): Promise<Rate> {
   const [prepare, run] = WORK[work]
   await prepare()
-  const [cpuBefore, begin] = [process.cpuUsage(), performance.now()]
-  await run()
-  const elapsedMs = performance.now() - begin
-  const { user, system } = process.cpuUsage(cpuBefore)
-  return { perSecond: 1_000 / elapsedMs, cpuMicroseconds: user + system }
+  return measureOwnRate(async () => ({ completed: 1, seconds: await secondsInFlight(1, 1, run) }))
 }
 
 process.on('message', (work: EngineWork) => void measure(work).then((rate) => process.send?.(rate)))

@@ -1,6 +1,7 @@
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fsck, type FsckProgress } from '../../core/ops/index.ts'
+import { cpu, measureOwnRate } from '../run/cpu-time.ts'
 import { ownMemoryMiB } from '../run/memory.ts'
 import { itemAt, secondsInFlight } from '../workload/concurrency.ts'
 import { createCategories, EvidenceCreator, openBenchRegistry, type CategoryIds } from '../workload/registry.ts'
@@ -52,14 +53,14 @@ async function fill(directory: string, size: number): Promise<FillMeasurement> {
   const { count } = await bench.registry.evidences.list(bench.scope, { limit: 1 })
   const creator = new EvidenceCreator(bench, count)
   const categories = count === 0 ? await createCategories(bench) : await existingCategories(bench)
-  const [begin, cpu] = [performance.now(), process.cpuUsage()]
+  const [begin, before] = [performance.now(), process.cpuUsage()]
   while (creator.count < size) {
     const category = itemAt(categories, Math.floor(creator.count / BULK_SIZE))
     await creator.createMany(category, Math.min(BULK_SIZE, size - creator.count))
     if (creator.count % 100_000 === 0) console.error(`growth: ${creator.count} evidences`)
   }
   await bench.registry.sealNow()
-  const { user, system } = process.cpuUsage(cpu)
+  const { user, system } = process.cpuUsage(before)
   const created = creator.count - count
   await bench.close()
   return { bulkCpu: (user + system) / created, bulkPerSecond: (created * 1_000) / (performance.now() - begin) }
@@ -95,15 +96,15 @@ async function measure(directory: string, size: number): Promise<GrowthMeasureme
   const loadedMiB = ownMemoryMiB()
   await bench.close()
   return {
-    microsecondsPerCreate: create.microseconds,
-    createsPerSecond: 1e6 / create.microseconds,
-    createCpu: create.cpu,
-    microsecondsPerGet: get.microseconds,
-    getCpu: get.cpu,
-    microsecondsPerListPage: list.microseconds,
-    listCpu: list.cpu,
-    searchCpu: search.cpu,
-    proofCpu: proof.cpu,
+    microsecondsPerCreate: 1e6 / create.perSecond,
+    createsPerSecond: create.perSecond,
+    createCpu: cpu(create),
+    microsecondsPerGet: 1e6 / get.perSecond,
+    getCpu: cpu(get),
+    microsecondsPerListPage: 1e6 / list.perSecond,
+    listCpu: cpu(list),
+    searchCpu: cpu(search),
+    proofCpu: cpu(proof),
     bytesPerEvidence: bytes / count,
     startMs,
     startMiB,
@@ -122,21 +123,16 @@ async function check(directory: string, size: number): Promise<CheckMeasurement>
     memoryMiB = Math.max(memoryMiB, ownMemoryMiB())
     console.error(`fsck: check of ${stage}: ${done}`)
   }
-  const { cpu, microseconds } = await costOf(1, 1, async () => {
+  const { seconds, cpuMicroseconds } = await costOf(1, 1, async () => {
     const { differences } = await fsck({ records: bench.records }, { onProgress })
     if (differences > 0) throw new Error(`${differences} differences`)
   })
   await bench.close()
-  return { seconds: microseconds / 1e6, cpuMicroseconds: cpu / size, memoryMiB }
+  return { seconds, cpuMicroseconds: cpuMicroseconds / size, memoryMiB }
 }
 
-/** Times of one of `count` calls, in µs. */
-async function costOf(count: number, width: number, work: () => Promise<unknown>) {
-  const before = process.cpuUsage()
-  const seconds = await secondsInFlight(count, width, work)
-  const { user, system } = process.cpuUsage(before)
-  return { cpu: (user + system) / count, microseconds: (seconds / count) * 1e6 }
-}
+const costOf = (count: number, width: number, work: () => Promise<unknown>) =>
+  measureOwnRate(async () => ({ completed: count, seconds: await secondsInFlight(count, width, work) }))
 
 async function bytesIn(directory: string): Promise<number> {
   const files = await readdir(directory, { recursive: true, withFileTypes: true })

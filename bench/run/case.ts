@@ -52,6 +52,10 @@ export const ratiosOf = (values: readonly number[], others: readonly number[]): 
 /** Rounds to three significant digits. More would be noise. */
 export const roundFigure = (value: number): number => Number(value.toPrecision(3))
 
+/** The same figures, rounded. */
+export const roundFigures = (figures: object): Readonly<Record<string, number>> =>
+  Object.fromEntries(Object.entries(figures).map(([name, value]) => [name, roundFigure(Number(value))]))
+
 /** A number with its thousands grouped: `1,234,567`. */
 export const formatNumber = (value: number): string => value.toLocaleString('en', { maximumSignificantDigits: 6 })
 

@@ -52,14 +52,26 @@ export const perSecond = ({ perSecond: rate }: Rate): number => rate
 
 export const cpu = ({ cpuMicroseconds }: Rate): number => cpuMicroseconds
 
+interface Work {
+  readonly completed: number
+  readonly seconds: number
+}
+
 /** Runs operations of these processes and all their descendants. */
-export async function measureRate<T extends { readonly completed: number; readonly seconds: number }>(
-  pids: readonly number[],
-  run: () => Promise<T>,
-): Promise<T & Rate> {
-  const cpuBefore = (await cpuMsOf(pids)) ?? Number.NaN
+export const measureRate = <T extends Work>(pids: readonly number[], run: () => Promise<T>): Promise<T & Rate> =>
+  rateOf(run, async () => (await cpuMsOf(pids)) ?? Number.NaN)
+
+/** Runs operations of this process alone, whose CPU time is known exactly. */
+export const measureOwnRate = <T extends Work>(run: () => Promise<T>): Promise<T & Rate> =>
+  rateOf(run, async () => {
+    const { user, system } = process.cpuUsage()
+    return (user + system) / 1_000
+  })
+
+async function rateOf<T extends Work>(run: () => Promise<T>, cpuMs: () => Promise<number>): Promise<T & Rate> {
+  const cpuBefore = await cpuMs()
   const result = await run()
-  const cpuMs = ((await cpuMsOf(pids)) ?? Number.NaN) - cpuBefore
   const { completed, seconds } = result
-  return { ...result, perSecond: completed / seconds, cpuMicroseconds: (cpuMs * 1_000) / completed }
+  const cpuMicroseconds = (((await cpuMs()) - cpuBefore) * 1_000) / completed
+  return { ...result, perSecond: completed / seconds, cpuMicroseconds }
 }

@@ -1,40 +1,25 @@
 import { join } from 'node:path'
-import { FileSignedHead, openLocalBlobs } from '../../adapters/files/index.ts'
-import { MemoryCheckpointKeys } from '../../adapters/memory/index.ts'
 import { openLevelRecords } from '../../adapters/level/index.ts'
-import { openRegistry, type RecordStore, type Registry, type TreeEngine } from '../../core/index.ts'
-import { createSealer, PoolEngine } from '../../sealer/index.ts'
+import type { RecordStore, TreeEngine } from '../../core/index.ts'
+import { PoolEngine } from '../../sealer/index.ts'
 import { randomAppends } from './log-appends.ts'
+import { openIn } from './registry.ts'
 
 /** Entries of a full batch. */
 export const BATCH_SIZE = 65_536
 
 /** Longer than any benchmark, so that no batch closes because of its age. */
-export const HOUR_MS = 3_600_000
+const HOUR_MS = 3_600_000
 
 export interface SealingRegistry {
   readonly directory: string
   readonly records: RecordStore
   readonly engine?: TreeEngine
-  readonly maxWaitMs?: number
 }
 
 /** Opens a registry that seals batches of 65,536 entries. By default, none closes because of its age. */
-export async function openSealingRegistry({
-  directory,
-  records,
-  engine = new PoolEngine(),
-  maxWaitMs = HOUR_MS,
-}: SealingRegistry): Promise<Registry> {
-  return openRegistry({
-    records,
-    blobs: await openLocalBlobs(join(directory, 'blobs')),
-    signedHead: new FileSignedHead(join(directory, 'signed-head.json')),
-    secret: new Uint8Array(32).fill(1),
-    checkpointSigner: new MemoryCheckpointKeys([new Uint8Array(32).fill(1)]),
-    sealer: createSealer({ engine, maxWaitMs, maxLeaves: BATCH_SIZE }),
-  })
-}
+export const openSealingRegistry = ({ directory, records, engine = new PoolEngine() }: SealingRegistry) =>
+  openIn(directory, records, { engine, maxWaitMs: HOUR_MS, maxLeaves: BATCH_SIZE })
 
 /** Appends random entries to the log of a new registry, up to this log size, and seals none. */
 export async function fillBacklog(directory: string, logSize: number): Promise<void> {

@@ -42,14 +42,7 @@ export async function openBenchRegistry({
 }: BenchRegistryOptions = {}): Promise<BenchRegistry> {
   const directory = kept ?? (await mkdtemp(join(tmpdir(), 'evidence-bench-')))
   const records = wrap(other ?? (await openLevelRecords(join(directory, 'records'))))
-  const registry = await openRegistry({
-    records,
-    blobs: await openLocalBlobs(join(directory, 'blobs')),
-    signedHead: new FileSignedHead(join(directory, 'signed-head.json')),
-    secret: new Uint8Array(32).fill(1),
-    checkpointSigner: new MemoryCheckpointKeys([new Uint8Array(32).fill(1)]),
-    sealer: createSealer(options),
-  })
+  const registry = await openIn(directory, records, options)
   const operator: Scope = { companyId: 'bench', principal: OPERATOR }
   const { apiKey = '' } = await registry.sourceSystems.create(operator, { name: `bench ${randomUUID()}` })
   const principal = await registry.sourceSystems.authenticate({ companyId: 'bench', apiKey })
@@ -65,6 +58,17 @@ export async function openBenchRegistry({
     },
   }
 }
+
+/** Opens a registry on these records, with its other files in a folder. */
+export const openIn = async (directory: string, records: RecordStore, options: SealerOptions): Promise<Registry> =>
+  openRegistry({
+    records,
+    blobs: await openLocalBlobs(join(directory, 'blobs')),
+    signedHead: new FileSignedHead(join(directory, 'signed-head.json')),
+    secret: new Uint8Array(32).fill(1),
+    checkpointSigner: new MemoryCheckpointKeys([new Uint8Array(32).fill(1)]),
+    sealer: createSealer(options),
+  })
 
 /** Creates the categories that `categoryOf` names. */
 export async function createCategories({ registry, scope }: BenchRegistry): Promise<readonly CategoryIds[]> {

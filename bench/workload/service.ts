@@ -5,7 +5,7 @@ import { categoryFieldsOf, evidenceOf } from './evidence.ts'
 import { runHttpLoad, type HttpLoadResult } from './http-load.ts'
 
 const COMPANY = 'bench'
-const OPERATOR_KEY = 'operator-key-of-the-benchmark'
+export const OPERATOR_KEY = 'operator-key-of-the-benchmark'
 const BULK_SIZE = 1_000
 /** Evidences that are read again and again. */
 const FEW = 1_000
@@ -26,8 +26,15 @@ export interface ServiceRequest {
   readonly body?: string
 }
 
-/** Starts a registry server with all its defaults in an empty folder. `module` is relative to `bench/` or absolute. */
-export const startRegistryServer = (directory: string, module = '../server/main.ts'): Promise<ServerProcess> =>
+/**
+ * Starts a registry server in an empty folder, with the defaults of all settings that are not in `env`. `module` is
+ * relative to `bench/` or absolute.
+ */
+export const startRegistryServer = (
+  directory: string,
+  module = '../server/main.ts',
+  env: Readonly<Record<string, string>> = {},
+): Promise<ServerProcess> =>
   startServer({
     directory,
     module,
@@ -37,6 +44,7 @@ export const startRegistryServer = (directory: string, module = '../server/main.
       EVIDENCE_OPERATOR_KEY: OPERATOR_KEY,
       // The whole load comes from one address.
       EVIDENCE_ADDRESS_LIMIT_PER_MINUTE: '0',
+      ...env,
     },
   })
 

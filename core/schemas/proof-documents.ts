@@ -9,16 +9,6 @@ import { closed, DateTime, Hash, Id, opt, SendStatus } from './fields.ts'
 
 const Count = Type.Integer({ minimum: 0 })
 
-/** Every status of a proof document. */
-export const VerificationStatus = Type.Enum([
-  'ok',
-  'pending',
-  'deleted',
-  'not_found',
-  'ambiguous',
-  'invalid',
-  'unknown_root',
-])
 export const ProofItem = closed({
   hash: Hash,
   position: Type.Enum(['left', 'right'], { description: 'The side of the sibling' }),
