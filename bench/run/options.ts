@@ -102,8 +102,8 @@ Which benchmarks
 How
   --quick              small sizes, to see that it works; the figures mean nothing, nothing is saved
   --no-save            do not write bench/results/NAME.json and NAME.svg
-  --evidences N        the largest registry of growth; default 1000000. 10000000 take 16 GB and more
-                       than half an hour
+  --evidences N        the largest registry of growth and search; default 1000000. 10000000 take 16 GB
+                       and more than half an hour
 
 Compare two builds
   --against PATH       measure this checkout and another built one in turns (A B B A …), and print

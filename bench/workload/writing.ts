@@ -82,7 +82,11 @@ export function measureStores(
 }
 
 /** Says how to get a store that is not installed. */
-function skip({ title, from }: Store, error: unknown, { progress }: Turns): undefined {
+export function skip(
+  { title, from }: Pick<Store, 'title' | 'from'>,
+  error: unknown,
+  { progress }: Pick<BenchContext, 'progress'>,
+): undefined {
   if (from === undefined || !/^(?:ENOENT|ERR_MODULE_NOT_FOUND)$/.test(String(Object(error).code))) throw error
   progress(`without ${title}, which is not installed: ${from}`)
 }
