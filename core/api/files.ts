@@ -97,7 +97,7 @@ export interface Files {
    * Destroys the bytes of staged files that no write has used. Idempotent. Checks no permission: pass only what `stage`
    * returned.
    */
-  discard(files: readonly StagedFile[]): Promise<void>
+  discard(files: readonly StagedFile[], options?: Pick<Scope, 'logFields'>): Promise<void>
   /**
    * Finds a file. Requires level `R`, or a file token for this file.
    *

@@ -30,6 +30,8 @@ export type Principal =
 export interface Scope {
   readonly companyId: string
   readonly principal: Principal
+  /** What each log line that the operation causes has, too, such as the id of a request. */
+  readonly logFields?: object | undefined
 }
 
 /**

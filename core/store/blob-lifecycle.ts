@@ -55,24 +55,29 @@ export function consume(blobs: readonly UnusedBlob[]): {
 export const pendingDeletion = (id: string, now: number): Write => putRecord(keys.pendingDeletion(id), { at: now })
 
 /** Deletes a blob that no record uses. A blob that was used in the meantime stays. */
-export async function cancelUpload(context: BlobContext, { id, intent }: UnusedBlob): Promise<void> {
+export async function cancelUpload(
+  context: BlobContext,
+  { id, intent }: UnusedBlob,
+  logFields?: object,
+): Promise<void> {
   const result = await context.records.commit({
     checks: [{ key: keys.blobIntent(id), version: intent }],
     writes: [{ key: keys.blobIntent(id), value: null }, pendingDeletion(id, context.clock.now())],
   })
-  if (result.ok) await destroy(context, id)
+  if (result.ok) await destroy(context, id, logFields)
 }
 
 /**
  * Deletes the bytes of a blob with a pending-deletion record. If that fails, the record stays and the next sweep tries
  * again.
  */
-export async function destroy({ records, blobs, logger }: BlobContext, id: string): Promise<void> {
+export async function destroy({ records, blobs, logger }: BlobContext, id: string, logFields?: object): Promise<void> {
   try {
     await blobs.delete(id)
     await records.commit({ writes: [{ key: keys.pendingDeletion(id), value: null }] })
   } catch (err) {
-    logger.warn({ err, file: id }, 'the bytes of a deleted file could not be destroyed yet; the sweep tries again')
+    const fields = { ...logFields, err, file: id }
+    logger.warn(fields, 'the bytes of a deleted file could not be destroyed yet; the sweep tries again')
   }
 }
 

@@ -63,7 +63,7 @@ async function authenticate(
   const principal = await registry.sourceSystems.authenticate({ companyId, apiKey, address: ctx.ip })
   // The operator is not a source system.
   if (principal === undefined || (access === 'sourceSystem' && principal.kind === 'operator')) return undefined
-  return { companyId, principal }
+  return { companyId, principal, logFields: ctx.state.ids }
 }
 
 /** A file token stands for one file: a query that names another one does not fit. */
@@ -74,7 +74,7 @@ async function authenticateToken(registry: Registry, ctx: Context, companyId: st
   const namesOtherFile = query
     .getAll('fileId')
     .some((fileId) => fileId !== '' && fileId.toLowerCase() !== principal.fileId)
-  return namesOtherFile ? undefined : { companyId, principal }
+  return namesOtherFile ? undefined : { companyId, principal, logFields: ctx.state.ids }
 }
 
 /** Lets only requests with this bearer token (RFC 6750) pass. Throws `UNAUTHORIZED` for all others. */

@@ -208,7 +208,8 @@ class StagedBody {
   /** Gives the memory back, and destroys the files if no record uses them. */
   async release(isUnused: boolean): Promise<void> {
     this.#memory?.release()
-    if (isUnused && this.#staged.length > 0) await this.#context.services.registry.files.discard(this.#staged)
+    const { scope, services } = this.#context
+    if (isUnused && this.#staged.length > 0) await services.registry.files.discard(this.#staged, scope)
   }
 }
 

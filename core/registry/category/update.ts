@@ -138,7 +138,7 @@ export const removeCategory =
       return { commit: files.length === 0 ? commit : context.erasures.include(commit, id), result: {} }
     })
     if (files.length > 0) context.erasures.request()
-    for (const id of files) await destroy(context, id)
+    for (const id of files) await destroy(context, id, scope.logFields)
   }
 
 /** Checks that hold while the category is empty. Throws `CATEGORY_NOT_EMPTY`. */

@@ -30,7 +30,7 @@ export const deleteFile =
       return { commit: context.erasures.include(commit, fileId), result }
     })
     context.erasures.request()
-    await destroy(context, fileId)
+    await destroy(context, fileId, scope.logFields)
     return events
   }
 

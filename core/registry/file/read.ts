@@ -86,10 +86,10 @@ async function isRecorded({ records }: Context, fileId: string): Promise<boolean
   return record !== undefined && !('deletion' in record)
 }
 
-function damaged({ logger, damage }: ReadContext, fileId: string, problem: string): RegistryError {
+function damaged({ damage }: ReadContext, fileId: string, problem: string): RegistryError {
   damage.reads += 1
-  logger.error({ fileId }, `the stored bytes of a file ${problem}: is the right volume mounted? Run fsck`)
-  return new RegistryError('CORRUPT', `The stored bytes of file ${fileId} ${problem}`)
+  const advice = 'is the right volume mounted? Run fsck'
+  return new RegistryError('CORRUPT', `The stored bytes of file ${fileId} ${problem}: ${advice}`)
 }
 
 /**

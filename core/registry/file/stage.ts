@@ -1,5 +1,5 @@
 import type { Files, StagedFile } from '../../api/files.ts'
-import type { FileId } from '../../api/scope.ts'
+import type { FileId, Scope } from '../../api/scope.ts'
 import { isBytes, sha256, toBase64, toHex } from '../../bytes.ts'
 import { beginUpload, cancelUpload, type UnusedBlob } from '../../store/blob-lifecycle.ts'
 import type { Context } from '../context.ts'
@@ -40,14 +40,14 @@ export const stageFile =
     const read = await readSmallBody(body, { ...limits, smallFileBytes })
     return 'content' in read
       ? { ...file, ...digestOf(read.content), content: toBase64(read.content) }
-      : { ...file, ...(await storeBlob(context, { id: file.id, process }, read.body, limits)) }
+      : { ...file, ...(await storeBlob(context, { id: file.id, process, scope }, read.body, limits)) }
   }
 
 const digestOf = (content: Uint8Array) => ({ size: content.length, sha256: toHex(sha256(content)) })
 
 async function storeBlob(
   context: Context,
-  { id, process }: { readonly id: FileId; readonly process: string },
+  { id, process, scope }: { readonly id: FileId; readonly process: string; readonly scope: Scope },
   body: AsyncIterableIterator<Uint8Array>,
   limits: StageLimits,
 ): Promise<Pick<StagedFile, 'size' | 'sha256' | 'intent'>> {
@@ -59,7 +59,7 @@ async function storeBlob(
     const digest = await context.blobs.put(id, body, limits)
     return { size: digest.size, sha256: toHex(digest.sha256), intent }
   } catch (error) {
-    await discardUpload(context, { id, intent })
+    await discardUpload(context, { id, intent }, scope)
     throw error
   }
 }
@@ -67,16 +67,21 @@ async function storeBlob(
 /** Deletes the bytes of staged files that no write has used. */
 export const discardFiles =
   (context: Context): Files['discard'] =>
-  async (files) => {
-    for (const { id, intent } of files) if (intent !== undefined) await discardUpload(context, { id, intent })
+  async (files, options = {}) => {
+    for (const { id, intent } of files) if (intent !== undefined) await discardUpload(context, { id, intent }, options)
   }
 
 /** Deletes the bytes of an upload that nothing uses. If that fails, the sweep does it later. */
-async function discardUpload(context: Context, upload: UnusedBlob): Promise<void> {
+async function discardUpload(
+  context: Context,
+  upload: UnusedBlob,
+  { logFields }: Pick<Scope, 'logFields'>,
+): Promise<void> {
   try {
-    await cancelUpload(context, upload)
+    await cancelUpload(context, upload, logFields)
   } catch (err) {
-    context.logger.warn({ err, file: upload.id }, 'an unused upload could not be deleted yet; the sweep tries again')
+    const fields = { ...logFields, err, file: upload.id }
+    context.logger.warn(fields, 'an unused upload could not be deleted yet; the sweep tries again')
   }
 }
 
