@@ -54,9 +54,8 @@ export interface ClaimOptions {
 }
 
 const STORE_ADVICE =
-  'a second server of one registry forks its log. Make sure that the other one has ended and never starts ' +
-  'again, then ' +
-  'start once with --take-over (EVIDENCE_TAKE_OVER=true)'
+  'a second server of one registry forks its log. Make sure that the other one has ended and never starts again, ' +
+  'then start once with --take-over (EVIDENCE_TAKE_OVER=true)'
 
 /** Owner files that this process released but could not replace (EMFILE, a full disk): the pid in them is ignored. */
 const releasedFiles = new Set<string>()

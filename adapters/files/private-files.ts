@@ -80,9 +80,8 @@ async function readIfPresent(files: FileOperations, path: string): Promise<Uint8
   if (secret.length >= MIN_SECRET_BYTES) return secret
   throw new RegistryError(
     'CONFIG_ERROR',
-    `The secret file ${path} has ${secret.length} bytes, but a secret must have at least ` +
-      `${MIN_SECRET_BYTES}: restore ` +
-      'the right file',
+    `The secret file ${path} has ${secret.length} bytes, but a secret must have at least ${MIN_SECRET_BYTES}: ` +
+      'restore the right file',
   )
 }
 

@@ -49,9 +49,8 @@ const corrupt = (message: string, cause?: unknown): RegistryError => new Registr
 const missingFile = (missing: string, present: string): RegistryError =>
   new RegistryError(
     'CONFIG_ERROR',
-    `${missing} is missing, but ${present} exists: restore it from a backup, or move the directory away to ` +
-      'create a new ' +
-      'authority',
+    `${missing} is missing, but ${present} exists: restore it from a backup, or move the directory away to create a ` +
+      'new authority',
   )
 
 const newKey = (): KeyObject => generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey

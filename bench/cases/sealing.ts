@@ -71,10 +71,9 @@ export const sealing: BenchCase = {
   },
   conclude: (result) =>
     `Sealing ${Number(result.rows.at(-1)?.['events']).toLocaleString('en')} events takes ` +
-    `${result.rows.at(-1)?.['totalMs']} ms, ${result.rows.at(-1)?.['ratioToBareHash']} times as long as ` +
-    'hashing alone; ' +
-    `an event is in a signed checkpoint ${formatFinding(result, 'idleP50Ms')} ms after its acknowledgement, at full ` +
-    `load after at most ${formatFinding(result, 'loadP99Ms')} ms in 99 of 100 cases.`,
+    `${result.rows.at(-1)?.['totalMs']} ms, ${result.rows.at(-1)?.['ratioToBareHash']} times as long as hashing ` +
+    `alone; an event is in a signed checkpoint ${formatFinding(result, 'idleP50Ms')} ms after its acknowledgement, ` +
+    `at full load after at most ${formatFinding(result, 'loadP99Ms')} ms in 99 of 100 cases.`,
 }
 
 const measureRound = (size: number): Promise<SealingMeasurement> =>

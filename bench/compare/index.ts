@@ -149,7 +149,6 @@ function concludeFrom(rows: readonly Row[], rounds: number): string {
   const ofCpu = cpuRatios.length === 0 ? '' : `, and the highest ratio of CPU time is ${Math.max(...cpuRatios)}`
   return (
     `Over ${rounds} ${rounds === 1 ? 'round' : 'rounds'} in turns, the lowest ratio of rates is ` +
-    `${slowest?.['ratio']} (${slowest?.['scenario']})${ofCpu}; ` +
-    'all ratios are medians of this build to the other one'
+    `${slowest?.['ratio']} (${slowest?.['scenario']})${ofCpu}; all ratios are medians of this build to the other one`
   )
 }

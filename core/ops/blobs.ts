@@ -4,6 +4,7 @@ import { keys } from '../store/keys.ts'
 import type { DeletedFileRecord, FileRecord } from '../store/records.ts'
 import { storedBase64 } from '../store/read.ts'
 import type { Check } from './check.ts'
+import { sizeIn } from './copy-blobs.ts'
 
 type Blobs = Pick<BlobStore, 'get'>
 
@@ -66,8 +67,6 @@ async function rangeOf(file: FileRecord, blobs: Blobs, range: BlobRange) {
 
 async function expectDeleted(check: Check, blobs: Blobs, id: string): Promise<void> {
   if ((await check.get(keys.pendingDeletion(id))) !== undefined) return
-  const blob = await blobs.get(id)
-  if (blob === undefined) return
-  await blob.body[Symbol.asyncIterator]().return?.()
-  check.report('blob', `blob/${id}`, 'The file was deleted, but its bytes are still stored')
+  const size = await sizeIn(blobs, id)
+  check.expect(size === undefined, 'blob', `blob/${id}`, 'The file was deleted, but its bytes are still stored')
 }

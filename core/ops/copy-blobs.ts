@@ -89,9 +89,9 @@ export async function* filesOf(records: RecordStore): AsyncGenerator<FileRecord,
   }
 }
 
-/** The first file on record that has a blob. */
-export async function firstFile(records: RecordStore): Promise<FileRecord | undefined> {
-  for await (const file of filesOf(records)) return file
+/** The id of the first file on record that has a blob, if the store does not hold it. */
+export async function missingFirstFile(records: RecordStore, blobs: BlobStore): Promise<string | undefined> {
+  for await (const { id, size } of filesOf(records)) return (await sizeIn(blobs, id)) === size ? undefined : id
   return undefined
 }
 
@@ -120,7 +120,8 @@ export function fileIn(record: CopiedRecord): FileRecord | undefined {
   return 'deletion' in file || 'content' in file ? undefined : file
 }
 
-async function sizeIn(store: BlobStore, id: string): Promise<number | undefined> {
+/** The size of a blob, `undefined` if the store does not have it. */
+export async function sizeIn(store: Pick<BlobStore, 'get'>, id: string): Promise<number | undefined> {
   const blob = await store.get(id)
   // A body that is not read must be released.
   await blob?.body[Symbol.asyncIterator]().return?.()

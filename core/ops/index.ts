@@ -12,7 +12,7 @@ export {
   fileIn,
   filesIn,
   filesOf,
-  firstFile,
+  missingFirstFile,
   SourceDamage,
   type BlobStores,
   type CopyBlobsOptions,

@@ -46,11 +46,8 @@ async function anchoredHead(reader: LogReader): Promise<SignedHead | undefined> 
 const missingHead = (logSize: number): RegistryError =>
   new RegistryError(
     'LOG_BEHIND_SIGNED',
-    `The signed head is missing, but the log has ${logSize} entries. The first start wrote a signed head, so ` +
-      'it was lost, ' +
-      'and without it a record store that was set back is not noticed. Restore the newest signed-head.json, ' +
-      'or adopt one ' +
-      'that another copy or another server still has (adoptHead, --adopt-head FILE). If there is none, open ' +
-      'the registry read-only ' +
-      '(readOnly, EVIDENCE_READ_ONLY=true), and continue with a new registry',
+    `The signed head is missing, but the log has ${logSize} entries. The first start wrote a signed head, so it was ` +
+      'lost, and without it a record store that was set back is not noticed. Restore the newest signed-head.json, or ' +
+      'adopt one that another copy or another server still has (adoptHead, --adopt-head FILE). If there is none, ' +
+      'open the registry read-only (readOnly, EVIDENCE_READ_ONLY=true), and continue with a new registry',
   )

@@ -286,9 +286,8 @@ export class WriteGate {
     if (this.#options.isReadOnly)
       throw new RegistryError(
         'UNAVAILABLE',
-        'This registry is open read-only: it serves what is recorded, and accepts no writes. To write, ' +
-          'restore the newest ' +
-          'store and start without read-only, or start a new registry',
+        'This registry is open read-only: it serves what is recorded, and accepts no writes. To write, restore the ' +
+          'newest store and start without read-only, or start a new registry',
       )
   }
 

@@ -93,9 +93,8 @@ export async function assertUsable(
   const logSize = await records.logSize()
   if (earlier !== undefined && earlier.logSize > logSize)
     throw configError(
-      `${directory} holds a backup of ${earlier.logSize} log entries, but this registry has ${logSize}: it ` +
-        'was set back. ' +
-        'Keep that backup, and name another directory',
+      `${directory} holds a backup of ${earlier.logSize} log entries, but this registry has ${logSize}: it was set ` +
+        'back. Keep that backup, and name another directory',
     )
   // The new backup replaces the earlier one, which may have the only copy of the secrets.
   if (earlier !== undefined && !hasSecrets && fileOf(earlier, SECRETS) !== undefined)

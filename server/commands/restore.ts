@@ -45,9 +45,8 @@ name the one in the backup.`,
 async function readHead(path: string | undefined, { records }: Config): Promise<SignedHead | undefined> {
   if (path === undefined && records === 'postgres')
     throw configError(
-      'EVIDENCE_RECORDS=postgres needs --head FILE, the newest signed-head.json that exists. If none is ' +
-        'left, name the ' +
-        'one in the backup, and start servers only with EVIDENCE_READ_ONLY=true',
+      'EVIDENCE_RECORDS=postgres needs --head FILE, the newest signed-head.json that exists. If none is left, name ' +
+        'the one in the backup, and start servers only with EVIDENCE_READ_ONLY=true',
     )
   if (path === undefined) return undefined
   const head = await new FileSignedHead(path).read().catch((error: unknown) => {

@@ -20,7 +20,6 @@ export function controlPath(dataDir: string, platform: NodeJS.Platform = process
   if (bytes <= MAX_PATH_BYTES) return path
   throw configError(
     `The path of a Unix socket has at most ${MAX_PATH_BYTES} bytes, but ${path} has ${bytes}: name the data ` +
-      'directory by a ' +
-      'shorter path, such as a relative one or a symbolic link, for the server and for its commands',
+      'directory by a shorter path, such as a relative one or a symbolic link, for the server and for its commands',
   )
 }

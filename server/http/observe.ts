@@ -146,5 +146,4 @@ export function proxyWarning(logger: Logger, trustProxy: boolean): (ctx: Context
 
 const UNTRUSTED_PROXY =
   'a request has X-Forwarded-For, which is not trusted. Behind a reverse proxy of yours set ' +
-  'EVIDENCE_TRUST_PROXY=true: ' +
-  'all of its clients count as one address now'
+  'EVIDENCE_TRUST_PROXY=true: all of its clients count as one address now'

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { join, resolve } from 'node:path'
 import { isMarkedStore, type MarkedBlobStore } from '../../adapters/s3/index.ts'
 import { RegistryError, type BlobStore, type RecordStore } from '../../core/index.ts'
-import { firstFile, nameBlobStore, storedBlobStore, storedOrigin } from '../../core/ops/index.ts'
+import { missingFirstFile, nameBlobStore, storedBlobStore, storedOrigin } from '../../core/ops/index.ts'
 import type { Config } from '../settings/load.ts'
 import { namesModule } from './own-module.ts'
 import { parseMarker, readMarker, writeMarker, type Marker } from './folder-markers.ts'
@@ -125,14 +125,11 @@ function assertOwn({ name, settings }: BlobMarker, marker: Marker | undefined, o
 
 /** A store without a marker must have a file of this registry, else it is another one. */
 async function assertHasFirstFile({ records, blobs }: BlobMarkerOptions, place: BlobMarker): Promise<void> {
-  const file = await firstFile(records)
-  if (file === undefined) return
-  const blob = await blobs.get(file.id)
-  await blob?.body[Symbol.asyncIterator]().return?.()
-  if (blob?.size === file.size) return
+  const missing = await missingFirstFile(records, blobs)
+  if (missing === undefined) return
   throw new RegistryError(
     'CORRUPT',
-    `${place.name} does not hold the files of this registry: it has no registry.json and not the file ${file.id}. ` +
+    `${place.name} does not hold the files of this registry: it has no registry.json and not the file ${missing}. ` +
       `Correct ${place.settings}, or restore the files from a backup. If those of a bucket are lost for good, accept ` +
       'it with EVIDENCE_ADOPT_BUCKET=true. Nothing was written',
   )

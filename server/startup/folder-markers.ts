@@ -122,15 +122,13 @@ export const parseMarker = (text: string): Marker | undefined => readShape(Marke
 const lost = (path: string, missing = MARKER): RegistryError =>
   new RegistryError(
     'CORRUPT',
-    `${path} is missing or is not the folder of this registry: it has no ${missing}. Mount its volume, or ` +
-      'restore it from ' +
-      'a backup. Nothing was written',
+    `${path} is missing or is not the folder of this registry: it has no ${missing}. Mount its volume, or restore it ` +
+      'from a backup. Nothing was written',
   )
 
 const foreign = (path: string, origin: string | undefined, expected = 'a new registry'): RegistryError =>
   new RegistryError(
     'CORRUPT',
-    `${path} belongs to the registry ${origin}, not to ${expected}: mount the right volume, or restore the ` +
-      'right folder. ' +
-      'Nothing was written',
+    `${path} belongs to the registry ${origin}, not to ${expected}: mount the right volume, or restore the right ` +
+      'folder. Nothing was written',
   )

@@ -213,8 +213,7 @@ async function openSecret({ secretFile }: Config, directory: string, origin: str
   if (await exists(path)) return readSecret(path)
   throw new RegistryError(
     'LOG_KEY_MISMATCH',
-    `${path} is missing, but the registry ${origin} exists and depends on it: restore it from a backup, or ` +
-      'name the file ' +
-      'with EVIDENCE_SECRET_FILE. No other secret was created',
+    `${path} is missing, but the registry ${origin} exists and depends on it: restore it from a backup, or name the ` +
+      'file with EVIDENCE_SECRET_FILE. No other secret was created',
   )
 }

@@ -77,9 +77,8 @@ async function listenForMetrics(
     const reason = reasonOf(error)
     // Without the cause: the advice for it is about the address of the service.
     throw configError(
-      `EVIDENCE_METRICS_ADDRESS: cannot listen on ${metricsAddress} (${reason}). Stop the program that uses ` +
-        'it, or choose ' +
-        'another address of this machine',
+      `EVIDENCE_METRICS_ADDRESS: cannot listen on ${metricsAddress} (${reason}). Stop the program that uses it, or ` +
+        'choose another address of this machine',
     )
   }
 }

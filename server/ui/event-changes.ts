@@ -62,19 +62,23 @@ function valuesOf({ disclosure, type }: EvidenceEvent): readonly (readonly [name
 /** The status that an event sets, `undefined` if it sets none. */
 export const statusOf = (event: EvidenceEvent): unknown => new Map(valuesOf(event)).get('status')
 
-/** The values after the last of these events, from the fields that they disclose, oldest first. */
-export function presentValues(
-  events: readonly { readonly fields: ReadonlyMap<string, unknown> }[],
-): ReadonlyMap<string, unknown> {
+/**
+ * Returns what reads a text after the last of these events, from the fields that they disclose, oldest first. An empty
+ * text is not set.
+ */
+export function presentTexts(events: readonly { readonly fields: ReadonlyMap<string, unknown> }[]) {
   const values = new Map(events[0]?.fields)
   for (const { fields } of events) for (const name of SHOWN) if (fields.has(name)) values.set(name, fields.get(name))
-  return values
+  return (name: string): string | undefined => {
+    const value = values.get(name)
+    return typeof value === 'string' && value !== '' ? value : undefined
+  }
 }
 
 /** The files that an event attached or deleted. */
 function filesOf({ disclosure, updateType }: EvidenceEvent, names: ReadonlyMap<string, string>): readonly FileChange[] {
   return Object.entries(disclosure?.files ?? {}).map(([fileId, { text }]) => {
-    const file = asRecord(parse(text))
+    const file = asRecord(parseJson(text))
     const { name = names.get(fileId), sha256 } = file
     return {
       kind: updateType === 'deletefile' ? 'deleted' : 'attached',
@@ -105,8 +109,8 @@ function membersOf(value: unknown, path: string): readonly (readonly [path: stri
 
 const isSame = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b)
 
-/** The service has sent these texts. One that is not JSON is shown as not set. */
-function parse(text: string): unknown {
+/** `undefined` for a text that is not JSON. */
+export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
@@ -115,7 +119,7 @@ function parse(text: string): unknown {
 }
 
 function parseArray(text: string): readonly unknown[] {
-  const value = parse(text)
+  const value = parseJson(text)
   return Array.isArray(value) ? value : []
 }
 

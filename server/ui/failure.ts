@@ -18,6 +18,14 @@ export class FieldError extends Error {
 export const isOutage = (error: unknown): boolean =>
   error instanceof EvidenceRegistryError && (error.code === 'NETWORK_ERROR' || error.status >= 500)
 
+/** Returns a value in place of an error of the service with this code, and throws any other error. */
+export const insteadOf =
+  <T>(code: string, value: T) =>
+  (error: unknown): T => {
+    if (error instanceof EvidenceRegistryError && error.code === code) return value
+    throw error
+  }
+
 /** What to tell the user about an error. Messages of the API are kept, because they name the field and its rule. */
 export function messageOf(error: unknown): string {
   if (error instanceof FieldError) return error.message

@@ -1,6 +1,7 @@
 import { createContext } from 'preact'
 import { useContext } from 'preact/hooks'
-import { createClient, EvidenceRegistryError, type Client, type OwnSourceSystem } from '../client/index.ts'
+import { createClient, type Client, type OwnSourceSystem } from '../client/index.ts'
+import { insteadOf } from './failure.ts'
 import { texts } from './texts.ts'
 
 /** The service that served this page. Relative, so that a path prefix of a reverse proxy is kept. */
@@ -40,13 +41,10 @@ export const isOperator = ({ system }: Session): boolean => system.id === undefi
  */
 export async function signIn({ companyId, apiKey }: Credentials): Promise<Session> {
   const client = createClient({ baseUrl: API_URL, companyId, apiKey })
-  try {
-    return { companyId, apiKey, client, system: await client.getOwnSourceSystem() }
-  } catch (error) {
-    // Only the operator key sees that a company is unknown.
-    if (!(error instanceof EvidenceRegistryError) || error.code !== 'COMPANY_NOT_FOUND') throw error
-    return { companyId, apiKey, client, system: { name: texts.systems.operator, permissions: 'A' } }
-  }
+  // Only the operator key sees that a company is unknown.
+  const operator: OwnSourceSystem = { name: texts.systems.operator, permissions: 'A' }
+  const system = await client.getOwnSourceSystem().catch(insteadOf('COMPANY_NOT_FOUND', operator))
+  return { companyId, apiKey, client, system }
 }
 
 const STORAGE_KEY = 'evidence-registry.session'

@@ -3,7 +3,7 @@ import type { BundleClaims, BundleEventClaims } from '../../../core/verify/index
 import { Table, type Column } from '../components/table.tsx'
 import { Thumb } from '../components/thumb.tsx'
 import { Hash, LongText, Time } from '../components/values.tsx'
-import { presentValues } from '../event-changes.ts'
+import { presentTexts } from '../event-changes.ts'
 import { disclosedName } from '../event-names.ts'
 import { formatDate } from '../format.ts'
 import { texts } from '../texts.ts'
@@ -11,11 +11,7 @@ import { texts } from '../texts.ts'
 /** What hangs on the wall: the thing, its present owner and its present state, after all events. */
 export function CertificateSubject({ claims: { events } }: { readonly claims: BundleClaims }) {
   const t = texts.certificate
-  const values = presentValues(events)
-  const text = (name: string): string | undefined => {
-    const value = values.get(name)
-    return typeof value === 'string' && value !== '' ? value : undefined
-  }
+  const text = presentTexts(events)
   /** When the present value was set, as stated. */
   const since = (name: string): string => {
     const setter = events.findLast(({ fields }) => fields.has(name)) ?? events[0]

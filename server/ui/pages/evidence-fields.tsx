@@ -1,21 +1,14 @@
 import { TextField, type TextProps } from '../components/form.tsx'
+import { parseJson } from '../event-changes.ts'
 import { FieldError } from '../failure.ts'
 import { texts } from '../texts.ts'
 
 /** @throws `FieldError` if the text is not a JSON object. The API checks the rest. */
 export function parseMeta(text: string): { readonly [name: string]: unknown } | undefined {
   if (text.trim() === '') return undefined
-  const value = parse(text)
+  const value = parseJson(text)
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return { ...value }
   throw new FieldError('meta', texts.form.metaInvalid)
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }
 
 /** The fields that a new evidence and an update have in common. */

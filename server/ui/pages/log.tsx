@@ -1,10 +1,11 @@
 import { useEffect, useState } from 'preact/hooks'
-import { EvidenceRegistryError, type MerkleProof, type MerkleRoot } from '../../client/index.ts'
+import type { MerkleProof, MerkleRoot } from '../../client/index.ts'
 import { Form, TextField, useForm } from '../components/form.tsx'
 import { Card, Notice, WhenLoaded } from '../components/notice.tsx'
 import { ProofTree } from '../components/proof-tree.tsx'
 import { useEvery, useLoad } from '../components/use-load.ts'
 import { Facts, Hash, SendStatus, Time } from '../components/values.tsx'
+import { insteadOf } from '../failure.ts'
 import { saveFile } from '../format.ts'
 import { API_URL, publicClient } from '../session.ts'
 import { texts } from '../texts.ts'
@@ -47,10 +48,7 @@ export function readCheckpoint(note: string): ShownCheckpoint {
 
 /** The newest checkpoint, as the log signed it; `undefined` before the first batch. */
 const loadCheckpoint = (signal: AbortSignal): Promise<string | undefined> =>
-  publicClient.getCheckpoint({}, { signal }).catch((error: unknown) => {
-    if (error instanceof EvidenceRegistryError && error.status === 404) return undefined
-    throw error
-  })
+  publicClient.getCheckpoint({}, { signal }).catch(insteadOf('NOT_FOUND', undefined))
 
 const REFRESH_MS = 3_000
 

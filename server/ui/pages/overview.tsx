@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import { EvidenceRegistryError, type EvidenceListItem, type Overview } from '../../client/index.ts'
+import type { EvidenceListItem, Overview } from '../../client/index.ts'
 import { Icon, type IconName } from '../components/icon.tsx'
 import { NewEvidenceLink } from '../components/navigation.tsx'
 import { Card, Empty, WhenLoaded } from '../components/notice.tsx'
@@ -7,6 +7,7 @@ import { Pipeline } from '../components/pipeline.tsx'
 import { Thumb } from '../components/thumb.tsx'
 import { useEvery, useLoad } from '../components/use-load.ts'
 import { Badge, StateBadge, Time } from '../components/values.tsx'
+import { insteadOf } from '../failure.ts'
 import { formatDate } from '../format.ts'
 import { hrefOf } from '../router.ts'
 import { useSession, type Session } from '../session.ts'
@@ -29,11 +30,7 @@ export function OverviewPage({ onSession }: { readonly onSession: (session: Sess
   const { client, companyId } = useSession()
   const [isHidden, setHidden] = useState(false)
   const overview = useLoad(
-    (signal) =>
-      client.getOverview({}, { signal }).catch((error: unknown) => {
-        if (error instanceof EvidenceRegistryError && error.code === 'COMPANY_NOT_FOUND') return NOTHING
-        throw error
-      }),
+    (signal) => client.getOverview({}, { signal }).catch(insteadOf('COMPANY_NOT_FOUND', NOTHING)),
     [client],
   )
   useEvery(REFRESH_MS, overview.reload)

@@ -1,9 +1,10 @@
 import { useState } from 'preact/hooks'
-import { EvidenceRegistryError, type SourceSystem, type SourceSystemList } from '../../client/index.ts'
+import type { SourceSystem, SourceSystemList } from '../../client/index.ts'
 import { Notice, WhenLoaded } from '../components/notice.tsx'
 import { Table, type Column } from '../components/table.tsx'
 import { useLoad } from '../components/use-load.ts'
 import { Badge, Time } from '../components/values.tsx'
+import { insteadOf } from '../failure.ts'
 import { useSession } from '../session.ts'
 import { texts } from '../texts.ts'
 import { AuditTrail } from './audit-trail.tsx'
@@ -17,12 +18,8 @@ export function SourceSystemsPage() {
   const { client } = useSession()
   const [action, setAction] = useState<SystemAction>()
   const systems = useLoad(
-    (signal) =>
-      client.listSourceSystems({}, { signal }).catch((error: unknown) => {
-        // Creating its first source system creates the company.
-        if (error instanceof EvidenceRegistryError && error.code === 'COMPANY_NOT_FOUND') return NO_SYSTEMS
-        throw error
-      }),
+    // Creating its first source system creates the company.
+    (signal) => client.listSourceSystems({}, { signal }).catch(insteadOf('COMPANY_NOT_FOUND', NO_SYSTEMS)),
     [client],
   )
   const [changes, setChanges] = useState(0)

@@ -13,7 +13,7 @@ import {
   type VerifyBundleOptions,
 } from '../../../core/verify/index.ts'
 import { adviceOn, whyNoDocument } from '../../verdict-advice.ts'
-import { presentValues } from '../event-changes.ts'
+import { parseJson, presentTexts } from '../event-changes.ts'
 import { disclosedName, fieldName } from '../event-names.ts'
 import { FieldError } from '../failure.ts'
 import { formatTime } from '../format.ts'
@@ -106,12 +106,7 @@ export interface ShortForm {
 
 /** Reads what a proof in JSON is about. `undefined` for other texts, such as a content in JSON. */
 export function shortFormOf(text: string): ShortForm | undefined {
-  let document: unknown
-  try {
-    document = JSON.parse(text)
-  } catch {
-    return undefined
-  }
+  const document = parseJson(text)
   if (typeof document !== 'object' || document === null) return undefined
   const { opening, evidenceId, txId, fileId }: Readonly<Record<string, unknown>> = { ...document }
   if (opening === undefined || typeof txId !== 'string') return undefined
@@ -185,11 +180,7 @@ function bundleOutcome({ text, files, expect }: VerifyRequest, options: VerifyBu
 }
 
 function summaryOf({ events, isHistory }: BundleClaims): Summary {
-  const values = presentValues(events)
-  const text = (name: string): string | undefined => {
-    const value = values.get(name)
-    return typeof value === 'string' && value !== '' ? value : undefined
-  }
+  const text = presentTexts(events)
   const times = events.flatMap(({ notLaterThan }) => (notLaterThan === undefined ? [] : [notLaterThan]))
   return {
     name: text('name'),

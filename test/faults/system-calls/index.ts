@@ -43,9 +43,8 @@ async function runWith(interposer: Interposer, options: FaultRun): Promise<Fault
     failures: [...failures, ...controlFailures(options.seed, isNoticed, 'a disk that drops writes')],
     figures:
       `${acknowledged.toLocaleString('en')} writes acknowledged, 0 lost in ${results.length} cases, in ` +
-      `${count(({ hits }) => hits > 0)} of which a call failed; ${count(({ isRefused }) => isRefused)} ` +
-      'starts refused; ' +
-      `the control was noticed: ${isNoticed ? 'yes' : 'no'}`,
+      `${count(({ hits }) => hits > 0)} of which a call failed; ${count(({ isRefused }) => isRefused)} starts ` +
+      `refused; the control was noticed: ${isNoticed ? 'yes' : 'no'}`,
   }
 }
 
