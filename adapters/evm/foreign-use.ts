@@ -35,6 +35,8 @@ export async function firstForeignNonce(
 
 /** Describes the use of a nonce by another program, and how to confirm it. */
 export const foreignUse = ({ address, nonce, next }: AccountUse & { readonly nonce: number }): ForeignUse => ({
-  message: `The account ${address} has sent the transaction with nonce ${nonce}, which is not among the anchors on record`,
+  message:
+    `The account ${address} has sent the transaction with nonce ${nonce}, ` +
+    'which is not among the anchors on record',
   confirmation: `confirm it with EVIDENCE_EVM_ACCEPT_NONCES_BELOW=${next} (acceptNoncesBelow) and start again.`,
 })
