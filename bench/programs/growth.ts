@@ -1,5 +1,6 @@
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import { fsck, type FsckProgress } from '../../core/ops/index.ts'
 import { cpu, measureOwnRate } from '../run/cpu-time.ts'
 import { ownMemoryMiB } from '../run/memory.ts'
@@ -81,8 +82,8 @@ async function measure(directory: string, size: number): Promise<GrowthMeasureme
   const { registry, scope } = bench
   const { evidences, proofs } = registry
   const random = (from = 0): number => from + Math.floor(Math.random() * (size - from))
-  // LevelDB may still merge what was filled, on a busy machine for longer than this: CPU times are then too high.
   await secondsInFlight(READS, 16, () => evidences.get(scope, `item ${random()}`))
+  await merged()
   const bytes = await bytesIn(directory)
   const get = await costOf(READS, 16, () => evidences.get(scope, `item ${random()}`))
   const list = await costOf(PAGES, 1, () => evidences.list(scope, { limit: 100 }))
@@ -109,6 +110,16 @@ async function measure(directory: string, size: number): Promise<GrowthMeasureme
     startMs,
     startMiB,
     loadedMiB,
+  }
+}
+
+/** Waits until LevelDB has merged what was filled. The time of its thread would count for the operations. */
+async function merged(): Promise<void> {
+  for (;;) {
+    const before = process.cpuUsage()
+    await setTimeout(2_000)
+    const { user, system } = process.cpuUsage(before)
+    if (user + system < 100_000) return
   }
 }
 
