@@ -5,7 +5,7 @@ import { logKeys } from '../../core/log/keys.ts'
 import { openLogIdentity, type LogIdentity } from '../../core/log/identity.ts'
 import { LogReader } from '../../core/log/reader.ts'
 import { sha256Of, u64 } from '../../core/bytes.ts'
-import type { Logger, RecordStore, Sealer, SignedHeadKeeper } from '../../core/ports/index.ts'
+import type { RecordStore, Sealer, SignedHeadKeeper } from '../../core/ports/index.ts'
 import { createSealer, InlineEngine } from '../../sealer/index.ts'
 import { compileKernel } from '../../sealer/kernel/kernel.ts'
 import { SealerLease } from '../../sealer/lease.ts'
@@ -14,9 +14,9 @@ import { ManualClock, settle, until } from '../support/manual-clock.ts'
 import { FIXTURE_SECRET } from '../support/sealer-fixture.ts'
 import { appendsOf } from '../contract/record-store-pair.ts'
 import { testSigner } from '../support/test-signer.ts'
+import { silentLogger } from '../support/silent-logger.ts'
 
 const LEASE_MS = 5_000
-const silent: Logger = { debug() {}, info() {}, warn() {}, error() {} }
 
 // Compiled once in a process, in real time, which the manual clock does not wait for.
 describe('the lease', () => {
@@ -85,7 +85,7 @@ describe('several sealers', () => {
     identity ??= await openLogIdentity({ records, secret: FIXTURE_SECRET, clock, signer: testSigner() })
     const sealer = createSealer({ engine: new InlineEngine(), maxWaitMs: 1_000, leaseMs: LEASE_MS })
     t.after(() => sealer.close())
-    await sealer.start({ records, signedHead, identity, clock, logger: silent, sharedRecords: true })
+    await sealer.start({ records, signedHead, identity, clock, logger: silentLogger, sharedRecords: true })
     return sealer
   }
 

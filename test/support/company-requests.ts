@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict'
 import { after, before } from 'node:test'
 import {
   startService,
@@ -52,6 +53,14 @@ export class CompanyRequests {
 
   fails(id: string, status: number, code: string, options?: CallOptions): Promise<ServiceResponse> {
     return this.service.fails(id, status, code, this.with(options))
+  }
+
+  /** Runs a request that must change nothing and leave no file behind. */
+  async changesNothing(what: () => Promise<unknown>): Promise<void> {
+    const stored = await this.service.snapshot()
+    await what()
+    assert.deepEqual(await this.service.unfinished(), [])
+    assert.equal(await this.service.snapshot(), stored)
   }
 
   /** Creates an evidence in `VEHICLE_CATEGORY`, unless `more` has another category. */

@@ -26,8 +26,9 @@ export const openDirectory = (directory: string, env: Environment = {}): Promise
 export async function changeDirectory(
   directory: string,
   change: (registry: Registry) => Promise<unknown>,
+  env?: Environment,
 ): Promise<void> {
-  const { registry } = await openDirectory(directory)
+  const { registry } = await openDirectory(directory, env)
   try {
     await change(registry)
     await registry.sealNow()
@@ -40,18 +41,24 @@ export async function changeDirectory(
 export async function addEvidence(registry: Registry, externalId: string, content = `content of ${externalId}`) {
   const file = { name: `${externalId}.txt`, mimeType: 'text/plain', body: bodyOf(content) }
   const staged = await registry.files.stage(SCOPE, file, { maxBytes: 1_000_000 })
-  const names = { ...inCategory('Tools', 'Drills'), externalId, name: externalId }
+  const names = { ...inCategory('Tools', 'Drills'), externalId, name: `A ${externalId}` }
   await registry.evidences.create(SCOPE, { ...names, files: [staged] })
   return staged.id
 }
 
 /** Creates a data directory whose registry has these evidences, with a file each. No process uses it. */
-export async function directoryWith(t: TestContext, externalIds: readonly string[], content?: string): Promise<string> {
+export async function directoryWith(
+  t: TestContext,
+  externalIds: readonly string[],
+  content?: string,
+  env?: Environment,
+): Promise<string> {
   const directory = await temporaryFor(t)
-  await changeDirectory(directory, async (registry) => {
+  const fill = async (registry: Registry): Promise<void> => {
     await registry.sourceSystems.create(SCOPE, { name: 'first' })
     for (const externalId of externalIds) await addEvidence(registry, externalId, content)
-  })
+  }
+  await changeDirectory(directory, fill, env)
   return directory
 }
 
@@ -59,7 +66,9 @@ export async function directoryWith(t: TestContext, externalIds: readonly string
 export async function evidencesIn(directory: string): Promise<readonly string[]> {
   const { registry } = await openDirectory(directory)
   try {
-    return (await registry.evidences.list(SCOPE)).items.map(({ externalId }) => externalId).toReversed()
+    const ids: string[] = []
+    for await (const { externalId } of registry.evidences.all(SCOPE)) ids.unshift(externalId)
+    return ids
   } finally {
     await registry.close()
   }

@@ -2,25 +2,22 @@ import { MemoryRecords, MemorySignedHead } from '../../adapters/memory/index.ts'
 import { sha256Of, u64 } from '../../core/bytes.ts'
 import { openLogIdentity, type LogIdentity } from '../../core/log/identity.ts'
 import { LogReader } from '../../core/log/reader.ts'
-import type { CheckpointSigner, Logger, RecordStore, Sealer, SignedHeadKeeper } from '../../core/ports/index.ts'
+import type { CheckpointSigner, RecordStore, Sealer, SignedHeadKeeper } from '../../core/ports/index.ts'
 import { createSealer, InlineEngine, type SealerOptions } from '../../sealer/index.ts'
 import { compileKernel } from '../../sealer/kernel/kernel.ts'
 import { ManualClock } from './manual-clock.ts'
 import { appendsOf } from '../contract/record-store-pair.ts'
 import { testSigner } from './test-signer.ts'
+import { recordingLogger } from './recording-logger.ts'
 
 export const FIXTURE_SECRET = new Uint8Array(32).fill(3)
-
-interface LogLine {
-  readonly level: 'debug' | 'info' | 'warn' | 'error'
-  readonly fields: object
-  readonly message: string
-}
 
 /** A log and its sealers, in memory, with a manual clock. `close` also closes every sealer that was started here. */
 export class SealerFixture {
   readonly clock = new ManualClock()
-  readonly lines: LogLine[] = []
+  readonly #log = recordingLogger()
+  readonly logger = this.#log.logger
+  readonly lines = this.#log.lines
   readonly records: RecordStore
   readonly signedHead: SignedHeadKeeper
   readonly identity: LogIdentity
@@ -43,12 +40,6 @@ export class SealerFixture {
     const clock = new ManualClock()
     const identity = await openLogIdentity({ records, secret: FIXTURE_SECRET, clock, signer })
     return new SealerFixture(records, signedHead, identity)
-  }
-
-  get logger(): Logger {
-    const at = (level: LogLine['level']) => (fields: object, message: string) =>
-      void this.lines.push({ level, fields, message })
-    return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
   }
 
   /** A new reader with empty caches. */

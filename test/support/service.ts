@@ -9,6 +9,7 @@ import { openLocalTsa } from '../../adapters/local-tsa/index.ts'
 import { MemoryCheckpointKeys, MemoryBlobs, MemoryRecords, MemorySignedHead } from '../../adapters/memory/index.ts'
 import {
   openRegistry,
+  OPERATOR,
   systemClock,
   type BlobStore,
   type Logger,
@@ -20,6 +21,7 @@ import { keys } from '../../core/store/keys.ts'
 import { DocumentCheck } from './document-check.ts'
 import { CountingBlobs } from './counting-blobs.ts'
 import { validate } from '../../core/schemas/validation.ts'
+import { eventually } from './eventually.ts'
 import { silentLogger } from './silent-logger.ts'
 import { createSealer, InlineEngine } from '../../sealer/index.ts'
 import { BASE_PATH, createApp, createInstruments, listen, type App, type AppOptions } from '../../server/index.ts'
@@ -190,6 +192,21 @@ export class Service {
     return { id, ...made }
   }
 
+  /** Creates evidences `e0`, `e1`, … with these values in one subcategory of a company, without HTTP. */
+  async fill(
+    companyId: string,
+    count: number,
+    values: { readonly name?: string; readonly summary?: string } = {},
+  ): Promise<void> {
+    const { registry } = this
+    const scope = { companyId, principal: OPERATOR }
+    const { id: categoryId } = await registry.categories.create(scope, { name: 'C' })
+    const { id: subcategoryId } = await registry.categories.create(scope, { name: 'S' }, { parent: categoryId })
+    const all = Array.from({ length: count }, (_, i) => ({ externalId: `e${i}`, name: 'n', ...values }))
+    for (let i = 0; i < count; i += 1_000)
+      await registry.evidences.createMany(scope, { categoryId, subcategoryId, evidences: all.slice(i, i + 1_000) })
+  }
+
   /**
    * All records and blob keys as a text, to compare the stores before and after. When keys were last used is left out:
    * it is written once a minute, whatever a test does.
@@ -211,12 +228,8 @@ export class Service {
   }
 
   /** Polls a condition, for example one that the sealer fulfils. */
-  async until(condition: () => Promise<boolean> | boolean, what: string, timeoutMs = 120_000): Promise<void> {
-    const deadline = Date.now() + timeoutMs
-    while (!(await condition())) {
-      assert.ok(Date.now() < deadline, `timed out: ${what}`)
-      await new Promise((resolve) => setTimeout(resolve, 10))
-    }
+  async until(condition: () => Promise<boolean> | boolean, what: string): Promise<void> {
+    await eventually(condition, () => what)
   }
 }
 

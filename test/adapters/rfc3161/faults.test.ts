@@ -140,9 +140,9 @@ describe('a faulty timestamp authority', () => {
       await sealer.sealNow()
       await until(() => sealer.status().failures.stamp.count > 0)
       assert.equal(sealer.status().failures.stamp.lastCode, 'AUTHORITY_FAILED')
-      const logged = bench.lines.find(({ level }) => level === 'warn')?.fields as { err?: Error; authority?: string }
-      assert.match(logged.err?.message ?? '', reason)
-      assert.match(logged.err?.message ?? '', /^127\.0\.0\.1:\d+\/tsa: /)
+      const { err } = bench.lines.find(({ level }) => level === 'warn') as unknown as { readonly err: Error }
+      assert.match(err.message, reason)
+      assert.match(err.message, /^127\.0\.0\.1:\d+\/tsa: /)
       assert.equal(faulty.requestCount, 1)
       await assertNothingStored()
       faulty.misbehaviour = undefined

@@ -15,6 +15,7 @@ import {
   withRegistry,
   type Fixture,
 } from '../../support/registry-fixture.ts'
+import { recordingLogger } from '../../support/recording-logger.ts'
 
 const KEY = 'a-key-of-more-than-16-characters'
 const MINUTE_MS = 60_000
@@ -94,9 +95,7 @@ describe('the audit trail', () => {
     }))
 
   it('contains no key, nor an HMAC of one, and neither does the log', async () => {
-    const lines: unknown[] = []
-    const log = (...args: unknown[]): number => lines.push(args)
-    const logger = { debug: log, info: log, warn: log, error: log }
+    const { logger, lines } = recordingLogger()
     await withRegistry(
       async ({ registry, scope, stores }) => {
         const { id } = await registry.sourceSystems.create(scope, { name: 'a', apiKey: KEY })

@@ -21,6 +21,7 @@ import {
   type Fixture,
 } from '../../support/registry-fixture.ts'
 import { recompute } from '../../support/commitment-reference.ts'
+import { silentLogger } from '../../support/silent-logger.ts'
 
 const clean = { intents: 0, pendingDeletions: 0, files: [], stored: [] }
 
@@ -613,8 +614,7 @@ describe('the sweep', () => {
   it('handles any number of uploads, in pages', () =>
     withRegistry(async ({ stage, stores, clock, process }) => {
       await Promise.all(Array.from({ length: 250 }, (_, i) => stage(`${i}`)))
-      const logger = { debug() {}, info() {}, warn() {}, error() {} }
-      const context = { records: process.records, blobs: process.blobs, clock, logger }
+      const context = { records: process.records, blobs: process.blobs, clock, logger: silentLogger }
       const before = clock.now() + 1
       await sweep(context, { before, signal: AbortSignal.abort() })
       assert.equal((await stores.blobState()).intents, 250, 'an aborted sweep does nothing')

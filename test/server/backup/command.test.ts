@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { it, type TestContext } from 'node:test'
+import { it } from 'node:test'
 import { OPERATOR } from '../../../core/index.ts'
 import {
   addEvidence,
@@ -12,44 +12,17 @@ import {
 } from '../../support/configured-registry.ts'
 import { runCli, type Outcome } from '../../support/server-process.ts'
 import { filesBelow, temporaryFor } from '../../support/temporary.ts'
-
-const PASSPHRASE = 'correct horse battery staple'
-const headOf = (directory: string): string => join(directory, 'signed-head.json')
-
-const backUp = (directory: string, to: string, ...flags: readonly string[]): Promise<Outcome> =>
-  runCli(['backup', '--to', to, '--data-dir', directory, ...flags])
+import { assertSuccess, assertUsageError, backUp, folderOf, headOf, withSecrets } from '../../support/backups.ts'
 
 const restore = (from: string, target: string, ...flags: readonly string[]): Promise<Outcome> =>
   runCli(['restore', '--from', from, '--data-dir', target, ...flags])
-
-function assertSuccess({ code, stdout, stderr }: Outcome, expected = /./): void {
-  assert.equal(code, 0, stdout + stderr)
-  assert.match(stdout, expected)
-}
-
-function assertUsageError({ code, stdout, stderr }: Outcome, expected = /./): void {
-  assert.equal(code, 2, stdout + stderr)
-  assert.match(stderr, expected)
-}
-
-/** The folder of the current backup in a directory. */
-async function folderOf(backup: string): Promise<string> {
-  const { folder } = JSON.parse(await readFile(join(backup, 'backup.json'), 'utf8')) as { readonly folder: string }
-  return join(backup, folder)
-}
-
-async function passphraseFile(t: TestContext, passphrase = PASSPHRASE): Promise<string> {
-  const file = join(await temporaryFor(t), 'passphrase')
-  await writeFile(file, `${passphrase}\n`)
-  return file
-}
 
 it('a stopped registry moves to another directory by backup and restore, and continues there', async (t) => {
   const ids = ['a', 'b', 'c']
   const directory = await directoryWith(t, ids)
   const root = await temporaryFor(t)
   const [backup, moved, head] = [join(root, 'backup'), join(root, 'moved'), headOf(directory)]
-  const secrets = ['--secrets', '--passphrase-file', await passphraseFile(t)]
+  const secrets = await withSecrets(t)
   assertSuccess(await backUp(directory, backup, ...secrets))
   const named = (await filesBelow(backup)).filter((name) => name.includes('secret') && !name.endsWith('/secrets'))
   assert.deepEqual(named, [])
@@ -94,8 +67,8 @@ it('a later backup copies only new files, drops deleted ones, and replaces the e
 it('a flipped byte in any file of a backup is refused with the name of the file', async (t) => {
   const directory = await directoryWith(t, ['a'])
   const root = await temporaryFor(t)
-  const [backup, file] = [join(root, 'backup'), await passphraseFile(t)]
-  assertSuccess(await backUp(directory, backup, '--secrets', '--passphrase-file', file))
+  const [backup, secrets] = [join(root, 'backup'), await withSecrets(t)]
+  assertSuccess(await backUp(directory, backup, ...secrets))
   const names = (await filesBelow(backup)).filter((name) => !name.startsWith('owner') && !name.includes('/staging/'))
   assert.ok(names.length >= 10, names.join())
   for (const name of names) {
@@ -114,27 +87,22 @@ it('a flipped byte in any file of a backup is refused with the name of the file'
     await rm(target, { recursive: true, force: true })
     await writeFile(path, bytes)
   }
-  assertSuccess(await runCli(['backup', 'verify', backup, '--passphrase-file', file]))
+  assertSuccess(await runCli(['backup', 'verify', backup, ...secrets.slice(1)]))
 })
 
 it('secrets need the right passphrase, and are not in a backup that was made without', async (t) => {
   const directory = await directoryWith(t, ['a'])
   const root = await temporaryFor(t)
   const [backup, plain, target] = [join(root, 'backup'), join(root, 'plain'), join(root, 'target')]
-  const withPassphrase = async (passphrase?: string) => [
-    '--secrets',
-    '--passphrase-file',
-    await passphraseFile(t, passphrase),
-  ]
-  assertSuccess(await backUp(directory, backup, ...(await withPassphrase())))
+  assertSuccess(await backUp(directory, backup, ...(await withSecrets(t))))
   assertSuccess(await backUp(directory, plain))
   const secret = await readFile(join(directory, 'secret'))
   for (const name of await filesBelow(root)) assert.ok(!(await readFile(join(root, name))).includes(secret), name)
-  const wrong = await restore(backup, target, ...(await withPassphrase('correct horse battery stable')))
+  const wrong = await restore(backup, target, ...(await withSecrets(t, 'correct horse battery stable')))
   assertUsageError(wrong, /The passphrase is not the one of these secrets/)
   assert.ok(!wrong.stderr.includes('stable'))
-  assertUsageError(await restore(plain, target, ...(await withPassphrase())), /This backup has no secrets/)
-  assertUsageError(await backUp(directory, backup, ...(await withPassphrase('short'))), /at least 8 characters/)
+  assertUsageError(await restore(plain, target, ...(await withSecrets(t))), /This backup has no secrets/)
+  assertUsageError(await backUp(directory, backup, ...(await withSecrets(t, 'short'))), /at least 8 characters/)
   assertUsageError(await backUp(directory, backup, '--secrets'), /--passphrase-file/)
 
   // Without the secrets, the operator puts them there.

@@ -11,12 +11,11 @@ import {
   directoryWith,
   openDirectory,
 } from '../../support/configured-registry.ts'
-import { runCli, type Outcome } from '../../support/server-process.ts'
+import { runCli } from '../../support/server-process.ts'
 import { filesBelow, temporaryFor } from '../../support/temporary.ts'
+import { backUp, headOf } from '../../support/backups.ts'
 
 const READ_ONLY = { EVIDENCE_READ_ONLY: 'true' }
-const backUp = (directory: string, to: string): Promise<Outcome> =>
-  runCli(['backup', '--to', to, '--data-dir', directory])
 
 it('a restore that was interrupted or has found problems is not started, not even read-only', async (t) => {
   const directory = await directoryWith(t, ['one'])
@@ -79,7 +78,7 @@ it('a file that the registry itself had lost does not keep its backup from being
   const verified = await runCli(['backup', 'verify', backup])
   assert.equal(verified.code, 1)
   assert.match(verified.stdout, /2 files: 1 of them were missing or damaged before the backup\n$/)
-  const head = join(directory, 'signed-head.json')
+  const head = headOf(directory)
   const restore = () => runCli(['restore', '--from', backup, '--data-dir', target, '--head', head])
   const restored = await restore()
   assert.equal(restored.code, 1)
@@ -100,7 +99,7 @@ it('a head that is older than the backup does not count as the newest one', asyn
   const directory = await directoryWith(t, [])
   const root = await temporaryFor(t)
   const [backup, target, older] = [join(root, 'backup'), join(root, 'target'), join(root, 'older.json')]
-  const head = join(directory, 'signed-head.json')
+  const head = headOf(directory)
   await writeFile(older, await readFile(head))
   await changeDirectory(directory, (registry) => addEvidence(registry, 'one'))
   assert.notDeepEqual(await readFile(head), await readFile(older))

@@ -27,9 +27,6 @@ describe('evidence-registry migrate', () => {
       assert.match(stderr, /^evidence-registry migrate: [^\n]+\n$/)
       assert.ok(!stderr.includes('geheim'), stderr)
     }
-    const help = await runCli(['migrate', '--help'])
-    assert.equal(help.code, 0)
-    assert.match(help.stdout, /^Usage: evidence-registry migrate --from STORE --to STORE/)
   })
 })
 

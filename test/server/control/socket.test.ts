@@ -17,7 +17,7 @@ import { loadConfig } from '../../../server/settings/load.ts'
 import { openConfiguredRegistry } from '../../../server/startup/registry.ts'
 import { eventually } from '../../support/eventually.ts'
 import { temporaryFor } from '../../support/temporary.ts'
-import { warningLogger } from '../../support/warning-logger.ts'
+import { recordingLogger } from '../../support/recording-logger.ts'
 
 type AnyOperation = ControlOperation<TSchema, unknown>
 
@@ -35,7 +35,7 @@ const untilAborted = (signal: AbortSignal): Promise<never> =>
 async function openFixture(t: TestContext, operations: readonly AnyOperation[], dataDir?: string) {
   const directory = dataDir ?? (await temporaryFor(t))
   const config = loadConfig({ args: ['--data-dir', directory, '--tsa', 'none', '--anchor', 'none'], env: {} })
-  const { logger, warnings } = warningLogger()
+  const { logger, warnings } = recordingLogger()
   const opened = await openConfiguredRegistry(config, logger)
   const control = await openControlSocket({ context: { ...opened, config, logger }, operations })
   let isClosed = false

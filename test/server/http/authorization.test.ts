@@ -1,15 +1,8 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
+import { before, describe, it } from 'node:test'
 import type { PermissionLevel } from '../../../core/index.ts'
-import {
-  ENDPOINTS,
-  OPERATOR_KEY,
-  startService,
-  type ServiceResponse,
-  type CallOptions,
-  type Company,
-  type Service,
-} from '../../support/service.ts'
+import { CompanyRequests } from '../../support/company-requests.ts'
+import { ENDPOINTS, OPERATOR_KEY, type CallOptions, type Company, type ServiceResponse } from '../../support/service.ts'
 
 const NOTHING = '01890a5d-ac96-774b-bcce-b302099a8057'
 const PARAMS = { CATEGORY_ID: NOTHING, SUBCATEGORY_ID: NOTHING, EVIDENCE_EXTERNAL_ID: 'none', SYSTEM_ID: NOTHING }
@@ -52,18 +45,15 @@ const NEEDED: Readonly<Record<string, PermissionLevel | 'sourceSystem' | 'operat
 }
 
 describe('authorization: each endpoint with each kind of key', () => {
-  let service: Service
-  let company: Company
+  const acme = new CompanyRequests()
   let other: Company
   before(async () => {
-    service = await startService()
-    ;[company, other] = [await service.company('acme'), await service.company('other')]
+    other = await acme.service.company('other')
   })
-  after(() => service.close())
 
   /** Sends neither body nor query: a request that is authorized succeeds, or fails for that reason. */
   const send = (id: string, options: CallOptions): Promise<ServiceResponse> =>
-    service.call(id, { ...options, params: { COMPANY_ID: 'acme', ...PARAMS, ...options.params } })
+    acme.service.call(id, { ...options, params: { COMPANY_ID: 'acme', ...PARAMS, ...options.params } })
   const isUnauthorized = ({ status, body }: ServiceResponse): void =>
     assert.deepEqual([status, body], [401, { statusCode: 401, message: 'Unauthorized' }])
   const isForbidden = ({ status, body }: ServiceResponse): void =>
@@ -81,9 +71,9 @@ describe('authorization: each endpoint with each kind of key', () => {
       isUnauthorized(await send(id, { key: '' }))
       isUnauthorized(await send(id, { key: 'a-key-of-no-source-system' }))
       isUnauthorized(await send(id, { key: other.keys.A }))
-      isUnauthorized(await send(id, { key: company.keys.A, params: { COMPANY_ID: 'unknown' } }))
+      isUnauthorized(await send(id, { key: acme.company.keys.A, params: { COMPANY_ID: 'unknown' } }))
       for (const level of LEVELS) {
-        const answer = await send(id, { key: company.keys[level] })
+        const answer = await send(id, { key: acme.company.keys[level] })
         if (needed === 'operator') isUnauthorized(answer)
         else if (needed === 'sourceSystem' || LEVELS.indexOf(level) >= LEVELS.indexOf(needed)) isAuthorized(answer)
         else isForbidden(answer)
@@ -95,23 +85,19 @@ describe('authorization: each endpoint with each kind of key', () => {
   }
 
   it('rejects the key of a deactivated source system', async () => {
-    await service.ok('updateSourceSystem', {
+    await acme.service.ok('updateSourceSystem', {
       key: other.keys.A,
       params: { COMPANY_ID: 'other', SYSTEM_ID: other.systems.R },
       json: { active: false },
     })
-    isUnauthorized(await service.call('listCategories', { key: other.keys.R, params: { COMPANY_ID: 'other' } }))
+    isUnauthorized(await acme.service.call('listCategories', { key: other.keys.R, params: { COMPANY_ID: 'other' } }))
   })
 
   it('is decided before the body and the query are read', async () => {
     const broken = { json: '{broken', query: { unknown: '1' } }
     isUnauthorized(await send('createCategory', broken))
-    isForbidden(await send('createCategory', { ...broken, key: company.keys.R }))
-    await service.fails('createCategory', 400, 'VALIDATION_ERROR', {
-      ...broken,
-      key: company.keys.I,
-      params: { COMPANY_ID: 'acme' },
-    })
+    isForbidden(await send('createCategory', { ...broken, key: acme.company.keys.R }))
+    await acme.fails('createCategory', 400, 'VALIDATION_ERROR', { ...broken, key: acme.company.keys.I })
   })
 
   it('public endpoints need no key and ignore one', async () => {
@@ -119,7 +105,7 @@ describe('authorization: each endpoint with each kind of key', () => {
       if (endpoint.access !== 'public') continue
       const params = { evidenceId: 'x', fileId: NOTHING, txid: 'ab'.repeat(32), batchId: NOTHING, L: '0', N: '000' }
       for (const key of [undefined, 'a-key-of-no-source-system'])
-        isAuthorized(await service.call(endpoint.id, { params, ...(key && { key }) }))
+        isAuthorized(await acme.service.call(endpoint.id, { params, ...(key && { key }) }))
     }
   })
 })

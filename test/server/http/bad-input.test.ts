@@ -1,50 +1,29 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
+import { before, describe, it } from 'node:test'
+import { CompanyRequests, VEHICLE_CATEGORY } from '../../support/company-requests.ts'
 import { BOUNDARY, END, MULTIPART, part } from '../../support/raw-http.ts'
 import { formOf } from '../../support/form.ts'
-import {
-  readResponse,
-  startService,
-  type ServiceResponse,
-  type CallOptions,
-  type Company,
-  type Service,
-} from '../../support/service.ts'
+import { readResponse, type CallOptions, type ServiceResponse } from '../../support/service.ts'
 
-const PLACE = { categoryName: 'Vehicles', subcategoryName: 'Cars' }
-const GOOD = { ...PLACE, externalId: 'bad', name: 'x' }
+const GOOD = { ...VEHICLE_CATEGORY, externalId: 'bad', name: 'x' }
 const MAX_FILE = 10_000
 
 /** Each input is rejected with its code, changes nothing, and leaves no file behind. */
 describe('bad input', () => {
-  let service: Service
-  let company: Company
-  let at: { key: string; params: { COMPANY_ID: string; EVIDENCE_EXTERNAL_ID: string } }
-  before(async () => {
-    service = await startService({ sealMaxWaitMs: 3_600_000, maxFileBytes: MAX_FILE, maxFilesPerRequest: 3 })
-    company = await service.company('acme')
-    at = { key: company.keys.A, params: { COMPANY_ID: 'acme', EVIDENCE_EXTERNAL_ID: 'there' } }
-    await service.ok('createEvidence', { ...at, json: { ...GOOD, externalId: 'there' } })
-  })
-  after(() => service.close())
+  const acme = new CompanyRequests({ sealMaxWaitMs: 3_600_000, maxFileBytes: MAX_FILE, maxFilesPerRequest: 3 })
+  before(() => acme.create('there'))
 
-  async function changesNothing(what: () => Promise<void>): Promise<void> {
-    const stored = await service.snapshot()
-    await what()
-    assert.deepEqual(await service.unfinished(), [])
-    assert.equal(await service.snapshot(), stored)
-  }
   const refuses = (status: number, code: string, options: CallOptions, id = 'createEvidence'): Promise<void> =>
-    changesNothing(async () => void (await service.fails(id, status, code, { ...at, ...options })))
+    acme.changesNothing(() => acme.fails(id, status, code, { key: acme.company.keys.A, ...options }))
   const post = async (
     body: string | Uint8Array,
     contentType: string,
     headers: Record<string, string> = {},
   ): Promise<ServiceResponse> =>
     readResponse(
-      await service.fetch('/api/v1/evidences/acme/evidence', {
+      await acme.service.fetch('/api/v1/evidences/acme/evidence', {
         method: 'POST',
-        headers: { 'x-api-key': at.key, 'content-type': contentType, ...headers },
+        headers: { 'x-api-key': acme.company.keys.U, 'content-type': contentType, ...headers },
         body: body as string,
       }),
     )
@@ -55,7 +34,7 @@ describe('bad input', () => {
     contentType = 'application/json',
     headers: Record<string, string> = {},
   ): Promise<void> =>
-    changesNothing(async () => {
+    acme.changesNothing(async () => {
       const answer = await post(body, contentType, headers)
       assert.deepEqual([answer.status, answer.body.code], [status, code], answer.text.slice(0, 300))
     })
@@ -99,8 +78,7 @@ describe('bad input', () => {
       it(name, () => refuses(400, 'VALIDATION_ERROR', { json: { ...GOOD, ...more } }))
 
     it('names the field and what it must be', async () => {
-      const { body } = await service.fails('createEvidence', 400, 'VALIDATION_ERROR', {
-        ...at,
+      const { body } = await acme.fails('createEvidence', 400, 'VALIDATION_ERROR', {
         json: { ...GOOD, name: 'x'.repeat(257) },
       })
       assert.match(body.error, /^name must be a string of 1 to 256 characters/)
@@ -114,7 +92,7 @@ describe('bad input', () => {
         description: '𝒳'.repeat(8_192),
         meta: nested(32),
       }
-      await service.ok('createEvidence', { ...at, json })
+      await acme.ok('createEvidence', { json })
     })
 
     const forms: Record<string, Record<string, string>> = {
@@ -270,15 +248,12 @@ describe('bad input', () => {
         END
       const answer = await post(body, MULTIPART)
       assert.equal(answer.status, 201, answer.text)
-      const { dt } = await service.ok('listEvidenceFiles', {
-        ...at,
-        params: { ...at.params, EVIDENCE_EXTERNAL_ID: 'good-form' },
-      })
+      const dt = await acme.files('good-form')
       assert.deepEqual(
         dt.map(({ name }: { name: string }) => name),
         ['full.txt', 'pass"wd'],
       )
-      const content = await service.call('downloadFile', { ...at, query: { fileId: dt[1].overlayId } })
+      const content = await acme.call('downloadFile', { query: { fileId: dt[1].overlayId } })
       assert.equal(content.text, `\r\n--${BOUNDARY}-not\r\n--${BOUNDARY.slice(0, -1)}`)
     })
 

@@ -7,7 +7,7 @@ import { inTurn } from '../../../server/http/door.ts'
 import { connectionLimit, listen } from '../../../server/http/listen.ts'
 import { eventually } from '../../support/eventually.ts'
 import { startService } from '../../support/service.ts'
-import { warningLogger } from '../../support/warning-logger.ts'
+import { recordingLogger } from '../../support/recording-logger.ts'
 
 describe('the limit of connections', () => {
   it('leaves file descriptors to the stores', () => {
@@ -40,7 +40,7 @@ describe('the limit of connections', () => {
 async function listenWith(
   t: TestContext,
   handle: RequestListener,
-  { logger = warningLogger().logger, keepAliveMs = 60_000, headersTimeoutMs = 60_000 } = {},
+  { logger = recordingLogger().logger, keepAliveMs = 60_000, headersTimeoutMs = 60_000 } = {},
 ): Promise<() => { readonly socket: ReturnType<typeof connect>; received: string }> {
   const running = await listen(
     {
@@ -61,7 +61,7 @@ async function listenWith(
 }
 
 it('a server goes on after a connection that could not be accepted', async (t) => {
-  const { logger, warnings } = warningLogger()
+  const { logger, warnings } = recordingLogger()
   const listening = t.mock.method(Server.prototype, 'listen')
   const connectTo = await listenWith(t, (_, response) => response.end('here'), { logger })
   const server = listening.mock.calls[0]?.this

@@ -1,53 +1,49 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
-import { OPERATOR_KEY, startService, type Company, type Service } from '../../support/service.ts'
+import { describe, it } from 'node:test'
+import { CompanyRequests, of } from '../../support/company-requests.ts'
+import { OPERATOR_KEY, startService } from '../../support/service.ts'
 
 const ORIGIN = 'https://app.example'
 
 describe('headers of keyed responses', () => {
-  let service: Service
-  let company: Company
-  let at: { key: string; params: { COMPANY_ID: string } }
-  before(async () => {
-    service = await startService({ corsOrigins: [ORIGIN], rateLimitPerMinute: 100, sealMaxWaitMs: 3_600_000 })
-    company = await service.company('acme')
-    at = { key: company.keys.A, params: { COMPANY_ID: company.id } }
-  })
-  after(() => service.close())
+  const acme = new CompanyRequests({ corsOrigins: [ORIGIN], rateLimitPerMinute: 100, sealMaxWaitMs: 3_600_000 })
+  const asAdmin = () => ({ key: acme.company.keys.A })
 
   it('tell the client that an idle connection stays open longer than its own 60 s', async () => {
-    const { headers } = await service.fetch('/livez')
+    const { headers } = await acme.service.fetch('/livez')
     assert.equal(headers.get('keep-alive'), 'timeout=65')
   })
 
   it('201 has the Location of what was created, and it works', async () => {
-    const category = await service.call('createCategory', { ...at, json: { name: 'C' } })
+    const category = await acme.call('createCategory', { json: { name: 'C' } })
     const CATEGORY_ID = category.body.id
-    const inCategory = { ...at, params: { ...at.params, CATEGORY_ID } }
-    const subcategory = await service.call('createSubcategory', { ...inCategory, json: { name: 'S' } })
-    const into = { ...at, params: { ...inCategory.params, SUBCATEGORY_ID: subcategory.body.id } }
+    const inCategory = { params: { CATEGORY_ID } }
+    const subcategory = await acme.call('createSubcategory', { ...inCategory, json: { name: 'S' } })
+    const into = { params: { CATEGORY_ID, SUBCATEGORY_ID: subcategory.body.id } }
     const named = { categoryName: 'C', subcategoryName: 'S', name: 'x' }
     const responses = [
-      await service.call('createSourceSystem', { ...at, json: { name: 'located' } }),
+      await acme.call('createSourceSystem', { ...asAdmin(), json: { name: 'located' } }),
       category,
       subcategory,
-      await service.call('createEvidence', { ...at, json: { ...named, externalId: 'a/b ä' } }),
-      await service.call('createEvidences', { ...into, json: { externalId: '?', name: 'x' } }),
-      await service.call('createEvidences', { ...into, json: { evidences: [{ externalId: '#', name: 'x' }] } }),
+      await acme.call('createEvidence', { json: { ...named, externalId: 'a/b ä' } }),
+      await acme.call('createEvidences', { ...into, json: { externalId: '?', name: 'x' } }),
+      await acme.call('createEvidences', { ...into, json: { evidences: [{ externalId: '#', name: 'x' }] } }),
     ]
     for (const { status, headers } of responses) {
       assert.equal(status, 201)
       const location = headers.get('location') ?? ''
-      assert.equal((await service.fetch(location, { headers: { 'x-api-key': at.key } })).status, 200, location)
+      assert.equal(
+        (await acme.service.fetch(location, { headers: { 'x-api-key': acme.company.keys.A } })).status,
+        200,
+        location,
+      )
     }
-    const failed = await service.call('createCategory', { ...at, json: { name: 'C' } })
+    const failed = await acme.call('createCategory', { json: { name: 'C' } })
     assert.deepEqual([failed.status, failed.headers.get('location')], [409, null])
-    const one = await service.ok('getSubcategory', { ...into, key: company.keys.R })
+    const one = await acme.ok('getSubcategory', into)
     assert.deepEqual([one.path, one.digitalTwinsCount], ['/C/S', 3])
-    await service.fails('getSubcategory', 404, 'SUBCATEGORY_NOT_FOUND', {
-      ...at,
-      params: { ...into.params, SUBCATEGORY_ID: CATEGORY_ID },
-    })
+    const itself = { params: { CATEGORY_ID, SUBCATEGORY_ID: CATEGORY_ID } }
+    await acme.fails('getSubcategory', 404, 'SUBCATEGORY_NOT_FOUND', itself)
   })
 
   it('Location contains the path of the public address', async (t) => {
@@ -61,7 +57,7 @@ describe('headers of keyed responses', () => {
 
   it('public responses that can change are not kept by caches, and those of probes nowhere', async () => {
     const cacheOf = async (path: string): Promise<string> => {
-      const { status, headers } = await service.fetch(path)
+      const { status, headers } = await acme.service.fetch(path)
       return `${status} ${headers.get('cache-control')}`
     }
     const verify = '/api/v1/merkle/verify'
@@ -75,31 +71,27 @@ describe('headers of keyed responses', () => {
   })
 
   it('3 and 11 have an ETag, which gives 304 until something changes, and which If-Match accepts', async () => {
-    const { body } = await service.call('createEvidence', {
-      ...at,
-      json: { categoryName: 'E', subcategoryName: 'S', externalId: 'tagged', name: 'x' },
-    })
-    assert.equal(body.version, 1)
-    const of = { ...at, params: { ...at.params, EVIDENCE_EXTERNAL_ID: 'tagged' } }
-    const first = await service.call('getEvidence', of)
+    assert.equal((await acme.create('tagged')).version, 1)
+    const tagged = of('tagged')
+    const first = await acme.call('getEvidence', tagged)
     const etag = first.headers.get('etag') ?? ''
     assert.match(etag, /^"1-[0-9a-f]{16}"$/)
     assert.equal(first.headers.get('cache-control'), 'private, no-cache')
-    const cached = await service.call('getEvidence', { ...of, headers: { 'if-none-match': etag } })
+    const cached = await acme.call('getEvidence', { ...tagged, headers: { 'if-none-match': etag } })
     assert.deepEqual([cached.status, cached.text, cached.headers.get('etag')], [304, '', etag])
-    const update = { ...of, json: { summary: 's' }, headers: { 'if-match': etag } }
-    await service.ok('updateEvidence', update)
-    await service.fails('updateEvidence', 412, 'VERSION_CONFLICT', { ...update, json: { summary: 't' } })
-    assert.equal((await service.call('getEvidence', { ...of, headers: { 'if-none-match': etag } })).status, 200)
-    const category = { ...at, params: { ...at.params, CATEGORY_ID: first.body.object.categoryId } }
-    const tag = (await service.call('getCategory', category)).headers.get('etag') ?? ''
-    assert.equal((await service.call('getCategory', { ...category, headers: { 'if-none-match': tag } })).status, 304)
+    const update = { ...tagged, json: { summary: 's' }, headers: { 'if-match': etag } }
+    await acme.ok('updateEvidence', update)
+    await acme.fails('updateEvidence', 412, 'VERSION_CONFLICT', { ...update, json: { summary: 't' } })
+    assert.equal((await acme.call('getEvidence', { ...tagged, headers: { 'if-none-match': etag } })).status, 200)
+    const category = { params: { CATEGORY_ID: first.body.object.categoryId } }
+    const tag = (await acme.call('getCategory', category)).headers.get('etag') ?? ''
+    assert.equal((await acme.call('getCategory', { ...category, headers: { 'if-none-match': tag } })).status, 304)
   })
 
   it('401 has a challenge, and every response says how many requests are left', async () => {
-    const wrong = await service.call('listCategories', { params: at.params, key: 'wrong-key-of-a-test' })
+    const wrong = await acme.call('listCategories', { key: 'wrong-key-of-a-test' })
     assert.match(wrong.headers.get('www-authenticate') ?? '', /^ApiKey /)
-    const { headers } = await service.call('listCategories', { ...at, key: company.keys.R })
+    const { headers } = await acme.call('listCategories')
     assert.equal(headers.get('www-authenticate'), null)
     assert.equal(headers.get('ratelimit-policy'), '"minute";q=100;w=60')
     assert.match(headers.get('ratelimit') ?? '', /^"minute";r=\d\d;t=\d+$/)
@@ -110,7 +102,7 @@ describe('headers of keyed responses', () => {
     const limited = await startService({ rateLimitPerMinute: limit, sealMaxWaitMs: 3_600_000 })
     t.after(() => limited.close())
     const { keys } = await limited.company('acme')
-    const write = { params: at.params, key: keys.R, json: { name: 'C' } }
+    const write = { params: { COMPANY_ID: 'acme' }, key: keys.R, json: { name: 'C' } }
     for (let count = 0; count < limit; count += 1)
       assert.equal((await limited.call('createCategory', write)).status, 403)
     assert.equal((await limited.call('createCategory', write)).status, 429)
@@ -119,12 +111,12 @@ describe('headers of keyed responses', () => {
   it('lets scripts of the configured origins use keyed endpoints, and of no other', async () => {
     const path = '/api/v1/evidences/acme/category'
     const preflight = (origin: string) =>
-      service.fetch(path, { method: 'OPTIONS', headers: { origin, 'access-control-request-method': 'POST' } })
+      acme.service.fetch(path, { method: 'OPTIONS', headers: { origin, 'access-control-request-method': 'POST' } })
     const allowed = await preflight(ORIGIN)
     assert.deepEqual([allowed.status, allowed.headers.get('access-control-allow-origin')], [204, ORIGIN])
     assert.match(allowed.headers.get('access-control-allow-headers') ?? '', /X-API-Key/)
     assert.equal((await preflight('https://evil.example')).headers.get('access-control-allow-origin'), null)
-    const { headers } = await service.call('listCategories', { ...at, key: OPERATOR_KEY, headers: { origin: ORIGIN } })
+    const { headers } = await acme.call('listCategories', { key: OPERATOR_KEY, headers: { origin: ORIGIN } })
     assert.equal(headers.get('access-control-allow-origin'), ORIGIN)
     assert.match(headers.get('vary') ?? '', /Origin/)
     assert.match(headers.get('access-control-expose-headers') ?? '', /\bRetry-After\b/)

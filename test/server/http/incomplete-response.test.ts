@@ -2,9 +2,10 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { get, type IncomingMessage } from 'node:http'
 import { after, before, describe, it } from 'node:test'
-import { RegistryError, type Logger } from '../../../core/index.ts'
+import { RegistryError } from '../../../core/index.ts'
 import { decorateRecords } from '../../../core/store/read.ts'
 import { logIncompleteResponse } from '../../../server/http/observe.ts'
+import { recordingLogger } from '../../support/recording-logger.ts'
 import { startService, type Company, type Service } from '../../support/service.ts'
 
 /** More than the first page of a whole list has. */
@@ -17,12 +18,7 @@ describe('a list that fails after its first page', () => {
   let failure: Error | undefined
   /** What it waits for. */
   let held: Promise<void> | undefined
-  const lines: Record<string, unknown>[] = []
-  const note =
-    (level: string) =>
-    (fields: object, text: string): void =>
-      void lines.push({ ...fields, level, text })
-  const logger: Logger = { debug: note('debug'), info: note('info'), warn: note('warn'), error: note('error') }
+  const { logger, lines } = recordingLogger()
   const linesOf = (requestId: string) => lines.filter((line) => line['requestId'] === requestId)
 
   before(async () => {
@@ -40,11 +36,7 @@ describe('a list that fails after its first page', () => {
         }),
     })
     company = await service.company('acme')
-    const scope = { companyId: 'acme', principal: { kind: 'operator' } } as const
-    const { id: categoryId } = await service.registry.categories.create(scope, { name: 'C' })
-    const { id: subcategoryId } = await service.registry.categories.create(scope, { name: 'S' }, { parent: categoryId })
-    const evidences = Array.from({ length: COUNT }, (_, i) => ({ externalId: `e-${i}`, name: 'x' }))
-    await service.registry.evidences.createMany(scope, { categoryId, subcategoryId, evidences })
+    await service.fill('acme', COUNT)
   })
   after(() => service.close())
 
@@ -68,7 +60,7 @@ describe('a list that fails after its first page', () => {
       await cutOff(`cut-${code}`, error)
       const [failed, ...others] = linesOf(`cut-${code}`).filter(({ level }) => level === 'error')
       assert.deepEqual(
-        [failed?.['err'], failed?.['code'], failed?.['text'], others],
+        [failed?.['err'], failed?.['code'], failed?.message, others],
         [error, code, 'a response was cut off', []],
       )
       const request = linesOf(`cut-${code}`).find(({ level }) => level === 'info')
@@ -81,7 +73,7 @@ describe('a list that fails after its first page', () => {
     let release = (): void => undefined
     request.once('response', () => request.destroy())
     held = new Promise((resolve) => (release = resolve))
-    await service.until(() => linesOf('gone').some(({ text }) => text === 'request'), 'the request is logged')
+    await service.until(() => linesOf('gone').some(({ message }) => message === 'request'), 'the request is logged')
     release()
     held = undefined
     await service.until(() => linesOf('gone').some(({ level }) => level === 'debug'), 'the disconnect is logged')
@@ -93,12 +85,13 @@ describe('a list that fails after its first page', () => {
 })
 
 it('what follows a request and is not HTTP is not an error of the server', () => {
-  const levels: string[] = []
-  const note = (level: string) => (): void => void levels.push(level)
-  const logger: Logger = { debug: note('debug'), info: note('info'), warn: note('warn'), error: note('error') }
+  const { logger, lines } = recordingLogger()
   for (const code of ['HPE_INVALID_EOF_STATE', 'HPE_INVALID_METHOD', 'ERR_HTTP_REQUEST_TIMEOUT', 'EIO'])
     logIncompleteResponse(Object.assign(new Error('Parse Error'), { code }), { state: {} }, logger)
-  assert.deepEqual(levels, ['debug', 'debug', 'debug', 'error'])
+  assert.deepEqual(
+    lines.map(({ level }) => level),
+    ['debug', 'debug', 'debug', 'error'],
+  )
 })
 
 async function* listAfter<T>(held: Promise<void>, entries: AsyncIterable<T>): AsyncGenerator<T> {

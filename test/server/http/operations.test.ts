@@ -1,31 +1,19 @@
 import assert from 'node:assert/strict'
 import { readdir, readlink } from 'node:fs/promises'
-import { after, before, describe, it } from 'node:test'
-import { RegistryError, type Logger, type RecordStore } from '../../../core/index.ts'
+import { describe, it } from 'node:test'
+import { RegistryError, type RecordStore } from '../../../core/index.ts'
 import { decorateRecords } from '../../../core/store/read.ts'
 import { VERSION } from '../../../server/version.ts'
+import { CompanyRequests, of } from '../../support/company-requests.ts'
+import { recordingLogger, type LogLine } from '../../support/recording-logger.ts'
 import { RawRequest } from '../../support/raw-http.ts'
-import { ENDPOINTS, OPERATOR_KEY, startService, type Company, type Service } from '../../support/service.ts'
-
-interface Line extends Record<string, unknown> {
-  readonly level: string
-  readonly message: string
-}
-
-/** Logs into an array. */
-function collect(): { logger: Logger; lines: Line[] } {
-  const lines: Line[] = []
-  const at = (level: string) => (fields: object, message: string) => void lines.push({ level, message, ...fields })
-  return { lines, logger: { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') } }
-}
+import { ENDPOINTS, OPERATOR_KEY, startService } from '../../support/service.ts'
 
 const TRACE = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`
 const LINUX = { skip: process.platform !== 'linux' && 'needs /proc' }
 
 describe('operations', () => {
-  const { logger, lines } = collect()
-  let service: Service
-  let company: Company
+  const { logger, lines } = recordingLogger()
   let isPoisoned = false
   const wrapRecords = (inner: RecordStore) =>
     decorateRecords(inner, {
@@ -34,14 +22,10 @@ describe('operations', () => {
         return inner.commit(commit)
       },
     })
-  before(async () => {
-    service = await startService({ logger, wrapRecords, trustProxy: true })
-    company = await service.company('acme')
-  })
-  after(() => service.close())
+  const acme = new CompanyRequests({ logger, wrapRecords, trustProxy: true })
 
   const json = async (path: string, init?: RequestInit) => {
-    const response = await service.fetch(path, init)
+    const response = await acme.service.fetch(path, init)
     return {
       status: response.status,
       headers: response.headers,
@@ -64,11 +48,8 @@ describe('operations', () => {
   })
 
   it('shows metrics by route, never by path', async () => {
-    await service.call('getEvidence', {
-      key: company.keys.R,
-      params: { COMPANY_ID: 'acme', EVIDENCE_EXTERNAL_ID: 'some-secret-id' },
-    })
-    const text = await service.metrics()
+    await acme.call('getEvidence', of('some-secret-id'))
+    const text = await acme.service.metrics()
     const route = '/api/v1/evidences/{COMPANY_ID}/evidence/{EVIDENCE_EXTERNAL_ID}'
     const line = `evidence_http_requests_total{method="GET",route="${route}",status="404"} 1`
     assert.ok(text.includes(line), text)
@@ -89,10 +70,10 @@ describe('operations', () => {
   it('serves metrics only to their token, which opens nothing else', async () => {
     const bearer = (token: string) => ({ headers: { authorization: `Bearer ${token}` } })
     for (const init of [undefined, bearer('metrics-token-of-the-test'), { headers: { 'x-api-key': OPERATOR_KEY } }]) {
-      const { status, headers } = await service.fetch('/metrics', init)
+      const { status, headers } = await acme.service.fetch('/metrics', init)
       assert.deepEqual([status, headers.get('www-authenticate')], [401, 'Bearer'])
     }
-    assert.equal((await service.fetch('/api/v1/companies', bearer('metrics-token-of-the-tests'))).status, 401)
+    assert.equal((await acme.service.fetch('/api/v1/companies', bearer('metrics-token-of-the-tests'))).status, 401)
   })
 
   it('gives each response an id, and keeps a well-formed one of the client', async () => {
@@ -108,9 +89,9 @@ describe('operations', () => {
 
   it('logs where a request is in its trace, and ignores what is none', async () => {
     const send = async (requestId: string, traceparent: string): Promise<unknown> => {
-      await service.fetch('/livez', { headers: { 'x-request-id': requestId, traceparent } })
-      const isOf = (line: Line): boolean => line['requestId'] === requestId
-      await service.until(() => lines.some(isOf), 'the line is written')
+      await acme.service.fetch('/livez', { headers: { 'x-request-id': requestId, traceparent } })
+      const isOf = (line: LogLine): boolean => line['requestId'] === requestId
+      await acme.service.until(() => lines.some(isOf), 'the line is written')
       return lines.find(isOf)?.['traceparent']
     }
     assert.equal(await send('traced', TRACE), TRACE)
@@ -129,25 +110,22 @@ describe('operations', () => {
   })
 
   it('logs each request without keys, tokens or bodies', async () => {
-    const { key, params } = { key: company.keys.U, params: { COMPANY_ID: 'acme' } }
-    await service.call('createCategory', {
-      key,
-      params,
+    await acme.call('createCategory', {
       json: { name: 'secret-name-in-a-body' },
       headers: { 'x-request-id': 'logged-1', 'x-forwarded-for': '192.0.2.7' },
     })
-    await service.call('downloadFile', {
-      params,
+    await acme.service.call('downloadFile', {
+      params: { COMPANY_ID: 'acme' },
       query: { token: 'secret-token-in-the-query', fileId: 'x' },
       headers: { 'x-request-id': 'logged-2' },
     })
-    await service.until(() => lines.some(({ requestId }) => requestId === 'logged-2'), 'the lines are written')
+    await acme.service.until(() => lines.some(({ requestId }) => requestId === 'logged-2'), 'the lines are written')
     const line = lines.find(({ requestId }) => requestId === 'logged-1')
     assert.deepEqual(
       [line?.level, line?.['method'], line?.['route'], line?.['status']],
       ['info', 'POST', '/api/v1/evidences/{COMPANY_ID}/category', 201],
     )
-    const { id } = await service.ok('getOwnSourceSystem', { key, params })
+    const { id } = await acme.ok('getOwnSourceSystem')
     assert.deepEqual([line?.['company'], line?.['sender'], line?.['address']], ['acme', id, '192.0.2.7'])
     const refused = lines.find(({ requestId }) => requestId === 'logged-2')
     assert.deepEqual(
@@ -155,14 +133,14 @@ describe('operations', () => {
       ['UNAUTHORIZED', undefined, undefined],
     )
     const all = JSON.stringify(lines)
-    for (const secret of [key, OPERATOR_KEY, 'secret-token-in-the-query', 'secret-name-in-a-body'])
+    for (const secret of [acme.company.keys.U, OPERATOR_KEY, 'secret-token-in-the-query', 'secret-name-in-a-body'])
       assert.ok(!all.includes(secret), secret)
   })
 
   it('lets any origin read public responses, and no others', async () => {
     const origin = { headers: { origin: 'https://elsewhere.example' } }
     for (const path of ['/api/v1/merkle/verify/none', '/api/v1/log/checkpoint', '/api/v1/openapi.json']) {
-      const { headers } = await service.fetch(path, origin)
+      const { headers } = await acme.service.fetch(path, origin)
       assert.deepEqual(
         ['access-control-allow-origin', 'cross-origin-resource-policy', 'vary'].map((name) => headers.get(name)),
         ['*', 'cross-origin', null],
@@ -173,7 +151,7 @@ describe('operations', () => {
         assert.ok(exposed.includes(name), name)
     }
     for (const path of ['/api/v1/evidences/acme/evidences', '/metrics', '/docs', '/api/v1/sourceSystem/acme'])
-      assert.equal((await service.fetch(path, origin)).headers.get('access-control-allow-origin'), null, path)
+      assert.equal((await acme.service.fetch(path, origin)).headers.get('access-control-allow-origin'), null, path)
     const preflight = {
       method: 'OPTIONS',
       headers: {
@@ -182,19 +160,21 @@ describe('operations', () => {
         'access-control-request-headers': 'content-type',
       },
     }
-    const allowed = await service.fetch('/api/v1/merkle/validate', preflight)
+    const allowed = await acme.service.fetch('/api/v1/merkle/validate', preflight)
     assert.deepEqual(
       [allowed.status, allowed.headers.get('access-control-allow-headers')],
       [204, 'Content-Type, Traceparent, Tracestate, X-Request-Id'],
     )
     assert.equal(
-      (await service.fetch('/api/v1/evidences/acme/evidence', preflight)).headers.get('access-control-allow-origin'),
+      (await acme.service.fetch('/api/v1/evidences/acme/evidence', preflight)).headers.get(
+        'access-control-allow-origin',
+      ),
       null,
     )
   })
 
   it('sends headers that protect browsers', async () => {
-    const { headers } = await service.fetch('/api/v1/merkle/verify/none')
+    const { headers } = await acme.service.fetch('/api/v1/merkle/verify/none')
     assert.deepEqual(
       [headers.get('x-content-type-options'), headers.get('content-security-policy'), headers.get('referrer-policy')],
       ['nosniff', "default-src 'none';frame-ancestors 'none'", 'no-referrer'],
@@ -203,19 +183,19 @@ describe('operations', () => {
   })
 
   it('serves its page without other origins', async () => {
-    const page = await service.fetch('/docs')
+    const page = await acme.service.fetch('/docs')
     const html = await page.text()
     assert.equal(page.status, 200)
     assert.ok(!/(?:src|href)="(?:https?:)?\/\//.test(html))
     assert.match(page.headers.get('content-security-policy') ?? '', /default-src 'none'; script-src 'self'/)
-    const script = await service.fetch('/docs/rapidoc.js')
+    const script = await acme.service.fetch('/docs/rapidoc.js')
     assert.deepEqual([script.status, script.headers.get('content-type')], [200, 'text/javascript; charset=utf-8'])
     assert.match(await script.text(), /rapi-doc/)
     assert.ok(html.includes('src="docs/rapidoc.js"') && html.includes('spec-url="api/v1/openapi.json"'))
   })
 
   it('keeps no file open for clients that read its script slowly', LINUX, async () => {
-    const responses = await Promise.all(Array.from({ length: 30 }, () => service.fetch('/docs/rapidoc.js')))
+    const responses = await Promise.all(Array.from({ length: 30 }, () => acme.service.fetch('/docs/rapidoc.js')))
     const open = await readdir('/proc/self/fd')
     const names = await Promise.all(open.map((fd) => readlink(`/proc/self/fd/${fd}`).catch(() => '')))
     assert.deepEqual(
@@ -226,22 +206,22 @@ describe('operations', () => {
   })
 
   it('makes the text of the OpenAPI document once', async (t) => {
-    const first = await (await service.fetch('/api/v1/openapi.json')).text()
+    const first = await (await acme.service.fetch('/api/v1/openapi.json')).text()
     const { mock } = t.mock.method(JSON, 'stringify')
-    const second = await service.fetch('/api/v1/openapi.json')
+    const second = await acme.service.fetch('/api/v1/openapi.json')
     assert.equal(second.headers.get('content-type'), 'application/json; charset=utf-8')
     assert.equal(await second.text(), first)
     assert.ok(mock.calls.every(({ arguments: [value] }) => !Object.hasOwn(Object(value), 'openapi')))
   })
 
   it('redirects / to the API page', async () => {
-    const response = await service.fetch('/', { redirect: 'manual' })
+    const response = await acme.service.fetch('/', { redirect: 'manual' })
     assert.deepEqual([response.status, response.headers.get('location')], [302, 'docs'])
   })
 
   it('redirects browsers from / to the dashboard', async () => {
     const headers = { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' }
-    const response = await service.fetch('/', { redirect: 'manual', headers })
+    const response = await acme.service.fetch('/', { redirect: 'manual', headers })
     assert.deepEqual([response.status, response.headers.get('location')], [302, 'ui/'])
     assert.equal(response.headers.get('vary'), 'Accept')
   })
@@ -299,9 +279,7 @@ describe('operations', () => {
 
   it('hides internal messages, logs them, and is not ready after the store stopped accepting writes', async () => {
     isPoisoned = true
-    const answer = await service.fails('createCategory', 503, 'UNAVAILABLE', {
-      key: company.keys.U,
-      params: { COMPANY_ID: 'acme' },
+    const answer = await acme.fails('createCategory', 503, 'UNAVAILABLE', {
       json: { name: 'x' },
       headers: { 'x-request-id': 'poisoned', traceparent: TRACE },
     })
@@ -317,10 +295,7 @@ describe('operations', () => {
       [ready.status, ready.body],
       [503, { status: 'unavailable', reason: 'STORE_POISONED', version: VERSION }],
     )
-    assert.equal(
-      (await service.call('listCategories', { key: company.keys.R, params: { COMPANY_ID: 'acme' } })).status,
-      200,
-    )
+    assert.equal((await acme.call('listCategories')).status, 200)
     assert.equal((await json('/livez')).status, 200)
   })
 

@@ -9,7 +9,7 @@ import { Door } from '../../../server/http/door.ts'
 import { LOAD_LIMITS, MemoryBudget, type LaneName, type Sender } from '../../../server/http/overload.ts'
 import { MULTIPART, part, RawRequest } from '../../support/raw-http.ts'
 import { startService, type Company, type Service } from '../../support/service.ts'
-import { warningLogger } from '../../support/warning-logger.ts'
+import { recordingLogger } from '../../support/recording-logger.ts'
 
 /** Only ends a test that hangs. */
 const HANG_MS = 300_000
@@ -61,7 +61,7 @@ const hasMetric = async (service: Service, line: string): Promise<boolean> =>
 
 describe('lanes', () => {
   const store = new HeldStore()
-  const { logger, warnings } = warningLogger()
+  const { logger, warnings } = recordingLogger()
   let service: Service
   let acme: Company
   let other: Company
@@ -268,16 +268,8 @@ describe('clients that do not read large responses', () => {
   before(async () => {
     service = await startService({ sealMaxWaitMs: 3_600_000, loadLimits })
     company = await service.company('acme')
-    const scope = { companyId: 'acme', principal: { kind: 'operator' } } as const
-    const { id: categoryId } = await service.registry.categories.create(scope, { name: 'C' })
-    const { id: subcategoryId } = await service.registry.categories.create(scope, { name: 'S' }, { parent: categoryId })
     // 16 MB in all, which the buffers of a connection do not hold.
-    const evidences = Array.from({ length: COUNT }, (_, i) => ({
-      externalId: `e${i}`,
-      name: 'n',
-      summary: 'é'.repeat(8_192),
-    }))
-    await service.registry.evidences.createMany(scope, { categoryId, subcategoryId, evidences })
+    await service.fill('acme', COUNT, { summary: 'é'.repeat(8_192) })
   })
   after(() => service.close())
 
@@ -313,7 +305,7 @@ describe('clients that do not read large responses', () => {
 describe('the door', () => {
   it('sheds requests that arrive together with more than it can serve in time, without a key first', async () => {
     let nowMs = 1_000
-    const { logger, warnings } = warningLogger()
+    const { logger, warnings } = recordingLogger()
     const door = new Door({ basePath: '/api/', logger, errorShapeOf: () => 'operation', nowMs: () => nowMs })
     const isAdmitted = (headers: Record<string, string>, url = '/api/x'): boolean => {
       let isAdmittedNow = false

@@ -3,9 +3,10 @@ import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { after, before, describe, it } from 'node:test'
-import type { Logger, RecordStore } from '../../../core/index.ts'
+import type { RecordStore } from '../../../core/index.ts'
 import type { Range } from '../../../core/ports/index.ts'
 import { decorateRecords } from '../../../core/store/read.ts'
+import { recordingLogger } from '../../support/recording-logger.ts'
 import { startService, type Company, type Service } from '../../support/service.ts'
 
 /** So many that a list does not fit into the buffers of a connection. */
@@ -59,16 +60,7 @@ describe('a long list', () => {
   const store = new ObservedStore()
   let service: Service
   let company: Company
-  /** Ids of the requests whose responses were not sent completely. */
-  const abortedIds = new Set<unknown>()
-  const logger: Logger = {
-    debug() {},
-    info(fields) {
-      if ('aborted' in fields) abortedIds.add(Reflect.get(fields, 'requestId'))
-    },
-    warn() {},
-    error() {},
-  }
+  const { logger, lines } = recordingLogger()
   const warnings: Error[] = []
   const noteWarning = (warning: Error): number => warnings.push(warning)
   before(async () => {
@@ -80,17 +72,7 @@ describe('a long list', () => {
       loadLimits: { stalledReaderMs: HANG_MS },
     })
     company = await service.company('acme')
-    const scope = { companyId: 'acme', principal: { kind: 'operator' } } as const
-    const { id: categoryId } = await service.registry.categories.create(scope, { name: 'C' })
-    const { id: subcategoryId } = await service.registry.categories.create(scope, { name: 'S' }, { parent: categoryId })
-    for (let i = 0; i < COUNT; i += 1_000) {
-      const evidences = Array.from({ length: 1_000 }, (_, j) => ({
-        externalId: `e${i + j}`,
-        name: 'n'.repeat(200),
-        summary: 's'.repeat(2_000),
-      }))
-      await service.registry.evidences.createMany(scope, { categoryId, subcategoryId, evidences })
-    }
+    await service.fill('acme', COUNT, { name: 'n'.repeat(200), summary: 's'.repeat(2_000) })
   })
   after(async () => {
     process.off('warning', noteWarning)
@@ -111,10 +93,14 @@ describe('a long list', () => {
     await once(socket, 'readable')
     return socket
   }
-  const list = () => service.call('listEvidences', { key: company.keys.R, params: { COMPANY_ID: 'acme' } })
+  const list = (query = {}) =>
+    service.ok('listEvidences', { key: company.keys.R, params: { COMPANY_ID: 'acme' }, query })
   /** Waits until the server has noticed that the connection of a request has ended. */
   const untilAborted = (...ids: readonly string[]) =>
-    service.until(() => ids.every((id) => abortedIds.has(id)), `${ids.join(' and ')} have ended`)
+    service.until(
+      () => ids.every((id) => lines.some((line) => line['requestId'] === id && 'aborted' in line)),
+      `${ids.join(' and ')} have ended`,
+    )
   /** The status of a list of which only the beginning is read. It is not open any more when this returns. */
   const statusOfList = async (): Promise<number> => {
     const id = randomUUID()
@@ -130,8 +116,7 @@ describe('a long list', () => {
     const ids = Array.from({ length: 8 }, () => randomUUID())
     const sockets = await Promise.all(ids.map((id, i) => stalled(id, i % 2 === 0 ? '' : '?sort=updated')))
     await service.until(() => store.openLists === 0, 'no iterator is open while the clients stall')
-    const query = { len: '1' }
-    await service.ok('listEvidences', { key: company.keys.U, params: { COMPANY_ID: 'acme' }, query })
+    await list({ len: '1' })
     for (const socket of sockets) socket.destroy()
     await untilAborted(...ids)
     assert.equal(await statusOfList(), 200)
@@ -151,20 +136,10 @@ describe('a long list', () => {
   })
 
   it('is the whole list if it is filtered and sorted, also if many pages have no match', async () => {
-    const { body } = await service.call('listEvidences', {
-      key: company.keys.R,
-      params: { COMPANY_ID: 'acme' },
-      query: { sort: 'updated', externalId: 'e1' },
-    })
+    const all = await list({ sort: 'updated', externalId: 'e1' })
     const count = Array.from({ length: COUNT }, (_, i) => `e${i}`).filter((id) => id.startsWith('e1')).length
-    assert.deepEqual([body.dts.length, body.countIsMore], [count, true])
-    const oldest = { sort: 'updated', externalId: 'e77' }
-    const { body: few } = await service.call('listEvidences', {
-      key: company.keys.R,
-      params: { COMPANY_ID: 'acme' },
-      query: oldest,
-    })
-    assert.equal(few.dts.length, 111)
+    assert.deepEqual([all.dts.length, all.countIsMore], [count, true])
+    assert.equal((await list({ sort: 'updated', externalId: 'e77' })).dts.length, 111)
   })
 
   it('ends without its last byte if the store fails', async () => {
@@ -178,8 +153,7 @@ describe('a long list', () => {
     } finally {
       store.failsLists = false
     }
-    const { body } = await list()
-    assert.equal(body.dts.length, COUNT)
+    assert.equal((await list()).dts.length, COUNT)
   })
 
   it('adds fewer listeners to a response than Node reports as a leak', () => {
@@ -194,16 +168,8 @@ it('a list whose client reads nothing ends', async (t) => {
   const service = await startService({ sealMaxWaitMs: 3_600_000, loadLimits: { stalledReaderMs: 1_000 } })
   t.after(() => service.close())
   const { keys } = await service.company('acme')
-  const scope = { companyId: 'acme', principal: { kind: 'operator' } } as const
-  const { id: categoryId } = await service.registry.categories.create(scope, { name: 'C' })
-  const { id: subcategoryId } = await service.registry.categories.create(scope, { name: 'S' }, { parent: categoryId })
   // 16 MB in all, which the buffers of a connection do not hold.
-  const evidences = Array.from({ length: 1_000 }, (_, i) => ({
-    externalId: `e${i}`,
-    name: 'n',
-    summary: 'é'.repeat(8_192),
-  }))
-  await service.registry.evidences.createMany(scope, { categoryId, subcategoryId, evidences })
+  await service.fill('acme', 1_000, { summary: 'é'.repeat(8_192) })
   const isUnread = async (): Promise<boolean> =>
     !(await service.metrics()).includes('\nevidence_unread_response_bytes 0\n')
   for (const query of ['', '?sort=updated', '?len=1000']) {

@@ -2,14 +2,9 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer, type AddressInfo, type Server } from 'node:net'
 import { it } from 'node:test'
-import { isRegistryError, type Logger } from '../../../core/index.ts'
+import { isRegistryError } from '../../../core/index.ts'
 import { openPostgres } from '../../../server/startup/records.ts'
-
-/** A logger whose lines are added to `lines`. */
-function keepingLogger(lines: string[]): Logger {
-  const keep = (fields: object, message: string): void => void lines.push(`${message} ${JSON.stringify(fields)}`)
-  return { debug() {}, info: keep, warn: keep, error: keep }
-}
+import { recordingLogger } from '../../support/recording-logger.ts'
 
 async function listen(server: Server): Promise<string> {
   server.listen(0, '127.0.0.1')
@@ -22,9 +17,9 @@ it('says what to do about an unreachable PostgreSQL, without the password', asyn
   const server = createServer()
   const address = await listen(server)
   server.close()
-  const lines: string[] = []
+  const { logger, lines } = recordingLogger()
   const opening = openPostgres(`postgres://me:hunter2@${address}/registry`, {
-    logger: keepingLogger(lines),
+    logger,
     retryForMs: 500,
   })
   await assert.rejects(opening, (error: unknown) => {
@@ -34,7 +29,7 @@ it('says what to do about an unreachable PostgreSQL, without the password', asyn
     assert.doesNotMatch(error.message, /hunter2/)
     return true
   })
-  assert.doesNotMatch(lines.join(), /hunter2/)
+  assert.doesNotMatch(JSON.stringify(lines), /hunter2/)
 })
 
 /** The response of a PostgreSQL that does not have the database. */
@@ -46,8 +41,8 @@ const NO_DATABASE = (() => {
 })()
 
 it('says that it waits for PostgreSQL, without the password', async (t) => {
-  const lines: string[] = []
-  const hasNotice = (): boolean => lines.some((line) => line.startsWith('waiting for PostgreSQL'))
+  const { logger, lines } = recordingLogger()
+  const hasNotice = (): boolean => lines.some(({ message }) => message.startsWith('waiting for PostgreSQL'))
   // Each connection is lost until the notice is there.
   const server = createServer((socket) => {
     socket.on('error', () => undefined)
@@ -57,12 +52,12 @@ it('says that it waits for PostgreSQL, without the password', async (t) => {
   const address = await listen(server)
   t.after(() => server.close())
   const opening = openPostgres(`postgres://me:hunter2@${address}/registry`, {
-    logger: keepingLogger(lines),
+    logger,
     noticeIntervalMs: 10,
     retryForMs: 300_000,
   })
   await assert.rejects(opening, { code: 'UNAVAILABLE', message: /the database does not exist/ })
   assert.ok(hasNotice())
-  assert.ok(lines.some((line) => line.includes(`${address}/registry`)))
-  assert.doesNotMatch(lines.join(), /hunter2/)
+  assert.ok(JSON.stringify(lines).includes(`${address}/registry`))
+  assert.doesNotMatch(JSON.stringify(lines), /hunter2/)
 })

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
-import type { Logger } from '../../../core/index.ts'
 import type { Scrub } from '../../../core/ops/index.ts'
 import { createApp, listen } from '../../../server/index.ts'
 import { loadConfig } from '../../../server/settings/load.ts'
@@ -11,8 +10,7 @@ import { startConfiguredScrub } from '../../../server/startup/scrub.ts'
 import { ManualClock, until } from '../../support/manual-clock.ts'
 import { VERSION } from '../../../server/version.ts'
 import { temporaryFor } from '../../support/temporary.ts'
-
-const silent: Logger = { debug() {}, info() {}, warn() {}, error() {} }
+import { silentLogger } from '../../support/silent-logger.ts'
 
 interface Fixture {
   readonly scrub: Scrub | undefined
@@ -34,15 +32,15 @@ async function open(t: TestContext, dataDir: string, env: Readonly<Record<string
       ...env,
     },
   })
-  const opened = await openConfiguredRegistry(config, silent)
+  const opened = await openConfiguredRegistry(config, silentLogger)
   const clock = new ManualClock()
-  const scrub = await startConfiguredScrub({ config, logger: silent, opened, clock })
+  const scrub = await startConfiguredScrub({ config, logger: silentLogger, opened, clock })
   const { registry, instruments } = opened
   const app = createApp({
     ...config,
     registry,
     instruments,
-    logger: silent,
+    logger: silentLogger,
     scrubStatus: () => scrub?.status(),
   })
   const server = await listen({ ...app, handle: app.handleOperations }, { ...config, port: 0 })

@@ -2,41 +2,22 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { cp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { cp, readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { it, type TestContext } from 'node:test'
+import { it } from 'node:test'
 import { directoryWith } from '../../support/configured-registry.ts'
 import { eventually } from '../../support/eventually.ts'
 import { programArgs } from '../../support/repository.ts'
 import { OPERATOR_ENV as ENV, OPERATOR_HEADERS as HEADERS, RunningRegistry } from '../../support/running-registry.ts'
-import { runCli, ServerProcess, type Outcome } from '../../support/server-process.ts'
+import { runCli, ServerProcess } from '../../support/server-process.ts'
 import { filesBelow, temporaryFor } from '../../support/temporary.ts'
-
-const PASSPHRASE = 'correct horse battery staple'
-
-const headOf = (directory: string): string => join(directory, 'signed-head.json')
-
-function assertSuccess({ code, stdout, stderr }: Outcome): void {
-  assert.equal(code, 0, stdout + stderr)
-}
-
-/** The folder of the current backup in a directory. */
-async function folderOf(backup: string): Promise<string> {
-  const { folder } = JSON.parse(await readFile(join(backup, 'backup.json'), 'utf8')) as { readonly folder: string }
-  return join(backup, folder)
-}
-
-async function passphraseFile(t: TestContext): Promise<string> {
-  const file = join(await temporaryFor(t), 'passphrase')
-  await writeFile(file, `${PASSPHRASE}\n`)
-  return file
-}
+import { assertSuccess, backUp, folderOf, headOf, withSecrets } from '../../support/backups.ts'
 
 it('a backup under load is restored with every write that was acknowledged before it', async (t) => {
   const registry = await RunningRegistry.start(t)
   const root = await temporaryFor(t)
   const [backup, restored] = [join(root, 'backup'), join(root, 'restored')]
-  const secrets = ['--secrets', '--passphrase-file', await passphraseFile(t)]
+  const secrets = await withSecrets(t)
   const acknowledged: string[] = []
   const load = { isRunning: true }
   const writers = ['a', 'b', 'c'].map(async (writer) => {
@@ -94,7 +75,6 @@ it('a backup under load is restored with every write that was acknowledged befor
 it('a backup that is killed leaves the earlier one, and none looks complete before its end', async (t) => {
   const ids = Array.from({ length: 30 }, (_, n) => `e-${n}`)
   const directory = await directoryWith(t, ids, 'x'.repeat(200_000))
-  const backUp = (): Promise<Outcome> => runCli(['backup', '--to', backup, '--data-dir', directory])
   const root = await temporaryFor(t)
   const backup = join(root, 'backup')
   const cli = programArgs('server/cli.ts')
@@ -121,7 +101,7 @@ it('a backup that is killed leaves the earlier one, and none looks complete befo
     assert.match(refused.stderr, /There is no complete backup/)
   }
   assert.ok(killedBefore > 0, 'every backup was complete before it was killed')
-  assertSuccess(await backUp())
+  assertSuccess(await backUp(directory, backup))
   assertSuccess(await runCli(['backup', 'verify', backup]))
 
   // A later backup that is cut short, with its folder half written.
@@ -130,7 +110,7 @@ it('a backup that is killed leaves the earlier one, and none looks complete befo
   await cp(folder, half, { recursive: true })
   await rm(join(half, 'records'))
   assertSuccess(await runCli(['backup', 'verify', backup]))
-  assertSuccess(await backUp())
+  assertSuccess(await backUp(directory, backup))
   await assert.rejects(stat(half), { code: 'ENOENT' })
   await assert.rejects(stat(folder), { code: 'ENOENT' })
 })

@@ -1,68 +1,19 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { describe, it, type TestContext } from 'node:test'
+import { describe, it } from 'node:test'
 import { readHighWaterMark } from '../../../adapters/level/directory.ts'
-import { OPERATOR, type Logger } from '../../../core/index.ts'
-import { loadConfig } from '../../../server/settings/load.ts'
-import { openConfiguredRegistry } from '../../../server/startup/registry.ts'
 import { eventually } from '../../support/eventually.ts'
 import { programArgs } from '../../support/repository.ts'
 import { runCli, ServerProcess } from '../../support/server-process.ts'
-import { temporaryFor } from '../../support/temporary.ts'
+import { assertHolds, importFixture, lineOf, linesOf } from '../../support/import-fixture.ts'
 
-const scope = { companyId: 'acme', principal: OPERATOR }
-const silent: Logger = { debug() {}, info() {}, warn() {}, error() {} }
 const COUNT = 4_000
-
-const openRegistryIn = async (directory: string) =>
-  (await openConfiguredRegistry(loadConfig({ args: ['--data-dir', directory], env: {} }), silent)).registry
-
-interface Fixture {
-  readonly directory: string
-  readonly file: string
-  /** Runs the command with the data directory. */
-  readonly run: (...args: readonly string[]) => ReturnType<typeof runCli>
-}
-
-/** A data directory with the company `acme`, and a file beside it. */
-async function fixtureFor(t: TestContext, content = linesOf(COUNT)): Promise<Fixture> {
-  const folder = await temporaryFor(t)
-  const directory = join(folder, 'data')
-  const registry = await openRegistryIn(directory)
-  await registry.sourceSystems.create(scope, { name: 'warehouse' })
-  await registry.close()
-  const file = join(folder, 'evidences.ndjson')
-  await writeFile(file, content)
-  return {
-    directory,
-    file,
-    run: (...args) => runCli(['import', '--company', 'acme', '--data-dir', directory, ...args]),
-  }
-}
-
-const lineOf = (number: number): string =>
-  JSON.stringify({ externalId: `e-${number}`, name: 'Drill', categoryName: 'Tools', subcategoryName: 'Drills' })
-
-const linesOf = (count: number): string => Array.from({ length: count }, (_, i) => `${lineOf(i)}\n`).join('')
-
-async function assertHolds(directory: string, count: number): Promise<void> {
-  const registry = await openRegistryIn(directory)
-  const ids = new Set<string>()
-  let evidences = 0
-  for await (const { externalId } of registry.evidences.all(scope)) {
-    ids.add(externalId)
-    evidences += 1
-  }
-  await registry.close()
-  assert.deepEqual([evidences, ids.size], [count, count])
-}
 
 describe('evidence-registry import', () => {
   it('continues after it was killed, without creating an evidence twice', async (t) => {
-    const { directory, file, run } = await fixtureFor(t)
+    const { directory, file, run } = await importFixture(t, linesOf(COUNT))
     const args = programArgs('server/cli.ts')
     for (const reached of [1, 1_500]) {
       const options = ['--company', 'acme', '--data-dir', directory, '-']
@@ -94,7 +45,7 @@ describe('evidence-registry import', () => {
   })
 
   it('stops in one line if a server has the data directory, or there is no registry or company', async (t) => {
-    const { directory, file, run } = await fixtureFor(t, lineOf(1))
+    const { directory, file, run } = await importFixture(t, lineOf(1))
     const unknown = await runCli(['import', '--company', 'other', '--data-dir', directory, file])
     assert.equal(unknown.code, 1)
     assert.match(unknown.stderr, /^evidence-registry import: The company other does not exist[^\n]*\n$/)

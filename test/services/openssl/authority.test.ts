@@ -8,11 +8,12 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { createRfc3161Authority, readTrustAnchors, type Rfc3161Options } from '../../../adapters/rfc3161/index.ts'
-import type { Logger, ValidationData } from '../../../core/ports/index.ts'
+import type { ValidationData } from '../../../core/ports/index.ts'
 import { parseTimestampResponse, verifyTimestamp } from '../../../core/verify/tokens.ts'
 import { HttpProxy } from '../../support/http-proxy.ts'
 import { temporaryFor } from '../../support/temporary.ts'
 import { OpensslAuthority, skipWithoutOpenssl } from '../../support/openssl.ts'
+import { recordingLogger } from '../../support/recording-logger.ts'
 
 const data = new TextEncoder().encode('the bytes of a checkpoint')
 
@@ -155,9 +156,7 @@ describe('the validation data of a token', { skip: skipWithoutOpenssl() }, () =>
   ) {
     const openssl = await OpensslAuthority.open({ names })
     t.after(() => openssl.close())
-    const lines: string[] = []
-    const log = (_: object, message: string): void => void lines.push(message)
-    const logger: Logger = { debug: log, info: log, warn: log, error: log }
+    const { logger, lines } = recordingLogger()
     const trustAnchors = [openssl.trustAnchor]
     const url = openssl.url
     const authority = createRfc3161Authority({

@@ -7,6 +7,7 @@ import { until } from '../../support/manual-clock.ts'
 import { PostgresProxy } from '../../support/postgres-proxy.ts'
 import { debianPrograms, postgresDirectory, postgresUser, PostgresServer } from '../../support/postgres-server.ts'
 import { assertSteps, startLoad, stepOf } from '../../support/postgres-steps.ts'
+import { recordingLogger } from '../../support/recording-logger.ts'
 
 /** For conditions that hold sooner or later, however slow the machine is. */
 const DEADLINE_MS = 120_000
@@ -66,9 +67,7 @@ describe('with a synchronous standby', { skip }, () => {
 
   it('a commit whose wait for the standby is cancelled is not acknowledged until the standby has it', async (t) => {
     const { primary, standby, proxy } = await startPair(t)
-    const reasons: unknown[] = []
-    const logReason = (fields: object): void => void ('reason' in fields && reasons.push(fields.reason))
-    const logger = { debug: () => undefined, info: logReason, warn: () => undefined, error: () => undefined }
+    const { logger, lines } = recordingLogger()
     const store = await openPostgresRecords({ url: proxy.url(), logger, resolveForMs: DEADLINE_MS })
     t.after(() => store.close())
     const [earlier, cancelled] = [stepOf('earlier'), stepOf('cancelled')]
@@ -87,7 +86,7 @@ describe('with a synchronous standby', { skip }, () => {
     assert.equal(isAcknowledged, false)
     await standby.restart()
     assert.ok((await commit).ok)
-    assert.match(String(reasons.at(-1)), /synchronous replication/)
+    assert.match(String(lines.findLast((line) => 'reason' in line)?.['reason']), /synchronous replication/)
     await primary.kill()
     await standby.query('select pg_promote()')
     proxy.target = standby.port

@@ -8,7 +8,7 @@ import { openPostgresRecords, type PostgresRecords } from '../../../adapters/pos
 import { isRegistryError } from '../../../core/errors.ts'
 import type { Logger } from '../../../core/index.ts'
 import { PostgresServer } from '../../support/postgres-server.ts'
-import { warningLogger } from '../../support/warning-logger.ts'
+import { recordingLogger } from '../../support/recording-logger.ts'
 import { stepOf } from '../../support/postgres-steps.ts'
 
 describe('the statements of a store', () => {
@@ -139,7 +139,7 @@ describe('the statements of a store', () => {
         })
       }
     }
-    const { logger, warnings } = warningLogger()
+    const { logger, warnings } = recordingLogger()
     const { store } = await open(t, Observed, { url: server.url('careless'), logger })
     await commitAndRead(store)
     assert.deepEqual(committed.at(-1), { synchronous_commit: 'on' })

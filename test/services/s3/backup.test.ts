@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { copyFile, readFile } from 'node:fs/promises'
+import { copyFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { generateCheckpointKey } from '../../../adapters/files/index.ts'
@@ -8,6 +8,7 @@ import { OPERATOR_ENV, RunningRegistry } from '../../support/running-registry.ts
 import { BUCKET, CLIENT_ENV, withService } from '../../support/s3-service.ts'
 import { runCli, type Environment } from '../../support/server-process.ts'
 import { temporaryFor } from '../../support/temporary.ts'
+import { assertSuccess, assertUsageError, folderOf, headOf } from '../../support/backups.ts'
 
 withService('backups of records in PostgreSQL and files in a bucket', (service) => {
   let database: PostgresServer
@@ -42,44 +43,37 @@ withService('backups of records in PostgreSQL and files in a bucket', (service) 
     for (let n = 0; n < 20; n += 1) await registry.create(`e-${n}`)
     const root = await temporaryFor(t)
     const backup = join(root, 'backup')
-    const made = await registry.backup(backup)
-    assert.equal(made.code, 0, made.stdout + made.stderr)
-    assert.match(made.stdout, /, 20 files copied, 0 reused \(.*\): complete, but without the secrets .*--secrets\n$/)
+    assertSuccess(
+      await registry.backup(backup),
+      /, 20 files copied, 0 reused \(.*\): complete, but without the secrets .*--secrets\n$/,
+    )
     await registry.create('after the backup')
     assert.equal((await runCli(['seal', '--data-dir', registry.directory], first)).code, 0)
     await registry.server.stop()
     // Of the time of the backup, as if the server had been stopped before.
-    const [verified, folder] = [await runCli(['backup', 'verify', backup]), await folderOf(backup)]
-    assert.equal(verified.code, 0, verified.stdout + verified.stderr)
-    const head = join(folder, 'signed-head.json')
+    assertSuccess(await runCli(['backup', 'verify', backup]))
+    const head = headOf(await folderOf(backup))
 
-    const withoutHead = await runCli(['restore', '--from', backup, '--data-dir', join(root, 'x')], second)
-    assert.equal(withoutHead.code, 2)
-    assert.match(withoutHead.stderr, /needs --head FILE/)
-    const full = await runCli(['restore', '--from', backup, '--data-dir', join(root, 'x'), '--head', head], first)
-    assert.equal(full.code, 2)
-    assert.match(full.stderr, /name an empty store/)
+    assertUsageError(
+      await runCli(['restore', '--from', backup, '--data-dir', join(root, 'x')], second),
+      /needs --head FILE/,
+    )
+    assertUsageError(
+      await runCli(['restore', '--from', backup, '--data-dir', join(root, 'x'), '--head', head], first),
+      /name an empty store/,
+    )
 
     const local = { ...OPERATOR_ENV, ...keys, EVIDENCE_TSA: 'none', EVIDENCE_ANCHOR: 'none' }
     for (const [name, env] of Object.entries({ shared: second, local })) {
       const target = join(root, name)
-      const restored = await runCli(['restore', '--from', backup, '--data-dir', target, '--head', head], env)
-      assert.equal(restored.code, 0, restored.stdout + restored.stderr)
+      assertSuccess(await runCli(['restore', '--from', backup, '--data-dir', target, '--head', head], env))
       await copyFile(join(registry.directory, 'secret'), join(target, 'secret'))
       const server = await RunningRegistry.start(t, target, env)
       for (let n = 0; n < 20; n += 1) assert.ok(await server.has(`e-${n}`), `${name}: e-${n}`)
       assert.ok(!(await server.has('after the backup')))
       await server.create('after the restore')
       assert.equal(await server.server.stop(), 0)
-      const checked = await runCli(['fsck', '--data-dir', target], env)
-      assert.equal(checked.code, 0, checked.stdout + checked.stderr)
-      assert.match(checked.stdout, /and 21 files checked: nothing differs/)
+      assertSuccess(await runCli(['fsck', '--data-dir', target], env), /and 21 files checked: nothing differs/)
     }
   })
 })
-
-/** The folder of the backup in a directory. */
-async function folderOf(backup: string): Promise<string> {
-  const { folder } = JSON.parse(await readFile(join(backup, 'backup.json'), 'utf8')) as { readonly folder: string }
-  return join(backup, folder)
-}

