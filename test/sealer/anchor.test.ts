@@ -1,66 +1,56 @@
 import assert from 'node:assert/strict'
-import { afterEach, describe, it } from 'node:test'
+import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { fromBase64 } from '../../core/bytes.ts'
 import { logKeys } from '../../core/log/keys.ts'
 import type { AnchorHeadRecord, AnchorRecord, ConfirmedAnchorRecord } from '../../core/log/records.ts'
 import { decodeRecord } from '../../core/store/read.ts'
-import type { Range, RecordStore, Sealer } from '../../core/ports/index.ts'
+import type { Range, RecordStore } from '../../core/ports/index.ts'
 import type { SealerOptions } from '../../sealer/index.ts'
 import { faultyRecords, type FaultyRecords } from '../support/faulty-records.ts'
-import { recordsOf, SealerFixture } from '../support/sealer-fixture.ts'
+import { recordsOf, type SealerFixture, sealerFixtures } from '../support/sealer-fixture.ts'
 import { ScriptedChain } from '../support/scripted-chain.ts'
 import { present } from '../support/present.ts'
 
-const sealerFixtures: SealerFixture[] = []
-
-interface AnchorFixture {
-  readonly sealing: SealerFixture
-  readonly chain: ScriptedChain
-  readonly sealer: Sealer
-  /** Appends an event, seals it, and returns the tree's size. */
-  seal(): Promise<number>
-}
-
-async function openAnchorFixture(
-  records?: (records: RecordStore) => RecordStore,
-  options: Pick<SealerOptions, 'anchorIntervalMs' | 'anchorReplaceAfterMs'> = {},
-): Promise<AnchorFixture> {
-  const sealing = await SealerFixture.open()
-  sealerFixtures.push(sealing)
-  const chain = new ScriptedChain()
-  const sealer = await sealing.start({ anchor: chain, ...options }, records?.(sealing.records) ?? sealing.records)
-  const seal = async (): Promise<number> => {
-    await sealing.append(1)
-    await sealer.sealNow()
-    await sealing.clock.advance(1)
-    return (await sealing.reader.treeHead()).size
-  }
-  return { sealing, chain, sealer, seal }
-}
-
-async function headOf({ sealing }: Pick<AnchorFixture, 'sealing'>): Promise<AnchorHeadRecord> {
-  const { accounts: _, ...head } = await sealing.reader.anchorHead()
-  return head
-}
-
-/** Mines blocks and lets the sealer poll, until all anchors can be confirmed. */
-async function confirm({ sealing, chain }: Pick<AnchorFixture, 'sealing' | 'chain'>, rounds = 8): Promise<void> {
-  for (let i = 0; i < rounds; i++) {
-    await sealing.clock.advance(2_000)
-    chain.mine()
-  }
-  await sealing.clock.advance(2_000)
-}
-
 describe('anchoring', () => {
-  afterEach(async () => {
-    await Promise.all(sealerFixtures.splice(0).map((sealing) => sealing.close()))
-  })
+  const open = sealerFixtures()
+
+  /** A log that is anchored on a chain of the test. */
+  async function openAnchorFixture(
+    records?: (records: RecordStore) => RecordStore,
+    options: Pick<SealerOptions, 'anchorIntervalMs' | 'anchorReplaceAfterMs'> = {},
+  ) {
+    const sealing = await open()
+    const chain = new ScriptedChain()
+    const sealer = await sealing.start({ anchor: chain, ...options }, records?.(sealing.records) ?? sealing.records)
+    return {
+      sealing,
+      chain,
+      sealer,
+      /** Appends an event, seals it, and returns the tree's size. */
+      seal: async (): Promise<number> => {
+        await sealing.append(1)
+        await sealer.sealNow()
+        await sealing.clock.advance(1)
+        return (await sealing.reader.treeHead()).size
+      },
+      head: async (): Promise<AnchorHeadRecord> => {
+        const { accounts: _, ...head } = await sealing.reader.anchorHead()
+        return head
+      },
+      /** Mines blocks and lets the sealer poll, until all anchors can be confirmed. */
+      confirm: async (rounds = 8, on = chain): Promise<void> => {
+        for (let i = 0; i < rounds; i++) {
+          await sealing.clock.advance(2_000)
+          on.mine()
+        }
+        await sealing.clock.advance(2_000)
+      },
+    }
+  }
 
   it('prepares, stores, sends and confirms; the batch status goes from P to S to C', async () => {
-    const fixture = await openAnchorFixture()
-    const { sealing, chain, sealer } = fixture
+    const { sealing, chain, sealer } = await openAnchorFixture()
     const [txId] = await sealing.append(1)
     const statusOf = async (): Promise<unknown> => (await sealing.reader.entryStatuses([present(txId)]))[0]?.sendStatus
     assert.equal(await statusOf(), null)
@@ -88,23 +78,21 @@ describe('anchoring', () => {
   })
 
   it('has one outstanding anchor at a time, then anchors the newest checkpoint', async () => {
-    const fixture = await openAnchorFixture()
-    const { sealing, chain } = fixture
-    for (let i = 0; i < 5; i++) await fixture.seal()
+    const { sealing, chain, seal, confirm, head } = await openAnchorFixture()
+    for (let i = 0; i < 5; i++) await seal()
     assert.equal(chain.prepared.length, 1)
     assert.equal((await sealing.reader.anchorHead()).outstanding, 2)
-    await confirm(fixture)
+    await confirm()
     assert.equal(chain.prepared.length, 2)
-    assert.deepEqual(await headOf(fixture), { confirmedSize: 6, sentSize: 6, outstanding: null, unsettled: [2, 6] })
+    assert.deepEqual(await head(), { confirmedSize: 6, sentSize: 6, outstanding: null, unsettled: [2, 6] })
     assert.equal((await sealing.reader.anchorCovering(3))?.size, 6)
   })
 
   it('anchors nothing while the account was used by others, and says so once', async () => {
-    const first = await openAnchorFixture()
-    const { sealing, chain } = first
-    await first.seal()
-    await confirm(first)
-    await first.sealer.close()
+    const { sealing, chain, sealer: first, seal, confirm } = await openAnchorFixture()
+    await seal()
+    await confirm()
+    await first.close()
     const prepared = chain.prepared.length
     chain.foreignUse = { message: 'The account was used', confirmation: 'confirm it.' }
 
@@ -126,21 +114,20 @@ describe('anchoring', () => {
   })
 
   it('waits for the interval between two anchors', async () => {
-    const fixture = await openAnchorFixture(undefined, { anchorIntervalMs: 600_000 })
-    await fixture.seal()
-    await fixture.seal()
-    await confirm(fixture)
-    assert.equal(fixture.chain.prepared.length, 1)
-    await fixture.sealing.clock.advance(600_000)
-    assert.equal(fixture.chain.prepared.length, 2)
+    const { sealing, chain, seal, confirm } = await openAnchorFixture(undefined, { anchorIntervalMs: 600_000 })
+    await seal()
+    await seal()
+    await confirm()
+    assert.equal(chain.prepared.length, 1)
+    await sealing.clock.advance(600_000)
+    assert.equal(chain.prepared.length, 2)
   })
 
   it('delays no batch while the chain is down, and anchors the newest checkpoint when it is up again', async () => {
-    const fixture = await openAnchorFixture()
-    const { sealing, chain, sealer } = fixture
+    const { sealing, chain, sealer, seal, confirm } = await openAnchorFixture()
     chain.isDown = true
     for (let i = 0; i < 10; i++) {
-      await fixture.seal()
+      await seal()
       await sealing.clock.advance(60_000)
     }
     assert.equal((await sealing.reader.treeHead()).size, 11)
@@ -149,7 +136,7 @@ describe('anchoring', () => {
     assert.ok(count >= 8 && count <= 40, `${count} attempts in ten minutes`)
     chain.isDown = false
     await sealing.clock.advance(120_000)
-    await confirm(fixture)
+    await confirm()
     assert.equal(sealer.status().anchoredSize, 11)
     assert.equal(chain.prepared.length, 1)
     assert.equal(sealer.status().failures.seal.count, 0)
@@ -157,56 +144,54 @@ describe('anchoring', () => {
 
   it('pays once if the process ends after a transaction was sent, and before that is recorded', async () => {
     let faulty: FaultyRecords | undefined
-    const fixture = await openAnchorFixture((records) => (faulty = faultyRecords(records)))
-    const { sealing, chain, sealer } = fixture
+    const { sealing, chain, sealer, seal, confirm } = await openAnchorFixture(
+      (records) => (faulty = faultyRecords(records)),
+    )
     // Commits 1 and 2 are the batch and its checkpoint, 3 stores the prepared anchor.
     faulty?.failCommit(4, 'before')
-    await fixture.seal()
+    await seal()
     assert.equal((await sealing.reader.anchor(2))?.state, 'prepared')
     await sealer.close()
     chain.mine()
     await sealing.start({ anchor: chain })
-    await confirm(fixture)
+    await confirm()
     assert.equal(chain.mined, 1)
     assert.deepEqual(new Set(chain.broadcasts).size, 1)
     assert.equal((await sealing.reader.anchor(2))?.state, 'confirmed')
   })
 
   it('sends the same bytes again if the chain dropped them', async () => {
-    const fixture = await openAnchorFixture()
-    const { sealing, chain } = fixture
-    await fixture.seal()
+    const { sealing, chain, seal, confirm } = await openAnchorFixture()
+    await seal()
     const ref = present(chain.broadcasts[0])
     chain.drop(ref)
     await sealing.clock.advance(2_000)
     assert.deepEqual(new Set(chain.broadcasts), new Set([ref]))
     assert.ok(chain.broadcasts.length >= 2)
-    await confirm(fixture)
+    await confirm()
     assert.equal((await sealing.reader.anchor(2))?.confirmation?.ref, ref)
     assert.equal(chain.prepared.length, 1)
   })
 
   it('sends the same bytes again after a reorganization, and records the block of the new branch', async () => {
-    const fixture = await openAnchorFixture()
-    const { sealing, chain } = fixture
-    await fixture.seal()
+    const { sealing, chain, seal, confirm } = await openAnchorFixture()
+    await seal()
     chain.mine(2)
     await sealing.clock.advance(1_000)
     chain.reorganize(2)
     chain.height += 10
-    await confirm(fixture)
+    await confirm()
     const { confirmation } = (await sealing.reader.anchor(2)) ?? {}
     assert.ok((confirmation?.blockNumber ?? 0) > 10)
     assert.equal(chain.prepared.length, 1)
   })
 
   it('prepares another transaction, naming the replaced one, if the first can never be included', async () => {
-    const fixture = await openAnchorFixture()
-    const { sealing, chain } = fixture
-    await fixture.seal()
+    const { sealing, chain, seal, confirm } = await openAnchorFixture()
+    await seal()
     const first = present(chain.broadcasts[0])
     chain.kill(first)
-    await confirm(fixture)
+    await confirm()
     assert.deepEqual(
       chain.prepared.map(({ replaces }) => replaces),
       [[], [first]],
@@ -218,36 +203,33 @@ describe('anchoring', () => {
   })
 
   it('sends the last transaction if the chain forgot all of them', async () => {
-    const fixture = await openAnchorFixture()
-    const { sealing, chain } = fixture
-    await fixture.seal()
+    const { sealing, chain, seal, confirm } = await openAnchorFixture()
+    await seal()
     const first = present(chain.broadcasts[0])
     chain.kill(first)
     await sealing.clock.advance(2_000)
     const second = present(chain.broadcasts.at(-1))
     chain.drop(first)
     chain.drop(second)
-    await confirm(fixture)
+    await confirm()
     assert.equal((await sealing.reader.anchor(2))?.confirmation?.ref, second)
     assert.equal(chain.mined, 1)
   })
 
   it('continues if the chain rejects a transaction that it already has', async () => {
-    const fixture = await openAnchorFixture()
-    const { chain, sealer } = fixture
+    const { chain, sealer, seal, confirm } = await openAnchorFixture()
     chain.rejectsKnown = true
     chain.fail('broadcast', 'after')
     chain.fail('status', 'before')
-    await fixture.seal()
-    await confirm(fixture)
+    await seal()
+    await confirm()
     assert.equal(sealer.status().anchoredSize, 2)
     assert.equal(sealer.status().failures.anchor.count, 1)
   })
 
   it('confirms the original if that was mined instead of its replacement', async () => {
-    const fixture = await openAnchorFixture()
-    const { sealing, chain } = fixture
-    await fixture.seal()
+    const { sealing, chain, seal, confirm } = await openAnchorFixture()
+    await seal()
     const first = present(chain.broadcasts[0])
     chain.kill(first)
     await sealing.clock.advance(2_000)
@@ -256,31 +238,29 @@ describe('anchoring', () => {
     // Now the second can never be included, and the first is forgotten, so it can be sent again.
     chain.kill(second)
     chain.drop(first)
-    await confirm(fixture)
+    await confirm()
     assert.equal((await sealing.reader.anchor(2))?.confirmation?.ref, first)
   })
 
   it('drops an anchor that can never be included if a newer checkpoint covers it', async () => {
-    const fixture = await openAnchorFixture()
-    const { sealing, chain } = fixture
-    await fixture.seal()
-    await fixture.seal()
+    const { sealing, chain, seal, confirm, head } = await openAnchorFixture()
+    await seal()
+    await seal()
     chain.kill(present(chain.broadcasts[0]))
-    await confirm(fixture)
+    await confirm()
     assert.equal((await sealing.reader.anchor(2))?.state, 'lost')
     assert.equal((await sealing.reader.anchorCovering(2))?.size, 3)
     assert.deepEqual(
       chain.prepared.map(({ replaces }) => replaces),
       [[], []],
     )
-    assert.deepEqual(await headOf(fixture), { confirmedSize: 3, sentSize: 3, outstanding: null, unsettled: [3] })
+    assert.deepEqual(await head(), { confirmedSize: 3, sentSize: 3, outstanding: null, unsettled: [3] })
   })
 
   it('replaces a stuck transaction when it is old, and keeps both', async () => {
-    const fixture = await openAnchorFixture(undefined, { anchorReplaceAfterMs: 60_000 })
-    const { sealing, chain } = fixture
+    const { sealing, chain, seal, confirm, head } = await openAnchorFixture(undefined, { anchorReplaceAfterMs: 60_000 })
     chain.isStuck = true
-    await fixture.seal()
+    await seal()
     await sealing.clock.advance(50_000)
     assert.equal(chain.prepared.length, 1)
     await sealing.clock.advance(20_000)
@@ -292,15 +272,16 @@ describe('anchoring', () => {
     assert.deepEqual([state, transactions?.length], ['sent', 2])
     assert.equal((await sealing.reader.anchorHead()).sentSize, 2, 'it counts as sent all the time')
     chain.isStuck = false
-    await confirm(fixture)
-    assert.deepEqual(await headOf(fixture), { confirmedSize: 2, sentSize: 2, outstanding: null, unsettled: [2] })
+    await confirm()
+    assert.deepEqual(await head(), { confirmedSize: 2, sentSize: 2, outstanding: null, unsettled: [2] })
   })
 
   it('replaces a rejected transaction when it is old, although no node has it', async () => {
-    const fixture = await openAnchorFixture(undefined, { anchorReplaceAfterMs: 60_000 })
-    const { sealing, chain, sealer } = fixture
+    const { sealing, chain, sealer, seal, confirm } = await openAnchorFixture(undefined, {
+      anchorReplaceAfterMs: 60_000,
+    })
     chain.rejectsAll = true
-    await fixture.seal()
+    await seal()
     await sealing.clock.advance(30_000)
     assert.equal(chain.prepared.length, 1)
     assert.equal(sealer.status().failures.anchor.lastCode, 'ANCHOR_FAILED')
@@ -308,37 +289,35 @@ describe('anchoring', () => {
     assert.ok(chain.prepared.length > 1)
     chain.rejectsAll = false
     await sealing.clock.advance(120_000)
-    await confirm(fixture)
+    await confirm()
     assert.equal(sealer.status().anchoredSize, 2)
     assert.equal(chain.mined, 1)
   })
 
   it('sends a confirmed anchor again after a reorganization removed it', async () => {
-    const fixture = await openAnchorFixture()
-    const { sealing, chain, sealer } = fixture
-    await fixture.seal()
-    await confirm(fixture)
+    const { sealing, chain, sealer, seal, confirm, head } = await openAnchorFixture()
+    await seal()
+    await confirm()
     const ref = (await sealing.reader.anchor(2))?.confirmation?.ref
     chain.reorganize(8)
     await sealing.clock.advance(20_000)
-    assert.deepEqual(await headOf(fixture), { confirmedSize: 0, sentSize: 2, outstanding: 2, unsettled: [] })
+    assert.deepEqual(await head(), { confirmedSize: 0, sentSize: 2, outstanding: 2, unsettled: [] })
     const { state, confirmation } = (await sealing.reader.anchor(2)) ?? {}
     assert.deepEqual([state, confirmation], ['sent', undefined])
     assert.deepEqual(await (await sealing.reader.anchors()).blocksOf([0, 1]), [undefined, undefined])
     assert.equal(sealer.status().anchoredSize, 0)
-    await confirm(fixture)
+    await confirm()
     assert.equal((await sealing.reader.anchor(2))?.confirmation?.ref, ref)
     assert.deepEqual(await recordsOf(sealing.records, 'ac').then(({ size }) => size), 1)
     assert.equal(chain.prepared.length, 1)
   })
 
   it('records the new block of an anchor that moved, and drops a smaller one', async () => {
-    const fixture = await openAnchorFixture()
-    const { sealing, chain } = fixture
-    await fixture.seal()
-    await confirm(fixture)
-    await fixture.seal()
-    await confirm(fixture)
+    const { sealing, chain, seal, confirm, head } = await openAnchorFixture()
+    await seal()
+    await confirm()
+    await seal()
+    await confirm()
     const [first, second] = chain.broadcasts as [string, string]
     assert.notEqual(first, second)
     // Only the second one is in the new branch.
@@ -351,44 +330,42 @@ describe('anchoring', () => {
     assert.deepEqual([lost?.state, lost?.confirmation], ['lost', undefined])
     assert.deepEqual([moved?.state, moved?.confirmation?.blockNumber], ['confirmed', 6])
     assert.deepEqual(await (await sealing.reader.anchors()).blocksOf([0, 1, 2]), [6, 6, 6])
-    assert.deepEqual(await headOf(fixture), { confirmedSize: 3, sentSize: 3, outstanding: null, unsettled: [3] })
+    assert.deepEqual(await head(), { confirmedSize: 3, sentSize: 3, outstanding: null, unsettled: [3] })
     assert.equal((await sealing.reader.anchorCovering(1))?.size, 3)
   })
 
   it('drops a removed anchor that a later one covers, although that is in its block', async () => {
-    const fixture = await openAnchorFixture()
-    const { sealing, chain } = fixture
-    await fixture.seal()
+    const { sealing, chain, seal, head } = await openAnchorFixture()
+    await seal()
     chain.mine(3)
     await sealing.clock.advance(2_000)
-    await fixture.seal()
+    await seal()
     // The next one is confirmed on the new branch before the first is polled again.
     chain.reorganize(3)
     chain.mine(3)
     await sealing.clock.advance(2_000)
-    assert.deepEqual((await headOf(fixture)).unsettled, [2, 3])
+    assert.deepEqual((await head()).unsettled, [2, 3])
     await sealing.clock.advance(20_000)
-    assert.deepEqual(await headOf(fixture), { confirmedSize: 3, sentSize: 3, outstanding: null, unsettled: [3] })
+    assert.deepEqual(await head(), { confirmedSize: 3, sentSize: 3, outstanding: null, unsettled: [3] })
     assert.equal((await sealing.reader.anchor(2))?.state, 'lost')
     assert.equal((await sealing.reader.anchorCovering(2))?.size, 3)
   })
 
   it('leaves removed anchors to the outstanding one', async () => {
-    const fixture = await openAnchorFixture()
-    const { sealing, chain } = fixture
+    const { sealing, chain, seal, confirm, head } = await openAnchorFixture()
     for (let i = 0; i < 2; i++) {
-      await fixture.seal()
-      await confirm(fixture)
+      await seal()
+      await confirm()
     }
-    await fixture.seal()
-    assert.equal((await headOf(fixture)).outstanding, 4)
+    await seal()
+    assert.equal((await head()).outstanding, 4)
     const { blockNumber = 0 } = (await sealing.reader.anchor(3))?.confirmation ?? {}
     chain.reorganize(chain.height - blockNumber + 1)
     await sealing.clock.advance(20_000)
-    assert.deepEqual(await headOf(fixture), { confirmedSize: 2, sentSize: 4, outstanding: 4, unsettled: [2] })
+    assert.deepEqual(await head(), { confirmedSize: 2, sentSize: 4, outstanding: 4, unsettled: [2] })
     assert.equal((await sealing.reader.anchor(3))?.state, 'lost')
-    await confirm(fixture)
-    assert.deepEqual(await headOf(fixture), { confirmedSize: 4, sentSize: 4, outstanding: null, unsettled: [2, 4] })
+    await confirm()
+    assert.deepEqual(await head(), { confirmedSize: 4, sentSize: 4, outstanding: null, unsettled: [2, 4] })
     assert.equal((await sealing.reader.anchorCovering(3))?.size, 4)
   })
 
@@ -404,18 +381,17 @@ describe('anchoring', () => {
           { minLength: 3, maxLength: 14 },
         ),
         async (actions) => {
-          const fixture = await openAnchorFixture()
-          const { sealing, chain } = fixture
+          const { sealing, chain, seal, confirm, head } = await openAnchorFixture()
           for (const action of actions) {
-            if (action === 'seal') await fixture.seal()
+            if (action === 'seal') await seal()
             else if ('mine' in action) chain.mine(action.mine)
             else chain.reorganize(Math.min(chain.height, action.reorganize))
             await sealing.clock.advance(2_000)
           }
-          await fixture.seal()
-          await confirm(fixture, 40)
+          await seal()
+          await confirm(40)
           const { size } = await sealing.reader.treeHead()
-          const { confirmedSize, outstanding } = await headOf(fixture)
+          const { confirmedSize, outstanding } = await head()
           assert.deepEqual([confirmedSize, outstanding], [size, null])
           const anchors = await listOf<AnchorRecord>(sealing, logKeys.anchorsFrom(0))
           const confirmed = anchors.filter(({ state }) => state === 'confirmed')
@@ -435,11 +411,10 @@ describe('anchoring', () => {
     ))
 
   it('no longer polls settled anchors', async () => {
-    const fixture = await openAnchorFixture()
-    const { sealing, chain } = fixture
+    const { sealing, chain, seal, confirm } = await openAnchorFixture()
     for (let i = 0; i < 3; i++) {
-      await fixture.seal()
-      await confirm(fixture)
+      await seal()
+      await confirm()
     }
     chain.height += 20
     await sealing.clock.advance(20_000)
@@ -452,19 +427,18 @@ describe('anchoring', () => {
 
   it('continues on another chain, and keeps the anchors that the previous chain confirmed', async () => {
     for (const isNewer of [false, true]) {
-      const fixture = await openAnchorFixture()
-      const { sealing, chain, sealer } = fixture
-      await fixture.seal()
-      await confirm(fixture)
-      await fixture.seal()
+      const { sealing, chain, sealer, seal, confirm, head } = await openAnchorFixture()
+      await seal()
+      await confirm()
+      await seal()
       assert.equal((await sealing.reader.anchorHead()).outstanding, 3)
-      if (isNewer) await fixture.seal()
+      if (isNewer) await seal()
       await sealer.close()
       const other = new ScriptedChain('another')
       await sealing.start({ anchor: other })
-      await confirm({ sealing, chain: other }, 14)
+      await confirm(14, other)
       const size = isNewer ? 4 : 3
-      assert.deepEqual(await headOf(fixture), {
+      assert.deepEqual(await head(), {
         confirmedSize: size,
         sentSize: size,
         outstanding: null,
@@ -480,12 +454,11 @@ describe('anchoring', () => {
   })
 
   it('anchors each checkpoint once if two sealers share a chain', async () => {
-    const fixture = await openAnchorFixture()
-    const { sealing, chain } = fixture
+    const { sealing, chain, seal, confirm } = await openAnchorFixture()
     await sealing.start({ anchor: chain })
     for (let i = 0; i < 4; i++) {
-      await fixture.seal()
-      await confirm(fixture, 4)
+      await seal()
+      await confirm(4)
     }
     const anchors = await recordsOf(sealing.records, 'an')
     assert.equal(anchors.size, 4)
@@ -494,11 +467,11 @@ describe('anchoring', () => {
   })
 
   it('finishes its step at a close, and closes the chain', async () => {
-    const fixture = await openAnchorFixture()
-    await fixture.seal()
-    await fixture.sealing.close()
-    assert.ok(fixture.chain.isClosed)
-    assert.equal(fixture.sealing.clock.sleeping, 0)
+    const { sealing, chain, seal } = await openAnchorFixture()
+    await seal()
+    await sealing.close()
+    assert.ok(chain.isClosed)
+    assert.equal(sealing.clock.sleeping, 0)
   })
 })
 

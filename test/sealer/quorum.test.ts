@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { after, afterEach, before, describe, it } from 'node:test'
+import { after, before, describe, it } from 'node:test'
 import { encodeUtf8, fromBase64, sha256, toHex } from '../../core/bytes.ts'
 import { logKeys } from '../../core/log/keys.ts'
 import { entryOf, tokenOpening } from '../../core/commitment/log-entry.ts'
@@ -14,7 +14,7 @@ import { authorityRules } from '../../sealer/authorities.ts'
 import { createSealer, InlineEngine, type SealerOptions } from '../../sealer/index.ts'
 import { certificate, derOf, keyPair } from '../support/test-authority.ts'
 import { settle, until } from '../support/manual-clock.ts'
-import { recordsOf, SealerFixture } from '../support/sealer-fixture.ts'
+import { recordsOf, type SealerFixture, sealerFixtures } from '../support/sealer-fixture.ts'
 import { openAuthorities, type LocalAuthorityOptions } from '../support/local-authorities.ts'
 import type { ScriptedAuthority } from '../support/scripted-authority.ts'
 import { present } from '../support/present.ts'
@@ -31,19 +31,15 @@ const three: readonly LocalAuthorityOptions[] = [
 
 describe('a quorum of timestamp authorities', () => {
   let directory: string
-  const fixtures: SealerFixture[] = []
+  const open = sealerFixtures()
 
   before(async () => {
     directory = await mkdtemp(join(tmpdir(), 'evidence-quorum-'))
   })
   after(() => rm(directory, { recursive: true }))
-  afterEach(async () => {
-    await Promise.all(fixtures.splice(0).map((fixture) => fixture.close()))
-  })
 
   async function openFixture(authorityOptions = three) {
-    const fixture = await SealerFixture.open()
-    fixtures.push(fixture)
+    const fixture = await open()
     const authorities = await openAuthorities(directory, fixture.clock, authorityOptions)
     const [a, b, c] = authorities as readonly [ScriptedAuthority, ScriptedAuthority, ScriptedAuthority]
     return { fixture, authorities, a, b, c }
@@ -53,6 +49,18 @@ describe('a quorum of timestamp authorities', () => {
     decodeRecord<StampRecord>((await fixture.records.get([key]))[0])
   const namesIn = (stamp: StampRecord | undefined): string[] =>
     (stamp?.tokens ?? []).map(({ authority }) => authority).toSorted()
+
+  /** Two of three authorities must stamp, and only the first one does: the token for the checkpoint of size 2 waits. */
+  async function openWithOneToken() {
+    const opened = await openFixture()
+    const { fixture, authorities, b, c } = opened
+    for (const down of [b, c]) down.isDown = true
+    const sealer = await fixture.start({ timestampAuthorities: authorities, quorum: 2 })
+    await fixture.append(1)
+    await sealer.sealNow()
+    await until(async () => namesIn(await recordAt(fixture, logKeys.partialStamp(2))).join() === 'a')
+    return { ...opened, sealer }
+  }
 
   /** Verifies each token: it covers the checkpoint, belongs to its authority, and is in the log with its opening. */
   async function assertTokens(fixture: SealerFixture, stamp: StampRecord, authorities: readonly ScriptedAuthority[]) {
@@ -137,12 +145,7 @@ describe('a quorum of timestamp authorities', () => {
   })
 
   it('claims nothing while it is not reached, keeps the tokens, and continues with the newest checkpoint', async () => {
-    const { fixture, authorities, a, b, c } = await openFixture()
-    for (const down of [b, c]) down.isDown = true
-    const sealer = await fixture.start({ timestampAuthorities: authorities, quorum: 2 })
-    await fixture.append(1)
-    await sealer.sealNow()
-    await until(async () => namesIn(await recordAt(fixture, logKeys.partialStamp(2))).join() === 'a')
+    const { fixture, authorities, a, b, sealer } = await openWithOneToken()
     await fixture.append(1)
     await sealer.sealNow()
     const newest = (await fixture.reader.treeHead()).size
@@ -166,13 +169,8 @@ describe('a quorum of timestamp authorities', () => {
   })
 
   it('continues after a restart, and requests only the missing tokens', async () => {
-    const { fixture, authorities, a, b, c } = await openFixture()
-    for (const down of [b, c]) down.isDown = true
-    const first = await fixture.start({ timestampAuthorities: authorities, quorum: 2 })
-    await fixture.append(1)
-    await first.sealNow()
-    await until(async () => namesIn(await recordAt(fixture, logKeys.partialStamp(2))).join() === 'a')
-    await first.close()
+    const { fixture, authorities, a, b, sealer } = await openWithOneToken()
+    await sealer.close()
     b.isDown = false
     const second = await fixture.start({ timestampAuthorities: authorities, quorum: 2 })
     await until(() => second.status().stampedSize === 2)
@@ -181,13 +179,8 @@ describe('a quorum of timestamp authorities', () => {
   })
 
   it('that was lowered is reached by the stored tokens', async () => {
-    const { fixture, authorities, a, b, c } = await openFixture()
-    for (const down of [b, c]) down.isDown = true
-    const first = await fixture.start({ timestampAuthorities: authorities, quorum: 2 })
-    await fixture.append(1)
-    await first.sealNow()
-    await until(async () => namesIn(await recordAt(fixture, logKeys.partialStamp(2))).join() === 'a')
-    await first.close()
+    const { fixture, a, sealer } = await openWithOneToken()
+    await sealer.close()
     const second = await fixture.start({ timestampAuthority: a })
     await until(() => second.status().stampedSize === 2)
     assert.equal((await fixture.reader.stampCovering(1))?.quorum, 1)
@@ -195,13 +188,8 @@ describe('a quorum of timestamp authorities', () => {
   })
 
   it('does not count an authority twice after it was renamed', async () => {
-    const { fixture, authorities, b, c } = await openFixture()
-    for (const down of [b, c]) down.isDown = true
-    const first = await fixture.start({ timestampAuthorities: authorities, quorum: 2 })
-    await fixture.append(1)
-    await first.sealNow()
-    await until(async () => namesIn(await recordAt(fixture, logKeys.partialStamp(2))).join() === 'a')
-    await first.close()
+    const { fixture, b, sealer } = await openWithOneToken()
+    await sealer.close()
     const [renamed] = await openAuthorities(directory, fixture.clock, [{ name: 'a' }])
     Object.assign(present(renamed), { info: { ...renamed?.info, name: 'renamed' } })
     const second = await fixture.start({ timestampAuthorities: [present(renamed), b], quorum: 2 })

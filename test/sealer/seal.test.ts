@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { afterEach, describe, it } from 'node:test'
+import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { MemoryCheckpointKeys, MemoryRecords, MemorySignedHead } from '../../adapters/memory/index.ts'
 import { toHex } from '../../core/bytes.ts'
@@ -9,7 +9,7 @@ import { openLogIdentity } from '../../core/log/identity.ts'
 import type { BatchRecord } from '../../core/log/records.ts'
 import { decorateRecords, decodeRecord } from '../../core/store/read.ts'
 import { LogReader } from '../../core/log/reader.ts'
-import type { CheckpointSigner, RecordStore, Sealer, SignedHead, TreeEngine } from '../../core/ports/index.ts'
+import type { RecordStore, Sealer, SignedHead, TreeEngine } from '../../core/ports/index.ts'
 import { RegistryError } from '../../core/errors.ts'
 import { leafHash } from '../../core/log/tree/hash.ts'
 import { rootFromNodes, verifyConsistency, verifyInclusion } from '../../core/log/tree/proof.ts'
@@ -17,21 +17,9 @@ import { createSealer, InlineEngine } from '../../sealer/index.ts'
 import { nodeTable } from '../support/node-table.ts'
 import { faultyRecords } from '../support/faulty-records.ts'
 import { settle, until } from '../support/manual-clock.ts'
-import { FIXTURE_SECRET, recordsOf, SealerFixture } from '../support/sealer-fixture.ts'
+import { FIXTURE_SECRET, recordsOf, SealerFixture, sealerFixtures } from '../support/sealer-fixture.ts'
 import { present } from '../support/present.ts'
 import { testSigner } from '../support/test-signer.ts'
-
-const fixtures: SealerFixture[] = []
-
-async function openFixture(
-  records?: RecordStore,
-  signedHead?: MemorySignedHead,
-  signer?: CheckpointSigner,
-): Promise<SealerFixture> {
-  const fixture = await SealerFixture.open(records, signedHead, signer)
-  fixtures.push(fixture)
-  return fixture
-}
 
 async function entriesOf(records: RecordStore): Promise<readonly Uint8Array[]> {
   const packed = await records.readLog(0, await records.logSize())
@@ -73,9 +61,7 @@ async function assertConsistentLog(fixture: SealerFixture): Promise<void> {
 }
 
 describe('sealing', () => {
-  afterEach(async () => {
-    await Promise.all(fixtures.splice(0).map((fixture) => fixture.close()))
-  })
+  const openFixture = sealerFixtures()
 
   it('seals the log: one batch, its tiles, its checkpoint and the signed head', async () => {
     const fixture = await openFixture()
@@ -301,9 +287,7 @@ describe('sealing', () => {
 })
 
 describe('sealing beside other processes', () => {
-  afterEach(async () => {
-    await Promise.all(fixtures.splice(0).map((fixture) => fixture.close()))
-  })
+  const openFixture = sealerFixtures()
 
   it('signs with a key that another process added', async () => {
     const fixture = await openFixture()
@@ -334,9 +318,7 @@ describe('sealing beside other processes', () => {
 })
 
 describe('sealing with faults', () => {
-  afterEach(async () => {
-    await Promise.all(fixtures.splice(0).map((fixture) => fixture.close()))
-  })
+  const openFixture = sealerFixtures()
 
   it('recovers by a restart after any commit that failed, or was applied with its result lost', async () => {
     for (const fault of ['before', 'after'] as const)
@@ -414,7 +396,7 @@ describe('sealing with faults', () => {
     await sealer.sealNow()
     const signed = present(await fixture.signedHead.read())
     // A store that was set back to before the batch.
-    const older = await openFixture(new MemoryRecords(), fixture.signedHead as MemorySignedHead)
+    const older = await openFixture(new MemoryRecords(), fixture.signedHead)
     await assert.rejects(older.start(), { code: 'LOG_BEHIND_SIGNED', message: /set back/ })
     // A store with another history at that size.
     const other = await openFixture(new MemoryRecords(), new MemorySignedHead())
@@ -505,9 +487,7 @@ describe('sealing with faults', () => {
 })
 
 describe('start and close of a sealer', () => {
-  afterEach(async () => {
-    await Promise.all(fixtures.splice(0).map((fixture) => fixture.close()))
-  })
+  const openFixture = sealerFixtures()
 
   it('closes its parts once, and rejects calls afterwards', async () => {
     const fixture = await openFixture()

@@ -3,14 +3,14 @@ import { X509Certificate } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { after, afterEach, before, describe, it } from 'node:test'
+import { after, before, describe, it } from 'node:test'
 import { openLocalTsa, type LocalTsa } from '../../adapters/local-tsa/index.ts'
 import { encodeUtf8, fromBase64, sha256, toHex } from '../../core/bytes.ts'
 import { entryOf, tokenOpening } from '../../core/commitment/log-entry.ts'
 import type { StampRecord } from '../../core/log/records.ts'
 import { verifyTimestamp } from '../../core/verify/tokens.ts'
 import { settle, until } from '../support/manual-clock.ts'
-import { recordsOf, SealerFixture } from '../support/sealer-fixture.ts'
+import { recordsOf, type SealerFixture, sealerFixtures } from '../support/sealer-fixture.ts'
 import { ScriptedAuthority } from '../support/scripted-authority.ts'
 import { present } from '../support/present.ts'
 
@@ -21,7 +21,7 @@ const keyHash = (der: Uint8Array): string =>
 describe('stamping', () => {
   let directory: string
   let local: LocalTsa
-  const fixtures: SealerFixture[] = []
+  const open = sealerFixtures()
 
   before(async () => {
     directory = await mkdtemp(join(tmpdir(), 'stamp-'))
@@ -34,14 +34,9 @@ describe('stamping', () => {
     await local.close()
     await rm(directory, { recursive: true })
   })
-  afterEach(async () => {
-    await Promise.all(fixtures.splice(0).map((fixture) => fixture.close()))
-  })
 
   async function openFixture(): Promise<{ fixture: SealerFixture; authority: ScriptedAuthority }> {
-    const fixture = await SealerFixture.open()
-    fixtures.push(fixture)
-    return { fixture, authority: new ScriptedAuthority(local) }
+    return { fixture: await open(), authority: new ScriptedAuthority(local) }
   }
 
   /** Verifies the stamp of a size: its token covers the checkpoint's bytes and is in the log. */

@@ -2,7 +2,6 @@ import { closeSync, openSync } from 'node:fs'
 import { once } from 'node:events'
 import { openLevelRecords } from '../../adapters/level/index.ts'
 import { isRegistryError } from '../../core/errors.ts'
-import { appendsOf } from '../contract/record-store-pair.ts'
 
 /**
  * A separate process with a store, for crash tests: `level-process.ts MODE DIRECTORY`. It reports on stdout, a line
@@ -10,28 +9,6 @@ import { appendsOf } from '../contract/record-store-pair.ts'
  */
 const [mode = '', directory = ''] = process.argv.slice(2)
 const report = (line: string): void => void process.stdout.write(`${line}\n`)
-
-/**
- * Commits forever, 32 at a time, each with two records and one or more log entries. Reports each acknowledged commit.
- */
-async function write(): Promise<void> {
-  const store = await openLevelRecords(directory)
-  let next = 0
-  const commitNext = async (): Promise<void> => {
-    const n = (next += 1)
-    const count = (n % 5) + 1
-    const append = appendsOf(new Uint8Array(count * 32).fill(n % 251))
-    const value = Buffer.from(`${n}`)
-    const result = await store.commit({
-      writes: ['a', 'b'].map((side) => ({ key: `${side}/${n}`, value })),
-      adds: [{ key: 'n', delta: count }],
-      append,
-    })
-    if (result.ok) report(`${n} ${result.version} ${result.firstPosition} ${count}`)
-    return commitNext()
-  }
-  await Promise.all(Array.from({ length: 32 }, () => commitNext()))
-}
 
 /** Opens the store, reports `open` or the code and message of the error, and closes it after a line on stdin. */
 async function open(): Promise<void> {
@@ -76,6 +53,5 @@ function holdAll(): number[] {
   }
 }
 
-if (mode === 'write') await write()
-else if (mode === 'open') await open()
+if (mode === 'open') await open()
 else await starve()

@@ -90,7 +90,7 @@ export interface FixtureOptions {
 }
 
 /** A registry in one process. Batches are sealed by `sealNow` only, and the time changes only with `clock.advance`. */
-export interface Fixture {
+export interface Fixture extends Pick<Registry, 'categories' | 'evidences' | 'files' | 'proofs' | 'sourceSystems'> {
   readonly stores: Stores
   readonly clock: ManualClock
   readonly process: CrashableProcess
@@ -149,7 +149,13 @@ export async function openFixture({
   }
   const [company] = await stores.records.get([keys.company(COMPANY)])
   if (company === undefined) await registry.sourceSystems.create(scope, { name: 'first' })
+  const { categories, evidences, files, proofs, sourceSystems } = registry
   return {
+    categories,
+    evidences,
+    files,
+    proofs,
+    sourceSystems,
     stores,
     clock,
     process,

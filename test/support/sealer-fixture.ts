@@ -1,3 +1,4 @@
+import { afterEach } from 'node:test'
 import { MemoryRecords, MemorySignedHead } from '../../adapters/memory/index.ts'
 import { sha256Of, u64 } from '../../core/bytes.ts'
 import { openLogIdentity, type LogIdentity } from '../../core/log/identity.ts'
@@ -71,6 +72,19 @@ export class SealerFixture {
 
   async close(): Promise<void> {
     await Promise.all(this.#sealers.map((sealer) => sealer.close()))
+  }
+}
+
+/** To be called in a `describe`. What the function that it returns has opened is closed after each test. */
+export function sealerFixtures(): typeof SealerFixture.open {
+  const opened: SealerFixture[] = []
+  afterEach(async () => {
+    await Promise.all(opened.splice(0).map((fixture) => fixture.close()))
+  })
+  return async (...args) => {
+    const fixture = await SealerFixture.open(...args)
+    opened.push(fixture)
+    return fixture
   }
 }
 

@@ -121,7 +121,7 @@ describe('authorization', () => {
     }))
 
   it('rejects a scope without a principal or with a malformed company', () =>
-    withRegistry(async ({ registry: { categories }, scope: { principal } }) => {
+    withRegistry(async ({ categories, scope: { principal } }) => {
       for (const scope of [
         undefined,
         null,

@@ -6,7 +6,7 @@ import { fsck } from '../../../core/ops/index.ts'
 import { withCode, withRegistry, type Fixture } from '../../support/registry-fixture.ts'
 
 /** A category and a subcategory of it, and their paths. */
-async function tools({ registry: { categories }, scope }: Fixture) {
+async function tools({ categories, scope }: Fixture) {
   const { id } = await categories.create(scope, { name: 'Tools' })
   const { id: sub } = await categories.create(scope, { name: 'Drills' }, { parent: id })
   const path = { categoryId: id }
@@ -18,8 +18,7 @@ const idsOf = (files: readonly { readonly id: string }[] = []): readonly string[
 describe('categories', () => {
   it('return what they were created with, and a path', () =>
     withRegistry(async (fixture) => {
-      const { registry, scope, stage } = fixture
-      const { categories } = registry
+      const { categories, scope, stage } = fixture
       const [image, text] = [await stage('png', 'tools.png', 'image/png'), await stage('t', 'drills.txt')]
       const { id } = await categories.create(scope, { name: 'Tools', description: 'a\nb', image })
       const drill = { name: 'Drills', description: '', image: text }
@@ -44,8 +43,7 @@ describe('categories', () => {
 
   it('list their files, and count evidences in categories and in subcategories', () =>
     withRegistry(async (fixture) => {
-      const { registry, scope, stage, evidence } = fixture
-      const { categories } = registry
+      const { categories, scope, stage, evidence } = fixture
       const { id, path, subPath } = await tools(fixture)
       const [own, ofDrills, ofSaws] = [await stage('1', '1.png'), await stage('2', '2.png'), await stage('3', '3.png')]
       await categories.create(scope, { name: 'Saws', image: ofSaws }, { parent: id })
@@ -67,7 +65,7 @@ describe('categories', () => {
 
   it('have names that are unique among siblings only', () =>
     withRegistry(async (fixture) => {
-      const { registry: { categories }, scope, system } = fixture // prettier-ignore
+      const { categories, scope, system } = fixture
       const { id, subPath } = await tools(fixture)
       const { id: other } = await categories.create(scope, { name: 'Drills' })
       await categories.create(scope, { name: 'Drills' }, { parent: other })
@@ -86,7 +84,7 @@ describe('categories', () => {
     }))
 
   it('have one name however its characters are composed, and keep what was sent', () =>
-    withRegistry(async ({ registry: { categories, evidences }, scope }) => {
+    withRegistry(async ({ categories, evidences, scope }) => {
       const [composed, decomposed] = ['M\u00f6bel', ' Mo\u0308bel']
       const { id } = await categories.create(scope, { name: decomposed })
       await assert.rejects(categories.create(scope, { name: composed }), withCode('NAME_EXISTS'))
@@ -104,7 +102,7 @@ describe('categories', () => {
     }))
 
   it('can have names of the maximum length', () =>
-    withRegistry(async ({ registry: { categories }, scope, evidence }) => {
+    withRegistry(async ({ categories, scope, evidence }) => {
       const name = '😀'.repeat(256)
       const { id } = await categories.create(scope, { name })
       await categories.create(scope, { name }, { parent: id })
@@ -115,7 +113,7 @@ describe('categories', () => {
 
   it('can be renamed, which frees the old name', () =>
     withRegistry(async (fixture) => {
-      const { registry: { categories }, scope } = fixture // prettier-ignore
+      const { categories, scope } = fixture
       const { id, path, subPath } = await tools(fixture)
       await categories.update(scope, path, { name: 'Machines', description: 'd' })
       await categories.update(scope, subPath, { name: 'Borers' })
@@ -134,7 +132,7 @@ describe('categories', () => {
 
   it('are not found by another company, in another category, or at the other level', () =>
     withRegistry(async (fixture) => {
-      const { registry: { categories }, scope, system } = fixture // prettier-ignore
+      const { categories, scope, system } = fixture
       const { id, sub, path, subPath } = await tools(fixture)
       const { scope: foreign } = await system('U', 'other')
       const { id: own } = await categories.create(foreign, { name: 'Own' })
@@ -166,8 +164,7 @@ describe('categories', () => {
 describe('inactive categories', () => {
   it('accept no new evidence until they are active again, and neither do their subcategories', () =>
     withRegistry(async (fixture) => {
-      const { registry, scope, evidence } = fixture
-      const { categories, evidences } = registry
+      const { categories, evidences, scope, evidence } = fixture
       const { path, subPath } = await tools(fixture)
       const input = { externalId: 'b', name: 'b' }
       await evidence({ externalId: 'before' })
@@ -192,7 +189,7 @@ describe('inactive categories', () => {
 describe('removed categories', () => {
   it('must be empty', () =>
     withRegistry(async (fixture) => {
-      const { registry: { categories }, scope, evidence } = fixture // prettier-ignore
+      const { categories, scope, evidence } = fixture
       const { path, subPath } = await tools(fixture)
       await assert.rejects(categories.remove(scope, path), withCode('CATEGORY_NOT_EMPTY'))
       await evidence()
@@ -202,8 +199,7 @@ describe('removed categories', () => {
 
   it('are not found or listed, their image is destroyed, and their name is free', () =>
     withRegistry(async (fixture) => {
-      const { registry, scope, stage, stores, evidence } = fixture
-      const { categories, files } = registry
+      const { categories, files, scope, stage, stores, evidence } = fixture
       const { id, path, subPath } = await tools(fixture)
       const images = [await stage('1'), await stage('2')] as const
       await categories.update(scope, path, { image: images[0] })
@@ -222,7 +218,7 @@ describe('removed categories', () => {
     }))
 
   it('race with creates in them: exactly one succeeds', () =>
-    withRegistry(async ({ registry: { categories, evidences }, scope }) => {
+    withRegistry(async ({ categories, evidences, scope }) => {
       for (let i = 0; i < 8; i++) {
         const { id: categoryId } = await categories.create(scope, { name: `C${i}` })
         const { id: subcategoryId } = await categories.create(scope, { name: 'S' }, { parent: categoryId })
@@ -241,7 +237,7 @@ describe('removed categories', () => {
     }))
 
   it('never contain an evidence that is created by name at the same time', () =>
-    withRegistry(async ({ registry: { categories, evidences }, scope, evidence }) => {
+    withRegistry(async ({ categories, evidences, scope, evidence }) => {
       for (let i = 0; i < 8; i++) {
         const { id } = await categories.create(scope, { name: 'Tools' })
         const externalId = `x${i}`
@@ -286,7 +282,7 @@ describe('category images', () => {
 
   it('count among at most 1,000 files, which go with the category', () =>
     withRegistry(async (fixture) => {
-      const { registry: { categories }, scope, stage, stores } = fixture // prettier-ignore
+      const { categories, scope, stage, stores } = fixture
       const path = { categoryId: (await categories.create(scope, { name: 'Full' })).id }
       const staged: StagedFile[] = []
       for (let i = 0; i < 1_001; i++) staged.push(await stage('x'))
@@ -331,7 +327,7 @@ describe('category images', () => {
 
 describe('races on category names', () => {
   it('let exactly one of several requests succeed', () =>
-    withRegistry(async ({ registry: { categories }, scope }) => {
+    withRegistry(async ({ categories, scope }) => {
       const made = await Promise.allSettled([1, 2, 3, 4, 5].map(() => categories.create(scope, { name: 'Same' })))
       assert.equal(made.filter(({ status }) => status === 'fulfilled').length, 1)
       assert.equal((await categories.list(scope)).length, 1)

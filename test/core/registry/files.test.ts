@@ -27,7 +27,7 @@ const clean = { intents: 0, pendingDeletions: 0, files: [], stored: [] }
 
 describe('staging a file', () => {
   it('stores the bytes, which nothing uses yet', () =>
-    withRegistry(async ({ registry: { files }, scope, stores }) => {
+    withRegistry(async ({ files, scope, stores }) => {
       const body = bodyOf('hel', '', 'lo')
       const staged = await files.stage(scope, { name: 'a.b.txt', mimeType: 'text/plain', body }, { maxBytes: 5 })
       const { id, intent, ...rest } = staged
@@ -42,7 +42,7 @@ describe('staging a file', () => {
     }))
 
   it('keeps nothing of a body that is too large, fails or is aborted', () =>
-    withRegistry(async ({ registry: { files }, scope, stores }) => {
+    withRegistry(async ({ files, scope, stores }) => {
       const file = { name: 'a', mimeType: 'text/plain' }
       await assert.rejects(
         files.stage(scope, { ...file, body: bodyOf('1234', '56') }, { maxBytes: 5 }),
@@ -75,7 +75,7 @@ describe('staging a file', () => {
     }))
 
   it('leaves to the sweep what it cannot delete itself', () =>
-    withRegistry(async ({ registry: { files }, scope, stores, process, wait }) => {
+    withRegistry(async ({ files, scope, stores, process, wait }) => {
       // The put fails after it was applied, and then the clean-up fails too.
       process.fail(2, 'after')
       await assert.rejects(
@@ -145,7 +145,7 @@ describe('staging a file', () => {
   })
 
   it('uses the given title, or the name without its extension', () =>
-    withRegistry(async ({ registry: { files }, scope }) => {
+    withRegistry(async ({ files, scope }) => {
       const titleOf = async (name: string, title?: string) => {
         const body = bodyOf('x')
         return (
@@ -189,7 +189,7 @@ async function filled(fixture: Fixture) {
 describe('finding and reading a file', () => {
   it('requires that every named owner owns the file', () =>
     withRegistry(async (fixture) => {
-      const { registry: { files, categories }, scope, evidence } = fixture // prettier-ignore
+      const { files, categories, scope, evidence } = fixture
       const { one, ofCategory, ofSubcategory, categoryId, subcategoryId, id } = await filled(fixture)
       await evidence({ externalId: 'e-2', category: { name: 'Other' } })
       const { id: other } = await categories.create(scope, { name: 'Third' })
@@ -233,7 +233,7 @@ describe('finding and reading a file', () => {
 
   it('works in the same company only', () =>
     withRegistry(async (fixture) => {
-      const { registry: { files }, system } = fixture // prettier-ignore
+      const { files, system } = fixture
       const { one, ofCategory } = await filled(fixture)
       const { scope: foreign } = await system('A', 'other')
       for (const { id } of [one, ofCategory]) {
@@ -245,7 +245,7 @@ describe('finding and reading a file', () => {
 
   it('returns all bytes or a range', () =>
     withRegistry(async (fixture) => {
-      const { registry: { files }, scope } = fixture // prettier-ignore
+      const { files, scope } = fixture
       const { image } = await filled(fixture)
       const info = await files.find(scope, { fileId: image.id })
       assert.equal(await textOf(await files.read(info)), 'image')
@@ -277,7 +277,7 @@ describe('finding and reading a file', () => {
 
   it('yields the last bytes of a whole file only if its hash matches, and releases what is not read', () =>
     withRegistry(async (fixture) => {
-      const { registry: { files }, scope } = fixture // prettier-ignore
+      const { files, scope } = fixture
       const { image } = await filled(fixture)
       const info = await files.find(scope, { fileId: image.id })
       let returned = 0
@@ -324,7 +324,7 @@ describe('finding and reading a file', () => {
 describe('deleting a file of an evidence', () => {
   it('appends an event, destroys the bytes, and removes the file from every list and count', () =>
     withRegistry(async (fixture) => {
-      const { registry: { files, evidences, proofs }, scope, stores, clock } = fixture // prettier-ignore
+      const { files, evidences, proofs, scope, stores, clock } = fixture
       const { one, two, image, ofCategory, ofSubcategory } = await filled(fixture)
       await clock.advance(1_000)
       await files.delete(scope, { fileId: one.id, externalId: 'e-1' })
@@ -346,7 +346,7 @@ describe('deleting a file of an evidence', () => {
 
   it('removes the image of the evidence', () =>
     withRegistry(async (fixture) => {
-      const { registry: { files, evidences }, scope } = fixture // prettier-ignore
+      const { files, evidences, scope } = fixture
       const { image } = await filled(fixture)
       await files.delete(scope, { fileId: image.id })
       assert.equal('image' in (await evidences.get(scope, 'e-1')).evidence, false)
@@ -355,7 +355,7 @@ describe('deleting a file of an evidence', () => {
 
   it('erases name, hash, size and salt everywhere, and the event can still be recomputed', () =>
     withRegistry(async (fixture) => {
-      const { registry: { files, evidences }, scope, stores } = fixture // prettier-ignore
+      const { files, evidences, scope, stores } = fixture
       const { one, two } = await filled(fixture)
       const before = (await evidences.get(scope, 'e-1', { disclose: true })).events[0]?.disclosure
       assert.ok(before)
@@ -392,7 +392,7 @@ describe('deleting a file of an evidence', () => {
 
   it('succeeds once if several calls race', () =>
     withRegistry(async (fixture) => {
-      const { registry: { files, evidences }, scope } = fixture // prettier-ignore
+      const { files, evidences, scope } = fixture
       const { one, two } = await filled(fixture)
       const deletes = [one, two, one, two, one].map(({ id }) => files.delete(scope, { fileId: id }))
       const updates = [1, 2, 3].map((i) => evidences.update(scope, 'e-1', { description: `${i}` }))
@@ -409,7 +409,7 @@ describe('deleting a file of an evidence', () => {
 
   it('succeeds while the blob store is down, and a later sweep deletes the bytes', () =>
     withRegistry(async (fixture) => {
-      const { registry: { files }, scope, stores, process, wait } = fixture // prettier-ignore
+      const { files, scope, stores, process, wait } = fixture
       const { one } = await filled(fixture)
       process.isBlobStoreDown = true
       await files.delete(scope, { fileId: one.id })
@@ -435,7 +435,7 @@ describe('file tokens', () => {
 
   it('open one file of one company for five minutes', () =>
     withRegistry(async (fixture) => {
-      const { registry: { files }, scope, clock } = fixture // prettier-ignore
+      const { files, scope, clock } = fixture
       const { one, two, ofCategory } = await filled(fixture)
       const { token, expiresAt } = await files.createToken(scope, one.id)
       assert.equal(expiresAt.getTime(), clock.now() + 5 * 60_000)
@@ -454,7 +454,7 @@ describe('file tokens', () => {
 
   it('open nothing if any character differs', () =>
     withRegistry(async (fixture) => {
-      const { registry: { files }, scope } = fixture // prettier-ignore
+      const { files, scope } = fixture
       const { one } = await filled(fixture)
       const { token } = await files.createToken(scope, one.id)
       for (let i = 0; i < token.length; i++) {
@@ -480,7 +480,7 @@ describe('file tokens', () => {
 
   it('end with the key of their maker: rotated, switched off, expired', () =>
     withRegistry(async (fixture) => {
-      const { registry: { files, sourceSystems }, scope, system, clock } = fixture // prettier-ignore
+      const { files, sourceSystems, scope, system, clock } = fixture
       const { one } = await filled(fixture)
       const { id, apiKey } = await system('R')
       const principal = await sourceSystems.authenticate({ companyId: COMPANY, apiKey })

@@ -11,7 +11,7 @@ const once = (idempotencyKey: string): { idempotencyKey: string } => ({ idempote
 
 describe('a write with an idempotency key', () => {
   it('is executed once, and returns the same result again', () =>
-    withRegistry(async ({ registry: { evidences, categories }, scope, stores }) => {
+    withRegistry(async ({ evidences, categories, scope, stores }) => {
       const first = await evidences.create(scope, named('a'), once('k'))
       assert.deepEqual(await evidences.create(scope, named('a'), once('k')), first)
       const changed = await evidences.update(scope, 'a', { description: 'x' }, once('u'))
@@ -22,7 +22,7 @@ describe('a write with an idempotency key', () => {
     }))
 
   it('returns one result to two simultaneous calls, also if one runs between look-up and decision of the other', () =>
-    withRegistry(async ({ registry: { evidences }, scope, stores }) => {
+    withRegistry(async ({ evidences, scope, stores }) => {
       const get = stores.records.get.bind(stores.records)
       let other: Promise<unknown> | undefined
       stores.records.get = async (keys) => {
@@ -47,7 +47,7 @@ describe('a write with an idempotency key', () => {
     }))
 
   it('is looked up before the version is compared', () =>
-    withRegistry(async ({ registry: { evidences }, scope }) => {
+    withRegistry(async ({ evidences, scope }) => {
       await evidences.create(scope, named('a'))
       const options = { ifVersion: 1, ...once('k') }
       const first = await evidences.update(scope, 'a', { description: 'x' }, options)
@@ -59,14 +59,14 @@ describe('a write with an idempotency key', () => {
     }))
 
   it('throws if the input differs', () =>
-    withRegistry(async ({ registry: { evidences }, scope }) => {
+    withRegistry(async ({ evidences, scope }) => {
       await evidences.create(scope, named('a'), once('k'))
       await assert.rejects(evidences.create(scope, named('b'), once('k')), withCode('IDEMPOTENCY_KEY_REUSED'))
       assert.equal((await evidences.list(scope)).count, 1)
     }))
 
   it('throws for a removal after an update with the same key', () =>
-    withRegistry(async ({ registry: { categories }, scope }) => {
+    withRegistry(async ({ categories, scope }) => {
       const { id } = await categories.create(scope, { name: 'D' })
       await categories.update(scope, { categoryId: id }, { description: 'x' }, once('k'))
       await assert.rejects(categories.remove(scope, { categoryId: id }, once('k')), withCode('IDEMPOTENCY_KEY_REUSED'))
@@ -75,7 +75,7 @@ describe('a write with an idempotency key', () => {
     }))
 
   it('throws if a file differs, and accepts the same content staged again', () =>
-    withRegistry(async ({ registry: { evidences }, scope, stage, evidence }) => {
+    withRegistry(async ({ evidences, scope, stage, evidence }) => {
       await evidence()
       const update = async (content: string) =>
         evidences.update(scope, 'e-1', { files: [await stage(content)] }, once('k'))
@@ -85,7 +85,7 @@ describe('a write with an idempotency key', () => {
     }))
 
   it('throws if the title of a file differs, and accepts another name without a title', () =>
-    withRegistry(async ({ registry: { evidences, files }, scope, evidence }) => {
+    withRegistry(async ({ evidences, files, scope, evidence }) => {
       await evidence()
       const update = async (idempotencyKey: string, name: string, title?: string) => {
         const file = { name, mimeType: 'text/plain', body: bodyOf('content'), ...(title !== undefined && { title }) }
@@ -100,7 +100,7 @@ describe('a write with an idempotency key', () => {
     }))
 
   it('stores the fingerprint only as an HMAC, so that the input cannot be guessed from the store', () =>
-    withRegistry(async ({ registry: { evidences }, scope, stores }) => {
+    withRegistry(async ({ evidences, scope, stores }) => {
       await evidences.create(scope, named('a'), once('k'))
       const [entry] = await stores.records.get(await stores.keysOf('ik'))
       const fingerprint = createHmac('sha256', deriveSecret(stores.secret, 'idempotency'))
@@ -109,7 +109,7 @@ describe('a write with an idempotency key', () => {
     }))
 
   it('is separate for each company, source system, operation and what it works on', () =>
-    withRegistry(async ({ registry: { evidences, categories }, scope, system }) => {
+    withRegistry(async ({ evidences, categories, scope, system }) => {
       const { scope: one } = await system('I')
       const { scope: two } = await system('I')
       const { scope: foreign } = await system('I', 'other')
@@ -123,14 +123,14 @@ describe('a write with an idempotency key', () => {
     }))
 
   it('stores no key for a write that throws', () =>
-    withRegistry(async ({ registry: { evidences }, scope }) => {
+    withRegistry(async ({ evidences, scope }) => {
       await evidences.create(scope, named('a'))
       await assert.rejects(evidences.create(scope, named('a'), once('k')), withCode('EXTERNAL_ID_EXISTS'))
       await evidences.create(scope, named('b'), once('k'))
     }))
 
   it('is forgotten after 24 hours, and its records are removed', () =>
-    withRegistry(async ({ registry: { evidences }, scope, clock, stores, wait }) => {
+    withRegistry(async ({ evidences, scope, clock, stores, wait }) => {
       const begin = clock.now()
       await evidences.create(scope, named('a'), once('k'))
       clock.set(begin + 24 * 3_600_000 - 1)
@@ -147,7 +147,7 @@ describe('a write with an idempotency key', () => {
     }))
 
   it('has one effect if several calls race with the same key', () =>
-    withRegistry(async ({ registry: { evidences }, scope, stores }) => {
+    withRegistry(async ({ evidences, scope, stores }) => {
       const creates = Array.from({ length: 10 }, () => evidences.create(scope, named('a'), once('k')))
       const created = await Promise.all(creates)
       for (const each of created) assert.deepEqual(each, created[0])
@@ -163,7 +163,7 @@ describe('a write with an idempotency key', () => {
     }))
 
   it('does not return a generated API key again', () =>
-    withRegistry(async ({ registry: { sourceSystems }, scope, stores }) => {
+    withRegistry(async ({ sourceSystems, scope, stores }) => {
       const first = await sourceSystems.create(scope, { name: 'a' }, once('k'))
       assert.deepEqual(await sourceSystems.create(scope, { name: 'a' }, once('k')), { id: first.id })
       for await (const { key, value } of stores.records.list({ gte: ' ', lt: '~' }))
@@ -174,7 +174,7 @@ describe('a write with an idempotency key', () => {
     }))
 
   it('accepts 1 to 255 printable ASCII characters, also with the longest external id', () =>
-    withRegistry(async ({ registry: { evidences }, scope }) => {
+    withRegistry(async ({ evidences, scope }) => {
       const externalId = '😀'.repeat(128)
       await evidences.create(scope, { ...named('a'), externalId })
       await evidences.update(scope, externalId, { description: 'x' }, once('%'.repeat(255)))
@@ -185,7 +185,7 @@ describe('a write with an idempotency key', () => {
 
 describe('a write whose outcome is unknown', () => {
   it('throws UNKNOWN_OUTCOME, and a retry with the same key returns the result', () =>
-    withRegistry(async ({ registry: { evidences }, scope, process }) => {
+    withRegistry(async ({ evidences, scope, process }) => {
       process.fail(1, 'after')
       await assert.rejects(evidences.create(scope, named('a'), once('k')), withCode('UNKNOWN_OUTCOME'))
       const { txId } = await evidences.create(scope, named('a'), once('k'))

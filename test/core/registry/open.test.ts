@@ -175,7 +175,7 @@ describe('closing a registry', () => {
 
 describe('the clock', () => {
   it('never makes an event earlier than the event before it', () =>
-    withRegistry(async ({ registry: { evidences, files }, scope, evidence, clock, stage }) => {
+    withRegistry(async ({ evidences, files, scope, evidence, clock, stage }) => {
       const file = await stage()
       await evidence({ files: [file] })
       const created = clock.now()

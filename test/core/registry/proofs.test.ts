@@ -194,7 +194,7 @@ describe('proofs', () => {
 
 describe('the proof of an evidence', () => {
   it('is the same by external id and by internal id', () =>
-    withRegistry(async ({ registry: { proofs, evidences }, scope, evidence }) => {
+    withRegistry(async ({ proofs, evidences, scope, evidence }) => {
       await evidence()
       const { id } = (await evidences.get(scope, 'e-1')).evidence
       assert.deepEqual(await proofs.evidence({ evidenceId: id }), await proofs.evidence({ evidenceId: 'e-1' }))
@@ -221,7 +221,7 @@ describe('the proof of an evidence', () => {
     }))
 
   it('is that of the named company, also if its external id is the internal id of another company', () =>
-    withRegistry(async ({ registry: { proofs, evidences }, scope, evidence, system }) => {
+    withRegistry(async ({ proofs, evidences, scope, evidence, system }) => {
       await evidence({ externalId: 'first' })
       const { id, txId } = (await evidences.get(scope, 'first')).evidence
       const { scope: foreign } = await system('I', 'other')
@@ -239,7 +239,7 @@ describe('the proof of an evidence', () => {
     }))
 
   it('is ambiguous if several companies use the external id, and reveals nothing else', () =>
-    withRegistry(async ({ registry: { proofs, evidences }, scope, evidence, system }) => {
+    withRegistry(async ({ proofs, evidences, scope, evidence, system }) => {
       await evidence({ externalId: 'shared' })
       const { scope: foreign } = await system('I', 'other')
       await evidences.create(foreign, {
@@ -276,7 +276,7 @@ describe('the proof of an evidence', () => {
     }))
 
   it('prefers the internal id to an equal external id of another evidence', () =>
-    withRegistry(async ({ registry: { proofs, evidences }, scope, evidence }) => {
+    withRegistry(async ({ proofs, evidences, scope, evidence }) => {
       await evidence({ externalId: 'mine' })
       const { evidence: stored } = await evidences.get(scope, 'mine')
       await evidence({ externalId: stored.id })

@@ -18,7 +18,7 @@ describe('filtered and sorted lists', () => {
     ))
 
   it('reject wrong filters, and positions that belong to another list', () =>
-    withRegistry(async ({ registry: { evidences }, scope, evidence }) => {
+    withRegistry(async ({ evidences, scope, evidence }) => {
       for (const externalId of ['a1', 'a2', 'b1']) await evidence({ externalId, owner: 'Ada' })
       const wrong: readonly object[] = [
         { externalIdPrefix: '' },
@@ -59,7 +59,7 @@ describe('filtered and sorted lists', () => {
     }))
 
   it('reject a forged position, and never show another company', () =>
-    withRegistry(async ({ registry: { evidences, sourceSystems }, scope, evidence }) => {
+    withRegistry(async ({ evidences, sourceSystems, scope, evidence }) => {
       const other: Scope = { ...scope, companyId: 'other' }
       await sourceSystems.create(other, { name: 'first' })
       for (const externalId of ['a1', 'a2', 'a3']) await evidence({ externalId, owner: 'Ada' })
@@ -79,7 +79,7 @@ describe('filtered and sorted lists', () => {
     }))
 
   it('report an index entry without its evidence, or of an evidence with another value, as damage', () =>
-    withRegistry(async ({ registry: { evidences }, scope, evidence, stores: { records } }) => {
+    withRegistry(async ({ evidences, scope, evidence, stores: { records } }) => {
       await evidence({ externalId: 'a1', owner: 'Ada' })
       const [{ id, subcategoryId } = { id: '', subcategoryId: '' }] = (await evidences.list(scope)).items
       const missing = id.replace(/.$/, (digit) => (digit === '0' ? '1' : '0'))
@@ -106,7 +106,7 @@ describe('filtered and sorted lists', () => {
     }))
 
   it('leave out an evidence that changes between the reads of its index and of its record', () =>
-    withRegistry(async ({ registry: { evidences }, scope, evidence, process, clock }) => {
+    withRegistry(async ({ evidences, scope, evidence, process, clock }) => {
       for (const externalId of ['a1', 'a2']) await evidence({ externalId, owner: 'Ada' })
       const list = process.records.list.bind(process.records)
       let changes = 0
@@ -129,7 +129,7 @@ describe('filtered and sorted lists', () => {
     }))
 
   it('include creations from createdFrom, and exclude those from createdTo', () =>
-    withRegistry(async ({ registry: { evidences }, scope, evidence, clock }) => {
+    withRegistry(async ({ evidences, scope, evidence, clock }) => {
       for (const externalId of ['a', 'b', 'c']) {
         await evidence({ externalId })
         await clock.advance(1_000)

@@ -15,7 +15,7 @@ const kinds = (events: readonly HistoryEvent[]): string =>
     .join(' ')
 
 async function updated(fixture: Fixture, update: EvidenceChange, files = 0) {
-  const { registry: { evidences }, scope, evidence, stage } = fixture // prettier-ignore
+  const { evidences, scope, evidence, stage } = fixture
   await evidence(CURRENT)
   const staged = await Promise.all(Array.from({ length: files }, (_, i) => stage(`${i}`)))
   const answer = await evidences.update(scope, 'e-1', { ...update, files: staged })
@@ -112,7 +112,7 @@ describe('what an update records', () => {
     it(`rejects ${what}`, () =>
       withRegistry(async (fixture) => {
         await assert.rejects(updated(fixture, update, files), withCode('VALIDATION_ERROR'))
-        const { registry: { evidences }, scope, stores } = fixture // prettier-ignore
+        const { evidences, scope, stores } = fixture
         const { evidence: stored, events } = await evidences.get(scope, 'e-1')
         assert.deepEqual([events.length, stored.owner, stored.description, stored.meta], [1, 'Ada', 'old', { a: 1 }])
         assert.equal((await stores.blobState()).intents, files, 'the staged files can still be used')
@@ -141,7 +141,7 @@ describe('after an update', () => {
       assert.deepEqual(committed(events[2] as HistoryEvent), { owner: '' })
       assert.equal(events[2]?.owner, '')
       // A value that was removed cannot be removed again.
-      const { registry: { evidences }, scope } = fixture // prettier-ignore
+      const { evidences, scope } = fixture
       const again: EvidenceChange = { clear: ['description', 'meta', 'owner'] }
       await assert.rejects(evidences.update(scope, 'e-1', again), withCode('VALIDATION_ERROR'))
       await evidences.update(scope, 'e-1', { meta: {} })
@@ -160,7 +160,7 @@ describe('after an update', () => {
     }))
 
   it('no transfer is recorded for an owner who is only written in another way', () =>
-    withRegistry(async ({ registry: { evidences }, scope, evidence }) => {
+    withRegistry(async ({ evidences, scope, evidence }) => {
       await evidence({ externalId: 'a', owner: 'J\u00f6rg' })
       const change = { owner: ' Jo\u0308rg' }
       await assert.rejects(evidences.update(scope, 'a', change), withCode('VALIDATION_ERROR'))
@@ -194,7 +194,7 @@ describe('after an update', () => {
           meta: { b: 1 },
         })
       }
-      const { registry: { evidences }, scope } = fixture // prettier-ignore
+      const { evidences, scope } = fixture
       await evidences.update(scope, 'e-1', { description: 'later' })
       const last = (await evidences.get(scope, 'e-1')).events.at(-1) as HistoryEvent
       assert.deepEqual([last.meta, last.persona, last.owner], [undefined, undefined, 'Grace'])
@@ -212,7 +212,7 @@ describe('after an update', () => {
       const { evidence: stored, events } = await updated(fixture, { updateType: 'stolen', description: 'at night' })
       assert.deepEqual([stored.status, stored.description], ['stolen', 'at night'])
       assert.deepEqual(committed(events[1] as HistoryEvent), { description: 'at night', status: 'stolen' })
-      const { registry: { evidences }, scope } = fixture // prettier-ignore
+      const { evidences, scope } = fixture
       const stolen = async () => (await evidences.list(scope)).items[0]?.status === 'stolen'
       assert.equal(await stolen(), true)
       await evidences.update(scope, 'e-1', { updateType: 'repair', description: 'still away' })
@@ -231,7 +231,7 @@ describe('after an update', () => {
       const ids = staged.map(({ id }) => id).sort()
       assert.deepEqual(Object.keys(events[3]?.disclosure?.files ?? {}).sort(), ids)
       for (const event of events.slice(0, 3)) assert.equal(event.disclosure?.filesText, '{}')
-      const { registry: { evidences, proofs }, scope, stores } = fixture // prettier-ignore
+      const { evidences, proofs, scope, stores } = fixture
       const { evidence: files } = await evidences.files(scope, 'e-1')
       assert.deepEqual(
         files.map(({ id, eventVersion }) => [id, eventVersion]),
@@ -251,7 +251,7 @@ describe('after an update', () => {
 
 describe('simultaneous updates', () => {
   it('throw if ifVersion is not the current version, and record nothing', () =>
-    withRegistry(async ({ registry: { evidences }, scope, evidence }) => {
+    withRegistry(async ({ evidences, scope, evidence }) => {
       await evidence()
       await evidences.update(scope, 'e-1', { description: '1' }, { ifVersion: 1 })
       for (const ifVersion of [0, 1, 3])
@@ -264,7 +264,7 @@ describe('simultaneous updates', () => {
     }))
 
   it('let exactly one succeed if all of them give the version', () =>
-    withRegistry(async ({ registry: { evidences }, scope, evidence }) => {
+    withRegistry(async ({ evidences, scope, evidence }) => {
       await evidence()
       const racers = Array.from({ length: 10 }, (_, i) =>
         evidences.update(scope, 'e-1', { description: `${i}` }, { ifVersion: 1 }),
@@ -276,7 +276,7 @@ describe('simultaneous updates', () => {
     }))
 
   it('are all recorded without a version, in one chain, with their files, and without a second upload', () =>
-    withRegistry(async ({ registry: { evidences }, scope, evidence, stage, stores }) => {
+    withRegistry(async ({ evidences, scope, evidence, stage, stores }) => {
       await evidence()
       const count = 250
       const files = await Promise.all(Array.from({ length: 20 }, (_, i) => stage(`${i}`)))
