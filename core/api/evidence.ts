@@ -1,6 +1,6 @@
 import type { Json } from '../commitment/canonical-json.ts'
 import type { Disclosure } from '../commitment/event-format.ts'
-import type { BatchId, CategoryId, EvidenceId, FileId, TxId, Scope } from './scope.ts'
+import type { BatchId, CategoryId, EvidenceId, FileId, TxId } from './scope.ts'
 
 export type EvidenceStatus = 'active' | 'stolen'
 
@@ -150,26 +150,12 @@ export interface EvidenceQuery extends EvidenceFilter {
   readonly cursor?: string
 }
 
-/** Lists as `Evidences.list` does, with texts. */
-export type ListEvidenceTexts = (scope: Scope, query?: EvidenceQuery) => Promise<EvidencePage<EvidenceText>>
-
-/** An evidence in a list of texts. */
-export interface EvidenceText {
-  readonly id: EvidenceId
-  readonly text: string
-}
-
-export interface EvidenceTextOptions {
-  /** How many characters of texts are kept at most, from 2. Default 8 Mi for lists, and 32 Mi for single evidences. */
-  readonly maxKeptChars?: number
-}
-
-export interface EvidencePage<Item = EvidenceSummary> {
+export interface EvidencePage {
   /**
    * In the order of the list. A filtered list may return fewer evidences than `limit`, also none, and have more: one
    * call reads at most 10,000 entries of an index.
    */
-  readonly items: readonly Item[]
+  readonly items: readonly EvidenceSummary[]
   /**
    * The number of all evidences that match, on all pages. Of a filtered or sorted list: when its first page was read,
    * and only the matches that were counted if `countIsMore`.

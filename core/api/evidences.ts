@@ -7,13 +7,11 @@ import type {
   Meta,
   EvidencePage,
   EvidenceQuery,
-  EvidenceTextOptions,
-  ListEvidenceTexts,
   RecordedEvent,
 } from './evidence.ts'
 import type { FileEntry, StagedFile } from './files.ts'
 import type { Overview } from './overview.ts'
-import type { EvidenceId, Scope, UpdateOptions, WriteOptions } from './scope.ts'
+import type { EvidenceId, Known, Scope, UpdateOptions, WriteOptions } from './scope.ts'
 
 /** What describes an evidence, without its category. */
 export interface EvidenceInput {
@@ -103,9 +101,6 @@ export interface EvidenceFileList {
   readonly subcategory: readonly FileEntry[]
 }
 
-/** Reads as `Evidences.get` does, and returns what was made of the page. */
-export type GetEvidencePage<T> = (scope: Scope, externalId: string, query?: HistoryQuery) => Promise<T>
-
 export interface Evidences {
   /**
    * Creates an evidence with its `create` event. Requires level `I`.
@@ -141,18 +136,15 @@ export interface Evidences {
    */
   list(scope: Scope, query?: EvidenceQuery): Promise<EvidencePage>
   /**
-   * Returns a function that lists as `list` does, but with a text for each evidence instead of its summary. It keeps
-   * the last pages while no evidence and no block changes, so a page that is read again costs less. Call this once, not
-   * for each list.
+   * As `list`, but returns `known` itself while no evidence and no anchor of the log has changed, which costs less.
    *
-   * @param render - makes the text. It must depend on nothing but the summary
-   * @throws `VALIDATION_ERROR` if an option is not valid
-   * @example
-   * const listJson = registry.evidences.texts((summary) => JSON.stringify(summary))
-   * const { items } = await listJson(scope, { limit: 100 })
-   * const json = `[${items.map(({ text }) => text).join(',')}]`
+   * @param known - an earlier result for the same query, or an object with its `state`
    */
-  texts(render: (summary: EvidenceSummary) => string, options?: EvidenceTextOptions): ListEvidenceTexts
+  listIfChanged<K extends Known>(
+    scope: Scope,
+    query: EvidenceQuery,
+    known: K | undefined,
+  ): Promise<(EvidencePage & Known) | K>
   /**
    * All evidences that match, in the order of `list`. Reads page by page, and holds nothing of the store between two
    * pages, so the caller may take its time. Evidences that are created meanwhile are not included. An evidence that
@@ -171,19 +163,22 @@ export interface Evidences {
    */
   get(scope: Scope, externalId: string, query?: HistoryQuery): Promise<HistoryPage>
   /**
-   * Returns a function that reads as `get` does, but returns what `render` makes of the page. It keeps that while all
-   * events of the page are confirmed and the evidence does not change. Call this once, not for each evidence.
+   * As `get`, but returns `known` itself while neither the evidence nor the state of a batch has changed, which costs
+   * less.
    *
-   * @param render - must depend on nothing but the page. Its `text` counts for the limit of what is kept
-   * @throws `VALIDATION_ERROR` if an option is not valid; the returned function throws as `get`
+   * @param known - an earlier result for the same evidence and query, or an object with its `state`
    * @example
-   * const getJson = registry.evidences.pages((page) => ({ text: JSON.stringify(page) }))
-   * const { text } = await getJson(scope, 'VIN-1')
+   * const { getIfChanged } = registry.evidences
+   * const page = await getIfChanged(scope, 'VIN-1', {}, undefined)
+   * const later = await getIfChanged(scope, 'VIN-1', {}, page)
+   * if (later === page) console.log('Nothing has changed')
    */
-  pages<T extends { readonly text: string }>(
-    render: (page: HistoryPage) => T,
-    options?: EvidenceTextOptions,
-  ): GetEvidencePage<T>
+  getIfChanged<K extends Known>(
+    scope: Scope,
+    externalId: string,
+    query: HistoryQuery,
+    known: K | undefined,
+  ): Promise<(HistoryPage & Known) | K>
   /**
    * Records up to three events in one step and in this order: the changed content, the transfer to another owner, the
    * attached files. Requires level `U`.

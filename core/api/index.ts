@@ -36,8 +36,6 @@ export type {
   Meta,
   EvidencePage,
   EvidenceQuery,
-  EvidenceText,
-  ListEvidenceTexts,
   RecordedEvent,
 } from './evidence.ts'
 export type {
@@ -47,7 +45,6 @@ export type {
   EvidenceFileList,
   EvidenceInput,
   Evidences,
-  GetEvidencePage,
   NewEvidence,
   NewEvidences,
 } from './evidences.ts'
@@ -59,6 +56,7 @@ export type {
   CompanyId,
   EvidenceId,
   FileId,
+  Known,
   SourceSystemId,
   TxId,
   PermissionLevel,

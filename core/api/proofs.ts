@@ -1,5 +1,5 @@
 import type { Bundle, BundleSelection, PublicBundle } from '../schemas/bundle.ts'
-import type { Scope } from './scope.ts'
+import type { Known, Scope } from './scope.ts'
 import type { EvidenceProof, FileProof, MerkleProof, MerkleRoot, MerkleValidation } from '../schemas/proof-documents.ts'
 
 /**
@@ -20,12 +20,6 @@ export interface EvidenceSelector {
   readonly companyId?: string
   /** The txId of the creation. It selects one of several evidences with the same external id. */
   readonly txId?: string
-}
-
-/** A proof of an evidence as JSON, and its status. */
-export interface EvidenceProofJson {
-  readonly status: EvidenceProof['status']
-  readonly json: string
 }
 
 /**
@@ -52,10 +46,15 @@ export interface Proofs {
    */
   evidence(evidence: EvidenceSelector): Promise<EvidenceProof>
   /**
-   * What `JSON.stringify` makes of `evidence`. It costs less, because texts of proofs are kept once their batch is
-   * stamped and its anchor confirmed.
+   * As `evidence`, but returns `known` itself while neither the evidence nor what attests its batch has changed, which
+   * costs less.
+   *
+   * @param known - an earlier result for the same selector, or an object with its `state`
    */
-  evidenceJson(evidence: EvidenceSelector): Promise<EvidenceProofJson>
+  evidenceIfChanged<K extends Known>(
+    evidence: EvidenceSelector,
+    known: K | undefined,
+  ): Promise<(EvidenceProof & Known) | K>
   /** Proof of the event that attached a file, and of the event that deleted it if there is one. */
   file(file: EvidenceSelector & { readonly fileId: string }): Promise<FileProof>
   /** The path of a txId to the root of its batch. */

@@ -68,6 +68,15 @@ export interface WriteOptions {
   readonly idempotencyKey?: string
 }
 
+/** A result of a conditional read, or what a caller has kept of it. */
+export interface Known {
+  /**
+   * What the result was made of. Opaque. Not enumerable, so no copy and no JSON of the result has it. Missing if the
+   * result may change without notice.
+   */
+  readonly state?: object | undefined
+}
+
 /** Options of an update of an evidence. */
 export interface UpdateOptions extends WriteOptions {
   /**

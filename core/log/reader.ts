@@ -195,7 +195,7 @@ export class LogReader {
     return (await readOne(this.#records, logKeys.batchByRoot(root)))?.end
   }
 
-  async sendStatusOf(batch: BatchRecord): Promise<SendStatus> {
+  async sendStatusOf(batch: BatchRecord): Promise<Exclude<SendStatus, null>> {
     return sendStatusOf(batch, await this.anchorHead())
   }
 
@@ -240,12 +240,11 @@ export class LogReader {
   }
 
   /**
-   * Changes whenever a stamp or a confirmed anchor changes. `undefined` before the first stamp. Read it before what is
-   * kept under it.
+   * Changes whenever a stamp or an anchor changes. Read it before what is kept under it.
    */
-  async attestationVersion(): Promise<string | undefined> {
+  async attestationVersion(): Promise<string> {
     const [stampHead, anchorHead] = await this.#records.get([logKeys.stampHead(), logKeys.anchorHead()])
-    return stampHead && [stampHead, anchorHead].map((head) => head?.version).join('/')
+    return `${stampHead?.version}/${anchorHead?.version}`
   }
 
   /** The DER of the validation data of a token, in order. Throws `CORRUPT` if one is missing. */

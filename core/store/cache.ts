@@ -1,3 +1,4 @@
+import type { Known } from '../api/scope.ts'
 import type { RecordStore } from '../ports/index.ts'
 import { readFirstCovering, type SizedRecords } from './read.ts'
 
@@ -224,3 +225,11 @@ export class CoveringRecords<T extends object> {
     }
   }
 }
+
+/** Adds what a result was made of. Not enumerable, because results are also documents. */
+export const withState = <T extends object>(result: T, state: object): T & Known =>
+  Object.defineProperty(result, 'state', { value: state })
+
+/** Whether what is known has a state of this kind. `member`: one that no other kind has. */
+export const hasState = <S extends object>(known: Known | undefined, member: keyof S): known is { readonly state: S } =>
+  known?.state !== undefined && member in known.state

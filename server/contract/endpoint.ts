@@ -1,15 +1,8 @@
 import type { Static, TObject, TSchema } from '#typebox'
-import type {
-  GetEvidencePage,
-  ListEvidenceTexts,
-  PermissionLevel,
-  Registry,
-  Scope,
-  StagedFile,
-  UpdateOptions,
-} from '../../core/index.ts'
+import type { PermissionLevel, Registry, Scope, StagedFile, UpdateOptions } from '../../core/index.ts'
 import type { ErrorShape, ResponseCode } from './errors.ts'
-import type { Reply, TaggedText } from './reply.ts'
+import type { KeptReplies } from './kept-replies.ts'
+import type { Reply } from './reply.ts'
 
 /**
  * What an endpoint is. The routes (http/mount.ts) and the OpenAPI document (openapi.ts) are made of the same
@@ -89,10 +82,11 @@ export interface EndpointRequest<Q extends TSchema = TSchema, B extends TSchema 
   readonly options: UpdateOptions
   /** The path of the request, as the client sees it: a proxy may serve the API below a path of its own. */
   readonly path: string
-  /** Lists evidences as JSON texts (`evidenceListItem`). A page is kept while nothing changes. */
-  readonly listEvidences: ListEvidenceTexts
-  /** Reads an evidence and a page of its history as JSON, which is kept while it does not change. */
-  readonly getEvidence: GetEvidencePage<TaggedText>
+  /** The target of the request: its path and its query, as they were sent. */
+  readonly target: string
+  readonly kept: KeptReplies
+  /** Pages of lists, apart from what `kept` has: each is long, and any change makes all of them out of date. */
+  readonly keptPages: KeptReplies
   /**
    * Waits for something outside a lane. The signal ends the wait: after this time, if the client disconnects, or if the
    * server stops.
@@ -132,7 +126,7 @@ export interface Endpoint<Q extends TObject = TObject, B extends TSchema = TSche
   readonly headers?: readonly ('Content-Disposition' | 'Accept-Ranges')[]
   /** Error codes besides those that follow from the rest. */
   readonly errors?: readonly ResponseCode[]
-  handle(request: EndpointRequest<Q, B>): Promise<Reply>
+  handle(request: EndpointRequest<Q, B>): Promise<Reply> | Reply
 }
 
 /** Endpoints that the document shows together. */

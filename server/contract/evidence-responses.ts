@@ -6,7 +6,6 @@ import type {
   EvidenceFileList,
   EvidencePage as CoreEvidencePage,
   EvidenceSummary,
-  EvidenceText,
   HistoryEvent,
   HistoryPage,
   RecordedEvent as CoreRecordedEvent,
@@ -232,14 +231,13 @@ export function evidenceListItem(from: EvidenceSummary): string {
   )
 }
 
-/** A page of texts of `evidenceListItem`. */
-export type ListedPage = CoreEvidencePage<EvidenceText>
-
 /** The JSON of a page: what `JSON.stringify` makes of an `EvidenceList`. */
-export function evidenceList({ items, hasMore, next, ...total }: ListedPage): string {
+export function evidenceList({ items, hasMore, next, ...total }: CoreEvidencePage): string {
   const others: Omit<EvidenceList, 'dts'> = { ...countMembers(total), isMore: hasMore, ...defined({ next }) }
-  return `{"dts":[${joinTexts(items)}],${JSON.stringify(others).slice(1)}`
+  return `{"dts":[${listItems(items)}],${JSON.stringify(others).slice(1)}`
 }
+
+const listItems = (items: readonly EvidenceSummary[]): string => items.map(evidenceListItem).join(',')
 
 const countMembers = ({
   count,
@@ -247,25 +245,22 @@ const countMembers = ({
 }: Pick<CoreEvidencePage, 'count' | 'countIsMore'>): Pick<EvidenceList, 'count' | 'countIsMore'> =>
   countIsMore ? { count, countIsMore } : { count }
 
+/** A page of a whole list. The count is that of the first page. */
+export const evidenceListPart = (page: CoreEvidencePage, isFirst: boolean): string =>
+  (isFirst ? `${JSON.stringify(countMembers(page)).slice(0, -1)},"dts":[` : '') + listItems(page.items)
+
 /**
- * A whole list as parts of its JSON text, one for each page. A filtered list may have many pages without items: a space
- * for each of them shows that the response goes on.
+ * A whole list as parts of its JSON text, one for each text of `evidenceListPart`. A filtered list may have many pages
+ * without items: a space for each of them shows that the response goes on.
  */
-export async function* evidenceListParts(pages: AsyncIterable<ListedPage>): AsyncGenerator<string, void, undefined> {
-  let isFirst = true
+export async function* evidenceListParts(pages: AsyncIterable<string>): AsyncGenerator<string, void, undefined> {
   let separator = ''
-  for await (const page of pages) {
-    const items = joinTexts(page.items)
-    // The count is that of the first page.
-    if (isFirst) yield `${JSON.stringify(countMembers(page)).slice(0, -1)},"dts":[${items}`
-    else yield items === '' ? ' ' : separator + items
-    isFirst = false
-    if (items !== '') separator = ','
+  for await (const text of pages) {
+    yield text === '' ? ' ' : separator + text
+    if (text !== '') separator = text.endsWith('[') ? '' : ','
   }
   yield ']}'
 }
-
-const joinTexts = (items: readonly EvidenceText[]): string => items.map(({ text }) => text).join(',')
 
 /** The state of the batches is that of when the page was read. */
 export const eventsPage = ({ events, cursor, hasMore }: EventPage): EventsPage => ({

@@ -4,11 +4,15 @@ import type { BlobRange } from '../../adapters/kit/index.ts'
 
 /** What the handler of an endpoint returns. Only `http/respond.ts` knows how it is sent. */
 export type Reply =
-  | ({ readonly kind: 'json'; readonly text: string } & JsonOptions)
-  | ({ readonly kind: 'tagged' } & TaggedText)
+  | JsonReply
   | ({ readonly kind: 'bytes'; readonly type: string; readonly data: Uint8Array | string } & BytesOptions)
   | ({ readonly kind: 'file' } & FileReply)
   | ({ readonly kind: 'pages'; readonly parts: AsyncGenerator<string, void, undefined> } & PagesOptions)
+
+export interface JsonReply extends JsonOptions {
+  readonly kind: 'json'
+  readonly text: string
+}
 
 /** What a handler may say about a JSON response besides its body. */
 interface JsonOptions {
@@ -18,6 +22,8 @@ interface JsonOptions {
   readonly location?: string | undefined
   /** `Cache-Control`. Default: that of the endpoint. */
   readonly cache?: string | undefined
+  /** The client may have the text already: 304 then. */
+  readonly etag?: string | undefined
 }
 
 /** What a handler may say about bytes. */
@@ -43,27 +49,19 @@ interface FileReply {
   readonly mimeType: string | undefined
 }
 
-/** A JSON text with its ETag. */
-export interface TaggedText {
-  readonly text: string
-  readonly etag: string
-}
-
 /** `value`: an object, or its JSON text. Without spreads, which take longer than the rest of the reply. */
-export const json = (value: object | string, { status, location, cache }: JsonOptions = {}): Reply => ({
+export const json = (value: object | string, { status, location, cache, etag }: JsonOptions = {}): JsonReply => ({
   kind: 'json',
   text: typeof value === 'string' ? value : JSON.stringify(value),
   status,
   location,
   cache,
+  etag,
 })
 
 /** What was created, if its path is the path of the request and its id. */
 export const created = (value: { readonly id: string }, path: string): Reply =>
   json(value, { location: `${path}/${value.id}` })
-
-/** JSON that the client may have already: 304 then. */
-export const tagged = ({ text, etag }: TaggedText): Reply => ({ kind: 'tagged', text, etag })
 
 /** Bytes or a text of any media type, sent as they are. */
 export const bytes = (type: string, data: Uint8Array | string, options: BytesOptions = {}): Reply => ({
@@ -88,7 +86,5 @@ export const pages = (parts: AsyncGenerator<string, void, undefined>, options: P
  *
  * @param prefix - what the ETag begins with
  */
-export const taggedText = (text: string, prefix = ''): TaggedText => ({
-  text,
-  etag: `"${prefix}${hash('sha256', text, 'hex').slice(0, 16)}"`,
-})
+export const tagged = (text: string, prefix = ''): JsonReply =>
+  json(text, { etag: `"${prefix}${hash('sha256', text, 'hex').slice(0, 16)}"` })

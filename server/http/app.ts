@@ -5,9 +5,8 @@ import { RegistryError, type Logger, type Registry } from '../../core/index.ts'
 import type { ScrubStatus } from '../../core/ops/index.ts'
 import type { Endpoint, EndpointGroup } from '../contract/endpoint.ts'
 import type { ErrorShape } from '../contract/errors.ts'
-import { evidenceListItem, evidencePage } from '../contract/evidence-responses.ts'
+import { KeptReplies } from '../contract/kept-replies.ts'
 import { openApiDocument } from '../contract/openapi.ts'
-import { taggedText } from '../contract/reply.ts'
 import { categories } from '../routes/categories.ts'
 import { evidences } from '../routes/evidences.ts'
 import { files } from '../routes/files.ts'
@@ -218,8 +217,8 @@ const servicesOf = (
     maxFilesPerRequest: options.maxFilesPerRequest,
   },
   publicPath: new URL(options.publicUrl ?? 'http://localhost').pathname.replace(/\/$/, ''),
-  listEvidences: registry.evidences.texts(evidenceListItem),
-  getEvidence: registry.evidences.pages((page) => taggedText(evidencePage(page), `${page.evidence.version}-`)),
+  kept: new KeptReplies(64 * 1024 * 1024),
+  keptPages: new KeptReplies(8 * 1024 * 1024),
   rateLimit: createRateLimiter({
     perCompany: options.rateLimitPerMinute,
     perAddress: options.addressLimitPerMinute,

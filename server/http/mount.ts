@@ -1,12 +1,12 @@
 import type Router from '@koa/router'
 import type { Context } from 'koa'
 import type { Static, TObject } from '#typebox'
-import type { GetEvidencePage, ListEvidenceTexts, Scope, StagedFile } from '../../core/index.ts'
+import type { Scope, StagedFile } from '../../core/index.ts'
 import { documentPath, type Endpoint, type EndpointGroup, type EndpointRequest } from '../contract/endpoint.ts'
 import { HttpError } from '../contract/errors.ts'
 import { withWireNames } from '../contract/field-names.ts'
 import { idInput } from '../contract/values.ts'
-import type { TaggedText } from '../contract/reply.ts'
+import type { KeptReplies } from '../contract/kept-replies.ts'
 import { authorize, type AuthorizationServices } from './authorize.ts'
 import type { BodyPace } from './body.ts'
 import { readBody, type RequestBody } from './fields.ts'
@@ -25,8 +25,8 @@ export interface EndpointServices extends AuthorizationServices {
   readonly uploads: { readonly pace: BodyPace; readonly maxFileBytes: number; readonly maxFilesPerRequest: number }
   /** The path of the service at its public address: empty, or such as `/registry`. */
   readonly publicPath: string
-  readonly listEvidences: ListEvidenceTexts
-  readonly getEvidence: GetEvidencePage<TaggedText>
+  readonly kept: KeptReplies
+  readonly keptPages: KeptReplies
   readonly health: EndpointRequest['health']
   readonly holds: Holds
 }
@@ -86,8 +86,9 @@ async function serve(ctx: Context, endpoint: Endpoint, services: EndpointService
       files: (slot) => files.get(slot) ?? [],
       options,
       path: services.publicPath + ctx.path,
-      listEvidences: services.listEvidences,
-      getEvidence: services.getEvidence,
+      target: ctx.url,
+      kept: services.kept,
+      keptPages: services.keptPages,
       hold: async (maxMs, wait) => {
         turn.end()
         const result = await services.holds.hold({ ctx, sender, maxMs }, wait)

@@ -34,13 +34,13 @@ export async function respond(ctx: Context, reply: Reply, options: ResponseOptio
   ctx.status = options.status
   switch (reply.kind) {
     case 'json':
+      if (reply.etag !== undefined) {
+        if (isFresh(ctx, reply.etag)) return sendNotModified(ctx, reply.etag)
+        ctx.res.setHeader('ETag', reply.etag)
+      }
       if (reply.status !== undefined) ctx.status = reply.status
       if (reply.location !== undefined) ctx.set('Location', reply.location)
       return sendBytes(ctx, { type: JSON_TYPE, data: reply.text, cache: reply.cache }, options)
-    case 'tagged':
-      if (isFresh(ctx, reply.etag)) return sendNotModified(ctx, reply.etag)
-      sendBytes(ctx, { type: JSON_TYPE, data: reply.text }, options)
-      return void ctx.res.setHeader('ETag', reply.etag)
     case 'bytes':
       return sendBytes(ctx, reply, options)
     case 'file':

@@ -2,7 +2,7 @@ import type { CategoryPath } from '../../core/index.ts'
 import * as shapes from '../contract/categories.ts'
 import { endpoint, type Endpoint, type EndpointGroup, type EndpointRequest } from '../contract/endpoint.ts'
 import { FileListing } from '../contract/files.ts'
-import { created, json, tagged, taggedText } from '../contract/reply.ts'
+import { created, json, tagged } from '../contract/reply.ts'
 import { Created } from '../contract/values.ts'
 
 const newCategoryBody = {
@@ -57,7 +57,7 @@ const getEndpoint = (difference: Difference, pathOf: (param: Param) => CategoryP
     response: { schema: shapes.CategoryDetails, others: NOT_MODIFIED },
     async handle({ registry, scope, param }) {
       const details = shapes.categoryDetails(await registry.categories.get(scope, pathOf(param)))
-      return tagged(taggedText(JSON.stringify(details)))
+      return tagged(JSON.stringify(details))
     },
   })
 

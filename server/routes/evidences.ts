@@ -1,9 +1,10 @@
 import * as requests from '../contract/evidence-requests.ts'
 import * as responses from '../contract/evidence-responses.ts'
-import type { EvidenceQuery } from '../../core/index.ts'
+import type { EvidencePage } from '../../core/index.ts'
 import { Bundle, BUNDLE_MEDIA_TYPE } from '../../core/schemas/index.ts'
 import { BundleQuery, bundleReply, bundleSelection, EXPORT_MEDIA_TYPE } from '../contract/bundles.ts'
 import { endpoint, type EndpointGroup, type EndpointRequest, type FileSlot } from '../contract/endpoint.ts'
+import type { PagePosition, ReplyText } from '../contract/kept-replies.ts'
 import { FileListing } from '../contract/files.ts'
 import { Overview, overview } from '../contract/overview.ts'
 import { json, pages, tagged } from '../contract/reply.ts'
@@ -102,12 +103,25 @@ export const evidences: EndpointGroup = {
         '`len` items, or none, although `isMore` is true.',
       query: requests.EvidenceListQuery,
       response: { schema: responses.EvidenceList },
-      async handle({ scope, query, listEvidences }) {
+      handle({ registry, scope, query, target, keptPages }) {
+        const selection = requests.evidenceQuery(query)
         if (query.len !== undefined)
-          return json(responses.evidenceList(await listEvidences(scope, requests.evidenceQuery(query))))
-        const readPage = (position: PagePosition, limit: number): Promise<responses.ListedPage> =>
-          listEvidences(scope, { ...requests.evidenceQuery(query), ...position, limit })
-        return pages(responses.evidenceListParts(pagesOf(readPage)))
+          return keptPages.read(
+            target,
+            (known) => registry.evidences.listIfChanged(scope, selection, known),
+            (page) => json(responses.evidenceList(page)),
+          )
+        const readPart = (position: PagePosition | undefined, limit: number): Promise<ReplyText> =>
+          keptPages.read(
+            // No target has a space.
+            `${target} ${position?.cursor ?? position?.after ?? ''}`,
+            (known) => registry.evidences.listIfChanged(scope, { ...selection, ...position, limit }, known),
+            (page) =>
+              Object.assign(json(responses.evidenceListPart(page, position === undefined)), {
+                next: positionAfter(page),
+              }),
+          )
+        return pages(responses.evidenceListParts(partsOf(readPart)))
       },
     }),
     endpoint({
@@ -165,8 +179,13 @@ export const evidences: EndpointGroup = {
       query: requests.EvidencePageQuery,
       response: { schema: responses.EvidencePage, others: { 304: 'You have it already' } },
       errors: ['EVIDENCE_NOT_FOUND'],
-      handle: async ({ scope, param, query, getEvidence }) =>
-        tagged(await getEvidence(scope, param('EVIDENCE_EXTERNAL_ID'), requests.historyQuery(query))),
+      handle: ({ registry, scope, param, query, target, kept }) =>
+        kept.read(
+          target,
+          (known) =>
+            registry.evidences.getIfChanged(scope, param('EVIDENCE_EXTERNAL_ID'), requests.historyQuery(query), known),
+          (page) => tagged(responses.evidencePage(page), `${page.evidence.version}-`),
+        ),
     }),
     endpoint({
       id: 'getBundle',
@@ -269,23 +288,20 @@ function locationOfMany(request: requests.EvidenceOrBulk, path: string): string 
 const FIRST_PAGE_LENGTH = 100
 const PAGE_LENGTH = 500
 
-/** Where the next page begins. */
-type PagePosition = Pick<EvidenceQuery, 'after' | 'cursor'>
-
-/** The pages of a whole list. */
-async function* pagesOf(
-  readPage: (position: PagePosition, limit: number) => Promise<responses.ListedPage>,
-): AsyncGenerator<responses.ListedPage, void, undefined> {
-  let page = await readPage({}, FIRST_PAGE_LENGTH)
-  yield page
-  for (let position = positionAfter(page); position !== undefined; position = positionAfter(page)) {
-    page = await readPage(position, PAGE_LENGTH)
-    yield page
+/** The parts of a whole list. */
+async function* partsOf(
+  read: (position: PagePosition | undefined, limit: number) => Promise<ReplyText>,
+): AsyncGenerator<string, void, undefined> {
+  let part = await read(undefined, FIRST_PAGE_LENGTH)
+  yield part.text
+  while (part.next !== undefined) {
+    part = await read(part.next, PAGE_LENGTH)
+    yield part.text
   }
 }
 
 /** Where the page after this one begins; `undefined` if there is none. */
-function positionAfter({ items, hasMore, next }: responses.ListedPage): PagePosition | undefined {
+function positionAfter({ items, hasMore, next }: EvidencePage): PagePosition | undefined {
   if (next !== undefined) return { cursor: next }
   const last = items.at(-1)
   return hasMore && last !== undefined ? { after: last.id } : undefined

@@ -11,10 +11,10 @@ import {
 } from '../../core/schemas/index.ts'
 import { bundleReply, ProofQuery } from '../contract/bundles.ts'
 import { endpoint, type EndpointGroup } from '../contract/endpoint.ts'
-import { bytes, json, type Reply } from '../contract/reply.ts'
+import { bytes, json, type JsonReply, type Reply } from '../contract/reply.ts'
 import { httpStatusOf, type Proof } from '../contract/verification.ts'
 
-const proofReply = (proof: Proof): Reply => json(proof, { status: httpStatusOf(proof) })
+const proofReply = (proof: Proof): JsonReply => json(proof, { status: httpStatusOf(proof) })
 
 const BUNDLE = { [BUNDLE_MEDIA_TYPE]: Bundle }
 
@@ -73,12 +73,15 @@ export const verification: EndpointGroup = {
         '`candidates` by its internal id or by `txId`, or name the company.',
       query: ProofQuery,
       response: { schema: EvidenceProof, media: BUNDLE, others: { ...notFound, ...ambiguous } },
-      async handle({ registry, param, query }) {
+      handle({ registry, param, query, target, kept }) {
         const { format, ...company } = query
         const subject = { evidenceId: param('evidenceId'), ...company }
         if (format === 'bundle') return publicBundle(registry, subject)
-        const { status, json: text } = await registry.proofs.evidenceJson(subject)
-        return json(text, { status: httpStatusOf({ status }) })
+        return kept.read(
+          target,
+          (known) => registry.proofs.evidenceIfChanged(subject, known),
+          (proof) => proofReply(proof),
+        )
       },
     }),
     endpoint({

@@ -3,24 +3,24 @@ import { CategoryResolver } from '../category/resolve.ts'
 import type { Context } from '../context.ts'
 import { createEvidence, createEvidences } from './create.ts'
 import { listEvents, nextEvent } from './feed.ts'
-import { getEvidence, listEvidenceFiles } from './get.ts'
-import { allEvidences, listEvidences, listEvidenceTexts } from './list.ts'
+import { getEvidenceIfChanged, listEvidenceFiles } from './get.ts'
+import { allEvidences, listEvidences, listEvidencesIfChanged } from './list.ts'
 import { readOverview } from './overview.ts'
-import { evidencePages } from './pages.ts'
 import { updateEvidence } from './update.ts'
 
 /** The operations on evidences. Their contract is `Evidences`. */
 export function evidenceOperations(context: Context): Evidences {
   const categories = new CategoryResolver(context)
   const list = listEvidences(context)
+  const getIfChanged = getEvidenceIfChanged(context)
   return {
     create: createEvidence(context, categories),
     createMany: createEvidences(context, categories),
     list,
-    texts: listEvidenceTexts(context),
+    listIfChanged: listEvidencesIfChanged(context),
     all: allEvidences(list),
-    get: getEvidence(context),
-    pages: evidencePages(context),
+    get: (scope, externalId, query = {}) => getIfChanged<never>(scope, externalId, query, undefined),
+    getIfChanged,
     update: updateEvidence(context),
     files: listEvidenceFiles(context),
     overview: readOverview(context, list),

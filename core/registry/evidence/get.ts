@@ -1,9 +1,10 @@
 import type { HistoryEvent, HistoryPage, HistoryQuery, Meta, Evidence } from '../../api/evidence.ts'
 import type { Evidences } from '../../api/evidences.ts'
-import type { BatchId, EvidenceId } from '../../api/scope.ts'
+import type { BatchId, EvidenceId, Known } from '../../api/scope.ts'
 import type { Json } from '../../commitment/canonical-json.ts'
 import type { EntryStatus } from '../../log/reader.ts'
-import type { Stored } from '../../ports/index.ts'
+import type { AnchorHeadRecord } from '../../log/records.ts'
+import type { Stored, Version } from '../../ports/index.ts'
 import { readEvents } from '../../store/evidence.ts'
 import type { EventRecord, EvidenceRecord } from '../../store/records.ts'
 import type { Context } from '../context.ts'
@@ -13,46 +14,58 @@ import { type AuthorizedScope, enterCompany } from '../permissions.ts'
 import { validate } from '../../schemas/validation.ts'
 import { historyQuerySchema } from './input.ts'
 import { RegistryError } from '../../errors.ts'
+import { hasState, withState } from '../../store/cache.ts'
 import { keys, type StoredRecord } from '../../store/keys.ts'
-import { assertUndamagedAround, danglingReference, readAll, readEntry, textOf, type Read } from '../../store/read.ts'
+import {
+  assertUndamagedAround,
+  danglingReference,
+  decodeRecord,
+  readAll,
+  readEntry,
+  textOf,
+  type Read,
+} from '../../store/read.ts'
 import { ExternalId } from '../../schemas/fields.ts'
 
 const DEFAULT_LIMIT = 50
 
 /** Reads an evidence with a page of its history, each event with the state of its batch. */
-export const getEvidence =
-  (context: Context): Evidences['get'] =>
-  async (scope, externalId, query = {}) => {
+export const getEvidenceIfChanged =
+  (context: Context): Evidences['getIfChanged'] =>
+  async (scope, externalId, query, known) => {
     const entered = await enterCompany(context, scope, 'R')
     const selection = validate(historyQuerySchema, query)
-    const { record } = await readEvidence(context, entered, externalId)
-    return (await readHistory(context, record, selection)).page
+    const entry = await readEvidenceEntry(context, entered, externalId)
+    if (hasState<HistoryState>(known, 'confirmedFrom') && known.state.version === entry.version)
+      if (isWithin(known.state, (await context.log.anchors()).head)) return known
+    return readHistory(context, entry, selection)
   }
 
-/** A page of a history, and what has to stay the same for it to stay the same. */
-export interface ReadHistory {
-  readonly page: HistoryPage
-  /**
-   * The page stays the same while the evidence's record does, and the newest confirmed and sent anchors have these
-   * sizes. `undefined` if an event is not in a batch yet.
-   */
-  readonly shownWith: AnchorSizes | undefined
-}
-
-/** The sizes of the newest confirmed and sent anchors with which the events of a page have the same status. */
-export interface AnchorSizes {
+/**
+ * What has to stay the same for a page to stay the same: the evidence's record, and the sizes of the newest confirmed
+ * and sent anchors with which its events have the same status. Another server may change both.
+ */
+interface HistoryState {
+  readonly version: Version
   readonly confirmedFrom: number
   readonly confirmedBelow: number
   readonly sentFrom: number
   readonly sentBelow: number
 }
 
+const isWithin = (range: HistoryState, { confirmedSize, sentSize }: AnchorHeadRecord): boolean =>
+  confirmedSize >= range.confirmedFrom &&
+  confirmedSize < range.confirmedBelow &&
+  sentSize >= range.sentFrom &&
+  sentSize < range.sentBelow
+
 /** Reads a page of the history of an evidence, by default of its first events. */
-export async function readHistory(
+async function readHistory(
   { records, log, origin }: Context,
-  record: EvidenceRecord,
+  entry: StoredRecord<EvidenceRecord>,
   { after = 0, limit = DEFAULT_LIMIT, disclose = false }: HistoryQuery,
-): Promise<ReadHistory> {
+): Promise<HistoryPage & Known> {
+  const record = decodeRecord(entry)
   const end = Math.min(after + limit, record.lastVersion)
   const versions = Array.from({ length: Math.max(0, end - after) }, (_, i) => after + 1 + i)
   const events = await readEvents(records, record, versions)
@@ -69,20 +82,21 @@ export async function readHistory(
     lastVersion: events.at(-1)?.version ?? Math.min(after, record.lastVersion),
     hasMore: end < record.lastVersion,
   }
-  return { page, shownWith: shownWith(statuses) }
+  const state = stateOf(entry.version, statuses)
+  return state === undefined ? page : withState(page, state)
 }
 
-function shownWith(statuses: readonly (EntryStatus | undefined)[]): AnchorSizes | undefined {
-  const sizes = { confirmedFrom: 0, confirmedBelow: Infinity, sentFrom: 0, sentBelow: Infinity }
-  for (const status of statuses) {
-    const end = status?.batch?.end
-    if (status === undefined || end === undefined) return undefined
-    if (status.sendStatus === 'C') sizes.confirmedFrom = Math.max(sizes.confirmedFrom, end)
-    else sizes.confirmedBelow = Math.min(sizes.confirmedBelow, end)
-    if (status.sendStatus === 'S') sizes.sentFrom = Math.max(sizes.sentFrom, end)
-    if (status.sendStatus === 'P') sizes.sentBelow = Math.min(sizes.sentBelow, end)
+/** `undefined` if an event is not in a batch yet. */
+function stateOf(version: Version, statuses: readonly EntryStatus[]): HistoryState | undefined {
+  const state = { version, confirmedFrom: 0, confirmedBelow: Infinity, sentFrom: 0, sentBelow: Infinity }
+  for (const { batch, sendStatus } of statuses) {
+    if (batch === null) return undefined
+    if (sendStatus === 'C') state.confirmedFrom = Math.max(state.confirmedFrom, batch.end)
+    else state.confirmedBelow = Math.min(state.confirmedBelow, batch.end)
+    if (sendStatus === 'S') state.sentFrom = Math.max(state.sentFrom, batch.end)
+    if (sendStatus === 'P') state.sentBelow = Math.min(state.sentBelow, batch.end)
   }
-  return sizes
+  return state
 }
 
 function describeEvent(event: EventRecord): Omit<HistoryEvent, 'batch' | 'disclosure'> {

@@ -69,12 +69,6 @@ export const evidenceQuerySchema = closed({
   cursor: opt(IdToFind),
 })
 
-export const textOptionsSchema = closed({
-  maxKeptChars: opt(
-    Type.Integer({ minimum: 2, maximum: Number.MAX_SAFE_INTEGER, description: 'an integer of at least 2' }),
-  ),
-})
-
 export const historyQuerySchema = closed({
   after: opt(Type.Integer({ minimum: 0, description: 'an integer of at least 0' })),
   limit: opt(limitSchema(MAX_HISTORY_LENGTH)),

@@ -1,16 +1,16 @@
-import type { EvidenceFilter, EvidencePage, EvidenceQuery, EvidenceText } from '../../api/evidence.ts'
+import type { EvidenceFilter, EvidencePage, EvidenceQuery } from '../../api/evidence.ts'
 import type { Evidences } from '../../api/evidences.ts'
 import type { CompanyId } from '../../api/scope.ts'
 import { timeOfDate } from '../../clock.ts'
 import type { Version } from '../../ports/index.ts'
-import { SecondUseMap } from '../../store/cache.ts'
 import { listEntries, readRecord } from '../../store/read.ts'
+import { hasState, withState } from '../../store/cache.ts'
 import { keys, searchWords, lastPartOfKey, type StoredRecord } from '../../store/keys.ts'
 import type { EvidenceRecord } from '../../store/records.ts'
 import type { Context } from '../context.ts'
 import { uuidInput, invalidInput, validate } from '../../schemas/validation.ts'
-import { type AuthorizedScope, enterCompany } from '../permissions.ts'
-import { evidenceQuerySchema, textOptionsSchema } from './input.ts'
+import { enterCompany } from '../permissions.ts'
+import { evidenceQuerySchema } from './input.ts'
 import { mergedRows, newestEntries, nextRows } from './rows.ts'
 import type { CountedList } from './search-index.ts'
 import { countIn, cursorOf, searchEvidences } from './search.ts'
@@ -21,63 +21,38 @@ const DEFAULT_LIMIT = 100
 /** Lists evidences: filtered or sorted ones by an index, others in the order of their ids. */
 export const listEvidences =
   (context: Context): Evidences['list'] =>
-  async (scope, query = {}) =>
-    readList(context, await enterCompany(context, scope, 'R'), query)
+  async (scope, query = {}) => {
+    const { companyId } = await enterCompany(context, scope, 'R')
+    return readList(context, companyId, query)
+  }
 
-type TextPage = EvidencePage<EvidenceText>
+/** As `listEvidences`, unless a page with the same state is known. */
+export const listEvidencesIfChanged =
+  (context: Context): Evidences['listIfChanged'] =>
+  async (scope, query, known) => {
+    const { companyId } = await enterCompany(context, scope, 'R')
+    const [logSize, { version: anchorVersion }] = await Promise.all([context.records.logSize(), context.log.anchors()])
+    if (
+      hasState<ListState>(known, 'logSize') &&
+      known.state.logSize === logSize &&
+      known.state.anchorVersion === anchorVersion
+    )
+      return known
+    return withState(await readList(context, companyId, query), { logSize, anchorVersion })
+  }
 
-/** Default of `EvidenceTextOptions`. */
-const MAX_KEPT_CHARS = 8 * 1024 * 1024
-
-interface KeptList {
-  /** The size of the log. */
+/**
+ * What a page was read with. Every change of an evidence appends an event to the log, whichever server makes it, and
+ * the blocks in a page follow from the confirmed anchors. So a page is correct as long as both are those from before it
+ * was read.
+ */
+interface ListState {
   readonly logSize: number
   /** Of the head of the anchors. `undefined` before the first anchor. */
   readonly anchorVersion: Version | undefined
-  readonly page: TextPage
-  /** What it counts for the limit. */
-  readonly chars: number
 }
 
-/** What an item takes beside its text, in characters. */
-const ITEM_OVERHEAD = 100
-/** What a page takes beside its key and its items, in characters. A page without items counts, too. */
-const PAGE_OVERHEAD = 200
-
-/**
- * As `listEvidences`, with a text for each evidence. Keeps pages while nothing changes, from the second time on that
- * they are read. Every change of an evidence appends an event to the log, whichever server makes it, and the blocks in
- * a page follow from the confirmed anchors. So a page is correct as long as the size of the log and the head of the
- * anchors are those from before it was read.
- *
- * Texts are not kept for each evidence: with more evidences than fit, that takes longer than rendering them again, and
- * costs 1.4 times the CPU time of a page.
- */
-export const listEvidenceTexts =
-  (context: Context): Evidences['texts'] =>
-  (render, options = {}) => {
-    const { maxKeptChars = MAX_KEPT_CHARS } = validate(textOptionsSchema, options)
-    const keptPages = new SecondUseMap<string, KeptList>(maxKeptChars, ({ chars }) => chars)
-    return async (scope, query = {}) => {
-      const { records, log } = context
-      const entered = await enterCompany(context, scope, 'R')
-      // Queries that differ only in what is not valid could have the same page.
-      assertQuery(query)
-      const [logSize, { version: anchorVersion }] = await Promise.all([records.logSize(), log.anchors()])
-      const key = JSON.stringify([entered.companyId, query])
-      const kept = keptPages.get(key)
-      if (kept?.logSize === logSize && kept.anchorVersion === anchorVersion) return kept.page
-      const { items, ...rest } = await readList(context, entered, query)
-      const page = { ...rest, items: items.map((item) => ({ id: item.id, text: render(item) })) }
-      keptPages.set(key, () => ({ logSize, anchorVersion, page, chars: key.length + charsOf(page) }))
-      return page
-    }
-  }
-
-const charsOf = ({ items, next = '' }: TextPage): number =>
-  items.reduce((chars, { text }) => chars + text.length + ITEM_OVERHEAD, PAGE_OVERHEAD + next.length)
-
-async function readList(context: Context, { companyId }: AuthorizedScope, query: EvidenceQuery): Promise<EvidencePage> {
+async function readList(context: Context, companyId: CompanyId, query: EvidenceQuery): Promise<EvidencePage> {
   assertQuery(query)
   if (isSearch(query)) return listSearched(context, companyId, query)
   if (query.cursor !== undefined)
@@ -95,7 +70,7 @@ async function listInOrder(context: Context, companyId: CompanyId, query: Eviden
   const after = query.after === undefined ? undefined : uuidInput(query.after)
   if (after !== undefined) await assertOwnEvidence(context, companyId, after)
   const list = await narrowestList(context, companyId, query)
-  if (list === undefined) return NO_EVIDENCES
+  if (list === undefined) return noEvidences()
   const entries = await readNewest(context, companyId, list, { before: after, limit: limit + 1 })
   const [count, listed] = await Promise.all([countIn(context, list), summariesOf(context, entries.slice(0, limit))])
   return {
@@ -134,7 +109,7 @@ async function listSearched(context: Context, companyId: CompanyId, query: Evide
   if (list === undefined) {
     // The cursor of an empty list must be checked, too.
     cursorOf(companyId, query)
-    return NO_EVIDENCES
+    return noEvidences()
   }
   const { evidences, next, ...count } = await searchEvidences(
     context,
@@ -149,7 +124,7 @@ async function listSearched(context: Context, companyId: CompanyId, query: Evide
   }
 }
 
-const NO_EVIDENCES: EvidencePage<never> = { items: [], count: 0, countIsMore: false, hasMore: false }
+const noEvidences = (): EvidencePage => ({ items: [], count: 0, countIsMore: false, hasMore: false })
 
 /** Throws `VALIDATION_ERROR`. Does not check a cursor. */
 function assertQuery(query: EvidenceQuery): void {

@@ -82,7 +82,7 @@ function statusOf({ head, eventTimestamp, proof, tail }: Attachment, deletion: F
   return {
     status: 'ok',
     ...head,
-    ...blockMember(proof.blockNumber),
+    ...blockMember(proof.attestation.blockNumber),
     eventTimestamp,
     ...logProofMembers(proof),
     ...tail,
@@ -91,7 +91,7 @@ function statusOf({ head, eventTimestamp, proof, tail }: Attachment, deletion: F
 }
 
 const sealedMembers = (eventTimestamp: string, proof: LogProof | undefined) => ({
-  ...blockMember(proof?.blockNumber),
+  ...blockMember(proof?.attestation.blockNumber),
   eventTimestamp,
   ...(proof && logProofMembers(proof)),
 })

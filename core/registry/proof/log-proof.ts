@@ -6,7 +6,7 @@ import type {
   TsaProof,
 } from '../../schemas/proof-documents.ts'
 import { fromHex, toBase64, toHex } from '../../bytes.ts'
-import { entryOfTxId, type EntryStatus, type LogReader } from '../../log/reader.ts'
+import { entryOfTxId, type EntryStatus, type LogReader, type SendStatus } from '../../log/reader.ts'
 import type { AnchorRecord, BatchRecord, StampRecord, StampToken } from '../../log/records.ts'
 import { claimOf, type StampClaim } from '../../log/attestation-rules.ts'
 import { leafHash } from '../../log/tree/hash.ts'
@@ -29,14 +29,14 @@ export interface ProofContext extends Context {
 export async function proveEntry(
   { log, attestations }: Pick<ProofContext, 'log' | 'attestations'>,
   entry: Uint8Array,
-  { position, batch, sendStatus }: EntryStatus,
+  { position, batch }: EntryStatus,
 ): Promise<LogProof | undefined> {
-  if (batch === null || sendStatus === null) return undefined
+  if (batch === null) return undefined
   const claim = { leafHash: leafHash(entry), leafIndex: position, treeSize: batch.end, root: rootOf(batch) }
   const [attestation, proof] = await Promise.all([attestations.of(batch), log.proveInclusion(claim)])
   if (attestation === undefined) return undefined
   const sides = sidesOf(position, batch.end)
-  const { checkpoint, anchor, stamp, blockNumber, assurance } = attestation
+  const { checkpoint, anchor, sendStatus } = attestation
   const merkle: EventMerkleProof = {
     batchId: batch.id,
     merkleRoot: batch.root,
@@ -47,19 +47,17 @@ export async function proveEntry(
     checkpoint,
     ...(anchor && { anchor }),
   }
-  return { merkle, stamp, blockNumber, assurance }
+  return { merkle, attestation }
 }
 
 /** The proof that an entry is in the log, with the stamp and the anchor that cover it. */
 export interface LogProof {
   readonly merkle: EventMerkleProof
-  readonly stamp: StampProof | undefined
-  readonly blockNumber: number | undefined
-  readonly assurance: Omit<AssuranceNote, 'note'>
+  readonly attestation: BatchAttestation
 }
 
 /** The members of a proof document for its event in the log. */
-export const logProofMembers = ({ merkle, stamp }: LogProof) => ({ merkle, ...stamp })
+export const logProofMembers = ({ merkle, attestation }: LogProof) => ({ merkle, ...attestation.stamp })
 
 /** The member for the block of a confirmed anchor. */
 export const blockMember = (blockNumber: number | undefined) => (blockNumber === undefined ? {} : { blockNumber })
@@ -74,7 +72,7 @@ const NOTES = {
 
 /** Proven is only "not later than genTime or blockTime", and only as far as their source is trusted. */
 export function assuranceOf(proof: LogProof | undefined): AssuranceNote {
-  const { time, anchor } = proof?.assurance ?? ({ time: 'none', anchor: 'none' } as const)
+  const { time, anchor } = proof?.attestation.assurance ?? ({ time: 'none', anchor: 'none' } as const)
   const best = (['independent', 'operator'] as const).find((level) => level === time || level === anchor) ?? 'none'
   return { time, anchor, note: NOTES[best] }
 }
@@ -95,7 +93,9 @@ export async function proveEvent(
 }
 
 /** What the proofs of all entries of a batch have in common. It is frozen, because these proofs share it. */
-interface BatchAttestation {
+export interface BatchAttestation {
+  readonly batch: BatchRecord
+  readonly sendStatus: Exclude<SendStatus, null>
   /** The signed checkpoint at the batch's end. */
   readonly checkpoint: string
   readonly anchor: AnchorProof | undefined
@@ -144,7 +144,7 @@ export class BatchAttestations {
     const kept = this.#kept.get(batch.end)
     if (kept !== undefined && kept.version === version) return kept.attestation
     const read = await readAttestation(this.#log, batch)
-    if (read === undefined || version === undefined) return read
+    if (read === undefined) return read
     const json = JSON.stringify(read)
     const attestation = kept?.json === json ? kept.attestation : deepFreeze(read)
     this.#kept.set(batch.end, { version, attestation, json })
@@ -153,6 +153,8 @@ export class BatchAttestations {
 }
 
 async function readAttestation(log: LogReader, batch: BatchRecord): Promise<BatchAttestation | undefined> {
+  // First, so that an anchor which is confirmed meanwhile is shown as sent.
+  const sendStatus = await log.sendStatusOf(batch)
   const [checkpoint, anchor, stamp] = await Promise.all([
     log.checkpointOf(batch),
     log.anchorCovering(batch.end),
@@ -163,6 +165,8 @@ async function readAttestation(log: LogReader, batch: BatchRecord): Promise<Batc
   // A reorganization of the chain may have removed it between the two reads.
   const confirmation = anchor?.confirmation
   return {
+    batch,
+    sendStatus,
     checkpoint: checkpoint.note,
     anchor: anchor && confirmation && (await anchorProof(log, batch, anchor, confirmation)),
     stamp: stamp && claim && (await stampProof(log, batch, stamp, claim)),

@@ -2,7 +2,7 @@ import type { Proofs } from '../../api/proofs.ts'
 import type { Context } from '../context.ts'
 import { bundleHistory, bundlePublic } from './bundle.ts'
 import type { BundleSources } from './bundle-proofs.ts'
-import { evidenceJson, proveEvidence } from './evidence.ts'
+import { proveEvidenceIfChanged } from './evidence.ts'
 import { proveFile } from './file.ts'
 import { BatchAttestations } from './log-proof.ts'
 import { exportCompany } from './export.ts'
@@ -11,10 +11,11 @@ import { describeRoot, proveTransaction, timestampToken, validatePath } from './
 /** The operations on proofs, available to anyone, except `bundle`. Their contract is `Proofs`. */
 export const proofOperations = (registry: Context, sources: BundleSources): Proofs => {
   const context = { ...registry, attestations: new BatchAttestations(registry.log) }
+  const evidenceIfChanged = proveEvidenceIfChanged(context)
   return {
     validate: validatePath(context.log),
-    evidence: proveEvidence(context),
-    evidenceJson: evidenceJson(context),
+    evidence: (selector) => evidenceIfChanged<never>(selector, undefined),
+    evidenceIfChanged,
     file: proveFile(context),
     transaction: proveTransaction(context),
     root: describeRoot(context),

@@ -32,7 +32,7 @@ const operations: Readonly<Record<string, readonly [PermissionLevel, Operation]>
     ({ evidences }, scope) => evidences.createMany(scope, { ...path, evidences: [{ externalId: 'y', name: 'y' }] }),
   ],
   'evidences.list': ['R', ({ evidences }, scope) => evidences.list(scope)],
-  'evidences.texts': ['R', ({ evidences }, scope) => evidences.texts(JSON.stringify)(scope)],
+  'evidences.listIfChanged': ['R', ({ evidences }, scope) => evidences.listIfChanged(scope, {}, undefined)],
   'evidences.all': [
     'R',
     async ({ evidences }, scope) => {
@@ -41,10 +41,7 @@ const operations: Readonly<Record<string, readonly [PermissionLevel, Operation]>
     },
   ],
   'evidences.get': ['R', ({ evidences }, scope) => evidences.get(scope, 'e-1')],
-  'evidences.pages': [
-    'R',
-    ({ evidences }, scope) => evidences.pages(({ evidence }) => ({ text: evidence.id }))(scope, 'e-1'),
-  ],
+  'evidences.getIfChanged': ['R', ({ evidences }, scope) => evidences.getIfChanged(scope, 'e-1', {}, undefined)],
   'evidences.update': ['U', ({ evidences }, scope) => evidences.update(scope, 'e-1', { updateType: 'repair' })],
   'evidences.files': ['R', ({ evidences }, scope) => evidences.files(scope, 'e-1')],
   'evidences.overview': ['R', ({ evidences }, scope) => evidences.overview(scope)],
@@ -90,7 +87,7 @@ describe('authorization', () => {
         // For anyone.
         'proofs.validate',
         'proofs.evidence',
-        'proofs.evidenceJson',
+        'proofs.evidenceIfChanged',
         'proofs.file',
         'proofs.transaction',
         'proofs.root',

@@ -1,35 +1,56 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import type { EvidenceSummary } from '../../../core/index.ts'
+import type { EvidencePage, EvidenceSummary } from '../../../core/index.ts'
 import {
   evidenceList,
   EvidenceListItem,
   evidenceListItem,
+  evidenceListPart,
   evidenceListParts,
-  type ListedPage,
 } from '../../../server/contract/evidence-responses.ts'
 
-const page: fc.Arbitrary<ListedPage> = fc
-  .record(
-    {
-      objects: fc.array(fc.dictionary(fc.string({ unit: 'binary' }), fc.jsonValue()), { maxLength: 4 }),
-      count: fc.nat(),
-      countIsMore: fc.boolean(),
-      hasMore: fc.boolean(),
-      next: fc.string({ unit: 'binary' }),
-    },
-    { requiredKeys: ['objects', 'count', 'countIsMore', 'hasMore'] },
-  )
-  .map(({ objects, ...rest }) => ({
-    ...rest,
-    items: objects.map((object, i) => ({
-      id: `${i}` as ListedPage['items'][number]['id'],
-      text: JSON.stringify(object),
-    })),
-  }))
+const id = fc.uuid() as fc.Arbitrary<never>
+const anyText = fc.string({ unit: 'binary' })
+const time = fc.date({ noInvalidDate: true, min: new Date(0), max: new Date('9999-01-01') })
+const anyCount = fc.nat()
 
-const objectsOf = ({ items }: ListedPage): unknown[] => items.map(({ text }) => JSON.parse(text) as unknown)
+const required = {
+  id,
+  externalId: anyText,
+  categoryId: id,
+  subcategoryId: id,
+  name: anyText,
+  status: fc.constantFrom('active', 'stolen'),
+  createdAt: time,
+  txId: id,
+  eventCounts: fc.record({ create: anyCount, update: anyCount, transfer: anyCount }),
+  lastEvent: fc.record({ recordedAt: time, txId: id, blockNumber: anyCount }, { requiredKeys: ['recordedAt', 'txId'] }),
+} as const
+const optional = {
+  owner: anyText,
+  summary: anyText,
+  image: fc.record({ id, mimeType: anyText, size: anyCount }),
+  blockNumber: anyCount,
+}
+
+const summary: fc.Arbitrary<EvidenceSummary> = fc
+  .tuple(fc.record(required), fc.record(optional, { requiredKeys: [] }))
+  .map(([always, sometimes]) => ({ ...always, ...sometimes }))
+
+const page: fc.Arbitrary<EvidencePage> = fc.record(
+  {
+    items: fc.array(summary, { maxLength: 4 }),
+    count: fc.nat(),
+    countIsMore: fc.boolean(),
+    hasMore: fc.boolean(),
+    next: anyText,
+  },
+  { requiredKeys: ['items', 'count', 'countIsMore', 'hasMore'] },
+)
+
+const objectsOf = ({ items }: EvidencePage): unknown[] =>
+  items.map((item) => JSON.parse(evidenceListItem(item)) as unknown)
 
 async function* streamOf<T>(items: readonly T[]): AsyncGenerator<T, void, undefined> {
   yield* items
@@ -56,7 +77,8 @@ describe('the JSON of a list of evidences', () => {
     await fc.assert(
       fc.asyncProperty(page, fc.array(page, { maxLength: 3 }), async (first, others) => {
         let text = ''
-        for await (const part of evidenceListParts(streamOf([first, ...others]))) text += part
+        const parts = [evidenceListPart(first, true), ...others.map((other) => evidenceListPart(other, false))]
+        for await (const part of evidenceListParts(streamOf(parts))) text += part
         const { dts, ...total } = JSON.parse(text) as { readonly dts: unknown }
         assert.deepEqual(dts, [first, ...others].flatMap(objectsOf))
         const { count, countIsMore } = first
@@ -65,34 +87,6 @@ describe('the JSON of a list of evidences', () => {
     )
   })
 })
-
-const id = fc.uuid() as fc.Arbitrary<never>
-const text = fc.string({ unit: 'binary' })
-const time = fc.date({ noInvalidDate: true, min: new Date(0), max: new Date('9999-01-01') })
-const count = fc.nat()
-
-const required = {
-  id,
-  externalId: text,
-  categoryId: id,
-  subcategoryId: id,
-  name: text,
-  status: fc.constantFrom('active', 'stolen'),
-  createdAt: time,
-  txId: id,
-  eventCounts: fc.record({ create: count, update: count, transfer: count }),
-  lastEvent: fc.record({ recordedAt: time, txId: id, blockNumber: count }, { requiredKeys: ['recordedAt', 'txId'] }),
-} as const
-const optional = {
-  owner: text,
-  summary: text,
-  image: fc.record({ id, mimeType: text, size: count }),
-  blockNumber: count,
-}
-
-const summary: fc.Arbitrary<EvidenceSummary> = fc
-  .tuple(fc.record(required), fc.record(optional, { requiredKeys: [] }))
-  .map(([always, sometimes]) => ({ ...always, ...sometimes }))
 
 describe('the JSON of an evidence in a list', () => {
   it('has all that is known of the evidence, and nothing else', () => {
