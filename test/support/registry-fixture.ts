@@ -21,6 +21,7 @@ import { createSealer, InlineEngine, type SealerOptions } from '../../sealer/ind
 import { CrashableProcess } from './crashable-process.ts'
 import { ManualClock, settle } from './manual-clock.ts'
 import { testSigner } from './test-signer.ts'
+import { CountingBlobs } from './counting-blobs.ts'
 
 export const COMPANY = 'acme'
 const YEAR_MS = 365 * 24 * 3_600_000
@@ -31,26 +32,7 @@ export class Stores {
   readonly signedHead = new MemorySignedHead()
   readonly clock = new ManualClock()
   readonly secret = new Uint8Array(32).fill(7)
-  /** Keys of the blobs that are stored now. */
-  readonly blobKeys = new Set<string>()
-  readonly blobs: BlobStore
-
-  constructor() {
-    const blobs = new MemoryBlobs()
-    this.blobs = {
-      put: async (key, body, options) => {
-        const digest = await blobs.put(key, body, options)
-        this.blobKeys.add(key)
-        return digest
-      },
-      get: (key, range, signal) => blobs.get(key, range, signal),
-      delete: async (key) => {
-        await blobs.delete(key)
-        this.blobKeys.delete(key)
-      },
-      close: () => blobs.close(),
-    }
-  }
+  readonly blobs: BlobStore & { readonly kept: ReadonlySet<string> } = new CountingBlobs(new MemoryBlobs())
 
   /** Every key of a family, in order. */
   async keysOf(family: string): Promise<string[]> {
@@ -71,7 +53,7 @@ export class Stores {
       intents: (await this.keysOf('bi')).length,
       pendingDeletions: (await this.keysOf('bd')).length,
       files: attached.map(({ id }) => id).sort(),
-      stored: [...this.blobKeys].sort(),
+      stored: [...this.blobs.kept].sort(),
     }
   }
 }

@@ -1,24 +1,23 @@
 import { join } from 'node:path'
 import { openLocalLedger } from '../../adapters/local-ledger/index.ts'
 import { openLocalTsa } from '../../adapters/local-tsa/index.ts'
-import { MemoryBlobs, MemoryRecords, MemorySignedHead } from '../../adapters/memory/index.ts'
-import { encodeUtf8 } from '../../core/bytes.ts'
-import { openRegistry, OPERATOR, type Registry, type StagedFile } from '../../core/index.ts'
-import { createSealer, InlineEngine, type SealerOptions } from '../../sealer/index.ts'
-import { ManualClock, until } from './manual-clock.ts'
-import { testSigner } from './test-signer.ts'
+import type { MemoryRecords, MemorySignedHead } from '../../adapters/memory/index.ts'
+import type { BlobStore, Registry, Scope, StagedFile } from '../../core/index.ts'
+import type { SealerOptions } from '../../sealer/index.ts'
+import { until, type ManualClock } from './manual-clock.ts'
+import { Stores, bodyOf, openFixture } from './registry-fixture.ts'
 
 /** A registry in memory with real stamps and anchors. */
 export interface SealedRegistry {
   readonly registry: Registry
   readonly records: MemoryRecords
-  readonly blobs: MemoryBlobs
+  readonly blobs: BlobStore
   readonly signedHead: MemorySignedHead
   readonly clock: ManualClock
   readonly secret: Uint8Array
   /** DER of the time stamp authority's CA. */
   readonly trustAnchor: Uint8Array
-  readonly scope: { readonly companyId: string; readonly principal: typeof OPERATOR }
+  readonly scope: Scope
   readonly stage: (name: string, content: string, mimeType?: string) => Promise<StagedFile>
   /** Seals, then advances the clock until the newest checkpoint is stamped and its anchor confirmed. */
   readonly settle: () => Promise<void>
@@ -35,32 +34,23 @@ export async function openSealedRegistry(
   seed = 7,
   authorities?: (clock: ManualClock) => Promise<Pick<SealerOptions, 'timestampAuthorities' | 'quorum'>>,
 ): Promise<SealedRegistry> {
-  const clock = new ManualClock()
-  const [records, blobs, signedHead] = [new MemoryRecords(), new MemoryBlobs(), new MemorySignedHead()]
+  const stores = new Stores()
+  const { clock, records, blobs, signedHead } = stores
   const secret = new Uint8Array(32).fill(seed)
   const tsa = await openLocalTsa(join(directory, 'tsa'), { clock, keepsLastStamp: false })
   const anchor = await openLocalLedger(join(directory, 'ledger'), { clock })
-  const registry = await openRegistry({
-    records,
-    blobs,
-    signedHead,
-    secret,
-    checkpointSigner: testSigner(),
-    clock,
-    // Tests damage the files in the blob store.
-    smallFileBytes: 0,
-    // Only `sealNow` seals. With intervals some stamps and anchors are later than their batch.
-    sealer: createSealer({
-      engine: new InlineEngine(),
-      maxWaitMs: 1e12,
+  // With intervals some stamps and anchors are later than their batch.
+  const { registry, scope } = await openFixture({
+    stores,
+    registry: { secret },
+    sealer: {
       ...(authorities === undefined ? { timestampAuthority: tsa } : await authorities(clock)),
       anchor,
+      pollIntervalMs: 1_000,
       tsaIntervalMs: HOUR_MS,
       anchorIntervalMs: HOUR_MS,
-    }),
+    },
   })
-  const scope = { companyId: 'acme', principal: OPERATOR }
-  await registry.sourceSystems.create(scope, { name: 'warehouse' })
   return {
     registry,
     records,
@@ -83,10 +73,6 @@ export async function openSealedRegistry(
       })
     },
   }
-}
-
-async function* bodyOf(content: string): AsyncGenerator<Uint8Array, void, undefined> {
-  yield encodeUtf8(content)
 }
 
 /** What `fillRegistry` wrote. */

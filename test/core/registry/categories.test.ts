@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { CategoryChange, CategoryPath, ErrorCode, Scope, StagedFile } from '../../../core/index.ts'
-import { timeOfId } from '../../../core/ids.ts'
 import { fsck } from '../../../core/ops/index.ts'
 import { withCode, withRegistry, type Fixture } from '../../support/registry-fixture.ts'
 
@@ -16,31 +15,6 @@ async function tools({ categories, scope }: Fixture) {
 const idsOf = (files: readonly { readonly id: string }[] = []): readonly string[] => files.map(({ id }) => id)
 
 describe('categories', () => {
-  it('return what they were created with, and a path', () =>
-    withRegistry(async (fixture) => {
-      const { categories, scope, stage } = fixture
-      const [image, text] = [await stage('png', 'tools.png', 'image/png'), await stage('t', 'drills.txt')]
-      const { id } = await categories.create(scope, { name: 'Tools', description: 'a\nb', image })
-      const drill = { name: 'Drills', description: '', image: text }
-      const { id: sub } = await categories.create(scope, drill, { parent: id })
-      const { name, mimeType, title, size, sha256 } = image
-      const createdAt = new Date(timeOfId(image.id))
-      const file = { id: image.id, name, mimeType, title, size, sha256, createdAt, eventVersion: 0 }
-      // A text is not an image, but a file like any other.
-      const others = { size: text.size, sha256: text.sha256, createdAt: new Date(timeOfId(text.id)) }
-      const note = { ...file, ...others, name: 'drills.txt', id: text.id, mimeType: 'text/plain', title: 'drills' }
-      const common = { status: 'active', evidenceCount: 0 }
-      const drills = { id: sub, parentId: id, name: 'Drills', path: '/Tools/Drills', ...common }
-      const subcategory = { ...drills, files: [note], subcategories: [] }
-      const described = { id, name: 'Tools', path: '/Tools', description: 'a\nb', imageId: image.id, files: [file] }
-      const expected = { ...described, ...common, subcategories: [subcategory] }
-      assert.deepEqual(await categories.get(scope, { categoryId: id }), expected)
-      assert.deepEqual(await categories.get(scope, { categoryId: id, subcategoryId: sub }), subcategory)
-      assert.deepEqual(await categories.list(scope), [expected])
-      const files = await categories.files(scope, { categoryId: id, subcategoryId: sub })
-      assert.deepEqual(files, { category: [file], subcategory: [note] })
-    }))
-
   it('list their files, and count evidences in categories and in subcategories', () =>
     withRegistry(async (fixture) => {
       const { categories, scope, stage, evidence } = fixture

@@ -512,16 +512,6 @@ describe('disclosed events', () => {
     await close()
   })
 
-  it('are returned on request only', () =>
-    withRegistry(async ({ evidences, scope, evidence }) => {
-      await evidence()
-      assert.equal('disclosure' in ((await evidences.get(scope, 'e-1')).events[0] as object), false)
-      assert.equal(
-        'disclosure' in ((await evidences.get(scope, 'e-1', { disclose: false })).events[0] as object),
-        false,
-      )
-    }))
-
   it('have different salts, so that equal values have different hashes', () =>
     withRegistry(async ({ evidences, scope, evidence }) => {
       await evidence({ externalId: 'a' })

@@ -414,7 +414,7 @@ describe('deleting a file of an evidence', () => {
       process.isBlobStoreDown = true
       await files.delete(scope, { fileId: one.id })
       await assert.rejects(files.find(scope, { fileId: one.id }), withCode('FILE_NOT_FOUND'))
-      assert.ok(stores.blobKeys.has(one.id))
+      assert.ok(stores.blobs.kept.has(one.id))
       await wait(1)
       assert.equal((await stores.blobState()).pendingDeletions, 1)
       process.isBlobStoreDown = false

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { OPERATOR, type SourceSystem } from '../../../core/index.ts'
+import type { SourceSystem } from '../../../core/index.ts'
 import { countCommits } from '../../support/count-commits.ts'
 import {
   assertIntact,
@@ -174,15 +174,4 @@ describe('the last use of a source system', () => {
     assert.equal(commits.count, 0)
     await fixture.close()
   })
-})
-
-describe('self', () => {
-  it('describes the source system of the scope, or the operator', () =>
-    withRegistry(async ({ registry, scope, system }) => {
-      const { id, apiKey: name, scope: own } = await system('R')
-      assert.deepEqual(await registry.sourceSystems.self(own), { id, name, permissions: 'R' })
-      assert.deepEqual(await registry.sourceSystems.self(scope), { name: 'operator', permissions: 'A' })
-      const unknown = { companyId: 'unknown', principal: OPERATOR }
-      await assert.rejects(registry.sourceSystems.self(unknown), withCode('COMPANY_NOT_FOUND'))
-    }))
 })

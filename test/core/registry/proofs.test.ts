@@ -242,11 +242,7 @@ describe('the proof of an evidence', () => {
     withRegistry(async ({ proofs, evidences, scope, evidence, system }) => {
       await evidence({ externalId: 'shared' })
       const { scope: foreign } = await system('I', 'other')
-      await evidences.create(foreign, {
-        ...inCategory('C', 'S'),
-        externalId: 'shared',
-        name: 'x',
-      })
+      await evidences.create(foreign, { ...inCategory('C', 'S'), externalId: 'shared', name: 'x' })
       const answer = withStatus(await proofs.evidence({ evidenceId: 'shared' }), 'ambiguous')
       assert.deepEqual(Object.keys(answer).sort(), ['candidates', 'code', 'error', 'evidenceId', 'status'])
       const expected = [await evidences.get(scope, 'shared'), await evidences.get(foreign, 'shared')].map(
@@ -262,17 +258,11 @@ describe('the proof of an evidence', () => {
       assert.equal((await proofs.evidence({ evidenceId: 'shared', txId: '0'.repeat(64) })).status, 'not_found')
       assert.equal((await proofs.evidence({ evidenceId: 'shared', txId: 'x' })).status, 'invalid')
       assert.equal(answer.code, 'AMBIGUOUS')
-      assert.equal(
-        (await proofs.file({ evidenceId: 'shared', fileId: '01890000-0000-7000-8000-000000000000' })).status,
-        'ambiguous',
-      )
-      const { txId } = (await evidences.get(foreign, 'shared')).evidence
-      assert.equal(
-        withStatus(await proofs.evidence({ evidenceId: 'shared', companyId: 'other' }), 'pending').txId,
-        txId,
-      )
-      const { evidence: stored } = await evidences.get(foreign, 'shared')
-      assert.equal(withStatus(await proofs.evidence({ evidenceId: stored.id }), 'pending').txId, txId)
+      const fileId = '01890000-0000-7000-8000-000000000000'
+      assert.equal((await proofs.file({ evidenceId: 'shared', fileId })).status, 'ambiguous')
+      const { id, txId } = (await evidences.get(foreign, 'shared')).evidence
+      for (const named of [{ evidenceId: 'shared', companyId: 'other' }, { evidenceId: id }])
+        assert.equal(withStatus(await proofs.evidence(named), 'pending').txId, txId)
     }))
 
   it('prefers the internal id to an equal external id of another evidence', () =>

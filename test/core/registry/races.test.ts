@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import type { StagedFile } from '../../../core/index.ts'
+import type { SourceSystemChange, StagedFile } from '../../../core/index.ts'
 import { withCode, withRegistry, type Fixture } from '../../support/registry-fixture.ts'
 
 /**
@@ -10,22 +10,22 @@ import { withCode, withRegistry, type Fixture } from '../../support/registry-fix
 
 interface Race extends Fixture {
   readonly category: string
-  readonly subcategory: string
+  readonly empty: string
   readonly file: StagedFile
 }
 
 /** An evidence e-1 in C/S with a file, and an empty subcategory C/Empty. */
-async function openRace(fixture: Fixture): Promise<Race & { readonly empty: string }> {
+async function openRace(fixture: Fixture): Promise<Race> {
   const { registry, scope, stage, evidence } = fixture
   const { id: category } = await registry.categories.create(scope, { name: 'C' })
-  const { id: subcategory } = await registry.categories.create(scope, { name: 'S' }, { parent: category })
+  await registry.categories.create(scope, { name: 'S' }, { parent: category })
   const { id: empty } = await registry.categories.create(scope, { name: 'Empty' }, { parent: category })
   const file = await stage()
   await evidence({ category: { name: 'C' }, subcategory: { name: 'S' }, files: [file] })
-  return { ...fixture, category, subcategory, empty, file }
+  return { ...fixture, category, empty, file }
 }
 
-type Act = (race: Race & { readonly empty: string }) => Promise<unknown>
+type Act = (race: Race) => Promise<unknown>
 
 const createHere: Act = ({ registry, scope, category, empty }) =>
   registry.evidences.createMany(scope, {
@@ -43,6 +43,24 @@ const deactivateEmpty: Act = ({ registry, scope, category, empty }) =>
   registry.categories.update(scope, { categoryId: category, subcategoryId: empty }, { status: 'inactive' })
 const deleteFile: Act = ({ registry, scope, file }) => registry.files.delete(scope, { fileId: file.id })
 const update: Act = ({ registry, scope }) => registry.evidences.update(scope, 'e-1', { description: 'x' })
+const updateFirst: Act = ({ registry, scope }) =>
+  registry.evidences.update(scope, 'e-1', { summary: 'x' }, { ifVersion: 1 })
+const createSubcategory: Act = ({ registry, scope, category }) =>
+  registry.categories.create(scope, { name: 'N' }, { parent: category })
+const rename: Act = ({ registry, scope, category }) =>
+  registry.categories.update(scope, { categoryId: category }, { name: 'N' })
+const createCategory =
+  (name: string, idempotencyKey?: string): Act =>
+  ({ registry, scope }) =>
+    registry.categories.create(scope, { name }, idempotencyKey === undefined ? {} : { idempotencyKey })
+const API_KEY = 'a-key-for-only-one'
+const createSystem: Act = ({ registry, scope }) => registry.sourceSystems.create(scope, { name: 'N', apiKey: API_KEY })
+const changeSystem =
+  (change: SourceSystemChange): Act =>
+  async ({ registry, scope }) => {
+    const [first] = await registry.sourceSystems.list(scope)
+    return registry.sourceSystems.update(scope, first?.id as string, change)
+  }
 
 const cases: readonly [string, Act, string, Act, string | undefined][] = [
   ['creating an evidence', createHere, 'its subcategory is removed', removeEmpty, 'SUBCATEGORY_NOT_FOUND'],
@@ -56,58 +74,15 @@ const cases: readonly [string, Act, string, Act, string | undefined][] = [
   ['deleting a file', deleteFile, 'it is deleted', deleteFile, 'FILE_NOT_FOUND'],
   ['deleting a file', deleteFile, 'its evidence is updated', update, undefined],
   ['updating an evidence', update, 'a file of it is deleted', deleteFile, undefined],
-  [
-    'updating an evidence', update,
-    'it gets the same value', update,
-    'VALIDATION_ERROR',
-  ],
-  [
-    'updating with ifVersion',
-    ({ registry, scope }) => registry.evidences.update(scope, 'e-1', { summary: 'x' }, { ifVersion: 1 }),
-    'it is updated', update,
-    'VERSION_CONFLICT',
-  ],
-  [
-    'creating a subcategory',
-    ({ registry, scope, category }) => registry.categories.create(scope, { name: 'N' }, { parent: category }),
-    'its name is taken',
-    ({ registry, scope, category }) => registry.categories.create(scope, { name: 'N' }, { parent: category }),
-    'NAME_EXISTS',
-  ],
-  [
-    'renaming a category',
-    ({ registry, scope, category }) => registry.categories.update(scope, { categoryId: category }, { name: 'N' }),
-    'the name is taken', ({ registry, scope }) => registry.categories.create(scope, { name: 'N' }),
-    'NAME_EXISTS',
-  ],
-  [
-    'using an idempotency key',
-    ({ registry, scope }) =>
-      registry.categories.create(scope, { name: 'A' }, { idempotencyKey: 'k' }),
-    'it is used for something else',
-    ({ registry, scope }) =>
-      registry.categories.create(scope, { name: 'B' }, { idempotencyKey: 'k' }),
-    'IDEMPOTENCY_KEY_REUSED',
-  ],
-  [
-    'changing a source system',
-    async ({ registry, scope }) => {
-      const [first] = await registry.sourceSystems.list(scope)
-      return registry.sourceSystems.update(scope, first?.id as string, { name: 'renamed' })
-    },
-    'its name is taken', ({ registry, scope }) => registry.sourceSystems.create(scope, { name: 'renamed' }),
-    'NAME_EXISTS',
-  ],
-  [
-    'changing the key of a source system',
-    async ({ registry, scope }) => {
-      const [first] = await registry.sourceSystems.list(scope)
-      return registry.sourceSystems.update(scope, first?.id as string, { apiKey: 'a-key-for-only-one' })
-    },
-    'the key is taken',
-    ({ registry, scope }) => registry.sourceSystems.create(scope, { name: 'n', apiKey: 'a-key-for-only-one' }),
-    'KEY_EXISTS',
-  ],
+  ['updating an evidence', update, 'it gets the same value', update, 'VALIDATION_ERROR'],
+  ['updating with ifVersion', updateFirst, 'it is updated', update, 'VERSION_CONFLICT'],
+  ['creating a subcategory', createSubcategory, 'its name is taken', createSubcategory, 'NAME_EXISTS'],
+  ['renaming a category', rename, 'the name is taken', createCategory('N'), 'NAME_EXISTS'],
+  ['using an idempotency key', createCategory('A', 'k'), 'it is used for something else', createCategory('B', 'k'),
+    'IDEMPOTENCY_KEY_REUSED'],
+  ['changing a source system', changeSystem({ name: 'N' }), 'its name is taken', createSystem, 'NAME_EXISTS'],
+  ['changing the key of a source system', changeSystem({ apiKey: API_KEY }), 'the key is taken', createSystem,
+    'KEY_EXISTS'],
 ] // prettier-ignore
 
 describe('between reading and committing', () => {

@@ -125,7 +125,7 @@ describe('a registry that is opened read-only', () => {
         return true
       })
     assert.deepEqual(await stores.signedHead.read(), before)
-    assert.deepEqual([...stores.blobKeys], [])
+    assert.deepEqual([...stores.blobs.kept], [])
     await fixture.close()
   })
 

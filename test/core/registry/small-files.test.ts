@@ -64,7 +64,7 @@ describe('a small file', () => {
         const externalId = `e-${staged.id}`
         await fixture.evidence({ externalId, files: [staged] })
         assert.equal(await read(fixture, staged), parts.join(''))
-        assert.equal(fixture.stores.blobKeys.has(staged.id), !isSmall)
+        assert.equal(fixture.stores.blobs.kept.has(staged.id), !isSmall)
       }
     }, SMALL))
 

@@ -47,22 +47,6 @@ describe('source systems', () => {
       assert.ok(!JSON.stringify(await registry.sourceSystems.list(scope)).includes(mac))
     }))
 
-  it('get a key of 256 random bits by default, which is returned once', () =>
-    withRegistry(async ({ registry, scope }) => {
-      const made = await registry.sourceSystems.create(scope, { name: 'a' })
-      assert.match(made.apiKey ?? '', /^[A-Za-z0-9_-]{43}$/)
-      assert.notEqual((await registry.sourceSystems.create(scope, { name: 'b' })).apiKey, made.apiKey)
-      assert.deepEqual(Object.keys(await registry.sourceSystems.create(scope, { name: 'c', apiKey: KEY })), ['id'])
-      assert.ok(await registry.sourceSystems.authenticate({ companyId: COMPANY, apiKey: made.apiKey as string }))
-    }))
-
-  it('have level U by default', () =>
-    withRegistry(async ({ registry, scope }) => {
-      const { id } = await registry.sourceSystems.create(scope, { name: 'a' })
-      const found = (await registry.sourceSystems.list(scope)).find((system) => system.id === id)
-      assert.deepEqual([found?.permissions, found?.active, found?.name], ['U', true, 'a'])
-    }))
-
   it('have names and keys that are unique in the company', () =>
     withRegistry(async ({ registry, scope }) => {
       const made = (company: Scope, input: NewSourceSystem) => registry.sourceSystems.create(company, input)
