@@ -5,11 +5,12 @@ import { BY_TEXT, ENTRY_ROWS, PAYLOAD_ROWS, positionKey, rowKey } from '../../..
 import { LevelRecords } from '../../../adapters/level/index.ts'
 import { MemoryCheckpointKeys, MemoryBlobs, MemorySignedHead } from '../../../adapters/memory/index.ts'
 import { openRegistry, OPERATOR, RegistryError, type RecordStore } from '../../../core/index.ts'
-import { fsck, type Difference } from '../../../core/ops/index.ts'
+import type { Difference } from '../../../core/ops/index.ts'
 import { logKeys } from '../../../core/log/keys.ts'
 import { decorateRecords } from '../../../core/store/read.ts'
 import { keys } from '../../../core/store/keys.ts'
 import { createSealer, InlineEngine } from '../../../sealer/index.ts'
+import { differencesIn } from '../../support/whole-store.ts'
 
 const HOUR_MS = 60 * 60 * 1_000
 
@@ -59,12 +60,6 @@ async function openDamageable(t: TestContext): Promise<Fixture> {
   return { records, damage }
 }
 
-async function differencesIn(records: RecordStore): Promise<readonly Difference[]> {
-  const differences: Difference[] = []
-  await fsck({ records }, { onDifference: (difference) => differences.push(difference) })
-  return differences
-}
-
 const kindAndKey = ({ kind, key }: Difference): string => `${kind} ${key}`
 
 /** Any record that a complete check reports, far from the log. */
@@ -75,10 +70,10 @@ const addStray = (records: RecordStore): Promise<unknown> =>
 describe('fsck of a damaged log', () => {
   it('reports rows of entries, checks the tree with the full tiles, and goes on', async (t) => {
     const { records, damage } = await openDamageable(t)
-    assert.deepEqual(await differencesIn(records), [])
+    assert.deepEqual(await differencesIn({ records }), [])
     await addStray(records)
     assert.ok((await damage(ENTRY_ROWS)) >= 2)
-    const differences = (await differencesIn(records)).map(kindAndKey)
+    const differences = (await differencesIn({ records })).map(kindAndKey)
     assert.deepEqual(differences, ['entry log/0', 'entry log/256', `index ${STRAY}`])
   })
 
@@ -87,7 +82,7 @@ describe('fsck of a damaged log', () => {
     await addStray(records)
     await damage(ENTRY_ROWS)
     await records.commit({ writes: [{ key: logKeys.tile(0, 0), value: null }] })
-    const differences = (await differencesIn(records)).map(kindAndKey)
+    const differences = (await differencesIn({ records })).map(kindAndKey)
     assert.deepEqual(differences, ['entry log/0', 'entry log/256', `index ${STRAY}`])
   })
 
@@ -98,7 +93,7 @@ describe('fsck of a damaged log', () => {
     const changed = tile?.value.slice() ?? new Uint8Array()
     changed[0] = (changed[0] ?? 0) ^ 1
     await records.commit({ writes: [{ key: logKeys.tile(0, 0), value: changed }] })
-    const kinds = new Set((await differencesIn(records)).map(({ kind }) => kind))
+    const kinds = new Set((await differencesIn({ records })).map(({ kind }) => kind))
     assert.ok(kinds.has('batch') && kinds.has('tile'), [...kinds].join())
   })
 
@@ -107,7 +102,7 @@ describe('fsck of a damaged log', () => {
     await addStray(records)
     const entry = (await records.readLog(5, 1)).slice()
     assert.equal(await damage(positionKey(entry)), 1)
-    const differences = (await differencesIn(records)).map(kindAndKey)
+    const differences = (await differencesIn({ records })).map(kindAndKey)
     assert.ok(differences.includes(`entry entry/${Buffer.from(entry).toString('hex')}`), differences.join())
     assert.ok(differences.includes('entry log/5') && differences.includes(`index ${STRAY}`), differences.join())
     assert.ok(!differences.includes('entry log/4') && !differences.includes('entry log/6'), differences.join())
@@ -117,7 +112,7 @@ describe('fsck of a damaged log', () => {
     const { records, damage } = await openDamageable(t)
     await addStray(records)
     assert.ok((await damage(PAYLOAD_ROWS)) >= 2)
-    const differences = (await differencesIn(records)).map(kindAndKey)
+    const differences = (await differencesIn({ records })).map(kindAndKey)
     for (const expected of ['entry log/0', 'entry log/256', `index ${STRAY}`])
       assert.ok(differences.includes(expected), expected)
   })
@@ -131,7 +126,7 @@ describe('fsck of a damaged log', () => {
           throw error
         },
       })
-      await assert.rejects(differencesIn(failing), error)
+      await assert.rejects(differencesIn({ records: failing }), error)
     }
   })
 })

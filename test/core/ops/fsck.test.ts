@@ -3,11 +3,12 @@ import { after, before, describe, it } from 'node:test'
 import { encodeUtf8, sha256 } from '../../../core/bytes.ts'
 import { fsck, type Difference, type FsckStores } from '../../../core/ops/index.ts'
 import { logKeys } from '../../../core/log/keys.ts'
-import type { Stored, RecordStore } from '../../../core/ports/index.ts'
+import type { RecordStore } from '../../../core/ports/index.ts'
 import { keys, isInRange } from '../../../core/store/keys.ts'
 import { putRecord } from '../../../core/store/read.ts'
 import { makeTemporary, removeTemporary } from '../../support/temporary.ts'
 import { fillRegistry, openSealedRegistry, type Filled, type SealedRegistry } from '../../support/sealed-registry.ts'
+import { differencesIn, entriesOf } from '../../support/whole-store.ts'
 
 describe('fsck', () => {
   let directory: string
@@ -39,29 +40,18 @@ describe('fsck', () => {
     await removeTemporary(directory)
   })
 
-  async function differencesIn(stores: Partial<FsckStores> = {}): Promise<Difference[]> {
+  const differencesNow = (stores: Partial<FsckStores> = {}) => {
     const { records, blobs, secret } = sealed
-    const differences: Difference[] = []
-    const report = await fsck(
-      { records, blobs, secret, ...stores },
-      { onDifference: (difference) => differences.push(difference) },
-    )
-    assert.equal(report.differences, differences.length)
-    return differences
+    return differencesIn({ records, blobs, secret, ...stores })
   }
-
-  const allEntries = async (): Promise<Stored[]> => {
-    const entries: Stored[] = []
-    for await (const entry of sealed.records.list({ gte: '', lt: '\x7f' })) entries.push(entry)
-    return entries
-  }
+  const allEntries = () => entriesOf(sealed.records)
 
   /** The differences while a record has another value (`null`: is deleted). */
-  async function differencesWith(key: string, value: Uint8Array | null): Promise<Difference[]> {
+  async function differencesWith(key: string, value: Uint8Array | null): Promise<readonly Difference[]> {
     const [entry] = await sealed.records.get([key])
     await sealed.records.commit({ writes: [{ key, value }] })
     try {
-      return await differencesIn()
+      return await differencesNow()
     } finally {
       await sealed.records.commit({ writes: [{ key, value: entry?.value ?? null }] })
     }
@@ -99,7 +89,7 @@ describe('fsck', () => {
       const differences = await differencesWith(key, null)
       assert.equal(differences.length === 0, INDEPENDENT.has(familyOf(key)), `${key} deleted`)
     }
-    assert.deepEqual(await differencesIn(), [])
+    assert.deepEqual(await differencesNow(), [])
   })
 
   it('reports every record without its last byte', async () => {
@@ -173,7 +163,7 @@ describe('fsck', () => {
     const { records } = sealed
     const logSize = await records.logSize()
     const kinds = async (store: Partial<RecordStore>): Promise<Set<string>> =>
-      new Set((await differencesIn({ records: withMethods(records, store) })).map(({ kind }) => kind))
+      new Set((await differencesNow({ records: withMethods(records, store) })).map(({ kind }) => kind))
     const other = await kinds({
       async readLog(from, count) {
         const packed = await records.readLog(from, count)
@@ -198,13 +188,13 @@ describe('fsck', () => {
     const head = await sealed.signedHead.read()
     assert.ok(head !== undefined)
     const kindsWith = async (signedHead: typeof head): Promise<string[]> =>
-      (await differencesIn({ signedHead })).map(({ kind }) => kind)
+      (await differencesNow({ signedHead })).map(({ kind }) => kind)
     assert.deepEqual(await kindsWith({ ...head, size: head.size + 1 }), ['head'])
     assert.deepEqual(await kindsWith({ ...head, root: sha256(head.root) }), ['head'])
   })
 
   it('reports a secret that is not the secret of the log', async () => {
-    const differences = await differencesIn({ secret: new Uint8Array(32).fill(8) })
+    const differences = await differencesNow({ secret: new Uint8Array(32).fill(8) })
     assert.deepEqual(
       differences.map(({ kind }) => kind),
       ['identity'],
@@ -234,7 +224,7 @@ describe('fsck', () => {
       [kept, 'Read this last..'],
       [deleted, 'Never mind.'],
     ] as const) {
-      const differences = await differencesIn({ blobs: withBlob(id, content) })
+      const differences = await differencesNow({ blobs: withBlob(id, content) })
       assert.deepEqual(
         differences.map(({ kind, key }) => [kind, key]),
         [['blob', `blob/${id}`]],
@@ -265,7 +255,7 @@ describe('fsck', () => {
       evidences: inputs,
     })
     await registry.sealNow()
-    assert.deepEqual(await differencesIn(), [])
+    assert.deepEqual(await differencesNow(), [])
     const [tile] = await records.get([logKeys.tile(1, 0)])
     assert.ok(tile !== undefined)
     const other = tile.value.slice()

@@ -1,39 +1,21 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { MemoryRecords } from '../../../adapters/memory/index.ts'
-import {
-  encodeRecords,
-  fillStore,
-  fsck,
-  repairRecords,
-  RepairPlanner,
-  type Difference,
-} from '../../../core/ops/index.ts'
+import { encodeRecords, fillStore, repairRecords, RepairPlanner, type Difference } from '../../../core/ops/index.ts'
 import { isDerived } from '../../../core/ops/check.ts'
-import type { Stored, Key, RecordStore, Write } from '../../../core/ports/index.ts'
+import type { Key, RecordStore, Write } from '../../../core/ports/index.ts'
 import { decorateRecords } from '../../../core/store/read.ts'
 import { DamagedValueError } from '../../../core/store/stored-form.ts'
 import { fillRegistry, openSealedRegistry, type SealedRegistry } from '../../support/sealed-registry.ts'
 import { makeTemporary, removeTemporary } from '../../support/temporary.ts'
+import { differencesIn, entriesOf } from '../../support/whole-store.ts'
 
 /** Families that can be damaged without a difference in another record. */
 const INDEPENDENT = new Set(['op', 'bi', 'bd', 'ik', 'au', 'lu'])
 const familyOf = (key: Key): string => key.slice(0, 2)
 
-async function entriesOf(records: RecordStore): Promise<Stored[]> {
-  const entries: Stored[] = []
-  for await (const entry of records.list({ gte: '', lt: '\x7f' })) entries.push(entry)
-  return entries
-}
-
 const contentsOf = async (records: RecordStore): Promise<readonly string[]> =>
   (await entriesOf(records)).map(({ key, value }) => `${key} ${Buffer.from(value).toString('hex')}`)
-
-async function differencesIn(records: RecordStore, secret: Uint8Array): Promise<readonly Difference[]> {
-  const differences: Difference[] = []
-  await fsck({ records, secret }, { onDifference: (difference) => differences.push(difference) })
-  return differences
-}
 
 /** The store as if the stored bytes of one record were damaged, until it is written. */
 function withDamage(records: RecordStore, key: Key): RecordStore {
@@ -84,14 +66,14 @@ describe('the repair of a store', () => {
   }
 
   async function assertRepaired(store: RecordStore, expected: readonly string[], name: string): Promise<void> {
-    let found = await differencesIn(store, sealed.secret)
+    let found = await differencesIn({ records: store, secret: sealed.secret })
     assert.ok(found.length > 0, `${name} is not noticed`)
     // The counters follow the indexes.
     for (let round = 0; round < 2 && found.length > 0; round += 1) {
       const plan = planRepair(found)
       assert.equal(plan.blocking, 0, name)
       await repairRecords(store, plan)
-      found = await differencesIn(store, sealed.secret)
+      found = await differencesIn({ records: store, secret: sealed.secret })
     }
     assert.deepEqual(found, [], name)
     assert.deepEqual(await contentsOf(store), expected, name)
@@ -136,7 +118,7 @@ describe('the repair of a store', () => {
         ['damaged', withDamage(await copyOfStore(), key)],
         ['deleted', await without(await copyOfStore(), key)],
       ] as const) {
-        const found = await differencesIn(store, sealed.secret)
+        const found = await differencesIn({ records: store, secret: sealed.secret })
         const { blocking, writes } = planRepair(found)
         // Stamps, anchors and companies say nothing about indexes.
         if (['st', 'sp', 'te', 'an', 'ac', 'ah'].includes(family)) assert.deepEqual(writes, [], `${key} ${name}`)
@@ -168,11 +150,11 @@ describe('the repair of a store', () => {
     for (const { key } of (await entriesOf(store)).filter(({ key: each }) => /^(el|wo)\//.test(each)))
       await store.commit({ writes: [{ key, value: null }] })
     const numbers: number[] = []
-    for (let found = await differencesIn(store, sealed.secret); found.length > 0;) {
+    for (let found = await differencesIn({ records: store, secret: sealed.secret }); found.length > 0;) {
       const plan = planRepair(found, 3)
       numbers.push(plan.writes.length)
       await repairRecords(store, plan)
-      found = await differencesIn(store, sealed.secret)
+      found = await differencesIn({ records: store, secret: sealed.secret })
     }
     assert.ok(numbers.length > 2 && numbers.every((number) => number <= 3), numbers.join())
     assert.deepEqual(await contentsOf(store), expected)

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { CategoryChange, CategoryPath, ErrorCode, Scope, StagedFile } from '../../../core/index.ts'
-import { fsck } from '../../../core/ops/index.ts'
-import { withCode, withRegistry, type Fixture } from '../../support/registry-fixture.ts'
+import { withCode, withRegistry, type Fixture, assertIntact } from '../../support/registry-fixture.ts'
 
 /** A category and a subcategory of it, and their paths. */
 async function tools({ categories, scope }: Fixture) {
@@ -246,10 +245,8 @@ describe('category images', () => {
       }
       const category = await categories.get(scope, path)
       assert.deepEqual([category.files.length, category.subcategories[0]?.files.length], [2, 2])
-      const differences: unknown[] = []
       await registry.sealNow()
-      await fsck({ records: stores.records }, { onDifference: (difference) => differences.push(difference) })
-      assert.deepEqual(differences, [])
+      await assertIntact(fixture)
       const { intents, pendingDeletions, files: used, stored } = await stores.blobState()
       assert.deepEqual([intents, pendingDeletions, used], [0, 0, stored])
     }))

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { fromBase64, sha256, toHex } from '../../../core/bytes.ts'
-import { fsck, type Difference } from '../../../core/ops/index.ts'
 import { logKeys } from '../../../core/log/keys.ts'
 import type { EvidenceProof } from '../../../core/index.ts'
 import { parsePolicy } from '../../../core/verify/index.ts'
@@ -13,6 +12,7 @@ import { openAuthorities } from '../../support/local-authorities.ts'
 import type { ScriptedAuthority } from '../../support/scripted-authority.ts'
 import { withStatus } from '../../support/registry-fixture.ts'
 import { until } from '../../support/manual-clock.ts'
+import { differencesIn } from '../../support/whole-store.ts'
 
 const KEPT = { type: 'ocsp', der: Uint8Array.of(0x30, 1, 5) } as const
 
@@ -109,20 +109,15 @@ describe('proofs with a quorum of time stamp authorities', () => {
 
   it('come from a store in which fsck finds no differences, until it is damaged', async () => {
     const { records, blobs, secret } = sealed
-    const differences = async (): Promise<Difference[]> => {
-      const found: Difference[] = []
-      await fsck({ records, blobs, secret }, { onDifference: (difference) => found.push(difference) })
-      return found
-    }
-    assert.deepEqual(await differences(), [])
+    assert.deepEqual(await differencesIn({ records, blobs, secret }), [])
     const kept = logKeys.validationData(toHex(sha256(KEPT.der)))
     await records.commit({ writes: [{ key: kept, value: Uint8Array.of(1) }] })
-    assert.ok((await differences()).every(({ kind }) => kind === 'stamp'))
-    assert.ok((await differences()).length > 0)
+    assert.ok((await differencesIn({ records, blobs, secret })).every(({ kind }) => kind === 'stamp'))
+    assert.ok((await differencesIn({ records, blobs, secret })).length > 0)
     await records.commit({ writes: [{ key: kept, value: KEPT.der }] })
     const stray = logKeys.validationData('00')
     await records.commit({ writes: [{ key: stray, value: KEPT.der }] })
-    const [first] = await differences()
+    const [first] = await differencesIn({ records, blobs, secret })
     assert.deepEqual([first?.kind, first?.key], ['stamp', stray])
     await records.commit({ writes: [{ key: stray, value: null }] })
   })

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import { MemoryBlobs } from '../../../adapters/memory/index.ts'
 import { toBase64 } from '../../../core/bytes.ts'
 import type { StagedFile } from '../../../core/index.ts'
-import { fsck, type Difference, copyBlobs, filesOf } from '../../../core/ops/index.ts'
+import { copyBlobs, filesOf } from '../../../core/ops/index.ts'
 import { keys } from '../../../core/store/keys.ts'
 import { decodeRecord, putRecord } from '../../../core/store/read.ts'
 import type { FileRecord } from '../../../core/store/records.ts'
@@ -17,6 +17,7 @@ import {
   withRegistry,
   type Fixture,
 } from '../../support/registry-fixture.ts'
+import { differencesIn } from '../../support/whole-store.ts'
 
 const LIMIT = 4_096
 const SMALL = { registry: { smallFileBytes: LIMIT } }
@@ -168,11 +169,10 @@ describe('a small file', () => {
       const key = keys.file(staged.id)
       const [entry] = await stores.records.get([key])
       const record = decodeRecord<FileRecord>(present(entry))
-      const found = async (): Promise<readonly string[]> => {
-        const differences: Difference[] = []
-        await fsck({ records: stores.records }, { onDifference: (difference) => differences.push(difference) })
-        return differences.filter(({ kind }) => kind === 'blob').map(({ key: name }) => name)
-      }
+      const found = async (): Promise<readonly string[]> =>
+        (await differencesIn({ records: stores.records }))
+          .filter(({ kind }) => kind === 'blob')
+          .map(({ key: name }) => name)
       assert.deepEqual(await found(), [])
       for (const content of [toBase64(Buffer.from('hellO')), toBase64(Buffer.from('hell')), 'aGVsbG9=', '']) {
         await stores.records.commit({ writes: [putRecord(key, { ...record, content })] })

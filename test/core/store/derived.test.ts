@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import type { Stored, Key, Range } from '../../../core/ports/index.ts'
-import { countOf, derivedWrites } from '../../../core/store/read.ts'
+import type { Stored, Key } from '../../../core/ports/index.ts'
+import { countOf, derivedWrites, listEntries } from '../../../core/store/read.ts'
 import { COUNTED, DERIVED, derivedFrom } from '../../../core/store/derived.ts'
 import { isInRange } from '../../../core/store/keys.ts'
 import { fillRegistry, openSealedRegistry, type SealedRegistry } from '../../support/sealed-registry.ts'
 import { makeTemporary, removeTemporary } from '../../support/temporary.ts'
+import { entriesOf } from '../../support/whole-store.ts'
 
 describe('the table of derived records', () => {
   let directory: string
@@ -26,18 +27,12 @@ describe('the table of derived records', () => {
     const made = await registry.categories.create(scope, { name: 'With a picture', image }, { idempotencyKey: 'once' })
     await registry.categories.create(scope, { name: 'Below' }, { parent: made.id })
     await registry.categories.update(scope, { categoryId: made.id }, { name: 'Renamed' })
-    entries = await entriesIn({ gte: '', lt: '\x7f' })
+    entries = await entriesOf(sealed.records)
   })
   after(async () => {
     await sealed.registry.close()
     await removeTemporary(directory)
   })
-
-  async function entriesIn(range: Range): Promise<readonly Stored[]> {
-    const found: Stored[] = []
-    for await (const entry of sealed.records.list(range)) found.push(entry)
-    return found
-  }
 
   const contentOf = ({ key, value }: { readonly key: Key; readonly value: Uint8Array }): string =>
     `${key} ${Buffer.from(value).toString('latin1')}`
@@ -57,10 +52,10 @@ describe('the table of derived records', () => {
   it('gives each counter the list that it counts', async () => {
     for (const family of COUNTED) {
       const { counters } = family
-      const found = await entriesIn(counters)
+      const found = await listEntries(sealed.records, counters)
       assert.ok(found.length > 0, `nothing in ${counters.gte}`)
       for (const counter of found) {
-        const list = await entriesIn(family.countedBy(counter.key))
+        const list = await listEntries(sealed.records, family.countedBy(counter.key))
         assert.equal(countOf(counter), list.length, counter.key)
       }
     }
