@@ -1,6 +1,7 @@
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js'
 import type { Static, TSchema } from '#typebox'
 import { canonicalJson } from '../commitment/canonical-json.ts'
+import { parseStrictJson } from '../commitment/strict-json.ts'
 import { isError, RegistryError } from '../errors.ts'
 import { MAX_META_BYTES, MAX_META_DEPTH } from './fields.ts'
 import { isId } from '../ids.ts'
@@ -29,6 +30,28 @@ export function validate<T extends TSchema>(schema: T, value: unknown, name = ''
   // eslint-disable-next-line typescript/no-unsafe-type-assertion -- the schema has just accepted it
   if (check(value)) return value as Static<T>
   throw validationError(name, mostUseful(check.errors ?? []))
+}
+
+/**
+ * Whether a value has the shape that the schema describes.
+ *
+ * @example if (hasShape(Settings, value)) start(value)
+ */
+export const hasShape = <T extends TSchema>(schema: T, value: unknown): value is Static<T> =>
+  compiledCheck(schema)(value)
+
+/**
+ * The value of a JSON text, `undefined` if the text is not JSON or its value has another shape.
+ *
+ * @example const settings = readShape(Settings, await readFile('settings.json', 'utf8'))
+ */
+export function readShape<T extends TSchema>(schema: T, text: string): Static<T> | undefined {
+  try {
+    const value: unknown = parseStrictJson(text)
+    return hasShape(schema, value) ? value : undefined
+  } catch {
+    return undefined
+  }
 }
 
 function compiledCheck(schema: TSchema): ValidateFunction {

@@ -7,7 +7,7 @@ import { reasonOf, writePrivateFile, type FileDigest } from '../../adapters/file
 import { canonicalJson, RegistryError } from '../../core/index.ts'
 import { decodeRecords, filesIn } from '../../core/ops/index.ts'
 import { digestFile } from '../file-digest.ts'
-import { readShape } from '../shape.ts'
+import { readShape } from '../../core/schemas/index.ts'
 import { configError } from '../settings/config-error.ts'
 
 /**

@@ -1,5 +1,5 @@
 import Type from '#typebox'
-import { readShape } from '../shape.ts'
+import { readShape } from '../../core/schemas/index.ts'
 import { configError } from '../settings/config-error.ts'
 
 /** Secret files by their paths in the data directory. */

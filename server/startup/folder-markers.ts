@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import Type, { type Static } from '#typebox'
 import { ifExists, writePrivateFile } from '../../adapters/files/index.ts'
 import { RegistryError } from '../../core/index.ts'
-import { readShape } from '../shape.ts'
+import { readShape } from '../../core/schemas/index.ts'
 import { exists } from './existing.ts'
 
 /**

@@ -6,7 +6,7 @@ import { writePrivateFile } from '../../adapters/files/index.ts'
 import type { Anchor, TimestampAuthority } from '../../adapters/kit/index.ts'
 import { parseTimestampResponse, timestampCertificates } from '../../core/verify/tokens.ts'
 import { many, one, type MetricRow, type MetricValues } from '../http/metrics.ts'
-import { readShape } from '../shape.ts'
+import { readShape } from '../../core/schemas/index.ts'
 
 /** When the last backup of this data directory began. */
 const BACKUP_FILE = 'last-backup.json'

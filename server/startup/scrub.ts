@@ -5,7 +5,7 @@ import { writePrivateFile } from '../../adapters/files/index.ts'
 import { systemClock, type Clock, type Logger } from '../../core/index.ts'
 import { startScrub, type Scrub, type ScrubState } from '../../core/ops/index.ts'
 import type { Config } from '../settings/load.ts'
-import { readShape } from '../shape.ts'
+import { readShape } from '../../core/schemas/index.ts'
 import type { OpenedRegistry } from './registry.ts'
 
 /** Where the scrub continues after a restart. Without the file it begins again. */
