@@ -11,13 +11,13 @@ import { checkRecords, checkUnknownKeys } from './records.ts'
 export interface FsckStores {
   readonly records: RecordStore
   /** If given, the bytes of every file are read and hashed again, otherwise only those of small files. */
-  readonly blobs?: BlobStore
+  readonly blobs?: BlobStore | undefined
   /** The root secret. If given, it must be the one of the log. */
-  readonly secret?: Uint8Array
+  readonly secret?: Uint8Array | undefined
   /** The checkpoint keys. If given, it must have the private key of the newest one. */
-  readonly checkpointSigner?: CheckpointSigner
+  readonly checkpointSigner?: CheckpointSigner | undefined
   /** The tree that was signed last. If given, a store that was set back is reported. */
-  readonly signedHead?: SignedHead
+  readonly signedHead?: SignedHead | undefined
   /** Other trees that are known to be signed, such as the newest one in the local ledger. */
   readonly knownHeads?: readonly SignedHead[]
   /** Verifies the tokens of stamps and the proofs of anchors. Default: only what they stamp is compared. */

@@ -26,10 +26,16 @@ export interface CheckedIdentity {
   readonly keys: readonly CheckpointKey[]
 }
 
+/** The secrets of a server, if they are checked. */
+interface CheckedSecrets {
+  readonly secret?: Uint8Array | undefined
+  readonly checkpointSigner?: CheckpointSigner | undefined
+}
+
 /** Checks the log's identity and its keys. Returns `undefined` if there is no identity that can be read. */
 export async function checkIdentity(
   check: Check,
-  { secret, checkpointSigner }: { readonly secret?: Uint8Array; readonly checkpointSigner?: CheckpointSigner },
+  { secret, checkpointSigner }: CheckedSecrets,
 ): Promise<CheckedIdentity | undefined> {
   const key = logKeys.identity()
   const record = await check.read('identity', key)

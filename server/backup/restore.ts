@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { FileSignedHead, ifExists, openLocalBlobs, writeDurably } from '../../adapters/files/index.ts'
 import { type BlobStore, type RecordStore, type SignedHead } from '../../core/index.ts'
-import { blobStoreName, copyBlobs, fillStore, fsck, type Difference } from '../../core/ops/index.ts'
+import { blobStoreName, copyBlobs, fillStore, fsck, type Difference, type FsckStores } from '../../core/ops/index.ts'
 import { checkLedger } from '../commands/fsck-files.ts'
 import type { Config } from '../settings/load.ts'
 import { claimBlobStore } from '../startup/blob-store-marker.ts'
@@ -88,12 +88,8 @@ export async function restoreBackup(request: RestoreRequest, handlers: RestoreHa
     if (config.blobs === 'files') await writeMarker(join(directory, 'blobs'), { origin: manifest.origin })
     const id = await claimBlobStore({ config, blobs }, manifest.origin)
     await fill(backup, { records, blobs, blobStore: config.records === 'level' ? undefined : id }, found)
-    const ledger = await checkLedger(join(directory, 'ledger'))
-    for (const difference of ledger.differences) found.addDifference(difference)
     const signedHead = isWithin(head, manifest) ? head : await backup.signedHead()
-    const secret = secrets?.get('secret')
-    const stores = { records, blobs, knownHeads: ledger.knownHeads, ...(signedHead && { signedHead }) }
-    await check({ ...stores, ...(secret && { secret }) }, found)
+    await check({ records, blobs, signedHead, secret: secrets?.get('secret') }, join(directory, 'ledger'), found)
   })
   const problems = found.count
   if (head !== undefined && problems === 0) await new FileSignedHead(join(directory, SIGNED_HEAD)).write(head)
@@ -170,11 +166,8 @@ export async function verifyBackup(
     return await OpenParts.use(async (parts) => {
       const records = await parts.add(openLevel(scratch))
       await fillRecords(backup, records, found)
-      const signedHead = await backup.signedHead()
-      const ledger = await checkLedger(join(backup.folder, 'data', 'ledger'))
-      for (const difference of ledger.differences) found.addDifference(difference)
-      const stores = { records, blobs: backup.blobs, knownHeads: ledger.knownHeads }
-      await check({ ...stores, ...(signedHead && { signedHead }) }, found)
+      const stores = { records, blobs: backup.blobs, signedHead: await backup.signedHead() }
+      await check(stores, join(backup.folder, 'data', 'ledger'), found)
       return { manifest, problems: found.count, damagedBlobs: found.damagedBlobs.size }
     })
   } finally {
@@ -281,10 +274,15 @@ const fillRecords = (
   return fillStore(openRecordStream(directory, manifest.folder), to, onProgress, lastWrites)
 }
 
-/** Everything that `fsck` checks. */
-async function check(stores: Parameters<typeof fsck>[0], found: Problems): Promise<void> {
-  await fsck(stores, {
-    onDifference: (difference) => found.addDifference(difference),
-    onProgress: ({ stage, done }) => found.handlers.onProgress(`check of ${stage}`, done),
-  })
+/** Everything that `fsck` checks, and the local ledger in a folder. */
+async function check(stores: FsckStores, ledgerFolder: string, found: Problems): Promise<void> {
+  const { differences, knownHeads } = await checkLedger(ledgerFolder)
+  for (const difference of differences) found.addDifference(difference)
+  await fsck(
+    { ...stores, knownHeads },
+    {
+      onDifference: (difference) => found.addDifference(difference),
+      onProgress: ({ stage, done }) => found.handlers.onProgress(`check of ${stage}`, done),
+    },
+  )
 }

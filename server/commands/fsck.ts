@@ -112,8 +112,7 @@ export async function checkRegistry(
       ...authority.differences,
       ...(isHeadMissing ? [MISSING_HEAD] : []),
     ]
-    const given = { ...(blobs && { blobs }), ...(secret && { secret }), ...(signedHead && { signedHead }) }
-    const stores = { records, knownHeads, attestations, ...given, ...(checkpointSigner && { checkpointSigner }) }
+    const stores = { records, blobs, secret, checkpointSigner, signedHead, knownHeads, attestations }
     let report = await run(stores, before, output)
     let last = Infinity
     for (let round = 0; repair && (round < MIN_ROUNDS || report.found < last); round += 1) {

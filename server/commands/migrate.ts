@@ -136,7 +136,7 @@ async function* streamOf(source: SnapshotRecords): AsyncGenerator<Uint8Array> {
 async function check(target: RecordStore, signedHead: SignedHead | undefined): Promise<number> {
   const progress = new ProgressLine()
   const { done, differences } = await fsck(
-    { records: target, ...(signedHead && { signedHead }) },
+    { records: target, signedHead },
     {
       onDifference: ({ kind, key, message }) => progress.print(`${kind}: ${key}: ${message}`),
       onProgress: ({ stage, done: count }) => progress.show(`check of ${stage}: ${count}`),
