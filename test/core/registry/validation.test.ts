@@ -90,6 +90,7 @@ describe('validation', () => {
 
   it('counts code points', () => {
     assert.equal(validate(ExternalId, '😀'.repeat(128)), '😀'.repeat(128))
+    validate(newEvidenceSchema, { ...evidence, name: '😀'.repeat(256), description: '😀'.repeat(8_192) })
     messageOf(ExternalId, '😀'.repeat(129))
     messageOf(ExternalId, 'a'.repeat(129))
   })

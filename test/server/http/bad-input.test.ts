@@ -51,49 +51,19 @@ describe('bad input', () => {
       'unknown field': { colour: 'blue' },
       'a field named like a member of Object': { constructor: 'x' },
       'another one': { toString: 'x', hasOwnProperty: 'y' },
-      'name of a wrong type': { name: 1 },
       'externalId of a wrong type': { externalId: ['x'] },
       'null as name': { name: null },
-      'meta that is an array': { meta: [1] },
       'meta that is a text': { meta: '{}' },
-      'empty externalId': { externalId: '' },
-      'externalId .': { externalId: '.' },
       'externalId ..': { externalId: '..' },
-      'externalId too long': { externalId: long(129) },
-      'name too long': { name: long(257) },
       'owner too long': { owner: long(257) },
       'description too long': { description: long(8_193) },
       'summary too long': { summary: long(8_193) },
       'categoryName too long': { categoryName: long(257) },
-      'categoryName with a slash': { categoryName: 'a/b' },
-      'control character in externalId': { externalId: 'a\nb' },
       'control character in name': { name: 'a\u0000b' },
-      'C1 control character in owner': { owner: 'a\u0085b' },
-      'control character in a text': { description: 'a\u0007b' },
       'DEL in a text': { summary: 'a\u007fb' },
-      'meta too large': { meta: { a: long(65_536) } },
-      'meta too deep': { meta: nested(33) },
     }
     for (const [name, more] of Object.entries(cases))
       it(name, () => refuses(400, 'VALIDATION_ERROR', { json: { ...GOOD, ...more } }))
-
-    it('names the field and what it must be', async () => {
-      const { body } = await acme.fails('createEvidence', 400, 'VALIDATION_ERROR', {
-        json: { ...GOOD, name: 'x'.repeat(257) },
-      })
-      assert.match(body.error, /^name must be a string of 1 to 256 characters/)
-    })
-
-    it('counts code points', async () => {
-      const json = {
-        ...GOOD,
-        externalId: '𝒳'.repeat(128),
-        name: '𝒳'.repeat(256),
-        description: '𝒳'.repeat(8_192),
-        meta: nested(32),
-      }
-      await acme.ok('createEvidence', { json })
-    })
 
     const forms: Record<string, Record<string, string>> = {
       'unknown field in a form': { colour: 'blue' },
