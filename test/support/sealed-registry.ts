@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import type { TestContext } from 'node:test'
 import { openLocalLedger } from '../../adapters/local-ledger/index.ts'
 import { openLocalTsa } from '../../adapters/local-tsa/index.ts'
 import type { MemoryRecords, MemorySignedHead } from '../../adapters/memory/index.ts'
@@ -6,6 +7,7 @@ import type { BlobStore, Registry, Scope, StagedFile } from '../../core/index.ts
 import type { SealerOptions } from '../../sealer/index.ts'
 import { until, type ManualClock } from './manual-clock.ts'
 import { Stores, bodyOf, openFixture } from './registry-fixture.ts'
+import { makeTemporary, removeTemporary } from './temporary.ts'
 
 /** A registry in memory with real stamps and anchors. */
 export interface SealedRegistry {
@@ -129,6 +131,24 @@ export async function fillRegistry({ registry, scope, stage, settle, clock }: Se
     imageFile: image.id,
     billFile: bill.id,
   }
+}
+
+/** A registry that `fillRegistry` has filled. */
+export interface FilledRegistry extends SealedRegistry {
+  readonly filled: Filled
+  readonly close: () => Promise<void>
+}
+
+/** Has a folder of its own, which `close` removes. Closed after the test, if there is one. */
+export async function openFilledRegistry(t?: TestContext): Promise<FilledRegistry> {
+  const directory = await makeTemporary()
+  const sealed = await openSealedRegistry(directory)
+  const close = async (): Promise<void> => {
+    await sealed.registry.close()
+    await removeTemporary(directory)
+  }
+  t?.after(close)
+  return { ...sealed, filled: await fillRegistry(sealed), close }
 }
 
 /** Counts the lists that are read from now on. */

@@ -6,20 +6,15 @@ import { logKeys } from '../../../core/log/keys.ts'
 import type { RecordStore } from '../../../core/ports/index.ts'
 import { keys, isInRange } from '../../../core/store/keys.ts'
 import { putRecord } from '../../../core/store/read.ts'
-import { makeTemporary, removeTemporary } from '../../support/temporary.ts'
-import { fillRegistry, openSealedRegistry, type Filled, type SealedRegistry } from '../../support/sealed-registry.ts'
+import { openFilledRegistry, type FilledRegistry } from '../../support/sealed-registry.ts'
 import { differencesIn, entriesOf } from '../../support/whole-store.ts'
 
 describe('fsck', () => {
-  let directory: string
-  let sealed: SealedRegistry
-  let filled: Filled
+  let sealed: FilledRegistry
 
   before(async () => {
-    directory = await makeTemporary()
-    sealed = await openSealedRegistry(directory)
-    filled = await fillRegistry(sealed)
-    const { registry, scope, stage } = sealed
+    sealed = await openFilledRegistry()
+    const { registry, scope, stage, filled } = sealed
     const { id } = await registry.sourceSystems.create(scope, { name: 'scanner', permissions: 'I' })
     await registry.sourceSystems.update(scope, id, { apiKey: 'the-next-key-of-the-scanner', graceSeconds: 3_600 })
     await registry.files.createToken(scope, filled.keptFile)
@@ -35,10 +30,7 @@ describe('fsck', () => {
     // An event that is in no batch yet.
     await registry.evidences.update(scope, filled.plain, { updateType: 'repair' })
   })
-  after(async () => {
-    await sealed.registry.close()
-    await removeTemporary(directory)
-  })
+  after(() => sealed.close())
 
   const differencesNow = (stores: Partial<FsckStores> = {}) => {
     const { records, blobs, secret } = sealed
@@ -203,8 +195,7 @@ describe('fsck', () => {
 
   it('reports files whose bytes are missing, changed, or not deleted', async () => {
     const { blobs } = sealed
-    const fileIds = [filled.keptFile, filled.deletedFile]
-    const [kept, deleted] = fileIds as [string, string]
+    const { keptFile: kept, deletedFile: deleted } = sealed.filled
     const withBlob = (id: string, content: string | undefined) =>
       withMethods(blobs, {
         get: async (key, ...rest) => {

@@ -6,8 +6,7 @@ import { isDerived } from '../../../core/ops/check.ts'
 import type { Key, RecordStore, Write } from '../../../core/ports/index.ts'
 import { decorateRecords } from '../../../core/store/read.ts'
 import { DamagedValueError } from '../../../core/store/stored-form.ts'
-import { fillRegistry, openSealedRegistry, type SealedRegistry } from '../../support/sealed-registry.ts'
-import { makeTemporary, removeTemporary } from '../../support/temporary.ts'
+import { openFilledRegistry, type FilledRegistry } from '../../support/sealed-registry.ts'
 import { differencesIn, entriesOf } from '../../support/whole-store.ts'
 
 /** Families that can be damaged without a difference in another record. */
@@ -45,19 +44,13 @@ function planRepair(differences: readonly Difference[], maxWrites?: number) {
 }
 
 describe('the repair of a store', () => {
-  let directory: string
-  let sealed: SealedRegistry
+  let sealed: FilledRegistry
   before(async () => {
-    directory = await makeTemporary()
-    sealed = await openSealedRegistry(directory)
-    await fillRegistry(sealed)
+    sealed = await openFilledRegistry()
     const { registry, scope } = sealed
     await registry.categories.create(scope, { name: 'Made once' }, { idempotencyKey: 'once' })
   })
-  after(async () => {
-    await sealed.registry.close()
-    await removeTemporary(directory)
-  })
+  after(() => sealed.close())
 
   async function copyOfStore(): Promise<MemoryRecords> {
     const to = new MemoryRecords()

@@ -7,28 +7,10 @@ import { logKeys } from '../../../core/log/keys.ts'
 import { decorateRecords } from '../../../core/store/read.ts'
 import { keys } from '../../../core/store/keys.ts'
 import { ManualClock } from '../../support/manual-clock.ts'
-import { fillRegistry, openSealedRegistry, type Filled, type SealedRegistry } from '../../support/sealed-registry.ts'
-import { makeTemporary, removeTemporary, temporaryFor } from '../../support/temporary.ts'
+import { openFilledRegistry, type FilledRegistry } from '../../support/sealed-registry.ts'
 import { entriesOf } from '../../support/whole-store.ts'
 
 const DAY_MS = 24 * 60 * 60 * 1_000
-
-interface Fixture {
-  readonly sealed: SealedRegistry
-  readonly filled: Filled
-}
-
-async function openFilled(directory: string): Promise<Fixture> {
-  const sealed = await openSealedRegistry(directory)
-  return { sealed, filled: await fillRegistry(sealed) }
-}
-
-/** A registry that the test may change. */
-async function openOwn(t: TestContext): Promise<Fixture> {
-  const fixture = await openFilled(await temporaryFor(t))
-  t.after(() => fixture.sealed.registry.close())
-  return fixture
-}
 
 interface Running {
   readonly scrub: Scrub
@@ -50,7 +32,7 @@ interface RunOptions {
 
 function run(
   t: TestContext,
-  { sealed }: Fixture,
+  sealed: FilledRegistry,
   { bytesPerSecond = 1_000_000, ...options }: RunOptions = {},
 ): Running {
   const clock = new ManualClock()
@@ -102,21 +84,15 @@ function withDamaged(records: RecordStore, damagedKey: string): RecordStore {
 
 describe('the scrub', () => {
   /** For tests that change nothing in the stores. */
-  let intact: Fixture
-  let directory: string
+  let intact: FilledRegistry
   before(async () => {
-    directory = await makeTemporary()
-    intact = await openFilled(directory)
+    intact = await openFilledRegistry()
   })
-  after(async () => {
-    await intact.sealed.registry.close()
-    await removeTemporary(directory)
-  })
+  after(() => intact.close())
 
   it('reads all entries, records and files of an intact registry, and reports nothing', async (t) => {
-    const fixture = intact
-    const { records } = fixture.sealed
-    const { scrub, errors, completePass } = run(t, fixture)
+    const { records } = intact
+    const { scrub, errors, completePass } = run(t, intact)
     await completePass()
     const count = (await entriesOf(records)).length
     const { checked, differences, readBytes } = scrub.status()
@@ -129,8 +105,8 @@ describe('the scrub', () => {
   })
 
   it('reports damaged bytes of a file, and a missing file', async (t) => {
-    const fixture = await openOwn(t)
-    const { sealed, filled } = fixture
+    const sealed = await openFilledRegistry(t)
+    const { filled } = sealed
     const size = (await sealed.blobs.get(filled.keptFile))?.size ?? 0
     await sealed.blobs.delete(filled.keptFile)
     await sealed.blobs.delete(filled.billFile)
@@ -140,7 +116,7 @@ describe('the scrub', () => {
     const blobs = withGet(sealed.blobs, async (key, range) =>
       key === filled.keptFile ? { size, body: zeros() } : sealed.blobs.get(key, range),
     )
-    const { scrub, errors, completePass } = run(t, fixture, { blobs })
+    const { scrub, errors, completePass } = run(t, sealed, { blobs })
     await completePass()
     for (const expected of [`blob blob/${filled.keptFile}`, `blob blob/${filled.billFile}`])
       assert.ok(errors.includes(expected), `${expected} in ${errors.join(', ')}`)
@@ -148,8 +124,8 @@ describe('the scrub', () => {
   })
 
   it('reports damage in a full tile of leaves, and in one above', async (t) => {
-    const fixture = await openOwn(t)
-    const { registry, scope, records } = fixture.sealed
+    const sealed = await openFilledRegistry(t)
+    const { registry, scope, records } = sealed
     const [category] = await registry.categories.list(scope)
     assert.ok(category !== undefined)
     const evidences = Array.from({ length: 600 }, (_, i) => ({ externalId: `bulk ${i}`, name: 'Bulk' }))
@@ -160,15 +136,14 @@ describe('the scrub', () => {
       [logKeys.tile(0, 1), `tile ${logKeys.tile(0, 1)}`],
       [logKeys.tile(1, 0), 'tile log/0'],
     ] as const) {
-      const { errors, completePass } = run(t, fixture, { records: withDamaged(records, key) })
+      const { errors, completePass } = run(t, sealed, { records: withDamaged(records, key) })
       await completePass()
       assert.ok(errors.includes(expected), errors.join(', '))
     }
   })
 
   it('computes the txId of each event again', async (t) => {
-    const fixture = await openOwn(t)
-    const { sealed } = fixture
+    const sealed = await openFilledRegistry(t)
     const changed: string[] = []
     for await (const { key, value } of sealed.records.list(keys.laterEvents())) {
       const text = new TextDecoder().decode(value)
@@ -178,34 +153,32 @@ describe('the scrub', () => {
       changed.push(key)
     }
     assert.ok(changed.length > 0)
-    const { errors, completePass } = run(t, fixture)
+    const { errors, completePass } = run(t, sealed)
     await completePass()
     for (const key of changed) assert.ok(errors.includes(`event ${key}`), `${key} in ${errors.join(', ')}`)
   })
 
   it('reports nothing that is right when it is read again', async (t) => {
-    const fixture = intact
-    const { sealed, filled } = fixture
+    const { filled } = intact
     let missing = 1
-    const blobs = withGet(sealed.blobs, async (key, range) =>
-      key === filled.keptFile && missing-- > 0 ? undefined : sealed.blobs.get(key, range),
+    const blobs = withGet(intact.blobs, async (key, range) =>
+      key === filled.keptFile && missing-- > 0 ? undefined : intact.blobs.get(key, range),
     )
-    const { errors, completePass } = run(t, fixture, { blobs })
+    const { errors, completePass } = run(t, intact, { blobs })
     await completePass()
     assert.equal(missing < 1, true)
     assert.deepEqual(errors, [])
   })
 
   it('tries again if the store cannot be reached, and counts it', async (t) => {
-    const fixture = intact
     let failing = 2
-    const records = decorateRecords(fixture.sealed.records, {
+    const records = decorateRecords(intact.records, {
       async readLog(from, count) {
         if (failing-- > 0) throw new RegistryError('UNAVAILABLE', 'the store is away')
-        return fixture.sealed.records.readLog(from, count)
+        return intact.records.readLog(from, count)
       },
     })
-    const { scrub, errors, warnings, completePass } = run(t, fixture, { records })
+    const { scrub, errors, warnings, completePass } = run(t, intact, { records })
     await completePass()
     assert.deepEqual(errors, [])
     assert.equal(warnings.length, 2)
@@ -213,14 +186,12 @@ describe('the scrub', () => {
   })
 
   it('does not call files damaged while their store cannot be reached', async (t) => {
-    const fixture = intact
-    const { sealed } = fixture
     let failing = 5
-    const blobs = withGet(sealed.blobs, async (key, range) => {
+    const blobs = withGet(intact.blobs, async (key, range) => {
       if (failing-- > 0) throw new RegistryError('UNAVAILABLE', 'the bucket is away')
-      return sealed.blobs.get(key, range)
+      return intact.blobs.get(key, range)
     })
-    const { scrub, errors, completePass } = run(t, fixture, { blobs })
+    const { scrub, errors, completePass } = run(t, intact, { blobs })
     await completePass()
     assert.deepEqual(errors, [])
     const { failures, checked } = scrub.status()
@@ -228,14 +199,13 @@ describe('the scrub', () => {
   })
 
   it('reports a file that the disk cannot read, and goes on', async (t) => {
-    const fixture = intact
-    const { sealed, filled } = fixture
+    const { filled } = intact
     const cause = Object.assign(new Error('EIO: i/o error, read'), { code: 'EIO' })
-    const blobs = withGet(sealed.blobs, async (key, range) => {
+    const blobs = withGet(intact.blobs, async (key, range) => {
       if (key === filled.keptFile) throw new RegistryError('UNAVAILABLE', 'Blob could not be read', { cause })
-      return sealed.blobs.get(key, range)
+      return intact.blobs.get(key, range)
     })
-    const { scrub, errors, completePass } = run(t, fixture, { blobs })
+    const { scrub, errors, completePass } = run(t, intact, { blobs })
     await completePass()
     assert.deepEqual(errors, [`blob blob/${filled.keptFile}`])
     const { failures, checked } = scrub.status()
@@ -243,13 +213,12 @@ describe('the scrub', () => {
   })
 
   it('goes on behind a part of the log that cannot be read', async (t) => {
-    const fixture = intact
-    const records = decorateRecords(fixture.sealed.records, {
+    const records = decorateRecords(intact.records, {
       readLog: async () => {
         throw new RegistryError('CORRUPT', 'the row is damaged')
       },
     })
-    const { scrub, errors, completePass } = run(t, fixture, { records })
+    const { scrub, errors, completePass } = run(t, intact, { records })
     await completePass()
     assert.deepEqual(errors, ['entry log/0'])
     const { checked } = scrub.status()
@@ -257,21 +226,19 @@ describe('the scrub', () => {
   })
 
   it('holds no iterator while it pauses, and reads at the set pace', async (t) => {
-    const fixture = intact
     let open = 0
-    const { sealed } = fixture
-    const records = decorateRecords(sealed.records, {
+    const records = decorateRecords(intact.records, {
       async *list(range) {
         open += 1
         try {
-          yield* sealed.records.list(range)
+          yield* intact.records.list(range)
         } finally {
           open -= 1
         }
       },
     })
     const bytesPerSecond = 20_000
-    const { scrub, clock } = run(t, fixture, { records, bytesPerSecond })
+    const { scrub, clock } = run(t, intact, { records, bytesPerSecond })
     let seconds = 0
     while (scrub.status().lastCompleteAt === null) {
       await clock.advance(1_000)
@@ -294,8 +261,7 @@ describe('the scrub', () => {
   })
 
   it('stores its position when it closes, continues there, and reads nothing after it is closed', async (t) => {
-    const fixture = intact
-    const first = run(t, fixture, { bytesPerSecond: 1_000 })
+    const first = run(t, intact, { bytesPerSecond: 1_000 })
     while (first.scrub.status().checked.log === 0) await first.clock.advance(1_000)
     await first.scrub.close()
     const state = first.saved.at(-1)
@@ -303,7 +269,7 @@ describe('the scrub', () => {
     const { readBytes } = first.scrub.status()
     await first.clock.advance(DAY_MS)
     assert.equal(first.scrub.status().readBytes, readBytes)
-    const second = run(t, fixture, { state })
+    const second = run(t, intact, { state })
     await second.completePass()
     assert.equal(second.scrub.status().checked.log, 0)
     assert.ok(second.scrub.status().checked.records > 0)

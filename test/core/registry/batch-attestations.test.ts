@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { describe, it, type TestContext } from 'node:test'
+import { describe, it } from 'node:test'
 import { logKeys } from '../../../core/log/keys.ts'
 import { LogReader } from '../../../core/log/reader.ts'
 import type { AnchorHeadRecord, StampRecord } from '../../../core/log/records.ts'
@@ -7,22 +7,14 @@ import { BatchAttestations } from '../../../core/registry/proof/log-proof.ts'
 import { putRecord } from '../../../core/store/read.ts'
 import { present } from '../../support/present.ts'
 import { withStatus } from '../../support/registry-fixture.ts'
-import { countLists, fillRegistry, openSealedRegistry, type SealedRegistry } from '../../support/sealed-registry.ts'
-import { temporaryFor } from '../../support/temporary.ts'
-
-async function openFilled(t: TestContext): Promise<SealedRegistry> {
-  const sealed = await openSealedRegistry(await temporaryFor(t))
-  t.after(() => sealed.registry.close())
-  await fillRegistry(sealed)
-  return sealed
-}
+import { countLists, openFilledRegistry, type SealedRegistry } from '../../support/sealed-registry.ts'
 
 const prove = async ({ registry }: SealedRegistry) =>
   withStatus(await registry.proofs.evidence({ evidenceId: 'plain', companyId: 'acme' }), 'ok')
 
 describe('the attestations of a batch', () => {
   it('are read once for all proofs, until a stamp or an anchor changes', async (t) => {
-    const sealed = await openFilled(t)
+    const sealed = await openFilledRegistry(t)
     const first = await prove(sealed)
     assert.ok(first.tsa && first.merkle.anchor)
     const count = countLists(sealed)
@@ -35,7 +27,7 @@ describe('the attestations of a batch', () => {
   })
 
   it('change as soon as another server changes an anchor or a stamp', async (t) => {
-    const sealed = await openFilled(t)
+    const sealed = await openFilledRegistry(t)
     const { records } = sealed
     const reader = new LogReader(records)
     const before = await prove(sealed)
@@ -57,7 +49,7 @@ describe('the attestations of a batch', () => {
   })
 
   it('assure nothing by an anchor that a reorganization removes while they are read', async (t) => {
-    const { records } = await openFilled(t)
+    const { records } = await openFilledRegistry(t)
     const reader = new LogReader(records)
     const batch = present(await reader.batchOf(0))
     const { confirmation: _, ...anchor } = present(await reader.anchorCovering(batch.end))
@@ -70,7 +62,7 @@ describe('the attestations of a batch', () => {
   })
 
   it('are not kept beyond their size', async (t) => {
-    const sealed = await openFilled(t)
+    const sealed = await openFilledRegistry(t)
     const reader = new LogReader(sealed.records)
     const batch = present(await reader.batchOf(0))
     const listsFor = async (attestations: BatchAttestations): Promise<number> => {
@@ -84,7 +76,7 @@ describe('the attestations of a batch', () => {
   })
 
   it('cannot be changed by who reads a proof, because all proofs of a batch share them', async (t) => {
-    const sealed = await openFilled(t)
+    const sealed = await openFilledRegistry(t)
     const { tsas } = await prove(sealed)
     assert.throws(() => present(tsas).pop(), TypeError)
     assert.equal((await prove(sealed)).tsas?.length, present(tsas).length)

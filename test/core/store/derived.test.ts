@@ -4,18 +4,14 @@ import type { Stored, Key } from '../../../core/ports/index.ts'
 import { countOf, derivedWrites, listEntries } from '../../../core/store/read.ts'
 import { COUNTED, DERIVED, derivedFrom } from '../../../core/store/derived.ts'
 import { isInRange } from '../../../core/store/keys.ts'
-import { fillRegistry, openSealedRegistry, type SealedRegistry } from '../../support/sealed-registry.ts'
-import { makeTemporary, removeTemporary } from '../../support/temporary.ts'
+import { openFilledRegistry, type FilledRegistry } from '../../support/sealed-registry.ts'
 import { entriesOf } from '../../support/whole-store.ts'
 
 describe('the table of derived records', () => {
-  let directory: string
-  let sealed: SealedRegistry
+  let sealed: FilledRegistry
   let entries: readonly Stored[]
   before(async () => {
-    directory = await makeTemporary()
-    sealed = await openSealedRegistry(directory)
-    await fillRegistry(sealed)
+    sealed = await openFilledRegistry()
     const { registry, scope, stage } = sealed
     const { id } = await registry.sourceSystems.create(scope, { name: 'scanner', permissions: 'I' })
     await registry.sourceSystems.update(scope, id, {
@@ -29,10 +25,7 @@ describe('the table of derived records', () => {
     await registry.categories.update(scope, { categoryId: made.id }, { name: 'Renamed' })
     entries = await entriesOf(sealed.records)
   })
-  after(async () => {
-    await sealed.registry.close()
-    await removeTemporary(directory)
-  })
+  after(() => sealed.close())
 
   const contentOf = ({ key, value }: { readonly key: Key; readonly value: Uint8Array }): string =>
     `${key} ${Buffer.from(value).toString('latin1')}`

@@ -5,9 +5,8 @@ import type { Json } from '../../../core/commitment/canonical-json.ts'
 import { deletedFileText } from '../../../core/commitment/event-format.ts'
 import { HistoryCheck, verifyEvent } from '../../../core/verify/index.ts'
 import type { VerificationRule } from '../../../core/rules.ts'
-import { makeTemporary, removeTemporary } from '../../support/temporary.ts'
 import { wireEvents, type WireEvent } from '../../support/wire-event.ts'
-import { fillRegistry, openSealedRegistry, type Filled, type SealedRegistry } from '../../support/sealed-registry.ts'
+import { openFilledRegistry, type FilledRegistry } from '../../support/sealed-registry.ts'
 import { present } from '../../support/present.ts'
 import { FILE, fileText, SLOT_KEY, ForgedLog, forgeEvent, type EventParts, type ForgedEvent } from './forger.ts'
 
@@ -16,22 +15,15 @@ const REJECTED = { code: 'VERIFICATION_FAILED' }
 type Disclosure = WireEvent['disclosure']
 
 describe('verifyEvent', () => {
-  let directory: string
-  let sealed: SealedRegistry
-  let filled: Filled
+  let sealed: FilledRegistry
   let events: WireEvent[]
 
   before(async () => {
-    directory = await makeTemporary()
-    sealed = await openSealedRegistry(directory)
-    filled = await fillRegistry(sealed)
-    const page = await sealed.registry.evidences.get(sealed.scope, filled.drill, { disclose: true })
+    sealed = await openFilledRegistry()
+    const page = await sealed.registry.evidences.get(sealed.scope, sealed.filled.drill, { disclose: true })
     events = wireEvents(page.events)
   })
-  after(async () => {
-    await sealed.registry.close()
-    await removeTemporary(directory)
-  })
+  after(() => sealed.close())
 
   const flip = (text: string, at = Math.floor(text.length / 2)): string =>
     text.slice(0, at) + (text[at] === '1' ? '2' : '1') + text.slice(at + 1)
@@ -41,12 +33,12 @@ describe('verifyEvent', () => {
     const event = verifyEvent(first.disclosure, { txId: first.txId, origin: sealed.registry.log.origin })
     assert.equal(event.version, 1)
     assert.equal(event.time, Date.parse(first.timestamp))
-    assert.equal(event.fields.get('externalId'), filled.drill)
+    assert.equal(event.fields.get('externalId'), sealed.filled.drill)
     assert.deepEqual(event.fields.get('meta'), { a: [1] })
     assert.deepEqual(event.fields.get('action'), { type: 'create' })
     assert.deepEqual(event.hiddenFields, [])
-    assert.deepEqual(event.hiddenFiles, [filled.deletedFile])
-    assert.deepEqual([...event.files.keys()].toSorted(), [filled.imageFile, filled.keptFile].toSorted())
+    assert.deepEqual(event.hiddenFiles, [sealed.filled.deletedFile])
+    assert.deepEqual([...event.files.keys()].toSorted(), [sealed.filled.imageFile, sealed.filled.keptFile].toSorted())
   })
 
   it('accepts a disclosure without any field or file, and names what is missing', () => {

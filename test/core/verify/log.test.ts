@@ -5,9 +5,8 @@ import { slotHash, tag } from '../../../core/commitment/event-format.ts'
 import { parseCheckpoint } from '../../../core/log/note.ts'
 import { HistoryCheck, logKeysOf, verifyEvent, verifyLog } from '../../../core/verify/index.ts'
 import type { VerificationRule } from '../../../core/rules.ts'
-import { makeTemporary, removeTemporary } from '../../support/temporary.ts'
 import { wireEvents, type WireEvent } from '../../support/wire-event.ts'
-import { fillRegistry, openSealedRegistry, type SealedRegistry } from '../../support/sealed-registry.ts'
+import { openFilledRegistry, type FilledRegistry } from '../../support/sealed-registry.ts'
 import { present } from '../../support/present.ts'
 import { SLOT_KEY, ForgedLog, forgeEvent } from './forger.ts'
 
@@ -16,21 +15,15 @@ const REJECTED = { code: 'VERIFICATION_FAILED' }
 const rangesOf = ({ pinned }: ForgedLog) => pinned.map(({ vkey, from, until }) => ({ vkey, from, until }))
 
 describe('verifyLog', () => {
-  let directory: string
-  let sealed: SealedRegistry
+  let sealed: FilledRegistry
   let events: WireEvent[]
 
   before(async () => {
-    directory = await makeTemporary()
-    sealed = await openSealedRegistry(directory)
-    const { drill } = await fillRegistry(sealed)
-    const page = await sealed.registry.evidences.get(sealed.scope, drill, { disclose: true })
+    sealed = await openFilledRegistry()
+    const page = await sealed.registry.evidences.get(sealed.scope, sealed.filled.drill, { disclose: true })
     events = wireEvents(page.events)
   })
-  after(async () => {
-    await sealed.registry.close()
-    await removeTemporary(directory)
-  })
+  after(() => sealed.close())
 
   const flip = (text: string, at = Math.floor(text.length / 2)): string =>
     text.slice(0, at) + (text[at] === '1' ? '2' : '1') + text.slice(at + 1)
