@@ -2,7 +2,7 @@ import { SecondUseMap } from '../../adapters/kit/index.ts'
 import type { EvidenceQuery, Known } from '../../core/index.ts'
 import type { JsonReply } from './reply.ts'
 
-/** What a reply takes beside its text. */
+/** What a reply takes beside its text and its key. */
 const OVERHEAD_CHARS = 300
 /** Of about a thousand characters each, half as many fit. */
 const REMEMBERED = 65_536
@@ -20,10 +20,13 @@ export interface ReplyText extends JsonReply {
 class KeptReply implements Known {
   readonly state: object
   readonly reply: ReplyText
+  /** What it counts for the limit, with its key: clients choose the targets of their requests. */
+  readonly chars: number
 
-  constructor(state: object, reply: ReplyText) {
+  constructor(key: string, state: object, reply: ReplyText) {
     this.state = state
     this.reply = reply
+    this.chars = key.length + reply.text.length + OVERHEAD_CHARS
   }
 }
 
@@ -34,10 +37,9 @@ class KeptReply implements Known {
 export class KeptReplies {
   readonly #kept: SecondUseMap<string, KeptReply>
 
-  /** @param maxKeptChars - of all kept texts together */
+  /** @param maxKeptChars - of all kept texts and keys together */
   constructor(maxKeptChars: number) {
-    const charsOf = ({ reply }: KeptReply): number => reply.text.length + OVERHEAD_CHARS
-    this.#kept = new SecondUseMap(maxKeptChars, charsOf, REMEMBERED)
+    this.#kept = new SecondUseMap(maxKeptChars, ({ chars }) => chars, REMEMBERED)
   }
 
   /**
@@ -56,7 +58,7 @@ export class KeptReplies {
     if (result instanceof KeptReply) return result.reply
     const { state } = result
     const reply = render(result)
-    if (state !== undefined) this.#kept.set(key, () => new KeptReply(state, reply))
+    if (state !== undefined) this.#kept.set(key, () => new KeptReply(key, state, reply))
     return reply
   }
 }

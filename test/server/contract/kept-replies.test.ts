@@ -42,6 +42,7 @@ describe('KeptReplies', () => {
     assert.equal(await rendersOf(kept, 3, state), 2)
     for (let i = 0; i < 20; i++) assert.equal(await rendersOf(kept, 3, state, `${i}`), 2)
     assert.equal(await rendersOf(kept, 1, state), 1)
+    assert.equal(await rendersOf(kept, 3, state, 'k'.repeat(2_000)), 3)
   })
 })
 
