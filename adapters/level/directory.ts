@@ -245,33 +245,6 @@ export async function lockDirectory(directory: string): Promise<void> {
 }
 
 /**
- * Copies one snapshot of an open store into another directory, durably. Commits continue meanwhile and are not part of
- * the copy. Open the copy with `openLevelRecords`.
- *
- * @param store an open store
- * @param directory path of the copy, which must not hold a store yet; it is created if it does not exist (0700)
- * @throws RegistryError `CONFIG_ERROR` if the directory already holds records, `STORE_LOCKED` if another store has it
- *   open, `CLOSED` if `store` is closed, `UNAVAILABLE` if `store` cannot be read
- * @example
- * ```ts
- * await backupLevelRecords(records, '/mnt/backup/records')
- * ```
- */
-export async function backupLevelRecords(store: LevelRecords, directory: string): Promise<void> {
-  await makeDirectory(nodeFiles, join(directory, 'db'))
-  const root = await realpath(directory)
-  const release = await claimDirectory(root)
-  const db = (await classicLevel())(join(root, 'db'))
-  try {
-    await store.copyTo(db)
-  } finally {
-    await db.close()
-    await release()
-  }
-  await syncDirectory(nodeFiles, root)
-}
-
-/**
  * The version and log size that the store has reached at least: those of the last group that was known to be durable.
  */
 type MinimumHead = Pick<Head, 'lastVersion' | 'logSize'>

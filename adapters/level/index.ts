@@ -1,4 +1,4 @@
 /** Records in LevelDB, in a directory of one machine, for one process at a time. */
-export { backupLevelRecords, lockDirectory, openLevelRecords, type OpenLevelOptions } from './directory.ts'
+export { lockDirectory, openLevelRecords, type OpenLevelOptions } from './directory.ts'
 export type { LevelDatabase } from './layout.ts'
 export { LevelRecords, type LevelRecordsOptions } from './records.ts'

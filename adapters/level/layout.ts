@@ -45,8 +45,6 @@ export type LevelDatabase = AbstractLevel<string | Buffer | Uint8Array, string, 
 
 /** Encodings for a call with string keys. */
 export const BY_TEXT = { keyEncoding: 'utf8', valueEncoding: 'view' } as const
-/** Encodings for a call with byte keys, which copies of whole databases make. */
-export const BY_BYTES = { keyEncoding: 'view', valueEncoding: 'view' } as const
 
 /** Encodings for puts and deletions, none if they are the database's defaults. */
 export type PutOptions = Partial<typeof BY_TEXT>

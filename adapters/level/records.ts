@@ -21,7 +21,6 @@ import {
   type SnapshotSource,
 } from '../kit/index.ts'
 import { checkDatabase, initialize, type DatabaseState } from './check.ts'
-import { copyDatabase } from './copy.ts'
 import { historyEraser } from './erase.ts'
 import { isNotOpen, poisonedMessage, toRegistryError } from './errors.ts'
 import * as layout from './layout.ts'
@@ -217,18 +216,6 @@ export class LevelRecords implements RecordStore, SnapshotSource, RecordEraser {
   /** Writes the commits that wait, then closes the database. */
   close(): Promise<void> {
     return (this.#closing ??= this.#close())
-  }
-
-  /**
-   * Copies one snapshot of all data into an empty database, synced. Open the copy with `open`. Commits continue
-   * meanwhile. (Copying LevelDB's files instead would release the lock of the process that owns them.)
-   *
-   * @param target an empty database, open or not; it is left open
-   * @throws RegistryError `CONFIG_ERROR` if the target is not empty, `CLOSED` if the store is closed
-   */
-  async copyTo(target: LevelDatabase): Promise<void> {
-    this.#assertOpen()
-    await copyDatabase(this.#db, target)
   }
 
   async #commitGroup(commits: readonly Commit[]): Promise<GroupPlan> {

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { MemoryLevel } from 'memory-level'
 import { LevelRecords } from '../../../adapters/level/index.ts'
-import { BY_BYTES, HEAD_KEY } from '../../../adapters/level/layout.ts'
+import { HEAD_KEY } from '../../../adapters/level/layout.ts'
+import { BY_BYTES } from '../../support/level-bytes.ts'
 import { flipsOf, resultsOf, SMALL_STORE } from '../../support/store-contents.ts'
 
 const memoryLevel = () => new MemoryLevel<string, Uint8Array>({ keyEncoding: 'utf8', valueEncoding: 'view' })

@@ -3,18 +3,13 @@ import { spawn, type ChildProcess } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { link, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { cp, link, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { afterEach, beforeEach, describe, it } from 'node:test'
 import { Level } from 'level'
-import {
-  backupLevelRecords,
-  openLevelRecords,
-  type LevelDatabase,
-  type LevelRecords,
-} from '../../../adapters/level/index.ts'
+import { openLevelRecords, type LevelDatabase, type LevelRecords } from '../../../adapters/level/index.ts'
 import { programArgs } from '../../support/repository.ts'
 import { appendsOf } from '../../contract/index.ts'
 
@@ -324,8 +319,8 @@ describe('the high-water mark', () => {
   it('rejects a database that is behind it, until it is removed', async () => {
     await writeStore()
     const copy = join(root, 'older')
+    await cp(directory, copy, { recursive: true })
     const store = await openLevelRecords(directory)
-    await backupLevelRecords(store, copy)
     await put(store, 'd')
     await store.close()
     await rm(join(directory, 'db'), { recursive: true })
@@ -342,37 +337,5 @@ describe('the high-water mark', () => {
     const database = tamperedLevel((folder) => removeFiles(folder, ALL_FILES))
     await assert.rejects(openLevelRecords(directory, { database }), { code: 'CORRUPT' })
     await assertComplete()
-  })
-})
-
-describe('a backup', () => {
-  inDirectory()
-  it('is one snapshot, although commits continue meanwhile', async () => {
-    const store = await openLevelRecords(directory)
-    const key = (n: number) => String(n).padStart(6, '0')
-    let committed = 0
-    let isWriting = true
-    const writing = (async () => {
-      while (isWriting) {
-        committed += 1
-        await put(store, `a/${key(committed)}`, `b/${key(committed)}`)
-      }
-    })()
-    while (committed < 200) await new Promise(setImmediate)
-    const before = committed - 1
-    await backupLevelRecords(store, join(root, 'copy'))
-    isWriting = false
-    await writing
-    await assert.rejects(backupLevelRecords(store, join(root, 'copy')), { code: 'CONFIG_ERROR' })
-    await store.close()
-
-    const copy = await openLevelRecords(join(root, 'copy'))
-    const size = await copy.logSize()
-    assert.ok(size >= before && size <= committed)
-    const sides = { a: 0, b: 0 }
-    for (const name of await keysOf(copy)) sides[name.startsWith('a') ? 'a' : 'b'] += 1
-    assert.deepEqual(sides, { a: size, b: size })
-    assert.ok((await put(copy, 'more')).ok)
-    await copy.close()
   })
 })

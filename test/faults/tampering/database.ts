@@ -1,5 +1,6 @@
 import { join } from 'node:path'
-import { BY_BYTES, type LevelDatabase } from '../../../adapters/level/layout.ts'
+import type { LevelDatabase } from '../../../adapters/level/layout.ts'
+import { BY_BYTES } from '../../support/level-bytes.ts'
 import { classicLevel } from '../../../adapters/level/directory.ts'
 
 /** A row of a stopped store, with its checksum. */

@@ -1,4 +1,5 @@
-import { BY_BYTES, ENTRY_ROWS, HEAD_KEY } from '../../../adapters/level/layout.ts'
+import { ENTRY_ROWS, HEAD_KEY } from '../../../adapters/level/layout.ts'
+import { BY_BYTES } from '../../support/level-bytes.ts'
 import { withChecksum } from '../../../core/store/stored-form.ts'
 import { partsOfKey } from '../../../core/store/keys.ts'
 import { pick, type Random } from '../../support/bundle-mutations.ts'
