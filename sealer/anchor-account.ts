@@ -61,7 +61,7 @@ export class AccountGuard {
   /** Every transaction that was prepared on this chain, also those that were replaced. */
   async *#ownTransactions(): AsyncGenerator<PreparedAnchor, void, undefined> {
     const { records, anchor } = this.#options
-    for await (const entry of listRecords(records, logKeys.anchorsFrom(0))) {
+    for await (const entry of listRecords(records, logKeys.anchors())) {
       const record = decodeRecord(entry)
       if (isSameChain(record.info, anchor.info)) yield* record.transactions.map(preparedOf)
     }

@@ -2,6 +2,7 @@ import { encodeUtf8, toBase64 } from '../core/bytes.ts'
 import { logKeys } from '../core/log/keys.ts'
 import type { LogReader } from '../core/log/reader.ts'
 import { accountsWith } from '../core/log/attestation-rules.ts'
+import { anchorEntries } from '../core/store/derived.ts'
 import { decodeRecord, putRecord, readAll } from '../core/store/read.ts'
 import {
   NO_ANCHORS,
@@ -235,7 +236,7 @@ export class Anchorer {
         outstanding: null,
         unsettled: settled ? unsettled : [...unsettled, anchor.size],
       },
-      [putRecord(logKeys.confirmedAnchor(anchor.size), { size: anchor.size, blockNumber })],
+      anchorEntries(anchor),
     )
     this.#anchoredSize = confirmedSize
     this.#onDuration?.('anchor', this.#host.clock.now() - (anchor.transactions[0]?.preparedAt ?? 0))

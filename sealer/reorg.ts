@@ -2,7 +2,8 @@ import type { LogReader } from '../core/log/reader.ts'
 import { logKeys } from '../core/log/keys.ts'
 import type { AnchorHeadRecord, AnchorRecord } from '../core/log/records.ts'
 import type { Anchor, AnchorStatus, PreparedAnchor, RecordStore, Write } from '../core/ports/index.ts'
-import { decodeRecord, listRecords } from '../core/store/read.ts'
+import { anchorEntries } from '../core/store/derived.ts'
+import { decodeRecord, derivedWrites, listRecords } from '../core/store/read.ts'
 import {
   anchorWrite,
   corruptError,
@@ -93,7 +94,7 @@ async function applyReorg(records: RecordStore, { anchors, gone, head }: Reorg):
     },
     writes: gone.flatMap((anchor) => [
       anchorWrite(withoutConfirmation(anchor, anchor.size === outstanding ? 'sent' : 'lost')),
-      { key: logKeys.confirmedAnchor(anchor.size), value: null },
+      ...derivedWrites(anchorEntries(anchor), []),
     ]),
     reorged,
   }
@@ -101,7 +102,7 @@ async function applyReorg(records: RecordStore, { anchors, gone, head }: Reorg):
 
 /** The size of the largest confirmed anchor that is not among the excluded ones, 0 without one. */
 async function largestConfirmed(records: RecordStore, excluded: readonly number[]): Promise<number> {
-  for await (const entry of listRecords(records, { ...logKeys.confirmedAnchorsFrom(0), reverse: true })) {
+  for await (const entry of listRecords(records, { ...logKeys.confirmedAnchors(), reverse: true })) {
     const { size } = decodeRecord(entry)
     if (!excluded.includes(size)) return size
   }

@@ -1,5 +1,5 @@
 import type { Key, Range } from '../ports/index.ts'
-import { keysFrom, keysUnder, onlyKey, recordKey, type RecordKey, type RecordRange } from '../store/keys.ts'
+import { keysFrom, keysUnder, recordKey, type RecordKey, type RecordRange } from '../store/keys.ts'
 import type {
   AnchorHeadRecord,
   AnchorRecord,
@@ -15,7 +15,7 @@ import type {
   TreeHeadRecord,
 } from './records.ts'
 
-/** Keys of the records that the log keeps beside its entries. The records are in `core/log/records.ts`. */
+/** Keys of the records that the log keeps beside its entries, made as in `keys`. For the records see `records.ts`. */
 export const logKeys = {
   identity: (): RecordKey<LogIdentityRecord> => 'lg',
   /** The tree's head: size and root. A batch's commit checks it. */
@@ -28,6 +28,7 @@ export const logKeys = {
    * Batches are keyed by the tree size at their end. The first one at or after `position + 1` contains the position.
    */
   batch: (treeSize: number): RecordKey<BatchRecord> => recordKey('ba', treeSize),
+  batches: (): RecordRange<BatchRecord> => keysUnder('ba'),
   batchesFrom: (treeSize: number): RecordRange<BatchRecord> => keysFrom('ba', treeSize),
   /** Batches that end before this tree size. */
   batchesBefore: (treeSize: number): RecordRange<BatchRecord> => ({
@@ -43,6 +44,7 @@ export const logKeys = {
   checkpoints: (): RecordRange<CheckpointRecord> => keysUnder('cp'),
   /** Stamps by the size of the checkpoint that was stamped. */
   stamp: (treeSize: number): RecordKey<StampRecord> => recordKey('st', treeSize),
+  stamps: (): RecordRange<StampRecord> => keysUnder('st'),
   stampsFrom: (treeSize: number): RecordRange<StampRecord> => keysFrom('st', treeSize),
   /** Stamps that have no quorum yet, or never reached one. */
   partialStamp: (treeSize: number): RecordKey<StampRecord> => recordKey('sp', treeSize),
@@ -55,30 +57,11 @@ export const logKeys = {
   validationData: (hash: string): Key => recordKey('te', hash),
   allValidationData: (): Range => keysUnder('te'),
   anchor: (treeSize: number): RecordKey<AnchorRecord> => recordKey('an', treeSize),
-  anchorsFrom: (treeSize: number): RecordRange<AnchorRecord> => keysFrom('an', treeSize),
-  /** Confirmed anchors, except those that a larger anchor in the same or a lower block makes unnecessary. */
+  anchors: (): RecordRange<AnchorRecord> => keysUnder('an'),
+  /** The block of each confirmed anchor. */
   confirmedAnchor: (treeSize: number): RecordKey<ConfirmedAnchorRecord> => recordKey('ac', treeSize),
+  confirmedAnchors: (): RecordRange<ConfirmedAnchorRecord> => keysUnder('ac'),
   confirmedAnchorsFrom: (treeSize: number): RecordRange<ConfirmedAnchorRecord> => keysFrom('ac', treeSize),
   /** The largest confirmed size, the largest sent size, and the outstanding anchor. */
   anchorHead: (): RecordKey<AnchorHeadRecord> => 'ah',
 } as const
-
-/** Ranges that together contain every key of the log, one per family. */
-export const logKeyRanges: readonly Range[] = [
-  onlyKey(logKeys.identity()),
-  onlyKey(logKeys.treeHead()),
-  onlyKey(logKeys.sealerLease()),
-  onlyKey(logKeys.anchorHead()),
-  onlyKey(logKeys.stampHead()),
-  onlyKey(logKeys.stampHistory()),
-  logKeys.tiles(),
-  keysUnder('ba'),
-  logKeys.batchIds(),
-  logKeys.batchRoots(),
-  logKeys.checkpoints(),
-  keysUnder('st'),
-  logKeys.partialStamps(),
-  logKeys.allValidationData(),
-  keysUnder('an'),
-  keysUnder('ac'),
-]

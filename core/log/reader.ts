@@ -227,7 +227,7 @@ export class LogReader {
   }
 
   latestStamp(): Promise<StampRecord | undefined> {
-    return readFirst(this.#records, { ...logKeys.stampsFrom(0), reverse: true })
+    return readFirst(this.#records, { ...logKeys.stamps(), reverse: true })
   }
 
   /** Whose tokens counted from which tree size on. */
@@ -275,7 +275,7 @@ export class LogReader {
   }
 
   latestAnchor(): Promise<AnchorRecord | undefined> {
-    return readFirst(this.#records, { ...logKeys.anchorsFrom(0), reverse: true })
+    return readFirst(this.#records, { ...logKeys.anchors(), reverse: true })
   }
 
   /** Hashes from the leaf's sibling to the root (RFC 9162 § 2.1.3). Requires position < treeSize. */

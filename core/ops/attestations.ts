@@ -3,19 +3,10 @@ import { encodeUtf8, sha256, toHex } from '../bytes.ts'
 import { entryOf, tokenOpening } from '../commitment/log-entry.ts'
 import { logKeys } from '../log/keys.ts'
 import { LogReader } from '../log/reader.ts'
-import {
-  type StampRecord,
-  type StampToken,
-  NO_ANCHORS,
-  type AnchorHeadRecord,
-  type AnchorConfirmation,
-  type AnchorRecord,
-  type ConfirmedAnchorRecord,
-} from '../log/records.ts'
+import { type StampRecord, type StampToken, NO_ANCHORS, type AnchorRecord } from '../log/records.ts'
 import { distinctTokens } from '../log/attestation-rules.ts'
 import type { AnchorInfo, Key, RecordStore, ValidationData } from '../ports/index.ts'
-import type { StoredRecord } from '../store/keys.ts'
-import { listRecords, putRecord, storedBase64 } from '../store/read.ts'
+import { putRecord, storedBase64 } from '../store/read.ts'
 import type { Check } from './check.ts'
 import { AccountHistory, isStampHistory, type FirstStamp } from './trust-history.ts'
 
@@ -56,7 +47,7 @@ async function checkStamps(
   let newest: number | undefined
   const { periods } = (await check.read('stamp', logKeys.stampHistory())) ?? { periods: [] }
   const firsts = new Map<string, FirstStamp>()
-  for (const range of [logKeys.stampsFrom(0), logKeys.partialStamps()])
+  for (const range of [logKeys.stamps(), logKeys.partialStamps()])
     for await (const page of check.pages(range))
       for (const entry of page) {
         const stamp = check.decode('stamp', entry)
@@ -164,108 +155,66 @@ async function checkValidationData(check: Check): Promise<void> {
     }
 }
 
-/** Checks every anchor against its checkpoint, and the index of blocks and the head against the anchors. */
+/** Checks every anchor against its checkpoint, and the head against the anchors. */
 export async function checkAnchors(check: Check, verifier?: AttestationVerifier): Promise<void> {
-  const head = (await check.read('anchor', logKeys.anchorHead())) ?? NO_ANCHORS
-  const anchors = new AnchorCheck(check, head, verifier)
-  for await (const page of check.pages(logKeys.anchorsFrom(0))) for (const entry of page) await anchors.add(entry)
-  await anchors.finish()
+  const key = logKeys.anchorHead()
+  const head = (await check.read('anchor', key)) ?? NO_ANCHORS
+  const accounts = new AccountHistory(head.accounts)
+  let confirmedSize = 0
+  let outstanding: number | null = null
+  // In the order of their sizes.
+  for await (const page of check.pages(logKeys.anchors()))
+    for (const entry of page) {
+      const anchor = check.decode('anchor', entry)
+      if (anchor === undefined) continue
+      await compareCheckpoint(check, entry.key, anchor)
+      check.guard('anchor', key, () => accounts.add(anchor))
+      if (anchor.state === 'prepared' || anchor.state === 'sent') {
+        check.expect(outstanding === null, 'anchor', entry.key, 'More than one anchor is outstanding')
+        outstanding ??= anchor.size
+      }
+      if (anchor.confirmation === undefined) continue
+      if (verifier !== undefined) verifyAnchor(check, entry.key, { anchor, verifier })
+      confirmedSize = anchor.size
+    }
+  const isRight =
+    head.confirmedSize === confirmedSize && head.outstanding === outstanding && head.sentSize >= confirmedSize
+  check.expect(isRight, 'anchor', key, 'The head of the anchors does not agree with the anchors')
+  const isOfAnchors = check.guard('anchor', key, () => accounts.isRight) ?? true
+  check.expect(isOfAnchors, 'anchor', key, 'It does not name the accounts of all anchors')
+  for (const size of head.unsettled) {
+    const anchor = await check.read('anchor', logKeys.anchor(size))
+    const message = 'The head of the anchors has it as confirmed and unsettled, but it is not confirmed'
+    check.expect(anchor?.state === 'confirmed', 'anchor', logKeys.anchor(size), message)
+  }
 }
 
-/** Takes the anchors in the order of their sizes, which is also that of the index. */
-class AnchorCheck {
-  readonly #check: Check
-  readonly #head: AnchorHeadRecord
-  readonly #accounts: AccountHistory
-  readonly #verifier: AttestationVerifier | undefined
-  readonly #blocks: AsyncIterator<StoredRecord<ConfirmedAnchorRecord>>
-  #confirmedSize = 0
-  #outstanding: number | null = null
+async function compareCheckpoint(check: Check, key: Key, anchor: AnchorRecord): Promise<void> {
+  const checkpoint = await check.read('checkpoint', logKeys.checkpoint(anchor.size))
+  const isRight =
+    checkpoint?.note === anchor.checkpoint &&
+    checkpoint.root === anchor.root &&
+    key === logKeys.anchor(anchor.size) &&
+    (anchor.state === 'confirmed') === (anchor.confirmation !== undefined)
+  check.expect(isRight, 'anchor', key, 'It does not anchor the checkpoint of its size, or its state is wrong')
+}
 
-  constructor(check: Check, head: AnchorHeadRecord, verifier: AttestationVerifier | undefined) {
-    this.#check = check
-    this.#head = head
-    this.#accounts = new AccountHistory(head.accounts)
-    this.#verifier = verifier
-    this.#blocks = listRecords(check.records, logKeys.confirmedAnchorsFrom(0))[Symbol.asyncIterator]()
-  }
-
-  async add(entry: StoredRecord<AnchorRecord>): Promise<void> {
-    const anchor = this.#check.decode('anchor', entry)
-    if (anchor === undefined) return
-    await this.#compareCheckpoint(entry.key, anchor)
-    this.#check.guard('anchor', logKeys.anchorHead(), () => this.#accounts.add(anchor))
-    if (anchor.state === 'prepared' || anchor.state === 'sent') {
-      const isOnlyOne = this.#outstanding === null
-      this.#check.expect(isOnlyOne, 'anchor', entry.key, 'More than one anchor is outstanding')
-      this.#outstanding ??= anchor.size
-    }
-    if (anchor.confirmation === undefined) return
-    this.#verify(entry.key, anchor, anchor.confirmation)
-    this.#confirmedSize = anchor.size
-    await this.#expectNextBlock({ size: anchor.size, blockNumber: anchor.confirmation.blockNumber })
-  }
-
-  async finish(): Promise<void> {
-    const { value: extra, done } = await this.#blocks.next()
-    if (done !== true) this.#check.report('anchor', extra.key, 'It is the block of no confirmed anchor')
-    const key = logKeys.anchorHead()
-    const head = this.#head
-    const isRight =
-      head.confirmedSize === this.#confirmedSize &&
-      head.outstanding === this.#outstanding &&
-      head.sentSize >= this.#confirmedSize
-    this.#check.expect(isRight, 'anchor', key, 'The head of the anchors does not agree with the anchors')
-    const isOfAnchors = this.#check.guard('anchor', key, () => this.#accounts.isRight) ?? true
-    this.#check.expect(isOfAnchors, 'anchor', key, 'It does not name the accounts of all anchors')
-    for (const size of head.unsettled) await this.#expectConfirmed(size)
-  }
-
-  #verify(key: string, { size, info, checkpoint }: AnchorRecord, confirmation: AnchorConfirmation): void {
-    const verifier = this.#verifier
-    if (verifier === undefined) return
-    const { ref, blockNumber, blockHash, blockTime, evidence } = confirmation
-    this.#check.guard('anchor', key, () => {
-      const proof = storedBase64(evidence, 'The proof of an anchor')
-      verifier.verifyAnchor({
-        info,
-        checkpoint: encodeUtf8(checkpoint),
-        proof,
-        ref,
-        blockNumber,
-        blockHash,
-        blockTime,
-      })
-    })
-    const { localLedgerSize = Infinity } = verifier
-    const isInLedger = info.type !== 'local' || size <= localLedgerSize
-    this.#check.expect(isInLedger, 'anchor', key, 'It is confirmed, but the local ledger ends before it')
-  }
-
-  async #compareCheckpoint(key: string, anchor: AnchorRecord): Promise<void> {
-    const checkpoint = await this.#check.read('checkpoint', logKeys.checkpoint(anchor.size))
-    const isRight =
-      checkpoint?.note === anchor.checkpoint &&
-      checkpoint.root === anchor.root &&
-      key === logKeys.anchor(anchor.size) &&
-      (anchor.state === 'confirmed') === (anchor.confirmation !== undefined)
-    this.#check.expect(isRight, 'anchor', key, 'It does not anchor the checkpoint of its size, or its state is wrong')
-  }
-
-  async #expectNextBlock({ size, blockNumber }: ConfirmedAnchorRecord): Promise<void> {
-    const { value, done } = await this.#blocks.next()
-    const confirmed = done === true ? undefined : this.#check.decode('anchor', value)
-    const isRight = confirmed?.size === size && confirmed.blockNumber === blockNumber
-    const key = logKeys.confirmedAnchor(size)
-    this.#check.expect(isRight, 'anchor', key, 'It is not the block of the confirmed anchor of its size')
-  }
-
-  async #expectConfirmed(size: number): Promise<void> {
-    const key = logKeys.anchor(size)
-    const anchor = await this.#check.read('anchor', key)
-    const message = 'The head of the anchors has it as confirmed and unsettled, but it is not confirmed'
-    this.#check.expect(anchor?.state === 'confirmed', 'anchor', key, message)
-  }
+/** Verifies the proof of a confirmed anchor. */
+function verifyAnchor(
+  check: Check,
+  key: Key,
+  { anchor, verifier }: { readonly anchor: AnchorRecord; readonly verifier: AttestationVerifier },
+): void {
+  const { size, info, checkpoint, confirmation } = anchor
+  check.guard('anchor', key, () => {
+    if (confirmation === undefined) return
+    const { confirmations: _, evidence, ...block } = confirmation
+    const proof = storedBase64(evidence, 'The proof of an anchor')
+    verifier.verifyAnchor({ info, checkpoint: encodeUtf8(checkpoint), proof, ...block })
+  })
+  const { localLedgerSize = Infinity } = verifier
+  const isInLedger = info.type !== 'local' || size <= localLedgerSize
+  check.expect(isInLedger, 'anchor', key, 'It is confirmed, but the local ledger ends before it')
 }
 
 /** The size of the largest tree that is confirmed, if that is on a chain of this type; otherwise 0. */

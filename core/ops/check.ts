@@ -4,22 +4,18 @@ import type { Key, Range, RecordStore } from '../ports/index.ts'
 import { BoundedMap } from '../store/cache.ts'
 import { decodeRecord } from '../store/read.ts'
 import { tolerantRecords } from './damage.ts'
-import { logKeyRanges, logKeys } from '../log/keys.ts'
+import { logKeys } from '../log/keys.ts'
 import { COUNTED, DERIVED } from '../store/derived.ts'
-import {
-  keys,
-  registryKeyRanges,
-  isInRange,
-  onlyKey,
-  type RecordKey,
-  type RecordRange,
-  type StoredRecord,
-} from '../store/keys.ts'
+import { keys, isInRange, onlyKey, type RecordKey, type RecordRange, type StoredRecord } from '../store/keys.ts'
 
-/** Every key of a registry: its families in the order of the keys. */
-export const KEY_RANGES: readonly Range[] = [...logKeyRanges, ...registryKeyRanges].toSorted((a, b) =>
-  a.gte < b.gte ? -1 : 1,
-)
+const KEYS: readonly ((...parts: never[]) => Key | Range)[] = [...Object.values(logKeys), ...Object.values(keys)]
+
+/** Every key of a complete registry: its families in the order of the keys. */
+export const KEY_RANGES: readonly Range[] = KEYS.filter((keysOf): keysOf is () => Key | Range => keysOf.length === 0)
+  .map((keysOf) => keysOf())
+  .filter((family) => family !== keys.filling())
+  .map((family) => (typeof family === 'string' ? onlyKey(family) : family))
+  .toSorted((a, b) => (a.gte < b.gte ? -1 : 1))
 
 /** What a difference is about. */
 export type DifferenceKind =
@@ -57,16 +53,10 @@ const KINDS: readonly (readonly [kind: DifferenceKind, ...ranges: readonly Range
   ['counter', ...COUNTED.map(({ counters }) => counters)],
   ['identity', onlyKey(logKeys.identity())],
   ['head', onlyKey(logKeys.treeHead())],
-  ['batch', logKeys.batchesFrom(0)],
+  ['batch', logKeys.batches()],
   ['checkpoint', logKeys.checkpoints()],
-  [
-    'stamp',
-    logKeys.stampsFrom(0),
-    logKeys.partialStamps(),
-    logKeys.allValidationData(),
-    onlyKey(logKeys.stampHistory()),
-  ],
-  ['anchor', logKeys.anchorsFrom(0), logKeys.confirmedAnchorsFrom(0), onlyKey(logKeys.anchorHead())],
+  ['stamp', logKeys.stamps(), logKeys.partialStamps(), logKeys.allValidationData(), onlyKey(logKeys.stampHistory())],
+  ['anchor', logKeys.anchors(), onlyKey(logKeys.anchorHead())],
   ['event', keys.laterEvents()],
   ['evidence', keys.evidences()],
   ['file', keys.files()],

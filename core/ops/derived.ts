@@ -10,13 +10,20 @@ export async function expectDerived(check: Check, records: readonly Stored[]): P
   const expected = records.flatMap(
     (record) => check.guard(differenceKindOf(record.key), record.key, () => derivedFrom(record)) ?? [],
   )
+  await expectEntries(check, expected)
+}
+
+/** Checks that these entries are stored with these values. */
+export async function expectEntries(check: Check, expected: readonly DerivedEntry[]): Promise<void> {
   const stored = await check.records.get(expected.map(({ key }) => key))
   for (const [i, { key, value }] of expected.entries()) {
     const entry = stored[i]
-    const message = entry === undefined ? 'It is missing' : 'It differs from the record from which it follows'
-    const holds = entry !== undefined && equalBytes(entry.value, value)
-    if (holds) check.countDerived(key)
-    check.expectDerived(holds, { kind: 'index', key, message, repair: value })
+    if (entry !== undefined && equalBytes(entry.value, value)) {
+      check.countDerived(key)
+      continue
+    }
+    const message = entry === undefined ? 'It is missing' : 'It differs from what it follows from'
+    check.expectDerived(false, { kind: differenceKindOf(key), key, message, repair: value })
   }
 }
 

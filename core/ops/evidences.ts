@@ -1,8 +1,8 @@
 import { fromHex } from '../bytes.ts'
 import { canonicalJson, type Json } from '../commitment/canonical-json.ts'
 import { HASH_BYTES } from '../log/tree/hash.ts'
-import type { Stored, Key } from '../ports/index.ts'
-import { keys, partsOfKey, type StoredRecord } from '../store/keys.ts'
+import type { Key } from '../ports/index.ts'
+import { keys, type StoredRecord } from '../store/keys.ts'
 import { firstEventOf, slotKeyField } from '../store/evidence.ts'
 import type { EventRecord, EvidenceRecord } from '../store/records.ts'
 import type { Check } from './check.ts'
@@ -10,30 +10,26 @@ import { checkEventFiles, addEvent, checkOpening, emptyHistory, type History } f
 import { checkRecordPage } from './records.ts'
 
 /**
- * Reads evidences and their events side by side, both by company and id. Each event's txId is computed again from its
- * values and salts. Each evidence's record must be the result of its history.
+ * Reads each evidence with its events. Each event's txId is computed again from its values and salts. Each evidence's
+ * record must be the result of its history.
  */
 export async function checkEvidences(check: Check, origin: string | undefined): Promise<void> {
-  const events = new EventWalk(check)
   for await (const page of check.pages(keys.evidences())) {
     await checkRecordPage(check, page)
     const evidences = page.map((entry) => check.decode('evidence', entry))
     const positions = await check.records.positionsOf(evidences.map((evidence) => logEntryOf(evidence?.txId)))
-    for (const [i, entry] of page.entries()) {
-      const { key } = entry
-      await events.skipTo(evidenceIn(key))
+    for (const [i, { key }] of page.entries()) {
       const evidence = evidences[i]
       if (evidence === undefined) continue
       const history = emptyHistory()
       const first = check.guard('event', key, () => firstEventOf(evidence))
-      const created = [{ key, event: first, position: positions[i] }]
-      await checkEvents(check, origin, { evidence, history, events: created })
-      for await (const later of events.eventsOf(evidenceIn(key)))
-        await checkEvents(check, origin, { evidence, history, events: await decodedEvents(check, later) })
+      await checkEvents(check, origin, { evidence, history, events: [{ key, event: first, position: positions[i] }] })
+      if (evidence.lastVersion > 1)
+        for await (const later of check.pages(keys.laterEventsOf(evidence.company, evidence.id)))
+          await checkEvents(check, origin, { evidence, history, events: await decodedEvents(check, later) })
       check.guard('evidence', key, () => compareRecord(check, key, evidence, history))
     }
   }
-  await events.skipTo(undefined)
 }
 
 interface EventPage {
@@ -133,52 +129,3 @@ const hasMembers = (value: Json | undefined): boolean =>
 
 const isSameValue = (a: unknown, b: unknown): boolean =>
   a === b || (a !== undefined && b !== undefined && canonicalJson(a) === canonicalJson(b))
-
-/** Reads all events from version 2 in the order of their keys, which is by evidence and then by version. */
-export class EventWalk {
-  readonly #check: Check
-  readonly #pages: AsyncIterator<readonly StoredRecord<EventRecord>[]>
-  #page: readonly StoredRecord<EventRecord>[] = []
-  #at = 0
-
-  constructor(check: Check) {
-    this.#check = check
-    this.#pages = check.pages(keys.laterEvents())
-  }
-
-  /** Skips events before those of this evidence (`undefined`: all), and reports them: their evidence is missing. */
-  async skipTo(evidence: string | undefined): Promise<void> {
-    for (;;) {
-      const entry = await this.#peek()
-      if (entry === undefined || (evidence !== undefined && evidenceIn(entry.key) >= evidence)) return
-      this.#check.report('event', entry.key, 'The evidence of this event is missing')
-      this.#at += 1
-    }
-  }
-
-  /** The later events of the evidence that comes next, at most a page at a time. */
-  async *eventsOf(evidence: string): AsyncGenerator<readonly StoredRecord<EventRecord>[], void, undefined> {
-    for (;;) {
-      const events: StoredRecord<EventRecord>[] = []
-      for (let entry = await this.#peek(); entry !== undefined && evidenceIn(entry.key) === evidence;) {
-        events.push(entry)
-        this.#at += 1
-        entry = this.#page[this.#at]
-      }
-      if (events.length === 0) return
-      yield events
-    }
-  }
-
-  async #peek(): Promise<Stored | undefined> {
-    if (this.#at === this.#page.length) {
-      const { value, done } = await this.#pages.next()
-      this.#page = done === true ? [] : value
-      this.#at = 0
-    }
-    return this.#page[this.#at]
-  }
-}
-
-/** Company and id of an evidence, in its key, and in the key of an event. */
-const evidenceIn = (key: Key): string => partsOfKey(key).slice(1, 3).join('/')

@@ -112,7 +112,7 @@ export async function checkLog(
   const head = await check.read('head', logKeys.treeHead())
   const sealedSize = Math.min(head?.size ?? 0, logSize)
   check.expect((head?.size ?? 0) <= logSize, 'head', logKeys.treeHead(), 'More entries are sealed than the log has')
-  let tree: TreeCheck | undefined = await TreeCheck.start(check, identity?.keys ?? [], signedHeads)
+  let tree: TreeCheck | undefined = new TreeCheck(check, identity?.keys ?? [], signedHeads)
   for (let start = 0; start < logSize; start += TILE_WIDTH) {
     const page = await checkLogPage(check, start)
     tokenEntries = page && tokenEntries !== undefined ? tokenEntries + page.tokenEntries : undefined

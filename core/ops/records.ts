@@ -53,7 +53,8 @@ const familyById = <T extends { readonly id: string }>(
   })
 
 const FAMILIES: readonly Family[] = [
-  family(logKeys.batchesFrom(0)),
+  family(logKeys.batches()),
+  family(logKeys.anchors()),
   family(onlyKey(keys.operator())),
   family(onlyKey(keys.blobStore())),
   family(keys.companies()),
@@ -70,6 +71,9 @@ const FAMILIES: readonly Family[] = [
   family(keys.evidences(), ({ company, categoryId, subcategoryId }) => [
     categoryIn(company, undefined, categoryId),
     categoryIn(company, categoryId, subcategoryId),
+  ]),
+  family(keys.laterEvents(), ({ version }, company, id = '') => [
+    referTo(keys.evidence(company, id), (entry) => decodeRecord(entry).lastVersion >= version),
   ]),
   familyById(keys.files(), (file) => [ownerOf(file)]),
   family(keys.blobIntents()),
@@ -94,7 +98,7 @@ function ownerOf({ id, company, ownerKind, ownerId, version }: FileRecord | Dele
   })
 }
 
-/** Checks all records that do not follow from others, except evidences and their events (`checkEvidences`). */
+/** Checks to what all records refer that do not follow from others, except evidences (`checkEvidences`). */
 export async function checkRecords(check: Check): Promise<void> {
   for (const { range } of FAMILIES) {
     if (isInRange(keys.evidences().gte, range)) continue

@@ -2,9 +2,9 @@ import { equalBytes, toHex } from '../bytes.ts'
 import type { TreeHeadRecord, BatchRecord, CheckpointRecord } from '../log/records.ts'
 import { TreeAccumulator } from '../log/tree/accumulator.ts'
 import type { Range, SignedHead } from '../ports/index.ts'
-import type { StoredRecord } from '../store/keys.ts'
-import { listRecords } from '../store/read.ts'
+import { listRecords, type DerivedEntry } from '../store/read.ts'
 import type { Check } from './check.ts'
+import { expectEntries } from './derived.ts'
 import { logKeys } from '../log/keys.ts'
 import { buildTile, nodeAt, TILE_HEIGHT, TILE_WIDTH, tileLevelsOf } from '../log/tree/tile.ts'
 import { verifyCheckpoint } from '../log/note.ts'
@@ -17,19 +17,11 @@ export class TreeCheck {
   readonly #batches: BatchCheck
   readonly #signedHeads: readonly SignedHead[]
 
-  private constructor(check: Check, batches: BatchCheck, signedHeads: readonly SignedHead[]) {
+  constructor(check: Check, checkpointKeys: readonly CheckpointKey[], signedHeads: readonly SignedHead[]) {
     this.#check = check
     this.#tiles = new TileCheck(check)
-    this.#batches = batches
+    this.#batches = new BatchCheck(check, checkpointKeys)
     this.#signedHeads = signedHeads
-  }
-
-  static async start(
-    check: Check,
-    checkpointKeys: readonly CheckpointKey[],
-    signedHeads: readonly SignedHead[],
-  ): Promise<TreeCheck> {
-    return new TreeCheck(check, await BatchCheck.start(check, checkpointKeys), signedHeads)
   }
 
   async add(leaves: readonly Uint8Array[]): Promise<void> {
@@ -56,12 +48,6 @@ export class TreeCheck {
   }
 }
 
-interface ExpectedTile {
-  readonly level: number
-  readonly index: number
-  readonly bytes: Uint8Array
-}
-
 /** The tile of a level that is not complete yet. */
 interface OpenTile {
   index: number
@@ -72,10 +58,10 @@ interface OpenTile {
  * Builds every tile of a growing tree again, without the sealing engine, and compares it with the stored tile. Holds
  * one row for each level.
  */
-export class TileCheck {
+class TileCheck {
   readonly #check: Check
   readonly #levels: OpenTile[] = []
-  #expected: ExpectedTile[] = []
+  readonly #expected: DerivedEntry[] = []
 
   constructor(check: Check) {
     this.#check = check
@@ -88,16 +74,7 @@ export class TileCheck {
 
   /** Compares the tiles that were completed since the last call. */
   async compare(): Promise<void> {
-    const expected = this.#expected
-    this.#expected = []
-    const stored = await this.#check.records.get(expected.map(({ level, index }) => logKeys.tile(level, index)))
-    for (const [i, { level, index, bytes }] of expected.entries()) {
-      const key = logKeys.tile(level, index)
-      const tile = stored[i]?.value
-      const message = tile === undefined ? 'This tile is missing' : "It is not the tile of the log's entries"
-      const isRight = tile !== undefined && equalBytes(tile, bytes)
-      this.#check.expectDerived(isRight, { kind: 'tile', key, message, repair: bytes })
-    }
+    await expectEntries(this.#check, this.#expected.splice(0))
   }
 
   /**
@@ -136,7 +113,7 @@ export class TileCheck {
   #complete(level: number): Uint8Array {
     const open = this.#openTile(level)
     const bytes = buildTile(open.row)
-    this.#expected.push({ level, index: open.index, bytes })
+    this.#expected.push({ key: logKeys.tile(level, open.index), value: bytes })
     open.row = []
     open.index += 1
     return bytes
@@ -149,44 +126,39 @@ export interface CheckpointKey {
   readonly verifierKey: string
 }
 
-/** Reads the batches in order and compares each with the tree when it reaches the batch's end. */
-export class BatchCheck {
+/** Compares each batch with the tree when it reaches the batch's end. */
+class BatchCheck {
   readonly #check: Check
   readonly #checkpointKeys: readonly CheckpointKey[]
-  readonly #batches: AsyncIterator<StoredRecord<BatchRecord>>
-  #next: BatchRecord | undefined
+  readonly #batches: AsyncGenerator<BatchRecord, undefined>
+  #next: Promise<IteratorResult<BatchRecord, undefined>>
   #last: BatchRecord | undefined
 
-  private constructor(check: Check, checkpointKeys: readonly CheckpointKey[]) {
+  constructor(check: Check, checkpointKeys: readonly CheckpointKey[]) {
     this.#check = check
     this.#checkpointKeys = checkpointKeys
-    this.#batches = listRecords(check.records, logKeys.batchesFrom(0))[Symbol.asyncIterator]()
-  }
-
-  static async start(check: Check, checkpointKeys: readonly CheckpointKey[]): Promise<BatchCheck> {
-    const batches = new BatchCheck(check, checkpointKeys)
-    await batches.#readNext()
-    return batches
+    this.#batches = batchesIn(check)
+    this.#next = this.#batches.next()
   }
 
   /** Call this after each leaf that was added to the tree. */
   async compare(tree: TreeAccumulator): Promise<void> {
-    if (this.#next?.end !== tree.size) return
-    const batch = this.#next
+    const { value: batch } = await this.#next
+    if (batch?.end !== tree.size) return
     const key = logKeys.batch(batch.end)
     const root = toHex(tree.root())
     this.#check.expect(batch.root === root, 'batch', key, "Its root is not the root of the log's entries")
     const follows = batch.start === (this.#last?.end ?? 0) && batch.previous === (this.#last?.id ?? null)
     this.#check.expect(follows, 'batch', key, 'It does not follow the previous batch')
-    await this.#readNext()
+    this.#next = this.#batches.next()
     await this.#checkCheckpoint(batch)
     this.#last = batch
   }
 
   /** Reports batches that the tree did not reach, and compares the tree's head with the last batch. */
   async finish(head: TreeHeadRecord | undefined): Promise<void> {
-    for (; this.#next !== undefined; await this.#readNext()) {
-      const key = logKeys.batch(this.#next.end)
+    for (let next = await this.#next; next.done !== true; next = await this.#batches.next()) {
+      const key = logKeys.batch(next.value.end)
       this.#check.report('batch', key, 'It ends after the sealed entries, or inside another batch')
     }
     const { id = null, end = 0, root, createdAt } = this.#last ?? {}
@@ -197,24 +169,13 @@ export class BatchCheck {
     this.#check.expect(isSame, 'head', logKeys.treeHead(), "The tree's head is not the last batch")
   }
 
-  /** Reads up to the next batch that can be decoded and is stored under its own size. */
-  async #readNext(): Promise<void> {
-    for (;;) {
-      const { value: entry, done } = await this.#batches.next()
-      this.#next = done === true ? undefined : this.#check.decode('batch', entry)
-      if (done === true) return
-      if (this.#next === undefined) continue
-      if (logKeys.batch(this.#next.end) === entry.key) return
-      this.#check.report('batch', entry.key, 'It is stored under another size than its own')
-    }
-  }
-
   /** Only the last batch may have no checkpoint yet. The next start signs it. */
   async #checkCheckpoint(batch: BatchRecord): Promise<void> {
     const key = logKeys.checkpoint(batch.end)
     const entry = await this.#check.get(key)
     if (entry === undefined) {
-      this.#check.expect(this.#next === undefined, 'checkpoint', key, 'The checkpoint of a batch is missing')
+      const { done } = await this.#next
+      this.#check.expect(done === true, 'checkpoint', key, 'The checkpoint of a batch is missing')
       return
     }
     const checkpoint = this.#check.decode('checkpoint', entry)
@@ -234,4 +195,15 @@ export class BatchCheck {
       this.#check.expect(isSame, 'checkpoint', key, 'The signed note has another size or root')
     })
   }
+}
+
+/** The batches that can be decoded and are stored under their own sizes. */
+async function* batchesIn(check: Check): AsyncGenerator<BatchRecord, undefined> {
+  for await (const entry of listRecords(check.records, logKeys.batches())) {
+    const batch = check.decode('batch', entry)
+    if (batch === undefined) continue
+    if (logKeys.batch(batch.end) === entry.key) yield batch
+    else check.report('batch', entry.key, 'It is stored under another size than its own')
+  }
+  return undefined
 }

@@ -1,7 +1,7 @@
 import type { CompanyId } from '../api/scope.ts'
 import { DAY_MS, dayOfId, idsFrom } from '../ids.ts'
 import { logKeys } from '../log/keys.ts'
-import type { BatchRecord } from '../log/records.ts'
+import type { AnchorRecord, BatchRecord } from '../log/records.ts'
 import type { Stored, Key, Range } from '../ports/index.ts'
 import { evidenceEntries } from './evidence.ts'
 import {
@@ -64,6 +64,12 @@ export const idempotencyEntries = (key: Key, { expires }: IdempotencyRecord): re
 export const batchEntries = ({ id, root, end }: BatchRecord): readonly DerivedEntry[] =>
   [logKeys.batchById(id), logKeys.batchByRoot(root)].map((key) => putRecord(key, { end }))
 
+/** The block of a confirmed anchor. */
+export const anchorEntries = ({ size, confirmation }: AnchorRecord): readonly DerivedEntry[] =>
+  confirmation === undefined
+    ? []
+    : [putRecord(logKeys.confirmedAnchor(size), { size, blockNumber: confirmation.blockNumber })]
+
 /** A family of records from which entries follow. */
 interface Source {
   readonly range: Range
@@ -76,7 +82,8 @@ const source = <T extends object>(
 ): Source => ({ range, entriesOf: (entry: StoredRecord<T>) => entriesOf(decodeRecord(entry), entry.key) })
 
 const SOURCES: readonly Source[] = [
-  source(logKeys.batchesFrom(0), batchEntries),
+  source(logKeys.batches(), batchEntries),
+  source(logKeys.anchors(), anchorEntries),
   source(keys.allSourceSystems(), (system, key) => systemEntries(companyIn(key), system)),
   source(keys.allCategories(), (category, key) => categoryEntries(companyIn(key), category)),
   source(keys.evidences(), evidenceEntries),
@@ -118,6 +125,7 @@ export const DERIVED: readonly DerivedFamily[] = [
   ...[logKeys.batchIds(), logKeys.batchRoots()].map((range) =>
     noticed(range, (entry) => logKeys.batch(decodeRecord(entry).end)),
   ),
+  family(logKeys.confirmedAnchors(), (entry) => logKeys.anchor(decodeRecord(entry).size)),
   family(keys.allSourceSystemNames(), (entry) => keys.sourceSystem(companyIn(entry.key), decodeRecord(entry).id)),
   family(keys.apiKeys(), (entry) => {
     const { company, systemId } = decodeRecord(entry)
@@ -164,7 +172,7 @@ const recordFamily = (key: Key): string => key.slice(0, key.indexOf('/') + 1)
 /** The time of a creation is in the id, so the evidences of a day lie side by side. */
 const createdEvidences: CountedFamily = {
   lists: keys.evidences(),
-  counters: keys.createdCounts(),
+  counters: { gte: 'ec/company/', lt: 'ec/day0' },
   listOf: (entry) => `${companyIn(entry)} ${dayOfId(lastPartOfKey(entry))}`,
   countersOf: (entry) => [
     keys.evidenceCount(['company', companyIn(entry)]),
@@ -181,7 +189,7 @@ const createdEvidences: CountedFamily = {
 
 export const COUNTED: readonly CountedFamily[] = [
   createdEvidences,
-  counted(keys.allEvidenceListings(), keys.listedCounts()),
+  counted(keys.allEvidenceListings(), { gte: 'ec/stolen/', lt: 'ec/sub0' }),
   counted(keys.allCategoryListings(), keys.categoryCounts()),
   counted(keys.allAudit(), keys.auditCounts()),
   counted(keys.allFileListings(), keys.fileCounts(), 1),

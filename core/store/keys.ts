@@ -165,7 +165,10 @@ const NO_PARENT = ''
 export const laterEventKey = (company: Company, evidence: Evidence, version: number): RecordKey<EventRecord> =>
   recordKey('vh', company, evidence, version)
 
-/** Keys of the registry's own records. Those of the log are in `core/log/keys.ts`. */
+/**
+ * Keys of the registry's own records. Those of the log are in `core/log/keys.ts`. A function without parameters returns
+ * all keys of a family, or its only one.
+ */
 export const keys = {
   operator: (): RecordKey<OperatorRecord> => 'op',
   /** In shared records: the store that holds the files. */
@@ -233,15 +236,13 @@ export const keys = {
   /** Counter. */
   evidenceCount: (list: CountedEvidences): Key => recordKey('ec', ...list),
   evidenceCounts: (): Range => keysUnder('ec'),
-  /** Of companies and days. */
-  createdCounts: (): Range => ({ gte: 'ec/company/', lt: 'ec/day0' }),
-  /** Of `Listing`s. */
-  listedCounts: (): Range => ({ gte: 'ec/stolen/', lt: 'ec/sub0' }),
   /** The record that holds an event. Version 1 is in the record of its evidence. */
   event: (company: Company, evidence: Evidence, version: number): RecordKey<EvidenceRecord | EventRecord> =>
     version === 1 ? keys.evidence(company, evidence) : laterEventKey(company, evidence, version),
   /** Events from version 2. */
   laterEvents: (): RecordRange<EventRecord> => keysUnder('vh'),
+  laterEventsOf: (company: Company, evidence: Evidence): RecordRange<EventRecord> =>
+    keysUnder(recordKey('vh', company, evidence)),
   // Indexes for searching: each key ends with the evidence's id and has an empty value.
   /** `owner`: with folded case. */
   ownerIndex: (company: Company, owner: string, id: Evidence): Key => recordKey('ow', company, owner, id),
@@ -286,40 +287,6 @@ export const keys = {
   }),
   idempotencyExpiries: (): RecordRange<IdempotencyExpiryRecord> => keysUnder('it'),
 } as const
-
-/** Ranges that together contain every key of a complete registry, one per family, without those of the log. */
-export const registryKeyRanges: readonly Range[] = [
-  onlyKey(keys.operator()),
-  onlyKey(keys.blobStore()),
-  keys.companies(),
-  keys.allSourceSystems(),
-  keys.allSourceSystemNames(),
-  keys.apiKeys(),
-  keys.allLastUses(),
-  keys.allAudit(),
-  keys.auditCounts(),
-  keys.allCategories(),
-  keys.allCategoryNames(),
-  keys.allCategoryListings(),
-  keys.categoryCounts(),
-  keys.evidences(),
-  keys.allCompaniesOf(),
-  keys.allExternalIds(),
-  keys.allEvidenceListings(),
-  keys.evidenceCounts(),
-  keys.laterEvents(),
-  keys.allOwnerIndex(),
-  keys.allWordIndex(),
-  keys.allUpdateIndex(),
-  keys.files(),
-  keys.allFileListings(),
-  keys.fileCounts(),
-  keys.blobIntents(),
-  keys.pendingDeletions(),
-  keys.pendingErasures(),
-  keys.allIdempotency(),
-  keys.idempotencyExpiries(),
-]
 
 /** The company in a key whose first part it is. Keys contain its id as it is. */
 // eslint-disable-next-line typescript/no-unsafe-type-assertion -- keys contain ids as they are

@@ -393,9 +393,9 @@ describe('anchoring', () => {
           const { size } = await sealing.reader.treeHead()
           const { confirmedSize, outstanding } = await head()
           assert.deepEqual([confirmedSize, outstanding], [size, null])
-          const anchors = await listOf<AnchorRecord>(sealing, logKeys.anchorsFrom(0))
+          const anchors = await listOf<AnchorRecord>(sealing, logKeys.anchors())
           const confirmed = anchors.filter(({ state }) => state === 'confirmed')
-          const blocks = await listOf<ConfirmedAnchorRecord>(sealing, logKeys.confirmedAnchorsFrom(0))
+          const blocks = await listOf<ConfirmedAnchorRecord>(sealing, logKeys.confirmedAnchors())
           assert.deepEqual(
             blocks,
             confirmed.map((anchor) => ({ size: anchor.size, blockNumber: anchor.confirmation?.blockNumber })),

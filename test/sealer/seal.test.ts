@@ -28,7 +28,7 @@ async function entriesOf(records: RecordStore): Promise<readonly Uint8Array[]> {
 
 async function batchesOf(records: RecordStore): Promise<readonly BatchRecord[]> {
   const batches: BatchRecord[] = []
-  for await (const entry of records.list(logKeys.batchesFrom(0))) batches.push(decodeRecord<BatchRecord>(entry))
+  for await (const entry of records.list(logKeys.batches())) batches.push(decodeRecord<BatchRecord>(entry))
   return batches
 }
 

@@ -3,6 +3,8 @@ import { describe, it } from 'node:test'
 import { MemoryRecords } from '../../../adapters/memory/index.ts'
 import { checkAnchors } from '../../../core/ops/attestations.ts'
 import { Check, type Difference } from '../../../core/ops/check.ts'
+import { checkOwners } from '../../../core/ops/derived.ts'
+import { checkRecords } from '../../../core/ops/records.ts'
 import { logKeys } from '../../../core/log/keys.ts'
 import type { AnchorHeadRecord, AnchorRecord, CheckpointRecord } from '../../../core/log/records.ts'
 import type { RecordStore } from '../../../core/ports/index.ts'
@@ -64,7 +66,10 @@ async function storeAnchors(anchors: readonly Confirmed[]): Promise<RecordStore>
 
 async function differencesOf(records: RecordStore): Promise<readonly Difference[]> {
   const differences: Difference[] = []
-  await checkAnchors(new Check(records, { onDifference: (difference) => differences.push(difference) }))
+  const check = new Check(records, { onDifference: (difference) => differences.push(difference) })
+  await checkAnchors(check)
+  await checkRecords(check)
+  await checkOwners(check)
   return differences
 }
 

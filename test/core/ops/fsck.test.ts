@@ -103,7 +103,7 @@ describe('fsck', () => {
   })
 
   it('does not count the tokens of a log that it could not read to the end', async () => {
-    const batches = (await allEntries()).filter(({ key }) => isInRange(key, logKeys.batchesFrom(0)))
+    const batches = (await allEntries()).filter(({ key }) => isInRange(key, logKeys.batches()))
     assert.ok(batches.length > 0)
     for (const { key } of batches) {
       const differences = await differencesWith(key, encodeUtf8('{}'))
