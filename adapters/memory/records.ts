@@ -17,7 +17,6 @@ import {
   type RecordStore,
   type SnapshotSource,
 } from '../kit/index.ts'
-import { SortedKeys } from './sorted-keys.ts'
 
 const PAGE_SIZE = 256
 
@@ -33,7 +32,9 @@ const PAGE_SIZE = 256
  */
 export class MemoryRecords implements RecordStore, SnapshotSource {
   #entries = new Map<Key, Stored>()
-  readonly #keys = new SortedKeys()
+  /** The keys in their order, as they were when they were listed last, and those that were added or removed since. */
+  #keys: readonly Key[] = []
+  readonly #changedKeys = new Set<Key>()
   /** Packed log entries. Its capacity doubles when it is full; the first `#logSize` entries are in use. */
   #log = new Uint8Array(256 * LOG_ENTRY_BYTES)
   readonly #payloads: Uint8Array[] = []
@@ -47,19 +48,18 @@ export class MemoryRecords implements RecordStore, SnapshotSource {
     return keys.map((key) => copyOf(this.#entries.get(key)))
   }
 
-  async *list(range: Range): AsyncIterable<Stored> {
-    let left = range.limit ?? Infinity
-    let { gte, lt } = range
-    while (left > 0) {
+  async *list({ gte, lt, reverse = false, limit = Infinity }: Range): AsyncIterable<Stored> {
+    let range: Range = { gte, lt, reverse }
+    for (let left = limit; left > 0;) {
       this.#assertOpen()
-      const keys = this.#keys.slice({ ...range, gte, lt }, Math.min(PAGE_SIZE, left))
+      const keys = this.#keysIn(range, Math.min(PAGE_SIZE, left))
       const page = keys.map((key) => copyOf(this.#entries.get(key)))
       for (const entry of page) if (entry !== undefined) yield entry
       const last = keys.at(-1)
       if (last === undefined || keys.length < PAGE_SIZE) return
       left -= keys.length
-      if (range.reverse === true) lt = last
-      else gte = `${last}\0` // the smallest string above it
+      // The smallest string above it.
+      range = reverse ? { gte, lt: last, reverse } : { gte: `${last}\0`, lt }
     }
   }
 
@@ -106,7 +106,7 @@ export class MemoryRecords implements RecordStore, SnapshotSource {
     this.#assertOpen()
     const copy = new MemoryRecords()
     copy.#entries = new Map(this.#entries)
-    for (const key of this.#entries.keys()) copy.#keys.add(key)
+    copy.#keys = this.#sortedKeys()
     copy.#log = this.#log.slice()
     for (const payload of this.#payloads) copy.#payloads.push(payload)
     copy.#logSize = this.#logSize
@@ -119,12 +119,32 @@ export class MemoryRecords implements RecordStore, SnapshotSource {
 
   #apply(plan: GroupPlan): void {
     for (const entry of plan.puts) {
+      if (!this.#entries.has(entry.key)) this.#changedKeys.add(entry.key)
       this.#entries.set(entry.key, { ...entry, value: entry.value.slice() })
-      this.#keys.add(entry.key)
     }
-    for (const key of plan.deletes) if (this.#entries.delete(key)) this.#keys.delete(key)
+    for (const key of plan.deletes) if (this.#entries.delete(key)) this.#changedKeys.add(key)
     this.#append(plan.appended)
     this.#lastVersion = plan.lastVersion
+  }
+
+  /** The first keys of a range, in its direction. */
+  #keysIn({ gte, lt, reverse }: Range, count: number): readonly Key[] {
+    const keys = this.#sortedKeys()
+    const [from, to] = [lowerBound(keys, gte), lowerBound(keys, lt)]
+    if (reverse !== true) return keys.slice(from, Math.min(to, from + count))
+    return keys.slice(Math.max(from, to - count), to).toReversed()
+  }
+
+  /** Sorted when they are listed, because a million keys that are only written need no order. */
+  #sortedKeys(): readonly Key[] {
+    if (this.#changedKeys.size > 0) {
+      const kept = this.#keys.filter((key) => !this.#changedKeys.has(key))
+      const added = [...this.#changedKeys].filter((key) => this.#entries.has(key)).sort()
+      // Two sorted parts, which are merged in linear time.
+      this.#keys = [...kept, ...added].sort()
+      this.#changedKeys.clear()
+    }
+    return this.#keys
   }
 
   #append(appended: readonly LogAppend[]): void {
@@ -151,3 +171,16 @@ export class MemoryRecords implements RecordStore, SnapshotSource {
 
 /** Copies an entry: callers may change the bytes that they receive. */
 const copyOf = (entry: Stored | undefined): Stored | undefined => entry && { ...entry, value: entry.value.slice() }
+
+/** Returns the index of the first key that is not less than `key`. Keys are ASCII, so `<` is the bytewise order. */
+function lowerBound(keys: readonly Key[], key: Key): number {
+  let low = 0
+  let high = keys.length
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    const other = keys[middle]
+    if (other !== undefined && other < key) low = middle + 1
+    else high = middle
+  }
+  return low
+}
