@@ -314,7 +314,7 @@ describe('finding and reading a file', () => {
         'imagE',
         'a range is not checked',
       )
-      stored('image')
+      stored('im', 'age')
       assert.equal(returned, 0)
       await (await files.read(info))[Symbol.asyncIterator]().return?.()
       assert.equal(returned, 1)
