@@ -1,18 +1,9 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { RegistryError } from '../core/errors.ts'
-import type { ProofBlock } from '../core/log/proof-blocks.ts'
 import type { PublishedLog } from '../core/api/log.ts'
 import { HASH_BYTES } from '../core/log/tree/hash.ts'
 import { compileKernel } from './kernel/kernel.ts'
 import { ProofWriter } from './kernel/proofs.ts'
-
-/** Which proofs to make. */
-export interface BatchProofsRequest {
-  /** The registry's `log`. */
-  readonly log: Pick<PublishedLog, 'batchById' | 'proofBlocks'>
-  readonly batchId: string
-  readonly signal?: AbortSignal
-}
 
 /** The proofs of at most 256 consecutive leaves of a batch, in log order. */
 export interface BatchProofs {
@@ -29,12 +20,16 @@ export interface BatchProofs {
 }
 
 /** Which proofs to make, and where to write them. */
-export interface WriteBatchProofsRequest extends BatchProofsRequest {
+export interface WriteBatchProofsRequest {
+  /** The registry's `log`. */
+  readonly log: Pick<PublishedLog, 'batchById' | 'proofBlocks'>
+  readonly batchId: string
   /**
    * Receives the next proofs. The bytes are borrowed: they are overwritten after it returned, or after its promise
    * settled. It is not called again before that. An error that it throws ends the writing.
    */
   readonly write: (proofs: BatchProofs) => void | Promise<unknown>
+  readonly signal?: AbortSignal
 }
 
 /**
@@ -54,34 +49,7 @@ const BLOCKS_PER_TURN = 64
  * @example
  * await writeBatchProofs({ log: registry.log, batchId, write: ({ bytes }) => file.appendFile(bytes) })
  */
-export async function writeBatchProofs({ write, ...request }: WriteBatchProofsRequest): Promise<void> {
-  for await (const pieces of borrowedProofs(request))
-    for (const piece of pieces) {
-      const writing = write(piece)
-      if (writing !== undefined) await writing
-    }
-}
-
-/**
- * Makes the same proofs as `writeBatchProofs`, as a stream. The caller owns the bytes. The next proofs are made when
- * they are requested.
- *
- * @throws As `writeBatchProofs`.
- */
-export async function* batchProofs(request: BatchProofsRequest): AsyncGenerator<BatchProofs, void, undefined> {
-  for await (const pieces of borrowedProofs(request))
-    for (const piece of pieces) yield { ...piece, bytes: piece.bytes.slice() }
-}
-
-/** Cached for the next call: allocating a writer costs more than writing 1,000 proofs. */
-let cachedWriter: ProofWriter | undefined
-
-/** Several pieces at a time. Each is made when it is requested, and overwrites the previous one. */
-async function* borrowedProofs({
-  log,
-  batchId,
-  signal,
-}: BatchProofsRequest): AsyncGenerator<Iterable<BatchProofs>, void, undefined> {
+export async function writeBatchProofs({ log, batchId, write, signal }: WriteBatchProofsRequest): Promise<void> {
   signal?.throwIfAborted()
   const batch = await log.batchById(batchId)
   if (batch === undefined) throw new RegistryError('BATCH_NOT_FOUND', `There is no batch ${batchId}`)
@@ -98,21 +66,17 @@ async function* borrowedProofs({
         await nextTurn()
         blocksThisTurn = blocks.length
       }
-      yield piecesOf(blocks, writer, signal)
+      for (const block of blocks) {
+        signal?.throwIfAborted()
+        const items = block.levels + block.above.length / HASH_BYTES
+        const writing = write({ first: block.first, end: block.end, items, bytes: writer.write(block) })
+        if (writing !== undefined) await writing
+      }
     }
   } finally {
     cachedWriter = writer
   }
 }
 
-function* piecesOf(
-  blocks: readonly ProofBlock[],
-  writer: ProofWriter,
-  signal: AbortSignal | undefined,
-): Generator<BatchProofs, void, undefined> {
-  for (const block of blocks) {
-    signal?.throwIfAborted()
-    const items = block.levels + block.above.length / HASH_BYTES
-    yield { first: block.first, end: block.end, items, bytes: writer.write(block) }
-  }
-}
+/** Cached for the next call: allocating a writer costs more than writing 1,000 proofs. */
+let cachedWriter: ProofWriter | undefined

@@ -4,10 +4,4 @@
 export { createSealer } from './sealer.ts'
 export type { SealerOptions } from './settings.ts'
 export { InlineEngine, PoolEngine, type PoolOptions } from './engine/engines.ts'
-export {
-  batchProofs,
-  writeBatchProofs,
-  type BatchProofs,
-  type BatchProofsRequest,
-  type WriteBatchProofsRequest,
-} from './batch-proofs.ts'
+export { writeBatchProofs, type BatchProofs, type WriteBatchProofsRequest } from './batch-proofs.ts'
