@@ -2,7 +2,7 @@ import type { FileEntry, StagedFile } from './files.ts'
 import type { CategoryId, FileId, Scope, WriteOptions } from './scope.ts'
 
 /** An inactive category, and a subcategory of one, accepts no new evidence. */
-export type CategoryStatus = 'active' | 'inactive'
+type CategoryStatus = 'active' | 'inactive'
 
 /** A category, or a subcategory: a category with a parent. */
 export interface Category {

@@ -2,10 +2,10 @@ import type { Json } from '../commitment/canonical-json.ts'
 import type { Disclosure } from '../commitment/event-format.ts'
 import type { BatchId, CategoryId, EvidenceId, FileId, TxId } from './scope.ts'
 
-export type EvidenceStatus = 'active' | 'stolen'
+type EvidenceStatus = 'active' | 'stolen'
 
 /** What every view of an evidence has. */
-export interface EvidenceCore {
+interface EvidenceCore {
   readonly id: EvidenceId
   /** Chosen by the caller, unique in its company. */
   readonly externalId: string
@@ -41,11 +41,11 @@ export interface Evidence extends EvidenceCore {
   readonly version: number
 }
 
-export type EventType = 'create' | 'update' | 'transfer'
-export type UpdateType = 'stolen' | 'repair' | 'custom' | 'change' | 'addfile' | 'deletefile'
+type EventType = 'create' | 'update' | 'transfer'
+type UpdateType = 'stolen' | 'repair' | 'custom' | 'change' | 'addfile' | 'deletefile'
 
 /** What an event did. */
-export interface EventAction {
+interface EventAction {
   readonly type: EventType
   /** Present if `type` is `update`. */
   readonly updateType?: UpdateType

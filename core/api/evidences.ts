@@ -61,7 +61,7 @@ export interface CreatedEvidence extends RecordedEvent {
 }
 
 /** A value of an evidence that an update can remove. */
-export type ClearableField = 'owner' | 'description' | 'summary' | 'meta'
+type ClearableField = 'owner' | 'description' | 'summary' | 'meta'
 
 /**
  * At least one value must differ from the current one, or a text or file must be given. An empty text other than `name`

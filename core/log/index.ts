@@ -91,23 +91,7 @@ export {
   type NodeSource,
 } from './tree/hash.ts'
 export { MerkleTree } from './tree/merkle-tree.ts'
-export {
-  consistencyProof,
-  consistencyRanges,
-  inclusionProof,
-  inclusionRanges,
-  MAX_PROOF_ITEMS,
-  rootFromInclusionProof,
-  rootFromNodes,
-  rootFromSides,
-  sidesOf,
-  verifyConsistency,
-  verifyInclusion,
-  type ConsistencyProof,
-  type InclusionProof,
-  type RootMismatch,
-  type Side,
-} from './tree/proof.ts'
+export * from './tree/proof.ts'
 export {
   buildTile,
   FULL_TILE_BYTES,
