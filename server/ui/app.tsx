@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { EvidenceRegistryError } from '../client/index.ts'
+import { OpenDialog } from './components/dialog.tsx'
 import { Mark } from './components/icon.tsx'
 import { Failure, Skeleton, WhenLoaded } from './components/notice.tsx'
 import { Navigation } from './components/navigation.tsx'
@@ -194,6 +195,7 @@ function Frame({ location, session, onSignOut, children }: FrameProps) {
           {content}
         </div>
       )}
+      <OpenDialog page={page} />
     </>
   )
 }

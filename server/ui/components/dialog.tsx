@@ -1,13 +1,40 @@
 import type { ComponentChildren } from 'preact'
-import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { mayLeave, useUnsaved } from '../router.ts'
 import { texts } from '../texts.ts'
 import { Icon } from './icon.tsx'
 import { Form, type FormProps } from './form.tsx'
 
+/** Opens a dialog over the page, in place of another one. Without one, closes what is open. */
+export let openDialog: (dialog?: ComponentChildren) => void = () => {}
+
+export const closeDialog = (): void => openDialog()
+
+/** The dialog that is open. It closes if the page changes. */
+export function OpenDialog({ page }: { readonly page: string }) {
+  const [dialog, setDialog] = useState<ComponentChildren>()
+  openDialog = setDialog
+  useEffect(closeDialog, [page])
+  return <>{dialog}</>
+}
+
+interface DialogButtonProps {
+  readonly text: string
+  /** The name of what the dialog is about. */
+  readonly name: string
+  readonly dialog: ComponentChildren
+  readonly isDanger?: boolean
+}
+
+/** A button that opens a dialog. */
+export const DialogButton = ({ text, name, dialog, isDanger = false }: DialogButtonProps) => (
+  <button class={isDanger ? 'danger' : undefined} onClick={() => openDialog(dialog)} aria-label={`${text}: ${name}`}>
+    {text}
+  </button>
+)
+
 interface DialogProps {
   readonly title: string
-  readonly onClose: () => void
   /** Default true. False: neither Escape nor a button in the corner closes it. */
   readonly canClose?: boolean
   /** As large as the window allows. */
@@ -16,7 +43,7 @@ interface DialogProps {
 }
 
 /** A modal dialog. The browser keeps the focus inside. Escape closes it, after a question if something was typed. */
-export function Dialog({ title, onClose, canClose = true, isLarge = false, children }: DialogProps) {
+export function Dialog({ title, canClose = true, isLarge = false, children }: DialogProps) {
   const element = useRef<HTMLDialogElement>(null)
   const titleId = useId()
   const cancel = (event: Event): void => {
@@ -42,7 +69,7 @@ export function Dialog({ title, onClose, canClose = true, isLarge = false, child
       class={`dialog ${isLarge ? 'large' : ''}`}
       ref={element}
       aria-labelledby={titleId}
-      onClose={onClose}
+      onClose={closeDialog}
       onCancel={cancel}
     >
       <header>
@@ -50,7 +77,12 @@ export function Dialog({ title, onClose, canClose = true, isLarge = false, child
           {title}
         </h2>
         {canClose && (
-          <button class="plain square" type="button" onClick={() => mayLeave() && onClose()} aria-label={texts.dismiss}>
+          <button
+            class="plain square"
+            type="button"
+            onClick={() => mayLeave() && closeDialog()}
+            aria-label={texts.dismiss}
+          >
             <Icon name="cross" />
           </button>
         )}
@@ -62,27 +94,27 @@ export function Dialog({ title, onClose, canClose = true, isLarge = false, child
   )
 }
 
-/** `hasChanged`: what the page shows must be read again. */
-export type OnClose = (hasChanged: boolean) => void
-
 interface FormDialogProps extends Pick<FormProps, 'form' | 'action' | 'children' | 'isDanger'> {
   readonly title: string
   readonly intro?: string | false
   /** Default: "Save". */
   readonly submitText?: string
-  readonly onClose: OnClose
-  /** What follows the action. Default: the dialog closes. */
-  readonly onDone?: () => void
+  /** Follows the action: what the page shows must be read again. */
+  readonly onDone: () => void
 }
 
 /** A dialog with a form, whose action changes something. */
 export function FormDialog(props: FormDialogProps) {
-  const { title, intro, submitText = texts.save, onClose, onDone = () => onClose(true), action, ...form } = props
-  const cancel = (): void => onClose(false)
+  const { title, intro, submitText = texts.save, onDone, action, ...form } = props
+  const submit = async (): Promise<void> => {
+    await action()
+    closeDialog()
+    onDone()
+  }
   return (
-    <Dialog title={title} onClose={cancel}>
+    <Dialog title={title}>
       {intro && <p>{intro}</p>}
-      <Form {...form} action={() => action().then(onDone)} submitText={submitText} onCancel={cancel} />
+      <Form {...form} action={submit} submitText={submitText} onCancel={closeDialog} />
     </Dialog>
   )
 }

@@ -2,7 +2,7 @@ import { useEffect, useState } from 'preact/hooks'
 import { navigate } from '../router.ts'
 import { hasLevel, type Session } from '../session.ts'
 import { texts } from '../texts.ts'
-import { Dialog } from './dialog.tsx'
+import { Dialog, openDialog } from './dialog.tsx'
 import { CheckField } from './form.tsx'
 import { Facts } from './values.tsx'
 
@@ -11,39 +11,45 @@ const OFF = 'evidence-registry.keys-off'
 
 /** What single keys do, unless a field has the focus or a dialog is open; and their list, where they are switched. */
 export function Shortcuts({ session }: { readonly session: Session }) {
-  const t = texts.keys
-  const [isOn, setOn] = useState(() => !localStorage.getItem(OFF))
-  const [isShown, setShown] = useState(false)
   useEffect(() => {
     const press = (event: KeyboardEvent): void => {
       const { target, key } = event
-      if (!isOn || event.ctrlKey || event.metaKey || event.altKey) return
+      if (!isOn() || event.ctrlKey || event.metaKey || event.altKey) return
       if (target instanceof Element && target.closest('input, select, textarea, dialog') !== null) return
-      const run = key === '?' ? () => setShown(true) : ACTIONS[key]
+      const run = ACTIONS[key]
       if (run === undefined) return
       event.preventDefault()
       run(session)
     }
     addEventListener('keydown', press)
     return () => removeEventListener('keydown', press)
-  }, [session, isOn])
-  const change = (next: boolean): void => {
-    localStorage.setItem(OFF, next ? '' : 'off')
-    setOn(next)
-  }
+  }, [session])
   return (
     <>
       {' · '}
-      <button class="link" onClick={() => setShown(true)}>
-        {t.title}
+      <button class="link" onClick={showKeys}>
+        {texts.keys.title}
       </button>
-      {isShown && (
-        <Dialog title={t.title} onClose={() => setShown(false)}>
-          <Facts of={Object.entries(t.does).map(([key, what]) => [<kbd>{key}</kbd>, what])} />
-          <CheckField label={t.use} isChecked={isOn} onChange={change} />
-        </Dialog>
-      )}
     </>
+  )
+}
+
+const isOn = (): boolean => !localStorage.getItem(OFF)
+
+const showKeys = (): void => openDialog(<KeysDialog />)
+
+function KeysDialog() {
+  const t = texts.keys
+  const [isChecked, setChecked] = useState(isOn)
+  const change = (next: boolean): void => {
+    localStorage.setItem(OFF, next ? '' : 'off')
+    setChecked(next)
+  }
+  return (
+    <Dialog title={t.title}>
+      <Facts of={Object.entries(t.does).map(([key, what]) => [<kbd>{key}</kbd>, what])} />
+      <CheckField label={t.use} isChecked={isChecked} onChange={change} />
+    </Dialog>
   )
 }
 
@@ -57,6 +63,7 @@ const ACTIONS: Readonly<Record<string, (session: Session) => void>> = {
   c: (session) => hasLevel(session, 'I') && navigate(['new-evidence']),
   j: () => move(1),
   k: () => move(-1),
+  '?': showKeys,
 }
 
 /** Gives the focus to another row of the list; Enter opens it, because it is a link. */

@@ -1,12 +1,12 @@
-import { useState } from 'preact/hooks'
 import type { CategoryList } from '../../client/index.ts'
+import { DialogButton, openDialog } from '../components/dialog.tsx'
 import { Notice, WhenLoaded } from '../components/notice.tsx'
 import { useLoad } from '../components/use-load.ts'
 import { Badge, LongText } from '../components/values.tsx'
 import { hrefOf } from '../router.ts'
 import { hasLevel, useSession } from '../session.ts'
 import { texts } from '../texts.ts'
-import { CategoryDialog, type CategoryAction, type CategoryNode } from './category-dialogs.tsx'
+import { ActionDialog, DetailsDialog, type CategoryNode } from './category-dialogs.tsx'
 import { FileImage } from './file-preview.tsx'
 
 /** The tree of categories and subcategories. */
@@ -15,17 +15,12 @@ export function CategoriesPage() {
   const session = useSession()
   const { client } = session
   const list = useLoad((signal) => client.listCategories({}, { signal }), [client])
-  const [action, setAction] = useState<CategoryAction>()
-  const close = (hasChanged: boolean): void => {
-    setAction(undefined)
-    if (hasChanged) list.reload()
-  }
   return (
     <>
       <div class="head">
         <h1>{t.title}</h1>
         {hasLevel(session, 'I') && (
-          <button class="primary" onClick={() => setAction({ type: 'create' })}>
+          <button class="primary" onClick={() => openDialog(<DetailsDialog onDone={list.reload} />)}>
             {t.create}
           </button>
         )}
@@ -35,33 +30,32 @@ export function CategoriesPage() {
           categories.length === 0 ? (
             <Notice tone="pending">{t.empty}</Notice>
           ) : (
-            <Tree categories={categories} onAction={setAction} />
+            <Tree categories={categories} onChange={list.reload} />
           )
         }
       </WhenLoaded>
-      {action && <CategoryDialog action={action} onClose={close} />}
     </>
   )
 }
 
 interface TreeProps {
   readonly categories: CategoryList['categories']
-  readonly onAction: (action: CategoryAction) => void
+  readonly onChange: () => void
 }
 
 /** Categories with their subcategories below them. */
-function Tree({ categories, onAction }: TreeProps) {
+function Tree({ categories, onChange }: TreeProps) {
   return (
     <ul class="rows card">
       {categories.map((category) => (
         <li key={category.id}>
-          <Node node={{ ...category, categoryId: category.id }} onAction={onAction} />
+          <Node node={{ ...category, categoryId: category.id }} onChange={onChange} />
           <ul class="rows tree-children">
             {category.subcategories.map((subcategory) => (
               <li key={subcategory.id}>
                 <Node
                   node={{ ...subcategory, categoryId: category.id, subcategoryId: subcategory.id }}
-                  onAction={onAction}
+                  onChange={onChange}
                 />
               </li>
             ))}
@@ -73,14 +67,12 @@ function Tree({ categories, onAction }: TreeProps) {
 }
 
 /** A category or subcategory with what the key may do to it. */
-function Node({ node, onAction }: { readonly node: CategoryNode; readonly onAction: TreeProps['onAction'] }) {
+function Node({ node, onChange }: { readonly node: CategoryNode; readonly onChange: () => void }) {
   const t = texts.categories
   const session = useSession()
   const { name, status, digitalTwinsCount, categoryId, subcategoryId, imageId, description } = node
-  const button = (type: 'edit' | 'activate' | 'deactivate' | 'remove') => (
-    <button onClick={() => onAction({ type, node })} aria-label={`${t[type]}: ${name}`}>
-      {t[type]}
-    </button>
+  const action = (type: 'activate' | 'deactivate' | 'remove') => (
+    <DialogButton text={t[type]} name={name} dialog={<ActionDialog type={type} node={node} onDone={onChange} />} />
   )
   return (
     <>
@@ -97,15 +89,17 @@ function Node({ node, onAction }: { readonly node: CategoryNode; readonly onActi
         </a>
         <span class="row end">
           {subcategoryId === undefined && hasLevel(session, 'I') && (
-            <button onClick={() => onAction({ type: 'create', categoryId })} aria-label={`${t.createSub}: ${name}`}>
-              {t.createSub}
-            </button>
+            <DialogButton
+              text={t.createSub}
+              name={name}
+              dialog={<DetailsDialog categoryId={categoryId} onDone={onChange} />}
+            />
           )}
           {hasLevel(session, 'U') && (
             <>
-              {button('edit')}
-              {button(status === 'active' ? 'deactivate' : 'activate')}
-              {button('remove')}
+              <DialogButton text={t.edit} name={name} dialog={<DetailsDialog node={node} onDone={onChange} />} />
+              {action(status === 'active' ? 'deactivate' : 'activate')}
+              {action('remove')}
             </>
           )}
         </span>

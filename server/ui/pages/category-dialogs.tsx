@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import { FormDialog, type OnClose } from '../components/dialog.tsx'
+import { FormDialog } from '../components/dialog.tsx'
 import { FileField, TextField, useForm } from '../components/form.tsx'
 import { withoutEmpty } from '../format.ts'
 import { useSession, type Session } from '../session.ts'
@@ -16,17 +16,6 @@ export interface CategoryNode {
   readonly imageId?: string
 }
 
-/** What the user does. `create` with a `categoryId` creates a subcategory. */
-export type CategoryAction =
-  | { readonly type: 'create'; readonly categoryId?: string }
-  | { readonly type: 'edit'; readonly node: CategoryNode }
-  | { readonly type: 'activate' | 'deactivate' | 'remove'; readonly node: CategoryNode }
-
-interface CategoryDialogProps<A extends CategoryAction = CategoryAction> {
-  readonly action: A
-  readonly onClose: OnClose
-}
-
 type Change = Omit<Parameters<Session['client']['updateCategory']>[0], 'categoryId' | 'companyId'>
 
 /** Both levels are changed by the same fields. */
@@ -39,21 +28,21 @@ const updateNode = (
     ? client.updateCategory({ categoryId, ...change })
     : client.updateSubcategory({ categoryId, subcategoryId, ...change })
 
-/** The dialog of an action. */
-export function CategoryDialog({ action, onClose }: CategoryDialogProps) {
-  if (action.type === 'create' || action.type === 'edit') return <DetailsDialog action={action} onClose={onClose} />
-  return <ActionDialog action={action} onClose={onClose} />
+interface DetailsProps {
+  /** What is changed. Default: a new category, or a new subcategory of `categoryId`. */
+  readonly node?: CategoryNode
+  readonly categoryId?: string
+  readonly onDone: () => void
 }
 
 /** Name, description and image of a new or an existing category. */
-function DetailsDialog({ action, onClose }: CategoryDialogProps<Extract<CategoryAction, { type: 'create' | 'edit' }>>) {
+export function DetailsDialog({ node, categoryId, onDone }: DetailsProps) {
   const t = texts.categories
   const session = useSession()
-  const node = action.type === 'create' ? undefined : action.node
   const form = useForm({ name: node?.name ?? '', description: node?.description ?? '' }, ['image', 'file'])
   const { name, description } = form.values
   const [image, setImage] = useState<File>()
-  const create = (categoryId: string | undefined): Promise<unknown> => {
+  const create = (): Promise<unknown> => {
     const fields = { name, ...withoutEmpty({ description }), ...(image && { image }) }
     if (categoryId === undefined) return session.client.createCategory(fields)
     return session.client.createSubcategory({ categoryId, ...fields })
@@ -65,13 +54,13 @@ function DetailsDialog({ action, onClose }: CategoryDialogProps<Extract<Category
       ...(description === '' && existing.description && { clear: ['description'] as const }),
       ...(image && { file: image }),
     })
-  const createTitle = action.type === 'create' && action.categoryId !== undefined ? t.createSub : t.create
+  const createTitle = categoryId === undefined ? t.create : t.createSub
   return (
     <FormDialog
       title={node ? t.editTitle(node.name) : createTitle}
       form={form}
-      action={() => (action.type === 'create' ? create(action.categoryId) : change(action.node))}
-      onClose={onClose}
+      action={() => (node ? change(node) : create())}
+      onDone={onDone}
     >
       <TextField label={t.name} isRequired {...form.props('name')} />
       <TextField label={t.description} rows={3} {...form.props('description')} />
@@ -87,10 +76,14 @@ function DetailsDialog({ action, onClose }: CategoryDialogProps<Extract<Category
 
 const ACTIONS = { activate: 'ACTIVATE', deactivate: 'DEACTIVATE', remove: 'REMOVE' } as const
 
-type NodeAction = Extract<CategoryAction, { type: keyof typeof ACTIONS }>
+interface ActionProps {
+  readonly type: keyof typeof ACTIONS
+  readonly node: CategoryNode
+  readonly onDone: () => void
+}
 
 /** Asks before a category is activated, deactivated or removed. */
-function ActionDialog({ action: { type, node }, onClose }: CategoryDialogProps<NodeAction>) {
+export function ActionDialog({ type, node, onDone }: ActionProps) {
   const t = texts.categories
   const session = useSession()
   return (
@@ -100,7 +93,7 @@ function ActionDialog({ action: { type, node }, onClose }: CategoryDialogProps<N
       form={useForm({})}
       action={() => updateNode(session, node, { action: ACTIONS[type] })}
       submitText={t[type]}
-      onClose={onClose}
+      onDone={onDone}
     />
   )
 }

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
 import { EvidenceRegistryError, type Evidence } from '../../client/index.ts'
-import { Dialog, type OnClose } from '../components/dialog.tsx'
+import { closeDialog, Dialog } from '../components/dialog.tsx'
 import { Form, TextField, useForm, type TextProps } from '../components/form.tsx'
 import { Notice } from '../components/notice.tsx'
 import { toast } from '../components/toast.tsx'
@@ -22,7 +22,7 @@ interface ChangeProps {
   readonly evidence: Evidence
   /** The change is rejected if the evidence has a newer version by then. */
   readonly lastVersion: number
-  readonly onClose: OnClose
+  readonly onDone: () => void
 }
 
 /** The texts of the form at first. A transfer begins without an owner, because it needs a new one. */
@@ -81,7 +81,7 @@ const isConflict = (error: unknown): boolean =>
   error instanceof EvidenceRegistryError && error.code === 'VERSION_CONFLICT'
 
 /** A small dialog with the fields of one verb. A conflict shows in it, and keeps what was typed. */
-export function ChangeDialog({ kind, evidence, lastVersion, onClose }: ChangeProps) {
+export function ChangeDialog({ kind, evidence, lastVersion, onDone }: ChangeProps) {
   const t = texts.change
   const { client } = useSession()
   const form = useForm(initialTexts(evidence), ['files'])
@@ -95,7 +95,8 @@ export function ChangeDialog({ kind, evidence, lastVersion, onClose }: ChangePro
     const change = { externalId, ...changeOf(kind, evidence, form.values), ...(files.length > 0 && { files }) }
     await upload((options) => client.updateEvidence(change, { ifMatch: version, ...(files.length > 0 && options) }))
     forgetLeftList(client)
-    onClose(true)
+    closeDialog()
+    onDone()
     const text = texts.evidence.isRecorded(RECORDED[kind])
     toast({ text, action: texts.evidence.show, run: () => showSection('history') })
   }
@@ -104,14 +105,14 @@ export function ChangeDialog({ kind, evidence, lastVersion, onClose }: ChangePro
     setVersion(page.lastVersion)
   }
   return (
-    <Dialog title={title} onClose={() => onClose(false)}>
+    <Dialog title={title}>
       {intro !== '' && <Notice tone={kind === 'stolen' ? 'stolen' : 'info'}>{intro}</Notice>}
       {isConflict(form.error) && (
         <button type="button" onClick={() => void form.run(loadNewest)}>
           {t.loadNewest}
         </button>
       )}
-      <Form form={form} action={record} submitText={verb} onCancel={() => onClose(false)} isDanger={kind === 'stolen'}>
+      <Form form={form} action={record} submitText={verb} onCancel={closeDialog} isDanger={kind === 'stolen'}>
         {kind === 'transfer' && <OwnerFields presentOwner={evidence.owner} newOwner={form.props('owner')} />}
         {kind === 'change' && (
           <>

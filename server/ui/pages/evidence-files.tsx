@@ -1,6 +1,5 @@
-import { useState } from 'preact/hooks'
 import type { FileEntry, FileListing } from '../../client/index.ts'
-import { Dialog, FormDialog, type OnClose } from '../components/dialog.tsx'
+import { Dialog, DialogButton, FormDialog, openDialog } from '../components/dialog.tsx'
 import { useForm } from '../components/form.tsx'
 import { Icon } from '../components/icon.tsx'
 import { Card, Failure, WhenLoaded } from '../components/notice.tsx'
@@ -37,15 +36,7 @@ export const allOf = ({ dt, category, subcategory }: FileListing): readonly Show
 /** The photos as photos, and the other files, of an evidence, its category and its subcategory. */
 export function EvidenceFiles({ externalId, files, onChange }: EvidenceFilesProps) {
   const t = texts.evidence
-  const { client } = useSession()
-  const [shown, setShown] = useState<FileEntry>()
-  const [deleted, setDeleted] = useState<FileEntry>()
-  const close = (hasChanged: boolean): void => {
-    setDeleted(undefined)
-    if (!hasChanged) return
-    forgetLeftList(client)
-    onChange()
-  }
+  const actions = { evidenceId: externalId, onChange }
   return (
     <Card title={t.files} id="photos">
       <WhenLoaded of={files}>
@@ -56,39 +47,45 @@ export function EvidenceFiles({ externalId, files, onChange }: EvidenceFilesProp
             <>
               <div class="grid photos">
                 {all.filter(isPhoto).map((each) => (
-                  <PhotoItem key={each.file.overlayId} {...each} onShow={setShown} />
+                  <PhotoItem key={each.file.overlayId} {...each} {...actions} />
                 ))}
               </div>
               <ul class="lines">
                 {all
                   .filter((each) => !isPhoto(each))
                   .map((each) => (
-                    <FileItem key={each.file.overlayId} {...each} onShow={setShown} onDelete={setDeleted} />
+                    <FileItem key={each.file.overlayId} {...each} {...actions} />
                   ))}
               </ul>
             </>
           )
         }}
       </WhenLoaded>
-      {shown && <Viewer file={shown} onDelete={setDeleted} onClose={() => setShown(undefined)} />}
-      {deleted && <DeleteDialog file={deleted} evidenceId={externalId} onClose={close} />}
     </Card>
   )
 }
 
-interface ItemProps extends ShownFile {
-  readonly onShow: (file: FileEntry) => void
+interface FileProps {
+  readonly file: FileEntry
+  readonly evidenceId: string
+  readonly onChange: () => void
 }
 
+type ItemProps = ShownFile & FileProps
+
 /** A photo, which opens large. */
-const PhotoItem = ({ file, origin, onShow }: ItemProps) => (
+const PhotoItem = ({ origin, ...props }: ItemProps) => (
   <figure>
-    <button class="photo-button" aria-label={`${texts.evidence.preview}: ${file.name}`} onClick={() => onShow(file)}>
-      <Thumb file={{ id: file.overlayId, mimeType: file.mimeType }} width={480} class="photo" />
+    <button
+      class="photo-button"
+      aria-label={`${texts.evidence.preview}: ${props.file.name}`}
+      onClick={() => openDialog(<Viewer {...props} />)}
+    >
+      <Thumb file={{ id: props.file.overlayId, mimeType: props.file.mimeType }} width={480} class="photo" />
     </button>
     <figcaption class="tiny muted">
       <b class="cut">
-        <bdi>{file.title}</bdi>
+        <bdi>{props.file.title}</bdi>
       </b>
       {origin}
     </figcaption>
@@ -96,7 +93,8 @@ const PhotoItem = ({ file, origin, onShow }: ItemProps) => (
 )
 
 /** A file with what can be done with it. */
-function FileItem({ file, origin, onShow, onDelete }: ItemProps & { readonly onDelete: ItemProps['onShow'] }) {
+function FileItem({ origin, ...props }: ItemProps) {
+  const { name, mimeType, size, createdAt } = props.file
   return (
     <li>
       <span class="thumb">
@@ -104,90 +102,66 @@ function FileItem({ file, origin, onShow, onDelete }: ItemProps & { readonly onD
       </span>
       <div class="text">
         <b class="cut">
-          <bdi>{file.name}</bdi>
+          <bdi>{name}</bdi>
         </b>
         <span class="small muted cut">
-          {file.mimeType}, {formatBytes(file.size)}, {formatDate(file.createdAt)} {origin}
+          {mimeType}, {formatBytes(size)}, {formatDate(createdAt)} {origin}
         </span>
       </div>
-      <FileActions file={file} onShow={isText(file.mimeType) ? onShow : undefined} onDelete={onDelete} />
+      <FileActions {...props} canShow={isText(mimeType)} />
     </li>
   )
 }
 
-interface FileActionsProps {
-  readonly file: FileEntry
-  readonly onShow?: ItemProps['onShow'] | undefined
-  readonly onDelete: ItemProps['onShow']
-}
-
 /** Download, show, delete. Files of categories, whose event is 0, are deleted there. */
-function FileActions({ file, onShow, onDelete }: FileActionsProps) {
+function FileActions({ canShow = false, ...props }: FileProps & { readonly canShow?: boolean }) {
   const t = texts.evidence
   const session = useSession()
   const form = useForm({})
-  const { overlayId: fileId, name, eventId } = file
+  const { overlayId: fileId, name, eventId } = props.file
   const download = async (): Promise<void> =>
     saveFile(await (await session.client.downloadFile({ fileId })).blob(), name)
   return (
     <span class="row">
       {form.error !== undefined && <Failure error={form.error} />}
-      {onShow && (
-        <button onClick={() => onShow(file)} aria-label={`${t.preview}: ${name}`}>
-          {t.preview}
-        </button>
-      )}
+      {canShow && <DialogButton text={t.preview} name={name} dialog={<Viewer {...props} />} />}
       <button onClick={() => void form.run(download)} aria-label={`${t.download}: ${name}`}>
         {t.download}
       </button>
       {eventId > 0 && hasLevel(session, 'U') && (
-        <button class="danger" onClick={() => onDelete(file)} aria-label={`${texts.remove}: ${name}`}>
-          {texts.remove}
-        </button>
+        <DialogButton text={texts.remove} name={name} dialog={<DeleteDialog {...props} />} isDanger />
       )}
     </span>
   )
 }
 
-interface ViewerProps {
-  readonly file: FileEntry
-  readonly onDelete: ItemProps['onShow']
-  readonly onClose: () => void
-}
-
 /** A photo or a text, as large as the window allows. */
-function Viewer({ file, onDelete, onClose }: ViewerProps) {
-  const { overlayId: fileId, name, title, mimeType } = file
-  const remove = (each: FileEntry): void => {
-    onClose()
-    onDelete(each)
-  }
+function Viewer(props: FileProps) {
+  const { overlayId: fileId, name, title, mimeType } = props.file
   return (
-    <Dialog title={title} onClose={onClose} isLarge>
+    <Dialog title={title} isLarge>
       {isText(mimeType) ? <FileText fileId={fileId} /> : <FileImage fileId={fileId} label={name} />}
-      <FileActions file={file} onDelete={remove} />
+      <FileActions {...props} />
     </Dialog>
   )
 }
 
-interface DeleteDialogProps {
-  readonly file: FileEntry
-  readonly evidenceId: string
-  readonly onClose: OnClose
-}
-
 /** Asks before bytes are destroyed for good. */
-function DeleteDialog({ file: { name, overlayId: fileId }, evidenceId, onClose }: DeleteDialogProps) {
+function DeleteDialog({ file: { name, overlayId: fileId }, evidenceId, onChange }: FileProps) {
   const { client } = useSession()
+  const remove = async (): Promise<void> => {
+    await client.deleteFile({ fileId, evidenceId })
+    forgetLeftList(client)
+  }
   return (
     <FormDialog
       title={texts.evidence.deleteTitle(name)}
       intro={texts.evidence.deleteIntro}
       form={useForm({})}
-      action={() => client.deleteFile({ fileId, evidenceId })}
+      action={remove}
       submitText={texts.remove}
       isDanger
-      onClose={onClose}
+      onDone={onChange}
     />
   )
 }

@@ -1,5 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { Evidence } from '../../client/index.ts'
+import { openDialog } from '../components/dialog.tsx'
 import { Icon, type IconName } from '../components/icon.tsx'
 import { Card, WhenLoaded } from '../components/notice.tsx'
 import { Thumb } from '../components/thumb.tsx'
@@ -25,15 +26,10 @@ export function EvidencePage({ externalId }: { readonly externalId: string }) {
   const [changes, setChanges] = useState(0)
   const files = useLoad((signal) => client.listEvidenceFiles({ externalId }, { signal }), [client, externalId])
   const fileCount = files.loaded.state === 'done' ? allOf(files.loaded.value).length : undefined
-  const [kind, setKind] = useState<ChangeKind>()
   const reload = (): void => {
     page.reload()
     files.reload()
-    setChanges(changes + 1)
-  }
-  const close = (hasChanged: boolean): void => {
-    setKind(undefined)
-    if (hasChanged) reload()
+    setChanges((count) => count + 1)
   }
   return (
     <WhenLoaded of={page} title={externalId}>
@@ -45,7 +41,7 @@ export function EvidencePage({ externalId }: { readonly externalId: string }) {
               {texts.evidences.title}
             </a>
           </nav>
-          <Tag evidence={object} files={files} onChange={setKind} />
+          <Tag evidence={object} lastVersion={lastVersion} files={files} onChange={reload} />
           <nav class="flex tabs phone-only" aria-label={texts.nav.sections}>
             {(
               [
@@ -68,7 +64,6 @@ export function EvidencePage({ externalId }: { readonly externalId: string }) {
               <EvidenceFacts evidence={object} />
             </div>
           </div>
-          {kind && <ChangeDialog kind={kind} evidence={object} lastVersion={lastVersion} onClose={close} />}
         </>
       )}
     </WhenLoaded>
@@ -80,18 +75,19 @@ const NEWEST = 1_000_000_000
 
 interface TagProps {
   readonly evidence: Evidence
+  readonly lastVersion: number
   readonly files: EvidenceFilesProps['files']
-  readonly onChange: (kind: ChangeKind) => void
+  readonly onChange: () => void
 }
 
 /** A tag with photo, name, id, owner, state and verbs. Right of the perforation the stub with the proof. */
-function Tag({ evidence, files, onChange }: TagProps) {
+function Tag(props: TagProps) {
   const session = useSession()
+  const { evidence } = props
   const { name, externalId, owner, status } = evidence
-  const mayChange = hasLevel(session, 'U')
   return (
     <section class="card flush tag" aria-label={name}>
-      <Photo evidence={evidence} files={files} />
+      <Photo {...props} />
       <div class="column what">
         <div>
           <h1>
@@ -113,7 +109,7 @@ function Tag({ evidence, files, onChange }: TagProps) {
             </dd>
           </div>
         </dl>
-        {mayChange && <Verbs isStolen={status === 'stolen'} onChange={onChange} />}
+        {hasLevel(session, 'U') && <Verbs {...props} />}
       </div>
       <Stub evidence={evidence} />
     </section>
@@ -121,7 +117,7 @@ function Tag({ evidence, files, onChange }: TagProps) {
 }
 
 /** The photo of the evidence in the tag. Nothing in its place if there is none. */
-function Photo({ evidence: { imageId, name }, files: { loaded } }: Omit<TagProps, 'onChange'>) {
+function Photo({ evidence: { imageId, name }, files: { loaded } }: TagProps) {
   const file = loaded.state === 'done' ? loaded.value.dt.find(({ overlayId }) => overlayId === imageId) : undefined
   return <Thumb file={file && { id: file.overlayId, mimeType: file.mimeType }} width={480} label={name} class="photo" />
 }
@@ -136,10 +132,16 @@ const VERBS: readonly (readonly [ChangeKind, IconName])[] = [
 ]
 
 /** What can be recorded. On a phone they are the bar below. */
-const Verbs = ({ isStolen, onChange }: { readonly isStolen: boolean; readonly onChange: TagProps['onChange'] }) => (
+const Verbs = ({ evidence, lastVersion, onChange }: TagProps) => (
   <div class="row bar" role="group" aria-label={texts.evidence.actions}>
-    {VERBS.filter(([kind]) => kind !== (isStolen ? 'stolen' : 'found')).map(([kind, icon]) => (
-      <button key={kind} class={kind === 'stolen' ? 'danger' : undefined} onClick={() => onChange(kind)}>
+    {VERBS.filter(([kind]) => kind !== (evidence.status === 'stolen' ? 'stolen' : 'found')).map(([kind, icon]) => (
+      <button
+        key={kind}
+        class={kind === 'stolen' ? 'danger' : undefined}
+        onClick={() =>
+          openDialog(<ChangeDialog kind={kind} evidence={evidence} lastVersion={lastVersion} onDone={onChange} />)
+        }
+      >
         <Icon name={icon} />
         {texts.change[kind].verb}
       </button>
@@ -150,23 +152,19 @@ const Verbs = ({ isStolen, onChange }: { readonly isStolen: boolean; readonly on
 /** How far the newest event is proven, and where the proof leads. */
 function Stub({ evidence: { id, externalId } }: Pick<TagProps, 'evidence'>) {
   const t = texts.evidence
-  const [dialog, setDialog] = useState<'proof' | 'share'>()
-  const close = (): void => setDialog(undefined)
   return (
     <div class="stub">
       <ProofState evidenceId={id} />
       <div class="row stub-links small">
         <a href={hrefOf(['verify', id])}>{t.verify}</a>
         <a href={hrefOf(['certificate', id, externalId])}>{t.certificate}</a>
-        <button class="link" onClick={() => setDialog('share')}>
+        <button class="link" onClick={() => openDialog(<ShareDialog evidenceId={id} />)}>
           {t.share}
         </button>
-        <button class="link" onClick={() => setDialog('proof')}>
+        <button class="link" onClick={() => openDialog(<ProofDialog externalId={externalId} />)}>
           {t.proof}
         </button>
       </div>
-      {dialog === 'proof' && <ProofDialog externalId={externalId} onClose={close} />}
-      {dialog === 'share' && <ShareDialog evidenceId={id} onClose={close} />}
     </div>
   )
 }

@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import type { EvidenceProof } from '../../client/index.ts'
+import { openDialog } from '../components/dialog.tsx'
 import { Form, TextField, useForm } from '../components/form.tsx'
 import { Icon } from '../components/icon.tsx'
 import { WhenLoaded } from '../components/notice.tsx'
@@ -163,18 +164,14 @@ function CreateKey({ onDone }: { readonly onDone: () => void }) {
   const { client } = useSession()
   const form = useForm({ name: t.keyName })
   const [apiKey] = useState(randomKey)
-  const [isSent, setSent] = useState(false)
   const create = async (): Promise<void> => {
     await client.createSourceSystem({ name: form.values.name, apiKey, permissions: 'U' })
-    setSent(true)
+    openDialog(<NewKey apiKey={apiKey} onDone={onDone} />)
   }
   return (
-    <>
-      <Form form={form} action={create} submitText={t.createKey}>
-        <TextField label={texts.systems.name} isRequired {...form.props('name')} />
-      </Form>
-      {isSent && <NewKey apiKey={apiKey} onClose={onDone} />}
-    </>
+    <Form form={form} action={create} submitText={t.createKey}>
+      <TextField label={texts.systems.name} isRequired {...form.props('name')} />
+    </Form>
   )
 }
 

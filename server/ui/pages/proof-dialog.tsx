@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import { Dialog } from '../components/dialog.tsx'
+import { closeDialog, Dialog } from '../components/dialog.tsx'
 import { CheckField, CheckList, Form, useForm, type CheckChoice } from '../components/form.tsx'
 import { WhenLoaded } from '../components/notice.tsx'
 import { useLoad } from '../components/use-load.ts'
@@ -11,7 +11,6 @@ import { texts } from '../texts.ts'
 
 interface ProofDialogProps {
   readonly externalId: string
-  readonly onClose: () => void
 }
 
 /** What a bundle can disclose. Fields by their names, files by their ids. */
@@ -26,15 +25,13 @@ const MAX_EVENTS = 500
 const HISTORY_FIELD = 'slotKey'
 
 /** Downloads the proof bundle, with a choice of what its reader may see. */
-export function ProofDialog({ externalId, onClose }: ProofDialogProps) {
+export function ProofDialog({ externalId }: ProofDialogProps) {
   const { client } = useSession()
   const content = useLoad((signal) => readDisclosable(client, externalId, signal), [client, externalId])
   return (
-    <Dialog title={texts.proof.title} onClose={onClose}>
+    <Dialog title={texts.proof.title}>
       <p>{texts.proof.intro}</p>
-      <WhenLoaded of={content}>
-        {(choices) => <ProofForm externalId={externalId} choices={choices} onClose={onClose} />}
-      </WhenLoaded>
+      <WhenLoaded of={content}>{(choices) => <ProofForm externalId={externalId} choices={choices} />}</WhenLoaded>
     </Dialog>
   )
 }
@@ -62,7 +59,7 @@ interface ProofFormProps extends ProofDialogProps {
 }
 
 /** The choice, and the download. */
-function ProofForm({ externalId, choices, onClose }: ProofFormProps) {
+function ProofForm({ externalId, choices }: ProofFormProps) {
   const t = texts.proof
   const { client } = useSession()
   const form = useForm({})
@@ -77,10 +74,10 @@ function ProofForm({ externalId, choices, onClose }: ProofFormProps) {
       history: hasHistory,
     })
     saveFile(await response.blob(), `${externalId.replaceAll(/[^\w.-]/g, '_')}.evidence.json`)
-    onClose()
+    closeDialog()
   }
   return (
-    <Form form={form} action={download} submitText={t.download} onCancel={onClose}>
+    <Form form={form} action={download} submitText={t.download} onCancel={closeDialog}>
       <CheckList legend={t.fields} choices={choices.fields} chosen={fields} onChange={setFields} />
       {choices.files.length > 0 && (
         <CheckList legend={t.files} choices={choices.files} chosen={files} onChange={setFiles} />

@@ -1,4 +1,4 @@
-import { Dialog } from '../components/dialog.tsx'
+import { closeDialog, Dialog } from '../components/dialog.tsx'
 import { QrCode } from '../components/qr-code.tsx'
 import { CopyButton } from '../components/values.tsx'
 import { hrefOf } from '../router.ts'
@@ -15,11 +15,11 @@ export const verificationLink = (evidenceId: string): string =>
   new URL(hrefOf(['verify', evidenceId]), publicUrl()).href
 
 /** The public link as a text and as a code to scan. */
-export function ShareDialog({ evidenceId, onClose }: { readonly evidenceId: string; readonly onClose: () => void }) {
+export function ShareDialog({ evidenceId }: { readonly evidenceId: string }) {
   const t = texts.share
   const link = verificationLink(evidenceId)
   return (
-    <Dialog title={t.title} onClose={onClose}>
+    <Dialog title={t.title}>
       <p>{t.intro}</p>
       <p>
         <a href={link}>{link}</a>
@@ -27,7 +27,7 @@ export function ShareDialog({ evidenceId, onClose }: { readonly evidenceId: stri
       <QrCode text={link} label={t.qr} />
       <p class="row">
         <CopyButton text={link} />
-        <button onClick={onClose}>{texts.close}</button>
+        <button onClick={closeDialog}>{texts.close}</button>
       </p>
     </Dialog>
   )

@@ -1,39 +1,28 @@
 import { useState } from 'preact/hooks'
 import type { SourceSystem } from '../../client/index.ts'
-import { Dialog, FormDialog, type OnClose } from '../components/dialog.tsx'
+import { closeDialog, Dialog, FormDialog, openDialog } from '../components/dialog.tsx'
 import { CheckField, SelectField, TextField, useForm, type FormTexts } from '../components/form.tsx'
 import { CopyButton } from '../components/values.tsx'
 import { toRfc3339, withoutEmpty } from '../format.ts'
 import { API_URL, hasLevel, LEVELS, useSession } from '../session.ts'
 import { texts } from '../texts.ts'
 
-/** What the user does with a source system. */
-export type SystemAction =
-  | { readonly type: 'create' }
-  | { readonly type: 'rotate' | 'edit' | 'deactivate' | 'reactivate'; readonly system: SourceSystem }
-
-interface DialogProps<A extends SystemAction> {
-  readonly action: A
-  readonly onClose: OnClose
-}
-
-type OfSystem = DialogProps<Exclude<SystemAction, { type: 'create' }>>
-
-/** The dialog of an action. */
-export function SourceSystemDialog({ action, onClose }: DialogProps<SystemAction>) {
-  if (action.type === 'create') return <CreateDialog onClose={onClose} />
-  if (action.type === 'rotate') return <RotateDialog action={action} onClose={onClose} />
-  if (action.type === 'edit') return <EditDialog action={action} onClose={onClose} />
-  return <ActivationDialog action={action} onClose={onClose} />
+interface OfSystem {
+  readonly system: SourceSystem
+  readonly onDone: () => void
 }
 
 /** The new key, shown once. Nothing closes it before the user says that the key is stored. */
-export function NewKey({ apiKey, onClose }: { readonly apiKey: string; readonly onClose: () => void }) {
+export function NewKey({ apiKey, onDone }: { readonly apiKey: string; readonly onDone: () => void }) {
   const t = texts.systems
   const { companyId } = useSession()
   const [isStored, setStored] = useState(false)
+  const close = (): void => {
+    closeDialog()
+    onDone()
+  }
   return (
-    <Dialog title={t.keyTitle} onClose={onClose} canClose={false}>
+    <Dialog title={t.keyTitle} canClose={false}>
       <p>{t.keyOnce}</p>
       <code class="key" data-testid="new-key">
         {apiKey}
@@ -48,7 +37,7 @@ export function NewKey({ apiKey, onClose }: { readonly apiKey: string; readonly 
       </div>
       <CheckField label={t.keyStored} isChecked={isStored} onChange={setStored} />
       <div class="row actions">
-        <button class="primary" onClick={onClose} disabled={!isStored}>
+        <button class="primary" onClick={close} disabled={!isStored}>
           {texts.close}
         </button>
       </div>
@@ -83,7 +72,7 @@ const systemOf = ({ name, permissions, expiresAt }: typeof NEW_SYSTEM) => ({
 })
 
 /** Name, level and expiry of a new source system. */
-function CreateDialog({ onClose }: { readonly onClose: OnClose }) {
+export function CreateDialog({ onDone }: Pick<OfSystem, 'onDone'>) {
   const t = texts.systems
   const { client } = useSession()
   const form = useForm(NEW_SYSTEM)
@@ -93,7 +82,7 @@ function CreateDialog({ onClose }: { readonly onClose: OnClose }) {
       form={form}
       action={(apiKey) => client.createSourceSystem({ apiKey, ...systemOf(form.values) })}
       submitText={t.create}
-      onClose={onClose}
+      onDone={onDone}
     >
       <SystemFields form={form} />
     </NewKeyDialog>
@@ -101,7 +90,7 @@ function CreateDialog({ onClose }: { readonly onClose: OnClose }) {
 }
 
 /** Sends only what was changed. */
-function EditDialog({ action: { system }, onClose }: OfSystem) {
+export function EditDialog({ system, onDone }: OfSystem) {
   const { client } = useSession()
   const form = useForm({ name: system.name, permissions: system.permissions, expiresAt: '' })
   const change = (): Promise<unknown> => {
@@ -114,7 +103,7 @@ function EditDialog({ action: { system }, onClose }: OfSystem) {
     })
   }
   return (
-    <FormDialog title={texts.systems.editTitle(system.name)} form={form} action={change} onClose={onClose}>
+    <FormDialog title={texts.systems.editTitle(system.name)} form={form} action={change} onDone={onDone}>
       <SystemFields form={form} />
     </FormDialog>
   )
@@ -139,15 +128,14 @@ interface NewKeyDialogProps extends Omit<Parameters<typeof FormDialog>[0], 'acti
 }
 
 /** A form that sends a new key, which is shown afterwards. */
-function NewKeyDialog({ action, ...dialog }: NewKeyDialogProps) {
-  const [newKey] = useState(randomKey)
-  const [isSent, setSent] = useState(false)
-  if (isSent) return <NewKey apiKey={newKey} onClose={() => dialog.onClose(true)} />
-  return <FormDialog {...dialog} action={() => action(newKey)} onDone={() => setSent(true)} />
+function NewKeyDialog({ action, onDone, ...dialog }: NewKeyDialogProps) {
+  const [apiKey] = useState(randomKey)
+  const show = (): void => openDialog(<NewKey apiKey={apiKey} onDone={onDone} />)
+  return <FormDialog {...dialog} action={() => action(apiKey)} onDone={show} />
 }
 
 /** A new key, and how long the old one keeps working. */
-function RotateDialog({ action: { system }, onClose }: OfSystem) {
+export function RotateDialog({ system, onDone }: OfSystem) {
   const t = texts.systems
   const { client } = useSession()
   const form = useForm({ graceSeconds: '86400' })
@@ -160,7 +148,7 @@ function RotateDialog({ action: { system }, onClose }: OfSystem) {
       form={form}
       action={rotate}
       submitText={t.rotate}
-      onClose={onClose}
+      onDone={onDone}
     >
       <SelectField label={t.grace} choices={Object.entries(t.graceChoices)} {...form.props('graceSeconds')} />
     </NewKeyDialog>
@@ -168,18 +156,17 @@ function RotateDialog({ action: { system }, onClose }: OfSystem) {
 }
 
 /** Asks before a key stops working, or works again. */
-function ActivationDialog({ action: { type, system }, onClose }: OfSystem) {
+export function ActivationDialog({ system: { id, name, active }, onDone }: OfSystem) {
   const t = texts.systems
   const { client } = useSession()
-  const isDeactivation = type === 'deactivate'
   return (
     <FormDialog
-      title={isDeactivation ? t.deactivateTitle(system.name) : `${t.reactivate}: ${system.name}`}
-      intro={isDeactivation && t.deactivateIntro}
+      title={active ? t.deactivateTitle(name) : `${t.reactivate}: ${name}`}
+      intro={active && t.deactivateIntro}
       form={useForm({})}
-      action={() => client.updateSourceSystem({ systemId: system.id, active: !isDeactivation })}
-      submitText={isDeactivation ? t.deactivate : t.reactivate}
-      onClose={onClose}
+      action={() => client.updateSourceSystem({ systemId: id, active: !active })}
+      submitText={active ? t.deactivate : t.reactivate}
+      onDone={onDone}
     />
   )
 }

@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks'
 import type { SourceSystem, SourceSystemList } from '../../client/index.ts'
+import { DialogButton, openDialog } from '../components/dialog.tsx'
 import { Notice, WhenLoaded } from '../components/notice.tsx'
 import { Table, type Column } from '../components/table.tsx'
 import { useLoad } from '../components/use-load.ts'
@@ -8,7 +9,7 @@ import { insteadOf } from '../failure.ts'
 import { useSession } from '../session.ts'
 import { texts } from '../texts.ts'
 import { AuditTrail } from './audit-trail.tsx'
-import { SourceSystemDialog, type SystemAction } from './source-system-dialogs.tsx'
+import { ActivationDialog, CreateDialog, EditDialog, RotateDialog } from './source-system-dialogs.tsx'
 
 const NO_SYSTEMS: SourceSystemList = { sourceSystems: [], count: 0 }
 
@@ -16,25 +17,22 @@ const NO_SYSTEMS: SourceSystemList = { sourceSystems: [], count: 0 }
 export function SourceSystemsPage() {
   const t = texts.systems
   const { client } = useSession()
-  const [action, setAction] = useState<SystemAction>()
   const systems = useLoad(
     // Creating its first source system creates the company.
     (signal) => client.listSourceSystems({}, { signal }).catch(insteadOf('COMPANY_NOT_FOUND', NO_SYSTEMS)),
     [client],
   )
   const [changes, setChanges] = useState(0)
-  const closeDialog = (hasChanged: boolean): void => {
-    setAction(undefined)
-    if (!hasChanged) return
+  const reload = (): void => {
     systems.reload()
-    setChanges(changes + 1)
+    setChanges((count) => count + 1)
   }
   return (
     <>
       <p class="muted">{t.area}</p>
       <div class="head">
         <h1>{t.title}</h1>
-        <button class="primary" onClick={() => setAction({ type: 'create' })}>
+        <button class="primary" onClick={() => openDialog(<CreateDialog onDone={reload} />)}>
           {t.create}
         </button>
       </div>
@@ -43,7 +41,7 @@ export function SourceSystemsPage() {
           sourceSystems.length === 0 ? (
             <Notice tone="pending">{t.empty}</Notice>
           ) : (
-            <SystemTable systems={sourceSystems} onAction={setAction} />
+            <SystemTable systems={sourceSystems} onChange={reload} />
           )
         }
       </WhenLoaded>
@@ -51,18 +49,17 @@ export function SourceSystemsPage() {
         changes={changes}
         systems={systems.loaded.state === 'done' ? systems.loaded.value.sourceSystems : []}
       />
-      {action && <SourceSystemDialog action={action} onClose={closeDialog} />}
     </>
   )
 }
 
 interface SystemTableProps {
   readonly systems: readonly SourceSystem[]
-  readonly onAction: (action: SystemAction) => void
+  readonly onChange: () => void
 }
 
 /** The source systems, with what can be done with each. */
-function SystemTable({ systems, onAction }: SystemTableProps) {
+function SystemTable({ systems, onChange }: SystemTableProps) {
   const t = texts.systems
   const columns: readonly Column<SourceSystem>[] = [
     { title: t.name, cell: ({ name }) => <bdi>{name}</bdi> },
@@ -78,7 +75,7 @@ function SystemTable({ systems, onAction }: SystemTableProps) {
     { title: t.created, cell: ({ createdAt }) => <Time at={createdAt} /> },
     { title: t.lastUsed, cell: ({ lastUsedAt }) => (lastUsedAt ? <Time at={lastUsedAt} /> : t.never) },
     { title: t.expires, cell: (system) => <Expiry system={system} /> },
-    { title: t.actions, cell: (system) => <SystemActions system={system} onAction={onAction} /> },
+    { title: t.actions, cell: (system) => <SystemActions system={system} onDone={onChange} /> },
   ]
   return <Table label={t.title} columns={columns} items={systems} keyOf={({ id }) => id} hasRowNames />
 }
@@ -99,18 +96,14 @@ function Expiry({ system: { expiresAt, replacedKeyEndsAt } }: { readonly system:
 }
 
 /** The buttons of a row. */
-function SystemActions({ system, onAction }: Pick<SystemTableProps, 'onAction'> & { readonly system: SourceSystem }) {
+function SystemActions(of: { readonly system: SourceSystem; readonly onDone: () => void }) {
   const t = texts.systems
-  const button = (type: 'rotate' | 'edit' | 'deactivate' | 'reactivate') => (
-    <button onClick={() => onAction({ type, system })} aria-label={`${t[type]}: ${system.name}`}>
-      {t[type]}
-    </button>
-  )
+  const { name, active } = of.system
   return (
     <span class="row">
-      {button('rotate')}
-      {button('edit')}
-      {button(system.active ? 'deactivate' : 'reactivate')}
+      <DialogButton text={t.rotate} name={name} dialog={<RotateDialog {...of} />} />
+      <DialogButton text={t.edit} name={name} dialog={<EditDialog {...of} />} />
+      <DialogButton text={active ? t.deactivate : t.reactivate} name={name} dialog={<ActivationDialog {...of} />} />
     </span>
   )
 }
