@@ -2,7 +2,6 @@ import type { RequestListener } from 'node:http'
 import Router from '@koa/router'
 import Koa from 'koa'
 import { RegistryError, type Logger, type Registry } from '../../core/index.ts'
-import type { ScrubStatus } from '../../core/ops/index.ts'
 import type { Endpoint, EndpointGroup } from '../contract/endpoint.ts'
 import type { ErrorShape } from '../contract/errors.ts'
 import { KeptReplies } from '../contract/kept-replies.ts'
@@ -19,11 +18,11 @@ import { createRateLimiter, requireBearer } from './authorize.ts'
 import { Door, inTurn } from './door.ts'
 import { rejectUnrouted, respondWithErrors } from './error-middleware.ts'
 import { setHeaders } from './headers.ts'
-import { Health } from './health.ts'
+import { Health, type HealthSources } from './health.ts'
 import { Holds } from './holds.ts'
 import { createInstruments, type Instruments } from './instruments.ts'
 import type { Connections, ListeningApp } from './listen.ts'
-import { createMetrics, type MetricRow, type Metrics } from './metrics.ts'
+import { createMetrics, type MetricOptions, type Metrics } from './metrics.ts'
 import { mount, type EndpointServices } from './mount.ts'
 import { logIncompleteResponse, observe, proxyWarning } from './observe.ts'
 import { Lane, LANE_NAMES, LOAD_LIMITS, MemoryBudget, type LaneName, type LoadLimits } from './overload.ts'
@@ -35,7 +34,7 @@ export const BASE_PATH = '/api/v1'
 const API_VERSION = '1.0.0'
 
 /** What a service is made of. Limits have the defaults of the server's settings. */
-export interface AppOptions {
+export interface AppOptions extends HealthSources, MetricOptions {
   readonly registry: Registry
   /** Default: nothing is logged. A pino logger fits. */
   readonly logger?: Logger
@@ -70,16 +69,6 @@ export interface AppOptions {
   readonly logsAddresses?: boolean
   /** Origins whose scripts may use the keyed endpoints, such as `https://app.example`. Default: none. */
   readonly corsOrigins?: readonly string[]
-  /** Whether the record store rejects writes because an earlier one failed. Default: the next failed request tells. */
-  readonly isStorePoisoned?: () => boolean
-  /** Settings of the database with which lost power can lose or damage records: for `/readyz`. Default: none. */
-  readonly unsafeSettings?: readonly string[]
-  /** Of the scrub of this process: for `/metrics` and `/readyz`. `undefined` before it starts. */
-  readonly scrubStatus?: () => ScrubStatus | undefined
-  /** For `/metrics`, besides those of the service. */
-  readonly moreMetrics?: readonly MetricRow[]
-  /** What is wrong with the clock, for `/readyz`. */
-  readonly clockProblem?: () => string | undefined
 }
 
 /** A method and a path that have a route. Parameters of the path are written as `{NAME}`. */

@@ -1,5 +1,9 @@
 import { isRegistryError, type ErrorCode, type Registry, type WritesRefused } from '../../core/index.ts'
 import type { ScrubStatus } from '../../core/ops/index.ts'
+import type { Static } from '#typebox'
+import type { Readiness } from '../contract/operations.ts'
+import { defined } from '../contract/values.ts'
+import { VERSION } from '../version.ts'
 
 /** Failures that a retry does not repair: the process must be restarted, or the operator must act. */
 const FATAL: ReadonlySet<string> = new Set<ErrorCode>([
@@ -16,11 +20,15 @@ const REFUSED_TEXTS: Readonly<Record<WritesRefused, string>> = {
   CLOCK: 'This server accepts no writes, because its clock is wrong; try again later',
 }
 
-/** See `AppOptions`. */
-interface HealthSources {
+/** What the program that opened the registry knows besides its status. */
+export interface HealthSources {
+  /** Whether the record store rejects writes because an earlier one failed. Default: the next failed request tells. */
   readonly isStorePoisoned?: () => boolean
+  /** Settings of the database with which lost power can lose or damage records: for `/readyz`. Default: none. */
   readonly unsafeSettings?: readonly string[]
+  /** Of the scrub of this process: for `/metrics` and `/readyz`. `undefined` before it starts. */
   readonly scrubStatus?: () => ScrubStatus | undefined
+  /** What is wrong with the clock, for `/readyz`. */
   readonly clockProblem?: () => string | undefined
 }
 
@@ -42,16 +50,6 @@ export class Health {
     this.#sources = sources
   }
 
-  /** Settings of the database with which lost power can lose or damage records. */
-  get unsafeSettings(): readonly string[] {
-    return this.#sources.unsafeSettings ?? []
-  }
-
-  /** What is wrong with the clock, although events are accepted. */
-  clockProblem(): string | undefined {
-    return this.#sources.clockProblem?.()
-  }
-
   /** Begins the shutdown: running requests are finished, and new ones should go to another server. */
   stop(): void {
     this.isStopping = true
@@ -62,22 +60,24 @@ export class Health {
     if (isRegistryError(error, 'CLOSED') || isRegistryError(error, 'STORE_POISONED')) this.#fatal = error.code
   }
 
-  /** The registry was opened read-only, so that every write is refused. */
-  isReadOnly(): boolean {
-    return this.#registry.status().writesRefused === 'READ_ONLY'
-  }
-
   /**
-   * How many differences the scrub found. Damage is not a reason to stop requests: what is damaged is never returned,
-   * and everything else is right.
+   * What `/readyz` says. Damage is not a reason to stop requests: what is damaged is never returned, and everything else
+   * is right.
    */
-  damage(): number {
-    return this.#sources.scrubStatus?.()?.differences ?? 0
-  }
-
-  /** Codes of what fails now, though requests are served: sealing, an authority, a chain, worker threads. */
-  failures(): readonly string[] {
-    return [...new Set(this.#registry.status().currentFailures)]
+  readiness(): Static<typeof Readiness> {
+    const { scrubStatus, unsafeSettings = [], clockProblem } = this.#sources
+    const { currentFailures, writesRefused } = this.#registry.status()
+    const reason = this.problem()
+    const differences = scrubStatus?.()?.differences ?? 0
+    return {
+      status: reason === undefined ? 'ok' : 'unavailable',
+      version: VERSION,
+      ...defined({ reason, clock: clockProblem?.() }),
+      ...(writesRefused === 'READ_ONLY' && { writes: writesRefused }),
+      ...(differences > 0 && { differences }),
+      ...(unsafeSettings.length > 0 && { unsafeSettings: [...unsafeSettings] }),
+      ...(currentFailures.length > 0 && { failures: [...new Set(currentFailures)] }),
+    }
   }
 
   /** The text of a 503 while writes are refused, else `undefined`. */
@@ -88,9 +88,10 @@ export class Health {
 
   /** What a company may know: whether everything works. */
   overall(): 'ok' | 'degraded' {
-    const { currentFailures, writesRefused } = this.#registry.status()
-    const isWell = this.problem() === undefined && this.damage() === 0 && writesRefused === null
-    return isWell && currentFailures.length === 0 ? 'ok' : 'degraded'
+    const { status, writes, differences, failures } = this.readiness()
+    return status === 'ok' && writes === undefined && differences === undefined && failures === undefined
+      ? 'ok'
+      : 'degraded'
   }
 
   /** Why it is not ready, `undefined` if it is. */

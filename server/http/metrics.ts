@@ -1,9 +1,8 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram } from 'prom-client'
 import type { Registry } from '../../core/index.ts'
-import type { ScrubStatus } from '../../core/ops/index.ts'
 import type { Door } from './door.ts'
 import type { Instruments } from './instruments.ts'
-import type { Health } from './health.ts'
+import type { Health, HealthSources } from './health.ts'
 import type { Connections } from './listen.ts'
 import type { Lane, LaneName, MemoryBudget } from './overload.ts'
 import { VERSION } from '../version.ts'
@@ -18,7 +17,7 @@ export interface Metrics {
 }
 
 /** What the gauges read at each request of `/metrics`. */
-export interface MetricSources {
+export interface MetricSources extends MetricOptions, Pick<HealthSources, 'scrubStatus'> {
   readonly registry: Registry
   readonly instruments: Pick<Instruments, 'metrics'>
   readonly lanes: ReadonlyMap<LaneName, Lane>
@@ -26,10 +25,11 @@ export interface MetricSources {
   readonly bodies: MemoryBudget
   readonly unread: MemoryBudget
   readonly connections: Connections
-  /** See `AppOptions`. */
-  readonly scrubStatus?: () => ScrubStatus | undefined
   readonly health: Pick<Health, 'problem'>
-  /** See `AppOptions`. */
+}
+
+export interface MetricOptions {
+  /** For `/metrics`, besides those of the service. */
   readonly moreMetrics?: readonly MetricRow[]
 }
 

@@ -4,7 +4,6 @@ import type { Metrics } from '../http/metrics.ts'
 import { OpenApi, Readiness } from '../contract/operations.ts'
 import { bytes, json } from '../contract/reply.ts'
 import { ok, Ok } from '../contract/values.ts'
-import { VERSION } from '../version.ts'
 
 const NOT_STORED = { cache: 'no-store' } as const
 
@@ -40,19 +39,8 @@ export function operations({ health, metrics }: { readonly health: Health; reado
           },
         },
         async handle() {
-          const reason = health.problem()
-          const failures = health.failures()
-          const clock = health.clockProblem()
-          const others = {
-            version: VERSION,
-            ...(health.damage() > 0 && { differences: health.damage() }),
-            ...(failures.length > 0 && { failures }),
-            ...(clock !== undefined && { clock }),
-            ...(health.unsafeSettings.length > 0 && { unsafeSettings: health.unsafeSettings }),
-          }
-          if (reason !== undefined)
-            return json({ status: 'unavailable', reason, ...others }, { status: 503, ...NOT_STORED })
-          return json({ ...ok, ...(health.isReadOnly() && { writes: 'READ_ONLY' }), ...others }, NOT_STORED)
+          const readiness = health.readiness()
+          return json(readiness, { status: readiness.status === 'ok' ? 200 : 503, ...NOT_STORED })
         },
       }),
       endpoint({

@@ -20,14 +20,14 @@ describe('the readiness of a server', () => {
     assert.equal(healthOf({ writesRefused: 'CLOCK' }).problem(), 'CLOCK')
     assert.match(healthOf({ writesRefused: 'CLOCK' }).refusedText() ?? '', /clock is wrong/)
     const readOnly = healthOf({ writesRefused: 'READ_ONLY' })
-    assert.deepEqual([readOnly.problem(), readOnly.isReadOnly()], [undefined, true])
+    assert.deepEqual([readOnly.problem(), readOnly.readiness().writes], [undefined, 'READ_ONLY'])
   })
 
   it('depends on what fails now, not on what failed before', () => {
     assert.equal(healthOf({ sealFailures: ['CORRUPT'] }).problem(), 'CORRUPT')
     const health = healthOf({ sealFailures: ['AUTHORITY_FAILED', 'ENGINE_FAILED', 'ENGINE_FAILED'] })
     assert.equal(health.problem(), undefined)
-    assert.deepEqual(health.failures(), ['AUTHORITY_FAILED', 'ENGINE_FAILED'])
+    assert.deepEqual(health.readiness().failures, ['AUTHORITY_FAILED', 'ENGINE_FAILED'])
     assert.equal(healthOf({ sealFailures: [] }).problem(), undefined)
   })
 
@@ -46,7 +46,7 @@ describe('the readiness of a server', () => {
   it('is not affected by damage that the scrub found', () => {
     const status = { readBytes: 1, checked: { log: 1, records: 1, blobs: 1 }, lastCompleteAt: null, failures: 0 }
     const health = healthOf({}, { scrubStatus: () => ({ ...status, differences: 2 }) })
-    assert.deepEqual([health.problem(), health.damage()], [undefined, 2])
-    assert.equal(healthOf({}).damage(), 0)
+    assert.deepEqual([health.problem(), health.readiness().differences], [undefined, 2])
+    assert.equal(healthOf({}).readiness().differences, undefined)
   })
 })
