@@ -11,7 +11,8 @@ import { createLogger } from './startup/logger.ts'
 import { openConfiguredRegistry } from './startup/registry.ts'
 import { recordsFolderOf } from './startup/records.ts'
 import { startConfiguredScrub } from './startup/scrub.ts'
-import { serve, type RunningService, type ServeOptions } from './startup/serve.ts'
+import { orClose } from './startup/open-parts.ts'
+import { serve } from './startup/serve.ts'
 import { closeOnSignal } from './startup/shutdown.ts'
 import { VERSION } from './version.ts'
 
@@ -33,7 +34,7 @@ async function start(config: Config, logger: Log): Promise<void> {
   const { registry, isStorePoisoned } = opened
   const closing = new AbortController()
   let scrub: Scrub | undefined
-  const server = await serveOrClose({ config, logger, opened, scrubStatus: () => scrub?.status() })
+  const server = await orClose(registry, () => serve({ config, logger, opened, scrubStatus: () => scrub?.status() }))
   const { url, publicUrl } = server
   const control = await openControlSocket({ context: { ...opened, config, logger }, operations: OPERATIONS })
   opened.clockWatch.start([opened.stores.blobs, opened.anchor], closing.signal)
@@ -46,12 +47,7 @@ async function start(config: Config, logger: Log): Promise<void> {
     await registry.close()
   }
   const shownUrl = publicUrl.replace(WILDCARD_HOST, '//localhost')
-  try {
-    await introduceOperator({ registry, logger, dataDir: config.dataDir, url: shownUrl })
-  } catch (error) {
-    await close()
-    throw error
-  }
+  await orClose({ close }, () => introduceOperator({ registry, logger, dataDir: config.dataDir, url: shownUrl }))
   const end = closeOnSignal({ logger, timeoutMs: config.shutdownMs + CLOSE_MS, close })
   if (isStorePoisoned !== undefined) {
     const store = { isPoisoned: isStorePoisoned, directory: recordsFolderOf(config.dataDir) }
@@ -60,16 +56,6 @@ async function start(config: Config, logger: Log): Promise<void> {
   const { origin, verifierKey } = registry.log
   const pages = { docs: `${shownUrl}/docs`, dashboard: `${shownUrl}/ui/` }
   logger.info({ version: VERSION, ...pages, url, publicUrl, origin, verifierKey, pid: process.pid }, 'ready')
-}
-
-/** Listens. Closes the registry if that fails. */
-async function serveOrClose(options: ServeOptions): Promise<RunningService> {
-  try {
-    return await serve(options)
-  } catch (error) {
-    await options.opened.registry.close()
-    throw error
-  }
 }
 
 function print(text: string): void {

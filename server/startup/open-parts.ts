@@ -2,6 +2,16 @@ interface Closable {
   close(): Promise<void>
 }
 
+/** Uses what was just opened. Closes it if that fails. */
+export async function orClose<P extends Closable, T>(part: P, use: (part: P) => Promise<T> | T): Promise<T> {
+  try {
+    return await use(part)
+  } catch (error) {
+    await part.close()
+    throw error
+  }
+}
+
 /** Collects what was opened, so that everything is closed if a later part cannot be opened. */
 export class OpenParts {
   readonly #parts: Closable[] = []

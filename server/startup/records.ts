@@ -6,6 +6,7 @@ import type { SnapshotSource } from '../../adapters/kit/index.ts'
 import { isUnfinishedCopy } from '../../core/ops/index.ts'
 import type { Config } from '../settings/load.ts'
 import { stderrLogger } from './logger.ts'
+import { orClose } from './open-parts.ts'
 import { namesModule, openModule } from './own-module.ts'
 import { configError } from '../settings/config-error.ts'
 
@@ -49,16 +50,12 @@ const MAX_CLOCK_OFFSET_MS = 30_000
  */
 export async function openRecords(settings: RecordSettings, options: OpenRecordsOptions = {}): Promise<OpenedRecords> {
   const opened = await openStore(settings, options)
-  try {
-    if (await isUnfinishedCopy(opened.records))
-      throw configError(
-        'The record store is an unfinished copy of another one: empty it, then run evidence-registry migrate again',
-      )
-    return opened
-  } catch (error) {
-    await opened.records.close()
-    throw error
-  }
+  return orClose(opened.records, async (records) => {
+    if (!(await isUnfinishedCopy(records))) return opened
+    throw configError(
+      'The record store is an unfinished copy of another one: empty it, then run evidence-registry migrate again',
+    )
+  })
 }
 
 /** LevelDB claims its directory itself. */
@@ -94,14 +91,10 @@ export async function openOutside(
   }
   if (settings.postgresUrl === undefined)
     throw configError('EVIDENCE_RECORDS=postgres needs EVIDENCE_POSTGRES_URL or EVIDENCE_POSTGRES_URL_FILE')
-  const records = await openPostgres(settings.postgresUrl, { logger, ...options })
-  try {
+  return orClose(await openPostgres(settings.postgresUrl, { logger, ...options }), async (records) => {
     if (!settings.acceptClock) assertClock(Date.now() - (await records.databaseNow()))
     return { records, isShared: true, unsafeSettings: records.unsafeSettings }
-  } catch (error) {
-    await records.close()
-    throw error
-  }
+  })
 }
 
 /** Opens the records in a data directory. Loads LevelDB only now. */

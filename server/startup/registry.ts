@@ -23,7 +23,7 @@ import { openBlobs } from './blobs.ts'
 import { ClockWatch } from './clock-watch.ts'
 import { checkBlobStore } from './blob-store-marker.ts'
 import { assertBelongsTo, readMarkers, writeMarkers } from './folder-markers.ts'
-import { OpenParts } from './open-parts.ts'
+import { orClose, OpenParts } from './open-parts.ts'
 import { OperatorReadings } from './readings.ts'
 import { assertSharable, openRecords } from './records.ts'
 import { assertLedgerComplete, knownHeads, readAdoptedHead } from './signed-heads.ts'
@@ -153,16 +153,6 @@ const settingsOf = ({ readOnly, logName, smallFileBytes, acceptClock, operatorKe
   acceptClock,
   ...(operatorKey !== undefined && { operatorKey }),
 })
-
-/** Closes the registry if the rest of the opening fails. */
-async function orClose(registry: Registry, open: (registry: Registry) => Promise<void>): Promise<void> {
-  try {
-    await open(registry)
-  } catch (error) {
-    await registry.close()
-    throw error
-  }
-}
 
 interface SealerContext {
   readonly directory: string

@@ -4,6 +4,7 @@ import { reasonOf } from '../../adapters/files/index.ts'
 import type { ScrubStatus } from '../../core/ops/index.ts'
 import type { Config } from '../settings/load.ts'
 import type { createLogger } from './logger.ts'
+import { orClose } from './open-parts.ts'
 import type { OpenedRegistry } from './registry.ts'
 import { configError } from '../settings/config-error.ts'
 
@@ -38,9 +39,8 @@ export async function serve({ config, logger, opened, scrubStatus }: ServeOption
     ...(isStorePoisoned && { isStorePoisoned }),
     unsafeSettings,
   })
-  const server = await listen(app, { ...config, logger })
-  const url = urlOf(config.host, server.port)
-  try {
+  return orClose(await listen(app, { ...config, logger }), async (server) => {
+    const url = urlOf(config.host, server.port)
     const metrics = await listenForMetrics(app, config, logger)
     if (metrics !== undefined) logger.info({ address: config.metricsAddress, port: metrics.port }, 'serving /metrics')
     return {
@@ -52,10 +52,7 @@ export async function serve({ config, logger, opened, scrubStatus }: ServeOption
         await metrics?.close()
       },
     }
-  } catch (error) {
-    await server.close()
-    throw error
-  }
+  })
 }
 
 const urlOf = (host: string, port: number): string => `http://${host.includes(':') ? `[${host}]` : host}:${port}`
