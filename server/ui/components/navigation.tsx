@@ -21,9 +21,9 @@ function entriesOf(session: Session | undefined): readonly Entry[] {
       { name: 'verify', text: nav.verify, icon: 'verify' },
     ]
   return [
-    { name: 'overview', text: nav.overview, icon: 'overview' },
-    { name: 'evidences', text: nav.evidences, icon: 'evidences' },
-    { name: 'categories', text: nav.categories, icon: 'tag', isWide: true },
+    { name: 'overview', text: texts.overview.title, icon: 'overview' },
+    { name: 'evidences', text: texts.evidences.title, icon: 'evidences' },
+    { name: 'categories', text: texts.categories.title, icon: 'tag', isWide: true },
     { name: 'log', text: nav.log, icon: 'log', isWide: true },
     { name: 'verify', text: nav.verify, icon: 'verify' },
     ...(hasLevel(session, 'A')

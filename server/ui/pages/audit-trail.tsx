@@ -34,7 +34,7 @@ export function AuditTrail({ changes, systems }: AuditTrailProps) {
     { title: t.when, cell: ({ at }) => <Time at={at} /> },
     { title: t.what, cell: ({ type }) => t.auditTypes[type] },
     { title: t.who, cell: (entry) => <bdi>{actorOf(entry, nameOf)}</bdi> },
-    { title: t.details, cell: (entry) => <bdi>{detailsOf(entry, nameOf)}</bdi> },
+    { title: texts.details, cell: (entry) => <bdi>{detailsOf(entry, nameOf)}</bdi> },
   ]
   return (
     <section>

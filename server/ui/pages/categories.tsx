@@ -97,7 +97,7 @@ function Node({ node, onChange }: { readonly node: CategoryNode; readonly onChan
           )}
           {hasLevel(session, 'U') && (
             <>
-              <DialogButton text={t.edit} name={name} dialog={<DetailsDialog node={node} onDone={onChange} />} />
+              <DialogButton text={texts.edit} name={name} dialog={<DetailsDialog node={node} onDone={onChange} />} />
               {action(status === 'active' ? 'deactivate' : 'activate')}
               {action('remove')}
             </>

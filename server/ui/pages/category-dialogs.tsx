@@ -57,13 +57,13 @@ export function DetailsDialog({ node, categoryId, onDone }: DetailsProps) {
   const createTitle = categoryId === undefined ? t.create : t.createSub
   return (
     <FormDialog
-      title={node ? t.editTitle(node.name) : createTitle}
+      title={node ? texts.editTitle(node.name) : createTitle}
       form={form}
       action={() => (node ? change(node) : create())}
       onDone={onDone}
     >
-      <TextField label={t.name} isRequired {...form.props('name')} />
-      <TextField label={t.description} rows={3} {...form.props('description')} />
+      <TextField label={texts.fields.name} isRequired {...form.props('name')} />
+      <TextField label={texts.fields.description} rows={3} {...form.props('description')} />
       <FileField
         label={t.image}
         accept="image/*"

@@ -33,12 +33,12 @@ export function CertificateSubject({ claims: { events } }: { readonly claims: Bu
         </p>
         <div class="cert-now">
           <div>
-            <span class="muted">{t.owner}</span>
+            <span class="muted">{texts.form.presentOwner}</span>
             <b class="wrap">{text('owner') === undefined ? texts.evidences.noOwner : <bdi>{text('owner')}</bdi>}</b>
             <span class="muted">{since('owner')}</span>
           </div>
           <div>
-            <span class="muted">{t.state}</span>
+            <span class="muted">{t.content}</span>
             <b class={isStolen ? 'is-stolen' : undefined}>{isStolen ? texts.evidences.stolen : t.notStolen}</b>
             <span class="muted">{since('status')}</span>
           </div>
@@ -91,8 +91,8 @@ const MAX_ON_WALL = 6
 
 const WALL_COLUMNS: readonly Column<BundleEventClaims>[] = [
   { title: texts.certificate.what, cell: ({ fields }) => <EventName fields={fields} /> },
-  { title: texts.certificate.said, cell: ({ fields }) => <Remark fields={fields} /> },
-  { title: texts.certificate.recorded, cell: ({ committedTime }) => formatDate(committedTime) },
+  { title: texts.change.remark, cell: ({ fields }) => <Remark fields={fields} /> },
+  { title: texts.overview.recorded, cell: ({ committedTime }) => formatDate(committedTime) },
 ]
 
 const Remark = ({ fields }: Pick<BundleEventClaims, 'fields'>) => {
@@ -116,7 +116,7 @@ export const CertificateHistory = ({ events }: ListProps) => (
 
 const EVENT_COLUMNS: readonly Column<BundleEventClaims>[] = [
   { title: texts.certificate.what, cell: ({ fields }) => <EventName fields={fields} /> },
-  { title: texts.certificate.recorded, cell: ({ committedTime }) => <Time at={committedTime} /> },
+  { title: texts.overview.recorded, cell: ({ committedTime }) => <Time at={committedTime} /> },
   {
     title: texts.certificate.notLaterThan,
     cell: ({ notLaterThan }) => (notLaterThan === undefined ? texts.none : <Time at={notLaterThan} />),

@@ -140,8 +140,8 @@ function Hashes({ proof, claims }: Pick<CertificateProps, 'proof' | 'claims'>) {
         of={[
           [texts.verify.txId, <Hash value={txId} />],
           [t.statedTime, printedTime(createdAt)],
-          [t.stamp, tsa && `${tsa.authority}: ${printedTime(tsa.genTime)}`],
-          [t.block, anchor && `${anchor.network}, ${anchor.blockNumber}: ${printedTime(anchor.blockTime)}`],
+          [texts.log.stamp, tsa && `${tsa.authority}: ${printedTime(tsa.genTime)}`],
+          [texts.log.anchor, anchor && `${anchor.network}, ${anchor.blockNumber}: ${printedTime(anchor.blockTime)}`],
           [t.transaction, anchor && <Hash value={anchor.txHash} />],
           [texts.log.root, <Hash value={merkle.merkleRoot} />],
           [texts.verify.position, merkle.leafIndex],

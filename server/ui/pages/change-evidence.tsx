@@ -116,7 +116,7 @@ export function ChangeDialog({ kind, evidence, lastVersion, onDone }: ChangeProp
         {kind === 'transfer' && <OwnerFields presentOwner={evidence.owner} newOwner={form.props('owner')} />}
         {kind === 'change' && (
           <>
-            <TextField label={texts.evidences.name} isRequired {...form.props('name')} />
+            <TextField label={texts.fields.name} isRequired {...form.props('name')} />
             <ContentFields props={form.props} />
           </>
         )}
@@ -128,7 +128,7 @@ export function ChangeDialog({ kind, evidence, lastVersion, onDone }: ChangeProp
             {...form.props('updateActionDescription')}
           />
         )}
-        <TextField label={texts.form.updateActionPersona} {...form.props('updateActionPersona')} />
+        <TextField label={texts.fields.personaName} {...form.props('updateActionPersona')} />
         {kind !== 'transfer' && kind !== 'change' && (
           <FilePicker files={files} onChange={setFiles} problem={form.problemOf('files')} />
         )}

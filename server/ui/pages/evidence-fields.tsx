@@ -14,8 +14,8 @@ export function parseMeta(text: string): { readonly [name: string]: unknown } | 
 /** The fields that a new evidence and an update have in common. */
 export const ContentFields = ({ props }: { readonly props: (name: ContentField) => TextProps }) => (
   <>
-    <TextField label={texts.evidence.description} rows={3} {...props('description')} />
-    <TextField label={texts.evidence.summary} rows={2} {...props('summary')} />
+    <TextField label={texts.fields.description} rows={3} {...props('description')} />
+    <TextField label={texts.fields.summary} rows={2} {...props('summary')} />
     <TextField label={texts.form.meta} rows={4} {...props('meta')} />
   </>
 )

@@ -70,7 +70,7 @@ export function EvidenceFilters({ filters, categories, hasFocus }: EvidenceFilte
         <Icon name="search" />
         <input
           type="search"
-          aria-label={t.searchLabel}
+          aria-label={t.apply}
           placeholder={t.searchHint}
           autocomplete="off"
           value={values.q}
@@ -79,8 +79,8 @@ export function EvidenceFilters({ filters, categories, hasFocus }: EvidenceFilte
         <kbd class="wide-only">/</kbd>
       </div>
       <div class="row chips">
-        {chip(t.all, undefined, NO_FILTERS, isAll)}
-        {chip(t.stolenChip, 'warning', { status: status === 'stolen' ? '' : 'stolen' }, status === 'stolen')}
+        {chip(texts.all, undefined, NO_FILTERS, isAll)}
+        {chip(t.stolen, 'warning', { status: status === 'stolen' ? '' : 'stolen' }, status === 'stolen')}
         {chip(t.active, 'tick', { status: status === 'active' ? '' : 'active' }, status === 'active')}
         {chip(t.updated, 'clock', { sort: sort === 'updated' ? '' : 'updated' }, sort === 'updated')}
       </div>
@@ -106,8 +106,8 @@ function MoreFilters({ filters, categories, form: { values, change, props } }: M
         <Icon name="down" />
       </summary>
       <div class="grid filters">
-        <TextField label={t.externalId} hint={t.externalIdHint} {...props('externalId')} />
-        <TextField label={t.owner} hint={t.ownerHint} {...props('owner')} />
+        <TextField label={texts.fields.externalId} hint={t.externalIdHint} {...props('externalId')} />
+        <TextField label={texts.fields.owner} hint={t.ownerHint} {...props('owner')} />
         <SelectField
           label={t.category}
           value={values.categoryId}

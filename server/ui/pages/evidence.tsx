@@ -99,11 +99,11 @@ function Tag(props: TagProps) {
         </div>
         <dl class="row duo">
           <div>
-            <dt>{texts.evidences.owner}</dt>
+            <dt>{texts.fields.owner}</dt>
             <dd>{owner ? <bdi>{owner}</bdi> : texts.evidences.noOwner}</dd>
           </div>
           <div>
-            <dt>{texts.evidences.status}</dt>
+            <dt>{texts.fields.status}</dt>
             <dd>
               <StateBadge isStolen={status === 'stolen'} />
             </dd>
@@ -156,7 +156,7 @@ function Stub({ evidence: { id, externalId } }: Pick<TagProps, 'evidence'>) {
     <div class="stub">
       <ProofState evidenceId={id} />
       <div class="row stub-links small">
-        <a href={hrefOf(['verify', id])}>{t.verify}</a>
+        <a href={hrefOf(['verify', id])}>{texts.nav.verify}</a>
         <a href={hrefOf(['certificate', id, externalId])}>{t.certificate}</a>
         <button class="link" onClick={() => openDialog(<ShareDialog evidenceId={id} />)}>
           {t.share}
@@ -186,7 +186,7 @@ function ProofState({ evidenceId }: { readonly evidenceId: string }) {
     if (isDone && hasWaited.current)
       toast({
         text: texts.evidence.isProven,
-        action: texts.evidence.verify,
+        action: texts.nav.verify,
         run: () => navigate(['verify', evidenceId]),
       })
     hasWaited.current = value !== undefined && !isDone
@@ -234,8 +234,8 @@ function EvidenceFacts({ evidence }: { readonly evidence: Evidence }) {
           of={[
             [texts.evidences.category, <CategoryLink evidence={evidence} />],
             [t.created, <Time at={createDate} />],
-            [t.description, description && <LongText text={description} />],
-            [t.summary, summary && <LongText text={summary} />],
+            [texts.fields.description, description && <LongText text={description} />],
+            [texts.fields.summary, summary && <LongText text={summary} />],
             ...Object.entries(meta).map(([name, value]) => [<bdi>{name}</bdi>, <MetaValue value={value} />] as const),
           ]}
         />
@@ -243,7 +243,7 @@ function EvidenceFacts({ evidence }: { readonly evidence: Evidence }) {
       <Card title={t.ids}>
         <Facts
           of={[
-            [texts.verify.link, <Hash value={id} isShort />],
+            [texts.fields.evidence, <Hash value={id} isShort />],
             [t.txId, <Hash value={txId} isShort />],
           ]}
         />

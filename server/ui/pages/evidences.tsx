@@ -78,8 +78,8 @@ function FoundEvidences({ filter }: { readonly filter: EvidenceFilter }) {
 
 const COLUMNS = [
   { title: texts.evidences.evidence },
-  { title: texts.evidences.owner, isWide: true },
-  { title: texts.evidences.status },
+  { title: texts.fields.owner, isWide: true },
+  { title: texts.fields.status },
   { title: texts.evidences.proof, isWide: true },
   { title: texts.evidences.lastUpdate },
 ]

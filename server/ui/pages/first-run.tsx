@@ -170,7 +170,7 @@ function CreateKey({ onDone }: { readonly onDone: () => void }) {
   }
   return (
     <Form form={form} action={create} submitText={t.createKey}>
-      <TextField label={texts.systems.name} isRequired {...form.props('name')} />
+      <TextField label={texts.fields.name} isRequired {...form.props('name')} />
     </Form>
   )
 }

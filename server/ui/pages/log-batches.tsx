@@ -56,11 +56,11 @@ const BATCHES: PagesOptions<LogBatch, Page<LogBatch>> = {
 }
 
 const COLUMNS: readonly Column<LogBatch>[] = [
-  { title: texts.log.sealedAt, cell: ({ createdAt }) => <Time at={createdAt} /> },
-  { title: texts.log.batchEntries, cell: ({ txidCount }) => txidCount.toLocaleString() },
+  { title: texts.overview.sealed, cell: ({ createdAt }) => <Time at={createdAt} /> },
+  { title: texts.log.size, cell: ({ txidCount }) => txidCount.toLocaleString() },
   { title: texts.log.logSize, cell: ({ treeSize }) => treeSize.toLocaleString() },
   { title: texts.log.root, cell: ({ merkleRoot }) => <Hash value={merkleRoot} isShort /> },
-  { title: texts.log.state, cell: ({ sendStatus }) => <SendStatus status={sendStatus} /> },
+  { title: texts.fields.status, cell: ({ sendStatus }) => <SendStatus status={sendStatus} /> },
   { title: texts.log.stamp, cell: ({ tsa }) => (tsa ? <Covered by={tsa.authority} at={tsa.genTime} /> : texts.none) },
   {
     title: texts.log.anchor,

@@ -108,7 +108,7 @@ function FindTransaction({ linkedTxId = '' }: { readonly linkedTxId?: string }) 
   }, [])
   return (
     <Card title={t.find}>
-      <Form form={form} action={find} submitText={t.show}>
+      <Form form={form} action={find} submitText={texts.evidence.show}>
         <TextField
           label="txId"
           hint={t.findHint}
@@ -133,8 +133,8 @@ function TransactionView({ proof, root }: FoundTransaction) {
         of={[
           [t.batch, <Hash value={root.batchId} />],
           [t.batchSize, root.txidCount],
-          [t.state, <SendStatus status={root.sendStatus} />],
-          [t.sealedAt, <Time at={root.createdAt} />],
+          [texts.fields.status, <SendStatus status={root.sendStatus} />],
+          [texts.overview.sealed, <Time at={root.createdAt} />],
           [t.stamp, root.tsaGenTime && <Time at={root.tsaGenTime} />],
         ]}
       />

@@ -26,7 +26,7 @@ const NEW_EVIDENCE = {
 export const NewEvidencePage = () => (
   <div class="first">
     <div class="head">
-      <h1>{texts.form.createTitle}</h1>
+      <h1>{texts.evidences.create}</h1>
     </div>
     <div class="card">
       <EvidenceForm
@@ -79,13 +79,13 @@ export function EvidenceForm({ onCreated, onCancel, isWhole = false, initial }: 
     <Form form={form} action={create} submitText={t.submitCreate} onCancel={onCancel}>
       <FilePicker files={files} onChange={setFiles} problem={form.problemOf('image') ?? form.problemOf('images')} />
       <div class="pair">
-        <TextField label={texts.evidences.name} isRequired {...props('name')} />
-        <TextField label={texts.evidences.externalId} hint={t.idHint} isRequired {...props('externalId')} />
+        <TextField label={texts.fields.name} isRequired {...props('name')} />
+        <TextField label={texts.fields.externalId} hint={t.idHint} isRequired {...props('externalId')} />
       </div>
       <CategoryFields category={props('categoryName')} subcategory={props('subcategoryName')} />
       {isWhole && (
         <>
-          <TextField label={texts.evidences.owner} {...props('owner')} />
+          <TextField label={texts.fields.owner} {...props('owner')} />
           <details class="fold">
             <summary>
               {t.moreFacts}
@@ -113,14 +113,14 @@ function CategoryFields({ category, subcategory }: { readonly category: TextProp
   return (
     <div class="pair">
       <TextField
-        label={t.categoryName}
+        label={texts.evidences.category}
         hint={t.categoryHint}
         suggestions={namesOf(categories)}
         isRequired
         {...category}
       />
       <TextField
-        label={t.subcategoryName}
+        label={texts.evidences.subcategory}
         hint={t.categoryHint}
         suggestions={namesOf(chosen?.subcategories)}
         isRequired

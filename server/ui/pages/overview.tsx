@@ -90,7 +90,7 @@ function Tiles({ counts, today }: Pick<Overview, 'counts'> & { readonly today: n
       </Tile>
       <Tile
         icon="warning"
-        name={t.stolen}
+        name={texts.evidence.updateNames.stolen}
         count={counts.stolen}
         href={hrefOf(['evidences'], { status: 'stolen' })}
         isAlarm={counts.stolen > 0}

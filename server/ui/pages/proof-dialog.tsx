@@ -29,7 +29,7 @@ export function ProofDialog({ externalId }: ProofDialogProps) {
   const { client } = useSession()
   const content = useLoad((signal) => readDisclosable(client, externalId, signal), [client, externalId])
   return (
-    <Dialog title={texts.proof.title}>
+    <Dialog title={texts.evidence.proof}>
       <p>{texts.proof.intro}</p>
       <WhenLoaded of={content}>{(choices) => <ProofForm externalId={externalId} choices={choices} />}</WhenLoaded>
     </Dialog>
@@ -77,7 +77,7 @@ function ProofForm({ externalId, choices }: ProofFormProps) {
     closeDialog()
   }
   return (
-    <Form form={form} action={download} submitText={t.download} onCancel={closeDialog}>
+    <Form form={form} action={download} submitText={texts.evidence.download} onCancel={closeDialog}>
       <CheckList legend={t.fields} choices={choices.fields} chosen={fields} onChange={setFields} />
       {choices.files.length > 0 && (
         <CheckList legend={t.files} choices={choices.files} chosen={files} onChange={setFiles} />

@@ -19,7 +19,7 @@ export function ShareDialog({ evidenceId }: { readonly evidenceId: string }) {
   const t = texts.share
   const link = verificationLink(evidenceId)
   return (
-    <Dialog title={t.title}>
+    <Dialog title={texts.evidence.share}>
       <p>{t.intro}</p>
       <p>
         <a href={link}>{link}</a>

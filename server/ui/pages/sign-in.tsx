@@ -47,11 +47,16 @@ export function SignInPage({ companyId: given, isPage, onSignIn }: SignInPagePro
   }, [])
   return (
     <div class="narrow">
-      <h1>{isSwitch ? texts.nav.switchCompany : t.title}</h1>
+      <h1>{isSwitch ? texts.nav.switchCompany : texts.nav.signIn}</h1>
       {!isSwitch && <p class="muted">{t.intro}</p>}
       <div class="card">
-        <Form form={form} action={submit} submitText={isSwitch ? texts.nav.switchCompany : t.submit}>
-          <TextField label={t.company} hint={t.companyHint} autocomplete="organization" {...form.props('companyId')} />
+        <Form form={form} action={submit} submitText={isSwitch ? texts.nav.switchCompany : texts.nav.signIn}>
+          <TextField
+            label={texts.fields.company}
+            hint={t.companyHint}
+            autocomplete="organization"
+            {...form.props('companyId')}
+          />
           {!isSwitch && (
             <>
               <TextField label={t.key} type="password" autocomplete="current-password" {...form.props('apiKey')} />
@@ -85,7 +90,8 @@ function CompanyList({ companies, onChoose }: CompanyListProps) {
           <li key={id}>
             <button onClick={onChoose(id)}>{id}</button>{' '}
             <span class="muted">
-              {t.counts(sourceSystemCount, categoryCount, evidenceCount)} · {t.created} <Time at={createdAt} />
+              {t.counts(sourceSystemCount, categoryCount, evidenceCount)} · {texts.evidence.created}{' '}
+              <Time at={createdAt} />
             </span>
           </li>
         ))}

@@ -57,7 +57,7 @@ function SystemFields({ form: { props } }: { readonly form: FormTexts<keyof type
   )
   return (
     <>
-      <TextField label={t.name} isRequired {...props('name')} />
+      <TextField label={texts.fields.name} isRequired {...props('name')} />
       <SelectField label={t.level} choices={choices} {...props('permissions')} />
       <TextField label={t.expires} hint={t.expiryHint} type="datetime-local" {...props('expiresAt')} />
     </>
@@ -103,7 +103,7 @@ export function EditDialog({ system, onDone }: OfSystem) {
     })
   }
   return (
-    <FormDialog title={texts.systems.editTitle(system.name)} form={form} action={change} onDone={onDone}>
+    <FormDialog title={texts.editTitle(system.name)} form={form} action={change} onDone={onDone}>
       <SystemFields form={form} />
     </FormDialog>
   )

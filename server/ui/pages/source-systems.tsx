@@ -62,7 +62,7 @@ interface SystemTableProps {
 function SystemTable({ systems, onChange }: SystemTableProps) {
   const t = texts.systems
   const columns: readonly Column<SourceSystem>[] = [
-    { title: t.name, cell: ({ name }) => <bdi>{name}</bdi> },
+    { title: texts.fields.name, cell: ({ name }) => <bdi>{name}</bdi> },
     {
       title: t.level,
       cell: ({ permissions }) => (
@@ -71,11 +71,11 @@ function SystemTable({ systems, onChange }: SystemTableProps) {
         </span>
       ),
     },
-    { title: t.state, cell: (system) => <SystemState system={system} /> },
-    { title: t.created, cell: ({ createdAt }) => <Time at={createdAt} /> },
+    { title: texts.fields.status, cell: (system) => <SystemState system={system} /> },
+    { title: texts.evidence.created, cell: ({ createdAt }) => <Time at={createdAt} /> },
     { title: t.lastUsed, cell: ({ lastUsedAt }) => (lastUsedAt ? <Time at={lastUsedAt} /> : t.never) },
     { title: t.expires, cell: (system) => <Expiry system={system} /> },
-    { title: t.actions, cell: (system) => <SystemActions system={system} onDone={onChange} /> },
+    { title: texts.evidence.actions, cell: (system) => <SystemActions system={system} onDone={onChange} /> },
   ]
   return <Table label={t.title} columns={columns} items={systems} keyOf={({ id }) => id} hasRowNames />
 }
@@ -85,7 +85,7 @@ function Expiry({ system: { expiresAt, replacedKeyEndsAt } }: { readonly system:
   const t = texts.systems
   return (
     <>
-      {expiresAt ? <Time at={expiresAt} /> : t.noExpiry}
+      {expiresAt ? <Time at={expiresAt} /> : t.never}
       {replacedKeyEndsAt && Date.parse(replacedKeyEndsAt) > Date.now() && (
         <div class="muted">
           {t.oldKeyUntil} <Time at={replacedKeyEndsAt} />
@@ -102,7 +102,7 @@ function SystemActions(of: { readonly system: SourceSystem; readonly onDone: () 
   return (
     <span class="row">
       <DialogButton text={t.rotate} name={name} dialog={<RotateDialog {...of} />} />
-      <DialogButton text={t.edit} name={name} dialog={<EditDialog {...of} />} />
+      <DialogButton text={texts.edit} name={name} dialog={<EditDialog {...of} />} />
       <DialogButton text={active ? t.deactivate : t.reactivate} name={name} dialog={<ActivationDialog {...of} />} />
     </span>
   )

@@ -121,7 +121,7 @@ function Hashes({ event, files }: { readonly event: EvidenceEvent; readonly file
               <Hash value={event.txId} />
             </a>,
           ],
-          [t.batch, merkleBatchId === null ? undefined : <Hash value={merkleBatchId} />],
+          [texts.log.batch, merkleBatchId === null ? undefined : <Hash value={merkleBatchId} />],
         ]}
       />
     </details>

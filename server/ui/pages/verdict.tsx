@@ -157,7 +157,7 @@ export function Details({ outcome: { steps, groups, unchecked } }: { readonly ou
       <summary>
         <Icon name="log" />
         <span>
-          {t.details} <span class="muted small">{t.detailsHint}</span>
+          {texts.details} <span class="muted small">{t.detailsHint}</span>
         </span>
         <Icon name="down" />
       </summary>

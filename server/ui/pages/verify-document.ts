@@ -59,12 +59,7 @@ export interface Outcome {
 }
 
 /** A file of the user. Only its hash is kept. */
-export interface HashedFile {
-  readonly name: string
-  /** Hex. */
-  readonly sha256: string
-  readonly sizeBytes: number
-}
+export type HashedFile = NonNullable<VerifyBundleOptions['contents']>[number]
 
 /** Hashes a file piece by piece. It never leaves the browser. */
 export async function hashFile(file: File): Promise<HashedFile> {
@@ -72,7 +67,7 @@ export async function hashFile(file: File): Promise<HashedFile> {
   const reader = file.stream().getReader()
   for (let piece = await reader.read(); !piece.done; piece = await reader.read()) hash.update(piece.value)
   const hex = Array.from(hash.digest(), (byte) => byte.toString(16).padStart(2, '0')).join('')
-  return { name: file.name, sha256: hex, sizeBytes: file.size }
+  return { name: file.name, sha256: hex, size: file.size }
 }
 
 /** What is verified, against what. */
@@ -158,24 +153,26 @@ function stepsUntil(failed: BundleCheck, reason: string, state: Step['state']): 
   })
 }
 
-/** Verifies a bundle and compares the files of the user with it. */
+/** Verifies a bundle, with the files of the user. */
 function bundleOutcome({ text, files, expect }: VerifyRequest, options: VerifyBundleOptions): Outcome {
-  const result = verifyBundle(text, { ...options, ...(expect && { expect }) })
+  const result = verifyBundle(text, { ...options, contents: files, ...(expect && { expect }) })
   if (!('claims' in result)) {
     const { state, reason, check, unchecked } = result
     const steps = stepsUntil(check, reason, state === 'refuted' ? 'failed' : 'skipped')
     return { state, reason, advice: adviceOn(result), steps, groups: [], unchecked }
   }
-  const contents = files.map((file) => contentStep(file, result.claims))
-  const isWrong = contents.some(({ state }) => state === 'failed')
-  const isHidden = contents.some(({ state }) => state === 'skipped')
+  const { state, claims, unchecked } = result
+  const contents = files.map(({ name }): Step => {
+    const isFound = claims.contents.some((found) => found.name === name)
+    return { name: 'content', state: isFound ? 'ok' : 'skipped', detail: name }
+  })
   return {
-    state: isWrong ? 'refuted' : isHidden ? 'not-comparable' : result.state,
-    reason: contents.find(({ state }) => state !== 'ok')?.detail ?? ('reason' in result ? result.reason : undefined),
-    steps: [...bundleSteps(result.claims), ...contents],
-    summary: isWrong ? undefined : summaryOf(result.claims),
-    groups: isWrong ? [] : result.claims.events.map(eventFacts),
-    unchecked: result.unchecked,
+    state,
+    reason: 'reason' in result ? result.reason : undefined,
+    steps: [...bundleSteps(claims), ...contents],
+    summary: summaryOf(claims),
+    groups: claims.events.map(eventFacts),
+    unchecked,
   }
 }
 
@@ -191,18 +188,6 @@ function summaryOf({ events, isHistory }: BundleClaims): Summary {
     eventCount: events.length,
     notLaterThan: times.length === events.length ? Math.max(...times) : undefined,
   }
-}
-
-/** Compares a file with the hashes that the verified events commit to. A proof may not disclose all of them. */
-function contentStep({ name, sha256: hash, sizeBytes }: HashedFile, { events }: BundleClaims): Step {
-  const t = texts.verify
-  const attached = events.flatMap((event) => [...event.files.values()])
-  if (attached.some((file) => 'sha256' in file && file.sha256 === hash && file.size === sizeBytes))
-    return { name: 'content', state: 'ok', detail: t.contentMatches(name) }
-  const isComplete = events.every(({ version, hiddenFiles }) => version !== undefined && hiddenFiles.length === 0)
-  return isComplete
-    ? { name: 'content', state: 'failed', detail: t.contentUnknown(name) }
-    : { name: 'content', state: 'skipped', detail: t.contentHidden(name) }
 }
 
 /** The checks in the order in which the page shows them. */

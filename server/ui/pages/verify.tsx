@@ -174,7 +174,7 @@ function LinkForm({ evidenceId }: { readonly evidenceId: string | undefined }) {
   }
   return (
     <Form form={form} action={open} submitText={t.fetch}>
-      <TextField label={t.link} hint={t.linkHint} {...form.props('id')} />
+      <TextField label={texts.fields.evidence} hint={t.linkHint} {...form.props('id')} />
     </Form>
   )
 }
