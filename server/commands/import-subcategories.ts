@@ -3,65 +3,39 @@ import {
   type Category,
   type CategorySelector,
   type NewEvidence,
-  type Registry,
-  type Scope,
   type SubcategoryPath,
 } from '../../core/index.ts'
 
 type Selection = Pick<NewEvidence, 'category' | 'subcategory'>
 
-/** Finds the subcategories that lines select by id or name. Reads all categories of the company once. */
-export class SubcategoryFinder {
-  readonly #categories: readonly Category[]
-  readonly #known = new Map<string, SubcategoryPath>()
-
-  private constructor(categories: readonly Category[]) {
-    this.#categories = categories
-  }
-
-  /** @throws RegistryError `COMPANY_NOT_FOUND` */
-  static async load(registry: Registry, scope: Scope): Promise<SubcategoryFinder> {
-    return new SubcategoryFinder(await registry.categories.list(scope))
-  }
-
-  /** Returns the ids of an active subcategory, `undefined` if none is selected. */
-  find(selection: Selection): SubcategoryPath | undefined {
-    const key = keyOf(selection)
-    const known = this.#known.get(key)
-    if (known !== undefined) return known
-    const { category, subcategory } = this.#select(selection)
-    if (category?.status !== 'active' || subcategory?.status !== 'active') return undefined
-    const path = { categoryId: category.id, subcategoryId: subcategory.id }
-    this.#known.set(key, path)
-    return path
-  }
-
-  /** Notes the subcategory that the create of an evidence made or found for this selection. */
-  learn(selection: Selection, path: SubcategoryPath): void {
-    this.#known.set(keyOf(selection), path)
-  }
-
-  /** Throws if the create of an evidence would not accept this selection, for which `find` returned `undefined`. */
-  assertCreatable(selection: Selection): void {
-    const { category, subcategory } = this.#select(selection)
-    if (category?.status === 'inactive' || subcategory?.status === 'inactive')
-      throw new RegistryError(
-        'CATEGORY_INACTIVE',
-        'The category or subcategory is inactive and accepts no new evidence',
-      )
-    if (selection.subcategory.id !== undefined || (category === undefined && selection.category.id !== undefined))
-      throw new RegistryError('CATEGORY_NOT_FOUND', 'The category or subcategory does not exist, or has another name')
-  }
-
-  #select({ category, subcategory }: Selection): { readonly category?: Category; readonly subcategory?: Category } {
-    const found = this.#categories.find((each) => isSelected(each, category))
-    const sub = found?.subcategories.find((each) => isSelected(each, subcategory))
-    return { ...(found && { category: found }), ...(sub && { subcategory: sub }) }
-  }
+/** The ids of the subcategory that a line selects; `undefined` if there is none. */
+export function pathIn(categories: readonly Category[], selection: Selection): SubcategoryPath | undefined {
+  const { category, subcategory } = selected(categories, selection)
+  return category && subcategory && { categoryId: category.id, subcategoryId: subcategory.id }
 }
 
-const isSelected = (stored: { readonly id: string; readonly name: string }, { id, name }: CategorySelector): boolean =>
-  (id === undefined || id === stored.id) && (name === undefined || name === stored.name)
+/** Says of two lines whether they select the same subcategory, also of one that does not exist yet. */
+export function placeIn(categories: readonly Category[], selection: Selection): readonly unknown[] {
+  const { category, subcategory } = selected(categories, selection)
+  return [category?.id ?? selection.category.name, subcategory?.id ?? selection.subcategory.name]
+}
 
-const keyOf = ({ category, subcategory }: Selection): string =>
-  JSON.stringify([category.id, category.name, subcategory.id, subcategory.name])
+/** Throws if the create of an evidence would not accept this selection. */
+export function assertCreatable(categories: readonly Category[], selection: Selection): void {
+  const { category, subcategory } = selected(categories, selection)
+  if (category?.status === 'inactive' || subcategory?.status === 'inactive')
+    throw new RegistryError('CATEGORY_INACTIVE', 'The category or subcategory is inactive and accepts no new evidence')
+  const isMissing = (found: Category | undefined, { id }: CategorySelector): boolean =>
+    found === undefined && id !== undefined
+  if (isMissing(category, selection.category) || isMissing(subcategory, selection.subcategory))
+    throw new RegistryError('CATEGORY_NOT_FOUND', 'The category or subcategory does not exist, or has another name')
+}
+
+function selected(categories: readonly Category[], selection: Selection) {
+  const category = categories.find((each) => isSelected(each, selection.category))
+  const subcategory = category?.subcategories.find((each) => isSelected(each, selection.subcategory))
+  return { category, subcategory }
+}
+
+const isSelected = (stored: Category, { id, name }: CategorySelector): boolean =>
+  (id === undefined || id === stored.id) && (name === undefined || name === stored.name)

@@ -1,6 +1,7 @@
 import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
+import type { Readable } from 'node:stream'
 import { isRegistryError, OPERATOR, type RegistryError } from '../../core/index.ts'
 import type { Config } from '../settings/load.ts'
 import { stderrLogger } from '../startup/logger.ts'
@@ -8,7 +9,6 @@ import { openConfiguredRegistry } from '../startup/registry.ts'
 import { DATA_DIR, defineCommand, SECRET_FILE } from './command.ts'
 import { assertHasRecords } from '../startup/existing.ts'
 import { importLines, type ImportCounts } from './import-run.ts'
-import { SubcategoryFinder } from './import-subcategories.ts'
 import { printable, ProgressLine, whyUnreadable } from './terminal.ts'
 import { configError } from '../settings/config-error.ts'
 
@@ -23,7 +23,7 @@ const flags = {
 export const importCommand = defineCommand({
   name: 'import',
   description: `
-Creates evidences from a file with one JSON object per line, in bulk. FILE.ndjson may be - for stdin. Stop the server
+Creates evidences from a file with one JSON object per line. FILE.ndjson may be - for stdin. Stop the server
 first. The records, files and other parts are those of the server's settings.
 
 A line is what POST /evidences/COMPANY_ID/evidence accepts as JSON: externalId, name, categoryName or categoryId,
@@ -47,7 +47,7 @@ id exists is skipped if that evidence was created with the same values, and refu
 
 /** The file, and what becomes of it. */
 interface ImportRequest {
-  readonly chunks: AsyncIterable<Uint8Array>
+  readonly chunks: Readable
   /** `undefined` if it is not known. */
   readonly bytes?: number
   readonly company: string
@@ -81,14 +81,15 @@ async function importFile(config: Config, { chunks, bytes, company, isDryRun }: 
   const { registry } = await openConfiguredRegistry(config, stderrLogger, { writeBufferBytes: WRITE_BUFFER_BYTES })
   try {
     const scope = { companyId: company, principal: OPERATOR }
-    const subcategories = await SubcategoryFinder.load(registry, scope)
     const onRefused = (number: number, { code, message }: RegistryError): void =>
       progress.print(`${number} ${code} ${printable(message)}`)
     const onProgress = (counts: ImportCounts, read: number): void => progress.show(progressText(counts, read, bytes))
-    const counts = await importLines(chunks, { registry, scope, subcategories, isDryRun, onRefused, onProgress })
+    const counts = await importLines(chunks, { registry, scope, isDryRun, onRefused, onProgress })
     progress.print(summary(counts, isDryRun))
     return counts.refused
   } finally {
+    // After a failure, a line may still be waited for.
+    chunks.destroy()
     await registry.close()
   }
 }
