@@ -61,8 +61,8 @@ export class Health {
   }
 
   /**
-   * What `/readyz` says. Damage is not a reason to stop requests: what is damaged is never returned, and everything else
-   * is right.
+   * What `/readyz` says. Damage is not a reason to stop requests: what is damaged is never returned, and everything
+   * else is right.
    */
   readiness(): Static<typeof Readiness> {
     const { scrubStatus, unsafeSettings = [], clockProblem } = this.#sources
