@@ -1,4 +1,4 @@
-import { PassThrough, type Stream } from 'node:stream'
+import { Readable, type Stream } from 'node:stream'
 import type { Context } from 'koa'
 import { parseStrictJson, type FileToStage, type Json, type StagedFile } from '../../core/index.ts'
 import type { FileSlot } from '../contract/endpoint.ts'
@@ -80,7 +80,7 @@ class PartReader {
   readonly #texts = new Map<string, readonly Uint8Array[]>()
   readonly #files: {
     readonly slot: string
-    readonly body: PassThrough
+    readonly body: Readable
     readonly staged: Promise<StagedFile | undefined>
   }[] = []
   #textBytes = 0
@@ -159,16 +159,17 @@ class PartReader {
     if (this.#files.length >= this.#options.maxFilesPerRequest)
       throw tooLarge(`A request must have at most ${this.#options.maxFilesPerRequest} files`)
     // Without a listener, the error of a form that fails would end the process.
-    const body = new PassThrough().on('error', () => undefined)
+    const body = new Readable({ read: this.#resume }).on('error', () => undefined)
     this.#files.push({ slot: slot.name, body, staged: this.#stage({ ...file, body }) })
     part.on('data', (chunk: Uint8Array) => {
       this.#guard.pass(chunk.length)
-      if (body.write(chunk)) return
-      this.#guard.pause()
-      body.once('drain', this.#resume)
+      if (!body.push(chunk)) this.#guard.pause()
     })
-    // A stream that ends emits no `drain`: without this, a store that begins late would leave the body paused.
-    part.on('end', () => body.end(this.#resume))
+    part.on('end', () => {
+      body.push(null)
+      // Nothing reads a stream that has ended: without this, the rest of the form would stay paused.
+      this.#resume()
+    })
   }
 
   /** `undefined` for what a browser sends for an empty file input, and for a failure, which ends the body. */
