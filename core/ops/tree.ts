@@ -131,33 +131,32 @@ class BatchCheck {
   readonly #check: Check
   readonly #checkpointKeys: readonly CheckpointKey[]
   readonly #batches: AsyncGenerator<BatchRecord, undefined>
-  #next: Promise<IteratorResult<BatchRecord, undefined>>
+  #next: IteratorResult<BatchRecord, undefined> | undefined
   #last: BatchRecord | undefined
 
   constructor(check: Check, checkpointKeys: readonly CheckpointKey[]) {
     this.#check = check
     this.#checkpointKeys = checkpointKeys
     this.#batches = batchesIn(check)
-    this.#next = this.#batches.next()
   }
 
   /** Call this after each leaf that was added to the tree. */
   async compare(tree: TreeAccumulator): Promise<void> {
-    const { value: batch } = await this.#next
+    const { value: batch } = await this.#nextBatch()
     if (batch?.end !== tree.size) return
     const key = logKeys.batch(batch.end)
     const root = toHex(tree.root())
     this.#check.expect(batch.root === root, 'batch', key, "Its root is not the root of the log's entries")
     const follows = batch.start === (this.#last?.end ?? 0) && batch.previous === (this.#last?.id ?? null)
     this.#check.expect(follows, 'batch', key, 'It does not follow the previous batch')
-    this.#next = this.#batches.next()
+    this.#next = undefined
     await this.#checkCheckpoint(batch)
     this.#last = batch
   }
 
   /** Reports batches that the tree did not reach, and compares the tree's head with the last batch. */
   async finish(head: TreeHeadRecord | undefined): Promise<void> {
-    for (let next = await this.#next; next.done !== true; next = await this.#batches.next()) {
+    for (let next = await this.#nextBatch(); next.done !== true; next = await this.#batches.next()) {
       const key = logKeys.batch(next.value.end)
       this.#check.report('batch', key, 'It ends after the sealed entries, or inside another batch')
     }
@@ -169,12 +168,17 @@ class BatchCheck {
     this.#check.expect(isSame, 'head', logKeys.treeHead(), "The tree's head is not the last batch")
   }
 
+  /** Stays the same until it was compared. */
+  async #nextBatch(): Promise<IteratorResult<BatchRecord, undefined>> {
+    return (this.#next ??= await this.#batches.next())
+  }
+
   /** Only the last batch may have no checkpoint yet. The next start signs it. */
   async #checkCheckpoint(batch: BatchRecord): Promise<void> {
     const key = logKeys.checkpoint(batch.end)
     const entry = await this.#check.get(key)
     if (entry === undefined) {
-      const { done } = await this.#next
+      const { done } = await this.#nextBatch()
       this.#check.expect(done === true, 'checkpoint', key, 'The checkpoint of a batch is missing')
       return
     }
