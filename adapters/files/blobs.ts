@@ -14,8 +14,8 @@ import {
   type PutOptions,
 } from '../kit/index.ts'
 import { discard, FolderSyncs, makeDirectory, nodeFiles, writeAndClose, type FileOperations } from './durable.ts'
-import { causeAndRemedy, errnoOf, ifExists, toRegistryError } from './errors.ts'
-import { FileBody } from './file-body.ts'
+import { causeAndRemedy, errnoOf, ifExists, rethrowAs, toRegistryError } from './errors.ts'
+import { fileBody } from './file-body.ts'
 import { writeBlob } from './write-blob.ts'
 
 export interface OpenLocalBlobsOptions {
@@ -163,7 +163,7 @@ export class LocalBlobs implements BlobStore {
     try {
       const { size } = await file.stat()
       if (range !== undefined) assertBlobRange(range, size)
-      return { size, body: new FileBody(file, range ?? { start: 0, end: size }, signal) }
+      return { size, body: fileBody(file, range ?? { start: 0, end: size }, signal) }
     } catch (error) {
       await file.close().catch(() => undefined)
       throw toRegistryError(error, failed)
@@ -172,14 +172,10 @@ export class LocalBlobs implements BlobStore {
 
   /** Opens the file of a blob. `undefined` if the blob does not exist. */
   async #open(key: string, failed: string): Promise<FileHandle | undefined> {
-    try {
-      const file = await ifExists(this.#files.open(this.#pathOf(key), 'r'))
-      if (file !== undefined) return file
-    } catch (error) {
-      throw toRegistryError(error, failed)
-    }
-    await this.#assertDirectoryExists(failed)
-    return undefined
+    const opened = ifExists(this.#files.open(this.#pathOf(key), 'r'))
+    const file = await opened.catch(rethrowAs('UNAVAILABLE', failed))
+    if (file === undefined) await this.#assertDirectoryExists(failed)
+    return file
   }
 
   async #delete(key: string): Promise<void> {
@@ -191,16 +187,12 @@ export class LocalBlobs implements BlobStore {
       await this.#assertDirectoryExists(failed)
     }
     // Also if the file was missing: an earlier call may have failed after its unlink.
-    await this.#syncs.sync(dirname(path)).catch((error: unknown) => {
-      if (errnoOf(error) !== 'ENOENT') throw toRegistryError(error, failed)
-    })
+    await ifExists(this.#syncs.sync(dirname(path))).catch(rethrowAs('UNAVAILABLE', failed))
   }
 
   /** A missing file proves nothing if the directory is missing as well: the volume may not be mounted. */
   async #assertDirectoryExists(failed: string): Promise<void> {
-    await this.#files.stat(this.#content).catch((error: unknown) => {
-      throw toRegistryError(error, failed)
-    })
+    await this.#files.stat(this.#content).catch(rethrowAs('UNAVAILABLE', failed))
   }
 
   #makeFolder(folder: string): Promise<void> {

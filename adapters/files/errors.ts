@@ -1,4 +1,4 @@
-import { isError, isRegistryError, RegistryError } from '../kit/index.ts'
+import { isError, isRegistryError, RegistryError, type ErrorCode } from '../kit/index.ts'
 
 /** The code of an error of the system, such as `ENOENT`. `undefined` for other errors. */
 export function errnoOf(error: unknown): string | undefined {
@@ -46,10 +46,17 @@ export const causeAndRemedy = (error: unknown): string =>
   systemAdvice(error) ?? `check the disk, and try again (${reasonOf(error)})`
 
 /**
- * Converts an error of the file system into `UNAVAILABLE`. A coded error is returned unchanged.
+ * Gives an error of the file system a code. A coded error is returned unchanged.
  * `failed` says what could not be done: `Blob 1 could not be written`.
  */
-export function toRegistryError(cause: unknown, failed: string): RegistryError {
+export function toRegistryError(cause: unknown, failed: string, code: ErrorCode = 'UNAVAILABLE'): RegistryError {
   if (isRegistryError(cause)) return cause
-  return new RegistryError('UNAVAILABLE', `${failed}: ${causeAndRemedy(cause)}`, { cause })
+  return new RegistryError(code, `${failed}: ${causeAndRemedy(cause)}`, { cause })
 }
+
+/** For `catch`: throws what `toRegistryError` returns. */
+export const rethrowAs =
+  (code: ErrorCode, failed: string) =>
+  (cause: unknown): never => {
+    throw toRegistryError(cause, failed, code)
+  }

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { encodeUtf8, MIN_SECRET_BYTES, RegistryError } from '../kit/index.ts'
 import { createFile, discardStaged, nodeFiles, replaceFile, type FileOperations } from './durable.ts'
-import { causeAndRemedy, errnoOf } from './errors.ts'
+import { ifExists, rethrowAs } from './errors.ts'
 
 interface Options {
   readonly files?: FileOperations
@@ -39,12 +39,8 @@ export async function readOrCreateSecret(path: string, { files = nodeFiles }: Op
   const existing = await readIfPresent(files, path)
   if (existing !== undefined) return existing
   const secret = new Uint8Array(randomBytes(MIN_SECRET_BYTES))
-  try {
-    if (await createFile(files, path, secret)) return secret
-  } catch (error) {
-    throw fileError(path, 'written', error)
-  }
-  return readSecret(path, { files })
+  const isNew = await createFile(files, path, secret).catch(failed(path, 'written'))
+  return isNew ? secret : readSecret(path, { files })
 }
 
 /**
@@ -56,11 +52,7 @@ export async function readOrCreateSecret(path: string, { files = nodeFiles }: Op
  * @throws RegistryError `CONFIG_ERROR`, naming the file, if it cannot be written
  */
 export async function writePrivateFile(path: string, text: string, { files = nodeFiles }: Options = {}): Promise<void> {
-  try {
-    await replaceFile(files, path, encodeUtf8(text))
-  } catch (error) {
-    throw fileError(path, 'written', error)
-  }
+  await replaceFile(files, path, encodeUtf8(text)).catch(failed(path, 'written'))
 }
 
 /**
@@ -70,13 +62,9 @@ export async function writePrivateFile(path: string, text: string, { files = nod
 export const discardUnfinishedFiles = (directory: string): Promise<void> => discardStaged(nodeFiles, directory)
 
 async function readIfPresent(files: FileOperations, path: string): Promise<Uint8Array | undefined> {
-  let secret: Uint8Array
-  try {
-    secret = new Uint8Array(await files.readFile(path))
-  } catch (error) {
-    if (errnoOf(error) === 'ENOENT') return undefined
-    throw fileError(path, 'read', error)
-  }
+  const content = await ifExists(files.readFile(path)).catch(failed(path, 'read'))
+  if (content === undefined) return undefined
+  const secret = new Uint8Array(content)
   if (secret.length >= MIN_SECRET_BYTES) return secret
   throw new RegistryError(
     'CONFIG_ERROR',
@@ -85,5 +73,5 @@ async function readIfPresent(files: FileOperations, path: string): Promise<Uint8
   )
 }
 
-const fileError = (path: string, operation: 'read' | 'written', cause: unknown): RegistryError =>
-  new RegistryError('CONFIG_ERROR', `The file ${path} could not be ${operation}: ${causeAndRemedy(cause)}`, { cause })
+const failed = (path: string, operation: 'read' | 'written'): ReturnType<typeof rethrowAs> =>
+  rethrowAs('CONFIG_ERROR', `The file ${path} could not be ${operation}`)

@@ -9,7 +9,7 @@ import {
   type SignedHeadKeeper,
 } from '../kit/index.ts'
 import { nodeFiles, replaceFile, type FileOperations } from './durable.ts'
-import { errnoOf, toRegistryError } from './errors.ts'
+import { ifExists, rethrowAs } from './errors.ts'
 
 /**
  * Keeps the last signed size and root of the log in a small file of one JSON line (0600), which each write replaces and
@@ -39,13 +39,9 @@ export class FileSignedHead implements SignedHeadKeeper {
    * @throws RegistryError `CORRUPT` if the file holds anything but a head, `UNAVAILABLE` if it cannot be read
    */
   async read(): Promise<SignedHead | undefined> {
-    let bytes: Uint8Array
-    try {
-      bytes = await this.#files.readFile(this.#path)
-    } catch (error) {
-      if (errnoOf(error) === 'ENOENT') return undefined
-      throw toRegistryError(error, `${this.#path} could not be read`)
-    }
+    const content = ifExists(this.#files.readFile(this.#path))
+    const bytes = await content.catch(rethrowAs('UNAVAILABLE', `${this.#path} could not be read`))
+    if (bytes === undefined) return undefined
     const head = parse(bytes)
     if (head !== undefined) return head
     throw new RegistryError(
@@ -66,9 +62,7 @@ export class FileSignedHead implements SignedHeadKeeper {
     const bytes = encodeUtf8(format(head))
     const written = this.#lastWrite.then(() => replaceFile(this.#files, this.#path, bytes))
     this.#lastWrite = written.catch(() => undefined)
-    return written.catch((error: unknown) => {
-      throw toRegistryError(error, `${this.#path} could not be written`)
-    })
+    return written.catch(rethrowAs('UNAVAILABLE', `${this.#path} could not be written`))
   }
 }
 

@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { resolve } from 'node:path'
 import {
-  isRegistryError,
   RegistryError,
   systemClock,
   toHex,
@@ -13,7 +12,7 @@ import {
   type PreparedAnchor,
 } from '../kit/index.ts'
 import { nodeFiles, type FileOperations } from '../files/durable.ts'
-import { causeAndRemedy } from '../files/errors.ts'
+import { rethrowAs } from '../files/errors.ts'
 import {
   blockHash,
   decodeTransaction,
@@ -199,11 +198,3 @@ export class LocalLedger implements Anchor {
       : { state: 'included', ...inclusion }
   }
 }
-
-/** For `catch`: gives an error of the file system a code and says what failed. Passes registry errors through. */
-const rethrowAs =
-  (code: 'CONFIG_ERROR' | 'ANCHOR_FAILED', problem: string) =>
-  (cause: unknown): never => {
-    if (isRegistryError(cause)) throw cause
-    throw new RegistryError(code, `${problem}: ${causeAndRemedy(cause)}`, { cause })
-  }

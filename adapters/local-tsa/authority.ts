@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { resolve } from 'node:path'
 import {
-  isRegistryError,
   RegistryError,
   sha256,
   systemClock,
@@ -12,7 +11,7 @@ import {
 } from '../kit/index.ts'
 import { verifyTimestamp } from '../../core/verify/tokens.ts'
 import { nodeFiles, type FileOperations } from '../files/durable.ts'
-import { causeAndRemedy } from '../files/errors.ts'
+import { rethrowAs, toRegistryError } from '../files/errors.ts'
 import { openIdentity, type Identity } from './identity.ts'
 import { readLastStamped, writeLastStamp, type LastStamp } from './last-stamp.ts'
 import { LOCAL_POLICY, timeStampResponse } from './response.ts'
@@ -58,17 +57,9 @@ export async function openLocalTsa(
     }
     return new LocalTsa({ identity, clock, lastStamped, keep })
   } catch (error) {
-    return rethrowAs('CONFIG_ERROR', `The timestamp directory ${root} cannot be used`)(error)
+    throw toRegistryError(error, `The timestamp directory ${root} cannot be used`, 'CONFIG_ERROR')
   }
 }
-
-/** Gives an error of the file system a code and says what failed. Passes registry errors through. */
-const rethrowAs =
-  (code: 'CONFIG_ERROR' | 'AUTHORITY_FAILED', problem: string) =>
-  (cause: unknown): never => {
-    if (isRegistryError(cause)) throw cause
-    throw new RegistryError(code, `${problem}: ${causeAndRemedy(cause)}`, { cause })
-  }
 
 interface OpenedAuthority {
   readonly identity: Identity

@@ -10,7 +10,7 @@ import {
   type BlobRange,
   type PutOptions,
 } from '../kit/index.ts'
-import { ObjectBody } from './body.ts'
+import { objectBody } from './body.ts'
 import { BlobBucket, type OpenedObject } from './bucket.ts'
 import { isNotImplemented, statusOf, toRegistryError, toStartError } from './errors.ts'
 import type { MarkedBlobStore } from './marker.ts'
@@ -155,7 +155,7 @@ export class S3Blobs implements MarkedBlobStore {
       if (range !== undefined) assertBlobRange(range, size)
       this.#openBodies += 1
       const onRelease = (): void => this.#onBodyRelease()
-      return { size, body: new ObjectBody(stream, { size: range ? range.end - range.start : size, signal, onRelease }) }
+      return { size, body: objectBody(stream, { size: range ? range.end - range.start : size, signal, onRelease }) }
     } catch (error) {
       stream.destroy()
       throw error

@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream'
 import { RegistryError } from '../kit/index.ts'
+import { SourceBody } from '../body.ts'
 import { toRegistryError } from './errors.ts'
 
 export interface BodyOptions {
@@ -12,64 +13,22 @@ export interface BodyOptions {
 
 /**
  * Streams an object, or a range of it, on demand. A connection that breaks, or that ends early, is an error and never a
- * shorter body. Iterate it once, one `next` at a time. It closes its connection at the end, at an error, by `return`,
- * and if the signal aborts.
+ * shorter body.
  */
-export class ObjectBody implements AsyncIterableIterator<Uint8Array> {
-  readonly #stream: Readable
-  readonly #chunks: AsyncIterator<Uint8Array>
-  readonly #options: BodyOptions
-  #left: number
-  #isReleased = false
-  readonly #onAbort = (): void => this.#release()
-
-  constructor(stream: Readable, options: BodyOptions) {
-    this.#stream = stream
-    this.#chunks = stream[Symbol.asyncIterator]()
-    this.#options = options
-    this.#left = options.size
-    options.signal?.addEventListener('abort', this.#onAbort, { once: true })
-    if (this.#left === 0 || options.signal?.aborted === true) this.#release()
-  }
-
-  [Symbol.asyncIterator](): this {
-    return this
-  }
-
-  async next(): Promise<IteratorResult<Uint8Array, undefined>> {
-    const { signal } = this.#options
-    if (this.#left > 0) signal?.throwIfAborted()
-    if (this.#isReleased) return { done: true, value: undefined }
-    try {
-      return { done: false, value: await this.#read() }
-    } catch (error) {
-      this.#release()
-      signal?.throwIfAborted()
+export function objectBody(stream: Readable, { size, signal, onRelease }: BodyOptions): SourceBody {
+  const chunks: AsyncIterator<Uint8Array> = stream[Symbol.asyncIterator]()
+  const read = async (left: number): Promise<Uint8Array> => {
+    const { done, value } = await chunks.next().catch((error: unknown) => {
       throw toRegistryError(error, 'A stored file could not be read')
-    }
-  }
-
-  async return(): Promise<IteratorResult<Uint8Array, undefined>> {
-    this.#release()
-    return { done: true, value: undefined }
-  }
-
-  async #read(): Promise<Uint8Array> {
-    const { done, value } = await this.#chunks.next()
+    })
     if (done === true)
       throw new RegistryError('UNAVAILABLE', 'The object store returned fewer bytes of a file than it has; try again')
-    if (value.length > this.#left)
-      throw new RegistryError('CORRUPT', 'The object store returned more bytes of a file than it has')
-    this.#left -= value.length
-    if (this.#left === 0) this.#release()
-    return value
+    if (value.length <= left) return value
+    throw new RegistryError('CORRUPT', 'The object store returned more bytes of a file than it has')
   }
-
-  #release(): void {
-    if (this.#isReleased) return
-    this.#isReleased = true
-    this.#options.signal?.removeEventListener('abort', this.#onAbort)
-    this.#stream.destroy()
-    this.#options.onRelease()
+  const release = (): void => {
+    stream.destroy()
+    onRelease()
   }
+  return new SourceBody({ read, release }, size, signal)
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { getEventListeners } from 'node:events'
 import { Readable } from 'node:stream'
 import { describe, test } from 'node:test'
-import { ObjectBody } from '../../../adapters/s3/body.ts'
+import { objectBody } from '../../../adapters/s3/body.ts'
 import { assertSame, collect, rejectsWith } from '../../contract/index.ts'
 
 const BYTES = Buffer.from('0123456789abcdefghij')
@@ -31,7 +31,7 @@ function bodyOf({ bytes = BYTES, error, size = BYTES.length, signal }: Connectio
   const onRelease = (): void => {
     log.released += 1
   }
-  return { body: new ObjectBody(stream, { size, signal, onRelease }), log }
+  return { body: objectBody(stream, { size, signal, onRelease }), log }
 }
 
 describe('the body of an object', () => {
