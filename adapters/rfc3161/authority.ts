@@ -89,45 +89,18 @@ export const createRfc3161Authority = (options: Rfc3161Options): Rfc3161Authorit
  */
 export class Rfc3161Authority implements TimestampAuthority {
   readonly info: TimestampAuthorityInfo
-  readonly #url: URL
-  readonly #headers: Readonly<Record<string, string>>
-  readonly #policy: string | undefined
-  readonly #hash: ImprintHash
-  readonly #timeoutMs: number
-  readonly #maxSkewMs: number
-  readonly #tlsCa: string | undefined
-  readonly #proxies: Proxies
-  readonly #clock: Clock
-  readonly #onTime: Rfc3161Options['onTime']
+  readonly #settings: Settings
   readonly #revocation: RevocationSource
   readonly #closing = new AbortController()
 
   constructor(options: Rfc3161Options) {
-    const { url, authorization } = parseUrl(options.url)
-    const name = options.name ?? `${url.host}${url.pathname.replace(/\/$/, '')}`
+    const settings = settingsOf(options)
+    const { name, timeoutMs } = settings
     this.info = { name, assurance: 'independent', trustAnchors: parseTrustAnchors(name, options.trustAnchors) }
-    this.#url = url
-    this.#headers = authorization === undefined ? {} : { Authorization: authorization }
-    this.#policy = parsePolicy(name, options.policy)
-    this.#hash = parseHash(name, options.hash)
-    this.#timeoutMs = options.timeoutMs ?? 10_000
-    if (!Number.isSafeInteger(this.#timeoutMs) || this.#timeoutMs < 1 || this.#timeoutMs > MAX_TIMEOUT_MS)
-      throw configError(`${name}: timeoutMs must be an integer from 1 to ${MAX_TIMEOUT_MS}, got ${this.#timeoutMs}`)
-    this.#maxSkewMs = options.maxSkewMs ?? MAX_CLOCK_SKEW_MS
-    if (!Number.isSafeInteger(this.#maxSkewMs) || this.#maxSkewMs < 0)
-      throw configError(`${name}: maxSkewMs must be an integer from 0, got ${this.#maxSkewMs}`)
-    this.#tlsCa = options.tlsCa
-    this.#proxies = new Proxies(options.proxies)
-    this.#clock = options.clock ?? systemClock
-    this.#onTime = options.onTime
+    this.#settings = settings
+    const { revocation: reach = 'public', logger } = options
     this.#revocation = new RevocationSource(
-      {
-        reach: options.revocation ?? 'public',
-        proxies: this.#proxies,
-        timeoutMs: Math.min(this.#timeoutMs, MAX_REVOCATION_MS),
-        clock: this.#clock,
-        logger: options.logger,
-      },
+      { ...settings, reach, timeoutMs: Math.min(timeoutMs, MAX_REVOCATION_MS), logger },
       this.#closing.signal,
     )
   }
@@ -136,22 +109,15 @@ export class Rfc3161Authority implements TimestampAuthority {
   async stamp(bytes: Uint8Array, signal?: AbortSignal): Promise<Uint8Array> {
     this.#assertOpen()
     signal?.throwIfAborted()
-    const digest = new Uint8Array(createHash(this.#hash).update(bytes).digest())
+    const { hash, policy, clock } = this.#settings
+    const digest = new Uint8Array(createHash(hash).update(bytes).digest())
     const nonce = new Uint8Array(randomBytes(NONCE_BYTES))
-    const sentAt = this.#clock.now()
+    const sentAt = clock.now()
     const response = await exchange({
-      name: this.info.name,
-      url: this.#url,
-      proxies: this.#proxies,
-      headers: this.#headers,
-      body: {
-        type: 'application/timestamp-query',
-        bytes: timestampQuery({ hash: this.#hash, digest, nonce, policy: this.#policy }),
-      },
+      ...this.#settings,
+      body: { type: 'application/timestamp-query', bytes: timestampQuery({ hash, digest, nonce, policy }) },
       responseType: 'application/timestamp-reply',
       maxBytes: MAX_TIMESTAMP_BYTES,
-      timeoutMs: this.#timeoutMs,
-      tlsCa: this.#tlsCa,
       signal: signal === undefined ? this.#closing.signal : AbortSignal.any([signal, this.#closing.signal]),
     })
     this.#assertToken(response, { digest, nonce, sentAt })
@@ -196,17 +162,18 @@ export class Rfc3161Authority implements TimestampAuthority {
     { digest, nonce, sentAt }: { readonly digest: Uint8Array; readonly nonce: Uint8Array; readonly sentAt: number },
   ): void {
     const { name, trustAnchors } = this.info
+    const { policy, clock, maxSkewMs, onTime } = this.#settings
     let genTime: number
     try {
-      const policy = this.#policy === undefined ? {} : { policy: this.#policy }
-      genTime = verifyTimestamp(response, { digest, nonce, trustAnchors, ...policy }).genTime
+      const expected = { digest, nonce, trustAnchors, ...(policy !== undefined && { policy }) }
+      genTime = verifyTimestamp(response, expected).genTime
     } catch (error) {
       if (isRegistryError(error, 'VERIFICATION_FAILED')) throw authorityError(name, error.message, { cause: error })
       throw error
     }
-    const now = this.#clock.now()
-    this.#onTime?.(genTime)
-    if (genTime < sentAt - this.#maxSkewMs || genTime > now + this.#maxSkewMs)
+    const now = clock.now()
+    onTime?.(genTime)
+    if (genTime < sentAt - maxSkewMs || genTime > now + maxSkewMs)
       throw authorityError(
         name,
         `its genTime is ${Math.round((genTime - now) / 1000)} s from this machine's clock: one of the two is wrong`,
@@ -224,6 +191,35 @@ const configError = (message: string, cause?: unknown): RegistryError =>
 
 const closed = (name: string): RegistryError =>
   new RegistryError('CLOSED', `The client of the timestamp authority ${name} is closed`)
+
+type Settings = ReturnType<typeof settingsOf>
+
+/** The options with their defaults. Throws `CONFIG_ERROR`. */
+function settingsOf(options: Rfc3161Options) {
+  const { timeoutMs = 10_000, maxSkewMs = MAX_CLOCK_SKEW_MS, clock = systemClock, tlsCa, onTime } = options
+  const { url, authorization } = parseUrl(options.url)
+  const { name = `${url.host}${url.pathname.replace(/\/$/, '')}` } = options
+  const policy = parsePolicy(name, options.policy)
+  const hash = parseHash(name, options.hash)
+  if (!Number.isSafeInteger(timeoutMs) || timeoutMs < 1 || timeoutMs > MAX_TIMEOUT_MS)
+    throw configError(`${name}: timeoutMs must be an integer from 1 to ${MAX_TIMEOUT_MS}, got ${timeoutMs}`)
+  if (!Number.isSafeInteger(maxSkewMs) || maxSkewMs < 0)
+    throw configError(`${name}: maxSkewMs must be an integer from 0, got ${maxSkewMs}`)
+  const headers = authorization === undefined ? {} : { Authorization: authorization }
+  return {
+    name,
+    url,
+    headers,
+    policy,
+    hash,
+    timeoutMs,
+    maxSkewMs,
+    tlsCa,
+    clock,
+    onTime,
+    proxies: new Proxies(options.proxies),
+  }
+}
 
 /** Errors never quote the URL, because it may contain a password. */
 function parseUrl(text: string): { readonly url: URL; readonly authorization: string | undefined } {
