@@ -20,35 +20,6 @@ import { appendControl } from './payload.ts'
 import type { LogIdentityRecord, LogKeyRecord } from './records.ts'
 import { HASH_BYTES } from './tree/hash.ts'
 
-/** The log's origin and all its checkpoint keys. */
-export interface LogIdentity extends LogSigner {
-  /** The C2SP verifier key of the newest checkpoint key: `origin+hash+base64`. */
-  readonly verifierKey: string
-  /** Every checkpoint key, in the order of their entries. */
-  readonly keys: readonly KeyInLog[]
-  /** The verifier keys that the signer has, and that were never in the log, in the order of the signer. */
-  pendingKeys(): Promise<readonly string[]>
-  /** Whether the signer has the private key of a verifier key of this log. */
-  holds(verifierKey: string): Promise<boolean>
-  /**
-   * Adds the first pending key to the log, signed by the current one, and returns it. It signs the checkpoints whose
-   * tree contains its entry. Processes that add the same key at the same time add it once. `compromised`: others may
-   * know the current key, which is marked.
-   *
-   * @throws RegistryError `CONFIG_ERROR` if there is no pending key or the log has `MAX_LOG_KEYS` keys,
-   *   `LOG_KEY_MISMATCH` if the signer does not have the current key, `UNAVAILABLE` if nothing was stored,
-   *   `UNKNOWN_OUTCOME` if it could not be read whether it was stored
-   */
-  rotateCheckpointKey(options?: { readonly compromised?: boolean }): Promise<KeyInLog>
-  /**
-   * Marks a key that signs no more as known to others.
-   *
-   * @throws RegistryError `CONFIG_ERROR` if the log has no such key, or it is the current one, `UNAVAILABLE` if it
-   *   could not be marked
-   */
-  markCompromised(verifierKey: string): Promise<void>
-}
-
 export interface KeyInLog {
   /** The key's log entry, hex. */
   readonly entry: string
@@ -89,7 +60,7 @@ export async function openLogIdentity(options: LogIdentityOptions): Promise<LogI
   if (logName !== undefined) assertLogName(logName)
   const stored = (await readIdentity(records)) ?? (await createIdentity(options))
   assertSecretOf(stored.record, secret)
-  const identity = new StoredLogIdentity(records, signer, await openKeyRing(records, stored))
+  const identity = new LogIdentity(records, signer, await openKeyRing(records, stored))
   const storedName = identity.origin.slice(0, identity.origin.lastIndexOf('/'))
   if (logName !== undefined && logName !== storedName)
     throw new RegistryError(
@@ -209,7 +180,8 @@ function logKeyOf(record: LogKeyRecord, position: number | undefined, index: num
 const markedKey = (key: LogKeyRecord, isMarked: boolean): LogKeyRecord =>
   isMarked ? { ...key, compromised: true } : key
 
-class StoredLogIdentity implements LogIdentity {
+/** The log's origin and all its checkpoint keys. */
+export class LogIdentity implements LogSigner {
   readonly #records: RecordStore
   readonly #signer: CheckpointSigner
   #ring: KeyRing
@@ -224,10 +196,12 @@ class StoredLogIdentity implements LogIdentity {
     return this.#ring.stored.record.origin
   }
 
+  /** The C2SP verifier key of the newest checkpoint key: `origin+hash+base64`. */
   get verifierKey(): string {
     return this.#ring.current.verifierKey
   }
 
+  /** Every checkpoint key, in the order of their entries. */
   get keys(): readonly KeyInLog[] {
     return this.#ring.keys
   }
@@ -246,16 +220,27 @@ class StoredLogIdentity implements LogIdentity {
     if (stored.version !== this.#ring.stored.version) this.#ring = await openKeyRing(this.#records, stored)
   }
 
+  /** The verifier keys that the signer has, and that were never in the log, in the order of the signer. */
   async pendingKeys(): Promise<readonly string[]> {
     const own = (await this.#signer.publicKeys()).map((publicKey) => formatTypedKey(this.origin, publicKey))
     return own.filter((verifierKey) => !this.keys.some((key) => key.verifierKey === verifierKey))
   }
 
+  /** Whether the signer has the private key of a verifier key of this log. */
   async holds(verifierKey: string): Promise<boolean> {
     const publicKey = typedKeyOf(verifierKey)
     return (await this.#signer.publicKeys()).some((each) => equalBytes(each, publicKey))
   }
 
+  /**
+   * Adds the first pending key to the log, signed by the current one, and returns it. It signs the checkpoints whose
+   * tree contains its entry. Processes that add the same key at the same time add it once. `compromised`: others may
+   * know the current key, which is marked.
+   *
+   * @throws RegistryError `CONFIG_ERROR` if there is no pending key or the log has `MAX_LOG_KEYS` keys,
+   *   `LOG_KEY_MISMATCH` if the signer does not have the current key, `UNAVAILABLE` if nothing was stored,
+   *   `UNKNOWN_OUTCOME` if it could not be read whether it was stored
+   */
   async rotateCheckpointKey({ compromised = false }: { readonly compromised?: boolean } = {}): Promise<KeyInLog> {
     await this.refresh()
     const { record, version } = this.#ring.stored
@@ -286,6 +271,12 @@ class StoredLogIdentity implements LogIdentity {
     return added
   }
 
+  /**
+   * Marks a key that signs no more as known to others.
+   *
+   * @throws RegistryError `CONFIG_ERROR` if the log has no such key, or it is the current one, `UNAVAILABLE` if it
+   *   could not be marked
+   */
   async markCompromised(verifierKey: string): Promise<void> {
     await this.refresh()
     const { record, version } = this.#ring.stored

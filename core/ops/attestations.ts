@@ -3,7 +3,13 @@ import { encodeUtf8, sha256, toHex } from '../bytes.ts'
 import { entryOf, tokenOpening } from '../commitment/log-entry.ts'
 import { logKeys } from '../log/keys.ts'
 import { LogReader } from '../log/reader.ts'
-import { type StampRecord, type StampToken, NO_ANCHORS, type AnchorRecord } from '../log/records.ts'
+import {
+  type StampRecord,
+  type StampToken,
+  NO_ANCHORS,
+  type AnchorConfirmation,
+  type AnchorRecord,
+} from '../log/records.ts'
 import { distinctTokens } from '../log/attestation-rules.ts'
 import type { AnchorInfo, Key, RecordStore, ValidationData } from '../ports/index.ts'
 import { putRecord, storedBase64 } from '../store/read.ts'
@@ -226,37 +232,25 @@ export async function confirmedSizeOn(type: AnchorInfo['type'], records: RecordS
 }
 
 /** A token of a stamp, with what the stamp says about it. */
-export interface TokenToVerify {
+export interface TokenToVerify extends Pick<
+  StampToken,
+  'authority' | 'genTime' | 'policy' | 'serialNumber' | 'trustAnchors'
+> {
   /** DER of the TimeStampResp. */
   readonly response: Uint8Array
   /** The checkpoint that it must stamp. */
   readonly stamped: Uint8Array
   /** The validation data that was stored with it. */
   readonly validationData: readonly ValidationData[]
-  /** SHA-256 (hex) of the public keys that its certificates lead to. */
-  readonly trustAnchors: readonly string[]
-  readonly authority: string
-  /** ms since 1970. */
-  readonly genTime: number
-  /** Hex. */
-  readonly serialNumber: string
-  /** Dotted OID. */
-  readonly policy: string
 }
 
 /** The proof of a confirmed anchor, with what the anchor says about it. */
-export interface AnchorToVerify {
+export interface AnchorToVerify extends Omit<AnchorConfirmation, 'confirmations' | 'evidence'> {
   readonly info: AnchorInfo
   /** The anchored checkpoint. */
   readonly checkpoint: Uint8Array
   /** The inclusion proof of the chain's adapter. */
   readonly proof: Uint8Array
-  /** The hash of the transaction. */
-  readonly ref: string
-  readonly blockNumber: number
-  readonly blockHash: string
-  /** ms since 1970. */
-  readonly blockTime: number
 }
 
 /**

@@ -5,7 +5,7 @@ export { confirmedSizeOn } from './attestations.ts'
 export { publicKeyHash } from './trust-history.ts'
 export type { AnchorToVerify, AttestationVerifier, TokenToVerify } from './attestations.ts'
 export { repairRecords, RepairPlanner, type RepairPlan } from './repair.ts'
-export { startScrub, type Scrub, type ScrubOptions, type ScrubState, type ScrubStatus } from './scrub.ts'
+export { Scrub, type ScrubOptions, type ScrubState, type ScrubStatus } from './scrub.ts'
 export {
   copyBlobs,
   deletedFiles,

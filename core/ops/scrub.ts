@@ -47,12 +47,6 @@ export interface ScrubOptions {
   readonly save: (state: ScrubState) => Promise<void>
 }
 
-export interface Scrub {
-  status(): ScrubStatus
-  /** Ends the current step and stores the position. Call it before the stores are closed. */
-  close(): Promise<void>
-}
-
 /** The start of a server has other work to do. */
 const FIRST_DELAY_MS = 60_000
 /** A record that is changed while it is checked is right when it is read again. */
@@ -63,6 +57,11 @@ const SAVE_INTERVAL_MS = 60_000
 /** An item counts as this many bytes at least, because checking it takes time, too. */
 const MIN_ITEM_BYTES = 1_024
 
+/** A page with what was found. */
+interface Attempt extends ScrubPage {
+  readonly differences: readonly Difference[]
+}
+
 /**
  * Reads everything that a running registry has stored, slowly and again and again, and logs what is damaged: log
  * entries with their openings, events and tiles; the CRC-32 of every record; the txId of every event; the bytes of
@@ -71,17 +70,7 @@ const MIN_ITEM_BYTES = 1_024
  * Others may write meanwhile: a difference counts if it is still there when it is read again. No iterator, file or
  * connection is open during a pause.
  */
-export function startScrub(options: ScrubOptions): Scrub {
-  const loop = new ScrubLoop(options)
-  return { status: () => loop.status(), close: () => loop.close() }
-}
-
-/** A page with what was found. */
-interface Attempt extends ScrubPage {
-  readonly differences: readonly Difference[]
-}
-
-class ScrubLoop {
+export class Scrub {
   readonly #options: ScrubOptions
   readonly #background: Background
   #state: ScrubState
@@ -92,6 +81,7 @@ class ScrubLoop {
   #failures = 0
   readonly #checked = { log: 0, records: 0, blobs: 0 }
 
+  /** Begins a minute later. */
   constructor(options: ScrubOptions) {
     this.#options = options
     this.#savedAt = options.clock.now()
@@ -118,6 +108,7 @@ class ScrubLoop {
     }
   }
 
+  /** Ends the current step and stores the position. Call it before the stores are closed. */
   async close(): Promise<void> {
     await this.#background.stop()
     await this.#save()

@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path'
 import Type from '#typebox'
 import { writePrivateFile } from '../../adapters/files/index.ts'
 import { systemClock, type Clock, type Logger } from '../../core/index.ts'
-import { startScrub, type Scrub, type ScrubState } from '../../core/ops/index.ts'
+import { Scrub, type ScrubState } from '../../core/ops/index.ts'
 import type { Config } from '../settings/load.ts'
 import { readShape } from '../../core/schemas/index.ts'
 import type { OpenedRegistry } from './registry.ts'
@@ -40,7 +40,7 @@ export async function startConfiguredScrub({
   const { origin } = registry.log
   const path = join(resolve(config.dataDir), STATE_FILE)
   const state = await readState(path, origin)
-  return startScrub({
+  return new Scrub({
     ...stores,
     origin,
     bytesPerSecond: config.scrubBytesPerSecond,

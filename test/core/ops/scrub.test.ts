@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it, type TestContext } from 'node:test'
 import type { BlobStore, RecordStore } from '../../../core/index.ts'
-import { startScrub, type Scrub, type ScrubState } from '../../../core/ops/index.ts'
+import { Scrub, type ScrubState } from '../../../core/ops/index.ts'
 import { RegistryError } from '../../../core/errors.ts'
 import { logKeys } from '../../../core/log/keys.ts'
 import { decorateRecords } from '../../../core/store/read.ts'
@@ -37,7 +37,7 @@ function run(
 ): Running {
   const clock = new ManualClock()
   const [errors, warnings, saved]: [string[], string[], ScrubState[]] = [[], [], []]
-  const scrub = startScrub({
+  const scrub = new Scrub({
     records: sealed.records,
     blobs: sealed.blobs,
     origin: sealed.registry.log.origin,
