@@ -123,8 +123,7 @@ export interface Sealer {
  * They do not change their input, which the caller may use again when the promise settles. The result belongs to the
  * caller.
  *
- * @throws `ENGINE_FAILED` for a failure after which the call can be repeated, `UNAVAILABLE` if too many calls wait
- * already, `CLOSED` after `close`
+ * @throws `ENGINE_FAILED` for a failure after which the call can be repeated, `CLOSED` after `close`
  */
 export interface TreeEngine {
   /** For the status. An engine without workers has none. */
@@ -137,7 +136,7 @@ export interface TreeEngine {
    * @returns tiles of up to 256 hashes in order, each in the layout of core/log/tree/tile.ts. Only the last one may be
    * partial. Neighbouring tiles may be views of one buffer.
    */
-  tiles(row: Uint8Array, kind: 'entries' | 'nodes', signal?: AbortSignal): Promise<readonly Uint8Array[]>
+  tiles(row: Uint8Array, kind: 'entries' | 'nodes'): Promise<readonly Uint8Array[]>
   close(): Promise<void>
 }
 

@@ -1,6 +1,5 @@
 import { availableParallelism } from 'node:os'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { untilAborted } from '../../core/clock.ts'
 import { RegistryError } from '../../core/errors.ts'
 import { splitTiles, TILE_WIDTH, tilesBytesFor } from '../../core/log/tree/tile.ts'
 import type { EngineFailures, TreeEngine } from '../../core/ports/index.ts'
@@ -26,13 +25,13 @@ export class InlineEngine implements TreeEngine {
   #hasher: TileHasher | undefined
   #closed = false
 
-  async tiles(row: Uint8Array, kind: RowKind, signal?: AbortSignal): Promise<readonly Uint8Array[]> {
+  async tiles(row: Uint8Array, kind: RowKind): Promise<readonly Uint8Array[]> {
     hashCount(row)
     const hasher = (this.#hasher ??= new TileHasher(await compileKernel()))
-    this.#assertActive(signal)
     const tiles: Uint8Array[] = []
     for (let from = 0; from < row.length; from += TURN_BYTES) {
-      if (from > 0) await this.#nextTurn(signal)
+      if (from > 0) await nextTurn()
+      if (this.#closed) throw engineClosed()
       const part = row.subarray(from, from + TURN_BYTES)
       const out = new Uint8Array(tilesBytesFor(hashCount(part)))
       hasher.tiles(part, kind, out)
@@ -44,17 +43,9 @@ export class InlineEngine implements TreeEngine {
   async close(): Promise<void> {
     this.#closed = true
   }
-
-  async #nextTurn(signal: AbortSignal | undefined): Promise<void> {
-    await nextTurn()
-    this.#assertActive(signal)
-  }
-
-  #assertActive(signal: AbortSignal | undefined): void {
-    if (this.#closed) throw new RegistryError('CLOSED', 'The tree engine is closed')
-    signal?.throwIfAborted()
-  }
 }
+
+const engineClosed = (): RegistryError => new RegistryError('CLOSED', 'The tree engine is closed')
 
 /** Options of `PoolEngine`. */
 export interface PoolOptions {
@@ -67,8 +58,6 @@ export interface PoolOptions {
    * on, running workers are faster (bench/README.md).
    */
   readonly inlineHashes?: number
-  /** The most rows that are hashed or wait at the same time. More throw `UNAVAILABLE`. Default 64. */
-  readonly maxRows?: number
   /** The module of the workers. Default: the engine's own. */
   readonly worker?: URL
 }
@@ -96,19 +85,16 @@ const BUFFERS_PER_WORKER = 2
 export class PoolEngine implements TreeEngine {
   readonly #maxThreads: number
   readonly #inlineHashes: number
-  readonly #maxRows: number
   readonly #inline = new InlineEngine()
   readonly #buffers: BufferPool
   readonly #pool: WorkerPool<TilesTask, Uint8Array>
-  #rows = 0
   #closed = false
 
-  /** Throws `CONFIG_ERROR` if `maxThreads` or `maxRows` is not an integer from 1. */
+  /** Throws `CONFIG_ERROR` if `maxThreads` is not an integer from 1. */
   constructor(options: PoolOptions = {}) {
     const defaultThreads = Math.min(4, Math.max(1, availableParallelism() - 1))
     this.#maxThreads = integer('maxThreads', options.maxThreads ?? defaultThreads, 1)
     this.#inlineHashes = options.inlineHashes ?? 16 * TILE_WIDTH
-    this.#maxRows = integer('maxRows', options.maxRows ?? 64, 1)
     this.#buffers = new BufferPool(BUFFERS_PER_WORKER * this.#maxThreads, MAX_SECTION_TILES * TILE_ROW_BYTES)
     this.#pool = new WorkerPool({
       task: 'tiles',
@@ -124,17 +110,19 @@ export class PoolEngine implements TreeEngine {
     return this.#pool.failures
   }
 
-  async tiles(row: Uint8Array, kind: RowKind, signal?: AbortSignal): Promise<readonly Uint8Array[]> {
+  async tiles(row: Uint8Array, kind: RowKind): Promise<readonly Uint8Array[]> {
     this.#assertOpen()
-    if (hashCount(row) <= this.#inlineHashes) return this.#inline.tiles(row, kind, signal)
-    signal?.throwIfAborted()
-    const hashed = this.#counting(async () => {
+    if (hashCount(row) <= this.#inlineHashes) return this.#inline.tiles(row, kind)
+    try {
       const [run, module] = await Promise.all([this.#pool.open(), compileKernel()])
       this.#assertOpen()
-      signal?.throwIfAborted()
-      return this.#hashRow(run, { module, row, kind }, signal)
-    })
-    return this.#withErrors(hashed, signal)
+      return await this.#hashRow(run, { module, row, kind })
+    } catch (cause) {
+      this.#assertOpen()
+      if (cause instanceof RegistryError) throw cause
+      const message = 'A worker of the sealing pool did not finish its task: do it again'
+      throw new RegistryError('ENGINE_FAILED', message, { cause })
+    }
   }
 
   async close(): Promise<void> {
@@ -146,19 +134,18 @@ export class PoolEngine implements TreeEngine {
   /**
    * Hands the row to the workers in sections. The input goes through shared buffers, a bounded number for all rows
    * together. A worker transfers the tiles in its own memory. So no memory that a worker may still write to is reused,
-   * and no part of a row is read after the row failed or was aborted.
+   * and no part of a row is read after the row failed.
    */
   async #hashRow(
     run: RunTask<TilesTask, Uint8Array>,
     { module, row, kind }: TilesTask,
-    signal: AbortSignal | undefined,
   ): Promise<readonly Uint8Array[]> {
     const sections: Promise<readonly Uint8Array[]>[] = []
     let isFailed = false
     const bytes = sectionBytes(row.length, this.#maxThreads)
     for (let from = 0; from < row.length; from += bytes) {
       const buffer = await this.#buffers.acquire()
-      if (isFailed || this.#closed || signal?.aborted === true) {
+      if (isFailed || this.#closed) {
         this.#buffers.release(buffer)
         break
       }
@@ -171,38 +158,11 @@ export class PoolEngine implements TreeEngine {
     }
     const tiles = await Promise.all(sections)
     this.#assertOpen()
-    signal?.throwIfAborted()
     return tiles.flat()
   }
 
-  /** Counts the rows under way, and limits their number. */
-  async #counting<T>(work: () => Promise<T>): Promise<T> {
-    if (this.#rows >= this.#maxRows)
-      throw new RegistryError('UNAVAILABLE', 'Too many rows wait for the sealing pool: try again later')
-    this.#rows++
-    try {
-      return await work()
-    } finally {
-      this.#rows--
-    }
-  }
-
-  /** Maps errors of the workers to codes. */
-  async #withErrors<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-    try {
-      return await untilAborted(work, signal)
-    } catch (cause) {
-      signal?.throwIfAborted()
-      this.#assertOpen()
-      if (cause instanceof RegistryError) throw cause
-      throw new RegistryError('ENGINE_FAILED', 'A worker of the sealing pool did not finish its task: do it again', {
-        cause,
-      })
-    }
-  }
-
   #assertOpen(): void {
-    if (this.#closed) throw new RegistryError('CLOSED', 'The tree engine is closed')
+    if (this.#closed) throw engineClosed()
   }
 }
 
