@@ -22,22 +22,16 @@ interface StamperOptions {
 
 /** Has one authority stamp the checkpoints, independently of the other authorities. */
 export class Stamper {
-  readonly #coordinator: StampCoordinator
-  readonly #authority: TimestampAuthority
-  readonly #trustAnchors: readonly string[]
-  readonly #onDuration: DurationObserver | undefined
+  readonly #options: StamperOptions
 
-  constructor({ coordinator, authority, trustAnchors, onDuration }: StamperOptions) {
-    this.#onDuration = onDuration
-    this.#coordinator = coordinator
-    this.#authority = authority
-    this.#trustAnchors = trustAnchors
+  constructor(options: StamperOptions) {
+    this.#options = options
   }
 
   /** Stamps a checkpoint if one is due. Returns after how many ms the next step is due. */
   async step(signal: AbortSignal): Promise<number> {
-    const identity = { authority: this.#authority.info.name, trustAnchors: this.#trustAnchors }
-    const task = await this.#coordinator.nextTask(identity)
+    const { coordinator, authority, trustAnchors } = this.#options
+    const task = await coordinator.nextTask({ authority: authority.info.name, trustAnchors })
     if ('dueInMs' in task) return task.dueInMs
     await this.#stamp(task.checkpoint, signal)
     return 0
@@ -45,18 +39,19 @@ export class Stamper {
 
   /** Reads the newest stamp, and stamps nothing. */
   async observe(): Promise<void> {
-    await this.#coordinator.observe()
+    await this.#options.coordinator.observe()
   }
 
   /** If the process stops before the token is stored, the checkpoint is stamped again. */
   async #stamp(checkpoint: StampedCheckpoint, signal: AbortSignal): Promise<void> {
+    const { coordinator, authority, onDuration } = this.#options
     const startedAt = performance.now()
     const data = encodeUtf8(checkpoint.note)
-    const response = await this.#authority.stamp(data, signal)
-    const validationData = await this.#authority.validationDataOf(response, signal)
+    const response = await authority.stamp(data, signal)
+    const validationData = await authority.validationDataOf(response, signal)
     const token = await this.#tokenOf(response, data, validationData)
-    await this.#coordinator.addToken(checkpoint, { token, response, validationData })
-    this.#onDuration?.('stamp', performance.now() - startedAt)
+    await coordinator.addToken(checkpoint, { token, response, validationData })
+    onDuration?.('stamp', performance.now() - startedAt)
   }
 
   async #tokenOf(
@@ -66,7 +61,8 @@ export class Stamper {
   ): Promise<StampToken> {
     // Loaded with the first token, because the ASN.1 libraries are large.
     const { parseTimestampResponse } = await import('../core/verify/tokens/timestamp.ts')
-    const { name, assurance } = this.#authority.info
+    const { authority, trustAnchors } = this.#options
+    const { name, assurance } = authority.info
     const info = parseTimestampResponse(response)
     if (!equalBytes(info.imprint, createHash(info.hashAlgorithm).update(data).digest()))
       throw new RegistryError('AUTHORITY_FAILED', `${name} stamped other data than the checkpoint`)
@@ -79,7 +75,7 @@ export class Stamper {
       hashAlgorithm: info.hashAlgorithm,
       imprint: toHex(info.imprint),
       token: toBase64(response),
-      trustAnchors: this.#trustAnchors,
+      trustAnchors,
       evidence: validationData.map(({ type, der }) => ({ type, sha256: toHex(sha256(der)) })),
     }
   }
@@ -121,17 +117,11 @@ interface StampCoordinatorOptions {
  * added with its log entry in one commit. The token that completes the quorum turns the partial stamp into a stamp.
  */
 export class StampCoordinator {
-  readonly #host: SealerHost
-  readonly #reader: LogReader
-  readonly #rules: StampRules
-  readonly #schedule: Schedule
+  readonly #options: StampCoordinatorOptions
   #stampedSize = 0
 
-  constructor({ host, reader, rules, schedule }: StampCoordinatorOptions) {
-    this.#host = host
-    this.#reader = reader
-    this.#rules = rules
-    this.#schedule = schedule
+  constructor(options: StampCoordinatorOptions) {
+    this.#options = options
   }
 
   /** Size of the newest checkpoint with a quorum, 0 if there is none. */
@@ -141,15 +131,18 @@ export class StampCoordinator {
 
   /** Reads the newest stamp. */
   async observe(): Promise<void> {
-    this.#noteStamp(await this.#reader.latestStamp())
+    this.#noteStamp(await this.#options.reader.latestStamp())
   }
 
   async nextTask(authority: AuthorityIdentity): Promise<StampTask> {
-    const [stamp, partial] = await Promise.all([this.#reader.latestStamp(), this.#reader.latestPartialStamp()])
+    const [stamp, partial] = await Promise.all([
+      this.#options.reader.latestStamp(),
+      this.#options.reader.latestPartialStamp(),
+    ])
     this.#noteStamp(stamp)
     // Read after the stamps, so that it is never older than them.
-    const newest = await this.#reader.latestCheckpoint()
-    if (newest === undefined) return { dueInMs: this.#schedule.pollIntervalMs }
+    const newest = await this.#options.reader.latestCheckpoint()
+    if (newest === undefined) return { dueInMs: this.#options.schedule.pollIntervalMs }
     const current = (partial?.size ?? 0) > (stamp?.size ?? 0) ? partial : stamp
     if (current === undefined) return { checkpoint: newest }
     const hasQuorum = current === stamp || this.#hasQuorum(current)
@@ -162,16 +155,16 @@ export class StampCoordinator {
    * Adds a token to its checkpoint's stamp. Does nothing if another process was first to add one of the same authority.
    */
   addToken({ size, note }: StampedCheckpoint, token: NewToken): Promise<void> {
-    return this.#store({ size, checkpoint: note, tokens: [], beganAt: this.#host.clock.now() }, token)
+    return this.#store({ size, checkpoint: note, tokens: [], beganAt: this.#options.host.clock.now() }, token)
   }
 
   #taskFor(
     authority: AuthorityIdentity,
     { current, hasQuorum, newest }: { current: StampRecord; hasQuorum: boolean; newest: CheckpointRecord },
   ): StampTask {
-    const { intervalMs, pollIntervalMs } = this.#schedule
+    const { intervalMs, pollIntervalMs } = this.#options.schedule
     const pauseMs = hasQuorum ? intervalMs : Math.max(intervalMs, MISSING_QUORUM_TIMEOUT_MS)
-    const dueInMs = msUntilDue(current.beganAt, pauseMs, this.#host.clock.now())
+    const dueInMs = msUntilDue(current.beganAt, pauseMs, this.#options.host.clock.now())
     const hasNewer = newest.size > current.size
     if (hasNewer && dueInMs <= 0) return { checkpoint: newest }
     if (!hasTokenOf(current, authority)) return { checkpoint: { size: current.size, note: current.checkpoint } }
@@ -183,19 +176,19 @@ export class StampCoordinator {
   }
 
   #hasQuorum({ tokens }: StampRecord): boolean {
-    return distinctTokens(tokens).length >= this.#rules.quorum
+    return distinctTokens(tokens).length >= this.#options.rules.quorum
   }
 
   /** Decides from stored state and commits. Decides again if another token was added in between. */
   async #store(initial: StampRecord, added?: NewToken): Promise<void> {
     const keys = [logKeys.stamp(initial.size), logKeys.partialStamp(initial.size)]
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
-      const [whole, partial] = await readAll(this.#host.records, keys)
+      const [whole, partial] = await readAll(this.#options.host.records, keys)
       const change = this.#decide(initial, { whole, partial }, added)
       if (change === undefined) return
       const withToken = change.added === undefined ? change.commit : await this.#withToken(change.commit, change.added)
       const commit = change.isWhole && whole === undefined ? await this.#withPeriod(withToken, change.stamp) : withToken
-      if (!(await this.#host.records.commit(commit)).ok) continue
+      if (!(await this.#options.host.records.commit(commit)).ok) continue
       if (change.isWhole) this.#noteStamp(change.stamp)
       this.#log(change, added)
       return
@@ -221,7 +214,7 @@ export class StampCoordinator {
       { key: partialKey, version: partial?.version ?? null },
     ]
     if (!isWhole) return { checks, writes: [putRecord(partialKey, stamp)] }
-    const written = putRecord(wholeKey, { ...stamp, quorum: stamp.quorum ?? this.#rules.quorum })
+    const written = putRecord(wholeKey, { ...stamp, quorum: stamp.quorum ?? this.#options.rules.quorum })
     const removed: Write[] = partial === undefined ? [] : [{ key: partialKey, value: null }]
     const head = putRecord(logKeys.stampHead(), { size: stamp.size })
     return { checks, writes: [written, head, ...removed] }
@@ -239,13 +232,13 @@ export class StampCoordinator {
   /** The commit that also begins a period if this is the first stamp under these rules. Verifiers pin the periods. */
   async #withPeriod(commit: Commit, { size, tokens }: StampRecord): Promise<Commit> {
     const key = logKeys.stampHistory()
-    const [stored] = await readAll(this.#host.records, [key])
+    const [stored] = await readAll(this.#options.host.records, [key])
     const { periods } = decodeRecord(stored) ?? { periods: [] }
     const last = periods.at(-1)
-    if (last !== undefined && isSameRules(last, this.#rules)) return commit
+    if (last !== undefined && isSameRules(last, this.#options.rules)) return commit
     const token = storedBase64(tokens.at(-1)?.token, 'The token of a stamp')
     const from = last === undefined ? 1 : Math.max(size, last.from + 1)
-    const period: StampPeriod = { from, ...this.#rules, entry: toHex(entryOf(tokenOpening(token))) }
+    const period: StampPeriod = { from, ...this.#options.rules, entry: toHex(entryOf(tokenOpening(token))) }
     return {
       ...commit,
       checks: [...(commit.checks ?? []), { key, version: stored?.version ?? null }],
@@ -256,14 +249,14 @@ export class StampCoordinator {
   /** Writes only what is not stored yet: the same CRL belongs to thousands of tokens. */
   async #newValidationData({ validationData }: NewToken): Promise<readonly Write[]> {
     const values = new Map(validationData.map(({ der }) => [logKeys.validationData(toHex(sha256(der))), der]))
-    const stored = await this.#host.records.get([...values.keys()])
+    const stored = await this.#options.host.records.get([...values.keys()])
     return [...values].flatMap(([key, value], i) => (stored[i] === undefined ? [{ key, value }] : []))
   }
 
   #log({ stamp: { size, tokens }, isWhole }: StampChange, added: NewToken | undefined): void {
     const { authority, serialNumber } = added?.token ?? {}
-    const fields = { size, authority, serialNumber, tokens: tokens.length, quorum: this.#rules.quorum }
-    this.#host.logger.info(fields, isWhole ? 'checkpoint stamped' : 'checkpoint stamped by one of the quorum')
+    const fields = { size, authority, serialNumber, tokens: tokens.length, quorum: this.#options.rules.quorum }
+    this.#options.host.logger.info(fields, isWhole ? 'checkpoint stamped' : 'checkpoint stamped by one of the quorum')
   }
 }
 

@@ -7,6 +7,7 @@ import { readOne } from '../../store/read.ts'
 import { fromBase64 } from '../../bytes.ts'
 import { MAX_SMALL_FILE_BYTES } from '../../store/blob-lifecycle.ts'
 import type { Context } from '../context.ts'
+import { resumed } from './resumed.ts'
 import { fileNotFound } from './stored-file.ts'
 import { createHash } from 'node:crypto'
 
@@ -120,19 +121,7 @@ async function* verified(
  * Reads ahead until the first chunk can be yielded. So a file of one chunk that is damaged, or a file that cannot be
  * read at all, throws here and not while it is streamed.
  */
-async function begun<T>(items: AsyncGenerator<T, undefined>): Promise<AsyncIterableIterator<T>> {
-  let first: IteratorResult<T, undefined> | undefined = await items.next()
-  const rest: AsyncIterableIterator<T> = {
-    [Symbol.asyncIterator]: () => rest,
-    async next() {
-      const step = first ?? (await items.next())
-      first = undefined
-      return step
-    },
-    return() {
-      first = undefined
-      return items.return(undefined)
-    },
-  }
-  return rest
+async function begun(body: AsyncGenerator<Uint8Array, undefined>): Promise<AsyncIterable<Uint8Array>> {
+  const { done, value } = await body.next()
+  return resumed(done === true ? [] : [value], body)
 }

@@ -6,6 +6,7 @@ import type { Context } from '../context.ts'
 import { invalidInput, validate } from '../../schemas/validation.ts'
 import { enterCompany } from '../permissions.ts'
 import { fileToStageSchema } from './find.ts'
+import { resumed } from './resumed.ts'
 import { titleOf } from './stored-file.ts'
 import { untilAborted } from '../../clock.ts'
 import { fileTooLarge } from '../../store/blob-calls.ts'
@@ -122,7 +123,7 @@ export async function readSmallBody(
   { smallFileBytes, maxBytes, signal }: BodyLimits,
 ): Promise<FileBody> {
   const chunks = body[Symbol.asyncIterator]()
-  if (smallFileBytes === 0) return { body: new ResumedBody([], chunks) }
+  if (smallFileBytes === 0) return { body: resumed([], chunks) }
   const start = new Uint8Array(smallFileBytes)
   let size = 0
   try {
@@ -135,7 +136,7 @@ export async function readSmallBody(
       if (!isBytes(chunk)) throw new TypeError('The body of a file must yield Uint8Array chunks')
       if (size + chunk.length > maxBytes) throw fileTooLarge(maxBytes)
       if (size + chunk.length > start.length)
-        return { body: new ResumedBody([...(size > 0 ? [start.subarray(0, size)] : []), chunk], chunks) }
+        return { body: resumed([...(size > 0 ? [start.subarray(0, size)] : []), chunk], chunks) }
       // Copied, because a body may use its chunk again for the next one.
       start.set(chunk, size)
       size += chunk.length
@@ -144,33 +145,5 @@ export async function readSmallBody(
     // Not awaited: a generator that hangs would never return.
     chunks.return?.().catch(() => undefined)
     throw error
-  }
-}
-
-/** A body of which some chunks were read: yields them, then the rest. */
-class ResumedBody implements AsyncIterableIterator<Uint8Array> {
-  readonly #read: Uint8Array[]
-  readonly #rest: AsyncIterator<Uint8Array>
-
-  constructor(read: Uint8Array[], rest: AsyncIterator<Uint8Array>) {
-    this.#read = read
-    this.#rest = rest
-  }
-
-  [Symbol.asyncIterator](): this {
-    return this
-  }
-
-  async next(): Promise<IteratorResult<Uint8Array, undefined>> {
-    const value = this.#read.shift()
-    if (value !== undefined) return { done: false, value }
-    const step = await this.#rest.next()
-    return step.done === true ? { done: true, value: undefined } : step
-  }
-
-  async return(): Promise<IteratorResult<Uint8Array, undefined>> {
-    this.#read.length = 0
-    await this.#rest.return?.()
-    return { done: true, value: undefined }
   }
 }
