@@ -2,19 +2,13 @@ import type { BatchPage, BatchQuery, BatchSummary } from '../api/log.ts'
 import { RegistryError } from '../errors.ts'
 import { isId } from '../ids.ts'
 import { sendStatusOf, type LogReader } from '../log/reader.ts'
-import {
-  type AnchorRecord,
-  type BatchRecord,
-  NO_ANCHORS,
-  type AnchorHeadRecord,
-  type StampRecord,
-} from '../log/records.ts'
+import type { AnchorHeadRecord, AnchorRecord, BatchRecord, StampRecord } from '../log/records.ts'
 import { claimOf } from '../log/attestation-rules.ts'
 import type { Context } from './context.ts'
 import { uuidInput, validate } from '../schemas/validation.ts'
 import { closed, IdToFind, limitSchema, opt } from '../schemas/fields.ts'
 import type { RecordStore } from '../ports/index.ts'
-import { decodeRecord, readFirstCovering, readOne, readAll, listEntries } from '../store/read.ts'
+import { decodeRecord, readFirstCovering, readAll, listEntries } from '../store/read.ts'
 import { logKeys } from '../log/keys.ts'
 
 /** A batch is covered by tokens of several KiB, so pages are shorter than those of other lists. */
@@ -26,16 +20,26 @@ const batchQuerySchema = closed({
   after: opt(IdToFind),
 })
 
-/** The sealed batches of the log, newest first. */
+/** The sealed batches of the log, newest first. Reads each stamp and each anchor that covers them once. */
 export async function batchPage(
   { records, log }: Pick<Context, 'records' | 'log'>,
   query: BatchQuery = {},
 ): Promise<BatchPage> {
   const { limit = DEFAULT_LIMIT, after } = validate(batchQuerySchema, query)
   const before = after === undefined ? Number.MAX_SAFE_INTEGER : (await requireBatch(log, after)).end
-  const batches = await listBatches(records, { before, limit: limit + 1 })
-  return { items: batches.slice(0, limit).map(summaryOf), hasMore: batches.length > limit }
+  const entries = await listEntries(records, { ...logKeys.batchesBefore(before), reverse: true, limit: limit + 1 })
+  const batches = entries.slice(0, limit).map((entry) => decodeRecord(entry))
+  const sizes = batches.map(({ end }) => end)
+  const [head, stamps, anchorOf] = await Promise.all([
+    log.anchorHead(),
+    readFirstCovering(records, sizes, { rangeFrom: logKeys.stampsFrom, sizeOf }),
+    anchorsCovering(records, sizes),
+  ])
+  const items = batches.map((batch) => summaryOf(batch, head, stamps.get(batch.end), anchorOf(batch.end)))
+  return { items, hasMore: entries.length > limit }
 }
+
+const sizeOf = ({ size }: { readonly size: number }): number => size
 
 /** Throws `BATCH_NOT_FOUND`. */
 export async function requireBatch(log: LogReader, batchId: string): Promise<BatchRecord> {
@@ -45,7 +49,12 @@ export async function requireBatch(log: LogReader, batchId: string): Promise<Bat
   return batch
 }
 
-function summaryOf({ batch, head, stamp, anchor }: CoveredBatch): BatchSummary {
+function summaryOf(
+  batch: BatchRecord,
+  head: AnchorHeadRecord,
+  stamp: StampRecord | undefined,
+  anchor: AnchorRecord | undefined,
+): BatchSummary {
   const token = stamp && claimOf(stamp)?.token
   return {
     id: batch.id,
@@ -65,49 +74,14 @@ function anchorMember({ info, confirmation }: AnchorRecord): Pick<BatchSummary, 
   return { anchor: { network: info.network, txHash: ref, blockNumber, blockTime: new Date(blockTime) } }
 }
 
-/** A batch, with the stamp and the anchor that cover it. */
-export interface CoveredBatch {
-  readonly batch: BatchRecord
-  readonly head: AnchorHeadRecord
-  readonly stamp: StampRecord | undefined
-  readonly anchor: AnchorRecord | undefined
-}
-
-/** The newest batches that end before this tree size, newest first. Reads each stamp and each anchor once. */
-export async function listBatches(
-  records: RecordStore,
-  { before, limit }: { readonly before: number; readonly limit: number },
-): Promise<readonly CoveredBatch[]> {
-  const entries = await listEntries(records, { ...logKeys.batchesBefore(before), reverse: true, limit })
-  const batches = entries.map((entry) => decodeRecord(entry))
-  const sizes = batches.map(({ end }) => end)
-  const [head = NO_ANCHORS, stamps, anchors] = await Promise.all([
-    readOne(records, logKeys.anchorHead()),
-    readFirstCovering(records, sizes, {
-      rangeFrom: logKeys.stampsFrom,
-      sizeOf: (stamp) => stamp.size,
-    }),
-    anchorsCovering(records, sizes),
-  ])
-  return batches.map((batch) => ({ batch, head, stamp: stamps.get(batch.end), anchor: anchors.get(batch.end) }))
-}
-
 /** For each tree size, of the confirmed anchors that cover it, the one in the lowest block. */
 async function anchorsCovering(
   records: RecordStore,
   sizes: readonly number[],
-): Promise<ReadonlyMap<number, AnchorRecord>> {
-  const confirmed = await readFirstCovering(records, sizes, {
-    rangeFrom: logKeys.confirmedAnchorsFrom,
-    sizeOf: (anchor) => anchor.size,
-  })
-  const anchorSizes = [...new Set([...confirmed.values()].map(({ size }) => size))]
-  const entries = await readAll(records, anchorSizes.map(logKeys.anchor))
-  const anchors = new Map(anchorSizes.map((size, i) => [size, decodeRecord(entries[i])]))
-  const covering = new Map<number, AnchorRecord>()
-  for (const [size, { size: anchorSize }] of confirmed) {
-    const anchor = anchors.get(anchorSize)
-    if (anchor !== undefined) covering.set(size, anchor)
-  }
-  return covering
+): Promise<(size: number) => AnchorRecord | undefined> {
+  const confirmed = await readFirstCovering(records, sizes, { rangeFrom: logKeys.confirmedAnchorsFrom, sizeOf })
+  const found = [...new Set([...confirmed.values()].map(sizeOf))]
+  const entries = await readAll(records, found.map(logKeys.anchor))
+  const anchors = new Map(found.map((size, i) => [size, decodeRecord(entries[i])]))
+  return (size) => anchors.get(confirmed.get(size)?.size ?? 0)
 }

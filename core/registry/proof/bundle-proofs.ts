@@ -134,18 +134,20 @@ interface PlacedEntry {
   readonly position: number
 }
 
-interface CheckpointParts {
-  readonly note: string
+interface Attestations {
   readonly stamp?: StampRecord
   readonly anchor?: AnchorRecord
+}
+
+interface CollectedCheckpoint extends Attestations {
+  readonly note: string
+  readonly root: Uint8Array
 }
 
 /** Collects the checkpoints under which events are proven, each once. */
 class Coverage {
   readonly #log: LogReader
-  readonly #bySize = new Map<number, CheckpointParts>()
-  /** By the note. */
-  readonly #roots = new Map<string, Uint8Array>()
+  readonly #bySize = new Map<number, CollectedCheckpoint>()
   #stamp: StampRecord | undefined
   #anchor: AnchorRecord | undefined
 
@@ -155,29 +157,19 @@ class Coverage {
 
   /** Proves an entry under collected checkpoints. Throws `CORRUPT` if tiles are damaged. */
   inclusions(entry: PlacedEntry, sizes: readonly number[]): Promise<BundleInclusion[]> {
-    return Promise.all(sizes.map((size) => this.#inclusion(entry, { size, note: this.#noteOf(size) })))
+    return Promise.all(sizes.map((size) => this.#inclusion(entry, size, this.#rootOf(size))))
   }
 
-  async #inclusion(
-    { entry, position }: PlacedEntry,
-    { size: treeSize, note }: { readonly size: number; readonly note: string },
-  ): Promise<BundleInclusion> {
+  async #inclusion({ entry, position }: PlacedEntry, treeSize: number, root: Uint8Array): Promise<BundleInclusion> {
     const leaf = leafHash(storedBytes(entry, 'A log entry'))
-    const claim = { leafHash: leaf, leafIndex: position, treeSize, root: this.#rootOf(note) }
-    const proof = await this.#log.proveInclusion(claim)
+    const proof = await this.#log.proveInclusion({ leafHash: leaf, leafIndex: position, treeSize, root })
     return { treeSize, path: proof.map(toHex) }
   }
 
-  #noteOf(size: number): string {
+  #rootOf(size: number): Uint8Array {
     const checkpoint = this.#bySize.get(size)
     if (checkpoint === undefined) throw new RangeError(`No checkpoint of ${size} entries was collected`)
-    return checkpoint.note
-  }
-
-  #rootOf(note: string): Uint8Array {
-    let root = this.#roots.get(note)
-    if (root === undefined) this.#roots.set(note, (root = rootOfNote(note)))
-    return root
+    return checkpoint.root
   }
 
   /** What a verifier spends on the collected checkpoints. */
@@ -202,12 +194,12 @@ class Coverage {
     const minSize = status.position + 1
     const sizes = new Set<number>()
     const stamp = await this.#stampFrom(minSize)
-    if (stamp !== undefined) sizes.add(this.#add(stamp.size, { note: stamp.checkpoint, stamp }))
+    if (stamp !== undefined) sizes.add(this.#add(stamp.size, stamp.checkpoint, { stamp }))
     const anchor = await this.#anchorFrom(minSize)
-    if (anchor?.confirmation !== undefined) sizes.add(this.#add(anchor.size, { note: anchor.checkpoint, anchor }))
+    if (anchor?.confirmation !== undefined) sizes.add(this.#add(anchor.size, anchor.checkpoint, { anchor }))
     if (sizes.size === 0) {
       const checkpoint = await this.#log.checkpointOf(status.batch)
-      if (checkpoint !== undefined) sizes.add(this.#add(checkpoint.size, { note: checkpoint.note }))
+      if (checkpoint !== undefined) sizes.add(this.#add(checkpoint.size, checkpoint.note))
     }
     return [...sizes].sort((a, b) => a - b)
   }
@@ -223,8 +215,9 @@ class Coverage {
     return this.#anchor
   }
 
-  #add(size: number, parts: CheckpointParts): number {
-    this.#bySize.set(size, { ...this.#bySize.get(size), ...parts })
+  #add(size: number, note: string, attestations: Attestations = {}): number {
+    const checkpoint = this.#bySize.get(size) ?? { note, root: rootOfNote(note) }
+    this.#bySize.set(size, { ...checkpoint, ...attestations })
     return size
   }
 
@@ -240,16 +233,16 @@ class Coverage {
       .map(({ token }) => openingOf(token))
     const entries = openings.map(entryOf)
     const statuses = await this.#log.entryStatuses(entries)
-    const checkpoint = { size: newest.size, note: newest.checkpoint }
+    const root = rootOfNote(newest.checkpoint)
     const renewals = openings.map(async (opening, i): Promise<readonly BundleRenewal[]> => {
       const position = statuses[i]?.position
       const entry = entries[i]
       if (entry === undefined || position === undefined || position >= newest.size) return []
-      const inclusion = [await this.#inclusion({ entry: toHex(entry), position }, checkpoint)]
+      const inclusion = [await this.#inclusion({ entry: toHex(entry), position }, newest.size, root)]
       return [{ opening: toHex(opening), position, inclusion }]
     })
     const covered = (await Promise.all(renewals)).flat()
-    if (covered.length > 0) this.#add(newest.size, { note: newest.checkpoint, stamp: newest })
+    if (covered.length > 0) this.#add(newest.size, newest.checkpoint, { stamp: newest })
     return covered.toSorted((a, b) => a.position - b.position)
   }
 
@@ -259,7 +252,7 @@ class Coverage {
     const checkpoints: BundleCheckpoint[] = []
     const sizes = this.sizes()
     for (const [i, size] of sizes.entries()) {
-      const { note, stamp, anchor } = this.#bySize.get(size) ?? { note: '' }
+      const { note = '', stamp, anchor } = this.#bySize.get(size) ?? {}
       const tokens = tokensOf(stamp)
       for (const ref of tokens.flatMap(({ evidence }) => evidence)) refs.set(ref.sha256, ref)
       checkpoints.push({
@@ -279,12 +272,12 @@ class Coverage {
     next: number | undefined,
     keys: LogPolicy['keys'],
   ): Promise<Pick<BundleCheckpoint, 'consistency' | 'keyConsistency'>> {
-    const from = { fromSize: size, fromRoot: this.#rootOf(this.#noteOf(size)) }
+    const from = { fromSize: size, fromRoot: this.#rootOf(size) }
     const prove = async (toSize: number, toRoot: Uint8Array): Promise<string[]> =>
       (await this.#log.proveConsistency({ ...from, toSize, toRoot })).map(toHex)
     const { until = null, root } = keys.find((key) => size <= (key.until ?? Infinity)) ?? {}
     return {
-      ...(next !== undefined && { consistency: await prove(next, this.#rootOf(this.#noteOf(next))) }),
+      ...(next !== undefined && { consistency: await prove(next, this.#rootOf(next)) }),
       ...(until !== null &&
         root !== undefined &&
         (next ?? Infinity) > until && { keyConsistency: await prove(until, storedBytes(root, 'A root')) }),
