@@ -2,7 +2,7 @@ import { toHex } from '../bytes.ts'
 import { canonicalJson, type Json } from '../commitment/canonical-json.ts'
 import { txIdOf, type EventFile } from '../commitment/event-format.ts'
 import type { Key } from '../ports/index.ts'
-import { openEvent } from '../registry/event/event.ts'
+import { openingOf } from '../registry/event/event.ts'
 import type { EventRecord, EvidenceRecord, DeletedFileRecord, FileRecord } from '../store/records.ts'
 import type { Check } from './check.ts'
 import { keys } from '../store/keys.ts'
@@ -53,7 +53,7 @@ interface StoredOpening extends StoredEvent {
 /** Checks that the txId results from the values and salts. `checkLog` checks that its log entry refers to the event. */
 export function checkOpening(check: Check, { key, event, origin, evidence }: StoredOpening): void {
   if (origin === undefined) return
-  const opening = check.guard('event', key, () => openEvent(event, { origin, slotKey: evidence.slotKey }).opening)
+  const opening = check.guard('event', key, () => openingOf(event, { origin, slotKey: evidence.slotKey }))
   if (opening === undefined) return
   check.expect(toHex(txIdOf(opening)) === event.txId, 'event', key, 'Its values and salts result in another txId')
 }

@@ -9,7 +9,7 @@ import { readEvents } from '../../store/evidence.ts'
 import type { EventRecord, EvidenceRecord } from '../../store/records.ts'
 import type { Context } from '../context.ts'
 import { listFiles } from '../file/stored-file.ts'
-import { openCheckedEvent } from '../event/event.ts'
+import { discloseEvent } from '../event/event.ts'
 import { type AuthorizedScope, enterCompany } from '../permissions.ts'
 import { validate } from '../../schemas/validation.ts'
 import { historyQuerySchema } from './input.ts'
@@ -76,7 +76,7 @@ async function readHistory(
     events: events.map((event, i) =>
       Object.assign(describeEvent(event), {
         batch: batchOf(statuses[i]),
-        ...(disclose && { disclosure: openCheckedEvent(event, { origin, slotKey }).disclosure }),
+        ...(disclose && { disclosure: discloseEvent(event, { origin, slotKey }) }),
       }),
     ),
     lastVersion: events.at(-1)?.version ?? Math.min(after, record.lastVersion),

@@ -5,7 +5,7 @@ import { firstEventOf, readEvent, readEvents } from '../../store/evidence.ts'
 import type { EventRecord, EvidenceRecord } from '../../store/records.ts'
 import { toHex } from '../../bytes.ts'
 import type { DisclosedText, Disclosure } from '../../commitment/event-format.ts'
-import { checkedOpeningOf, openCheckedEvent } from '../event/event.ts'
+import { checkedOpeningOf, discloseEvent } from '../event/event.ts'
 import type { Context } from '../context.ts'
 import { BUNDLE_FORMAT, isReadable, MAX_BUNDLE_EVENTS } from '../../commitment/bundle-format.ts'
 import { readEvidence } from '../evidence/get.ts'
@@ -176,22 +176,11 @@ async function discloseHistory(
     const page = await readEvents(context.records, evidence, versions)
     for (const [i, event] of page.entries()) {
       const isShown = from + i >= shown.from && from + i <= shown.to
-      const { disclosure } = open(context, evidence, event)
-      const { opening, header, filesText, filesSalt } = disclosure
-      const fieldTexts = selectedOf(disclosure.fields, (name) => isShown && isSelected(name))
-      const fileTexts = selectedOf(disclosure.files, (id) => isShown && includes(files, id))
-      events.push({
-        txId: event.txId,
-        isShown,
-        disclosed: {
-          opening,
-          header,
-          filesText,
-          filesSalt,
-          ...(fieldTexts && { fields: fieldTexts }),
-          ...(fileTexts && { files: fileTexts }),
-        },
-      })
+      const { fields: allFields, files: allFiles, ...committed } = open(context, evidence, event)
+      const fieldTexts = selectedOf(allFields, (name) => isShown && isSelected(name))
+      const fileTexts = selectedOf(allFiles, (id) => isShown && includes(files, id))
+      const selected = { ...(fieldTexts && { fields: fieldTexts }), ...(fileTexts && { files: fileTexts }) }
+      events.push({ txId: event.txId, isShown, disclosed: { ...committed, ...selected } })
     }
   }
   return events
@@ -228,15 +217,11 @@ async function discloseFile(
   const event = await readEvent(context.records, evidence, file.deletion.version)
   const deletion = open(context, evidence, event)
   // The text of a deleted file holds only ids, so anyone may see it.
-  const files = selectedOf(deletion.disclosure.files, (id) => id === file.id)
+  const files = selectedOf(deletion.files, (id) => id === file.id)
   return [attachment, { txId: event.txId, disclosed: { ...filesOf(deletion), ...(files && { files }) } }]
 }
 
 const open = ({ origin }: Context, { slotKey }: EvidenceRecord, event: EventRecord) =>
-  openCheckedEvent(event, { origin, slotKey })
+  discloseEvent(event, { origin, slotKey })
 
-const filesOf = ({ disclosure: { opening, filesText, filesSalt } }: { readonly disclosure: Disclosure }) => ({
-  opening,
-  filesText,
-  filesSalt,
-})
+const filesOf = ({ opening, filesText, filesSalt }: Disclosure) => ({ opening, filesText, filesSalt })

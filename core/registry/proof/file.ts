@@ -5,7 +5,7 @@ import { keys } from '../../store/keys.ts'
 import { readRecord } from '../../store/read.ts'
 import type { DeletedFileRecord, EvidenceRecord, FileRecord } from '../../store/records.ts'
 import type { Context } from '../context.ts'
-import { openCheckedEvent } from '../event/event.ts'
+import { discloseEvent } from '../event/event.ts'
 import { readEvent } from '../../store/evidence.ts'
 import type { Proofs } from '../../api/proofs.ts'
 import {
@@ -62,10 +62,8 @@ async function attachmentMembers(
   file: FileRecord | DeletedFileRecord,
 ) {
   const event = await readEvent(context.records, evidence, file.version)
-  const { opening, filesText, filesSalt } = openCheckedEvent(event, {
-    origin: context.origin,
-    slotKey: evidence.slotKey,
-  }).disclosure
+  const { origin } = context
+  const { opening, filesText, filesSalt } = discloseEvent(event, { origin, slotKey: evidence.slotKey })
   return {
     head: { fileId: file.id, evidenceId: evidence.externalId, txId: event.txId },
     eventTimestamp: rfc3339(event.time),
@@ -106,10 +104,7 @@ async function proveDeletion(
   const event = await readEvent(context.records, evidence, file.deletion.version)
   const proof = await proveEvent(context, event)
   const { eventTimestamp, ...sealed } = sealedMembers(rfc3339(event.time), proof)
-  const { opening, filesText, filesSalt, files } = openCheckedEvent(event, {
-    origin: context.origin,
-    slotKey,
-  }).disclosure
+  const { opening, filesText, filesSalt, files } = discloseEvent(event, { origin: context.origin, slotKey })
   const entry = files[file.id]
   if (entry === undefined)
     throw corrupt(`Version ${event.version} of evidence ${id} does not delete the file ${file.id}`)

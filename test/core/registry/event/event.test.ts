@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import type { CategoryId, CompanyId, EvidenceId } from '../../../../core/api/scope.ts'
 import { toBase64 } from '../../../../core/bytes.ts'
-import { makeEvent, newSecret, openCheckedEvent, txIdOfEntry } from '../../../../core/registry/event/event.ts'
+import { makeEvent, newSecret, discloseEvent, txIdOfEntry } from '../../../../core/registry/event/event.ts'
 import { makeEvidence } from '../../../../core/registry/evidence/make.ts'
 import { decodeRecord, type RecordBytes } from '../../../../core/store/read.ts'
 import type { EvidenceRecord } from '../../../../core/store/records.ts'
@@ -35,13 +35,13 @@ it('does not disclose a stored event that does not hash to its txId', () => {
   const seed = newSecret()
   const { entry } = makeEvent(draft, source.origin, { slotKey, seed })
   const made = { ...head, fields: { name: 'Drill' }, ownerName: '', salts: toBase64(seed), txId: txIdOfEntry(entry) }
-  assert.equal(openCheckedEvent(made, source).disclosure.fields['name']?.text, '["name","Drill"]')
+  assert.equal(discloseEvent(made, source).fields['name']?.text, '["name","Drill"]')
   for (const damaged of [
     { ...made, fields: { name: 'Saw' } },
     { ...made, time: made.time + 1 },
   ])
-    assert.throws(() => openCheckedEvent(damaged, source), { code: 'CORRUPT' })
-  assert.throws(() => openCheckedEvent(made, { ...source, slotKey: toBase64(new Uint8Array(32)) }), {
+    assert.throws(() => discloseEvent(damaged, source), { code: 'CORRUPT' })
+  assert.throws(() => discloseEvent(made, { ...source, slotKey: toBase64(new Uint8Array(32)) }), {
     code: 'CORRUPT',
   })
 })

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import type { StagedFile } from '../../../../core/api/files.ts'
 import type { CategoryId, CompanyId, EvidenceId, FileId } from '../../../../core/api/scope.ts'
 import { sha256, toHex } from '../../../../core/bytes.ts'
-import { appendEvents, eraseFile, openCheckedEvent, type EventStep } from '../../../../core/registry/event/event.ts'
+import { appendEvents, eraseFile, discloseEvent, type EventStep } from '../../../../core/registry/event/event.ts'
 import { makeEvidence } from '../../../../core/registry/evidence/make.ts'
 import type { LogAppend } from '../../../../core/ports/index.ts'
 import { firstEventOf } from '../../../../core/store/evidence.ts'
@@ -139,8 +139,8 @@ describe('the bytes of an event', () => {
   it('stay the same when a file is erased', () => {
     const event = firstEventOf(created())
     const source = { origin: ORIGIN, slotKey: created().slotKey }
-    const { disclosure } = openCheckedEvent(event, source)
-    const { files, ...opened } = openCheckedEvent(eraseFile(event, 'f-1'), source).disclosure
+    const disclosure = discloseEvent(event, source)
+    const { files, ...opened } = discloseEvent(eraseFile(event, 'f-1'), source)
     assert.deepEqual({ ...opened, files: { ...files, 'f-1': disclosure.files['f-1'] } }, disclosure)
   })
 })
