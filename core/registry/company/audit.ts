@@ -30,9 +30,7 @@ export type Access = { readonly companyId: string } & (
 
 interface Note {
   readonly companyId: string
-  /** Its count is that of the note. */
-  readonly record: AuditAccessRecord
-  count: number
+  record: AuditAccessRecord
 }
 
 /**
@@ -62,16 +60,8 @@ export class AuditLog {
     if (this.#stores.isReadOnly || access.companyId.length > MAX_COMPANY_ID_LENGTH) return
     const key = JSON.stringify(access)
     const note = this.#notes.get(key)
-    if (note !== undefined) note.count += 1
-    else this.#add(key, this.#noteOf(access))
-  }
-
-  #noteOf({ companyId, ...access }: Access): Note {
-    return {
-      companyId,
-      record: { id: this.#ids.next<string>(), at: this.#stores.clock.now(), count: 1, ...access },
-      count: 1,
-    }
+    if (note === undefined) this.#add(key, access)
+    else note.record = { ...note.record, count: note.record.count + 1 }
   }
 
   /** Writes what was noted. */
@@ -84,12 +74,13 @@ export class AuditLog {
     await this.#task.stop()
   }
 
-  #add(key: string, note: Note): void {
+  #add(key: string, { companyId, ...access }: Access): void {
     if (this.#notes.size >= MAX_NOTES) {
       this.#dropped += 1
       return
     }
-    this.#notes.set(key, note)
+    const record = { id: this.#ids.next<string>(), at: this.#stores.clock.now(), count: 1, ...access }
+    this.#notes.set(key, { companyId, record })
     this.#task.request()
     if (this.#notes.size === MAX_NOTES) void this.#task.runNow()
   }
@@ -130,7 +121,7 @@ export class AuditLog {
         if (found[i] !== undefined)
           await this.#append(
             companyId,
-            own.map(({ record, count }) => ({ ...record, count })),
+            own.map(({ record }) => record),
           )
       } catch (error) {
         if (!isRegistryError(error, 'UNKNOWN_OUTCOME')) throw error
