@@ -55,10 +55,8 @@ function testCommits(stores: RecordStorePair): void {
   it('assigns one version to all keys of a commit', async () => {
     const writes = ['all/a', 'all/b'].map((key) => ({ key, value: bytes(key) }))
     const { version } = await stores.commitOk({ writes, adds: [{ key: 'all/n', delta: 1 }] })
-    assert.deepEqual(
-      (await stores.store.get(['all/a', 'all/b', 'all/n'])).map((entry) => entry?.version),
-      [version, version, version],
-    )
+    const versions = (await stores.store.get(['all/a', 'all/b', 'all/n'])).map((entry) => entry?.version)
+    assert.deepEqual(versions, [version, version, version])
   })
 
   it('deletes keys, whether they exist or not', async () => {
@@ -108,10 +106,8 @@ function testValues(stores: RecordStorePair): void {
     const values = [new Uint8Array(), Uint8Array.of(0), everyByte, new Uint8Array(300_000).fill(7)]
     await stores.commitOk({ writes: values.map((value, i) => ({ key: `size/${i}`, value })) })
     const actual = await stores.store.get(values.map((_, i) => `size/${i}`))
-    assert.deepEqual(
-      actual.map((entry) => entry && new Uint8Array(entry.value)),
-      values,
-    )
+    const shown = actual.map((entry) => entry && new Uint8Array(entry.value))
+    assert.deepEqual(shown, values)
   })
 
   it('copies bytes, so that callers may change those that they gave or received', async () => {

@@ -32,10 +32,8 @@ describe('the example of the bundle format', () => {
     assert.ok(result.state === 'proven')
     const [event] = result.claims.events
     assert.equal(event?.fields.get('owner'), 'Ada')
-    assert.deepEqual(
-      [...(event?.files.values() ?? [])].map((file) => 'size' in file && file.size),
-      [7],
-    )
+    const shown = [...(event?.files.values() ?? [])].map((file) => 'size' in file && file.size)
+    assert.deepEqual(shown, [7])
     assert.equal(verifyBundle(text.replace('Ada', 'Eve'), {}).state, 'refuted')
   })
 

@@ -192,10 +192,8 @@ describe('anchoring', () => {
     const first = present(chain.broadcasts[0])
     chain.kill(first)
     await confirm()
-    assert.deepEqual(
-      chain.prepared.map(({ replaces }) => replaces),
-      [[], [first]],
-    )
+    const shownReplaces = chain.prepared.map(({ replaces }) => replaces)
+    assert.deepEqual(shownReplaces, [[], [first]])
     const anchor = await sealing.reader.anchor(2)
     assert.equal(anchor?.transactions.length, 2)
     assert.notEqual(anchor?.confirmation?.ref, first)
@@ -264,10 +262,8 @@ describe('anchoring', () => {
     await sealing.clock.advance(50_000)
     assert.equal(chain.prepared.length, 1)
     await sealing.clock.advance(20_000)
-    assert.deepEqual(
-      chain.prepared.map(({ replaces }) => replaces.length),
-      [0, 1],
-    )
+    const lengths = chain.prepared.map(({ replaces }) => replaces.length)
+    assert.deepEqual(lengths, [0, 1])
     const { state, transactions } = (await sealing.reader.anchor(2)) ?? {}
     assert.deepEqual([state, transactions?.length], ['sent', 2])
     assert.equal((await sealing.reader.anchorHead()).sentSize, 2, 'it counts as sent all the time')

@@ -1,8 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { after, before, describe, it } from 'node:test'
+import { describe, it } from 'node:test'
 import { encodeUtf8, fromBase64, sha256, toHex } from '../../core/bytes.ts'
 import { logKeys } from '../../core/log/keys.ts'
 import { entryOf, tokenOpening } from '../../core/commitment/log-entry.ts'
@@ -18,6 +15,7 @@ import { recordsOf, type SealerFixture, sealerFixtures } from '../support/sealer
 import { openAuthorities, type LocalAuthorityOptions } from '../support/local-authorities.ts'
 import type { ScriptedAuthority } from '../support/scripted-authority.ts'
 import { present } from '../support/present.ts'
+import { temporaryOfSuite } from '../support/temporary.ts'
 
 /** The same authority with another description. */
 const withInfo = (authority: ScriptedAuthority, info: Partial<ScriptedAuthority['info']>): ScriptedAuthority =>
@@ -30,13 +28,8 @@ const three: readonly LocalAuthorityOptions[] = [
 ]
 
 describe('a quorum of timestamp authorities', () => {
-  let directory: string
+  const directory = temporaryOfSuite()
   const open = sealerFixtures()
-
-  before(async () => {
-    directory = await mkdtemp(join(tmpdir(), 'evidence-quorum-'))
-  })
-  after(() => rm(directory, { recursive: true }))
 
   async function openFixture(authorityOptions = three) {
     const fixture = await open()
@@ -104,10 +97,8 @@ describe('a quorum of timestamp authorities', () => {
     // Tokens alone cause no batch and no further stamp.
     await fixture.clock.advance(300_000)
     await sealer.sealNow()
-    assert.deepEqual(
-      authorities.map(({ stamped }) => stamped),
-      [1, 1, 1],
-    )
+    const stampedCounts = authorities.map(({ stamped }) => stamped)
+    assert.deepEqual(stampedCounts, [1, 1, 1])
   })
 
   it('is more than half by default', async () => {

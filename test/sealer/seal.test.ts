@@ -68,10 +68,8 @@ describe('sealing', () => {
     const sealer = await fixture.start()
     await fixture.append(9)
     await sealer.sealNow()
-    assert.deepEqual(
-      (await batchesOf(fixture.records)).map(({ start, end }) => [start, end]),
-      [[0, 10]],
-    )
+    const shown = (await batchesOf(fixture.records)).map(({ start, end }) => [start, end])
+    assert.deepEqual(shown, [[0, 10]])
     await assertConsistentLog(fixture)
     const { sealedSize, logSize, lastBatchAt, failures } = sealer.status()
     assert.deepEqual([sealedSize, logSize, lastBatchAt], [10, 10, fixture.clock.now()])
@@ -202,15 +200,11 @@ describe('sealing', () => {
     await fixture.append(350)
     sealer.notify()
     await fixture.clock.advance(300)
-    assert.deepEqual(
-      (await batchesOf(fixture.records)).map(({ end }) => end),
-      [100, 200, 300],
-    )
+    const ends = (await batchesOf(fixture.records)).map(({ end }) => end)
+    assert.deepEqual(ends, [100, 200, 300])
     await sealer.sealNow()
-    assert.deepEqual(
-      (await batchesOf(fixture.records)).map(({ end }) => end),
-      [100, 200, 300, 351],
-    )
+    const shownEnds = (await batchesOf(fixture.records)).map(({ end }) => end)
+    assert.deepEqual(shownEnds, [100, 200, 300, 351])
     await assertConsistentLog(fixture)
   })
 
@@ -545,10 +539,8 @@ describe('start and close of a sealer', () => {
     assert.ok(!isClosed, 'the close waits for the batch')
     open()
     await Promise.all([closing, rejected])
-    assert.deepEqual(
-      (await batchesOf(fixture.records)).map(({ end }) => end),
-      [10],
-    )
+    const ends = (await batchesOf(fixture.records)).map(({ end }) => end)
+    assert.deepEqual(ends, [10])
     await assertConsistentLog(fixture)
   })
 

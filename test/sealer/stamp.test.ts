@@ -1,10 +1,7 @@
 import assert from 'node:assert/strict'
 import { X509Certificate } from 'node:crypto'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { after, before, describe, it } from 'node:test'
-import { openLocalTsa, type LocalTsa } from '../../adapters/local-tsa/index.ts'
+import { describe, it } from 'node:test'
+import { openLocalTsa } from '../../adapters/local-tsa/index.ts'
 import { encodeUtf8, fromBase64, sha256, toHex } from '../../core/bytes.ts'
 import { entryOf, tokenOpening } from '../../core/commitment/log-entry.ts'
 import type { StampRecord } from '../../core/log/records.ts'
@@ -13,30 +10,26 @@ import { settle, until } from '../support/manual-clock.ts'
 import { recordsOf, type SealerFixture, sealerFixtures } from '../support/sealer-fixture.ts'
 import { ScriptedAuthority } from '../support/scripted-authority.ts'
 import { present } from '../support/present.ts'
+import { temporaryOfSuite } from '../support/temporary.ts'
+import { ofSuite } from '../support/of-suite.ts'
 
 /** SHA-256 (hex) of a certificate's public key. */
 const keyHash = (der: Uint8Array): string =>
   toHex(sha256(new X509Certificate(der).publicKey.export({ type: 'spki', format: 'der' })))
 
 describe('stamping', () => {
-  let directory: string
-  let local: LocalTsa
+  const directory = temporaryOfSuite()
   const open = sealerFixtures()
 
-  before(async () => {
-    directory = await mkdtemp(join(tmpdir(), 'stamp-'))
-    local = await openLocalTsa(directory, {
+  const local = ofSuite(() =>
+    openLocalTsa(directory, {
       clock: { now: () => Date.UTC(2026, 0, 1), sleep: async () => {} },
       keepsLastStamp: false,
-    })
-  })
-  after(async () => {
-    await local.close()
-    await rm(directory, { recursive: true })
-  })
+    }),
+  )
 
   async function openFixture(): Promise<{ fixture: SealerFixture; authority: ScriptedAuthority }> {
-    return { fixture: await open(), authority: new ScriptedAuthority(local) }
+    return { fixture: await open(), authority: new ScriptedAuthority(local()) }
   }
 
   /** Verifies the stamp of a size: its token covers the checkpoint's bytes and is in the log. */
@@ -46,7 +39,7 @@ describe('stamping', () => {
     assert.equal(stamp.checkpoint, (await fixture.reader.checkpoint(size))?.note)
     const [token] = stamp.tokens
     const response = present(fromBase64(token?.token ?? ''))
-    const info = verifyTimestamp(response, { data: encodeUtf8(stamp.checkpoint), trustAnchors: [local.trustAnchor] })
+    const info = verifyTimestamp(response, { data: encodeUtf8(stamp.checkpoint), trustAnchors: [local().trustAnchor] })
     assert.deepEqual(
       { ...token, token: '' },
       {
@@ -58,7 +51,7 @@ describe('stamping', () => {
         hashAlgorithm: 'sha256',
         imprint: toHex(sha256(encodeUtf8(stamp.checkpoint))),
         token: '',
-        trustAnchors: [keyHash(local.trustAnchor)],
+        trustAnchors: [keyHash(local().trustAnchor)],
         evidence: [],
       },
     )
@@ -149,8 +142,8 @@ describe('stamping', () => {
 
   it('rejects a response that stamps other data, and one that is not DER', async () => {
     const { fixture, authority } = await openFixture()
-    const responses = [await local.stamp(encodeUtf8('other')), encodeUtf8('not DER')]
-    authority.stamp = async (bytes) => responses.shift() ?? local.stamp(bytes)
+    const responses = [await local().stamp(encodeUtf8('other')), encodeUtf8('not DER')]
+    authority.stamp = async (bytes) => responses.shift() ?? local().stamp(bytes)
     const sealer = await fixture.start({ timestampAuthority: authority })
     await fixture.append(1)
     await sealer.sealNow()

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
+import { it as nodeIt, type TestContext } from 'node:test'
 import { MemoryBlobs, MemoryRecords, MemorySignedHead } from '../../adapters/memory/index.ts'
 import { encodeUtf8 } from '../../core/bytes.ts'
 import {
@@ -66,6 +67,8 @@ export interface BlobState {
 }
 
 export interface FixtureOptions {
+  /** The registry is closed after this test. */
+  readonly t?: TestContext
   readonly stores?: Stores
   readonly sealer?: SealerOptions
   readonly registry?: Partial<RegistryOptions>
@@ -93,6 +96,7 @@ export interface Fixture extends Pick<Registry, 'categories' | 'evidences' | 'fi
 }
 
 export async function openFixture({
+  t,
   stores = new Stores(),
   sealer,
   registry: more,
@@ -118,6 +122,7 @@ export async function openFixture({
     }),
     ...more,
   })
+  t?.after(() => registry.close())
   // Waits for the first sweep.
   await settle()
   const scope: Scope = { companyId: COMPANY, principal: OPERATOR }
@@ -185,14 +190,12 @@ export const inCategory = (category: string, subcategory: string) => ({
   subcategory: { name: subcategory },
 })
 
-/** Opens a fixture, passes it to `use`, and closes it. */
-export async function withRegistry(use: (fixture: Fixture) => Promise<void>, options?: FixtureOptions): Promise<void> {
-  const fixture = await openFixture(options)
-  try {
-    await use(fixture)
-  } finally {
-    await fixture.close()
-  }
+type FixtureTest = (fixture: Fixture) => Promise<void>
+
+/** As `it` of `node:test`, for a test of a registry, which is closed after it. */
+export function it(name: string, ...rest: [FixtureTest] | [FixtureOptions, FixtureTest]): void {
+  const [options, test] = rest.length === 1 ? [{}, rest[0]] : rest
+  void nodeIt(name, async (t) => test(await openFixture({ t, ...options })))
 }
 
 export async function* bodyOf(...chunks: readonly string[]): AsyncGenerator<Uint8Array, void, undefined> {

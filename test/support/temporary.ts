@@ -1,7 +1,8 @@
+import { mkdtempSync } from 'node:fs'
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { TestContext } from 'node:test'
+import { after, type TestContext } from 'node:test'
 import { errnoOf } from '../../adapters/files/errors.ts'
 
 /** Creates a folder in the temporary folder of the system. */
@@ -22,6 +23,13 @@ export async function withTemporary<T>(use: (path: string) => Promise<T>): Promi
   } finally {
     await removeTemporary(path)
   }
+}
+
+/** To be called in a `describe`: creates a folder that is removed after its tests. */
+export function temporaryOfSuite(): string {
+  const path = mkdtempSync(join(tmpdir(), 'evidence-files-'))
+  after(() => removeTemporary(path))
+  return path
 }
 
 /** Creates a folder that is removed after the test. */

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
-import { after, before, beforeEach, describe, test } from 'node:test'
+import { beforeEach, describe, test } from 'node:test'
 import { openEvmAnchor, type EvmAnchor, type EvmAnchorOptions } from '../../../adapters/evm/index.ts'
 import { isRegistryError } from '../../../core/errors.ts'
 import { parseTransaction } from '../../../core/verify/chain/transaction.ts'
 import { CHAIN_ID, GWEI, newAccount } from '../../support/anvil.ts'
 import { FakeNode, rejection, type Fault } from '../../support/fake-node.ts'
 import { freePort } from '../../support/ports.ts'
+import { ofSuite } from '../../support/of-suite.ts'
 
 const account = await newAccount()
 const checkpoint = new Uint8Array(250).fill(65)
@@ -24,19 +25,11 @@ async function failureOf(work: Promise<unknown>): Promise<string> {
 }
 
 describe('several nodes of one chain', () => {
-  let first: FakeNode
-  let second: FakeNode
-  before(async () => {
-    first = await FakeNode.start()
-    second = await FakeNode.start()
-  })
+  const first = ofSuite(() => FakeNode.start())
+  const second = ofSuite(() => FakeNode.start())
   beforeEach(() => {
-    first.heal()
-    second.heal()
-  })
-  after(async () => {
-    await first.stop()
-    await second.stop()
+    first().heal()
+    second().heal()
   })
 
   const faults: Readonly<Record<string, Fault>> = {
@@ -51,51 +44,51 @@ describe('several nodes of one chain', () => {
   }
   for (const [failure, fault] of Object.entries(faults))
     test(`uses the second node if the first ${failure}, and names both reasons if both do`, async () => {
-      const anchor = await open([first.url, second.url])
-      first.fault = fault
+      const anchor = await open([first().url, second().url])
+      first().fault = fault
       await anchor.prepare({ checkpoint })
-      second.fault = fault
+      second().fault = fault
       assert.match(
         await failureOf(anchor.prepare({ checkpoint })),
         /^No node can be used\. RPC endpoint 1: .+; RPC endpoint 2: .+/,
       )
-      first.heal()
+      first().heal()
       await anchor.prepare({ checkpoint })
     })
 
   test('tries a node that failed after the others, also if only one call failed', async () => {
-    const anchor = await open([first.url, second.url])
-    first.fail('eth_getBalance', rejection('no state'))
+    const anchor = await open([first().url, second().url])
+    first().fail('eth_getBalance', rejection('no state'))
     assert.match(await failureOf(anchor.prepare({ checkpoint })), /RPC endpoint 1: eth_getBalance: no state \(-32000\)/)
-    first.heal()
+    first().heal()
     await anchor.prepare({ checkpoint })
-    assert.equal(first.calls.length, 0)
-    second.fault = 'drop'
+    assert.equal(first().calls.length, 0)
+    second().fault = 'drop'
     await anchor.prepare({ checkpoint })
-    assert.ok(first.calls.includes('eth_getBalance'))
+    assert.ok(first().calls.includes('eth_getBalance'))
   })
 
   test('does not call a node that asks for a pause, and tells how long all of them do', async () => {
-    const anchor = await open([first.url, second.url])
+    const anchor = await open([first().url, second().url])
     for (const [node, seconds] of [
-      [first, '600'],
-      [second, '60'],
+      [first(), '600'],
+      [second(), '60'],
     ] as const)
       node.fault = { status: 429, headers: { 'retry-after': seconds }, body: '' }
     await failureOf(anchor.prepare({ checkpoint }))
-    for (const node of [first, second]) node.heal()
+    for (const node of [first(), second()]) node.heal()
     await assert.rejects(anchor.prepare({ checkpoint }), (error) => {
       assert.ok(isRegistryError(error, 'ANCHOR_FAILED'))
       assert.match(error.message, /RPC endpoint 1: eth_chainId: asks for no request in the next 600 s; RPC endpoint 2/)
       const { retryAfterMs = 0 } = error
       return retryAfterMs > 0 && retryAfterMs <= 60_000
     })
-    assert.deepEqual([first.calls, second.calls], [[], []])
+    assert.deepEqual([first().calls, second().calls], [[], []])
   })
 
   test('gives up after the time limit', async () => {
-    const anchor = await open([first.url], { timeoutMs: 100 })
-    first.fault = 'hang'
+    const anchor = await open([first().url], { timeoutMs: 100 })
+    first().fault = 'hang'
     assert.match(
       await failureOf(anchor.prepare({ checkpoint })),
       /RPC endpoint 1: eth_chainId: no response after 100 ms/,
@@ -108,10 +101,10 @@ describe('several nodes of one chain', () => {
   })
 
   test('cannot be opened on another chain, not even if only the second node belongs to it', async () => {
-    second.change({ eth_chainId: '0x1' })
+    second().change({ eth_chainId: '0x1' })
     for (const [urls, number] of [
-      [[second.url], 1],
-      [[first.url, second.url], 2],
+      [[second().url], 1],
+      [[first().url, second().url], 2],
     ] as const)
       await assert.rejects(open(urls), {
         code: 'CONFIG_ERROR',
@@ -120,37 +113,37 @@ describe('several nodes of one chain', () => {
   })
 
   test('does not use a node that came back as another chain', async () => {
-    const anchor = await open([first.url, second.url])
-    first.change({ eth_chainId: '0x1' })
+    const anchor = await open([first().url, second().url])
+    first().change({ eth_chainId: '0x1' })
     await anchor.prepare({ checkpoint })
-    assert.deepEqual(new Set(first.calls), new Set(['eth_chainId']))
-    second.fault = 'drop'
+    assert.deepEqual(new Set(first().calls), new Set(['eth_chainId']))
+    second().fault = 'drop'
     assert.match(await failureOf(anchor.prepare({ checkpoint })), /RPC endpoint 1 belongs to chain 1, but/)
   })
 
   test('sends to every node, and needs one that accepts', async () => {
-    const anchor = await open([first.url, second.url])
+    const anchor = await open([first().url, second().url])
     const { raw } = await anchor.prepare({ checkpoint })
-    first.fail('eth_sendRawTransaction', rejection('pool is full'))
+    first().fail('eth_sendRawTransaction', rejection('pool is full'))
     await anchor.broadcast(raw)
-    assert.ok(second.calls.includes('eth_sendRawTransaction'))
-    second.fail('eth_sendRawTransaction', 'drop')
+    assert.ok(second().calls.includes('eth_sendRawTransaction'))
+    second().fail('eth_sendRawTransaction', 'drop')
     assert.match(
       await failureOf(anchor.broadcast(raw)),
       /^No node accepted the transaction 0x[0-9a-f]{64}\. RPC endpoint 1: .*pool is full \(-32000\); RPC/,
     )
     // The node words "already known" in its own way.
-    first.change({ eth_getTransactionByHash: {} })
+    first().change({ eth_getTransactionByHash: {} })
     await anchor.broadcast(raw)
   })
 
   test('shows no part of a URL that may be a key in any error', async () => {
     const keys = ['pathsecret123', 'querysecret456', 'usersecret', 'passsecret']
-    const { port } = new URL(first.url)
+    const { port } = new URL(first().url)
     const url = `http://usersecret:passsecret@127.0.0.1:${port}/v2/pathsecret123?apikey=querysecret456`
     const anchor = await open([url, `http://hostsecret789.localhost:${await freePort()}/`])
-    assert.deepEqual([...first.authorizations].at(-1), `Basic ${btoa('usersecret:passsecret')}`)
-    first.fault = rejection(`${keys.join(' ')} at ${url}`)
+    assert.deepEqual([...first().authorizations].at(-1), `Basic ${btoa('usersecret:passsecret')}`)
+    first().fault = rejection(`${keys.join(' ')} at ${url}`)
     const shown = [
       await failureOf(anchor.prepare({ checkpoint })),
       await failureOf(anchor.broadcast(new Uint8Array(3))),
@@ -164,13 +157,13 @@ describe('several nodes of one chain', () => {
   })
 
   test('rejects a response that is too large', async () => {
-    const anchor = await open([first.url])
-    first.fail('eth_getBalance', { body: new Uint8Array(65 * 1024 * 1024).fill(32) })
+    const anchor = await open([first().url])
+    first().fail('eth_getBalance', { body: new Uint8Array(65 * 1024 * 1024).fill(32) })
     assert.match(await failureOf(anchor.prepare({ checkpoint })), /more than 67108864 bytes/)
   })
 
   test('rejects malformed values', async () => {
-    const anchor = await open([first.url])
+    const anchor = await open([first().url])
     for (const [method, result] of [
       ['eth_getBlockByNumber', null],
       ['eth_getBlockByNumber', { number: '0x1', hash: '0x12', timestamp: '0x1' }],
@@ -179,12 +172,12 @@ describe('several nodes of one chain', () => {
       ['eth_getBalance', 12],
       ['eth_estimateGas', []],
     ] as const) {
-      first.heal()
-      first.change({ [method]: result })
+      first().heal()
+      first().change({ [method]: result })
       assert.match(await failureOf(anchor.prepare({ checkpoint })), /The node's .* malformed/)
     }
-    first.heal()
-    first.change({ eth_getBlockByNumber: { number: '0x1', hash: `0x${'1'.repeat(64)}`, timestamp: '0x1' } })
+    first().heal()
+    first().change({ eth_getBlockByNumber: { number: '0x1', hash: `0x${'1'.repeat(64)}`, timestamp: '0x1' } })
     assert.match(await failureOf(anchor.prepare({ checkpoint })), /does not support EIP-1559/)
   })
 })

@@ -52,10 +52,8 @@ describe('reads that are called at the same time', () => {
     await Promise.resolve()
     results.push(reads.lookup(ofKey('c')))
     await turn()
-    assert.deepEqual(
-      calls.map(({ lookup }) => lookup),
-      [{ keys: ['a', 'b', 'c'], entries: ['00'] }],
-    )
+    const shownLookups = calls.map(({ lookup }) => lookup)
+    assert.deepEqual(shownLookups, [{ keys: ['a', 'b', 'c'], entries: ['00'] }])
     calls[0]?.succeed()
     assert.deepEqual((await results[1])?.positions.get('00'), Buffer.of(0))
     assert.ok((await results[2])?.records.has('b'))
@@ -76,10 +74,8 @@ describe('reads that are called at the same time', () => {
     calls[0]?.succeed()
     await running[0]
     await turns()
-    assert.deepEqual(
-      calls.map(({ lookup }) => lookup.keys),
-      [['1'], ['2'], ['3'], ['4', '5', 'next']],
-    )
+    const shownKeys = calls.map(({ lookup }) => lookup.keys)
+    assert.deepEqual(shownKeys, [['1'], ['2'], ['3'], ['4', '5', 'next']])
     for (const { succeed } of calls) succeed()
     await Promise.all([...running, next, ...later])
   })
@@ -94,10 +90,8 @@ describe('reads that are called at the same time', () => {
       calls[ended]?.succeed()
     }
     await Promise.all(results)
-    assert.deepEqual(
-      calls.map(({ lookup }) => lookup.keys.length),
-      sizes,
-    )
+    const lengths = calls.map(({ lookup }) => lookup.keys.length)
+    assert.deepEqual(lengths, sizes)
   })
 })
 

@@ -113,10 +113,8 @@ describe('the log reader', () => {
     const records = counting(bench.records)
     const reader = new LogReader(records)
     await reader.inclusionProof(10, 1_000)
-    assert.deepEqual(
-      records.gets.map((requested) => requested.length),
-      [3],
-    )
+    const lengths = records.gets.map((requested) => requested.length)
+    assert.deepEqual(lengths, [3])
     await reader.inclusionProof(11, 1_000)
     assert.equal(records.gets.length, 1, 'all tiles are cached')
     await reader.inclusionProof(300, 1_000)
@@ -198,10 +196,8 @@ describe('the log reader', () => {
       ],
     })
     const statuses = await bench.reader.entryStatuses([5, 15, 25].map((position) => entries[position] as Uint8Array))
-    assert.deepEqual(
-      statuses.map((status) => status?.sendStatus),
-      ['C', 'S', 'P'],
-    )
+    const sendStatuses = statuses.map((status) => status?.sendStatus)
+    assert.deepEqual(sendStatuses, ['C', 'S', 'P'])
     const batches = await Promise.all([5, 15, 25].map((position) => bench.reader.batchOf(position)))
     for (const [i, batch] of batches.entries()) {
       assert.deepEqual(batch, statuses[i]?.batch)

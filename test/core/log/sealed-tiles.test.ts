@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
+import { before, describe, it } from 'node:test'
 import { concatBytes } from '../../../core/bytes.ts'
 import { logKeys } from '../../../core/log/keys.ts'
 import { LogReader } from '../../../core/log/reader.ts'
@@ -7,22 +7,21 @@ import { leafHash } from '../../../core/log/tree/hash.ts'
 import { decorateRecords } from '../../../core/store/read.ts'
 import { nodeTable } from '../../support/node-table.ts'
 import { SealerFixture } from '../../support/sealer-fixture.ts'
+import { ofSuite } from '../../support/of-suite.ts'
 
 describe('the sealed log in tiles', () => {
-  let bench: SealerFixture
   /** Sealed. Entry 0 is the key. */
   let entries: readonly Uint8Array[]
+  const bench = ofSuite(() => SealerFixture.open())
   before(async () => {
-    bench = await SealerFixture.open()
-    const sealer = await bench.start()
-    entries = [await bench.records.readLog(0, 1), ...(await bench.append(299))]
+    const sealer = await bench().start()
+    entries = [await bench().records.readLog(0, 1), ...(await bench().append(299))]
     await sealer.sealNow()
-    await bench.append(10)
+    await bench().append(10)
   })
-  after(() => bench.close())
 
   it('returns tiles and entry bundles as C2SP tlog-tiles defines them, only of sealed entries', async () => {
-    const { reader } = bench
+    const { reader } = bench()
     assert.deepEqual(await reader.sealed.hashes(0, 1, 44), concatBytes(...entries.slice(256).map(leafHash)))
     assert.deepEqual(await reader.sealed.hashes(0, 1, 3), concatBytes(...entries.slice(256, 259).map(leafHash)))
     assert.equal(await reader.sealed.hashes(0, 1, 45), undefined)
@@ -44,7 +43,7 @@ describe('the sealed log in tiles', () => {
   })
 
   it('throws for what the store has lost of the sealed tree instead of treating it as absent', async () => {
-    const { records, reader } = bench
+    const { records, reader } = bench()
     const batch = await reader.batchOf(0)
     assert.ok(batch)
     for (const key of [logKeys.tile(0, 1), logKeys.tile(1, 0), logKeys.batch(300)])

@@ -1,27 +1,26 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
+import { before, describe, it } from 'node:test'
 import { encodeUtf8, sha256 } from '../../../core/bytes.ts'
 import { fsck, type Difference, type FsckStores } from '../../../core/ops/index.ts'
 import { logKeys } from '../../../core/log/keys.ts'
 import type { RecordStore } from '../../../core/ports/index.ts'
 import { keys, isInRange } from '../../../core/store/keys.ts'
 import { putRecord } from '../../../core/store/read.ts'
-import { openFilledRegistry, type FilledRegistry } from '../../support/sealed-registry.ts'
+import { openFilledRegistry } from '../../support/sealed-registry.ts'
 import { differencesIn, entriesOf } from '../../support/whole-store.ts'
+import { ofSuite } from '../../support/of-suite.ts'
 
 describe('fsck', () => {
-  let sealed: FilledRegistry
-
+  const sealed = ofSuite(openFilledRegistry)
   before(async () => {
-    sealed = await openFilledRegistry()
-    const { registry, scope, stage, filled } = sealed
+    const { registry, scope, stage, filled } = sealed()
     const { id } = await registry.sourceSystems.create(scope, { name: 'scanner', permissions: 'I' })
     await registry.sourceSystems.update(scope, id, { apiKey: 'the-next-key-of-the-scanner', graceSeconds: 3_600 })
     await registry.files.createToken(scope, filled.keptFile)
     await registry.sourceSystems.authenticate({ companyId: scope.companyId, apiKey: 'a-wrong-key' })
     // Writes the entries of the token and the wrong key.
     await registry.sourceSystems.audit(scope)
-    await sealed.records.commit({ writes: [putRecord(keys.lastUse(scope.companyId, id), { at: 60_000 })] })
+    await sealed().records.commit({ writes: [putRecord(keys.lastUse(scope.companyId, id), { at: 60_000 })] })
     await registry.categories.create(
       scope,
       { name: 'With a picture', image: await stage('icon.png', 'icon', 'image/png') },
@@ -30,27 +29,26 @@ describe('fsck', () => {
     // An event that is in no batch yet.
     await registry.evidences.update(scope, filled.plain, { updateType: 'repair' })
   })
-  after(() => sealed.close())
 
   const differencesNow = (stores: Partial<FsckStores> = {}) => {
-    const { records, blobs, secret } = sealed
+    const { records, blobs, secret } = sealed()
     return differencesIn({ records, blobs, secret, ...stores })
   }
-  const allEntries = () => entriesOf(sealed.records)
+  const allEntries = () => entriesOf(sealed().records)
 
   /** The differences while a record has another value (`null`: is deleted). */
   async function differencesWith(key: string, value: Uint8Array | null): Promise<readonly Difference[]> {
-    const [entry] = await sealed.records.get([key])
-    await sealed.records.commit({ writes: [{ key, value }] })
+    const [entry] = await sealed().records.get([key])
+    await sealed().records.commit({ writes: [{ key, value }] })
     try {
       return await differencesNow()
     } finally {
-      await sealed.records.commit({ writes: [{ key, value: entry?.value ?? null }] })
+      await sealed().records.commit({ writes: [{ key, value: entry?.value ?? null }] })
     }
   }
 
   it('reports nothing for an intact store, and counts what it checked', async () => {
-    const { records, blobs, secret, signedHead } = sealed
+    const { records, blobs, secret, signedHead } = sealed()
     const head = await signedHead.read()
     assert.ok(head !== undefined)
     const stages = new Set<string>()
@@ -152,7 +150,7 @@ describe('fsck', () => {
   })
 
   it('reports a changed, a missing and an additional log entry', async () => {
-    const { records } = sealed
+    const { records } = sealed()
     const logSize = await records.logSize()
     const kinds = async (store: Partial<RecordStore>): Promise<Set<string>> =>
       new Set((await differencesNow({ records: withMethods(records, store) })).map(({ kind }) => kind))
@@ -177,7 +175,7 @@ describe('fsck', () => {
   })
 
   it('reports a signed head that is larger than the store, or has another root', async () => {
-    const head = await sealed.signedHead.read()
+    const head = await sealed().signedHead.read()
     assert.ok(head !== undefined)
     const kindsWith = async (signedHead: typeof head): Promise<string[]> =>
       (await differencesNow({ signedHead })).map(({ kind }) => kind)
@@ -187,15 +185,13 @@ describe('fsck', () => {
 
   it('reports a secret that is not the secret of the log', async () => {
     const differences = await differencesNow({ secret: new Uint8Array(32).fill(8) })
-    assert.deepEqual(
-      differences.map(({ kind }) => kind),
-      ['identity'],
-    )
+    const shownKinds = differences.map(({ kind }) => kind)
+    assert.deepEqual(shownKinds, ['identity'])
   })
 
   it('reports files whose bytes are missing, changed, or not deleted', async () => {
-    const { blobs } = sealed
-    const { keptFile: kept, deletedFile: deleted } = sealed.filled
+    const { blobs } = sealed()
+    const { keptFile: kept, deletedFile: deleted } = sealed().filled
     const withBlob = (id: string, content: string | undefined) =>
       withMethods(blobs, {
         get: async (key, ...rest) => {
@@ -216,16 +212,14 @@ describe('fsck', () => {
       [deleted, 'Never mind.'],
     ] as const) {
       const differences = await differencesNow({ blobs: withBlob(id, content) })
-      assert.deepEqual(
-        differences.map(({ kind, key }) => [kind, key]),
-        [['blob', `blob/${id}`]],
-      )
+      const shown = differences.map(({ kind, key }) => [kind, key])
+      assert.deepEqual(shown, [['blob', `blob/${id}`]])
     }
   })
 
   it('stops if its signal is aborted', async () => {
     const reason = new Error('enough')
-    await assert.rejects(fsck({ records: sealed.records }, { signal: AbortSignal.abort(reason) }), reason)
+    await assert.rejects(fsck({ records: sealed().records }, { signal: AbortSignal.abort(reason) }), reason)
   })
 
   it('reports nothing for an empty store', async () => {
@@ -235,7 +229,7 @@ describe('fsck', () => {
   })
 
   it('checks full tiles of leaves and those above them, and reports a stored partial tile of leaves', async () => {
-    const { registry, scope, records } = sealed
+    const { registry, scope, records } = sealed()
     const [category] = await registry.categories.list(scope)
     const inputs = Array.from({ length: 600 }, (_, i) => ({ externalId: `bulk ${i}`, name: 'Bulk' }))
     assert.ok(category !== undefined)

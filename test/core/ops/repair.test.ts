@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
+import { before, describe, it } from 'node:test'
 import { MemoryRecords } from '../../../adapters/memory/index.ts'
 import { encodeRecords, fillStore, repairRecords, RepairPlanner, type Difference } from '../../../core/ops/index.ts'
 import { isDerived } from '../../../core/ops/check.ts'
 import type { Key, RecordStore, Write } from '../../../core/ports/index.ts'
 import { decorateRecords } from '../../../core/store/read.ts'
 import { DamagedValueError } from '../../../core/store/stored-form.ts'
-import { openFilledRegistry, type FilledRegistry } from '../../support/sealed-registry.ts'
+import { openFilledRegistry } from '../../support/sealed-registry.ts'
 import { differencesIn, entriesOf } from '../../support/whole-store.ts'
+import { ofSuite } from '../../support/of-suite.ts'
 
 /** Families that can be damaged without a difference in another record. */
 const INDEPENDENT = new Set(['op', 'bi', 'bd', 'ik', 'au', 'lu'])
@@ -44,29 +45,27 @@ function planRepair(differences: readonly Difference[], maxWrites?: number) {
 }
 
 describe('the repair of a store', () => {
-  let sealed: FilledRegistry
+  const sealed = ofSuite(openFilledRegistry)
   before(async () => {
-    sealed = await openFilledRegistry()
-    const { registry, scope } = sealed
+    const { registry, scope } = sealed()
     await registry.categories.create(scope, { name: 'Made once' }, { idempotencyKey: 'once' })
   })
-  after(() => sealed.close())
 
   async function copyOfStore(): Promise<MemoryRecords> {
     const to = new MemoryRecords()
-    await fillStore(encodeRecords(sealed.records), to)
+    await fillStore(encodeRecords(sealed().records), to)
     return to
   }
 
   async function assertRepaired(store: RecordStore, expected: readonly string[], name: string): Promise<void> {
-    let found = await differencesIn({ records: store, secret: sealed.secret })
+    let found = await differencesIn({ records: store, secret: sealed().secret })
     assert.ok(found.length > 0, `${name} is not noticed`)
     // The counters follow the indexes.
     for (let round = 0; round < 2 && found.length > 0; round += 1) {
       const plan = planRepair(found)
       assert.equal(plan.blocking, 0, name)
       await repairRecords(store, plan)
-      found = await differencesIn({ records: store, secret: sealed.secret })
+      found = await differencesIn({ records: store, secret: sealed().secret })
     }
     assert.deepEqual(found, [], name)
     assert.deepEqual(await contentsOf(store), expected, name)
@@ -75,7 +74,7 @@ describe('the repair of a store', () => {
   it('restores every derived record that was deleted, changed, damaged, or added', async () => {
     const expected = await contentsOf(await copyOfStore())
     const families = new Set<string>()
-    for (const { key, value } of await entriesOf(sealed.records)) {
+    for (const { key, value } of await entriesOf(sealed().records)) {
       const family = familyOf(key)
       if (!isDerived(key)) continue
       const isFirst = !families.has(family)
@@ -103,7 +102,7 @@ describe('the repair of a store', () => {
 
   it('writes nothing if a record from which others follow is damaged or missing', async () => {
     const seen = new Set<string>()
-    for (const { key } of await entriesOf(sealed.records)) {
+    for (const { key } of await entriesOf(sealed().records)) {
       const family = familyOf(key)
       if (isDerived(key) || INDEPENDENT.has(family) || seen.has(family)) continue
       seen.add(family)
@@ -111,7 +110,7 @@ describe('the repair of a store', () => {
         ['damaged', withDamage(await copyOfStore(), key)],
         ['deleted', await without(await copyOfStore(), key)],
       ] as const) {
-        const found = await differencesIn({ records: store, secret: sealed.secret })
+        const found = await differencesIn({ records: store, secret: sealed().secret })
         const { blocking, writes } = planRepair(found)
         // Stamps, anchors and companies say nothing about indexes.
         if (['st', 'sp', 'te', 'an', 'ac', 'ah'].includes(family)) assert.deepEqual(writes, [], `${key} ${name}`)
@@ -143,11 +142,11 @@ describe('the repair of a store', () => {
     for (const { key } of (await entriesOf(store)).filter(({ key: each }) => /^(el|wo)\//.test(each)))
       await store.commit({ writes: [{ key, value: null }] })
     const numbers: number[] = []
-    for (let found = await differencesIn({ records: store, secret: sealed.secret }); found.length > 0;) {
+    for (let found = await differencesIn({ records: store, secret: sealed().secret }); found.length > 0;) {
       const plan = planRepair(found, 3)
       numbers.push(plan.writes.length)
       await repairRecords(store, plan)
-      found = await differencesIn({ records: store, secret: sealed.secret })
+      found = await differencesIn({ records: store, secret: sealed().secret })
     }
     assert.ok(numbers.length > 2 && numbers.every((number) => number <= 3), numbers.join())
     assert.deepEqual(await contentsOf(store), expected)

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it, type TestContext } from 'node:test'
+import { describe, it, type TestContext } from 'node:test'
 import type { BlobStore, RecordStore } from '../../../core/index.ts'
 import { Scrub, type ScrubState } from '../../../core/ops/index.ts'
 import { RegistryError } from '../../../core/errors.ts'
@@ -9,6 +9,7 @@ import { keys } from '../../../core/store/keys.ts'
 import { ManualClock } from '../../support/manual-clock.ts'
 import { openFilledRegistry, type FilledRegistry } from '../../support/sealed-registry.ts'
 import { entriesOf } from '../../support/whole-store.ts'
+import { ofSuite } from '../../support/of-suite.ts'
 
 const DAY_MS = 24 * 60 * 60 * 1_000
 
@@ -84,15 +85,11 @@ function withDamaged(records: RecordStore, damagedKey: string): RecordStore {
 
 describe('the scrub', () => {
   /** For tests that change nothing in the stores. */
-  let intact: FilledRegistry
-  before(async () => {
-    intact = await openFilledRegistry()
-  })
-  after(() => intact.close())
+  const intact = ofSuite(openFilledRegistry)
 
   it('reads all entries, records and files of an intact registry, and reports nothing', async (t) => {
-    const { records } = intact
-    const { scrub, errors, completePass } = run(t, intact)
+    const { records } = intact()
+    const { scrub, errors, completePass } = run(t, intact())
     await completePass()
     const count = (await entriesOf(records)).length
     const { checked, differences, readBytes } = scrub.status()
@@ -159,12 +156,12 @@ describe('the scrub', () => {
   })
 
   it('reports nothing that is right when it is read again', async (t) => {
-    const { filled } = intact
+    const { filled } = intact()
     let missing = 1
-    const blobs = withGet(intact.blobs, async (key, range) =>
-      key === filled.keptFile && missing-- > 0 ? undefined : intact.blobs.get(key, range),
+    const blobs = withGet(intact().blobs, async (key, range) =>
+      key === filled.keptFile && missing-- > 0 ? undefined : intact().blobs.get(key, range),
     )
-    const { errors, completePass } = run(t, intact, { blobs })
+    const { errors, completePass } = run(t, intact(), { blobs })
     await completePass()
     assert.equal(missing < 1, true)
     assert.deepEqual(errors, [])
@@ -172,13 +169,13 @@ describe('the scrub', () => {
 
   it('tries again if the store cannot be reached, and counts it', async (t) => {
     let failing = 2
-    const records = decorateRecords(intact.records, {
+    const records = decorateRecords(intact().records, {
       async readLog(from, count) {
         if (failing-- > 0) throw new RegistryError('UNAVAILABLE', 'the store is away')
-        return intact.records.readLog(from, count)
+        return intact().records.readLog(from, count)
       },
     })
-    const { scrub, errors, warnings, completePass } = run(t, intact, { records })
+    const { scrub, errors, warnings, completePass } = run(t, intact(), { records })
     await completePass()
     assert.deepEqual(errors, [])
     assert.equal(warnings.length, 2)
@@ -187,11 +184,11 @@ describe('the scrub', () => {
 
   it('does not call files damaged while their store cannot be reached', async (t) => {
     let failing = 5
-    const blobs = withGet(intact.blobs, async (key, range) => {
+    const blobs = withGet(intact().blobs, async (key, range) => {
       if (failing-- > 0) throw new RegistryError('UNAVAILABLE', 'the bucket is away')
-      return intact.blobs.get(key, range)
+      return intact().blobs.get(key, range)
     })
-    const { scrub, errors, completePass } = run(t, intact, { blobs })
+    const { scrub, errors, completePass } = run(t, intact(), { blobs })
     await completePass()
     assert.deepEqual(errors, [])
     const { failures, checked } = scrub.status()
@@ -199,13 +196,13 @@ describe('the scrub', () => {
   })
 
   it('reports a file that the disk cannot read, and goes on', async (t) => {
-    const { filled } = intact
+    const { filled } = intact()
     const cause = Object.assign(new Error('EIO: i/o error, read'), { code: 'EIO' })
-    const blobs = withGet(intact.blobs, async (key, range) => {
+    const blobs = withGet(intact().blobs, async (key, range) => {
       if (key === filled.keptFile) throw new RegistryError('UNAVAILABLE', 'Blob could not be read', { cause })
-      return intact.blobs.get(key, range)
+      return intact().blobs.get(key, range)
     })
-    const { scrub, errors, completePass } = run(t, intact, { blobs })
+    const { scrub, errors, completePass } = run(t, intact(), { blobs })
     await completePass()
     assert.deepEqual(errors, [`blob blob/${filled.keptFile}`])
     const { failures, checked } = scrub.status()
@@ -213,12 +210,12 @@ describe('the scrub', () => {
   })
 
   it('goes on behind a part of the log that cannot be read', async (t) => {
-    const records = decorateRecords(intact.records, {
+    const records = decorateRecords(intact().records, {
       readLog: async () => {
         throw new RegistryError('CORRUPT', 'the row is damaged')
       },
     })
-    const { scrub, errors, completePass } = run(t, intact, { records })
+    const { scrub, errors, completePass } = run(t, intact(), { records })
     await completePass()
     assert.deepEqual(errors, ['entry log/0'])
     const { checked } = scrub.status()
@@ -227,18 +224,18 @@ describe('the scrub', () => {
 
   it('holds no iterator while it pauses, and reads at the set pace', async (t) => {
     let open = 0
-    const records = decorateRecords(intact.records, {
+    const records = decorateRecords(intact().records, {
       async *list(range) {
         open += 1
         try {
-          yield* intact.records.list(range)
+          yield* intact().records.list(range)
         } finally {
           open -= 1
         }
       },
     })
     const bytesPerSecond = 20_000
-    const { scrub, clock } = run(t, intact, { records, bytesPerSecond })
+    const { scrub, clock } = run(t, intact(), { records, bytesPerSecond })
     let seconds = 0
     while (scrub.status().lastCompleteAt === null) {
       await clock.advance(1_000)
@@ -251,7 +248,7 @@ describe('the scrub', () => {
   })
 
   it('waits for the interval after a pass, then reads everything again', async (t) => {
-    const { scrub, clock, completePass } = run(t, intact)
+    const { scrub, clock, completePass } = run(t, intact())
     await completePass()
     const { readBytes } = scrub.status()
     await clock.advance(DAY_MS / 2)
@@ -261,7 +258,7 @@ describe('the scrub', () => {
   })
 
   it('stores its position when it closes, continues there, and reads nothing after it is closed', async (t) => {
-    const first = run(t, intact, { bytesPerSecond: 1_000 })
+    const first = run(t, intact(), { bytesPerSecond: 1_000 })
     while (first.scrub.status().checked.log === 0) await first.clock.advance(1_000)
     await first.scrub.close()
     const state = first.saved.at(-1)
@@ -269,7 +266,7 @@ describe('the scrub', () => {
     const { readBytes } = first.scrub.status()
     await first.clock.advance(DAY_MS)
     assert.equal(first.scrub.status().readBytes, readBytes)
-    const second = run(t, intact, { state })
+    const second = run(t, intact(), { state })
     await second.completePass()
     assert.equal(second.scrub.status().checked.log, 0)
     assert.ok(second.scrub.status().checked.records > 0)

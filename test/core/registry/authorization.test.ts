@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
-import { describe, it } from 'node:test'
+import { describe } from 'node:test'
 import type { PermissionLevel, Registry, Scope } from '../../../core/index.ts'
-import { inCategory, withCode, withRegistry, type Fixture } from '../../support/registry-fixture.ts'
+import { inCategory, withCode, it, type Fixture } from '../../support/registry-fixture.ts'
 
 const LEVELS: readonly PermissionLevel[] = ['R', 'I', 'U', 'A']
 const NO_ID = '01890000-0000-7000-8000-000000000000'
@@ -69,78 +69,72 @@ const codeOf = (operation: Promise<unknown>): Promise<string | undefined> =>
   )
 
 describe('authorization', () => {
-  it('covers every operation that has a scope', () =>
-    withRegistry(async ({ registry }) => {
-      const { companies, sourceSystems, categories, evidences, files, proofs } = registry
-      const names = Object.entries({ companies, sourceSystems, categories, evidences, files, proofs }).flatMap(
-        ([group, members]) => Object.keys(members).map((name) => `${group}.${name}`),
-      )
-      const withoutScope = new Set([
-        // Of the operator, in no company.
-        'companies.list',
-        'sourceSystems.authenticate',
-        'sourceSystems.hasOperatorKey',
-        'sourceSystems.setOperatorKey',
-        'files.discard',
-        'files.read',
-        'files.authenticateToken',
-        // For anyone.
-        'proofs.validate',
-        'proofs.evidence',
-        'proofs.evidenceIfChanged',
-        'proofs.file',
-        'proofs.transaction',
-        'proofs.root',
-        'proofs.timestampToken',
-        'proofs.publicBundle',
-      ])
-      assert.deepEqual(Object.keys(operations).sort(), names.filter((name) => !withoutScope.has(name)).sort())
-    }))
+  it('covers every operation that has a scope', async ({ registry }) => {
+    const { companies, sourceSystems, categories, evidences, files, proofs } = registry
+    const names = Object.entries({ companies, sourceSystems, categories, evidences, files, proofs }).flatMap(
+      ([group, members]) => Object.keys(members).map((name) => `${group}.${name}`),
+    )
+    const withoutScope = new Set([
+      // Of the operator, in no company.
+      'companies.list',
+      'sourceSystems.authenticate',
+      'sourceSystems.hasOperatorKey',
+      'sourceSystems.setOperatorKey',
+      'files.discard',
+      'files.read',
+      'files.authenticateToken',
+      // For anyone.
+      'proofs.validate',
+      'proofs.evidence',
+      'proofs.evidenceIfChanged',
+      'proofs.file',
+      'proofs.transaction',
+      'proofs.root',
+      'proofs.timestampToken',
+      'proofs.publicBundle',
+    ])
+    assert.deepEqual(Object.keys(operations).sort(), names.filter((name) => !withoutScope.has(name)).sort())
+  })
 
-  it('requires the level of each operation, in the own company', () =>
-    withRegistry(async (fixture) => {
-      const { registry, system, evidence } = fixture
-      await evidence()
-      const scopes: Scope[] = []
-      for (const level of LEVELS) scopes.push((await system(level)).scope)
-      const none: Scope = { companyId: 'acme', principal: { kind: 'anonymous' } }
-      const unknown = { companyId: 'acme', principal: { kind: 'admin' } } as unknown as Scope
-      for (const [name, [needed, run]] of Object.entries(operations)) {
-        for (const [i, scope] of scopes.entries()) {
-          const isForbidden = (await codeOf(run(registry, scope, fixture))) === 'FORBIDDEN'
-          assert.equal(isForbidden, i < LEVELS.indexOf(needed), `${name} with level ${LEVELS[i]}`)
-          const elsewhere = { ...scope, companyId: 'other' }
-          await assert.rejects(run(registry, elsewhere, fixture), withCode('FORBIDDEN'), `${name} in another company`)
-        }
-        for (const scope of [none, unknown])
-          await assert.rejects(run(registry, scope, fixture), withCode('FORBIDDEN'), name)
+  it('requires the level of each operation, in the own company', async (fixture) => {
+    const { registry, system, evidence } = fixture
+    await evidence()
+    const scopes: Scope[] = []
+    for (const level of LEVELS) scopes.push((await system(level)).scope)
+    const none: Scope = { companyId: 'acme', principal: { kind: 'anonymous' } }
+    const unknown = { companyId: 'acme', principal: { kind: 'admin' } } as unknown as Scope
+    for (const [name, [needed, run]] of Object.entries(operations)) {
+      for (const [i, scope] of scopes.entries()) {
+        const isForbidden = (await codeOf(run(registry, scope, fixture))) === 'FORBIDDEN'
+        assert.equal(isForbidden, i < LEVELS.indexOf(needed), `${name} with level ${LEVELS[i]}`)
+        const elsewhere = { ...scope, companyId: 'other' }
+        await assert.rejects(run(registry, elsewhere, fixture), withCode('FORBIDDEN'), `${name} in another company`)
       }
-    }))
+      for (const scope of [none, unknown])
+        await assert.rejects(run(registry, scope, fixture), withCode('FORBIDDEN'), name)
+    }
+  })
 
-  it('rejects a scope without a principal or with a malformed company', () =>
-    withRegistry(async ({ categories, scope: { principal } }) => {
-      for (const scope of [
-        undefined,
-        null,
-        {},
-        { companyId: 'acme', principal: null },
-        { companyId: 'a b', principal },
-      ])
-        await assert.rejects(async () => categories.list(scope as Scope), withCode('VALIDATION_ERROR'))
-    }))
+  it('rejects a scope without a principal or with a malformed company', async (fixture) => {
+    const {
+      categories,
+      scope: { principal },
+    } = fixture
+    for (const scope of [undefined, null, {}, { companyId: 'acme', principal: null }, { companyId: 'a b', principal }])
+      await assert.rejects(async () => categories.list(scope as Scope), withCode('VALIDATION_ERROR'))
+  })
 
-  it('lets a file token find its file, and nothing else', () =>
-    withRegistry(async (fixture) => {
-      const { registry, scope, stage, evidence } = fixture
-      const [file, other] = [await stage('one'), await stage('two')]
-      await evidence({ files: [file, other] })
-      const { token } = await registry.files.createToken(scope, file.id)
-      const principal = await registry.files.authenticateToken({ companyId: 'acme', token })
-      assert.ok(principal)
-      const holder: Scope = { companyId: 'acme', principal }
-      assert.equal((await registry.files.find(holder, { fileId: file.id })).sha256, file.sha256)
-      await assert.rejects(registry.files.find(holder, { fileId: other.id }), withCode('FORBIDDEN'))
-      for (const [, run] of Object.values(operations))
-        await assert.rejects(run(registry, holder, fixture), withCode('FORBIDDEN'))
-    }))
+  it('lets a file token find its file, and nothing else', async (fixture) => {
+    const { registry, scope, stage, evidence } = fixture
+    const [file, other] = [await stage('one'), await stage('two')]
+    await evidence({ files: [file, other] })
+    const { token } = await registry.files.createToken(scope, file.id)
+    const principal = await registry.files.authenticateToken({ companyId: 'acme', token })
+    assert.ok(principal)
+    const holder: Scope = { companyId: 'acme', principal }
+    assert.equal((await registry.files.find(holder, { fileId: file.id })).sha256, file.sha256)
+    await assert.rejects(registry.files.find(holder, { fileId: other.id }), withCode('FORBIDDEN'))
+    for (const [, run] of Object.values(operations))
+      await assert.rejects(run(registry, holder, fixture), withCode('FORBIDDEN'))
+  })
 })

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
+import { describe, test } from 'node:test'
 import { openLocalLedger } from '../../../adapters/local-ledger/index.ts'
 import { openLocalTsa } from '../../../adapters/local-tsa/index.ts'
 import { Bundle, LogPolicy } from '../../../core/schemas/bundle.ts'
@@ -12,15 +12,9 @@ import { validate } from '../../../core/schemas/validation.ts'
 import { parsePolicy, verifyBundle } from '../../../core/verify/index.ts'
 import { tokens as verifier } from '../../../core/verify/tokens.ts'
 import { ManualClock, until } from '../../support/manual-clock.ts'
-import { makeTemporary, removeTemporary } from '../../support/temporary.ts'
-import {
-  openFixture,
-  withCode,
-  withRegistry,
-  type Fixture,
-  type FixtureOptions,
-} from '../../support/registry-fixture.ts'
+import { openFixture, withCode, it, type Fixture, type FixtureOptions } from '../../support/registry-fixture.ts'
 import { H } from '../../support/commitment-reference.ts'
+import { temporaryOfSuite } from '../../support/temporary.ts'
 
 const bytes = (hex: string): Buffer => Buffer.from(hex, 'hex')
 
@@ -40,13 +34,9 @@ function assertIncluded({ events, keys, checkpoints }: Bundle): void {
 const sizesOf = ({ events }: Bundle) => events.map(({ inclusion }) => inclusion.map(({ treeSize }) => treeSize))
 
 describe('the proof bundle', () => {
-  let directory: string
-  before(async () => {
-    directory = await makeTemporary()
-  })
-  after(() => removeTemporary(directory))
+  const directory = temporaryOfSuite()
 
-  async function open(name: string, options: FixtureOptions = {}): Promise<Fixture & { settle: () => Promise<void> }> {
+  async function open(name: string, options: FixtureOptions): Promise<Fixture & { settle: () => Promise<void> }> {
     const clock = new ManualClock()
     const fixture = await openFixture({
       ...options,
@@ -65,8 +55,8 @@ describe('the proof bundle', () => {
     return { ...fixture, settle }
   }
 
-  it('discloses and stamps the selected versions, and refuses what a verifier would', async () => {
-    const { registry, scope, evidence, settle, close } = await open('versions')
+  test('discloses and stamps the selected versions, and refuses what a verifier would', async (t) => {
+    const { registry, scope, evidence, settle } = await open('versions', { t })
     await evidence({ owner: 'Ada' })
     for (const description of ['2', '3', '4', '5']) {
       await registry.evidences.update(scope, 'e-1', { description })
@@ -93,11 +83,10 @@ describe('the proof bundle', () => {
     await assert.rejects(registry.proofs.bundle(scope, whole), withCode('BUNDLE_TOO_LARGE'))
     await registry.proofs.bundle(scope, { ...whole, versions: { from: 10, to: 12 } })
     await registry.proofs.bundle(scope, { ...whole, fields: ['description'] })
-    await close()
   })
 
-  it('gives only some versions a checkpoint of their own if a verifier would refuse all of them', async () => {
-    const { registry, scope, evidence, settle, close } = await open('many')
+  test('gives only some versions a checkpoint of their own if a verifier would refuse all of them', async (t) => {
+    const { registry, scope, evidence, settle } = await open('many', { t })
     await evidence({ owner: 'Ada' })
     const count = 100
     for (let version = 1; version <= count; version++) {
@@ -115,11 +104,10 @@ describe('the proof bundle', () => {
     // What is chosen has its own.
     const some = await registry.proofs.bundle(scope, { ...whole, versions: { from: 2, to: 9 } })
     assert.equal(new Set(sizesOf(some).slice(1, 9).map(String)).size, 8)
-    await close()
   })
 
-  it('proves every event under the earliest stamped and anchored checkpoints', async () => {
-    const { registry, scope, evidence, settle, close } = await open('earliest')
+  test('proves every event under the earliest stamped and anchored checkpoints', async (t) => {
+    const { registry, scope, evidence, settle } = await open('earliest', { t })
     await evidence({ owner: 'Ada' })
     const all = { externalId: 'e-1', fields: 'all', files: 'all' } as const
     const pending = validate(Bundle, await registry.proofs.bundle(scope, all))
@@ -147,97 +135,93 @@ describe('the proof bundle', () => {
     assert.deepEqual(bundle.claimedPolicy, validate(LogPolicy, await registry.log.policy()))
     assert.equal(bundle.claimedPolicy?.chains[0]?.type, 'local')
     assert.match(bundle.checkpoints.flatMap(({ anchors }) => anchors)[0]?.proof ?? '', /^\{"height":/)
-    await close()
   })
 
-  it('discloses what the caller selects', () =>
-    withRegistry(async ({ registry, scope, evidence, stage }) => {
-      await evidence({ owner: 'Ada', files: [await stage(), await stage('other')] })
-      const [file] = (await registry.evidences.files(scope, 'e-1')).evidence
-      const disclosed = async (selection: object) => {
-        const request = { externalId: 'e-1', fields: 'none', files: 'none', ...selection } as const
-        const [event] = (await registry.proofs.bundle(scope, request)).events
-        return [Object.keys(event?.fields ?? {}), Object.keys(event?.files ?? {})]
-      }
-      assert.deepEqual(await disclosed({}), [[], []])
-      assert.deepEqual(await disclosed({ fields: ['owner', 'summary'] }), [['owner'], []])
-      assert.deepEqual(await disclosed({ files: [file?.id] }), [[], [file?.id]])
-      const [fields, files] = await disclosed({ fields: 'all', files: 'all' })
-      assert.deepEqual([fields?.includes('owner'), fields?.includes('slotKey'), files?.length], [true, false, 2])
-      assert.deepEqual((await disclosed({ history: true }))[0], ['slotKey'])
-      assert.deepEqual((await disclosed({ fields: ['slotKey'], history: true }))[0], ['slotKey'])
-    }))
+  it('discloses what the caller selects', async ({ registry, scope, evidence, stage }) => {
+    await evidence({ owner: 'Ada', files: [await stage(), await stage('other')] })
+    const [file] = (await registry.evidences.files(scope, 'e-1')).evidence
+    const disclosed = async (selection: object) => {
+      const request = { externalId: 'e-1', fields: 'none', files: 'none', ...selection } as const
+      const [event] = (await registry.proofs.bundle(scope, request)).events
+      return [Object.keys(event?.fields ?? {}), Object.keys(event?.files ?? {})]
+    }
+    assert.deepEqual(await disclosed({}), [[], []])
+    assert.deepEqual(await disclosed({ fields: ['owner', 'summary'] }), [['owner'], []])
+    assert.deepEqual(await disclosed({ files: [file?.id] }), [[], [file?.id]])
+    const [fields, files] = await disclosed({ fields: 'all', files: 'all' })
+    assert.deepEqual([fields?.includes('owner'), fields?.includes('slotKey'), files?.length], [true, false, 2])
+    assert.deepEqual((await disclosed({ history: true }))[0], ['slotKey'])
+    assert.deepEqual((await disclosed({ fields: ['slotKey'], history: true }))[0], ['slotKey'])
+  })
 
-  it('accepts the names of all fields that events have, and no others', () =>
-    withRegistry(async ({ registry, scope, evidence, stage }) => {
-      const texts = { description: 'd', summary: 's', meta: { a: 1 } }
-      await evidence({ owner: 'Ada', ...texts, image: await stage('image', 'a.png', 'image/png') })
-      await registry.evidences.update(scope, 'e-1', {
-        name: 'another',
-        owner: 'Grace',
-        updateType: 'stolen',
-        updateDescription: 'u',
-        persona: 'p',
-        eventDescription: 'e',
-      })
-      const all = { externalId: 'e-1', fields: 'all', files: 'none', history: true } as const
-      const { events } = await registry.proofs.bundle(scope, all)
-      const names = new Set(events.flatMap(({ fields }) => Object.keys(fields ?? {})))
-      assert.deepEqual([...names].sort(), [...EVENT_FIELDS].sort())
-      const named = await registry.proofs.bundle(scope, { ...all, fields: [...names] })
-      assert.deepEqual(
-        named.events.map(({ fields }) => fields),
-        events.map(({ fields }) => fields),
+  it('accepts the names of all fields that events have, and no others', async (fixture) => {
+    const { registry, scope, evidence, stage } = fixture
+    const texts = { description: 'd', summary: 's', meta: { a: 1 } }
+    await evidence({ owner: 'Ada', ...texts, image: await stage('image', 'a.png', 'image/png') })
+    await registry.evidences.update(scope, 'e-1', {
+      name: 'another',
+      owner: 'Grace',
+      updateType: 'stolen',
+      updateDescription: 'u',
+      persona: 'p',
+      eventDescription: 'e',
+    })
+    const all = { externalId: 'e-1', fields: 'all', files: 'none', history: true } as const
+    const { events } = await registry.proofs.bundle(scope, all)
+    const names = new Set(events.flatMap(({ fields }) => Object.keys(fields ?? {})))
+    assert.deepEqual([...names].sort(), [...EVENT_FIELDS].sort())
+    const named = await registry.proofs.bundle(scope, { ...all, fields: [...names] })
+    assert.deepEqual(
+      named.events.map(({ fields }) => fields),
+      events.map(({ fields }) => fields),
+    )
+  })
+
+  it('rejects a selection that is malformed', async ({ registry, scope, evidence, system }) => {
+    await evidence()
+    const refuse = (selection: object, code: string) =>
+      assert.rejects(
+        registry.proofs.bundle(scope, { externalId: 'e-1', fields: 'none', files: 'none', ...selection }),
+        withCode(code),
       )
-    }))
+    await refuse({ fields: undefined }, 'VALIDATION_ERROR')
+    await refuse({ fields: [] }, 'VALIDATION_ERROR')
+    await refuse({ files: 'some' }, 'VALIDATION_ERROR')
+    await refuse({ fields: ['slotKey'] }, 'VALIDATION_ERROR')
+    await refuse({ fields: ['name', 'colour'] }, 'VALIDATION_ERROR')
+    await refuse({ fields: ['toString'], history: true }, 'VALIDATION_ERROR')
+    await refuse({ files: ['x'] }, 'FILE_NOT_FOUND')
+    await refuse({ externalId: 'e-2' }, 'EVIDENCE_NOT_FOUND')
+    const { scope: other } = await system('R', 'another')
+    await assert.rejects(
+      registry.proofs.bundle(other, { externalId: 'e-1', fields: 'none', files: 'none' }),
+      withCode('EVIDENCE_NOT_FOUND'),
+    )
+  })
 
-  it('rejects a selection that is malformed', () =>
-    withRegistry(async ({ registry, scope, evidence, system }) => {
-      await evidence()
-      const refuse = (selection: object, code: string) =>
-        assert.rejects(
-          registry.proofs.bundle(scope, { externalId: 'e-1', fields: 'none', files: 'none', ...selection }),
-          withCode(code),
-        )
-      await refuse({ fields: undefined }, 'VALIDATION_ERROR')
-      await refuse({ fields: [] }, 'VALIDATION_ERROR')
-      await refuse({ files: 'some' }, 'VALIDATION_ERROR')
-      await refuse({ fields: ['slotKey'] }, 'VALIDATION_ERROR')
-      await refuse({ fields: ['name', 'colour'] }, 'VALIDATION_ERROR')
-      await refuse({ fields: ['toString'], history: true }, 'VALIDATION_ERROR')
-      await refuse({ files: ['x'] }, 'FILE_NOT_FOUND')
-      await refuse({ externalId: 'e-2' }, 'EVIDENCE_NOT_FOUND')
-      const { scope: other } = await system('R', 'another')
-      await assert.rejects(
-        registry.proofs.bundle(other, { externalId: 'e-1', fields: 'none', files: 'none' }),
-        withCode('EVIDENCE_NOT_FOUND'),
-      )
-    }))
-
-  it('shows anyone only hashes', () =>
-    withRegistry(async ({ registry, scope, evidence, stage }) => {
-      // A short id can be a part of a random UUID.
-      await evidence({ externalId: 'drill 4711', owner: 'Ada', files: [await stage()] })
-      const [file] = (await registry.evidences.files(scope, 'drill 4711')).evidence
-      const fileId = file?.id ?? ''
-      const publicBundle = async (id?: string) => {
-        const result = await registry.proofs.publicBundle({ evidenceId: 'drill 4711', ...(id && { fileId: id }) })
-        assert.ok(result.status === 'ok')
-        return validate(Bundle, result.bundle)
-      }
-      const creation = await publicBundle()
-      assert.deepEqual(Object.keys(creation.events[0] ?? {}), ['opening', 'inclusion'])
-      const attached = await publicBundle(fileId)
-      assert.deepEqual(Object.keys(attached.events[0] ?? {}), ['opening', 'inclusion', 'filesText', 'filesSalt'])
-      await registry.files.delete(scope, { fileId })
-      const deleted = await publicBundle(fileId)
-      assert.equal(deleted.events.length, 2)
-      const text = deleted.events[1]?.files?.[fileId]?.text
-      assert.deepEqual(JSON.parse(text ?? ''), { deleted: creation.subject.txId, id: fileId })
-      assert.deepEqual(deleted.subject, { type: 'file', txId: creation.subject.txId, fileId })
-      for (const secret of ['Ada', 'acme', 'note.txt', 'text/plain', 'drill 4711'])
-        for (const bundle of [creation, attached, deleted]) assert.ok(!JSON.stringify(bundle).includes(secret), secret)
-      assert.equal((await registry.proofs.publicBundle({ evidenceId: 'none' })).status, 'not_found')
-      assert.equal((await registry.proofs.publicBundle({ evidenceId: 'drill 4711', fileId: 'x' })).status, 'invalid')
-    }))
+  it('shows anyone only hashes', async ({ registry, scope, evidence, stage }) => {
+    // A short id can be a part of a random UUID.
+    await evidence({ externalId: 'drill 4711', owner: 'Ada', files: [await stage()] })
+    const [file] = (await registry.evidences.files(scope, 'drill 4711')).evidence
+    const fileId = file?.id ?? ''
+    const publicBundle = async (id?: string) => {
+      const result = await registry.proofs.publicBundle({ evidenceId: 'drill 4711', ...(id && { fileId: id }) })
+      assert.ok(result.status === 'ok')
+      return validate(Bundle, result.bundle)
+    }
+    const creation = await publicBundle()
+    assert.deepEqual(Object.keys(creation.events[0] ?? {}), ['opening', 'inclusion'])
+    const attached = await publicBundle(fileId)
+    assert.deepEqual(Object.keys(attached.events[0] ?? {}), ['opening', 'inclusion', 'filesText', 'filesSalt'])
+    await registry.files.delete(scope, { fileId })
+    const deleted = await publicBundle(fileId)
+    assert.equal(deleted.events.length, 2)
+    const text = deleted.events[1]?.files?.[fileId]?.text
+    assert.deepEqual(JSON.parse(text ?? ''), { deleted: creation.subject.txId, id: fileId })
+    assert.deepEqual(deleted.subject, { type: 'file', txId: creation.subject.txId, fileId })
+    for (const secret of ['Ada', 'acme', 'note.txt', 'text/plain', 'drill 4711'])
+      for (const bundle of [creation, attached, deleted]) assert.ok(!JSON.stringify(bundle).includes(secret), secret)
+    assert.equal((await registry.proofs.publicBundle({ evidenceId: 'none' })).status, 'not_found')
+    assert.equal((await registry.proofs.publicBundle({ evidenceId: 'drill 4711', fileId: 'x' })).status, 'invalid')
+  })
 })

@@ -1,14 +1,7 @@
 import assert from 'node:assert/strict'
-import { describe, it } from 'node:test'
+import { describe, test } from 'node:test'
 import type { Scope } from '../../../core/index.ts'
-import {
-  inCategory,
-  openFixture,
-  withCode,
-  withRegistry,
-  Stores,
-  type Fixture,
-} from '../../support/registry-fixture.ts'
+import { inCategory, openFixture, withCode, it, Stores, type Fixture } from '../../support/registry-fixture.ts'
 
 /** The categories of recent evidences are cached. The checks of a commit notice if a cached record has changed. */
 
@@ -29,25 +22,24 @@ async function cacheCategory({ registry, scope, evidence }: Fixture) {
 }
 
 describe('a cached category', () => {
-  it('is used without a read', () =>
-    withRegistry(async (fixture) => {
-      const { registry, process } = fixture
-      const { categoryId, subcategoryId } = await cacheCategory(fixture)
-      const { scope } = await fixture.system('I')
-      const read: string[] = []
-      const get = process.records.get.bind(process.records)
-      process.records.get = (keys) => {
-        read.push(...keys)
-        return get(keys)
-      }
-      await registry.evidences.create(scope, { ...NAMES, externalId: 'a', name: 'a' })
-      await registry.evidences.createMany(scope, {
-        categoryId,
-        subcategoryId,
-        evidences: [{ externalId: 'b', name: 'b' }],
-      })
-      assert.deepEqual(read, [])
-    }))
+  it('is used without a read', async (fixture) => {
+    const { registry, process } = fixture
+    const { categoryId, subcategoryId } = await cacheCategory(fixture)
+    const { scope } = await fixture.system('I')
+    const read: string[] = []
+    const get = process.records.get.bind(process.records)
+    process.records.get = (keys) => {
+      read.push(...keys)
+      return get(keys)
+    }
+    await registry.evidences.create(scope, { ...NAMES, externalId: 'a', name: 'a' })
+    await registry.evidences.createMany(scope, {
+      categoryId,
+      subcategoryId,
+      evidences: [{ externalId: 'b', name: 'b' }],
+    })
+    assert.deepEqual(read, [])
+  })
 
   const changes: readonly [string, (at: Fixture, category: string, subcategory: string) => Promise<unknown>][] = [
     [
@@ -61,11 +53,11 @@ describe('a cached category', () => {
     ],
   ]
   for (const [what, deactivate] of changes)
-    it(`accepts no evidence after another process has deactivated ${what}, until it is active again`, async () => {
+    test(`accepts no evidence after another process has deactivated ${what}, until it is active again`, async (t) => {
       const stores = new Stores()
-      const here = await openFixture({ stores })
+      const here = await openFixture({ t, stores })
       const { categoryId, subcategoryId } = await cacheCategory(here)
-      const there = await openFixture({ stores })
+      const there = await openFixture({ t, stores })
       const create = (externalId: string) => here.evidence({ externalId, ...NAMES })
       const createIn = (externalId: string) =>
         here.registry.evidences.createMany(here.scope, {
@@ -81,60 +73,54 @@ describe('a cached category', () => {
       else await there.registry.categories.update(there.scope, { categoryId, subcategoryId }, { status })
       await create('a')
       await createIn('b')
-      await there.close()
-      await here.close()
     })
 
-  it('is not confused with a new category that has its former name', () =>
-    withRegistry(async (fixture) => {
-      const { registry, scope, evidence } = fixture
-      const { categoryId } = await cacheCategory(fixture)
-      await registry.categories.update(scope, { categoryId }, { name: 'Old' })
-      const { id } = await registry.categories.create(scope, { name: 'C' })
-      await evidence({ externalId: 'new', ...NAMES })
-      const { evidence: stored } = await registry.evidences.get(scope, 'new')
-      assert.equal(stored.categoryId, id)
-    }))
+  it('is not confused with a new category that has its former name', async (fixture) => {
+    const { registry, scope, evidence } = fixture
+    const { categoryId } = await cacheCategory(fixture)
+    await registry.categories.update(scope, { categoryId }, { name: 'Old' })
+    const { id } = await registry.categories.create(scope, { name: 'C' })
+    await evidence({ externalId: 'new', ...NAMES })
+    const { evidence: stored } = await registry.evidences.get(scope, 'new')
+    assert.equal(stored.categoryId, id)
+  })
 
-  it('belongs to one company', () =>
-    withRegistry(async (fixture) => {
-      const { registry } = fixture
-      const { categoryId, subcategoryId } = await cacheCategory(fixture)
-      const { scope: other } = await fixture.system('U', 'other')
-      const createIn = (scope: Scope) =>
-        registry.evidences.createMany(scope, { categoryId, subcategoryId, evidences: [{ externalId: 'x', name: 'x' }] })
-      await assert.rejects(createIn(other), withCode('CATEGORY_NOT_FOUND'))
-      await registry.evidences.create(other, { ...NAMES, externalId: 'x', name: 'x' })
-      const { evidence: stored } = await registry.evidences.get(other, 'x')
-      assert.notEqual(stored.categoryId, categoryId)
-    }))
+  it('belongs to one company', async (fixture) => {
+    const { registry } = fixture
+    const { categoryId, subcategoryId } = await cacheCategory(fixture)
+    const { scope: other } = await fixture.system('U', 'other')
+    const createIn = (scope: Scope) =>
+      registry.evidences.createMany(scope, { categoryId, subcategoryId, evidences: [{ externalId: 'x', name: 'x' }] })
+    await assert.rejects(createIn(other), withCode('CATEGORY_NOT_FOUND'))
+    await registry.evidences.create(other, { ...NAMES, externalId: 'x', name: 'x' })
+    const { evidence: stored } = await registry.evidences.get(other, 'x')
+    assert.notEqual(stored.categoryId, categoryId)
+  })
 
-  it('is found only by the same selectors', () =>
-    withRegistry(async (fixture) => {
-      const { registry, scope } = fixture
-      const { categoryId, subcategoryId } = await cacheCategory(fixture)
-      const mixed = { category: { id: categoryId }, subcategory: { name: 'S' } }
-      const wrong = { category: { id: categoryId, name: 'D' }, subcategory: { id: subcategoryId } }
-      await registry.evidences.create(scope, { ...mixed, externalId: 'x', name: 'x' })
-      await assert.rejects(
-        registry.evidences.create(scope, { ...wrong, externalId: 'y', name: 'y' }),
-        withCode('CATEGORY_MISMATCH'),
-      )
-      const { evidence: stored } = await registry.evidences.get(scope, 'x')
-      assert.equal(stored.subcategoryId, subcategoryId)
-    }))
+  it('is found only by the same selectors', async (fixture) => {
+    const { registry, scope } = fixture
+    const { categoryId, subcategoryId } = await cacheCategory(fixture)
+    const mixed = { category: { id: categoryId }, subcategory: { name: 'S' } }
+    const wrong = { category: { id: categoryId, name: 'D' }, subcategory: { id: subcategoryId } }
+    await registry.evidences.create(scope, { ...mixed, externalId: 'x', name: 'x' })
+    await assert.rejects(
+      registry.evidences.create(scope, { ...wrong, externalId: 'y', name: 'y' }),
+      withCode('CATEGORY_MISMATCH'),
+    )
+    const { evidence: stored } = await registry.evidences.get(scope, 'x')
+    assert.equal(stored.subcategoryId, subcategoryId)
+  })
 
-  it('is read again after the cache was full', () =>
-    withRegistry(async ({ registry, evidence, scope }) => {
-      for (let i = 0; i <= 1_025; i++) {
-        const names = inCategory('C', `S ${i}`)
-        await evidence({ externalId: `made ${i}`, ...names })
-        await evidence({ externalId: `found ${i}`, ...names })
-      }
-      await evidence({ externalId: 'again', ...inCategory('C', 'S 0') })
-      const [first, again] = await Promise.all(
-        ['made 0', 'again'].map((externalId) => registry.evidences.get(scope, externalId)),
-      )
-      assert.equal(again?.evidence.subcategoryId, first?.evidence.subcategoryId)
-    }))
+  it('is read again after the cache was full', async ({ registry, evidence, scope }) => {
+    for (let i = 0; i <= 1_025; i++) {
+      const names = inCategory('C', `S ${i}`)
+      await evidence({ externalId: `made ${i}`, ...names })
+      await evidence({ externalId: `found ${i}`, ...names })
+    }
+    await evidence({ externalId: 'again', ...inCategory('C', 'S 0') })
+    const [first, again] = await Promise.all(
+      ['made 0', 'again'].map((externalId) => registry.evidences.get(scope, externalId)),
+    )
+    assert.equal(again?.evidence.subcategoryId, first?.evidence.subcategoryId)
+  })
 })

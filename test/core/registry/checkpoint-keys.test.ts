@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { describe, it } from 'node:test'
+import { describe, it, type TestContext } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import { MemoryCheckpointKeys } from '../../../adapters/memory/index.ts'
 import { encodeUtf8 } from '../../../core/bytes.ts'
@@ -59,9 +59,9 @@ async function whileTimePasses<T>({ clock }: Stores, promise: Promise<T>): Promi
 }
 
 describe('checkpoint keys', () => {
-  it('are rotated, and proofs from before and after verify under the pinned policy', async () => {
+  it('are rotated, and proofs from before and after verify under the pinned policy', async (t) => {
     const signer = new MemoryCheckpointKeys()
-    const fixture = await openFixture({ registry: { checkpointSigner: signer } })
+    const fixture = await openFixture({ t, registry: { checkpointSigner: signer } })
     const { registry } = fixture
     await fixture.evidence({ externalId: 'before' })
     await registry.sealNow()
@@ -71,13 +71,11 @@ describe('checkpoint keys', () => {
 
     signer.add()
     const listed = await registry.checkpointKeys.list()
-    assert.deepEqual(
-      listed.map(({ state, from, until, isHeld }) => [state, from, until, isHeld]),
-      [
-        ['current', 1, null, true],
-        ['pending', null, null, true],
-      ],
-    )
+    const shown = listed.map(({ state, from, until, isHeld }) => [state, from, until, isHeld])
+    assert.deepEqual(shown, [
+      ['current', 1, null, true],
+      ['pending', null, null, true],
+    ])
     const added = await registry.checkpointKeys.rotate()
     assert.equal(added.vkey, listed[1]?.vkey)
     assert.equal(registry.log.verifierKey, added.vkey)
@@ -98,18 +96,17 @@ describe('checkpoint keys', () => {
       assert.equal(result.state, 'proven', JSON.stringify(result))
     }
     await verifyWholeLog(fixture)
-    await fixture.close()
   })
 
-  it('are in the bundles of a process that did not add them', async () => {
+  it('are in the bundles of a process that did not add them', async (t) => {
     const stores = new Stores()
     const signer = new MemoryCheckpointKeys([seed(1), seed(2)])
     const writer = await openFixture({ stores, registry: { checkpointSigner: new MemoryCheckpointKeys([seed(1)]) } })
     await writer.evidence()
     await writer.registry.sealNow()
     await writer.close()
-    const reader = await openFixture({ stores, registry: { checkpointSigner: signer, readOnly: true } })
-    const rotator = await openFixture({ stores, registry: { checkpointSigner: signer } })
+    const reader = await openFixture({ t, stores, registry: { checkpointSigner: signer, readOnly: true } })
+    const rotator = await openFixture({ t, stores, registry: { checkpointSigner: signer } })
     await rotator.registry.checkpointKeys.rotate()
     await rotator.evidence({ externalId: 'after' })
     await rotator.registry.sealNow()
@@ -117,15 +114,17 @@ describe('checkpoint keys', () => {
     assert.equal(policy.keys.length, 2)
     const result = verifyBundle(await bundleOf(reader, 'after'), { policy })
     assert.equal(result.state, 'proven', JSON.stringify(result))
-    await reader.close()
-    await rotator.close()
   })
 
-  it('that are retired sign no tree with the next key in it', async () => {
+  it('that are retired sign no tree with the next key in it', async (t) => {
     const [old, next] = [seed(1), seed(2)]
     const oldOnly = new MemoryCheckpointKeys([old])
     const stores = new Stores()
-    const fixture = await openFixture({ stores, registry: { checkpointSigner: new MemoryCheckpointKeys([old, next]) } })
+    const fixture = await openFixture({
+      t,
+      stores,
+      registry: { checkpointSigner: new MemoryCheckpointKeys([old, next]) },
+    })
     const { registry } = fixture
     const { records, secret, clock } = stores
     const behind = await openLogIdentity({ records, secret, clock, signer: oldOnly })
@@ -149,10 +148,9 @@ describe('checkpoint keys', () => {
     const { keys } = await policyOf(registry)
     assert.throws(() => verifySignedCheckpoint(stolen, keys), withCode('VERIFICATION_FAILED'))
     assert.equal(verifySignedCheckpoint(stolen, [oldKey]).size, 3, 'only the range makes the difference')
-    await fixture.close()
   })
 
-  it('need not be kept once they are retired', async () => {
+  it('need not be kept once they are retired', async (t) => {
     const stores = new Stores()
     const first = await openFixture({
       stores,
@@ -162,7 +160,7 @@ describe('checkpoint keys', () => {
     await first.registry.checkpointKeys.rotate()
     await first.registry.sealNow()
     await first.close()
-    const again = await openFixture({ stores, registry: { checkpointSigner: new MemoryCheckpointKeys([seed(2)]) } })
+    const again = await openFixture({ t, stores, registry: { checkpointSigner: new MemoryCheckpointKeys([seed(2)]) } })
     await again.evidence({ externalId: 'e-2' })
     await again.registry.sealNow()
     const states = (await again.registry.checkpointKeys.list()).map(({ state, isHeld }) => [state, isHeld])
@@ -171,12 +169,11 @@ describe('checkpoint keys', () => {
       ['current', true],
     ])
     await verifiedSizes(again)
-    await again.close()
   })
 
-  it('are rotated under load', async () => {
+  it('are rotated under load', async (t) => {
     const signer = new MemoryCheckpointKeys()
-    const fixture = await openFixture({ registry: { checkpointSigner: signer } })
+    const fixture = await openFixture({ t, registry: { checkpointSigner: signer } })
     const { registry } = fixture
     const rotations = 5
     let isRotating = true
@@ -208,7 +205,6 @@ describe('checkpoint keys', () => {
     assert.ok((await verifiedSizes(fixture)).length > rotations)
     await verifyWholeLog(fixture)
     assert.equal(verifyBundle(await bundleOf(fixture, 'e-1'), { policy: await policyOf(registry) }).state, 'proven')
-    await fixture.close()
   })
 
   it('are rotated once, also if the process crashes at any step', async () => {
@@ -246,7 +242,7 @@ describe('checkpoint keys', () => {
       }
   })
 
-  it('are rotated although the signer fails afterwards', async () => {
+  it('are rotated although the signer fails afterwards', async (t) => {
     const own = new MemoryCheckpointKeys([seed(1), seed(2)])
     const stores = new Stores()
     let isDown = false
@@ -258,11 +254,10 @@ describe('checkpoint keys', () => {
         return own.sign(publicKey, bytes)
       },
     }
-    const fixture = await openFixture({ stores, registry: { checkpointSigner: service } })
+    const fixture = await openFixture({ t, stores, registry: { checkpointSigner: service } })
     const rotated = await fixture.registry.checkpointKeys.rotate()
     isDown = false
     assert.deepEqual((await fixture.registry.checkpointKeys.list())[1], rotated)
-    await fixture.close()
   })
 
   it('are in the log, or their rotation says that its outcome is not known', async () => {
@@ -276,7 +271,7 @@ describe('checkpoint keys', () => {
     await Promise.all([fixture.close().catch(() => undefined), again.close()])
   })
 
-  it('of a signer outside: a signature by another key is not used', async () => {
+  it('of a signer outside: a signature by another key is not used', async (t) => {
     const own = new MemoryCheckpointKeys([seed(1)])
     const stranger = new MemoryCheckpointKeys([seed(2)])
     let isHonest = true
@@ -285,7 +280,7 @@ describe('checkpoint keys', () => {
       sign: async (publicKey, bytes) =>
         isHonest ? own.sign(publicKey, bytes) : stranger.sign(present((await stranger.publicKeys())[0]), bytes),
     }
-    const fixture = await openFixture({ registry: { checkpointSigner: service } })
+    const fixture = await openFixture({ t, registry: { checkpointSigner: service } })
     await fixture.evidence()
     isHonest = false
     await assert.rejects(fixture.registry.sealNow(), withCode('LOG_KEY_MISMATCH'))
@@ -293,7 +288,6 @@ describe('checkpoint keys', () => {
     isHonest = true
     await fixture.registry.sealNow()
     assert.deepEqual(await verifiedSizes(fixture), [2])
-    await fixture.close()
   })
 
   it('of an algorithm that is not known are rejected with its number', async () => {
@@ -306,13 +300,13 @@ describe('checkpoint keys', () => {
   })
 
   describe('of several servers', () => {
-    const openServer = (stores: Stores, checkpointSigner: CheckpointSigner) =>
-      openFixture({ stores, registry: { sharedRecords: true, checkpointSigner } })
+    const openServer = (t: TestContext, stores: Stores, checkpointSigner: CheckpointSigner) =>
+      openFixture({ t, stores, registry: { sharedRecords: true, checkpointSigner } })
     const allServersHaveIt = true
 
-    it('are rotated only if the caller says that all servers have the new key', async () => {
+    it('are rotated only if the caller says that all servers have the new key', async (t) => {
       const stores = new Stores()
-      const here = await openServer(stores, new MemoryCheckpointKeys([seed(1), seed(2)]))
+      const here = await openServer(t, stores, new MemoryCheckpointKeys([seed(1), seed(2)]))
       await assert.rejects(here.registry.checkpointKeys.rotate(), {
         code: 'CONFIG_ERROR',
         message: /--all-servers-have-it/,
@@ -320,14 +314,13 @@ describe('checkpoint keys', () => {
       assert.equal((await policyOf(here.registry)).keys.length, 1)
       const { vkey } = await here.registry.checkpointKeys.rotate({ allServersHaveIt })
       assert.equal((await policyOf(here.registry)).keys[1]?.vkey, vkey)
-      await here.close()
     })
 
-    it('that one server does not have: only that server cannot sign', async () => {
+    it('that one server does not have: only that server cannot sign', async (t) => {
       const stores = new Stores()
       const keysThere = new MemoryCheckpointKeys([seed(1)])
-      const here = await openServer(stores, new MemoryCheckpointKeys([seed(1), seed(2)]))
-      const there = await openServer(stores, keysThere)
+      const here = await openServer(t, stores, new MemoryCheckpointKeys([seed(1), seed(2)]))
+      const there = await openServer(t, stores, keysThere)
       const { vkey } = await here.registry.checkpointKeys.rotate({ allServersHaveIt })
       assert.equal((await policyOf(there.registry)).keys[1]?.vkey, vkey, 'the other server publishes the new key')
       await there.evidence()
@@ -338,18 +331,16 @@ describe('checkpoint keys', () => {
       await whileTimePasses(stores, there.registry.sealNow())
       assert.equal(verifySignedCheckpoint(present(await there.registry.log.latestCheckpoint()), [vkey]).size, 4)
       await verifiedSizes(here)
-      await Promise.all([here.close(), there.close()])
     })
 
-    it('that rotate at the same time add one key', async () => {
+    it('that rotate at the same time add one key', async (t) => {
       const stores = new Stores()
       const signer = new MemoryCheckpointKeys([seed(1), seed(2)])
-      const [a, b] = [await openServer(stores, signer), await openServer(stores, signer)]
+      const [a, b] = [await openServer(t, stores, signer), await openServer(t, stores, signer)]
       const rotations = Promise.all([a, b].map(({ registry }) => registry.checkpointKeys.rotate({ allServersHaveIt })))
       const [fromA, fromB] = await whileTimePasses(stores, rotations)
       assert.deepEqual(fromA, fromB)
       assert.equal((await policyOf(a.registry)).keys.length, 2)
-      await Promise.all([a.close(), b.close()])
     })
   })
 })

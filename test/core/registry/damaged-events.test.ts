@@ -41,8 +41,7 @@ async function openChanged(t: TestContext, { stores }: Written, key: Key, change
   const changed = text.replace(...change)
   assert.notEqual(changed, text, `${change[0]} in ${text}`)
   await stores.records.commit({ writes: [{ key, value: Buffer.from(changed) }] })
-  const fixture = await openFixture({ stores })
-  t.after(() => fixture.close())
+  const fixture = await openFixture({ t, stores })
   return fixture
 }
 
@@ -88,12 +87,11 @@ describe('an event that does not hash to its txId', () => {
       await assert.rejects(prove(fixture, written), withCode('CORRUPT'))
     })
 
-  it('is the only reason: without a change every proof is returned', async () => {
+  it('is the only reason: without a change every proof is returned', async (t) => {
     const written = await write()
-    const fixture = await openFixture({ stores: written.stores })
+    const fixture = await openFixture({ t, stores: written.stores })
     for (const [, name, prove] of PROOFS)
       assert.notEqual(((await prove(fixture, written)) as { readonly status?: string }).status, 'not_found', name)
-    await fixture.close()
   })
 })
 
@@ -107,8 +105,7 @@ describe('an event whose position in the log is lost', () => {
       const written = await write()
       const [event] = await written.stores.records.get([written.events[version - 1] as Key])
       const { txId } = eventInRecord(event ?? assert.fail('the event is missing'))
-      const fixture = await openFixture({ stores: written.stores })
-      t.after(() => fixture.close())
+      const fixture = await openFixture({ t, stores: written.stores })
       const { records } = written.stores
       fixture.process.records.positionsOf = async (entries) =>
         (await records.positionsOf(entries)).map((position, i) =>

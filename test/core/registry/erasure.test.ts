@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { describe, it, type TestContext } from 'node:test'
+import { describe, test, type TestContext } from 'node:test'
 import { Level } from 'level'
 import { openLevelRecords } from '../../../adapters/level/index.ts'
 import { MemoryCheckpointKeys, MemoryBlobs, MemorySignedHead } from '../../../adapters/memory/index.ts'
@@ -9,7 +9,7 @@ import { eventInRecord } from '../../../core/store/evidence.ts'
 import { keys } from '../../../core/store/keys.ts'
 import { listEntries } from '../../../core/store/read.ts'
 import { createSealer, InlineEngine } from '../../../sealer/index.ts'
-import { bodyOf, inCategory, openFixture, Stores, withCode } from '../../support/registry-fixture.ts'
+import { bodyOf, inCategory, it, openFixture, Stores, withCode } from '../../support/registry-fixture.ts'
 import { present } from '../../support/present.ts'
 import { eventually } from '../../support/eventually.ts'
 import { ManualClock } from '../../support/manual-clock.ts'
@@ -43,7 +43,7 @@ async function seedOf(records: RecordStore, key: string): Promise<string> {
 }
 
 describe('the erasure of a deleted file', () => {
-  it('removes its name, hash, seed and small content from the disk, of an evidence and of a category', async (t) => {
+  test('removes its name, hash, seed and small content from the disk, of an evidence and of a category', async (t) => {
     const directory = await temporaryFor(t)
     const { registry, records, clock } = await openOverLevel(t, directory)
     await registry.sourceSystems.create(scope, { name: 'first' })
@@ -100,9 +100,9 @@ describe('the erasure of a deleted file', () => {
     }
   }
 
-  it('comes within minutes if the deletion was applied, but its outcome is not known', async () => {
+  test('comes within minutes if the deletion was applied, but its outcome is not known', async (t) => {
     const eraser = new Eraser()
-    const fixture = await openFixture({ registry: { eraser } })
+    const fixture = await openFixture({ t, registry: { eraser } })
     const file = await fixture.stage('content', 'a.txt')
     await fixture.evidence({ files: [file] })
     fixture.process.fail(1, 'after')
@@ -111,10 +111,9 @@ describe('the erasure of a deleted file', () => {
     await fixture.clock.advance(660_000)
     assert.equal(eraser.calls.length, 1)
     assert.deepEqual(await fixture.stores.keysOf('pe'), [])
-    await fixture.close()
   })
 
-  it('collects deletions and runs at most once a minute, until the store is done', async () => {
+  test('collects deletions and runs at most once a minute, until the store is done', async (t) => {
     const eraser = new Eraser()
     const stores = new Stores()
     const fixture = await openFixture({ stores, registry: { eraser } })
@@ -146,19 +145,16 @@ describe('the erasure of a deleted file', () => {
     await fixture.close()
 
     eraser.outcome = true
-    const again = await openFixture({ stores, registry: { eraser } })
+    const again = await openFixture({ t, stores, registry: { eraser } })
     await again.clock.advance(60_000)
     assert.equal(eraser.calls.length, 4, 'the next start continues')
     assert.deepEqual(await stores.keysOf('pe'), [])
-    await again.close()
   })
 
-  it('is not recorded for a store that keeps no old values', async () => {
-    const fixture = await openFixture()
+  it('is not recorded for a store that keeps no old values', async (fixture) => {
     const file = await fixture.stage()
     await fixture.evidence({ files: [file] })
     await fixture.registry.files.delete(fixture.scope, { externalId: 'e-1', fileId: file.id })
     assert.deepEqual(await fixture.stores.keysOf('pe'), [])
-    await fixture.close()
   })
 })

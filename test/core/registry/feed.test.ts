@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
-import { describe, it } from 'node:test'
+import { describe, test } from 'node:test'
 import type { CompanyEvent, EventPage, Registry, Scope } from '../../../core/index.ts'
 import { keys } from '../../../core/store/keys.ts'
-import { openFixture, inCategory, withCode, withRegistry, type Fixture } from '../../support/registry-fixture.ts'
+import { openFixture, inCategory, withCode, it, type Fixture } from '../../support/registry-fixture.ts'
 
 /** The pages of the feed from a cursor on, until there is no more. */
 async function read(registry: Registry, scope: Scope, query: { after?: string; limit?: number } = {}) {
@@ -26,128 +26,121 @@ async function createOther({ registry, system }: Fixture, count: number): Promis
 const never = new AbortController().signal
 
 describe('the events of a company', () => {
-  it('have every event of the company once, in the order of the log, whatever the length of pages', () =>
-    withRegistry(async (fixture) => {
-      const { registry, scope, evidence, stage } = fixture
-      await evidence({ externalId: 'e-1' })
-      const other = await createOther(fixture, 2)
-      await evidence({ externalId: 'e-2' })
-      const file = await stage()
-      const change = { description: 'x', owner: 'Ada', files: [file] }
-      const recorded = await registry.evidences.update(scope, 'e-1', change)
-      await registry.files.delete(scope, { fileId: file.id })
-      await registry.evidences.update(scope, 'e-2', { updateType: 'stolen' })
-      await registry.sealNow()
-      const { events } = await read(registry, scope)
-      const expected = ['e-1 1 create', 'e-2 1 create', 'e-1 2 change', 'e-1 3 transfer', 'e-1 4 addfile']
-      assert.deepEqual(events.map(short), [...expected, 'e-1 5 deletefile', 'e-2 2 stolen'])
-      assert.deepEqual(
-        events.slice(2, 5).map(({ txId }) => txId),
-        recorded.map(({ txId }) => txId),
-      )
-      const history = await registry.evidences.get(scope, 'e-1')
-      assert.deepEqual(
-        history.events.map(({ version, recordedAt, txId, batch }) => ({ version, recordedAt, txId, batch })),
-        events
-          .filter(({ externalId }) => externalId === 'e-1')
-          .map(({ version, recordedAt, txId, batch }) => ({ version, recordedAt, txId, batch })),
-      )
-      for (const limit of [1, 2, 5]) assert.deepEqual((await read(registry, scope, { limit })).events, events)
-      for (const [i, { cursor }] of events.entries())
-        assert.deepEqual((await read(registry, scope, { after: cursor })).events, events.slice(i + 1))
-      assert.deepEqual((await read(registry, other)).events.map(short), ['o-0 1 create', 'o-1 1 create'])
-    }))
+  it('have every event of the company once, in the order of the log, whatever the length of pages', async (fixture) => {
+    const { registry, scope, evidence, stage } = fixture
+    await evidence({ externalId: 'e-1' })
+    const other = await createOther(fixture, 2)
+    await evidence({ externalId: 'e-2' })
+    const file = await stage()
+    const change = { description: 'x', owner: 'Ada', files: [file] }
+    const recorded = await registry.evidences.update(scope, 'e-1', change)
+    await registry.files.delete(scope, { fileId: file.id })
+    await registry.evidences.update(scope, 'e-2', { updateType: 'stolen' })
+    await registry.sealNow()
+    const { events } = await read(registry, scope)
+    const expected = ['e-1 1 create', 'e-2 1 create', 'e-1 2 change', 'e-1 3 transfer', 'e-1 4 addfile']
+    assert.deepEqual(events.map(short), [...expected, 'e-1 5 deletefile', 'e-2 2 stolen'])
+    assert.deepEqual(
+      events.slice(2, 5).map(({ txId }) => txId),
+      recorded.map(({ txId }) => txId),
+    )
+    const history = await registry.evidences.get(scope, 'e-1')
+    assert.deepEqual(
+      history.events.map(({ version, recordedAt, txId, batch }) => ({ version, recordedAt, txId, batch })),
+      events
+        .filter(({ externalId }) => externalId === 'e-1')
+        .map(({ version, recordedAt, txId, batch }) => ({ version, recordedAt, txId, batch })),
+    )
+    for (const limit of [1, 2, 5]) assert.deepEqual((await read(registry, scope, { limit })).events, events)
+    for (const [i, { cursor }] of events.entries())
+      assert.deepEqual((await read(registry, scope, { after: cursor })).events, events.slice(i + 1))
+    assert.deepEqual((await read(registry, other)).events.map(short), ['o-0 1 create', 'o-1 1 create'])
+  })
 
-  it('advance without events of the company, and read a bounded part of the log for a page', () =>
-    withRegistry(async (fixture) => {
-      const { registry, scope, evidence, system, process } = fixture
-      const { scope: other } = await system('U', 'other')
-      const { id: categoryId } = await registry.categories.create(other, { name: 'A' })
-      const { id: subcategoryId } = await registry.categories.create(other, { name: 'B' }, { parent: categoryId })
-      for (let batch = 0; batch < 11; batch++)
-        await registry.evidences.createMany(other, {
-          categoryId,
-          subcategoryId,
-          evidences: Array.from({ length: 1_000 }, (_, i) => ({ externalId: `o-${batch}-${i}`, name: 'Other' })),
-        })
-      await evidence()
-      assert.equal(await process.records.logSize(), 11_002)
-      const { pages, events } = await read(registry, scope)
-      assert.deepEqual(
-        pages.map((page) => page.events.length),
-        [0, 1],
-      )
-      assert.deepEqual(events.map(short), ['e-1 1 create'])
-    }))
-
-  it('begin where the caller says, and refuse other texts than cursors of this log', () =>
-    withRegistry(async ({ registry, scope, evidence, system }) => {
-      await evidence({ externalId: 'e-1' })
-      const latest = await registry.evidences.events(scope, { after: 'latest' })
-      assert.deepEqual(latest.events, [])
-      await evidence({ externalId: 'e-2' })
-      assert.deepEqual((await read(registry, scope, { after: latest.cursor })).events.map(short), ['e-2 1 create'])
-      const [logId = '', position = ''] = latest.cursor.split('.')
-      const wrong = ['', 'x', position, `00000000.${position}`, `${logId}.99`, `${logId}.01`, `${logId}.-1`]
-      for (const after of wrong)
-        await assert.rejects(registry.evidences.events(scope, { after }), withCode('VALIDATION_ERROR'), after)
-      const { scope: inserter } = await system('I')
-      assert.equal((await registry.evidences.events(inserter)).events.length, 2)
-    }))
-
-  it('go on past an evidence that cannot be read any more', () =>
-    withRegistry(async ({ registry, scope, evidence, stores }) => {
-      for (const externalId of ['e-1', 'e-2', 'e-3']) await evidence({ externalId })
-      const { events } = await read(registry, scope)
-      const [lost, damaged] = events.map(({ evidenceId }) => keys.evidence('acme', evidenceId))
-      assert.ok(lost !== undefined && damaged !== undefined, 'there are three events')
-      await stores.records.commit({
-        writes: [
-          { key: lost, value: null },
-          { key: damaged, value: new Uint8Array([1]) },
-        ],
+  it('advance without events of the company, and read a bounded part of the log for a page', async (fixture) => {
+    const { registry, scope, evidence, system, process } = fixture
+    const { scope: other } = await system('U', 'other')
+    const { id: categoryId } = await registry.categories.create(other, { name: 'A' })
+    const { id: subcategoryId } = await registry.categories.create(other, { name: 'B' }, { parent: categoryId })
+    for (let batch = 0; batch < 11; batch++)
+      await registry.evidences.createMany(other, {
+        categoryId,
+        subcategoryId,
+        evidences: Array.from({ length: 1_000 }, (_, i) => ({ externalId: `o-${batch}-${i}`, name: 'Other' })),
       })
-      const ids = (await read(registry, scope)).events.map(({ externalId }) => externalId)
-      assert.deepEqual(ids, [undefined, undefined, 'e-3'])
-    }))
+    await evidence()
+    assert.equal(await process.records.logSize(), 11_002)
+    const { pages, events } = await read(registry, scope)
+    const lengths = pages.map((page) => page.events.length)
+    assert.deepEqual(lengths, [0, 1])
+    assert.deepEqual(events.map(short), ['e-1 1 create'])
+  })
+
+  it('begin where the caller says, and refuse other texts than cursors of this log', async (fixture) => {
+    const { registry, scope, evidence, system } = fixture
+    await evidence({ externalId: 'e-1' })
+    const latest = await registry.evidences.events(scope, { after: 'latest' })
+    assert.deepEqual(latest.events, [])
+    await evidence({ externalId: 'e-2' })
+    assert.deepEqual((await read(registry, scope, { after: latest.cursor })).events.map(short), ['e-2 1 create'])
+    const [logId = '', position = ''] = latest.cursor.split('.')
+    const wrong = ['', 'x', position, `00000000.${position}`, `${logId}.99`, `${logId}.01`, `${logId}.-1`]
+    for (const after of wrong)
+      await assert.rejects(registry.evidences.events(scope, { after }), withCode('VALIDATION_ERROR'), after)
+    const { scope: inserter } = await system('I')
+    assert.equal((await registry.evidences.events(inserter)).events.length, 2)
+  })
+
+  it('go on past an evidence that cannot be read any more', async ({ registry, scope, evidence, stores }) => {
+    for (const externalId of ['e-1', 'e-2', 'e-3']) await evidence({ externalId })
+    const { events } = await read(registry, scope)
+    const [lost, damaged] = events.map(({ evidenceId }) => keys.evidence('acme', evidenceId))
+    assert.ok(lost !== undefined && damaged !== undefined, 'there are three events')
+    await stores.records.commit({
+      writes: [
+        { key: lost, value: null },
+        { key: damaged, value: new Uint8Array([1]) },
+      ],
+    })
+    const ids = (await read(registry, scope)).events.map(({ externalId }) => externalId)
+    assert.deepEqual(ids, [undefined, undefined, 'e-3'])
+  })
 })
 
 describe('waiting for an event', () => {
-  it('ends with an event of the company, and not with one of another company', () =>
-    withRegistry(async (fixture) => {
-      const { registry, scope, evidence } = fixture
-      const { cursor } = await read(registry, scope)
-      const waiting = registry.evidences.nextEvent(scope, cursor, never)
-      const alsoWaiting = registry.evidences.nextEvent(scope, cursor, never)
-      await createOther(fixture, 1)
-      await fixture.clock.advance(1)
-      await evidence()
-      await fixture.clock.advance(1_000)
-      const after = await waiting
-      assert.equal(await alsoWaiting, after)
-      const { events } = await registry.evidences.events(scope, { after, limit: 1 })
-      assert.deepEqual(events.map(short), ['e-1 1 create'])
-    }))
+  it('ends with an event of the company, and not with one of another company', async (fixture) => {
+    const { registry, scope, evidence } = fixture
+    const { cursor } = await read(registry, scope)
+    const waiting = registry.evidences.nextEvent(scope, cursor, never)
+    const alsoWaiting = registry.evidences.nextEvent(scope, cursor, never)
+    await createOther(fixture, 1)
+    await fixture.clock.advance(1)
+    await evidence()
+    await fixture.clock.advance(1_000)
+    const after = await waiting
+    assert.equal(await alsoWaiting, after)
+    const { events } = await registry.evidences.events(scope, { after, limit: 1 })
+    assert.deepEqual(events.map(short), ['e-1 1 create'])
+  })
 
-  it('ends with its signal, at the end of what was looked at', () =>
-    withRegistry(async (fixture) => {
-      const { registry, scope, evidence } = fixture
-      const { cursor } = await read(registry, scope)
-      const ending = new AbortController()
-      const waiting = registry.evidences.nextEvent(scope, cursor, ending.signal)
-      const other = await createOther(fixture, 3)
-      // It ends when the log was looked at up to its first event.
-      await registry.evidences.nextEvent(other, cursor, never)
-      ending.abort()
-      const after = await waiting
-      assert.notEqual(after, cursor)
-      await evidence()
-      assert.deepEqual((await read(registry, scope, { after })).events.map(short), ['e-1 1 create'])
-    }))
+  it('ends with its signal, at the end of what was looked at', async (fixture) => {
+    const { registry, scope, evidence } = fixture
+    const { cursor } = await read(registry, scope)
+    const ending = new AbortController()
+    const waiting = registry.evidences.nextEvent(scope, cursor, ending.signal)
+    const other = await createOther(fixture, 3)
+    // It ends when the log was looked at up to its first event.
+    await registry.evidences.nextEvent(other, cursor, never)
+    ending.abort()
+    const after = await waiting
+    assert.notEqual(after, cursor)
+    await evidence()
+    assert.deepEqual((await read(registry, scope, { after })).events.map(short), ['e-1 1 create'])
+  })
 
-  it('sees what another server wrote, and ends with the registry', async () => {
+  test('sees what another server wrote, and ends with the registry', async (t) => {
     const first = await openFixture({ registry: { sharedRecords: true } })
-    const second = await openFixture({ stores: first.stores, registry: { sharedRecords: true } })
+    const second = await openFixture({ t, stores: first.stores, registry: { sharedRecords: true } })
     const { cursor } = await read(first.registry, first.scope)
     const waiting = first.registry.evidences.nextEvent(first.scope, cursor, never)
     await second.evidence()
@@ -158,6 +151,5 @@ describe('waiting for an event', () => {
     const last = first.registry.evidences.nextEvent(first.scope, end.cursor, never)
     await first.close()
     assert.equal(await last, end.cursor)
-    await second.close()
   })
 })

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { describe, it } from 'node:test'
+import { describe, test } from 'node:test'
 import type { SourceSystem } from '../../../core/index.ts'
 import { countCommits } from '../../support/count-commits.ts'
 import {
@@ -8,7 +8,7 @@ import {
   openFixture,
   Stores,
   withCode,
-  withRegistry,
+  it,
   type Fixture,
 } from '../../support/registry-fixture.ts'
 
@@ -27,113 +27,105 @@ async function listed({ registry, scope }: Fixture, id: string): Promise<SourceS
 }
 
 describe('a replaced key', () => {
-  it('works during its grace period, and not after it', () =>
-    withRegistry(async (fixture) => {
-      const { registry, scope, system, clock } = fixture
-      const { id, apiKey } = await system('U')
-      const endsAt = new Date(clock.now() + 3_600 * SECOND_MS)
-      await registry.sourceSystems.update(scope, id, { apiKey: NEW_KEY, graceSeconds: 3_600 })
-      assert.deepEqual((await listed(fixture, id)).replacedKeyEndsAt, endsAt)
-      const principals = await Promise.all(
-        [apiKey, NEW_KEY].map((key) => registry.sourceSystems.authenticate({ companyId: COMPANY, apiKey: key })),
-      )
-      assert.deepEqual(principals[0], principals[1])
-      await assert.rejects(registry.sourceSystems.create(scope, { name: 'thief', apiKey }), withCode('KEY_EXISTS'))
-      await assertIntact(fixture)
-      clock.set(endsAt.getTime() - 1)
-      assert.deepEqual([await works(fixture, apiKey), await works(fixture, NEW_KEY)], [true, true])
-      clock.set(endsAt.getTime())
-      assert.deepEqual([await works(fixture, apiKey), await works(fixture, NEW_KEY)], [false, true])
-      assert.equal((await listed(fixture, id)).replacedKeyEndsAt, undefined)
-      // The next change forgets it.
-      await registry.sourceSystems.update(scope, id, { name: 'renamed' })
-      await registry.sourceSystems.create(scope, { name: 'next', apiKey })
-      await assertIntact(fixture)
-    }))
+  it('works during its grace period, and not after it', async (fixture) => {
+    const { registry, scope, system, clock } = fixture
+    const { id, apiKey } = await system('U')
+    const endsAt = new Date(clock.now() + 3_600 * SECOND_MS)
+    await registry.sourceSystems.update(scope, id, { apiKey: NEW_KEY, graceSeconds: 3_600 })
+    assert.deepEqual((await listed(fixture, id)).replacedKeyEndsAt, endsAt)
+    const principals = await Promise.all(
+      [apiKey, NEW_KEY].map((key) => registry.sourceSystems.authenticate({ companyId: COMPANY, apiKey: key })),
+    )
+    assert.deepEqual(principals[0], principals[1])
+    await assert.rejects(registry.sourceSystems.create(scope, { name: 'thief', apiKey }), withCode('KEY_EXISTS'))
+    await assertIntact(fixture)
+    clock.set(endsAt.getTime() - 1)
+    assert.deepEqual([await works(fixture, apiKey), await works(fixture, NEW_KEY)], [true, true])
+    clock.set(endsAt.getTime())
+    assert.deepEqual([await works(fixture, apiKey), await works(fixture, NEW_KEY)], [false, true])
+    assert.equal((await listed(fixture, id)).replacedKeyEndsAt, undefined)
+    // The next change forgets it.
+    await registry.sourceSystems.update(scope, id, { name: 'renamed' })
+    await registry.sourceSystems.create(scope, { name: 'next', apiKey })
+    await assertIntact(fixture)
+  })
 
-  it('stops working at once without a grace period, and so do those that were replaced before', () =>
-    withRegistry(async (fixture) => {
-      const { registry, scope, system } = fixture
-      const { id, apiKey } = await system('U')
-      await registry.sourceSystems.update(scope, id, { apiKey: NEW_KEY, graceSeconds: 3_600 })
-      await registry.sourceSystems.update(scope, id, { apiKey: THIRD_KEY })
-      const working = await Promise.all([apiKey, NEW_KEY, THIRD_KEY].map((key) => works(fixture, key)))
-      assert.deepEqual(working, [false, false, true])
-      await assertIntact(fixture)
-    }))
+  it('stops working at once without a grace period, and so do those that were replaced before', async (fixture) => {
+    const { registry, scope, system } = fixture
+    const { id, apiKey } = await system('U')
+    await registry.sourceSystems.update(scope, id, { apiKey: NEW_KEY, graceSeconds: 3_600 })
+    await registry.sourceSystems.update(scope, id, { apiKey: THIRD_KEY })
+    const working = await Promise.all([apiKey, NEW_KEY, THIRD_KEY].map((key) => works(fixture, key)))
+    assert.deepEqual(working, [false, false, true])
+    await assertIntact(fixture)
+  })
 
-  it('has the level of its source system, and stops working with it', () =>
-    withRegistry(async (fixture) => {
-      const { registry, scope, system } = fixture
-      const { id, apiKey } = await system('A')
-      await registry.sourceSystems.update(scope, id, { apiKey: NEW_KEY, graceSeconds: 3_600 })
-      await registry.sourceSystems.update(scope, id, { permissions: 'R' })
-      for (const key of [apiKey, NEW_KEY]) {
-        const principal = await registry.sourceSystems.authenticate({ companyId: COMPANY, apiKey: key })
-        assert.deepEqual(principal, { kind: 'sourceSystem', id, companyId: COMPANY, permissions: 'R' })
-      }
-      await registry.sourceSystems.update(scope, id, { active: false })
-      assert.deepEqual([await works(fixture, apiKey), await works(fixture, NEW_KEY)], [false, false])
-      await registry.sourceSystems.update(scope, id, { active: true })
-      assert.deepEqual([await works(fixture, apiKey), await works(fixture, NEW_KEY)], [true, true])
-    }))
+  it('has the level of its source system, and stops working with it', async (fixture) => {
+    const { registry, scope, system } = fixture
+    const { id, apiKey } = await system('A')
+    await registry.sourceSystems.update(scope, id, { apiKey: NEW_KEY, graceSeconds: 3_600 })
+    await registry.sourceSystems.update(scope, id, { permissions: 'R' })
+    for (const key of [apiKey, NEW_KEY]) {
+      const principal = await registry.sourceSystems.authenticate({ companyId: COMPANY, apiKey: key })
+      assert.deepEqual(principal, { kind: 'sourceSystem', id, companyId: COMPANY, permissions: 'R' })
+    }
+    await registry.sourceSystems.update(scope, id, { active: false })
+    assert.deepEqual([await works(fixture, apiKey), await works(fixture, NEW_KEY)], [false, false])
+    await registry.sourceSystems.update(scope, id, { active: true })
+    assert.deepEqual([await works(fixture, apiKey), await works(fixture, NEW_KEY)], [true, true])
+  })
 
-  it('is one of at most 16', () =>
-    withRegistry(async (fixture) => {
-      const { registry, scope, system } = fixture
-      const { id, apiKey } = await system('U')
-      const rotate = (i: number) =>
-        registry.sourceSystems.update(scope, id, { apiKey: `${NEW_KEY}-${i}`, graceSeconds: 604_800 })
-      for (let i = 0; i < 16; i++) await rotate(i)
-      await assert.rejects(rotate(16), { code: 'VALIDATION_ERROR', field: 'graceSeconds' })
-      assert.ok(await works(fixture, apiKey))
-      await assertIntact(fixture)
-    }))
+  it('is one of at most 16', async (fixture) => {
+    const { registry, scope, system } = fixture
+    const { id, apiKey } = await system('U')
+    const rotate = (i: number) =>
+      registry.sourceSystems.update(scope, id, { apiKey: `${NEW_KEY}-${i}`, graceSeconds: 604_800 })
+    for (let i = 0; i < 16; i++) await rotate(i)
+    await assert.rejects(rotate(16), { code: 'VALIDATION_ERROR', field: 'graceSeconds' })
+    assert.ok(await works(fixture, apiKey))
+    await assertIntact(fixture)
+  })
 
-  it('requires a new key, and a period of up to a week', () =>
-    withRegistry(async ({ registry, scope, system }) => {
-      const { id } = await system('U')
-      const change = (graceSeconds: number) =>
-        registry.sourceSystems.update(scope, id, { apiKey: NEW_KEY, graceSeconds })
-      for (const graceSeconds of [-1, 604_801, 0.5])
-        await assert.rejects(change(graceSeconds), { code: 'VALIDATION_ERROR', field: 'graceSeconds' })
-      await assert.rejects(registry.sourceSystems.update(scope, id, { graceSeconds: 60 }), {
-        code: 'VALIDATION_ERROR',
-        field: 'graceSeconds',
-      })
-    }))
+  it('requires a new key, and a period of up to a week', async ({ registry, scope, system }) => {
+    const { id } = await system('U')
+    const change = (graceSeconds: number) => registry.sourceSystems.update(scope, id, { apiKey: NEW_KEY, graceSeconds })
+    for (const graceSeconds of [-1, 604_801, 0.5])
+      await assert.rejects(change(graceSeconds), { code: 'VALIDATION_ERROR', field: 'graceSeconds' })
+    await assert.rejects(registry.sourceSystems.update(scope, id, { graceSeconds: 60 }), {
+      code: 'VALIDATION_ERROR',
+      field: 'graceSeconds',
+    })
+  })
 })
 
 describe('a source system that expires', () => {
-  it('cannot authenticate from then on, with none of its keys', () =>
-    withRegistry(async (fixture) => {
-      const { registry, scope, clock } = fixture
-      const expiresAt = new Date(clock.now() + MINUTE_MS)
-      const { id, apiKey = '' } = await registry.sourceSystems.create(scope, { name: 'a', expiresAt })
-      await registry.sourceSystems.update(scope, id, { apiKey: NEW_KEY, graceSeconds: 604_800 })
-      assert.deepEqual((await listed(fixture, id)).expiresAt, expiresAt)
-      await assertIntact(fixture)
-      clock.set(expiresAt.getTime() - 1)
-      assert.deepEqual([await works(fixture, apiKey), await works(fixture, NEW_KEY)], [true, true])
-      clock.set(expiresAt.getTime())
-      assert.deepEqual([await works(fixture, apiKey), await works(fixture, NEW_KEY)], [false, false])
-      await registry.sourceSystems.update(scope, id, { expiresAt: new Date(clock.now() + MINUTE_MS) })
-      assert.deepEqual([await works(fixture, apiKey), await works(fixture, NEW_KEY)], [true, true])
-    }))
+  it('cannot authenticate from then on, with none of its keys', async (fixture) => {
+    const { registry, scope, clock } = fixture
+    const expiresAt = new Date(clock.now() + MINUTE_MS)
+    const { id, apiKey = '' } = await registry.sourceSystems.create(scope, { name: 'a', expiresAt })
+    await registry.sourceSystems.update(scope, id, { apiKey: NEW_KEY, graceSeconds: 604_800 })
+    assert.deepEqual((await listed(fixture, id)).expiresAt, expiresAt)
+    await assertIntact(fixture)
+    clock.set(expiresAt.getTime() - 1)
+    assert.deepEqual([await works(fixture, apiKey), await works(fixture, NEW_KEY)], [true, true])
+    clock.set(expiresAt.getTime())
+    assert.deepEqual([await works(fixture, apiKey), await works(fixture, NEW_KEY)], [false, false])
+    await registry.sourceSystems.update(scope, id, { expiresAt: new Date(clock.now() + MINUTE_MS) })
+    assert.deepEqual([await works(fixture, apiKey), await works(fixture, NEW_KEY)], [true, true])
+  })
 
-  it('does so in the future', () =>
-    withRegistry(async ({ registry, scope, system, clock }) => {
-      const { id } = await system('U')
-      for (const expiresAt of [new Date(clock.now()), new Date(NaN), '2030-01-01' as unknown as Date]) {
-        const error = { code: 'VALIDATION_ERROR', field: 'expiresAt' }
-        await assert.rejects(registry.sourceSystems.create(scope, { name: 'x', expiresAt }), error)
-        await assert.rejects(registry.sourceSystems.update(scope, id, { expiresAt }), error)
-      }
-    }))
+  it('does so in the future', async ({ registry, scope, system, clock }) => {
+    const { id } = await system('U')
+    for (const expiresAt of [new Date(clock.now()), new Date(NaN), '2030-01-01' as unknown as Date]) {
+      const error = { code: 'VALIDATION_ERROR', field: 'expiresAt' }
+      await assert.rejects(registry.sourceSystems.create(scope, { name: 'x', expiresAt }), error)
+      await assert.rejects(registry.sourceSystems.update(scope, id, { expiresAt }), error)
+    }
+  })
 })
 
 describe('the last use of a source system', () => {
-  it('is known to the minute, and costs one write a minute at most', async () => {
+  test('is known to the minute, and costs one write a minute at most', async (t) => {
     const stores = new Stores()
     const commits = countCommits(stores.records)
     const fixture = await openFixture({ stores })
@@ -156,22 +148,20 @@ describe('the last use of a source system', () => {
     await assertIntact(fixture)
     // The close writes what is noted.
     await fixture.close()
-    const again = await openFixture({ stores })
+    const again = await openFixture({ t, stores })
     assert.deepEqual((await listed(again, id)).lastUsedAt, new Date(minute + MINUTE_MS))
-    await again.close()
   })
 
-  it('is not written by a read-only registry, which authenticates', async () => {
+  test('is not written by a read-only registry, which authenticates', async (t) => {
     const stores = new Stores()
     const first = await openFixture({ stores })
     const { apiKey } = await first.system('R')
     await first.registry.sealNow()
     await first.close()
     const commits = countCommits(stores.records)
-    const fixture = await openFixture({ stores, registry: { readOnly: true } })
+    const fixture = await openFixture({ t, stores, registry: { readOnly: true } })
     assert.ok(await works(fixture, apiKey))
     await fixture.clock.advance(MINUTE_MS)
     assert.equal(commits.count, 0)
-    await fixture.close()
   })
 })

@@ -1,121 +1,111 @@
 import assert from 'node:assert/strict'
-import { describe, it } from 'node:test'
+import { describe, test } from 'node:test'
 import { MemoryLevel } from 'memory-level'
 import { LevelRecords } from '../../../adapters/level/index.ts'
 import { listEntries, listedRecords, decorateRecords } from '../../../core/store/read.ts'
 import { MemoryRecords } from '../../../adapters/memory/index.ts'
 import { OPERATOR } from '../../../core/index.ts'
 import { keys, lastPartOfKey } from '../../../core/store/keys.ts'
-import { COMPANY, withCode, withRegistry, type Fixture } from '../../support/registry-fixture.ts'
+import { COMPANY, withCode, it, openFixture, type Fixture } from '../../support/registry-fixture.ts'
 
 /** Removes a record, as a store that lost it. */
 const lose = ({ stores }: Fixture, key: string): Promise<unknown> =>
   stores.records.commit({ writes: [{ key, value: null }] })
 
 describe('a record that the store has lost', () => {
-  it('is not left out of the files of an evidence', () =>
-    withRegistry(async (fixture) => {
-      const { registry, scope, stage, evidence } = fixture
-      const file = await stage()
-      await evidence({ files: [file] })
-      await lose(fixture, keys.file(file.id))
-      await assert.rejects(registry.evidences.files(scope, 'e-1'), withCode('CORRUPT'))
-    }))
+  it('is not left out of the files of an evidence', async (fixture) => {
+    const { registry, scope, stage, evidence } = fixture
+    const file = await stage()
+    await evidence({ files: [file] })
+    await lose(fixture, keys.file(file.id))
+    await assert.rejects(registry.evidences.files(scope, 'e-1'), withCode('CORRUPT'))
+  })
 
-  it('is not left out of a category', () =>
-    withRegistry(async (fixture) => {
-      const { registry, scope, evidence } = fixture
-      await evidence()
-      const { evidence: stored } = await registry.evidences.get(scope, 'e-1')
-      await lose(fixture, keys.category(COMPANY, stored.subcategoryId))
-      await assert.rejects(registry.categories.get(scope, { categoryId: stored.categoryId }), withCode('CORRUPT'))
-      await assert.rejects(registry.categories.list(scope), withCode('CORRUPT'))
-    }))
+  it('is not left out of a category', async (fixture) => {
+    const { registry, scope, evidence } = fixture
+    await evidence()
+    const { evidence: stored } = await registry.evidences.get(scope, 'e-1')
+    await lose(fixture, keys.category(COMPANY, stored.subcategoryId))
+    await assert.rejects(registry.categories.get(scope, { categoryId: stored.categoryId }), withCode('CORRUPT'))
+    await assert.rejects(registry.categories.list(scope), withCode('CORRUPT'))
+  })
 
-  it('is not left out of the candidates of an ambiguous proof', () =>
-    withRegistry(async (fixture) => {
-      const { registry, scope, evidence } = fixture
-      await evidence()
-      const others = { companyId: 'others', principal: OPERATOR }
-      await registry.sourceSystems.create(others, { name: 'first' })
-      await registry.evidences.create(others, {
-        externalId: 'e-1',
-        name: 'x',
-        category: { name: 'Tools' },
-        subcategory: { name: 'Drills' },
-      })
-      assert.equal((await registry.proofs.evidence({ evidenceId: 'e-1' })).status, 'ambiguous')
-      const { evidence: stored } = await registry.evidences.get(scope, 'e-1')
-      await lose(fixture, keys.evidence(COMPANY, stored.id))
-      await assert.rejects(registry.proofs.evidence({ evidenceId: 'e-1' }), withCode('CORRUPT'))
-    }))
+  it('is not left out of the candidates of an ambiguous proof', async (fixture) => {
+    const { registry, scope, evidence } = fixture
+    await evidence()
+    const others = { companyId: 'others', principal: OPERATOR }
+    await registry.sourceSystems.create(others, { name: 'first' })
+    await registry.evidences.create(others, {
+      externalId: 'e-1',
+      name: 'x',
+      category: { name: 'Tools' },
+      subcategory: { name: 'Drills' },
+    })
+    assert.equal((await registry.proofs.evidence({ evidenceId: 'e-1' })).status, 'ambiguous')
+    const { evidence: stored } = await registry.evidences.get(scope, 'e-1')
+    await lose(fixture, keys.evidence(COMPANY, stored.id))
+    await assert.rejects(registry.proofs.evidence({ evidenceId: 'e-1' }), withCode('CORRUPT'))
+  })
 })
 
 describe('an evidence that is not found by its internal id', () => {
   const proofOf = ({ registry }: Fixture, evidenceId: string) => registry.proofs.evidence({ evidenceId })
 
-  it('was lost if the log has its event, in whichever row', () =>
-    withRegistry(async (fixture) => {
-      const { registry, scope, clock, evidence } = fixture
-      const ids: string[] = []
-      for (let i = 0; i < 600; i++) {
-        // Several in the same millisecond.
-        if (i % 3 === 0) await clock.advance(1)
-        const externalId = await evidence({ externalId: `e-${i}` })
-        ids.push((await registry.evidences.get(scope, externalId)).evidence.id)
+  it('was lost if the log has its event, in whichever row', async (fixture) => {
+    const { registry, scope, clock, evidence } = fixture
+    const ids: string[] = []
+    for (let i = 0; i < 600; i++) {
+      // Several in the same millisecond.
+      if (i % 3 === 0) await clock.advance(1)
+      const externalId = await evidence({ externalId: `e-${i}` })
+      ids.push((await registry.evidences.get(scope, externalId)).evidence.id)
+    }
+    for (const i of [0, 1, 254, 255, 256, 300, 511, 512, 599]) {
+      const id = ids[i] ?? ''
+      for (const key of [keys.evidence(COMPANY, id), keys.companyOf(id)]) {
+        await lose(fixture, key)
+        await assert.rejects(proofOf(fixture, id), withCode('CORRUPT'), `evidence ${i}`)
       }
-      for (const i of [0, 1, 254, 255, 256, 300, 511, 512, 599]) {
-        const id = ids[i] ?? ''
-        for (const key of [keys.evidence(COMPANY, id), keys.companyOf(id)]) {
-          await lose(fixture, key)
-          await assert.rejects(proofOf(fixture, id), withCode('CORRUPT'), `evidence ${i}`)
-        }
-      }
-      const { id } = (await registry.evidences.get(scope, await evidence({ externalId: 'after the searches' })))
-        .evidence
-      await lose(fixture, keys.companyOf(id))
-      await assert.rejects(proofOf(fixture, id), withCode('CORRUPT'))
-    }))
+    }
+    const { id } = (await registry.evidences.get(scope, await evidence({ externalId: 'after the searches' }))).evidence
+    await lose(fixture, keys.companyOf(id))
+    await assert.rejects(proofOf(fixture, id), withCode('CORRUPT'))
+  })
 
-  it('never existed if the log has no event of it', () =>
-    withRegistry(async (fixture) => {
-      const { registry, scope, evidence } = fixture
-      const { id } = (await registry.evidences.get(scope, await evidence())).evidence
-      const sameTimeAndEnd = id.replace(/....(.{8})$/, '0000$1')
-      for (const other of [id.replace(/...$/, '000'), sameTimeAndEnd, `1${id.slice(1)}`, `f${id.slice(1)}`])
-        assert.equal((await proofOf(fixture, other)).status, 'not_found')
-      // It exists, but not in that company.
-      const elsewhere = await registry.proofs.evidence({ evidenceId: id, companyId: 'others' })
-      assert.equal(elsewhere.status, 'not_found')
-    }))
+  it('never existed if the log has no event of it', async (fixture) => {
+    const { registry, scope, evidence } = fixture
+    const { id } = (await registry.evidences.get(scope, await evidence())).evidence
+    const sameTimeAndEnd = id.replace(/....(.{8})$/, '0000$1')
+    for (const other of [id.replace(/...$/, '000'), sameTimeAndEnd, `1${id.slice(1)}`, `f${id.slice(1)}`])
+      assert.equal((await proofOf(fixture, other)).status, 'not_found')
+    // It exists, but not in that company.
+    const elsewhere = await registry.proofs.evidence({ evidenceId: id, companyId: 'others' })
+    assert.equal(elsewhere.status, 'not_found')
+  })
 
-  it('may be under a damaged key beside its place', async () => {
+  test('may be under a damaged key beside its place', async (t) => {
     const db = new MemoryLevel<string, Uint8Array>({ keyEncoding: 'utf8', valueEncoding: 'view' })
     const records = await LevelRecords.open(db)
-    await withRegistry(
-      async (fixture) => {
-        const { registry, scope, evidence } = fixture
-        await evidence({ externalId: 'e-0' })
-        await evidence()
-        const [, entry] = await listEntries(records, keys.evidences())
-        assert.ok(entry)
-        // What a flipped bit of a key leaves: the same value, whose CRC-32 is that of the right key.
-        const company = keys.companyOf(lastPartOfKey(entry.key))
-        for (const key of [entry.key, company, keys.externalId('e-1', COMPANY)]) {
-          await db.put(`${key.slice(0, -1)}${key.endsWith('0') ? '1' : '0'}`, (await db.get(key)) ?? new Uint8Array())
-          await db.del(key)
-        }
-        await assert.rejects(proofOf(fixture, lastPartOfKey(entry.key)), withCode('CORRUPT'))
-        await assert.rejects(proofOf(fixture, 'e-1'), withCode('CORRUPT'))
-        await assert.rejects(registry.evidences.files(scope, 'e-1'), withCode('CORRUPT'))
-      },
-      { registry: { records } },
-    )
+    const fixture = await openFixture({ t, registry: { records } })
+    const { registry, scope, evidence } = fixture
+    await evidence({ externalId: 'e-0' })
+    await evidence()
+    const [, entry] = await listEntries(records, keys.evidences())
+    assert.ok(entry)
+    // What a flipped bit of a key leaves: the same value, whose CRC-32 is that of the right key.
+    const company = keys.companyOf(lastPartOfKey(entry.key))
+    for (const key of [entry.key, company, keys.externalId('e-1', COMPANY)]) {
+      await db.put(`${key.slice(0, -1)}${key.endsWith('0') ? '1' : '0'}`, (await db.get(key)) ?? new Uint8Array())
+      await db.del(key)
+    }
+    await assert.rejects(proofOf(fixture, lastPartOfKey(entry.key)), withCode('CORRUPT'))
+    await assert.rejects(proofOf(fixture, 'e-1'), withCode('CORRUPT'))
+    await assert.rejects(registry.evidences.files(scope, 'e-1'), withCode('CORRUPT'))
   })
 })
 
 describe('the records of a listing', () => {
-  it('are without one that was removed with its list entry meanwhile', async () => {
+  test('are without one that was removed with its list entry meanwhile', async () => {
     const stored = new MemoryRecords()
     const [listed, record] = [keys.fileOf('acme', 'owner', 'a'), keys.file('a')]
     const value = new Uint8Array()
@@ -132,9 +122,7 @@ describe('the records of a listing', () => {
       },
     })
     const found = await listedRecords(records, listing, (key) => keys.file(key.slice(-1)))
-    assert.deepEqual(
-      found.map(({ key }) => key),
-      [keys.file('b')],
-    )
+    const foundKeys = found.map(({ key }) => key)
+    assert.deepEqual(foundKeys, [keys.file('b')])
   })
 })

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
-import { describe, it } from 'node:test'
+import { describe, test } from 'node:test'
 import { MemoryCheckpointKeys, MemoryBlobs, MemoryRecords, MemorySignedHead } from '../../../adapters/memory/index.ts'
 import { openRegistry, type RegistryError, type RegistryOptions } from '../../../core/index.ts'
 import { logKeys } from '../../../core/log/keys.ts'
 import { createSealer, InlineEngine } from '../../../sealer/index.ts'
 import { until } from '../../support/manual-clock.ts'
-import { openFixture, withCode, withRegistry, Stores } from '../../support/registry-fixture.ts'
+import { openFixture, withCode, it, Stores } from '../../support/registry-fixture.ts'
 
 describe('a registry', () => {
-  it('is the same after a restart: its log, its origin, its evidences and their proofs', async () => {
+  test('is the same after a restart: its log, its origin, its evidences and their proofs', async (t) => {
     const stores = new Stores()
     const first = await openFixture({ stores })
     await first.evidence({ files: [await first.stage()] })
@@ -19,7 +19,7 @@ describe('a registry', () => {
       await first.registry.proofs.evidence({ evidenceId: 'e-1' }),
     ]
     await first.close()
-    const second = await openFixture({ stores })
+    const second = await openFixture({ t, stores })
     assert.deepEqual([second.registry.log.origin, second.registry.log.verifierKey], [origin, verifierKey])
     assert.match(origin, /^evidence-registry\/[0-9a-f]{32}$/)
     assert.deepEqual(await second.registry.evidences.get(second.scope, 'e-1'), page)
@@ -27,21 +27,19 @@ describe('a registry', () => {
     await second.evidence({ externalId: 'e-2' })
     await second.registry.sealNow()
     assert.equal((await second.registry.proofs.evidence({ evidenceId: 'e-2' })).status, 'ok')
-    await second.close()
   })
 
-  it('seals what a previous process wrote and did not seal', async () => {
+  test('seals what a previous process wrote and did not seal', async (t) => {
     const stores = new Stores()
     const first = await openFixture({ stores })
     await first.evidence()
     await first.close()
-    const second = await openFixture({ stores })
+    const second = await openFixture({ t, stores })
     await second.registry.sealNow()
     assert.equal((await second.registry.proofs.evidence({ evidenceId: 'e-1' })).status, 'ok')
-    await second.close()
   })
 
-  it('does not open a store that was set back, with another secret, or with invalid settings', async () => {
+  test('does not open a store that was set back, with another secret, or with invalid settings', async () => {
     const stores = new Stores()
     const first = await openFixture({ stores })
     await first.evidence()
@@ -62,7 +60,7 @@ describe('a registry', () => {
     await assert.rejects(openFixture({ registry: { operatorKey: 'short' } }), withCode('CONFIG_ERROR'))
   })
 
-  it('closes what it was given, also if it cannot be opened', async () => {
+  test('closes what it was given, also if it cannot be opened', async () => {
     const options = (): RegistryOptions => ({
       records: new MemoryRecords(),
       blobs: new MemoryBlobs(),
@@ -82,7 +80,7 @@ describe('a registry', () => {
     }
   })
 
-  it('closes both stores also if the sealer fails to close, and reports the failure', async () => {
+  test('closes both stores also if the sealer fails to close, and reports the failure', async () => {
     const failing = createSealer({ engine: new InlineEngine() })
     const close = failing.close.bind(failing)
     failing.close = async () => {
@@ -103,7 +101,7 @@ describe('a registry', () => {
     await assert.rejects(blobs.get('x'), withCode('CLOSED'))
   })
 
-  it('names the option that is missing or wrong', async () => {
+  test('names the option that is missing or wrong', async () => {
     const good = (): RegistryOptions => ({
       records: new MemoryRecords(),
       blobs: new MemoryBlobs(),
@@ -143,10 +141,10 @@ describe('a registry', () => {
       })
   })
 
-  it('works the same in two processes with shared records', async () => {
+  test('works the same in two processes with shared records', async (t) => {
     const stores = new Stores()
-    const one = await openFixture({ stores, registry: { sharedRecords: true } })
-    const two = await openFixture({ stores, registry: { sharedRecords: true } })
+    const one = await openFixture({ t, stores, registry: { sharedRecords: true } })
+    const two = await openFixture({ t, stores, registry: { sharedRecords: true } })
     await one.evidence()
     const updates = Array.from({ length: 40 }, (_, i) =>
       (i % 2 === 0 ? one : two).registry.evidences.update(one.scope, 'e-1', { description: `${i}` }),
@@ -158,12 +156,11 @@ describe('a registry', () => {
     const { events } = await two.registry.evidences.get(two.scope, 'e-1')
     assert.equal(events.length, 41)
     assert.ok(events.every(({ batch }) => batch !== null))
-    await Promise.all([one.close(), two.close()])
   })
 })
 
 describe('closing a registry', () => {
-  it('waits for the sealer, which gives the lease back before the stores are closed', async () => {
+  test('waits for the sealer, which gives the lease back before the stores are closed', async () => {
     const stores = new Stores()
     const fixture = await openFixture({ stores, registry: { sharedRecords: true } })
     const lease = async (): Promise<unknown> => (await stores.records.get([logKeys.sealerLease()]))[0]
@@ -174,61 +171,59 @@ describe('closing a registry', () => {
 })
 
 describe('the clock', () => {
-  it('never makes an event earlier than the event before it', () =>
-    withRegistry(async ({ evidences, files, scope, evidence, clock, stage }) => {
-      const file = await stage()
-      await evidence({ files: [file] })
-      const created = clock.now()
-      clock.set(created - 50_000)
-      await evidences.update(scope, 'e-1', { description: 'x', owner: 'y' })
-      await files.delete(scope, { fileId: file.id })
-      clock.set(created + 1)
-      await evidences.update(scope, 'e-1', { description: 'z' })
-      const { events } = await evidences.get(scope, 'e-1')
-      assert.deepEqual(
-        events.map(({ recordedAt }) => recordedAt.getTime() - created),
-        [0, 0, 0, 0, 1],
-      )
-      // The time of an evidence is the time in its id, and ids always ascend.
-      clock.set(created - 1)
-      await evidence({ externalId: 'e-2' })
-      const { evidence: stored } = await evidences.get(scope, 'e-2')
-      assert.equal(stored.createdAt.getTime(), created)
-    }))
+  it('never makes an event earlier than the event before it', async (fixture) => {
+    const { evidences, files, scope, evidence, clock, stage } = fixture
+    const file = await stage()
+    await evidence({ files: [file] })
+    const created = clock.now()
+    clock.set(created - 50_000)
+    await evidences.update(scope, 'e-1', { description: 'x', owner: 'y' })
+    await files.delete(scope, { fileId: file.id })
+    clock.set(created + 1)
+    await evidences.update(scope, 'e-1', { description: 'z' })
+    const { events } = await evidences.get(scope, 'e-1')
+    const shown = events.map(({ recordedAt }) => recordedAt.getTime() - created)
+    assert.deepEqual(shown, [0, 0, 0, 0, 1])
+    // The time of an evidence is the time in its id, and ids always ascend.
+    clock.set(created - 1)
+    await evidence({ externalId: 'e-2' })
+    const { evidence: stored } = await evidences.get(scope, 'e-2')
+    assert.equal(stored.createdAt.getTime(), created)
+  })
 
-  it('stops writes of events while it is more than 60 s behind the last batch', () =>
-    withRegistry(async ({ registry, scope, evidence, clock, stage }) => {
-      const file = await stage()
-      await evidence({ files: [file] })
-      clock.set(clock.now() - 3_600_000)
-      await registry.evidences.update(scope, 'e-1', { description: 'no batch yet' })
-      clock.set(clock.now() + 3_600_000)
-      await registry.sealNow()
-      const sealedAt = clock.now()
-      const { categoryId, subcategoryId } = (await registry.evidences.get(scope, 'e-1')).evidence
-      clock.set(sealedAt - 60_001)
-      const writes = (): readonly Promise<unknown>[] => [
-        evidence({ externalId: 'e-2' }),
-        registry.evidences.createMany(scope, {
-          categoryId,
-          subcategoryId,
-          evidences: [{ externalId: 'e-3', name: 'x' }],
-        }),
-        registry.evidences.update(scope, 'e-1', { description: 'x' }),
-        registry.files.delete(scope, { fileId: file.id }),
-      ]
-      const { logSize, sealedSize } = registry.status()
-      for (const write of writes()) await assert.rejects(write, withCode('UNAVAILABLE'))
-      // Reads, and writes without an event, still work.
-      assert.equal((await registry.evidences.list(scope)).count, 1)
-      await registry.categories.create(scope, { name: 'other' })
-      await registry.sealNow()
-      assert.deepEqual([registry.status().logSize, registry.status().sealedSize], [logSize, sealedSize])
-      clock.set(sealedAt - 60_000)
-      await Promise.all(writes())
-    }))
+  it('stops writes of events while it is more than 60 s behind the last batch', async (fixture) => {
+    const { registry, scope, evidence, clock, stage } = fixture
+    const file = await stage()
+    await evidence({ files: [file] })
+    clock.set(clock.now() - 3_600_000)
+    await registry.evidences.update(scope, 'e-1', { description: 'no batch yet' })
+    clock.set(clock.now() + 3_600_000)
+    await registry.sealNow()
+    const sealedAt = clock.now()
+    const { categoryId, subcategoryId } = (await registry.evidences.get(scope, 'e-1')).evidence
+    clock.set(sealedAt - 60_001)
+    const writes = (): readonly Promise<unknown>[] => [
+      evidence({ externalId: 'e-2' }),
+      registry.evidences.createMany(scope, {
+        categoryId,
+        subcategoryId,
+        evidences: [{ externalId: 'e-3', name: 'x' }],
+      }),
+      registry.evidences.update(scope, 'e-1', { description: 'x' }),
+      registry.files.delete(scope, { fileId: file.id }),
+    ]
+    const { logSize, sealedSize } = registry.status()
+    for (const write of writes()) await assert.rejects(write, withCode('UNAVAILABLE'))
+    // Reads, and writes without an event, still work.
+    assert.equal((await registry.evidences.list(scope)).count, 1)
+    await registry.categories.create(scope, { name: 'other' })
+    await registry.sealNow()
+    assert.deepEqual([registry.status().logSize, registry.status().sealedSize], [logSize, sealedSize])
+    clock.set(sealedAt - 60_000)
+    await Promise.all(writes())
+  })
 
-  it('is accepted if the operator confirms it', async () => {
+  test('is accepted if the operator confirms it', async (t) => {
     const stores = new Stores()
     const first = await openFixture({ stores })
     await first.evidence()
@@ -238,10 +233,9 @@ describe('the clock', () => {
     const strict = await openFixture({ stores })
     await assert.rejects(strict.evidence({ externalId: 'e-2' }), withCode('UNAVAILABLE'))
     await strict.close()
-    const confirmed = await openFixture({ stores, registry: { acceptClock: true } })
+    const confirmed = await openFixture({ t, stores, registry: { acceptClock: true } })
     await confirmed.evidence({ externalId: 'e-2' })
     await confirmed.registry.sealNow()
     assert.equal((await confirmed.registry.proofs.evidence({ evidenceId: 'e-2' })).status, 'ok')
-    await confirmed.close()
   })
 })

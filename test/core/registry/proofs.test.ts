@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
+import { describe, test, type TestContext } from 'node:test'
 import { openLocalTsa } from '../../../adapters/local-tsa/index.ts'
 import { fromBase64, fromHex } from '../../../core/bytes.ts'
 import { verifyCheckpoint } from '../../../core/log/note.ts'
@@ -17,19 +17,19 @@ import {
 import { verifyConsistency } from '../../../core/log/tree/proof.ts'
 import { validate } from '../../../core/schemas/validation.ts'
 import { verifyTimestamp } from '../../../core/verify/tokens.ts'
-import { makeTemporary, removeTemporary } from '../../support/temporary.ts'
 import { ManualClock, until } from '../../support/manual-clock.ts'
 import {
   COMPANY,
   inCategory,
   openFixture,
   withCode,
-  withRegistry,
+  it,
   withStatus,
   type Fixture,
 } from '../../support/registry-fixture.ts'
 import { ScriptedChain } from '../../support/scripted-chain.ts'
 import { H, recompute, saltedHash } from '../../support/commitment-reference.ts'
+import { temporaryOfSuite } from '../../support/temporary.ts'
 
 const bytes = (hex: string): Buffer => Buffer.from(hex, 'hex')
 
@@ -44,10 +44,10 @@ function rootOf(txId: string, proof: readonly ProofItem[]): string {
 }
 
 /** A registry with a chain whose blocks the test mines, and with a real authority. */
-async function openAnchored(directory: string) {
+async function openAnchored(t: TestContext, directory: string) {
   const chain = new ScriptedChain()
   const tsa = await openLocalTsa(directory, { clock: new ManualClock(), keepsLastStamp: false })
-  const fixture = await openFixture({ sealer: { anchor: chain, timestampAuthority: tsa, pollIntervalMs: 1_000 } })
+  const fixture = await openFixture({ t, sealer: { anchor: chain, timestampAuthority: tsa, pollIntervalMs: 1_000 } })
   const { registry, clock } = fixture
   /** Waits until the newest checkpoint is stamped and its anchor confirmed. */
   const confirm = async (): Promise<void> => {
@@ -62,17 +62,11 @@ async function openAnchored(directory: string) {
 }
 
 describe('proofs', () => {
-  let directory: string
-  before(async () => {
-    directory = await makeTemporary()
-  })
-  after(() => removeTemporary(directory))
+  const directory = temporaryOfSuite()
 
-  it('go from pending to sealed, sent and confirmed', async () => {
-    const { registry, evidence, chain, clock, close, confirm, scope, trustAnchor } = await openAnchored(
-      `${directory}/a`,
-    )
-    const { proofs } = registry
+  test('go from pending to sealed, sent and confirmed', async (t) => {
+    const fixture = await openAnchored(t, `${directory}/a`)
+    const { registry, proofs, evidence, chain, clock, confirm, scope, trustAnchor } = fixture
     await evidence()
     const { evidence: stored } = await registry.evidences.get(scope, 'e-1')
     const pending = withStatus(await proofs.evidence({ evidenceId: 'e-1' }), 'pending')
@@ -162,11 +156,10 @@ describe('proofs', () => {
     ] as const)
       validate(schema, answer)
     assert.deepEqual((await registry.evidences.list(scope)).items[0]?.blockNumber, blockNumber)
-    await close()
   })
 
-  it('exist for every entry of a log with many batches, also for keys and tokens', async () => {
-    const { registry, scope, evidence, close, confirm, stores } = await openAnchored(`${directory}/b`)
+  test('exist for every entry of a log with many batches, also for keys and tokens', async (t) => {
+    const { registry, scope, evidence, confirm, stores } = await openAnchored(t, `${directory}/b`)
     for (let i = 0; i < 9; i++) {
       await evidence({ externalId: `e-${i}` })
       if (i % 2 === 0) await registry.evidences.update(scope, `e-${i}`, { description: 'x', owner: 'y' })
@@ -188,94 +181,92 @@ describe('proofs', () => {
     }
     assert.equal(await registry.log.openings({ index: 0, width: size + 1 }), undefined)
     assert.equal(await registry.log.openings({ index: 1, width: 1 }), undefined)
-    await close()
   })
 })
 
 describe('the proof of an evidence', () => {
-  it('is the same by external id and by internal id', () =>
-    withRegistry(async ({ proofs, evidences, scope, evidence }) => {
-      await evidence()
-      const { id } = (await evidences.get(scope, 'e-1')).evidence
-      assert.deepEqual(await proofs.evidence({ evidenceId: id }), await proofs.evidence({ evidenceId: 'e-1' }))
-      assert.deepEqual(
-        await proofs.evidence({ evidenceId: 'e-1', companyId: COMPANY }),
-        await proofs.evidence({ evidenceId: 'e-1' }),
+  it('is the same by external id and by internal id', async ({ proofs, evidences, scope, evidence }) => {
+    await evidence()
+    const { id } = (await evidences.get(scope, 'e-1')).evidence
+    assert.deepEqual(await proofs.evidence({ evidenceId: id }), await proofs.evidence({ evidenceId: 'e-1' }))
+    assert.deepEqual(
+      await proofs.evidence({ evidenceId: 'e-1', companyId: COMPANY }),
+      await proofs.evidence({ evidenceId: 'e-1' }),
+    )
+    for (const [evidenceId, company] of [
+      ['none', undefined],
+      ['e-1', 'other'],
+      ['e-1', 'x'.repeat(10_000)],
+      ['e-1', '\0'],
+    ] as const)
+      assert.deepEqual(await proofs.evidence({ evidenceId, ...(company !== undefined && { companyId: company }) }), {
+        status: 'not_found',
+        evidenceId,
+        error: 'There is no such evidence',
+        code: 'EVIDENCE_NOT_FOUND',
+      })
+    for (const wrong of ['', '.', '..', 'a\0', 'x'.repeat(129)]) {
+      const answer = withStatus(await proofs.evidence({ evidenceId: wrong }), 'invalid')
+      assert.deepEqual([answer.code, 'txId' in answer], ['VALIDATION_ERROR', false], wrong)
+    }
+  })
+
+  it('is that of the named company, also if its external id is the internal id of another company', async (fixture) => {
+    const { proofs, evidences, scope, evidence, system } = fixture
+    await evidence({ externalId: 'first' })
+    const { id, txId } = (await evidences.get(scope, 'first')).evidence
+    const { scope: foreign } = await system('I', 'other')
+    const own = await evidences.create(foreign, { ...inCategory('C', 'S'), externalId: id, name: 'x' })
+    const txIdOf = async (selector: { companyId?: string; txId?: string }) =>
+      withStatus(await proofs.evidence({ evidenceId: id, ...selector }), 'pending').txId
+    assert.equal(await txIdOf({}), txId)
+    assert.equal(await txIdOf({ companyId: COMPANY }), txId)
+    assert.equal(await txIdOf({ companyId: 'other' }), own.txId)
+    assert.equal(await txIdOf({ txId }), txId)
+    assert.equal(await txIdOf({ txId: own.txId }), own.txId)
+    assert.equal((await proofs.evidence({ evidenceId: id, companyId: 'ghost' })).status, 'not_found')
+    assert.equal((await proofs.evidence({ evidenceId: own.id, companyId: COMPANY })).status, 'not_found')
+    assert.equal((await proofs.evidence({ evidenceId: id.toUpperCase(), companyId: COMPANY })).status, 'pending')
+  })
+
+  it('is ambiguous if several companies use the external id, and reveals nothing else', async (fixture) => {
+    const { proofs, evidences, scope, evidence, system } = fixture
+    await evidence({ externalId: 'shared' })
+    const { scope: foreign } = await system('I', 'other')
+    await evidences.create(foreign, { ...inCategory('C', 'S'), externalId: 'shared', name: 'x' })
+    const answer = withStatus(await proofs.evidence({ evidenceId: 'shared' }), 'ambiguous')
+    assert.deepEqual(Object.keys(answer).sort(), ['candidates', 'code', 'error', 'evidenceId', 'status'])
+    const expected = [await evidences.get(scope, 'shared'), await evidences.get(foreign, 'shared')].map(
+      ({ evidence: { id, txId: created, createdAt } }) => ({ id, txId: created, createdAt: createdAt.toISOString() }),
+    )
+    assert.deepEqual(answer.candidates, expected, 'oldest first')
+    for (const { txId: selected } of expected)
+      assert.equal(
+        withStatus(await proofs.evidence({ evidenceId: 'shared', txId: `0x${selected.toUpperCase()}` }), 'pending')
+          .txId,
+        selected,
       )
-      for (const [evidenceId, company] of [
-        ['none', undefined],
-        ['e-1', 'other'],
-        ['e-1', 'x'.repeat(10_000)],
-        ['e-1', '\0'],
-      ] as const)
-        assert.deepEqual(await proofs.evidence({ evidenceId, ...(company !== undefined && { companyId: company }) }), {
-          status: 'not_found',
-          evidenceId,
-          error: 'There is no such evidence',
-          code: 'EVIDENCE_NOT_FOUND',
-        })
-      for (const wrong of ['', '.', '..', 'a\0', 'x'.repeat(129)]) {
-        const answer = withStatus(await proofs.evidence({ evidenceId: wrong }), 'invalid')
-        assert.deepEqual([answer.code, 'txId' in answer], ['VALIDATION_ERROR', false], wrong)
-      }
-    }))
+    assert.equal((await proofs.evidence({ evidenceId: 'shared', txId: '0'.repeat(64) })).status, 'not_found')
+    assert.equal((await proofs.evidence({ evidenceId: 'shared', txId: 'x' })).status, 'invalid')
+    assert.equal(answer.code, 'AMBIGUOUS')
+    const fileId = '01890000-0000-7000-8000-000000000000'
+    assert.equal((await proofs.file({ evidenceId: 'shared', fileId })).status, 'ambiguous')
+    const { id, txId } = (await evidences.get(foreign, 'shared')).evidence
+    for (const named of [{ evidenceId: 'shared', companyId: 'other' }, { evidenceId: id }])
+      assert.equal(withStatus(await proofs.evidence(named), 'pending').txId, txId)
+  })
 
-  it('is that of the named company, also if its external id is the internal id of another company', () =>
-    withRegistry(async ({ proofs, evidences, scope, evidence, system }) => {
-      await evidence({ externalId: 'first' })
-      const { id, txId } = (await evidences.get(scope, 'first')).evidence
-      const { scope: foreign } = await system('I', 'other')
-      const own = await evidences.create(foreign, { ...inCategory('C', 'S'), externalId: id, name: 'x' })
-      const txIdOf = async (selector: { companyId?: string; txId?: string }) =>
-        withStatus(await proofs.evidence({ evidenceId: id, ...selector }), 'pending').txId
-      assert.equal(await txIdOf({}), txId)
-      assert.equal(await txIdOf({ companyId: COMPANY }), txId)
-      assert.equal(await txIdOf({ companyId: 'other' }), own.txId)
-      assert.equal(await txIdOf({ txId }), txId)
-      assert.equal(await txIdOf({ txId: own.txId }), own.txId)
-      assert.equal((await proofs.evidence({ evidenceId: id, companyId: 'ghost' })).status, 'not_found')
-      assert.equal((await proofs.evidence({ evidenceId: own.id, companyId: COMPANY })).status, 'not_found')
-      assert.equal((await proofs.evidence({ evidenceId: id.toUpperCase(), companyId: COMPANY })).status, 'pending')
-    }))
-
-  it('is ambiguous if several companies use the external id, and reveals nothing else', () =>
-    withRegistry(async ({ proofs, evidences, scope, evidence, system }) => {
-      await evidence({ externalId: 'shared' })
-      const { scope: foreign } = await system('I', 'other')
-      await evidences.create(foreign, { ...inCategory('C', 'S'), externalId: 'shared', name: 'x' })
-      const answer = withStatus(await proofs.evidence({ evidenceId: 'shared' }), 'ambiguous')
-      assert.deepEqual(Object.keys(answer).sort(), ['candidates', 'code', 'error', 'evidenceId', 'status'])
-      const expected = [await evidences.get(scope, 'shared'), await evidences.get(foreign, 'shared')].map(
-        ({ evidence: { id, txId: created, createdAt } }) => ({ id, txId: created, createdAt: createdAt.toISOString() }),
-      )
-      assert.deepEqual(answer.candidates, expected, 'oldest first')
-      for (const { txId: selected } of expected)
-        assert.equal(
-          withStatus(await proofs.evidence({ evidenceId: 'shared', txId: `0x${selected.toUpperCase()}` }), 'pending')
-            .txId,
-          selected,
-        )
-      assert.equal((await proofs.evidence({ evidenceId: 'shared', txId: '0'.repeat(64) })).status, 'not_found')
-      assert.equal((await proofs.evidence({ evidenceId: 'shared', txId: 'x' })).status, 'invalid')
-      assert.equal(answer.code, 'AMBIGUOUS')
-      const fileId = '01890000-0000-7000-8000-000000000000'
-      assert.equal((await proofs.file({ evidenceId: 'shared', fileId })).status, 'ambiguous')
-      const { id, txId } = (await evidences.get(foreign, 'shared')).evidence
-      for (const named of [{ evidenceId: 'shared', companyId: 'other' }, { evidenceId: id }])
-        assert.equal(withStatus(await proofs.evidence(named), 'pending').txId, txId)
-    }))
-
-  it('prefers the internal id to an equal external id of another evidence', () =>
-    withRegistry(async ({ proofs, evidences, scope, evidence }) => {
-      await evidence({ externalId: 'mine' })
-      const { evidence: stored } = await evidences.get(scope, 'mine')
-      await evidence({ externalId: stored.id })
-      assert.equal(withStatus(await proofs.evidence({ evidenceId: stored.id }), 'pending').txId, stored.txId)
-      // A text of this form that is not an internal id is looked up as an external id.
-      const id = '01890000-0000-7000-8000-000000000000'
-      await evidence({ externalId: id })
-      assert.equal((await proofs.evidence({ evidenceId: id })).evidenceId, id)
-    }))
+  it('prefers the internal id to an equal external id of another evidence', async (fixture) => {
+    const { proofs, evidences, scope, evidence } = fixture
+    await evidence({ externalId: 'mine' })
+    const { evidence: stored } = await evidences.get(scope, 'mine')
+    await evidence({ externalId: stored.id })
+    assert.equal(withStatus(await proofs.evidence({ evidenceId: stored.id }), 'pending').txId, stored.txId)
+    // A text of this form that is not an internal id is looked up as an external id.
+    const id = '01890000-0000-7000-8000-000000000000'
+    await evidence({ externalId: id })
+    assert.equal((await proofs.evidence({ evidenceId: id })).evidenceId, id)
+  })
 })
 
 describe('the proof of a file', () => {
@@ -296,92 +287,88 @@ describe('the proof of a file', () => {
     assert.equal(recompute(event?.disclosure as NonNullable<typeof event>['disclosure'] & object).txId, proof.txId)
   }
 
-  it('proves the event that attached the file', () =>
-    withRegistry(async (fixture) => {
-      const { registry, scope, stage, evidence, clock } = fixture
-      const [one, two] = [await stage('one'), await stage('two')]
-      await evidence({ files: [one] })
-      await clock.advance(1_000)
-      await registry.evidences.update(scope, 'e-1', { files: [two] })
-      const pending = await registry.proofs.file({ evidenceId: 'e-1', fileId: two.id })
-      assert.deepEqual(
-        [pending.status, pending.evidenceId, pending.fileId, 'merkle' in pending],
-        ['pending', 'e-1', two.id, false],
-      )
-      await registry.sealNow()
-      const { events, evidence: stored } = await registry.evidences.get(scope, 'e-1')
-      for (const [i, { id }] of [one, two].entries()) {
-        const proof = withStatus(await registry.proofs.file({ evidenceId: stored.id, fileId: id }), 'ok')
-        validate(FileProof, proof)
-        assert.deepEqual([proof.txId, proof.eventTimestamp], [events[i]?.txId, events[i]?.recordedAt.toISOString()])
-        assert.equal(rootOf(proof.txId, proof.merkle.proof), proof.merkle.merkleRoot)
-        await assertBound(fixture, proof, id)
-      }
-    }))
+  it('proves the event that attached the file', async (fixture) => {
+    const { registry, scope, stage, evidence, clock } = fixture
+    const [one, two] = [await stage('one'), await stage('two')]
+    await evidence({ files: [one] })
+    await clock.advance(1_000)
+    await registry.evidences.update(scope, 'e-1', { files: [two] })
+    const pending = await registry.proofs.file({ evidenceId: 'e-1', fileId: two.id })
+    assert.deepEqual(
+      [pending.status, pending.evidenceId, pending.fileId, 'merkle' in pending],
+      ['pending', 'e-1', two.id, false],
+    )
+    await registry.sealNow()
+    const { events, evidence: stored } = await registry.evidences.get(scope, 'e-1')
+    for (const [i, { id }] of [one, two].entries()) {
+      const proof = withStatus(await registry.proofs.file({ evidenceId: stored.id, fileId: id }), 'ok')
+      validate(FileProof, proof)
+      assert.deepEqual([proof.txId, proof.eventTimestamp], [events[i]?.txId, events[i]?.recordedAt.toISOString()])
+      assert.equal(rootOf(proof.txId, proof.merkle.proof), proof.merkle.merkleRoot)
+      await assertBound(fixture, proof, id)
+    }
+  })
 
-  it('has status deleted, still verifies, and contains the deletion', () =>
-    withRegistry(async (fixture) => {
-      const { registry, scope, stage, evidence } = fixture
-      const file = await stage('one')
-      await evidence({ files: [file, await stage('two')] })
-      await registry.sealNow()
-      const attached = await registry.proofs.file({ evidenceId: 'e-1', fileId: file.id })
-      await registry.files.delete(scope, { fileId: file.id })
-      const between = withStatus(await registry.proofs.file({ evidenceId: 'e-1', fileId: file.id }), 'deleted')
-      assert.equal('merkle' in between.deletion, false)
-      await registry.sealNow()
-      const gone = withStatus(await registry.proofs.file({ evidenceId: 'e-1', fileId: file.id }), 'deleted')
-      validate(FileProof, gone)
-      const { deletion, ...rest } = gone
-      assert.deepEqual({ ...rest, status: 'ok' }, attached)
-      const { events } = await registry.evidences.get(scope, 'e-1')
-      assert.deepEqual([deletion.txId, deletion.eventTimestamp], [events[1]?.txId, events[1]?.recordedAt.toISOString()])
-      assert.equal(rootOf(deletion.txId, deletion.merkle?.proof ?? []), deletion.merkle?.merkleRoot)
-      await assertBound(fixture, gone, file.id)
-    }))
+  it('has status deleted, still verifies, and contains the deletion', async (fixture) => {
+    const { registry, scope, stage, evidence } = fixture
+    const file = await stage('one')
+    await evidence({ files: [file, await stage('two')] })
+    await registry.sealNow()
+    const attached = await registry.proofs.file({ evidenceId: 'e-1', fileId: file.id })
+    await registry.files.delete(scope, { fileId: file.id })
+    const between = withStatus(await registry.proofs.file({ evidenceId: 'e-1', fileId: file.id }), 'deleted')
+    assert.equal('merkle' in between.deletion, false)
+    await registry.sealNow()
+    const gone = withStatus(await registry.proofs.file({ evidenceId: 'e-1', fileId: file.id }), 'deleted')
+    validate(FileProof, gone)
+    const { deletion, ...rest } = gone
+    assert.deepEqual({ ...rest, status: 'ok' }, attached)
+    const { events } = await registry.evidences.get(scope, 'e-1')
+    assert.deepEqual([deletion.txId, deletion.eventTimestamp], [events[1]?.txId, events[1]?.recordedAt.toISOString()])
+    assert.equal(rootOf(deletion.txId, deletion.merkle?.proof ?? []), deletion.merkle?.merkleRoot)
+    await assertBound(fixture, gone, file.id)
+  })
 
-  it('is not found for a file of another evidence, of a category, or for an unknown id', () =>
-    withRegistry(async ({ registry, scope, stage, evidence }) => {
-      const [file, other, icon] = [await stage(), await stage(), await stage()]
-      await evidence({ files: [file] })
-      await evidence({ externalId: 'e-2', files: [other] })
-      await registry.categories.create(scope, { name: 'icon', image: icon })
-      for (const id of [other.id, icon.id, '01890000-0000-7000-8000-000000000000']) {
-        const answer = await registry.proofs.file({ evidenceId: 'e-1', fileId: id })
-        assert.equal(withStatus(answer, 'not_found').code, 'FILE_NOT_FOUND')
-      }
-      assert.equal(
-        withStatus(await registry.proofs.file({ evidenceId: 'none', fileId: file.id }), 'not_found').code,
-        'EVIDENCE_NOT_FOUND',
-      )
-      for (const id of ['', 'x', `${file.id} `]) {
-        const answer = await registry.proofs.file({ evidenceId: 'e-1', fileId: id })
-        assert.equal(withStatus(answer, 'invalid').code, 'VALIDATION_ERROR')
-      }
-    }))
+  it('is not found for a file of another evidence, of a category, or for an unknown id', async (fixture) => {
+    const { registry, scope, stage, evidence } = fixture
+    const [file, other, icon] = [await stage(), await stage(), await stage()]
+    await evidence({ files: [file] })
+    await evidence({ externalId: 'e-2', files: [other] })
+    await registry.categories.create(scope, { name: 'icon', image: icon })
+    for (const id of [other.id, icon.id, '01890000-0000-7000-8000-000000000000']) {
+      const answer = await registry.proofs.file({ evidenceId: 'e-1', fileId: id })
+      assert.equal(withStatus(answer, 'not_found').code, 'FILE_NOT_FOUND')
+    }
+    assert.equal(
+      withStatus(await registry.proofs.file({ evidenceId: 'none', fileId: file.id }), 'not_found').code,
+      'EVIDENCE_NOT_FOUND',
+    )
+    for (const id of ['', 'x', `${file.id} `]) {
+      const answer = await registry.proofs.file({ evidenceId: 'e-1', fileId: id })
+      assert.equal(withStatus(answer, 'invalid').code, 'VALIDATION_ERROR')
+    }
+  })
 })
 
 describe('the proof of a txid', () => {
-  it('is invalid for a malformed txId, and not_found for an unknown one', () =>
-    withRegistry(async ({ registry: { proofs } }) => {
-      for (const txId of ['', 'x', 'a'.repeat(63), 'a'.repeat(65), `${'a'.repeat(63)}g`]) {
-        assert.equal(withStatus(await proofs.transaction(txId), 'invalid').code, 'VALIDATION_ERROR')
-        assert.equal(withStatus(await proofs.root(txId), 'invalid').code, 'VALIDATION_ERROR')
-      }
-      assert.equal(withStatus(await proofs.transaction('a'.repeat(64)), 'not_found').code, 'NOT_FOUND')
-      assert.equal(withStatus(await proofs.root('a'.repeat(64)), 'not_found').code, 'NOT_FOUND')
-      for (const batchId of ['', 'x', '01890000-0000-7000-8000-000000000000'])
-        await assert.rejects(proofs.timestampToken(batchId), withCode('BATCH_NOT_FOUND'))
-    }))
+  it('is invalid for a malformed txId, and not_found for an unknown one', async ({ registry: { proofs } }) => {
+    for (const txId of ['', 'x', 'a'.repeat(63), 'a'.repeat(65), `${'a'.repeat(63)}g`]) {
+      assert.equal(withStatus(await proofs.transaction(txId), 'invalid').code, 'VALIDATION_ERROR')
+      assert.equal(withStatus(await proofs.root(txId), 'invalid').code, 'VALIDATION_ERROR')
+    }
+    assert.equal(withStatus(await proofs.transaction('a'.repeat(64)), 'not_found').code, 'NOT_FOUND')
+    assert.equal(withStatus(await proofs.root('a'.repeat(64)), 'not_found').code, 'NOT_FOUND')
+    for (const batchId of ['', 'x', '01890000-0000-7000-8000-000000000000'])
+      await assert.rejects(proofs.timestampToken(batchId), withCode('BATCH_NOT_FOUND'))
+  })
 
-  it('has no token if nothing was stamped', () =>
-    withRegistry(async ({ registry, evidence, scope }) => {
-      await evidence()
-      await registry.sealNow()
-      const { txId } = (await registry.evidences.get(scope, 'e-1')).evidence
-      const { batchId } = withStatus(await registry.proofs.transaction(txId), 'ok')
-      await assert.rejects(registry.proofs.timestampToken(batchId), withCode('BATCH_NOT_FOUND'))
-    }))
+  it('has no token if nothing was stamped', async ({ registry, evidence, scope }) => {
+    await evidence()
+    await registry.sealNow()
+    const { txId } = (await registry.evidences.get(scope, 'e-1')).evidence
+    const { batchId } = withStatus(await registry.proofs.transaction(txId), 'ok')
+    await assert.rejects(registry.proofs.timestampToken(batchId), withCode('BATCH_NOT_FOUND'))
+  })
 })
 
 describe('validating a proof', () => {
@@ -459,88 +446,82 @@ describe('validating a proof', () => {
       { status: 'unknown_root', valid: false }],
   ] // prettier-ignore
   for (const [what, request, expected] of cases)
-    it(`${what} is ${expected.status}, ${expected.valid ? 'valid' : 'not valid'}`, () =>
-      withRegistry(async (fixture) => {
-        const input = request(await sealedTwice(fixture))
-        const { txId, merkleRoot, proof } = input
-        const answer = await fixture.registry.proofs.validate({ txId, merkleRoot, proof })
-        validate(MerkleValidation, answer)
-        for (const [name, value] of Object.entries(expected)) assert.equal(answer[name as 'status'], value, name)
-        assert.equal(answer.expectedRoot, merkleRoot)
-        assert.equal('error' in answer, !answer.valid)
-        assert.equal('code' in answer, 'error' in answer)
-        // The root is recomputed from the caller's hashes whenever that is possible.
-        if (proof.length > 0 && proof.every(({ position }) => position !== undefined))
-          assert.equal('computedRoot' in answer && answer.computedRoot, rootOf(txId, proof as ProofItem[]))
-        if (answer.valid) assert.equal('computedRoot' in answer && answer.computedRoot, merkleRoot)
-      }))
+    it(`${what} is ${expected.status}, ${expected.valid ? 'valid' : 'not valid'}`, async (fixture) => {
+      const input = request(await sealedTwice(fixture))
+      const { txId, merkleRoot, proof } = input
+      const answer = await fixture.registry.proofs.validate({ txId, merkleRoot, proof })
+      validate(MerkleValidation, answer)
+      for (const [name, value] of Object.entries(expected)) assert.equal(answer[name as 'status'], value, name)
+      assert.equal(answer.expectedRoot, merkleRoot)
+      assert.equal('error' in answer, !answer.valid)
+      assert.equal('code' in answer, 'error' in answer)
+      // The root is recomputed from the caller's hashes whenever that is possible.
+      if (proof.length > 0 && proof.every(({ position }) => position !== undefined))
+        assert.equal('computedRoot' in answer && answer.computedRoot, rootOf(txId, proof as ProofItem[]))
+      if (answer.valid) assert.equal('computedRoot' in answer && answer.computedRoot, merkleRoot)
+    })
 
-  it('recomputes the root also if the request names an earlier root', () =>
-    withRegistry(async (fixture) => {
-      const { early, late } = await sealedTwice(fixture)
-      const input = { txId: late.txId, merkleRoot: early.merkleRoot, proof: bare(late.proof) }
-      const answer = withStatus(await fixture.registry.proofs.validate(input), 'ok')
-      assert.equal(answer.computedRoot, late.merkleRoot)
-    }))
+  it('recomputes the root also if the request names an earlier root', async (fixture) => {
+    const { early, late } = await sealedTwice(fixture)
+    const input = { txId: late.txId, merkleRoot: early.merkleRoot, proof: bare(late.proof) }
+    const answer = withStatus(await fixture.registry.proofs.validate(input), 'ok')
+    assert.equal(answer.computedRoot, late.merkleRoot)
+  })
 
-  it('reports a path to an invented root as valid, with status unknown_root', () =>
-    withRegistry(async (fixture) => {
-      await sealedTwice(fixture)
-      const txId = 'ab'.repeat(32)
-      const proof: ProofItem[] = [{ hash: 'cd'.repeat(32), position: 'right' }]
-      const answer = await fixture.registry.proofs.validate({ txId, merkleRoot: rootOf(txId, proof), proof })
-      const { status, valid, txIdKnown, rootKnown } = answer
-      assert.deepEqual([status, valid, txIdKnown, rootKnown], ['unknown_root', true, false, false])
-    }))
+  it('reports a path to an invented root as valid, with status unknown_root', async (fixture) => {
+    await sealedTwice(fixture)
+    const txId = 'ab'.repeat(32)
+    const proof: ProofItem[] = [{ hash: 'cd'.repeat(32), position: 'right' }]
+    const answer = await fixture.registry.proofs.validate({ txId, merkleRoot: rootOf(txId, proof), proof })
+    const { status, valid, txIdKnown, rootKnown } = answer
+    assert.deepEqual([status, valid, txIdKnown, rootKnown], ['unknown_root', true, false, false])
+  })
 
-  it('reports a path as not valid if its positions are not those of the txId', () =>
-    withRegistry(async (fixture) => {
-      const { early } = await sealedTwice(fixture)
-      const proof = flipped(early.proof)
-      const input = { txId: early.txId, merkleRoot: rootOf(early.txId, proof), proof }
-      const { valid, computedRoot } = withStatus(await fixture.registry.proofs.validate(input), 'unknown_root')
-      assert.deepEqual([valid, computedRoot], [false, input.merkleRoot])
-    }))
+  it('reports a path as not valid if its positions are not those of the txId', async (fixture) => {
+    const { early } = await sealedTwice(fixture)
+    const proof = flipped(early.proof)
+    const input = { txId: early.txId, merkleRoot: rootOf(early.txId, proof), proof }
+    const { valid, computedRoot } = withStatus(await fixture.registry.proofs.validate(input), 'unknown_root')
+    assert.deepEqual([valid, computedRoot], [false, input.merkleRoot])
+  })
 
-  it('accepts a path to a later sealed root', () =>
-    withRegistry(async (fixture) => {
-      const { early, late } = await sealedTwice(fixture)
-      const { log, proofs } = fixture.registry
-      const path = await log.inclusionProof({ leafIndex: 3, treeSize: late.treeSize })
-      const proof = path.map((hash) => ({ hash: Buffer.from(hash).toString('hex') }))
-      const answer = await proofs.validate({ txId: early.txId, merkleRoot: late.merkleRoot, proof })
-      assert.deepEqual([answer.status, answer.valid], ['ok', true])
-    }))
+  it('accepts a path to a later sealed root', async (fixture) => {
+    const { early, late } = await sealedTwice(fixture)
+    const { log, proofs } = fixture.registry
+    const path = await log.inclusionProof({ leafIndex: 3, treeSize: late.treeSize })
+    const proof = path.map((hash) => ({ hash: Buffer.from(hash).toString('hex') }))
+    const answer = await proofs.validate({ txId: early.txId, merkleRoot: late.merkleRoot, proof })
+    assert.deepEqual([answer.status, answer.valid], ['ok', true])
+  })
 
-  it('rejects malformed requests', () =>
-    withRegistry(async ({ registry: { proofs } }) => {
-      const hash = 'a'.repeat(64)
-      const wrong = [
-        {},
-        { txId: hash, merkleRoot: hash },
-        { txId: `0y${hash}`, merkleRoot: hash, proof: [] },
-        { txId: hash, merkleRoot: null, proof: [] },
-        { txId: hash, merkleRoot: 'x', proof: [] },
-        { txId: hash, merkleRoot: hash, proof: [{}] },
-        { txId: hash, merkleRoot: hash, proof: [{ hash, position: 'up' }] },
-        { txId: hash, merkleRoot: hash, proof: Array.from({ length: 65 }, () => ({ hash })) },
-      ]
-      for (const request of wrong) await assert.rejects(proofs.validate(request as never), withCode('VALIDATION_ERROR'))
-      await proofs.validate({ txId: hash, merkleRoot: hash, proof: Array.from({ length: 64 }, () => ({ hash })) })
-    }))
+  it('rejects malformed requests', async ({ registry: { proofs } }) => {
+    const hash = 'a'.repeat(64)
+    const wrong = [
+      {},
+      { txId: hash, merkleRoot: hash },
+      { txId: `0y${hash}`, merkleRoot: hash, proof: [] },
+      { txId: hash, merkleRoot: null, proof: [] },
+      { txId: hash, merkleRoot: 'x', proof: [] },
+      { txId: hash, merkleRoot: hash, proof: [{}] },
+      { txId: hash, merkleRoot: hash, proof: [{ hash, position: 'up' }] },
+      { txId: hash, merkleRoot: hash, proof: Array.from({ length: 65 }, () => ({ hash })) },
+    ]
+    for (const request of wrong) await assert.rejects(proofs.validate(request as never), withCode('VALIDATION_ERROR'))
+    await proofs.validate({ txId: hash, merkleRoot: hash, proof: Array.from({ length: 64 }, () => ({ hash })) })
+  })
 })
 
 describe('public documents', () => {
-  it('never contain a name, owner, text, meta, company, category, key, or anything of a file but its id', () =>
-    withRegistry(async ({ registry, system, evidence: _evidence }) => {
-      // Every value that the tenant gives contains a mark, which is searched for in several encodings.
-      const mark = 'Geheim'
-      let marks = 0
-      const planted = (): string => `${mark}${marks++}`
-      const company = planted()
-      validate(CompanyId, company)
-      const { scope, apiKey } = await system('U', company)
-      const stageIn = (name: string, content: string) =>
+  it('never contain a name, owner, text, meta, company, category, key, or data of a file', async (fixture) => {
+    const { registry, system, evidence: _evidence } = fixture
+    // Every value that the tenant gives contains a mark, which is searched for in several encodings.
+    const mark = 'Geheim'
+    let marks = 0
+    const planted = (): string => `${mark}${marks++}`
+    const company = planted()
+    validate(CompanyId, company)
+    const { scope, apiKey } = await system('U', company)
+    const stageIn = (name: string, content: string) =>
         registry.files.stage(
           scope,
           {
@@ -549,121 +530,120 @@ describe('public documents', () => {
           },
           { maxBytes: 1_000 },
         ) // prettier-ignore
-      const contents = [planted(), planted(), planted()]
-      const [image, file, deleted] = [
-        await stageIn(planted(), contents[0] as string),
-        await stageIn(planted(), contents[1] as string),
-        await stageIn(planted(), contents[2] as string),
-      ]
-      const input = {
+    const contents = [planted(), planted(), planted()]
+    const [image, file, deleted] = [
+      await stageIn(planted(), contents[0] as string),
+      await stageIn(planted(), contents[1] as string),
+      await stageIn(planted(), contents[2] as string),
+    ]
+    const input = {
         externalId: 'public-id', name: planted(), owner: planted(), description: planted(), summary: planted(),
         meta: { [planted()]: planted() }, category: { name: planted() }, subcategory: { name: planted() },
       } // prettier-ignore
-      await registry.evidences.create(scope, { ...input, image, files: [file, deleted] })
-      await registry.evidences.update(scope, 'public-id', {
+    await registry.evidences.create(scope, { ...input, image, files: [file, deleted] })
+    await registry.evidences.update(scope, 'public-id', {
         owner: planted(), description: planted(), meta: { x: planted() }, updateDescription: planted(),
         persona: planted(), eventDescription: planted(), updateType: 'stolen',
       }) // prettier-ignore
-      await registry.files.delete(scope, { fileId: deleted.id })
-      await registry.sealNow()
-      const { evidence: stored, events } = await registry.evidences.get(scope, 'public-id', { disclose: true })
-      const { proofs } = registry
-      const documents: unknown[] = [
-        await proofs.evidence({ evidenceId: 'public-id' }),
-        await proofs.evidence({ evidenceId: stored.id, companyId: company }),
-      ]
-      for (const { id } of [image, file, deleted])
-        documents.push(await proofs.file({ evidenceId: stored.id, fileId: id }))
-      for (const { txId } of events) {
-        const proof = withStatus(await proofs.transaction(txId), 'ok')
-        const { merkleRoot, proof: path } = proof
-        documents.push(proof, await proofs.root(txId))
-        documents.push(await proofs.validate({ txId, merkleRoot, proof: path }))
-      }
-      const size = registry.status().sealedSize
-      documents.push(await registry.log.openings({ index: 0, width: size }), await registry.log.latestCheckpoint())
-      documents.push(Buffer.from((await registry.log.entryBundle({ index: 0, width: size })) ?? []).toString('hex'))
-      documents.push(Buffer.from((await registry.log.tile({ level: 0, index: 0, width: size })) ?? []).toString('hex'))
-      const text = JSON.stringify(documents)
-      assert.ok(text.includes(stored.txId) && text.includes(file.id))
+    await registry.files.delete(scope, { fileId: deleted.id })
+    await registry.sealNow()
+    const { evidence: stored, events } = await registry.evidences.get(scope, 'public-id', { disclose: true })
+    const { proofs } = registry
+    const documents: unknown[] = [
+      await proofs.evidence({ evidenceId: 'public-id' }),
+      await proofs.evidence({ evidenceId: stored.id, companyId: company }),
+    ]
+    for (const { id } of [image, file, deleted])
+      documents.push(await proofs.file({ evidenceId: stored.id, fileId: id }))
+    for (const { txId } of events) {
+      const proof = withStatus(await proofs.transaction(txId), 'ok')
+      const { merkleRoot, proof: path } = proof
+      documents.push(proof, await proofs.root(txId))
+      documents.push(await proofs.validate({ txId, merkleRoot, proof: path }))
+    }
+    const size = registry.status().sealedSize
+    documents.push(await registry.log.openings({ index: 0, width: size }), await registry.log.latestCheckpoint())
+    documents.push(Buffer.from((await registry.log.entryBundle({ index: 0, width: size })) ?? []).toString('hex'))
+    documents.push(Buffer.from((await registry.log.tile({ level: 0, index: 0, width: size })) ?? []).toString('hex'))
+    const text = JSON.stringify(documents)
+    assert.ok(text.includes(stored.txId) && text.includes(file.id))
 
-      const secrets = [mark, apiKey, stored.categoryId, stored.subcategoryId]
-      for (const staged of [image, file, deleted]) secrets.push(staged.sha256)
-      const slotKey = JSON.parse(events[0]?.disclosure?.fields['slotKey']?.text ?? '') as [string, string]
-      secrets.push(slotKey[1])
-      for (const { disclosure } of events) {
-        for (const { salt } of Object.values(disclosure?.fields ?? {})) secrets.push(salt)
-        // The entry of a deletion is public: it holds only the file's id and the txId of the event that attached it.
-        for (const { text: entry, salt } of Object.values(disclosure?.files ?? {}))
-          if (!('deleted' in (JSON.parse(entry) as object))) secrets.push(salt)
-        secrets.push(
-          ...Object.values((JSON.parse(disclosure?.header ?? '') as { fields: Record<string, string> }).fields),
-        )
-      }
-      if (scope.principal.kind === 'sourceSystem') secrets.push(scope.principal.id)
-      for (const secret of secrets)
-        for (const spelled of [
-          secret,
-          Buffer.from(secret).toString('hex'),
-          Buffer.from(secret).toString('base64').replace(/=+$/, ''),
-        ])
-          assert.ok(!text.includes(spelled), `an answer shows ${secret}`)
-      assert.ok(marks > 20 && secrets.length > 40)
-      // The same search finds the mark in what a key holder gets.
-      assert.ok(JSON.stringify(events).includes(mark))
-    }))
+    const secrets = [mark, apiKey, stored.categoryId, stored.subcategoryId]
+    for (const staged of [image, file, deleted]) secrets.push(staged.sha256)
+    const slotKey = JSON.parse(events[0]?.disclosure?.fields['slotKey']?.text ?? '') as [string, string]
+    secrets.push(slotKey[1])
+    for (const { disclosure } of events) {
+      for (const { salt } of Object.values(disclosure?.fields ?? {})) secrets.push(salt)
+      // The entry of a deletion is public: it holds only the file's id and the txId of the event that attached it.
+      for (const { text: entry, salt } of Object.values(disclosure?.files ?? {}))
+        if (!('deleted' in (JSON.parse(entry) as object))) secrets.push(salt)
+      secrets.push(
+        ...Object.values((JSON.parse(disclosure?.header ?? '') as { fields: Record<string, string> }).fields),
+      )
+    }
+    if (scope.principal.kind === 'sourceSystem') secrets.push(scope.principal.id)
+    for (const secret of secrets)
+      for (const spelled of [
+        secret,
+        Buffer.from(secret).toString('hex'),
+        Buffer.from(secret).toString('base64').replace(/=+$/, ''),
+      ])
+        assert.ok(!text.includes(spelled), `an answer shows ${secret}`)
+    assert.ok(marks > 20 && secrets.length > 40)
+    // The same search finds the mark in what a key holder gets.
+    assert.ok(JSON.stringify(events).includes(mark))
+  })
 
-  it('are not returned if a stored tile is damaged', () =>
-    withRegistry(async ({ stores, registry, evidence, scope }) => {
-      await evidence({ externalId: 'e-1' })
-      // A tile of leaves is stored once it is full.
-      await Promise.all(Array.from({ length: 256 }, (_, i) => evidence({ externalId: `other ${i}` })))
-      await registry.sealNow()
-      const { records } = stores
-      const change = async (key: string, edit: (value: Uint8Array) => void): Promise<() => Promise<void>> => {
-        const [stored] = await records.get([key])
-        assert.ok(stored)
-        const value = stored.value.slice()
-        edit(value)
-        await records.commit({ writes: [{ key, value }] })
-        return async () => void (await records.commit({ writes: [{ key, value: stored.value }] }))
-      }
-      // The first leaf, which is the key's. It is the sibling of the first event.
-      const restore = await change(logKeys.tile(0, 0), (value) => (value[8] = (value[8] ?? 0) ^ 1))
-      const fresh = await openFixture({ stores })
-      const { proofs } = fresh.registry
-      await assert.rejects(proofs.evidence({ evidenceId: 'e-1' }), { code: 'CORRUPT' })
-      await assert.rejects(proofs.publicBundle({ evidenceId: 'e-1' }), { code: 'CORRUPT' })
-      const whole = { externalId: 'e-1', fields: 'all', files: 'none' } as const
-      await assert.rejects(proofs.bundle(scope, whole), { code: 'CORRUPT' })
-      await fresh.close()
-      await restore()
-      const again = await openFixture({ stores })
-      withStatus(await again.registry.proofs.evidence({ evidenceId: 'e-1' }), 'ok')
-      withStatus(await again.registry.proofs.publicBundle({ evidenceId: 'e-1' }), 'ok')
-      const page = await again.registry.evidences.get(scope, 'e-1', { disclose: true })
-      assert.ok(page.events[0]?.disclosure)
-      await again.close()
-    }))
+  it('are not returned if a stored tile is damaged', async ({ stores, registry, evidence, scope }) => {
+    await evidence({ externalId: 'e-1' })
+    // A tile of leaves is stored once it is full.
+    await Promise.all(Array.from({ length: 256 }, (_, i) => evidence({ externalId: `other ${i}` })))
+    await registry.sealNow()
+    const { records } = stores
+    const change = async (key: string, edit: (value: Uint8Array) => void): Promise<() => Promise<void>> => {
+      const [stored] = await records.get([key])
+      assert.ok(stored)
+      const value = stored.value.slice()
+      edit(value)
+      await records.commit({ writes: [{ key, value }] })
+      return async () => void (await records.commit({ writes: [{ key, value: stored.value }] }))
+    }
+    // The first leaf, which is the key's. It is the sibling of the first event.
+    const restore = await change(logKeys.tile(0, 0), (value) => (value[8] = (value[8] ?? 0) ^ 1))
+    const fresh = await openFixture({ stores })
+    const { proofs } = fresh.registry
+    await assert.rejects(proofs.evidence({ evidenceId: 'e-1' }), { code: 'CORRUPT' })
+    await assert.rejects(proofs.publicBundle({ evidenceId: 'e-1' }), { code: 'CORRUPT' })
+    const whole = { externalId: 'e-1', fields: 'all', files: 'none' } as const
+    await assert.rejects(proofs.bundle(scope, whole), { code: 'CORRUPT' })
+    await fresh.close()
+    await restore()
+    const again = await openFixture({ stores })
+    withStatus(await again.registry.proofs.evidence({ evidenceId: 'e-1' }), 'ok')
+    withStatus(await again.registry.proofs.publicBundle({ evidenceId: 'e-1' }), 'ok')
+    const page = await again.registry.evidences.get(scope, 'e-1', { disclose: true })
+    assert.ok(page.events[0]?.disclosure)
+    await again.close()
+  })
 
-  it('are not pending if the store has lost the checkpoint of their batch', () =>
-    withRegistry(async ({ stores, registry, evidence, scope }) => {
-      await evidence()
-      await registry.sealNow()
-      const size = registry.status().sealedSize
-      await stores.records.commit({ writes: [{ key: logKeys.checkpoint(size), value: null }] })
-      const fresh = await openFixture({ stores })
-      // If there is no later batch, the last one may be unsigned. The start signs it.
-      withStatus(await fresh.registry.proofs.evidence({ evidenceId: 'e-1' }), 'ok')
-      await evidence({ externalId: 'e-2' })
-      await registry.sealNow()
-      await stores.records.commit({ writes: [{ key: logKeys.checkpoint(size), value: null }] })
-      await fresh.close()
-      const again = await openFixture({ stores })
-      const whole = { externalId: 'e-1', fields: 'all', files: 'none' } as const
-      await assert.rejects(again.registry.proofs.evidence({ evidenceId: 'e-1' }), { code: 'CORRUPT' })
-      await assert.rejects(again.registry.proofs.bundle(scope, whole), { code: 'CORRUPT' })
-      withStatus(await again.registry.proofs.evidence({ evidenceId: 'e-2' }), 'ok')
-      await again.close()
-    }))
+  it('are not pending if the store has lost the checkpoint of their batch', async (fixture) => {
+    const { stores, registry, evidence, scope } = fixture
+    await evidence()
+    await registry.sealNow()
+    const size = registry.status().sealedSize
+    await stores.records.commit({ writes: [{ key: logKeys.checkpoint(size), value: null }] })
+    const fresh = await openFixture({ stores })
+    // If there is no later batch, the last one may be unsigned. The start signs it.
+    withStatus(await fresh.registry.proofs.evidence({ evidenceId: 'e-1' }), 'ok')
+    await evidence({ externalId: 'e-2' })
+    await registry.sealNow()
+    await stores.records.commit({ writes: [{ key: logKeys.checkpoint(size), value: null }] })
+    await fresh.close()
+    const again = await openFixture({ stores })
+    const whole = { externalId: 'e-1', fields: 'all', files: 'none' } as const
+    await assert.rejects(again.registry.proofs.evidence({ evidenceId: 'e-1' }), { code: 'CORRUPT' })
+    await assert.rejects(again.registry.proofs.bundle(scope, whole), { code: 'CORRUPT' })
+    withStatus(await again.registry.proofs.evidence({ evidenceId: 'e-2' }), 'ok')
+    await again.close()
+  })
 })

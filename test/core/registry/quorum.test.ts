@@ -1,31 +1,30 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
+import { before, describe, it } from 'node:test'
 import { fromBase64, sha256, toHex } from '../../../core/bytes.ts'
 import { logKeys } from '../../../core/log/keys.ts'
 import type { EvidenceProof } from '../../../core/index.ts'
 import { parsePolicy } from '../../../core/verify/index.ts'
 import { verifyTimestamp } from '../../../core/verify/tokens.ts'
 import { checkProof } from '../../support/proof-by-hand.ts'
-import { makeTemporary, removeTemporary } from '../../support/temporary.ts'
-import { fillRegistry, openSealedRegistry, type Filled, type SealedRegistry } from '../../support/sealed-registry.ts'
+import { fillRegistry, openSealedRegistry, type Filled } from '../../support/sealed-registry.ts'
 import { openAuthorities } from '../../support/local-authorities.ts'
 import type { ScriptedAuthority } from '../../support/scripted-authority.ts'
 import { withStatus } from '../../support/registry-fixture.ts'
 import { until } from '../../support/manual-clock.ts'
 import { differencesIn } from '../../support/whole-store.ts'
+import { temporaryOfSuite } from '../../support/temporary.ts'
+import { ofSuite } from '../../support/of-suite.ts'
 
 const KEPT = { type: 'ocsp', der: Uint8Array.of(0x30, 1, 5) } as const
 
 describe('proofs with a quorum of time stamp authorities', () => {
-  let directory: string
-  let sealed: SealedRegistry
+  const directory = temporaryOfSuite()
   let filled: Filled
   let authorities: readonly ScriptedAuthority[]
   let answer: Extract<EvidenceProof, { readonly status: 'ok' }>
 
-  before(async () => {
-    directory = await makeTemporary()
-    sealed = await openSealedRegistry(directory, 7, async (clock) => {
+  const sealed = ofSuite(() =>
+    openSealedRegistry(directory, 7, async (clock) => {
       authorities = await openAuthorities(directory, clock, [
         { name: 'a', assurance: 'independent' },
         { name: 'b', assurance: 'independent', skewMs: 7_000 },
@@ -33,19 +32,17 @@ describe('proofs with a quorum of time stamp authorities', () => {
       ])
       for (const authority of authorities) authority.validationData = [KEPT]
       return { timestampAuthorities: authorities, quorum: 2 }
-    })
-    filled = await fillRegistry(sealed)
+    }),
+  )
+  before(async () => {
+    filled = await fillRegistry(sealed())
     await until(async () => {
-      const proof = await sealed.registry.proofs.evidence({ evidenceId: filled.drill })
-      await sealed.clock.advance(1_000)
+      const proof = await sealed().registry.proofs.evidence({ evidenceId: filled.drill })
+      await sealed().clock.advance(1_000)
       if (proof.status !== 'ok') return false
       answer = proof
       return answer.tsas?.length === 3
     })
-  })
-  after(async () => {
-    await sealed.registry.close()
-    await removeTemporary(directory)
   })
 
   it('contain every token, and claim the time of the second one', () => {
@@ -63,16 +60,16 @@ describe('proofs with a quorum of time stamp authorities', () => {
 
   it('agree with the root and the token of the batch', async () => {
     const { tsa, txId, merkle } = answer
-    const root = withStatus(await sealed.registry.proofs.root(txId), 'ok')
+    const root = withStatus(await sealed().registry.proofs.root(txId), 'ok')
     assert.deepEqual([root.tsaGenTime, root.tsaSerial, root.tsaPolicy], [tsa?.genTime, tsa?.serialNumber, tsa?.policy])
-    const token = await sealed.registry.proofs.timestampToken(merkle.batchId)
+    const token = await sealed().registry.proofs.timestampToken(merkle.batchId)
     assert.deepEqual(token, fromBase64(tsa?.token ?? ''))
   })
 
   it('verify with as many authorities as vouch for the claimed time', () => {
     const check = (timestampQuorum: number, names = ['a', 'b', 'c']): void =>
       checkProof(answer, {
-        keys: [{ vkey: sealed.registry.log.verifierKey }],
+        keys: [{ vkey: sealed().registry.log.verifierKey }],
         authorities: authorities
           .filter(({ info }) => names.includes(info.name))
           .map(({ info: { name, trustAnchors } }) => ({ name, trustAnchors })),
@@ -86,16 +83,14 @@ describe('proofs with a quorum of time stamp authorities', () => {
   })
 
   it('hold for each kind of document', async () => {
-    const { proofs, log } = sealed.registry
+    const { proofs, log } = sealed().registry
     const policy = parsePolicy(JSON.stringify(await log.policy()))
     const { drill, keptFile, billFile, deletedFile } = filled
     const files = await Promise.all(
       [keptFile, billFile, deletedFile].map((fileId) => proofs.file({ evidenceId: drill, fileId })),
     )
-    assert.deepEqual(
-      files.map(({ status }) => status),
-      ['ok', 'ok', 'deleted'],
-    )
+    const statuses = files.map(({ status }) => status)
+    assert.deepEqual(statuses, ['ok', 'ok', 'deleted'])
     for (const document of [...files, await proofs.transaction(answer.txId)]) checkProof(document, policy)
   })
 
@@ -108,7 +103,7 @@ describe('proofs with a quorum of time stamp authorities', () => {
   })
 
   it('come from a store in which fsck finds no differences, until it is damaged', async () => {
-    const { records, blobs, secret } = sealed
+    const { records, blobs, secret } = sealed()
     assert.deepEqual(await differencesIn({ records, blobs, secret }), [])
     const kept = logKeys.validationData(toHex(sha256(KEPT.der)))
     await records.commit({ writes: [{ key: kept, value: Uint8Array.of(1) }] })

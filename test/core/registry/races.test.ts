@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
-import { describe, it } from 'node:test'
+import { describe } from 'node:test'
 import type { SourceSystemChange, StagedFile } from '../../../core/index.ts'
-import { withCode, withRegistry, type Fixture } from '../../support/registry-fixture.ts'
+import { withCode, it, type Fixture } from '../../support/registry-fixture.ts'
 
 /**
  * Another operation commits between the reads and the commit of an operation. The result must be the same as if the
@@ -87,56 +87,54 @@ const cases: readonly [string, Act, string, Act, string | undefined][] = [
 
 describe('between reading and committing', () => {
   for (const [operation, act, event, other, code] of cases)
-    it(`${operation}, when ${event}, ${code === undefined ? 'succeeds' : `throws ${code}`}`, () =>
-      withRegistry(async (fixture) => {
-        const race = await openRace(fixture)
-        let interleavedCalls = 0
-        fixture.process.interleave(async () => {
-          await other(race)
-          interleavedCalls++
-        })
-        if (code === undefined) await act(race)
-        else await assert.rejects(act(race), withCode(code))
-        assert.equal(interleavedCalls, 1)
-        // In every case counts and lists agree.
-        const { registry, scope } = fixture
-        const categories = await registry.categories.list(scope)
-        for (const { id, evidenceCount, subcategories } of categories) {
-          assert.equal((await registry.evidences.list(scope, { categoryId: id })).items.length, evidenceCount)
-          for (const sub of subcategories)
-            assert.equal(
-              (await registry.evidences.list(scope, { subcategoryId: sub.id })).items.length,
-              sub.evidenceCount,
-            )
-        }
-        for (const item of (await registry.evidences.list(scope)).items) {
-          assert.ok(categories.some(({ subcategories }) => subcategories.some(({ id }) => id === item.subcategoryId)))
-          const { events } = await registry.evidences.get(scope, item.externalId)
-          assert.deepEqual(
-            events.map(({ version }) => version),
-            Array.from(
-              { length: item.eventCounts.create + item.eventCounts.update + item.eventCounts.transfer },
-              (_, i) => i + 1,
-            ),
+    it(`${operation}, when ${event}, ${code === undefined ? 'succeeds' : `throws ${code}`}`, async (fixture) => {
+      const race = await openRace(fixture)
+      let interleavedCalls = 0
+      fixture.process.interleave(async () => {
+        await other(race)
+        interleavedCalls++
+      })
+      if (code === undefined) await act(race)
+      else await assert.rejects(act(race), withCode(code))
+      assert.equal(interleavedCalls, 1)
+      // In every case counts and lists agree.
+      const { registry, scope } = fixture
+      const categories = await registry.categories.list(scope)
+      for (const { id, evidenceCount, subcategories } of categories) {
+        assert.equal((await registry.evidences.list(scope, { categoryId: id })).items.length, evidenceCount)
+        for (const sub of subcategories)
+          assert.equal(
+            (await registry.evidences.list(scope, { subcategoryId: sub.id })).items.length,
+            sub.evidenceCount,
           )
-        }
-      }))
-
-  it('a category that is renamed while it is looked up by its old name is not used', () =>
-    withRegistry(async (fixture) => {
-      const { registry, scope, process, category, evidence } = await openRace(fixture)
-      const get = process.records.get.bind(process.records)
-      process.records.get = async (keys) => {
-        const found = await get(keys)
-        if (!keys.some((key) => key.startsWith('cn/'))) return found
-        process.records.get = get
-        await registry.categories.update(scope, { categoryId: category }, { name: 'Renamed' })
-        return found
       }
-      // Not the category of the fixture's evidence, which is cached.
-      await evidence({ externalId: 'new', category: { name: 'C' }, subcategory: { name: 'Empty' } })
-      const { evidence: stored } = await registry.evidences.get(scope, 'new')
-      assert.notEqual(stored.categoryId, category)
-      assert.equal((await registry.categories.get(scope, { categoryId: stored.categoryId })).name, 'C')
-    }))
+      for (const item of (await registry.evidences.list(scope)).items) {
+        assert.ok(categories.some(({ subcategories }) => subcategories.some(({ id }) => id === item.subcategoryId)))
+        const { events } = await registry.evidences.get(scope, item.externalId)
+        assert.deepEqual(
+          events.map(({ version }) => version),
+          Array.from(
+            { length: item.eventCounts.create + item.eventCounts.update + item.eventCounts.transfer },
+            (_, i) => i + 1,
+          ),
+        )
+      }
+    })
+
+  it('a category that is renamed while it is looked up by its old name is not used', async (fixture) => {
+    const { registry, scope, process, category, evidence } = await openRace(fixture)
+    const get = process.records.get.bind(process.records)
+    process.records.get = async (keys) => {
+      const found = await get(keys)
+      if (!keys.some((key) => key.startsWith('cn/'))) return found
+      process.records.get = get
+      await registry.categories.update(scope, { categoryId: category }, { name: 'Renamed' })
+      return found
+    }
+    // Not the category of the fixture's evidence, which is cached.
+    await evidence({ externalId: 'new', category: { name: 'C' }, subcategory: { name: 'Empty' } })
+    const { evidence: stored } = await registry.evidences.get(scope, 'new')
+    assert.notEqual(stored.categoryId, category)
+    assert.equal((await registry.categories.get(scope, { categoryId: stored.categoryId })).name, 'C')
+  })
 })

@@ -1,210 +1,188 @@
 import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
-import { describe, it } from 'node:test'
+import { describe, test } from 'node:test'
 import { OPERATOR, type NewSourceSystem, type Scope } from '../../../core/index.ts'
 import { deriveSecret } from '../../../core/platform/node.ts'
-import { COMPANY, openFixture, withCode, withRegistry, Stores } from '../../support/registry-fixture.ts'
+import { COMPANY, openFixture, withCode, it, Stores } from '../../support/registry-fixture.ts'
 
 const KEY = 'a-key-of-more-than-16-characters'
+const WITH_KEY = { registry: { operatorKey: KEY } }
 const operatorIn = (companyId: string): Scope => ({ companyId, principal: OPERATOR })
 
 describe('source systems', () => {
-  it('are found by their key in their own company only', () =>
-    withRegistry(async ({ registry, system }) => {
-      const { apiKey, scope, id } = await system('I')
-      const other = await system('A', 'other')
-      const { principal } = scope
-      assert.deepEqual(principal, { kind: 'sourceSystem', id, companyId: COMPANY, permissions: 'I' })
-      assert.deepEqual(await registry.sourceSystems.authenticate({ companyId: COMPANY, apiKey }), principal)
-      for (const [company, key] of [
-        ['other', apiKey],
-        [COMPANY, other.apiKey],
-        ['unknown', apiKey],
-        [COMPANY, `${apiKey}x`],
-        [COMPANY, apiKey.toUpperCase()],
-        [COMPANY, ''],
-        [`${COMPANY}\0${apiKey}`, ''],
-      ] as const)
-        assert.equal(
-          await registry.sourceSystems.authenticate({ companyId: company, apiKey: key }),
-          undefined,
-          `${company} ${key}`,
-        )
-    }))
-
-  it('are stored without their keys, which are stored only as HMAC-SHA-256 under a derived secret', () =>
-    withRegistry(async ({ stores, registry, scope }) => {
-      await registry.sourceSystems.create(scope, { name: 'own', apiKey: KEY })
-      const made = await registry.sourceSystems.create(scope, { name: 'made' })
-      const mac = createHmac('sha256', deriveSecret(stores.secret, 'api-key'))
-        .update(`${COMPANY}\0${KEY}`)
-        .digest('hex')
-      assert.ok((await stores.keysOf('sk')).includes(`sk/${mac}`))
-      for await (const { key, value } of stores.records.list({ gte: ' ', lt: '~' })) {
-        const stored = key + Buffer.from(value).toString('latin1')
-        for (const secret of [KEY, made.apiKey as string]) assert.ok(!stored.includes(secret), `${key} holds a key`)
-      }
-      assert.ok(!JSON.stringify(await registry.sourceSystems.list(scope)).includes(mac))
-    }))
-
-  it('have names and keys that are unique in the company', () =>
-    withRegistry(async ({ registry, scope }) => {
-      const made = (company: Scope, input: NewSourceSystem) => registry.sourceSystems.create(company, input)
-      await made(scope, { name: 'a', apiKey: KEY })
-      await assert.rejects(made(scope, { name: 'a' }), withCode('NAME_EXISTS'))
-      await assert.rejects(made(scope, { name: 'b', apiKey: KEY }), withCode('KEY_EXISTS'))
-      await made(operatorIn('other'), { name: 'a', apiKey: KEY })
-      assert.equal((await registry.sourceSystems.list(scope)).length, 2)
-    }))
-
-  it('are created once if several creates race with the same name or key', () =>
-    withRegistry(async ({ registry, scope }) => {
-      const { sourceSystems } = registry
-      const names = await Promise.allSettled([1, 2, 3, 4].map(() => sourceSystems.create(scope, { name: 'same' })))
-      assert.equal(names.filter(({ status }) => status === 'fulfilled').length, 1)
-      const keys = await Promise.allSettled(
-        ['k1', 'k2', 'k3'].map((name) => sourceSystems.create(scope, { name, apiKey: KEY })),
+  it('are found by their key in their own company only', async ({ registry, system }) => {
+    const { apiKey, scope, id } = await system('I')
+    const other = await system('A', 'other')
+    const { principal } = scope
+    assert.deepEqual(principal, { kind: 'sourceSystem', id, companyId: COMPANY, permissions: 'I' })
+    assert.deepEqual(await registry.sourceSystems.authenticate({ companyId: COMPANY, apiKey }), principal)
+    for (const [company, key] of [
+      ['other', apiKey],
+      [COMPANY, other.apiKey],
+      ['unknown', apiKey],
+      [COMPANY, `${apiKey}x`],
+      [COMPANY, apiKey.toUpperCase()],
+      [COMPANY, ''],
+      [`${COMPANY}\0${apiKey}`, ''],
+    ] as const)
+      assert.equal(
+        await registry.sourceSystems.authenticate({ companyId: company, apiKey: key }),
+        undefined,
+        `${company} ${key}`,
       )
-      const lost = keys.filter((result) => result.status === 'rejected')
-      assert.equal(lost.length, 2)
-      for (const { reason } of lost) assert.equal((reason as { code: string }).code, 'KEY_EXISTS')
-    }))
+  })
 
-  it('can authenticate with a new key only, once it is replaced', () =>
-    withRegistry(async ({ registry, system, scope }) => {
-      const { apiKey, scope: own, id } = await system('U')
-      await registry.sourceSystems.update(scope, id, { apiKey: KEY })
-      assert.equal(await registry.sourceSystems.authenticate({ companyId: COMPANY, apiKey }), undefined)
-      assert.deepEqual(await registry.sourceSystems.authenticate({ companyId: COMPANY, apiKey: KEY }), own.principal)
-      // The old key is free again, and the new one is in use.
-      await registry.sourceSystems.create(scope, { name: 'next', apiKey })
-      await assert.rejects(registry.sourceSystems.update(scope, id, { apiKey }), withCode('KEY_EXISTS'))
-      await registry.sourceSystems.update(scope, id, { apiKey: KEY })
-      assert.ok(await registry.sourceSystems.authenticate({ companyId: COMPANY, apiKey: KEY }))
-    }))
+  it('are stored without their keys, which are stored only as HMAC-SHA-256 under a derived secret', async (fixture) => {
+    const { stores, registry, scope } = fixture
+    await registry.sourceSystems.create(scope, { name: 'own', apiKey: KEY })
+    const made = await registry.sourceSystems.create(scope, { name: 'made' })
+    const mac = createHmac('sha256', deriveSecret(stores.secret, 'api-key')).update(`${COMPANY}\0${KEY}`).digest('hex')
+    assert.ok((await stores.keysOf('sk')).includes(`sk/${mac}`))
+    for await (const { key, value } of stores.records.list({ gte: ' ', lt: '~' })) {
+      const stored = key + Buffer.from(value).toString('latin1')
+      for (const secret of [KEY, made.apiKey as string]) assert.ok(!stored.includes(secret), `${key} holds a key`)
+    }
+    assert.ok(!JSON.stringify(await registry.sourceSystems.list(scope)).includes(mac))
+  })
 
-  it('cannot authenticate while they are inactive, and can be changed', () =>
-    withRegistry(async ({ registry, system, scope }) => {
-      const { apiKey, id } = await system('I')
-      await registry.sourceSystems.update(scope, id, { active: false })
-      assert.equal(await registry.sourceSystems.authenticate({ companyId: COMPANY, apiKey }), undefined)
-      await registry.sourceSystems.update(scope, id, { apiKey: KEY, name: 'renamed', permissions: 'R' })
-      assert.equal(await registry.sourceSystems.authenticate({ companyId: COMPANY, apiKey: KEY }), undefined)
-      await registry.sourceSystems.update(scope, id, { active: true })
-      assert.deepEqual(await registry.sourceSystems.authenticate({ companyId: COMPANY, apiKey: KEY }), {
-        kind: 'sourceSystem',
-        id,
-        companyId: COMPANY,
-        permissions: 'R',
-      })
-      await registry.sourceSystems.create(scope, { name: apiKey }) // The old name is free.
-      await assert.rejects(registry.sourceSystems.create(scope, { name: 'renamed' }), withCode('NAME_EXISTS'))
-    }))
+  it('have names and keys that are unique in the company', async ({ registry, scope }) => {
+    const made = (company: Scope, input: NewSourceSystem) => registry.sourceSystems.create(company, input)
+    await made(scope, { name: 'a', apiKey: KEY })
+    await assert.rejects(made(scope, { name: 'a' }), withCode('NAME_EXISTS'))
+    await assert.rejects(made(scope, { name: 'b', apiKey: KEY }), withCode('KEY_EXISTS'))
+    await made(operatorIn('other'), { name: 'a', apiKey: KEY })
+    assert.equal((await registry.sourceSystems.list(scope)).length, 2)
+  })
 
-  it('keep name and key if a change of both is rejected', () =>
-    withRegistry(async ({ registry, system, scope }) => {
-      const { apiKey, id } = await system('U')
-      await assert.rejects(
-        registry.sourceSystems.update(scope, id, { apiKey: KEY, name: 'first' }),
-        withCode('NAME_EXISTS'),
-      )
-      assert.ok(await registry.sourceSystems.authenticate({ companyId: COMPANY, apiKey }))
-      assert.equal(await registry.sourceSystems.authenticate({ companyId: COMPANY, apiKey: KEY }), undefined)
-      await assert.rejects(registry.sourceSystems.update(scope, id, {}), withCode('VALIDATION_ERROR'))
-      await assert.rejects(registry.sourceSystems.update(scope, id, { apiKey: 'short' }), withCode('VALIDATION_ERROR'))
-    }))
+  it('are created once if several creates race with the same name or key', async ({ registry, scope }) => {
+    const { sourceSystems } = registry
+    const names = await Promise.allSettled([1, 2, 3, 4].map(() => sourceSystems.create(scope, { name: 'same' })))
+    assert.equal(names.filter(({ status }) => status === 'fulfilled').length, 1)
+    const keys = await Promise.allSettled(
+      ['k1', 'k2', 'k3'].map((name) => sourceSystems.create(scope, { name, apiKey: KEY })),
+    )
+    const lost = keys.filter((result) => result.status === 'rejected')
+    assert.equal(lost.length, 2)
+    for (const { reason } of lost) assert.equal((reason as { code: string }).code, 'KEY_EXISTS')
+  })
 
-  it('are not found in another company', () =>
-    withRegistry(async ({ registry, system, scope }) => {
-      const { id } = await system('U', 'other')
-      await assert.rejects(
-        registry.sourceSystems.update(scope, id, { active: false }),
-        withCode('SOURCE_SYSTEM_NOT_FOUND'),
-      )
-      await assert.rejects(
-        registry.sourceSystems.update(scope, 'x', { active: false }),
-        withCode('SOURCE_SYSTEM_NOT_FOUND'),
-      )
-    }))
+  it('can authenticate with a new key only, once it is replaced', async ({ registry, system, scope }) => {
+    const { apiKey, scope: own, id } = await system('U')
+    await registry.sourceSystems.update(scope, id, { apiKey: KEY })
+    assert.equal(await registry.sourceSystems.authenticate({ companyId: COMPANY, apiKey }), undefined)
+    assert.deepEqual(await registry.sourceSystems.authenticate({ companyId: COMPANY, apiKey: KEY }), own.principal)
+    // The old key is free again, and the new one is in use.
+    await registry.sourceSystems.create(scope, { name: 'next', apiKey })
+    await assert.rejects(registry.sourceSystems.update(scope, id, { apiKey }), withCode('KEY_EXISTS'))
+    await registry.sourceSystems.update(scope, id, { apiKey: KEY })
+    assert.ok(await registry.sourceSystems.authenticate({ companyId: COMPANY, apiKey: KEY }))
+  })
+
+  it('cannot authenticate while they are inactive, and can be changed', async ({ registry, system, scope }) => {
+    const { apiKey, id } = await system('I')
+    await registry.sourceSystems.update(scope, id, { active: false })
+    assert.equal(await registry.sourceSystems.authenticate({ companyId: COMPANY, apiKey }), undefined)
+    await registry.sourceSystems.update(scope, id, { apiKey: KEY, name: 'renamed', permissions: 'R' })
+    assert.equal(await registry.sourceSystems.authenticate({ companyId: COMPANY, apiKey: KEY }), undefined)
+    await registry.sourceSystems.update(scope, id, { active: true })
+    assert.deepEqual(await registry.sourceSystems.authenticate({ companyId: COMPANY, apiKey: KEY }), {
+      kind: 'sourceSystem',
+      id,
+      companyId: COMPANY,
+      permissions: 'R',
+    })
+    await registry.sourceSystems.create(scope, { name: apiKey }) // The old name is free.
+    await assert.rejects(registry.sourceSystems.create(scope, { name: 'renamed' }), withCode('NAME_EXISTS'))
+  })
+
+  it('keep name and key if a change of both is rejected', async ({ registry, system, scope }) => {
+    const { apiKey, id } = await system('U')
+    await assert.rejects(
+      registry.sourceSystems.update(scope, id, { apiKey: KEY, name: 'first' }),
+      withCode('NAME_EXISTS'),
+    )
+    assert.ok(await registry.sourceSystems.authenticate({ companyId: COMPANY, apiKey }))
+    assert.equal(await registry.sourceSystems.authenticate({ companyId: COMPANY, apiKey: KEY }), undefined)
+    await assert.rejects(registry.sourceSystems.update(scope, id, {}), withCode('VALIDATION_ERROR'))
+    await assert.rejects(registry.sourceSystems.update(scope, id, { apiKey: 'short' }), withCode('VALIDATION_ERROR'))
+  })
+
+  it('are not found in another company', async ({ registry, system, scope }) => {
+    const { id } = await system('U', 'other')
+    await assert.rejects(
+      registry.sourceSystems.update(scope, id, { active: false }),
+      withCode('SOURCE_SYSTEM_NOT_FOUND'),
+    )
+    await assert.rejects(
+      registry.sourceSystems.update(scope, 'x', { active: false }),
+      withCode('SOURCE_SYSTEM_NOT_FOUND'),
+    )
+  })
 })
 
 describe('companies', () => {
-  it('exist from their first source system on, which only the operator can create', () =>
-    withRegistry(async ({ registry, stores }) => {
-      const scope = operatorIn('new-one')
-      await assert.rejects(registry.sourceSystems.list(scope), withCode('COMPANY_NOT_FOUND'))
-      await assert.rejects(registry.categories.list(scope), withCode('COMPANY_NOT_FOUND'))
-      await assert.rejects(registry.evidences.list(scope), withCode('COMPANY_NOT_FOUND'))
-      await assert.rejects(registry.categories.create(scope, { name: 'a' }), withCode('COMPANY_NOT_FOUND'))
-      await registry.sourceSystems.create(scope, { name: 'first' })
-      assert.deepEqual(await registry.evidences.list(scope), {
-        items: [],
-        count: 0,
-        countIsMore: false,
-        hasMore: false,
-      })
-      assert.ok((await stores.keysOf('co')).includes('co/new-one'))
-    }))
+  it('exist from their first source system on, which only the operator can create', async ({ registry, stores }) => {
+    const scope = operatorIn('new-one')
+    await assert.rejects(registry.sourceSystems.list(scope), withCode('COMPANY_NOT_FOUND'))
+    await assert.rejects(registry.categories.list(scope), withCode('COMPANY_NOT_FOUND'))
+    await assert.rejects(registry.evidences.list(scope), withCode('COMPANY_NOT_FOUND'))
+    await assert.rejects(registry.categories.create(scope, { name: 'a' }), withCode('COMPANY_NOT_FOUND'))
+    await registry.sourceSystems.create(scope, { name: 'first' })
+    assert.deepEqual(await registry.evidences.list(scope), {
+      items: [],
+      count: 0,
+      countIsMore: false,
+      hasMore: false,
+    })
+    assert.ok((await stores.keysOf('co')).includes('co/new-one'))
+  })
 
-  it('are not created by a source system that was rejected', () =>
-    withRegistry(
-      async ({ registry }) => {
-        const scope = operatorIn('new-one')
-        await assert.rejects(registry.sourceSystems.create(scope, { name: 'a', apiKey: KEY }), withCode('KEY_EXISTS'))
-        await assert.rejects(registry.sourceSystems.list(scope), withCode('COMPANY_NOT_FOUND'))
-      },
-      { registry: { operatorKey: KEY } },
-    ))
+  it('are not created by a source system that was rejected', WITH_KEY, async ({ registry }) => {
+    const scope = operatorIn('new-one')
+    await assert.rejects(registry.sourceSystems.create(scope, { name: 'a', apiKey: KEY }), withCode('KEY_EXISTS'))
+    await assert.rejects(registry.sourceSystems.list(scope), withCode('COMPANY_NOT_FOUND'))
+  })
 
-  it('are created once if several first source systems race', () =>
-    withRegistry(async ({ registry }) => {
-      const scope = operatorIn('new-one')
-      await Promise.all(['a', 'b', 'c'].map((name) => registry.sourceSystems.create(scope, { name })))
-      assert.equal((await registry.sourceSystems.list(scope)).length, 3)
-    }))
+  it('are created once if several first source systems race', async ({ registry }) => {
+    const scope = operatorIn('new-one')
+    await Promise.all(['a', 'b', 'c'].map((name) => registry.sourceSystems.create(scope, { name })))
+    assert.equal((await registry.sourceSystems.list(scope)).length, 3)
+  })
 
-  it('have ids of the documented form', () =>
-    withRegistry(async ({ registry }) => {
-      for (const id of ['', '.', '..', 'a/b', 'a b', 'x'.repeat(65)])
-        await assert.rejects(registry.sourceSystems.create(operatorIn(id), { name: 'a' }), withCode('VALIDATION_ERROR'))
-    }))
+  it('have ids of the documented form', async ({ registry }) => {
+    for (const id of ['', '.', '..', 'a/b', 'a b', 'x'.repeat(65)])
+      await assert.rejects(registry.sourceSystems.create(operatorIn(id), { name: 'a' }), withCode('VALIDATION_ERROR'))
+  })
 })
 
 describe('the operator key', () => {
-  it('authenticates in every company, and no source system can have it', () =>
-    withRegistry(
-      async ({ registry, scope, system }) => {
-        assert.ok(registry.sourceSystems.hasOperatorKey())
-        for (const company of [COMPANY, 'unknown'])
-          assert.deepEqual(await registry.sourceSystems.authenticate({ companyId: company, apiKey: KEY }), OPERATOR)
-        const { id } = await system('U')
-        await assert.rejects(registry.sourceSystems.update(scope, id, { apiKey: KEY }), withCode('KEY_EXISTS'))
-      },
-      { registry: { operatorKey: KEY } },
-    ))
+  it('authenticates in every company, and no source system can have it', WITH_KEY, async (fixture) => {
+    const { registry, scope, system } = fixture
+    assert.ok(registry.sourceSystems.hasOperatorKey())
+    for (const company of [COMPANY, 'unknown'])
+      assert.deepEqual(await registry.sourceSystems.authenticate({ companyId: company, apiKey: KEY }), OPERATOR)
+    const { id } = await system('U')
+    await assert.rejects(registry.sourceSystems.update(scope, id, { apiKey: KEY }), withCode('KEY_EXISTS'))
+  })
 
-  it('is stored as a hash, stays valid at a later start, and is invalid after another one is set', async () => {
+  test('is stored as a hash, stays valid at a later start, and is invalid after another one is set', async (t) => {
     const stores = new Stores()
-    await withRegistry(
-      async () => {
-        for await (const { key, value } of stores.records.list({ gte: ' ', lt: '~' }))
-          assert.ok(!(key + Buffer.from(value).toString('latin1')).includes(KEY), key)
-      },
-      { stores, registry: { operatorKey: KEY } },
-    )
-    const { registry, close } = await openFixture({ stores })
+    const first = await openFixture({ stores, ...WITH_KEY })
+    for await (const { key, value } of stores.records.list({ gte: ' ', lt: '~' }))
+      assert.ok(!(key + Buffer.from(value).toString('latin1')).includes(KEY), key)
+    await first.close()
+    const { registry } = await openFixture({ t, stores })
     assert.deepEqual(await registry.sourceSystems.authenticate({ companyId: COMPANY, apiKey: KEY }), OPERATOR)
     await registry.sourceSystems.setOperatorKey(`${KEY}-2`)
     assert.equal(await registry.sourceSystems.authenticate({ companyId: COMPANY, apiKey: KEY }), undefined)
     assert.deepEqual(await registry.sourceSystems.authenticate({ companyId: COMPANY, apiKey: `${KEY}-2` }), OPERATOR)
     await assert.rejects(registry.sourceSystems.setOperatorKey('too-short'), withCode('CONFIG_ERROR'))
-    await close()
   })
 
-  it('is valid at once if another process sets it, and `onlyIfNone` sets it once', async () => {
+  test('is valid at once if another process sets it, and `onlyIfNone` sets it once', async (t) => {
     const stores = new Stores()
-    const here = await openFixture({ stores, registry: { sharedRecords: true } })
-    const there = await openFixture({ stores, registry: { sharedRecords: true } })
+    const here = await openFixture({ t, stores, registry: { sharedRecords: true } })
+    const there = await openFixture({ t, stores, registry: { sharedRecords: true } })
     const [own, other] = [here.registry.sourceSystems, there.registry.sourceSystems]
     const set = await Promise.all([
       own.setOperatorKey(KEY, { onlyIfNone: true }),
@@ -221,13 +199,12 @@ describe('the operator key', () => {
     assert.equal(await own.setOperatorKey(`${KEY}-3`), true)
     assert.deepEqual(await other.authenticate({ companyId: COMPANY, apiKey: `${KEY}-3` }), OPERATOR)
     assert.equal(await other.authenticate({ companyId: COMPANY, apiKey: `${KEY}-4` }), undefined)
-    await Promise.all([here.close(), there.close()])
   })
 
-  it('takes precedence over an equal key of a source system, also if that was just used', async () => {
+  test('takes precedence over an equal key of a source system, also if that was just used', async (t) => {
     const stores = new Stores()
-    const here = await openFixture({ stores, registry: { operatorKey: KEY, sharedRecords: true } })
-    const there = await openFixture({ stores, registry: { sharedRecords: true } })
+    const here = await openFixture({ t, stores, registry: { operatorKey: KEY, sharedRecords: true } })
+    const there = await openFixture({ t, stores, registry: { sharedRecords: true } })
     const { apiKey, id } = await here.system('R')
     const authenticate = () => here.registry.sourceSystems.authenticate({ companyId: COMPANY, apiKey })
     const system = { kind: 'sourceSystem', id, companyId: COMPANY, permissions: 'R' }
@@ -236,12 +213,10 @@ describe('the operator key', () => {
     assert.deepEqual([await authenticate(), await authenticate()], [OPERATOR, OPERATOR])
     await here.registry.sourceSystems.setOperatorKey(`${KEY}-2`)
     assert.deepEqual([await authenticate(), await authenticate()], [system, system])
-    await Promise.all([here.close(), there.close()])
   })
 
-  it('does not exist before it is set', () =>
-    withRegistry(async ({ registry }) => {
-      assert.equal(registry.sourceSystems.hasOperatorKey(), false)
-      assert.equal(await registry.sourceSystems.authenticate({ companyId: COMPANY, apiKey: KEY }), undefined)
-    }))
+  it('does not exist before it is set', async ({ registry }) => {
+    assert.equal(registry.sourceSystems.hasOperatorKey(), false)
+    assert.equal(await registry.sourceSystems.authenticate({ companyId: COMPANY, apiKey: KEY }), undefined)
+  })
 })

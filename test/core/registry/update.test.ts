@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
-import { describe, it } from 'node:test'
+import { describe } from 'node:test'
 import type { EvidenceChange, HistoryEvent } from '../../../core/index.ts'
-import { withCode, withRegistry, withStatus, type Fixture, assertIntact } from '../../support/registry-fixture.ts'
+import { withCode, it, withStatus, type Fixture, assertIntact } from '../../support/registry-fixture.ts'
 
 /** The values of an evidence with all of them set. */
 const CURRENT = { owner: 'Ada', description: 'old', summary: 'sum', meta: { a: 1 } }
@@ -73,18 +73,17 @@ describe('what an update records', () => {
     ],
   ]
   for (const [what, update, files, expected] of cases)
-    it(`${what}: ${expected}`, () =>
-      withRegistry(async (fixture) => {
-        const { events, answer } = await updated(fixture, update, files)
-        assert.equal(kinds(events), expected)
-        assert.equal(answer.flatMap((event) => event.files ?? []).length, files)
-        assert.deepEqual(
-          answer.map(({ files: _, ...event }) => event),
-          events
-            .slice(1)
-            .map(({ type, updateType, txId, version }) => ({ type, ...(updateType && { updateType }), txId, version })),
-        )
-      }))
+    it(`${what}: ${expected}`, async (fixture) => {
+      const { events, answer } = await updated(fixture, update, files)
+      assert.equal(kinds(events), expected)
+      assert.equal(answer.flatMap((event) => event.files ?? []).length, files)
+      assert.deepEqual(
+        answer.map(({ files: _, ...event }) => event),
+        events
+          .slice(1)
+          .map(({ type, updateType, txId, version }) => ({ type, ...(updateType && { updateType }), txId, version })),
+      )
+    })
 
   const refusals: readonly [string, EvidenceChange, number][] = [
     ['nothing', {}, 0],
@@ -108,192 +107,178 @@ describe('what an update records', () => {
     ['an empty name', { name: '' }, 0],
   ]
   for (const [what, update, files] of refusals)
-    it(`rejects ${what}`, () =>
-      withRegistry(async (fixture) => {
-        await assert.rejects(updated(fixture, update, files), withCode('VALIDATION_ERROR'))
-        const { evidences, scope, stores } = fixture
-        const { evidence: stored, events } = await evidences.get(scope, 'e-1')
-        assert.deepEqual([events.length, stored.owner, stored.description, stored.meta], [1, 'Ada', 'old', { a: 1 }])
-        assert.equal((await stores.blobState()).intents, files, 'the staged files can still be used')
-      }))
+    it(`rejects ${what}`, async (fixture) => {
+      await assert.rejects(updated(fixture, update, files), withCode('VALIDATION_ERROR'))
+      const { evidences, scope, stores } = fixture
+      const { evidence: stored, events } = await evidences.get(scope, 'e-1')
+      assert.deepEqual([events.length, stored.owner, stored.description, stored.meta], [1, 'Ada', 'old', { a: 1 }])
+      assert.equal((await stores.blobState()).intents, files, 'the staged files can still be used')
+    })
 })
 
 describe('after an update', () => {
-  it('the evidence has the new values, and no cleared ones', () =>
-    withRegistry(async (fixture) => {
-      const { evidence: stored, events } = await updated(fixture, {
-        name: 'renamed',
-        summary: 'new',
-        clear: ['description', 'meta', 'owner'],
+  it('the evidence has the new values, and no cleared ones', async (fixture) => {
+    const { evidence: stored, events } = await updated(fixture, {
+      name: 'renamed',
+      summary: 'new',
+      clear: ['description', 'meta', 'owner'],
+    })
+    assert.equal(stored.name, 'renamed')
+    assert.deepEqual(
+      ['description' in stored, stored.summary, 'meta' in stored, 'owner' in stored],
+      [false, 'new', false, false],
+    )
+    assert.deepEqual(committed(events[1] as HistoryEvent), {
+      name: 'renamed',
+      description: '',
+      summary: 'new',
+      meta: {},
+    })
+    assert.deepEqual(committed(events[2] as HistoryEvent), { owner: '' })
+    assert.equal(events[2]?.owner, '')
+    // A value that was removed cannot be removed again.
+    const { evidences, scope } = fixture
+    const again: EvidenceChange = { clear: ['description', 'meta', 'owner'] }
+    await assert.rejects(evidences.update(scope, 'e-1', again), withCode('VALIDATION_ERROR'))
+    await evidences.update(scope, 'e-1', { meta: {} })
+    assert.deepEqual((await evidences.get(scope, 'e-1')).evidence.meta, {})
+    await evidences.update(scope, 'e-1', again)
+    assert.equal('meta' in (await evidences.get(scope, 'e-1')).evidence, false)
+    await fixture.registry.sealNow()
+    await assertIntact(fixture)
+  })
+
+  it('meta is replaced completely', async (fixture) => {
+    assert.deepEqual((await updated(fixture, { meta: { b: [{}] } })).evidence.meta, { b: [{}] })
+  })
+
+  it('no transfer is recorded for an owner who is only written in another way', async (fixture) => {
+    const { evidences, scope, evidence } = fixture
+    await evidence({ externalId: 'a', owner: 'J\u00f6rg' })
+    const change = { owner: ' Jo\u0308rg' }
+    await assert.rejects(evidences.update(scope, 'a', change), withCode('VALIDATION_ERROR'))
+    for (const owner of ['J\u00f6rg', 'JO\u0308RG '])
+      assert.equal((await evidences.list(scope, { owner })).items.length, 1)
+  })
+
+  it('each event has the owner of its time', async (fixture) => {
+    const { events } = await updated(fixture, { description: 'new', owner: 'Grace' }, 1)
+    const owners = events.map(({ owner }) => owner)
+    assert.deepEqual(owners, ['Ada', 'Ada', 'Grace', 'Grace'])
+  })
+
+  it('the texts and the meta of the update are on each of its events, and on no other', async (fixture) => {
+    const texts = { updateDescription: 'why', persona: 'who', eventDescription: 'what' }
+    const { events } = await updated(fixture, { ...texts, owner: 'Grace', meta: { b: 1 } }, 1)
+    assert.equal(kinds(events), 'update/change transfer update/addfile')
+    for (const event of events.slice(1)) {
+      const { updateDescription, persona, eventDescription, meta } = event
+      assert.deepEqual([updateDescription, persona, eventDescription, meta], ['why', 'who', 'what', { b: 1 }])
+      const { owner, ...rest } = committed(event)
+      assert.equal(owner, event.type === 'transfer' ? 'Grace' : undefined)
+      assert.deepEqual(rest, {
+        updateDescription: 'why',
+        personaName: 'who',
+        eventDescription: 'what',
+        meta: { b: 1 },
       })
-      assert.equal(stored.name, 'renamed')
-      assert.deepEqual(
-        ['description' in stored, stored.summary, 'meta' in stored, 'owner' in stored],
-        [false, 'new', false, false],
-      )
-      assert.deepEqual(committed(events[1] as HistoryEvent), {
-        name: 'renamed',
-        description: '',
-        summary: 'new',
-        meta: {},
-      })
-      assert.deepEqual(committed(events[2] as HistoryEvent), { owner: '' })
-      assert.equal(events[2]?.owner, '')
-      // A value that was removed cannot be removed again.
-      const { evidences, scope } = fixture
-      const again: EvidenceChange = { clear: ['description', 'meta', 'owner'] }
-      await assert.rejects(evidences.update(scope, 'e-1', again), withCode('VALIDATION_ERROR'))
-      await evidences.update(scope, 'e-1', { meta: {} })
-      assert.deepEqual((await evidences.get(scope, 'e-1')).evidence.meta, {})
-      await evidences.update(scope, 'e-1', again)
-      assert.equal('meta' in (await evidences.get(scope, 'e-1')).evidence, false)
-      await fixture.registry.sealNow()
-      await assertIntact(fixture)
-    }))
+    }
+    const { evidences, scope } = fixture
+    await evidences.update(scope, 'e-1', { description: 'later' })
+    const last = (await evidences.get(scope, 'e-1')).events.at(-1) as HistoryEvent
+    assert.deepEqual([last.meta, last.persona, last.owner], [undefined, undefined, 'Grace'])
+  })
 
-  it('meta is replaced completely', () =>
-    withRegistry(async (fixture) => {
-      assert.deepEqual((await updated(fixture, { meta: { b: [{}] } })).evidence.meta, { b: [{}] })
-    }))
+  it('an event contains the meta of its update also if it changes nothing', async (fixture) => {
+    const { events } = await updated(fixture, { meta: { a: 1 }, owner: 'Grace' })
+    assert.equal(kinds(events), 'transfer')
+    assert.deepEqual(events[1]?.meta, { a: 1 })
+  })
 
-  it('no transfer is recorded for an owner who is only written in another way', () =>
-    withRegistry(async ({ evidences, scope, evidence }) => {
-      await evidence({ externalId: 'a', owner: 'J\u00f6rg' })
-      const change = { owner: ' Jo\u0308rg' }
-      await assert.rejects(evidences.update(scope, 'a', change), withCode('VALIDATION_ERROR'))
-      for (const owner of ['J\u00f6rg', 'JO\u0308RG '])
-        assert.equal((await evidences.list(scope, { owner })).items.length, 1)
-    }))
+  it('the status is stolen, until another update resets it', async (fixture) => {
+    const { evidence: stored, events } = await updated(fixture, { updateType: 'stolen', description: 'at night' })
+    assert.deepEqual([stored.status, stored.description], ['stolen', 'at night'])
+    assert.deepEqual(committed(events[1] as HistoryEvent), { description: 'at night', status: 'stolen' })
+    const { evidences, scope } = fixture
+    const stolen = async () => (await evidences.list(scope)).items[0]?.status === 'stolen'
+    assert.equal(await stolen(), true)
+    await evidences.update(scope, 'e-1', { updateType: 'repair', description: 'still away' })
+    assert.equal(await stolen(), true, 'another type does not change it')
+    await evidences.update(scope, 'e-1', { updateType: 'stolen', stolen: false })
+    const back = await evidences.get(scope, 'e-1', { disclose: true })
+    assert.deepEqual([await stolen(), back.evidence.status], [false, 'active'])
+    assert.deepEqual(committed(back.events.at(-1) as HistoryEvent), { status: 'active' })
+    await evidences.update(scope, 'e-1', { updateType: 'stolen', stolen: true })
+    assert.equal(await stolen(), true)
+  })
 
-  it('each event has the owner of its time', () =>
-    withRegistry(async (fixture) => {
-      const { events } = await updated(fixture, { description: 'new', owner: 'Grace' }, 1)
-      assert.deepEqual(
-        events.map(({ owner }) => owner),
-        ['Ada', 'Ada', 'Grace', 'Grace'],
-      )
-    }))
+  it('the files belong to the last event, and are counted', async (fixture) => {
+    const { events, staged } = await updated(fixture, { description: 'new', owner: 'Grace' }, 2)
+    const ids = staged.map(({ id }) => id).sort()
+    assert.deepEqual(Object.keys(events[3]?.disclosure?.files ?? {}).sort(), ids)
+    for (const event of events.slice(0, 3)) assert.equal(event.disclosure?.filesText, '{}')
+    const { evidences, proofs, scope, stores } = fixture
+    const { evidence: files } = await evidences.files(scope, 'e-1')
+    assert.deepEqual(
+      files.map(({ id, eventVersion }) => [id, eventVersion]),
+      ids.map((id) => [id, 4]),
+    )
+    assert.equal(withStatus(await proofs.evidence({ evidenceId: 'e-1' }), 'pending').fileCount, 2)
+    assert.deepEqual(await stores.blobState(), { intents: 0, pendingDeletions: 0, files: ids, stored: ids })
+  })
 
-  it('the texts and the meta of the update are on each of its events, and on no other', () =>
-    withRegistry(async (fixture) => {
-      const texts = { updateDescription: 'why', persona: 'who', eventDescription: 'what' }
-      const { events } = await updated(fixture, { ...texts, owner: 'Grace', meta: { b: 1 } }, 1)
-      assert.equal(kinds(events), 'update/change transfer update/addfile')
-      for (const event of events.slice(1)) {
-        const { updateDescription, persona, eventDescription, meta } = event
-        assert.deepEqual([updateDescription, persona, eventDescription, meta], ['why', 'who', 'what', { b: 1 }])
-        const { owner, ...rest } = committed(event)
-        assert.equal(owner, event.type === 'transfer' ? 'Grace' : undefined)
-        assert.deepEqual(rest, {
-          updateDescription: 'why',
-          personaName: 'who',
-          eventDescription: 'what',
-          meta: { b: 1 },
-        })
-      }
-      const { evidences, scope } = fixture
-      await evidences.update(scope, 'e-1', { description: 'later' })
-      const last = (await evidences.get(scope, 'e-1')).events.at(-1) as HistoryEvent
-      assert.deepEqual([last.meta, last.persona, last.owner], [undefined, undefined, 'Grace'])
-    }))
-
-  it('an event contains the meta of its update also if it changes nothing', () =>
-    withRegistry(async (fixture) => {
-      const { events } = await updated(fixture, { meta: { a: 1 }, owner: 'Grace' })
-      assert.equal(kinds(events), 'transfer')
-      assert.deepEqual(events[1]?.meta, { a: 1 })
-    }))
-
-  it('the status is stolen, until another update resets it', () =>
-    withRegistry(async (fixture) => {
-      const { evidence: stored, events } = await updated(fixture, { updateType: 'stolen', description: 'at night' })
-      assert.deepEqual([stored.status, stored.description], ['stolen', 'at night'])
-      assert.deepEqual(committed(events[1] as HistoryEvent), { description: 'at night', status: 'stolen' })
-      const { evidences, scope } = fixture
-      const stolen = async () => (await evidences.list(scope)).items[0]?.status === 'stolen'
-      assert.equal(await stolen(), true)
-      await evidences.update(scope, 'e-1', { updateType: 'repair', description: 'still away' })
-      assert.equal(await stolen(), true, 'another type does not change it')
-      await evidences.update(scope, 'e-1', { updateType: 'stolen', stolen: false })
-      const back = await evidences.get(scope, 'e-1', { disclose: true })
-      assert.deepEqual([await stolen(), back.evidence.status], [false, 'active'])
-      assert.deepEqual(committed(back.events.at(-1) as HistoryEvent), { status: 'active' })
-      await evidences.update(scope, 'e-1', { updateType: 'stolen', stolen: true })
-      assert.equal(await stolen(), true)
-    }))
-
-  it('the files belong to the last event, and are counted', () =>
-    withRegistry(async (fixture) => {
-      const { events, staged } = await updated(fixture, { description: 'new', owner: 'Grace' }, 2)
-      const ids = staged.map(({ id }) => id).sort()
-      assert.deepEqual(Object.keys(events[3]?.disclosure?.files ?? {}).sort(), ids)
-      for (const event of events.slice(0, 3)) assert.equal(event.disclosure?.filesText, '{}')
-      const { evidences, proofs, scope, stores } = fixture
-      const { evidence: files } = await evidences.files(scope, 'e-1')
-      assert.deepEqual(
-        files.map(({ id, eventVersion }) => [id, eventVersion]),
-        ids.map((id) => [id, 4]),
-      )
-      assert.equal(withStatus(await proofs.evidence({ evidenceId: 'e-1' }), 'pending').fileCount, 2)
-      assert.deepEqual(await stores.blobState(), { intents: 0, pendingDeletions: 0, files: ids, stored: ids })
-    }))
-
-  it('the log contains the events in order', () =>
-    withRegistry(async (fixture) => {
-      const { events } = await updated(fixture, { description: 'new', owner: 'Grace' }, 1)
-      const log = Buffer.from(await fixture.stores.records.readLog(1, 10)).toString('hex')
-      assert.equal(log, events.map(({ txId }) => txId).join(''))
-    }))
+  it('the log contains the events in order', async (fixture) => {
+    const { events } = await updated(fixture, { description: 'new', owner: 'Grace' }, 1)
+    const log = Buffer.from(await fixture.stores.records.readLog(1, 10)).toString('hex')
+    assert.equal(log, events.map(({ txId }) => txId).join(''))
+  })
 })
 
 describe('simultaneous updates', () => {
-  it('throw if ifVersion is not the current version, and record nothing', () =>
-    withRegistry(async ({ evidences, scope, evidence }) => {
-      await evidence()
-      await evidences.update(scope, 'e-1', { description: '1' }, { ifVersion: 1 })
-      for (const ifVersion of [0, 1, 3])
-        await assert.rejects(
-          evidences.update(scope, 'e-1', { description: '2' }, { ifVersion }),
-          withCode('VERSION_CONFLICT'),
-        )
-      await evidences.update(scope, 'e-1', { description: '2' }, { ifVersion: 2 })
-      assert.equal((await evidences.get(scope, 'e-1')).lastVersion, 3)
-    }))
-
-  it('let exactly one succeed if all of them give the version', () =>
-    withRegistry(async ({ evidences, scope, evidence }) => {
-      await evidence()
-      const racers = Array.from({ length: 10 }, (_, i) =>
-        evidences.update(scope, 'e-1', { description: `${i}` }, { ifVersion: 1 }),
+  it('throw if ifVersion is not the current version, and record nothing', async ({ evidences, scope, evidence }) => {
+    await evidence()
+    await evidences.update(scope, 'e-1', { description: '1' }, { ifVersion: 1 })
+    for (const ifVersion of [0, 1, 3])
+      await assert.rejects(
+        evidences.update(scope, 'e-1', { description: '2' }, { ifVersion }),
+        withCode('VERSION_CONFLICT'),
       )
-      const results = await Promise.allSettled(racers)
-      assert.equal(results.filter(({ status }) => status === 'fulfilled').length, 1)
-      for (const result of results)
-        if (result.status === 'rejected') assert.equal((result.reason as { code: string }).code, 'VERSION_CONFLICT')
-    }))
+    await evidences.update(scope, 'e-1', { description: '2' }, { ifVersion: 2 })
+    assert.equal((await evidences.get(scope, 'e-1')).lastVersion, 3)
+  })
 
-  it('are all recorded without a version, in one chain, with their files, and without a second upload', () =>
-    withRegistry(async ({ evidences, scope, evidence, stage, stores }) => {
-      await evidence()
-      const count = 250
-      const files = await Promise.all(Array.from({ length: 20 }, (_, i) => stage(`${i}`)))
-      const racers = Array.from({ length: count }, (_, i) => {
-        const file = files[i]
-        return evidences.update(scope, 'e-1', { description: `${i}`, ...(file && { files: [file] }) })
-      })
-      const recorded = await Promise.all(racers)
-      const versions = recorded.flatMap((events) => events.map(({ version }) => version)).sort((a, b) => a - b)
-      assert.deepEqual(
-        versions,
-        Array.from({ length: count + 20 }, (_, i) => i + 2),
-      )
-      const { events } = await evidences.get(scope, 'e-1', { limit: 500, disclose: true })
-      for (const [i, { disclosure }] of events.entries())
-        if (i > 0) assert.equal((JSON.parse(disclosure?.header ?? '') as { prev: string }).prev, events[i - 1]?.txId)
-      const { intents, files: used, stored } = await stores.blobState()
-      assert.deepEqual([intents, used.length, stored.length], [0, 20, 20])
-      const [item] = (await evidences.list(scope)).items
-      const { create = 0, update = 0, transfer = 0 } = item?.eventCounts ?? {}
-      assert.equal(create + update + transfer, count + 21)
-    }))
+  it('let exactly one succeed if all of them give the version', async ({ evidences, scope, evidence }) => {
+    await evidence()
+    const racers = Array.from({ length: 10 }, (_, i) =>
+      evidences.update(scope, 'e-1', { description: `${i}` }, { ifVersion: 1 }),
+    )
+    const results = await Promise.allSettled(racers)
+    assert.equal(results.filter(({ status }) => status === 'fulfilled').length, 1)
+    for (const result of results)
+      if (result.status === 'rejected') assert.equal((result.reason as { code: string }).code, 'VERSION_CONFLICT')
+  })
+
+  it('are all recorded without a version, in one chain, with their files, without a second upload', async (fixture) => {
+    const { evidences, scope, evidence, stage, stores } = fixture
+    await evidence()
+    const count = 250
+    const files = await Promise.all(Array.from({ length: 20 }, (_, i) => stage(`${i}`)))
+    const racers = Array.from({ length: count }, (_, i) => {
+      const file = files[i]
+      return evidences.update(scope, 'e-1', { description: `${i}`, ...(file && { files: [file] }) })
+    })
+    const recorded = await Promise.all(racers)
+    assert.deepEqual(
+      recorded.flatMap((events) => events.map(({ version }) => version)).sort((a, b) => a - b),
+      Array.from({ length: count + 20 }, (_, i) => i + 2),
+    )
+    const { events } = await evidences.get(scope, 'e-1', { limit: 500, disclose: true })
+    for (const [i, { disclosure }] of events.entries())
+      if (i > 0) assert.equal((JSON.parse(disclosure?.header ?? '') as { prev: string }).prev, events[i - 1]?.txId)
+    const { intents, files: used, stored } = await stores.blobState()
+    assert.deepEqual([intents, used.length, stored.length], [0, 20, 20])
+    const [item] = (await evidences.list(scope)).items
+    const { create = 0, update = 0, transfer = 0 } = item?.eventCounts ?? {}
+    assert.equal(create + update + transfer, count + 21)
+  })
 })

@@ -79,10 +79,8 @@ describe('BoundedMap', () => {
     for (const key of ['a', 'b', 'c']) map.set(key, 1)
     for (const key of ['a', 'c', 'none']) map.delete(key)
     map.set('d', 1)
-    assert.deepEqual(
-      ['a', 'b', 'c', 'd'].map((key) => map.get(key)),
-      [undefined, 1, undefined, 1],
-    )
+    const shown = ['a', 'b', 'c', 'd'].map((key) => map.get(key))
+    assert.deepEqual(shown, [undefined, 1, undefined, 1])
   })
 
   it('needs room for two entries', () => {

@@ -38,10 +38,8 @@ describe('CommitQueue', () => {
     await turns()
     const second = ['c', 'd'].map((key) => queue.add(commitOf(key)))
     await turns()
-    assert.deepEqual(
-      groups.map(({ keys }) => keys),
-      [['a', 'b']],
-    )
+    const shownKeys = groups.map(({ keys }) => keys)
+    assert.deepEqual(shownKeys, [['a', 'b']])
     groups[0]?.end([ok(0), { ok: false, conflicts: ['b'] }])
     assert.deepEqual(await Promise.all(first), [ok(0), { ok: false, conflicts: ['b'] }])
     await turns()
@@ -103,13 +101,9 @@ describe('CommitQueue', () => {
       await turns()
       groups[group]?.end((groups[group]?.keys ?? []).map((key) => ok(Number(key))))
     }
-    assert.deepEqual(
-      (await all).map((result) => result.ok && result.firstPosition),
-      names.map(Number),
-    )
-    assert.deepEqual(
-      groups.map(({ keys }) => keys.length),
-      [1_024, 1_024, 452],
-    )
+    const shown = (await all).map((result) => result.ok && result.firstPosition)
+    assert.deepEqual(shown, names.map(Number))
+    const lengths = groups.map(({ keys }) => keys.length)
+    assert.deepEqual(lengths, [1_024, 1_024, 452])
   })
 })

@@ -1,18 +1,18 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
+import { before, describe, it } from 'node:test'
 import type { Stored, Key } from '../../../core/ports/index.ts'
 import { countOf, derivedWrites, listEntries } from '../../../core/store/read.ts'
 import { COUNTED, DERIVED, derivedFrom } from '../../../core/store/derived.ts'
 import { isInRange } from '../../../core/store/keys.ts'
-import { openFilledRegistry, type FilledRegistry } from '../../support/sealed-registry.ts'
+import { openFilledRegistry } from '../../support/sealed-registry.ts'
 import { entriesOf } from '../../support/whole-store.ts'
+import { ofSuite } from '../../support/of-suite.ts'
 
 describe('the table of derived records', () => {
-  let sealed: FilledRegistry
   let entries: readonly Stored[]
+  const sealed = ofSuite(openFilledRegistry)
   before(async () => {
-    sealed = await openFilledRegistry()
-    const { registry, scope, stage } = sealed
+    const { registry, scope, stage } = sealed()
     const { id } = await registry.sourceSystems.create(scope, { name: 'scanner', permissions: 'I' })
     await registry.sourceSystems.update(scope, id, {
       name: 'camera',
@@ -23,9 +23,8 @@ describe('the table of derived records', () => {
     const made = await registry.categories.create(scope, { name: 'With a picture', image }, { idempotencyKey: 'once' })
     await registry.categories.create(scope, { name: 'Below' }, { parent: made.id })
     await registry.categories.update(scope, { categoryId: made.id }, { name: 'Renamed' })
-    entries = await entriesOf(sealed.records)
+    entries = await entriesOf(sealed().records)
   })
-  after(() => sealed.close())
 
   const contentOf = ({ key, value }: { readonly key: Key; readonly value: Uint8Array }): string =>
     `${key} ${Buffer.from(value).toString('latin1')}`
@@ -45,10 +44,10 @@ describe('the table of derived records', () => {
   it('gives each counter the list that it counts', async () => {
     for (const family of COUNTED) {
       const { counters } = family
-      const found = await listEntries(sealed.records, counters)
+      const found = await listEntries(sealed().records, counters)
       assert.ok(found.length > 0, `nothing in ${counters.gte}`)
       for (const counter of found) {
-        const list = await listEntries(sealed.records, family.countedBy(counter.key))
+        const list = await listEntries(sealed().records, family.countedBy(counter.key))
         assert.equal(countOf(counter), list.length, counter.key)
       }
     }

@@ -38,10 +38,8 @@ describe('the items of pages', () => {
         const items = itemsOf(pagesOf(all))
         const count = all.flat().length
         const results = await Promise.all(Array.from({ length: count + more }, () => items.next()))
-        assert.deepEqual(
-          results.map(({ value }) => value),
-          [...all.flat(), ...Array.from({ length: more }, () => undefined)],
-        )
+        const values = results.map(({ value }) => value)
+        assert.deepEqual(values, [...all.flat(), ...Array.from({ length: more }, () => undefined)])
         assert.deepEqual(
           results.map(({ done }) => done === true),
           results.map((_, i) => i >= count),

@@ -1,6 +1,6 @@
-import { after, before, describe, it } from 'node:test'
+import { describe, it } from 'node:test'
 import { runMutations, SHARES, type MutationKind } from '../../support/bundle-mutation-run.ts'
-import { makeTemporary, removeTemporary } from '../../support/temporary.ts'
+import { temporaryOfSuite } from '../../support/temporary.ts'
 
 /**
  * 45,000 mutations of bundles without tokens and 5,000 of bundles with tokens in CI, a tenth of them elsewhere.
@@ -9,11 +9,7 @@ import { makeTemporary, removeTemporary } from '../../support/temporary.ts'
 const { BUNDLE_MUTATIONS: mutations = '5000' } = process.env
 
 describe('mutations of bundles', () => {
-  let directory: string
-  before(async () => {
-    directory = await makeTemporary()
-  })
-  after(() => removeTemporary(directory))
+  const directory = temporaryOfSuite()
 
   for (const [kind, share] of Object.entries(SHARES) as [MutationKind, number][])
     it(`never prove anything new: ${kind}`, () => {

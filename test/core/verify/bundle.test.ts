@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
-import { after, before, describe, it } from 'node:test'
+import { before, describe, it } from 'node:test'
 import type { Bundle, BundleRenewal } from '../../../core/schemas/bundle.ts'
 import { toHex } from '../../../core/bytes.ts'
 import { tokenOpening } from '../../../core/commitment/log-entry.ts'
@@ -14,10 +14,11 @@ import {
 import { tokens } from '../../../core/verify/tokens.ts'
 import type { Policy } from '../../../core/verify/policy.ts'
 import { factsOf } from '../../support/bundle-facts.ts'
-import { openBundleRegistry, type BundleRegistry } from '../../support/bundle-fixture.ts'
+import { openBundleRegistry } from '../../support/bundle-fixture.ts'
 import { rememberingTokens } from '../../support/remembering-tokens.ts'
-import { makeTemporary, removeTemporary } from '../../support/temporary.ts'
 import { ruleOf } from './forger.ts'
+import { temporaryOfSuite } from '../../support/temporary.ts'
+import { ofSuite } from '../../support/of-suite.ts'
 
 const verify = (bundle: Bundle, options?: VerifyBundleOptions): BundleResult =>
   verifyBundle(JSON.stringify(bundle), { tokens, ...options })
@@ -32,8 +33,7 @@ function refutedFor(result: BundleResult, rule: VerificationRule): void {
 }
 
 describe('verifyBundle', () => {
-  let directory: string
-  let registry: BundleRegistry
+  const directory = temporaryOfSuite()
   let policy: Policy
   let history: Bundle
   let hidden: Bundle
@@ -41,53 +41,44 @@ describe('verifyBundle', () => {
   let attached: Bundle
   let deleted: Bundle
   let fileId: string
+  const registry = ofSuite(() => openBundleRegistry({ directory }))
   before(async () => {
-    directory = await makeTemporary()
-    registry = await openBundleRegistry({ directory })
-    const { evidence, stage, scope } = registry
+    const { evidence, stage, scope } = registry()
     await evidence({ owner: 'Ada', files: [await stage('first'), await stage('second')] })
-    await registry.settle()
-    await registry.registry.evidences.update(scope, 'e-1', { owner: 'Grace', description: 'x' })
-    await registry.settle()
-    const [file, other] = (await registry.registry.evidences.files(scope, 'e-1')).evidence
+    await registry().settle()
+    await registry().registry.evidences.update(scope, 'e-1', { owner: 'Grace', description: 'x' })
+    await registry().settle()
+    const [file, other] = (await registry().registry.evidences.files(scope, 'e-1')).evidence
     fileId = file?.id ?? ''
-    await registry.registry.files.delete(scope, { fileId: other?.id ?? '' })
-    await registry.settle()
-    policy = await registry.policy()
-    history = await registry.history()
-    hidden = await registry.history('none', 'none')
-    creation = await registry.anyone('e-1')
-    attached = await registry.anyone('e-1', fileId)
-    deleted = await registry.anyone('e-1', other?.id)
-  })
-  after(async () => {
-    await registry.close()
-    await removeTemporary(directory)
+    await registry().registry.files.delete(scope, { fileId: other?.id ?? '' })
+    await registry().settle()
+    policy = await registry().policy()
+    history = await registry().history()
+    hidden = await registry().history('none', 'none')
+    creation = await registry().anyone('e-1')
+    attached = await registry().anyone('e-1', fileId)
+    deleted = await registry().anyone('e-1', other?.id)
   })
 
   it('proves a history with what it discloses', () => {
     const result = verify(history, { policy, require: ['timestamp', 'anchor'] })
     assert.equal(result.state, 'proven')
     const claims = proven(result)
-    assert.deepEqual(
-      claims.events.map(({ version, fields }) => [version, fields.get('owner')]),
-      [
-        [1, 'Ada'],
-        [2, undefined],
-        [3, 'Grace'],
-        [4, undefined],
-      ],
-    )
+    const shown = claims.events.map(({ version, fields }) => [version, fields.get('owner')])
+    assert.deepEqual(shown, [
+      [1, 'Ada'],
+      [2, undefined],
+      [3, 'Grace'],
+      [4, undefined],
+    ])
     assert.equal(claims.isHistory, true)
     for (const { notLaterThan, committedTime, timestamps, anchors } of claims.events) {
       assert.ok(notLaterThan !== undefined && notLaterThan >= committedTime)
       assert.equal(timestamps[0]?.authorities[0]?.name, 'tsa')
       assert.equal(anchors[0]?.type, 'local')
     }
-    assert.deepEqual(
-      result.unchecked.map(({ what }) => what),
-      ['revocation of tsa', 'later versions'],
-    )
+    const notChecked = result.unchecked.map(({ what }) => what)
+    assert.deepEqual(notChecked, ['revocation of tsa', 'later versions'])
   })
 
   it('says what is hidden', () => {
@@ -117,12 +108,12 @@ describe('verifyBundle', () => {
   })
 
   it('is pending while an event is not sealed', async () => {
-    await registry.evidence({ externalId: 'e-2' })
-    const pending = await registry.history('all', 'all', 'e-2')
+    await registry().evidence({ externalId: 'e-2' })
+    const pending = await registry().history('all', 'all', 'e-2')
     assert.equal(verify(pending, { policy, tokens }).state, 'pending')
     assert.equal(proven(verify(pending, { policy, tokens })).events[0]?.log, undefined)
-    await registry.settle()
-    assert.equal(verify(await registry.history('all', 'all', 'e-2'), { policy, tokens }).state, 'proven')
+    await registry().settle()
+    assert.equal(verify(await registry().history('all', 'all', 'e-2'), { policy, tokens }).state, 'proven')
   })
 
   it('compares contents with the disclosed files', () => {
@@ -235,10 +226,8 @@ describe('verifyBundle', () => {
     assert.ok(token !== undefined && newest !== undefined && newest !== oldest)
     const renewal = history.renewals?.find(({ opening }) => opening === toHex(tokenOpening(token)))
     assert.ok(renewal !== undefined && renewal.position >= sizeOf(oldest.note))
-    assert.deepEqual(
-      renewal.inclusion.map(({ treeSize }) => treeSize),
-      [sizeOf(newest.note)],
-    )
+    const treeSizes = renewal.inclusion.map(({ treeSize }) => treeSize)
+    assert.deepEqual(treeSizes, [sizeOf(newest.note)])
     // The certificate of the oldest token was compromised after the newest stamp, or before it.
     const { notLaterThan = 0 } = proven(verify(history, { policy })).events.at(-1) ?? {}
     const verifyRevoked = (bundle: Bundle, revokedAt: number): BundleResult =>
@@ -289,7 +278,7 @@ describe('verifyBundle', () => {
   })
 
   it('keeps every claim true in a mix of two bundles', async () => {
-    const other = await registry.history('all', 'all', 'e-2')
+    const other = await registry().history('all', 'all', 'e-2')
     const all = [history, hidden, creation, attached, deleted, other]
     const facts = new Set(all.flatMap((bundle) => factsOf(verify(bundle, { policy, tokens }))))
     const deletedFile = proven(verify(deleted, { policy, tokens })).file

@@ -7,7 +7,7 @@ import { keys } from '../../../core/store/keys.ts'
 import { ExportVerifier, verifyBundle, type ExportResult, type Policy } from '../../../core/verify/index.ts'
 import { tokens } from '../../../core/verify/tokens.ts'
 import { openBundleRegistry, type BundleRegistry } from '../../support/bundle-fixture.ts'
-import { makeTemporary, removeTemporary } from '../../support/temporary.ts'
+import { temporaryOfSuite } from '../../support/temporary.ts'
 
 const COUNT = 4
 
@@ -17,13 +17,12 @@ const sha256 = (lines: readonly string[]): string =>
     .digest('hex')
 
 describe('an export', () => {
-  let directory: string
+  const directory = temporaryOfSuite()
   let registry: BundleRegistry
   let policy: Policy
   /** Of `COUNT` evidences that are sealed, stamped and anchored. */
   let lines: readonly string[]
   before(async () => {
-    directory = await makeTemporary()
     registry = await openBundleRegistry({ directory, anchor: 'evm' })
     for (let i = 1; i <= COUNT; i++) {
       await registry.evidence({ externalId: `e-${i}`, owner: 'Ada', files: [await registry.stage('text', 'a.txt')] })
@@ -36,7 +35,6 @@ describe('an export', () => {
   })
   after(async () => {
     await registry.close()
-    await removeTemporary(directory)
   })
 
   async function exported(): Promise<readonly string[]> {
@@ -159,10 +157,8 @@ describe('an export', () => {
     await records.commit({ writes: [{ key, value: Buffer.from('[]') }] })
     const gap = verify(await exported())
     assert.deepEqual([gap.state, gap.counts.evidences, gap.counts.withoutBundle], ['requirement', COUNT + 1, 1])
-    assert.deepEqual(
-      gap.findings.map(({ reason }) => reason),
-      ['There is no bundle of : CORRUPT'],
-    )
+    const reasons = gap.findings.map(({ reason }) => reason)
+    assert.deepEqual(reasons, ['There is no bundle of : CORRUPT'])
     await records.commit({ writes: [{ key, value: stored?.value ?? null }] })
     assert.equal(verify(await exported()).state, 'proven')
   })

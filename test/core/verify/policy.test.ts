@@ -96,10 +96,8 @@ describe('a policy in JSON', () => {
     const text = `log ${logKey(1)}\nlog ${log}\n${lines}`
     for (const each of [JSON.stringify(json), `\uFEFF${JSON.stringify(json)}`, text, `\uFEFF${text}`]) {
       const { keys, witnesses } = parsePolicy(each)
-      assert.deepEqual(
-        keys.map(({ vkey }) => vkey),
-        [logKey(1), log],
-      )
+      const vkeys = keys.map(({ vkey }) => vkey)
+      assert.deepEqual(vkeys, [logKey(1), log])
       assert.deepEqual(witnesses?.members, [{ threshold: 2, members: [a, { name: 'b', vkey: witness }] }])
     }
     wrong({ keys: [key, { vkey: log }, { vkey: log }] }, 'policy.keys')

@@ -20,8 +20,7 @@ import { openFixture, type Fixture } from '../../support/registry-fixture.ts'
 import { filesBelow, temporaryFor } from '../../support/temporary.ts'
 
 async function createFixture(t: TestContext) {
-  const fixture = await openFixture()
-  t.after(() => fixture.close())
+  const fixture = await openFixture({ t })
   const { registry } = fixture
   const ids: string[] = []
   for (let n = 0; n < 6; n += 1) {

@@ -81,10 +81,8 @@ describe('the client', () => {
     await spy.checkSourceSystem()
     await spy.livez()
     await assert.rejects(spy.getRoot({ txId: '0'.repeat(64) }), withCode('NOT_FOUND', 404))
-    assert.deepEqual(
-      requests.map((request) => request.key),
-      [key, undefined, undefined],
-    )
+    const foundKeys = requests.map((request) => request.key)
+    assert.deepEqual(foundKeys, [key, undefined, undefined])
     assert.ok(requests.every(({ url }) => !url.includes(key)))
     for (const baseUrl of ['http://user:secret@host/api/v1', 'http://host/api/v1?key=1', 'file:///x', 'nonsense'])
       assert.throws(() => createClient({ baseUrl }), TypeError)
@@ -119,19 +117,15 @@ describe('the client', () => {
     const evidences = Array.from({ length: 7 }, (_, i) => ({ externalId: `e${i}`, name: `E${i}` }))
     await operator.createEvidences({ categoryId, subcategoryId, evidences })
     const listed = await all(operator.evidences({ categoryId, len: 3 }))
-    assert.deepEqual(
-      listed.map(({ externalId }) => externalId),
-      ['e6', 'e5', 'e4', 'e3', 'e2', 'e1', 'e0'],
-    )
+    const externalIds = listed.map(({ externalId }) => externalId)
+    assert.deepEqual(externalIds, ['e6', 'e5', 'e4', 'e3', 'e2', 'e1', 'e0'])
     for (const owner of ['a', 'b', 'c', 'd']) await operator.updateEvidence({ externalId: 'e0', owner })
     const versions = (await all(operator.history({ externalId: 'e0', len: 2 }))).map(({ version }) => version)
     assert.deepEqual(versions, [1, 2, 3, 4, 5])
     assert.deepEqual(await all(operator.evidences({ categoryId: 'unknown' })), [])
     const filtered = await all(operator.evidences({ externalId: 'e', status: 'active', sort: 'updated', len: 2 }))
-    assert.deepEqual(
-      filtered.map(({ externalId }) => externalId),
-      ['e0', 'e6', 'e5', 'e4', 'e3', 'e2', 'e1'],
-    )
+    const shownExternalIds = filtered.map(({ externalId }) => externalId)
+    assert.deepEqual(shownExternalIds, ['e0', 'e6', 'e5', 'e4', 'e3', 'e2', 'e1'])
   })
 
   it('streams files from disk, reports the progress, and reads them again', async (t) => {

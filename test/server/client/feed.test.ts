@@ -7,12 +7,13 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { createServer, type IncomingMessage } from 'node:http'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { after, before, describe, it } from 'node:test'
+import { before, describe, it } from 'node:test'
 import { createClient, EvidenceRegistryError, type Client, type CompanyEvent } from '../../../server/client/index.ts'
 import { BASE_PATH } from '../../../server/index.ts'
 import { moduleUrl, nodeFlags, root } from '../../support/repository.ts'
-import { startService, type Company, type Service } from '../../support/service.ts'
+import { startService } from '../../support/service.ts'
 import { temporaryFor } from '../../support/temporary.ts'
+import { ofSuite } from '../../support/of-suite.ts'
 
 async function all<T>(items: AsyncIterable<T>): Promise<readonly T[]> {
   const list: T[] = []
@@ -21,19 +22,17 @@ async function all<T>(items: AsyncIterable<T>): Promise<readonly T[]> {
 }
 
 describe("the client's feed of events", () => {
-  let service: Service
-  let company: Company
   let client: Client
   /** The server cannot be reached. */
   let isDown = false
   let failures = 0
+  const service = ofSuite(startService)
+  const company = ofSuite(() => service().company('acme'))
   before(async () => {
-    service = await startService()
-    company = await service.company('acme')
     client = createClient({
-      baseUrl: `${service.url}${BASE_PATH}`,
+      baseUrl: `${service().url}${BASE_PATH}`,
       companyId: 'acme',
-      apiKey: company.keys.U,
+      apiKey: company().keys.U,
       retry: { firstPauseMs: 1, maxPauseMs: 1 },
       fetch: async (url, init) => {
         if (!isDown) return fetch(url, init)
@@ -43,7 +42,6 @@ describe("the client's feed of events", () => {
     })
     for (const externalId of ['e-1', 'e-2', 'e-3']) await create(externalId)
   })
-  after(() => service.close())
 
   const create = (externalId: string) =>
     client.createEvidence({ categoryName: 'Vehicles', subcategoryName: 'Cars', name: 'Golf', externalId })
@@ -57,10 +55,8 @@ describe("the client's feed of events", () => {
     }
     assert.deepEqual(seen, ['e-1', 'e-2', 'e-3'])
     const rest = await all(client.events({ wait: 0, after: cursor }))
-    assert.deepEqual(
-      rest.map(({ externalId }) => externalId),
-      ['e-3'],
-    )
+    const externalIds = rest.map(({ externalId }) => externalId)
+    assert.deepEqual(externalIds, ['e-3'])
   })
 
   it('goes on while the server is stopped, and has every event once', async () => {
@@ -69,26 +65,26 @@ describe("the client's feed of events", () => {
     const following = (async () => {
       for await (const { externalId } of client.events({}, { signal: ending.signal })) seen.push(externalId)
     })()
-    await service.until(() => seen.length === 3, 'it has what there is')
+    await service().until(() => seen.length === 3, 'it has what there is')
     await create('e-4')
-    await service.until(() => seen.length === 4, 'it has the next event')
+    await service().until(() => seen.length === 4, 'it has the next event')
     isDown = true
     // Ends the request that is held.
-    await service.registry.evidences.create(
+    await service().registry.evidences.create(
       { companyId: 'acme', principal: { kind: 'operator' } },
       { externalId: 'e-5', name: 'Golf', category: { name: 'Vehicles' }, subcategory: { name: 'Cars' } },
     )
-    await service.until(() => failures > 20, 'it has failed more often than other calls are repeated')
+    await service().until(() => failures > 20, 'it has failed more often than other calls are repeated')
     isDown = false
     await create('e-6')
-    await service.until(() => seen.length === 6, 'it has what was recorded meanwhile')
+    await service().until(() => seen.length === 6, 'it has what was recorded meanwhile')
     assert.deepEqual(seen, ['e-1', 'e-2', 'e-3', 'e-4', 'e-5', 'e-6'])
     ending.abort(new Error('enough'))
     await assert.rejects(following, /enough/)
   })
 
   it('ends with an error that does not pass', async () => {
-    const stranger = createClient({ baseUrl: `${service.url}${BASE_PATH}`, companyId: 'acme', apiKey: 'not-a-key' })
+    const stranger = createClient({ baseUrl: `${service().url}${BASE_PATH}`, companyId: 'acme', apiKey: 'not-a-key' })
     for (const [events, code] of [
       [stranger.events(), 'UNAUTHORIZED'],
       [client.events({ after: 'nonsense' }), 'VALIDATION_ERROR'],
@@ -121,12 +117,12 @@ describe("the client's feed of events", () => {
     assert.ok(example.split('\n').length <= 32, 'it has at most 30 lines, of which two are empty')
     const code = example
       .replace("'evidence-registry/client'", `'${moduleUrl('server/client/index.ts').href}'`)
-      .replace('http://127.0.0.1:8080', service.url)
+      .replace('http://127.0.0.1:8080', service().url)
       .replace(/pausesS = .*/, 'pausesS = [0]')
     await writeFile(join(folder, 'program.mjs'), code)
     await writeFile(join(folder, 'cursor'), (await client.listEvents({ after: 'latest' })).cursor)
     const { txId } = await create('posted-1')
-    const env = { ...process.env, EVIDENCE_API_KEY: company.keys.R, WEBHOOK_URL: `http://127.0.0.1:${address.port}` }
+    const env = { ...process.env, EVIDENCE_API_KEY: company().keys.R, WEBHOOK_URL: `http://127.0.0.1:${address.port}` }
     const secret = `whsec_${key.toString('base64')}`
     const child = spawn(process.execPath, [...nodeFlags, 'program.mjs'], {
       cwd: folder,
@@ -134,13 +130,13 @@ describe("the client's feed of events", () => {
       stdio: 'inherit',
     })
     t.after(() => child.kill())
-    await service.until(() => posts.length === 2, 'it was posted twice')
+    await service().until(() => posts.length === 2, 'it was posted twice')
     const next = await create('posted-2')
-    await service.until(() => posts.length === 3, 'the next event is posted')
+    await service().until(() => posts.length === 3, 'the next event is posted')
     const first = { id: txId, externalId: 'posted-1', isSigned: true }
     assert.deepEqual(posts, [first, first, { id: next.txId, externalId: 'posted-2', isSigned: true }])
     const saved = async () =>
       (await client.listEvents({ after: await readFile(join(folder, 'cursor'), 'utf8') })).events.length === 0
-    await service.until(saved, 'the cursor is saved')
+    await service().until(saved, 'the cursor is saved')
   })
 })

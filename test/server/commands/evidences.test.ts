@@ -2,25 +2,23 @@ import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { after, before, describe, it } from 'node:test'
+import { before, describe, it } from 'node:test'
 import { promisify } from 'node:util'
 import { CompanyRequests, of } from '../../support/company-requests.ts'
 import { programArgs } from '../../support/repository.ts'
 import { runCli } from '../../support/server-process.ts'
-import { makeTemporary, removeTemporary } from '../../support/temporary.ts'
+import { temporaryOfSuite } from '../../support/temporary.ts'
 
 describe('the commands for people who have files', () => {
   const acme = new CompanyRequests()
-  let directory: string
+  const directory = temporaryOfSuite()
   const path = (name: string): string => join(directory, name)
   before(async () => {
-    directory = await makeTemporary()
     await mkdir(path('dist'))
     await writeFile(path('dist/app.tgz'), 'an archive')
     await writeFile(path('dist/app.sbom'), 'a list')
     await writeFile(path('policy.json'), JSON.stringify(await acme.service.registry.log.policy()))
   })
-  after(() => removeTemporary(directory))
 
   const run = (...args: readonly string[]) =>
     runCli([...args, '--url', acme.service.url, '--company', 'acme'], { EVIDENCE_API_KEY: acme.company.keys.I })
@@ -44,13 +42,11 @@ describe('the commands for people who have files', () => {
       .trim()
       .split('\n')
       .map((line) => JSON.parse(line) as Record<string, unknown>)
-    assert.deepEqual(
-      lines.map(({ externalId, wasPresent }) => [externalId, wasPresent]),
-      [
-        ['v1/app.tgz', true],
-        ['v1/app.sbom', true],
-      ],
-    )
+    const shown = lines.map(({ externalId, wasPresent }) => [externalId, wasPresent])
+    assert.deepEqual(shown, [
+      ['v1/app.tgz', true],
+      ['v1/app.sbom', true],
+    ])
     await writeFile(path('app.tgz'), 'another archive')
     const other = await run('add', path('app.tgz'), '--category', 'Builds/App', '--prefix', 'v1/')
     assert.deepEqual([other.code, other.stdout], [1, ''])

@@ -1,19 +1,18 @@
 import assert from 'node:assert/strict'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { after, before, describe, it } from 'node:test'
+import { before, describe, it } from 'node:test'
 import { CompanyRequests } from '../../support/company-requests.ts'
 import { runCli } from '../../support/server-process.ts'
-import { makeTemporary, removeTemporary } from '../../support/temporary.ts'
+import { temporaryOfSuite } from '../../support/temporary.ts'
 
 const COUNT = 50
 
 describe('evidence-registry export', () => {
   const acme = new CompanyRequests()
-  let directory: string
+  const directory = temporaryOfSuite()
   const path = (name: string): string => join(directory, name)
   before(async () => {
-    directory = await makeTemporary()
     for (let i = 0; i < COUNT; i++) await acme.create(`e-${i}`, { summary: 's'.repeat(8_000) })
     await acme.service.until(() => {
       const { sealedSize, anchoredSize, stampedSize } = acme.service.registry.status()
@@ -21,7 +20,6 @@ describe('evidence-registry export', () => {
     }, 'all is sealed, stamped and anchored')
     await writeFile(path('policy.json'), JSON.stringify(await acme.service.registry.log.policy()))
   })
-  after(() => removeTemporary(directory))
 
   const run = (args: readonly string[], key = acme.company.keys.A) =>
     runCli(['export', '--url', acme.service.url, '--company', 'acme', ...args], { EVIDENCE_API_KEY: key })

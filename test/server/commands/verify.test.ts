@@ -3,35 +3,30 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { after, before, describe, it } from 'node:test'
+import { before, describe, it } from 'node:test'
 import type { Bundle } from '../../../core/index.ts'
-import { openBundleRegistry, type BundleRegistry } from '../../support/bundle-fixture.ts'
+import { openBundleRegistry } from '../../support/bundle-fixture.ts'
 import { runCli } from '../../support/server-process.ts'
-import { makeTemporary, removeTemporary } from '../../support/temporary.ts'
+import { temporaryOfSuite } from '../../support/temporary.ts'
+import { ofSuite } from '../../support/of-suite.ts'
 
 describe('evidence-registry verify', () => {
-  let directory: string
-  let registry: BundleRegistry
+  const directory = temporaryOfSuite()
   let bundle: Bundle
   const path = (name: string): string => join(directory, name)
   const save = (name: string, value: unknown): Promise<void> =>
     writeFile(path(name), typeof value === 'string' ? value : JSON.stringify(value))
+  const registry = ofSuite(() => openBundleRegistry({ directory, anchor: 'evm' }))
   before(async () => {
-    directory = await makeTemporary()
-    registry = await openBundleRegistry({ directory, anchor: 'evm' })
-    await registry.evidence({ owner: 'Ada\u202e', files: [await registry.stage('an original', 'a.txt')] })
-    await save('pending.evidence.json', await registry.history())
-    await registry.settle()
-    bundle = await registry.history()
+    await registry().evidence({ owner: 'Ada\u202e', files: [await registry().stage('an original', 'a.txt')] })
+    await save('pending.evidence.json', await registry().history())
+    await registry().settle()
+    bundle = await registry().history()
     await save('e-1.evidence.json', bundle)
-    await save('policy.json', await registry.registry.log.policy())
-    await save('policy.txt', await registry.registry.log.policyText())
+    await save('policy.json', await registry().registry.log.policy())
+    await save('policy.txt', await registry().registry.log.policyText())
     await save('original', 'an original')
     await save('another', 'another one')
-  })
-  after(async () => {
-    await registry.close()
-    await removeTemporary(directory)
   })
   const verify = (...args: readonly string[]) => runCli(['verify', ...args])
 
@@ -64,16 +59,16 @@ describe('evidence-registry verify', () => {
   })
 
   it('says what to do if an original is not a file of a bundle that is right otherwise', async () => {
-    await registry.evidence({ externalId: 'e-2' })
-    await registry.settle()
+    await registry().evidence({ externalId: 'e-2' })
+    await registry().settle()
     const cases: readonly (readonly [Bundle, 'refuted' | 'not-comparable', RegExp])[] = [
       [
-        await registry.anyone('e-1'),
+        await registry().anyone('e-1'),
         'not-comparable',
         /the bundle is proven\. It discloses no hashes of files\. Download .*bundle\?fields=all&files=all/,
       ],
-      [await registry.history('all', 'none'), 'not-comparable', /It discloses no hashes of files\. Download /],
-      [await registry.history('all', 'all', 'e-2'), 'refuted', /the bundle is proven\. Its events have no files$/],
+      [await registry().history('all', 'none'), 'not-comparable', /It discloses no hashes of files\. Download /],
+      [await registry().history('all', 'all', 'e-2'), 'refuted', /the bundle is proven\. Its events have no files$/],
       [bundle, 'refuted', /Name an unchanged copy of one of its files \(.*\): a\.txt, 11 bytes, [0-9a-f]{64}$/],
     ]
     for (const [one, state, advice] of cases) {
@@ -134,7 +129,7 @@ describe('evidence-registry verify', () => {
       assert.match(stderr, hint)
     }
     await save('bom.evidence.json', `\uFEFF${text}`)
-    await save('bom.json', `\uFEFF${JSON.stringify(await registry.registry.log.policy())}`)
+    await save('bom.json', `\uFEFF${JSON.stringify(await registry().registry.log.policy())}`)
     const { code, stdout } = await verify(path('bom.evidence.json'), '--policy', path('bom.json'))
     assert.equal(code, 0, stdout)
   })

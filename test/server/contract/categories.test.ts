@@ -88,13 +88,11 @@ describe('categories and subcategories', () => {
       assert.deepEqual(await acme.ok('updateCategory', { ...inCategory(id), form }), {})
       const { fileIds, ...details } = await acme.ok('getCategory', inCategory(id))
       assert.equal('imageId' in details, false)
-      assert.deepEqual(
-        fileIds.map((file: { name: string; iconId?: string }) => [file.name, 'iconId' in file]),
-        [
-          ['a.html', false],
-          ['b.txt', false],
-        ],
-      )
+      const shown = fileIds.map((file: { name: string; iconId?: string }) => [file.name, 'iconId' in file])
+      assert.deepEqual(shown, [
+        ['a.html', false],
+        ['b.txt', false],
+      ])
     }
   })
 

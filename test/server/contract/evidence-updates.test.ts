@@ -66,10 +66,8 @@ describe('updates of an evidence', () => {
     const { object, events } = await acme.page('blank')
     const { owner, description, summary, meta } = object
     assert.deepEqual({ owner, description, summary, meta }, values)
-    assert.deepEqual(
-      events.slice(1).map(({ updateType }: Body) => updateType),
-      ['custom', 'custom'],
-    )
+    const updateTypes = events.slice(1).map(({ updateType }: Body) => updateType)
+    assert.deepEqual(updateTypes, ['custom', 'custom'])
     const wrong = [{ owner: 'Grace', clear: ['owner'] }, { clear: ['name'] }, { clear: 'owner' }, { clear: [1] }]
     for (const json of wrong) await rejects('blank', { json })
     await update('blank', { form: formOf({ clear: '["owner","summary"]' }) })

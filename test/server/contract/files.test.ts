@@ -201,10 +201,8 @@ describe('files', () => {
       status: 'ok',
       events: [{ type: 'update', updateType: 'deletefile', txId, version: 2, files: [id] }],
     })
-    assert.deepEqual(
-      events.map(({ updateType }: Body) => updateType),
-      [undefined, 'deletefile'],
-    )
+    const updateTypes = events.map(({ updateType }: Body) => updateType)
+    assert.deepEqual(updateTypes, [undefined, 'deletefile'])
     for (const operation of ['downloadFile', 'deleteFile'])
       await acme.fails(operation, 404, 'FILE_NOT_FOUND', { query: { fileId: id } })
     const withToken = { params: { COMPANY_ID: 'acme' }, query: { token } }

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
+import { before, describe, it } from 'node:test'
 import { BASE_PATH } from '../../../server/index.ts'
 import { DocumentCheck } from '../../support/document-check.ts'
 import { formOf } from '../../support/form.ts'
@@ -12,9 +12,9 @@ import {
   startService,
   type CallOptions,
   type Company,
-  type Service,
   type ServiceResponse,
 } from '../../support/service.ts'
+import { ofSuite } from '../../support/of-suite.ts'
 
 /** Headers that differ between two responses to the same request. `fetch` closes the connection after HEAD. */
 const VARYING = new Set([
@@ -28,27 +28,26 @@ const VARYING = new Set([
 ])
 
 describe('HEAD, other methods and too many headers', () => {
-  let service: Service
   let check: DocumentCheck
   let company: Company
   let params: Readonly<Record<string, string>>
+  const service = ofSuite(() => startService({ rateLimitPerMinute: 1_000 }))
   before(async () => {
-    service = await startService({ rateLimitPerMinute: 1_000 })
-    check = new DocumentCheck(service.app.document())
-    company = await service.company('acme')
+    check = new DocumentCheck(service().app.document())
+    company = await service().company('acme')
     const asWriter = { key: company.keys.U, params: { COMPANY_ID: 'acme' } }
     const form = formOf({ categoryName: 'C', subcategoryName: 'S', externalId: 'e-1', name: 'x' }, [
       ['image', 'a.png', 'content'],
     ])
-    const { id, txId } = await service.ok('createEvidence', { ...asWriter, form })
+    const { id, txId } = await service().ok('createEvidence', { ...asWriter, form })
     const of = { ...asWriter, params: { COMPANY_ID: 'acme', EVIDENCE_EXTERNAL_ID: 'e-1' } }
-    const { dt } = await service.ok('listEvidenceFiles', of)
-    await service.until(async () => {
-      const { status, body } = await service.call('verifyEvidence', { params: { evidenceId: id } })
+    const { dt } = await service().ok('listEvidenceFiles', of)
+    await service().until(async () => {
+      const { status, body } = await service().call('verifyEvidence', { params: { evidenceId: id } })
       return status === 200 && body.tsa !== undefined && body.merkle?.sendStatus === 'C'
     }, 'the proof')
-    const { object } = await service.ok('getEvidence', of)
-    const proof = await service.ok('getProof', { params: { txid: txId } })
+    const { object } = await service().ok('getEvidence', of)
+    const proof = await service().ok('getProof', { params: { txid: txId } })
     params = {
       ...of.params,
       CATEGORY_ID: object.categoryId,
@@ -62,7 +61,6 @@ describe('HEAD, other methods and too many headers', () => {
       SYSTEM_ID: company.systems.R,
     }
   })
-  after(() => service.close())
 
   const QUERIES: Readonly<Record<string, (fileId: string) => Readonly<Record<string, string>>>> = {
     downloadFile: (fileId) => ({ fileId }),
@@ -75,7 +73,7 @@ describe('HEAD, other methods and too many headers', () => {
   })
   const head = async (id: string, options: CallOptions): Promise<ServiceResponse> => {
     const { key = '' } = options
-    const response = await service.fetch(pathOf(endpointOf(id), options), {
+    const response = await service().fetch(pathOf(endpointOf(id), options), {
       method: 'HEAD',
       headers: { 'x-api-key': key },
     })
@@ -89,7 +87,7 @@ describe('HEAD, other methods and too many headers', () => {
   for (const { id, method } of ENDPOINTS.values()) {
     if (method !== 'GET') continue
     it(`HEAD of ${id} has the headers of GET and no body, also if it fails`, async () => {
-      const get = await service.call(id, request(id))
+      const get = await service().call(id, request(id))
       assert.equal(get.status, 200, get.text)
       const own = await head(id, request(id))
       assert.deepEqual([own.status, own.text], [200, ''])
@@ -102,7 +100,7 @@ describe('HEAD, other methods and too many headers', () => {
 
   it('HEAD of the whole list can be repeated any number of times', async () => {
     for (let i = 0; i < 5; i++) assert.equal((await head('listEvidences', request('listEvidences'))).status, 200)
-    assert.equal((await service.call('listEvidences', request('listEvidences'))).status, 200)
+    assert.equal((await service().call('listEvidences', request('listEvidences'))).status, 200)
   })
 
   it('a method that a path does not have is 405 with the others, as the document says', async () => {
@@ -115,7 +113,7 @@ describe('HEAD, other methods and too many headers', () => {
     assert.ok(methodsOf.size > 25)
     for (const { id, methods } of methodsOf.values())
       for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'].filter((each) => !methods.has(each))) {
-        const response = await service.fetch(pathOf(endpointOf(id), { params }), { method })
+        const response = await service().fetch(pathOf(endpointOf(id), { params }), { method })
         const read = await readResponse(response)
         // Another path can have the same form: `healthz` could be the id of a source system.
         if (read.status === 401) continue
@@ -129,7 +127,7 @@ describe('HEAD, other methods and too many headers', () => {
   })
 
   it('headers of more than 16 KiB are 431', async () => {
-    const response = await service.fetch(`${BASE_PATH}/sourceSystem/acme/healthz`, {
+    const response = await service().fetch(`${BASE_PATH}/sourceSystem/acme/healthz`, {
       headers: { 'x-api-key': company.keys.R, 'x-padding': 'x'.repeat(17 * 1_024) },
     })
     assert.equal(response.status, 431)

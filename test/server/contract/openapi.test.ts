@@ -4,12 +4,13 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { after, before, describe, it } from 'node:test'
+import { before, describe, it } from 'node:test'
 import { promisify } from 'node:util'
 import { validate } from '../../../core/schemas/validation.ts'
 import { BASE_PATH } from '../../../server/index.ts'
 import { formOf } from '../../support/form.ts'
-import { ENDPOINTS, endpointOf, OPERATOR_KEY, startService, type Service } from '../../support/service.ts'
+import { ENDPOINTS, endpointOf, OPERATOR_KEY, startService } from '../../support/service.ts'
+import { ofSuite } from '../../support/of-suite.ts'
 
 interface Operation {
   readonly operationId: string
@@ -42,13 +43,11 @@ interface Schema {
 const METHODS = new Set(['get', 'head', 'post', 'put', 'patch', 'delete'])
 
 describe('the OpenAPI document', () => {
-  let service: Service
   let document: Document
+  const service = ofSuite(startService)
   before(async () => {
-    service = await startService()
-    document = (await (await service.fetch(`${BASE_PATH}/openapi.json`)).json()) as Document
+    document = (await (await service().fetch(`${BASE_PATH}/openapi.json`)).json()) as Document
   })
-  after(() => service.close())
 
   /** `GET /api/v1/…` of every operation. */
   const documented = (): string[] =>
@@ -59,8 +58,8 @@ describe('the OpenAPI document', () => {
     )
   /** The same for every route of the app, except those of the API page and the dashboard. */
   const routed = (): string[] =>
-    service.app.routes
-      .map(({ method, path }) => `${method} ${path}`)
+    service()
+      .app.routes.map(({ method, path }) => `${method} ${path}`)
       .filter((route) => !/^(?:GET|HEAD) \/(?:(?:docs|ui).*)?$/.test(route))
   const operation = (id: string): Operation => {
     const found = Object.values(document.paths)
@@ -183,13 +182,13 @@ describe('the OpenAPI document', () => {
   })
 
   it('has examples that fit their schemas, and work when they are sent in its order', async () => {
-    await service.company('acme')
+    await service().company('acme')
     const params: Record<string, string> = { COMPANY_ID: 'acme' }
     /** Only the service knows ids of files, so this one replaces the one of the example. */
     const withFileId = async (): Promise<object> => {
       const call = { key: OPERATOR_KEY, params }
-      await service.ok('updateEvidence', { ...call, form: formOf({}, [['file', 'a.txt', 'content']]) })
-      const { dt } = await service.ok('listEvidenceFiles', call)
+      await service().ok('updateEvidence', { ...call, form: formOf({}, [['file', 'a.txt', 'content']]) })
+      const { dt } = await service().ok('listEvidenceFiles', call)
       return { fileId: dt[0].overlayId }
     }
     const sent: string[] = []
@@ -200,7 +199,7 @@ describe('the OpenAPI document', () => {
       if (example === undefined) continue
       validate(endpointOf(id).body?.schema ?? assert.fail(`${id} has no body`), example)
       const json = id === 'createFileToken' ? await withFileId() : example
-      const body = await service.ok(id, { key: OPERATOR_KEY, params, json })
+      const body = await service().ok(id, { key: OPERATOR_KEY, params, json })
       sent.push(id)
       if (id === 'createCategory') params['CATEGORY_ID'] = body.id
       if (id === 'createSubcategory') params['SUBCATEGORY_ID'] = body.id

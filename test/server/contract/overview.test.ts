@@ -22,10 +22,8 @@ describe('the overview', () => {
     assert.equal(createdPerDay.length, 30)
     const created = createdPerDay.reduce((sum: number, day: { count: number }) => sum + day.count, 0)
     assert.equal(created, 2)
-    assert.deepEqual(
-      dts.map(({ externalId }: { externalId: string }) => externalId),
-      ['stolen', 'with-image'],
-    )
+    const externalIds = dts.map(({ externalId }: { externalId: string }) => externalId)
+    assert.deepEqual(externalIds, ['stolen', 'with-image'])
     assert.equal(dts[1].iconId.size, 'icon'.length)
     assert.ok(log.recorded.size >= 3)
     assert.ok(log.sealed.size <= log.recorded.size)

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
-import { before, describe, it } from 'node:test'
+import { describe, it } from 'node:test'
 import type { PermissionLevel } from '../../../core/index.ts'
 import { CompanyRequests } from '../../support/company-requests.ts'
-import { ENDPOINTS, OPERATOR_KEY, type CallOptions, type Company, type ServiceResponse } from '../../support/service.ts'
+import { ENDPOINTS, OPERATOR_KEY, type CallOptions, type ServiceResponse } from '../../support/service.ts'
+import { ofSuite } from '../../support/of-suite.ts'
 
 const NOTHING = '01890a5d-ac96-774b-bcce-b302099a8057'
 const PARAMS = { CATEGORY_ID: NOTHING, SUBCATEGORY_ID: NOTHING, EVIDENCE_EXTERNAL_ID: 'none', SYSTEM_ID: NOTHING }
@@ -46,10 +47,7 @@ const NEEDED: Readonly<Record<string, PermissionLevel | 'sourceSystem' | 'operat
 
 describe('authorization: each endpoint with each kind of key', () => {
   const acme = new CompanyRequests()
-  let other: Company
-  before(async () => {
-    other = await acme.service.company('other')
-  })
+  const other = ofSuite(() => acme.service.company('other'))
 
   /** Sends neither body nor query: a request that is authorized succeeds, or fails for that reason. */
   const send = (id: string, options: CallOptions): Promise<ServiceResponse> =>
@@ -70,7 +68,7 @@ describe('authorization: each endpoint with each kind of key', () => {
       isUnauthorized(await send(id, {}))
       isUnauthorized(await send(id, { key: '' }))
       isUnauthorized(await send(id, { key: 'a-key-of-no-source-system' }))
-      isUnauthorized(await send(id, { key: other.keys.A }))
+      isUnauthorized(await send(id, { key: other().keys.A }))
       isUnauthorized(await send(id, { key: acme.company.keys.A, params: { COMPANY_ID: 'unknown' } }))
       for (const level of LEVELS) {
         const answer = await send(id, { key: acme.company.keys[level] })
@@ -86,11 +84,11 @@ describe('authorization: each endpoint with each kind of key', () => {
 
   it('rejects the key of a deactivated source system', async () => {
     await acme.service.ok('updateSourceSystem', {
-      key: other.keys.A,
-      params: { COMPANY_ID: 'other', SYSTEM_ID: other.systems.R },
+      key: other().keys.A,
+      params: { COMPANY_ID: 'other', SYSTEM_ID: other().systems.R },
       json: { active: false },
     })
-    isUnauthorized(await acme.service.call('listCategories', { key: other.keys.R, params: { COMPANY_ID: 'other' } }))
+    isUnauthorized(await acme.service.call('listCategories', { key: other().keys.R, params: { COMPANY_ID: 'other' } }))
   })
 
   it('is decided before the body and the query are read', async () => {

@@ -219,10 +219,8 @@ describe('bad input', () => {
       const answer = await post(body, MULTIPART)
       assert.equal(answer.status, 201, answer.text)
       const dt = await acme.files('good-form')
-      assert.deepEqual(
-        dt.map(({ name }: { name: string }) => name),
-        ['full.txt', 'pass"wd'],
-      )
+      const shownNames = dt.map(({ name }: { name: string }) => name)
+      assert.deepEqual(shownNames, ['full.txt', 'pass"wd'])
       const content = await acme.call('downloadFile', { query: { fileId: dt[1].overlayId } })
       assert.equal(content.text, `\r\n--${BOUNDARY}-not\r\n--${BOUNDARY.slice(0, -1)}`)
     })

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
 import type { RequestListener, ServerResponse } from 'node:http'
 import { connect, type Socket } from 'node:net'
-import { after, before, describe, it, type TestContext } from 'node:test'
+import { describe, it, type TestContext } from 'node:test'
 import { inTurn } from '../../../server/http/door.ts'
 import { listen } from '../../../server/http/listen.ts'
 import { eventually } from '../../support/eventually.ts'
-import { startService, type Service } from '../../support/service.ts'
+import { startService } from '../../support/service.ts'
+import { ofSuite } from '../../support/of-suite.ts'
 
 const BROKEN = 'FOO / HTTP/1.1\r\nHost: localhost\r\n\r\n'
 const get = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`
@@ -41,11 +42,7 @@ class Client {
 }
 
 describe('requests that are not valid HTTP', () => {
-  let service: Service
-  before(async () => {
-    service = await startService({ sealMaxWaitMs: 3_600_000 })
-  })
-  after(() => service.close())
+  const service = ofSuite(() => startService({ sealMaxWaitMs: 3_600_000 }))
 
   const cases = [
     ['an unknown method', BROKEN, 400, 'VALIDATION_ERROR'],
@@ -57,7 +54,7 @@ describe('requests that are not valid HTTP', () => {
   ] as const
   for (const [what, sent, status, code] of cases)
     it(`${what}: ${status} in the shape of every error`, async () => {
-      const client = new Client(service.port)
+      const client = new Client(service().port)
       client.socket.write(sent)
       const [response, ...others] = await client.responses()
       assert.deepEqual(others, [])
@@ -74,7 +71,7 @@ describe('requests that are not valid HTTP', () => {
     })
 
   it('a broken body of a verification endpoint: the shape of its errors', async () => {
-    const client = new Client(service.port)
+    const client = new Client(service().port)
     client.socket.write(`${chunked('/api/v1/merkle/validate')}zz\r\n`)
     const [response] = await client.responses()
     const { status, code } = JSON.parse(response?.body ?? '')
@@ -145,10 +142,8 @@ describe('broken bytes after a valid request', () => {
       response.end(name)
     }
     const responses = await client.responses()
-    assert.deepEqual(
-      responses.map(({ status }) => status),
-      [200, 200],
-    )
+    const statuses = responses.map(({ status }) => status)
+    assert.deepEqual(statuses, [200, 200])
     assert.deepEqual([responses[0]?.body, responses[1]?.body], ['first', 'second'])
   })
 

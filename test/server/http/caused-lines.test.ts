@@ -1,15 +1,14 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
+import { describe, it } from 'node:test'
 import { RegistryError, type BlobStore, type Logger } from '../../../core/index.ts'
 import { decorateRecords } from '../../../core/store/read.ts'
 import { formOf } from '../../support/form.ts'
-import { startService, type CallOptions, type Company, type Service } from '../../support/service.ts'
+import { startService, type CallOptions } from '../../support/service.ts'
+import { ofSuite } from '../../support/of-suite.ts'
 
 const TRACE = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`
 
 describe('a log line that the core writes for a request', () => {
-  let service: Service
-  let company: Company
   let fails = { put: false, commit: false, delete: false }
   let isMissing = false
   const lines: (readonly [requestId: unknown, traceparent: unknown, text: string])[] = []
@@ -32,8 +31,8 @@ describe('a log line that the core writes for a request', () => {
     },
   })
 
-  before(async () => {
-    service = await startService({
+  const service = ofSuite(() =>
+    startService({
       logger,
       sealMaxWaitMs: 3_600_000,
       wrapBlobs,
@@ -44,14 +43,13 @@ describe('a log line that the core writes for a request', () => {
             return inner.commit(commit)
           },
         }),
-    })
-    company = await service.company('acme')
-  })
-  after(() => service.close())
+    }),
+  )
+  const company = ofSuite(() => service().company('acme'))
 
   const call = (requestId: string, id: string, options: CallOptions) =>
-    service.call(id, {
-      key: company.keys.U,
+    service().call(id, {
+      key: company().keys.U,
       params: { COMPANY_ID: 'acme' },
       headers: { 'x-request-id': requestId, traceparent: TRACE },
       ...options,

@@ -49,10 +49,8 @@ describe('the feed of events', () => {
     await acme.fails('listEvents', 503, 'UNAVAILABLE', { query: { after: 'latest', wait: '1' } })
     await acme.create('e-2')
     const { body } = await response
-    assert.deepEqual(
-      body.events.map(({ externalId }: { externalId: string }) => externalId),
-      ['e-2'],
-    )
+    const externalIds = body.events.map(({ externalId }: { externalId: string }) => externalId)
+    assert.deepEqual(externalIds, ['e-2'])
     assert.ok(await isHeld(0), 'it is not held any more')
   })
 

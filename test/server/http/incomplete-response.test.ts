@@ -88,10 +88,8 @@ it('what follows a request and is not HTTP is not an error of the server', () =>
   const { logger, lines } = recordingLogger()
   for (const code of ['HPE_INVALID_EOF_STATE', 'HPE_INVALID_METHOD', 'ERR_HTTP_REQUEST_TIMEOUT', 'EIO'])
     logIncompleteResponse(Object.assign(new Error('Parse Error'), { code }), { state: {} }, logger)
-  assert.deepEqual(
-    lines.map(({ level }) => level),
-    ['debug', 'debug', 'debug', 'error'],
-  )
+  const levels = lines.map(({ level }) => level)
+  assert.deepEqual(levels, ['debug', 'debug', 'debug', 'error'])
 })
 
 async function* listAfter<T>(held: Promise<void>, entries: AsyncIterable<T>): AsyncGenerator<T> {

@@ -2,20 +2,17 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { after, before, describe, it } from 'node:test'
+import { describe, it } from 'node:test'
 import { createApp, type AppOptions } from '../../../server/index.ts'
-import { startService, type Service } from '../../support/service.ts'
+import { startService } from '../../support/service.ts'
+import { ofSuite } from '../../support/of-suite.ts'
 
 describe('an app in a server of another program', () => {
-  let service: Service
-  before(async () => {
-    service = await startService()
-  })
-  after(() => service.close())
+  const service = ofSuite(startService)
 
   /** What `POST /api/v1/evidences/acme/category` returns through a server with this listener. */
   async function created(name: string, listener: RequestListener): Promise<readonly [number, string, string | null]> {
-    const { id, keys } = await service.company(name)
+    const { id, keys } = await service().company(name)
     const server = createServer(listener).listen(0, '127.0.0.1')
     try {
       await once(server, 'listening')
@@ -36,16 +33,16 @@ describe('an app in a server of another program', () => {
     }
 
   it('needs no option but the registry, and a public URL if it is mounted below a path', async () => {
-    const app = createApp({ registry: service.registry, publicUrl: 'https://shop.example/registry' })
+    const app = createApp({ registry: service().registry, publicUrl: 'https://shop.example/registry' })
     const [status, , location] = await created('mounted', below('/registry', app.handle))
     assert.equal(status, 201)
     assert.match(location ?? '', /^\/registry\/api\/v1\/evidences\/mounted\/category\//)
-    const { servers } = createApp({ registry: service.registry }).document() as { servers: unknown }
+    const { servers } = createApp({ registry: service().registry }).document() as { servers: unknown }
     assert.deepEqual(servers, [{ url: '/api/v1' }])
   })
 
   it('says that a body parser before it has read the body', async () => {
-    const app = createApp({ registry: service.registry })
+    const app = createApp({ registry: service().registry })
     const [status, text] = await created(
       'parsed',
       below('/registry', (request, response) => void request.resume().once('end', () => app.handle(request, response))),
@@ -70,6 +67,6 @@ describe('an app in a server of another program', () => {
   ]
   for (const [what, options, message] of wrong)
     it(`is not made of ${what}`, () => {
-      assert.throws(() => createApp(options(service.registry) as AppOptions), { code: 'CONFIG_ERROR', message })
+      assert.throws(() => createApp(options(service().registry) as AppOptions), { code: 'CONFIG_ERROR', message })
     })
 })

@@ -141,11 +141,10 @@ describe('operations', () => {
     const origin = { headers: { origin: 'https://elsewhere.example' } }
     for (const path of ['/api/v1/merkle/verify/none', '/api/v1/log/checkpoint', '/api/v1/openapi.json']) {
       const { headers } = await acme.service.fetch(path, origin)
-      assert.deepEqual(
-        ['access-control-allow-origin', 'cross-origin-resource-policy', 'vary'].map((name) => headers.get(name)),
-        ['*', 'cross-origin', null],
-        path,
+      const shown = ['access-control-allow-origin', 'cross-origin-resource-policy', 'vary'].map((name) =>
+        headers.get(name),
       )
+      assert.deepEqual(shown, ['*', 'cross-origin', null], path)
       const exposed = headers.get('access-control-expose-headers')?.split(', ') ?? []
       for (const name of ['RateLimit', 'RateLimit-Policy', 'Retry-After', 'ETag', 'Content-Disposition'])
         assert.ok(exposed.includes(name), name)

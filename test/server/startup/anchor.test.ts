@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { writeFile } from 'node:fs/promises'
-import { after, before, describe, it } from 'node:test'
+import { describe, it } from 'node:test'
 import { encryptKeystoreJson } from 'ethers/wallet'
 import { accountOfPrivateKey } from '../../../adapters/evm/index.ts'
 import { systemClock } from '../../../core/index.ts'
@@ -8,14 +8,10 @@ import { loadConfig, type Config } from '../../../server/settings/load.ts'
 import { anchorOptions } from '../../../server/startup/anchor.ts'
 import { CHAIN_ID, newPrivateKey } from '../../support/anvil.ts'
 import { silentLogger } from '../../support/silent-logger.ts'
-import { makeTemporary, removeTemporary } from '../../support/temporary.ts'
+import { temporaryOfSuite } from '../../support/temporary.ts'
 
 describe('the settings of the anchor', () => {
-  let directory: string
-  before(async () => {
-    directory = await makeTemporary()
-  })
-  after(() => removeTemporary(directory))
+  const directory = temporaryOfSuite()
 
   const settings = (change: Partial<Config>): Config => ({
     ...loadConfig({ args: [], env: {} }),

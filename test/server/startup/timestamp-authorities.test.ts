@@ -21,10 +21,8 @@ describe('the timestamp authorities of the settings', () => {
 
   it('are the embedded one or none', async (t) => {
     const authorities = await openFor(t, {})
-    assert.deepEqual(
-      authorities.map(({ info }) => info.name),
-      ['local'],
-    )
+    const shownNames = authorities.map(({ info }) => info.name)
+    assert.deepEqual(shownNames, ['local'])
     assert.deepEqual(await openFor(t, { EVIDENCE_TSA: 'none' }), [])
   })
 
@@ -35,13 +33,11 @@ describe('the timestamp authorities of the settings', () => {
       EVIDENCE_TSA_CA: 'DIR/a.pem,DIR/b.pem',
       EVIDENCE_TSA_POLICY: ',1.2.3',
     })
-    assert.deepEqual(
-      authorities.map(({ info }) => ({ ...info, trustAnchors: info.trustAnchors.length })),
-      [
-        { name: 'a.example/tsr', assurance: 'independent', trustAnchors: 1 },
-        { name: 'b.example', assurance: 'independent', trustAnchors: 1 },
-      ],
-    )
+    const listed = authorities.map(({ info }) => ({ ...info, trustAnchors: info.trustAnchors.length }))
+    assert.deepEqual(listed, [
+      { name: 'a.example/tsr', assurance: 'independent', trustAnchors: 1 },
+      { name: 'b.example', assurance: 'independent', trustAnchors: 1 },
+    ])
   })
 
   it('are rejected with the name of the wrong setting, and a password is not shown', async (t) => {

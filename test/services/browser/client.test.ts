@@ -2,13 +2,14 @@ import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { after, before, describe, it } from 'node:test'
+import { before, describe, it } from 'node:test'
 import { build } from 'esbuild'
 import type { Browser, Page } from 'playwright-core'
 import { BASE_PATH } from '../../../server/index.ts'
 import { chromiumIsMissing, openPage, useChromium } from '../../support/chromium.ts'
-import { startService, type Service } from '../../support/service.ts'
+import { startService } from '../../support/service.ts'
 import { root } from '../../support/repository.ts'
+import { ofSuite } from '../../support/of-suite.ts'
 
 const UPLOAD_BYTES = 900_000
 
@@ -31,21 +32,17 @@ async function openClient(browser: Browser, serverUrl: string): Promise<Page> {
 }
 
 describe('the client in Chromium', { skip: chromiumIsMissing }, () => {
-  let service: Service
   const launch = useChromium()
   let browser: Browser
+  const service = ofSuite(startService)
   before(async () => {
-    service = await startService()
     browser = await launch()
-  })
-  after(async () => {
-    await service.close()
   })
 
   it('uploads with progress, repeats, aborts and reads', async () => {
-    const { keys } = await service.company('acme')
-    const page = await openClient(browser, service.url)
-    const options = { baseUrl: `${service.url}${BASE_PATH}`, companyId: 'acme', apiKey: keys.U }
+    const { keys } = await service().company('acme')
+    const page = await openClient(browser, service().url)
+    const options = { baseUrl: `${service().url}${BASE_PATH}`, companyId: 'acme', apiKey: keys.U }
     // Runs in the page. As a text, because a compiled function could refer to what is not there.
     const script = `async ({ options, bytes }) => {
       const registry = client.createClient(options)

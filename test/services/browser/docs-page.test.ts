@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
+import { before, describe, it } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
 import { BASE_PATH } from '../../../server/index.ts'
 import { chromiumIsMissing, openPage, useChromium } from '../../support/chromium.ts'
 import { eventually } from '../../support/eventually.ts'
-import { OPERATOR_KEY, startService, type Service } from '../../support/service.ts'
+import { OPERATOR_KEY, startService } from '../../support/service.ts'
+import { ofSuite } from '../../support/of-suite.ts'
 
 /** The one operation of the test that needs no key. */
 const PUBLIC_PATH = '/merkle/validate'
@@ -53,20 +54,16 @@ const chooseJson = ([method, path]: readonly [string, string]): string => `(() =
 const IS_SHOWN = `document.querySelector('rapi-doc')?.shadowRoot?.querySelectorAll('api-request').length > 20`
 
 describe('the API page in Chromium', { skip: chromiumIsMissing }, () => {
-  let service: Service
   const launch = useChromium()
   let browser: Browser
   let page: Page
+  const service = ofSuite(() => startService({ publicUrl: undefined }))
   before(async () => {
-    service = await startService({ publicUrl: undefined })
     browser = await launch()
     page = await openPage(browser)
-    await page.goto(`${service.url}/docs`)
+    await page.goto(`${service().url}/docs`)
     // Not `waitForFunction`: it polls by `eval`, which the page's policy forbids.
     await eventually(() => page.evaluate<boolean>(IS_SHOWN))
-  })
-  after(async () => {
-    await service.close()
   })
 
   it('shows every operation except HEAD', async () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { basename } from 'node:path'
-import { after, before, describe, it } from 'node:test'
+import { before, describe, it } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
 import type { Bundle } from '../../../core/schemas/bundle.ts'
 import { createNoteSigner } from '../../../core/log/note.ts'
@@ -9,8 +9,8 @@ import { tokens } from '../../../core/verify/tokens.ts'
 import { openBundleRegistry } from '../../support/bundle-fixture.ts'
 import { mutate, randomFrom } from '../../support/bundle-mutations.ts'
 import { chromiumIsMissing, openPage, useChromium } from '../../support/chromium.ts'
-import { makeTemporary, removeTemporary } from '../../support/temporary.ts'
 import { buildWebVerifier } from '../../support/web-verifier.ts'
+import { temporaryOfSuite } from '../../support/temporary.ts'
 
 /** Not HTTPS, so the page has no WebCrypto. */
 const ADDRESS = 'http://verifier.test'
@@ -50,14 +50,13 @@ const verifyHere = (text: string, policy?: string): unknown =>
   )
 
 describe('the verifier in Chromium', { skip: chromiumIsMissing }, () => {
-  let directory: string
+  const directory = temporaryOfSuite()
   const launch = useChromium()
   let browser: Browser
   let bundles: { readonly plain: Bundle; readonly stamped: Bundle; readonly chained: Bundle; readonly pending: Bundle }
   let policy: string
   let chainPolicy: string
   before(async () => {
-    directory = await makeTemporary()
     browser = await launch()
     const registry = await openBundleRegistry({ directory })
     await registry.evidence({ owner: 'Ada', files: [await registry.stage('é 水 💡')] })
@@ -75,9 +74,6 @@ describe('the verifier in Chromium', { skip: chromiumIsMissing }, () => {
     await chain.close()
     const plain = { ...stamped, checkpoints: stamped.checkpoints.map((each) => ({ ...each, tokens: [] })) }
     bundles = { plain, stamped, chained, pending }
-  })
-  after(async () => {
-    await removeTemporary(directory)
   })
 
   it('loads the token checks only for a bundle with tokens', async () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { copyFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { after, before, describe, it } from 'node:test'
+import { describe, it } from 'node:test'
 import {
   FileSignedHead,
   openLocalBlobs,
@@ -16,6 +16,7 @@ import { createSealer, InlineEngine } from '../../../sealer/index.ts'
 import { temporaryFor } from '../../support/temporary.ts'
 import { PostgresServer } from '../../support/postgres-server.ts'
 import { runCli } from '../../support/server-process.ts'
+import { ofSuite } from '../../support/of-suite.ts'
 
 const scope = { companyId: 'acme', principal: OPERATOR }
 const CATEGORY = { category: { name: 'Tools' }, subcategory: { name: 'Drills' } }
@@ -41,17 +42,13 @@ const recordsOf = (directory: string): string => join(directory, 'records')
 const COUNT = 300
 
 describe('evidence-registry migrate', () => {
-  let server: PostgresServer
-  before(async () => {
-    server = await PostgresServer.start()
-  })
-  after(() => server.stop())
+  const server = ofSuite(() => PostgresServer.start())
 
   it('copies a registry to PostgreSQL and back, only into an empty store', async (t) => {
     const directory = await temporaryFor(t)
     const ids = Array.from({ length: COUNT }, (_, n) => `drill-${n}`)
     await fill(directory, await openLevelRecords(recordsOf(directory)), ids)
-    const url = server.url().replace('postgres@', 'postgres:geheim@')
+    const url = server().url().replace('postgres@', 'postgres:geheim@')
     const there = await runCli(['migrate', '--from', `level:${directory}`, '--to', 'postgres'], {
       EVIDENCE_POSTGRES_URL: url,
     })
@@ -65,7 +62,7 @@ describe('evidence-registry migrate', () => {
     const rejected = await runCli(['migrate', '--from', 'level', '--to', url, '--data-dir', directory])
     assert.equal(rejected.code, 2)
     assert.match(rejected.stderr, /holds an interrupted copy, or another registry/)
-    await fill(directory, await openPostgresRecords({ url: server.url() }), ['later-1', 'later-2'])
+    await fill(directory, await openPostgresRecords({ url: server().url() }), ['later-1', 'later-2'])
 
     const back = await temporaryFor(t)
     const file = join(back, 'url')
@@ -76,7 +73,7 @@ describe('evidence-registry migrate', () => {
     for (const { stdout, stderr } of [there, rejected, home]) assert.ok(!(stdout + stderr).includes('geheim'))
 
     const [database, files] = [
-      await openPostgresRecords({ url: server.url() }),
+      await openPostgresRecords({ url: server().url() }),
       await openLevelRecords(recordsOf(back)),
     ]
     const [counted] = await database.get([keys.evidenceCount(['company', 'acme'])])

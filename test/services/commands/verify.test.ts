@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { after, before, describe, it } from 'node:test'
+import { before, describe, it } from 'node:test'
 import type { Bundle } from '../../../core/index.ts'
-import { openBundleRegistry, type BundleRegistry } from '../../support/bundle-fixture.ts'
+import { openBundleRegistry } from '../../support/bundle-fixture.ts'
 import { runCli } from '../../support/server-process.ts'
-import { makeTemporary, removeTemporary } from '../../support/temporary.ts'
+import { temporaryOfSuite } from '../../support/temporary.ts'
+import { ofSuite } from '../../support/of-suite.ts'
 
 /** `--import` of a program that writes the URL of each module that Node loads to a file. */
 function recordModules(file: string): string {
@@ -20,23 +21,17 @@ function recordModules(file: string): string {
 }
 
 describe('evidence-registry verify', () => {
-  let directory: string
-  let registry: BundleRegistry
+  const directory = temporaryOfSuite()
   let bundle: Bundle
   const path = (name: string): string => join(directory, name)
   const save = (name: string, value: unknown): Promise<void> =>
     writeFile(path(name), typeof value === 'string' ? value : JSON.stringify(value))
+  const registry = ofSuite(() => openBundleRegistry({ directory, anchor: 'evm' }))
   before(async () => {
-    directory = await makeTemporary()
-    registry = await openBundleRegistry({ directory, anchor: 'evm' })
-    await registry.evidence({ owner: 'Ada\u202e', files: [await registry.stage('an original', 'a.txt')] })
-    await registry.settle()
-    bundle = await registry.history()
+    await registry().evidence({ owner: 'Ada\u202e', files: [await registry().stage('an original', 'a.txt')] })
+    await registry().settle()
+    bundle = await registry().history()
     await save('e-1.evidence.json', bundle)
-  })
-  after(async () => {
-    await registry.close()
-    await removeTemporary(directory)
   })
 
   it('loads nothing but the verifier, and the token checks only for a bundle with tokens', async () => {

@@ -2,11 +2,12 @@ import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { after, before, describe, it } from 'node:test'
+import { describe, it } from 'node:test'
 import { freePort } from '../../support/ports.ts'
 import { PostgresServer } from '../../support/postgres-server.ts'
 import { programArgs } from '../../support/repository.ts'
-import { makeTemporary, removeTemporary } from '../../support/temporary.ts'
+import { temporaryOfSuite } from '../../support/temporary.ts'
+import { ofSuite } from '../../support/of-suite.ts'
 
 /** The shell commands of the page, in order. */
 async function commands(): Promise<readonly string[]> {
@@ -47,16 +48,8 @@ systemctl() {
 `
 
 describe('the page for operators', () => {
-  let root = ''
-  let database: PostgresServer
-  before(async () => {
-    root = await makeTemporary()
-    database = await PostgresServer.start()
-  })
-  after(async () => {
-    await database.stop()
-    await removeTemporary(root)
-  })
+  const root = temporaryOfSuite()
+  const database = ofSuite(() => PostgresServer.start())
 
   it('has commands that work as they are written, one after the other', async () => {
     const port = await freePort()
@@ -66,7 +59,7 @@ describe('the page for operators', () => {
     const settings = [
       `EVIDENCE_PORT=${port}`,
       `EVIDENCE_DATA_DIR=${root}/var/lib/evidence-registry`,
-      `EVIDENCE_POSTGRES_URL=${database.url()}`,
+      `EVIDENCE_POSTGRES_URL=${database().url()}`,
       'EVIDENCE_SEAL_MAX_WAIT_MS=100',
     ]
     await writeFile(join(root, 'etc/evidence-registry.env'), `${settings.join('\n')}\n`)

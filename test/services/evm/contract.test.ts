@@ -1,25 +1,22 @@
-import { after, before, describe } from 'node:test'
+import { describe } from 'node:test'
 import { openEvmAnchor, type EvmAnchor } from '../../../adapters/evm/index.ts'
 import { anchorContract } from '../../contract/index.ts'
 import { Anvil, CHAIN_ID, GWEI, newAccount, withoutAnvil } from '../../support/anvil.ts'
+import { ofSuite } from '../../support/of-suite.ts'
 
 describe('the EVM anchor', { skip: withoutAnvil }, () => {
-  let anvil: Anvil
-  before(async () => {
-    anvil = await Anvil.start()
-  })
-  after(() => anvil.stop())
+  const anvil = ofSuite(() => Anvil.start())
 
   anchorContract('evm', async () => {
     const account = await newAccount()
-    await anvil.fund(account.address)
-    const required = { rpcUrls: [anvil.url], chainId: CHAIN_ID, account, maxFeePerGas: 100n * GWEI }
+    await anvil().fund(account.address)
+    const required = { rpcUrls: [anvil().url], chainId: CHAIN_ID, account, maxFeePerGas: 100n * GWEI }
     const open = (): Promise<EvmAnchor> => openEvmAnchor({ ...required, confirmations: 3 })
     const anchor = await open()
     let current = anchor
     return {
       anchor,
-      mine: () => anvil.mine(),
+      mine: () => anvil().mine(),
       reopen: async () => {
         await current.close()
         current = await open()

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
+import { describe, test } from 'node:test'
 import { keccak256, SigningKey } from 'ethers/crypto'
 import { Transaction } from 'ethers/transaction'
 import { verifyEvmAnchor, type ExpectedEvmAnchor } from '../../../adapters/evm/index.ts'
@@ -8,13 +8,10 @@ import type { RpcSession } from '../../../adapters/evm/rpc.ts'
 import { decodeUtf8, encodeUtf8 } from '../../../core/bytes.ts'
 import { headerOf } from '../../../core/verify/chain/header.ts'
 import { Anvil, CHAIN_ID, GWEI, newAccount, newPrivateKey, withoutAnvil } from '../../support/anvil.ts'
+import { ofSuite } from '../../support/of-suite.ts'
 
 describe('the inclusion proof of an anchor', { skip: withoutAnvil }, () => {
-  let anvil: Anvil
-  before(async () => {
-    anvil = await Anvil.start()
-  })
-  after(() => anvil.stop())
+  const anvil = ofSuite(() => Anvil.start())
 
   /** Sends transactions of every type that the node accepts. */
   async function fillPool(count: number): Promise<void> {
@@ -35,22 +32,22 @@ describe('the inclusion proof of an anchor', { skip: withoutAnvil }, () => {
         ...(type > 0 && { accessList }),
       })
       transaction.signature = key.sign(transaction.unsignedHash)
-      if (nonce === 0) await anvil.fund(String(transaction.from))
-      await anvil.rpc('eth_sendRawTransaction', transaction.serialized)
+      if (nonce === 0) await anvil().fund(String(transaction.from))
+      await anvil().rpc('eth_sendRawTransaction', transaction.serialized)
     }
   }
 
   /** Mines an anchor with other transactions. Returns it, its block, and what a verifier expects. */
   async function mineAnchor(others: number) {
     const account = await newAccount()
-    await anvil.fund(account.address)
+    await anvil().fund(account.address)
     const checkpoint = encodeUtf8('origin/0\n1\nroot\n\n— origin/0 signature\n')
     const fees = { gasLimit: 40_000n, maxFeePerGas: 9n * GWEI, maxPriorityFeePerGas: GWEI }
     const { hash, raw } = account.sign({ chainId: CHAIN_ID, nonce: 0, input: checkpoint, ...fees })
-    await anvil.rpc('eth_sendRawTransaction', `0x${Buffer.from(raw).toString('hex')}`)
+    await anvil().rpc('eth_sendRawTransaction', `0x${Buffer.from(raw).toString('hex')}`)
     await fillPool(others)
-    await anvil.mine()
-    const block = await anvil.block('latest')
+    await anvil().mine()
+    const block = await anvil().block('latest')
     assert.equal(block.transactions.length, others + 1)
     const index = block.transactions.findIndex((each) => each.hash === hash)
     const expected: ExpectedEvmAnchor = {
@@ -68,7 +65,7 @@ describe('the inclusion proof of an anchor', { skip: withoutAnvil }, () => {
     request: () => assert.fail('no call is needed'),
     attempt: async () => undefined,
   }
-  const node: RpcSession = { ...without, attempt: (method, params) => anvil.rpc(method, ...params) }
+  const node: RpcSession = { ...without, attempt: (method, params) => anvil().rpc(method, ...params) }
 
   // The trie has other nodes from 16 and from 128 transactions on.
   for (const others of [0, 16, 129])

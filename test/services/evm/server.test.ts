@@ -1,26 +1,23 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
+import { describe, it } from 'node:test'
 import { accountOfPrivateKey } from '../../../adapters/evm/index.ts'
 import { Anvil, CHAIN_ID, newPrivateKey, withoutAnvil } from '../../support/anvil.ts'
 import { eventually } from '../../support/eventually.ts'
 import { freePort } from '../../support/ports.ts'
 import { ServerProcess } from '../../support/server-process.ts'
 import { temporaryFor } from '../../support/temporary.ts'
+import { ofSuite } from '../../support/of-suite.ts'
 
 const OPERATOR_KEY = 'an-operator-key-of-tests'
 const METRICS_TOKEN = 'a-metrics-token-of-tests'
 
 describe('the server on an EVM chain', { skip: withoutAnvil }, () => {
-  let anvil: Anvil
-  before(async () => {
-    anvil = await Anvil.start()
-  })
-  after(() => anvil.stop())
+  const anvil = ofSuite(() => Anvil.start())
 
   it('shows the block and transaction of its anchor as the chain does, and no secret', async (t) => {
     const key = newPrivateKey()
     const { address } = await accountOfPrivateKey(key)
-    await anvil.rpc('evm_setAutomine', true)
+    await anvil().rpc('evm_setAutomine', true)
     const server = new ServerProcess(await temporaryFor(t), {
       EVIDENCE_OPERATOR_KEY: OPERATOR_KEY,
       EVIDENCE_METRICS_TOKEN: METRICS_TOKEN,
@@ -29,7 +26,7 @@ describe('the server on an EVM chain', { skip: withoutAnvil }, () => {
       // No server listens at the first one.
       EVIDENCE_EVM_RPC_URL: [
         `http://127.0.0.1:${await freePort()}/v2/rpc-secret-1`,
-        anvil.url.replace('//', '//user:rpc-secret-2@'),
+        anvil().url.replace('//', '//user:rpc-secret-2@'),
       ].join(', '),
       EVIDENCE_EVM_CHAIN_ID: String(CHAIN_ID),
       EVIDENCE_EVM_PRIVATE_KEY: key,
@@ -40,14 +37,14 @@ describe('the server on an EVM chain', { skip: withoutAnvil }, () => {
     // An empty account is logged and stops nothing else.
     await create(url)
     await eventually(() => server.output.includes(`The account ${address} holds 0 gwei`))
-    await anvil.fund(address)
+    await anvil().fund(address)
     const anchor = await eventually(async () => {
       const response = await fetch(`${url}/api/v1/merkle/verify/first`)
       const { merkle } = (await response.json()) as { merkle?: { anchor?: Record<string, unknown> } }
       return merkle?.anchor
     })
-    const [transaction] = await anvil.transactionsOf(address)
-    const block = await anvil.block(Number(anchor['blockNumber']))
+    const [transaction] = await anvil().transactionsOf(address)
+    const block = await anvil().block(Number(anchor['blockNumber']))
     assert.equal(anchor['type'], 'evm')
     assert.equal(anchor['network'], `eip155:${CHAIN_ID}`)
     assert.equal(anchor['chainId'], CHAIN_ID)
@@ -66,7 +63,7 @@ describe('the server on an EVM chain', { skip: withoutAnvil }, () => {
   it('does not start on another chain than the configured one', async (t) => {
     const server = new ServerProcess(await temporaryFor(t), {
       EVIDENCE_ANCHOR: 'evm',
-      EVIDENCE_EVM_RPC_URL: anvil.url,
+      EVIDENCE_EVM_RPC_URL: anvil().url,
       EVIDENCE_EVM_CHAIN_ID: '1',
       EVIDENCE_EVM_PRIVATE_KEY: newPrivateKey(),
       EVIDENCE_EVM_MAX_FEE_GWEI: '100',

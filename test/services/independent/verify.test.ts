@@ -7,7 +7,7 @@ import type { Bundle } from '../../../core/index.ts'
 import { verifyBundle } from '../../../core/verify/index.ts'
 import { tokens } from '../../../core/verify/tokens.ts'
 import { openBundleRegistry, type BundleRegistry } from '../../support/bundle-fixture.ts'
-import { makeTemporary, removeTemporary } from '../../support/temporary.ts'
+import { temporaryOfSuite } from '../../support/temporary.ts'
 
 /** A second implementation, made from the specification alone, must agree with the verifier. */
 const SCRIPT = resolve('test/services/independent/verify.py')
@@ -15,11 +15,10 @@ const hasTools = spawnSync('python3', ['--version']).status === 0 && spawnSync('
 const skip = hasTools ? false : 'python3 and openssl are needed'
 
 describe('the verifier in Python', { skip }, () => {
-  let directory: string
+  const directory = temporaryOfSuite()
   let registry: BundleRegistry
   let bundles: readonly Bundle[]
   before(async () => {
-    directory = await makeTemporary()
     registry = await openBundleRegistry({ directory, authorities: [{ name: 'a' }, { name: 'b' }, { name: 'c' }] })
     const { evidence, stage, scope, settle } = registry
     await evidence({ owner: 'Ädá', files: [await stage('an original'), await stage('another')] })
@@ -43,7 +42,6 @@ describe('the verifier in Python', { skip }, () => {
   })
   after(async () => {
     await registry.close()
-    await removeTemporary(directory)
   })
 
   async function run(text: string, ...args: readonly string[]): Promise<{ code: number; stdout: string }> {

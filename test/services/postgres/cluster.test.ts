@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { generateCheckpointKey } from '../../../adapters/files/index.ts'
@@ -18,6 +17,7 @@ import { eventually } from '../../support/eventually.ts'
 import { BUCKET, CLIENT_ENV, withService } from '../../support/s3-service.ts'
 import { PostgresServer } from '../../support/postgres-server.ts'
 import { ServerProcess } from '../../support/server-process.ts'
+import { temporaryOfSuite } from '../../support/temporary.ts'
 
 const OPERATOR_KEY = 'operator-key-of-the-cluster'
 const KEY = 'source-system-of-the-cluster'
@@ -26,7 +26,7 @@ const skewedBy = (ms: number): string =>
   `data:text/javascript,${encodeURIComponent(`const now = Date.now.bind(Date); Date.now = () => now() + ${ms}`)}`
 
 let database: PostgresServer
-let directory: string
+const directory = temporaryOfSuite()
 let secret: Uint8Array
 /** The bucket that all servers share. */
 let files: Readonly<Record<string, string>> = {}
@@ -95,7 +95,6 @@ withService('a cluster', (service) => {
       EVIDENCE_S3_ENDPOINT: service().ceph.endpoint,
       ...CLIENT_ENV,
     }
-    directory = await mkdtemp(join(tmpdir(), 'evidence-cluster-'))
     database = await PostgresServer.start()
     secret = new Uint8Array(randomBytes(32))
     await writeFile(join(directory, 'secret'), secret)
@@ -106,7 +105,6 @@ withService('a cluster', (service) => {
     for (const { process: child } of servers) child.child.kill('SIGCONT')
     await Promise.all(servers.map((server) => server.process.stop('SIGKILL')))
     await database.stop()
-    await rm(directory, { recursive: true, force: true })
   })
 
   interface Reply {
@@ -249,10 +247,8 @@ withService('a cluster', (service) => {
       const replies = await Promise.all(
         all.map((server) => create(server, 'idempotent', { 'idempotency-key': 'once' })),
       )
-      assert.deepEqual(
-        replies.map(({ status }) => status),
-        [201, 201, 201],
-      )
+      const statuses = replies.map(({ status }) => status)
+      assert.deepEqual(statuses, [201, 201, 201])
       assert.equal(new Set(replies.map(({ body }) => body['txId'])).size, 1)
     })
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { after, afterEach, before, describe, it, type TestContext } from 'node:test'
+import { afterEach, describe, it, type TestContext } from 'node:test'
 import { Client } from 'pg'
 import { openPostgresRecords, type OpenPostgresOptions } from '../../../adapters/postgres/index.ts'
 import { countOf } from '../../../core/store/read.ts'
@@ -11,25 +11,18 @@ import { until } from '../../support/manual-clock.ts'
 import { PostgresProxy } from '../../support/postgres-proxy.ts'
 import { PostgresServer } from '../../support/postgres-server.ts'
 import { assertSteps, startLoad, stepOf, type Step } from '../../support/postgres-steps.ts'
+import { ofSuite } from '../../support/of-suite.ts'
 
 /** For conditions that hold sooner or later, however slow the machine is. */
 const DEADLINE_MS = 120_000
 
 describe('a store on PostgreSQL, when calls fail', () => {
-  let server: PostgresServer
-  let proxy: PostgresProxy
   let schemas = 0
-  before(async () => {
-    server = await PostgresServer.start({ settings: ['deadlock_timeout=100ms'] })
-    proxy = await PostgresProxy.start(server.port)
-  })
-  after(async () => {
-    await proxy.stop()
-    await server.stop()
-  })
+  const server = ofSuite(() => PostgresServer.start({ settings: ['deadlock_timeout=100ms'] }))
+  const proxy = ofSuite(() => PostgresProxy.start(server().port))
   afterEach(() => {
-    proxy.disarm()
-    proxy.target = server.port
+    proxy().disarm()
+    proxy().target = server().port
   })
 
   async function open(
@@ -37,7 +30,7 @@ describe('a store on PostgreSQL, when calls fail', () => {
     options: OpenPostgresOptions = {},
   ): Promise<RecordStore & { readonly schema: string }> {
     const schema = options.schema ?? `faults_${(schemas += 1)}`
-    const store = await openPostgresRecords({ url: proxy.url(), schema, retryForMs: DEADLINE_MS, ...options })
+    const store = await openPostgresRecords({ url: proxy().url(), schema, retryForMs: DEADLINE_MS, ...options })
     t.after(() => store.close())
     return Object.assign(store, { schema })
   }
@@ -59,7 +52,7 @@ describe('a store on PostgreSQL, when calls fail', () => {
         assert.equal(await store.logSize(), 255)
         let statement = 1
         for (; ; statement += 1) {
-          proxy.cut(statement, when)
+          proxy().cut(statement, when)
           const step = stepOf(`${statement}`)
           const result = await store.commit(step)
           assert.ok(result.ok, `statement ${statement}`)
@@ -67,7 +60,7 @@ describe('a store on PostgreSQL, when calls fail', () => {
           const [position] = await store.positionsOf([step.entry])
           assert.equal(position, 254 + statement)
           assert.equal(result.firstPosition, position)
-          if (proxy.isArmed) break
+          if (proxy().isArmed) break
         }
         // begin and lock, read, append, apply, commit, and the read of positions.
         assert.ok(statement > 5, `only ${statement - 1} statements were cut`)
@@ -80,9 +73,9 @@ describe('a store on PostgreSQL, when calls fail', () => {
         const step = stepOf('once')
         assert.ok((await store.commit(step)).ok)
         for (let statement = 1; statement <= 3; statement += 1) {
-          proxy.cut(statement, when)
+          proxy().cut(statement, when)
           assert.deepEqual(await store.commit(step), { ok: false, conflicts: ['step/once'] })
-          assert.ok(!proxy.isArmed)
+          assert.ok(!proxy().isArmed)
         }
         await assertSteps(store, [step])
       })
@@ -101,9 +94,9 @@ describe('a store on PostgreSQL, when calls fail', () => {
           },
         ]
         for (const read of reads) {
-          proxy.cut(1, when)
+          proxy().cut(1, when)
           await read()
-          assert.ok(!proxy.isArmed)
+          assert.ok(!proxy().isArmed)
         }
       })
     }
@@ -112,9 +105,9 @@ describe('a store on PostgreSQL, when calls fail', () => {
       for (const when of ['before', 'after'] as const) {
         const store = await open(t, { resolveForMs: 300 })
         const [lost, next] = [stepOf('lost'), stepOf('next')]
-        proxy.cut(5, when, () => (proxy.target = undefined))
+        proxy().cut(5, when, () => (proxy().target = undefined))
         await assert.rejects(store.commit(lost), { code: 'UNKNOWN_OUTCOME' })
-        proxy.target = server.port
+        proxy().target = server().port
         assert.ok((await store.commit(next)).ok)
         await assertSteps(store, when === 'after' ? [lost, next] : [next])
       }
@@ -122,13 +115,13 @@ describe('a store on PostgreSQL, when calls fail', () => {
 
     it('throws UNAVAILABLE if nothing was applied, without the password of the URL', async (t) => {
       const store = await open(t, { retryForMs: 200 })
-      proxy.target = undefined
-      proxy.cutAll()
+      proxy().target = undefined
+      proxy().cutAll()
       for (const call of [() => store.commit(stepOf('none')), () => store.get(['steps']), () => store.logSize()])
         await assert.rejects(call, { code: 'UNAVAILABLE' })
-      proxy.target = server.port
+      proxy().target = server().port
       await assertSteps(store, [])
-      const url = proxy.url('nowhere').replace('postgres@', 'postgres:secret-password@')
+      const url = proxy().url('nowhere').replace('postgres@', 'postgres:secret-password@')
       await assert.rejects(openPostgresRecords({ url }), (error: Error) => {
         assert.ok(isRegistryError(error, 'UNAVAILABLE'))
         assert.match(error.message, /"nowhere" does not exist/)
@@ -142,8 +135,8 @@ describe('a store on PostgreSQL, when calls fail', () => {
       // If close waited for retries, this test would not end.
       const store = await open(t, { retryForMs: 2 ** 31 })
       if (isUnreachable) {
-        proxy.target = undefined
-        proxy.cutAll()
+        proxy().target = undefined
+        proxy().cutAll()
       }
       // More reads than connections, and joined reads that wait for others.
       const reads: Promise<unknown>[] = Array.from({ length: 60 }, () => store.logSize())
@@ -174,7 +167,7 @@ describe('a store on PostgreSQL, when calls fail', () => {
       const countDone = (): number => loads[0].done.length + loads[1].done.length
       let rounds = 0
       for (let killed = 0; killed <= 40; rounds += 1) {
-        const rows = await server.query(
+        const rows = await server().query(
           `select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'evidence-registry'`,
         )
         killed += rows.length
@@ -193,10 +186,10 @@ describe('a store on PostgreSQL, when calls fail', () => {
         const previous = load.done.length
         await until(() => load.done.length >= previous + count, DEADLINE_MS)
       }
-      for (const stop of [() => server.kill(), async () => undefined]) {
+      for (const stop of [() => server().kill(), async () => undefined]) {
         await moreCommits(10)
         await stop()
-        await server.restart()
+        await server().restart()
         await moreCommits(10)
       }
       const done = await load.stop()
@@ -208,14 +201,14 @@ describe('a store on PostgreSQL, when calls fail', () => {
   it('a transaction that is rolled back after a deadlock is repeated', async (t) => {
     const store = await open(t)
     await store.commit({ writes: [{ key: 'knot', value: new Uint8Array(1) }] })
-    const other = new Client({ connectionString: server.url() })
+    const other = new Client({ connectionString: server().url() })
     await other.connect()
     t.after(() => other.end())
     const waiting = `select 1 from pg_stat_activity
       where application_name = 'evidence-registry' and wait_event_type = 'Lock'`
     // The store looks for a deadlock once, 100 ms after it began to wait. If the other one was not waiting by then,
     // none is found and the store's statement ends by its timeout, so it is tried again.
-    for (let round = 2; !server.log.includes('deadlock detected'); round++) {
+    for (let round = 2; !server().log.includes('deadlock detected'); round++) {
       const value = new Uint8Array(round)
       await other.query(`set deadlock_timeout = '600s'; begin; update ${store.schema}.record set value = value`)
       const committing = store.commit({ writes: [{ key: 'knot', value }] })
@@ -237,8 +230,8 @@ describe('a store on PostgreSQL, when calls fail', () => {
     it('is rejected if its format is older or newer', async (t) => {
       const { schema } = await open(t)
       for (const format of [1, 999]) {
-        await server.query(`update ${schema}.head set format = ${format}`)
-        await assert.rejects(openPostgresRecords({ url: server.url(), schema }), {
+        await server().query(`update ${schema}.head set format = ${format}`)
+        await assert.rejects(openPostgresRecords({ url: server().url(), schema }), {
           code: 'CONFIG_ERROR',
           message: new RegExp(`store format ${format}; this version needs`),
         })
@@ -247,18 +240,18 @@ describe('a store on PostgreSQL, when calls fail', () => {
 
     it('needs no permission to create if it is up to date', async (t) => {
       const { schema } = await open(t)
-      await server.query(
+      await server().query(
         `create role worker login; grant usage on schema ${schema} to worker;
           grant select, insert, update, delete on all tables in schema ${schema} to worker`,
       )
-      const store = await openPostgresRecords({ url: server.url().replace('postgres@', 'worker@'), schema })
+      const store = await openPostgresRecords({ url: server().url().replace('postgres@', 'worker@'), schema })
       t.after(() => store.close())
       assert.ok((await store.commit(stepOf('worker'))).ok)
     })
 
     it('and the URL are rejected if they are invalid', async () => {
       for (const options of [
-        { url: server.url(), schema: 'a"b' },
+        { url: server().url(), schema: 'a"b' },
         { url: 'mysql://me:secret-password@localhost/x' },
         { url: 'postgres://me:secret-password@local host/x' },
       ])

@@ -169,10 +169,8 @@ describe('the statements of a store', () => {
           'select element from unnest($1::bytea[]) with ordinality as sent(element, n) order by n',
           [byteaArray(elements)],
         )
-        assert.deepEqual(
-          rows.map((row) => new Uint8Array(row.element)),
-          elements,
-        )
+        const shown = rows.map((row) => new Uint8Array(row.element))
+        assert.deepEqual(shown, elements)
       }),
       { numRuns: 100, examples: [[[]], [[new Uint8Array(0)]], [[new Uint8Array(100_000).fill(0x5c)]]] },
     )

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { copyFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { after, before, test } from 'node:test'
+import { before, test } from 'node:test'
 import { generateCheckpointKey } from '../../../adapters/files/index.ts'
 import { PostgresServer } from '../../support/postgres-server.ts'
 import { OPERATOR_ENV, RunningRegistry } from '../../support/running-registry.ts'
@@ -9,19 +9,18 @@ import { BUCKET, CLIENT_ENV, withService } from '../../support/s3-service.ts'
 import { runCli, type Environment } from '../../support/server-process.ts'
 import { temporaryFor } from '../../support/temporary.ts'
 import { assertSuccess, assertUsageError, folderOf, headOf } from '../../support/backups.ts'
+import { ofSuite } from '../../support/of-suite.ts'
 
 withService('backups of records in PostgreSQL and files in a bucket', (service) => {
-  let database: PostgresServer
+  const database = ofSuite(() => PostgresServer.start())
   before(async () => {
-    database = await PostgresServer.start()
-    for (const name of ['first', 'second']) await database.query(`create database ${name}`)
+    for (const name of ['first', 'second']) await database().query(`create database ${name}`)
   })
-  after(() => database.stop())
 
   const environment = (name: string): Environment => ({
     ...OPERATOR_ENV,
     EVIDENCE_RECORDS: 'postgres',
-    EVIDENCE_POSTGRES_URL: database.url(name),
+    EVIDENCE_POSTGRES_URL: database().url(name),
     EVIDENCE_BLOBS: 's3',
     EVIDENCE_S3_BUCKET: BUCKET,
     EVIDENCE_S3_PREFIX: `${name}/`,

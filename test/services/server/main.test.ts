@@ -1,28 +1,23 @@
 import assert from 'node:assert/strict'
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { createServer, type AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { after, before, describe, it } from 'node:test'
+import { after, describe, it } from 'node:test'
 import { BOUNDARY, END, MULTIPART, part, RawRequest } from '../../support/raw-http.ts'
 import { eventually } from '../../support/eventually.ts'
 import { moduleUrl, nodeFlags } from '../../support/repository.ts'
 import { ServerProcess } from '../../support/server-process.ts'
-import { filesBelow, temporaryFor } from '../../support/temporary.ts'
+import { filesBelow, temporaryFor, temporaryOfSuite } from '../../support/temporary.ts'
 
 const CATEGORY = { categoryName: 'Vehicles', subcategoryName: 'Cars' }
 
 describe('the bundled server', () => {
-  let directory: string
+  const directory = temporaryOfSuite()
   let server: ServerProcess | undefined
-  before(async () => {
-    directory = await mkdtemp(join(tmpdir(), 'evidence-main-'))
-  })
   after(async () => {
     await server?.stop('SIGKILL')
-    await rm(directory, { recursive: true, force: true })
   })
 
   const start = async (env: Readonly<Record<string, string>> = {}): Promise<string> => {

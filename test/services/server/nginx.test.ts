@@ -6,8 +6,9 @@ import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { eventually } from '../../support/eventually.ts'
 import { freePort } from '../../support/ports.ts'
-import { startService, type Company, type Service } from '../../support/service.ts'
-import { makeTemporary, removeTemporary } from '../../support/temporary.ts'
+import { startService } from '../../support/service.ts'
+import { temporaryOfSuite } from '../../support/temporary.ts'
+import { ofSuite } from '../../support/of-suite.ts'
 
 const isMissing = spawnSync('nginx', ['-v']).error !== undefined
 const skip = isMissing ? 'nginx is missing: apt-get install nginx-light' : false
@@ -28,26 +29,21 @@ http {
 }`
 
 describe('behind nginx, with its default proxy_pass', { skip }, () => {
-  let service: Service
-  let acme: Company
   let nginx: ReturnType<typeof spawn>
-  let directory: string
+  const directory = temporaryOfSuite()
   const ports: number[] = []
+  const service = ofSuite(() => startService({ sealMaxWaitMs: 3_600_000 }))
+  const acme = ofSuite(() => service().company('acme'))
   before(async () => {
-    service = await startService({ sealMaxWaitMs: 3_600_000 })
-    acme = await service.company('acme')
-    directory = await makeTemporary()
     ports.push(await freePort(), await freePort())
     const config = join(directory, 'nginx.conf')
-    await writeFile(config, configOf(directory, service.port, ports))
+    await writeFile(config, configOf(directory, service().port, ports))
     nginx = spawn('nginx', ['-e', `${directory}/error.log`, '-p', directory, '-c', config], { stdio: 'inherit' })
     await eventually(async () => (await fetch(`http://127.0.0.1:${ports[0]}/livez`).catch(() => undefined))?.ok)
   })
   after(async () => {
     nginx.kill()
     await once(nginx, 'close')
-    await service.close()
-    await removeTemporary(directory)
   })
 
   const BYTES = Buffer.alloc(5_000_000, 'x')
@@ -60,7 +56,7 @@ describe('behind nginx, with its default proxy_pass', { skip }, () => {
   ] as const
   for (const [status, level, type] of refusals)
     it(`a client that sends 5 MB hears ${status}`, async () => {
-      const key = level === 'wrong' ? 'a-key-of-no-company' : acme.keys[level]
+      const key = level === 'wrong' ? 'a-key-of-no-company' : acme().keys[level]
       const headers = { 'x-api-key': key, 'content-type': type }
       for (const port of [...ports, ...ports, ...ports]) {
         const url = `http://127.0.0.1:${port}/api/v1/evidences/acme/evidence`
