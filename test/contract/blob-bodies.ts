@@ -1,11 +1,6 @@
 import assert from 'node:assert/strict'
-import {
-  concatBytes,
-  isRegistryError,
-  type BlobBody,
-  type BlobStore,
-  type ErrorCode,
-} from '../../adapters/kit/index.ts'
+import { isRegistryError, type BlobBody, type BlobStore, type ErrorCode } from '../../adapters/kit/index.ts'
+import { arrayBuffer } from 'node:stream/consumers'
 
 export const KIB = 1024
 export const MIB = 1024 * KIB
@@ -47,11 +42,8 @@ export async function mustGet(store: BlobStore, key: string): Promise<BlobBody> 
 }
 
 /** Reads the whole body. */
-export async function collect(body: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
-  const chunks: Uint8Array[] = []
-  for await (const chunk of body) chunks.push(chunk)
-  return concatBytes(...chunks)
-}
+export const collect = async (body: AsyncIterable<Uint8Array>): Promise<Uint8Array> =>
+  new Uint8Array(await arrayBuffer(body))
 
 /** Asserts that the bytes are equal, without printing megabytes if they are not. */
 export function assertSame(actual: Uint8Array, expected: Uint8Array): void {
@@ -64,13 +56,12 @@ export function assertCode(code: ErrorCode, error: unknown): void {
   assert.ok(isRegistryError(error, code), `expected ${code}, got ${String(error)}`)
 }
 
-/** Asserts that the promise rejects with a RegistryError with this code. */
-export async function rejectsWith(code: ErrorCode, promise: Promise<unknown>): Promise<void> {
-  await assert.rejects(promise, (error) => {
-    assertCode(code, error)
-    return true
-  })
-}
+/** Asserts that the work rejects with a RegistryError with this code. */
+export const rejectsWith = (
+  code: ErrorCode,
+  work: Promise<unknown> | (() => Promise<unknown>),
+  what?: string,
+): Promise<void> => assert.rejects(work, { name: 'RegistryError', code }, what)
 
 /** Puts the bytes of a blob, or of a text, in chunks of 64 KiB. */
 export const putBlob = (store: BlobStore, key: string, content: Uint8Array | string) =>

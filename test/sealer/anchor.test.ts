@@ -3,9 +3,9 @@ import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { fromBase64 } from '../../core/bytes.ts'
 import { logKeys } from '../../core/log/keys.ts'
-import type { AnchorHeadRecord, AnchorRecord, ConfirmedAnchorRecord } from '../../core/log/records.ts'
-import { decodeRecord } from '../../core/store/read.ts'
-import type { Range, RecordStore } from '../../core/ports/index.ts'
+import type { AnchorHeadRecord } from '../../core/log/records.ts'
+import { decodeRecord, listEntries } from '../../core/store/read.ts'
+import type { RecordStore } from '../../core/ports/index.ts'
 import type { SealerOptions } from '../../sealer/index.ts'
 import { faultyRecords, type FaultyRecords } from '../support/faulty-records.ts'
 import { recordsOf, type SealerFixture, sealerFixtures } from '../support/sealer-fixture.ts'
@@ -13,7 +13,7 @@ import { ScriptedChain } from '../support/scripted-chain.ts'
 import { present } from '../support/present.ts'
 
 describe('anchoring', () => {
-  const open = sealerFixtures()
+  const { open } = sealerFixtures()
 
   /** A log that is anchored on a chain of the test. */
   async function openAnchorFixture(
@@ -389,9 +389,11 @@ describe('anchoring', () => {
           const { size } = await sealing.reader.treeHead()
           const { confirmedSize, outstanding } = await head()
           assert.deepEqual([confirmedSize, outstanding], [size, null])
-          const anchors = await listOf<AnchorRecord>(sealing, logKeys.anchors())
+          const anchors = (await listEntries(sealing.records, logKeys.anchors())).map((entry) => decodeRecord(entry))
           const confirmed = anchors.filter(({ state }) => state === 'confirmed')
-          const blocks = await listOf<ConfirmedAnchorRecord>(sealing, logKeys.confirmedAnchors())
+          const blocks = (await listEntries(sealing.records, logKeys.confirmedAnchors())).map((entry) =>
+            decodeRecord(entry),
+          )
           assert.deepEqual(
             blocks,
             confirmed.map((anchor) => ({ size: anchor.size, blockNumber: anchor.confirmation?.blockNumber })),
@@ -470,12 +472,6 @@ describe('anchoring', () => {
     assert.equal(sealing.clock.sleeping, 0)
   })
 })
-
-async function listOf<T extends object>({ records }: SealerFixture, range: Range): Promise<readonly T[]> {
-  const list: T[] = []
-  for await (const entry of records.list(range)) list.push(decodeRecord<T>(entry))
-  return list
-}
 
 async function rawOf({ reader }: SealerFixture, size: number): Promise<Uint8Array | undefined> {
   const raw = (await reader.anchor(size))?.transactions[0]?.raw

@@ -29,7 +29,7 @@ const three: readonly LocalAuthorityOptions[] = [
 
 describe('a quorum of timestamp authorities', () => {
   const directory = temporaryOfSuite()
-  const open = sealerFixtures()
+  const { open } = sealerFixtures()
 
   async function openFixture(authorityOptions = three) {
     const fixture = await open()

@@ -7,7 +7,7 @@ import { logKeys } from '../../core/log/keys.ts'
 import { verifyCheckpoint } from '../../core/log/note.ts'
 import { openLogIdentity } from '../../core/log/identity.ts'
 import type { BatchRecord } from '../../core/log/records.ts'
-import { decorateRecords, decodeRecord } from '../../core/store/read.ts'
+import { decorateRecords, decodeRecord, listEntries } from '../../core/store/read.ts'
 import { LogReader } from '../../core/log/reader.ts'
 import type { RecordStore, Sealer, SignedHead, TreeEngine } from '../../core/ports/index.ts'
 import { RegistryError } from '../../core/errors.ts'
@@ -26,11 +26,8 @@ async function entriesOf(records: RecordStore): Promise<readonly Uint8Array[]> {
   return Array.from({ length: packed.length / 32 }, (_, i) => packed.subarray(i * 32, i * 32 + 32))
 }
 
-async function batchesOf(records: RecordStore): Promise<readonly BatchRecord[]> {
-  const batches: BatchRecord[] = []
-  for await (const entry of records.list(logKeys.batches())) batches.push(decodeRecord<BatchRecord>(entry))
-  return batches
-}
+const batchesOf = async (records: RecordStore): Promise<readonly BatchRecord[]> =>
+  (await listEntries(records, logKeys.batches())).map((entry) => decodeRecord<BatchRecord>(entry))
 
 /** Checks what must be true of every log: one chain of batches, each with the correct root and a signed checkpoint. */
 async function assertConsistentLog(fixture: SealerFixture): Promise<void> {
@@ -61,16 +58,14 @@ async function assertConsistentLog(fixture: SealerFixture): Promise<void> {
 }
 
 describe('sealing', () => {
-  const openFixture = sealerFixtures()
+  const { open: openFixture, start: startSealer } = sealerFixtures(assertConsistentLog)
 
   it('seals the log: one batch, its tiles, its checkpoint and the signed head', async () => {
-    const fixture = await openFixture()
-    const sealer = await fixture.start()
+    const { fixture, sealer } = await startSealer()
     await fixture.append(9)
     await sealer.sealNow()
     const shown = (await batchesOf(fixture.records)).map(({ start, end }) => [start, end])
     assert.deepEqual(shown, [[0, 10]])
-    await assertConsistentLog(fixture)
     const { sealedSize, logSize, lastBatchAt, failures } = sealer.status()
     assert.deepEqual([sealedSize, logSize, lastBatchAt], [10, 10, fixture.clock.now()])
     assert.deepEqual(failures.seal, { count: 0, lastCode: null })
@@ -95,7 +90,6 @@ describe('sealing', () => {
           assert.deepEqual(await recordsOf(cut.records, 'ti'), await recordsOf(whole.records, 'ti'))
           assert.equal((await cut.reader.treeHead()).root, (await whole.reader.treeHead()).root)
           assert.equal((await batchesOf(cut.records)).length, cuts.length + 1)
-          await assertConsistentLog(cut)
           await cut.close()
         }),
         { numRuns: 4 },
@@ -104,8 +98,7 @@ describe('sealing', () => {
   })
 
   it('crosses the edge of the third tile level: 65,535, 65,536 and 65,537 leaves, and one batch of all', async () => {
-    const fixture = await openFixture()
-    const sealer = await fixture.start({ maxLeaves: 100_000 })
+    const { fixture, sealer } = await startSealer({ maxLeaves: 100_000 })
     for (const add of [65_534, 1, 1]) {
       await fixture.append(add)
       await sealer.sealNow()
@@ -116,7 +109,6 @@ describe('sealing', () => {
     await other.sealNow()
     assert.deepEqual(await recordsOf(fixture.records, 'ti'), await recordsOf(once.records, 'ti'))
     assert.equal((await recordsOf(once.records, 'ti')).size, 256 + 1 + 1)
-    await assertConsistentLog(fixture)
     // Proofs from tiles across all three levels.
     const entries = await entriesOf(fixture.records)
     for (const size of [65_535, 65_536, 65_537])
@@ -133,8 +125,7 @@ describe('sealing', () => {
   })
 
   it('reads a bounded number of entries and records, also in a large tree', async () => {
-    const fixture = await openFixture()
-    const sealer = await fixture.start()
+    const { fixture, sealer } = await startSealer()
     await fixture.append(20_000)
     await sealer.sealNow()
     let entries = 0
@@ -150,7 +141,6 @@ describe('sealing', () => {
     await second.sealNow()
     assert.ok(entries <= 255 + 3 + 16 + 256, `${entries} entries`)
     assert.ok(tiles <= 16, `${tiles} tiles`)
-    await assertConsistentLog(fixture)
   })
 
   it('starts a batch for new keys, and none for the first key', async () => {
@@ -163,12 +153,10 @@ describe('sealing', () => {
     for (let i = 0; i < 20; i++) await fixture.identity.rotateCheckpointKey()
     await sealer.sealNow()
     assert.equal((await fixture.reader.treeHead()).size, 21)
-    await assertConsistentLog(fixture)
   })
 
   it('closes a batch at once after a pause, else maxWait after the one before, also if events follow', async () => {
-    const fixture = await openFixture()
-    const sealer = await fixture.start({ maxWaitMs: 5_000 })
+    const { fixture, sealer } = await startSealer({ maxWaitMs: 5_000 })
     await fixture.append(1)
     sealer.notify()
     for (let second = 1; second <= 4; second++) {
@@ -191,12 +179,10 @@ describe('sealing', () => {
     sealer.notify()
     await settle()
     assert.equal((await fixture.reader.treeHead()).size, 8)
-    await assertConsistentLog(fixture)
   })
 
   it('closes a batch when it is full, and seals a backlog without pauses', async () => {
-    const fixture = await openFixture()
-    const sealer = await fixture.start({ maxLeaves: 100 })
+    const { fixture, sealer } = await startSealer({ maxLeaves: 100 })
     await fixture.append(350)
     sealer.notify()
     await fixture.clock.advance(300)
@@ -205,7 +191,6 @@ describe('sealing', () => {
     await sealer.sealNow()
     const shownEnds = (await batchesOf(fixture.records)).map(({ end }) => end)
     assert.deepEqual(shownEnds, [100, 200, 300, 351])
-    await assertConsistentLog(fixture)
   })
 
   it('hashes the next batch of a backlog early, and again if that failed or another sealer was first', async () => {
@@ -239,7 +224,6 @@ describe('sealing', () => {
     await fixture.append(1000)
     await Promise.all([sealer.sealNow(), other.sealNow()])
     assert.equal((await fixture.reader.treeHead()).size, await fixture.records.logSize())
-    await assertConsistentLog(fixture)
   })
 
   it('polls for events of other processes', async () => {
@@ -252,8 +236,7 @@ describe('sealing', () => {
   })
 
   it('keeps a batch open no longer if the clock is set back, and batch times never decrease', async () => {
-    const fixture = await openFixture()
-    const sealer = await fixture.start({ maxWaitMs: 5_000 })
+    const { fixture, sealer } = await startSealer({ maxWaitMs: 5_000 })
     await fixture.append(1)
     await sealer.sealNow()
     await fixture.append(1)
@@ -262,18 +245,15 @@ describe('sealing', () => {
     fixture.clock.set(fixture.clock.now() - 3_600_000)
     await fixture.clock.advance(5_250)
     assert.equal((await fixture.reader.treeHead()).size, 3)
-    await assertConsistentLog(fixture)
   })
 
   it('signs with a new key from the batch on that holds its entry', async () => {
-    const fixture = await openFixture()
-    const sealer = await fixture.start()
+    const { fixture, sealer } = await startSealer()
     await fixture.append(2)
     await sealer.sealNow()
     await fixture.identity.rotateCheckpointKey()
     await fixture.append(2)
     await sealer.sealNow()
-    await assertConsistentLog(fixture)
     const [oldKey, newKey] = fixture.identity.keys.map(({ verifierKey }) => verifierKey) as [string, string]
     verifyCheckpoint((await fixture.reader.checkpoint(3))?.note ?? '', oldKey)
     verifyCheckpoint((await fixture.reader.checkpoint(6))?.note ?? '', newKey)
@@ -281,18 +261,16 @@ describe('sealing', () => {
 })
 
 describe('sealing beside other processes', () => {
-  const openFixture = sealerFixtures()
+  const { open: openFixture, start: startSealer } = sealerFixtures(assertConsistentLog)
 
   it('signs with a key that another process added', async () => {
-    const fixture = await openFixture()
-    const sealer = await fixture.start()
+    const { fixture, sealer } = await startSealer()
     const { records, clock } = fixture
     const other = await openLogIdentity({ records, clock, secret: FIXTURE_SECRET, signer: testSigner() })
     const added = await other.rotateCheckpointKey()
     await fixture.append(1)
     await sealer.sealNow()
     assert.equal(verifyCheckpoint((await fixture.reader.checkpoint(3))?.note ?? '', added.verifierKey).size, 3)
-    await assertConsistentLog(fixture)
   })
 
   it('does not read the store for each notify', async () => {
@@ -312,7 +290,7 @@ describe('sealing beside other processes', () => {
 })
 
 describe('sealing with faults', () => {
-  const openFixture = sealerFixtures()
+  const { open: openFixture, start: startSealer } = sealerFixtures(assertConsistentLog)
 
   it('recovers by a restart after any commit that failed, or was applied with its result lost', async () => {
     for (const fault of ['before', 'after'] as const)
@@ -335,7 +313,6 @@ describe('sealing with faults', () => {
         const next = await fixture.start()
         await next.sealNow()
         assert.equal((await fixture.reader.treeHead()).size, 304)
-        await assertConsistentLog(fixture)
       }
   })
 
@@ -354,7 +331,6 @@ describe('sealing with faults', () => {
     assert.deepEqual(sealer.status().failures.seal, { count: 2, lastCode: 'UNKNOWN_OUTCOME' })
     assert.deepEqual(sealer.status().currentFailures, [])
     assert.equal(fixture.lines.filter(({ level }) => level === 'warn').length, 2)
-    await assertConsistentLog(fixture)
     assert.equal((await fixture.reader.treeHead()).size, 4)
   })
 
@@ -379,42 +355,11 @@ describe('sealing with faults', () => {
       assert.equal((await fixture.reader.treeHead()).size, 4)
       assert.equal(await fixture.reader.checkpoint(4), undefined)
       await fixture.start()
-      await assertConsistentLog(fixture)
     }
   })
 
-  it('never signs two trees of one size or a smaller tree: LOG_BEHIND_SIGNED', async () => {
-    const fixture = await openFixture()
-    const sealer = await fixture.start()
-    await fixture.append(10)
-    await sealer.sealNow()
-    const signed = present(await fixture.signedHead.read())
-    // A store that was set back to before the batch.
-    const older = await openFixture(new MemoryRecords(), fixture.signedHead)
-    await assert.rejects(older.start(), { code: 'LOG_BEHIND_SIGNED', message: /set back/ })
-    // A store with another history at that size.
-    const other = await openFixture(new MemoryRecords(), new MemorySignedHead())
-    const otherSealer = await other.start()
-    await other.append(4)
-    await other.append(8)
-    await otherSealer.sealNow()
-    await other.signedHead.write(signed)
-    await assert.doesNotReject(assertSigned(other), 'the same entries in other commits are the same tree')
-    await other.signedHead.write({ size: 11, root: new Uint8Array(32) })
-    await assert.rejects(other.start(), { code: 'LOG_BEHIND_SIGNED' })
-    // Also while the sealer runs: the next checkpoint is not signed.
-    await other.append(1)
-    await assert.rejects(otherSealer.sealNow(), { code: 'LOG_BEHIND_SIGNED' })
-    assert.equal(await other.reader.checkpoint(14), undefined)
-  })
-
-  async function assertSigned(fixture: SealerFixture): Promise<void> {
-    await (await fixture.start()).close()
-  }
-
   it('rejects a log whose last entries are not the sealed ones', async () => {
-    const fixture = await openFixture()
-    const sealer = await fixture.start()
+    const { fixture, sealer } = await startSealer()
     await fixture.append(10)
     await sealer.sealNow()
     await fixture.append(1)
@@ -458,7 +403,6 @@ describe('sealing with faults', () => {
     await Promise.all(sealers.map((sealer) => sealer.close()))
     await fixture.signedHead.write(present(await heads[0]?.read()))
     assert.equal((await fixture.reader.treeHead()).size, 343)
-    await assertConsistentLog(fixture)
     assert.equal((await recordsOf(fixture.records, 'bx')).size, (await batchesOf(fixture.records)).length)
     assert.ok(sealers.every((sealer) => sealer.status().failures.seal.count === 0))
   })
@@ -468,11 +412,9 @@ describe('sealing with faults', () => {
       throw new RegistryError('ENGINE_FAILED', 'Injected')
     }
     const failing: TreeEngine = { tiles: fail, failures: { count: 1, isFailing: true }, close: async () => {} }
-    const fixture = await openFixture()
-    const sealer = await fixture.start({ engine: failing })
+    const { fixture, sealer } = await startSealer({ engine: failing })
     await fixture.append(700)
     await sealer.sealNow()
-    await assertConsistentLog(fixture)
     assert.equal(fixture.lines.filter(({ level }) => level === 'warn').length, 1)
     const { failures, currentFailures } = sealer.status()
     assert.deepEqual(failures.engine, { count: 1, lastCode: 'ENGINE_FAILED' })
@@ -480,8 +422,40 @@ describe('sealing with faults', () => {
   })
 })
 
+describe('a signed head', () => {
+  const { open: openFixture, start: startSealer } = sealerFixtures()
+
+  it('never signs two trees of one size or a smaller tree: LOG_BEHIND_SIGNED', async () => {
+    const { fixture, sealer } = await startSealer()
+    await fixture.append(10)
+    await sealer.sealNow()
+    const signed = present(await fixture.signedHead.read())
+    // A store that was set back to before the batch.
+    const older = await openFixture(new MemoryRecords(), fixture.signedHead)
+    await assert.rejects(older.start(), { code: 'LOG_BEHIND_SIGNED', message: /set back/ })
+    // A store with another history at that size.
+    const other = await openFixture(new MemoryRecords(), new MemorySignedHead())
+    const otherSealer = await other.start()
+    await other.append(4)
+    await other.append(8)
+    await otherSealer.sealNow()
+    await other.signedHead.write(signed)
+    await assert.doesNotReject(assertSigned(other), 'the same entries in other commits are the same tree')
+    await other.signedHead.write({ size: 11, root: new Uint8Array(32) })
+    await assert.rejects(other.start(), { code: 'LOG_BEHIND_SIGNED' })
+    // Also while the sealer runs: the next checkpoint is not signed.
+    await other.append(1)
+    await assert.rejects(otherSealer.sealNow(), { code: 'LOG_BEHIND_SIGNED' })
+    assert.equal(await other.reader.checkpoint(14), undefined)
+  })
+
+  async function assertSigned(fixture: SealerFixture): Promise<void> {
+    await (await fixture.start()).close()
+  }
+})
+
 describe('start and close of a sealer', () => {
-  const openFixture = sealerFixtures()
+  const { open: openFixture, start: startSealer } = sealerFixtures(assertConsistentLog)
 
   it('closes its parts once, and rejects calls afterwards', async () => {
     const fixture = await openFixture()
@@ -541,12 +515,10 @@ describe('start and close of a sealer', () => {
     await Promise.all([closing, rejected])
     const ends = (await batchesOf(fixture.records)).map(({ end }) => end)
     assert.deepEqual(ends, [10])
-    await assertConsistentLog(fixture)
   })
 
   it('seals although the caller aborted', async () => {
-    const fixture = await openFixture()
-    const sealer = await fixture.start()
+    const { fixture, sealer } = await startSealer()
     await fixture.append(5)
     await assert.rejects(sealer.sealNow(AbortSignal.abort()), { name: 'AbortError' })
     const controller = new AbortController()

@@ -19,7 +19,7 @@ const keyHash = (der: Uint8Array): string =>
 
 describe('stamping', () => {
   const directory = temporaryOfSuite()
-  const open = sealerFixtures()
+  const { open } = sealerFixtures()
 
   const local = ofSuite(() =>
     openLocalTsa(directory, {

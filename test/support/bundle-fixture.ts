@@ -6,6 +6,7 @@ import { parsePolicy, type Policy } from '../../core/verify/policy.ts'
 import { openAuthorities, type LocalAuthorityOptions } from './local-authorities.ts'
 import { until } from './manual-clock.ts'
 import { openFixture, Stores, type Fixture } from './registry-fixture.ts'
+import type { ScriptedAuthority } from './scripted-authority.ts'
 import { SyntheticEvm } from './synthetic-evm.ts'
 import { testSigner } from './test-signer.ts'
 
@@ -16,12 +17,15 @@ export interface BundleRegistryOptions {
   /** Default: one. `[]`: none. */
   readonly authorities?: readonly LocalAuthorityOptions[]
   readonly quorum?: number
+  /** At least so long between two stamps and two anchors, so that some are later than their batch. Default: 0. */
+  readonly intervalMs?: number
   /** Of a registry that ran before. Default: new ones. */
   readonly stores?: Stores
 }
 
 /** A registry whose bundles hold real tokens and anchors. */
-export interface BundleRegistry extends Fixture {
+export interface BundleRegistry extends Fixture, Omit<Stores, 'keysOf' | 'blobState'> {
+  readonly authorities: readonly ScriptedAuthority[]
   /** Seals, stamps and anchors all that was written. */
   readonly settle: () => Promise<void>
   /** Adds a checkpoint key, which signs from the next batch on. */
@@ -32,8 +36,9 @@ export interface BundleRegistry extends Fixture {
 }
 
 export async function openBundleRegistry(options: BundleRegistryOptions): Promise<BundleRegistry> {
-  const { directory, anchor = 'local', authorities = [{ name: 'tsa' }], quorum, stores = new Stores() } = options
-  const { clock, records, secret } = stores
+  const { directory, anchor = 'local', authorities = [{ name: 'tsa' }], quorum, intervalMs = 0 } = options
+  const { stores = new Stores() } = options
+  const { clock, records, blobs, signedHead, secret } = stores
   const timestampAuthorities = await openAuthorities(directory, clock, authorities)
   const anchors: Readonly<Record<typeof anchor, () => Promise<Anchor | undefined>>> = {
     local: () => openLocalLedger(`${directory}/ledger`, { clock }),
@@ -48,15 +53,24 @@ export async function openBundleRegistry(options: BundleRegistryOptions): Promis
       ...(timestampAuthorities.length > 0 && { timestampAuthorities }),
       ...(quorum !== undefined && { quorum }),
       pollIntervalMs: 1_000,
+      tsaIntervalMs: intervalMs,
+      anchorIntervalMs: intervalMs,
     },
   })
   const { registry, scope } = fixture
   return {
     ...fixture,
+    records,
+    blobs,
+    signedHead,
+    secret,
+    authorities: timestampAuthorities,
     settle: async () => {
       await registry.sealNow()
+      let rounds = 0
       await until(async () => {
-        await clock.advance(2_000)
+        // Short steps while the first stamp and anchor can be in progress, then whole intervals.
+        await clock.advance(Math.max(2_000, rounds++ < 100 ? 0 : intervalMs))
         const { sealedSize, stampedSize, anchoredSize } = registry.status()
         const isStamped = timestampAuthorities.length === 0 || stampedSize === sealedSize
         return isStamped && (chain === undefined || anchoredSize === sealedSize)

@@ -8,6 +8,7 @@ import { bodyOf, inCategory } from './registry-fixture.ts'
 import type { Environment } from './server-process.ts'
 import { silentLogger } from './silent-logger.ts'
 import { temporaryFor } from './temporary.ts'
+import { arrayOf } from './array-of.ts'
 
 const SCOPE = { companyId: 'acme', principal: OPERATOR }
 // Tests with files look for their bytes in the blob store.
@@ -66,9 +67,8 @@ export async function directoryWith(
 export async function evidencesIn(directory: string): Promise<readonly string[]> {
   const { registry } = await openDirectory(directory)
   try {
-    const ids: string[] = []
-    for await (const { externalId } of registry.evidences.all(SCOPE)) ids.unshift(externalId)
-    return ids
+    const evidences = await arrayOf(registry.evidences.all(SCOPE))
+    return evidences.map(({ externalId }) => externalId).reverse()
   } finally {
     await registry.close()
   }

@@ -13,6 +13,7 @@ import { fsck } from '../../core/ops/index.ts'
 import { createSealer, InlineEngine } from '../../sealer/index.ts'
 import { faultyRecords, type CommitFault } from './faulty-records.ts'
 import { ManualClock } from './manual-clock.ts'
+import { arrayOf } from './array-of.ts'
 
 /** Random changes of evidences, random queries, and a slow reference that says what the queries return. */
 
@@ -270,9 +271,9 @@ class Model {
       position = page.next ? { cursor: page.next } : page.hasMore && after ? { after } : undefined
     }
     assert.deepEqual(pages, expected, JSON.stringify(asked))
-    const all: string[] = []
-    for await (const { externalId } of this.registry.evidences.all(scopeOf(companyId), request)) all.push(externalId)
-    assert.deepEqual(all, expected)
+    const all = await arrayOf(this.registry.evidences.all(scopeOf(companyId), request))
+    const ids = all.map(({ externalId }) => externalId)
+    assert.deepEqual(ids, expected)
   }
 
   #requestOf(companyId: string, { category, subcategory, from, to, ...same }: ModelQuery): EvidenceQuery {

@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { listenOnLoopback } from './ports.ts'
+import { json } from 'node:stream/consumers'
 
 export interface Reply {
   readonly status?: number
@@ -73,9 +74,7 @@ export class FakeNode {
   }
 
   async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const chunks: Buffer[] = []
-    for await (const chunk of request) chunks.push(chunk as Buffer)
-    const { id, method, params } = JSON.parse(Buffer.concat(chunks).toString()) as {
+    const { id, method, params } = (await json(request)) as {
       readonly id: number
       readonly method: string
       readonly params: readonly unknown[]

@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { arrayBuffer } from 'node:stream/consumers'
 import { TimeStampReq } from 'pkijs'
 import { authorityNamed, derOf, response, signerUnder, type Issuer, type ResponseOptions } from './test-authority.ts'
 
@@ -62,9 +63,7 @@ export class FaultyAuthority {
   async #respond(request: IncomingMessage, reply: ServerResponse): Promise<void> {
     this.requestCount++
     try {
-      const chunks: Uint8Array[] = []
-      for await (const chunk of request as AsyncIterable<Uint8Array>) chunks.push(chunk)
-      const { nonce, messageImprint } = TimeStampReq.fromBER(new Uint8Array(Buffer.concat(chunks)))
+      const { nonce, messageImprint } = TimeStampReq.fromBER(await arrayBuffer(request))
       const stampRequest = {
         nonce: nonce?.valueBlock.valueHexView.slice() ?? new Uint8Array(),
         imprint: messageImprint.hashedMessage.valueBlock.valueHexView.slice(),

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { openLocalTsa } from '../../adapters/local-tsa/index.ts'
-import type { Assurance, Clock } from '../../core/ports/index.ts'
+import type { Assurance, Clock, ValidationData } from '../../core/ports/index.ts'
 import { ScriptedAuthority } from './scripted-authority.ts'
 
 export interface LocalAuthorityOptions {
@@ -8,6 +8,8 @@ export interface LocalAuthorityOptions {
   readonly assurance?: Assurance
   /** The difference of its clock from the given one, ms. */
   readonly skewMs?: number
+  /** Returned for each token. */
+  readonly validationData?: readonly ValidationData[]
 }
 
 /** Opens authorities that have their own CAs. Their files are below `directory`, and created at the first call. */
@@ -17,11 +19,9 @@ export const openAuthorities = (
   authorities: readonly LocalAuthorityOptions[],
 ): Promise<readonly ScriptedAuthority[]> =>
   Promise.all(
-    authorities.map(async ({ name, assurance = 'operator', skewMs = 0 }) => {
+    authorities.map(async ({ name, assurance = 'operator', skewMs = 0, validationData = [] }) => {
       const skewed = { now: () => clock.now() + skewMs, sleep: async () => {} }
-      return new ScriptedAuthority(
-        await openLocalTsa(join(directory, name), { clock: skewed, keepsLastStamp: false }),
-        { name, assurance },
-      )
+      const local = await openLocalTsa(join(directory, name), { clock: skewed, keepsLastStamp: false })
+      return Object.assign(new ScriptedAuthority(local, { name, assurance }), { validationData })
     }),
   )

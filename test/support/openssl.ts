@@ -9,6 +9,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { certificatesFromPem } from '../../core/verify/index.ts'
 import { present } from './present.ts'
+import { buffer } from 'node:stream/consumers'
 
 const run = promisify(execFile)
 
@@ -94,9 +95,7 @@ export class OpensslAuthority {
 
   async #respond(request: IncomingMessage, response: ServerResponse): Promise<void> {
     try {
-      const chunks: Uint8Array[] = []
-      for await (const chunk of request as AsyncIterable<Uint8Array>) chunks.push(chunk)
-      const body = Buffer.concat(chunks)
+      const body = await buffer(request)
       if (request.url === '/crl')
         return void response.setHeader('Content-Type', 'application/pkix-crl').end(await this.crl())
       if (request.url === '/ocsp')

@@ -202,16 +202,6 @@ export async function* bodyOf(...chunks: readonly string[]): AsyncGenerator<Uint
   for (const chunk of chunks) yield encodeUtf8(chunk)
 }
 
-/** The whole content of a stored file. */
-export async function textOf(body: AsyncIterable<Uint8Array>): Promise<string> {
-  const chunks: Uint8Array[] = []
-  for await (const chunk of body) chunks.push(chunk)
-  return Buffer.concat(chunks).toString('utf8')
-}
-
-/** What `assert.rejects` expects of a `RegistryError` with this code. */
-export const withCode = (code: string) => ({ name: 'RegistryError', code })
-
 /** Fails the test at the first difference that `fsck` finds. */
 export async function assertIntact({ stores: { records, blobs } }: Pick<Fixture, 'stores'>): Promise<void> {
   await fsck({ records, blobs }, { onDifference: (difference) => assert.fail(JSON.stringify(difference)) })

@@ -75,17 +75,30 @@ export class SealerFixture {
   }
 }
 
-/** To be called in a `describe`. What the function that it returns has opened is closed after each test. */
-export function sealerFixtures(): typeof SealerFixture.open {
+/**
+ * To be called in a `describe`. What its functions have opened is closed after each test.
+ *
+ * @param check - what must then be true of each log
+ */
+export function sealerFixtures(check: (fixture: SealerFixture) => Promise<void> = async () => undefined) {
   const opened: SealerFixture[] = []
   afterEach(async () => {
-    await Promise.all(opened.splice(0).map((fixture) => fixture.close()))
+    for (const fixture of opened.splice(0)) {
+      await fixture.close()
+      await check(fixture)
+    }
   })
-  return async (...args) => {
+  const open: typeof SealerFixture.open = async (...args) => {
     const fixture = await SealerFixture.open(...args)
     opened.push(fixture)
     return fixture
   }
+  /** Opens a fixture, and starts a sealer of it. */
+  const start = async (options?: SealerOptions) => {
+    const fixture = await open()
+    return { fixture, sealer: await fixture.start(options) }
+  }
+  return { open, start }
 }
 
 /** All stored records of a family, by key. */

@@ -12,6 +12,7 @@ import { Level } from 'level'
 import { openLevelRecords, type LevelDatabase, type LevelRecords } from '../../../adapters/level/index.ts'
 import { programArgs } from '../../support/repository.ts'
 import { appendsOf } from '../../contract/index.ts'
+import { listEntries } from '../../../core/store/read.ts'
 
 let root: string
 let directory: string
@@ -58,11 +59,8 @@ const put = (store: LevelRecords, ...keys: string[]) =>
     append: appendsOf(new Uint8Array(32).fill(keys.length)),
   })
 
-async function keysOf(store: LevelRecords): Promise<string[]> {
-  const keys: string[] = []
-  for await (const { key } of store.list({ gte: 'a', lt: 'z' })) keys.push(key)
-  return keys
-}
+const keysOf = async (store: LevelRecords): Promise<string[]> =>
+  (await listEntries(store, { gte: 'a', lt: 'z' })).map(({ key }) => key)
 
 /** Leaves a closed store with the keys a, b, c: a in a table (LevelDB writes it when it opens), b and c in the log. */
 async function writeStore(): Promise<void> {

@@ -6,6 +6,7 @@ import { BY_TEXT, HEAD_KEY, positionKey, rowKey, ENTRY_ROWS, PAYLOAD_ROWS } from
 import type { RecordStore } from '../../../core/ports/index.ts'
 import { STORE_FORMAT, withChecksum } from '../../../core/store/stored-form.ts'
 import { appendsOf } from '../../contract/index.ts'
+import { listEntries } from '../../../core/store/read.ts'
 
 type Fault = 'not applied' | 'applied'
 
@@ -59,11 +60,8 @@ const put = (store: RecordStore, key: string) =>
     append: appendsOf(new Uint8Array(32).fill(key.charCodeAt(0))),
   })
 
-const keysOf = async (store: RecordStore): Promise<string[]> => {
-  const keys: string[] = []
-  for await (const { key } of store.list({ gte: 'a', lt: 'z' })) keys.push(key)
-  return keys
-}
+const keysOf = async (store: RecordStore): Promise<string[]> =>
+  (await listEntries(store, { gte: 'a', lt: 'z' })).map(({ key }) => key)
 
 describe('a write that fails', () => {
   for (const fault of ['not applied', 'applied'] as const) {

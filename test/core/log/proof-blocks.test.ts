@@ -9,17 +9,15 @@ import { inclusionProof, verifyInclusion } from '../../../core/log/tree/proof.ts
 import { nodeAt } from '../../../core/log/tree/tile.ts'
 import { storeTree, type StoredTree } from '../../support/stored-tree.ts'
 import { referenceInclusionProof } from './tree/reference.ts'
+import { arrayOf } from '../../support/array-of.ts'
 
 const corrupt = { name: 'RegistryError', code: 'CORRUPT' }
 
 const open = ({ records }: StoredTree, range: ProofRange): AsyncGenerator<readonly ProofBlock[], void, undefined> =>
   readProofBlocks(new StoredTiles(records, 100), range)
 
-async function blocksOf(tree: StoredTree, range: ProofRange): Promise<readonly ProofBlock[]> {
-  const all: ProofBlock[] = []
-  for await (const blocks of open(tree, range)) all.push(...blocks)
-  return all
-}
+const blocksOf = async (tree: StoredTree, range: ProofRange): Promise<readonly ProofBlock[]> =>
+  (await arrayOf(open(tree, range))).flat()
 
 /** The inclusion proof of a leaf, put together from its block. */
 function proofFrom({ tile, levels, above }: ProofBlock, leaf: number): readonly Uint8Array[] {

@@ -18,6 +18,7 @@ import {
   type CopyBlobsReport,
 } from '../../../core/ops/index.ts'
 import { assertSame, collect, inChunks, mustGet } from '../../contract/blob-bodies.ts'
+import { withMethods } from '../../support/with-methods.ts'
 
 const COUNT = 20
 const LIMITS = { maxBytes: 1_000_000 }
@@ -58,13 +59,10 @@ describe('copying blobs', () => {
   it('continues after an interruption, and copies nothing if everything is there', async () => {
     const { from, to, problems, copy } = await createFixture()
     let puts = 0
-    const failing: BlobStore = {
+    const failing = withMethods<BlobStore>(to, {
       put: (key, body, options) =>
         ++puts > 7 ? Promise.reject(new RegistryError('UNAVAILABLE', 'Injected')) : to.put(key, body, options),
-      get: (...args) => to.get(...args),
-      delete: (key) => to.delete(key),
-      close: () => to.close(),
-    }
+    })
     assert.deepEqual(await copy({ from, to: failing }), { copied: 7, existing: 0, problems: COUNT - 7 })
     assert.equal(problems.length, COUNT - 7)
     assert.deepEqual(await copy(), { copied: COUNT - 7, existing: 7, problems: 0 })
@@ -108,15 +106,12 @@ describe('copying blobs', () => {
   it('reads again what was in the target, unless it is known to be complete', async () => {
     const { records, from, to, files, problems, put } = await createFixture()
     const gets: string[] = []
-    const target: BlobStore = {
-      put: (...args) => to.put(...args),
+    const target = withMethods<BlobStore>(to, {
       get(key, ...args) {
         gets.push(key)
         return to.get(key, ...args)
       },
-      delete: (key) => to.delete(key),
-      close: () => to.close(),
-    }
+    })
     const complete = new Set<string>()
     const copyMissing = async () => {
       const { copied, existing } = await copyBlobs(
@@ -152,16 +147,13 @@ describe('copying blobs', () => {
     const gate = new EventEmitter()
     const [released, thrown] = [once(gate, 'release'), once(gate, 'throw')]
     const begun: string[] = []
-    const waiting: BlobStore = {
+    const waiting = withMethods<BlobStore>(to, {
       put: async (key, ...args) => {
         begun.push(key)
         await released
         return to.put(key, ...args)
       },
-      get: (...args) => to.get(...args),
-      delete: (key) => to.delete(key),
-      close: () => to.close(),
-    }
+    })
     let isSettled = false
     const copying = copyBlobs(
       filesOf(records),

@@ -3,16 +3,13 @@ import { describe, it, type TestContext } from 'node:test'
 import { MemoryLevel } from 'memory-level'
 import { BY_TEXT, ENTRY_ROWS, PAYLOAD_ROWS, positionKey, rowKey } from '../../../adapters/level/layout.ts'
 import { LevelRecords } from '../../../adapters/level/index.ts'
-import { MemoryCheckpointKeys, MemoryBlobs, MemorySignedHead } from '../../../adapters/memory/index.ts'
-import { openRegistry, OPERATOR, RegistryError, type RecordStore } from '../../../core/index.ts'
+import { RegistryError, type RecordStore } from '../../../core/index.ts'
 import type { Difference } from '../../../core/ops/index.ts'
 import { logKeys } from '../../../core/log/keys.ts'
 import { decorateRecords } from '../../../core/store/read.ts'
 import { keys } from '../../../core/store/keys.ts'
-import { createSealer, InlineEngine } from '../../../sealer/index.ts'
 import { differencesIn } from '../../support/whole-store.ts'
-
-const HOUR_MS = 60 * 60 * 1_000
+import { openFixture } from '../../support/registry-fixture.ts'
 
 interface Fixture {
   readonly records: RecordStore
@@ -24,18 +21,7 @@ interface Fixture {
 async function openDamageable(t: TestContext): Promise<Fixture> {
   const db = new MemoryLevel<string, Uint8Array>({ valueEncoding: 'view' })
   const records = await LevelRecords.open(db)
-  const registry = await openRegistry({
-    records,
-    blobs: new MemoryBlobs(),
-    signedHead: new MemorySignedHead(),
-    secret: new Uint8Array(32).fill(7),
-    checkpointSigner: new MemoryCheckpointKeys(),
-    // Nothing is sealed by itself, however long a test takes.
-    sealer: createSealer({ engine: new InlineEngine(), maxWaitMs: HOUR_MS, pollIntervalMs: HOUR_MS }),
-  })
-  t.after(() => registry.close())
-  const scope = { companyId: 'acme', principal: OPERATOR }
-  await registry.sourceSystems.create(scope, { name: 'warehouse' })
+  const { registry, scope } = await openFixture({ t, registry: { records } })
   const { id: categoryId } = await registry.categories.create(scope, { name: 'Tools' })
   const { id: subcategoryId } = await registry.categories.create(scope, { name: 'Drills' }, { parent: categoryId })
   const create = (externalIds: readonly string[]): Promise<unknown> =>
@@ -48,8 +34,7 @@ async function openDamageable(t: TestContext): Promise<Fixture> {
   await registry.sealNow()
   await create(['not sealed'])
   const damage = async (beginning: string): Promise<number> => {
-    const entries: [string, Uint8Array][] = []
-    for await (const entry of db.iterator({ ...BY_TEXT, gte: beginning, lt: `${beginning}\x7f` })) entries.push(entry)
+    const entries = await db.iterator({ ...BY_TEXT, gte: beginning, lt: `${beginning}\x7f` }).all()
     for (const [key, value] of entries) {
       const changed = value.slice()
       changed[changed.length - 1] = (changed.at(-1) ?? 0) ^ 1

@@ -9,6 +9,7 @@ import { putRecord } from '../../../core/store/read.ts'
 import { openFilledRegistry } from '../../support/sealed-registry.ts'
 import { differencesIn, entriesOf } from '../../support/whole-store.ts'
 import { ofSuite } from '../../support/of-suite.ts'
+import { withMethods } from '../../support/with-methods.ts'
 
 describe('fsck', () => {
   const sealed = ofSuite(openFilledRegistry)
@@ -23,7 +24,7 @@ describe('fsck', () => {
     await sealed().records.commit({ writes: [putRecord(keys.lastUse(scope.companyId, id), { at: 60_000 })] })
     await registry.categories.create(
       scope,
-      { name: 'With a picture', image: await stage('icon.png', 'icon', 'image/png') },
+      { name: 'With a picture', image: await stage('icon', 'icon.png', 'image/png') },
       { idempotencyKey: 'once' },
     )
     // An event that is in no batch yet.
@@ -254,16 +255,6 @@ describe('fsck', () => {
 })
 
 const failOnDifference = ({ kind, key, message }: Difference): never => assert.fail(`${kind} ${key}: ${message}`)
-
-/** The same object with some methods replaced. */
-function withMethods<T extends object>(base: T, methods: Partial<T>): T {
-  return new Proxy(base, {
-    get(target, name) {
-      const value: unknown = Reflect.get(methods, name) ?? Reflect.get(target, name)
-      return typeof value === 'function' ? value.bind(Reflect.has(methods, name) ? methods : target) : value
-    },
-  })
-}
 
 /** Another value of the same kind. */
 function changed(value: unknown): unknown {

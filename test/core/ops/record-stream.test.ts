@@ -12,14 +12,11 @@ import { keys } from '../../../core/store/keys.ts'
 import { appendsOf, payloadOf } from '../../contract/record-store-pair.ts'
 import { faultyRecords, type CommitFault } from '../../support/faulty-records.ts'
 import { flipsOf } from '../../support/store-contents.ts'
+import { collect } from '../../contract/blob-bodies.ts'
 
 const COUNTER = keys.evidenceCount(['company', 'acme'])
 
-async function streamOf(store: RecordStore): Promise<Uint8Array> {
-  const chunks: Uint8Array[] = []
-  for await (const chunk of encodeRecords(store)) chunks.push(chunk)
-  return new Uint8Array(Buffer.concat(chunks))
-}
+const streamOf = (store: RecordStore): Promise<Uint8Array> => collect(encodeRecords(store))
 
 /** A stream that arrives in pieces of this size. */
 async function* inPieces(bytes: Uint8Array, size = 100): AsyncGenerator<Uint8Array> {

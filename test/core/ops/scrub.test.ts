@@ -10,6 +10,7 @@ import { ManualClock } from '../../support/manual-clock.ts'
 import { openFilledRegistry, type FilledRegistry } from '../../support/sealed-registry.ts'
 import { entriesOf } from '../../support/whole-store.ts'
 import { ofSuite } from '../../support/of-suite.ts'
+import { withMethods } from '../../support/with-methods.ts'
 
 const DAY_MS = 24 * 60 * 60 * 1_000
 
@@ -63,14 +64,6 @@ function run(
   return { scrub, clock, errors, warnings, saved, completePass }
 }
 
-/** A store of files with another `get`. */
-const withGet = (blobs: BlobStore, get: BlobStore['get']): BlobStore => ({
-  get,
-  put: (key, body, options) => blobs.put(key, body, options),
-  delete: (key) => blobs.delete(key),
-  close: () => blobs.close(),
-})
-
 /** A store that returns another value for one key, as a damaged disk does. */
 function withDamaged(records: RecordStore, damagedKey: string): RecordStore {
   const damage = <T extends { readonly key: string; readonly value: Uint8Array }>(entry: T): T =>
@@ -110,9 +103,9 @@ describe('the scrub', () => {
     const zeros = async function* (): AsyncGenerator<Uint8Array> {
       yield new Uint8Array(size)
     }
-    const blobs = withGet(sealed.blobs, async (key, range) =>
-      key === filled.keptFile ? { size, body: zeros() } : sealed.blobs.get(key, range),
-    )
+    const blobs = withMethods(sealed.blobs, {
+      get: async (key, range) => (key === filled.keptFile ? { size, body: zeros() } : sealed.blobs.get(key, range)),
+    })
     const { scrub, errors, completePass } = run(t, sealed, { blobs })
     await completePass()
     for (const expected of [`blob blob/${filled.keptFile}`, `blob blob/${filled.billFile}`])
@@ -158,9 +151,10 @@ describe('the scrub', () => {
   it('reports nothing that is right when it is read again', async (t) => {
     const { filled } = intact()
     let missing = 1
-    const blobs = withGet(intact().blobs, async (key, range) =>
-      key === filled.keptFile && missing-- > 0 ? undefined : intact().blobs.get(key, range),
-    )
+    const blobs = withMethods(intact().blobs, {
+      get: async (key, range) =>
+        key === filled.keptFile && missing-- > 0 ? undefined : intact().blobs.get(key, range),
+    })
     const { errors, completePass } = run(t, intact(), { blobs })
     await completePass()
     assert.equal(missing < 1, true)
@@ -184,9 +178,11 @@ describe('the scrub', () => {
 
   it('does not call files damaged while their store cannot be reached', async (t) => {
     let failing = 5
-    const blobs = withGet(intact().blobs, async (key, range) => {
-      if (failing-- > 0) throw new RegistryError('UNAVAILABLE', 'the bucket is away')
-      return intact().blobs.get(key, range)
+    const blobs = withMethods(intact().blobs, {
+      async get(key, range) {
+        if (failing-- > 0) throw new RegistryError('UNAVAILABLE', 'the bucket is away')
+        return intact().blobs.get(key, range)
+      },
     })
     const { scrub, errors, completePass } = run(t, intact(), { blobs })
     await completePass()
@@ -198,9 +194,11 @@ describe('the scrub', () => {
   it('reports a file that the disk cannot read, and goes on', async (t) => {
     const { filled } = intact()
     const cause = Object.assign(new Error('EIO: i/o error, read'), { code: 'EIO' })
-    const blobs = withGet(intact().blobs, async (key, range) => {
-      if (key === filled.keptFile) throw new RegistryError('UNAVAILABLE', 'Blob could not be read', { cause })
-      return intact().blobs.get(key, range)
+    const blobs = withMethods(intact().blobs, {
+      async get(key, range) {
+        if (key === filled.keptFile) throw new RegistryError('UNAVAILABLE', 'Blob could not be read', { cause })
+        return intact().blobs.get(key, range)
+      },
     })
     const { scrub, errors, completePass } = run(t, intact(), { blobs })
     await completePass()

@@ -6,16 +6,9 @@ import { encodeCounter } from '../../../core/store/commit.ts'
 import { putRecord } from '../../../core/store/read.ts'
 import { keys } from '../../../core/store/keys.ts'
 import { countCommits } from '../../support/count-commits.ts'
-import {
-  assertIntact,
-  COMPANY,
-  openFixture,
-  Stores,
-  withCode,
-  it,
-  type Fixture,
-} from '../../support/registry-fixture.ts'
+import { assertIntact, COMPANY, openFixture, Stores, it, type Fixture } from '../../support/registry-fixture.ts'
 import { recordingLogger } from '../../support/recording-logger.ts'
+import { rejectsWith } from '../../contract/blob-bodies.ts'
 
 const KEY = 'a-key-of-more-than-16-characters'
 const MINUTE_MS = 60_000
@@ -131,7 +124,7 @@ describe('the audit trail', () => {
     }
     assert.deepEqual(paged, all)
     assert.equal((await registry.sourceSystems.audit(operatorIn('other'))).items.length, 1)
-    await assert.rejects(registry.sourceSystems.audit(scope, { limit: 0 }), withCode('VALIDATION_ERROR'))
+    await rejectsWith('VALIDATION_ERROR', registry.sourceSystems.audit(scope, { limit: 0 }))
   })
 
   test('costs one commit a minute, however many keys are tried, and ignores companies that do not exist', async (t) => {
@@ -212,7 +205,7 @@ describe('the list of companies', () => {
     assert.deepEqual([first.items, first.hasMore], [items.slice(0, 2), true])
     const second = await registry.companies.list(OPERATOR, { limit: 2, after: COMPANY })
     assert.deepEqual([second.items, second.hasMore], [items.slice(2), false])
-    await assert.rejects(registry.companies.list(admin.principal), withCode('FORBIDDEN'))
-    await assert.rejects(registry.companies.list({ kind: 'anonymous' }), withCode('FORBIDDEN'))
+    await rejectsWith('FORBIDDEN', registry.companies.list(admin.principal))
+    await rejectsWith('FORBIDDEN', registry.companies.list({ kind: 'anonymous' }))
   })
 })

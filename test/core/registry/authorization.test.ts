@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe } from 'node:test'
 import type { PermissionLevel, Registry, Scope } from '../../../core/index.ts'
-import { inCategory, withCode, it, type Fixture } from '../../support/registry-fixture.ts'
+import { inCategory, it, type Fixture } from '../../support/registry-fixture.ts'
+import { rejectsWith } from '../../contract/blob-bodies.ts'
 
 const LEVELS: readonly PermissionLevel[] = ['R', 'I', 'U', 'A']
 const NO_ID = '01890000-0000-7000-8000-000000000000'
@@ -108,10 +109,9 @@ describe('authorization', () => {
         const isForbidden = (await codeOf(run(registry, scope, fixture))) === 'FORBIDDEN'
         assert.equal(isForbidden, i < LEVELS.indexOf(needed), `${name} with level ${LEVELS[i]}`)
         const elsewhere = { ...scope, companyId: 'other' }
-        await assert.rejects(run(registry, elsewhere, fixture), withCode('FORBIDDEN'), `${name} in another company`)
+        await rejectsWith('FORBIDDEN', run(registry, elsewhere, fixture), `${name} in another company`)
       }
-      for (const scope of [none, unknown])
-        await assert.rejects(run(registry, scope, fixture), withCode('FORBIDDEN'), name)
+      for (const scope of [none, unknown]) await rejectsWith('FORBIDDEN', run(registry, scope, fixture), name)
     }
   })
 
@@ -121,7 +121,7 @@ describe('authorization', () => {
       scope: { principal },
     } = fixture
     for (const scope of [undefined, null, {}, { companyId: 'acme', principal: null }, { companyId: 'a b', principal }])
-      await assert.rejects(async () => categories.list(scope as Scope), withCode('VALIDATION_ERROR'))
+      await rejectsWith('VALIDATION_ERROR', async () => categories.list(scope as Scope))
   })
 
   it('lets a file token find its file, and nothing else', async (fixture) => {
@@ -133,8 +133,7 @@ describe('authorization', () => {
     assert.ok(principal)
     const holder: Scope = { companyId: 'acme', principal }
     assert.equal((await registry.files.find(holder, { fileId: file.id })).sha256, file.sha256)
-    await assert.rejects(registry.files.find(holder, { fileId: other.id }), withCode('FORBIDDEN'))
-    for (const [, run] of Object.values(operations))
-      await assert.rejects(run(registry, holder, fixture), withCode('FORBIDDEN'))
+    await rejectsWith('FORBIDDEN', registry.files.find(holder, { fileId: other.id }))
+    for (const [, run] of Object.values(operations)) await rejectsWith('FORBIDDEN', run(registry, holder, fixture))
   })
 })

@@ -12,9 +12,11 @@ import { validate } from '../../../core/schemas/validation.ts'
 import { parsePolicy, verifyBundle } from '../../../core/verify/index.ts'
 import { tokens as verifier } from '../../../core/verify/tokens.ts'
 import { ManualClock, until } from '../../support/manual-clock.ts'
-import { openFixture, withCode, it, type Fixture, type FixtureOptions } from '../../support/registry-fixture.ts'
+import { openFixture, it, type Fixture, type FixtureOptions } from '../../support/registry-fixture.ts'
 import { H } from '../../support/commitment-reference.ts'
 import { temporaryOfSuite } from '../../support/temporary.ts'
+import { rejectsWith } from '../../contract/blob-bodies.ts'
+import { type ErrorCode } from '../../../core/index.ts'
 
 const bytes = (hex: string): Buffer => Buffer.from(hex, 'hex')
 
@@ -80,7 +82,7 @@ describe('the proof bundle', () => {
 
     const meta = { values: Array.from({ length: 32_000 }, () => 1) }
     for (let i = 0; i < 64; i++) await registry.evidences.update(scope, 'e-1', { meta: { ...meta, i } })
-    await assert.rejects(registry.proofs.bundle(scope, whole), withCode('BUNDLE_TOO_LARGE'))
+    await rejectsWith('BUNDLE_TOO_LARGE', registry.proofs.bundle(scope, whole))
     await registry.proofs.bundle(scope, { ...whole, versions: { from: 10, to: 12 } })
     await registry.proofs.bundle(scope, { ...whole, fields: ['description'] })
   })
@@ -179,11 +181,9 @@ describe('the proof bundle', () => {
 
   it('rejects a selection that is malformed', async ({ registry, scope, evidence, system }) => {
     await evidence()
-    const refuse = (selection: object, code: string) =>
-      assert.rejects(
-        registry.proofs.bundle(scope, { externalId: 'e-1', fields: 'none', files: 'none', ...selection }),
-        withCode(code),
-      )
+    const whole = { externalId: 'e-1', fields: 'none', files: 'none' } as const
+    const refuse = (selection: object, code: ErrorCode) =>
+      rejectsWith(code, registry.proofs.bundle(scope, { ...whole, ...selection }))
     await refuse({ fields: undefined }, 'VALIDATION_ERROR')
     await refuse({ fields: [] }, 'VALIDATION_ERROR')
     await refuse({ files: 'some' }, 'VALIDATION_ERROR')
@@ -193,9 +193,9 @@ describe('the proof bundle', () => {
     await refuse({ files: ['x'] }, 'FILE_NOT_FOUND')
     await refuse({ externalId: 'e-2' }, 'EVIDENCE_NOT_FOUND')
     const { scope: other } = await system('R', 'another')
-    await assert.rejects(
+    await rejectsWith(
+      'EVIDENCE_NOT_FOUND',
       registry.proofs.bundle(other, { externalId: 'e-1', fields: 'none', files: 'none' }),
-      withCode('EVIDENCE_NOT_FOUND'),
     )
   })
 

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe } from 'node:test'
 import type { CategoryChange, CategoryPath, ErrorCode, Scope, StagedFile } from '../../../core/index.ts'
-import { withCode, it, type Fixture, assertIntact } from '../../support/registry-fixture.ts'
+import { it, type Fixture, assertIntact } from '../../support/registry-fixture.ts'
+import { rejectsWith } from '../../contract/blob-bodies.ts'
 
 /** A category and a subcategory of it, and their paths. */
 async function tools({ categories, scope }: Fixture) {
@@ -48,7 +49,7 @@ describe('categories', () => {
       () => categories.update(scope, { categoryId: other }, { name: 'Tools' }),
       () => categories.update(scope, { categoryId: id, subcategoryId: saws }, { name: 'Drills' }),
     ])
-      await assert.rejects(taken(), withCode('NAME_EXISTS'))
+      await rejectsWith('NAME_EXISTS', taken())
     const { scope: foreign } = await system('I', 'other')
     await categories.create(foreign, { name: 'Tools' })
     // Its own name does not conflict.
@@ -59,7 +60,7 @@ describe('categories', () => {
     const { categories, evidences, scope } = fixture
     const [composed, decomposed] = ['M\u00f6bel', ' Mo\u0308bel']
     const { id } = await categories.create(scope, { name: decomposed })
-    await assert.rejects(categories.create(scope, { name: composed }), withCode('NAME_EXISTS'))
+    await rejectsWith('NAME_EXISTS', categories.create(scope, { name: composed }))
     await categories.update(scope, { categoryId: id }, { name: composed })
     assert.equal((await categories.get(scope, { categoryId: id })).name, composed)
     const category = { id, name: decomposed }
@@ -79,7 +80,7 @@ describe('categories', () => {
     await categories.create(scope, { name }, { parent: id })
     await evidence({ externalId: 'é'.repeat(128), category: { name }, subcategory: { name } })
     assert.equal((await categories.get(scope, { categoryId: id })).evidenceCount, 1)
-    await assert.rejects(categories.create(scope, { name }), withCode('NAME_EXISTS'))
+    await rejectsWith('NAME_EXISTS', categories.create(scope, { name }))
   })
 
   it('can be renamed, which frees the old name', async (fixture) => {
@@ -95,7 +96,7 @@ describe('categories', () => {
     await categories.update(scope, path, { description: '' })
     assert.equal((await categories.get(scope, path)).description, 'd')
     const both = { description: 'e', clear: ['description'] } as const
-    await assert.rejects(categories.update(scope, path, both), withCode('VALIDATION_ERROR'))
+    await rejectsWith('VALIDATION_ERROR', categories.update(scope, path, both))
     await categories.update(scope, path, { clear: ['description'] })
     assert.equal('description' in (await categories.get(scope, path)), false)
   })
@@ -118,13 +119,12 @@ describe('categories', () => {
       [scope, { categoryId: other, subcategoryId: sub }, 'SUBCATEGORY_NOT_FOUND'],
     ]
     for (const [at, named, code] of cases) {
-      await assert.rejects(categories.get(at, named), withCode(code))
-      await assert.rejects(categories.update(at, named, { name: 'x' }), withCode(code))
-      await assert.rejects(categories.remove(at, named), withCode(code))
+      await rejectsWith(code, categories.get(at, named))
+      await rejectsWith(code, categories.update(at, named, { name: 'x' }))
+      await rejectsWith(code, categories.remove(at, named))
       const { categoryId, subcategoryId } = named
-      if (subcategoryId !== undefined)
-        await assert.rejects(categories.files(at, { categoryId, subcategoryId }), withCode(code))
-      else await assert.rejects(categories.create(at, { name: 'x' }, { parent: categoryId }), withCode(code))
+      if (subcategoryId !== undefined) await rejectsWith(code, categories.files(at, { categoryId, subcategoryId }))
+      else await rejectsWith(code, categories.create(at, { name: 'x' }, { parent: categoryId }))
     }
     assert.equal((await categories.list(foreign)).length, 1)
   })
@@ -138,15 +138,15 @@ describe('inactive categories', () => {
     await evidence({ externalId: 'before' })
     for (const at of [path, subPath]) {
       await categories.update(scope, at, { status: 'inactive' })
-      await assert.rejects(evidence(input), withCode('CATEGORY_INACTIVE'))
+      await rejectsWith('CATEGORY_INACTIVE', evidence(input))
       const many = evidences.createMany(scope, { ...subPath, evidences: [input] })
-      await assert.rejects(many, withCode('CATEGORY_INACTIVE'))
+      await rejectsWith('CATEGORY_INACTIVE', many)
       // Existing evidences can still be updated.
       await evidences.update(scope, 'before', { updateType: 'custom' })
       await categories.update(scope, at, { status: 'active' })
     }
     await categories.update(scope, path, { status: 'inactive' })
-    await assert.rejects(evidence({ ...input, subcategory: { name: 'New' } }), withCode('CATEGORY_INACTIVE'))
+    await rejectsWith('CATEGORY_INACTIVE', evidence({ ...input, subcategory: { name: 'New' } }))
     const { status, subcategories } = await categories.get(scope, path)
     assert.deepEqual([status, subcategories.map((each) => each.status)], ['inactive', ['active']])
     await categories.update(scope, path, { status: 'active', name: 'Renamed with it' })
@@ -158,9 +158,9 @@ describe('removed categories', () => {
   it('must be empty', async (fixture) => {
     const { categories, scope, evidence } = fixture
     const { path, subPath } = await tools(fixture)
-    await assert.rejects(categories.remove(scope, path), withCode('CATEGORY_NOT_EMPTY'))
+    await rejectsWith('CATEGORY_NOT_EMPTY', categories.remove(scope, path))
     await evidence()
-    for (const at of [path, subPath]) await assert.rejects(categories.remove(scope, at), withCode('CATEGORY_NOT_EMPTY'))
+    for (const at of [path, subPath]) await rejectsWith('CATEGORY_NOT_EMPTY', categories.remove(scope, at))
   })
 
   it('are not found or listed, their image is destroyed, and their name is free', async (fixture) => {
@@ -170,12 +170,12 @@ describe('removed categories', () => {
     await categories.update(scope, path, { image: images[0] })
     await categories.update(scope, subPath, { image: images[1] })
     await categories.remove(scope, subPath)
-    await assert.rejects(categories.get(scope, subPath), withCode('SUBCATEGORY_NOT_FOUND'))
+    await rejectsWith('SUBCATEGORY_NOT_FOUND', categories.get(scope, subPath))
     assert.deepEqual((await categories.list(scope))[0]?.subcategories, [])
     await categories.remove(scope, path)
-    await assert.rejects(categories.get(scope, path), withCode('CATEGORY_NOT_FOUND'))
+    await rejectsWith('CATEGORY_NOT_FOUND', categories.get(scope, path))
     assert.deepEqual(await categories.list(scope), [])
-    for (const fileId of idsOf(images)) await assert.rejects(files.find(scope, { fileId }), withCode('FILE_NOT_FOUND'))
+    for (const fileId of idsOf(images)) await rejectsWith('FILE_NOT_FOUND', files.find(scope, { fileId }))
     assert.deepEqual(await stores.blobState(), { intents: 0, pendingDeletions: 0, files: [], stored: [] })
     await evidence()
     assert.notEqual((await categories.list(scope))[0]?.id, id)
@@ -248,9 +248,9 @@ describe('category images', () => {
     await categories.update(scope, path, { files: staged.slice(0, 999) })
     const [last, extra] = staged.slice(999)
     assert.ok(last && extra)
-    await assert.rejects(categories.update(scope, path, { files: [last, extra] }), withCode('TOO_MANY_FILES'))
+    await rejectsWith('TOO_MANY_FILES', categories.update(scope, path, { files: [last, extra] }))
     await categories.update(scope, path, { image: last })
-    await assert.rejects(categories.update(scope, path, { files: [extra] }), withCode('TOO_MANY_FILES'))
+    await rejectsWith('TOO_MANY_FILES', categories.update(scope, path, { files: [extra] }))
     await fixture.registry.files.discard([extra])
     await categories.remove(scope, path)
     assert.deepEqual(await stores.blobState(), { intents: 0, pendingDeletions: 0, files: [], stored: [] })

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Scope } from '../../../core/index.ts'
-import { inCategory, openFixture, withCode, it, Stores, type Fixture } from '../../support/registry-fixture.ts'
+import { inCategory, openFixture, it, Stores, type Fixture } from '../../support/registry-fixture.ts'
+import { rejectsWith } from '../../contract/blob-bodies.ts'
 
 /** The categories of recent evidences are cached. The checks of a commit notice if a cached record has changed. */
 
@@ -66,8 +67,8 @@ describe('a cached category', () => {
           evidences: [{ externalId, name: 'x' }],
         })
       await deactivate(there, categoryId, subcategoryId)
-      await assert.rejects(create('a'), withCode('CATEGORY_INACTIVE'))
-      await assert.rejects(createIn('a'), withCode('CATEGORY_INACTIVE'))
+      await rejectsWith('CATEGORY_INACTIVE', create('a'))
+      await rejectsWith('CATEGORY_INACTIVE', createIn('a'))
       const status = 'active'
       if (what === 'its category') await there.registry.categories.update(there.scope, { categoryId }, { status })
       else await there.registry.categories.update(there.scope, { categoryId, subcategoryId }, { status })
@@ -91,7 +92,7 @@ describe('a cached category', () => {
     const { scope: other } = await fixture.system('U', 'other')
     const createIn = (scope: Scope) =>
       registry.evidences.createMany(scope, { categoryId, subcategoryId, evidences: [{ externalId: 'x', name: 'x' }] })
-    await assert.rejects(createIn(other), withCode('CATEGORY_NOT_FOUND'))
+    await rejectsWith('CATEGORY_NOT_FOUND', createIn(other))
     await registry.evidences.create(other, { ...NAMES, externalId: 'x', name: 'x' })
     const { evidence: stored } = await registry.evidences.get(other, 'x')
     assert.notEqual(stored.categoryId, categoryId)
@@ -103,10 +104,7 @@ describe('a cached category', () => {
     const mixed = { category: { id: categoryId }, subcategory: { name: 'S' } }
     const wrong = { category: { id: categoryId, name: 'D' }, subcategory: { id: subcategoryId } }
     await registry.evidences.create(scope, { ...mixed, externalId: 'x', name: 'x' })
-    await assert.rejects(
-      registry.evidences.create(scope, { ...wrong, externalId: 'y', name: 'y' }),
-      withCode('CATEGORY_MISMATCH'),
-    )
+    await rejectsWith('CATEGORY_MISMATCH', registry.evidences.create(scope, { ...wrong, externalId: 'y', name: 'y' }))
     const { evidence: stored } = await registry.evidences.get(scope, 'x')
     assert.equal(stored.subcategoryId, subcategoryId)
   })

@@ -9,9 +9,10 @@ import { logKeys } from '../../../core/log/keys.ts'
 import { checkpointText, formatNote, parseCheckpoint, typedKeyOf } from '../../../core/log/note.ts'
 import { listEntries } from '../../../core/store/read.ts'
 import { parsePolicy, verifyBundle, verifyLog, verifySignedCheckpoint } from '../../../core/verify/index.ts'
-import { openFixture, Stores, withCode, type Fixture } from '../../support/registry-fixture.ts'
+import { openFixture, Stores, type Fixture } from '../../support/registry-fixture.ts'
 import { present } from '../../support/present.ts'
 import { settle } from '../../support/manual-clock.ts'
+import { rejectsWith } from '../../contract/blob-bodies.ts'
 
 const seed = (fill: number): Uint8Array => new Uint8Array(32).fill(fill)
 
@@ -67,7 +68,7 @@ describe('checkpoint keys', () => {
     await registry.sealNow()
     const before = await bundleOf(fixture, 'before')
     const oldKey = registry.log.verifierKey
-    await assert.rejects(registry.checkpointKeys.rotate(), withCode('CONFIG_ERROR'))
+    await rejectsWith('CONFIG_ERROR', registry.checkpointKeys.rotate())
 
     signer.add()
     const listed = await registry.checkpointKeys.list()
@@ -135,8 +136,8 @@ describe('checkpoint keys', () => {
     assert.equal(from, 3)
     await behind.refresh()
     assert.equal(parseCheckpoint(await behind.signCheckpoint(2, seed(3))).size, 2)
-    await assert.rejects(behind.signCheckpoint(3, seed(3)), withCode('LOG_KEY_MISMATCH'))
-    await assert.rejects(openLogIdentity({ records, secret, clock, signer: oldOnly }), withCode('LOG_KEY_MISMATCH'))
+    await rejectsWith('LOG_KEY_MISMATCH', behind.signCheckpoint(3, seed(3)))
+    await rejectsWith('LOG_KEY_MISMATCH', openLogIdentity({ records, secret, clock, signer: oldOnly }))
     assert.ok(await openLogIdentity({ records, secret, clock, signer: oldOnly, isReadOnly: true }))
 
     // A thief of the old key can make such a note, but no verifier accepts it once the next key has signed, which it
@@ -146,7 +147,7 @@ describe('checkpoint keys', () => {
     const signature = await oldOnly.sign(typedKeyOf(oldKey), encodeUtf8(text))
     const stolen = formatNote(text, oldKey, signature)
     const { keys } = await policyOf(registry)
-    assert.throws(() => verifySignedCheckpoint(stolen, keys), withCode('VERIFICATION_FAILED'))
+    assert.throws(() => verifySignedCheckpoint(stolen, keys), { code: 'VERIFICATION_FAILED' })
     assert.equal(verifySignedCheckpoint(stolen, [oldKey]).size, 3, 'only the range makes the difference')
   })
 
@@ -265,7 +266,7 @@ describe('checkpoint keys', () => {
     const signer = new MemoryCheckpointKeys([seed(1), seed(2)])
     const fixture = await openFixture({ stores, registry: { checkpointSigner: signer } })
     fixture.process.fail(1, 'after', true)
-    await assert.rejects(fixture.registry.checkpointKeys.rotate(), withCode('UNKNOWN_OUTCOME'))
+    await rejectsWith('UNKNOWN_OUTCOME', fixture.registry.checkpointKeys.rotate())
     const again = await openFixture({ stores, registry: { checkpointSigner: signer } })
     assert.equal((await again.registry.checkpointKeys.list())[1]?.state, 'current')
     await Promise.all([fixture.close().catch(() => undefined), again.close()])
@@ -283,7 +284,7 @@ describe('checkpoint keys', () => {
     const fixture = await openFixture({ t, registry: { checkpointSigner: service } })
     await fixture.evidence()
     isHonest = false
-    await assert.rejects(fixture.registry.sealNow(), withCode('LOG_KEY_MISMATCH'))
+    await rejectsWith('LOG_KEY_MISMATCH', fixture.registry.sealNow())
     assert.equal(await fixture.registry.log.latestCheckpoint(), undefined)
     isHonest = true
     await fixture.registry.sealNow()
@@ -324,7 +325,7 @@ describe('checkpoint keys', () => {
       const { vkey } = await here.registry.checkpointKeys.rotate({ allServersHaveIt })
       assert.equal((await policyOf(there.registry)).keys[1]?.vkey, vkey, 'the other server publishes the new key')
       await there.evidence()
-      await assert.rejects(whileTimePasses(stores, there.registry.sealNow()), withCode('LOG_KEY_MISMATCH'))
+      await rejectsWith('LOG_KEY_MISMATCH', whileTimePasses(stores, there.registry.sealNow()))
       await here.registry.sealNow()
       keysThere.add(seed(2))
       await there.evidence({ externalId: 'e-2' })

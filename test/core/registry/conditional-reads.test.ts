@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { describe, it, type TestContext } from 'node:test'
+import { describe, it } from 'node:test'
 import type { EvidenceQuery, HistoryQuery, Known, Registry } from '../../../core/index.ts'
 import { fromHex } from '../../../core/bytes.ts'
 import { logKeys } from '../../../core/log/keys.ts'
@@ -8,17 +8,9 @@ import type { AnchorHeadRecord, StampRecord } from '../../../core/log/records.ts
 import { putRecord } from '../../../core/store/read.ts'
 import { present } from '../../support/present.ts'
 import { withStatus } from '../../support/registry-fixture.ts'
-import { fillRegistry, openSealedRegistry, type SealedRegistry } from '../../support/sealed-registry.ts'
-import { temporaryFor } from '../../support/temporary.ts'
+import { openFilledRegistry, type FilledRegistry } from '../../support/sealed-registry.ts'
 
-type Scope = SealedRegistry['scope']
-
-async function openFilled(t: TestContext): Promise<SealedRegistry> {
-  const sealed = await openSealedRegistry(await temporaryFor(t))
-  t.after(() => sealed.registry.close())
-  await fillRegistry(sealed)
-  return sealed
-}
+type Scope = FilledRegistry['scope']
 
 /** A conditional read that remembers its last result. */
 class Reader {
@@ -56,7 +48,7 @@ const LISTS: readonly EvidenceQuery[] = [{}, { limit: 1 }, { status: 'stolen' },
 const PROVEN = ['drill/4711', 'plain', 'späť "\u2028', 'none', '']
 
 /** Every kind of conditional read, each with the plain read that it must agree with. */
-const allReads = ({ registry, scope }: SealedRegistry): readonly (readonly [Reader, () => Promise<object>])[] => [
+const allReads = ({ registry, scope }: FilledRegistry): readonly (readonly [Reader, () => Promise<object>])[] => [
   ...['plain', 'drill/4711'].flatMap((externalId) =>
     HISTORIES.map((query) => {
       const plain = () => registry.evidences.get(scope, externalId, query)
@@ -77,7 +69,7 @@ async function compare(reads: ReturnType<typeof allReads>): Promise<void> {
 
 describe('a conditional read', () => {
   it('has what the plain read has, after every change', async (t) => {
-    const sealed = await openFilled(t)
+    const sealed = await openFilledRegistry(t)
     const { registry, scope, records, settle } = sealed
     const reads = allReads(sealed)
     const names = { category: { name: 'Tools' }, subcategory: { name: 'Drills' } }
@@ -89,7 +81,7 @@ describe('a conditional read', () => {
       () => registry.evidences.update(scope, 'plain', { owner: 'x' }),
       () => registry.sealNow(),
       settle,
-      async () => registry.evidences.update(scope, 'plain', { files: [await sealed.stage('a.txt', 'a')] }),
+      async () => registry.evidences.update(scope, 'plain', { files: [await sealed.stage('a', 'a.txt')] }),
       settle,
       // As another server would.
       () => renameAuthority(sealed),
@@ -102,7 +94,7 @@ describe('a conditional read', () => {
   })
 
   it('returns a result for what is known of another kind of read', async (t) => {
-    const { registry, scope } = await openFilled(t)
+    const { registry, scope } = await openFilledRegistry(t)
     const page = await registry.evidences.listIfChanged(scope, {}, undefined)
     assert.notEqual(await registry.evidences.getIfChanged(scope, 'plain', {}, page), page)
     assert.notEqual(await registry.proofs.evidenceIfChanged({ evidenceId: 'plain' }, page), page)
@@ -113,7 +105,7 @@ describe('a conditional read', () => {
 const NOTHING_CONFIRMED: AnchorHeadRecord = { confirmedSize: 0, sentSize: 0, outstanding: 0, unsettled: [] }
 
 /** Changes the stamp that covers an evidence. */
-async function renameAuthority({ registry, records }: SealedRegistry): Promise<void> {
+async function renameAuthority({ registry, records }: FilledRegistry): Promise<void> {
   const { merkle } = withStatus(await registry.proofs.evidence({ evidenceId: 'plain' }), 'ok')
   const stamp = present(await new LogReader(records).stampCovering(merkle.treeSize))
   const renamed: StampRecord = { ...stamp, tokens: stamp.tokens.map((token) => ({ ...token, authority: 'another' })) }
@@ -124,7 +116,7 @@ async function renameAuthority({ registry, records }: SealedRegistry): Promise<v
 
 describe('an evidence that is known', () => {
   it('is read again only if it or the status of an event changed, or one is not sealed', async (t) => {
-    const { registry, records, scope, settle } = await openFilled(t)
+    const { registry, records, scope, settle } = await openFilledRegistry(t)
     await settle()
     const reader = ofEvidence(registry, scope, 'plain')
     const twice = async () => [await reader.isKnown(), await reader.isKnown()]
@@ -154,7 +146,7 @@ describe('an evidence that is known', () => {
 
 describe('a list that is known', () => {
   it('is read again only if the log or an anchor changed', async (t) => {
-    const { registry, records, scope, settle } = await openFilled(t)
+    const { registry, records, scope, settle } = await openFilledRegistry(t)
     await settle()
     const readers = [ofList(registry, scope), ofList(registry, scope, { limit: 1 })]
     const twice = async (): Promise<boolean[]> => {
@@ -175,7 +167,7 @@ describe('a list that is known', () => {
 
 describe('the proof of an evidence that is known', () => {
   it('is made again only if the evidence changed, also while later batches are stamped and anchored', async (t) => {
-    const { registry, scope, settle } = await openFilled(t)
+    const { registry, scope, settle } = await openFilledRegistry(t)
     await settle()
     for (const reader of [ofProof(registry, 'plain'), ofProof(registry, 'plain', 'acme')]) {
       const twice = async () => [await reader.isKnown(), await reader.isKnown()]
@@ -191,7 +183,7 @@ describe('the proof of an evidence that is known', () => {
 
 describe('a list', () => {
   it('has the blocks of events all over the log', async (t) => {
-    const { registry, scope, records, settle } = await openFilled(t)
+    const { registry, scope, records, settle } = await openFilledRegistry(t)
     const { evidence } = await registry.evidences.get(scope, 'plain')
     const subcategory = { categoryId: evidence.categoryId, subcategoryId: evidence.subcategoryId }
     const createMany = (name: string, count: number) => {

@@ -4,7 +4,8 @@ import { toHex } from '../../../core/bytes.ts'
 import type { Key } from '../../../core/ports/index.ts'
 import { eventInRecord } from '../../../core/store/evidence.ts'
 import { keys } from '../../../core/store/keys.ts'
-import { COMPANY, openFixture, Stores, withCode, type Fixture } from '../../support/registry-fixture.ts'
+import { COMPANY, openFixture, Stores, type Fixture } from '../../support/registry-fixture.ts'
+import { rejectsWith } from '../../contract/blob-bodies.ts'
 
 /** An evidence with a file that its second event attaches, and one that its third event deletes. */
 interface Written {
@@ -84,7 +85,7 @@ describe('an event that does not hash to its txId', () => {
     it(`is not shown: version ${version} in the ${name}`, async (t) => {
       const written = await write()
       const fixture = await openChanged(t, written, written.events[version - 1] as Key, CHANGES[version])
-      await assert.rejects(prove(fixture, written), withCode('CORRUPT'))
+      await rejectsWith('CORRUPT', prove(fixture, written))
     })
 
   it('is the only reason: without a change every proof is returned', async (t) => {
@@ -111,6 +112,6 @@ describe('an event whose position in the log is lost', () => {
         (await records.positionsOf(entries)).map((position, i) =>
           toHex(entries[i] as Uint8Array) === txId ? undefined : position,
         )
-      await assert.rejects(prove(fixture, written), withCode('CORRUPT'))
+      await rejectsWith('CORRUPT', prove(fixture, written))
     })
 })

@@ -2,37 +2,25 @@ import assert from 'node:assert/strict'
 import { describe, test, type TestContext } from 'node:test'
 import { Level } from 'level'
 import { openLevelRecords } from '../../../adapters/level/index.ts'
-import { MemoryCheckpointKeys, MemoryBlobs, MemorySignedHead } from '../../../adapters/memory/index.ts'
 import { sha256, toBase64, toHex } from '../../../core/bytes.ts'
-import { type RecordEraser, type RecordStore, openRegistry, OPERATOR } from '../../../core/index.ts'
+import { type RecordEraser, type RecordStore } from '../../../core/index.ts'
 import { eventInRecord } from '../../../core/store/evidence.ts'
 import { keys } from '../../../core/store/keys.ts'
 import { listEntries } from '../../../core/store/read.ts'
-import { createSealer, InlineEngine } from '../../../sealer/index.ts'
-import { bodyOf, inCategory, it, openFixture, Stores, withCode } from '../../support/registry-fixture.ts'
+import { bodyOf, inCategory, it, openFixture, Stores } from '../../support/registry-fixture.ts'
 import { present } from '../../support/present.ts'
 import { eventually } from '../../support/eventually.ts'
-import { ManualClock } from '../../support/manual-clock.ts'
 import { isOnDisk, temporaryFor } from '../../support/temporary.ts'
+import { rejectsWith } from '../../contract/blob-bodies.ts'
 
-const scope = { companyId: 'acme', principal: OPERATOR }
-
-async function openOverLevel(t: TestContext, directory: string, clock = new ManualClock()) {
+async function openOverLevel(t: TestContext, directory: string) {
   const records = await openLevelRecords(directory, {
     database: (folder) =>
       new Level<string, Uint8Array>(folder, { keyEncoding: 'utf8', valueEncoding: 'view', compression: false }),
   })
-  const registry = await openRegistry({
-    records,
-    blobs: new MemoryBlobs(),
-    signedHead: new MemorySignedHead(),
-    sealer: createSealer({ engine: new InlineEngine() }),
-    secret: new Uint8Array(32).fill(1),
-    checkpointSigner: new MemoryCheckpointKeys(),
-    clock,
-  })
-  t.after(() => registry.close())
-  return { registry, records, clock }
+  const { registry, scope, clock } = await openFixture({ t, registry: { records, smallFileBytes: 4_096 } })
+  t.after(() => records.close())
+  return { registry, records, scope, clock }
 }
 
 /** The seed of an event's salts, hex. */
@@ -45,8 +33,7 @@ async function seedOf(records: RecordStore, key: string): Promise<string> {
 describe('the erasure of a deleted file', () => {
   test('removes its name, hash, seed and small content from the disk, of an evidence and of a category', async (t) => {
     const directory = await temporaryFor(t)
-    const { registry, records, clock } = await openOverLevel(t, directory)
-    await registry.sourceSystems.create(scope, { name: 'first' })
+    const { registry, records, scope, clock } = await openOverLevel(t, directory)
     const stage = (name: string) =>
       registry.files.stage(
         scope,
@@ -107,7 +94,7 @@ describe('the erasure of a deleted file', () => {
     await fixture.evidence({ files: [file] })
     fixture.process.fail(1, 'after')
     const selector = { externalId: 'e-1', fileId: file.id }
-    await assert.rejects(fixture.registry.files.delete(fixture.scope, selector), withCode('UNKNOWN_OUTCOME'))
+    await rejectsWith('UNKNOWN_OUTCOME', fixture.registry.files.delete(fixture.scope, selector))
     await fixture.clock.advance(660_000)
     assert.equal(eraser.calls.length, 1)
     assert.deepEqual(await fixture.stores.keysOf('pe'), [])

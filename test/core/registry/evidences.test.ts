@@ -3,7 +3,8 @@ import { describe } from 'node:test'
 import type { Evidence, EvidenceQuery, NewEvidence, Scope } from '../../../core/index.ts'
 import { keys } from '../../../core/store/keys.ts'
 import { recompute, slotOf } from '../../support/commitment-reference.ts'
-import { inCategory, withCode, it, withStatus, type Fixture } from '../../support/registry-fixture.ts'
+import { inCategory, it, withStatus, type Fixture } from '../../support/registry-fixture.ts'
+import { rejectsWith } from '../../contract/blob-bodies.ts'
 
 const named = (name: string) => ({ externalId: name, name })
 
@@ -113,12 +114,12 @@ describe('creating evidences', () => {
     ]
     for (const input of bad) {
       const request = evidences.create(scope, input as NewEvidence)
-      await assert.rejects(request, withCode('VALIDATION_ERROR'), JSON.stringify(input))
+      await rejectsWith('VALIDATION_ERROR', request, JSON.stringify(input))
     }
     for (const inputs of [[], [{ externalId: 'x' }], Array.from({ length: 1_001 }, (_, i) => named(`x${i}`))])
-      await assert.rejects(
+      await rejectsWith(
+        'VALIDATION_ERROR',
         evidences.createMany(scope, { categoryId: 'c', subcategoryId: 's', evidences: inputs as never }),
-        withCode('VALIDATION_ERROR'),
       )
     assert.equal((await evidences.list(scope)).count, 0)
     assert.deepEqual(await stores.keysOf('ca'), [])
@@ -179,7 +180,7 @@ describe('the category of a new evidence', () => {
         subcategory: selector(subcategoryId, subcategoryName),
       })
       if (!expected.includes('/')) {
-        await assert.rejects(create, withCode(expected))
+        await assert.rejects(create, { code: expected })
         assert.equal(JSON.stringify(await categories.list(scope)), before)
         return
       }
@@ -209,30 +210,30 @@ describe('the category of a new evidence', () => {
     const { evidences, system } = fixture
     const { c1, s1 } = await createCategories(fixture)
     const { scope: foreign } = await system('I', 'other')
-    await assert.rejects(
+    await rejectsWith(
+      'CATEGORY_NOT_FOUND',
       evidences.create(foreign, { ...named('x'), category: { id: c1 }, subcategory: { id: s1 } }),
-      withCode('CATEGORY_NOT_FOUND'),
     )
-    await assert.rejects(
+    await rejectsWith(
+      'CATEGORY_NOT_FOUND',
       evidences.createMany(foreign, { categoryId: c1, subcategoryId: s1, evidences: [named('x')] }),
-      withCode('CATEGORY_NOT_FOUND'),
     )
   })
 
   it('is checked in the same way in bulk', async (fixture) => {
     const { evidences, scope } = fixture
     const { c1, c2, s1 } = await createCategories(fixture)
-    await assert.rejects(
+    await rejectsWith(
+      'CATEGORY_NOT_FOUND',
       evidences.createMany(scope, { categoryId: none, subcategoryId: s1, evidences: [named('x')] }),
-      withCode('CATEGORY_NOT_FOUND'),
     )
-    await assert.rejects(
+    await rejectsWith(
+      'SUBCATEGORY_NOT_FOUND',
       evidences.createMany(scope, { categoryId: c1, subcategoryId: none, evidences: [named('x')] }),
-      withCode('SUBCATEGORY_NOT_FOUND'),
     )
-    await assert.rejects(
+    await rejectsWith(
+      'SUBCATEGORY_NOT_FOUND',
       evidences.createMany(scope, { categoryId: c2, subcategoryId: s1, evidences: [named('x')] }),
-      withCode('SUBCATEGORY_NOT_FOUND'),
     )
   })
 })
@@ -282,9 +283,9 @@ describe('creating evidences in bulk', () => {
     const { evidences, files, scope, stage } = fixture
     const target = await createCategory(fixture)
     const file = await stage()
-    await assert.rejects(
+    await rejectsWith(
+      'VALIDATION_ERROR',
       evidences.createMany(scope, { ...target, evidences: [named('a'), named('b')], files: [file] }),
-      withCode('VALIDATION_ERROR'),
     )
     const image = await stage('png', 'a.png', 'image/png')
     for (const [externalId, one] of Object.entries({ a: image, b: file })) {
@@ -307,10 +308,9 @@ describe('listing evidences', () => {
     const [g] = (await evidences.list(foreign)).items
     assert.ok(a && b && g)
     for (const after of [g.id, 'nothing', '', '01890000-0000-7000-8000-000000000000', a.categoryId])
-      await assert.rejects(evidences.list(scope, { after }), withCode('VALIDATION_ERROR'), after)
-    for (const limit of [0, -1, 1_001, 1.5])
-      await assert.rejects(evidences.list(scope, { limit }), withCode('VALIDATION_ERROR'))
-    await assert.rejects(evidences.list(scope, { sort: 'name' } as never), withCode('VALIDATION_ERROR'))
+      await rejectsWith('VALIDATION_ERROR', evidences.list(scope, { after }), after)
+    for (const limit of [0, -1, 1_001, 1.5]) await rejectsWith('VALIDATION_ERROR', evidences.list(scope, { limit }))
+    await rejectsWith('VALIDATION_ERROR', evidences.list(scope, { sort: 'name' } as never))
     const wrong: readonly EvidenceQuery[] = [
       { categoryId: b.categoryId, subcategoryId: a.subcategoryId },
       { categoryId: a.subcategoryId },
@@ -355,7 +355,7 @@ describe('getting an evidence', () => {
     for (const after of [61, 70]) assert.deepEqual(await page({ after }), ['', 61, false])
     assert.deepEqual(await page({ limit: 500 }), [upTo(1, 61), 61, false])
     for (const query of [{ limit: 0 }, { limit: 501 }, { after: -1 }, { after: 0.5 }])
-      await assert.rejects(evidences.get(scope, 'e-1', query), withCode('VALIDATION_ERROR'))
+      await rejectsWith('VALIDATION_ERROR', evidences.get(scope, 'e-1', query))
   })
 
   it('finds evidences of the same company only', async ({ evidences, evidence, scope, system }) => {
@@ -368,10 +368,10 @@ describe('getting an evidence', () => {
       (each, name) => evidences.update(each, name, { description: 'x' }),
     ]
     for (const request of requests) {
-      await assert.rejects(request(foreign, 'e-1'), withCode('EVIDENCE_NOT_FOUND'))
-      await assert.rejects(request(scope, id), withCode('EVIDENCE_NOT_FOUND'), 'by its external id, not by its id')
-      await assert.rejects(request(scope, 'E-1'), withCode('EVIDENCE_NOT_FOUND'))
-      await assert.rejects(request(scope, 'a\0'), withCode('VALIDATION_ERROR'))
+      await rejectsWith('EVIDENCE_NOT_FOUND', request(foreign, 'e-1'))
+      await rejectsWith('EVIDENCE_NOT_FOUND', request(scope, id), 'by its external id, not by its id')
+      await rejectsWith('EVIDENCE_NOT_FOUND', request(scope, 'E-1'))
+      await rejectsWith('VALIDATION_ERROR', request(scope, 'a\0'))
     }
   })
 
@@ -394,10 +394,10 @@ describe('damaged records', () => {
     for (const bytes of ['{', 'null', '7', '\xff']) {
       const value = Buffer.from(bytes, 'latin1')
       await stores.records.commit({ writes: [{ key: keys.evidence(scope.companyId, id), value }] })
-      await assert.rejects(evidences.get(scope, 'e-1'), withCode('CORRUPT'))
-      await assert.rejects(evidences.list(scope), withCode('CORRUPT'))
-      await assert.rejects(evidences.update(scope, 'e-1', { owner: 'x' }), withCode('CORRUPT'))
-      await assert.rejects(proofs.evidence({ evidenceId: 'e-1' }), withCode('CORRUPT'))
+      await rejectsWith('CORRUPT', evidences.get(scope, 'e-1'))
+      await rejectsWith('CORRUPT', evidences.list(scope))
+      await rejectsWith('CORRUPT', evidences.update(scope, 'e-1', { owner: 'x' }))
+      await rejectsWith('CORRUPT', proofs.evidence({ evidenceId: 'e-1' }))
     }
   })
 
@@ -407,11 +407,11 @@ describe('damaged records', () => {
     await evidence({ files: [file] })
     const { id } = (await evidences.get(scope, 'e-1')).evidence
     await stores.records.commit({ writes: [{ key: keys.evidence(scope.companyId, id), value: null }] })
-    await assert.rejects(evidences.get(scope, 'e-1'), withCode('CORRUPT'))
-    await assert.rejects(evidences.update(scope, 'e-1', { owner: 'x' }), withCode('CORRUPT'))
-    await assert.rejects(proofs.evidence({ evidenceId: 'e-1' }), withCode('CORRUPT'))
-    await assert.rejects(files.find(scope, { fileId: file.id, externalId: 'e-1' }), withCode('CORRUPT'))
-    await assert.rejects(files.delete(scope, { fileId: file.id }), withCode('CORRUPT'))
+    await rejectsWith('CORRUPT', evidences.get(scope, 'e-1'))
+    await rejectsWith('CORRUPT', evidences.update(scope, 'e-1', { owner: 'x' }))
+    await rejectsWith('CORRUPT', proofs.evidence({ evidenceId: 'e-1' }))
+    await rejectsWith('CORRUPT', files.find(scope, { fileId: file.id, externalId: 'e-1' }))
+    await rejectsWith('CORRUPT', files.delete(scope, { fileId: file.id }))
   })
 
   it('are CORRUPT, not left out, if a list or a search refers to one that is missing', async (fixture) => {
@@ -426,7 +426,7 @@ describe('damaged records', () => {
       { words: 'ada' },
       { externalIdPrefix: 'e' },
     ]
-    for (const query of queries) await assert.rejects(evidences.list(scope, query), withCode('CORRUPT'))
+    for (const query of queries) await rejectsWith('CORRUPT', evidences.list(scope, query))
   })
 })
 
@@ -518,13 +518,13 @@ describe('the external id of an evidence', () => {
     assert.equal(lookUps.length, 1)
     const elsewhere = { ...scope, companyId: 'other' }
     await sourceSystems.create(elsewhere, { name: 'first' })
-    await assert.rejects(evidences.get(elsewhere, 'a'), withCode('EVIDENCE_NOT_FOUND'))
+    await rejectsWith('EVIDENCE_NOT_FOUND', evidences.get(elsewhere, 'a'))
   })
 
   it('that leads to no evidence is an error each time', async ({ evidences, scope, evidence, process }) => {
     const externalId = await evidence({ externalId: 'a' })
     const { evidence: stored } = await evidences.get(scope, externalId)
     await process.records.commit({ writes: [{ key: keys.evidence(scope.companyId, stored.id), value: null }] })
-    for (let i = 0; i < 2; i++) await assert.rejects(evidences.get(scope, externalId), withCode('CORRUPT'))
+    for (let i = 0; i < 2; i++) await rejectsWith('CORRUPT', evidences.get(scope, externalId))
   })
 })

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { CompanyEvent, EventPage, Registry, Scope } from '../../../core/index.ts'
 import { keys } from '../../../core/store/keys.ts'
-import { openFixture, inCategory, withCode, it, type Fixture } from '../../support/registry-fixture.ts'
+import { openFixture, inCategory, it, type Fixture } from '../../support/registry-fixture.ts'
+import { rejectsWith } from '../../contract/blob-bodies.ts'
 
 /** The pages of the feed from a cursor on, until there is no more. */
 async function read(registry: Registry, scope: Scope, query: { after?: string; limit?: number } = {}) {
@@ -85,8 +86,7 @@ describe('the events of a company', () => {
     assert.deepEqual((await read(registry, scope, { after: latest.cursor })).events.map(short), ['e-2 1 create'])
     const [logId = '', position = ''] = latest.cursor.split('.')
     const wrong = ['', 'x', position, `00000000.${position}`, `${logId}.99`, `${logId}.01`, `${logId}.-1`]
-    for (const after of wrong)
-      await assert.rejects(registry.evidences.events(scope, { after }), withCode('VALIDATION_ERROR'), after)
+    for (const after of wrong) await rejectsWith('VALIDATION_ERROR', registry.evidences.events(scope, { after }), after)
     const { scope: inserter } = await system('I')
     assert.equal((await registry.evidences.events(inserter)).events.length, 2)
   })

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
+import { text } from 'node:stream/consumers'
 import { describe, test } from 'node:test'
 import { isRegistryError, RegistryError } from '../../../core/errors.ts'
 import type { Files, SourceSystemChange, StagedFile } from '../../../core/index.ts'
@@ -9,19 +10,10 @@ import type { EvidenceRecord } from '../../../core/store/records.ts'
 import { sweep } from '../../../core/store/blob-lifecycle.ts'
 import { displayName } from '../../../core/registry/file/stage.ts'
 import { settle } from '../../support/manual-clock.ts'
-import {
-  bodyOf,
-  COMPANY,
-  openFixture,
-  withCode,
-  textOf,
-  it,
-  withStatus,
-  Stores,
-  type Fixture,
-} from '../../support/registry-fixture.ts'
+import { bodyOf, COMPANY, openFixture, it, withStatus, Stores, type Fixture } from '../../support/registry-fixture.ts'
 import { recompute } from '../../support/commitment-reference.ts'
 import { silentLogger } from '../../support/silent-logger.ts'
+import { rejectsWith } from '../../contract/blob-bodies.ts'
 
 const clean = { intents: 0, pendingDeletions: 0, files: [], stored: [] }
 
@@ -34,7 +26,7 @@ describe('staging a file', () => {
     assert.deepEqual(rest, { name: 'a.b.txt', mimeType: 'text/plain', title: 'a.b', size: 5, sha256 })
     assert.ok(intent)
     assert.deepEqual(await stores.blobState(), { intents: 1, pendingDeletions: 0, files: [], stored: [id] })
-    await assert.rejects(files.find(scope, { fileId: id }), withCode('FILE_NOT_FOUND'))
+    await rejectsWith('FILE_NOT_FOUND', files.find(scope, { fileId: id }))
     await files.discard([staged])
     await files.discard([staged])
     assert.deepEqual(await stores.blobState(), clean)
@@ -42,10 +34,7 @@ describe('staging a file', () => {
 
   it('keeps nothing of a body that is too large, fails or is aborted', async ({ files, scope, stores }) => {
     const file = { name: 'a', mimeType: 'text/plain' }
-    await assert.rejects(
-      files.stage(scope, { ...file, body: bodyOf('1234', '56') }, { maxBytes: 5 }),
-      withCode('PAYLOAD_TOO_LARGE'),
-    )
+    await rejectsWith('PAYLOAD_TOO_LARGE', files.stage(scope, { ...file, body: bodyOf('1234', '56') }, { maxBytes: 5 }))
     const broken = (async function* () {
       yield Uint8Array.of(1)
       throw new Error('the line broke')
@@ -65,19 +54,16 @@ describe('staging a file', () => {
       { ...file, mimeType: '' },
       { ...file, title: 'a\n' },
     ])
-      await assert.rejects(
-        files.stage(scope, { ...wrong, body: bodyOf('x') }, { maxBytes: 5 }),
-        withCode('VALIDATION_ERROR'),
-      )
+      await rejectsWith('VALIDATION_ERROR', files.stage(scope, { ...wrong, body: bodyOf('x') }, { maxBytes: 5 }))
     assert.deepEqual(await stores.blobState(), clean)
   })
 
   it('leaves to the sweep what it cannot delete itself', async ({ files, scope, stores, process, wait }) => {
     // The put fails after it was applied, and then the clean-up fails too.
     process.fail(2, 'after')
-    await assert.rejects(
+    await rejectsWith(
+      'UNAVAILABLE',
       files.stage(scope, { name: 'a', mimeType: 'a/b', body: bodyOf('x') }, { maxBytes: 5 }),
-      withCode('UNAVAILABLE'),
     )
     assert.deepEqual(await stores.blobState(), clean)
     process.disarm()
@@ -98,9 +84,9 @@ describe('staging a file', () => {
     assert.ok(await registry.files.find(scope, { fileId: used.id }), 'a used file is not discarded')
     for (const gone of [used, discarded]) {
       process.disarm()
-      await assert.rejects(registry.evidences.update(scope, 'e-1', { files: [gone] }), withCode('FILE_NOT_FOUND'))
+      await rejectsWith('FILE_NOT_FOUND', registry.evidences.update(scope, 'e-1', { files: [gone] }))
       assert.ok(process.steps <= 2, `not tried again and again: ${process.steps} commits`)
-      await assert.rejects(registry.categories.create(scope, { name: 'C', image: gone }), withCode('FILE_NOT_FOUND'))
+      await rejectsWith('FILE_NOT_FOUND', registry.categories.create(scope, { name: 'C', image: gone }))
     }
     assert.equal((await registry.evidences.get(scope, 'e-1')).lastVersion, 1)
   })
@@ -113,11 +99,11 @@ describe('staging a file', () => {
     const file = await stage()
     const logSize = await stores.records.logSize()
     for (const files of [{ files: [file, file] }, { image: file, files: [file] }]) {
-      const rejected = { ...withCode('VALIDATION_ERROR'), field: 'files' }
+      const rejected = { code: 'VALIDATION_ERROR', field: 'files' }
       await assert.rejects(evidence({ externalId: 'e-2', ...files }), rejected)
       await assert.rejects(categories.update(scope, { categoryId: id }, files), rejected)
     }
-    await assert.rejects(evidences.update(scope, 'e-1', { files: [file, file] }), withCode('VALIDATION_ERROR'))
+    await rejectsWith('VALIDATION_ERROR', evidences.update(scope, 'e-1', { files: [file, file] }))
     assert.equal(await stores.records.logSize(), logSize)
     await evidences.update(scope, 'e-1', { files: [file] })
   })
@@ -222,8 +208,8 @@ describe('finding and reading a file', () => {
       [one.id.toUpperCase(), {}],
     ]
     for (const [fileId, owners] of missing)
-      await assert.rejects(files.find(scope, { fileId, ...owners }), withCode('FILE_NOT_FOUND'))
-    await assert.rejects(files.find(scope, { fileId: one.id, path: 'x' } as never), withCode('VALIDATION_ERROR'))
+      await rejectsWith('FILE_NOT_FOUND', files.find(scope, { fileId, ...owners }))
+    await rejectsWith('VALIDATION_ERROR', files.find(scope, { fileId: one.id, path: 'x' } as never))
   })
 
   it('works in the same company only', async (fixture) => {
@@ -231,9 +217,9 @@ describe('finding and reading a file', () => {
     const { one, ofCategory } = await filled(fixture)
     const { scope: foreign } = await system('A', 'other')
     for (const { id } of [one, ofCategory]) {
-      await assert.rejects(files.find(foreign, { fileId: id }), withCode('FILE_NOT_FOUND'))
-      await assert.rejects(files.delete(foreign, { fileId: id }), withCode('FILE_NOT_FOUND'))
-      await assert.rejects(files.createToken(foreign, id), withCode('FILE_NOT_FOUND'))
+      await rejectsWith('FILE_NOT_FOUND', files.find(foreign, { fileId: id }))
+      await rejectsWith('FILE_NOT_FOUND', files.delete(foreign, { fileId: id }))
+      await rejectsWith('FILE_NOT_FOUND', files.createToken(foreign, id))
     }
   })
 
@@ -241,9 +227,9 @@ describe('finding and reading a file', () => {
     const { files, scope } = fixture
     const { image } = await filled(fixture)
     const info = await files.find(scope, { fileId: image.id })
-    assert.equal(await textOf(await files.read(info)), 'image')
-    assert.equal(await textOf(await files.read(info, { range: { start: 1, end: 3 } })), 'ma')
-    await assert.rejects(files.read(info, { range: { start: 3, end: 6 } }), withCode('RANGE_NOT_SATISFIABLE'))
+    assert.equal(await text(await files.read(info)), 'image')
+    assert.equal(await text(await files.read(info, { range: { start: 1, end: 3 } })), 'ma')
+    await rejectsWith('RANGE_NOT_SATISFIABLE', files.read(info, { range: { start: 3, end: 6 } }))
     let returned = 0
     const body = {
       [Symbol.asyncIterator]: () => ({
@@ -252,19 +238,19 @@ describe('finding and reading a file', () => {
       }),
     }
     fixture.process.blobs.get = async () => ({ size: 4, body })
-    await assert.rejects(files.read(info), withCode('CORRUPT'))
+    await rejectsWith('CORRUPT', files.read(info))
     assert.equal(returned, 1, 'the body is released')
     fixture.process.blobs.get = async () => undefined
-    await assert.rejects(files.read(info), withCode('CORRUPT'))
+    await rejectsWith('CORRUPT', files.read(info))
     assert.equal(fixture.registry.status().damagedReads, 2)
     fixture.process.blobs.get = async () => {
       throw new RegistryError('RANGE_NOT_SATISFIABLE', 'The blob is shorter than the file')
     }
-    await assert.rejects(files.read(info, { range: { start: 3, end: 5 } }), withCode('CORRUPT'))
+    await rejectsWith('CORRUPT', files.read(info, { range: { start: 3, end: 5 } }))
     assert.equal(fixture.registry.status().damagedReads, 3)
     fixture.process.blobs.get = async () => undefined
     await files.delete(scope, { fileId: info.id })
-    await assert.rejects(files.read(info), withCode('FILE_NOT_FOUND'))
+    await rejectsWith('FILE_NOT_FOUND', files.read(info))
     assert.equal(fixture.registry.status().damagedReads, 3)
   })
 
@@ -275,7 +261,7 @@ describe('finding and reading a file', () => {
     let returned = 0
     const stored = (...texts: readonly string[]) => {
       fixture.process.blobs.get = async () => {
-        const chunks = texts.map((text) => new Uint8Array(Buffer.from(text)))
+        const chunks = texts.map((part) => new Uint8Array(Buffer.from(part)))
         const body = {
           [Symbol.asyncIterator]: () => ({
             next: async () => {
@@ -289,24 +275,20 @@ describe('finding and reading a file', () => {
       }
     }
     stored('', 'im', '', 'ag', 'e', '')
-    assert.equal(await textOf(await files.read(info)), 'image')
+    assert.equal(await text(await files.read(info)), 'image')
     stored('im', 'ag', 'E')
     let given = ''
     const reading = (async () => {
       for await (const chunk of await files.read(info)) given += Buffer.from(chunk).toString()
     })()
-    await assert.rejects(reading, withCode('CORRUPT'))
+    await rejectsWith('CORRUPT', reading)
     assert.equal(given, 'imag')
     assert.equal(fixture.registry.status().damagedReads, 1)
     stored('imagE')
-    await assert.rejects(files.read(info), withCode('CORRUPT'), 'before anything is streamed')
+    await rejectsWith('CORRUPT', files.read(info), 'before anything is streamed')
     assert.equal(fixture.registry.status().damagedReads, 2)
-    assert.equal(
-      await textOf(await files.read(info, { range: { start: 0, end: 5 } })),
-      'imagE',
-      'a range is not checked',
-    )
-      stored('im', 'age')
+    assert.equal(await text(await files.read(info, { range: { start: 0, end: 5 } })), 'imagE', 'a range is not checked')
+    stored('im', 'age')
     assert.equal(returned, 0)
     await (await files.read(info))[Symbol.asyncIterator]().return?.()
     assert.equal(returned, 1)
@@ -327,8 +309,8 @@ describe('deleting a file of an evidence', () => {
     const ids = (await evidences.files(scope, 'e-1')).evidence.map(({ id }) => id)
     assert.deepEqual(ids, [image.id, two.id])
     assert.equal(withStatus(await proofs.evidence({ evidenceId: 'e-1' }), 'pending').fileCount, 2)
-    await assert.rejects(files.find(scope, { fileId: one.id }), withCode('FILE_NOT_FOUND'))
-    await assert.rejects(files.delete(scope, { fileId: one.id }), withCode('FILE_NOT_FOUND'))
+    await rejectsWith('FILE_NOT_FOUND', files.find(scope, { fileId: one.id }))
+    await rejectsWith('FILE_NOT_FOUND', files.delete(scope, { fileId: one.id }))
     const left = [two, image, ofCategory, ofSubcategory].map(({ id }) => id).sort()
     assert.deepEqual(await stores.blobState(), { intents: 0, pendingDeletions: 0, files: left, stored: left })
   })
@@ -398,7 +380,7 @@ describe('deleting a file of an evidence', () => {
     const { one } = await filled(fixture)
     process.isBlobStoreDown = true
     await files.delete(scope, { fileId: one.id })
-    await assert.rejects(files.find(scope, { fileId: one.id }), withCode('FILE_NOT_FOUND'))
+    await rejectsWith('FILE_NOT_FOUND', files.find(scope, { fileId: one.id }))
     assert.ok(stores.blobs.kept.has(one.id))
     await wait(1)
     assert.equal((await stores.blobState()).pendingDeletions, 1)
@@ -493,7 +475,7 @@ describe('file tokens', () => {
     const { token } = await one.registry.files.createToken(one.scope, file.id)
     assert.equal(await fileOfToken(other.registry.files, COMPANY, token), undefined)
     await one.registry.files.delete(one.scope, { fileId: file.id })
-    await assert.rejects(one.registry.files.createToken(one.scope, file.id), withCode('FILE_NOT_FOUND'))
+    await rejectsWith('FILE_NOT_FOUND', one.registry.files.createToken(one.scope, file.id))
   })
 })
 

@@ -4,7 +4,8 @@ import { createHmac } from 'node:crypto'
 import { canonicalJson } from '../../../core/index.ts'
 import { deriveSecret } from '../../../core/platform/node.ts'
 import { decodeRecord } from '../../../core/store/read.ts'
-import { bodyOf, inCategory, withCode, it } from '../../support/registry-fixture.ts'
+import { bodyOf, inCategory, it } from '../../support/registry-fixture.ts'
+import { rejectsWith } from '../../contract/blob-bodies.ts'
 
 const named = (name: string) => ({ ...inCategory('C', 'S'), externalId: name, name })
 const once = (idempotencyKey: string): { idempotencyKey: string } => ({ idempotencyKey })
@@ -49,22 +50,22 @@ describe('a write with an idempotency key', () => {
     const options = { ifVersion: 1, ...once('k') }
     const first = await evidences.update(scope, 'a', { description: 'x' }, options)
     assert.deepEqual(await evidences.update(scope, 'a', { description: 'x' }, options), first)
-    await assert.rejects(
+    await rejectsWith(
+      'VERSION_CONFLICT',
       evidences.update(scope, 'a', { description: 'y' }, { ifVersion: 1, ...once('k2') }),
-      withCode('VERSION_CONFLICT'),
     )
   })
 
   it('throws if the input differs', async ({ evidences, scope }) => {
     await evidences.create(scope, named('a'), once('k'))
-    await assert.rejects(evidences.create(scope, named('b'), once('k')), withCode('IDEMPOTENCY_KEY_REUSED'))
+    await rejectsWith('IDEMPOTENCY_KEY_REUSED', evidences.create(scope, named('b'), once('k')))
     assert.equal((await evidences.list(scope)).count, 1)
   })
 
   it('throws for a removal after an update with the same key', async ({ categories, scope }) => {
     const { id } = await categories.create(scope, { name: 'D' })
     await categories.update(scope, { categoryId: id }, { description: 'x' }, once('k'))
-    await assert.rejects(categories.remove(scope, { categoryId: id }, once('k')), withCode('IDEMPOTENCY_KEY_REUSED'))
+    await rejectsWith('IDEMPOTENCY_KEY_REUSED', categories.remove(scope, { categoryId: id }, once('k')))
     await categories.remove(scope, { categoryId: id }, once('k2'))
     await categories.remove(scope, { categoryId: id }, once('k2'))
   })
@@ -76,7 +77,7 @@ describe('a write with an idempotency key', () => {
       evidences.update(scope, 'e-1', { files: [await stage(content)] }, once('k'))
     const first = await update('one')
     assert.deepEqual(await update('one'), first)
-    await assert.rejects(update('two'), withCode('IDEMPOTENCY_KEY_REUSED'))
+    await rejectsWith('IDEMPOTENCY_KEY_REUSED', update('two'))
   })
 
   it('throws if the title of a file differs, and accepts another name without a title', async (fixture) => {
@@ -89,7 +90,7 @@ describe('a write with an idempotency key', () => {
     }
     const titled = await update('k1', 'a.txt', 'Invoice')
     assert.deepEqual(await update('k1', 'b.txt', 'Invoice'), titled)
-    await assert.rejects(update('k1', 'a.txt', 'Receipt'), withCode('IDEMPOTENCY_KEY_REUSED'))
+    await rejectsWith('IDEMPOTENCY_KEY_REUSED', update('k1', 'a.txt', 'Receipt'))
     const untitled = await update('k2', 'a.txt')
     assert.deepEqual(await update('k2', 'b.txt'), untitled)
   })
@@ -118,7 +119,7 @@ describe('a write with an idempotency key', () => {
 
   it('stores no key for a write that throws', async ({ evidences, scope }) => {
     await evidences.create(scope, named('a'))
-    await assert.rejects(evidences.create(scope, named('a'), once('k')), withCode('EXTERNAL_ID_EXISTS'))
+    await rejectsWith('EXTERNAL_ID_EXISTS', evidences.create(scope, named('a'), once('k')))
     await evidences.create(scope, named('b'), once('k'))
   })
 
@@ -128,7 +129,7 @@ describe('a write with an idempotency key', () => {
     clock.set(begin + 24 * 3_600_000 - 1)
     await evidences.create(scope, named('a'), once('k'))
     clock.set(begin + 24 * 3_600_000)
-    await assert.rejects(evidences.create(scope, named('a'), once('k')), withCode('EXTERNAL_ID_EXISTS'))
+    await rejectsWith('EXTERNAL_ID_EXISTS', evidences.create(scope, named('a'), once('k')))
     // A new use after the expiry is valid for another 24 hours.
     const again = await evidences.create(scope, named('b'), once('k'))
     await wait(1)
@@ -168,7 +169,7 @@ describe('a write with an idempotency key', () => {
     await evidences.create(scope, { ...named('a'), externalId })
     await evidences.update(scope, externalId, { description: 'x' }, once('%'.repeat(255)))
     for (const key of ['', 'x'.repeat(256), 'é', 'a\n'])
-      await assert.rejects(evidences.create(scope, named('b'), once(key)), withCode('VALIDATION_ERROR'), key)
+      await rejectsWith('VALIDATION_ERROR', evidences.create(scope, named('b'), once(key)), key)
   })
 })
 
@@ -176,7 +177,7 @@ describe('a write whose outcome is unknown', () => {
   it('throws UNKNOWN_OUTCOME, and a retry with the same key returns the result', async (fixture) => {
     const { evidences, scope, process } = fixture
     process.fail(1, 'after')
-    await assert.rejects(evidences.create(scope, named('a'), once('k')), withCode('UNKNOWN_OUTCOME'))
+    await rejectsWith('UNKNOWN_OUTCOME', evidences.create(scope, named('a'), once('k')))
     const { txId } = await evidences.create(scope, named('a'), once('k'))
     assert.equal((await evidences.get(scope, 'a')).evidence.txId, txId)
   })

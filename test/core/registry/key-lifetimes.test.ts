@@ -2,15 +2,8 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { SourceSystem } from '../../../core/index.ts'
 import { countCommits } from '../../support/count-commits.ts'
-import {
-  assertIntact,
-  COMPANY,
-  openFixture,
-  Stores,
-  withCode,
-  it,
-  type Fixture,
-} from '../../support/registry-fixture.ts'
+import { assertIntact, COMPANY, openFixture, Stores, it, type Fixture } from '../../support/registry-fixture.ts'
+import { rejectsWith } from '../../contract/blob-bodies.ts'
 
 const NEW_KEY = 'the-key-that-replaces-the-first'
 const THIRD_KEY = 'the-key-that-replaces-the-second'
@@ -37,7 +30,7 @@ describe('a replaced key', () => {
       [apiKey, NEW_KEY].map((key) => registry.sourceSystems.authenticate({ companyId: COMPANY, apiKey: key })),
     )
     assert.deepEqual(principals[0], principals[1])
-    await assert.rejects(registry.sourceSystems.create(scope, { name: 'thief', apiKey }), withCode('KEY_EXISTS'))
+    await rejectsWith('KEY_EXISTS', registry.sourceSystems.create(scope, { name: 'thief', apiKey }))
     await assertIntact(fixture)
     clock.set(endsAt.getTime() - 1)
     assert.deepEqual([await works(fixture, apiKey), await works(fixture, NEW_KEY)], [true, true])

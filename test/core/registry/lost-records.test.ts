@@ -6,7 +6,8 @@ import { listEntries, listedRecords, decorateRecords } from '../../../core/store
 import { MemoryRecords } from '../../../adapters/memory/index.ts'
 import { OPERATOR } from '../../../core/index.ts'
 import { keys, lastPartOfKey } from '../../../core/store/keys.ts'
-import { COMPANY, withCode, it, openFixture, type Fixture } from '../../support/registry-fixture.ts'
+import { COMPANY, it, openFixture, type Fixture } from '../../support/registry-fixture.ts'
+import { rejectsWith } from '../../contract/blob-bodies.ts'
 
 /** Removes a record, as a store that lost it. */
 const lose = ({ stores }: Fixture, key: string): Promise<unknown> =>
@@ -18,7 +19,7 @@ describe('a record that the store has lost', () => {
     const file = await stage()
     await evidence({ files: [file] })
     await lose(fixture, keys.file(file.id))
-    await assert.rejects(registry.evidences.files(scope, 'e-1'), withCode('CORRUPT'))
+    await rejectsWith('CORRUPT', registry.evidences.files(scope, 'e-1'))
   })
 
   it('is not left out of a category', async (fixture) => {
@@ -26,8 +27,8 @@ describe('a record that the store has lost', () => {
     await evidence()
     const { evidence: stored } = await registry.evidences.get(scope, 'e-1')
     await lose(fixture, keys.category(COMPANY, stored.subcategoryId))
-    await assert.rejects(registry.categories.get(scope, { categoryId: stored.categoryId }), withCode('CORRUPT'))
-    await assert.rejects(registry.categories.list(scope), withCode('CORRUPT'))
+    await rejectsWith('CORRUPT', registry.categories.get(scope, { categoryId: stored.categoryId }))
+    await rejectsWith('CORRUPT', registry.categories.list(scope))
   })
 
   it('is not left out of the candidates of an ambiguous proof', async (fixture) => {
@@ -44,7 +45,7 @@ describe('a record that the store has lost', () => {
     assert.equal((await registry.proofs.evidence({ evidenceId: 'e-1' })).status, 'ambiguous')
     const { evidence: stored } = await registry.evidences.get(scope, 'e-1')
     await lose(fixture, keys.evidence(COMPANY, stored.id))
-    await assert.rejects(registry.proofs.evidence({ evidenceId: 'e-1' }), withCode('CORRUPT'))
+    await rejectsWith('CORRUPT', registry.proofs.evidence({ evidenceId: 'e-1' }))
   })
 })
 
@@ -64,12 +65,12 @@ describe('an evidence that is not found by its internal id', () => {
       const id = ids[i] ?? ''
       for (const key of [keys.evidence(COMPANY, id), keys.companyOf(id)]) {
         await lose(fixture, key)
-        await assert.rejects(proofOf(fixture, id), withCode('CORRUPT'), `evidence ${i}`)
+        await rejectsWith('CORRUPT', proofOf(fixture, id), `evidence ${i}`)
       }
     }
     const { id } = (await registry.evidences.get(scope, await evidence({ externalId: 'after the searches' }))).evidence
     await lose(fixture, keys.companyOf(id))
-    await assert.rejects(proofOf(fixture, id), withCode('CORRUPT'))
+    await rejectsWith('CORRUPT', proofOf(fixture, id))
   })
 
   it('never existed if the log has no event of it', async (fixture) => {
@@ -98,9 +99,9 @@ describe('an evidence that is not found by its internal id', () => {
       await db.put(`${key.slice(0, -1)}${key.endsWith('0') ? '1' : '0'}`, (await db.get(key)) ?? new Uint8Array())
       await db.del(key)
     }
-    await assert.rejects(proofOf(fixture, lastPartOfKey(entry.key)), withCode('CORRUPT'))
-    await assert.rejects(proofOf(fixture, 'e-1'), withCode('CORRUPT'))
-    await assert.rejects(registry.evidences.files(scope, 'e-1'), withCode('CORRUPT'))
+    await rejectsWith('CORRUPT', proofOf(fixture, lastPartOfKey(entry.key)))
+    await rejectsWith('CORRUPT', proofOf(fixture, 'e-1'))
+    await rejectsWith('CORRUPT', registry.evidences.files(scope, 'e-1'))
   })
 })
 

@@ -5,7 +5,17 @@ import { openRegistry, type RegistryError, type RegistryOptions } from '../../..
 import { logKeys } from '../../../core/log/keys.ts'
 import { createSealer, InlineEngine } from '../../../sealer/index.ts'
 import { until } from '../../support/manual-clock.ts'
-import { openFixture, withCode, it, Stores } from '../../support/registry-fixture.ts'
+import { openFixture, it, Stores } from '../../support/registry-fixture.ts'
+import { rejectsWith } from '../../contract/blob-bodies.ts'
+
+const inMemory = (): RegistryOptions => ({
+  records: new MemoryRecords(),
+  blobs: new MemoryBlobs(),
+  signedHead: new MemorySignedHead(),
+  sealer: createSealer({ engine: new InlineEngine() }),
+  secret: new Uint8Array(32),
+  checkpointSigner: new MemoryCheckpointKeys(),
+})
 
 describe('a registry', () => {
   test('is the same after a restart: its log, its origin, its evidences and their proofs', async (t) => {
@@ -49,89 +59,63 @@ describe('a registry', () => {
     const head = await stores.signedHead.read()
     assert.ok(head)
     await fresh.signedHead.write(head)
-    await assert.rejects(openFixture({ stores: fresh }), withCode('LOG_BEHIND_SIGNED'))
-    await assert.rejects(
-      openFixture({ stores, registry: { secret: new Uint8Array(32) } }),
-      withCode('LOG_KEY_MISMATCH'),
-    )
-    await assert.rejects(openFixture({ stores, registry: { secret: new Uint8Array(31) } }), withCode('CONFIG_ERROR'))
-    await assert.rejects(openFixture({ stores, registry: { logName: 'another' } }), withCode('CONFIG_ERROR'))
-    await assert.rejects(openFixture({ registry: { logName: 'a b' } }), withCode('CONFIG_ERROR'))
-    await assert.rejects(openFixture({ registry: { operatorKey: 'short' } }), withCode('CONFIG_ERROR'))
+    await rejectsWith('LOG_BEHIND_SIGNED', openFixture({ stores: fresh }))
+    await rejectsWith('LOG_KEY_MISMATCH', openFixture({ stores, registry: { secret: new Uint8Array(32) } }))
+    await rejectsWith('CONFIG_ERROR', openFixture({ stores, registry: { secret: new Uint8Array(31) } }))
+    await rejectsWith('CONFIG_ERROR', openFixture({ stores, registry: { logName: 'another' } }))
+    await rejectsWith('CONFIG_ERROR', openFixture({ registry: { logName: 'a b' } }))
+    await rejectsWith('CONFIG_ERROR', openFixture({ registry: { operatorKey: 'short' } }))
   })
 
   test('closes what it was given, also if it cannot be opened', async () => {
-    const options = (): RegistryOptions => ({
-      records: new MemoryRecords(),
-      blobs: new MemoryBlobs(),
-      signedHead: new MemorySignedHead(),
-      sealer: createSealer({ engine: new InlineEngine() }),
-      secret: new Uint8Array(32),
-      checkpointSigner: new MemoryCheckpointKeys(),
-    })
-    const [good, bad] = [options(), { ...options(), secret: new Uint8Array(1) }]
+    const [good, bad] = [inMemory(), { ...inMemory(), secret: new Uint8Array(1) }]
     const registry = await openRegistry(good)
     await registry.close()
-    await assert.rejects(openRegistry(bad), withCode('CONFIG_ERROR'))
+    await rejectsWith('CONFIG_ERROR', openRegistry(bad))
     for (const { records, blobs, sealer } of [good, bad]) {
-      await assert.rejects(records.get(['x']), withCode('CLOSED'))
-      await assert.rejects(blobs.get('x'), withCode('CLOSED'))
-      await assert.rejects(sealer.sealNow(), withCode('CLOSED'))
+      await rejectsWith('CLOSED', records.get(['x']))
+      await rejectsWith('CLOSED', blobs.get('x'))
+      await rejectsWith('CLOSED', sealer.sealNow())
     }
   })
 
   test('closes both stores also if the sealer fails to close, and reports the failure', async () => {
-    const failing = createSealer({ engine: new InlineEngine() })
-    const close = failing.close.bind(failing)
-    failing.close = async () => {
+    const options = inMemory()
+    const { records, blobs, sealer } = options
+    const close = sealer.close.bind(sealer)
+    sealer.close = async () => {
       await close()
       throw new Error('the sealer failed')
     }
-    const [records, blobs] = [new MemoryRecords(), new MemoryBlobs()]
-    const registry = await openRegistry({
-      records,
-      blobs,
-      signedHead: new MemorySignedHead(),
-      sealer: failing,
-      secret: new Uint8Array(32),
-      checkpointSigner: new MemoryCheckpointKeys(),
-    })
+    const registry = await openRegistry(options)
     await assert.rejects(registry.close(), /the sealer failed/)
-    await assert.rejects(records.get(['x']), withCode('CLOSED'))
-    await assert.rejects(blobs.get('x'), withCode('CLOSED'))
+    await rejectsWith('CLOSED', records.get(['x']))
+    await rejectsWith('CLOSED', blobs.get('x'))
   })
 
   test('names the option that is missing or wrong', async () => {
-    const good = (): RegistryOptions => ({
-      records: new MemoryRecords(),
-      blobs: new MemoryBlobs(),
-      signedHead: new MemorySignedHead(),
-      sealer: createSealer({ engine: new InlineEngine() }),
-      secret: new Uint8Array(32),
-      checkpointSigner: new MemoryCheckpointKeys(),
-    })
     const wrong: readonly [string, unknown][] = [
       ['options', undefined],
       ['options', 'x'],
       ['records', {}],
       ...['records', 'blobs', 'signedHead', 'sealer', 'secret'].map((name): [string, unknown] => [
         name,
-        { ...good(), [name]: undefined },
+        { ...inMemory(), [name]: undefined },
       ]),
-      ['records', { ...good(), records: { get() {} } }],
-      ['records', { ...good(), records: Object.assign(new MemoryRecords(), { readPayloads: undefined }) }],
-      ['sealer', { ...good(), sealer: {} }],
-      ['secret', { ...good(), secret: 'a text that is longer than 32 characters' }],
-      ['operatorKey', { ...good(), operatorKey: 1 }],
-      ['operatorKey', { ...good(), operatorKey: 'short' }],
-      ['clock', { ...good(), clock: {} }],
+      ['records', { ...inMemory(), records: { get() {} } }],
+      ['records', { ...inMemory(), records: Object.assign(new MemoryRecords(), { readPayloads: undefined }) }],
+      ['sealer', { ...inMemory(), sealer: {} }],
+      ['secret', { ...inMemory(), secret: 'a text that is longer than 32 characters' }],
+      ['operatorKey', { ...inMemory(), operatorKey: 1 }],
+      ['operatorKey', { ...inMemory(), operatorKey: 'short' }],
+      ['clock', { ...inMemory(), clock: {} }],
       ...['4096', -1, 0.5, Number.NaN, 65_537].map((value): [string, unknown] => [
         'smallFileBytes',
-        { ...good(), smallFileBytes: value },
+        { ...inMemory(), smallFileBytes: value },
       ]),
-      ['logger', { ...good(), logger: { info() {} } }],
-      ['sharedRecords', { ...good(), sharedRecords: 'yes' }],
-      ['acceptclock', { ...good(), acceptclock: true }],
+      ['logger', { ...inMemory(), logger: { info() {} } }],
+      ['sharedRecords', { ...inMemory(), sharedRecords: 'yes' }],
+      ['acceptclock', { ...inMemory(), acceptclock: true }],
     ]
     for (const [field, options] of wrong)
       await assert.rejects(openRegistry(options as RegistryOptions), (error: RegistryError) => {
@@ -213,7 +197,7 @@ describe('the clock', () => {
       registry.files.delete(scope, { fileId: file.id }),
     ]
     const { logSize, sealedSize } = registry.status()
-    for (const write of writes()) await assert.rejects(write, withCode('UNAVAILABLE'))
+    for (const write of writes()) await rejectsWith('UNAVAILABLE', write)
     // Reads, and writes without an event, still work.
     assert.equal((await registry.evidences.list(scope)).count, 1)
     await registry.categories.create(scope, { name: 'other' })
@@ -231,7 +215,7 @@ describe('the clock', () => {
     await first.close()
     stores.clock.set(stores.clock.now() - 86_400_000)
     const strict = await openFixture({ stores })
-    await assert.rejects(strict.evidence({ externalId: 'e-2' }), withCode('UNAVAILABLE'))
+    await rejectsWith('UNAVAILABLE', strict.evidence({ externalId: 'e-2' }))
     await strict.close()
     const confirmed = await openFixture({ t, stores, registry: { acceptClock: true } })
     await confirmed.evidence({ externalId: 'e-2' })

@@ -18,18 +18,11 @@ import { verifyConsistency } from '../../../core/log/tree/proof.ts'
 import { validate } from '../../../core/schemas/validation.ts'
 import { verifyTimestamp } from '../../../core/verify/tokens.ts'
 import { ManualClock, until } from '../../support/manual-clock.ts'
-import {
-  COMPANY,
-  inCategory,
-  openFixture,
-  withCode,
-  it,
-  withStatus,
-  type Fixture,
-} from '../../support/registry-fixture.ts'
+import { COMPANY, inCategory, openFixture, it, withStatus, type Fixture } from '../../support/registry-fixture.ts'
 import { ScriptedChain } from '../../support/scripted-chain.ts'
 import { H, recompute, saltedHash } from '../../support/commitment-reference.ts'
 import { temporaryOfSuite } from '../../support/temporary.ts'
+import { rejectsWith } from '../../contract/blob-bodies.ts'
 
 const bytes = (hex: string): Buffer => Buffer.from(hex, 'hex')
 
@@ -359,7 +352,7 @@ describe('the proof of a txid', () => {
     assert.equal(withStatus(await proofs.transaction('a'.repeat(64)), 'not_found').code, 'NOT_FOUND')
     assert.equal(withStatus(await proofs.root('a'.repeat(64)), 'not_found').code, 'NOT_FOUND')
     for (const batchId of ['', 'x', '01890000-0000-7000-8000-000000000000'])
-      await assert.rejects(proofs.timestampToken(batchId), withCode('BATCH_NOT_FOUND'))
+      await rejectsWith('BATCH_NOT_FOUND', proofs.timestampToken(batchId))
   })
 
   it('has no token if nothing was stamped', async ({ registry, evidence, scope }) => {
@@ -367,7 +360,7 @@ describe('the proof of a txid', () => {
     await registry.sealNow()
     const { txId } = (await registry.evidences.get(scope, 'e-1')).evidence
     const { batchId } = withStatus(await registry.proofs.transaction(txId), 'ok')
-    await assert.rejects(registry.proofs.timestampToken(batchId), withCode('BATCH_NOT_FOUND'))
+    await rejectsWith('BATCH_NOT_FOUND', registry.proofs.timestampToken(batchId))
   })
 })
 
@@ -506,7 +499,7 @@ describe('validating a proof', () => {
       { txId: hash, merkleRoot: hash, proof: [{ hash, position: 'up' }] },
       { txId: hash, merkleRoot: hash, proof: Array.from({ length: 65 }, () => ({ hash })) },
     ]
-    for (const request of wrong) await assert.rejects(proofs.validate(request as never), withCode('VALIDATION_ERROR'))
+    for (const request of wrong) await rejectsWith('VALIDATION_ERROR', proofs.validate(request as never))
     await proofs.validate({ txId: hash, merkleRoot: hash, proof: Array.from({ length: 64 }, () => ({ hash })) })
   })
 })

@@ -6,38 +6,28 @@ import type { EvidenceProof } from '../../../core/index.ts'
 import { parsePolicy } from '../../../core/verify/index.ts'
 import { verifyTimestamp } from '../../../core/verify/tokens.ts'
 import { checkProof } from '../../support/proof-by-hand.ts'
-import { fillRegistry, openSealedRegistry, type Filled } from '../../support/sealed-registry.ts'
-import { openAuthorities } from '../../support/local-authorities.ts'
+import { openFilledRegistry } from '../../support/sealed-registry.ts'
 import type { ScriptedAuthority } from '../../support/scripted-authority.ts'
 import { withStatus } from '../../support/registry-fixture.ts'
 import { until } from '../../support/manual-clock.ts'
 import { differencesIn } from '../../support/whole-store.ts'
-import { temporaryOfSuite } from '../../support/temporary.ts'
 import { ofSuite } from '../../support/of-suite.ts'
 
 const KEPT = { type: 'ocsp', der: Uint8Array.of(0x30, 1, 5) } as const
 
 describe('proofs with a quorum of time stamp authorities', () => {
-  const directory = temporaryOfSuite()
-  let filled: Filled
-  let authorities: readonly ScriptedAuthority[]
   let answer: Extract<EvidenceProof, { readonly status: 'ok' }>
 
-  const sealed = ofSuite(() =>
-    openSealedRegistry(directory, 7, async (clock) => {
-      authorities = await openAuthorities(directory, clock, [
-        { name: 'a', assurance: 'independent' },
-        { name: 'b', assurance: 'independent', skewMs: 7_000 },
-        { name: 'c', assurance: 'independent', skewMs: 60_000 },
-      ])
-      for (const authority of authorities) authority.validationData = [KEPT]
-      return { timestampAuthorities: authorities, quorum: 2 }
-    }),
-  )
+  const common = { assurance: 'independent', validationData: [KEPT] } as const
+  const authorities = [
+    { ...common, name: 'a' },
+    { ...common, name: 'b', skewMs: 7_000 },
+    { ...common, name: 'c', skewMs: 60_000 },
+  ]
+  const sealed = ofSuite(() => openFilledRegistry(undefined, { authorities, quorum: 2 }))
   before(async () => {
-    filled = await fillRegistry(sealed())
     await until(async () => {
-      const proof = await sealed().registry.proofs.evidence({ evidenceId: filled.drill })
+      const proof = await sealed().registry.proofs.evidence({ evidenceId: sealed().filled.drill })
       await sealed().clock.advance(1_000)
       if (proof.status !== 'ok') return false
       answer = proof
@@ -70,8 +60,8 @@ describe('proofs with a quorum of time stamp authorities', () => {
     const check = (timestampQuorum: number, names = ['a', 'b', 'c']): void =>
       checkProof(answer, {
         keys: [{ vkey: sealed().registry.log.verifierKey }],
-        authorities: authorities
-          .filter(({ info }) => names.includes(info.name))
+        authorities: sealed()
+          .authorities.filter(({ info }) => names.includes(info.name))
           .map(({ info: { name, trustAnchors } }) => ({ name, trustAnchors })),
         timestampQuorum,
       })
@@ -85,7 +75,7 @@ describe('proofs with a quorum of time stamp authorities', () => {
   it('hold for each kind of document', async () => {
     const { proofs, log } = sealed().registry
     const policy = parsePolicy(JSON.stringify(await log.policy()))
-    const { drill, keptFile, billFile, deletedFile } = filled
+    const { drill, keptFile, billFile, deletedFile } = sealed().filled
     const files = await Promise.all(
       [keptFile, billFile, deletedFile].map((fileId) => proofs.file({ evidenceId: drill, fileId })),
     )
@@ -96,7 +86,7 @@ describe('proofs with a quorum of time stamp authorities', () => {
 
   it('contain tokens that verify by themselves', () => {
     for (const { authority, token, checkpoint } of answer.tsas ?? []) {
-      const { info } = authorities.find((each) => each.info.name === authority) as ScriptedAuthority
+      const { info } = sealed().authorities.find((each) => each.info.name === authority) as ScriptedAuthority
       const data = new TextEncoder().encode(checkpoint)
       assert.ok(verifyTimestamp(fromBase64(token) as Uint8Array, { data, trustAnchors: info.trustAnchors }))
     }

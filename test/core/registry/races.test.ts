@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe } from 'node:test'
-import type { SourceSystemChange, StagedFile } from '../../../core/index.ts'
-import { withCode, it, type Fixture } from '../../support/registry-fixture.ts'
+import type { ErrorCode, SourceSystemChange, StagedFile } from '../../../core/index.ts'
+import { it, type Fixture } from '../../support/registry-fixture.ts'
+import { rejectsWith } from '../../contract/blob-bodies.ts'
 
 /**
  * Another operation commits between the reads and the commit of an operation. The result must be the same as if the
@@ -62,7 +63,7 @@ const changeSystem =
     return registry.sourceSystems.update(scope, first?.id as string, change)
   }
 
-const cases: readonly [string, Act, string, Act, string | undefined][] = [
+const cases: readonly [string, Act, string, Act, ErrorCode | undefined][] = [
   ['creating an evidence', createHere, 'its subcategory is removed', removeEmpty, 'SUBCATEGORY_NOT_FOUND'],
   ['creating an evidence', createHere, 'its subcategory becomes inactive', deactivateEmpty, 'CATEGORY_INACTIVE'],
   ['creating an evidence', createHere, 'its category becomes inactive', deactivate, 'CATEGORY_INACTIVE'],
@@ -95,7 +96,7 @@ describe('between reading and committing', () => {
         interleavedCalls++
       })
       if (code === undefined) await act(race)
-      else await assert.rejects(act(race), withCode(code))
+      else await rejectsWith(code, act(race))
       assert.equal(interleavedCalls, 1)
       // In every case counts and lists agree.
       const { registry, scope } = fixture

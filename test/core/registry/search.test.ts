@@ -5,7 +5,9 @@ import { MemoryRecords } from '../../../adapters/memory/index.ts'
 import type { EvidenceQuery, Registry, Scope } from '../../../core/index.ts'
 import { keys, foldCase } from '../../../core/store/keys.ts'
 import { checkScenario, scenario } from '../../support/evidence-model.ts'
-import { inCategory, withCode, it } from '../../support/registry-fixture.ts'
+import { inCategory, it } from '../../support/registry-fixture.ts'
+import { arrayOf } from '../../support/array-of.ts'
+import { rejectsWith } from '../../contract/blob-bodies.ts'
 
 const idsOf = ({ items }: { readonly items: readonly { readonly externalId: string }[] }): string[] =>
   items.map(({ externalId }) => externalId)
@@ -40,7 +42,7 @@ describe('filtered and sorted lists', () => {
       { owner: 'Ada', cursor: 'x' },
       { owner: 'Ada', cursor: Buffer.from('[]').toString('base64url') },
     ]
-    for (const query of wrong) await assert.rejects(evidences.list(scope, query), withCode('VALIDATION_ERROR'))
+    for (const query of wrong) await rejectsWith('VALIDATION_ERROR', evidences.list(scope, query))
     const { next = '', items } = await evidences.list(scope, { owner: 'Ada', limit: 1 })
     assert.ok(next !== '')
     const others: readonly EvidenceQuery[] = [
@@ -53,7 +55,7 @@ describe('filtered and sorted lists', () => {
       { cursor: next },
       { owner: 'Ada', after: items[0]?.id ?? '' },
     ]
-    for (const query of others) await assert.rejects(evidences.list(scope, query), withCode('VALIDATION_ERROR'))
+    for (const query of others) await rejectsWith('VALIDATION_ERROR', evidences.list(scope, query))
     assert.deepEqual(idsOf(await evidences.list(scope, { owner: 'ADA', limit: 5, cursor: next })), ['a2', 'a1'])
   })
 
@@ -72,9 +74,9 @@ describe('filtered and sorted lists', () => {
       forge(hash, position, count),
       forge(hash, position, count, isMore, 1),
     ])
-      await assert.rejects(evidences.list(scope, { owner: 'Ada', cursor }), withCode('VALIDATION_ERROR'))
+      await rejectsWith('VALIDATION_ERROR', evidences.list(scope, { owner: 'Ada', cursor }))
     assert.deepEqual(idsOf(await evidences.list(other, { owner: 'Ada' })), [])
-    await assert.rejects(evidences.list(other, { owner: 'Ada', cursor: next }), withCode('VALIDATION_ERROR'))
+    await rejectsWith('VALIDATION_ERROR', evidences.list(other, { owner: 'Ada', cursor: next }))
   })
 
   it('report an index entry without its evidence, or of an evidence with another value, as damage', async (fixture) => {
@@ -103,7 +105,7 @@ describe('filtered and sorted lists', () => {
     ]
     for (const [key, query, value = ''] of planted) {
       await records.commit({ writes: [{ key, value: Buffer.from(value) }] })
-      await assert.rejects(evidences.list(scope, query), withCode('CORRUPT'), key)
+      await rejectsWith('CORRUPT', evidences.list(scope, query), key)
       await records.commit({ writes: [{ key, value: null }] })
       await evidences.list(scope, query)
     }
@@ -119,8 +121,7 @@ describe('filtered and sorted lists', () => {
       await evidences.update(scope, externalId, { owner: 'Bob', updateType: 'stolen' })
     }
     process.records.list = async function* (range) {
-      const entries = []
-      for await (const entry of list(range)) entries.push(entry)
+      const entries = await arrayOf(list(range))
       if (range.reverse === true) await change('a1')
       yield* entries
     }
@@ -187,9 +188,7 @@ describe('filtered and sorted lists', () => {
     assert.deepEqual([idsOf(first), first.count, first.countIsMore, first.hasMore], [[], 0, true, true])
     const second = await evidences.list(scope, { ...query, limit: 1_000, cursor: first.next ?? '' })
     assert.deepEqual([second.items.length, second.hasMore], [1_000, true])
-    const all: string[] = []
-    for await (const { externalId } of evidences.all(scope, query)) all.push(externalId)
-    assert.equal(all.length, 1_010)
+    assert.equal((await arrayOf(evidences.all(scope, query))).length, 1_010)
     const bobs = await evidences.list(scope, { sort: 'updated', owner: 'bob' })
     assert.deepEqual([idsOf(bobs), bobs.count, bobs.countIsMore], [['old-last'], 1, true])
   })

@@ -5,7 +5,8 @@ import { emptyRoot } from '../../../core/log/tree/hash.ts'
 import type { SignedHead } from '../../../core/ports/index.ts'
 import { confirmAnchorOf } from '../../support/confirmed-anchor.ts'
 import { countCommits } from '../../support/count-commits.ts'
-import { openFixture, Stores, withCode, type Fixture } from '../../support/registry-fixture.ts'
+import { openFixture, Stores, type Fixture } from '../../support/registry-fixture.ts'
+import { rejectsWith } from '../../contract/blob-bodies.ts'
 
 /** Stores with one sealed evidence, and the head that was signed. */
 async function sealedStores(): Promise<{ readonly stores: Stores; readonly head: SignedHead }> {
@@ -56,7 +57,7 @@ describe('the signed head of a registry', () => {
     const { stores, head } = await sealedStores()
     const signedHead = new MemorySignedHead()
     await signedHead.write({ size: head.size, root: new Uint8Array(32).fill(9) })
-    await assert.rejects(openWith(stores, { signedHead }), withCode('LOG_BEHIND_SIGNED'))
+    await rejectsWith('LOG_BEHIND_SIGNED', openWith(stores, { signedHead }))
   })
 
   it('is adopted from a given head that the store holds, and only from such a head', async () => {
@@ -66,7 +67,7 @@ describe('the signed head of a registry', () => {
       { size: head.size, root: new Uint8Array(32).fill(9) },
     ]) {
       const signedHead = new MemorySignedHead()
-      await assert.rejects(openWith(stores, { signedHead, adoptHead: wrong }), withCode('LOG_BEHIND_SIGNED'))
+      await rejectsWith('LOG_BEHIND_SIGNED', openWith(stores, { signedHead, adoptHead: wrong }))
       assert.equal(await signedHead.read(), undefined)
     }
     const signedHead = new MemorySignedHead()
@@ -83,7 +84,7 @@ describe('the signed head of a registry', () => {
       { size: head.size + 1, root: head.root },
       { size: head.size, root: new Uint8Array(32).fill(9) },
     ])
-      await assert.rejects(openWith(stores, { knownHeads: [known] }), withCode('LOG_BEHIND_SIGNED'))
+      await rejectsWith('LOG_BEHIND_SIGNED', openWith(stores, { knownHeads: [known] }))
     await (await openWith(stores, { knownHeads: [head] })).close()
   })
 })
@@ -93,7 +94,7 @@ describe('a registry that is opened read-only', () => {
   async function behindHead(): Promise<Fixture> {
     const { stores, head } = await sealedStores()
     await stores.signedHead.write({ size: head.size + 5, root: new Uint8Array(32).fill(9) })
-    await assert.rejects(openWith(stores), withCode('LOG_BEHIND_SIGNED'))
+    await rejectsWith('LOG_BEHIND_SIGNED', openWith(stores))
     const commits = countCommits(stores.records)
     const fixture = await openWith(stores, { readOnly: true, operatorKey: 'a'.repeat(20) })
     assert.equal(commits.count, 0)
@@ -131,7 +132,7 @@ describe('a registry that is opened read-only', () => {
 
   it('needs an existing log, and creates none', async () => {
     const stores = new Stores()
-    await assert.rejects(openWith(stores, { readOnly: true }), withCode('CONFIG_ERROR'))
+    await rejectsWith('CONFIG_ERROR', openWith(stores, { readOnly: true }))
     assert.deepEqual([await stores.records.logSize(), await stores.signedHead.read()], [0, undefined])
   })
 })
@@ -146,7 +147,7 @@ describe('a registry on shared records without a signed head', () => {
     })
     assert.equal(await signedHead.read(), undefined)
     await confirmAnchorOf(stores.records)
-    await assert.rejects(openWith(stores, { signedHead }), withCode('LOG_BEHIND_SIGNED'))
+    await rejectsWith('LOG_BEHIND_SIGNED', openWith(stores, { signedHead }))
     const joining = await openWith(stores, { signedHead, sharedRecords: true })
     assert.equal((await signedHead.read())?.size, 2)
     await joining.evidence({ externalId: 'e-2' })

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { text } from 'node:stream/consumers'
 import { describe, test } from 'node:test'
 import { MemoryBlobs } from '../../../adapters/memory/index.ts'
 import { toBase64 } from '../../../core/bytes.ts'
@@ -8,8 +9,9 @@ import { keys } from '../../../core/store/keys.ts'
 import { decodeRecord, putRecord } from '../../../core/store/read.ts'
 import type { FileRecord } from '../../../core/store/records.ts'
 import { present } from '../../support/present.ts'
-import { bodyOf, openFixture, Stores, textOf, withCode, it, type Fixture } from '../../support/registry-fixture.ts'
+import { bodyOf, openFixture, Stores, it, type Fixture } from '../../support/registry-fixture.ts'
 import { differencesIn } from '../../support/whole-store.ts'
+import { rejectsWith } from '../../contract/blob-bodies.ts'
 
 const LIMIT = 4_096
 const SMALL = { registry: { smallFileBytes: LIMIT } }
@@ -19,7 +21,7 @@ const stageIn = ({ registry, scope }: Fixture, ...parts: readonly string[]): Pro
   registry.files.stage(scope, { name: 'a.txt', mimeType: 'a/b', body: bodyOf(...parts) }, { maxBytes: 10_000 })
 
 const read = async ({ registry, scope }: Fixture, { id }: StagedFile, range?: { start: number; end: number }) =>
-  textOf(await registry.files.read(await registry.files.find(scope, { fileId: id }), range && { range }))
+  text(await registry.files.read(await registry.files.find(scope, { fileId: id }), range && { range }))
 
 describe('a small file', () => {
   it('is stored with the write that uses it, and never as a blob', SMALL, async (fixture) => {
@@ -34,9 +36,9 @@ describe('a small file', () => {
     assert.equal(await read(fixture, staged, { start: 1, end: 3 }), 'el')
     const found = await registry.files.find(scope, { fileId: staged.id })
     const range = { start: 1, end: 6 }
-    await assert.rejects(registry.files.read(found, { range }), withCode('RANGE_NOT_SATISFIABLE'))
+    await rejectsWith('RANGE_NOT_SATISFIABLE', registry.files.read(found, { range }))
     await registry.files.delete(scope, { fileId: staged.id })
-    await assert.rejects(registry.files.read(found), withCode('FILE_NOT_FOUND'))
+    await rejectsWith('FILE_NOT_FOUND', registry.files.read(found))
     assert.deepEqual(await stores.blobState(), clean)
   })
 
@@ -75,10 +77,10 @@ describe('a small file', () => {
     const staged = await stageIn(fixture, 'x')
     await evidence({ files: [staged] })
     process.disarm()
-    await assert.rejects(registry.evidences.update(scope, 'e-1', { files: [staged] }), withCode('FILE_NOT_FOUND'))
+    await rejectsWith('FILE_NOT_FOUND', registry.evidences.update(scope, 'e-1', { files: [staged] }))
     assert.ok(process.steps <= 2, `${process.steps} commits`)
     await registry.files.delete(scope, { fileId: staged.id })
-    await assert.rejects(registry.evidences.update(scope, 'e-1', { files: [staged] }), withCode('FILE_NOT_FOUND'))
+    await rejectsWith('FILE_NOT_FOUND', registry.evidences.update(scope, 'e-1', { files: [staged] }))
   })
 
   it('must be as it was staged', SMALL, async (fixture) => {
@@ -97,7 +99,7 @@ describe('a small file', () => {
       empty,
       { ...staged, intent: present(intent) },
     ])
-      await assert.rejects(fixture.evidence({ files: [wrong] }), { ...withCode('VALIDATION_ERROR'), field: 'files' })
+      await assert.rejects(fixture.evidence({ files: [wrong] }), { code: 'VALIDATION_ERROR', field: 'files' })
     await fixture.evidence({ files: [staged] })
   })
 
@@ -116,7 +118,7 @@ describe('a small file', () => {
     const stage = (body: AsyncIterable<Uint8Array>, signal?: AbortSignal) =>
       registry.files.stage(scope, { name: 'a', mimeType: 'a/b', body }, { maxBytes: 5, ...(signal && { signal }) })
     const endless = bodyThat(async () => ({ done: false, value: new Uint8Array(3) }))
-    await assert.rejects(stage(endless), withCode('PAYLOAD_TOO_LARGE'))
+    await rejectsWith('PAYLOAD_TOO_LARGE', stage(endless))
     await assert.rejects(stage(bodyThat(() => Promise.reject(new Error('the line broke')))), /the line broke/)
     const texts = bodyThat(async () => ({ done: false, value: 'text' as unknown as Uint8Array }))
     await assert.rejects(stage(texts), TypeError)
@@ -164,7 +166,7 @@ describe('a small file', () => {
       for (const content of [toBase64(Buffer.from('hellO')), toBase64(Buffer.from('hell')), 'aGVsbG9=', '']) {
         await stores.records.commit({ writes: [putRecord(key, { ...record, content })] })
         assert.deepEqual(await found(), [`blob/${staged.id}`], content)
-        await assert.rejects(registry.files.read(info), withCode('CORRUPT'))
+        await rejectsWith('CORRUPT', registry.files.read(info))
       }
       await stores.records.commit({ writes: [putRecord(key, record)] })
       assert.equal(await read(fixture, staged), 'hello')

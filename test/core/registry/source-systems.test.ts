@@ -3,7 +3,8 @@ import { createHmac } from 'node:crypto'
 import { describe, test } from 'node:test'
 import { OPERATOR, type NewSourceSystem, type Scope } from '../../../core/index.ts'
 import { deriveSecret } from '../../../core/platform/node.ts'
-import { COMPANY, openFixture, withCode, it, Stores } from '../../support/registry-fixture.ts'
+import { COMPANY, openFixture, it, Stores } from '../../support/registry-fixture.ts'
+import { rejectsWith } from '../../contract/blob-bodies.ts'
 
 const KEY = 'a-key-of-more-than-16-characters'
 const WITH_KEY = { registry: { operatorKey: KEY } }
@@ -48,8 +49,8 @@ describe('source systems', () => {
   it('have names and keys that are unique in the company', async ({ registry, scope }) => {
     const made = (company: Scope, input: NewSourceSystem) => registry.sourceSystems.create(company, input)
     await made(scope, { name: 'a', apiKey: KEY })
-    await assert.rejects(made(scope, { name: 'a' }), withCode('NAME_EXISTS'))
-    await assert.rejects(made(scope, { name: 'b', apiKey: KEY }), withCode('KEY_EXISTS'))
+    await rejectsWith('NAME_EXISTS', made(scope, { name: 'a' }))
+    await rejectsWith('KEY_EXISTS', made(scope, { name: 'b', apiKey: KEY }))
     await made(operatorIn('other'), { name: 'a', apiKey: KEY })
     assert.equal((await registry.sourceSystems.list(scope)).length, 2)
   })
@@ -73,7 +74,7 @@ describe('source systems', () => {
     assert.deepEqual(await registry.sourceSystems.authenticate({ companyId: COMPANY, apiKey: KEY }), own.principal)
     // The old key is free again, and the new one is in use.
     await registry.sourceSystems.create(scope, { name: 'next', apiKey })
-    await assert.rejects(registry.sourceSystems.update(scope, id, { apiKey }), withCode('KEY_EXISTS'))
+    await rejectsWith('KEY_EXISTS', registry.sourceSystems.update(scope, id, { apiKey }))
     await registry.sourceSystems.update(scope, id, { apiKey: KEY })
     assert.ok(await registry.sourceSystems.authenticate({ companyId: COMPANY, apiKey: KEY }))
   })
@@ -92,41 +93,32 @@ describe('source systems', () => {
       permissions: 'R',
     })
     await registry.sourceSystems.create(scope, { name: apiKey }) // The old name is free.
-    await assert.rejects(registry.sourceSystems.create(scope, { name: 'renamed' }), withCode('NAME_EXISTS'))
+    await rejectsWith('NAME_EXISTS', registry.sourceSystems.create(scope, { name: 'renamed' }))
   })
 
   it('keep name and key if a change of both is rejected', async ({ registry, system, scope }) => {
     const { apiKey, id } = await system('U')
-    await assert.rejects(
-      registry.sourceSystems.update(scope, id, { apiKey: KEY, name: 'first' }),
-      withCode('NAME_EXISTS'),
-    )
+    await rejectsWith('NAME_EXISTS', registry.sourceSystems.update(scope, id, { apiKey: KEY, name: 'first' }))
     assert.ok(await registry.sourceSystems.authenticate({ companyId: COMPANY, apiKey }))
     assert.equal(await registry.sourceSystems.authenticate({ companyId: COMPANY, apiKey: KEY }), undefined)
-    await assert.rejects(registry.sourceSystems.update(scope, id, {}), withCode('VALIDATION_ERROR'))
-    await assert.rejects(registry.sourceSystems.update(scope, id, { apiKey: 'short' }), withCode('VALIDATION_ERROR'))
+    await rejectsWith('VALIDATION_ERROR', registry.sourceSystems.update(scope, id, {}))
+    await rejectsWith('VALIDATION_ERROR', registry.sourceSystems.update(scope, id, { apiKey: 'short' }))
   })
 
   it('are not found in another company', async ({ registry, system, scope }) => {
     const { id } = await system('U', 'other')
-    await assert.rejects(
-      registry.sourceSystems.update(scope, id, { active: false }),
-      withCode('SOURCE_SYSTEM_NOT_FOUND'),
-    )
-    await assert.rejects(
-      registry.sourceSystems.update(scope, 'x', { active: false }),
-      withCode('SOURCE_SYSTEM_NOT_FOUND'),
-    )
+    await rejectsWith('SOURCE_SYSTEM_NOT_FOUND', registry.sourceSystems.update(scope, id, { active: false }))
+    await rejectsWith('SOURCE_SYSTEM_NOT_FOUND', registry.sourceSystems.update(scope, 'x', { active: false }))
   })
 })
 
 describe('companies', () => {
   it('exist from their first source system on, which only the operator can create', async ({ registry, stores }) => {
     const scope = operatorIn('new-one')
-    await assert.rejects(registry.sourceSystems.list(scope), withCode('COMPANY_NOT_FOUND'))
-    await assert.rejects(registry.categories.list(scope), withCode('COMPANY_NOT_FOUND'))
-    await assert.rejects(registry.evidences.list(scope), withCode('COMPANY_NOT_FOUND'))
-    await assert.rejects(registry.categories.create(scope, { name: 'a' }), withCode('COMPANY_NOT_FOUND'))
+    await rejectsWith('COMPANY_NOT_FOUND', registry.sourceSystems.list(scope))
+    await rejectsWith('COMPANY_NOT_FOUND', registry.categories.list(scope))
+    await rejectsWith('COMPANY_NOT_FOUND', registry.evidences.list(scope))
+    await rejectsWith('COMPANY_NOT_FOUND', registry.categories.create(scope, { name: 'a' }))
     await registry.sourceSystems.create(scope, { name: 'first' })
     assert.deepEqual(await registry.evidences.list(scope), {
       items: [],
@@ -139,8 +131,8 @@ describe('companies', () => {
 
   it('are not created by a source system that was rejected', WITH_KEY, async ({ registry }) => {
     const scope = operatorIn('new-one')
-    await assert.rejects(registry.sourceSystems.create(scope, { name: 'a', apiKey: KEY }), withCode('KEY_EXISTS'))
-    await assert.rejects(registry.sourceSystems.list(scope), withCode('COMPANY_NOT_FOUND'))
+    await rejectsWith('KEY_EXISTS', registry.sourceSystems.create(scope, { name: 'a', apiKey: KEY }))
+    await rejectsWith('COMPANY_NOT_FOUND', registry.sourceSystems.list(scope))
   })
 
   it('are created once if several first source systems race', async ({ registry }) => {
@@ -151,7 +143,7 @@ describe('companies', () => {
 
   it('have ids of the documented form', async ({ registry }) => {
     for (const id of ['', '.', '..', 'a/b', 'a b', 'x'.repeat(65)])
-      await assert.rejects(registry.sourceSystems.create(operatorIn(id), { name: 'a' }), withCode('VALIDATION_ERROR'))
+      await rejectsWith('VALIDATION_ERROR', registry.sourceSystems.create(operatorIn(id), { name: 'a' }))
   })
 })
 
@@ -162,7 +154,7 @@ describe('the operator key', () => {
     for (const company of [COMPANY, 'unknown'])
       assert.deepEqual(await registry.sourceSystems.authenticate({ companyId: company, apiKey: KEY }), OPERATOR)
     const { id } = await system('U')
-    await assert.rejects(registry.sourceSystems.update(scope, id, { apiKey: KEY }), withCode('KEY_EXISTS'))
+    await rejectsWith('KEY_EXISTS', registry.sourceSystems.update(scope, id, { apiKey: KEY }))
   })
 
   test('is stored as a hash, stays valid at a later start, and is invalid after another one is set', async (t) => {
@@ -176,7 +168,7 @@ describe('the operator key', () => {
     await registry.sourceSystems.setOperatorKey(`${KEY}-2`)
     assert.equal(await registry.sourceSystems.authenticate({ companyId: COMPANY, apiKey: KEY }), undefined)
     assert.deepEqual(await registry.sourceSystems.authenticate({ companyId: COMPANY, apiKey: `${KEY}-2` }), OPERATOR)
-    await assert.rejects(registry.sourceSystems.setOperatorKey('too-short'), withCode('CONFIG_ERROR'))
+    await rejectsWith('CONFIG_ERROR', registry.sourceSystems.setOperatorKey('too-short'))
   })
 
   test('is valid at once if another process sets it, and `onlyIfNone` sets it once', async (t) => {

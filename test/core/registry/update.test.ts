@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe } from 'node:test'
 import type { EvidenceChange, HistoryEvent } from '../../../core/index.ts'
-import { withCode, it, withStatus, type Fixture, assertIntact } from '../../support/registry-fixture.ts'
+import { it, withStatus, type Fixture, assertIntact } from '../../support/registry-fixture.ts'
+import { rejectsWith } from '../../contract/blob-bodies.ts'
 
 /** The values of an evidence with all of them set. */
 const CURRENT = { owner: 'Ada', description: 'old', summary: 'sum', meta: { a: 1 } }
@@ -108,7 +109,7 @@ describe('what an update records', () => {
   ]
   for (const [what, update, files] of refusals)
     it(`rejects ${what}`, async (fixture) => {
-      await assert.rejects(updated(fixture, update, files), withCode('VALIDATION_ERROR'))
+      await rejectsWith('VALIDATION_ERROR', updated(fixture, update, files))
       const { evidences, scope, stores } = fixture
       const { evidence: stored, events } = await evidences.get(scope, 'e-1')
       assert.deepEqual([events.length, stored.owner, stored.description, stored.meta], [1, 'Ada', 'old', { a: 1 }])
@@ -139,7 +140,7 @@ describe('after an update', () => {
     // A value that was removed cannot be removed again.
     const { evidences, scope } = fixture
     const again: EvidenceChange = { clear: ['description', 'meta', 'owner'] }
-    await assert.rejects(evidences.update(scope, 'e-1', again), withCode('VALIDATION_ERROR'))
+    await rejectsWith('VALIDATION_ERROR', evidences.update(scope, 'e-1', again))
     await evidences.update(scope, 'e-1', { meta: {} })
     assert.deepEqual((await evidences.get(scope, 'e-1')).evidence.meta, {})
     await evidences.update(scope, 'e-1', again)
@@ -156,7 +157,7 @@ describe('after an update', () => {
     const { evidences, scope, evidence } = fixture
     await evidence({ externalId: 'a', owner: 'J\u00f6rg' })
     const change = { owner: ' Jo\u0308rg' }
-    await assert.rejects(evidences.update(scope, 'a', change), withCode('VALIDATION_ERROR'))
+    await rejectsWith('VALIDATION_ERROR', evidences.update(scope, 'a', change))
     for (const owner of ['J\u00f6rg', 'JO\u0308RG '])
       assert.equal((await evidences.list(scope, { owner })).items.length, 1)
   })
@@ -239,10 +240,7 @@ describe('simultaneous updates', () => {
     await evidence()
     await evidences.update(scope, 'e-1', { description: '1' }, { ifVersion: 1 })
     for (const ifVersion of [0, 1, 3])
-      await assert.rejects(
-        evidences.update(scope, 'e-1', { description: '2' }, { ifVersion }),
-        withCode('VERSION_CONFLICT'),
-      )
+      await rejectsWith('VERSION_CONFLICT', evidences.update(scope, 'e-1', { description: '2' }, { ifVersion }))
     await evidences.update(scope, 'e-1', { description: '2' }, { ifVersion: 2 })
     assert.equal((await evidences.get(scope, 'e-1')).lastVersion, 3)
   })

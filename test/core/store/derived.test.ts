@@ -19,7 +19,7 @@ describe('the table of derived records', () => {
       apiKey: 'its-next-key-of-many',
       graceSeconds: 3_600,
     })
-    const image = await stage('icon.png', 'icon', 'image/png')
+    const image = await stage('icon', 'icon.png', 'image/png')
     const made = await registry.categories.create(scope, { name: 'With a picture', image }, { idempotencyKey: 'once' })
     await registry.categories.create(scope, { name: 'Below' }, { parent: made.id })
     await registry.categories.update(scope, { categoryId: made.id }, { name: 'Renamed' })

@@ -5,7 +5,6 @@ import type { CategoryId, CompanyId, EvidenceId, FileId, TxId } from '../../../c
 import { firstEventOf, putEvidence, withFirstEvent, type EvidenceWithoutEvent } from '../../../core/store/evidence.ts'
 import { decodeRecord, encodeRecord } from '../../../core/store/read.ts'
 import type { EventRecord, EvidenceRecord } from '../../../core/store/records.ts'
-import { withCode } from '../../support/registry-fixture.ts'
 
 const text = fc.option(fc.constantFrom('a', 'b', 'null'), { nil: undefined })
 const details = fc.record({
@@ -99,6 +98,6 @@ describe('the first event in the record of its evidence', () => {
     const { key, value } = putEvidence(withFirstEvent(evidenceWith({} as Details), eventWith({} as Details)))
     const values = JSON.parse(new TextDecoder().decode(value)) as readonly unknown[]
     for (const other of [[], {}, values.slice(0, 7), values.with(7, 'x')])
-      assert.throws(() => decodeRecord<EvidenceRecord>({ key, value: encodeRecord(other) }), withCode('CORRUPT'))
+      assert.throws(() => decodeRecord<EvidenceRecord>({ key, value: encodeRecord(other) }), { code: 'CORRUPT' })
   })
 })

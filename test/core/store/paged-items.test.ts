@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { itemsOf } from '../../../core/store/paged-items.ts'
+import { arrayOf } from '../../support/array-of.ts'
 
 const pages = fc.array(fc.array(fc.nat(), { maxLength: 4 }), { maxLength: 6 })
 
@@ -25,9 +26,7 @@ describe('the items of pages', () => {
   it('are those of all pages in order', async () => {
     await fc.assert(
       fc.asyncProperty(pages, async (all) => {
-        const items: number[] = []
-        for await (const item of itemsOf(pagesOf(all))) items.push(item)
-        assert.deepEqual(items, all.flat())
+        assert.deepEqual(await arrayOf(itemsOf(pagesOf(all))), all.flat())
       }),
     )
   })

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
+import { text } from 'node:stream/consumers'
 import { parseCheckpoint } from '../../../core/log/note.ts'
 import { verifyConsistency } from '../../../core/log/tree/proof.ts'
 import type { Registry } from '../../../core/index.ts'
 import { fsck } from '../../../core/ops/index.ts'
 import { parsePolicy, verifyBundle } from '../../../core/verify/index.ts'
-import { textOf } from '../../support/registry-fixture.ts'
 import type { KnownEvidence } from './model.ts'
 import { ANCHOR_POLL_MS, isTransient, SCOPE, type World } from './world.ts'
 import type { Workload } from './workload.ts'
@@ -97,7 +97,7 @@ async function checkEvidence(registry: Registry, { evidence, policy }: EvidenceC
   const contents: string[] = []
   for (const { id: fileId, name } of attached) {
     const file = await registry.files.find(SCOPE, { fileId, externalId })
-    contents.push(`${name}: ${await textOf(await registry.files.read(file))}`)
+    contents.push(`${name}: ${await text(await registry.files.read(file))}`)
   }
   const expected = evidence.files
     .filter(({ isDeleted }) => !isDeleted)

@@ -11,12 +11,7 @@ import { BASE_PATH } from '../../../server/index.ts'
 import { moduleUrl, nodeFlags, root } from '../../support/repository.ts'
 import { OPERATOR_KEY, startService, type Company, type Service } from '../../support/service.ts'
 import { temporaryFor } from '../../support/temporary.ts'
-
-async function all<T>(items: AsyncIterable<T>): Promise<readonly T[]> {
-  const list: T[] = []
-  for await (const item of items) list.push(item)
-  return list
-}
+import { arrayOf } from '../../support/array-of.ts'
 
 const withCode = (code: string, status: number) => (error: unknown) =>
   error instanceof EvidenceRegistryError && error.code === code && error.status === status
@@ -116,14 +111,14 @@ describe('the client', () => {
     const { id: subcategoryId } = await operator.createSubcategory({ categoryId, name: 'S' })
     const evidences = Array.from({ length: 7 }, (_, i) => ({ externalId: `e${i}`, name: `E${i}` }))
     await operator.createEvidences({ categoryId, subcategoryId, evidences })
-    const listed = await all(operator.evidences({ categoryId, len: 3 }))
+    const listed = await arrayOf(operator.evidences({ categoryId, len: 3 }))
     const externalIds = listed.map(({ externalId }) => externalId)
     assert.deepEqual(externalIds, ['e6', 'e5', 'e4', 'e3', 'e2', 'e1', 'e0'])
     for (const owner of ['a', 'b', 'c', 'd']) await operator.updateEvidence({ externalId: 'e0', owner })
-    const versions = (await all(operator.history({ externalId: 'e0', len: 2 }))).map(({ version }) => version)
+    const versions = (await arrayOf(operator.history({ externalId: 'e0', len: 2 }))).map(({ version }) => version)
     assert.deepEqual(versions, [1, 2, 3, 4, 5])
-    assert.deepEqual(await all(operator.evidences({ categoryId: 'unknown' })), [])
-    const filtered = await all(operator.evidences({ externalId: 'e', status: 'active', sort: 'updated', len: 2 }))
+    assert.deepEqual(await arrayOf(operator.evidences({ categoryId: 'unknown' })), [])
+    const filtered = await arrayOf(operator.evidences({ externalId: 'e', status: 'active', sort: 'updated', len: 2 }))
     const shownExternalIds = filtered.map(({ externalId }) => externalId)
     assert.deepEqual(shownExternalIds, ['e0', 'e6', 'e5', 'e4', 'e3', 'e2', 'e1'])
   })

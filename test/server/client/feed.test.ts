@@ -14,12 +14,7 @@ import { moduleUrl, nodeFlags, root } from '../../support/repository.ts'
 import { startService } from '../../support/service.ts'
 import { temporaryFor } from '../../support/temporary.ts'
 import { ofSuite } from '../../support/of-suite.ts'
-
-async function all<T>(items: AsyncIterable<T>): Promise<readonly T[]> {
-  const list: T[] = []
-  for await (const item of items) list.push(item)
-  return list
-}
+import { arrayOf } from '../../support/array-of.ts'
 
 describe("the client's feed of events", () => {
   let client: Client
@@ -54,7 +49,7 @@ describe("the client's feed of events", () => {
       if (seen.length === 2) cursor = event.cursor
     }
     assert.deepEqual(seen, ['e-1', 'e-2', 'e-3'])
-    const rest = await all(client.events({ wait: 0, after: cursor }))
+    const rest = await arrayOf(client.events({ wait: 0, after: cursor }))
     const externalIds = rest.map(({ externalId }) => externalId)
     assert.deepEqual(externalIds, ['e-3'])
   })
@@ -89,7 +84,7 @@ describe("the client's feed of events", () => {
       [stranger.events(), 'UNAUTHORIZED'],
       [client.events({ after: 'nonsense' }), 'VALIDATION_ERROR'],
     ] as const)
-      await assert.rejects(all(events), (error) => error instanceof EvidenceRegistryError && error.code === code)
+      await assert.rejects(arrayOf(events), (error) => error instanceof EvidenceRegistryError && error.code === code)
   })
 
   it('posts each event to a webhook by the example of its README, and again if it was refused', async (t) => {

@@ -3,7 +3,6 @@ import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { MAX_LINE_BYTES, parseLine, tooLong } from '../../../server/commands/import-lines.ts'
 import { linesOf } from '../../../server/commands/lines.ts'
-import { withCode } from '../../support/registry-fixture.ts'
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text)
 const NAMES = { categoryName: 'Tools', subcategoryName: 'Drills' }
@@ -97,7 +96,7 @@ describe('a line', () => {
   for (const [line, problem] of wrong)
     it(`is refused: ${String(line).slice(0, 60)}`, () => {
       assert.throws(() => parseLine(typeof line === 'string' ? bytes(line) : line), {
-        ...withCode('VALIDATION_ERROR'),
+        code: 'VALIDATION_ERROR',
         message: problem,
       })
     })

@@ -2,7 +2,9 @@ import assert from 'node:assert/strict'
 import { describe } from 'node:test'
 import type { Evidence } from '../../../core/index.ts'
 import { importLines, type ImportCounts } from '../../../server/commands/import-run.ts'
-import { inCategory, withCode, it, type Fixture } from '../../support/registry-fixture.ts'
+import { inCategory, it, type Fixture } from '../../support/registry-fixture.ts'
+import { arrayOf } from '../../support/array-of.ts'
+import { rejectsWith } from '../../contract/blob-bodies.ts'
 
 interface Outcome extends ImportCounts {
   /** `LINE CODE` of each refused line. */
@@ -40,11 +42,8 @@ const lineOf = (externalId: string, more: object = {}) => ({
 const linesOf = (count: number, more?: object): readonly object[] =>
   Array.from({ length: count }, (_, i) => lineOf(`e-${i}`, more))
 
-async function allEvidences({ registry, scope }: Fixture): Promise<readonly string[]> {
-  const ids: string[] = []
-  for await (const { externalId } of registry.evidences.all(scope)) ids.push(externalId)
-  return ids
-}
+const allEvidences = async ({ registry, scope }: Fixture): Promise<readonly string[]> =>
+  (await arrayOf(registry.evidences.all(scope))).map(({ externalId }) => externalId)
 
 const evidence = async ({ registry, scope }: Fixture, externalId: string): Promise<Evidence> =>
   (await registry.evidences.get(scope, externalId)).evidence
@@ -240,7 +239,7 @@ describe('an import', () => {
   it('stops at a failure that is not about a line', async (fixture) => {
     await runImport(fixture, [lineOf('a')])
     fixture.process.fail(1, 'before')
-    await assert.rejects(runImport(fixture, linesOf(10)), withCode('UNAVAILABLE'))
+    await rejectsWith('UNAVAILABLE', runImport(fixture, linesOf(10)))
     const { created, present } = await runImport(fixture, linesOf(10))
     assert.equal(created + present, 10)
   })

@@ -5,6 +5,7 @@ import type { BlobStore } from '../../../core/index.ts'
 import { CompanyRequests, VEHICLE_CATEGORY } from '../../support/company-requests.ts'
 import { formOf } from '../../support/form.ts'
 import type { ServiceResponse } from '../../support/service.ts'
+import { withMethods } from '../../support/with-methods.ts'
 
 type Body = ServiceResponse['body']
 type Query = Readonly<Record<string, string>>
@@ -18,16 +19,14 @@ const bytes = ({ text }: ServiceResponse): Buffer => Buffer.from(text, 'latin1')
 
 describe('files', () => {
   let damage: 'flipped' | 'missing' | undefined
-  const wrapBlobs = (inner: BlobStore): BlobStore => ({
-    put: (...args) => inner.put(...args),
-    delete: (key) => inner.delete(key),
-    close: () => inner.close(),
-    async get(...args) {
-      if (damage === 'missing') return undefined
-      const found = await inner.get(...args)
-      return found && damage === 'flipped' ? { ...found, body: flipLast(found.body) } : found
-    },
-  })
+  const wrapBlobs = (inner: BlobStore): BlobStore =>
+    withMethods(inner, {
+      async get(...args) {
+        if (damage === 'missing') return undefined
+        const found = await inner.get(...args)
+        return found && damage === 'flipped' ? { ...found, body: flipLast(found.body) } : found
+      },
+    })
   const acme = new CompanyRequests({ wrapBlobs })
   let fileId: string
   before(async () => {

@@ -7,8 +7,7 @@ import type { Known } from '../../../core/index.ts'
 import { KeptReplies } from '../../../server/contract/kept-replies.ts'
 import { json } from '../../../server/contract/reply.ts'
 import { createApp } from '../../../server/index.ts'
-import { fillRegistry, openSealedRegistry } from '../../support/sealed-registry.ts'
-import { temporaryFor } from '../../support/temporary.ts'
+import { openFilledRegistry } from '../../support/sealed-registry.ts'
 
 /** How often the reply for a result is rendered in this many reads. A read with a new state has a new result. */
 async function rendersOf(kept: KeptReplies, reads: number, state?: object, key = 'key'): Promise<number> {
@@ -64,10 +63,7 @@ const PATHS = [
 
 describe('a server that keeps replies', () => {
   it('sends what a new server sends, after every change', async (t) => {
-    const sealed = await openSealedRegistry(await temporaryFor(t))
-    const { registry, scope, settle } = sealed
-    t.after(() => registry.close())
-    await fillRegistry(sealed)
+    const { registry, scope, settle } = await openFilledRegistry(t)
     const other = { ...scope, companyId: 'other' }
     await registry.sourceSystems.create(other, { name: 'warehouse' })
     await registry.sourceSystems.setOperatorKey('operator-key-of-this-test')

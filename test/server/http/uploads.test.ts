@@ -6,6 +6,7 @@ import { BOUNDARY, END, MULTIPART, part, RawRequest } from '../../support/raw-ht
 import { formOf } from '../../support/form.ts'
 import { present } from '../../support/present.ts'
 import { startService, type Company, type Service } from '../../support/service.ts'
+import { withMethods } from '../../support/with-methods.ts'
 
 const GOOD = { categoryName: 'Vehicles', subcategoryName: 'Cars', externalId: 'upload', name: 'x' }
 const PATH = '/api/v1/evidences/acme/evidence'
@@ -40,16 +41,14 @@ describe('uploads', () => {
   let beginLate = async (): Promise<void> => undefined
   let taken = 0
   let stalled = Promise.resolve()
-  const wrapBlobs = (inner: BlobStore): BlobStore => ({
-    get: (...args) => inner.get(...args),
-    delete: (key) => inner.delete(key),
-    close: () => inner.close(),
-    put: async (key, body, options) => {
-      if (put === 'late') await beginLate()
-      if (put === 'fail') throw new RegistryError('UNAVAILABLE', 'the disk of the tests is broken')
-      return inner.put(key, put === 'stall' ? slowly(body) : body, options)
-    },
-  })
+  const wrapBlobs = (inner: BlobStore): BlobStore =>
+    withMethods(inner, {
+      async put(key, body, options) {
+        if (put === 'late') await beginLate()
+        if (put === 'fail') throw new RegistryError('UNAVAILABLE', 'the disk of the tests is broken')
+        return inner.put(key, put === 'stall' ? slowly(body) : body, options)
+      },
+    })
   async function* slowly(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
     for await (const chunk of body) {
       taken += chunk.length

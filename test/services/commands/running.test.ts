@@ -2,38 +2,18 @@ import assert from 'node:assert/strict'
 import { mkdir, readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { it } from 'node:test'
+import { OPERATOR_ENV, RunningRegistry } from '../../support/running-registry.ts'
 import { runCli, ServerProcess } from '../../support/server-process.ts'
 import { temporaryFor } from '../../support/temporary.ts'
 
-const LOCAL = { EVIDENCE_TSA: 'none', EVIDENCE_ANCHOR: 'none', EVIDENCE_OPERATOR_KEY: 'the-key-of-the-operator' }
+const LOCAL = { ...OPERATOR_ENV, EVIDENCE_TSA: 'none', EVIDENCE_ANCHOR: 'none' }
 /** The server does not seal by itself within a test. */
 const NEVER_SEALS = { ...LOCAL, EVIDENCE_SEAL_MAX_WAIT_MS: '3600000' }
 
-async function createEvidence(url: string, externalId: string): Promise<void> {
-  const headers = { 'x-api-key': LOCAL.EVIDENCE_OPERATOR_KEY }
-  const form = new FormData()
-  const fields = { categoryName: 'Tools', subcategoryName: 'Drills', externalId, name: externalId }
-  for (const [name, value] of Object.entries(fields)) form.set(name, value)
-  const response = await fetch(`${url}/api/v1/evidences/acme/evidence`, { method: 'POST', body: form, headers })
-  assert.ok(response.ok, await response.text())
-}
-
-async function createCompany(url: string): Promise<void> {
-  const response = await fetch(`${url}/api/v1/sourceSystem/acme`, {
-    method: 'POST',
-    headers: { 'x-api-key': LOCAL.EVIDENCE_OPERATOR_KEY, 'content-type': 'application/json' },
-    body: JSON.stringify({ name: 'first', apiKey: 'a-key-of-a-source-system', permissions: 'A' }),
-  })
-  assert.ok(response.ok, await response.text())
-}
-
 it('seal and keys list work on a running server, after it was killed, and on a stopped registry', async (t) => {
-  const directory = await temporaryFor(t)
-  let server = new ServerProcess(directory, NEVER_SEALS)
-  t.after(() => server.stop('SIGKILL'))
-  const url = await server.ready()
-  await createCompany(url)
-  await createEvidence(url, 'a')
+  const registry = await RunningRegistry.start(t, undefined, NEVER_SEALS)
+  const { directory, server } = registry
+  await registry.create('a')
   const args = ['--data-dir', directory]
 
   const running = await runCli(['seal', ...args], LOCAL)
@@ -48,7 +28,7 @@ it('seal and keys list work on a running server, after it was killed, and on a s
   assert.match(marked.stderr, /Only an earlier key of the log can be marked: see keys list/)
 
   // The socket of the killed server stays behind.
-  await createEvidence(url, 'b')
+  await registry.create('b')
   await server.stop('SIGKILL')
   assert.ok((await stat(join(directory, 'control.sock'))).isSocket())
   assert.deepEqual(await runCli(['keys', 'list', ...args], LOCAL), keys)
@@ -56,20 +36,16 @@ it('seal and keys list work on a running server, after it was killed, and on a s
   assert.equal(stopped.code, 0, stopped.stderr)
   assert.match(stopped.stdout, /^1 entries sealed, 3 in total\n/)
 
-  server = new ServerProcess(directory, NEVER_SEALS)
-  await server.ready()
+  const again = await RunningRegistry.start(t, directory, NEVER_SEALS)
   assert.match((await runCli(['seal', ...args], LOCAL)).stdout, /^0 entries sealed, 3 in total\n/)
-  assert.equal(await server.stop(), 0)
+  assert.equal(await again.server.stop(), 0)
   assert.ok(!(await readdir(directory)).includes('control.sock'))
 })
 
 it('a key is generated, rejected if there is none, and rotated on a running and on a stopped registry', async (t) => {
-  const directory = await temporaryFor(t)
-  const server = new ServerProcess(directory, NEVER_SEALS)
-  t.after(() => server.stop('SIGKILL'))
-  const url = await server.ready()
-  await createCompany(url)
-  await createEvidence(url, 'a')
+  const registry = await RunningRegistry.start(t, undefined, NEVER_SEALS)
+  const { directory, server, url } = registry
+  await registry.create('a')
   const run = async (...command: readonly string[]) => {
     const outcome = await runCli([...command, '--data-dir', directory], LOCAL)
     assert.equal(outcome.code, 0, outcome.stderr)
@@ -88,7 +64,7 @@ it('a key is generated, rejected if there is none, and rotated on a running and 
       ?.input?.endsWith(`+${publicKey}`),
   )
   assert.match(await run('keys', 'rotate'), /^from tree size 3 on: \S+\n$/)
-  await createEvidence(url, 'b')
+  await registry.create('b')
   assert.match(await run('seal'), /^2 entries sealed, 4 in total\n/)
   const policy = (await (await fetch(`${url}/api/v1/log/policy`)).json()) as {
     readonly keys: readonly { readonly from: number; readonly until: number | null }[]

@@ -7,8 +7,8 @@ import { freePort } from '../../support/ports.ts'
 import { ServerProcess } from '../../support/server-process.ts'
 import { temporaryFor } from '../../support/temporary.ts'
 import { ofSuite } from '../../support/of-suite.ts'
+import { RunningRegistry } from '../../support/running-registry.ts'
 
-const OPERATOR_KEY = 'an-operator-key-of-tests'
 const METRICS_TOKEN = 'a-metrics-token-of-tests'
 
 describe('the server on an EVM chain', { skip: withoutAnvil }, () => {
@@ -18,8 +18,7 @@ describe('the server on an EVM chain', { skip: withoutAnvil }, () => {
     const key = newPrivateKey()
     const { address } = await accountOfPrivateKey(key)
     await anvil().rpc('evm_setAutomine', true)
-    const server = new ServerProcess(await temporaryFor(t), {
-      EVIDENCE_OPERATOR_KEY: OPERATOR_KEY,
+    const registry = await RunningRegistry.start(t, undefined, {
       EVIDENCE_METRICS_TOKEN: METRICS_TOKEN,
       EVIDENCE_SEAL_MAX_WAIT_MS: '20',
       EVIDENCE_ANCHOR: 'evm',
@@ -32,10 +31,9 @@ describe('the server on an EVM chain', { skip: withoutAnvil }, () => {
       EVIDENCE_EVM_PRIVATE_KEY: key,
       EVIDENCE_EVM_CONFIRMATIONS: '1',
     })
-    t.after(() => server.stop('SIGKILL'))
-    const url = await server.ready()
+    const { server, url } = registry
     // An empty account is logged and stops nothing else.
-    await create(url)
+    await registry.create('first')
     await eventually(() => server.output.includes(`The account ${address} holds 0 gwei`))
     await anvil().fund(address)
     const anchor = await eventually(async () => {
@@ -73,22 +71,3 @@ describe('the server on an EVM chain', { skip: withoutAnvil }, () => {
     assert.match(server.stderr, /belongs to chain 31337, but the configured chain id is 1/)
   })
 })
-
-async function create(url: string): Promise<void> {
-  const post = async (path: string, apiKey: string, body: object): Promise<Record<string, unknown>> => {
-    const response = await fetch(`${url}/api/v1${path}`, {
-      method: 'POST',
-      headers: { 'x-api-key': apiKey, 'content-type': 'application/json' },
-      body: JSON.stringify(body),
-    })
-    assert.equal(response.status, 201)
-    return (await response.json()) as Record<string, unknown>
-  }
-  const { apiKey } = await post('/sourceSystem/acme', OPERATOR_KEY, { name: 'tests' })
-  await post('/evidences/acme/evidence', String(apiKey), {
-    externalId: 'first',
-    name: 'First',
-    categoryName: 'Vehicles',
-    subcategoryName: 'Cars',
-  })
-}

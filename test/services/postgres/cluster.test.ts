@@ -9,7 +9,7 @@ import { fromHex, toHex } from '../../../core/bytes.ts'
 import { fsck, type Difference } from '../../../core/ops/index.ts'
 import { companyOfPayload } from '../../../core/log/payload.ts'
 import { logKeys } from '../../../core/log/keys.ts'
-import { decodeRecord } from '../../../core/store/read.ts'
+import { decodeRecord, listEntries } from '../../../core/store/read.ts'
 import type { BatchRecord, SealerLeaseRecord } from '../../../core/log/records.ts'
 import type { RecordStore } from '../../../core/ports/index.ts'
 import { createClient } from '../../../server/client/index.ts'
@@ -183,11 +183,8 @@ withService('a cluster', (service) => {
     }
   }
 
-  async function batchesOf(records: RecordStore): Promise<readonly BatchRecord[]> {
-    const batches: BatchRecord[] = []
-    for await (const entry of records.list(logKeys.batches())) batches.push(decodeRecord<BatchRecord>(entry))
-    return batches
-  }
+  const batchesOf = async (records: RecordStore): Promise<readonly BatchRecord[]> =>
+    (await listEntries(records, logKeys.batches())).map((entry) => decodeRecord<BatchRecord>(entry))
 
   const lastSealer = (candidates: readonly [Server, ...Server[]]): Server =>
     candidates.reduce((last, server) => (server.lastSealedAt > last.lastSealedAt ? server : last))

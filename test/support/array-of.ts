@@ -1,0 +1,6 @@
+/** Every item of an iterable. */
+export async function arrayOf<T>(items: AsyncIterable<T>): Promise<T[]> {
+  const all: T[] = []
+  for await (const item of items) all.push(item)
+  return all
+}
