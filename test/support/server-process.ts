@@ -37,6 +37,13 @@ export async function runCli(args: readonly string[], env: Environment = {}): Pr
   return code === undefined ? runProcess(args, env) : { code, ...output }
 }
 
+/** The outcome of a command, which must end with this code. */
+export async function ends<T extends Pick<Outcome, 'code' | 'stdout'>>(code: number, command: Promise<T>): Promise<T> {
+  const outcome = await command
+  assert.equal(outcome.code, code, JSON.stringify(outcome))
+  return outcome
+}
+
 const runProcess = (args: readonly string[], env: Environment): Promise<Outcome> =>
   new Promise((resolve) => {
     const child = execFile(process.execPath, [...CLI, ...args], { env: { ...BASE, ...env } }, (_, stdout, stderr) =>

@@ -11,7 +11,7 @@ import {
   directoryWith,
   openDirectory,
 } from '../../support/configured-registry.ts'
-import { runCli } from '../../support/server-process.ts'
+import { runCli, ends } from '../../support/server-process.ts'
 import { filesBelow, temporaryFor } from '../../support/temporary.ts'
 import { backUp, headOf } from '../../support/backups.ts'
 
@@ -26,8 +26,7 @@ it('a restore that was interrupted or has found problems is not started, not eve
   const assertRefused = async (): Promise<void> => {
     const message = /was interrupted, or has found problems: empty this directory/
     await assert.rejects(openDirectory(target, READ_ONLY), { code: 'CONFIG_ERROR', message })
-    const again = await restore()
-    assert.equal(again.code, 2)
+    const again = await ends(2, restore())
     assert.match(again.stderr, message)
   }
 
@@ -35,8 +34,7 @@ it('a restore that was interrupted or has found problems is not started, not eve
   const [name = ''] = await filesBelow(content)
   const bytes = await readFile(join(content, name))
   await writeFile(join(content, name), 'damaged')
-  const damaged = await restore()
-  assert.equal(damaged.code, 1)
+  const damaged = await ends(1, restore())
   assert.match(damaged.stdout, /NOT restored/)
   await assertRefused()
 
@@ -72,16 +70,13 @@ it('a file that the registry itself had lost does not keep its backup from being
   const content = join(directory, 'blobs', 'content')
   const [lost = ''] = await filesBelow(content)
   await rm(join(content, lost))
-  const backedUp = await backUp(directory, backup)
-  assert.equal(backedUp.code, 1)
+  const backedUp = await ends(1, backUp(directory, backup))
   assert.match(backedUp.stdout, /1 problems in the registry itself, see above/)
-  const verified = await runCli(['backup', 'verify', backup])
-  assert.equal(verified.code, 1)
+  const verified = await ends(1, runCli(['backup', 'verify', backup]))
   assert.match(verified.stdout, /2 files: 1 of them were missing or damaged before the backup\n$/)
   const head = headOf(directory)
   const restore = () => runCli(['restore', '--from', backup, '--data-dir', target, '--head', head])
-  const restored = await restore()
-  assert.equal(restored.code, 1)
+  const restored = await ends(1, restore())
   assert.match(restored.stdout, /restored and verified, but 1 of them were missing.*\n.*Start the server/)
   assert.deepEqual(await readFile(join(target, 'signed-head.json')), await readFile(head))
   assert.ok(!(await filesBelow(target)).includes('restore.unfinished'))
@@ -90,8 +85,7 @@ it('a file that the registry itself had lost does not keep its backup from being
   const [other = ''] = await filesBelow(join(backup, 'blobs', 'content'))
   await rm(join(backup, 'blobs', 'content', other))
   await rm(target, { recursive: true })
-  const damaged = await restore()
-  assert.equal(damaged.code, 1)
+  const damaged = await ends(1, restore())
   assert.match(damaged.stdout, /NOT restored/)
 })
 
@@ -105,8 +99,7 @@ it('a head that is older than the backup does not count as the newest one', asyn
   assert.notDeepEqual(await readFile(head), await readFile(older))
   assert.equal((await backUp(directory, backup)).code, 0)
   const restore = (path: string) => runCli(['restore', '--from', backup, '--data-dir', target, '--head', path])
-  const refused = await restore(older)
-  assert.equal(refused.code, 2)
+  const refused = await ends(2, restore(older))
   assert.match(refused.stderr, /--head is older than the backup, or of another registry: /)
   // Nothing was written, but a server must not begin a new registry there.
   assert.deepEqual(await readdir(target), ['restore.unfinished'])

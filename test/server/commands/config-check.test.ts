@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { certificateToPem } from '../../../adapters/local-tsa/certificates.ts'
 import { FakeNode } from '../../support/fake-node.ts'
-import { runCli } from '../../support/server-process.ts'
+import { runCli, ends } from '../../support/server-process.ts'
 import { temporaryFor } from '../../support/temporary.ts'
 import { authorityNamed, derOf } from '../../support/test-authority.ts'
 
@@ -14,8 +14,7 @@ describe('config check', () => {
     const file = join(await temporaryFor(t), 'settings.json')
     await writeFile(file, JSON.stringify({ sealMaxWaitMs: 17 }))
     const env = { EVIDENCE_OPERATOR_KEY: 'the-operator-key-of-a-test', EVIDENCE_CONFIG: file, EVIDENCE_PORT: '9000' }
-    const { code, stdout, stderr } = await runCli(['config', 'check', '--data-dir', directory], env)
-    assert.equal(code, 0, stdout + stderr)
+    const { stdout } = await ends(0, runCli(['config', 'check', '--data-dir', directory], env))
     for (const line of [
       `EVIDENCE_DATA_DIR = ${directory}  [--data-dir]`,
       'EVIDENCE_PORT = 9000  [EVIDENCE_PORT]',
@@ -37,7 +36,7 @@ describe('config check', () => {
     await writeFile(ca, certificateToPem(derOf((await authorityNamed('a')).certificate)))
     const store = join(folder, 'broken.mjs')
     await writeFile(store, 'export default () => ({ close() {} })')
-    const { code, stdout } = await runCli(['config', 'check', '--data-dir', join(folder, 'new', 'data')], {
+    const unreachable = {
       EVIDENCE_BLOBS: store,
       EVIDENCE_TSA: 'rfc3161',
       EVIDENCE_TSA_URL: 'http://127.0.0.1:1/tsr',
@@ -46,8 +45,9 @@ describe('config check', () => {
       EVIDENCE_EVM_CHAIN_ID: '31337',
       EVIDENCE_EVM_RPC_URL: `http://127.0.0.1:1,${node.url}`,
       EVIDENCE_EVM_PRIVATE_KEY: 'ab'.repeat(32),
-    })
-    assert.equal(code, 1, stdout)
+    }
+    const args = ['config', 'check', '--data-dir', join(folder, 'new', 'data')]
+    const { stdout } = await ends(1, runCli(args, unreachable))
     const lines = stdout.split('\n').filter((line) => /^(?:ok|FAILED) /.test(line))
     const expected = [
       /^ok .*data directory: .*, to be created, \d+ MiB free$/,
@@ -69,8 +69,7 @@ describe('config check', () => {
     const directory = await temporaryFor(t)
     await mkdir(join(directory, 'records'))
     await writeFile(join(directory, 'registry.json'), '{"origin":"x/1","folders":["blobs","records"]}')
-    const lost = await runCli(['config', 'check', '--data-dir', directory])
-    assert.equal(lost.code, 1, lost.stdout)
+    const lost = await ends(1, runCli(['config', 'check', '--data-dir', directory]))
     assert.match(lost.stdout, /FAILED {2}data directory: .*blobs is missing.* Mount its volume/)
   })
 })

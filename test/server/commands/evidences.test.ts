@@ -6,7 +6,7 @@ import { before, describe, it } from 'node:test'
 import { promisify } from 'node:util'
 import { CompanyRequests, of } from '../../support/company-requests.ts'
 import { programArgs } from '../../support/repository.ts'
-import { runCli } from '../../support/server-process.ts'
+import { runCli, ends } from '../../support/server-process.ts'
 import { temporaryOfSuite } from '../../support/temporary.ts'
 
 describe('the commands for people who have files', () => {
@@ -55,8 +55,7 @@ describe('the commands for people who have files', () => {
 
   it('print what there is', async () => {
     await acme.create('e\u202e1', { name: 'A thing', owner: 'Grace' })
-    const list = await run('list', '--q', 'thing')
-    assert.equal(list.code, 0, list.stderr)
+    const list = await ends(0, run('list', '--q', 'thing'))
     assert.match(list.stdout, /^e\\u\{202e\}1 {2}A thing {2}Grace {2}\d{4}-\S+Z\n$/)
     const json = await run('list', '--owner', 'Grace', '--json')
     assert.equal((JSON.parse(json.stdout) as { name: string }).name, 'A thing')

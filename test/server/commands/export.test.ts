@@ -3,7 +3,7 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { before, describe, it } from 'node:test'
 import { CompanyRequests } from '../../support/company-requests.ts'
-import { runCli } from '../../support/server-process.ts'
+import { runCli, ends } from '../../support/server-process.ts'
 import { temporaryOfSuite } from '../../support/temporary.ts'
 
 const COUNT = 50
@@ -47,15 +47,13 @@ describe('evidence-registry export', () => {
     await run(['--to', path('whole.ndjson'), '--json'])
     const lines = (await readFile(path('whole.ndjson'), 'utf8')).split('\n')
     await writeFile(path('cut.ndjson'), lines.slice(0, 10).join('\n'))
-    const cut = await verify('cut.ndjson')
-    assert.equal(cut.code, 1, cut.stdout)
+    const cut = await ends(1, verify('cut.ndjson'))
     assert.match(
       cut.stdout,
       /\nline 10: refuted: The export is cut off: its last line is missing \(export\.cut-off\)\n/,
     )
     await writeFile(path('changed.ndjson'), lines.toSpliced(7, 1).join('\n'))
-    const changed = await verify('changed.ndjson')
-    assert.equal(changed.code, 1, changed.stdout)
+    const changed = await ends(1, verify('changed.ndjson'))
     assert.match(changed.stdout, /\nline 8: refuted: Evidence 7 is missing before it \(export\.order\)\n/)
   })
 

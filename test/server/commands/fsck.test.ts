@@ -7,7 +7,7 @@ import { openLevelRecords } from '../../../adapters/level/index.ts'
 import { keys, keysUnder } from '../../../core/store/keys.ts'
 import { listEntries } from '../../../core/store/read.ts'
 import { filesBelow, temporaryFor } from '../../support/temporary.ts'
-import { runCli } from '../../support/server-process.ts'
+import { runCli, ends } from '../../support/server-process.ts'
 import { directoryWith } from '../../support/configured-registry.ts'
 import { present } from '../../support/present.ts'
 
@@ -27,11 +27,9 @@ async function damageEvent(path: string): Promise<string> {
 
 it('ends with 0 for a sound directory, and says what it checked', async (t) => {
   const path = await dataDirectory(t)
-  const byFlag = await runCli(['fsck', '--data-dir', path])
-  assert.equal(byFlag.code, 0, byFlag.stderr)
+  const byFlag = await ends(0, runCli(['fsck', '--data-dir', path]))
   assert.equal(byFlag.stdout, '2 log entries, 1 events, 21 index records and 1 files checked: nothing differs\n')
-  const byVariable = await runCli(['fsck', '--skip-files'], { EVIDENCE_DATA_DIR: path })
-  assert.equal(byVariable.code, 0)
+  const byVariable = await ends(0, runCli(['fsck', '--skip-files'], { EVIDENCE_DATA_DIR: path }))
   assert.match(byVariable.stdout, /and 0 files checked: nothing differs/)
 })
 
@@ -39,21 +37,18 @@ it('compares the markers of the folders with the records, as a start does', asyn
   const path = await dataDirectory(t)
   const marker = (origin: string): string => `${JSON.stringify({ origin })}\n`
   await writeFile(join(path, 'blobs', 'registry.json'), marker('another-registry/0'))
-  const foreignFolder = await runCli(['fsck', '--data-dir', path])
-  assert.equal(foreignFolder.code, 1)
+  const foreignFolder = await ends(1, runCli(['fsck', '--data-dir', path]))
   assert.match(foreignFolder.stdout, /^identity: registry\.json: .*blobs belongs to the registry another-registry\/0/m)
   await rm(join(path, 'blobs', 'registry.json'))
   await writeFile(join(path, 'registry.json'), marker('another-registry/0'))
-  const foreignRecords = await runCli(['fsck', '--data-dir', path])
-  assert.equal(foreignRecords.code, 1)
+  const foreignRecords = await ends(1, runCli(['fsck', '--data-dir', path]))
   assert.match(foreignRecords.stdout, /^identity: registry\.json: .*records belongs to the registry /m)
 })
 
 it('ends with 1 and names each difference', async (t) => {
   const path = await dataDirectory(t)
   const key = await damageEvent(path)
-  const { code, stdout } = await runCli(['fsck', '--data-dir', path])
-  assert.equal(code, 1)
+  const { stdout } = await ends(1, runCli(['fsck', '--data-dir', path]))
   assert.match(stdout, new RegExp(`^event: ${key}: Its values and salts result in another txId$`, 'm'))
   assert.match(stdout, /\d+ differences\n$/)
 })
@@ -63,8 +58,7 @@ it('says what to do about files that are damaged, which it cannot repair', async
   const content = join(path, 'blobs', 'content')
   const [name = ''] = await filesBelow(content)
   await writeFile(join(content, name), new Uint8Array([1, 2, 4]))
-  const { code, stdout } = await runCli(['fsck', '--data-dir', path])
-  assert.equal(code, 1)
+  const { stdout } = await ends(1, runCli(['fsck', '--data-dir', path]))
   assert.match(stdout, /^blob: blob\/.*\n.* checked: 1 difference\nRestore the files named above from a backup: .*\n$/)
   const repair = await runCli(['fsck', '--data-dir', path, '--repair'])
   assert.match(
@@ -79,17 +73,14 @@ it('reports a wrong secret, and works without one', async (t) => {
   const path = await dataDirectory(t)
   const other = join(await temporaryFor(t), 'secret')
   await readOrCreateSecret(other)
-  const { code, stdout } = await runCli(['fsck', '--data-dir', path, '--secret-file', other])
-  assert.equal(code, 1)
+  const { stdout } = await ends(1, runCli(['fsck', '--data-dir', path, '--secret-file', other]))
   assert.match(stdout, /^identity: lg: It was created with another root secret$/m)
-  const missing = await runCli(['fsck', '--data-dir', path, '--secret-file', `${other}.missing`])
-  assert.equal(missing.code, 2)
+  await ends(2, runCli(['fsck', '--data-dir', path, '--secret-file', `${other}.missing`]))
 })
 
 it('ends with 2 if there is no registry, and creates nothing', async (t) => {
   const path = await temporaryFor(t)
-  const nothing = await runCli(['fsck', '--data-dir', path])
-  assert.equal(nothing.code, 2)
+  const nothing = await ends(2, runCli(['fsck', '--data-dir', path]))
   assert.match(nothing.stderr, /There is no registry in /)
   assert.deepEqual(await readdir(path), [])
 })
@@ -115,8 +106,7 @@ it('repairs an index after it has named it, and nothing if an event is damaged',
     await records.close()
   }
   await removeIndex()
-  const { code, stdout } = await runCli(['fsck', '--data-dir', path, '--repair'])
-  assert.equal(code, 0, stdout)
+  const { stdout } = await ends(0, runCli(['fsck', '--data-dir', path, '--repair']))
   const lines = stdout.trim().split('\n')
   assert.equal(lines[0], `index: ${key}: It is missing`)
   assert.match(lines[1] ?? '', /: 1 difference$/)
@@ -125,8 +115,7 @@ it('repairs an index after it has named it, and nothing if an event is damaged',
 
   await removeIndex()
   await damageEvent(path)
-  const refused = await runCli(['fsck', '--data-dir', path, '--repair'])
-  assert.equal(refused.code, 1)
+  const refused = await ends(1, runCli(['fsck', '--data-dir', path, '--repair']))
   assert.match(
     refused.stdout,
     /^Nothing is repaired: \d+ differences are in records from which others follow\. Restore/m,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
-import { runCli } from '../../support/server-process.ts'
+import { runCli, ends } from '../../support/server-process.ts'
 import { assertHolds, importFixture, lineOf, linesOf } from '../../support/import-fixture.ts'
 
 const COUNT = 4_000
@@ -9,14 +9,11 @@ const COUNT = 4_000
 describe('evidence-registry import', () => {
   it('creates the evidences of a file, and nothing when it runs again', async (t) => {
     const { directory, file, run } = await importFixture(t, linesOf(COUNT))
-    const dryRun = await run('--check', file)
-    assert.equal(dryRun.code, 0, dryRun.stderr)
+    const dryRun = await ends(0, run('--check', file))
     assert.match(dryRun.stdout, /^4000 evidences can be created, 0 present before, 0 lines refused$/m)
-    const first = await run(file)
-    assert.equal(first.code, 0, first.stderr)
+    const first = await ends(0, run(file))
     assert.match(first.stdout, /^4000 evidences created, 0 present before, 0 lines refused$/m)
-    const second = await run(file)
-    assert.equal(second.code, 0, second.stderr)
+    const second = await ends(0, run(file))
     assert.match(second.stdout, /^0 evidences created, 4000 present before, 0 lines refused$/m)
     await assertHolds(directory, COUNT)
   })
@@ -24,8 +21,7 @@ describe('evidence-registry import', () => {
   it('prints line, code and message of each refused line, and ends with 1', async (t) => {
     const lines = [lineOf(1), 'no JSON', lineOf(2), `{"externalId":"e-3","na\\u001bme":"x"}`, lineOf(4)]
     const { directory, file, run } = await importFixture(t, lines.join('\n'))
-    const { code, stdout } = await run(file)
-    assert.equal(code, 1)
+    const { stdout } = await ends(1, run(file))
     assert.match(stdout, /^2 VALIDATION_ERROR The text is not JSON$/m)
     assert.match(stdout, /^4 VALIDATION_ERROR "na\\u001bme" is not a known field$/m)
     assert.match(stdout, /^3 evidences created, 0 present before, 2 lines refused$/m)
@@ -34,17 +30,14 @@ describe('evidence-registry import', () => {
 
   it('stops in one line at a file that it cannot use', async (t) => {
     const { file, run } = await importFixture(t, Buffer.alloc(3 * 1024 * 1024).toString('latin1'))
-    const binary = await run(file)
-    assert.equal(binary.code, 1)
+    const binary = await ends(1, run(file))
     assert.match(binary.stderr, /^evidence-registry import: Line 1 has more than 1 MiB: [^\n]*\n$/)
-    const missing = await run(`${file}.missing`)
-    assert.equal(missing.code, 2)
+    const missing = await ends(2, run(`${file}.missing`))
     assert.match(
       missing.stderr,
       /: The file \S+\.missing cannot be read: it does not exist: correct the path \(ENOENT\)\n$/,
     )
-    const folder = await run(join(file, '..'))
-    assert.equal(folder.code, 2)
+    const folder = await ends(2, run(join(file, '..')))
     assert.match(folder.stderr, /is a folder/)
   })
 

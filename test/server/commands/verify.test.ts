@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { before, describe, it } from 'node:test'
 import type { Bundle } from '../../../core/index.ts'
 import { openBundleRegistry } from '../../support/bundle-fixture.ts'
-import { runCli } from '../../support/server-process.ts'
+import { runCli, ends } from '../../support/server-process.ts'
 import { temporaryOfSuite } from '../../support/temporary.ts'
 import { ofSuite } from '../../support/of-suite.ts'
 
@@ -32,30 +32,26 @@ describe('evidence-registry verify', () => {
 
   it('ends with 0 if all is proven, and says by whom', async () => {
     const file = path('e-1.evidence.json')
-    const { code, stdout } = await verify(file, '--policy', path('policy.json'), '--file', path('original'))
-    assert.equal(code, 0, stdout)
+    const { stdout } = await ends(0, verify(file, '--policy', path('policy.json'), '--file', path('original')))
     assert.match(stdout, /^e-1\.evidence\.json: PROVEN\n/)
     assert.match(stdout, /original original: the content of file /)
     assert.match(stdout, /timestamp of tsa: \d{4}-/)
     assert.match(stdout, /owner = "Ada\\u\{202e\}"/)
     assert.match(stdout, /not checked: revocation of tsa: No CRL or OCSP response covers each of its certificates/)
     assert.match(stdout, /not checked: the anchor in block \d+ of eip155:7: Ask a node/)
-    const text = await verify(file, '--policy', path('policy.txt'))
-    assert.equal(text.code, 0, text.stdout)
+    const text = await ends(0, verify(file, '--policy', path('policy.txt')))
     assert.match(text.stdout, /no time is proven/)
   })
 
   it('ends with 1 if a check fails', async () => {
     const text = JSON.stringify(bundle)
     await save('tampered.evidence.json', text.replace('A drill', 'A thrill'))
-    const tampered = await verify(path('tampered.evidence.json'), '--policy', path('policy.json'))
-    assert.equal(tampered.code, 1)
+    const tampered = await ends(1, verify(path('tampered.evidence.json'), '--policy', path('policy.json')))
     assert.match(
       tampered.stdout,
       /: REFUTED: .*\nrule event\.text-differs, in the check "events"\nWhat the proof shows is not /,
     )
-    const other = await verify(path('e-1.evidence.json'), '--policy', path('policy.json'), '--file', path('another'))
-    assert.equal(other.code, 1)
+    await ends(1, verify(path('e-1.evidence.json'), '--policy', path('policy.json'), '--file', path('another')))
   })
 
   it('says what to do if an original is not a file of a bundle that is right otherwise', async () => {
@@ -102,8 +98,7 @@ describe('evidence-registry verify', () => {
       assert.ok(stderr.includes(path(name)))
     }
     await save('error.json', { error: 'There is no evid\u202eence', code: 'EVIDENCE_NOT_FOUND' })
-    const { code, stderr } = await verify(path('error.json'))
-    assert.equal(code, 2)
+    const { stderr } = await ends(2, verify(path('error.json')))
     const said = 'an error of the server: There is no evid\\u{202e}ence (EVIDENCE_NOT_FOUND)'
     assert.equal(stderr, `evidence-registry verify: ${path('error.json')} is not a proof bundle, but ${said}\n`)
     const cut = JSON.stringify(bundle).slice(0, -1)
@@ -130,8 +125,7 @@ describe('evidence-registry verify', () => {
     }
     await save('bom.evidence.json', `\uFEFF${text}`)
     await save('bom.json', `\uFEFF${JSON.stringify(await registry().registry.log.policy())}`)
-    const { code, stdout } = await verify(path('bom.evidence.json'), '--policy', path('bom.json'))
-    assert.equal(code, 0, stdout)
+    await ends(0, verify(path('bom.evidence.json'), '--policy', path('bom.json')))
   })
 
   it('ends with 2 if it is used wrongly', async () => {
@@ -157,11 +151,9 @@ describe('evidence-registry verify', () => {
   })
 
   it('ends with 3 without pinned keys, and with 4 before the events are sealed', async () => {
-    const unpinned = await verify(path('e-1.evidence.json'))
-    assert.equal(unpinned.code, 3)
+    const unpinned = await ends(3, verify(path('e-1.evidence.json')))
     assert.match(unpinned.stdout, /not checked: the keys of the log/)
-    const pending = await verify(path('pending.evidence.json'), '--policy', path('policy.json'), '--json')
-    assert.equal(pending.code, 4)
+    const pending = await ends(4, verify(path('pending.evidence.json'), '--policy', path('policy.json'), '--json'))
     const { state, claims } = JSON.parse(pending.stdout) as { state: string; claims: { events: { fields: object }[] } }
     assert.equal(state, 'pending')
     assert.ok('owner' in (claims.events[0]?.fields ?? {}))
@@ -175,8 +167,7 @@ describe('evidence-registry verify', () => {
     assert.match(other.stdout, /OF ANOTHER LOG: nothing is said about it: The policy pins no key of the log /)
     assert.match(other.stdout, /\nGet the policy of the log that the proof names/)
     const requiring = ['--policy', path('policy.json'), '--require', 'timestamp,anchor']
-    const missing = await verify(path('e-1.evidence.json'), ...requiring)
-    assert.equal(missing.code, 8)
+    const missing = await ends(8, verify(path('e-1.evidence.json'), ...requiring))
     assert.match(missing.stdout, /HOLDS, BUT A REQUIREMENT IS MISSING: The event \w{64} has no verified anchor\n/)
     assert.match(missing.stdout, /timestamp of tsa/)
     assert.equal((await verify(path('e-1.evidence.json'), ...requiring.slice(0, 3), 'timestamp')).code, 0)
@@ -222,12 +213,10 @@ describe('evidence-registry verify', () => {
     const rpc = `http://127.0.0.1:${(node.address() as AddressInfo).port}`
     try {
       const args = [path('e-1.evidence.json'), '--policy', path('policy.json'), '--rpc', rpc]
-      const confirmed = await verify(...args)
-      assert.equal(confirmed.code, 0, confirmed.stdout)
+      const confirmed = await ends(0, verify(...args))
       assert.doesNotMatch(confirmed.stdout, /Ask a node/)
       hashes = new Map()
-      const missing = await verify(...args)
-      assert.equal(missing.code, 0)
+      const missing = await ends(0, verify(...args))
       assert.match(missing.stdout, /not checked: the anchor .* is not part of the chain/)
       assert.equal((await verify(...args, '--require', 'timestamp,anchor')).code, 8)
       chainId = '0x8'

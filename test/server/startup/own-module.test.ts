@@ -11,7 +11,7 @@ import { blobStoreContract, durableBlobStoreContract } from '../../contract/inde
 import { addEvidence, openDirectory } from '../../support/configured-registry.ts'
 import { eventually } from '../../support/eventually.ts'
 import { root } from '../../support/repository.ts'
-import { runCli } from '../../support/server-process.ts'
+import { runCli, ends } from '../../support/server-process.ts'
 import { silentLogger } from '../../support/silent-logger.ts'
 import { makeTemporary, removeTemporary, temporaryFor } from '../../support/temporary.ts'
 
@@ -59,8 +59,7 @@ describe('an adapter of the operator', () => {
       ['backup', '--to', to, '--data-dir', directory],
       ['restore', '--from', to, '--data-dir', restored, '--head', join(directory, 'signed-head.json')],
     ]) {
-      const { code: exitCode, stdout, stderr } = await runCli(args, env)
-      assert.equal(exitCode, 0, stdout + stderr)
+      await ends(0, runCli(args, env))
     }
     assert.ok(readdirSync(join(restored, 'mirror'), { recursive: true }).some((path) => String(path).includes(file)))
   })

@@ -6,7 +6,7 @@ import { OPERATOR } from '../../../core/index.ts'
 import { openDirectory } from '../../support/configured-registry.ts'
 import { eventually } from '../../support/eventually.ts'
 import { inCategory } from '../../support/registry-fixture.ts'
-import { runCli } from '../../support/server-process.ts'
+import { runCli, ends } from '../../support/server-process.ts'
 import { temporaryFor } from '../../support/temporary.ts'
 
 const scope = { companyId: 'acme', principal: OPERATOR }
@@ -32,8 +32,7 @@ describe('the signed head of a data directory', () => {
     const directory = await temporaryFor(t)
     const [data, older] = [join(directory, 'data'), join(directory, 'older')]
     const finds = async (difference: RegExp): Promise<void> => {
-      const { code, stdout } = await runCli(['fsck', '--data-dir', data])
-      assert.equal(code, 1)
+      const { stdout } = await ends(1, runCli(['fsck', '--data-dir', data]))
       assert.match(stdout, difference)
     }
     await createIn(data, 'one')

@@ -6,7 +6,7 @@ import { describe, it } from 'node:test'
 import { readHighWaterMark } from '../../../adapters/level/directory.ts'
 import { eventually } from '../../support/eventually.ts'
 import { programArgs } from '../../support/repository.ts'
-import { runCli, ServerProcess } from '../../support/server-process.ts'
+import { runCli, ServerProcess, ends } from '../../support/server-process.ts'
 import { assertHolds, importFixture, lineOf, linesOf } from '../../support/import-fixture.ts'
 
 const COUNT = 4_000
@@ -34,29 +34,24 @@ describe('evidence-registry import', () => {
       child.kill('SIGKILL')
       await closed
     }
-    const { code, stdout, stderr } = await run(file)
-    assert.equal(code, 0, stderr)
+    const { stdout } = await ends(0, run(file))
     const [, created, present] = /^(\d+) evidences created, (\d+) present before, 0 lines refused$/m.exec(stdout) ?? []
     assert.equal(Number(created) + Number(present), COUNT)
     assert.ok(Number(present) >= 1_500, stdout)
     await assertHolds(directory, COUNT)
-    const fsck = await runCli(['fsck', '--data-dir', directory])
-    assert.equal(fsck.code, 0, fsck.stdout)
+    await ends(0, runCli(['fsck', '--data-dir', directory]))
   })
 
   it('stops in one line if a server has the data directory, or there is no registry or company', async (t) => {
     const { directory, file, run } = await importFixture(t, lineOf(1))
-    const unknown = await runCli(['import', '--company', 'other', '--data-dir', directory, file])
-    assert.equal(unknown.code, 1)
+    const unknown = await ends(1, runCli(['import', '--company', 'other', '--data-dir', directory, file]))
     assert.match(unknown.stderr, /^evidence-registry import: The company other does not exist[^\n]*\n$/)
-    const nothing = await runCli(['import', '--company', 'acme', '--data-dir', join(directory, 'none'), file])
-    assert.equal(nothing.code, 2)
+    const nothing = await ends(2, runCli(['import', '--company', 'acme', '--data-dir', join(directory, 'none'), file]))
     assert.match(nothing.stderr, /^evidence-registry import: There is no registry in [^\n]*\n$/)
     const server = new ServerProcess(directory)
     t.after(() => server.stop())
     await server.ready()
-    const locked = await run(file)
-    assert.equal(locked.code, 1)
+    const locked = await ends(1, run(file))
     assert.match(locked.stderr, /^evidence-registry import: [^\n]*(in use|another process)[^\n]*\n$/)
     await server.stop()
     assert.equal((await run(file)).code, 0)

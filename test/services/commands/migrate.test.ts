@@ -15,7 +15,7 @@ import { keys } from '../../../core/store/keys.ts'
 import { createSealer, InlineEngine } from '../../../sealer/index.ts'
 import { temporaryFor } from '../../support/temporary.ts'
 import { PostgresServer } from '../../support/postgres-server.ts'
-import { runCli } from '../../support/server-process.ts'
+import { runCli, ends } from '../../support/server-process.ts'
 import { ofSuite } from '../../support/of-suite.ts'
 
 const scope = { companyId: 'acme', principal: OPERATOR }
@@ -49,26 +49,26 @@ describe('evidence-registry migrate', () => {
     const ids = Array.from({ length: COUNT }, (_, n) => `drill-${n}`)
     await fill(directory, await openLevelRecords(recordsOf(directory)), ids)
     const url = server().url().replace('postgres@', 'postgres:geheim@')
-    const there = await runCli(['migrate', '--from', `level:${directory}`, '--to', 'postgres'], {
-      EVIDENCE_POSTGRES_URL: url,
-    })
-    assert.equal(there.code, 0, there.stdout + there.stderr)
+    const there = await ends(
+      0,
+      runCli(['migrate', '--from', `level:${directory}`, '--to', 'postgres'], {
+        EVIDENCE_POSTGRES_URL: url,
+      }),
+    )
     assert.match(there.stdout, /^301 log entries and \d+ records copied$/m)
     assert.match(
       there.stdout,
       /^301 log entries, 300 events and \d+ index records checked in the target: nothing differs$/m,
     )
 
-    const rejected = await runCli(['migrate', '--from', 'level', '--to', url, '--data-dir', directory])
-    assert.equal(rejected.code, 2)
+    const rejected = await ends(2, runCli(['migrate', '--from', 'level', '--to', url, '--data-dir', directory]))
     assert.match(rejected.stderr, /holds an interrupted copy, or another registry/)
     await fill(directory, await openPostgresRecords({ url: server().url() }), ['later-1', 'later-2'])
 
     const back = await temporaryFor(t)
     const file = join(back, 'url')
     await writeFile(file, `${url}\n`)
-    const home = await runCli(['migrate', '--from-file', file, '--to', `level:${back}`])
-    assert.equal(home.code, 0, home.stdout + home.stderr)
+    const home = await ends(0, runCli(['migrate', '--from-file', file, '--to', `level:${back}`]))
     assert.match(home.stdout, /^303 log entries, 302 events and/m)
     for (const { stdout, stderr } of [there, rejected, home]) assert.ok(!(stdout + stderr).includes('geheim'))
 
@@ -86,15 +86,7 @@ describe('evidence-registry migrate', () => {
     await reopened.close()
     assert.deepEqual([counted?.value.at(-1), recounted?.value.at(-1)], [302 & 255, 303 & 255])
     await copyFile(join(directory, 'signed-head.json'), join(back, 'signed-head.json'))
-    const checked = await runCli([
-      'fsck',
-      '--data-dir',
-      back,
-      '--skip-files',
-      '--secret-file',
-      join(directory, 'secret'),
-    ])
-    assert.equal(checked.code, 0, checked.stdout + checked.stderr)
+    await ends(0, runCli(['fsck', '--data-dir', back, '--skip-files', '--secret-file', join(directory, 'secret')]))
   })
 
   it('keeps servers and fsck from a store that is not complete', async (t) => {
@@ -103,8 +95,7 @@ describe('evidence-registry migrate', () => {
     await records.commit({ writes: [{ key: keys.filling(), value: new Uint8Array([1]) }] })
     await records.close()
     for (const command of ['fsck', '--port=0']) {
-      const { code, stderr } = await runCli([command, `--data-dir=${directory}`])
-      assert.equal(code, 2, stderr)
+      const { stderr } = await ends(2, runCli([command, `--data-dir=${directory}`]))
       assert.match(stderr, /unfinished copy/)
     }
   })

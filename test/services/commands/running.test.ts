@@ -3,7 +3,7 @@ import { mkdir, readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { it } from 'node:test'
 import { OPERATOR_ENV, RunningRegistry } from '../../support/running-registry.ts'
-import { runCli, ServerProcess } from '../../support/server-process.ts'
+import { runCli, ServerProcess, ends } from '../../support/server-process.ts'
 import { temporaryFor } from '../../support/temporary.ts'
 
 const LOCAL = { ...OPERATOR_ENV, EVIDENCE_TSA: 'none', EVIDENCE_ANCHOR: 'none' }
@@ -16,11 +16,9 @@ it('seal and keys list work on a running server, after it was killed, and on a s
   await registry.create('a')
   const args = ['--data-dir', directory]
 
-  const running = await runCli(['seal', ...args], LOCAL)
-  assert.equal(running.code, 0, running.stderr)
+  const running = await ends(0, runCli(['seal', ...args], LOCAL))
   assert.match(running.stdout, /^2 entries sealed, 2 in total\nevidence-registry\/[0-9a-f]{32}\n2\n/)
-  const keys = await runCli(['keys', 'list', ...args], LOCAL)
-  assert.equal(keys.code, 0, keys.stderr)
+  const keys = await ends(0, runCli(['keys', 'list', ...args], LOCAL))
   assert.match(keys.stdout, /^1 to … +current +held +evidence-registry\/[0-9a-f]{32}\+[0-9a-f]{8}\+[A-Za-z0-9+/=]+\n$/)
   assert.match(server.stdout, /"operation":"seal".*command finished/)
   const vkey = keys.stdout.trim().split(' ').at(-1) ?? ''
@@ -32,8 +30,7 @@ it('seal and keys list work on a running server, after it was killed, and on a s
   await server.stop('SIGKILL')
   assert.ok((await stat(join(directory, 'control.sock'))).isSocket())
   assert.deepEqual(await runCli(['keys', 'list', ...args], LOCAL), keys)
-  const stopped = await runCli(['seal', ...args], LOCAL)
-  assert.equal(stopped.code, 0, stopped.stderr)
+  const stopped = await ends(0, runCli(['seal', ...args], LOCAL))
   assert.match(stopped.stdout, /^1 entries sealed, 3 in total\n/)
 
   const again = await RunningRegistry.start(t, directory, NEVER_SEALS)
@@ -47,13 +44,11 @@ it('a key is generated, rejected if there is none, and rotated on a running and 
   const { directory, server, url } = registry
   await registry.create('a')
   const run = async (...command: readonly string[]) => {
-    const outcome = await runCli([...command, '--data-dir', directory], LOCAL)
-    assert.equal(outcome.code, 0, outcome.stderr)
+    const outcome = await ends(0, runCli([...command, '--data-dir', directory], LOCAL))
     return outcome.stdout
   }
   await run('seal')
-  const none = await runCli(['keys', 'rotate', '--data-dir', directory], LOCAL)
-  assert.equal(none.code, 2)
+  const none = await ends(2, runCli(['keys', 'rotate', '--data-dir', directory], LOCAL))
   assert.match(none.stderr, /There is no new checkpoint key: run evidence-registry keys generate first/)
 
   const [, publicKey = ''] = /: new key (\S+)\n$/.exec(await run('keys', 'generate')) ?? []
@@ -85,8 +80,7 @@ it('a key is generated, rejected if there is none, and rotated on a running and 
 
 it('a command creates no registry, and says why it cannot reach a server', async (t) => {
   const directory = await temporaryFor(t)
-  const nothing = await runCli(['seal', '--data-dir', directory], LOCAL)
-  assert.equal(nothing.code, 2)
+  const nothing = await ends(2, runCli(['seal', '--data-dir', directory], LOCAL))
   assert.match(nothing.stderr, /There is no registry in/)
   assert.deepEqual(await readdir(directory), [])
 
@@ -96,7 +90,6 @@ it('a command creates no registry, and says why it cannot reach a server', async
   t.after(() => server.stop('SIGKILL'))
   await server.ready()
   assert.match(server.output, /accepts no commands: The path of a Unix socket has at most/)
-  const unreachable = await runCli(['seal', '--data-dir', long], LOCAL)
-  assert.equal(unreachable.code, 1)
+  const unreachable = await ends(1, runCli(['seal', '--data-dir', long], LOCAL))
   assert.match(unreachable.stderr, /is in use: process .*The path of a Unix socket has at most/s)
 })

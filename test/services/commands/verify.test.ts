@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { before, describe, it } from 'node:test'
 import type { Bundle } from '../../../core/index.ts'
 import { openBundleRegistry } from '../../support/bundle-fixture.ts'
-import { runCli } from '../../support/server-process.ts'
+import { runCli, ends } from '../../support/server-process.ts'
 import { temporaryOfSuite } from '../../support/temporary.ts'
 import { ofSuite } from '../../support/of-suite.ts'
 
@@ -37,8 +37,7 @@ describe('evidence-registry verify', () => {
   it('loads nothing but the verifier, and the token checks only for a bundle with tokens', async () => {
     const loadedBy = async (name: string): Promise<readonly string[]> => {
       const modules = path(`${name}.modules`)
-      const { code, stderr } = await runCli(['verify', path(name)], { NODE_OPTIONS: recordModules(modules) })
-      assert.equal(code, 3, stderr)
+      await ends(3, runCli(['verify', path(name)], { NODE_OPTIONS: recordModules(modules) }))
       return (await readFile(modules, 'utf8')).trim().split('\n')
     }
     const without = { ...bundle, checkpoints: bundle.checkpoints.map((each) => ({ ...each, tokens: [] })) }

@@ -7,7 +7,7 @@ import { DeleteObjectCommand } from '@aws-sdk/client-s3'
 import { filesBelow, makeTemporary, removeTemporary } from '../../support/temporary.ts'
 import { CREDENTIALS } from '../../support/ceph.ts'
 import { BUCKET, CLIENT_ENV, withService } from '../../support/s3-service.ts'
-import { runCli, ServerProcess, type Environment } from '../../support/server-process.ts'
+import { runCli, ServerProcess, type Environment, ends } from '../../support/server-process.ts'
 
 /** Runs the server and its commands as processes, with files in a bucket. */
 const OPERATOR_KEY = 'operator-key-of-the-s3-test'
@@ -90,16 +90,14 @@ withService('the server with files in a bucket', (service) => {
   test('fsck reads the files there', async () => {
     const env = { ...environment(), EVIDENCE_BLOBS: 's3' }
     assert.match((await runCli(['fsck'], env)).stdout, /and 4 files checked: nothing differs/)
-    const elsewhere = await runCli(['fsck'], { ...env, EVIDENCE_S3_PREFIX: 'elsewhere/' })
-    assert.equal(elsewhere.code, 1)
+    const elsewhere = await ends(1, runCli(['fsck'], { ...env, EVIDENCE_S3_PREFIX: 'elsewhere/' }))
     assert.match(elsewhere.stdout, /Its bytes are missing/)
   })
 
   test('a bucket must belong to the registry, and one that does not is not written to', async () => {
     const failsWith = async (changes: Environment): Promise<string> => {
       const env = { ...environment(), EVIDENCE_BLOBS: 's3', EVIDENCE_PORT: '0', ...changes }
-      const { code, stderr } = await runCli([], env)
-      assert.equal(code, 1, stderr)
+      const { stderr } = await ends(1, runCli([], env))
       return stderr
     }
     const elsewhere = { EVIDENCE_S3_PREFIX: 'elsewhere/' }
@@ -131,8 +129,7 @@ withService('the server with files in a bucket', (service) => {
   })
 
   test('moves to local files and back, and each start finds all files', async () => {
-    const toFiles = await runCli(['migrate-blobs', '--from', 's3', '--to', 'files'], environment())
-    assert.equal(toFiles.code, 0, toFiles.stderr)
+    const toFiles = await ends(0, runCli(['migrate-blobs', '--from', 's3', '--to', 'files'], environment()))
     assert.equal(toFiles.stdout, '3 files copied, 0 existed, 3 read again and verified: all files are in the target\n')
     await assertAllThere(await start({ EVIDENCE_BLOBS: 'files' }))
     assert.equal(await server?.stop(), 0)
@@ -157,8 +154,7 @@ withService('the server with files in a bucket', (service) => {
 
   test('a wrong secret ends the start with code 2 and one line without it', async () => {
     const env = { ...environment(), EVIDENCE_BLOBS: 's3', EVIDENCE_PORT: '0', AWS_SECRET_ACCESS_KEY: 'a-wrong-secret' }
-    const { code, stderr } = await runCli([], env)
-    assert.equal(code, 2)
+    const { stderr } = await ends(2, runCli([], env))
     assert.match(stderr, /^evidence-registry: The S3 bucket evidence cannot be used: SignatureDoesNotMatch.*\n$/)
     assert.ok(!stderr.includes('a-wrong-secret'))
   })
@@ -177,8 +173,7 @@ describe('the settings of a bucket', () => {
         [{ EVIDENCE_BLOBS: 'tape' }, /EVIDENCE_BLOBS must be files, s3, or the path of a module .*, got "tape"/],
       ]
       for (const [changes, expected] of cases) {
-        const { code, stderr } = await runCli([], { ...env, ...changes })
-        assert.equal(code, 2, stderr)
+        const { stderr } = await ends(2, runCli([], { ...env, ...changes }))
         assert.match(stderr, expected)
         assert.equal(stderr.trim().split('\n').length, 1)
       }
@@ -192,8 +187,10 @@ describe('the settings of a bucket', () => {
       assert.equal((await runCli(['migrate-blobs', ...args])).code, 2)
     const directory = await makeTemporary()
     try {
-      const { code, stderr } = await runCli(['migrate-blobs', '--from', 'files', '--to', 's3', '--data-dir', directory])
-      assert.equal(code, 2)
+      const { stderr } = await ends(
+        2,
+        runCli(['migrate-blobs', '--from', 'files', '--to', 's3', '--data-dir', directory]),
+      )
       assert.match(stderr, /There is no registry in/)
     } finally {
       await removeTemporary(directory)
