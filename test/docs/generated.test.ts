@@ -83,9 +83,7 @@ describe('generated documentation', () => {
 
   it('server/README.md explains every error code', () => {
     const text = readFileSync('server/README.md', 'utf8')
-    assert.deepEqual(
-      ERROR_CODES.filter((code) => !text.includes(`\`${code}\``)),
-      [],
-    )
+    const missing = ERROR_CODES.filter((code) => !text.includes(`\`${code}\``))
+    assert.deepEqual(missing, [])
   })
 })

@@ -79,10 +79,8 @@ async function assertComplete(): Promise<void> {
     assert.deepEqual(await keysOf(store), ['a', 'b', 'c'])
     assert.equal(await store.logSize(), 3)
     assert.ok((await put(store, 'd')).ok)
-    assert.deepEqual(
-      (await readdir(directory)).filter((name) => name.startsWith('links')),
-      [],
-    )
+    const unexpected = (await readdir(directory)).filter((name) => name.startsWith('links'))
+    assert.deepEqual(unexpected, [])
   } finally {
     await store.close()
   }

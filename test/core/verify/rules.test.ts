@@ -18,9 +18,7 @@ describe('the rules of verification', () => {
       .filter((path) => path.endsWith('.ts') && path !== 'core/rules.ts')
       .map((path) => readFileSync(path, 'utf8'))
       .join('\n')
-    assert.deepEqual(
-      VERIFICATION_RULES.filter((rule) => !code.includes(`'${rule}'`)),
-      [],
-    )
+    const missing = VERIFICATION_RULES.filter((rule) => !code.includes(`'${rule}'`))
+    assert.deepEqual(missing, [])
   })
 })

@@ -77,10 +77,8 @@ describe('a list that fails after its first page', () => {
     release()
     held = undefined
     await service.until(() => linesOf('gone').some(({ level }) => level === 'debug'), 'the disconnect is logged')
-    assert.deepEqual(
-      linesOf('gone').filter(({ level }) => level === 'error'),
-      [],
-    )
+    const unexpected = linesOf('gone').filter(({ level }) => level === 'error')
+    assert.deepEqual(unexpected, [])
   })
 })
 

@@ -197,10 +197,8 @@ describe('operations', () => {
     const responses = await Promise.all(Array.from({ length: 30 }, () => acme.service.fetch('/docs/rapidoc.js')))
     const open = await readdir('/proc/self/fd')
     const names = await Promise.all(open.map((fd) => readlink(`/proc/self/fd/${fd}`).catch(() => '')))
-    assert.deepEqual(
-      names.filter((name) => name.endsWith('rapidoc.js')),
-      [],
-    )
+    const unexpected = names.filter((name) => name.endsWith('rapidoc.js'))
+    assert.deepEqual(unexpected, [])
     for (const response of responses) await response.body?.cancel()
   })
 

@@ -157,10 +157,8 @@ describe('a long list', () => {
   })
 
   it('adds fewer listeners to a response than Node reports as a leak', () => {
-    assert.deepEqual(
-      warnings.filter(({ name }) => name === 'MaxListenersExceededWarning'),
-      [],
-    )
+    const unexpected = warnings.filter(({ name }) => name === 'MaxListenersExceededWarning')
+    assert.deepEqual(unexpected, [])
   })
 })
 
