@@ -2,31 +2,43 @@ import { isRegistryError, type ErrorCode } from '../../core/index.ts'
 
 /** The only place that knows the HTTP status and the body of every error. */
 
-/** Codes of errors that only HTTP has. */
-type HttpOnlyCode =
+/** How an error code is sent. If the failure is not the client's business, it has another `code` or a fixed `text`. */
+interface ErrorResponse {
+  readonly status: number
+  readonly code?: ErrorCode
+  readonly text?: string
+}
+
+/** Errors that only HTTP has. */
+const HTTP_ERRORS = {
   /** The body is not what its content type says, breaks off, or is missing. */
-  | 'MALFORMED_BODY'
+  MALFORMED_BODY: { status: 400 },
   /** The body has a content type, charset or encoding that the endpoint does not accept. */
-  | 'UNSUPPORTED_MEDIA_TYPE'
+  UNSUPPORTED_MEDIA_TYPE: { status: 415 },
   /** Neither a valid API key nor a valid file token was sent. */
-  | 'UNAUTHORIZED'
+  UNAUTHORIZED: { status: 401 },
   /** No endpoint has this path, or the log does not have this tile yet. */
-  | 'NOT_FOUND'
+  NOT_FOUND: { status: 404 },
   /** The path exists, but not with this method. */
-  | 'METHOD_NOT_ALLOWED'
+  METHOD_NOT_ALLOWED: { status: 405 },
   /** The headers of the request did not arrive in time. */
-  | 'REQUEST_TIMEOUT'
+  REQUEST_TIMEOUT: { status: 408 },
   /** The headers of the request are too long. */
-  | 'HEADERS_TOO_LARGE'
+  HEADERS_TOO_LARGE: { status: 431 },
   /** Too many requests of one client. `Retry-After` says how long to wait. */
-  | 'RATE_LIMITED'
+  RATE_LIMITED: { status: 429 },
   /** A program that mounts the service has read the body already. */
-  | 'BODY_CONSUMED'
+  BODY_CONSUMED: { status: 500 },
   /** The server has too many requests in progress. It is sent as `UNAVAILABLE`, with `Retry-After`. */
-  | 'OVERLOADED'
+  OVERLOADED: {
+    status: 503,
+    code: 'UNAVAILABLE',
+    text: 'The service has too many requests in progress; try again after the time in Retry-After',
+  },
+} as const satisfies Readonly<Record<string, ErrorResponse>>
 
 /** Every code that a response can have, and those that become one of them. */
-export type ResponseCode = ErrorCode | HttpOnlyCode
+export type ResponseCode = ErrorCode | keyof typeof HTTP_ERRORS
 
 /** An error of the server itself. Errors of the core are `RegistryError`s. */
 export class HttpError extends Error {
@@ -37,13 +49,6 @@ export class HttpError extends Error {
     super(message, options)
     this.code = code
   }
-}
-
-/** How an error code is sent. If the failure is not the client's business, it has another `code` or a fixed `text`. */
-interface ErrorResponse {
-  readonly status: number
-  readonly code?: ResponseCode
-  readonly text?: string
 }
 
 /** The fault of the server: the client learns only the request id, with which the operator finds the cause. */
@@ -59,11 +64,9 @@ const unavailable: ErrorResponse = {
   text: 'The service cannot do this now; try again later',
 }
 
-/** Every code. It does not compile if a code of the core or of HTTP is missing. */
+/** Every code. It does not compile if a code of the core is missing. */
 const RESPONSES: { readonly [K in ResponseCode]: ErrorResponse } = {
   VALIDATION_ERROR: { status: 400 },
-  MALFORMED_BODY: { status: 400 },
-  UNAUTHORIZED: { status: 401 },
   FORBIDDEN: { status: 403 },
   COMPANY_NOT_FOUND: { status: 404 },
   CATEGORY_NOT_FOUND: { status: 404 },
@@ -72,8 +75,6 @@ const RESPONSES: { readonly [K in ResponseCode]: ErrorResponse } = {
   FILE_NOT_FOUND: { status: 404 },
   SOURCE_SYSTEM_NOT_FOUND: { status: 404 },
   BATCH_NOT_FOUND: { status: 404 },
-  NOT_FOUND: { status: 404 },
-  METHOD_NOT_ALLOWED: { status: 405 },
   EXTERNAL_ID_EXISTS: { status: 409 },
   NAME_EXISTS: { status: 409 },
   KEY_EXISTS: { status: 409 },
@@ -83,24 +84,14 @@ const RESPONSES: { readonly [K in ResponseCode]: ErrorResponse } = {
   TOO_MANY_FILES: { status: 409 },
   BUNDLE_TOO_LARGE: { status: 409 },
   IDEMPOTENCY_KEY_REUSED: { status: 409 },
-  REQUEST_TIMEOUT: { status: 408 },
   VERSION_CONFLICT: { status: 412 },
   PAYLOAD_TOO_LARGE: { status: 413 },
-  UNSUPPORTED_MEDIA_TYPE: { status: 415 },
   RANGE_NOT_SATISFIABLE: { status: 416 },
-  RATE_LIMITED: { status: 429 },
-  HEADERS_TOO_LARGE: { status: 431 },
-  BODY_CONSUMED: { status: 500 },
   INTERNAL: internal,
   CORRUPT: internal,
   CONFIG_ERROR: internal,
   LOG_KEY_MISMATCH: internal,
   VERIFICATION_FAILED: internal,
-  OVERLOADED: {
-    status: 503,
-    code: 'UNAVAILABLE',
-    text: 'The service has too many requests in progress; try again after the time in Retry-After',
-  },
   UNAVAILABLE: unavailable,
   UNKNOWN_OUTCOME: {
     status: 503,
@@ -115,6 +106,7 @@ const RESPONSES: { readonly [K in ResponseCode]: ErrorResponse } = {
   AUTHORITY_FAILED: unavailable,
   ANCHOR_FAILED: unavailable,
   CLOSED: unavailable,
+  ...HTTP_ERRORS,
 }
 
 /** A failure as the client sees it. */

@@ -11,6 +11,7 @@ import type {
   RecordedEvent as CoreRecordedEvent,
 } from '../../core/index.ts'
 import { fileEntry, type FileListing } from './files.ts'
+import type { PagePosition, ReplyText } from './kept-replies.ts'
 import { closed, Count, dateTime, DateTime, defined, Hash, Id, Meta, opt, SendStatus, Version } from './values.ts'
 
 /** The current state of an evidence. */
@@ -252,12 +253,18 @@ export const evidenceListPart = (page: CoreEvidencePage, isFirst: boolean): stri
 /**
  * A whole list as parts of its JSON text, one for each text of `evidenceListPart`. A filtered list may have many pages
  * without items: a space for each of them shows that the response goes on.
+ *
+ * @param read - reads the first part without a position
  */
-export async function* evidenceListParts(pages: AsyncIterable<string>): AsyncGenerator<string, void, undefined> {
+export async function* evidenceListParts(
+  read: (position?: PagePosition) => Promise<Pick<ReplyText, 'text' | 'next'>>,
+): AsyncGenerator<string, void, undefined> {
   let separator = ''
-  for await (const text of pages) {
+  for (let part: Pick<ReplyText, 'text' | 'next'> | undefined = await read(); part !== undefined;) {
+    const { text, next }: Pick<ReplyText, 'text' | 'next'> = part
     yield text === '' ? ' ' : separator + text
     if (text !== '') separator = text.endsWith('[') ? '' : ','
+    part = next && (await read(next))
   }
   yield ']}'
 }

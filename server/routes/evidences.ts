@@ -111,8 +111,9 @@ export const evidences: EndpointGroup = {
             (known) => registry.evidences.listIfChanged(scope, selection, known),
             (page) => json(responses.evidenceList(page)),
           )
-        const readPart = (position: PagePosition | undefined, limit: number): Promise<ReplyText> =>
-          keptPages.read(
+        const readPart = (position?: PagePosition): Promise<ReplyText> => {
+          const limit = position === undefined ? FIRST_PAGE_LENGTH : PAGE_LENGTH
+          return keptPages.read(
             // No target has a space.
             `${target} ${position?.cursor ?? position?.after ?? ''}`,
             (known) => registry.evidences.listIfChanged(scope, { ...selection, ...position, limit }, known),
@@ -121,7 +122,8 @@ export const evidences: EndpointGroup = {
                 next: positionAfter(page),
               }),
           )
-        return pages(responses.evidenceListParts(partsOf(readPart)))
+        }
+        return pages(responses.evidenceListParts(readPart))
       },
     }),
     endpoint({
@@ -287,18 +289,6 @@ function locationOfMany(request: requests.EvidenceOrBulk, path: string): string 
 /** The first page of a whole list is short, so that its first byte is sent soon. */
 const FIRST_PAGE_LENGTH = 100
 const PAGE_LENGTH = 500
-
-/** The parts of a whole list. */
-async function* partsOf(
-  read: (position: PagePosition | undefined, limit: number) => Promise<ReplyText>,
-): AsyncGenerator<string, void, undefined> {
-  let part = await read(undefined, FIRST_PAGE_LENGTH)
-  yield part.text
-  while (part.next !== undefined) {
-    part = await read(part.next, PAGE_LENGTH)
-    yield part.text
-  }
-}
 
 /** Where the page after this one begins; `undefined` if there is none. */
 function positionAfter({ items, hasMore, next }: EvidencePage): PagePosition | undefined {
