@@ -52,9 +52,9 @@ export function drainAfterResponse({ req: request, res: response }: Pick<Context
   socket.destroySoon = () => void socket.end()
   response.once('finish', () => {
     const timer = setTimeout(() => socket.destroy(), DRAIN_MS).unref()
-    const stop = (): void => clearTimeout(timer)
-    request.once('end', response.shouldKeepAlive ? stop : () => socket.destroy())
-    socket.once('close', stop)
+    // Not of the connection, which lives on.
+    request.once('close', () => clearTimeout(timer))
+    if (!response.shouldKeepAlive) request.once('end', () => socket.destroy())
     request.resume()
   })
 }

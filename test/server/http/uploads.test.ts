@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { Agent, request, type IncomingMessage } from 'node:http'
 import { after, before, describe, it } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { OPERATOR, RegistryError, type BlobStore } from '../../../core/index.ts'
@@ -95,6 +97,23 @@ describe('uploads', () => {
       )
       request.disconnect()
     }))
+
+  it('leave no listener at a connection that sends many', async (t) => {
+    const warnings: string[] = []
+    const warn = ({ name }: Error): void => void warnings.push(name)
+    process.on('warning', warn)
+    t.after(() => process.off('warning', warn))
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+    t.after(() => agent.destroy())
+    for (let i = 0; i < 15; i++) {
+      const sent = request({ agent, port: service.port, method: 'POST', path: PATH, headers: headers() })
+      sent.end(texts(`kept-${i}`) + part('images', 'x', { filename: 'a' }) + END)
+      const [response] = (await once(sent, 'response')) as [IncomingMessage]
+      assert.equal(response.statusCode, 201)
+      await once(response.resume(), 'end')
+    }
+    assert.deepEqual(warnings, [])
+  })
 
   it('takes as many files as the setting allows, besides the texts', async (t) => {
     const many = await startService({ sealMaxWaitMs: 3_600_000, maxFilesPerRequest: 300 })
