@@ -1,6 +1,7 @@
 import {
   canonicalJson,
   isRegistryError,
+  RegistryError,
   type Disclosure,
   type NewEvidence,
   type Registry,
@@ -8,28 +9,29 @@ import {
   type SubcategoryPath,
 } from '../../core/index.ts'
 
-/** What the registry has under the external id of a line: nothing, an evidence that was created from it, or another. */
-export type ExistingEvidence = 'absent' | 'same' | 'different'
-
 /**
- * Compares a line with the first event of the evidence that has its external id. Later changes of the evidence do not
- * count. `path` is the category of the line, `undefined` if it does not exist.
+ * Whether there is an evidence that was created from a line. Compares the line with the first event of the evidence
+ * that has its external id: later changes do not count. `path` is the category of the line, `undefined` if it does not
+ * exist.
+ *
+ * @throws RegistryError `EXTERNAL_ID_EXISTS` if there is another one
  */
-export async function findExisting(
+export async function isPresent(
   registry: Registry,
   scope: Scope,
   input: NewEvidence,
   path: SubcategoryPath | undefined,
-): Promise<ExistingEvidence> {
+): Promise<boolean> {
   const page = await registry.evidences
     .get(scope, input.externalId, { limit: 1, disclose: true })
     .catch((error: unknown) => {
       if (isRegistryError(error, 'EVIDENCE_NOT_FOUND')) return undefined
       throw error
     })
-  if (page === undefined) return 'absent'
+  if (page === undefined) return false
   const disclosure = page.events[0]?.disclosure
-  return path !== undefined && disclosure !== undefined && isCreatedFrom(disclosure, input, path) ? 'same' : 'different'
+  if (path !== undefined && disclosure !== undefined && isCreatedFrom(disclosure, input, path)) return true
+  throw externalIdInUse(input)
 }
 
 /** Compares the texts that the first event commits to, which no later change affects. */
@@ -41,3 +43,10 @@ function isCreatedFrom({ fields }: Disclosure, input: NewEvidence, path: Subcate
     return fields[field]?.text === expected
   })
 }
+
+/** The error of a line whose external id has other values. */
+export const externalIdInUse = ({ externalId }: NewEvidence): RegistryError =>
+  new RegistryError(
+    'EXTERNAL_ID_EXISTS',
+    `externalId ${JSON.stringify(externalId)} is in use for an evidence with other values`,
+  )

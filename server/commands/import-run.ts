@@ -2,13 +2,13 @@ import { createHash } from 'node:crypto'
 import {
   canonicalJson,
   isRegistryError,
-  RegistryError,
   type Category,
   type NewEvidence,
   type Registry,
+  type RegistryError,
   type Scope,
 } from '../../core/index.ts'
-import { findExisting } from './import-existing.ts'
+import { externalIdInUse, isPresent } from './import-existing.ts'
 import { isObjectLine, MAX_LINE_BYTES, parseLine, tooLong } from './import-lines.ts'
 import { assertCreatable, pathIn, placeIn } from './import-subcategories.ts'
 import { linesOf } from './lines.ts'
@@ -183,21 +183,13 @@ class EvidenceImport {
     // It may be of a category that was created meanwhile.
     if (!isDryRun && pathIn(this.#categories, input) === undefined)
       this.#categories = await registry.categories.list(scope)
-    const found = await findExisting(registry, scope, input, pathIn(this.#categories, input))
-    if (found === 'different') throw externalIdInUse(input)
-    return found === 'same'
+    return isPresent(registry, scope, input, pathIn(this.#categories, input))
   }
 }
 
-/** Of all that `findExisting` compares. An empty value is the same as none. */
+/** Of all that `isPresent` compares. An empty value is the same as none. */
 function digestOf(input: NewEvidence, place: readonly unknown[]): string {
   const { name, owner = '', description = '', summary = '', meta = '' } = input
   const text = canonicalJson([place, name, owner, description, summary, meta])
   return createHash('sha256').update(text).digest('base64')
 }
-
-const externalIdInUse = ({ externalId }: NewEvidence): RegistryError =>
-  new RegistryError(
-    'EXTERNAL_ID_EXISTS',
-    `externalId ${JSON.stringify(externalId)} is in use for an evidence with other values`,
-  )

@@ -35,11 +35,8 @@ export interface PagesOptions<T, P extends Page<T>> {
   /** Reads up to `len` items. The service may return fewer. */
   readonly readPage: (request: PageRequest<T, P>, signal: AbortSignal) => Promise<P>
   readonly pageItems: number
-  /**
-   * How many of the first items cannot change any more: the list is read again and again from there. `undefined`: it is
-   * not read again.
-   */
-  readonly settled?: (items: readonly T[]) => number | undefined
+  /** Whether these items can still change: then the list is read again and again. Default: they cannot. */
+  readonly mayChange?: (items: readonly T[]) => boolean
 }
 
 /**
@@ -92,20 +89,19 @@ export class PageReader<T, P extends Page<T>> {
     try {
       await this.#readAfter(known, signal)
       const { items } = this.#shown
-      const settled = this.#options.settled?.(items)
-      if (signal.aborted || settled === undefined) return
+      if (signal.aborted || this.#options.mayChange?.(items) !== true) return
       const isChanged = JSON.stringify(before) !== JSON.stringify(items)
-      this.#loadLater(items.slice(0, settled), isChanged ? MIN_PAUSE_MS : pauseMs)
+      this.#loadLater(isChanged ? MIN_PAUSE_MS : pauseMs)
     } catch (error) {
       if (signal.aborted) return
       this.#show({ ...this.#shown, failure: { error, retry: () => void this.#load(known, MIN_PAUSE_MS) } })
-      if (this.#options.settled !== undefined && isOutage(error)) this.#loadLater(known, pauseMs)
+      if (this.#options.mayChange !== undefined && isOutage(error)) this.#loadLater(pauseMs)
     }
   }
 
-  #loadLater(known: readonly T[], pauseMs: number): void {
+  #loadLater(pauseMs: number): void {
     const longerMs = Math.min(pauseMs * PAUSE_GROWTH, MAX_PAUSE_MS)
-    this.#timer = setTimeout(() => void this.#load(known, longerMs), pauseMs)
+    this.#timer = setTimeout(() => void this.#load([], longerMs), pauseMs)
   }
 
   async #readAfter(known: readonly T[], signal: AbortSignal): Promise<void> {

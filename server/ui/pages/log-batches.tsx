@@ -52,7 +52,7 @@ const BATCHES: PagesOptions<LogBatch, Page<LogBatch>> = {
     const { batches, isMore } = await publicClient.listBatches(request, { signal })
     return { items: batches, isMore }
   },
-  settled: () => 0,
+  mayChange: () => true,
 }
 
 const COLUMNS: readonly Column<LogBatch>[] = [

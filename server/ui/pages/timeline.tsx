@@ -14,7 +14,10 @@ const PAGE_EVENTS = 50
 const MAX_EVENTS = 500
 const AFTER_ALL = 1_000_000_000
 
-/** The history of an evidence, newest first, and again if `changes` grows: a deletion also changes an older event. */
+/**
+ * The history of an evidence, newest first, until all events are confirmed, and again if `changes` grows: a deletion also
+ * changes an older event.
+ */
 export function Timeline({ externalId, changes }: { readonly externalId: string; readonly changes: number }) {
   const { client } = useSession()
   const list = usePages<EvidenceEvent, Page<EvidenceEvent>>(
@@ -28,7 +31,7 @@ export function Timeline({ externalId, changes }: { readonly externalId: string;
         const { events } = await client.getEvidence(request, { signal })
         return { items: events.toReversed(), isMore: first > 0 }
       },
-      settled: confirmedOf,
+      mayChange: (events) => events.some(({ merkleSendStatus }) => merkleSendStatus !== 'C'),
     },
     { of: [client, externalId], changes },
   )
@@ -38,10 +41,6 @@ export function Timeline({ externalId, changes }: { readonly externalId: string;
     </Card>
   )
 }
-
-/** The newest events are the first that are read again, until all are confirmed. */
-const confirmedOf = (events: readonly EvidenceEvent[]): number | undefined =>
-  events.every(({ merkleSendStatus }) => merkleSendStatus === 'C') ? undefined : 0
 
 /** The events, newest first, with what each changed. Of what older events set that are not read, nothing is said. */
 function EventList({ events }: { readonly events: readonly EvidenceEvent[] }) {
