@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { Agent, request, type IncomingMessage } from 'node:http'
+import { Agent, request as httpRequest, type IncomingMessage } from 'node:http'
 import { after, before, describe, it } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { OPERATOR, RegistryError, type BlobStore } from '../../../core/index.ts'
@@ -106,7 +106,7 @@ describe('uploads', () => {
     const agent = new Agent({ keepAlive: true, maxSockets: 1 })
     t.after(() => agent.destroy())
     for (let i = 0; i < 15; i++) {
-      const sent = request({ agent, port: service.port, method: 'POST', path: PATH, headers: headers() })
+      const sent = httpRequest({ agent, port: service.port, method: 'POST', path: PATH, headers: headers() })
       sent.end(texts(`kept-${i}`) + part('images', 'x', { filename: 'a' }) + END)
       const [response] = (await once(sent, 'response')) as [IncomingMessage]
       assert.equal(response.statusCode, 201)
