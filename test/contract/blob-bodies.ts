@@ -7,9 +7,6 @@ export const MIB = 1024 * KIB
 /** A limit that the bodies of the tests do not reach. */
 export const AMPLE = { maxBytes: 64 * MIB }
 
-/** Runs one test with a store of its own. */
-export type WithStore = (run: (store: BlobStore) => Promise<void>) => Promise<void>
-
 /** Yields the bytes in chunks of `chunkBytes`; the last may be shorter. */
 export async function* inChunks(bytes: Uint8Array, chunkBytes: number): AsyncGenerator<Uint8Array> {
   for (let at = 0; at < bytes.length; at += chunkBytes) yield bytes.subarray(at, at + chunkBytes)

@@ -1,20 +1,10 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { describe, test } from 'node:test'
+import { describe } from 'node:test'
 import { concatBytes, type BlobStore } from '../../adapters/kit/index.ts'
-import {
-  assertBlob,
-  assertSame,
-  collect,
-  mustGet,
-  putBlob,
-  rejectsWith,
-  KIB,
-  MIB,
-  type WithStore,
-} from './blob-bodies.ts'
+import { assertBlob, assertSame, collect, mustGet, putBlob, rejectsWith, KIB, MIB } from './blob-bodies.ts'
 import { testAborts, testBodies, testBrokenBodies, testConcurrentPuts, testKeys, testLimit } from './blob-store-puts.ts'
-import { assertClosed } from './rules.ts'
+import { assertClosed, testsOf, type TestOf } from './rules.ts'
 
 /** The store under test. */
 export interface BlobStoreUnderTest {
@@ -46,30 +36,29 @@ export interface DurableBlobStoreUnderTest extends BlobStoreUnderTest {
  * ```
  */
 export function blobStoreContract(name: string, open: () => Promise<BlobStoreUnderTest>): void {
-  /** Runs one test with a store of its own and closes it. Checks that no put has left a temporary file. */
-  const withStore: WithStore = async (run) => {
-    const subject = await open()
-    try {
-      await run(subject.store)
-      await subject.store.close()
-      assert.deepEqual((await subject.staged?.()) ?? [], [], 'files of unfinished puts were left')
-    } finally {
-      await subject.store.close()
-      await subject.dispose?.()
-    }
-  }
+  const testSubject = testsOf(open, async ({ store, dispose }) => {
+    await store.close()
+    await dispose?.()
+  })
+  /** Also checks that no put has left a temporary file. */
+  const test: TestOf<BlobStore> = (title, run) =>
+    testSubject(title, async ({ store, staged }, t) => {
+      await run(store, t)
+      await store.close()
+      assert.deepEqual((await staged?.()) ?? [], [], 'files of unfinished puts were left')
+    })
 
   describe(`BlobStore contract: ${name}`, () => {
-    testBodies(withStore)
-    testKeys(withStore)
-    testConcurrentPuts(withStore)
-    testRanges(withStore)
-    testLimit(withStore)
-    testBrokenBodies(withStore)
-    testAborts(withStore)
-    testReads(withStore)
-    testDeletes(withStore)
-    testClose(withStore)
+    testBodies(test)
+    testKeys(test)
+    testConcurrentPuts(test)
+    testRanges(test)
+    testLimit(test)
+    testBrokenBodies(test)
+    testAborts(test)
+    testReads(test)
+    testDeletes(test)
+    testClose(test)
   })
 }
 
@@ -84,128 +73,116 @@ export function blobStoreContract(name: string, open: () => Promise<BlobStoreUnd
  * ```
  */
 export function durableBlobStoreContract(name: string, open: () => Promise<DurableBlobStoreUnderTest>): void {
-  test(`BlobStore contract: ${name}: it holds the same blobs when it is opened again`, async () => {
-    const { store, reopen, dispose } = await open()
-    try {
-      const bytes = randomBytes(100 * KIB)
-      await putBlob(store, 'survives', bytes)
-      await putBlob(store, 'deleted', bytes)
-      await store.delete('deleted')
-      await store.close()
-      const reopened = await reopen()
-      await assertBlob(reopened, 'survives', bytes)
-      assert.equal(await reopened.get('deleted'), undefined)
-      await rejectsWith('UNAVAILABLE', putBlob(reopened, 'survives', 'x'))
-      await reopened.close()
-    } finally {
-      await dispose?.()
-    }
+  const test = testsOf(open, async ({ dispose }) => dispose?.())
+  test(`BlobStore contract: ${name}: it holds the same blobs when it is opened again`, async ({ store, reopen }) => {
+    const bytes = randomBytes(100 * KIB)
+    await putBlob(store, 'survives', bytes)
+    await putBlob(store, 'deleted', bytes)
+    await store.delete('deleted')
+    await store.close()
+    const reopened = await reopen()
+    await assertBlob(reopened, 'survives', bytes)
+    assert.equal(await reopened.get('deleted'), undefined)
+    await rejectsWith('UNAVAILABLE', putBlob(reopened, 'survives', 'x'))
+    await reopened.close()
   })
 }
 
 /** Tests of ranges. */
-function testRanges(withStore: WithStore): void {
-  test('returns exactly the bytes of a range, and the size of the whole blob', () =>
-    withStore(async (store) => {
-      const size = 150 * KIB
-      const bytes = randomBytes(size)
-      await putBlob(store, 'ranged', bytes)
-      const edges = [0, 1, 64 * KIB - 1, 64 * KIB, 64 * KIB + 1, 128 * KIB, size - 1, size]
-      for (const start of edges) {
-        for (const end of edges.filter((edge) => edge > start)) {
-          const blob = await store.get('ranged', { start, end })
-          assert.ok(blob)
-          assert.equal(blob.size, size)
-          assertSame(await collect(blob.body), bytes.subarray(start, end))
-        }
+function testRanges(test: TestOf<BlobStore>): void {
+  test('returns exactly the bytes of a range, and the size of the whole blob', async (store) => {
+    const size = 150 * KIB
+    const bytes = randomBytes(size)
+    await putBlob(store, 'ranged', bytes)
+    const edges = [0, 1, 64 * KIB - 1, 64 * KIB, 64 * KIB + 1, 128 * KIB, size - 1, size]
+    for (const start of edges) {
+      for (const end of edges.filter((edge) => edge > start)) {
+        const blob = await store.get('ranged', { start, end })
+        assert.ok(blob)
+        assert.equal(blob.size, size)
+        assertSame(await collect(blob.body), bytes.subarray(start, end))
       }
-    }))
+    }
+  })
 
-  test('rejects a range that is empty, reversed, beyond the end, or not of integers', () =>
-    withStore(async (store) => {
-      await putBlob(store, 'ten', randomBytes(10))
-      await putBlob(store, 'empty', '')
-      const starts = [0, 10, 5, -1, 0, 10, 0.5, 0, NaN, 0, 0]
-      const ends = [0, 10, 4, 5, 11, 11, 5, 5.5, 5, NaN, Infinity]
-      for (const [i, start] of starts.entries())
-        await rejectsWith('RANGE_NOT_SATISFIABLE', store.get('ten', { start, end: ends[i] ?? 0 }))
-      await rejectsWith('RANGE_NOT_SATISFIABLE', store.get('empty', { start: 0, end: 1 }))
-    }))
+  test('rejects a range that is empty, reversed, beyond the end, or not of integers', async (store) => {
+    await putBlob(store, 'ten', randomBytes(10))
+    await putBlob(store, 'empty', '')
+    const starts = [0, 10, 5, -1, 0, 10, 0.5, 0, NaN, 0, 0]
+    const ends = [0, 10, 4, 5, 11, 11, 5, 5.5, 5, NaN, Infinity]
+    for (const [i, start] of starts.entries())
+      await rejectsWith('RANGE_NOT_SATISFIABLE', store.get('ten', { start, end: ends[i] ?? 0 }))
+    await rejectsWith('RANGE_NOT_SATISFIABLE', store.get('empty', { start: 0, end: 1 }))
+  })
 }
 
 /** Tests of reads that end early, and of keys without a blob. */
-function testReads(withStore: WithStore): void {
-  test('an abort ends a read', () =>
-    withStore(async (store) => {
-      await putBlob(store, 'long', randomBytes(MIB))
-      const controller = new AbortController()
-      const blob = await store.get('long', undefined, controller.signal)
-      assert.ok(blob)
-      const reading = async (): Promise<void> => {
-        for await (const _ of blob.body) controller.abort()
-      }
-      await assert.rejects(reading, { name: 'AbortError' })
-    }))
+function testReads(test: TestOf<BlobStore>): void {
+  test('an abort ends a read', async (store) => {
+    await putBlob(store, 'long', randomBytes(MIB))
+    const controller = new AbortController()
+    const blob = await store.get('long', undefined, controller.signal)
+    assert.ok(blob)
+    const reading = async (): Promise<void> => {
+      for await (const _ of blob.body) controller.abort()
+    }
+    await assert.rejects(reading, { name: 'AbortError' })
+  })
 
-  test('a reader may stop early, and may change the bytes that it received', () =>
-    withStore(async (store) => {
-      const bytes = randomBytes(300 * KIB)
-      await putBlob(store, 'shared', bytes)
-      for await (const chunk of (await mustGet(store, 'shared')).body) {
-        chunk.fill(0)
-        break
-      }
-      await (await mustGet(store, 'shared')).body[Symbol.asyncIterator]().return?.()
-      await assertBlob(store, 'shared', bytes)
-    }))
+  test('a reader may stop early, and may change the bytes that it received', async (store) => {
+    const bytes = randomBytes(300 * KIB)
+    await putBlob(store, 'shared', bytes)
+    for await (const chunk of (await mustGet(store, 'shared')).body) {
+      chunk.fill(0)
+      break
+    }
+    await (await mustGet(store, 'shared')).body[Symbol.asyncIterator]().return?.()
+    await assertBlob(store, 'shared', bytes)
+  })
 
-  test('returns undefined for a key that was never put', () =>
-    withStore(async (store) => {
-      assert.equal(await store.get('unknown'), undefined)
-      assert.equal(await store.get('unknown', { start: 0, end: 1 }), undefined)
-    }))
+  test('returns undefined for a key that was never put', async (store) => {
+    assert.equal(await store.get('unknown'), undefined)
+    assert.equal(await store.get('unknown', { start: 0, end: 1 }), undefined)
+  })
 }
 
 /** Tests of deletes. */
-function testDeletes(withStore: WithStore): void {
-  test('deletes a blob, also repeatedly', () =>
-    withStore(async (store) => {
-      await store.delete('gone')
-      await putBlob(store, 'gone', randomBytes(KIB))
-      await putBlob(store, 'stays', 'stays')
-      await Promise.all([store.delete('gone'), store.delete('gone')])
-      await store.delete('gone')
-      assert.equal(await store.get('gone'), undefined)
-      await assertBlob(store, 'stays', 'stays')
-    }))
+function testDeletes(test: TestOf<BlobStore>): void {
+  test('deletes a blob, also repeatedly', async (store) => {
+    await store.delete('gone')
+    await putBlob(store, 'gone', randomBytes(KIB))
+    await putBlob(store, 'stays', 'stays')
+    await Promise.all([store.delete('gone'), store.delete('gone')])
+    await store.delete('gone')
+    assert.equal(await store.get('gone'), undefined)
+    await assertBlob(store, 'stays', 'stays')
+  })
 
-  test('a delete does not affect bodies that were opened, whether they were read or not', () =>
-    withStore(async (store) => {
-      const bytes = randomBytes(MIB)
-      await putBlob(store, 'read', bytes)
-      const started = (await mustGet(store, 'read')).body[Symbol.asyncIterator]()
-      const first = await started.next()
-      assert.equal(first.done, false)
-      const fresh = await store.get('read', { start: 10, end: MIB })
-      assert.ok(fresh)
-      await store.delete('read')
-      assert.equal(await store.get('read'), undefined)
-      const rest = await collect({ [Symbol.asyncIterator]: () => started })
-      assertSame(concatBytes(first.value, rest), bytes)
-      assertSame(await collect(fresh.body), bytes.subarray(10))
-    }))
+  test('a delete does not affect bodies that were opened, whether they were read or not', async (store) => {
+    const bytes = randomBytes(MIB)
+    await putBlob(store, 'read', bytes)
+    const started = (await mustGet(store, 'read')).body[Symbol.asyncIterator]()
+    const first = await started.next()
+    assert.equal(first.done, false)
+    const fresh = await store.get('read', { start: 10, end: MIB })
+    assert.ok(fresh)
+    await store.delete('read')
+    assert.equal(await store.get('read'), undefined)
+    const rest = await collect({ [Symbol.asyncIterator]: () => started })
+    assertSame(concatBytes(first.value, rest), bytes)
+    assertSame(await collect(fresh.body), bytes.subarray(10))
+  })
 }
 
 /** Tests of close. */
-function testClose(withStore: WithStore): void {
-  test('rejects every call after it was closed, except close', () =>
-    withStore(async (store) => {
-      await putBlob(store, 'before', 'x')
-      await store.close()
-      await assertClosed(store, {
-        put: () => putBlob(store, 'after', 'x'),
-        get: () => store.get('before'),
-        delete: () => store.delete('before'),
-      })
-    }))
+function testClose(test: TestOf<BlobStore>): void {
+  test('rejects every call after it was closed, except close', async (store) => {
+    await putBlob(store, 'before', 'x')
+    await store.close()
+    await assertClosed(store, {
+      put: () => putBlob(store, 'after', 'x'),
+      get: () => store.get('before'),
+      delete: () => store.delete('before'),
+    })
+  })
 }

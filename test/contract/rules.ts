@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import type { TestContext } from 'node:test'
+import { test, type TestContext } from 'node:test'
 
 /** The names of a port's methods, except `close`. */
 type Methods<Port> = {
@@ -18,6 +18,19 @@ export async function assertClosed<Port extends { close(): Promise<void> }>(
   for (const [name, call] of entries) await assert.rejects(call, { code: 'CLOSED' }, `${name} after close`)
   await port.close()
 }
+
+/** Registers a test that has a subject of its own. */
+export type TestOf<Subject> = (name: string, run: (subject: Subject, t: TestContext) => Promise<void>) => void
+
+/** Tests of what `open` opens for each of them. `close` is called after each test, also after one that failed. */
+export const testsOf =
+  <Subject>(open: () => Promise<Subject>, close: (subject: Subject) => Promise<void>): TestOf<Subject> =>
+  (name, run) =>
+    void test(name, async (t) => {
+      const subject = await open()
+      t.after(() => close(subject))
+      await run(subject, t)
+    })
 
 /** Skips a test of what an adapter does not offer. The reason is printed, so that it is not taken for a passed test. */
 export const notOffered = (t: TestContext, what: string): void => t.skip(`not offered: ${what}`)

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { describe, test } from 'node:test'
+import { describe } from 'node:test'
 import type { SignedHead, SignedHeadKeeper } from '../../adapters/kit/index.ts'
-import { notOffered } from './rules.ts'
+import { notOffered, testsOf } from './rules.ts'
 
 /** The keeper under test. */
 export interface SignedHeadKeeperUnderTest {
@@ -27,56 +27,44 @@ export interface SignedHeadKeeperUnderTest {
  * ```
  */
 export function signedHeadKeeperContract(name: string, open: () => Promise<SignedHeadKeeperUnderTest>): void {
-  const withKeeper = async (run: (subject: SignedHeadKeeperUnderTest) => Promise<void>): Promise<void> => {
-    const subject = await open()
-    try {
-      await run(subject)
-    } finally {
-      await subject.dispose?.()
-    }
-  }
+  const test = testsOf(open, async ({ dispose }) => dispose?.())
 
   describe(`SignedHeadKeeper contract: ${name}`, () => {
-    test('returns undefined before the first write', () =>
-      withKeeper(async ({ keeper }) => assert.equal(await keeper.read(), undefined)))
+    test('returns undefined before the first write', async ({ keeper }) => assert.equal(await keeper.read(), undefined))
 
-    test('returns the head that was written last', () =>
-      withKeeper(async ({ keeper }) => {
-        for (const size of SIZES) {
-          const head = headOf(size)
-          await keeper.write(head)
-          assert.deepEqual(await keeper.read(), head)
-        }
-      }))
+    test('returns the head that was written last', async ({ keeper }) => {
+      for (const size of SIZES) {
+        const head = headOf(size)
+        await keeper.write(head)
+        assert.deepEqual(await keeper.read(), head)
+      }
+    })
 
-    test('returns the head that was written last also from a second keeper', (t) =>
-      withKeeper(async ({ keeper, reopen }) => {
-        if (reopen === undefined) return notOffered(t, '`open` returned no `reopen`')
-        for (const size of SIZES) {
-          const head = headOf(size)
-          await keeper.write(head)
-          assert.deepEqual(await (await reopen()).read(), head)
-        }
-      }))
+    test('returns the head that was written last also from a second keeper', async ({ keeper, reopen }, t) => {
+      if (reopen === undefined) return notOffered(t, '`open` returned no `reopen`')
+      for (const size of SIZES) {
+        const head = headOf(size)
+        await keeper.write(head)
+        assert.deepEqual(await (await reopen()).read(), head)
+      }
+    })
 
-    test('copies the root, so that callers may change their bytes', () =>
-      withKeeper(async ({ keeper }) => {
-        const root = randomBytes(32)
-        const expected = new Uint8Array(root)
-        await keeper.write({ size: 3, root })
-        root.fill(0)
-        const head = await keeper.read()
-        assert.deepEqual(head, { size: 3, root: expected })
-        head?.root.fill(1)
-        assert.deepEqual(await keeper.read(), { size: 3, root: expected })
-      }))
+    test('copies the root, so that callers may change their bytes', async ({ keeper }) => {
+      const root = randomBytes(32)
+      const expected = new Uint8Array(root)
+      await keeper.write({ size: 3, root })
+      root.fill(0)
+      const head = await keeper.read()
+      assert.deepEqual(head, { size: 3, root: expected })
+      head?.root.fill(1)
+      assert.deepEqual(await keeper.read(), { size: 3, root: expected })
+    })
 
-    test('keeps the head of the last call if writes overlap', () =>
-      withKeeper(async ({ keeper }) => {
-        const heads = Array.from({ length: 20 }, (_, size) => headOf(size))
-        await Promise.all(heads.map((head) => keeper.write(head)))
-        assert.deepEqual(await keeper.read(), heads.at(-1))
-      }))
+    test('keeps the head of the last call if writes overlap', async ({ keeper }) => {
+      const heads = Array.from({ length: 20 }, (_, size) => headOf(size))
+      await Promise.all(heads.map((head) => keeper.write(head)))
+      assert.deepEqual(await keeper.read(), heads.at(-1))
+    })
   })
 }
 

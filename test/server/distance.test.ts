@@ -100,24 +100,21 @@ describe('distance', () => {
     session.disconnect()
   })
 
-  it('of the operations of the core, and of sealing without the stamps and anchors that follow it', async () => {
+  it('of the operations of the core, and of sealing without the stamps and anchors that follow it', async (t) => {
     const plain = await open('plain', {}, standing)
-    try {
-      const { evidences, proofs } = plain
-      const create = (name: string): Promise<unknown> => evidences.create(scope, newEvidence(name))
-      await plain.sourceSystems.create(scope, { name: 'w' })
-      for (let n = 0; n < 20; n++) await create(`x-${n}`)
-      await plain.sealNow()
-      assertDistance('create', await filesOf((run) => create(`new-${run}`)))
-      assertDistance('update', await filesOf((run) => evidences.update(scope, 'x-0', { owner: `Grace ${run}` })))
-      assertDistance('get', await filesOf((run) => evidences.get(scope, `x-${10 + run}`)))
-      assertDistance('list', await filesOf(() => evidences.list(scope, { limit: 10 })))
-      assertDistance('proof', await filesOf((run) => proofs.evidence({ evidenceId: `x-${10 + run}` })))
-      const prepare = (run: number): Promise<unknown> => create(`sealed-${run}`)
-      assertDistance('seal', await filesOf(() => plain.sealNow(), prepare))
-    } finally {
-      await plain.close()
-    }
+    t.after(() => plain.close())
+    const { evidences, proofs } = plain
+    const create = (name: string): Promise<unknown> => evidences.create(scope, newEvidence(name))
+    await plain.sourceSystems.create(scope, { name: 'w' })
+    for (let n = 0; n < 20; n++) await create(`x-${n}`)
+    await plain.sealNow()
+    assertDistance('create', await filesOf((run) => create(`new-${run}`)))
+    assertDistance('update', await filesOf((run) => evidences.update(scope, 'x-0', { owner: `Grace ${run}` })))
+    assertDistance('get', await filesOf((run) => evidences.get(scope, `x-${10 + run}`)))
+    assertDistance('list', await filesOf(() => evidences.list(scope, { limit: 10 })))
+    assertDistance('proof', await filesOf((run) => proofs.evidence({ evidenceId: `x-${10 + run}` })))
+    const prepare = (run: number): Promise<unknown> => create(`sealed-${run}`)
+    assertDistance('seal', await filesOf(() => plain.sealNow(), prepare))
   })
 
   it('of a bundle with a token and an anchor, and its verification', async (t) => {

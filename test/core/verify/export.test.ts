@@ -124,18 +124,15 @@ describe('an export', () => {
     assert.equal(verify(rehashed(lines.slice(0, -1))).state, 'proven')
   })
 
-  it('names a bundle that is refuted, and one of another tree that the log signed', async () => {
+  it('names a bundle that is refuted, and one of another tree that the log signed', async (t) => {
     const changed = lines.map((line, i) => (i === 2 ? line.replace('Grace', 'Greta') : line))
     assert.deepEqual(rulesOf(verify(rehashed(changed.slice(0, -1)))), ['event.text-differs'])
     const fork = await openBundleRegistry({ directory: `${directory}/fork`, anchor: 'none' })
-    try {
-      for (const externalId of ['e-1', 'e-2']) await fork.evidence({ externalId }).then(fork.settle)
-      const other = `{"n":${COUNT + 1},"bundle":${JSON.stringify(await fork.history())}}`
-      const forked = verify([...lines.slice(0, -1), other], { policy: { ...policy, authorities: [] } })
-      assert.deepEqual(rulesOf(forked), ['log.forked', 'export.cut-off'])
-    } finally {
-      await fork.close()
-    }
+    t.after(() => fork.close())
+    for (const externalId of ['e-1', 'e-2']) await fork.evidence({ externalId }).then(fork.settle)
+    const other = `{"n":${COUNT + 1},"bundle":${JSON.stringify(await fork.history())}}`
+    const forked = verify([...lines.slice(0, -1), other], { policy: { ...policy, authorities: [] } })
+    assert.deepEqual(rulesOf(forked), ['log.forked', 'export.cut-off'])
   })
 
   it('names what is not sealed, and what has no bundle', async () => {

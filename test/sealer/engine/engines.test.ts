@@ -79,58 +79,44 @@ describe('a closed engine', () => {
 })
 
 describe('the pool', () => {
-  it('throws ENGINE_FAILED for a row whose worker crashes, and continues with the next row', async () => {
+  it('throws ENGINE_FAILED for a row whose worker crashes, and continues with the next row', async (t) => {
     const engine = new PoolEngine({ maxThreads: 2, inlineHashes: 256, worker: crashingWorker })
-    try {
-      await assert.rejects(engine.tiles(row(2000), 'entries'), { code: 'ENGINE_FAILED' })
-      await assert.rejects(engine.tiles(row(2000), 'nodes'), { code: 'ENGINE_FAILED' })
-      assertTiles(await engine.tiles(row(256), 'entries'), 256)
-    } finally {
-      await engine.close()
-    }
+    t.after(() => engine.close())
+    await assert.rejects(engine.tiles(row(2000), 'entries'), { code: 'ENGINE_FAILED' })
+    await assert.rejects(engine.tiles(row(2000), 'nodes'), { code: 'ENGINE_FAILED' })
+    assertTiles(await engine.tiles(row(256), 'entries'), 256)
   })
 
-  it('fails all rows that wait for a crashed worker', async () => {
+  it('fails all rows that wait for a crashed worker', async (t) => {
     const engine = new PoolEngine({ maxThreads: 1, inlineHashes: 0, worker: crashingWorker })
-    try {
-      const calls = [2000, 600, 5000, 300].map((count) => engine.tiles(row(count), 'entries'))
-      await Promise.all(calls.map((call) => assert.rejects(call, { code: 'ENGINE_FAILED' })))
-    } finally {
-      await engine.close()
-    }
+    t.after(() => engine.close())
+    const calls = [2000, 600, 5000, 300].map((count) => engine.tiles(row(count), 'entries'))
+    await Promise.all(calls.map((call) => assert.rejects(call, { code: 'ENGINE_FAILED' })))
   })
 
-  it('fails the tasks of a worker whose module never finishes to load', async () => {
+  it('fails the tasks of a worker whose module never finishes to load', async (t) => {
     const worker = () => moduleUrl('test/support/hanging-worker.ts')
     const options = { worker, task: 'tiles', maxThreads: 1, tasksPerWorker: 1, startTimeoutMs: 1 }
     const hanging = new WorkerPool<string, void>(options)
-    try {
-      const run = await hanging.open()
-      await Promise.all([run(''), run('')].map((call) => assert.rejects(call, /No worker was ready in time/)))
-      assert.equal(hanging.failures.count, 1)
-      await assert.rejects((await hanging.open())(''), /No worker was ready in time/)
-    } finally {
-      await hanging.close()
-    }
+    t.after(() => hanging.close())
+    const run = await hanging.open()
+    await Promise.all([run(''), run('')].map((call) => assert.rejects(call, /No worker was ready in time/)))
+    assert.equal(hanging.failures.count, 1)
+    await assert.rejects((await hanging.open())(''), /No worker was ready in time/)
   })
 
-  it('hashes several rows at the same time, and never changes returned tiles', async () => {
+  it('hashes several rows at the same time, and never changes returned tiles', async (t) => {
     const engine = new PoolEngine({ maxThreads: 2, inlineHashes: 0 })
-    try {
-      const counts = [300, 5000, 1, 777, 4096, 2, 3]
-      const rounds = [counts, counts.toReversed(), [4999]]
-      const results: (readonly [number, readonly Uint8Array[]])[] = []
-      for (const round of rounds)
-        results.push(
-          ...(await Promise.all(round.map(async (n) => [n, await engine.tiles(row(n), 'entries')] as const))),
-        )
-      for (const [count, tiles] of results) assertTiles(tiles, count)
-    } finally {
-      await engine.close()
-    }
+    t.after(() => engine.close())
+    const counts = [300, 5000, 1, 777, 4096, 2, 3]
+    const rounds = [counts, counts.toReversed(), [4999]]
+    const results: (readonly [number, readonly Uint8Array[]])[] = []
+    for (const round of rounds)
+      results.push(...(await Promise.all(round.map(async (n) => [n, await engine.tiles(row(n), 'entries')] as const))))
+    for (const [count, tiles] of results) assertTiles(tiles, count)
   })
 
-  it('never reuses memory that a worker still uses', async () => {
+  it('never reuses memory that a worker still uses', async (t) => {
     const engine = new PoolEngine({ maxThreads: 3, inlineHashes: 0 })
     const hashRow = async (count: number): Promise<void> => {
       const input = row(count).slice()
@@ -140,12 +126,9 @@ describe('the pool', () => {
       assert.ok(equalBytes(concatBytes(...tiles), plainTiles(row(count), 'entries')), `${count} entries`)
     }
     const counts = fc.array(fc.integer({ min: 1, max: all.length }), { minLength: 1, maxLength: 12 })
-    try {
-      const property = fc.asyncProperty(counts, async (rows) => void (await Promise.all(rows.map(hashRow))))
-      await fc.assert(property, { numRuns: 25 })
-    } finally {
-      await engine.close()
-    }
+    t.after(() => engine.close())
+    const property = fc.asyncProperty(counts, async (rows) => void (await Promise.all(rows.map(hashRow))))
+    await fc.assert(property, { numRuns: 25 })
   })
 
   it('rejects a number of threads that is not an integer from 1', () => {

@@ -88,13 +88,10 @@ it('ends with 2 if there is no registry, and creates nothing', async (t) => {
 it('fails while another process has the directory open', async (t) => {
   const path = await dataDirectory(t)
   const records = await openLevelRecords(join(path, 'records'))
-  try {
-    const { code, stdout, stderr } = await runCli(['fsck', '--data-dir', path])
-    assert.deepEqual([code, stdout], [1, ''])
-    assert.match(stderr, /^evidence-registry fsck: /)
-  } finally {
-    await records.close()
-  }
+  t.after(() => records.close())
+  const { code, stdout, stderr } = await runCli(['fsck', '--data-dir', path])
+  assert.deepEqual([code, stdout], [1, ''])
+  assert.match(stderr, /^evidence-registry fsck: /)
 })
 
 it('repairs an index after it has named it, and nothing if an event is damaged', async (t) => {

@@ -196,7 +196,7 @@ describe('evidence-registry verify', () => {
     }
   })
 
-  it('asks a node about the blocks of anchors', async () => {
+  it('asks a node about the blocks of anchors', async (t) => {
     const anchors = bundle.checkpoints.flatMap((checkpoint) => checkpoint.anchors)
     let chainId = '0x7'
     let hashes = new Map(anchors.map(({ blockNumber, blockHash }) => [`0x${blockNumber.toString(16)}`, blockHash]))
@@ -211,20 +211,17 @@ describe('evidence-registry verify', () => {
     })
     await new Promise<void>((resolve) => node.listen(0, '127.0.0.1', resolve))
     const rpc = `http://127.0.0.1:${(node.address() as AddressInfo).port}`
-    try {
-      const args = [path('e-1.evidence.json'), '--policy', path('policy.json'), '--rpc', rpc]
-      const confirmed = await ends(0, verify(...args))
-      assert.doesNotMatch(confirmed.stdout, /Ask a node/)
-      hashes = new Map()
-      const missing = await ends(0, verify(...args))
-      assert.match(missing.stdout, /not checked: the anchor .* is not part of the chain/)
-      assert.equal((await verify(...args, '--require', 'timestamp,anchor')).code, 8)
-      chainId = '0x8'
-      const other = await verify(...args)
-      assert.deepEqual([other.code, other.stdout], [2, ''])
-      assert.match(other.stderr, /the node could not be asked: it belongs to the chain 8, expected 7/)
-    } finally {
-      node.close()
-    }
+    t.after(() => node.close())
+    const args = [path('e-1.evidence.json'), '--policy', path('policy.json'), '--rpc', rpc]
+    const confirmed = await ends(0, verify(...args))
+    assert.doesNotMatch(confirmed.stdout, /Ask a node/)
+    hashes = new Map()
+    const missing = await ends(0, verify(...args))
+    assert.match(missing.stdout, /not checked: the anchor .* is not part of the chain/)
+    assert.equal((await verify(...args, '--require', 'timestamp,anchor')).code, 8)
+    chainId = '0x8'
+    const other = await verify(...args)
+    assert.deepEqual([other.code, other.stdout], [2, ''])
+    assert.match(other.stderr, /the node could not be asked: it belongs to the chain 8, expected 7/)
   })
 })

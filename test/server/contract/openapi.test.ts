@@ -75,32 +75,29 @@ describe('the OpenAPI document', () => {
   })
 
   // `/sourceSystem/{COMPANY_ID}/healthz` and tiles' paths are as the contract and C2SP have them: literals win.
-  it('passes the linter', async () => {
+  it('passes the linter', async (t) => {
     const directory = await mkdtemp(join(tmpdir(), 'evidence-openapi-'))
-    try {
-      await writeFile(join(directory, 'openapi.json'), JSON.stringify(document))
-      const packageFile = createRequire(import.meta.url).resolve('@redocly/cli/package.json')
-      const env = {
-        PATH: process.env['PATH'],
-        HOME: directory,
-        REDOCLY_TELEMETRY: 'off',
-        REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true',
-        CI: 'true',
-      }
-      const args = [
-        join(dirname(packageFile), 'bin', 'cli.js'),
-        'lint',
-        'openapi.json',
-        '--extends=recommended',
-        '--skip-rule=no-ambiguous-paths',
-        '--max-problems=20',
-      ]
-      const { stderr } = await promisify(execFile)(process.execPath, args, { cwd: directory, env })
-      assert.match(stderr, /Your API description is valid/)
-      assert.doesNotMatch(stderr, /You have \d+ warning/)
-    } finally {
-      await rm(directory, { recursive: true, force: true })
+    t.after(() => rm(directory, { recursive: true, force: true }))
+    await writeFile(join(directory, 'openapi.json'), JSON.stringify(document))
+    const packageFile = createRequire(import.meta.url).resolve('@redocly/cli/package.json')
+    const env = {
+      PATH: process.env['PATH'],
+      HOME: directory,
+      REDOCLY_TELEMETRY: 'off',
+      REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true',
+      CI: 'true',
     }
+    const args = [
+      join(dirname(packageFile), 'bin', 'cli.js'),
+      'lint',
+      'openapi.json',
+      '--extends=recommended',
+      '--skip-rule=no-ambiguous-paths',
+      '--max-problems=20',
+    ]
+    const { stderr } = await promisify(execFile)(process.execPath, args, { cwd: directory, env })
+    assert.match(stderr, /Your API description is valid/)
+    assert.doesNotMatch(stderr, /You have \d+ warning/)
   })
 
   it('describes every operation and every field', () => {

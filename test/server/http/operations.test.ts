@@ -223,55 +223,49 @@ describe('operations', () => {
     assert.equal(response.headers.get('vary'), 'Accept')
   })
 
-  it('limits the rate of each company and of each address', async () => {
+  it('limits the rate of each company and of each address', async (t) => {
     const limited = await startService({ rateLimitPerMinute: 5, addressLimitPerMinute: 5, trustProxy: true })
-    try {
-      const registry = limited.registry.sourceSystems
-      const scope = { companyId: 'acme', principal: { kind: 'operator' } } as const
-      await registry.create(scope, { name: 'a', apiKey: 'the-key-of-system-a', permissions: 'R' })
-      await registry.create(scope, { name: 'b', apiKey: 'the-key-of-system-b', permissions: 'R' })
-      const elsewhere = { ...scope, companyId: 'other' }
-      await registry.create(elsewhere, { name: 'c', apiKey: 'the-key-of-system-c', permissions: 'R' })
-      const list = (key: string, address = '10.0.0.1', companyId = 'acme') =>
-        limited.call('listCategories', {
-          key,
-          params: { COMPANY_ID: companyId },
-          headers: { 'x-forwarded-for': `spoofed-${Math.random()}, ${address}` },
-        })
-      for (let i = 0; i < 5; i++) assert.equal((await list('the-key-of-system-a')).status, 200)
-      const refused = await list('the-key-of-system-a', '10.0.0.2')
-      assert.deepEqual([refused.status, refused.body.code], [429, 'RATE_LIMITED'])
-      assert.ok(Number(refused.headers.get('retry-after')) >= 1)
-      assert.equal((await list('the-key-of-system-b')).status, 429)
-      assert.equal((await list('the-key-of-system-c', '10.0.0.1', 'other')).status, 200)
-      for (let i = 0; i < 5; i++) assert.equal((await list('a-key-of-no-source-system', '10.0.0.3')).status, 401)
-      assert.equal((await list('a-key-of-no-source-system', '10.0.0.3')).status, 429)
-      const statusFrom = async (address: string): Promise<number> =>
-        (await limited.fetch('/api/v1/merkle/verify/x', { headers: { 'x-forwarded-for': address } })).status
-      for (let i = 1; i <= 5; i++) assert.equal(await statusFrom(`2001:db8::${i}`), 404)
-      assert.equal(await statusFrom('2001:db8::6'), 429, 'a client has a whole network')
-      assert.equal(await statusFrom('2001:db8:0:1::6'), 404)
-      const verify = await limited.call('verifyEvidence', {
-        params: { evidenceId: 'x' },
-        headers: { 'x-forwarded-for': '10.0.0.3' },
+    t.after(() => limited.close())
+    const registry = limited.registry.sourceSystems
+    const scope = { companyId: 'acme', principal: { kind: 'operator' } } as const
+    await registry.create(scope, { name: 'a', apiKey: 'the-key-of-system-a', permissions: 'R' })
+    await registry.create(scope, { name: 'b', apiKey: 'the-key-of-system-b', permissions: 'R' })
+    const elsewhere = { ...scope, companyId: 'other' }
+    await registry.create(elsewhere, { name: 'c', apiKey: 'the-key-of-system-c', permissions: 'R' })
+    const list = (key: string, address = '10.0.0.1', companyId = 'acme') =>
+      limited.call('listCategories', {
+        key,
+        params: { COMPANY_ID: companyId },
+        headers: { 'x-forwarded-for': `spoofed-${Math.random()}, ${address}` },
       })
-      assert.deepEqual([verify.status, verify.body.status], [429, 'error'])
-      assert.equal((await limited.fetch('/livez', { headers: { 'x-forwarded-for': '10.0.0.3' } })).status, 200)
-    } finally {
-      await limited.close()
-    }
+    for (let i = 0; i < 5; i++) assert.equal((await list('the-key-of-system-a')).status, 200)
+    const refused = await list('the-key-of-system-a', '10.0.0.2')
+    assert.deepEqual([refused.status, refused.body.code], [429, 'RATE_LIMITED'])
+    assert.ok(Number(refused.headers.get('retry-after')) >= 1)
+    assert.equal((await list('the-key-of-system-b')).status, 429)
+    assert.equal((await list('the-key-of-system-c', '10.0.0.1', 'other')).status, 200)
+    for (let i = 0; i < 5; i++) assert.equal((await list('a-key-of-no-source-system', '10.0.0.3')).status, 401)
+    assert.equal((await list('a-key-of-no-source-system', '10.0.0.3')).status, 429)
+    const statusFrom = async (address: string): Promise<number> =>
+      (await limited.fetch('/api/v1/merkle/verify/x', { headers: { 'x-forwarded-for': address } })).status
+    for (let i = 1; i <= 5; i++) assert.equal(await statusFrom(`2001:db8::${i}`), 404)
+    assert.equal(await statusFrom('2001:db8::6'), 429, 'a client has a whole network')
+    assert.equal(await statusFrom('2001:db8:0:1::6'), 404)
+    const verify = await limited.call('verifyEvidence', {
+      params: { evidenceId: 'x' },
+      headers: { 'x-forwarded-for': '10.0.0.3' },
+    })
+    assert.deepEqual([verify.status, verify.body.status], [429, 'error'])
+    assert.equal((await limited.fetch('/livez', { headers: { 'x-forwarded-for': '10.0.0.3' } })).status, 200)
   })
 
-  it('closes a connection whose headers do not end', async () => {
+  it('closes a connection whose headers do not end', async (t) => {
     const impatient = await startService({ headersTimeoutMs: 1_000 })
-    try {
-      const request = new RawRequest(impatient.port)
-      await request.send('GET /livez HTTP/1.1\r\nX-Slow: ')
-      await impatient.until(() => request.closed, 'the connection is closed')
-      assert.match(request.received, /^HTTP\/1\.1 408 /)
-    } finally {
-      await impatient.close()
-    }
+    t.after(() => impatient.close())
+    const request = new RawRequest(impatient.port)
+    await request.send('GET /livez HTTP/1.1\r\nX-Slow: ')
+    await impatient.until(() => request.closed, 'the connection is closed')
+    assert.match(request.received, /^HTTP\/1\.1 408 /)
   })
 
   it('hides internal messages, logs them, and is not ready after the store stopped accepting writes', async () => {

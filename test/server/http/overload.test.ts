@@ -198,38 +198,35 @@ describe('a company with 1,000 requests in progress', () => {
 })
 
 describe('the memory for bodies', () => {
-  it('is taken from the newest body of the company that has most', async () => {
+  it('is taken from the newest body of the company that has most', async (t) => {
     const service = await startService({ sealMaxWaitMs: 3_600_000, loadLimits: { bodyBytes: 1_000_000 } })
-    try {
-      const [acme, other] = [await service.company('acme'), await service.company('other')]
-      const begin = async ({ id, keys }: Company, bytes: number): Promise<RawRequest> => {
-        const request = new RawRequest(service.port).head('POST', `/api/v1/evidences/${id}/category`, {
-          'x-api-key': keys.U,
-          'content-type': 'application/json',
-          'content-length': 900_000,
-        })
-        await request.send('x'.repeat(bytes))
-        return request
-      }
-      const held = (bytes: number, bodies: number) =>
-        service.until(
-          () => hasMetric(service, `evidence_request_body_bytes ${bytes + bodies * 32 * 1024}`),
-          `${bytes} bytes of ${bodies} bodies`,
-        )
-      const first = await begin(acme, 400_000)
-      await held(400_000, 1)
-      const second = await begin(acme, 300_000)
-      await held(700_000, 2)
-      const newcomer = await begin(other, 250_000)
-      const { status, body } = await second.response()
-      assert.deepEqual([status, body['code']], [503, 'UNAVAILABLE'])
-      await held(650_000, 2)
-      assert.equal(await first.send('x'), true)
-      for (const request of [first, newcomer]) request.disconnect()
-      await service.until(() => hasMetric(service, 'evidence_request_body_bytes 0'), 'the memory is free')
-    } finally {
-      await service.close()
+    t.after(() => service.close())
+    const [acme, other] = [await service.company('acme'), await service.company('other')]
+    const begin = async ({ id, keys }: Company, bytes: number): Promise<RawRequest> => {
+      const request = new RawRequest(service.port).head('POST', `/api/v1/evidences/${id}/category`, {
+        'x-api-key': keys.U,
+        'content-type': 'application/json',
+        'content-length': 900_000,
+      })
+      await request.send('x'.repeat(bytes))
+      return request
     }
+    const held = (bytes: number, bodies: number) =>
+      service.until(
+        () => hasMetric(service, `evidence_request_body_bytes ${bytes + bodies * 32 * 1024}`),
+        `${bytes} bytes of ${bodies} bodies`,
+      )
+    const first = await begin(acme, 400_000)
+    await held(400_000, 1)
+    const second = await begin(acme, 300_000)
+    await held(700_000, 2)
+    const newcomer = await begin(other, 250_000)
+    const { status, body } = await second.response()
+    assert.deepEqual([status, body['code']], [503, 'UNAVAILABLE'])
+    await held(650_000, 2)
+    assert.equal(await first.send('x'), true)
+    for (const request of [first, newcomer]) request.disconnect()
+    await service.until(() => hasMetric(service, 'evidence_request_body_bytes 0'), 'the memory is free')
   })
 })
 

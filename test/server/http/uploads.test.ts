@@ -155,29 +155,26 @@ describe('uploads', () => {
       request.disconnect()
     }))
 
-  it('a silent sender is rejected after a while, and its connection closed', async () => {
+  it('a silent sender is rejected after a while, and its connection closed', async (t) => {
     const impatient = await startService({ sealMaxWaitMs: 3_600_000, uploadIdleMs: 250 })
-    try {
-      // Without HTTP: on a slow machine this server would end any request with a body.
-      const scope = { companyId: 'acme', principal: OPERATOR }
-      const { apiKey } = await impatient.registry.sourceSystems.create(scope, { name: 'U', permissions: 'U' })
-      const stored = await impatient.snapshot()
-      const startedMs = performance.now()
-      const request = new RawRequest(impatient.port).head('POST', PATH, {
-        'x-api-key': present(apiKey),
-        'content-type': MULTIPART,
-        'content-length': 10 * MIB,
-      })
-      await request.send(texts('silent') + FILE_HEAD + 'x'.repeat(1_000))
-      const { status, body } = await request.response()
-      assert.deepEqual([status, body['code']], [400, 'MALFORMED_BODY'])
-      assert.ok(performance.now() - startedMs >= 200)
-      await impatient.until(() => request.closed, 'the connection is closed')
-      await impatient.until(async () => (await impatient.unfinished()).length === 0, 'no upload is unfinished')
-      assert.equal(await impatient.snapshot(), stored)
-    } finally {
-      await impatient.close()
-    }
+    t.after(() => impatient.close())
+    // Without HTTP: on a slow machine this server would end any request with a body.
+    const scope = { companyId: 'acme', principal: OPERATOR }
+    const { apiKey } = await impatient.registry.sourceSystems.create(scope, { name: 'U', permissions: 'U' })
+    const stored = await impatient.snapshot()
+    const startedMs = performance.now()
+    const request = new RawRequest(impatient.port).head('POST', PATH, {
+      'x-api-key': present(apiKey),
+      'content-type': MULTIPART,
+      'content-length': 10 * MIB,
+    })
+    await request.send(texts('silent') + FILE_HEAD + 'x'.repeat(1_000))
+    const { status, body } = await request.response()
+    assert.deepEqual([status, body['code']], [400, 'MALFORMED_BODY'])
+    assert.ok(performance.now() - startedMs >= 200)
+    await impatient.until(() => request.closed, 'the connection is closed')
+    await impatient.until(async () => (await impatient.unfinished()).length === 0, 'no upload is unfinished')
+    assert.equal(await impatient.snapshot(), stored)
   })
 
   it('150 MB of part headers are rejected early and not kept in memory', () =>
@@ -237,21 +234,18 @@ describe('uploads', () => {
     request.disconnect()
   })
 
-  it('a failing store results in 503 and leaves nothing behind', async () => {
+  it('a failing store results in 503 and leaves nothing behind', async (t) => {
     put = 'fail'
-    try {
-      await leavesNothing(async () => {
-        const form = formOf({ ...GOOD, externalId: 'failed' }, [['images', 'a', 'x'.repeat(100_000)]])
-        const answer = await service.fails('createEvidence', 503, 'UNAVAILABLE', {
-          key: company.keys.U,
-          params: { COMPANY_ID: 'acme' },
-          form,
-        })
-        assert.ok(!answer.text.includes('disk of the tests'))
+    t.after(() => (put = 'store'))
+    await leavesNothing(async () => {
+      const form = formOf({ ...GOOD, externalId: 'failed' }, [['images', 'a', 'x'.repeat(100_000)]])
+      const answer = await service.fails('createEvidence', 503, 'UNAVAILABLE', {
+        key: company.keys.U,
+        params: { COMPANY_ID: 'acme' },
+        form,
       })
-    } finally {
-      put = 'store'
-    }
+      assert.ok(!answer.text.includes('disk of the tests'))
+    })
   })
 
   it('an error is received while the body is still sent, and the connection stays usable', async () => {

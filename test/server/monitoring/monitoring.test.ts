@@ -59,20 +59,17 @@ describe('monitoring', () => {
     assert.ok((await valueOf(service, 'evidence_store_errors_total')) >= 1)
   })
 
-  it('counts events that wait for a batch', async () => {
+  it('counts events that wait for a batch', async (t) => {
     const still = await startService({ sealMaxWaitMs: 3_600_000 })
-    try {
-      const { keys } = await still.company('acme')
-      for (const externalId of ['a', 'b', 'c'])
-        await still.ok('createEvidence', {
-          key: keys.U,
-          params: { COMPANY_ID: 'acme' },
-          json: { categoryName: 'C', subcategoryName: 'S', externalId, name: 'E' },
-        })
-      await still.until(async () => (await valueOf(still, 'evidence_log_unsealed_entries')) >= 3, 'they are counted')
-    } finally {
-      await still.close()
-    }
+    t.after(() => still.close())
+    const { keys } = await still.company('acme')
+    for (const externalId of ['a', 'b', 'c'])
+      await still.ok('createEvidence', {
+        key: keys.U,
+        params: { COMPANY_ID: 'acme' },
+        json: { categoryName: 'C', subcategoryName: 'S', externalId, name: 'E' },
+      })
+    await still.until(async () => (await valueOf(still, 'evidence_log_unsealed_entries')) >= 3, 'they are counted')
   })
 
   it('shows whether it is ready, and the metrics of the program around it', async () => {

@@ -275,61 +275,55 @@ withService('a cluster', (service) => {
       for (const { process: child } of all) assert.equal(child.child.exitCode, null, child.stderr)
     })
 
-    it('have lost nothing acknowledged, used no id twice, and sealed each event in exactly one batch', async () => {
+    it('have lost nothing acknowledged, used no id twice, and sealed each event in exactly one batch', async (t) => {
       const records = await openPostgresRecords({ url: database.url() })
-      try {
-        const sealedSize = async (): Promise<number> => (await batchesOf(records)).at(-1)?.end ?? 0
-        await eventually(async () => (await sealedSize()) === (await records.logSize()))
-        const size = await records.logSize()
-        const log = await records.readLog(0, size)
-        const entries = Array.from({ length: size }, (_, i) => toHex(log.subarray(i * 32, i * 32 + 32)))
-        assert.equal(new Set(entries).size, size, 'an entry is in the log twice')
+      t.after(() => records.close())
+      const sealedSize = async (): Promise<number> => (await batchesOf(records)).at(-1)?.end ?? 0
+      await eventually(async () => (await sealedSize()) === (await records.logSize()))
+      const size = await records.logSize()
+      const log = await records.readLog(0, size)
+      const entries = Array.from({ length: size }, (_, i) => toHex(log.subarray(i * 32, i * 32 + 32)))
+      assert.equal(new Set(entries).size, size, 'an entry is in the log twice')
 
-        const txIds: string[] = []
-        for (const [id, acknowledged] of load.acknowledged) {
-          assert.equal(acknowledged.length, 1, `${id} was acknowledged ${acknowledged.length} times`)
-          txIds.push(...acknowledged)
-        }
-        const positions = await records.positionsOf(txIds.map((txId) => fromHex(txId) as Uint8Array))
-        assert.ok(
-          positions.every((position) => position !== undefined),
-          'an acknowledged event is lost',
-        )
-
-        let end = 0
-        let previous: string | null = null
-        for (const batch of await batchesOf(records)) {
-          assert.deepEqual([batch.start, batch.previous], [end, previous], 'batches overlap or have a gap')
-          end = batch.end
-          previous = batch.id
-        }
-        assert.equal(end, size)
-        const differences: Difference[] = []
-        const report = await fsck({ records, secret }, { onDifference: (difference) => differences.push(difference) })
-        assert.deepEqual([differences, report.done.log], [[], size])
-      } finally {
-        await records.close()
+      const txIds: string[] = []
+      for (const [id, acknowledged] of load.acknowledged) {
+        assert.equal(acknowledged.length, 1, `${id} was acknowledged ${acknowledged.length} times`)
+        txIds.push(...acknowledged)
       }
+      const positions = await records.positionsOf(txIds.map((txId) => fromHex(txId) as Uint8Array))
+      assert.ok(
+        positions.every((position) => position !== undefined),
+        'an acknowledged event is lost',
+      )
+
+      let end = 0
+      let previous: string | null = null
+      for (const batch of await batchesOf(records)) {
+        assert.deepEqual([batch.start, batch.previous], [end, previous], 'batches overlap or have a gap')
+        end = batch.end
+        previous = batch.id
+      }
+      assert.equal(end, size)
+      const differences: Difference[] = []
+      const report = await fsck({ records, secret }, { onDifference: (difference) => differences.push(difference) })
+      assert.deepEqual([differences, report.done.log], [[], size])
     })
 
-    it('have each event once and in the order of the log in the feed, also in that of a killed server', async () => {
+    it('have each event once and in the order of the log in the feed, also in that of a killed server', async (t) => {
       const records = await openPostgresRecords({ url: database.url() })
-      try {
-        const events: string[] = []
-        const size = await records.logSize()
-        const log = await records.readLog(0, size)
-        for (const [i, payload] of (await records.readPayloads(0, size)).entries())
-          if (companyOfPayload(payload) === 'acme') events.push(toHex(log.subarray(i * 32, i * 32 + 32)))
-        await eventually(
-          () => followed.length >= events.length,
-          () => `${followed.length} of ${events.length} events`,
-        )
-        following.abort()
-        await assert.rejects(follower, { name: 'AbortError' })
-        assert.deepEqual(followed, events)
-      } finally {
-        await records.close()
-      }
+      t.after(() => records.close())
+      const events: string[] = []
+      const size = await records.logSize()
+      const log = await records.readLog(0, size)
+      for (const [i, payload] of (await records.readPayloads(0, size)).entries())
+        if (companyOfPayload(payload) === 'acme') events.push(toHex(log.subarray(i * 32, i * 32 + 32)))
+      await eventually(
+        () => followed.length >= events.length,
+        () => `${followed.length} of ${events.length} events`,
+      )
+      following.abort()
+      await assert.rejects(follower, { name: 'AbortError' })
+      assert.deepEqual(followed, events)
     })
 
     it('each return proofs of acknowledged events', async () => {

@@ -161,39 +161,33 @@ withService('the server with files in a bucket', (service) => {
 })
 
 describe('the settings of a bucket', () => {
-  it('must name a bucket, and are rejected with one line if they do not fit together', async () => {
+  it('must name a bucket, and are rejected with one line if they do not fit together', async (t) => {
     const directory = await makeTemporary()
-    try {
-      const env = { EVIDENCE_DATA_DIR: directory, EVIDENCE_BLOBS: 's3', EVIDENCE_PORT: '0' }
-      const cases: [Environment, RegExp][] = [
-        [{}, /Set EVIDENCE_S3_BUCKET/],
-        [{ EVIDENCE_S3_BUCKET: 'b', EVIDENCE_S3_KMS_KEY_ID: 'k' }, /EVIDENCE_S3_BUCKET must be the name of a bucket/],
-        [{ EVIDENCE_S3_BUCKET: 'bucket', EVIDENCE_S3_KMS_KEY_ID: 'k' }, /EVIDENCE_S3_KMS_KEY_ID requires/],
-        [{ EVIDENCE_S3_BUCKET: 'bucket', HOME: directory }, /cannot be used: .*set AWS_REGION/],
-        [{ EVIDENCE_BLOBS: 'tape' }, /EVIDENCE_BLOBS must be files, s3, or the path of a module .*, got "tape"/],
-      ]
-      for (const [changes, expected] of cases) {
-        const { stderr } = await ends(2, runCli([], { ...env, ...changes }))
-        assert.match(stderr, expected)
-        assert.equal(stderr.trim().split('\n').length, 1)
-      }
-    } finally {
-      await removeTemporary(directory)
+    t.after(() => removeTemporary(directory))
+    const env = { EVIDENCE_DATA_DIR: directory, EVIDENCE_BLOBS: 's3', EVIDENCE_PORT: '0' }
+    const cases: [Environment, RegExp][] = [
+      [{}, /Set EVIDENCE_S3_BUCKET/],
+      [{ EVIDENCE_S3_BUCKET: 'b', EVIDENCE_S3_KMS_KEY_ID: 'k' }, /EVIDENCE_S3_BUCKET must be the name of a bucket/],
+      [{ EVIDENCE_S3_BUCKET: 'bucket', EVIDENCE_S3_KMS_KEY_ID: 'k' }, /EVIDENCE_S3_KMS_KEY_ID requires/],
+      [{ EVIDENCE_S3_BUCKET: 'bucket', HOME: directory }, /cannot be used: .*set AWS_REGION/],
+      [{ EVIDENCE_BLOBS: 'tape' }, /EVIDENCE_BLOBS must be files, s3, or the path of a module .*, got "tape"/],
+    ]
+    for (const [changes, expected] of cases) {
+      const { stderr } = await ends(2, runCli([], { ...env, ...changes }))
+      assert.match(stderr, expected)
+      assert.equal(stderr.trim().split('\n').length, 1)
     }
   })
 
-  it('migrate-blobs rejects wrong flags', async () => {
+  it('migrate-blobs rejects wrong flags', async (t) => {
     for (const args of [[], ['--from', 's3'], ['--from', 's3', '--to', 's3'], ['--from', 'a', '--to', 's3']])
       assert.equal((await runCli(['migrate-blobs', ...args])).code, 2)
     const directory = await makeTemporary()
-    try {
-      const { stderr } = await ends(
-        2,
-        runCli(['migrate-blobs', '--from', 'files', '--to', 's3', '--data-dir', directory]),
-      )
-      assert.match(stderr, /There is no registry in/)
-    } finally {
-      await removeTemporary(directory)
-    }
+    t.after(() => removeTemporary(directory))
+    const { stderr } = await ends(
+      2,
+      runCli(['migrate-blobs', '--from', 'files', '--to', 's3', '--data-dir', directory]),
+    )
+    assert.match(stderr, /There is no registry in/)
   })
 })
