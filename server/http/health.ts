@@ -71,8 +71,9 @@ export class Health {
     const differences = scrubStatus?.()?.differences ?? 0
     return {
       status: reason === undefined ? 'ok' : 'unavailable',
+      ...defined({ reason }),
       version: VERSION,
-      ...defined({ reason, clock: clockProblem?.() }),
+      ...defined({ clock: clockProblem?.() }),
       ...(writesRefused === 'READ_ONLY' && { writes: writesRefused }),
       ...(differences > 0 && { differences }),
       ...(unsafeSettings.length > 0 && { unsafeSettings: [...unsafeSettings] }),
