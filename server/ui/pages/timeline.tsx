@@ -15,8 +15,8 @@ const MAX_EVENTS = 500
 const AFTER_ALL = 1_000_000_000
 
 /**
- * The history of an evidence, newest first, until all events are confirmed, and again if `changes` grows: a deletion also
- * changes an older event.
+ * The history of an evidence, newest first. It is read again until all events are confirmed, and if `changes` grows: a
+ * deletion also changes an older event.
  */
 export function Timeline({ externalId, changes }: { readonly externalId: string; readonly changes: number }) {
   const { client } = useSession()
