@@ -21,7 +21,7 @@ export type * from './api/proofs.ts'
 export type * from './api/registry.ts'
 export type * from './api/scope.ts'
 export type * from './api/source-systems.ts'
-export type { Bundle, BundleSelection, LogPolicy, PublicBundle } from './schemas/bundle.ts'
+export type { Bundle, BundleSelection, LogPolicy } from './schemas/bundle.ts'
 export type { EvidenceProof, FileProof, MerkleProof, MerkleRoot, MerkleValidation } from './schemas/proof-documents.ts'
 export type {
   BlobStore,

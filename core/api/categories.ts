@@ -46,7 +46,7 @@ export interface CategoryChange {
 }
 
 /** Options of the create of a category. */
-export interface NewCategoryOptions extends WriteOptions {
+interface NewCategoryOptions extends WriteOptions {
   /** The id of a category: creates a subcategory of it. */
   readonly parent?: string
 }
@@ -60,7 +60,7 @@ export interface CategoryPath {
 /** Names one subcategory. */
 export type SubcategoryPath = Required<CategoryPath>
 
-export interface ChangedCategory {
+interface ChangedCategory {
   /** The image after the change, absent if there is none. */
   readonly imageId?: FileId
 }

@@ -134,7 +134,7 @@ export interface CheckpointKeyInfo {
   readonly isCompromised: boolean
 }
 
-export interface RotateOptions {
+interface RotateOptions {
   /** With shared records: every server has the pending key in its keyring. Default false. */
   readonly allServersHaveIt?: boolean
   /**

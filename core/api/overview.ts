@@ -1,13 +1,13 @@
 import type { EvidenceSummary } from './evidence.ts'
 
 /** How far a step has come: it covers the first `size` entries of the log. `at`: when it was last done. */
-export interface LogStep {
+interface LogStep {
   readonly size: number
   readonly at?: Date
 }
 
 /** How far the whole log is, with the entries of all companies. */
-export interface LogProgress {
+interface LogProgress {
   readonly recorded: LogStep
   readonly sealed: LogStep
   readonly stamped: LogStep & { readonly authority?: string }

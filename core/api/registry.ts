@@ -13,7 +13,7 @@ import type { SourceSystems } from './source-systems.ts'
  */
 export type WritesRefused = 'CLOCK' | 'READ_ONLY'
 
-export interface RegistryStatus extends SealerStatus {
+interface RegistryStatus extends SealerStatus {
   /** `null`: the registry accepts writes. With `CLOCK` only writes of events are refused. */
   readonly writesRefused: WritesRefused | null
   /** Reads of files since the start whose stored bytes were missing or are not the recorded ones. */

@@ -191,7 +191,7 @@ export type AuditEntry =
       readonly fileId: FileId
     })
 
-export interface AuditQuery {
+interface AuditQuery {
   /** 1 to 1,000 entries. Default 100. */
   readonly limit?: number
   /** Only entries that are older than this one: its id. */

@@ -1,4 +1,4 @@
-import type { LogProgress } from '../../api/overview.ts'
+import type { Overview } from '../../api/overview.ts'
 import type { Evidences } from '../../api/evidences.ts'
 import { DAY_MS } from '../../ids.ts'
 import { logKeys } from '../../log/keys.ts'
@@ -43,7 +43,7 @@ export const readOverview =
   }
 
 /** How far the whole log is: its heads, and then what they name. */
-async function logProgress({ records }: Pick<Context, 'records'>): Promise<LogProgress> {
+async function logProgress({ records }: Pick<Context, 'records'>): Promise<Overview['log']> {
   const heads = [logKeys.treeHead(), logKeys.stampHead(), logKeys.anchorHead()] as const
   const [logSize, [treeEntry, stampEntry, anchorEntry]] = await Promise.all([
     records.logSize(),
