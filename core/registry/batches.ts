@@ -83,5 +83,8 @@ async function anchorsCovering(
   const found = [...new Set([...confirmed.values()].map(sizeOf))]
   const entries = await readAll(records, found.map(logKeys.anchor))
   const anchors = new Map(found.map((size, i) => [size, decodeRecord(entries[i])]))
-  return (size) => anchors.get(confirmed.get(size)?.size ?? 0)
+  return (size) => {
+    const anchor = confirmed.get(size)
+    return anchor && anchors.get(anchor.size)
+  }
 }
