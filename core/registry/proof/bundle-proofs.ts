@@ -157,7 +157,7 @@ class Coverage {
 
   /** Proves an entry under collected checkpoints. Throws `CORRUPT` if tiles are damaged. */
   inclusions(entry: PlacedEntry, sizes: readonly number[]): Promise<BundleInclusion[]> {
-    return Promise.all(sizes.map((size) => this.#inclusion(entry, size, this.#rootOf(size))))
+    return Promise.all(sizes.map((size) => this.#inclusion(entry, size, this.#collected(size).root)))
   }
 
   async #inclusion({ entry, position }: PlacedEntry, treeSize: number, root: Uint8Array): Promise<BundleInclusion> {
@@ -166,10 +166,10 @@ class Coverage {
     return { treeSize, path: proof.map(toHex) }
   }
 
-  #rootOf(size: number): Uint8Array {
+  #collected(size: number): CollectedCheckpoint {
     const checkpoint = this.#bySize.get(size)
     if (checkpoint === undefined) throw new RangeError(`No checkpoint of ${size} entries was collected`)
-    return checkpoint.root
+    return checkpoint
   }
 
   /** What a verifier spends on the collected checkpoints. */
@@ -252,7 +252,7 @@ class Coverage {
     const checkpoints: BundleCheckpoint[] = []
     const sizes = this.sizes()
     for (const [i, size] of sizes.entries()) {
-      const { note = '', stamp, anchor } = this.#bySize.get(size) ?? {}
+      const { note, stamp, anchor } = this.#collected(size)
       const tokens = tokensOf(stamp)
       for (const ref of tokens.flatMap(({ evidence }) => evidence)) refs.set(ref.sha256, ref)
       checkpoints.push({
@@ -272,12 +272,12 @@ class Coverage {
     next: number | undefined,
     keys: LogPolicy['keys'],
   ): Promise<Pick<BundleCheckpoint, 'consistency' | 'keyConsistency'>> {
-    const from = { fromSize: size, fromRoot: this.#rootOf(size) }
+    const from = { fromSize: size, fromRoot: this.#collected(size).root }
     const prove = async (toSize: number, toRoot: Uint8Array): Promise<string[]> =>
       (await this.#log.proveConsistency({ ...from, toSize, toRoot })).map(toHex)
     const { until = null, root } = keys.find((key) => size <= (key.until ?? Infinity)) ?? {}
     return {
-      ...(next !== undefined && { consistency: await prove(next, this.#rootOf(next)) }),
+      ...(next !== undefined && { consistency: await prove(next, this.#collected(next).root) }),
       ...(until !== null &&
         root !== undefined &&
         (next ?? Infinity) > until && { keyConsistency: await prove(until, storedBytes(root, 'A root')) }),
