@@ -237,7 +237,7 @@ export class LogIdentity implements LogSigner {
    * tree contains its entry. Processes that add the same key at the same time add it once. `compromised`: others may
    * know the current key, which is marked.
    *
-   * @throws RegistryError `CONFIG_ERROR` if there is no pending key or the log has `MAX_LOG_KEYS` keys,
+   * @throws RegistryError `CONFIG_ERROR` if no key is pending or the log has `MAX_LOG_KEYS` keys,
    *   `LOG_KEY_MISMATCH` if the signer does not have the current key, `UNAVAILABLE` if nothing was stored,
    *   `UNKNOWN_OUTCOME` if it could not be read whether it was stored
    */

@@ -250,6 +250,8 @@ const countMembers = ({
 export const evidenceListPart = (page: CoreEvidencePage, isFirst: boolean): string =>
   (isFirst ? `${JSON.stringify(countMembers(page)).slice(0, -1)},"dts":[` : '') + listItems(page.items)
 
+type ListPart = Pick<ReplyText, 'text' | 'next'>
+
 /**
  * A whole list as parts of its JSON text, one for each text of `evidenceListPart`. A filtered list may have many pages
  * without items: a space for each of them shows that the response goes on.
@@ -257,11 +259,11 @@ export const evidenceListPart = (page: CoreEvidencePage, isFirst: boolean): stri
  * @param read - reads the first part without a position
  */
 export async function* evidenceListParts(
-  read: (position?: PagePosition) => Promise<Pick<ReplyText, 'text' | 'next'>>,
+  read: (position?: PagePosition) => Promise<ListPart>,
 ): AsyncGenerator<string, void, undefined> {
   let separator = ''
-  for (let part: Pick<ReplyText, 'text' | 'next'> | undefined = await read(); part !== undefined;) {
-    const { text, next }: Pick<ReplyText, 'text' | 'next'> = part
+  for (let part: ListPart | undefined = await read(); part !== undefined;) {
+    const { text, next }: ListPart = part
     yield text === '' ? ' ' : separator + text
     if (text !== '') separator = text.endsWith('[') ? '' : ','
     part = next && (await read(next))
