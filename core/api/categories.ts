@@ -1,5 +1,5 @@
 import type { FileEntry, StagedFile } from './files.ts'
-import type { CategoryId, FileId, Scope, WriteOptions } from './scope.ts'
+import type { CategoryId, FileId, Scope, UpdateOptions, WriteOptions } from './scope.ts'
 
 /** An inactive category, and a subcategory of one, accepts no new evidence. */
 type CategoryStatus = 'active' | 'inactive'
@@ -14,6 +14,8 @@ export interface Category {
   /** `/Category` or `/Category/Subcategory`. */
   readonly path: string
   readonly status: CategoryStatus
+  /** Counts the changes of its own values and files. Evidences and subcategories in it do not count. */
+  readonly version: number
   readonly description?: string
   readonly imageId?: FileId
   readonly evidenceCount: number
@@ -83,15 +85,15 @@ export interface Categories {
   /**
    * Changes name, description, image and status, and adds files, in one step. Requires level `U`.
    *
-   * @throws `NAME_EXISTS`, `VALIDATION_ERROR`, `FILE_NOT_FOUND`, `TOO_MANY_FILES`
+   * @throws `NAME_EXISTS`, `VALIDATION_ERROR`, `FILE_NOT_FOUND`, `TOO_MANY_FILES`, `VERSION_CONFLICT`
    */
-  update(scope: Scope, path: CategoryPath, change: CategoryChange, options?: WriteOptions): Promise<ChangedCategory>
+  update(scope: Scope, path: CategoryPath, change: CategoryChange, options?: UpdateOptions): Promise<ChangedCategory>
   /**
    * Removes an empty category and destroys its files. Its name is free again. Requires level `U`.
    *
-   * @throws `CATEGORY_NOT_EMPTY` if it has evidences or subcategories
+   * @throws `CATEGORY_NOT_EMPTY` if it has evidences or subcategories, `VERSION_CONFLICT`
    */
-  remove(scope: Scope, path: CategoryPath, options?: WriteOptions): Promise<void>
+  remove(scope: Scope, path: CategoryPath, options?: UpdateOptions): Promise<void>
   /** The files of a subcategory and of its category. Requires level `R`. */
   files(scope: Scope, path: SubcategoryPath): Promise<CategoryFiles>
 }

@@ -1,6 +1,6 @@
 import type { BlobRange, Version } from '../ports/index.ts'
 import type { RecordedEvent } from './evidence.ts'
-import type { FileId, Principal, Scope } from './scope.ts'
+import type { WriteCondition, FileId, Principal, Scope } from './scope.ts'
 
 /** A file as lists show it. */
 export interface FileEntry {
@@ -68,6 +68,12 @@ export interface FileSelector {
   readonly subcategoryId?: string
 }
 
+/** Options of the deletion of a file. `ifVersion` is the version of the evidence or the category that owns it. */
+export interface DeleteFileOptions extends WriteCondition {
+  /** Hash of the content, as in `FileInfo`. If the file has another one, the deletion throws `VERSION_CONFLICT`. */
+  readonly ifSha256?: string
+}
+
 export interface FileToken {
   readonly token: string
   readonly expiresAt: Date
@@ -121,9 +127,9 @@ export interface Files {
    * `U`.
    *
    * @returns the event, or none
-   * @throws `FILE_NOT_FOUND`
+   * @throws `FILE_NOT_FOUND`, `VERSION_CONFLICT`
    */
-  delete(scope: Scope, selector: FileSelector): Promise<readonly RecordedEvent[]>
+  delete(scope: Scope, selector: FileSelector, options?: DeleteFileOptions): Promise<readonly RecordedEvent[]>
   /**
    * Makes a token that opens one file for five minutes without a key. It ends with the key of the source system, or of
    * the operator, that makes it. Requires level `R`.

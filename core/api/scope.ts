@@ -77,11 +77,14 @@ export interface Known {
   readonly state?: object | undefined
 }
 
-/** Options of an update of an evidence. */
-export interface UpdateOptions extends WriteOptions {
+/** What the caller has seen of what a write changes. */
+export interface WriteCondition {
   /**
-   * The version of the last event that the caller has seen. If the evidence has another one, the update throws
-   * `VERSION_CONFLICT`.
+   * The version of an evidence, which is that of its last event, or of a category. If there is another one now, the
+   * write throws `VERSION_CONFLICT`.
    */
   readonly ifVersion?: number
 }
+
+/** Options of an update of an evidence or a category. */
+export interface UpdateOptions extends WriteOptions, WriteCondition {}

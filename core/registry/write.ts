@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto'
 import type { WritesRefused } from '../api/registry.ts'
-import type { WriteOptions } from '../api/scope.ts'
+import type { WriteCondition, WriteOptions } from '../api/scope.ts'
 import { type Json, canonicalJson } from '../commitment/canonical-json.ts'
 import { RegistryError } from '../errors.ts'
 import type { Check, Clock, Commit, Key, RecordStore, Sealer } from '../ports/index.ts'
@@ -155,6 +155,20 @@ class KeyedLock {
     await previous
     return release
   }
+}
+
+/**
+ * Throws `VERSION_CONFLICT` unless an evidence or a category has the version that the caller has seen. A decision calls
+ * it with a record that its commit checks. So nothing can change between the comparison and the write.
+ */
+export function assertVersion(
+  { ifVersion }: WriteCondition,
+  version: number,
+  owner: 'the evidence' | 'the category',
+): void {
+  if (ifVersion === undefined || ifVersion === version) return
+  const message = `ifVersion is ${ifVersion}, but ${owner} has version ${version}: read it again`
+  throw new RegistryError('VERSION_CONFLICT', message, { field: 'ifVersion' })
 }
 
 const LIFETIME_MS = 24 * 60 * 60 * 1_000

@@ -108,6 +108,8 @@ export interface CategoryRecord {
   readonly parentId?: CategoryId
   readonly name: string
   readonly status: 'active' | 'inactive'
+  /** Counts its own changes: its values and its files, not the evidences and subcategories in it. 1: the creation. */
+  readonly version: number
   readonly createdAt: number
   readonly description?: string
   readonly imageId?: FileId

@@ -53,7 +53,10 @@ export interface RequestOptions {
   readonly signal?: AbortSignal
   /** Default: a random key for each call. Use your own to repeat a call after a restart of your program. */
   readonly idempotencyKey?: string
-  /** For `updateEvidence`: the version of the last event that you know, or an `ETag` of `getEvidence`. */
+  /**
+   * For updates of evidences and categories, and for `deleteFile`: the version that you know (of an evidence,
+   * `lastVersion`), or the `ETag` of what you have read. Every other write rejects it.
+   */
   readonly ifMatch?: number | string
   /** More headers, such as `Range`. */
   readonly headers?: Readonly<Record<string, string>>

@@ -1,5 +1,12 @@
 import type { Static, TObject, TSchema } from '#typebox'
-import type { PermissionLevel, Registry, Scope, StagedFile, UpdateOptions } from '../../core/index.ts'
+import type {
+  DeleteFileOptions,
+  PermissionLevel,
+  Registry,
+  Scope,
+  StagedFile,
+  UpdateOptions,
+} from '../../core/index.ts'
 import type { ErrorShape, ResponseCode } from './errors.ts'
 import type { KeptReplies } from './kept-replies.ts'
 import type { Reply } from './reply.ts'
@@ -79,7 +86,7 @@ export interface EndpointRequest<Q extends TSchema = TSchema, B extends TSchema 
   readonly input: Static<B>
   /** The files that were sent for a slot. */
   readonly files: (slot: string) => readonly StagedFile[]
-  readonly options: UpdateOptions
+  readonly options: UpdateOptions & DeleteFileOptions
   /** The path of the request, as the client sees it: a proxy may serve the API below a path of its own. */
   readonly path: string
   /** The target of the request: its path and its query, as they were sent. */
@@ -113,8 +120,11 @@ export interface Endpoint<Q extends TObject = TObject, B extends TSchema = TSche
   readonly body?: BodyShape<B>
   /** Whether it accepts `Idempotency-Key`. */
   readonly idempotent?: true
-  /** Whether it accepts `If-Match`. */
-  readonly conditional?: true
+  /**
+   * What `If-Match` may name: the version of an evidence or a category, or also the content of a file. Set for every
+   * write on something that a GET gives an ETag for. Other writes reject the header.
+   */
+  readonly conditional?: 'version' | 'version or content'
   /** The lane of a GET that reads more than a few records. Default: that of its method. */
   readonly lane?: 'lists' | 'downloads'
   /** Queries for which `lane` holds. Default: all. */

@@ -6,6 +6,7 @@ const WIRE_NAMES: ReadonlyMap<string, string> = new Map(
     companyId: 'COMPANY_ID',
     idempotencyKey: 'Idempotency-Key',
     ifVersion: 'If-Match',
+    ifSha256: 'If-Match',
     category: 'categoryId or categoryName',
     'category.id': 'categoryId',
     'category.name': 'categoryName',

@@ -153,7 +153,11 @@ const REQUEST_HEADERS = {
     'Idempotency-Key',
     'The same key with the same content within 24 hours returns the first success again',
   ),
-  conditional: header('If-Match', 'Version of the last event that you know, in quotes, or the ETag of the evidence'),
+  conditional: header(
+    'If-Match',
+    'The ETag that you have of the evidence, the category or the file, or the version of the last event in quotes: ' +
+      '412 if it is not the current one',
+  ),
   notModified: header('If-None-Match', 'An ETag that you have: 304 if it is still the current one'),
   range: header('Range', 'One range of bytes, such as `bytes=0-1023`'),
   ifRange: header('If-Range', 'An ETag: the range is only sent if it is still the current one'),

@@ -81,9 +81,10 @@ function failureStatuses({ access, body }: Endpoint): readonly number[] {
   return [400, ...authorization, 405, ...(body === undefined ? [] : [413, 415]), 429, 500, 503]
 }
 
-const impliedErrors = ({ access, path, idempotent }: Endpoint): readonly ResponseCode[] => [
+const impliedErrors = ({ access, path, idempotent, conditional }: Endpoint): readonly ResponseCode[] => [
   ...(access !== 'public' && path.includes('{COMPANY_ID}') ? (['COMPANY_NOT_FOUND'] as const) : []),
   ...(idempotent === true ? (['IDEMPOTENCY_KEY_REUSED'] as const) : []),
+  ...(conditional === undefined ? [] : (['VERSION_CONFLICT'] as const)),
 ]
 
 const text = (description: string, pattern?: string): JsonObject => ({
@@ -97,7 +98,10 @@ const headers = {
     'Names the request in the log of the server, if it has a line there. It is yours, if you sent one',
   ),
   'Cache-Control': text('Whether and how long the response may be cached'),
-  ETag: text('Names this state. Send it in If-None-Match, and after reading an evidence in If-Match', '^"[!-~]+"$'),
+  ETag: text(
+    'Names this state. Send it in If-None-Match when you read it again, and in If-Match when you change it',
+    '^"[!-~]+"$',
+  ),
   Location: text('The path of what was created', '^/'),
   'WWW-Authenticate': text('RFC 9110 requires it. The key belongs into X-API-Key', '^(ApiKey|Bearer)'),
   RateLimit: text('Requests that are left (r), and the seconds until there are more (t)', '^"minute";r=\\d+;t=\\d+$'),

@@ -56,8 +56,8 @@ const getEndpoint = (difference: Difference, pathOf: (param: Param) => CategoryP
     access: 'R',
     response: { schema: shapes.CategoryDetails, others: NOT_MODIFIED },
     async handle({ registry, scope, param }) {
-      const details = shapes.categoryDetails(await registry.categories.get(scope, pathOf(param)))
-      return tagged(JSON.stringify(details))
+      const category = await registry.categories.get(scope, pathOf(param))
+      return tagged(JSON.stringify(shapes.categoryDetails(category)), `${category.version}-`)
     },
   })
 
@@ -68,6 +68,7 @@ const updateEndpoint = (difference: Difference, pathOf: (param: Param) => Catego
     access: 'U',
     body: categoryChangeBody,
     idempotent: true,
+    conditional: 'version',
     response: { schema: shapes.ImageChanged },
     async handle({ registry, scope, param, input, files, options }) {
       const change = shapes.categoryChange(input, files('file')[0])
@@ -121,7 +122,8 @@ export const categories: EndpointGroup = {
         summary: 'Update, activate, deactivate or remove a category',
         description:
           '`file` is added to the files. If it is an image, it also becomes the icon. Only an empty category ' +
-          'can be removed.',
+          'can be removed. `If-Match` is the ETag of the category: it holds until the category itself changes. ' +
+          'Evidences in it do not count.',
         errors: ['CATEGORY_NOT_FOUND', 'NAME_EXISTS', 'CATEGORY_NOT_EMPTY', 'TOO_MANY_FILES'],
       },
       categoryPath,

@@ -250,9 +250,9 @@ export const evidences: EndpointGroup = {
         example: { owner: 'Grace', eventDescription: 'Sold' },
       },
       idempotent: true,
-      conditional: true,
+      conditional: 'version',
       response: { schema: responses.UpdatedEvidence },
-      errors: ['EVIDENCE_NOT_FOUND', 'VERSION_CONFLICT'],
+      errors: ['EVIDENCE_NOT_FOUND'],
       async handle({ registry, scope, param, input, files, options }) {
         const change = requests.evidenceChange(input, [...files('file'), ...files('files')])
         const events = await registry.evidences.update(scope, param('EVIDENCE_EXTERNAL_ID'), change, options)

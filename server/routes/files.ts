@@ -50,12 +50,14 @@ export const files: EndpointGroup = {
       summary: 'Delete a file',
       description:
         'Appends a deletefile event and destroys the bytes; the history still verifies. Deleting a file of a ' +
-        'category records no event.',
+        'category records no event. `If-Match` is the ETag of the file, or of the evidence or the category that ' +
+        'owns it.',
       query: FileSelector,
+      conditional: 'version or content',
       response: { schema: UpdatedEvidence },
       errors: ['FILE_NOT_FOUND'],
-      async handle({ registry, scope, query }) {
-        return json(updatedEvidence(await registry.files.delete(scope, fileSelector(query))))
+      async handle({ registry, scope, query, options }) {
+        return json(updatedEvidence(await registry.files.delete(scope, fileSelector(query), options)))
       },
     }),
     endpoint({

@@ -63,6 +63,7 @@ export const newCategory = (
   ...(parentId !== undefined && { parentId }),
   name,
   status: 'active',
+  version: 1,
   createdAt: now,
   ...(description !== '' && { description }),
   ...(imageId !== undefined && { imageId }),

@@ -3,6 +3,7 @@ import type { Categories, CategoryChange, CategoryPath } from '../../api/categor
 import type { CompanyId, FileId } from '../../api/scope.ts'
 import { RegistryError } from '../../errors.ts'
 import type { Check, Commit, Write } from '../../ports/index.ts'
+import { canonicalJson } from '../../commitment/canonical-json.ts'
 import { destroy } from '../../store/blob-lifecycle.ts'
 import { countOf, putRecord, listEntries, type Read, derivedWrites } from '../../store/read.ts'
 import { categoryEntries } from '../../store/derived.ts'
@@ -13,7 +14,7 @@ import { givenFiles } from '../event/event.ts'
 import { stagedFileSchema } from '../file/find.ts'
 import { attachFiles, removeFile } from '../file/stored-file.ts'
 import { enterCompany } from '../permissions.ts'
-import type { Attempt, Decision } from '../write.ts'
+import { assertVersion, type Attempt, type Decision } from '../write.ts'
 import { CategoryName, clearSchema, closed, opt, Text } from '../../schemas/fields.ts'
 import { assertClearOrGiven, validate } from '../../schemas/validation.ts'
 import { assertCategoryNameFree, categoryPathSchema, fileOwner, readPath } from './stored-category.ts'
@@ -39,7 +40,8 @@ export const updateCategory =
     const { companyId } = entered
     return context.write({ scope: entered, options, ...namedBy(path), input: change }, async (attempt) => {
       const category = await readNamed(context, companyId, path)
-      const { parentId } = category.record
+      const { parentId, version } = category.record
+      assertVersion(options, version, 'the category')
       const name = newName(category.record, change)
       if (name !== undefined) await assertCategoryNameFree(context, companyId, { name, ...(parentId && { parentId }) })
       await assertRoomForFiles(context, companyId, category.record, givenFiles(change).files.length)
@@ -86,7 +88,9 @@ function decideUpdate(
   attempt: Attempt,
 ): Decision<{ imageId?: FileId }> {
   const { image, files } = givenFiles(change)
-  const after = changedRecord(before, change, image?.id)
+  const changed = changedRecord(before, change, image?.id)
+  const isChange = files.length > 0 || canonicalJson({ ...changed }) !== canonicalJson({ ...before })
+  const after = isChange ? { ...changed, version: before.version + 1 } : changed
   const attached = attachFiles(files, fileOwner(companyId, before), attempt)
   const entries = derivedWrites(categoryEntries(companyId, before), categoryEntries(companyId, after))
   const name = newName(before, change)
@@ -130,7 +134,8 @@ export const removeCategory =
     let files: readonly string[] = []
     await context.write({ scope: entered, options, ...namedBy(path), input: REMOVAL }, async ({ now }) => {
       const category = await readNamed(context, companyId, path)
-      const { id } = category.record
+      const { id, version } = category.record
+      assertVersion(options, version, 'the category')
       const empty = await emptyChecks(context, companyId, category.record)
       files = (await listEntries(context.records, keys.filesOf(companyId, id))).map(({ key }) => lastPartOfKey(key))
       const removals = files.flatMap((fileId) => removeFile({ company: companyId, ownerId: id }, fileId, now))

@@ -2,7 +2,7 @@ import type { RecordedEvent } from '../../api/evidence.ts'
 import type { EvidenceChange, Evidences } from '../../api/evidences.ts'
 import { RegistryError } from '../../errors.ts'
 import type { Context } from '../context.ts'
-import type { Attempt, Decision } from '../write.ts'
+import { assertVersion, type Attempt, type Decision } from '../write.ts'
 import { enterCompany } from '../permissions.ts'
 import { ExternalId } from '../../schemas/fields.ts'
 import { assertClearOrGiven, invalidInput, metaText, validate } from '../../schemas/validation.ts'
@@ -33,17 +33,10 @@ export const updateEvidence =
     const entered = await enterCompany(context, scope, 'U')
     validate(ExternalId, externalId, 'externalId')
     assertChange(change)
-    const { ifVersion } = options
     const call = { scope: entered, options, operation: 'updateEvidence', ids: [externalId], input: change } as const
     return context.write(call, async (attempt) => {
       const evidence = await readEvidence(context, entered, externalId)
-      const { lastVersion } = evidence.record
-      if (ifVersion !== undefined && ifVersion !== lastVersion)
-        throw new RegistryError(
-          'VERSION_CONFLICT',
-          `ifVersion is ${ifVersion}, but the last event has version ${lastVersion}: read the evidence again`,
-          { field: 'ifVersion' },
-        )
+      assertVersion(options, evidence.record.lastVersion, 'the evidence')
       const author = { origin: context.origin, actor: entered.actor, now: attempt.now }
       return decideUpdate(author, evidence, change, attempt)
     })

@@ -1,6 +1,7 @@
 import type { RecordedEvent } from '../../api/evidence.ts'
-import type { Files } from '../../api/files.ts'
-import type { CompanyId } from '../../api/scope.ts'
+import type { DeleteFileOptions, Files } from '../../api/files.ts'
+import type { CompanyId, WriteCondition } from '../../api/scope.ts'
+import { RegistryError } from '../../errors.ts'
 import type { Add, Check, Commit } from '../../ports/index.ts'
 import { destroy, pendingDeletion } from '../../store/blob-lifecycle.ts'
 import { fileEntries } from '../../store/derived.ts'
@@ -11,22 +12,23 @@ import type { DeletedFileRecord, EventRecord, EvidenceRecord, FileRecord } from 
 import type { Context } from '../context.ts'
 import { appendEvents, eraseFile, type EventAuthor } from '../event/event.ts'
 import { enterCompany } from '../permissions.ts'
-import type { Decision } from '../write.ts'
+import { assertVersion, type Decision } from '../write.ts'
 import { selectFile } from './find.ts'
 import { fileNotFound, removeFile } from './stored-file.ts'
 
 /** Deletes a file: a deletefile event, if it belongs to an evidence, then its bytes and what the records had of it. */
 export const deleteFile =
   (context: Context): Files['delete'] =>
-  async (scope, selector) => {
+  async (scope, selector, options = {}) => {
     const { companyId, actor } = await enterCompany(context, scope, 'U')
     const { fileId } = selector
     const events = await context.write(undefined, async ({ now }) => {
       const { record, check } = await selectFile(context, companyId, selector)
+      assertContent(options, record)
       const { commit, result } =
         record.ownerKind === 'evidence'
-          ? await deleteFromEvidence(context, { record, check }, { origin: context.origin, actor, now })
-          : { commit: await deleteFromCategory(context, { record, check }, now), result: [] }
+          ? await deleteFromEvidence(context, { record, check }, { origin: context.origin, actor, now, ...options })
+          : { commit: await deleteFromCategory(context, { record, check }, { now, ...options }), result: [] }
       return { commit: context.erasures.include(commit, fileId), result }
     })
     context.erasures.request()
@@ -34,14 +36,26 @@ export const deleteFile =
     return events
   }
 
+function assertContent({ ifSha256 }: DeleteFileOptions, { sha256 }: FileRecord): void {
+  if (ifSha256 === undefined || ifSha256 === sha256) return
+  throw new RegistryError('VERSION_CONFLICT', 'ifSha256 is not the hash of this file: read the file again', {
+    field: 'ifSha256',
+  })
+}
+
 type FileOf<Kind extends FileRecord['ownerKind']> = Read<Extract<FileRecord, { readonly ownerKind: Kind }>>
 
-async function deleteFromEvidence(context: Context, file: FileOf<'evidence'>, author: EventAuthor): Promise<Deletion> {
+async function deleteFromEvidence(
+  context: Context,
+  file: FileOf<'evidence'>,
+  author: EventAuthor & WriteCondition,
+): Promise<Deletion> {
   const { records } = context
   const { company, ownerId, version } = file.record
   const evidence = await requireRecord(records, keys.evidence(company, ownerId), () =>
     danglingReference(`File ${file.record.id}`, `evidence ${ownerId}`),
   )
+  assertVersion(author, evidence.record.lastVersion, 'the evidence')
   const attaching = await readEvent(records, evidence.record, version)
   return decideDelete(author, { file, evidence, attaching })
 }
@@ -103,14 +117,19 @@ function decideDelete(author: EventAuthor, { file, evidence, attaching }: FileTo
 
 const deletion = (company: CompanyId): Add => ({ key: keys.fileCount(company), delta: -1 })
 
-async function deleteFromCategory({ records }: Context, file: FileOf<'category'>, now: number): Promise<Commit> {
+async function deleteFromCategory(
+  { records }: Context,
+  file: FileOf<'category'>,
+  { now, ...condition }: { readonly now: number } & WriteCondition,
+): Promise<Commit> {
   const { company, ownerId, id } = file.record
   const ownerKey = keys.category(company, ownerId)
   const owner = await requireRecord(records, ownerKey, fileNotFound)
   const { imageId, ...rest } = owner.record
-  const after = imageId === id ? rest : owner.record
+  assertVersion(condition, rest.version, 'the category')
+  const image = imageId === undefined || imageId === id ? {} : { imageId }
+  const after = { ...rest, ...image, version: rest.version + 1 }
   const checks: readonly Check[] = [file.check, owner.check]
-  // Also written if it stays the same, so that a simultaneous change of the category's files is decided again.
   return {
     checks,
     writes: [putRecord(ownerKey, after), ...removeFile(file.record, id, now)],

@@ -46,16 +46,13 @@ export function attachFiles(files: readonly StagedFile[], owner: FileOwner, { co
   }
 }
 
-/**
- * The input of a write with each staged file replaced by its content, because a repeated call stages it again: by the
- * hash, and the title if the caller has given one. The name may differ in a repeated call.
- */
+/** The input of a write with each staged file without its id and upload, because a repeated call stages it again. */
 export function withFileContents(input: object): object {
   const { image, files }: { readonly image?: StagedFile; readonly files?: readonly StagedFile[] } = input
   return { ...input, image: image && comparable(image), files: files?.map(comparable) }
 }
 
-const comparable = ({ sha256: hash, name, title }: StagedFile): Json => (title === titleOf(name) ? hash : [hash, title])
+const comparable = ({ sha256: hash, name, mimeType, title }: StagedFile): Json => [hash, name, mimeType, title]
 
 /** A name without its extension: the title of a file that was given none. */
 export const titleOf = (name: string): string => name.replace(/(?<=.)\.[^.]*$/, '')

@@ -56,6 +56,14 @@ describe('a write with an idempotency key', () => {
     )
   })
 
+  it('is looked up before the version of a category is compared', async ({ categories, scope }) => {
+    const { id } = await categories.create(scope, { name: 'D' })
+    const update = (name: string, key: string) =>
+      categories.update(scope, { categoryId: id }, { name }, { ifVersion: 1, ...once(key) })
+    assert.deepEqual(await update('E', 'k'), await update('E', 'k'))
+    await rejectsWith('VERSION_CONFLICT', update('F', 'k2'))
+  })
+
   it('throws if the input differs', async ({ evidences, scope }) => {
     await evidences.create(scope, named('a'), once('k'))
     await rejectsWith('IDEMPOTENCY_KEY_REUSED', evidences.create(scope, named('b'), once('k')))
@@ -80,19 +88,18 @@ describe('a write with an idempotency key', () => {
     await rejectsWith('IDEMPOTENCY_KEY_REUSED', update('two'))
   })
 
-  it('throws if the title of a file differs, and accepts another name without a title', async (fixture) => {
+  it('throws if the name, the type or the title of a file differs', async (fixture) => {
     const { evidences, files, scope, evidence } = fixture
     await evidence()
-    const update = async (idempotencyKey: string, name: string, title?: string) => {
-      const file = { name, mimeType: 'text/plain', body: bodyOf('content'), ...(title !== undefined && { title }) }
+    const update = async (more: { name?: string; mimeType?: string; title?: string }) => {
+      const file = { name: 'a.txt', mimeType: 'text/plain', title: 'Invoice', body: bodyOf('content'), ...more }
       const staged = await files.stage(scope, file, { maxBytes: 99 })
-      return evidences.update(scope, 'e-1', { files: [staged] }, once(idempotencyKey))
+      return evidences.update(scope, 'e-1', { files: [staged] }, once('k'))
     }
-    const titled = await update('k1', 'a.txt', 'Invoice')
-    assert.deepEqual(await update('k1', 'b.txt', 'Invoice'), titled)
-    await rejectsWith('IDEMPOTENCY_KEY_REUSED', update('k1', 'a.txt', 'Receipt'))
-    const untitled = await update('k2', 'a.txt')
-    assert.deepEqual(await update('k2', 'b.txt'), untitled)
+    const first = await update({})
+    assert.deepEqual(await update({}), first)
+    for (const other of [{ name: 'b.txt' }, { mimeType: 'image/png' }, { title: 'Receipt' }])
+      await rejectsWith('IDEMPOTENCY_KEY_REUSED', update(other))
   })
 
   it('stores the fingerprint only as an HMAC, so that the input cannot be guessed from the store', async (fixture) => {

@@ -50,6 +50,12 @@ const createSubcategory: Act = ({ registry, scope, category }) =>
   registry.categories.create(scope, { name: 'N' }, { parent: category })
 const rename: Act = ({ registry, scope, category }) =>
   registry.categories.update(scope, { categoryId: category }, { name: 'N' })
+const changeFirst: Act = ({ registry, scope, category }) =>
+  registry.categories.update(scope, { categoryId: category }, { description: 'x' }, { ifVersion: 1 })
+const removeFirst: Act = ({ registry, scope, category, empty }) =>
+  registry.categories.remove(scope, { categoryId: category, subcategoryId: empty }, { ifVersion: 1 })
+const deleteFirst: Act = ({ registry, scope, file }) =>
+  registry.files.delete(scope, { fileId: file.id }, { ifVersion: 1 })
 const createCategory =
   (name: string, idempotencyKey?: string): Act =>
   ({ registry, scope }) =>
@@ -77,6 +83,10 @@ const cases: readonly [string, Act, string, Act, ErrorCode | undefined][] = [
   ['updating an evidence', update, 'a file of it is deleted', deleteFile, undefined],
   ['updating an evidence', update, 'it gets the same value', update, 'VALIDATION_ERROR'],
   ['updating with ifVersion', updateFirst, 'it is updated', update, 'VERSION_CONFLICT'],
+  ['changing a category with ifVersion', changeFirst, 'it is changed', rename, 'VERSION_CONFLICT'],
+  ['changing a category with ifVersion', changeFirst, 'it gets a subcategory', createSubcategory, undefined],
+  ['removing a subcategory with ifVersion', removeFirst, 'it is changed', deactivateEmpty, 'VERSION_CONFLICT'],
+  ['deleting a file with ifVersion', deleteFirst, 'its evidence is updated', update, 'VERSION_CONFLICT'],
   ['creating a subcategory', createSubcategory, 'its name is taken', createSubcategory, 'NAME_EXISTS'],
   ['renaming a category', rename, 'the name is taken', createCategory('N'), 'NAME_EXISTS'],
   ['using an idempotency key', createCategory('A', 'k'), 'it is used for something else', createCategory('B', 'k'),
