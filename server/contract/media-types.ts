@@ -28,6 +28,12 @@ const TYPES: ReadonlyMap<string, string> = new Map([
   ['md', 'text/markdown'],
 ])
 
+/** The name of a file whose sender named only its media type. */
+export function defaultName(type: string): string {
+  const [extension] = Array.from(TYPES).find(([, each]) => each === type) ?? []
+  return extension === undefined ? 'file' : `file.${extension}`
+}
+
 const UNKNOWN = 'application/octet-stream'
 
 /**

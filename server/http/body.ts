@@ -39,10 +39,12 @@ export class GuardedBody extends Readable {
   #idleTimer: NodeJS.Timeout | undefined
   #waitsSinceMs: number | undefined
   #waitedMs = 0
+  readonly #epilogue: Uint8Array | undefined
   #received = 0
   #kept = 0
 
-  constructor(request: IncomingMessage, limits: BodyLimits) {
+  /** `epilogue`: what the parser reads after the last byte of the body. */
+  constructor(request: IncomingMessage, limits: BodyLimits, epilogue?: Uint8Array) {
     super()
     if (request.readableDidRead)
       throw new HttpError(
@@ -52,6 +54,7 @@ export class GuardedBody extends Readable {
     this.headers = request.headers
     this.#request = request
     this.#limits = limits
+    this.#epilogue = epilogue
     limits.memory.end = (error) => this.destroy(error)
     // Without a listener, the `error` event of an aborted request would end the process.
     request.on('error', () => undefined)
@@ -104,6 +107,7 @@ export class GuardedBody extends Readable {
 
   readonly #onEnd = (): void => {
     this.#stopWaiting()
+    if (this.#epilogue !== undefined) this.push(this.#epilogue)
     this.push(null)
   }
 
@@ -133,11 +137,16 @@ export const loadKoaBody = () => (koaBody ??= importKoaBody())
 export const NO_PARSER = { json: false, urlencoded: false, text: false, multipart: false } as const
 
 /**
- * Runs a parser of koa-body on a guarded body. Returns what it made of it.
+ * Runs a parser of koa-body on a guarded body. Returns what it made of it. `unreadable`: what is wrong if it fails.
  *
  * @throws `MALFORMED_BODY`, `PAYLOAD_TOO_LARGE`, `OVERLOADED`
  */
-export async function parseBody(ctx: Context, guard: GuardedBody, parser: Middleware): Promise<unknown> {
+export async function parseBody(
+  ctx: Context,
+  guard: GuardedBody,
+  parser: Middleware,
+  unreadable = 'The body cannot be read',
+): Promise<unknown> {
   const { req } = ctx
   // For the parser only. An object with `ctx` as its prototype would make every later use of `ctx` slow.
   Object.assign(ctx, { req: guard })
@@ -146,7 +155,7 @@ export async function parseBody(ctx: Context, guard: GuardedBody, parser: Middle
   try {
     await Promise.race([parser(ctx, async () => undefined), failed])
   } catch (cause) {
-    if (guard.errored === null) throw malformed('The body cannot be read', cause)
+    if (guard.errored === null) throw malformed(unreadable, cause)
   } finally {
     Object.assign(ctx, { req })
     guard.destroy()
@@ -208,15 +217,15 @@ const ESSENCE = /^[ \t]*([a-z0-9][a-z0-9!#$&^_.+-]*\/[a-z0-9][a-z0-9!#$&^_.+-]*)
 const strictUtf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 /**
- * The text of a body's bytes.
+ * The text of bytes of a body. `what` names them.
  *
  * @throws `MALFORMED_BODY` if they are not UTF-8
  */
-export function decodeBody(bytes: Uint8Array): string {
+export function decodeBody(bytes: Uint8Array, what = 'The body'): string {
   try {
     return strictUtf8.decode(bytes)
   } catch (cause) {
-    throw malformed('The body is not UTF-8', cause)
+    throw malformed(`${what} is not UTF-8`, cause)
   }
 }
 

@@ -117,10 +117,8 @@ async function readJson(
   for (const [field, value] of Object.entries(fields)) {
     const slot = form?.slots.find((each) => isPartOf(each, field))
     if (slot === undefined) continue
-    const { name, inline, many } = slot
+    const { name, inline } = slot
     delete fields[field]
-    // A text can only be the titles of files, and JSON has none.
-    if (many === true && field === name && typeof value === 'string') continue
     if (!isGiven(value) || (Array.isArray(value) && value.length === 0)) continue
     if (inline !== true) throw invalid(`${field} must be sent as multipart/form-data: JSON cannot hold its files`)
     files.set(name, [await stageInline(name, value, stage)])

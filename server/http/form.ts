@@ -1,13 +1,12 @@
 import { Readable, type Stream } from 'node:stream'
 import type { Context } from 'koa'
-import { parseStrictJson, type FileToStage, type Json, type StagedFile } from '../../core/index.ts'
+import type { FileToStage, StagedFile } from '../../core/index.ts'
 import type { FileSlot } from '../contract/endpoint.ts'
-import { mediaType } from '../contract/media-types.ts'
+import { defaultName } from '../contract/media-types.ts'
 import { HttpError } from '../contract/errors.ts'
 import {
   asError,
   decodeBody,
-  essence,
   GuardedBody,
   loadKoaBody,
   malformed,
@@ -15,6 +14,8 @@ import {
   parseBody,
   type BodyLimits,
 } from './body.ts'
+import { readPartHeaders } from './part-headers.ts'
+import { indexOf, nameOf, withTitles, type SlotFile } from './titles.ts'
 
 /** multipart/form-data (RFC 7578). The sender controls every byte. */
 
@@ -42,15 +43,24 @@ export interface Form {
 const MAX_TEXT_PARTS = 256
 /** For the headers of parts, and what is around the parts. */
 const OVERHEAD_BYTES = 256 * 1024
+/**
+ * formidable accepts a form that ends behind any boundary. No boundary and no header has this byte: after it, the
+ * parser fails unless it has read the closing boundary, behind which everything is ignored.
+ */
+const EPILOGUE = Uint8Array.of(0)
+const UNREADABLE =
+  'The form cannot be read: it must have parts with headers, and end with the closing boundary (--BOUNDARY--)'
 
 const invalid = (message: string, cause?: unknown): HttpError => new HttpError('VALIDATION_ERROR', message, { cause })
 const tooLarge = (message: string): HttpError => new HttpError('PAYLOAD_TOO_LARGE', message)
 
 /** @throws `PAYLOAD_TOO_LARGE`, `MALFORMED_BODY`, `VALIDATION_ERROR`, `OVERLOADED` */
 export async function readMultipart(ctx: Context, options: FormOptions): Promise<Form> {
+  if (!/boundary=[^;]/i.test(ctx.get('Content-Type')))
+    throw malformed('The Content-Type of the form has no boundary: let the HTTP library that writes the form set it')
   const { koaBody } = await loadKoaBody()
   const { limits } = options
-  const guard = new GuardedBody(ctx.req, { ...limits, maxBytes: limits.maxBytes + OVERHEAD_BYTES })
+  const guard = new GuardedBody(ctx.req, { ...limits, maxBytes: limits.maxBytes + OVERHEAD_BYTES }, EPILOGUE)
   const parts = new PartReader(guard, options)
   // Headers as bytes: formidable decodes them in pieces, which can be parts of a character.
   const parser = koaBody({
@@ -60,7 +70,7 @@ export async function readMultipart(ctx: Context, options: FormOptions): Promise
     formidable: { encoding: 'binary', onPart: (part) => parts.read(part) },
   })
   try {
-    await parseBody(ctx, guard, parser)
+    await parseBody(ctx, guard, parser, UNREADABLE)
     return await parts.finish()
   } catch (error) {
     await parts.cancel(error)
@@ -80,6 +90,7 @@ class PartReader {
   readonly #texts = new Map<string, readonly Uint8Array[]>()
   readonly #files: {
     readonly slot: string
+    readonly index: number | undefined
     readonly body: Readable
     readonly staged: Promise<StagedFile | undefined>
   }[] = []
@@ -94,11 +105,12 @@ class PartReader {
 
   read(part: FormPart): void {
     try {
-      const { maxFilesPerRequest, isText } = this.#options
+      const { maxFilesPerRequest, slots, isText } = this.#options
       if (++this.#partCount > MAX_TEXT_PARTS + maxFilesPerRequest) throw tooLarge('The form has too many parts')
-      const { name, filename, mimeType } = readPartHeaders(part)
-      if (filename === undefined || isText(name)) this.#readText(part, name)
-      else this.#readFile(part, name, { name: filename, mimeType })
+      const { name, fileName, mimeType, hasFileType } = readPartHeaders(part.headers ?? {})
+      const isFile = fileName !== undefined || (hasFileType && slots.some((slot) => isPartOf(slot, name)))
+      if (isFile && !isText(name)) this.#readFile(part, name, { name: fileName ?? '', mimeType })
+      else this.#readText(part, name)
     } catch (error) {
       this.#fail(error)
     }
@@ -111,11 +123,11 @@ class PartReader {
     const texts = new Map<string, string>()
     // Browsers send a line break of a text as CR LF.
     for (const [name, chunks] of this.#texts)
-      texts.set(name, decodeBody(Buffer.concat(chunks)).replaceAll('\r\n', '\n'))
-    const files = new Map<string, StagedFile[]>()
-    for (const { slot, staged } of this.#files) {
+      texts.set(name, decodeBody(Buffer.concat(chunks), `The field ${quoted(name)}`).replaceAll('\r\n', '\n'))
+    const files = new Map<string, SlotFile[]>()
+    for (const { slot, index, staged } of this.#files) {
       const file = await staged
-      if (file !== undefined) files.set(slot, [...(files.get(slot) ?? []), file])
+      if (file !== undefined) files.set(slot, [...(files.get(slot) ?? []), { file, index }])
     }
     return { texts, files: this.#titled(texts, files) }
   }
@@ -160,7 +172,7 @@ class PartReader {
       throw tooLarge(`A request must have at most ${this.#options.maxFilesPerRequest} files`)
     // Without a listener, the error of a form that fails would end the process.
     const body = new Readable({ read: this.#resume }).on('error', () => undefined)
-    this.#files.push({ slot: slot.name, body, staged: this.#stage({ ...file, body }) })
+    this.#files.push({ slot: slot.name, index: indexOf(name), body, staged: this.#stage({ ...file, body }) })
     part.on('data', (chunk: Uint8Array) => {
       this.#guard.pass(chunk.length)
       if (!body.push(chunk)) this.#guard.pause()
@@ -176,7 +188,8 @@ class PartReader {
   async #stage({ body, ...file }: FileToStage): Promise<StagedFile | undefined> {
     try {
       const content = file.name === '' ? await nonEmpty(body) : body
-      return content && (await this.#options.stage({ ...file, body: content }, this.#options.maxFileBytes))
+      const name = file.name || defaultName(file.mimeType)
+      return content && (await this.#options.stage({ ...file, name, body: content }, this.#options.maxFileBytes))
     } catch (error) {
       this.#fail(error)
       return undefined
@@ -184,20 +197,21 @@ class PartReader {
   }
 
   /** The files with their titles, which are the texts of the slots. */
-  #titled(texts: Map<string, string>, files: ReadonlyMap<string, readonly StagedFile[]>): Form['files'] {
+  #titled(texts: Map<string, string>, files: ReadonlyMap<string, readonly SlotFile[]>): Form['files'] {
     const titled = new Map<string, readonly StagedFile[]>()
     for (const slot of this.#options.slots) {
       const { name, many } = slot
-      const text = texts.get(name) ?? ''
-      for (const [part, misplaced] of texts) {
+      const titles = new Map<string, string>()
+      for (const [part, text] of texts) {
         if (!isPartOf(slot, part)) continue
         texts.delete(part)
         // Some clients send an empty text for a file that is not given.
-        if (misplaced.trim() !== '' && (part !== name || many !== true))
+        if (text.trim() === '') continue
+        if (many !== true || nameOf(part) !== name || part.endsWith('[]'))
           throw invalid(`${quoted(part)} must be a file, not a text`)
+        titles.set(part, text)
       }
-      const staged = files.get(name)
-      if (staged !== undefined) titled.set(name, withTitles(name, staged, text))
+      titled.set(name, withTitles(name, files.get(name) ?? [], titles))
     }
     return titled
   }
@@ -205,30 +219,9 @@ class PartReader {
 
 /** Files of a slot for many may have an index: `images[0]`, `images.items[0]`. */
 export function isPartOf({ name: own, aliases = [], many }: FileSlot, partName: string): boolean {
-  const name = many === true ? partName.replace(/\[\d{0,6}\]$/, '') : partName
+  const name = many === true ? nameOf(partName) : partName
   return own === name || aliases.includes(name)
 }
-
-/** Gives each file its title. An empty title, and a missing one, leave the default. */
-function withTitles(slot: string, staged: readonly StagedFile[], text: string): readonly StagedFile[] {
-  if (text.trim() === '') return staged
-  const titles = titlesIn(text) ?? staged.map(() => text)
-  if (titles.length > staged.length) throw invalid(`${slot} has more titles than files`)
-  return staged.map((file, i) => (titles[i] === undefined || titles[i] === '' ? file : { ...file, title: titles[i] }))
-}
-
-/** The titles in a JSON array, `undefined` for any other text. */
-function titlesIn(text: string): readonly string[] | undefined {
-  try {
-    const value = parseStrictJson(text)
-    return isTexts(value) ? value : undefined
-  } catch {
-    return undefined
-  }
-}
-
-const isTexts = (value: Json): value is readonly string[] =>
-  Array.isArray(value) && value.every((item) => typeof item === 'string')
 
 /** The same bytes; `undefined` if there are none. */
 async function nonEmpty(body: AsyncIterable<Uint8Array>): Promise<AsyncIterable<Uint8Array> | undefined> {
@@ -242,40 +235,5 @@ async function* prepend(first: Uint8Array, rest: AsyncIterator<Uint8Array>): Asy
   yield first
   for (let step = await rest.next(); step.done !== true; step = await rest.next()) yield step.value
 }
-
-/** What the headers of a part say. */
-interface PartHeaders {
-  readonly name: string
-  /** As the client sent it. formidable would remove paths, and replace `&#1234;`. */
-  readonly filename: string | undefined
-  /** `type/subtype` in lower case, without parameters. */
-  readonly mimeType: string
-}
-
-/** @throws `MALFORMED_BODY` */
-function readPartHeaders({ headers = {} }: FormPart): PartHeaders {
-  // RFC 7578 § 4.7 ended transfer encodings. Storing such a part as it is would keep bytes other than the sender's.
-  if (!/^(?:7bit|8bit|binary)$/i.test(headers['content-transfer-encoding'] ?? 'binary'))
-    throw malformed('A part of the form has a Content-Transfer-Encoding')
-  const disposition = decodeBody(Buffer.from(headers['content-disposition'] ?? '', 'latin1'))
-  const parameters = new Map<string, string>()
-  for (const [, name = '', quotedText, token = ''] of disposition.matchAll(PARAMETER))
-    if (!parameters.has(name.toLowerCase())) parameters.set(name.toLowerCase(), unescape(quotedText ?? token))
-  const name = parameters.get('name')
-  if (name === undefined) throw malformed('A part of the form has no name')
-  const filename = parameters.get('filename')
-  return { name, filename, mimeType: mediaType(essence(headers['content-type']), filename) }
-}
-
-const PARAMETER = /;[ \t]*([^\s;="]+)=(?:"((?:\\"|[^"])*)"|([^\s;"]*))/g
-
-/**
- * Browsers write a quote as %22 and line breaks as %0D %0A (WHATWG HTML), curl writes a quote as \". Other backslashes
- * belong to paths.
- */
-const unescape = (value: string): string =>
-  value
-    .replaceAll('\\"', '"')
-    .replace(/%(22|0D|0A)/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
 
 const quoted = (name: string): string => JSON.stringify(name.slice(0, 64))

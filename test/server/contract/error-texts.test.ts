@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { CompanyRequests, of } from '../../support/company-requests.ts'
 import { formOf } from '../../support/form.ts'
+import { END, MULTIPART, part } from '../../support/raw-http.ts'
 import type { CallOptions } from '../../support/service.ts'
 
 const LAST_TEXT = 'last must be an integer of at least 0'
@@ -86,13 +87,43 @@ describe('texts of validation errors', () => {
   })
 
   it('say that a text is in the place of a file, for every name of the field', async () => {
-    const names = ['file', 'files.items', 'files[]', 'files[0]', 'files.items[12]']
+    const names = ['file', 'files.items', 'files[]', 'files.items[12]']
     for (const name of names) {
       const form = formOf({ [name]: 'a text' })
       assert.equal(await textOf('updateEvidence', { ...of('x'), form }), `"${name}" must be a file, not a text`)
       const text = await textOf('updateEvidence', { ...of('x'), json: { [name]: 'a text' } })
       assert.equal(text, `${name} must be sent as multipart/form-data: JSON cannot hold its files`)
     }
+  })
+
+  it('say how files are sent, for titles without files', async () => {
+    const text = 'files has titles, but no files: send the files as file parts with a filename'
+    for (const titles of [{ files: 'photo.jpg' }, { 'files[0]': 'photo.jpg' }, { files: '["a"]' }, { files: '[""]' }])
+      assert.equal(await textOf('updateEvidence', { ...of('x'), form: formOf(titles) }), text)
+    assert.match(
+      await textOf('updateEvidence', { ...of('x'), json: { files: 'photo.jpg' } }),
+      /^files must be sent as m/,
+    )
+  })
+
+  it('name what of a form cannot be read', async () => {
+    const textOfForm = async (body: string | Buffer, type = MULTIPART): Promise<string> => {
+      const headers = { 'x-api-key': acme.company.keys.U, 'content-type': type }
+      const path = '/api/v1/evidences/acme/category'
+      const response = await acme.service.fetch(path, { method: 'POST', headers, body: body as string })
+      const answer = (await response.json()) as { readonly error: string; readonly code: string }
+      assert.deepEqual([response.status, answer.code], [400, 'MALFORMED_BODY'])
+      return answer.error
+    }
+    const latin1 = (...[name, content]: Parameters<typeof part>): Buffer =>
+      Buffer.from(part('name', 'x') + part(name, content) + END, 'latin1')
+    assert.equal(await textOfForm(latin1('description', 'é')), 'The field "description" is not UTF-8')
+    assert.equal(await textOfForm(latin1('é', 'x')), 'A name in the form is not UTF-8')
+    assert.match(
+      await textOfForm(part('name', 'x') + END, 'multipart/form-data'),
+      / has no boundary: let the HTTP library /,
+    )
+    assert.match(await textOfForm(part('name', 'x')), /must .* end with the closing boundary/)
   })
 
   it('say where a body is not JSON, if the parser does', async () => {

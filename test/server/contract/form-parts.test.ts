@@ -1,0 +1,203 @@
+import assert from 'node:assert/strict'
+import { before, describe, it } from 'node:test'
+import { CompanyRequests, VEHICLE_CATEGORY } from '../../support/company-requests.ts'
+import { BOUNDARY, END, MULTIPART, part } from '../../support/raw-http.ts'
+import { endpointOf, pathOf, readResponse, type ServiceResponse } from '../../support/service.ts'
+
+type Body = ServiceResponse['body']
+
+const PNG_TYPE = 'Content-Type: image/png\r\n'
+const UNTYPED = 'Content-Type: application/octet-stream\r\n'
+
+/** A part with these parameters of its disposition. */
+const partWith = (parameters: string, headers = ''): string =>
+  `--${BOUNDARY}\r\nContent-Disposition: form-data; ${parameters}\r\n${headers}\r\ncontent\r\n`
+
+describe('parts of forms', () => {
+  const acme = new CompanyRequests({ sealMaxWaitMs: 3_600_000 })
+  let ids: Record<string, string> = {}
+  let made = 0
+  before(async () => {
+    await acme.create('there')
+    const { categoryId: CATEGORY_ID, subcategoryId: SUBCATEGORY_ID } = (await acme.page('there')).object
+    ids = { CATEGORY_ID, SUBCATEGORY_ID, EVIDENCE_EXTERNAL_ID: 'there' }
+  })
+
+  async function send(id: string, body: string): Promise<ServiceResponse> {
+    const endpoint = endpointOf(id)
+    const path = pathOf(endpoint, { params: { COMPANY_ID: 'acme', ...ids } })
+    const headers = { 'x-api-key': acme.company.keys.U, 'content-type': MULTIPART }
+    return readResponse(await acme.service.fetch(path, { method: endpoint.method, headers, body }))
+  }
+  const evidence = (externalId: string): string =>
+    Object.entries({ ...VEHICLE_CATEGORY, externalId, name: 'x' })
+      .map(([name, value]) => part(name, value))
+      .join('')
+  /** Creates an evidence with these parts, and returns its files. */
+  async function filesOf(parts: string): Promise<Body[]> {
+    const externalId = `made-${(made += 1)}`
+    const { status, text } = await send('createEvidence', evidence(externalId) + parts + END)
+    assert.equal(status, 201, text)
+    return acme.files(externalId)
+  }
+  const refuses = (parts: string, code = 'VALIDATION_ERROR', id = 'createEvidence'): Promise<void> =>
+    acme.changesNothing(async () => {
+      const { status, body, text } = await send(id, evidence('refused') + parts)
+      assert.deepEqual([status, body.code], [400, code], `${parts}: ${text}`)
+    })
+
+  const names: readonly (readonly [what: string, parameters: string, headers: string, name: string, type?: string])[] =
+    [
+      ['no name, but a type of its own', '', 'Content-Type: application/pdf\r\n', 'file.pdf', 'application/pdf'],
+      ['no name, and a type that says nothing', '', UNTYPED, 'file', 'application/octet-stream'],
+      ['an empty name', 'filename=""', 'Content-Type: text/csv\r\n', 'file.csv', 'text/csv'],
+      ['an empty name, and a type of texts', 'filename=""', 'Content-Type: text/plain\r\n', 'file.txt', 'text/plain'],
+      ['filename* only', "filename*=UTF-8''Pr%C3%BCf%25bericht.jpg", '', 'Prüf%bericht.jpg'],
+      ['filename* in quotes, and a language', `filename*="utf-8'de'%e2%82%AC 1.jpg"`, UNTYPED, '€ 1.jpg'],
+      ['filename* in Latin-1', "filename*=iso-8859-1''Pr%FCf.jpg", UNTYPED, 'Prüf.jpg'],
+      ['an empty filename*', "filename*=utf-8''; filename=a.jpg", '', 'a.jpg'],
+      [
+        'both names, as .NET sends them',
+        'filename="=?utf-8?B?UHLDvGYuanBn?="; filename*=utf-8\'\'Pr%C3%BCf.jpg',
+        '',
+        'Prüf.jpg',
+      ],
+      ['filename* first', "filename*=utf-8''b.jpg; filename=a.pdf", '', 'b.jpg'],
+      ['encoded words in base64', 'filename="=?utf-8?B?UHLDvGYuanBn?="', '', 'Prüf.jpg'],
+      ['encoded words with a character in two', 'filename="=?utf-8?B?UHLD?= =?UTF-8*de?b?vGYuanBn?="', '', 'Prüf.jpg'],
+      ['encoded words of two kinds', 'filename="=?iso-8859-1?Q?Pr=FCf_?=  =?utf-8?q?=C3=BC.jpg?="', '', 'Prüf ü.jpg'],
+      [
+        'a name that only has an encoded word',
+        'filename="a =?utf-8?B?UHLDvGYuanBn?=.jpg"',
+        '',
+        'a =?utf-8?B?UHLDvGYuanBn?=.jpg',
+      ],
+      ['a name with spaces without quotes', 'filename=my photo.jpg', '', 'my photo.jpg'],
+    ]
+  for (const [what, parameters, headers, name, type = 'image/jpeg'] of names)
+    it(`a file has ${what}`, async () => {
+      const body = ['name="images"', parameters].filter((text) => text !== '').join('; ')
+      const [file, ...others] = await filesOf(partWith(body, headers))
+      assert.deepEqual([file.name, file.mimeType, file.size, others], [name, type, 7, []])
+      assert.equal(file.iconId, type.startsWith('image/') ? file.overlayId : undefined)
+    })
+
+  for (const parameter of [
+    "filename*=utf-8''%FF.jpg",
+    "filename*=utf-8''%C3.jpg; filename=a.jpg",
+    "filename*=utf-8''%4.jpg",
+    'filename*=a.jpg',
+    "filename*=utf-8''ü.jpg",
+    "filename*=koi8-r''a.jpg",
+    'filename*0=a; filename*1=.jpg',
+    'filename="=?utf-8?B?/w==?="',
+    'filename="=?utf-8?B?*?="',
+    'filename="=?utf-8?Q?=4?="',
+    'filename="=?koi8-r?Q?a?="',
+  ])
+    it(`${parameter} cannot be decoded`, async () => {
+      const code = /%FF|%C3|\/w/.test(parameter) ? 'MALFORMED_BODY' : 'VALIDATION_ERROR'
+      await refuses(partWith(`name="images"; ${parameter}`) + END, code)
+    })
+
+  it('every slot of every endpoint keeps a file without a name', async () => {
+    const item = part('externalId', 'nine') + part('name', 'x')
+    for (const [id, fields, slots] of [
+      ['createCategory', part('name', 'C'), ['image']],
+      ['createSubcategory', part('name', 'S'), ['image']],
+      ['updateCategory', '', ['file']],
+      ['updateSubcategory', '', ['file']],
+      ['createEvidence', evidence('eight'), ['image', 'images', 'images.items', 'images[]', 'images[1]']],
+      ['createEvidences', item, ['image', 'images']],
+      ['updateEvidence', '', ['file', 'files', 'files.items', 'files.items[0]', 'files[]']],
+    ] as const) {
+      const count = await fileCount()
+      const sent = slots.map((slot) => part(slot, 'a', { headers: PNG_TYPE })).join('')
+      const { status, text } = await send(id, fields + sent + END)
+      assert.ok(status < 300, text)
+      assert.equal((await fileCount()) - count, slots.length, id)
+    }
+  })
+  const fileCount = async (): Promise<number> => (await acme.ok('getOverview')).counts.files
+
+  it('what is empty and has no name is not given', async () => {
+    for (const options of [{ filename: '' }, { headers: PNG_TYPE }, { filename: '', headers: PNG_TYPE }])
+      assert.deepEqual(await filesOf(part('images', '', options) + part('image', '', options)), [])
+  })
+
+  it('a field of JSON is a text, whatever the name of its part', async () => {
+    const meta = partWith(`name="meta"; filename="a"; filename*=utf-8''a`, PNG_TYPE).replace('content', '{"a":1}')
+    const { status, text } = await send('createEvidence', evidence('meta') + meta + END)
+    assert.equal(status, 201, text)
+    assert.deepEqual((await acme.page('meta')).object.meta, { a: 1 })
+    const evidences = part('evidences', '[{"externalId":"many","name":"x"}]', { filename: 'a', headers: UNTYPED })
+    assert.equal((await send('createEvidences', evidences + END)).status, 201)
+  })
+
+  const file = (name: string, filename: string): string => part(name, 'a', { filename })
+  const titles: readonly (readonly [what: string, parts: string, titles: readonly string[]])[] = [
+    [
+      'a text for all',
+      part('images', '[draft', { headers: 'Content-Type: text/plain; charset=utf-8\r\n' }),
+      ['[draft', '[draft'],
+    ],
+    [
+      'a list in a part of JSON',
+      part('images', '["A"]', { headers: 'Content-Type: application/json\r\n' }),
+      ['A', 'b'],
+    ],
+    ['an empty one', part('images', '["","B"]'), ['a', 'B']],
+    ['none', part('images', ' ') + part('images[1]', ''), ['a', 'b']],
+    ['one for an index', part('images[1]', 'B'), ['a', 'B']],
+  ]
+  for (const [what, text, expected] of titles)
+    it(`titles: ${what}`, async () => {
+      const sent = await filesOf(text + file('images', 'a.txt') + file('images', 'b.txt'))
+      assert.deepEqual(
+        sent.map(({ title }) => title),
+        expected,
+      )
+    })
+
+  it('titles: by index, if all parts have one', async () => {
+    const indexed = file('images[1]', 'b.txt') + file('images.items[0]', 'a.txt')
+    const sent = await filesOf(part('images', '["A","B"]') + indexed)
+    assert.deepEqual(
+      sent.map(({ title }) => title),
+      ['B', 'A'],
+    )
+    assert.deepEqual(await filesOf(part('images', '[]')), [])
+  })
+
+  it('titles that are wrong, or for which there is no file, are refused', async () => {
+    const one = file('images', 'a.txt')
+    for (const list of ['["a","b"]', '[1]', '["a",null]', '[["a"]]', '["\\ud800"]'])
+      await refuses(part('images', list) + one + END)
+    await refuses(part('images', '["a"]') + file('images[1]', 'b.txt') + END)
+    await refuses(part('images', 'a') + part('images[0]', 'b') + one + END)
+    await refuses(part('images[1]', 'b') + one + END)
+    await refuses(part('images', 'photo.jpg') + END)
+    await refuses(part('images', '["photo.jpg"]') + part('images', '', { filename: '' }) + END)
+  })
+
+  it('a form that is cut anywhere before the end of its closing boundary is refused, and only then', async () => {
+    const closing = END.trimEnd()
+    const forms = [
+      ['createEvidence', evidence('cut') + file('images', 'a.txt') + file('images', 'b.txt') + closing],
+      ['createCategory', part('name', 'cut') + closing],
+    ] as const
+    for (const [id, form] of forms) {
+      await acme.changesNothing(async () => {
+        for (let length = 1; length < form.length; length += 1) {
+          const { status, text } = await send(id, form.slice(0, length))
+          assert.equal(status, 400, `${length} of ${form.length} bytes: ${text}`)
+        }
+      })
+      for (const end of ['', '\r', '\r\n', '\r\n\0epilogue', ' --', `\r\n${part('name', 'y')}`]) {
+        const { status, text } = await send(id, form.replaceAll('\r\ncut\r\n', `\r\ncut-${(made += 1)}\r\n`) + end)
+        assert.equal(status, 201, text)
+      }
+    }
+    assert.equal((await acme.files(`cut-${made - 6}`)).length, 2)
+  })
+})
