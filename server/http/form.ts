@@ -15,7 +15,7 @@ import {
   type BodyLimits,
 } from './body.ts'
 import { readPartHeaders } from './part-headers.ts'
-import { indexOf, nameOf, withTitles, type SlotFile } from './titles.ts'
+import { withTitles, type SlotFile } from './titles.ts'
 
 /** multipart/form-data (RFC 7578). The sender controls every byte. */
 
@@ -172,7 +172,13 @@ class PartReader {
       throw tooLarge(`A request must have at most ${this.#options.maxFilesPerRequest} files`)
     // Without a listener, the error of a form that fails would end the process.
     const body = new Readable({ read: this.#resume }).on('error', () => undefined)
-    this.#files.push({ slot: slot.name, index: indexOf(name), body, staged: this.#stage({ ...file, body }) })
+    const index = INDEX.exec(name)?.[1] || undefined
+    this.#files.push({
+      slot: slot.name,
+      index: index === undefined ? index : Number(index),
+      body,
+      staged: this.#stage({ ...file, body }),
+    })
     part.on('data', (chunk: Uint8Array) => {
       this.#guard.pass(chunk.length)
       if (!body.push(chunk)) this.#guard.pause()
@@ -201,25 +207,25 @@ class PartReader {
     const titled = new Map<string, readonly StagedFile[]>()
     for (const slot of this.#options.slots) {
       const { name, many } = slot
-      const titles = new Map<string, string>()
-      for (const [part, text] of texts) {
+      const text = texts.get(name) ?? ''
+      for (const [part, misplaced] of texts) {
         if (!isPartOf(slot, part)) continue
         texts.delete(part)
         // Some clients send an empty text for a file that is not given.
-        if (text.trim() === '') continue
-        if (many !== true || nameOf(part) !== name || part.endsWith('[]'))
+        if (misplaced.trim() !== '' && (part !== name || many !== true))
           throw invalid(`${quoted(part)} must be a file, not a text`)
-        titles.set(part, text)
       }
-      titled.set(name, withTitles(name, files.get(name) ?? [], titles))
+      titled.set(name, withTitles(name, files.get(name) ?? [], text))
     }
     return titled
   }
 }
 
+const INDEX = /\[(\d{0,6})\]$/
+
 /** Files of a slot for many may have an index: `images[0]`, `images.items[0]`. */
 export function isPartOf({ name: own, aliases = [], many }: FileSlot, partName: string): boolean {
-  const name = many === true ? nameOf(partName) : partName
+  const name = many === true ? partName.replace(INDEX, '') : partName
   return own === name || aliases.includes(name)
 }
 

@@ -64,9 +64,8 @@ function fileNameOf(parameters: ReadonlyMap<string, string>): string | undefined
 
 /** `charset'language'value`, percent-encoded (RFC 8187 § 3.2). */
 function decodeExtended(text: string): string {
-  const [, charset, encoded] = /^([^']*)'[^']*'((?:%[0-9a-f]{2}|[ -$&-~])*)$/i.exec(text) ?? []
-  if (charset === undefined || encoded === undefined) throw undecodable()
-  return decodeName([inUtf8(charset, unhex(encoded, /%(..)/g))])
+  const [, charset = '', value = ''] = /^([^']*)'[^']*'(.*)$/.exec(text) ?? []
+  return decodeName([inUtf8(charset, fromPercent(value))])
 }
 
 /** A text that is whole encoded words (RFC 2047), as .NET sends it. Any other text stays as it is. */
@@ -82,9 +81,12 @@ function decodeWords(text: string): string {
 }
 
 /** RFC 2047 § 4.2. */
-function fromQ(content: string): Buffer {
-  if (/=(?![0-9a-f]{2})/i.test(content)) throw undecodable()
-  return unhex(content.replaceAll('_', ' '), /=(..)/g)
+const fromQ = (content: string): Buffer =>
+  fromPercent(content.replaceAll('%', '%25').replaceAll('_', ' ').replaceAll('=', '%'))
+
+function fromPercent(text: string): Buffer {
+  if (!/^(?:%[0-9a-f]{2}|[ -$&-~])*$/i.test(text)) throw undecodable()
+  return bytesOf(text.replaceAll(/%(..)/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16))))
 }
 
 function fromBase64(content: string): Buffer {
@@ -103,8 +105,6 @@ function inUtf8(charset: string, bytes: Buffer): Buffer {
 const decodeName = (parts: readonly Buffer[]): string => decodeBody(Buffer.concat(parts), 'The name of a file')
 
 const bytesOf = (text: string): Buffer => Buffer.from(text, 'latin1')
-const unhex = (text: string, code: RegExp): Buffer =>
-  bytesOf(text.replace(code, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16))))
 
 const undecodable = (): HttpError =>
   new HttpError('VALIDATION_ERROR', 'The name of a file cannot be decoded: send it as filename in UTF-8')

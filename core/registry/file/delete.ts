@@ -1,6 +1,6 @@
 import type { RecordedEvent } from '../../api/evidence.ts'
 import type { DeleteFileOptions, Files } from '../../api/files.ts'
-import type { CompanyId, WriteCondition } from '../../api/scope.ts'
+import type { CompanyId } from '../../api/scope.ts'
 import { RegistryError } from '../../errors.ts'
 import type { Add, Check, Commit } from '../../ports/index.ts'
 import { destroy, pendingDeletion } from '../../store/blob-lifecycle.ts'
@@ -25,10 +25,11 @@ export const deleteFile =
     const events = await context.write(undefined, async ({ now }) => {
       const { record, check } = await selectFile(context, companyId, selector)
       assertContent(options, record)
+      const request = { ...options, origin: context.origin, actor, now }
       const { commit, result } =
         record.ownerKind === 'evidence'
-          ? await deleteFromEvidence(context, { record, check }, { origin: context.origin, actor, now, ...options })
-          : { commit: await deleteFromCategory(context, { record, check }, { now, ...options }), result: [] }
+          ? await deleteFromEvidence(context, { record, check }, request)
+          : { commit: await deleteFromCategory(context, { record, check }, request), result: [] }
       return { commit: context.erasures.include(commit, fileId), result }
     })
     context.erasures.request()
@@ -43,21 +44,24 @@ function assertContent({ ifSha256 }: DeleteFileOptions, { sha256 }: FileRecord):
   })
 }
 
+/** Who deletes a file, and what they have seen of it. */
+type DeleteRequest = EventAuthor & DeleteFileOptions
+
 type FileOf<Kind extends FileRecord['ownerKind']> = Read<Extract<FileRecord, { readonly ownerKind: Kind }>>
 
 async function deleteFromEvidence(
   context: Context,
   file: FileOf<'evidence'>,
-  author: EventAuthor & WriteCondition,
+  request: DeleteRequest,
 ): Promise<Deletion> {
   const { records } = context
   const { company, ownerId, version } = file.record
   const evidence = await requireRecord(records, keys.evidence(company, ownerId), () =>
     danglingReference(`File ${file.record.id}`, `evidence ${ownerId}`),
   )
-  assertVersion(author, evidence.record.lastVersion, 'the evidence')
+  assertVersion(request, evidence.record.lastVersion, 'the evidence')
   const attaching = await readEvent(records, evidence.record, version)
-  return decideDelete(author, { file, evidence, attaching })
+  return decideDelete(request, { file, evidence, attaching })
 }
 
 type Deletion = Decision<readonly RecordedEvent[]>
@@ -117,22 +121,18 @@ function decideDelete(author: EventAuthor, { file, evidence, attaching }: FileTo
 
 const deletion = (company: CompanyId): Add => ({ key: keys.fileCount(company), delta: -1 })
 
-async function deleteFromCategory(
-  { records }: Context,
-  file: FileOf<'category'>,
-  { now, ...condition }: { readonly now: number } & WriteCondition,
-): Promise<Commit> {
+async function deleteFromCategory(context: Context, file: FileOf<'category'>, request: DeleteRequest): Promise<Commit> {
   const { company, ownerId, id } = file.record
   const ownerKey = keys.category(company, ownerId)
-  const owner = await requireRecord(records, ownerKey, fileNotFound)
+  const owner = await requireRecord(context.records, ownerKey, fileNotFound)
   const { imageId, ...rest } = owner.record
-  assertVersion(condition, rest.version, 'the category')
+  assertVersion(request, rest.version, 'the category')
   const image = imageId === undefined || imageId === id ? {} : { imageId }
   const after = { ...rest, ...image, version: rest.version + 1 }
   const checks: readonly Check[] = [file.check, owner.check]
   return {
     checks,
-    writes: [putRecord(ownerKey, after), ...removeFile(file.record, id, now)],
+    writes: [putRecord(ownerKey, after), ...removeFile(file.record, id, request.now)],
     adds: [deletion(company)],
   }
 }

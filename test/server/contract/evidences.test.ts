@@ -114,7 +114,7 @@ describe('evidences', () => {
   })
 
   it('8: a text in the place of a file is an error, whatever the part is called', async () => {
-    for (const name of ['image', 'images[]', 'images.items', 'images.items[0]']) {
+    for (const name of ['image', 'images[]', 'images.items', 'images[0]']) {
       const form = formOf({ ...VEHICLE_CATEGORY, externalId: 'text', name: 'x', [name]: 'text' })
       const { body } = await acme.fails('createEvidence', 400, 'VALIDATION_ERROR', { form })
       assert.match(body.error, /must be a file, not a text$/)
