@@ -13,7 +13,7 @@ import { recordsFolderOf } from './startup/records.ts'
 import { startConfiguredScrub } from './startup/scrub.ts'
 import { orClose } from './startup/open-parts.ts'
 import { serve } from './startup/serve.ts'
-import { closeOnSignal } from './startup/shutdown.ts'
+import { CLOSE_MS, closeOnSignal } from './startup/shutdown.ts'
 import { VERSION } from './version.ts'
 
 /**
@@ -21,8 +21,6 @@ import { VERSION } from './version.ts'
  * must start again (see `hasRecovered`).
  */
 const [EXIT_FAILURE, EXIT_CONFIG] = [1, 2]
-/** Time for the registry to close, after the time for running requests. */
-const CLOSE_MS = 30_000
 
 /** Hosts that stand for all addresses of the machine: a browser needs one of them. */
 const WILDCARD_HOST = /\/\/(?:0\.0\.0\.0|\[::\])/

@@ -63,7 +63,7 @@ async function verify(directory: string, name: string, bundle: string, expected:
     '--policy',
     join(directory, 'policy.json'),
   ])
-  say(`\n$ npx evidence-registry verify ${name} --policy policy.json\n${stdout}`)
+  say(`\n$ npx --no-install evidence-registry verify ${name} --policy policy.json\n${stdout}`)
   assert.equal(code, expected, stderr)
 }
 

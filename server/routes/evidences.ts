@@ -199,7 +199,7 @@ export const evidences: EndpointGroup = {
       description:
         'The whole history with its proofs. `fields` and `files` select what is disclosed to the reader of ' +
         'the file; everything else stays a hash. `versions` selects which versions are disclosed and stamped: ' +
-        'a bundle has at most 32 MB. Check it with `npx evidence-registry verify`.',
+        'a bundle has at most 32 MB. Check it with `evidence-registry verify`.',
       query: BundleQuery,
       response: { media: BUNDLE_MEDIA_TYPE, description: 'NAME.evidence.json', content: Bundle },
       headers: ['Content-Disposition'],
@@ -221,7 +221,7 @@ export const evidences: EndpointGroup = {
         'Lines of JSON: a first one with the counts, one for each evidence in the order of the ids, and a last one ' +
         'with the counts again and the SHA-256 of all before. An evidence whose last event is not sealed yet is ' +
         'counted as `unsealed`; one whose bundle cannot be made has a line with the reason. All fields and hashes of ' +
-        'files are disclosed. Check it with `npx evidence-registry verify --export`.',
+        'files are disclosed. Check it with `evidence-registry verify --export`.',
       response: { media: EXPORT_MEDIA_TYPE, description: 'COMPANY_ID.evidence.ndjson' },
       headers: ['Content-Disposition'],
       handle: async ({ registry, scope }) =>

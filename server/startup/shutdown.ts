@@ -1,5 +1,8 @@
 import type { Logger } from '../../core/index.ts'
 
+/** Time for the registry to close, after the time for running requests. */
+export const CLOSE_MS = 30_000
+
 /** npm forwards a signal that the terminal has already sent to the process group: one Ctrl-C arrives twice. */
 const SAME_SIGNAL_MS = 500
 

@@ -104,7 +104,7 @@ describe('the commands for people who have files', () => {
       /of a pipeline [^]*?```sh\n([^]*?)```/.exec(await readFile('server/README.md', 'utf8')) ?? []
     const patient = script.replace('--wait 120', '--wait 100000')
     const cli = [process.execPath, ...programArgs('server/cli.ts')].map((arg) => `'${arg}'`).join(' ')
-    const { stdout } = await promisify(execFile)('sh', ['-euc', `npx() { shift; ${cli} "$@"; }\n${patient}`], {
+    const { stdout } = await promisify(execFile)('sh', ['-euc', `npx() { shift 2; ${cli} "$@"; }\n${patient}`], {
       cwd: directory,
       env: {
         ...process.env,

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import { readFile, writeFile } from 'node:fs/promises'
+import { spawnSync } from 'node:child_process'
+import { copyFile, mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { before, describe, it } from 'node:test'
 import type { Bundle } from '../../../core/index.ts'
@@ -51,5 +52,36 @@ describe('evidence-registry verify', () => {
     assert.deepEqual(unexpected, [])
     const isParser = (url: string): boolean => url.includes('/pkijs/')
     assert.deepEqual([few.some(isParser), (await loadedBy('e-1.evidence.json')).some(isParser)], [false, true])
+  })
+  it('is one file, too, which needs nothing beside it and ends with the same code and text', async () => {
+    const { proofs, log } = registry().registry
+    await save('policy.json', await log.policy())
+    await save(
+      'forged.json',
+      JSON.stringify(bundle)
+        .replace('"salt":"', '"salt":"00')
+        .replace(/00([0-9a-f]{62})../, '00$1'),
+    )
+    let exported = ''
+    for await (const part of proofs.exportCompany(registry().scope)) exported += part
+    await save('company.ndjson', exported)
+    await save('original', 'an original')
+    await mkdir(path('stranger'))
+    await copyFile('dist/verify.mjs', path('stranger/verify.mjs'))
+    const [pinned, evidence] = [['--policy', path('policy.json')], path('e-1.evidence.json')]
+    for (const [code, args] of [
+      [0, [evidence, ...pinned, '--file', path('original')]],
+      [0, [evidence, ...pinned, '--json']],
+      [0, ['--export', path('company.ndjson'), ...pinned]],
+      [1, [path('forged.json'), ...pinned]],
+      [2, [path('policy.json'), ...pinned]],
+      [3, [evidence]],
+      [0, ['--help']],
+    ] as const) {
+      const command = await ends(code, runCli(['verify', ...args]))
+      const options = { cwd: path('stranger'), encoding: 'utf8' } as const
+      const { status, stdout, stderr } = spawnSync(process.execPath, ['verify.mjs', ...args], options)
+      assert.deepEqual({ code: status, stdout, stderr }, command)
+    }
   })
 })

@@ -97,10 +97,14 @@ describe('core/verify/README.md', () => {
   })
 
   it('verifies the bundle with the command it shows', () => {
-    const { stdout, stderr, status } = spawnSync('bash', ['-ec', block('sh', 'npx evidence-registry verify')], {
-      cwd: directory,
-      encoding: 'utf8',
-    })
+    const { stdout, stderr, status } = spawnSync(
+      'bash',
+      ['-ec', block('sh', 'npx --no-install evidence-registry verify')],
+      {
+        cwd: directory,
+        encoding: 'utf8',
+      },
+    )
     assert.equal(status, 0, stderr)
     assert.match(stdout, /proven/i)
   })
