@@ -73,7 +73,7 @@ The operator key. It is shown only once, because only its hash is stored:
   ${operatorKey}
 
 Four commands to begin with. They create a source system, create an evidence with a file, read the
-evidence, and show its proof in a signed tree. The proof has a time stamp within a minute.
+evidence, and show its proof in a signed tree.
 
 ${curl} ${api}/sourceSystem/demo ${operator} ${json} -d '{"name":"first","apiKey":"${key}","permissions":"A"}'
 echo hello | ${curl} ${evidences}/evidence ${system} ${fields} -F '${file}'
