@@ -11,7 +11,7 @@ interface LogProgress {
   readonly recorded: LogStep
   readonly sealed: LogStep
   readonly stamped: LogStep & { readonly authority?: string }
-  readonly anchored: LogStep & { readonly blockNumber?: number }
+  readonly anchored: LogStep & { readonly network?: string; readonly blockNumber?: number }
 }
 
 /** What a company has, at a glance. */

@@ -137,30 +137,30 @@ with: evidence-registry verify EXTERNAL_ID.evidence.json --policy POLICY --file 
       if (!/^\d{1,6}$/.test(wait)) throw new UsageError('--wait must be a number of seconds')
       const end = Date.now() + Number(wait) * 1_000
       await mkdir(to, { recursive: true })
-      let isAllProven = true
+      let areAllComplete = true
       for (const externalId of externalIds) {
-        const { text, isProven } = await fetchBundle(registry, externalId, end)
+        const { text, isComplete } = await fetchBundle(registry, externalId, end)
         const file = join(to, `${externalId.replaceAll(/[/\\]/g, '_')}.evidence.json`)
         await writeFile(file, text)
-        printLine(json, { externalId, file, isProven }, file, isProven ? 'proven' : 'not sealed and stamped yet')
-        isAllProven &&= isProven
+        printLine(json, { externalId, file, isComplete }, file, isComplete ? 'complete' : 'not sealed and stamped yet')
+        areAllComplete &&= isComplete
       }
-      return isAllProven ? 0 : 4
+      return areAllComplete ? 0 : 4
     },
   },
   '; 4 written, but an event is not sealed, or not stamped or anchored yet',
 )
 
-/** Asks again until it is proven, or the time has come. */
+/** Asks again until it is complete, or the time has come. */
 async function fetchBundle(
   registry: Client,
   externalId: string,
   end: number,
-): Promise<{ text: string; isProven: boolean }> {
+): Promise<{ text: string; isComplete: boolean }> {
   for (;;) {
     const text = await (await registry.getBundle({ externalId, fields: 'all', files: 'all' })).text()
-    const isProven = isAttested(JSON.parse(text))
-    if (isProven || Date.now() >= end) return { text, isProven }
+    const isComplete = isAttested(JSON.parse(text))
+    if (isComplete || Date.now() >= end) return { text, isComplete }
     progress.show(`${externalId}: waits until it is sealed`)
     await sleep(POLL_MS)
   }

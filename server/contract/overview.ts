@@ -33,7 +33,10 @@ export const Overview = closed({
       recorded: closed(step, { description: 'In the log' }),
       sealed: closed(step, { description: 'In a signed tree' }),
       stamped: closed({ ...step, authority: opt(Type.String()) }, { description: 'Under a time stamp' }),
-      anchored: closed({ ...step, blockNumber: opt(Count) }, { description: 'In a confirmed block of the chain' }),
+      anchored: closed(
+        { ...step, network: opt(Type.String()), blockNumber: opt(Count) },
+        { description: 'In a confirmed block of the chain' },
+      ),
     },
     { description: 'Of the whole log: of all companies' },
   ),

@@ -162,8 +162,8 @@ const log = {
 const timestamps = {
   tsa: setting(
     oneOfOrModule(['local', 'rfc3161', 'none'], 'local'),
-    'Timestamp authority for checkpoints: the embedded one (for one server, not for shared records), those ' +
-      'of EVIDENCE_TSA_URL, none, or one of yours',
+    "Timestamp authority for checkpoints: the embedded one (the operator's own test authority, for one server: " +
+      'proves no time to others), those of EVIDENCE_TSA_URL, none, or one of yours',
   ),
   tsaUrl: setting(
     httpUrls([]),
@@ -195,7 +195,7 @@ const timestamps = {
 const anchors = {
   anchor: setting(
     oneOfOrModule(['local', 'evm', 'none'], 'local'),
-    'Where checkpoints are anchored: the local ledger (for one server, not for shared records), an EVM ' +
+    "Where checkpoints are anchored: the local ledger (the operator's own test ledger, for one server), an EVM " +
       'chain, nowhere, or in a place of yours',
   ),
   anchorIntervalMs: optional(

@@ -58,6 +58,13 @@ export const texts = {
     forbidden: 'The level of your API key does not allow this. Ask an administrator for a key with a higher level.',
     unknown: 'Something went wrong in this page:',
   },
+  /** What the embedded authority and ledger are. */
+  ownTest: {
+    authority: "the operator's own test authority: proves no time to others",
+    ledger: "the operator's own test ledger: proves no time to others",
+    short: "operator's own test",
+    note: "“Operator's own test” is the operator's own test authority or ledger: it proves no time to others.",
+  },
   signIn: {
     intro:
       'Sign in with the API key of a source system. The first key is the operator key, which the server ' +
@@ -98,13 +105,13 @@ export const texts = {
     health: 'Health',
     healths: { ok: 'All well', degraded: 'Degraded' },
     healthTexts: {
-      ok: 'Recording, sealing, stamping and anchoring work.',
+      ok: 'Recording works, and so do sealing, stamping and anchoring as far as they are set up.',
       degraded: 'Something does not work as it should. What is recorded is safe; ask the operator of this registry.',
     },
   },
   firstRun: {
     title: 'Record a thing. Prove it later.',
-    intro: 'Nothing is recorded here yet. Four steps, about two minutes, and you have seen all of it.',
+    intro: 'Nothing is recorded here yet. Four steps, and you have seen all of it.',
     label: 'First steps',
     key: 'Create a key',
     keyText: 'Programs and people record with a key of their company. The first key creates the company.',
@@ -117,7 +124,12 @@ export const texts = {
     category: { categoryName: 'Things', subcategoryName: 'Other' },
     watch: 'Watch it being proven',
     watchText: 'Nothing more to do: this page shows how far it is.',
-    when: { recorded: 'at once', sealed: 'within seconds', stamped: 'within seconds', anchored: 'within minutes' },
+    when: {
+      recorded: 'at once',
+      sealed: 'within seconds',
+      stamped: 'with the next stamp',
+      anchored: 'with the next anchor',
+    },
     states: {
       recorded: 'Recorded. It waits for the next batch.',
       sealed: 'Sealed. It waits for its time stamp.',
@@ -166,6 +178,9 @@ export const texts = {
     expiryHint: 'Empty: no expiry on creation, unchanged on a change.',
     keyTitle: 'The new API key',
     keyOnce: 'Copy the key now. Only its hash is stored, so it cannot be shown again.',
+    keyPractice:
+      'Keep it in an environment variable, use it over HTTPS only, rotate it from time to time, and use separate ' +
+      'keys for development and production.',
     copyKey: 'Copy key',
     copyEnv: 'Copy as .env',
     copyCurl: 'Copy as curl',
@@ -247,8 +262,8 @@ export const texts = {
     preview: 'Preview',
     deleteTitle: (name: string) => `Delete ${name}?`,
     deleteIntro:
-      'The bytes are destroyed and cannot be restored. Its name and hash are erased, too. The history keeps ' +
-      'only a commitment, from which they cannot be derived, and a delete event.',
+      'The bytes are destroyed, and its name and hash are erased. Only earlier backups of the registry may still ' +
+      'have them. The history keeps a commitment, from which they cannot be derived, and a delete event.',
     eventNames: { create: 'Created', update: 'Updated', transfer: 'Transferred' },
     updateNames: {
       stolen: 'Reported stolen',
@@ -260,7 +275,7 @@ export const texts = {
       deletefile: 'File deleted',
     },
     sendStatus: {
-      P: { short: 'Sealed', long: 'sealed in a batch, not sent to the chain yet' },
+      P: { short: 'Sealed', long: 'sealed in a batch; not sent to a chain yet, or the registry uses none' },
       S: { short: 'Anchoring', long: 'its anchor transaction is sent' },
       C: { short: 'Anchored', long: 'its anchor transaction is confirmed' },
       null: { short: 'Sealing', long: 'waits for the next batch' },
@@ -283,7 +298,8 @@ export const texts = {
       verb: 'Report stolen',
       title: 'Report as stolen',
       intro:
-        'Everyone who verifies it will see “Stolen”. You can record that it was found, but not take the report back.',
+        'The report stays in the history for ever. You can record that it was found, but not take the report back. ' +
+        'A proof or a certificate from before the report does not show it, and the link of “Share” never does.',
     },
     found: { verb: 'No longer stolen', title: 'Record that it was found', intro: '' },
     repair: { verb: 'Record repair', title: 'Record a repair', intro: '' },
@@ -344,7 +360,9 @@ export const texts = {
     history: 'Let the reader find later versions in the log',
   },
   share: {
-    intro: 'Anyone with this link can verify the proof. It shows no name, owner or description.',
+    intro:
+      'Anyone with this link can verify one event: the creation. It shows no name, owner or description, and no ' +
+      'later event, such as a theft.',
     qr: 'QR code of the link',
   },
   categories: {
@@ -399,6 +417,7 @@ export const texts = {
     batch: 'Batch',
     batchSize: 'Entries of the batch',
     stamp: 'Time stamp',
+    vouches: 'Time',
   },
   verify: {
     title: 'Verify a proof',
@@ -531,14 +550,22 @@ export const texts = {
     title: 'Certificate of registration',
     print: 'Print or save as PDF',
     content: 'Present state',
-    notStolen: 'Not stolen',
+    notStolen: 'Not reported stolen',
     since: (date: string) => `since ${date}`,
     issued: (time: string) => `Issued ${time}`,
-    provenBy: (time: string) => `Proven by ${time}`,
-    sealedOnly: 'Sealed in the log; not stamped yet',
+    proven: {
+      independent: (time: string) => `Proven by ${time}`,
+      own: (time: string) => `Stamped on ${time} by the operator itself`,
+      none: () => 'No time is proven yet',
+    },
+    statedBy: {
+      independent: (name: string) => `The time is that of ${name}.`,
+      own: () => "It is the time of the operator's own test authority or ledger: it proves no time to others.",
+      none: () => 'The newest event is sealed in the log, without a time stamp. Print again once it has one.',
+    },
     asOf: (size: number) =>
-      `As of log size ${size.toLocaleString()}. Later events are not on this paper: ` +
-      'scan the code for the present state.',
+      `As of log size ${size.toLocaleString()}. Later events, such as a theft, are not on this paper, and the code ` +
+      'does not show them: ask the company.',
     newest: 'Newest events first',
     further: (count: number) =>
       count === 1 ? '1 further event is on the next page.' : `${count} further events are on the next page.`,
@@ -546,15 +573,16 @@ export const texts = {
     noOwner: 'to no owner',
     bytes: 'Bytes',
     what: 'Event',
-    notLaterThan: 'Proven not later than',
+    notLaterThan: 'Stamped or anchored',
     history: 'History, newest event first',
-    provenText: 'The content that was registered existed by then, and has not changed since.',
+    provenText: 'What this paper shows, up to its newest event, is as it was recorded.',
+    provenCreation: 'One event, the creation, is in the log. Later events, such as a theft, are not in this proof.',
     notProven: 'What is not proven',
     notProvenText:
-      'That the content is true, that it is complete, or who acted. Names and the time of recording are the ' +
-      'word of the registry.',
+      'That the content is true, that it is complete, or who acted; and that nothing happened later, such as a ' +
+      'theft. Names and the time of recording are the word of the registry.',
     statedTime: 'Recorded, as stated',
-    scan: 'Scan to verify',
+    scan: 'Scan to verify the creation',
     transaction: 'Anchor transaction',
     checkpoint: 'Checkpoint',
     fingerprint: 'Hashes',

@@ -14,10 +14,8 @@ const { name, version, ...manifest } = JSON.parse(readFileSync('package.json', '
 }
 
 /** A line that makes a package manager ask the registry for the package. A file of it, and `--no-install`, are fine. */
-const ASKS = new RegExp(
-  `\\b(?:npm (?:install|i|add|exec|x|update)|npx(?! --no-install )|pnpm|yarn|bunx?)\\b[^\\n\`;&|]*\\s["']?${name}(?:@[^\\s]*)?["']?(?=[\\s\`)]|$)`,
-  'm',
-)
+const MANAGERS = 'npm (?:install|i|add|exec|x|update)|npx(?! --no-install )|pnpm|yarn|bunx?'
+const ASKS = new RegExp(`\\b(?:${MANAGERS})\\b[^\\n\`;&|]*\\s["']?${name}(?:@[^\\s]*)?["']?(?=[\\s\`)]|$)`, 'm')
 
 const FOLDERS = ['.', '.ci', 'core', 'sealer', 'adapters', 'server', 'bench', 'test']
 const files = FOLDERS.flatMap((folder) =>

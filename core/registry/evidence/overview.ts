@@ -60,7 +60,8 @@ async function logProgress({ records }: Pick<Context, 'records'>): Promise<Overv
   const ends = [logKeys.stamp(stampedSize), logKeys.anchor(confirmedSize)] as const
   const [stampOfHead, anchorOfHead] = await readAll(records, ends)
   const token = stampOfHead && claimOf(decodeRecord(stampOfHead))?.token
-  const confirmation = decodeRecord(anchorOfHead)?.confirmation
+  const anchor = decodeRecord(anchorOfHead)
+  const confirmation = anchor?.confirmation
   return {
     recorded: { size: isIdle ? sealed : logSize },
     sealed: { size: tree?.size ?? 0, ...(tree && tree.size > 0 && { at: new Date(tree.time) }) },
@@ -70,7 +71,11 @@ async function logProgress({ records }: Pick<Context, 'records'>): Promise<Overv
     },
     anchored: {
       size: confirmation ? confirmedSize : 0,
-      ...(confirmation && { at: new Date(confirmation.blockTime), blockNumber: confirmation.blockNumber }),
+      ...(confirmation && {
+        at: new Date(confirmation.blockTime),
+        network: anchor.info.network,
+        blockNumber: confirmation.blockNumber,
+      }),
     },
   }
 }

@@ -64,10 +64,9 @@ export const blockMember = (blockNumber: number | undefined) => (blockNumber ===
 
 const NOTES = {
   none: 'Time and existence are not yet confirmed by anyone outside this registry',
-  operator:
-    "The time stamp or the ledger is the operator's own, for a single machine and for trying out: " +
-    'no independent party confirms it',
-  independent: 'Confirmed by an authority or a chain that is independent of the operator',
+  operator: "By the operator's own test authority or ledger: it proves no time to others",
+  independent:
+    'By an authority or a chain that the registry names as independent: a verifier pins those that it trusts',
 } as const
 
 /** Proven is only "not later than genTime or blockTime", and only as far as their source is trusted. */

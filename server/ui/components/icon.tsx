@@ -65,8 +65,8 @@ const ray = (i: number): string => {
 }
 const EDGE = Array.from({ length: RAYS }, (_, i) => ray(i)).join('')
 
-/** What a seal says: proven, consistent with itself, not known, or wrong. */
-export type SealKind = 'proven' | 'info' | 'unknown' | 'forged'
+/** What a seal says: proven, consistent with itself, not known, wrong, or without a time. */
+export type SealKind = 'proven' | 'info' | 'unknown' | 'forged' | 'unstamped'
 
 /** The seal of a verdict. */
 export const Seal = ({ kind }: { readonly kind: SealKind }) => (
@@ -96,6 +96,7 @@ export const Seal = ({ kind }: { readonly kind: SealKind }) => (
         <circle cx="51" cy="70" r="4" fill="currentColor" stroke="none" />
       </>
     )}
+    {kind === 'unstamped' && <path d="M35 50h30" stroke-width="6" stroke-linecap="round" stroke-dasharray="0 10" />}
     {kind === 'forged' && <path d="M36 36l28 28M64 36L36 64" stroke-width="7" stroke-linecap="round" />}
   </svg>
 )

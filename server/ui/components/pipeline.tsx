@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import type { Overview } from '../../client/index.ts'
 import { texts } from '../texts.ts'
-import { Time } from './values.tsx'
+import { authorityName, networkName, Time } from './values.tsx'
 
 /** How far the whole log is: a dashed line is where entries wait. */
 export function Pipeline({ log: { recorded, sealed, stamped, anchored } }: { readonly log: Overview['log'] }) {
@@ -11,10 +11,11 @@ export function Pipeline({ log: { recorded, sealed, stamped, anchored } }: { rea
       <Stop name={t.recorded} size={recorded.size} next={sealed.size} />
       <Stop name={t.sealed} size={sealed.size} before={recorded.size} next={stamped.size} at={sealed.at} />
       <Stop name={t.stamped} size={stamped.size} before={sealed.size} next={anchored.size} at={stamped.at}>
-        {stamped.authority}
+        {stamped.authority !== undefined && authorityName(stamped.authority)}
       </Stop>
       <Stop name={t.anchored} size={anchored.size} before={stamped.size} at={anchored.at}>
         {anchored.blockNumber !== undefined && t.block(anchored.blockNumber)}
+        {anchored.network !== undefined && ` · ${networkName(anchored.network)}`}
       </Stop>
     </ol>
   )

@@ -96,6 +96,15 @@ export function Track({ reached, title, children }: BadgeProps & { readonly reac
 /** A batch is stamped beside its anchor, so the third stop is only known once the fourth is reached. */
 const REACHED = { P: 2, S: 2, C: 4, null: 1 } as const
 
+/** Whether this is the name of the embedded authority or ledger, which are the operator's own. */
+export const isOwn = (name: string): boolean => name === 'local'
+
+/** Whose stamp it is. */
+export const authorityName = (name: string): string => (isOwn(name) ? texts.ownTest.authority : name)
+
+/** Where a block is. */
+export const networkName = (name: string): string => (isOwn(name) ? texts.ownTest.ledger : name)
+
 /** How far an event is proven, in a word. */
 export function SendStatus({ status }: { readonly status: EvidenceEvent['merkleSendStatus'] }) {
   const key = status ?? 'null'

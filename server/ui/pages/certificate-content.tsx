@@ -40,7 +40,7 @@ export function CertificateSubject({ claims: { events } }: { readonly claims: Bu
           <div>
             <span class="muted">{t.content}</span>
             <b class={isStolen ? 'is-stolen' : undefined}>{isStolen ? texts.evidences.stolen : t.notStolen}</b>
-            <span class="muted">{since('status')}</span>
+            {isStolen && <span class="muted">{since('status')}</span>}
           </div>
         </div>
         {description && <LongText text={description} />}

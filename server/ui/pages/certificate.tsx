@@ -1,11 +1,11 @@
 import { useContext } from 'preact/hooks'
 import type { EvidenceProof } from '../../client/index.ts'
-import { verifyBundle, type BundleClaims } from '../../../core/verify/index.ts'
-import { Icon, Mark, Seal } from '../components/icon.tsx'
+import { verifyBundle, type BundleClaims, type BundleEventClaims } from '../../../core/verify/index.ts'
+import { Icon, Mark, Seal, type SealKind } from '../components/icon.tsx'
 import { Notice, WhenLoaded } from '../components/notice.tsx'
 import { QrCode } from '../components/qr-code.tsx'
 import { useEvery, useLoad } from '../components/use-load.ts'
-import { Facts, Hash } from '../components/values.tsx'
+import { authorityName, Facts, Hash, isOwn, networkName } from '../components/values.tsx'
 import { formatTime, formatUtc } from '../format.ts'
 import { publicClient, SessionContext, type Session } from '../session.ts'
 import { texts } from '../texts.ts'
@@ -62,10 +62,39 @@ async function verifiedContent(
   signal: AbortSignal,
 ): Promise<BundleClaims> {
   const bundle = await client.getBundle({ externalId, fields: 'all', files: 'all' }, { signal })
-  const result = verifyBundle(await bundle.text(), { expect: { txId } })
+  const [text, { tokens }] = await Promise.all([bundle.text(), import('../../../core/verify/tokens.ts')])
+  const result = verifyBundle(text, { expect: { txId }, tokens })
   if (!('claims' in result)) throw new Error(result.reason)
   return result.claims
 }
+
+/** A time by which the newest event existed, and who states it. */
+interface StatedTime {
+  readonly at: number
+  readonly by: string
+}
+
+/** The earliest one that is not of the operator's own authority or ledger, else the earliest of these. */
+function statedTime(newest: BundleEventClaims | undefined, { tsa, merkle: { anchor } }: OkProof) {
+  const shown = [
+    ...(tsa ? [{ at: Date.parse(tsa.genTime), by: tsa.authority }] : []),
+    ...(anchor ? [{ at: Date.parse(anchor.blockTime), by: anchor.network }] : []),
+  ]
+  const verified = newest && [
+    ...newest.timestamps.map(({ notLaterThan, authorities }) => ({ at: notLaterThan, by: namesOf(authorities) })),
+    ...newest.anchors
+      .filter(({ isBlockFinal }) => isBlockFinal)
+      .map(({ blockTime, network }) => ({ at: blockTime, by: network })),
+  ]
+  const times: readonly StatedTime[] = verified ?? shown
+  return times.toSorted((a, b) => Number(isOwn(a.by)) - Number(isOwn(b.by)) || a.at - b.at)[0]
+}
+
+const namesOf = (authorities: readonly { readonly name: string }[]): string =>
+  authorities.map(({ name }) => name).join(', ')
+
+/** Only a time that is not the operator's own makes the seal green. */
+const SEALS = { independent: 'proven', own: 'info', none: 'unstamped' } as const satisfies Record<string, SealKind>
 
 interface CertificateProps {
   readonly proof: OkProof
@@ -80,12 +109,11 @@ const printedTime = (time: string): string => `${formatTime(time)} (${formatUtc(
 function Certificate({ proof, claims, evidenceId }: CertificateProps) {
   const t = texts.certificate
   const session = useContext(SessionContext)
-  const { merkle, tsa, assurance } = proof
-  const { anchor } = merkle
   const link = verificationLink(evidenceId)
   // What hangs on the wall is the present state, so the newest event decides what is proven.
   const newest = claims?.events.at(-1)
-  const at = newest ? newest.notLaterThan : (tsa?.genTime ?? anchor?.blockTime)
+  const stated = statedTime(newest, proof)
+  const by = stated === undefined ? 'none' : isOwn(stated.by) ? 'own' : 'independent'
   return (
     <article class="certificate">
       <p class="row no-print">
@@ -102,12 +130,12 @@ function Certificate({ proof, claims, evidenceId }: CertificateProps) {
           <span class="end">{t.issued(formatTime(Date.now()))}</span>
         </header>
         {claims ? <CertificateSubject claims={claims} /> : <h1 class="cert-title">{t.title}</h1>}
-        <div class="cert-proof">
-          <Seal kind="proven" />
+        <div class={`cert-proof ${by}`}>
+          <Seal kind={SEALS[by]} />
           <div>
-            <p class="big-proof">{at === undefined ? t.sealedOnly : t.provenBy(formatTime(at))}</p>
-            <p>{t.provenText}</p>
-            <p>{assurance.note}.</p>
+            <p class="big-proof">{t.proven[by](formatTime(stated?.at ?? 0))}</p>
+            <p>{claims ? t.provenText : t.provenCreation}</p>
+            <p>{t.statedBy[by](stated?.by ?? '')}</p>
             <p class="hash">
               <a href={link}>{link}</a>
             </p>
@@ -118,7 +146,7 @@ function Certificate({ proof, claims, evidenceId }: CertificateProps) {
           </figure>
         </div>
         {claims && <NewestEvents events={claims.events} />}
-        <footer class="muted">{t.asOf(newest?.log?.treeSize ?? merkle.treeSize)}</footer>
+        <footer class="muted">{t.asOf(newest?.log?.treeSize ?? proof.merkle.treeSize)}</footer>
       </section>
       <Hashes proof={proof} claims={claims} />
     </article>
@@ -140,8 +168,11 @@ function Hashes({ proof, claims }: Pick<CertificateProps, 'proof' | 'claims'>) {
         of={[
           [texts.verify.txId, <Hash value={txId} />],
           [t.statedTime, printedTime(createdAt)],
-          [texts.log.stamp, tsa && `${tsa.authority}: ${printedTime(tsa.genTime)}`],
-          [texts.log.anchor, anchor && `${anchor.network}, ${anchor.blockNumber}: ${printedTime(anchor.blockTime)}`],
+          [texts.log.stamp, tsa && `${authorityName(tsa.authority)}: ${printedTime(tsa.genTime)}`],
+          [
+            texts.log.anchor,
+            anchor && `${networkName(anchor.network)}, ${anchor.blockNumber}: ${printedTime(anchor.blockTime)}`,
+          ],
           [t.transaction, anchor && <Hash value={anchor.txHash} />],
           [texts.log.root, <Hash value={merkle.merkleRoot} />],
           [texts.verify.position, merkle.leafIndex],

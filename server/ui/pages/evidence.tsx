@@ -179,6 +179,8 @@ function ProofState({ evidenceId }: { readonly evidenceId: string }) {
   const value = proof.loaded.state === 'done' ? proof.loaded.value : undefined
   const merkle = value?.status === 'ok' ? value.merkle : undefined
   const tsa = value?.status === 'ok' ? value.tsa : undefined
+  const assurance = value?.status === 'ok' ? value.assurance : undefined
+  const isIndependent = [assurance?.time, assurance?.anchor].includes('independent')
   const isDone = merkle?.anchor !== undefined && tsa !== undefined
   useEvery(REFRESH_MS, proof.reload, !isDone)
   const hasWaited = useRef(false)
@@ -201,7 +203,7 @@ function ProofState({ evidenceId }: { readonly evidenceId: string }) {
     <>
       <div class="row">
         {isDone ? (
-          <Badge tone="proven" icon="tick">
+          <Badge tone={isIndependent ? 'proven' : undefined} icon="tick">
             {t.anchored}
           </Badge>
         ) : (
@@ -219,6 +221,7 @@ function ProofState({ evidenceId }: { readonly evidenceId: string }) {
           </li>
         ))}
       </ol>
+      {tsa && <p class="small muted">{assurance?.note}</p>}
     </>
   )
 }

@@ -107,17 +107,20 @@ const STATES = ['recorded', 'sealed', 'stamped', 'anchored'] as const
 
 /** How far the first evidence is on its way; before the third step, the way. */
 const Stops = ({ at, proof }: { readonly at: number; readonly proof: EvidenceProof | undefined }) => (
-  <ol class="pipeline">
-    {STATES.map((state, i) => {
-      const next = at < 3 ? -1 : STATES.indexOf(stateOf(proof)) + 1
-      return (
-        <li key={state} class={i < next ? undefined : i === next ? 'now' : 'idle'}>
-          <b>{texts.overview[state]}</b>
-          <span class="small muted">{texts.firstRun.when[state]}</span>
-        </li>
-      )
-    })}
-  </ol>
+  <>
+    <ol class="pipeline">
+      {STATES.map((state, i) => {
+        const next = at < 3 ? -1 : STATES.indexOf(stateOf(proof)) + 1
+        return (
+          <li key={state} class={i < next ? undefined : i === next ? 'now' : 'idle'}>
+            <b>{texts.overview[state]}</b>
+            <span class="small muted">{texts.firstRun.when[state]}</span>
+          </li>
+        )
+      })}
+    </ol>
+    {proof?.status === 'ok' && <p class="small muted">{proof.assurance.note}</p>}
+  </>
 )
 
 async function readProof({ client }: Session, externalId: string | undefined, signal: AbortSignal) {

@@ -4,7 +4,7 @@ import { Notice, PageList } from '../components/notice.tsx'
 import { Plot } from '../components/plot.tsx'
 import { Table, type Column } from '../components/table.tsx'
 import { usePages, type Page, type PagesOptions } from '../components/use-pages.ts'
-import { Hash, SendStatus, Time } from '../components/values.tsx'
+import { Hash, isOwn, SendStatus, Time } from '../components/values.tsx'
 import { formatDuration } from '../format.ts'
 import { publicClient } from '../session.ts'
 import { texts } from '../texts.ts'
@@ -23,12 +23,14 @@ export function LogBatches() {
     setRowCount(rowCount + PAGE_BATCHES)
     if (rowCount + PAGE_BATCHES > items.length) readMore()
   }
+  const hasOwn = items.some(({ tsa, anchor }) => [tsa?.authority, anchor?.network].some((name) => name && isOwn(name)))
   const hasMore = page?.isMore === true || rowCount < items.length
   return (
     <>
       {items.length > 0 && <Plots batches={items} />}
       <section>
         <h2>{t.batches}</h2>
+        {hasOwn && <p class="small muted">{texts.ownTest.note}</p>}
         <PageList of={list} empty={<Notice tone="pending">{t.empty}</Notice>} onMore={hasMore ? showMore : undefined}>
           {(batches) => (
             <Table
@@ -55,17 +57,22 @@ const BATCHES: PagesOptions<LogBatch, Page<LogBatch>> = {
   mayChange: () => true,
 }
 
+const shortName = (name: string): string => (isOwn(name) ? texts.ownTest.short : name)
+
 const COLUMNS: readonly Column<LogBatch>[] = [
   { title: texts.overview.sealed, cell: ({ createdAt }) => <Time at={createdAt} /> },
   { title: texts.log.size, cell: ({ txidCount }) => txidCount.toLocaleString() },
   { title: texts.log.logSize, cell: ({ treeSize }) => treeSize.toLocaleString() },
   { title: texts.log.root, cell: ({ merkleRoot }) => <Hash value={merkleRoot} isShort /> },
   { title: texts.fields.status, cell: ({ sendStatus }) => <SendStatus status={sendStatus} /> },
-  { title: texts.log.stamp, cell: ({ tsa }) => (tsa ? <Covered by={tsa.authority} at={tsa.genTime} /> : texts.none) },
+  {
+    title: texts.log.stamp,
+    cell: ({ tsa }) => (tsa ? <Covered by={shortName(tsa.authority)} at={tsa.genTime} /> : texts.none),
+  },
   {
     title: texts.log.anchor,
     cell: ({ anchor }) =>
-      anchor ? <Covered by={`${anchor.network} ${anchor.blockNumber}`} at={anchor.blockTime} /> : texts.none,
+      anchor ? <Covered by={`${shortName(anchor.network)} ${anchor.blockNumber}`} at={anchor.blockTime} /> : texts.none,
   },
 ]
 

@@ -4,7 +4,7 @@ import { Form, TextField, useForm } from '../components/form.tsx'
 import { Card, Notice, WhenLoaded } from '../components/notice.tsx'
 import { ProofTree } from '../components/proof-tree.tsx'
 import { useEvery, useLoad } from '../components/use-load.ts'
-import { Facts, Hash, SendStatus, Time } from '../components/values.tsx'
+import { authorityName, Facts, Hash, isOwn, networkName, SendStatus, Time } from '../components/values.tsx'
 import { insteadOf } from '../failure.ts'
 import { saveFile } from '../format.ts'
 import { API_URL, publicClient } from '../session.ts'
@@ -136,6 +136,7 @@ function TransactionView({ proof, root }: FoundTransaction) {
           [texts.fields.status, <SendStatus status={root.sendStatus} />],
           [texts.overview.sealed, <Time at={root.createdAt} />],
           [t.stamp, root.tsaGenTime && <Time at={root.tsaGenTime} />],
+          [t.vouches, proof.status === 'ok' && proof.assurance.note],
         ]}
       />
       <h2>{t.path}</h2>
@@ -176,10 +177,14 @@ function PolicyCard() {
             <Facts
               of={[
                 [t.keys, value.keys.map(({ vkey }) => vkey).join('\n')],
-                [t.authorities, value.timestampAuthorities.map(({ name }) => name).join(', ')],
+                [t.authorities, value.timestampAuthorities.map(({ name }) => authorityName(name)).join(', ')],
                 [
                   t.chains,
-                  value.chains.map(({ type, network }) => (type === network ? type : `${type} ${network}`)).join(', '),
+                  value.chains
+                    .map(({ type, network }) =>
+                      isOwn(network) || type === network ? networkName(network) : `${type} ${network}`,
+                    )
+                    .join(', '),
                 ],
               ]}
             />

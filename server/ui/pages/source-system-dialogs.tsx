@@ -35,6 +35,7 @@ export function NewKey({ apiKey, onDone }: { readonly apiKey: string; readonly o
           label={t.copyCurl}
         />
       </div>
+      <p class="small muted">{t.keyPractice}</p>
       <CheckField label={t.keyStored} isChecked={isStored} onChange={setStored} />
       <div class="row actions">
         <button class="primary" onClick={close} disabled={!isStored}>

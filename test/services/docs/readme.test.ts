@@ -63,9 +63,7 @@ it('README.md names the command of each thing that the table says we do, and it 
       await run(['verify', path(`${ID}.evidence.json`), '--policy', path('policy.json'), '--file', path(ID)])
     },
   }
-  assert.deepEqual(
-    [...ours.matchAll(/`([^`]+)`/g)].map(([, shown]) => shown).toSorted(),
-    Object.keys(commands).toSorted(),
-  )
+  const shownCommands = [...ours.matchAll(/`([^`]+)`/g)].map(([, shown]) => shown)
+  assert.deepEqual(new Set(shownCommands), new Set(Object.keys(commands)))
   for (const [shown, does] of Object.entries(commands)) await does(shown)
 })

@@ -34,6 +34,7 @@ describeDashboard('the pages of source systems and categories in Chromium', (das
   async function readNewKey(): Promise<string> {
     const shown = dialog(dashboard.page, 'The new API key')
     const key = await shown.getByTestId('new-key').textContent()
+    await shown.getByText('separate keys for development and production').waitFor()
     await assertAccessible(dashboard.page)
     // Escape does not lose it.
     await dashboard.page.keyboard.press('Escape')

@@ -174,4 +174,38 @@ describeDashboard('the pages of proofs in Chromium', (dashboard) => {
     assert.ok(sheets >= 2 && sheets <= 3, `${sheets} sheets`)
     await assertAccessible(page)
   })
+  it('print a green seal only for a time that is not the operator’s own', async () => {
+    const { page, service } = dashboard
+    const id = await dashboard.createEvidence('seal-1')
+    const { evidences } = service.registry
+    await evidences.update(SCOPE, 'seal-1', { updateType: 'stolen' })
+    const newest = async () => (await evidences.get(SCOPE, 'seal-1')).events.at(-1)
+    await service.until(async () => (await newest())?.batch?.sendStatus === 'C', 'the report is anchored')
+    await dashboard.untilConfirmed(id)
+    await dashboard.signIn(dashboard.company.keys.R, '#/evidences/seal-1')
+    await page.getByText("By the operator's own test authority or ledger: it proves no time to others").waitFor()
+    const bundles: readonly ((bundle: string) => string)[] = [
+      (bundle) => bundle,
+      (bundle) => bundle.replaceAll(/"(name|authority)":"local"/g, '"$1":"stamp.example"'),
+      (bundle) => bundle.replaceAll(/"(tokens|anchors)":\[(?:[^[\]]|\[[^\]]*\])*\]/g, '"$1":[]'),
+    ]
+    const shown: (readonly [string | null, boolean])[] = []
+    for (const change of bundles) {
+      await page.route('**/bundle?*', async (route) => {
+        const response = await route.fetch()
+        await route.fulfill({ response, body: change(await response.text()) })
+      })
+      await page.goto(dashboard.urlOf('#/evidences/seal-1'))
+      await link(page, 'Certificate').click()
+      const proof = page.locator('.cert-proof')
+      const said = await proof.locator('.big-proof').textContent()
+      shown.push([said?.slice(0, 10) ?? null, (await proof.getAttribute('class')) === 'cert-proof independent'])
+      await page.unroute('**/bundle?*')
+    }
+    assert.deepEqual(shown, [
+      ['Stamped on', false],
+      ['Proven by ', true],
+      ['No time is', false],
+    ])
+  })
 })
