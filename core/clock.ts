@@ -29,6 +29,33 @@ export const systemClock: Clock = {
     }),
 }
 
+/** Clocks are corrected by seconds. One that is further behind a time on record was wrong then, or is wrong now. */
+export const CLOCK_TOLERANCE_MS = 60_000
+
+/**
+ * Measures intervals from a time on record, such as that of the last stamp, with a clock that may be set. A clock that
+ * is set back makes no interval longer than it is, and no second stamp or transaction within one.
+ */
+export class DueTime {
+  #last: number | undefined
+  /** What `#last` counts as: a time in the future counts as the moment when it was first seen. */
+  #since = 0
+
+  /**
+   * ms until `intervalMs` have passed since `last`. 0 or less: due now. A time that is more than a minute in the future
+   * is that of a wrong clock, so it is due now.
+   *
+   * @param last - ms since 1970, `undefined` if there is none: due now
+   * @param now - ms since 1970
+   */
+  msUntil(last: number | undefined, intervalMs: number, now: number): number {
+    if (last === undefined || last > now + CLOCK_TOLERANCE_MS) return 0
+    this.#since = Math.min(last === this.#last ? this.#since : last, now)
+    this.#last = last
+    return this.#since + intervalMs - now
+  }
+}
+
 export interface Backoff {
   /** Failed attempts so far, from 0. */
   readonly attempt: number

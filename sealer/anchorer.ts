@@ -1,4 +1,5 @@
 import { encodeUtf8, toBase64 } from '../core/bytes.ts'
+import { DueTime } from '../core/clock.ts'
 import { logKeys } from '../core/log/keys.ts'
 import type { LogReader } from '../core/log/reader.ts'
 import { accountsWith } from '../core/log/attestation-rules.ts'
@@ -22,7 +23,7 @@ import {
   type AnchorConfirmedBy,
 } from './anchor-record.ts'
 import { reviewUnsettled } from './reorg.ts'
-import { msUntilDue, type DurationObserver, type Schedule } from './schedule.ts'
+import type { DurationObserver, Schedule } from './schedule.ts'
 
 /** When anchors are due, and when their transactions are replaced. */
 export interface AnchorSchedule extends Schedule {
@@ -58,7 +59,11 @@ export class Anchorer {
   readonly #anchor: Anchor
   readonly #schedule: AnchorSchedule
   readonly #onDuration: DurationObserver | undefined
+  readonly #nextAnchor = new DueTime()
+  readonly #nextReview = new DueTime()
+  readonly #replacement = new DueTime()
   #anchoredSize = 0
+  #confirmations = 0
   #oldestUnanchoredAt: number | null = null
   #reviewedAt: number | undefined
 
@@ -73,6 +78,11 @@ export class Anchorer {
   /** Size of the newest confirmed anchor, 0 if there is none. */
   get anchoredSize(): number {
     return this.#anchoredSize
+  }
+
+  /** Of the outstanding anchor, 0 if its transaction is in no block. */
+  get confirmations(): number {
+    return this.#confirmations
   }
 
   /** When the oldest batch without a confirmed anchor was sealed, ms since 1970; `null` if there is none. */
@@ -109,7 +119,11 @@ export class Anchorer {
     const checkpoint = await this.#reader.latestCheckpoint()
     const last = await this.#reader.latestAnchor()
     if (checkpoint === undefined || checkpoint.size <= (last?.size ?? 0)) return this.#schedule.pollIntervalMs
-    const dueInMs = msUntilDue(last?.transactions[0]?.preparedAt, this.#schedule.intervalMs, this.#host.clock.now())
+    const dueInMs = this.#nextAnchor.msUntil(
+      last?.transactions[0]?.preparedAt,
+      this.#schedule.intervalMs,
+      this.#host.clock.now(),
+    )
     if (dueInMs > 0) return dueInMs
     const anchor = await this.#prepare(checkpoint, signal)
     await this.#store(head, anchor, { ...head.record, outstanding: anchor.size })
@@ -155,6 +169,7 @@ export class Anchorer {
     const statuses = await this.#anchor.status(transactions.map(preparedOf), signal)
     const confirmed = confirmedBy(anchor, statuses)
     if (confirmed !== undefined) return this.#confirm(head, confirmed)
+    this.#confirmations = Math.max(0, ...statuses.map((each) => (each.state === 'included' ? each.confirmations : 0)))
     const live = statuses.filter(({ state }) => state === 'pending' || state === 'included')
     if (live.length > 0) {
       const isStuck = live.every((status) => status.state === 'pending' && status.stuck)
@@ -239,7 +254,7 @@ export class Anchorer {
       anchorEntries(anchor),
     )
     this.#anchoredSize = confirmedSize
-    this.#onDuration?.('anchor', this.#host.clock.now() - (anchor.transactions[0]?.preparedAt ?? 0))
+    this.#onDuration?.('anchor', Math.max(0, this.#host.clock.now() - (anchor.transactions[0]?.preparedAt ?? 0)))
     this.#host.logger.info({ size: anchor.size, ref, blockNumber }, 'anchor confirmed')
     return 0
   }
@@ -251,7 +266,8 @@ export class Anchorer {
   async #review(head: AnchorHead, signal: AbortSignal): Promise<boolean> {
     const { records, clock, logger } = this.#host
     if (head.record.unsettled.length === 0) return false
-    if (msUntilDue(this.#reviewedAt, this.#schedule.pollIntervalMs * POLLS_PER_REVIEW, clock.now()) > 0) return false
+    const reviewMs = this.#schedule.pollIntervalMs * POLLS_PER_REVIEW
+    if (this.#nextReview.msUntil(this.#reviewedAt, reviewMs, clock.now()) > 0) return false
     const review = await reviewUnsettled({ records, reader: this.#reader, anchor: this.#anchor }, head.record, signal)
     this.#reviewedAt = clock.now()
     if (review === undefined) return false
@@ -266,7 +282,9 @@ export class Anchorer {
   }
 
   #isOld(transaction: AnchorTransaction | undefined): boolean {
-    return msUntilDue(transaction?.preparedAt, this.#schedule.replaceAfterMs, this.#host.clock.now()) <= 0
+    return (
+      this.#replacement.msUntil(transaction?.preparedAt, this.#schedule.replaceAfterMs, this.#host.clock.now()) <= 0
+    )
   }
 
   #transactionOf({ ref, raw }: PreparedAnchor): AnchorTransaction {

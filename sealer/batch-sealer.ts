@@ -1,4 +1,5 @@
 import { toHex } from '../core/bytes.ts'
+import { DueTime } from '../core/clock.ts'
 import { corrupt, isRegistryError } from '../core/errors.ts'
 import type { IdSource } from '../core/ids.ts'
 import { logKeys } from '../core/log/keys.ts'
@@ -72,6 +73,7 @@ export class BatchSealer {
   #nothingOpensBefore = 0
   /** When the last batch closed, ms since 1970. Before the first one, the start. */
   #closedAt: number
+  readonly #next = new DueTime()
 
   constructor({ host, reader, engine, ids, rules, onDuration }: BatchSealerOptions) {
     this.#onDuration = onDuration
@@ -207,10 +209,9 @@ export class BatchSealer {
 
   /** ms until the open batch closes, `null` if nothing waits. After a pause it closes at once. */
   #dueInMs(unsealedEvents: number): number | null {
-    const now = this.#host.clock.now()
-    // A clock that was set back must not keep a batch open for longer than maxWait.
-    this.#closedAt = Math.min(this.#closedAt, now)
-    return unsealedEvents === 0 ? null : this.#closedAt + this.#rules.maxWaitMs - now
+    // Also if nothing waits, so that a clock that is set back meanwhile keeps no batch open for longer.
+    const dueInMs = this.#next.msUntil(this.#closedAt, this.#rules.maxWaitMs, this.#host.clock.now())
+    return unsealedEvents === 0 ? null : dueInMs
   }
 
   /** How many entries from `size` on wait for a batch, counted from the first that opens one. 0 if none does. */

@@ -19,10 +19,3 @@ export interface Schedule {
   /** How often the store or the chain is polled if nothing wakes the loop, ms. */
   readonly pollIntervalMs: number
 }
-
-/**
- * ms until `intervalMs` have passed since `last` (ms since 1970). Never more than the interval, also if the clock was
- * set back. 0 or less: due now.
- */
-export const msUntilDue = (last: number | undefined, intervalMs: number, now: number): number =>
-  last === undefined ? 0 : Math.min(intervalMs, last + intervalMs - now)

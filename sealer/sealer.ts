@@ -11,6 +11,7 @@ import { BatchSealer, type SealStep } from './batch-sealer.ts'
 import { PoolEngine } from './engine/engines.ts'
 import { SealerLease } from './lease.ts'
 import { Loop, type LoopOptions } from './loop.ts'
+import { Overdue } from './overdue.ts'
 import { sealerSettings, type SealerOptions, type SealerSettings } from './settings.ts'
 import { StampCoordinator, Stamper } from './stamper.ts'
 
@@ -47,6 +48,7 @@ interface Running {
   /** One loop for each authority. */
   readonly stamps: readonly Loop[]
   readonly anchor: Loop | undefined
+  readonly overdue: readonly Overdue[]
 }
 
 /**
@@ -97,7 +99,7 @@ class LogSealer implements Sealer {
     const logSize = await host.records.logSize()
     this.#noteState({ head: await reader.treeHead(), logSize, unsealedEvents: 0 })
     this.#running = running
-    for (const loop of loopsOf(running)) loop.start()
+    for (const each of [...loopsOf(running), ...running.overdue]) each.start()
   }
 
   notify(): void {
@@ -124,10 +126,11 @@ class LogSealer implements Sealer {
   }
 
   status(): SealerStatus {
-    const { seal, stamps = [], anchor, stampCoordinator, anchorer, accountGuard } = this.#running ?? {}
+    const { seal, stamps = [], anchor, stampCoordinator, anchorer, accountGuard, overdue = [] } = this.#running ?? {}
     const { count, isFailing } = this.#engine.failures ?? { count: 0, isFailing: false }
     const engine = { count, lastCode: count > 0 ? 'ENGINE_FAILED' : null }
-    const codes = [seal, ...stamps, anchor].flatMap((loop) => loop?.currentCode ?? [])
+    const failing = [seal, ...stamps, anchor].flatMap((loop) => loop?.currentCode ?? [])
+    const codes = [...failing, ...overdue.flatMap(({ code }) => code ?? [])]
     return {
       sealedSize: this.#sealed.size,
       logSize: this.#logSize,
@@ -149,7 +152,7 @@ class LogSealer implements Sealer {
 
   async #close(): Promise<void> {
     const running = this.#running
-    if (running !== undefined) await Promise.all(loopsOf(running).map((loop) => loop.close()))
+    if (running !== undefined) await Promise.all([...loopsOf(running), ...running.overdue].map((each) => each.close()))
     await this.#lastStep
     await running?.lease?.release()
     await this.#engine.close()
@@ -193,8 +196,27 @@ class LogSealer implements Sealer {
         }),
       ),
       anchor: accountGuard && outsideLoop('anchor', accountGuard),
+      overdue: this.#watchesOf({ host, reader, stampCoordinator, anchorer }),
     }
     return running
+  }
+
+  /** What notices that no stamps or anchors are made. */
+  #watchesOf(parts: Pick<Running, 'host' | 'stampCoordinator' | 'anchorer'> & { reader: LogReader }): Overdue[] {
+    const { host, reader, stampCoordinator, anchorer } = parts
+    const { stamps, anchors } = this.#settings
+    const watched = { ...host, reader, sealedSize: () => this.#sealed.size }
+    const stamp = new Overdue({ ...watched, ...stamps, step: 'stamp', coveredSize: () => stampCoordinator.stampedSize })
+    const anchor =
+      anchorer &&
+      new Overdue({
+        ...watched,
+        ...anchors,
+        step: 'anchor',
+        coveredSize: () => anchorer.anchoredSize,
+        confirmations: () => anchorer.confirmations,
+      })
+    return [...(this.#authorities.members.length > 0 ? [stamp] : []), ...(anchor === undefined ? [] : [anchor])]
   }
 
   async #stepWithLease(

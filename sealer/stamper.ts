@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { encodeUtf8, equalBytes, sha256, toBase64, toHex } from '../core/bytes.ts'
 import { entryOf, tokenOpening } from '../core/commitment/log-entry.ts'
+import { DueTime } from '../core/clock.ts'
 import { RegistryError } from '../core/errors.ts'
 import { logKeys } from '../core/log/keys.ts'
 import { appendControl } from '../core/log/payload.ts'
@@ -10,7 +11,7 @@ import { distinctTokens, isSameAuthority, isSameRules } from '../core/log/attest
 import type { Check, Commit, SealerHost, TimestampAuthority, ValidationData, Write } from '../core/ports/index.ts'
 import type { StoredRecord } from '../core/store/keys.ts'
 import { decodeRecord, putRecord, readAll, storedBase64 } from '../core/store/read.ts'
-import { msUntilDue, type DurationObserver, type Schedule } from './schedule.ts'
+import type { DurationObserver, Schedule } from './schedule.ts'
 
 interface StamperOptions {
   readonly coordinator: StampCoordinator
@@ -118,6 +119,7 @@ interface StampCoordinatorOptions {
  */
 export class StampCoordinator {
   readonly #options: StampCoordinatorOptions
+  readonly #next = new DueTime()
   #stampedSize = 0
 
   constructor(options: StampCoordinatorOptions) {
@@ -164,7 +166,7 @@ export class StampCoordinator {
   ): StampTask {
     const { intervalMs, pollIntervalMs } = this.#options.schedule
     const pauseMs = hasQuorum ? intervalMs : Math.max(intervalMs, MISSING_QUORUM_TIMEOUT_MS)
-    const dueInMs = msUntilDue(current.beganAt, pauseMs, this.#options.host.clock.now())
+    const dueInMs = this.#next.msUntil(current.beganAt, pauseMs, this.#options.host.clock.now())
     const hasNewer = newest.size > current.size
     if (hasNewer && dueInMs <= 0) return { checkpoint: newest }
     if (!hasTokenOf(current, authority)) return { checkpoint: { size: current.size, note: current.checkpoint } }

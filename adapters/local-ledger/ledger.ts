@@ -72,9 +72,10 @@ export async function openLocalLedger(directory: string, options: LocalLedgerOpt
 
 /**
  * An append-only, hash-linked, signed file of blocks (its format is in `core/verify/chain/ledger-block.ts`). Blocks
- * follow from time alone: the ledger's height is floor((now − genesis) / block time), and never decreases, whatever the
- * clock does. Only blocks with a transaction are written. A block that would have the height of the last written block
- * gets the next height. Confirmations are height − block's height + 1.
+ * follow from time alone: the ledger's height is floor((now − genesis) / block time). It never decreases: while the
+ * clock is behind the last block, the height goes on by one each block time, so that no transaction waits until the
+ * clock is there again. Only blocks with a transaction are written. A block that would have the height of the last
+ * written block gets the next height. Confirmations are height − block's height + 1.
  *
  * A confirmed transaction is settled at once. So it remembers only the newest transactions.
  */
@@ -86,7 +87,8 @@ export class LocalLedger implements Anchor {
   readonly #confirmations: number
   readonly #files: LedgerFiles
   #tip: LedgerFiles['chain']['tip']
-  #height = 0
+  /** The height at a time, from which it goes on if the clock is set back. */
+  #since: { readonly height: number; readonly time: number }
   #lastWrite: Promise<void> = Promise.resolve()
   #isClosed = false
 
@@ -98,6 +100,7 @@ export class LocalLedger implements Anchor {
     this.#confirmations = confirmations
     this.#files = files
     this.#tip = files.chain.tip
+    this.#since = { height: this.#tip.height, time: clock.now() }
   }
 
   /**
@@ -178,9 +181,13 @@ export class LocalLedger implements Anchor {
 
   #currentHeight(): number {
     const { genesis, blockTimeMs } = this.#files.chain.opening
-    const elapsedBlocks = Math.floor((this.#clock.now() - genesis) / blockTimeMs)
-    this.#height = Math.max(this.#height, elapsedBlocks, this.#tip.height)
-    return this.#height
+    const now = this.#clock.now()
+    const { height: before, time } = this.#since
+    const blocksIn = (ms: number): number => Math.floor(ms / blockTimeMs)
+    const grown = now < this.#tip.time ? blocksIn(now - time) : 0
+    const height = Math.max(before + grown, before, this.#tip.height, blocksIn(now - genesis))
+    if (height > before || now < time) this.#since = { height, time: now }
+    return height
   }
 
   #statusOf(ref: string): AnchorStatus {

@@ -116,14 +116,17 @@ export class Scrub {
 
   /** One step. Returns true, because there is always another one. */
   async #run(signal: AbortSignal): Promise<true> {
-    await this.#sleep(this.#state.startedAt - this.#options.clock.now(), signal)
+    const { clock, intervalMs } = this.#options
+    await this.#sleep(Math.min(this.#state.startedAt - clock.now(), intervalMs), signal)
+    // The clock was ahead when the last pass ended.
+    if (this.#state.startedAt > clock.now()) this.#state = { ...this.#state, startedAt: clock.now() }
     try {
       await this.#step(signal)
     } catch (error) {
       if (!signal.aborted) this.#failures += 1
       throw error
     }
-    if (this.#options.clock.now() - this.#savedAt >= SAVE_INTERVAL_MS) await this.#save()
+    if (Math.abs(clock.now() - this.#savedAt) >= SAVE_INTERVAL_MS) await this.#save()
     return true
   }
 

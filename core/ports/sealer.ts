@@ -76,7 +76,10 @@ export interface SealerStatus {
   readonly failures: Readonly<
     Record<'seal' | 'stamp' | 'anchor' | 'engine', { readonly count: number; readonly lastCode: string | null }>
   >
-  /** The codes of the errors of what failed at its last attempt: empty if everything works now. */
+  /**
+   * The codes of the errors of what failed at its last attempt, and `STAMP_OVERDUE` or `ANCHOR_OVERDUE` if no stamp or
+   * anchor was made for three intervals although entries wait for one. Empty if everything works now.
+   */
   readonly currentFailures: readonly string[]
 }
 

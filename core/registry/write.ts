@@ -2,6 +2,7 @@ import { createHmac } from 'node:crypto'
 import type { WritesRefused } from '../api/registry.ts'
 import type { WriteCondition, WriteOptions } from '../api/scope.ts'
 import { type Json, canonicalJson } from '../commitment/canonical-json.ts'
+import { CLOCK_TOLERANCE_MS } from '../clock.ts'
 import { RegistryError } from '../errors.ts'
 import type { Check, Clock, Commit, Key, RecordStore, Sealer } from '../ports/index.ts'
 import { invalidInput } from '../schemas/validation.ts'
@@ -267,9 +268,6 @@ function withIdempotency(
   }
 }
 
-/** The clock may be this far behind the log's last batch. */
-const TOLERANCE_MS = 60_000
-
 interface WriteGateOptions {
   readonly isReadOnly: boolean
   /** The operator has confirmed that the clock is right. */
@@ -329,6 +327,6 @@ export class WriteGate {
   #isClockBehind(): boolean {
     const { acceptClock, clock, sealer } = this.#options
     const at = sealer.lastBatchAt
-    return !acceptClock && at !== null && clock.now() < at - TOLERANCE_MS
+    return !acceptClock && at !== null && clock.now() < at - CLOCK_TOLERANCE_MS
   }
 }

@@ -18,7 +18,9 @@ export const Readiness = closed({
   ),
   failures: opt(
     Type.Array(Type.String(), {
-      description: 'Codes of what failed at its last attempt: sealing, an authority, a chain, worker threads',
+      description:
+        'Codes of what failed at its last attempt: sealing, an authority, a chain, worker threads. STAMP_OVERDUE, ' +
+        'ANCHOR_OVERDUE: entries have waited for three intervals, and nothing was made',
     }),
   ),
 })

@@ -140,6 +140,12 @@ function logGauges({ registry }: MetricSources): readonly MetricRow[] {
     many('sealer_failures_total', 'Steps and workers of the sealer that failed since the start', 'step', () =>
       Object.entries(status().failures).map(([step, { count }]) => [step, count]),
     ),
+    many('sealer_overdue', '1 if none was made for three intervals although entries wait for one', 'step', () =>
+      (['stamp', 'anchor'] as const).map((step) => [
+        step,
+        Number(status().currentFailures.includes(`${step.toUpperCase()}_OVERDUE`)),
+      ]),
+    ),
   ]
 }
 

@@ -123,6 +123,48 @@ describe('anchoring', () => {
     assert.equal(chain.prepared.length, 2)
   })
 
+  for (const [seconds, transactions] of [
+    [2, 3],
+    [59, 3],
+    [7_200, 4],
+  ] as const)
+    it(`costs no further transaction within an interval if the clock is set back by ${seconds} s`, async () => {
+      const { sealing, chain, seal, confirm } = await openAnchorFixture(undefined, {
+        anchorIntervalMs: 60_000,
+        anchorReplaceAfterMs: 30_000,
+      })
+      await seal()
+      sealing.clock.set(sealing.clock.now() - seconds * 1_000)
+      for (let i = 0; i < 8; i++) {
+        await seal()
+        await confirm()
+      }
+      // In 144 s: one at once, then one each minute, and the one that a clock two hours ahead does not delay.
+      assert.equal(chain.broadcasts.length, transactions)
+      assert.equal(chain.mined, transactions)
+    })
+
+  it('says that no anchor is made for three intervals, also after a restart, unless blocks confirm one', async () => {
+    const { sealing, chain, sealer, seal } = await openAnchorFixture(undefined, { anchorIntervalMs: 60_000 })
+    const advance = (intervals: number): Promise<void> => sealing.clock.advance(intervals * 60_000)
+    await seal()
+    await advance(2.9)
+    chain.mine()
+    await advance(2)
+    assert.deepEqual(sealer.status().currentFailures, [])
+    await advance(2)
+    assert.deepEqual(sealer.status().currentFailures, ['ANCHOR_OVERDUE'])
+    await sealer.close()
+    const restarted = await sealing.start({ anchor: chain, anchorIntervalMs: 60_000 })
+    await advance(0.9)
+    assert.deepEqual(restarted.status().currentFailures, [])
+    await advance(1.1)
+    assert.deepEqual(restarted.status().currentFailures, ['ANCHOR_OVERDUE'])
+    chain.mine(3)
+    await advance(1)
+    assert.deepEqual(restarted.status().currentFailures, [])
+  })
+
   it('delays no batch while the chain is down, and anchors the newest checkpoint when it is up again', async () => {
     const { sealing, chain, sealer, seal, confirm } = await openAnchorFixture()
     chain.isDown = true

@@ -100,6 +100,50 @@ describe('stamping', () => {
     assert.equal((await fixture.reader.stampCovering(3))?.size, 5, 'the later stamp covers the checkpoint in between')
   })
 
+  for (const [seconds, stamps] of [
+    [0, 6],
+    [2, 6],
+    [59, 6],
+    [7_200, 7],
+  ] as const)
+    it(`costs no stamp and no second one within an interval if the clock is set back by ${seconds} s`, async () => {
+      const { fixture, authority } = await openFixture()
+      const sealer = await fixture.start({ timestampAuthority: authority, tsaIntervalMs: 60_000 })
+      for (let second = 0; second < 340; second += 10) {
+        if (second === 10) fixture.clock.set(fixture.clock.now() - seconds * 1_000)
+        await fixture.append(1)
+        await sealer.sealNow()
+        await fixture.clock.advance(10_000)
+        await until(async () => (await recordsOf(fixture.records, 'st')).size === authority.calls)
+      }
+      // One at once, then one each minute. The time of one from a clock that was two hours ahead counts for nothing.
+      assert.equal(authority.stamped, stamps)
+      assert.deepEqual(sealer.status().currentFailures, [])
+    })
+
+  it('says that no stamp is made for three intervals although entries wait, and no more after the next', async () => {
+    const { fixture, authority } = await openFixture()
+    const stuck: (() => void)[] = []
+    const stamp = authority.stamp.bind(authority)
+    authority.stamp = async (bytes) => {
+      await new Promise<void>((resolve) => stuck.push(resolve))
+      return stamp(bytes)
+    }
+    const sealer = await fixture.start({ timestampAuthority: authority, tsaIntervalMs: 60_000 })
+    await fixture.clock.advance(600_000)
+    await fixture.append(1)
+    await sealer.sealNow()
+    await fixture.clock.advance(170_000)
+    fixture.clock.set(fixture.clock.now() - 86_400_000)
+    assert.deepEqual(sealer.status().currentFailures, [])
+    await fixture.clock.advance(70_000)
+    assert.deepEqual(sealer.status().currentFailures, ['STAMP_OVERDUE'])
+    assert.match(fixture.lines.at(-1)?.message ?? '', /no stamp for 3 intervals although entries wait/)
+    for (const release of stuck) release()
+    await until(() => sealer.status().stampedSize === 2)
+    assert.deepEqual(sealer.status().currentFailures, [])
+  })
+
   it('delays nothing while the authority is down, backs off, and stamps the newest checkpoint in the end', async () => {
     const { fixture, authority } = await openFixture()
     authority.isDown = true

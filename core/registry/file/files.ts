@@ -3,6 +3,7 @@ import type { Files, FileToken } from '../../api/files.ts'
 import type { CompanyId, FileId, Principal } from '../../api/scope.ts'
 import { concatBytes, encodeUtf8, readU64, u64 } from '../../bytes.ts'
 import type { Clock, RecordStore } from '../../ports/index.ts'
+import { CLOCK_TOLERANCE_MS } from '../../clock.ts'
 import { RegistryError } from '../../errors.ts'
 import { CompanyId as CompanyIdSchema, FileId as FileIdSchema, IdInput } from '../../schemas/fields.ts'
 import { uuidInput, validate } from '../../schemas/validation.ts'
@@ -83,7 +84,9 @@ export class FileTokens {
     const working = await this.#workingKeys(companyId, text.slice(MAKER_AT))
     const given = bytes.subarray(-MAC_BYTES)
     if (!working.some((keyMac) => timingSafeEqual(this.#mac(companyId, keyMac, claim), given))) return undefined
-    if (readU64(claim) <= this.#clock.now()) return undefined
+    const leftMs = readU64(claim) - this.#clock.now()
+    // One from a clock that was ahead has no longer life.
+    if (leftMs <= 0 || leftMs > LIFETIME_MS + CLOCK_TOLERANCE_MS) return undefined
     // The HMAC covers the company and the file, so both are what `create` was given.
     return {
       kind: 'fileToken',

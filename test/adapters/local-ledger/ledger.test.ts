@@ -92,6 +92,27 @@ describe('the local ledger', () => {
     assert.ok(last.blockNumber > before.blockNumber && last.blockTime >= before.blockTime)
   })
 
+  test('confirms transactions after its clock was set back, also in the next process', async (t) => {
+    const { open, clock } = await ledgerDirectory(t)
+    let ledger = await open({ confirmations: 3 })
+    clock.set(clock.now() + 7_200_000)
+    await send(ledger)
+    clock.set(clock.now() - 7_200_000)
+    for (const isRestarted of [false, true]) {
+      if (isRestarted) {
+        await ledger.close()
+        ledger = await open({ confirmations: 3 })
+      }
+      const { ref } = await send(ledger)
+      const states: string[] = []
+      for (let i = 0; i < 3; i++) {
+        states.push(inBlock((await ledger.status([{ ref }]))[0]).state)
+        clock.set(clock.now() + 1_000)
+      }
+      assert.deepEqual(states, ['included', 'included', 'confirmed'])
+    }
+  })
+
   test('accepts only bytes that it prepared: VALIDATION_ERROR for others and for too many', async (t) => {
     const { open, lines } = await ledgerDirectory(t)
     const ledger = await open()

@@ -10,6 +10,7 @@ import { ManualClock } from '../../support/manual-clock.ts'
 import { openFilledRegistry, type FilledRegistry } from '../../support/sealed-registry.ts'
 import { entriesOf } from '../../support/whole-store.ts'
 import { ofSuite } from '../../support/of-suite.ts'
+import { present } from '../../support/present.ts'
 import { withMethods } from '../../support/with-methods.ts'
 
 const DAY_MS = 24 * 60 * 60 * 1_000
@@ -159,6 +160,15 @@ describe('the scrub', () => {
     await completePass()
     assert.equal(missing < 1, true)
     assert.deepEqual(errors, [])
+  })
+
+  it('waits no longer than its interval for the next pass if the clock was ahead', async (t) => {
+    const { saved, completePass } = run(t, intact())
+    await completePass()
+    const { startedAt, ...state } = present(saved.at(-1))
+    const later = run(t, intact(), { state: { ...state, startedAt: startedAt + 30 * DAY_MS } })
+    await later.clock.advance(DAY_MS)
+    await later.completePass()
   })
 
   it('tries again if the store cannot be reached, and counts it', async (t) => {
