@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { dirname } from 'node:path'
 import {
-  decodeUtf8,
   encodeUtf8,
   equalBytes,
   missingKey,
@@ -13,6 +12,7 @@ import {
 } from '../kit/index.ts'
 import { createFile, makeDirectory, nodeFiles, replaceFile, type FileOperations } from './durable.ts'
 import { errnoOf, reasonOf } from './errors.ts'
+import { textOfFile } from './text-file.ts'
 
 const FORMAT = 1
 const SEED_BYTES = 32
@@ -208,7 +208,7 @@ async function readKeyring(files: FileOperations, path: string): Promise<Keyring
 /** The operator owns the file, but disks fail and people edit files. */
 function parseKeyring(bytes: Uint8Array): Keyring | undefined {
   try {
-    const value: { readonly format?: unknown; readonly keys?: unknown } = JSON.parse(decodeUtf8(bytes))
+    const value: { readonly format?: unknown; readonly keys?: unknown } = JSON.parse(textOfFile(bytes, 'json'))
     if (value.format !== FORMAT || !Array.isArray(value.keys) || value.keys.length === 0) return undefined
     const keys: readonly StoredKey[] = value.keys
     const seeds = keys.map(seedOf)

@@ -6,3 +6,4 @@ export { makeDirectoryDurably, removeDurably, writeDurably, type FileDigest, typ
 export { errnoOf, ifExists, reasonOf, toRegistryError } from './errors.ts'
 export { discardUnfinishedFiles, readOrCreateSecret, readSecret, writePrivateFile } from './private-files.ts'
 export { FileSignedHead } from './signed-head.ts'
+export { textOfFile, type TextForm } from './text-file.ts'

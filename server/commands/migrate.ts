@@ -7,9 +7,10 @@ import { OpenParts } from '../startup/open-parts.ts'
 import { openLevel, openPostgres, type SnapshotRecords } from '../startup/records.ts'
 import { DATA_DIR, defineCommand } from './command.ts'
 import type { FlagValues } from './flags.ts'
-import { assertHasRecords, readNamedFile } from '../startup/existing.ts'
+import { assertHasRecords } from '../startup/existing.ts'
 import { ProgressLine } from './terminal.ts'
 import { configError } from '../settings/config-error.ts'
+import { readTextFile } from '../settings/text-file.ts'
 
 const flags = {
   from: { value: 'STORE', doc: 'where the records are' },
@@ -62,7 +63,7 @@ async function locationOf(
   const [store, file] = [values[flag], values[`${flag}-file`]]
   if ((store === undefined) === (file === undefined))
     throw configError(`Set either --${flag} or --${flag}-file; see --help`)
-  if (file !== undefined) return { url: (await readNamedFile(`--${flag}-file`, file)).trim() }
+  if (file !== undefined) return { url: readTextFile(`--${flag}-file`, file, 'value').trim() }
   if (store === 'level') return { directory: resolve(dataDir) }
   if (store?.startsWith('level:') && store !== 'level:') return { directory: resolve(store.slice('level:'.length)) }
   if (store === 'postgres') {

@@ -1,11 +1,10 @@
-import { readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { Ajv2020 } from 'ajv/dist/2020.js'
-import { errnoOf } from '../../adapters/files/index.ts'
 import { parseStrictJson, type RegistryError } from '../../core/index.ts'
 import type { ProxySettings } from '../../adapters/rfc3161/index.ts'
 import { flagOf, Settings, variableOf, type Config as SettingValues, type SettingName } from './schema.ts'
 import { configError } from './config-error.ts'
+import { readTextFile, type ReadFile } from './text-file.ts'
 
 export { settingRows, type SettingRow } from './help.ts'
 
@@ -14,8 +13,6 @@ export type Config = SettingValues & ProxySettings
 
 /** Variables by name, such as `process.env`. */
 export type Environment = Readonly<Record<string, string | undefined>>
-
-type ReadFile = (path: string) => Uint8Array
 
 /** Where settings come from. */
 export interface ConfigSources {
@@ -86,7 +83,7 @@ export const loadConfig = (sources: ConfigSources): Config => loadSettings(sourc
  * default. Throws `CONFIG_ERROR` with one line for an unknown flag, an unknown `EVIDENCE_…` variable, an unknown key of
  * the file, and a value that its setting does not accept.
  */
-export function loadSettings({ args, env, readFile = readFileSync }: ConfigSources): LoadedSettings {
+export function loadSettings({ args, env, readFile }: ConfigSources): LoadedSettings {
   const named = new Map<Name, Given>([...readVariables(env, readFile), ...readFlags(args)])
   const file = named.get(CONFIG)
   const given = new Map<Name, Given>([...(file === undefined ? [] : readConfigFile(file, readFile)), ...named])
@@ -157,24 +154,46 @@ const unknown = (kind: string, name: string): RegistryError =>
 const secretFlag = (flag: string, variable: string): RegistryError =>
   configError(`${flag} is a secret: set ${variable} or ${variable}_FILE instead`)
 
+/**
+ * The names and values of the variables that Kubernetes sets for each Service: its links
+ * (https://kubernetes.io/docs/concepts/services-networking/service/#environment-variables).
+ */
+const SERVICE_LINKS: readonly (readonly [name: RegExp, value: RegExp])[] = [
+  [/_(?:SERVICE_HOST|PORT_\d+_(?:TCP|UDP|SCTP)_ADDR)$/, /^[\dA-Fa-f]*[.:][\dA-Fa-f.:]+$/],
+  [/_(?:SERVICE_PORT(?:_[A-Z\d_]+)?|PORT_\d+_(?:TCP|UDP|SCTP)_PORT)$/, /^\d{1,5}$/],
+  [/_PORT_\d+_(?:TCP|UDP|SCTP)_PROTO$/, /^(?:tcp|udp|sctp)$/],
+  [/_PORT(?:_\d+_(?:TCP|UDP|SCTP))?$/, /^(?:tcp|udp|sctp):\/\/.+:\d{1,5}$/],
+]
+
+/**
+ * Whether a variable is a link of a Service whose name begins with `evidence`. `EVIDENCE_PORT` is one if that is the
+ * whole name. A number alone could be of a misspelt setting, so it counts only beside its host.
+ */
+const isServiceLink = (name: string, value: string, env: Environment): boolean =>
+  SERVICE_LINKS.some(([names, values]) => names.test(name) && values.test(value)) &&
+  Object.hasOwn(env, name.replace(/_SERVICE_PORT.*/, '_SERVICE_HOST'))
+
 /** The settings that variables give. One that is unknown is a typing error, so it is not ignored. */
-function* readVariables(env: Environment, readFile: ReadFile): Generator<Giving> {
+function* readVariables(env: Environment, readFile?: ReadFile): Generator<Giving> {
   for (const [source, value] of Object.entries(env)) {
     // The key of commands that use the API.
     if (!source.startsWith('EVIDENCE_') || source === 'EVIDENCE_API_KEY' || value === undefined) continue
+    if (isServiceLink(source, value, env)) continue
     const variable = (name: Name) =>
       source === `${variableOf(name)}_FILE` && isSecret(name) ? source : variableOf(name)
     const name = names.find((each) => variable(each) === source)
     if (name === undefined) throw unknown('setting', source)
     if (value === '') continue
+    // What is not UTF-8 arrives so, and would be another secret.
+    if (value.includes('\uFFFD')) throw configError(`${source} is not text in UTF-8: set it in UTF-8`)
     if (source === variableOf(name)) yield [name, { source, value }]
     else if (env[variableOf(name)]) throw configError(`Set ${variableOf(name)} or ${source}, not both`)
-    else yield [name, { source, value: readText(source, value, readFile).trimEnd() }]
+    else yield [name, { source, value: readTextFile(source, value, 'value', readFile).trimEnd() }]
   }
 }
 
 /** The settings that the file gives. */
-function* readConfigFile({ source, value }: Given, readFile: ReadFile): Generator<Giving> {
+function* readConfigFile({ source, value }: Given, readFile?: ReadFile): Generator<Giving> {
   const path = String(value)
   for (const [key, member] of Object.entries(parseConfigFile(source, path, readFile))) {
     const name = settingNames.find((each) => each === key)
@@ -183,8 +202,8 @@ function* readConfigFile({ source, value }: Given, readFile: ReadFile): Generato
   }
 }
 
-function parseConfigFile(source: string, path: string, readFile: ReadFile): object {
-  const json = readText(source, path, readFile)
+function parseConfigFile(source: string, path: string, readFile?: ReadFile): object {
+  const json = readTextFile(source, path, 'json', readFile)
   let content: unknown
   try {
     content = parseStrictJson(json)
@@ -193,13 +212,4 @@ function parseConfigFile(source: string, path: string, readFile: ReadFile): obje
   }
   if (typeof content === 'object' && content !== null && !Array.isArray(content)) return content
   throw configError(`${source}: ${path} must contain a JSON object of settings`)
-}
-
-function readText(source: string, path: string, readFile: ReadFile): string {
-  try {
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(readFile(path))
-  } catch (cause) {
-    const reason = errnoOf(cause) ?? 'not UTF-8'
-    throw configError(`${source}: the file ${path} cannot be read (${reason})`, cause)
-  }
 }

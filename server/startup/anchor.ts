@@ -5,9 +5,9 @@ import type { Anchor } from '../../adapters/kit/index.ts'
 import type { SealerOptions } from '../../sealer/index.ts'
 import type { Config } from '../settings/load.ts'
 import { variableOf, type SettingName } from '../settings/schema.ts'
-import { readNamedFile } from './existing.ts'
 import { namesModule, openModule } from './own-module.ts'
 import { configError } from '../settings/config-error.ts'
+import { readTextFile } from '../settings/text-file.ts'
 
 /** A block takes seconds, and public nodes limit requests. */
 const POLL_MS = 4_000
@@ -64,7 +64,7 @@ async function accountOf(
       `EVIDENCE_ANCHOR=evm needs either ${variableOf('evmPrivateKey')} (or its _FILE) or ${variableOf('evmKeystore')}`,
     )
   if (evmPrivateKey !== undefined) return accountOfPrivateKey(evmPrivateKey)
-  const json = await readNamedFile(variableOf('evmKeystore'), evmKeystore ?? missing('evmKeystore'))
+  const json = readTextFile(variableOf('evmKeystore'), evmKeystore ?? missing('evmKeystore'), 'json')
   return accountOfKeystore(json, config.evmKeystorePassword ?? missing('evmKeystorePassword'))
 }
 

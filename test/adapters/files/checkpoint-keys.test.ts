@@ -24,6 +24,8 @@ describe('a keyring of checkpoint keys', () => {
     assert.equal((await stat(path)).mode & 0o777, 0o600)
     assert.deepEqual(await filesBelow(directory), ['new/keys.json'])
     assert.deepEqual(await opened.publicKeys(), [first, second], 'an open keyring finds a new key')
+    await writeFile(path, `\uFEFF${await readFile(path, 'utf8')}`)
+    assert.deepEqual(await (await openCheckpointKeys(path)).publicKeys(), [first, second], 'an editor saved it')
     for (const key of [first, second]) {
       assert.deepEqual([key[0], key.length], [1, 33])
       assert.ok(verifySignature(key.subarray(1), message, await opened.sign(key, message)))

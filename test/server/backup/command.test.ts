@@ -17,6 +17,9 @@ import { assertSuccess, assertUsageError, backUp, folderOf, headOf, withSecrets 
 const restore = (from: string, target: string, ...flags: readonly string[]): Promise<Outcome> =>
   runCli(['restore', '--from', from, '--data-dir', target, ...flags])
 
+const verifyWith = (backup: string, file: string): Promise<Outcome> =>
+  runCli(['backup', 'verify', backup, '--passphrase-file', file])
+
 it('a stopped registry moves to another directory by backup and restore, and continues there', async (t) => {
   const ids = ['a', 'b', 'c']
   const directory = await directoryWith(t, ids)
@@ -103,6 +106,10 @@ it('secrets need the right passphrase, and are not in a backup that was made wit
   assertUsageError(await restore(plain, target, ...(await withSecrets(t))), /This backup has no secrets/)
   assertUsageError(await backUp(directory, backup, ...(await withSecrets(t, 'short'))), /at least 8 characters/)
   assertUsageError(await backUp(directory, backup, '--secrets'), /--passphrase-file/)
+  const ansi = join(root, 'ansi')
+  await writeFile(ansi, Buffer.from('öäüßÖÄÜéñ', 'latin1'))
+  for (const run of [backUp(directory, backup, '--secrets', '--passphrase-file', ansi), verifyWith(backup, ansi)])
+    assertUsageError(await run, /--passphrase-file: the file \S+ansi cannot be read \(it is not text in UTF-8/)
 
   // Without the secrets, the operator puts them there.
   assertSuccess(await restore(plain, target, '--head', headOf(directory)), /The secrets were not restored/)

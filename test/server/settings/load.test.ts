@@ -168,6 +168,53 @@ describe('configuration', () => {
     for (const [sources, text] of cases) assert.equal(rejectionOf(sources), text)
   })
 
+  it('ignores the links of Kubernetes to a Service whose name begins with evidence', () => {
+    const links: Record<string, string> = {}
+    for (const [service, ip, host] of [
+      ['EVIDENCE_REGISTRY', '10.0.0.1', '10.0.0.1'],
+      ['EVIDENCE', 'fd00::1', '[fd00::1]'],
+    ] as const)
+      Object.assign(links, {
+        [`${service}_SERVICE_HOST`]: ip,
+        [`${service}_SERVICE_PORT`]: '80',
+        [`${service}_SERVICE_PORT_HTTP_2`]: '80',
+        [`${service}_PORT`]: `tcp://${host}:80`,
+        [`${service}_PORT_80_TCP`]: `tcp://${host}:80`,
+        [`${service}_PORT_80_TCP_PROTO`]: 'tcp',
+        [`${service}_PORT_80_TCP_PORT`]: '80',
+        [`${service}_PORT_80_TCP_ADDR`]: ip,
+      })
+    for (const env of [links, { EVIDENCE_REGISTRY_PORT: 'tcp://10.0.0.1:80' }]) assert.deepEqual(load({ env }), load())
+    for (const [variable, value] of Object.entries(links)) {
+      const env = { [variable]: variable.includes('SERVICE_PORT') ? value : `${value}/x` }
+      assert.match(rejectionOf({ env }), /^Unknown setting EVIDENCE_|^EVIDENCE_PORT must be an integer/)
+    }
+  })
+
+  it('reads only files in UTF-8 without control characters, with or without a byte order mark', () => {
+    const bom = '\u00ef\u00bb\u00bf'
+    assert.equal(load({ args: ['--config', 'c'], files: { c: `${bom}{\t"port":\r\n9000}\n` } }).port, 9_000)
+    const key = 'an-operator-key-of-32-characters'
+    const env = { EVIDENCE_OPERATOR_KEY_FILE: 'f' }
+    for (const content of [key, `${bom}${key}\r\n`, `${key}\n\n`])
+      assert.equal(load({ env, files: { f: content } }).operatorKey, key)
+    for (const [content, reason] of [
+      [`${key}\u00e4`, /the file f cannot be read \(it is not text in UTF-8: save it as UTF-8\)/],
+      [`\u00ff\u00fe${[...key].join('\0')}\0`, /not text in UTF-8/],
+      [`${[...key].join('\0')}\0`, /control character/],
+      [`${key}\nsecond`, /control character/],
+      [`${key}\u00c2\u0085`, /control character/],
+    ] as const) {
+      assert.match(rejectionOf({ env, files: { f: content } }), reason)
+      assert.ok(!rejectionOf({ env, files: { f: content } }).includes('operator-key'))
+    }
+    assert.match(rejectionOf({ args: ['--config', 'c'], files: { c: '{"port":9000}\0' } }), /control character/)
+    assert.match(
+      rejectionOf({ env: { EVIDENCE_EVM_KEYSTORE_PASSWORD: 'p\uFFFD' } }),
+      /EVIDENCE_EVM_KEYSTORE_PASSWORD is not text in UTF-8/,
+    )
+  })
+
   it('never shows a secret', () => {
     const short = 'short-secret'
     for (const sources of [
