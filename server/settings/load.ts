@@ -170,7 +170,7 @@ const SERVICE_LINKS: readonly (readonly [name: RegExp, value: RegExp])[] = [
  * whole name. A number alone could be of a misspelt setting, so it counts only beside its host.
  */
 const isServiceLink = (name: string, value: string, env: Environment): boolean =>
-  SERVICE_LINKS.some(([names, values]) => names.test(name) && values.test(value)) &&
+  SERVICE_LINKS.some(([ofName, ofValue]) => ofName.test(name) && ofValue.test(value)) &&
   Object.hasOwn(env, name.replace(/_SERVICE_PORT.*/, '_SERVICE_HOST'))
 
 /** The settings that variables give. One that is unknown is a typing error, so it is not ignored. */

@@ -195,13 +195,14 @@ describe('configuration', () => {
     const bom = '\u00ef\u00bb\u00bf'
     assert.equal(load({ args: ['--config', 'c'], files: { c: `${bom}{\t"port":\r\n9000}\n` } }).port, 9_000)
     const key = 'an-operator-key-of-32-characters'
+    const utf16 = Buffer.from(key, 'utf16le').toString('latin1')
     const env = { EVIDENCE_OPERATOR_KEY_FILE: 'f' }
     for (const content of [key, `${bom}${key}\r\n`, `${key}\n\n`])
       assert.equal(load({ env, files: { f: content } }).operatorKey, key)
     for (const [content, reason] of [
       [`${key}\u00e4`, /the file f cannot be read \(it is not text in UTF-8: save it as UTF-8\)/],
-      [`\u00ff\u00fe${[...key].join('\0')}\0`, /not text in UTF-8/],
-      [`${[...key].join('\0')}\0`, /control character/],
+      [`\u00ff\u00fe${utf16}`, /not text in UTF-8/],
+      [utf16, /control character/],
       [`${key}\nsecond`, /control character/],
       [`${key}\u00c2\u0085`, /control character/],
     ] as const) {
