@@ -22,10 +22,11 @@ import { Health, type HealthSources } from './health.ts'
 import { Holds } from './holds.ts'
 import { createInstruments, type Instruments } from './instruments.ts'
 import type { Connections, ListeningApp } from './listen.ts'
+import { MemoryBudget } from './memory-budget.ts'
 import { createMetrics, type MetricOptions, type Metrics } from './metrics.ts'
 import { mount, type EndpointServices } from './mount.ts'
 import { logIncompleteResponse, observe, proxyWarning } from './observe.ts'
-import { Lane, LANE_NAMES, LOAD_LIMITS, MemoryBudget, type LaneName, type LoadLimits } from './overload.ts'
+import { Lane, LANE_NAMES, LOAD_LIMITS, type LaneName, type LoadLimits } from './overload.ts'
 import { addPages } from './static.ts'
 
 /** All endpoints of the contract are below it. Only another version of the contract would change it. */
@@ -109,7 +110,7 @@ export function createApp(given: AppOptions): App {
   const load = {
     lanes: lanesOf(limits),
     bodies: new MemoryBudget(limits.bodyBytes),
-    unread: new MemoryBudget(limits.unreadBytes),
+    unread: new MemoryBudget(limits.unreadBytes, { ends: 'slowest' }),
   }
   const metrics = createMetrics({ registry, instruments, health, door, connections, ...load, ...options })
   const holds = new Holds(load.lanes.get('held'))

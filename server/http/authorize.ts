@@ -7,7 +7,7 @@ import { permits, type Principal, type Registry, type Scope } from '../../core/i
 import type { Access, Endpoint } from '../contract/endpoint.ts'
 import { HttpError } from '../contract/errors.ts'
 import { rawQuery } from './query.ts'
-import type { Sender } from './overload.ts'
+import type { Sender } from './shares.ts'
 
 /** What it needs to look a key up, and to count the request. */
 export interface AuthorizationServices {
@@ -34,9 +34,10 @@ export async function authorize(
     throw new HttpError('UNAUTHORIZED', 'Unauthorized')
   }
   if (access !== 'public') ctx.state.scope = scope
-  // Before the permission is checked, so that a key cannot send forbidden requests without limit.
+  // Before the permission is checked, so that a key cannot send forbidden requests without limit. Who has a token is
+  // counted by address: with a link of a company, its keys cannot be brought to their limit.
   const sender = senderOf(ctx, scope)
-  if (isUnmetered !== true) rateLimit(ctx, sender)
+  if (isUnmetered !== true) rateLimit(ctx, sender.hasKey ? sender : senderOf(ctx, ANONYMOUS))
   if (!isPermitted(scope.principal, access)) throw new HttpError('FORBIDDEN', 'Forbidden resource')
   return { scope, sender }
 }
@@ -125,9 +126,13 @@ export function createRateLimiter({ perCompany, perAddress }: RateLimits): RateL
   }
 }
 
-/** The company of a valid key, the operator, or the network of an address. */
+/**
+ * The company of a valid key, the operator, a company's file tokens, or the network of an address. Tokens are apart
+ * from the keys, so that who has a link of a company takes no place from its own requests.
+ */
 function senderOf(ctx: Context, { companyId, principal }: Scope): Sender {
   if (principal.kind === 'sourceSystem') return { name: `company ${companyId}`, hasKey: true }
+  if (principal.kind === 'fileToken') return { name: `tokens of ${companyId}`, hasKey: false }
   if (principal.kind === 'operator') return { name: 'operator', hasKey: true }
   return { name: `address ${clientNetwork(ctx.ip)}`, hasKey: false }
 }

@@ -3,7 +3,7 @@ import { Readable } from 'node:stream'
 import type { Context, Middleware } from 'koa'
 import { isError } from '../../adapters/kit/index.ts'
 import { HttpError } from '../contract/errors.ts'
-import type { HeldMemory } from './overload.ts'
+import type { HeldMemory } from './memory-budget.ts'
 
 /** How slowly a sender may send a body. Only time in which the server waits for bytes counts. */
 export interface BodyPace {

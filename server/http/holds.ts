@@ -1,6 +1,7 @@
 import type { Context } from 'koa'
 import { onClose } from './observe.ts'
-import type { Lane, Sender } from './overload.ts'
+import type { Lane } from './overload.ts'
+import type { Sender } from './shares.ts'
 
 /** Requests that wait for something to happen. They do no work meanwhile, so they hold no place in a lane of work. */
 export class Holds {
@@ -14,7 +15,8 @@ export class Holds {
   }
 
   /**
-   * Holds a request. The signal ends the wait: after `maxMs`, if the client disconnects, or with `stop`.
+   * Holds a request. The signal ends the wait: after `maxMs`, if the client disconnects, with `stop`, or if another
+   * sender needs the place.
    *
    * @throws `OVERLOADED` if too many wait
    */
@@ -22,9 +24,10 @@ export class Holds {
     { ctx, sender, maxMs }: { readonly ctx: Context; readonly sender: Sender; readonly maxMs: number },
     wait: (signal: AbortSignal) => Promise<T>,
   ): Promise<T> {
-    const leave = await this.#lane?.enter(sender)
+    const turn = await this.#lane?.enter(sender)
     const ending = new AbortController()
     const end = (): void => ending.abort()
+    turn?.awaits({ bytes: 0, end })
     this.#held.add(ending)
     if (this.#isStopped) end()
     const timer = setTimeout(end, maxMs)
@@ -36,7 +39,7 @@ export class Holds {
       ctx.state.heldMs = performance.now() - beganAtMs
       clearTimeout(timer)
       this.#held.delete(ending)
-      leave?.()
+      turn?.end()
     }
   }
 

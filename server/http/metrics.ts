@@ -4,7 +4,8 @@ import type { Door } from './door.ts'
 import type { Instruments } from './instruments.ts'
 import type { Health, HealthSources } from './health.ts'
 import type { Connections } from './listen.ts'
-import type { Lane, LaneName, MemoryBudget } from './overload.ts'
+import type { MemoryBudget } from './memory-budget.ts'
+import type { Lane, LaneName } from './overload.ts'
 import { VERSION } from '../version.ts'
 
 /** Metrics for Prometheus. */
@@ -160,6 +161,7 @@ function loadGauges({ lanes, door, bodies, unread, connections }: MetricSources)
     byLane('running', 'Requests that run, by class', ({ state }) => state.running),
     byLane('waiting', 'Requests that wait for their turn', ({ state }) => state.waiting),
     byLane('rejected_total', 'Requests that got 503: too many waited', ({ state }) => state.rejected),
+    byLane('ended_total', 'Requests of slow clients that ended for another sender', ({ state }) => state.ended),
     one('requests_shed_total', 'Requests that got 503: the process was too busy', () => door.shed),
     one('request_body_bytes', 'Bytes of request bodies in memory', () => bodies.used),
     one('request_bodies_rejected_total', 'Bodies that got 503: too many bytes in memory', () => bodies.rejected),

@@ -11,10 +11,12 @@ import { authorize, type AuthorizationServices } from './authorize.ts'
 import type { BodyPace } from './body.ts'
 import { readBody, type RequestBody } from './fields.ts'
 import type { Holds } from './holds.ts'
-import { onClose } from './observe.ts'
-import type { HeldMemory, Lane, LaneName, MemoryBudget, Sender } from './overload.ts'
+import type { HeldMemory, MemoryBudget } from './memory-budget.ts'
+import type { Lane, LaneName } from './overload.ts'
 import { readQuery } from './query.ts'
 import { respond } from './respond.ts'
+import type { Sender } from './shares.ts'
+import { Turn } from './turn.ts'
 
 /** What every endpoint is run with. */
 export interface EndpointServices extends AuthorizationServices {
@@ -76,7 +78,8 @@ async function serve(ctx: Context, endpoint: Endpoint, services: EndpointService
     // keep all turns.
     const { fields, files } = body === undefined ? NO_BODY : await body.read()
     await turn.begin()
-    if (endpoint.lane === 'lists' && !services.unread.hasRoom(sender, LONG_RESULT_BYTES)) throw services.unread.reject()
+    if (endpoint.lane === 'lists' && !services.unread.makeRoom(sender, LONG_RESULT_BYTES))
+      throw services.unread.reject()
     const reply = await endpoint.handle({
       registry: services.registry,
       param: (name) => paramOf(endpoint, params, name),
@@ -123,46 +126,6 @@ function laneOf(ctx: Context, { access, method, lane, isHeavy, body }: Endpoint,
   return body?.form !== undefined && ctx.is('multipart/form-data') ? 'uploads' : 'writes'
 }
 
-/** The turn of one request in its lane. */
-export class Turn {
-  readonly #ctx: Context
-  readonly #lane: Lane | undefined
-  readonly #sender: Sender
-  #turn: Promise<() => void> | undefined
-
-  /** `lane`: `undefined` if the request has no limit. */
-  constructor(ctx: Context, lane: Lane | undefined, sender: Sender) {
-    this.#ctx = ctx
-    this.#lane = lane
-    this.#sender = sender
-  }
-
-  /**
-   * Waits for the turn, unless it has begun.
-   *
-   * @throws `OVERLOADED`; `MALFORMED_BODY` if the client has disconnected meanwhile, because no work is needed then
-   */
-  async begin(maxWaitMs?: number): Promise<void> {
-    if (this.#lane !== undefined) await (this.#turn ??= this.#lane.enter(this.#sender, maxWaitMs))
-    if (this.#ctx.res.destroyed) throw new HttpError('MALFORMED_BODY', 'The client disconnected before its turn')
-  }
-
-  end(): void {
-    this.#turn?.then(
-      (leave) => leave(),
-      () => undefined,
-    )
-    this.#turn = undefined
-  }
-
-  /** Ends it when the response has ended. */
-  endOnClose(): void {
-    const turn = this.#turn
-    this.#turn = undefined
-    onClose(this.#ctx, () => void turn?.then((leave) => leave()))
-  }
-}
-
 /** What one request needs for its body. */
 interface BodyContext {
   readonly scope: Scope
@@ -191,14 +154,17 @@ class StagedBody {
   async read(): Promise<RequestBody> {
     const { scope, sender, turn, services } = this.#context
     const { pace, maxFileBytes, maxFilesPerRequest } = services.uploads
-    this.#memory = services.bodies.hold(sender)
-    this.#memory.take(REQUEST_BYTES)
+    const memory = services.bodies.hold(sender)
+    this.#memory = memory
+    memory.take(REQUEST_BYTES)
     return readBody(this.#ctx, this.#shape, {
       maxFileBytes,
       maxFilesPerRequest,
-      limits: { pace, memory: this.#memory },
+      limits: { pace, memory },
       stage: async (file, maxBytes) => {
         await turn.begin()
+        // Until the body has arrived, the request can be ended.
+        turn.awaitClient(memory)
         const staged = await services.registry.files.stage(scope, file, { maxBytes })
         this.#staged.push(staged)
         return staged

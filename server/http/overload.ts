@@ -1,16 +1,12 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { HttpError } from '../contract/errors.ts'
+import { Shares, type Sender } from './shares.ts'
+import { slowestOf, type AwaitedClient, type Holding } from './slow-clients.ts'
 
 /**
  * What keeps one server usable under any load, behind the door (`door.ts`): a lane for each kind of work, and budgets
  * for memory. Both are shared among senders by the same rule (`Shares`).
  */
-
-/** Who sends a request: a company by a valid key, or a network address without one. */
-export interface Sender {
-  readonly name: string
-  readonly hasKey: boolean
-}
 
 const MIB = 1024 * 1024
 
@@ -49,7 +45,7 @@ export const LOAD_LIMITS: LoadLimits = {
     uploads: { running: 48, waiting: 200 },
     downloads: { running: 128, waiting: 200 },
     // A quarter of all requests that may be in progress.
-    held: { running: 1_024, waiting: 0 },
+    held: { running: 1_024, waiting: 64 },
   },
   maxWaitMs: 10_000,
   bodyBytes: 64 * MIB,
@@ -60,83 +56,68 @@ export const LOAD_LIMITS: LoadLimits = {
 /** One for all requests: to capture a stack costs more than the rest of a rejection. */
 export const OVERLOADED = new HttpError('OVERLOADED', 'Too many requests are in progress')
 
-/** So many senders are kept without anything: a map that gets and loses its only entry all the time is slow. */
-const KEPT_SENDERS = 64
-
-/**
- * Counts what each sender has of something that is limited. A sender may have seven times what is free: if it is alone,
- * all but an eighth; if several want much, equal parts; and a newcomer always finds some.
- */
-class Shares {
-  readonly #max: number
-  readonly #bySender = new Map<string, number>()
-  #used = 0
-
-  constructor(max: number) {
-    this.#max = max
-  }
-
-  get used(): number {
-    return this.#used
-  }
-
-  of(sender: string): number {
-    return this.#bySender.get(sender) ?? 0
-  }
-
-  /** Whether a sender can have so much more. What no other sender uses is never too large. */
-  hasRoom(sender: string, amount: number): boolean {
-    const own = this.of(sender)
-    const free = this.#max - this.#used - amount
-    return this.#used === 0 || (free >= 0 && (own === 0 || own + amount <= 7 * free))
-  }
-
-  /** `amount`: negative to give it back. */
-  add(sender: string, amount: number): void {
-    const own = this.of(sender) + amount
-    this.#used += amount
-    if (own === 0 && this.#bySender.size > KEPT_SENDERS) this.#bySender.delete(sender)
-    else this.#bySender.set(sender, own)
-  }
-}
+/** How often a lane looks for a place that can be taken back, while a newcomer waits. */
+const LOOK_AGAIN_MS = 250
 
 interface LaneOptions {
   readonly maxWaitMs: number
   /** The event loop does other work between two requests. */
-  readonly pauses: boolean
+  readonly pauses?: boolean
+  /** ms since any fixed time; never goes back. Default: `performance.now`. */
+  readonly nowMs?: () => number
 }
 
-/** One kind of work: so many requests run, so many wait, in turns of their senders. */
+/** A turn that has begun. */
+export interface BegunTurn {
+  /** Says that the request waits for its client from now on. A newcomer can take its place until it has ended. */
+  awaits(client: AwaitedClient): void
+  end(): void
+}
+
+/**
+ * One kind of work: so many requests run, so many wait, in turns of their senders. A sender of which none runs is a
+ * newcomer: if all places are taken, a request with a slow client ends for it.
+ */
 export class Lane {
   readonly #admitted: Shares
   readonly #running: Shares
-  /** By sender, in the order of their turns. */
-  readonly #waiting = new Map<string, (() => void)[]>()
+  /** By sender, in the order of their turns. Each is told whether it has a turn or is rejected. */
+  readonly #waiting = new Map<string, ((hasTurn: boolean) => void)[]>()
+  /** Running requests that wait for their clients, and those of them that were told to end. */
+  readonly #holdings = new Set<Holding>()
+  readonly #ending = new Set<Holding>()
   readonly #maxWaitMs: number
   readonly #pauses: boolean
+  readonly #nowMs: () => number
+  #lookAgain: NodeJS.Timeout | undefined
   #rejected = 0
+  #ended = 0
 
-  constructor({ running, waiting }: LaneLimits, { maxWaitMs, pauses }: LaneOptions) {
+  constructor(
+    { running, waiting }: LaneLimits,
+    { maxWaitMs, pauses = false, nowMs = () => performance.now() }: LaneOptions,
+  ) {
     this.#admitted = new Shares(running + waiting)
     this.#running = new Shares(running)
     this.#maxWaitMs = maxWaitMs
     this.#pauses = pauses
+    this.#nowMs = nowMs
   }
 
-  /** For `/metrics`: what the requests do now, and how many were rejected since the start. */
-  get state(): { readonly running: number; readonly waiting: number; readonly rejected: number } {
+  /** For `/metrics`: what the requests do now, and how many were rejected and ended for others since the start. */
+  get state(): Readonly<Record<'running' | 'waiting' | 'rejected' | 'ended', number>> {
     const running = this.#running.used
-    return { running, waiting: this.#admitted.used - running, rejected: this.#rejected }
+    return { running, waiting: this.#admitted.used - running, rejected: this.#rejected, ended: this.#ended }
   }
 
   /**
    * Waits for the turn of a request.
    *
-   * @returns a function that ends the turn
    * @throws `OVERLOADED` at once if too many wait, and after `maxWaitMs`
    */
-  async enter({ name }: Sender, maxWaitMs = this.#maxWaitMs): Promise<() => void> {
-    if (!this.#admitted.hasRoom(name, 1)) throw this.#reject()
+  async enter(sender: Sender, maxWaitMs = this.#maxWaitMs): Promise<BegunTurn> {
+    const { name } = sender
+    if (!this.#admitted.hasRoom(name, 1) && !this.#dismissFor(name)) throw this.#reject()
     this.#admitted.add(name, 1)
     const isAlone = this.#running.used === 0
     if (this.#running.hasRoom(name, 1)) this.#running.add(name, 1)
@@ -145,7 +126,27 @@ export class Lane {
       throw this.#reject()
     }
     if (this.#pauses && !isAlone) await nextTurn()
-    return () => this.#leave(name)
+    return this.#begun(sender)
+  }
+
+  #begun(sender: Sender): BegunTurn {
+    let holding: Holding | undefined
+    return {
+      awaits: (client) => {
+        if (holding !== undefined) return
+        holding = { sender, amount: 1, client, since: { ms: this.#nowMs(), bytes: client.bytes } }
+        this.#holdings.add(holding)
+      },
+      end: () => {
+        if (holding !== undefined) this.#forget(holding)
+        this.#leave(sender.name)
+      },
+    }
+  }
+
+  #forget(holding: Holding): void {
+    this.#holdings.delete(holding)
+    this.#ending.delete(holding)
   }
 
   #reject(): HttpError {
@@ -160,9 +161,9 @@ export class Lane {
       if (this.#running.hasRoom(sender, 1)) {
         // The other senders come before its next one.
         this.#waiting.delete(sender)
-        if (queue.length > 1) this.#waiting.set(sender, queue)
+        this.#waiting.set(sender, queue)
         this.#running.add(sender, 1)
-        queue.shift()?.()
+        queue[0]?.(true)
         return
       }
   }
@@ -171,116 +172,41 @@ export class Lane {
     return new Promise((resolve) => {
       const queue = this.#waiting.get(sender) ?? []
       if (queue.length === 0) this.#waiting.set(sender, queue)
-      const start = (): void => {
+      const settle = (hasTurn: boolean): void => {
         clearTimeout(timer)
-        resolve(true)
-      }
-      queue.push(start)
-      const timer = setTimeout(() => {
-        queue.splice(queue.indexOf(start), 1)
+        queue.splice(queue.indexOf(settle), 1)
         if (queue.length === 0) this.#waiting.delete(sender)
-        resolve(false)
-      }, maxWaitMs)
+        resolve(hasTurn)
+      }
+      queue.push(settle)
+      const timer = setTimeout(settle, maxWaitMs, false)
+      if (this.#running.of(sender) === 0) this.#makeRoom()
     })
   }
-}
 
-/** Bytes in memory. All senders without a key together can have half of them. */
-export class MemoryBudget {
-  readonly #all: Shares
-  readonly #keyless: Shares
-  /** In the order in which they began. */
-  readonly #held = new Set<HeldMemory>()
-  #rejected = 0
-
-  constructor(maxBytes: number) {
-    this.#all = new Shares(maxBytes)
-    this.#keyless = new Shares(maxBytes / 2)
+  /** Rejects the newest waiting request of the sender of which most wait, so that fewer of another one can wait. */
+  #dismissFor(sender: string): boolean {
+    let longest = this.#waiting.get(sender) ?? []
+    const enough = longest.length + 2
+    for (const queue of this.#waiting.values()) if (queue.length > longest.length) longest = queue
+    if (longest.length < enough) return false
+    longest.at(-1)?.(false)
+    return true
   }
 
-  get used(): number {
-    return this.#all.used
-  }
-
-  /** How often there was no room since the start. */
-  get rejected(): number {
-    return this.#rejected
-  }
-
-  /** `end` is called if another request needs the memory more. It must release it. Default: the memory stays held. */
-  hold(sender: Sender, end?: (error: HttpError) => void): HeldMemory {
-    const held = new HeldMemory(this, sender, end)
-    this.#held.add(held)
-    return held
-  }
-
-  hasRoom({ name, hasKey }: Sender, bytes: number): boolean {
-    return this.#all.hasRoom(name, bytes) && (hasKey || this.#keyless.hasRoom(name, bytes))
-  }
-
-  /** Counts bytes, negative ones to give them back. */
-  add({ name, hasKey }: Sender, bytes: number): void {
-    this.#all.add(name, bytes)
-    if (!hasKey) this.#keyless.add(name, bytes)
-  }
-
-  forget(held: HeldMemory): void {
-    this.#held.delete(held)
-  }
-
-  /** Counts a rejection and returns its error. */
-  reject(): HttpError {
-    this.#rejected++
-    return OVERLOADED
-  }
-
-  /** Of what can be ended, the newest of the sender that has most. */
-  largest(): HeldMemory | undefined {
-    let largest: HeldMemory | undefined
-    for (const held of this.#held)
-      if (held.end !== undefined && this.#all.of(held.sender.name) >= this.#all.of(largest?.sender.name ?? ''))
-        largest = held
-    return largest
-  }
-}
-
-/** What one request holds of a budget. */
-export class HeldMemory {
-  readonly sender: Sender
-  end: ((error: HttpError) => void) | undefined
-  readonly #budget: MemoryBudget
-  #bytes = 0
-
-  constructor(budget: MemoryBudget, sender: Sender, end?: (error: HttpError) => void) {
-    this.#budget = budget
-    this.sender = sender
-    this.end = end
-  }
-
-  /**
-   * Holds more bytes. If there is no room, ends the newest holder of the sender that has most.
-   *
-   * @throws `OVERLOADED` if that is this one, or none can be ended
-   */
-  take(bytes: number): void {
-    while (!this.#budget.hasRoom(this.sender, bytes)) {
-      const largest = this.#budget.largest()
-      if (largest === undefined || largest === this) throw this.#budget.reject()
-      largest.end?.(this.#budget.reject())
+  /** Ends one request for each newcomer that waits. Looks again soon if that is not possible yet. */
+  #makeRoom(): void {
+    clearTimeout(this.#lookAgain)
+    let missing = -this.#ending.size
+    for (const sender of this.#waiting.keys()) if (this.#running.of(sender) === 0) missing++
+    for (; missing > 0; missing--) {
+      const slowest = slowestOf(this.#holdings, this.#nowMs())
+      if (slowest === undefined) break
+      this.#holdings.delete(slowest)
+      this.#ending.add(slowest)
+      this.#ended++
+      slowest.client.end?.(OVERLOADED)
     }
-    this.add(bytes)
-  }
-
-  /** Counts bytes that are there in any case; negative ones to give them back. */
-  add(bytes: number): void {
-    this.#bytes += bytes
-    this.#budget.add(this.sender, bytes)
-  }
-
-  /** Gives everything back. */
-  release(): void {
-    this.#budget.add(this.sender, -this.#bytes)
-    this.#bytes = 0
-    this.#budget.forget(this)
+    if (missing > 0) this.#lookAgain = setTimeout(() => this.#makeRoom(), LOOK_AGAIN_MS)
   }
 }

@@ -4,7 +4,9 @@ import type { Reply } from '../contract/reply.ts'
 import { sendFile } from './download.ts'
 import { isFresh, sendNotModified, setFileName } from './headers.ts'
 import { onClose } from './observe.ts'
-import type { HeldMemory, MemoryBudget, Sender } from './overload.ts'
+import type { HeldMemory, MemoryBudget } from './memory-budget.ts'
+import type { Sender } from './shares.ts'
+import { cutOff } from './turn.ts'
 
 /** Writes what a handler returned to Koa. Nothing else writes the success of an endpoint. */
 
@@ -72,14 +74,24 @@ function sendBytes(ctx: Context, { type, data, cache, fileName }: BytesReply, op
  * connections and reads nothing would fill the memory. A write is done already, so its result is always sent.
  */
 function holdUnread(ctx: Context, bytes: number, { sender, unread, stalledReaderMs }: ResponseOptions): HeldMemory {
-  const held = unread.hold(sender)
-  if (ctx.method === 'GET') held.take(bytes)
-  else held.add(bytes)
+  const held = unread.hold(sender, ctx.req.socket)
+  if (ctx.method === 'GET') {
+    held.take(bytes)
+    endForNewcomers(ctx, held)
+  } else held.add(bytes)
   onClose(ctx, () => held.release())
   // Node destroys the connection after this time without progress. If the client accepted a part of the last write
   // before it stopped reading, the time begins again.
   ctx.res.setTimeout(stalledReaderMs)
   return held
+}
+
+/** Lets a response end, while its client reads it, if a newcomer needs the memory. */
+function endForNewcomers(ctx: Context, held: HeldMemory): void {
+  held.end = () => {
+    held.release()
+    cutOff(ctx)
+  }
 }
 
 /** A long response ends if a part of it does not get its turn for this long. */
@@ -103,6 +115,7 @@ async function sendPages(
   const nextInTurn = async (): Promise<IteratorResult<string, void>> => {
     // Only the client's time counts.
     ctx.res.setTimeout(0)
+    held.end = undefined
     try {
       await turn.begin(MAX_PAGE_WAIT_MS)
       const part = await parts.next()
@@ -114,6 +127,7 @@ async function sendPages(
     } finally {
       turn.end()
       ctx.res.setTimeout(stalledReaderMs)
+      endForNewcomers(ctx, held)
     }
   }
   const first = await nextInTurn()

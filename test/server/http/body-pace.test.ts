@@ -5,7 +5,7 @@ import { PassThrough } from 'node:stream'
 import { describe, it, type TestContext } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { GuardedBody } from '../../../server/http/body.ts'
-import { MemoryBudget } from '../../../server/http/overload.ts'
+import { MemoryBudget } from '../../../server/http/memory-budget.ts'
 
 const STEP_MS = 10_000
 const MIN_BYTES_PER_SECOND = 100

@@ -6,7 +6,9 @@ import type { Context } from 'koa'
 import type { RecordStore } from '../../../core/index.ts'
 import { decorateRecords } from '../../../core/store/read.ts'
 import { Door } from '../../../server/http/door.ts'
-import { LOAD_LIMITS, MemoryBudget, type LaneName, type Sender } from '../../../server/http/overload.ts'
+import { MemoryBudget } from '../../../server/http/memory-budget.ts'
+import { LOAD_LIMITS, type LaneName } from '../../../server/http/overload.ts'
+import type { Sender } from '../../../server/http/shares.ts'
 import { MULTIPART, part, RawRequest } from '../../support/raw-http.ts'
 import { startService, type Company, type Service } from '../../support/service.ts'
 import { recordingLogger } from '../../support/recording-logger.ts'
@@ -238,7 +240,7 @@ describe('a budget of memory', () => {
   it('gives all senders without a key together at most half', () => {
     const budget = new MemoryBudget(MAX)
     const took = Array.from({ length: 20 }, (_, i) => {
-      const hasRoom = budget.hasRoom(address(i), 100)
+      const hasRoom = budget.makeRoom(address(i), 100)
       if (hasRoom) budget.hold(address(i)).take(100)
       return hasRoom
     })
@@ -248,11 +250,20 @@ describe('a budget of memory', () => {
     assert.deepEqual([budget.used, budget.rejected], [900, 1])
   })
 
+  it('ends nothing of a company for a sender without a key, if the half of these senders is full', () => {
+    const budget = new MemoryBudget(MAX)
+    const held = budget.hold(acme)
+    held.take(450)
+    held.end = () => assert.fail('it has not ended')
+    for (let i = 0; i < 4; i++) budget.hold(address(i)).take(125)
+    assert.equal(budget.makeRoom(address(99), 1), false)
+  })
+
   it('lets a company have what no sender without a key uses', () => {
     const budget = new MemoryBudget(MAX)
     budget.hold(acme).take(800)
     budget.hold(address(1)).take(50)
-    assert.equal(budget.hasRoom(acme, 1), true)
+    assert.equal(budget.makeRoom(acme, 1), true)
   })
 })
 
@@ -272,9 +283,9 @@ describe('clients that do not read large responses', () => {
 
   const PATH = `/api/v1/evidences/acme/evidences?len=${COUNT}`
   /** Requests a page, and reads nothing after its beginning has arrived. */
-  const stalled = async (key: string): Promise<Socket> => {
+  const stalled = async (key: string, path = PATH): Promise<Socket> => {
     const socket = connect(service.port, '127.0.0.1').on('error', () => undefined)
-    socket.write(`GET ${PATH} HTTP/1.1\r\nHost: x\r\nX-API-Key: ${key}\r\n\r\n`)
+    socket.write(`GET ${path} HTTP/1.1\r\nHost: x\r\nX-API-Key: ${key}\r\n\r\n`)
     await once(socket, 'readable')
     return socket
   }
@@ -296,6 +307,28 @@ describe('clients that do not read large responses', () => {
     const again = await read(company.keys.R)
     assert.equal(again.status, 200)
     await again.arrayBuffer()
+  })
+
+  it('lose the oldest of several equally slow ones to a company that has none', async (t) => {
+    const other = await service.company('other')
+    await service.fill('other', 400, { summary: 'é'.repeat(8_192) })
+    const path = (id: string): string => `/api/v1/evidences/${id}/evidences?len=400`
+    const sockets: Socket[] = []
+    for (let i = 0; i < 4; i++) {
+      sockets.push(await stalled(company.keys.R, path('acme')))
+      t.after(() => sockets[i]?.destroy())
+    }
+    const list = async (): Promise<number> => {
+      const response = await service.fetch(path('other'), { headers: { 'x-api-key': other.keys.R } })
+      await response.arrayBuffer()
+      return response.status
+    }
+    assert.equal(await list(), 503, 'not before five seconds')
+    const now = performance.now.bind(performance)
+    t.mock.method(performance, 'now', () => now() + 5_000)
+    assert.equal(await list(), 200)
+    await service.until(() => sockets[0]?.resume().closed === true, 'the oldest has ended')
+    for (const socket of sockets.slice(1)) assert.equal(socket.closed, false)
   })
 })
 
