@@ -101,7 +101,7 @@ export interface EventQuery {
 }
 
 export interface EventPage {
-  /** In the order of the log, also fewer than `limit` if there are more: a page reads at most 10,240 entries. */
+  /** In the order of the log, also fewer than `limit` if there are more, because a page reads a part of the log. */
   readonly events: readonly CompanyEvent[]
   /** Where the next page begins. It advances also without events. Opaque. */
   readonly cursor: string

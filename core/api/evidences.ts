@@ -198,7 +198,8 @@ export interface Evidences {
   files(scope: Scope, externalId: string): Promise<EvidenceFileList>
   /**
    * The events of all evidences of the company, in the order of the log. Pages that begin at the cursor of the page
-   * before have every event once, also with several servers. Requires level `R`.
+   * before have every event once, also with several servers. A page goes on until it has an event or 200 ms have
+   * passed. Requires level `R`.
    *
    * @throws `VALIDATION_ERROR` if `after` is not a cursor of this log
    */
@@ -212,6 +213,13 @@ export interface Evidences {
    * @throws as `events`
    */
   nextEvent(scope: Scope, after: string, signal: AbortSignal): Promise<string>
+  /**
+   * How many entries the log has behind a cursor, from the first event of the company on: what `events` may have to
+   * read. Requires level `R`.
+   *
+   * @throws as `events`
+   */
+  entriesAfter(scope: Scope, after?: string): Promise<number>
   /** What the company has at a glance, and how far the whole log is. Never scans a list. Requires level `R`. */
   overview(scope: Scope): Promise<Overview>
 }

@@ -127,8 +127,11 @@ export interface Endpoint<Q extends TObject = TObject, B extends TSchema = TSche
   readonly conditional?: 'version' | 'version or content'
   /** The lane of a GET that reads more than a few records. Default: that of its method. */
   readonly lane?: 'lists' | 'downloads'
-  /** Queries for which `lane` holds. Default: all. */
-  readonly isHeavy?: (query: Static<Q>) => boolean
+  /** Queries for which `lane` holds. Default: all. It is awaited before the request has a turn. */
+  readonly isHeavy?: (
+    query: Static<Q>,
+    request: Pick<EndpointRequest, 'registry' | 'scope'>,
+  ) => boolean | Promise<boolean>
   /** Not counted for the rate limit of addresses. */
   readonly isUnmetered?: true
   readonly response: ResponseShape

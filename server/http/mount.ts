@@ -1,6 +1,5 @@
 import type Router from '@koa/router'
 import type { Context } from 'koa'
-import type { Static, TObject } from '#typebox'
 import type { Scope, StagedFile } from '../../core/index.ts'
 import { documentPath, type Endpoint, type EndpointGroup, type EndpointRequest } from '../contract/endpoint.ts'
 import { HttpError } from '../contract/errors.ts'
@@ -41,10 +40,15 @@ export function mount(
 ): void {
   for (const endpoint of endpoints) {
     const path = base + endpoint.path
-    router.register(routerPath(path), [endpoint.method], (ctx) => serve(ctx, endpoint, services), {
-      // Shown by the log and the metrics.
-      name: documentPath(path),
-    })
+    const handle = async (ctx: Context): Promise<void> => {
+      try {
+        await serve(ctx, endpoint, services)
+      } catch (error) {
+        throw withWireNames(error, endpoint.query?.properties)
+      }
+    }
+    // The name is shown by the log and the metrics.
+    router.register(routerPath(path), [endpoint.method], handle, { name: documentPath(path) })
   }
 }
 
@@ -70,7 +74,8 @@ async function serve(ctx: Context, endpoint: Endpoint, services: EndpointService
   const { scope, sender } = await authorize(endpoint, ctx, params['COMPANY_ID'] ?? '', services)
   const query = readQuery(ctx, endpoint)
   const options = writeOptions(ctx, endpoint)
-  const turn = new Turn(ctx, services.lanes.get(laneOf(ctx, endpoint, query)), sender)
+  const isHeavy = await endpoint.isHeavy?.(query, { registry: services.registry, scope })
+  const turn = new Turn(ctx, services.lanes.get(laneOf(ctx, endpoint, isHeavy)), sender)
   const body = endpoint.body && new StagedBody(ctx, endpoint.body, { scope, sender, turn, services })
   let mayHaveUnusedFiles = true
   try {
@@ -108,8 +113,6 @@ async function serve(ctx: Context, endpoint: Endpoint, services: EndpointService
     if (reply.kind === 'file') turn.endOnClose()
     // A repeated request may have returned the first one's result, without using its own files.
     mayHaveUnusedFiles = options.idempotencyKey !== undefined
-  } catch (error) {
-    throw withWireNames(error)
   } finally {
     turn.end()
     await body?.release(mayHaveUnusedFiles)
@@ -119,10 +122,10 @@ async function serve(ctx: Context, endpoint: Endpoint, services: EndpointService
 /** About the size of a long result: if there is no room for one, none is made. */
 const LONG_RESULT_BYTES = 4 * 1024 * 1024
 
-/** The kind of work of a request. What is heavy follows from its validated query. */
-function laneOf(ctx: Context, { access, method, lane, isHeavy, body }: Endpoint, query: Static<TObject>): LaneName {
+/** The kind of work of a request. */
+function laneOf(ctx: Context, { access, method, lane, body }: Endpoint, isHeavy = true): LaneName {
   if (access === 'public') return 'public'
-  if (method === 'GET') return lane !== undefined && (isHeavy?.(query) ?? true) ? lane : 'reads'
+  if (method === 'GET') return lane !== undefined && isHeavy ? lane : 'reads'
   return body?.form !== undefined && ctx.is('multipart/form-data') ? 'uploads' : 'writes'
 }
 

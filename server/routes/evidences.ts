@@ -144,13 +144,14 @@ export const evidences: EndpointGroup = {
       path: '/evidences/{COMPANY_ID}/events',
       access: 'R',
       lane: 'lists',
-      isHeavy: ({ len = 0 }) => len > USUAL_FEED_LENGTH,
+      isHeavy: async ({ len = 0, after }, { registry, scope }) =>
+        len > USUAL_FEED_LENGTH || (await registry.evidences.entriesAfter(scope, after)) > NEWEST_ENTRIES,
       summary: 'The events of all evidences, in the order of the log',
       description:
         'A feed for webhooks, search engines and copies. Begin without `after`, and send the `cursor` of each page, ' +
         'or of the last event that you have processed, as `after` of the next request: so every event comes once, ' +
-        'also with several servers and after a restart. A page may have fewer than `len` events, also none, because ' +
-        'it reads a limited part of the log. With `wait`, a request at the end of the log is held until there is an ' +
+        'also with several servers and after a restart. A page may have fewer than `len` events, because it reads a ' +
+        'limited part of the log, or none after 200 ms: `isMore` says whether to go on. With `wait`, a request at the end of the log is held until there is an ' +
         'event.',
       query: requests.EventsQuery,
       response: { schema: responses.EventsPage },
@@ -277,6 +278,8 @@ export const evidences: EndpointGroup = {
 /** The defaults of `len`. A request for more events is limited as a list. */
 const USUAL_HISTORY_LENGTH = 50
 const USUAL_FEED_LENGTH = 100
+/** A request that begins before these entries is not at the end of the log. So many are read at once. */
+const NEWEST_ENTRIES = 256
 
 /** The path of one evidence, or of the list of its subcategory. `path`: of the request. */
 function locationOfMany(request: requests.EvidenceOrBulk, path: string): string {

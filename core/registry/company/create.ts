@@ -3,7 +3,7 @@ import type { SourceSystems } from '../../api/source-systems.ts'
 import { systemEntries } from '../../store/derived.ts'
 import { keys } from '../../store/keys.ts'
 import { putRecord } from '../../store/read.ts'
-import type { SourceSystemRecord } from '../../store/records.ts'
+import type { CompanyRecord, SourceSystemRecord } from '../../store/records.ts'
 import type { Context } from '../context.ts'
 import type { Decision } from '../write.ts'
 import { authorize, type AuthorizedScope, companyExists } from '../permissions.ts'
@@ -36,7 +36,8 @@ export const createSourceSystem =
         ...(expiresAt !== undefined && { expiresAt: futureTime(expiresAt, now) }),
       }
       const generated = input.apiKey === undefined ? { apiKey } : {}
-      return decideCreate({ scope: entered, record, isNewCompany, generated, auditId: context.ids.next() })
+      const company = isNewCompany ? { createdAt: now, logSize: await context.records.logSize() } : undefined
+      return decideCreate({ scope: entered, record, company, generated, auditId: context.ids.next() })
     })
   }
 
@@ -47,16 +48,16 @@ interface CreateRequest {
   readonly scope: AuthorizedScope
   readonly record: SourceSystemRecord
   /** The operator's first source system of a company creates the company. */
-  readonly isNewCompany: boolean
+  readonly company: CompanyRecord | undefined
   readonly generated: { readonly apiKey?: string }
   readonly auditId: string
 }
 
 /** The commit holds while name, key and company are new. */
-function decideCreate({ scope: { companyId, actor }, record, isNewCompany, generated, auditId }: CreateRequest) {
+function decideCreate({ scope: { companyId, actor }, record, company: newCompany, generated, auditId }: CreateRequest) {
   const { id, name, createdAt, mac, permissions, expiresAt } = record
   const nameKey = keys.sourceSystemName(companyId, name)
-  const company = isNewCompany ? [putRecord(keys.company(companyId), { createdAt })] : []
+  const company = newCompany === undefined ? [] : [putRecord(keys.company(companyId), newCompany)]
   const values = { name, permissions, ...(expiresAt !== undefined && { expiresAt }) }
   const audit = auditChanges(companyId, [{ id: auditId, at: createdAt, type: 'created', actor, systemId: id, values }])
   return {

@@ -2,7 +2,7 @@ import type { Evidences } from '../../api/evidences.ts'
 import { CategoryResolver } from '../category/resolve.ts'
 import type { Context } from '../context.ts'
 import { createEvidence, createEvidences } from './create.ts'
-import { listEvents, nextEvent } from './feed.ts'
+import { eventFeed } from './feed.ts'
 import { getEvidenceIfChanged, listEvidenceFiles } from './get.ts'
 import { allEvidences, listEvidences, listEvidencesIfChanged } from './list.ts'
 import { readOverview } from './overview.ts'
@@ -24,7 +24,6 @@ export function evidenceOperations(context: Context): Evidences {
     update: updateEvidence(context),
     files: listEvidenceFiles(context),
     overview: readOverview(context, list),
-    events: listEvents(context),
-    nextEvent: nextEvent(context),
+    ...eventFeed(context),
   }
 }

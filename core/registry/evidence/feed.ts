@@ -5,6 +5,7 @@ import { entryOf } from '../../commitment/log-entry.ts'
 import { isRegistryError } from '../../errors.ts'
 import { companyOfPayload, eventPayload, eventTimeOf, type EventPayload } from '../../log/payload.ts'
 import { invalidInput, validate } from '../../schemas/validation.ts'
+import { BoundedMap } from '../../store/cache.ts'
 import { keys } from '../../store/keys.ts'
 import { decodeRecord, readAll } from '../../store/read.ts'
 import type { Context } from '../context.ts'
@@ -19,32 +20,51 @@ import { eventQuerySchema } from './input.ts'
  * skips nothing.
  */
 
-/** Entries that one page reads, so that a small company in a large log does not hold the server. */
+/** Entries that a page with an event reads, so that a small company in a large log does not hold the server. */
 const MAX_ENTRIES = 10_240
+/** How long a page without an event goes on reading. */
+const MAX_SEARCH_MS = 200
 /** Entries that are read at once: first those of one row of the log, then more if few are of the company. */
 const [FIRST_ENTRIES, MORE_ENTRIES] = [256, 2_048]
 const DEFAULT_LIMIT = 100
 
-/** A page of the events of a company. */
-export const listEvents =
-  (context: Context): Evidences['events'] =>
-  async (scope, query = {}) => {
-    const { companyId } = await enterCompany(context, scope, 'R')
-    const { after, limit = DEFAULT_LIMIT } = validate(eventQuerySchema, query)
-    const logSize = await context.records.logSize()
-    const range = { from: positionOf(context, after, logSize), logSize, limit }
-    const { found, end, hasMore } = await findEvents(context, companyId, range)
-    return { events: await describeEvents(context, companyId, found), cursor: cursorAt(context, end), hasMore }
-  }
+/** Companies whose first event is remembered, so that each part of the log before it is read once. */
+const MAX_KEPT_COMPANIES = 10_000
 
-/** Waits for the next event of a company. */
-export const nextEvent =
-  (context: Context): Evidences['nextEvent'] =>
-  async (scope, after, signal) => {
-    const { companyId } = await enterCompany(context, scope, 'R')
-    const from = positionOf(context, after, await context.records.logSize())
-    return cursorAt(context, await context.arrivals.next(companyId, from, signal))
+/** The operations on the events of a company. */
+export function eventFeed(context: Context): Pick<Evidences, 'events' | 'nextEvent' | 'entriesAfter'> {
+  const { records } = context
+  /** No event of the company is before this position. */
+  const firsts = new BoundedMap<CompanyId, number>(MAX_KEPT_COMPANIES)
+  const firstOf = async (companyId: CompanyId): Promise<number> => {
+    const kept = firsts.get(companyId)
+    if (kept !== undefined) return kept
+    const [company] = await readAll(records, [keys.company(companyId)])
+    return decodeRecord(company)?.logSize ?? 0
   }
+  return {
+    async events(scope, query = {}) {
+      const { companyId } = await enterCompany(context, scope, 'R')
+      const { after, limit = DEFAULT_LIMIT } = validate(eventQuerySchema, query)
+      const logSize = await records.logSize()
+      const [position, first] = [positionOf(context, after, logSize), await firstOf(companyId)]
+      const range = { from: Math.max(position, first), logSize, limit }
+      const { found, end, hasMore } = await findEvents(context, companyId, range)
+      if (position <= first) firsts.set(companyId, found[0]?.position ?? end)
+      return { events: await describeEvents(context, companyId, found), cursor: cursorAt(context, end), hasMore }
+    },
+    async nextEvent(scope, after, signal) {
+      const { companyId } = await enterCompany(context, scope, 'R')
+      const from = positionOf(context, after, await records.logSize())
+      return cursorAt(context, await context.arrivals.next(companyId, from, signal))
+    },
+    async entriesAfter(scope, after) {
+      const { companyId } = await enterCompany(context, scope, 'R')
+      const logSize = await records.logSize()
+      return Math.max(0, logSize - Math.max(positionOf(context, after, logSize), await firstOf(companyId)))
+    },
+  }
+}
 
 interface FoundEvent {
   readonly position: number
@@ -60,15 +80,17 @@ interface FoundEvents extends Pick<EventPage, 'hasMore'> {
 }
 
 async function findEvents(
-  { records }: Context,
+  { records, clock }: Context,
   companyId: CompanyId,
   { from, logSize, limit }: Readonly<Record<'from' | 'logSize' | 'limit', number>>,
 ): Promise<FoundEvents> {
-  const last = Math.min(logSize, from + MAX_ENTRIES)
   const found: FoundEvent[] = []
+  const beganAt = clock.now()
+  const goesOn = (): boolean =>
+    found.length === 0 ? clock.now() - beganAt < MAX_SEARCH_MS : position < from + MAX_ENTRIES && found.length < limit
   let position = from
-  for (let step = FIRST_ENTRIES; position < last && found.length < limit; step = MORE_ENTRIES) {
-    const payloads = await records.readPayloads(position, Math.min(last - position, step - (position % step)))
+  for (let step = FIRST_ENTRIES; position < logSize && goesOn(); step = MORE_ENTRIES) {
+    const payloads = await records.readPayloads(position, Math.min(logSize - position, step - (position % step)))
     for (const payload of payloads) {
       if (found.length === limit) break
       if (companyOfPayload(payload) === companyId) found.push(foundEvent(position, payload))

@@ -58,8 +58,9 @@ describe('the events of a company', () => {
     assert.deepEqual((await read(registry, other)).events.map(short), ['o-0 1 create', 'o-1 1 create'])
   })
 
-  it('advance without events of the company, and read a bounded part of the log for a page', async (fixture) => {
-    const { registry, scope, evidence, system, process } = fixture
+  test('begin at the first event, and go on until there is one or 200 ms have passed', async (t) => {
+    const fixture = await openFixture({ t })
+    const { registry, scope, evidence, system, stores } = fixture
     const { scope: other } = await system('U', 'other')
     const { id: categoryId } = await registry.categories.create(other, { name: 'A' })
     const { id: subcategoryId } = await registry.categories.create(other, { name: 'B' }, { parent: categoryId })
@@ -69,12 +70,29 @@ describe('the events of a company', () => {
         subcategoryId,
         evidences: Array.from({ length: 1_000 }, (_, i) => ({ externalId: `o-${batch}-${i}`, name: 'Other' })),
       })
+    const { scope: late } = await system('U', 'late')
+    await registry.evidences.create(late, { externalId: 'l-1', name: 'Late', ...inCategory('A', 'B') })
     await evidence()
-    assert.equal(await process.records.logSize(), 11_002)
-    const { pages, events } = await read(registry, scope)
-    const lengths = pages.map((page) => page.events.length)
-    assert.deepEqual(lengths, [0, 1])
-    assert.deepEqual(events.map(short), ['e-1 1 create'])
+    const reads: number[] = []
+    let readMs = 0
+    const { records, clock } = stores
+    const readPayloads = records.readPayloads.bind(records)
+    t.mock.method(records, 'readPayloads', (from: number, count: number) => {
+      reads.push(from)
+      clock.set(clock.now() + readMs)
+      return readPayloads(from, count)
+    })
+    assert.deepEqual((await read(registry, late)).events.map(short), ['l-1 1 create'])
+    assert.deepEqual(reads, [11_001], 'nothing from before the company')
+    readMs = 100
+    const first = await registry.evidences.events(scope)
+    assert.deepEqual([first.events, first.hasMore, reads.slice(1)], [[], true, [1, 256]])
+    readMs = 0
+    const { pages, events } = await read(registry, scope, { after: first.cursor })
+    assert.deepEqual([pages.length, events.map(short)], [1, ['e-1 1 create']])
+    reads.length = 0
+    assert.deepEqual((await read(registry, scope)).events, events)
+    assert.deepEqual(reads, [11_002], 'what was read in vain is not read again')
   })
 
   it('begin where the caller says, and refuse other texts than cursors of this log', async (fixture) => {

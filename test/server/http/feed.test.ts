@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { OPERATOR } from '../../../core/index.ts'
 import { LOAD_LIMITS } from '../../../server/http/overload.ts'
 import { CompanyRequests, VEHICLE_CATEGORY } from '../../support/company-requests.ts'
-import type { ServiceResponse } from '../../support/service.ts'
+import { ENDPOINTS, type ServiceResponse } from '../../support/service.ts'
 
 describe('the feed of events', () => {
   const lanes = { ...LOAD_LIMITS.lanes, reads: { running: 1, waiting: 0 }, held: { running: 1, waiting: 0 } }
@@ -39,7 +40,8 @@ describe('the feed of events', () => {
       cursor: page.cursor,
       isMore: false,
     })
-    await acme.fails('listEvents', 400, 'VALIDATION_ERROR', { query: { after: '1' } })
+    const wrong = await acme.fails('listEvents', 400, 'VALIDATION_ERROR', { query: { after: '1' } })
+    assert.match(wrong.body.error, /^after must be a cursor/)
     await acme.fails('listEvents', 400, 'VALIDATION_ERROR', { query: { wait: '56' } })
   })
 
@@ -52,6 +54,18 @@ describe('the feed of events', () => {
     const externalIds = body.events.map(({ externalId }: { externalId: string }) => externalId)
     assert.deepEqual(externalIds, ['e-2'])
     assert.ok(await isHeld(0), 'it is not held any more')
+  })
+
+  it('counts as a list if it is not at the end of the log', async () => {
+    const scope = { companyId: 'acme', principal: OPERATOR }
+    const isHeavy = (query: Readonly<Record<string, unknown>>) =>
+      ENDPOINTS.get('listEvents')?.isHeavy?.(query, { registry: acme.service.registry, scope })
+    const { cursor } = await acme.ok('listEvents')
+    assert.deepEqual([await isHeavy({}), await isHeavy({ len: 101 })], [false, true])
+    await acme.service.company('other')
+    await acme.service.fill('other', 257)
+    assert.deepEqual([await isHeavy({}), await isHeavy({ after: cursor })], [true, true])
+    assert.equal(await isHeavy({ after: (await acme.ok('listEvents', { query: { after: cursor } })).cursor }), false)
   })
 
   it('forgets a request whose client disconnects', async () => {
