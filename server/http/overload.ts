@@ -138,15 +138,10 @@ export class Lane {
         this.#holdings.add(holding)
       },
       end: () => {
-        if (holding !== undefined) this.#forget(holding)
+        if (holding !== undefined && !this.#holdings.delete(holding)) this.#ending.delete(holding)
         this.#leave(sender.name)
       },
     }
-  }
-
-  #forget(holding: Holding): void {
-    this.#holdings.delete(holding)
-    this.#ending.delete(holding)
   }
 
   #reject(): HttpError {
@@ -157,15 +152,16 @@ export class Lane {
   #leave(name: string): void {
     this.#admitted.add(name, -1)
     this.#running.add(name, -1)
-    for (const [sender, queue] of this.#waiting)
+    for (const [sender, queue] of this.#waiting) {
+      if (this.#running.isFull) return
       if (this.#running.hasRoom(sender, 1)) {
         // The other senders come before its next one.
         this.#waiting.delete(sender)
         this.#waiting.set(sender, queue)
         this.#running.add(sender, 1)
         queue[0]?.(true)
-        return
       }
+    }
   }
 
   #wait(sender: string, maxWaitMs: number): Promise<boolean> {

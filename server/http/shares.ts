@@ -24,6 +24,10 @@ export class Shares {
     return this.#used
   }
 
+  get isFull(): boolean {
+    return this.#used >= this.#max
+  }
+
   of(sender: string): number {
     return this.#bySender.get(sender) ?? 0
   }

@@ -144,8 +144,9 @@ export const evidences: EndpointGroup = {
       path: '/evidences/{COMPANY_ID}/events',
       access: 'R',
       lane: 'lists',
-      isHeavy: async ({ len = 0, after }, { registry, scope }) =>
-        len > USUAL_FEED_LENGTH || (await registry.evidences.entriesAfter(scope, after)) > NEWEST_ENTRIES,
+      // However long the page may be: so many entries have at most as many events.
+      isHeavy: async ({ after }, { registry, scope }) =>
+        (await registry.evidences.entriesAfter(scope, after)) > NEWEST_ENTRIES,
       summary: 'The events of all evidences, in the order of the log',
       description:
         'A feed for webhooks, search engines and copies. Begin without `after`, and send the `cursor` of each page, ' +
@@ -275,9 +276,8 @@ export const evidences: EndpointGroup = {
   ],
 }
 
-/** The defaults of `len`. A request for more events is limited as a list. */
+/** The default of `len`. A request for more events is limited as a list. */
 const USUAL_HISTORY_LENGTH = 50
-const USUAL_FEED_LENGTH = 100
 /** A request that begins before these entries is not at the end of the log. So many are read at once. */
 const NEWEST_ENTRIES = 256
 

@@ -61,7 +61,7 @@ describe('the feed of events', () => {
     const isHeavy = (query: Readonly<Record<string, unknown>>) =>
       ENDPOINTS.get('listEvents')?.isHeavy?.(query, { registry: acme.service.registry, scope })
     const { cursor } = await acme.ok('listEvents')
-    assert.deepEqual([await isHeavy({}), await isHeavy({ len: 101 })], [false, true])
+    assert.equal(await isHeavy({ len: 1_000 }), false)
     await acme.service.company('other')
     await acme.service.fill('other', 257)
     assert.deepEqual([await isHeavy({}), await isHeavy({ after: cursor })], [true, true])

@@ -83,6 +83,22 @@ class CrowdedLane {
 }
 
 describe('a newcomer', () => {
+  it('gets a free place also if another request begins at the same time', async () => {
+    const lane = new Lane({ running: 8, waiting: 8 }, { maxWaitMs: HANG_MS })
+    const begun: string[] = []
+    const enter = async (name: string): Promise<BegunTurn> => {
+      const turn = await lane.enter({ name, hasKey: true })
+      begun.push(name)
+      return turn
+    }
+    const turns = await Promise.all(['a', 'a', 'a', 'a', 'b', 'b', 'c'].map(enter))
+    const waiting = [enter('b'), enter('c')]
+    await nextTurn()
+    assert.equal(begun.length, 7)
+    turns.at(-1)?.end()
+    await Promise.all(waiting)
+  })
+
   for (const name of LANE_NAMES)
     for (const count of [1, 2, 3, 5, 10])
       it(`gets a place in the lane ${name}, of which ${count} senders take what they get`, async (t) => {
