@@ -7,8 +7,8 @@ import type { AttachedFile, EventFile } from '../commitment/event-format.ts'
 
 export interface CompanyRecord {
   readonly createdAt: number
-  /** Entries that the log had before the company: none is one of its events. Records of older versions lack it. */
-  readonly logSize?: number
+  /** Entries that the log had before the company: none is one of its events. */
+  readonly logSize: number
 }
 
 /** Under a unique name: the id of the entity that has it. */
