@@ -35,14 +35,9 @@ const WORST: Readonly<Record<string, (bundles: Bundles) => string>> = {
     withExtension(stamped, `[${listed(VALUES, (i) => String(1 + (i * 7 + 1) * Number.EPSILON))}]`),
   'many names, one of them twice': ({ stamped }) =>
     withExtension(stamped, `{${listed(VALUES, (i) => `"n${i}":${i}`)},"n1":1}`),
-  'tokens of many values': ({ stamped }) =>
-    JSON.stringify({
-      ...stamped,
-      checkpoints: stamped.checkpoints.map((checkpoint, at) => ({
-        ...checkpoint,
-        tokens: Array.from({ length: TOKENS }, (_, k) => manyValues(at * TOKENS + k)),
-      })),
-    }),
+  'tokens of many values': ({ stamped }) => withTokens(stamped, (seed) => manyValues(seed)),
+  'tokens of many values that end with a reserved one': ({ stamped }) =>
+    withTokens(stamped, (seed) => manyValues(seed, Uint8Array.of(0x0f, 0))),
   'revocation lists of many entries': ({ stamped, issuer }) =>
     JSON.stringify({
       ...stamped,
@@ -151,10 +146,19 @@ const withExtension = (bundle: object, json: string): string =>
 
 const base64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64')
 
+const withTokens = (bundle: Bundles['stamped'], tokenOf: (seed: number) => string): string =>
+  JSON.stringify({
+    ...bundle,
+    checkpoints: bundle.checkpoints.map((checkpoint, at) => ({
+      ...checkpoint,
+      tokens: Array.from({ length: TOKENS }, (_, k) => tokenOf(at * TOKENS + k)),
+    })),
+  })
+
 /** DER that is not a token, with as many values as a token may have. */
-function manyValues(seed: number): string {
+function manyValues(seed: number, last = new Uint8Array()): string {
   const values = Array.from({ length: TOKEN_VALUES }, (_, i) => smallInteger((i * 7 + seed) % 128))
-  return base64(sequence(sequence(...values), integer(Uint8Array.of(1, seed >> 8, seed & 255))))
+  return base64(sequence(sequence(...values), integer(Uint8Array.of(1, seed >> 8, seed & 255)), last))
 }
 
 /** A list with entries as short as they can be, without a valid signature. */

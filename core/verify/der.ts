@@ -28,10 +28,65 @@ export function derAt(bytes: Uint8Array, at = 0, end = bytes.length): DerValue |
 export function* derIn(bytes: Uint8Array, { start, end }: Pick<DerValue, 'start' | 'end'>): Generator<DerValue> {
   for (let at = start; at < end;) {
     const value = derAt(bytes, at, end)
-    if (value === undefined) throw verificationError('timestamp.malformed', `There is no DER value at byte ${at}`)
+    if (value === undefined) throw malformedAt(at)
     yield value
     at = value.end
   }
+}
+
+const malformedAt = (at: number): Error =>
+  verificationError('timestamp.malformed', `There is no DER value at byte ${at}`)
+
+/** As `derIn`, at most `max` values. */
+export function membersOf(bytes: Uint8Array, value: Pick<DerValue, 'start' | 'end'>, max: number): readonly DerValue[] {
+  const members: DerValue[] = []
+  for (const member of derIn(bytes, value)) {
+    if (members.length === max) throw malformedAt(member.at)
+    members.push(member)
+  }
+  return members
+}
+
+/**
+ * All values in bytes that are exactly one value in BER (X.690), the outer ones first. Only their heads are read. The
+ * `end` of one without a length is that of the value around it. Ends with `undefined` if a value is cut off, longer
+ * than the one around it, or nested deeper than `maxDepth`.
+ */
+export function* berValues(bytes: Uint8Array, maxDepth: number): Generator<DerValue | undefined> {
+  const open = [{ end: bytes.length, hasLength: true }]
+  let at = 0
+  for (let around = open[0]; around !== undefined; around = open.at(-1)) {
+    if (around.hasLength && at === around.end) {
+      open.pop()
+      continue
+    }
+    const value = berAt(bytes, at, around.end)
+    const isSecond = open.length === 1 && at > 0
+    yield isSecond || open.length > maxDepth ? undefined : value
+    if (value === undefined) return
+    const { tag, start, end } = value
+    const endsAround = !around.hasLength && tag === 0 && start === end
+    if (endsAround) open.pop()
+    else if ((tag & CONSTRUCTED) !== 0) open.push(value)
+    at = (tag & CONSTRUCTED) === 0 ? end : start
+  }
+}
+
+const CONSTRUCTED = 0x20
+/** All bits of a tag that has more bytes. Without a class it is another spelling of a tag of one byte. */
+const LONG_TAG = 0x1f
+const CLASS = 0xc0
+const NO_LENGTH = 0x80
+
+/** As `derAt`, also with a tag of several bytes, and for a constructed value without a length. */
+function berAt(bytes: Uint8Array, at: number, end: number): (DerValue & { readonly hasLength: boolean }) | undefined {
+  const tag = bytes[at] ?? 0
+  let last = at
+  if ((tag & LONG_TAG) === LONG_TAG) for (last += 1; (bytes[last] ?? 0) >= 0x80;) last += 1
+  if (last > at && (tag & CLASS) === 0) return undefined
+  const hasLength = bytes[last + 1] !== NO_LENGTH || (tag & CONSTRUCTED) === 0
+  const value = hasLength ? derAt(bytes, last, end) : last + 2 <= end ? { start: last + 2, end } : undefined
+  return value && { ...value, tag, at, hasLength }
 }
 
 /** The DER in a PEM text, which some issuers publish; other bytes as they are. */

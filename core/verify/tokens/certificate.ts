@@ -11,7 +11,7 @@ import {
 import { equalBytes, sha256, toHex } from '../../bytes.ts'
 import { verificationError, type RegistryError } from '../../errors.ts'
 import type { VerificationRule } from '../../rules.ts'
-import { childrenOf, parseAsn1, timeOf, isSignature, schemeOf } from './asn1.ts'
+import { childrenOf, parseAsn1, timeOf, isSignature, schemeOf, spendOnHidden } from './asn1.ts'
 import type { PublicKey } from '../certificate-crypto/types.ts'
 import { PARSE_COST, type SignatureBudget } from '../untrusted.ts'
 
@@ -37,6 +37,15 @@ const SUPPORTED_EXTENSIONS: ReadonlySet<string> = new Set([
   OID_SUBJECT_ALT_NAME,
   OID_BASIC_CONSTRAINTS,
   OID_CERTIFICATE_POLICIES,
+  OID_EXTENDED_KEY_USAGE,
+])
+
+/** pkijs parses them when they are read: some of them for every path. */
+const PARSED_EXTENSIONS: ReadonlySet<string> = new Set([
+  OID_SUBJECT_KEY_ID,
+  OID_KEY_USAGE,
+  OID_BASIC_CONSTRAINTS,
+  OID_AUTHORITY_KEY_ID,
   OID_EXTENDED_KEY_USAGE,
 ])
 
@@ -84,7 +93,7 @@ const certificateError = (reason: string, cause?: unknown): RegistryError =>
 
 /** Parses one DER certificate. Throws `VERIFICATION_FAILED`. */
 export const parseCertificate = (der: Uint8Array, budget?: SignatureBudget): Certificate =>
-  certificateFromSchema(parseAsn1(der, 'The certificate', budget))
+  certificateFromSchema(parseAsn1(der, 'The certificate', budget), budget)
 
 /** As `parseCertificate`, for certificates of an attacker: the same one is parsed and counted once. */
 export const certificateOnce = (der: Uint8Array, budget: SignatureBudget): Certificate =>
@@ -93,15 +102,17 @@ export const certificateOnce = (der: Uint8Array, budget: SignatureBudget): Certi
     return parseCertificate(der, budget)
   })
 
-function certificateFromSchema(schema: BaseBlock): Certificate {
+function certificateFromSchema(schema: BaseBlock, budget?: SignatureBudget): Certificate {
   const der = schema.valueBeforeDecodeView.slice()
+  const [, , , validity, , spki] = tbsMembers(schema)
+  if (spki !== undefined) spendOnHidden(spki.valueBeforeDecodeView, budget)
   const pki = pkiCertificate(schema)
   const extensions = new Map<string, Extension>()
   for (const extension of pki.extensions ?? []) {
     if (extensions.has(extension.extnID)) throw certificateError(`extension ${extension.extnID} occurs twice`)
     extensions.set(extension.extnID, extension)
+    if (PARSED_EXTENSIONS.has(extension.extnID)) spendOnHidden(extension.extnValue.valueBlock.valueHexView, budget)
   }
-  const [, , , validity, , spki] = tbsMembers(schema)
   const [notBefore, notAfter] = childrenOf(validity).map(timeOf)
   if (spki === undefined || notBefore === undefined || notAfter === undefined)
     throw certificateError('it has no public key, or no period of validity')

@@ -84,7 +84,7 @@ export function parseToken(der: Uint8Array, budget: SignatureBudget): ParsedToke
   if (!eContent) throw timestampError('timestamp.malformed', 'it holds no TSTInfo')
   const content = new Uint8Array(eContent.getValue())
   return {
-    info: parseTstInfo(content),
+    info: parseTstInfo(content, budget),
     content,
     signer: new SignerInfo({ schema: signer }),
     // pkijs types the content as `any`.
@@ -105,8 +105,8 @@ function checkStatus(response: TimeStampResp): void {
   throw timestampError('timestamp.not-granted', `the authority returned ${reason}${quoted}`)
 }
 
-function parseTstInfo(content: Uint8Array): TimestampInfo {
-  const schema = parseAsn1(content, 'The timestamp does not verify: the TSTInfo')
+function parseTstInfo(content: Uint8Array, budget: SignatureBudget): TimestampInfo {
+  const schema = parseAsn1(content, 'The timestamp does not verify: the TSTInfo', budget)
   const tst = new TSTInfo({ schema })
   const version = smallInteger(childrenOf(schema)[0])
   if (version !== 1) throw timestampError('timestamp.unsupported', `TSTInfo version ${version} is not supported`)

@@ -1,5 +1,5 @@
 import { digest as digestOf } from '#certificate-crypto'
-import { BitString, Enumerated, GeneralizedTime, type BaseBlock } from 'asn1js'
+import { BitString, Enumerated, GeneralizedTime, Sequence, type BaseBlock } from 'asn1js'
 import {
   AlgorithmIdentifier,
   BasicOCSPResponse,
@@ -12,8 +12,8 @@ import {
 } from 'pkijs'
 import { equalBytes, toHex } from '../../bytes.ts'
 import type { ValidationData } from '../../ports/index.ts'
-import { derAt, derIn, derOfPem, type DerValue } from '../der.ts'
-import { childrenOf, parseAsn1, isSignature, schemeOf, smallInteger, timeOf } from './asn1.ts'
+import { derAt, derIn, derOfPem, membersOf, type DerValue } from '../der.ts'
+import { childrenOf, extensionValue, parseAsn1, isSignature, schemeOf, smallInteger, timeOf } from './asn1.ts'
 import {
   certificateOnce,
   certificateProblem,
@@ -155,7 +155,7 @@ function readCrl(der: Uint8Array, { certificate, issuer, budget }: StatusRequest
     .filter((entry) => !isPartial || isByIssuer(crl, entry, issuer, budget))
     .map((entry) => new RevokedCertificate({ schema: readAt(der, entry, budget) }))
     .map(({ revocationDate, crlEntryExtensions }) =>
-      revocationOf(revocationDate.value.getTime(), crlEntryExtensions?.extensions),
+      revocationOf(revocationDate.value.getTime(), crlEntryExtensions?.extensions, budget),
     )
   // Partial lists of changes name those that are not revoked any more.
   const revoked = entries.filter(({ reason }) => reason !== REMOVE_FROM_CRL)
@@ -172,14 +172,14 @@ function readCrl(der: Uint8Array, { certificate, issuer, budget }: StatusRequest
  */
 function parseCrl(der: Uint8Array, budget: SignatureBudget): Crl {
   const whole = present(derAt(der))
-  const [tbs, algorithm, signature, ...more] = [...derIn(der, whole)]
-  const members = [...derIn(der, present(tbs))]
+  const [tbs, algorithm, signature] = membersOf(der, whole, 3)
+  const members = membersOf(der, present(tbs), MAX_CRL_MEMBERS)
   const [, issuer, thisUpdate, ...others] = members[0]?.tag === INTEGER ? members.slice(1) : members
   const list = others.find(({ tag }) => tag === SEQUENCE)
-  const [extensions] = [...derIn(der, others.find(({ tag }) => tag === CRL_EXTENSIONS) ?? EMPTY)]
+  const [extensions] = derIn(der, others.find(({ tag }) => tag === CRL_EXTENSIONS) ?? EMPTY)
   const read = (value: DerValue | undefined): BaseBlock => readAt(der, present(value), budget)
   const bits = read(signature)
-  if (whole.end !== der.length || more.length > 0 || !(bits instanceof BitString)) throw new Error('Not a CRL')
+  if (whole.end !== der.length || !(bits instanceof BitString)) throw new Error('Not a CRL')
   const asOf = timeOf(read(thisUpdate))
   if (Number.isNaN(asOf)) throw new Error('Not a time')
   return {
@@ -197,6 +197,7 @@ function parseCrl(der: Uint8Array, budget: SignatureBudget): Crl {
   }
 }
 
+const MAX_CRL_MEMBERS = 7
 /** An issuer lists a certificate once. More entries would only cost time. */
 const MAX_ENTRIES = 16
 const INTEGER = 0x02
@@ -244,7 +245,7 @@ function isByIssuer(
 ): boolean {
   let named = author.isEqual(issuer.pki.subject)
   for (const entry of entriesIn(der, list, budget)) {
-    const [, , extensions] = [...derIn(der, entry)]
+    const [, , extensions] = derIn(der, entry)
     const text = extensions === undefined ? '' : toHex(der.subarray(extensions.at, extensions.end))
     if (text.includes(CERTIFICATE_ISSUER)) named = text.includes(toHex(issuerIdentity(issuer).name))
     if (entry.at === listed.at) break
@@ -259,8 +260,13 @@ function isByIssuer(
 function revocationOf(
   revokedAt: number,
   extensions: readonly Extension[] | undefined,
+  budget: SignatureBudget,
 ): Pick<Revoked, 'revokedAt' | 'reason'> {
-  const valueOf = (oid: string): unknown => extensions?.find(({ extnID }) => extnID === oid)?.parsedValue
+  const valueOf = (oid: string): unknown =>
+    extensionValue(
+      extensions?.find(({ extnID }) => extnID === oid),
+      budget,
+    )
   const [given, invalidity] = [valueOf(OID_CRL_REASON), valueOf(OID_INVALIDITY_DATE)]
   const reason = given instanceof Enumerated ? smallInteger(given) : undefined
   const invalidFrom = invalidity instanceof GeneralizedTime ? invalidity.toDate().getTime() : revokedAt
@@ -288,7 +294,9 @@ function readOcsp(der: Uint8Array, { certificate, issuer, budget }: StatusReques
   const signed = { bytes: data.tbsView, algorithm, signature }
   if (!responders.some((responder) => hasSignatureBy(responder, signed, budget)))
     return unusable('its signature is not by the issuer')
-  return about.filter(({ singleExtensions }) => !hasCritical(singleExtensions)).flatMap(readSingleResponse)
+  return about
+    .filter(({ singleExtensions }) => !hasCritical(singleExtensions))
+    .flatMap((single) => readSingleResponse(single, budget))
 }
 
 function parseOcsp(der: Uint8Array, budget: SignatureBudget): Ocsp {
@@ -296,7 +304,9 @@ function parseOcsp(der: Uint8Array, budget: SignatureBudget): Ocsp {
   if (smallInteger(responseStatus) !== 0 || responseBytes?.responseType !== OID_OCSP_BASIC)
     throw new Error('Not a basic response')
   const schema = parseAsn1(responseBytes.response.valueBlock.valueHexView, 'The basic OCSP response', budget)
-  return { schema, basic: new BasicOCSPResponse({ schema }) }
+  // Without the certificates, which pkijs would parse with the keys in them.
+  const value = childrenOf(schema).slice(0, 3)
+  return { schema, basic: new BasicOCSPResponse({ schema: new Sequence({ value }) }) }
 }
 
 interface ResponderRequest {
@@ -341,7 +351,10 @@ export const issuerIdentity = ({ pki }: Certificate): { readonly name: Uint8Arra
 })
 
 /** CertStatus ::= CHOICE { good [0], revoked [1] { revocationTime, revocationReason [0] OPTIONAL }, unknown [2] }. */
-function readSingleResponse({ certStatus, thisUpdate, singleExtensions }: SingleResponse): readonly KnownStatus[] {
+function readSingleResponse(
+  { certStatus, thisUpdate, singleExtensions }: SingleResponse,
+  budget: SignatureBudget,
+): readonly KnownStatus[] {
   // pkijs types it as `any`.
   const status: BaseBlock = certStatus
   const asOf = thisUpdate.getTime()
@@ -355,7 +368,7 @@ function readSingleResponse({ certStatus, thisUpdate, singleExtensions }: Single
       state: 'revoked',
       by: 'ocsp',
       asOf,
-      revokedAt: revocationOf(time.toDate().getTime(), singleExtensions).revokedAt,
+      revokedAt: revocationOf(time.toDate().getTime(), singleExtensions, budget).revokedAt,
       ...(reason !== undefined && { reason }),
     },
   ]
