@@ -137,11 +137,11 @@ export class Rfc3161Authority implements TimestampAuthority {
     const links = linksOf(path)
     // If the caller aborts, the requests go on: their results are cached for the next token.
     const perLink = await untilAborted(
-      Promise.all(links.map(({ certificate, issuer }) => this.#revocation.validationDataFor(certificate, issuer))),
+      Promise.all(links.map((link) => this.#revocation.validationDataFor(link, genTime))),
       signal,
     )
     for (const [i, { certificate, issuer }] of links.entries())
-      if (voidsTimestamp(revocationStatus(certificate, issuer, perLink[i] ?? []), genTime))
+      if (voidsTimestamp(revocationStatus(certificate, issuer, perLink[i] ?? [], genTime), genTime))
         throw authorityError(this.info.name, 'a certificate of its token is revoked')
     // The token itself contains the other certificates of the path.
     const anchors = path.filter((certificate) => trustAnchors.some((anchor) => equalBytes(anchor, certificate)))

@@ -48,6 +48,12 @@ interface Fetched {
   readonly retryMs: number
 }
 
+/** DER. */
+interface Link {
+  readonly certificate: Uint8Array
+  readonly issuer: Uint8Array
+}
+
 interface CacheEntry {
   readonly fetched: Promise<Fetched>
   /** ms since 1970. */
@@ -71,24 +77,29 @@ export class RevocationSource {
   }
 
   /**
-   * Returns an OCSP response about the certificate (DER) of this issuer, or else a CRL, or nothing. Requires
-   * certificates that lead to a trust anchor, because their issuers choose the addresses of these requests.
+   * Returns an OCSP response about the certificate (DER) of this issuer at a time (ms since 1970), or else a CRL, or
+   * nothing. Requires certificates that lead to a trust anchor, because their issuers choose the addresses of these
+   * requests.
    */
-  async validationDataFor(certificate: Uint8Array, issuer: Uint8Array): Promise<readonly ValidationData[]> {
+  async validationDataFor({ certificate, issuer }: Link, at: number): Promise<readonly ValidationData[]> {
     if (this.#options.reach === 'none') return []
     const now = this.#options.clock.now()
     const id = toHex(sha256Of(certificate, issuer))
     const cached = this.#cache.get(id)
     // The second condition fails if the clock was set back.
-    if (cached !== undefined && now < cached.until && now >= cached.from) return (await cached.fetched).data
-    const fetched = this.#fetchFor(certificate, issuer)
+    if (cached !== undefined && now < cached.until && now >= cached.from) {
+      const { data: known } = await cached.fetched
+      // A response without a time of the next one is only about the tokens before it.
+      if (known.length === 0 || revocationStatus(certificate, issuer, known, at).state !== 'unknown') return known
+    }
+    const fetched = this.#fetchFor({ certificate, issuer }, at)
     this.#cache.set(id, { fetched, from: now, until: now + CACHE_MS })
     const { data, retryMs } = await fetched
     if (data.length === 0) this.#cache.set(id, { fetched, from: now, until: now + retryMs })
     return data
   }
 
-  async #fetchFor(certificate: Uint8Array, issuer: Uint8Array): Promise<Fetched> {
+  async #fetchFor({ certificate, issuer }: Link, at: number): Promise<Fetched> {
     const { ocsp, crl, certId } = addressesOf(certificate, issuer)
     const attempts: readonly (() => Promise<ValidationData>)[] = [
       ...ocsp.slice(0, MAX_ADDRESSES).map((address) => async () => {
@@ -104,7 +115,7 @@ export class RevocationSource {
     for (const attempt of attempts) {
       try {
         const data = await attempt()
-        const status = revocationStatus(certificate, issuer, [data])
+        const status = revocationStatus(certificate, issuer, [data], at)
         if (status.state !== 'unknown') return { data: [data], retryMs }
         throw authorityError(data.type, status.why ?? 'the response is not about the certificate')
       } catch (err) {

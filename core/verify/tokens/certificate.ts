@@ -28,15 +28,24 @@ const OID_SUBJECT_ALT_NAME = '2.5.29.17'
 const OID_BASIC_CONSTRAINTS = '2.5.29.19'
 const OID_AUTHORITY_KEY_ID = '2.5.29.35'
 const OID_CERTIFICATE_POLICIES = '2.5.29.32'
+const OID_POLICY_MAPPINGS = '2.5.29.33'
+const OID_POLICY_CONSTRAINTS = '2.5.29.36'
+const OID_INHIBIT_ANY_POLICY = '2.5.29.54'
 const OID_EXTENDED_KEY_USAGE = '2.5.29.37'
 const OID_TIME_STAMPING = '1.3.6.1.5.5.7.3.8'
 
-/** Supported critical extensions. Name and policy constraints are not supported: a path with them is rejected. */
+/**
+ * Supported critical extensions. Those about policies decide nothing, as with `openssl verify`: no initial policy is
+ * asked for. Name constraints are not supported: a path with them is rejected.
+ */
 const SUPPORTED_EXTENSIONS: ReadonlySet<string> = new Set([
   OID_KEY_USAGE,
   OID_SUBJECT_ALT_NAME,
   OID_BASIC_CONSTRAINTS,
   OID_CERTIFICATE_POLICIES,
+  OID_POLICY_MAPPINGS,
+  OID_POLICY_CONSTRAINTS,
+  OID_INHIBIT_ANY_POLICY,
   OID_EXTENDED_KEY_USAGE,
 ])
 

@@ -74,7 +74,7 @@ export interface VerifiedTimestamp extends TimestampInfo {
  * (P-256, P-384, P-521, brainpoolP256r1, P384r1, P512r1) with SHA-256, SHA-384 or SHA-512.
  *
  * With `validationData`, a token whose certificate was revoked is rejected (RFC 3161 § 4, `voidsTimestamp`). A
- * certificate that the data does not cover has the state `unknown`, which is accepted.
+ * certificate that the data does not cover at genTime has the state `unknown`, which is accepted.
  *
  * @param der The whole response, at most `MAX_TIMESTAMP_BYTES`.
  * @throws `VERIFICATION_FAILED` with the first check that failed.
@@ -101,7 +101,7 @@ export function verifyToken(der: Uint8Array, options: VerifyTokenOptions): Verif
     // Each revocation by itself: a renewal before a compromise does not help a token from after another revocation.
     if (known.some(isVoidedBy))
       throw timestampError('timestamp.revoked', `the certificate of ${certificate.subject} was revoked`)
-    return { subject: certificate.subject, ...worstOf(known) }
+    return { subject: certificate.subject, ...worstOf(known, info.genTime) }
   })
   return { info, certificates: path.map(({ der: bytes }) => bytes), revocation, signerKey: path[0].keyHash }
 }

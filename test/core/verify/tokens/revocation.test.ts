@@ -258,6 +258,68 @@ describe('revocationStatus by OCSP', () => {
   })
 })
 
+describe('revocationStatus at a time', () => {
+  const DAY = 86_400_000
+  const day = (number: number): Date => new Date(asOf + number * DAY)
+  const time = (oid: string, at: Date): pkijs.Extension =>
+    extension(oid, false, new asn1js.GeneralizedTime({ valueDate: at }))
+  const stateAt = async (at: Date | undefined, piece: Promise<Uint8Array>, type: 'crl' | 'ocsp', of = signer) =>
+    revocationStatus(derOf(of.certificate), derOf(root.certificate), [{ type, der: await piece }], at?.getTime()).state
+  const answer = (options: Partial<OcspOptions> = {}, of = signer): Promise<Uint8Array> =>
+    ocspResponse({ issuer: root, certificate: of.certificate, state: 'good', ...options })
+
+  test('is unknown if the newest statement was to be replaced before it', async () => {
+    // The next list was to follow after a day, the next response after a day, or at any time.
+    const next = (single: pkijs.SingleResponse): void => void (single.nextUpdate = day(1))
+    for (const [at, list, dated, undated] of [
+      [undefined, 'good', 'good', 'good'],
+      [day(-1000), 'good', 'good', 'good'],
+      [day(0.001), 'good', 'good', 'good'],
+      [day(1), 'good', 'good', 'unknown'],
+      [day(1.1), 'unknown', 'unknown', 'unknown'],
+      [day(1000), 'unknown', 'unknown', 'unknown'],
+    ] as const) {
+      assert.equal(await stateAt(at, crl({ issuer: root }), 'crl'), list)
+      assert.equal(await stateAt(at, answer({ change: next }), 'ocsp'), dated)
+      assert.equal(await stateAt(at, answer(), 'ocsp'), undated)
+    }
+    const revoked = [{ certificate: signer.certificate, at: revokedAt }]
+    assert.equal(await stateAt(day(1000), crl({ issuer: root, revoked }), 'crl'), 'revoked')
+  })
+
+  test('is unknown by what was made after the certificate had expired, unless it keeps such certificates', async () => {
+    const expired = await signerUnder(root, { name: 'expired', notAfter: day(-1) })
+    const revoked = [{ certificate: expired.certificate, at: revokedAt }]
+    for (const [state, extensions] of [
+      ['unknown', []],
+      ['unknown', [time('2.5.29.60', day(-0.5))]],
+      ['good', [time('2.5.29.60', day(-1))]],
+    ] as const)
+      assert.equal(await stateAt(day(-2), crl({ issuer: root, extensions }), 'crl', expired), state)
+    for (const [state, singleExtensions] of [
+      ['unknown', []],
+      ['unknown', [time('1.3.6.1.5.5.7.48.1.6', day(-0.5))]],
+      ['good', [time('1.3.6.1.5.5.7.48.1.6', day(-1))]],
+    ] as const)
+      assert.equal(await stateAt(day(-2), answer({ singleExtensions }, expired), 'ocsp', expired), state)
+    assert.equal(await stateAt(day(-2), crl({ issuer: root, revoked }), 'crl', expired), 'revoked')
+    assert.equal(await stateAt(day(-2), crl({ issuer: root, thisUpdate: day(-1) }), 'crl', expired), 'good')
+  })
+
+  test('is that at genTime for a token', async () => {
+    const data = encodeUtf8('data')
+    const trustAnchors = [derOf(root.certificate)]
+    const validationData = [asCrl(await crl({ issuer: root }))]
+    for (const [genTime, state] of [
+      [day(0.5), 'good'],
+      [day(400), 'unknown'],
+    ] as const) {
+      const token = await response({ signer, data, genTime })
+      assert.equal(verifyTimestamp(token, { data, trustAnchors, validationData }).revocation?.[0]?.state, state)
+    }
+  })
+})
+
 describe('revocationStatus of several pieces', () => {
   const revoked = [{ certificate: signer.certificate, at: revokedAt }]
 

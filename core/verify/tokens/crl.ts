@@ -1,0 +1,170 @@
+import { BitString, type BaseBlock } from 'asn1js'
+import { AlgorithmIdentifier, Extensions, RelativeDistinguishedNames, RevokedCertificate, type Extension } from 'pkijs'
+import { toHex } from '../../bytes.ts'
+import { derAt, derIn, membersOf, type DerValue } from '../der.ts'
+import { parseAsn1, timeOf } from './asn1.ts'
+import { keyUsage, type Certificate } from './certificate.ts'
+import {
+  extensionIn,
+  goodUnlessExpired,
+  hasCritical,
+  hasSignatureBy,
+  issuerIdentity,
+  revocationOf,
+  unusable,
+  type Signed,
+  type Statement,
+  type StatusRequest,
+} from './statement.ts'
+import { PARSE_COST, type SignatureBudget } from '../untrusted.ts'
+
+/** Certificate revocation lists (RFC 5280 § 5), offline. */
+
+/** X.509 § 9.5.2.8. */
+const OID_EXPIRED_CERTS_ON_CRL = '2.5.29.60'
+/** CRLReason (RFC 5280 § 5.3.1). */
+const REMOVE_FROM_CRL = 8
+/** The OID of the extension certificateIssuer, 2.5.29.29, in DER. */
+const CERTIFICATE_ISSUER = '0603551d1d'
+/** First byte of the KeyUsage bits (RFC 5280 § 4.2.1.3). */
+const CRL_SIGN = 0x02
+
+/** A list whose signature is not verified. */
+interface Crl {
+  readonly der: Uint8Array
+  readonly issuer: RelativeDistinguishedNames
+  readonly asOf: number
+  readonly until: number
+  readonly keepsExpired: Extension | undefined
+  /** It has a critical extension, which may limit what it is about: what it does not list is unknown (§ 5.2.5). */
+  readonly isPartial: boolean
+  readonly signed: Signed
+  readonly list: DerValue | undefined
+  /** By serial number, hex. */
+  readonly entries: ReadonlyMap<string, readonly DerValue[]>
+}
+
+/**
+ * Reads a list that the issuer itself signed. A certificate that it lists is revoked, also if the list is partial. The
+ * entries are read in passing, because lists have up to 8 MB.
+ */
+export function readCrl(der: Uint8Array, request: StatusRequest): readonly Statement[] {
+  const { certificate, issuer, budget } = request
+  const crl = budget.once(`crl ${budget.hashOf(der)}`, () => {
+    budget.spend(PARSE_COST, der.length)
+    return parseCrl(der, budget)
+  })
+  if (!crl.issuer.isEqual(certificate.pki.issuer)) return []
+  const usage = keyUsage(issuer)
+  if (usage !== undefined && (usage & CRL_SIGN) === 0) return unusable('the key of the issuer may not sign lists')
+  if (!hasSignatureBy(issuer, crl.signed, budget)) return unusable('its signature is not by the issuer')
+  const { asOf, isPartial } = crl
+  const serial = toHex(certificate.pki.serialNumber.valueBlock.valueHexView)
+  const entries = (crl.entries.get(serial) ?? [])
+    .filter((entry) => !isPartial || isByIssuer(crl, entry, issuer, budget))
+    .map((entry) => new RevokedCertificate({ schema: readAt(der, entry, budget) }))
+    .map(({ revocationDate, crlEntryExtensions }) =>
+      revocationOf(revocationDate.value.getTime(), crlEntryExtensions?.extensions, budget),
+    )
+  // Partial lists of changes name those that are not revoked any more.
+  const revoked = entries.filter(({ reason }) => reason !== REMOVE_FROM_CRL)
+  if (revoked.length > 0) return revoked.map((entry) => ({ state: 'revoked', by: 'crl', asOf, ...entry }))
+  return isPartial
+    ? unusable('it has a critical extension that is not known, and does not list the certificate')
+    : goodUnlessExpired({ by: 'crl', asOf, until: crl.until, keepsExpired: crl.keepsExpired }, request)
+}
+
+/**
+ * CertificateList ::= SEQUENCE { tbsCertList SEQUENCE { version INTEGER OPTIONAL, signature, issuer, thisUpdate,
+ * nextUpdate OPTIONAL, revokedCertificates SEQUENCE OF … OPTIONAL, crlExtensions [0] OPTIONAL }, signatureAlgorithm,
+ * signatureValue }
+ */
+function parseCrl(der: Uint8Array, budget: SignatureBudget): Crl {
+  const whole = present(derAt(der))
+  const [tbs, algorithm, signature] = membersOf(der, whole, 3)
+  const members = membersOf(der, present(tbs), MAX_CRL_MEMBERS)
+  const [, issuer, thisUpdate, ...others] = members[0]?.tag === INTEGER ? members.slice(1) : members
+  const list = others.find(({ tag }) => tag === SEQUENCE)
+  const [extensions] = derIn(der, others.find(({ tag }) => tag === CRL_EXTENSIONS) ?? EMPTY)
+  const read = (value: DerValue | undefined): BaseBlock => readAt(der, present(value), budget)
+  const bits = read(signature)
+  if (whole.end !== der.length || !(bits instanceof BitString)) throw new Error('Not a CRL')
+  const asOf = timeOf(read(thisUpdate))
+  const nextUpdate = others.find(({ tag }) => tag === UTC_TIME || tag === GENERALIZED_TIME)
+  const until = nextUpdate === undefined ? asOf : timeOf(read(nextUpdate))
+  if (Number.isNaN(asOf + until)) throw new Error('Not a time')
+  const about = extensions && new Extensions({ schema: read(extensions) }).extensions
+  return {
+    der,
+    issuer: new RelativeDistinguishedNames({ schema: read(issuer) }),
+    asOf,
+    until,
+    keepsExpired: extensionIn(about, OID_EXPIRED_CERTS_ON_CRL),
+    isPartial: hasCritical(about),
+    signed: {
+      bytes: der.subarray(present(tbs).at, present(tbs).end),
+      algorithm: new AlgorithmIdentifier({ schema: read(algorithm) }),
+      signature: bits,
+    },
+    list,
+    entries: entriesOf(der, list, budget),
+  }
+}
+
+const MAX_CRL_MEMBERS = 7
+/** An issuer lists a certificate once. More entries would only cost time. */
+const MAX_ENTRIES = 16
+const INTEGER = 0x02
+const UTC_TIME = 0x17
+const GENERALIZED_TIME = 0x18
+const SEQUENCE = 0x30
+const CRL_EXTENSIONS = 0xa0
+const EMPTY = { start: 0, end: 0 }
+
+function present<T>(value: T | undefined): T {
+  if (value === undefined) throw new Error('A value is missing')
+  return value
+}
+
+const readAt = (der: Uint8Array, { at, end }: DerValue, budget: SignatureBudget): BaseBlock =>
+  parseAsn1(der.subarray(at, end), 'A value', budget)
+
+/** So many entries cost one unit. Real ones have at least 30 bytes, those of an attacker 5. */
+const ENTRIES_PER_UNIT = 500
+
+function* entriesIn(der: Uint8Array, list: DerValue | undefined, budget: SignatureBudget): Generator<DerValue> {
+  let count = 0
+  for (const entry of derIn(der, list ?? EMPTY)) {
+    if (++count % ENTRIES_PER_UNIT === 0) budget.spend()
+    yield entry
+  }
+}
+
+function entriesOf(der: Uint8Array, list: DerValue | undefined, budget: SignatureBudget): Crl['entries'] {
+  const entries = new Map<string, DerValue[]>()
+  for (const entry of entriesIn(der, list, budget)) {
+    const serial = present(derAt(der, entry.start, entry.end))
+    const key = toHex(der.subarray(serial.start, serial.end))
+    const known = entries.get(key)
+    if (known === undefined) entries.set(key, [entry])
+    else if (known.length < MAX_ENTRIES) known.push(entry)
+  }
+  return entries
+}
+
+/** In a list for several issuers, an entry may name another one, which then holds for those after it (§ 5.3.3). */
+function isByIssuer(
+  { der, list, issuer: author }: Crl,
+  listed: DerValue,
+  issuer: Certificate,
+  budget: SignatureBudget,
+): boolean {
+  let named = author.isEqual(issuer.pki.subject)
+  for (const entry of entriesIn(der, list, budget)) {
+    const [, , extensions] = derIn(der, entry)
+    const text = extensions === undefined ? '' : toHex(der.subarray(extensions.at, extensions.end))
+    if (text.includes(CERTIFICATE_ISSUER)) named = text.includes(toHex(issuerIdentity(issuer).name))
+    if (entry.at === listed.at) break
+  }
+  return named
+}
