@@ -66,11 +66,16 @@ function confirmedTransaction({ size, transactions, confirmation }: ConfirmedAnc
   return preparedOf(transaction)
 }
 
+/** No reorganization reaches a block that the chain has deleted. */
+const isPruned = (status: AnchorStatus | undefined): boolean => status?.state === 'failed' && status.isPruned === true
+
 /** True also for `included`: a node that lags may see fewer confirmations than before. */
 const isInBlock = (status: AnchorStatus | undefined, { confirmation }: ConfirmedAnchor): boolean =>
-  (status?.state === 'confirmed' || status?.state === 'included') && status.blockHash === confirmation.blockHash
+  isPruned(status) ||
+  ((status?.state === 'confirmed' || status?.state === 'included') && status.blockHash === confirmation.blockHash)
 
-const isSettled = (status: AnchorStatus | undefined): boolean => status?.state === 'confirmed' && status.settled
+const isSettled = (status: AnchorStatus | undefined): boolean =>
+  isPruned(status) || (status?.state === 'confirmed' && status.settled)
 
 interface Reorg {
   readonly anchors: readonly ConfirmedAnchor[]

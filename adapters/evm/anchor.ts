@@ -194,15 +194,14 @@ export class EvmAnchor implements Anchor {
     const { ref } = transaction
     const receipt = await view.receipt(ref)
     if (receipt !== undefined) {
-      const block = await view.block(receipt.blockNumber)
+      const { blockNumber, blockHash } = receipt
+      const block = await view.block(blockNumber)
+      const blockTime = block?.time ?? receipt.blockTime
       // The chain was reorganized between the two requests: the next poll shows the result.
-      if (block?.hash !== receipt.blockHash) return { state: 'pending', stuck: false }
-      const inclusion: BlockInclusion = {
-        blockNumber: receipt.blockNumber,
-        blockHash: receipt.blockHash,
-        blockTime: block.time,
-        confirmations: Math.max(1, view.head.number - receipt.blockNumber + 1),
-      }
+      if (block !== undefined && block.hash !== blockHash) return { state: 'pending', stuck: false }
+      if (blockTime === undefined) return statusWithoutTime(blockNumber, view)
+      const confirmations = Math.max(1, view.head.number - blockNumber + 1)
+      const inclusion: BlockInclusion = { blockNumber, blockHash, blockTime, confirmations }
       if (!(await this.#isConfirmed(inclusion, view))) return { state: 'included', ...inclusion }
       const proof = await this.#proofOf(transaction, receipt, view)
       return { state: 'confirmed', ...inclusion, proof, settled: await isSettled(inclusion, view) }
@@ -220,7 +219,8 @@ export class EvmAnchor implements Anchor {
       confirmations === 'finalized' ? (await view.finalized())?.number : view.head.number - confirmations + 1
     if (deepest === undefined || deepest < 0 || (await view.nonceAt(deepest)) <= nonce)
       return { state: 'pending', stuck: false }
-    return { state: 'failed', reason: `the node does not find the transaction, and its nonce ${nonce} is used` }
+    const reason = `the node does not find the transaction, and its nonce ${nonce} is used`
+    return { state: 'failed', reason, ...(view.isPruned && { isPruned: true }) }
   }
 
   async #isConfirmed({ blockNumber, confirmations }: BlockInclusion, view: ChainView): Promise<boolean> {
@@ -278,6 +278,13 @@ async function isStuck(own: ParsedTransaction, view: ChainView): Promise<boolean
   if ((await view.minedNonce()) > own.nonce) return false
   const isBehindGap = (await view.nextNonce()) < own.nonce
   return isBehindGap || isOutbid(own, await view.market())
+}
+
+/** No claim can be made of a block without its time: a new transaction replaces an old one, whose block is deleted. */
+function statusWithoutTime(blockNumber: number, view: ChainView): AnchorStatus {
+  if (!view.isOld(blockNumber)) return { state: 'pending', stuck: false }
+  const reason = `the node has deleted block ${blockNumber}, which holds it, and its header`
+  return { state: 'failed', reason, isPruned: true }
 }
 
 async function isSettled({ blockNumber, confirmations }: BlockInclusion, view: ChainView): Promise<boolean> {

@@ -18,6 +18,8 @@ export interface Receipt {
   readonly blockHash: string
   /** The transaction's index in the block. */
   readonly index: number
+  /** The block's time, ms since 1970, if the node shows it here. */
+  readonly blockTime: number | undefined
 }
 
 /**
@@ -32,6 +34,7 @@ export class ChainView {
   readonly #address: string
   readonly #results = new Map<string, Promise<unknown>>()
   #tip: Promise<bigint> | undefined
+  #isPruned = false
 
   constructor(session: RpcSession, address: string) {
     const { baseFeePerGas } = session.latest
@@ -39,6 +42,11 @@ export class ChainView {
     this.#address = address
     this.head = headOf(session.latest)
     this.#baseFee = baseFeePerGas === undefined ? undefined : quantity(baseFeePerGas, "newest block's baseFeePerGas")
+  }
+
+  /** Whether something was asked for that every node has deleted. */
+  get isPruned(): boolean {
+    return this.#isPruned
   }
 
   async market(): Promise<FeeMarket> {
@@ -73,33 +81,44 @@ export class ChainView {
   }
 
   async receipt(transaction: string): Promise<Receipt | undefined> {
-    const result = await this.session.request('eth_getTransactionReceipt', [transaction])
-    if (result === null) return undefined
+    const result = await this.#history('eth_getTransactionReceipt', [transaction])
+    if (result === null || result === undefined) return undefined
     const receipt = object(result, 'receipt')
     if (receipt.blockNumber === null || receipt.blockNumber === undefined) return undefined
     return {
       blockNumber: safeQuantity(receipt.blockNumber, "receipt's blockNumber"),
       blockHash: hash(receipt.blockHash, "receipt's blockHash"),
       index: safeQuantity(receipt.transactionIndex, "receipt's transactionIndex"),
+      blockTime:
+        asQuantity(receipt.blockTimestamp) === undefined ? undefined : timeOf(receipt.blockTimestamp, "receipt's time"),
     }
   }
 
   /** Whether it is in the node's pool or in a block. */
   async isKnown(transaction: string): Promise<boolean> {
-    return (await this.session.request('eth_getTransactionByHash', [transaction])) !== null
+    return isObject(await this.#history('eth_getTransactionByHash', [transaction]))
   }
 
+  /** `undefined` if the node does not have it. Some nodes keep the headers of blocks that they have deleted. */
   async block(number: number): Promise<BlockHead | undefined> {
-    const result = await this.#once('eth_getBlockByNumber', [tagOf(number), false])
-    return result === null ? undefined : headOf(object(result, 'block'))
+    const block = await this.#history('eth_getBlockByNumber', [tagOf(number), false])
+    const head = block ?? (await this.session.attempt('eth_getHeaderByNumber', [tagOf(number)]))
+    return head === null || head === undefined ? undefined : headOf(object(head, 'block'))
   }
 
-  /** The block with its transactions. */
-  async body(number: number, blockHash: string): Promise<JsonObject> {
-    const block = object(await this.#once('eth_getBlockByNumber', [tagOf(number), true]), 'block')
+  /** The block with its transactions. `undefined` if the node has deleted them. */
+  async body(number: number, blockHash: string): Promise<JsonObject | undefined> {
+    const result = await this.#history('eth_getBlockByNumber', [tagOf(number), true])
+    if (result === undefined || (result === null && this.isOld(number))) return undefined
+    const block = object(result, 'block')
     if (headOf(block).hash !== blockHash)
       throw new RegistryError('ANCHOR_FAILED', 'The chain was reorganized between two requests: they are repeated')
     return block
+  }
+
+  /** Whether nodes may have deleted a block: also those that only say that they do not know it. */
+  isOld(number: number): boolean {
+    return this.head.number - number >= SETTLED_CONFIRMATIONS
   }
 
   /** Returns `undefined` if the node does not report one. Block 0 of a long chain is none: some report it for ever. */
@@ -118,6 +137,12 @@ export class ChainView {
 
   #once(method: string, params: readonly unknown[]): Promise<unknown> {
     return this.#memo(JSON.stringify([method, params]), () => this.session.request(method, params))
+  }
+
+  async #history(method: string, params: readonly unknown[]): Promise<unknown> {
+    const result = await this.#memo(JSON.stringify([method, params]), () => this.session.history(method, params))
+    this.#isPruned ||= result === undefined
+    return result
   }
 
   #memo(key: string, read: () => Promise<unknown>): Promise<unknown> {
@@ -152,6 +177,8 @@ function headOf(block: JsonObject): BlockHead {
   return {
     number: safeQuantity(block.number, "block's number"),
     hash: hash(block.hash, "block's hash"),
-    time: safeQuantity(block.timestamp, "block's timestamp") * 1000,
+    time: timeOf(block.timestamp, "block's timestamp"),
   }
 }
+
+const timeOf = (seconds: unknown, name: string): number => safeQuantity(seconds, name) * 1000

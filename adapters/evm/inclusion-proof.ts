@@ -11,8 +11,8 @@ interface ConfirmedTransaction {
   /** The signed transaction, and its index in the block. */
   readonly raw: Uint8Array
   readonly index: number
-  /** The block with its transactions, as the node returned it. */
-  readonly block: JsonObject
+  /** The block with its transactions, as the node returned it. `undefined` if the node has deleted it. */
+  readonly block: JsonObject | undefined
 }
 
 /**
@@ -22,16 +22,17 @@ interface ConfirmedTransaction {
  *
  * `raw` is the signed transaction. `header` is the RLP of the block's header, which hashes to the block's hash. `proof`
  * is the RLP of each trie node from the header's transactionsRoot to the transaction at `index`. All bytes are `0x`
- * hex. `inclusion` is null if it cannot be made: the chain's headers or transactions differ from Ethereum's.
+ * hex. `inclusion` is null if it cannot be made: the chain's headers or transactions differ from Ethereum's, or no node
+ * has the block any more.
  */
 export async function makeInclusionProof(
   { chainId, raw, index, block }: ConfirmedTransaction,
   session: RpcSession,
 ): Promise<Uint8Array> {
-  const header = headerOf(block)
-  const transactions = header === undefined ? undefined : await rawTransactionsOf(block, session)
+  const header = block && headerOf(block)
+  const transactions = block && header !== undefined ? await rawTransactionsOf(block, session) : undefined
   const trie = transactions && buildTransactionTrie(transactions)
-  const isComplete = trie?.root === block.transactionsRoot && transactions?.[index] === hexOf(raw)
+  const isComplete = trie?.root === block?.transactionsRoot && transactions?.[index] === hexOf(raw)
   const inclusion = trie !== undefined && isComplete ? { header, index, proof: trie.proof(index) } : null
   return encodeUtf8(canonicalJson({ v: 1, chainId, raw: hexOf(raw), inclusion }))
 }

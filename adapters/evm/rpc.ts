@@ -26,6 +26,8 @@ export interface RpcSession {
   request(method: string, params: readonly unknown[]): Promise<unknown>
   /** The same for calls that a node need not support: returns `undefined` if the node reports an error. */
   attempt(method: string, params: readonly unknown[]): Promise<unknown>
+  /** As `request`, for old blocks: returns `undefined` once every node has reported that it has deleted them. */
+  history(method: string, params: readonly unknown[]): Promise<unknown>
 }
 
 /** Several nodes of one chain. A session uses the first that responds. A node that fails becomes the last one. */
@@ -33,6 +35,8 @@ export class RpcEndpoints {
   readonly #chainId: number
   /** In the order in which they are tried. */
   #endpoints: readonly RpcEndpoint[]
+  /** Those that have reported that they have deleted history. */
+  readonly #pruned = new Set<RpcEndpoint>()
 
   /** Throws `CONFIG_ERROR` if there are no URLs, or one of them or of the proxies is not http or https. */
   constructor(urls: readonly string[], { chainId, timeoutMs, proxies }: RpcOptions) {
@@ -101,6 +105,12 @@ export class RpcEndpoints {
       latest,
       request: (method, params) => withOrder(endpoint.request(method, params, signal)),
       attempt: (method, params) => withOrder(endpoint.attempt(method, params, signal)),
+      history: (method, params) =>
+        withOrder(endpoint.request(method, params, signal)).catch((error: unknown) => {
+          if (!isRegistryError(error) || error.cause !== PRUNED) throw error
+          this.#pruned.add(endpoint)
+          if (this.#pruned.size < this.#endpoints.length) throw error
+        }),
     }
   }
 
@@ -122,7 +132,11 @@ export class RpcEndpoints {
 }
 
 /** What a node responded: the error is its own. */
-type Outcome = { readonly result: unknown } | { readonly error: string }
+type Outcome = { readonly result: unknown } | { readonly error: string; readonly isPruned?: boolean }
+
+/** The cause of an error that says that the node has deleted old history (EIP-4444). */
+const PRUNED = 'pruned'
+const PRUNED_CODE = 4444
 
 /**
  * One node's JSON-RPC over HTTP. The URL may contain an API key in the path, the query or before the host, so errors do
@@ -176,7 +190,7 @@ class RpcEndpoint {
    */
   async request(method: string, params: readonly unknown[], signal?: AbortSignal): Promise<unknown> {
     const outcome = await this.#post(method, params, signal)
-    if ('error' in outcome) throw this.#error(method, outcome.error)
+    if ('error' in outcome) throw this.#error(method, outcome.error, outcome.isPruned === true ? PRUNED : undefined)
     return outcome.result
   }
 
@@ -210,10 +224,12 @@ class RpcEndpoint {
     }
   }
 
-  /** Without a cause, because it names the address. */
-  #error(method: string, reason: string): RegistryError {
+  /** Without the cause of a failed request, because it names the address. */
+  #error(method: string, reason: string, cause?: typeof PRUNED): RegistryError {
     const shown = this.#secrets.reduce((text, secret) => text.replaceAll(secret, '…'), reason)
-    return new RegistryError('ANCHOR_FAILED', `${this.label}: ${method}: ${shown.slice(0, MAX_REASON_CHARS)}`)
+    return new RegistryError('ANCHOR_FAILED', `${this.label}: ${method}: ${shown.slice(0, MAX_REASON_CHARS)}`, {
+      cause,
+    })
   }
 }
 
@@ -230,7 +246,7 @@ function outcomeOf(text: string, id: number, status: number): Outcome {
   const body = parseJson(text)
   const error = isObject(body) && isObject(body.error) ? reasonOf(body.error) : undefined
   if (status === 429 || status >= 500) throw new Error(error ?? `HTTP ${status}`)
-  if (error !== undefined) return { error }
+  if (error !== undefined) return { error, isPruned: isObject(body) && isPruned(body.error) }
   if (isObject(body) && body.id === id && 'result' in body) return { result: body.result }
   throw new Error(status === 200 ? 'the response is not JSON-RPC' : `HTTP ${status}`)
 }
@@ -242,6 +258,9 @@ function parseJson(text: string): unknown {
     return undefined
   }
 }
+
+const isPruned = (error: unknown): boolean =>
+  isObject(error) && (error.code === PRUNED_CODE || /\bpruned\b/i.test(String(error.message)))
 
 /** The node's own `message` and code. */
 function reasonOf({ code, message }: JsonObject): string {

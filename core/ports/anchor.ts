@@ -47,8 +47,11 @@ export type AnchorStatus =
    * nodes delete old data. `settled`: no reorganization can reach it anymore; until then it is polled again.
    */
   | ({ readonly state: 'confirmed'; readonly proof: Uint8Array; readonly settled: boolean } & BlockInclusion)
-  /** Can never be included, because another transaction with its nonce is confirmed. */
-  | { readonly state: 'failed'; readonly reason: string }
+  /**
+   * Can never be included, because another transaction with its nonce is confirmed. `isPruned`: or the chain has
+   * deleted what would show it. A confirmation that is recorded stays valid then.
+   */
+  | { readonly state: 'failed'; readonly reason: string; readonly isPruned?: boolean }
 
 /** A transaction of the account that the registry did not send. */
 export interface ForeignUse {

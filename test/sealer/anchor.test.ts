@@ -113,6 +113,25 @@ describe('anchoring', () => {
     assert.equal(chain.prepared.length, prepared + 1)
   })
 
+  it('keeps a confirmed anchor whose block the chain has deleted, and replaces one that was not confirmed', async () => {
+    const { sealing, chain, sealer, seal, confirm, head } = await openAnchorFixture()
+    const size = await seal()
+    await confirm()
+    const confirmed = await sealing.reader.anchorCovering(size)
+    assert.deepEqual((await head()).unsettled, [size])
+    chain.isPruned = true
+    await sealing.clock.advance(600_000)
+    assert.deepEqual([await sealing.reader.anchorCovering(size), (await head()).unsettled], [confirmed, []])
+
+    await seal()
+    chain.mine()
+    await sealing.clock.advance(60_000)
+    assert.ok(chain.prepared.length > 2)
+    chain.isPruned = false
+    await confirm()
+    assert.equal(sealer.status().anchoredSize, size + 1)
+  })
+
   it('waits for the interval between two anchors', async () => {
     const { sealing, chain, seal, confirm } = await openAnchorFixture(undefined, { anchorIntervalMs: 600_000 })
     await seal()

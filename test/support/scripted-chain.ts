@@ -31,6 +31,8 @@ export class ScriptedChain implements Anchor {
   isClosed = false
   /** While true pending transactions are `stuck` and not mined. */
   isStuck = false
+  /** While true it has deleted its blocks. */
+  isPruned = false
   /** While true it rejects every transaction. */
   rejectsAll = false
   /** What `findForeignUse` returns. */
@@ -129,6 +131,7 @@ export class ScriptedChain implements Anchor {
     if (transaction === undefined) return { state: 'unknown' }
     if (transaction.state === 'pending') return { state: 'pending', stuck: this.isStuck }
     if (transaction.state === 'failed') return { state: 'failed', reason: transaction.reason }
+    if (this.isPruned) return { state: 'failed', reason: 'the block is deleted', isPruned: true }
     const confirmations = this.height - transaction.block + 1
     const inclusion = {
       blockNumber: transaction.block,

@@ -64,6 +64,7 @@ describe('the inclusion proof of an anchor', { skip: withoutAnvil }, () => {
     latest: {},
     request: () => assert.fail('no call is needed'),
     attempt: async () => undefined,
+    history: () => assert.fail('no call is needed'),
   }
   const node: RpcSession = { ...without, attempt: (method, params) => anvil().rpc(method, ...params) }
 
