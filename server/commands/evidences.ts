@@ -1,8 +1,9 @@
 import { createReadStream } from 'node:fs'
-import { mkdir, stat, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, rename, stat, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Bundle } from '../../core/schemas/index.ts'
+import { BUNDLE_EXTENSION, type Bundle } from '../../core/schemas/index.ts'
+import { bundleFileName } from '../bundle-file-name.ts'
 import { EvidenceRegistryError, type Client } from '../client/index.ts'
 import { digestFile } from '../file-digest.ts'
 import { CLIENT_FLAGS, defineClientCommand } from './client-command.ts'
@@ -122,8 +123,10 @@ export const bundleCommand = defineClientCommand(
   {
     name: 'bundle',
     description: `
-Writes the proof bundle of each evidence to EXTERNAL_ID.evidence.json, with all fields and hashes of files. Check it
-with: evidence-registry verify EXTERNAL_ID.evidence.json --policy POLICY --file FILE`,
+Writes the proof bundle of each evidence to EXTERNAL_ID.evidence.json, with all fields and hashes of files, and prints
+the name of the file: an id that is not of a-z 0-9 . _ - alone gets a name of its own. A proof that is there is never
+replaced: one of the same events stays, and later events are written to EXTERNAL_ID~2.evidence.json. Check it with:
+evidence-registry verify EXTERNAL_ID.evidence.json --policy POLICY --file FILE`,
     operand: 'EXTERNAL_ID...',
     flags: {
       ...CLIENT_FLAGS,
@@ -140,8 +143,7 @@ with: evidence-registry verify EXTERNAL_ID.evidence.json --policy POLICY --file 
       let areAllComplete = true
       for (const externalId of externalIds) {
         const { text, isComplete } = await fetchBundle(registry, externalId, end)
-        const file = join(to, `${externalId.replaceAll(/[/\\]/g, '_')}.evidence.json`)
-        await writeFile(file, text)
+        const file = await saveBundle(join(to, bundleFileName(externalId)), text)
         printLine(json, { externalId, file, isComplete }, file, isComplete ? 'complete' : 'not sealed and stamped yet')
         areAllComplete &&= isComplete
       }
@@ -150,6 +152,43 @@ with: evidence-registry verify EXTERNAL_ID.evidence.json --policy POLICY --file 
   },
   '; 4 written, but an event is not sealed, or not stamped or anchored yet',
 )
+
+/**
+ * Writes a bundle, unless there is a proof of the same events. Files about other events stay: the name then gets a
+ * number. A file of the same events that were not stamped yet is replaced. Returns the path of the file.
+ */
+async function saveBundle(path: string, text: string): Promise<string> {
+  for (let number = 1; ; number++) {
+    const file = number === 1 ? path : `${path.slice(0, -BUNDLE_EXTENSION.length)}~${number}${BUNDLE_EXTENSION}`
+    if (await writeNew(file, text)) return file
+    const known = summaryOf(await readFile(file, 'utf8'))
+    if (known?.events !== summaryOf(text)?.events) continue
+    if (known?.isComplete === false) {
+      await writeFile(`${file}.part`, text)
+      await rename(`${file}.part`, file)
+    }
+    return file
+  }
+}
+
+const writeNew = (file: string, text: string): Promise<boolean> =>
+  writeFile(file, text, { flag: 'wx' }).then(
+    () => true,
+    (error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EEXIST') throw error
+      return false
+    },
+  )
+
+/** `undefined` for a text that is not a bundle. A bundle of a file is only compared here, not believed. */
+function summaryOf(text: string): { readonly events: string; readonly isComplete: boolean } | undefined {
+  try {
+    const bundle: Bundle = JSON.parse(text)
+    return { events: bundle.events.map(({ opening }) => opening).join(' '), isComplete: isAttested(bundle) }
+  } catch {
+    return undefined
+  }
+}
 
 /** Asks again until it is complete, or the time has come. */
 async function fetchBundle(

@@ -1,6 +1,7 @@
 import Type, { type Static } from '#typebox'
 import type { Bundle, BundleSelection } from '../../core/index.ts'
-import { BUNDLE_EXTENSION, BUNDLE_MEDIA_TYPE } from '../../core/schemas/index.ts'
+import { BUNDLE_MEDIA_TYPE } from '../../core/schemas/index.ts'
+import { bundleFileName } from '../bundle-file-name.ts'
 import { bytes, type Reply } from './reply.ts'
 import { CompanyQuery } from './verification.ts'
 import { closed, defined, opt, TextBoolean } from './values.ts'
@@ -52,8 +53,6 @@ function rangeOf(text: string): NonNullable<BundleSelection['versions']> {
 const namesOf = (text: string): BundleSelection['fields'] =>
   text === 'all' || text === 'none' ? text : text.split(',')
 
-/** The bundle as a download. `name`: of the file, without its extension. */
-export const bundleReply = (bundle: Bundle, name: string): Reply =>
-  bytes(BUNDLE_MEDIA_TYPE, JSON.stringify(bundle), {
-    fileName: `${name.replaceAll(/[/\\]/g, '_')}${BUNDLE_EXTENSION}`,
-  })
+/** The bundle as a download. `id`: of what it is about. */
+export const bundleReply = (bundle: Bundle, id: string): Reply =>
+  bytes(BUNDLE_MEDIA_TYPE, JSON.stringify(bundle), { fileName: bundleFileName(id) })

@@ -203,7 +203,7 @@ export const evidences: EndpointGroup = {
         'the file; everything else stays a hash. `versions` selects which versions are disclosed and stamped: ' +
         'a bundle has at most 32 MB. Check it with `evidence-registry verify`.',
       query: BundleQuery,
-      response: { media: BUNDLE_MEDIA_TYPE, description: 'NAME.evidence.json', content: Bundle },
+      response: { media: BUNDLE_MEDIA_TYPE, description: 'EXTERNAL_ID.evidence.json', content: Bundle },
       headers: ['Content-Disposition'],
       errors: ['EVIDENCE_NOT_FOUND', 'FILE_NOT_FOUND', 'BUNDLE_TOO_LARGE'],
       async handle({ registry, scope, param, query }) {

@@ -73,7 +73,8 @@ function ProofForm({ externalId, choices }: ProofFormProps) {
       files: selectionOf(choices.files, files),
       history: hasHistory,
     })
-    saveFile(await response.blob(), `${externalId.replaceAll(/[^\w.-]/g, '_')}.evidence.json`)
+    const [, name = ''] = /filename="(.*)"/.exec(response.headers.get('content-disposition') ?? '') ?? []
+    saveFile(await response.blob(), name)
     closeDialog()
   }
   return (

@@ -99,6 +99,48 @@ describe('the commands for people who have files', () => {
     await acme.fails('getEvidence', 404, 'EVIDENCE_NOT_FOUND', { params: { EVIDENCE_EXTERNAL_ID: 'policy.json' } })
   })
 
+  it('write a bundle to a file of its own, and replace no proof', async () => {
+    const ids = ['v1/a', 'v1_a', 'V1_A', 'con', 'late']
+    for (const id of ids) await acme.create(id)
+    const save = async (...args: readonly string[]) => {
+      const { code, stdout } = await run('bundle', ...args, '--to', path('saved'), '--json')
+      const lines = stdout.trim().split('\n')
+      return { code, files: lines.map((line) => String((JSON.parse(line) as Record<string, unknown>)['file'])) }
+    }
+    const first = await save(...ids, '--wait', '100000')
+    assert.equal(new Set(first.files.map((file) => file.toLowerCase())).size, ids.length)
+    assert.deepEqual(
+      [first.files[1], first.files[4]],
+      [path('saved/v1_a.evidence.json'), path('saved/late.evidence.json')],
+    )
+    assert.deepEqual((await save(...ids)).files, first.files)
+
+    const proof = await readFile(path('saved/late.evidence.json'), 'utf8')
+    await acme.ok('updateEvidence', { ...of('late'), json: { owner: 'Grace' } })
+    const [later = ''] = (await save('late', '--wait', '100000')).files
+    assert.equal(later, path('saved/late~2.evidence.json'))
+    assert.equal(await readFile(path('saved/late.evidence.json'), 'utf8'), proof)
+
+    // What was not stamped yet proves nothing, and is replaced by what does.
+    const unsealed = JSON.stringify({ ...(JSON.parse(proof) as object), checkpoints: [] })
+    await writeFile(later, 'another file')
+    await writeFile(path('saved/late.evidence.json'), unsealed)
+    assert.deepEqual((await save('late')).files, [path('saved/late~3.evidence.json')])
+    await writeFile(
+      path('saved/late~3.evidence.json'),
+      JSON.stringify({
+        ...(JSON.parse(await readFile(path('saved/late~3.evidence.json'), 'utf8')) as object),
+        checkpoints: [],
+      }),
+    )
+    assert.deepEqual((await save('late')).files, [path('saved/late~3.evidence.json')])
+    assert.match(await readFile(path('saved/late~3.evidence.json'), 'utf8'), /"checkpoints":\[\{/)
+    assert.deepEqual(
+      [await readFile(later, 'utf8'), await readFile(path('saved/late.evidence.json'), 'utf8')],
+      ['another file', unsealed],
+    )
+  })
+
   it('are a step of a pipeline, as in the README', async () => {
     const [, script = ''] =
       /of a pipeline [^]*?```sh\n([^]*?)```/.exec(await readFile('server/README.md', 'utf8')) ?? []
@@ -116,7 +158,7 @@ describe('the commands for people who have files', () => {
     })
     const [sbom = '', tgz = '', ...proofs] = stdout.split('\n')
     assert.match(`${sbom} ${tgz}`, /^17\/app\.sbom {2}\w{64} 17\/app\.tgz {2}\w{64}$/)
-    assert.equal(proofs.filter((line) => line === '17_app.tgz.evidence.json: PROVEN').length, 1, stdout)
+    assert.equal(proofs.filter((line) => /^17_app_tgz~\w{16}\.evidence\.json: PROVEN$/.test(line)).length, 1, stdout)
     assert.match(stdout, /^original app\.sbom: the content of file /m)
   })
 })

@@ -26,7 +26,7 @@ describe('proof bundles', () => {
     const response = await get({ fields: 'name,owner', files: 'all' })
     assert.equal(response.status, 200)
     assert.equal(response.headers.get('content-type'), BUNDLE_MEDIA_TYPE)
-    assert.match(response.headers.get('content-disposition') ?? '', /filename="car_1\.evidence\.json"/)
+    assert.match(response.headers.get('content-disposition') ?? '', /filename="car_1~\w{16}\.evidence\.json"/)
     assert.equal(response.headers.get('cache-control'), 'private, no-cache')
     const [event] = validate(Bundle, await response.json()).events
     assert.deepEqual([Object.keys(event?.fields ?? {}), Object.keys(event?.files ?? {})], [['name'], [fileId]])
