@@ -1,5 +1,8 @@
 import type { Clock, Logger } from './ports/index.ts'
 
+/** Before it there was no registry: a machine without a battery starts in 1970, until it has asked for the time. */
+export const EARLIEST_TIME = Date.UTC(2025, 0, 1)
+
 /** setTimeout accepts at most 2^31 - 1 ms, and fires at once for more. A longer sleep sets several timers in turn. */
 const MAX_TIMEOUT_MS = 2 ** 31 - 1
 

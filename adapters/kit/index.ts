@@ -68,7 +68,7 @@ export {
   toHex,
   u64,
 } from '../../core/bytes.ts'
-export { backoffMs, systemClock, untilAborted, type Backoff } from '../../core/clock.ts'
+export { backoffMs, EARLIEST_TIME, systemClock, untilAborted, type Backoff } from '../../core/clock.ts'
 export { canonicalJson, type Json } from '../../core/commitment/canonical-json.ts'
 export { createNoteSigner, type NoteSigner } from '../../core/log/note.ts'
 export { missingKey, signerOfSeeds, typedKeyOfSeed } from '../../core/log/identity.ts'

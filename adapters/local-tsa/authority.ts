@@ -47,7 +47,7 @@ export async function openLocalTsa(
 ): Promise<LocalTsa> {
   const root = resolve(directory)
   try {
-    const identity = await openIdentity(files, root, clock.now())
+    const identity = await openIdentity(files, root)
     const lastStamped = await readLastStamped(root, identity.trustAnchor, files)
     const keep = async (stamp: LastStamp): Promise<void> => {
       if (!keepsLastStamp) return

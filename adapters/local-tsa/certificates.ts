@@ -1,4 +1,5 @@
 import { createHash, createPublicKey, randomBytes, sign, type KeyObject } from 'node:crypto'
+import { EARLIEST_TIME } from '../kit/index.ts'
 import {
   bitString,
   boolean,
@@ -17,10 +18,12 @@ import {
 /** Part of every subject, so that no certificate can be mistaken for one of an independent authority. */
 const NOTICE = 'LOCAL TEST - NOT A TRUSTED AUTHORITY'
 
-const DAY_MS = 86_400_000
-const CA_LIFE_MS = 30 * 365 * DAY_MS
-/** Certificates are valid from a day earlier, so that a clock that is set back slightly does not invalidate them. */
-const EARLY_MS = DAY_MS
+/**
+ * The same for all certificates: a clock that is wrong at the first start must not end their use once it is right. The
+ * end is that of certificates without one (RFC 5280 § 4.1.2.5).
+ */
+const NOT_BEFORE = EARLIEST_TIME
+const NOT_AFTER = Date.UTC(9999, 11, 31, 23, 59, 59)
 
 /** ecdsa-with-SHA256 (RFC 5758 § 3.2): no parameters. */
 export const ECDSA_WITH_SHA256 = sequence(objectIdentifier('1.2.840.10045.4.3.2'))
@@ -48,14 +51,12 @@ function extension(oid: string, critical: boolean, value: Uint8Array): Uint8Arra
 const subjectKeyIdentifier = (publicKey: KeyObject): Uint8Array =>
   extension('2.5.29.14', false, octetString(keyIdentifier(publicKey)))
 
-/** A self-signed CA certificate for a P-256 private key. `now` in ms since 1970. DER. */
-export function issueAuthority(authorityKey: KeyObject, now: number): Uint8Array {
+/** A self-signed CA certificate for a P-256 private key. DER. */
+export function issueAuthority(authorityKey: KeyObject): Uint8Array {
   const publicKey = createPublicKey(authorityKey)
   return certificate(authorityKey, {
     subject: distinguishedName('CA', publicKey),
     publicKey,
-    now,
-    notAfter: now + CA_LIFE_MS,
     extensions: [
       // Path length 0, because it issues signers only.
       extension('2.5.29.19', true, sequence(boolean(true), smallInteger(0))),
@@ -66,17 +67,11 @@ export function issueAuthority(authorityKey: KeyObject, now: number): Uint8Array
   })
 }
 
-/** A timestamping certificate (RFC 3161 § 2.3), valid as long as its CA. Times in ms since 1970. DER. */
-export function issueSigner(
-  { key: authorityKey, notAfter }: { readonly key: KeyObject; readonly notAfter: number },
-  publicKey: KeyObject,
-  now: number,
-): Uint8Array {
+/** A timestamping certificate (RFC 3161 § 2.3). DER. */
+export function issueSigner(authorityKey: KeyObject, publicKey: KeyObject): Uint8Array {
   return certificate(authorityKey, {
     subject: distinguishedName('TSA', publicKey),
     publicKey,
-    now,
-    notAfter,
     extensions: [
       // digitalSignature.
       extension('2.5.29.15', true, bitString(Uint8Array.of(0x80), 7)),
@@ -91,10 +86,6 @@ export function issueSigner(
 interface Terms {
   readonly subject: Uint8Array
   readonly publicKey: KeyObject
-  /** ms since 1970. */
-  readonly now: number
-  /** ms since 1970. */
-  readonly notAfter: number
   readonly extensions: readonly Uint8Array[]
 }
 
@@ -105,7 +96,7 @@ function certificate(authorityKey: KeyObject, terms: Terms): Uint8Array {
     integer(randomBytes(16)),
     ECDSA_WITH_SHA256,
     authorityName(authorityKey),
-    sequence(certificateTime(terms.now - EARLY_MS), certificateTime(terms.notAfter)),
+    sequence(certificateTime(NOT_BEFORE), certificateTime(NOT_AFTER)),
     terms.subject,
     spki(terms.publicKey),
     constructed(3, sequence(...terms.extensions)),

@@ -19,10 +19,10 @@ export interface Identity {
  * and nothing is stamped before all three exist. If a first start is interrupted, the next start completes it. Without
  * `tsa.pem` there is a new signer of the same CA.
  *
- * `now` is in ms since 1970. Throws `CONFIG_ERROR` if the CA's key or certificate is missing, `CORRUPT` if a file is
+ * Throws `CONFIG_ERROR` if the CA's key or certificate is missing, `CORRUPT` if a file is
  * damaged or the files do not belong together, and errors of the file system.
  */
-export async function openIdentity(files: FileOperations, directory: string, now: number): Promise<Identity> {
+export async function openIdentity(files: FileOperations, directory: string): Promise<Identity> {
   await makeDirectory(files, directory)
   await discardStaged(files, directory)
   const keyPath = join(directory, 'ca.key')
@@ -34,12 +34,11 @@ export async function openIdentity(files: FileOperations, directory: string, now
   if (hasSigner && !hasCertificate) throw missingFile(certificatePath, signerPath)
   if (hasCertificate && (await readText(files, keyPath)) === undefined) throw missingFile(keyPath, certificatePath)
   const key = readKey(keyPath, await readOrCreate(files, keyPath, () => pemOf(newKey())))
-  const pem = await readOrCreate(files, certificatePath, () => certificateToPem(issueAuthority(key, now)))
+  const pem = await readOrCreate(files, certificatePath, () => certificateToPem(issueAuthority(key)))
   const certificate = readCertificate(certificatePath, pem)
   if (!certificate.checkPrivateKey(key) || !certificate.verify(certificate.publicKey))
     throw corrupt(`${certificatePath} is damaged, or not the certificate of ${keyPath}: restore both from one backup`)
-  const notAfter = Date.parse(certificate.validTo)
-  const signerPem = await readOrCreate(files, signerPath, () => newSignerPem({ key, notAfter }, now))
+  const signerPem = await readOrCreate(files, signerPath, () => newSignerPem(key))
   const signer = { ...readSigner(signerPath, signerPem, certificate), issuerName: authorityName(key) }
   return { signer, trustAnchor: new Uint8Array(certificate.raw) }
 }
@@ -57,9 +56,9 @@ const newKey = (): KeyObject => generateKeyPairSync('ec', { namedCurve: 'P-256' 
 
 const pemOf = (key: KeyObject): string => key.export({ type: 'pkcs8', format: 'pem' }).toString()
 
-function newSignerPem(authority: Parameters<typeof issueSigner>[0], now: number): string {
+function newSignerPem(authorityKey: KeyObject): string {
   const key = newKey()
-  return pemOf(key) + certificateToPem(issueSigner(authority, createPublicKey(key), now))
+  return pemOf(key) + certificateToPem(issueSigner(authorityKey, createPublicKey(key)))
 }
 
 function readSigner(path: string, pem: string, authority: X509Certificate): Omit<Signer, 'issuerName'> {

@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto'
 import type { WritesRefused } from '../api/registry.ts'
 import type { WriteCondition, WriteOptions } from '../api/scope.ts'
 import { type Json, canonicalJson } from '../commitment/canonical-json.ts'
-import { CLOCK_TOLERANCE_MS } from '../clock.ts'
+import { CLOCK_TOLERANCE_MS, EARLIEST_TIME } from '../clock.ts'
 import { RegistryError } from '../errors.ts'
 import type { Check, Clock, Commit, Key, RecordStore, Sealer } from '../ports/index.ts'
 import { invalidInput } from '../schemas/validation.ts'
@@ -278,7 +278,7 @@ interface WriteGateOptions {
 
 /**
  * Decides whether a registry may write. A read-only one writes no record at all. A clock that is behind the log's last
- * batch refuses events, which would get a wrong time.
+ * batch, or was never set, refuses events, which would get a wrong time.
  */
 export class WriteGate {
   readonly #options: WriteGateOptions
@@ -306,10 +306,11 @@ export class WriteGate {
   /** Throws `UNAVAILABLE` if the clock is behind. */
   assertClock(): void {
     if (!this.#isClockBehind()) return
-    const lastBatch = new Date(this.#options.sealer.lastBatchAt ?? 0).toISOString()
+    const earliest = new Date(this.#earliest).toISOString()
     throw new RegistryError(
       'UNAVAILABLE',
-      `The clock is behind the log's last batch (${lastBatch}): set the clock, or confirm it with acceptClock`,
+      `The clock is behind ${earliest}, when the log's last batch was sealed or this program was made: set the clock, ` +
+        'or confirm it with acceptClock',
     )
   }
 
@@ -324,9 +325,13 @@ export class WriteGate {
     })
   }
 
+  /** ms since 1970. */
+  get #earliest(): number {
+    return Math.max(this.#options.sealer.lastBatchAt ?? 0, EARLIEST_TIME)
+  }
+
   #isClockBehind(): boolean {
-    const { acceptClock, clock, sealer } = this.#options
-    const at = sealer.lastBatchAt
-    return !acceptClock && at !== null && clock.now() < at - CLOCK_TOLERANCE_MS
+    const { acceptClock, clock } = this.#options
+    return !acceptClock && clock.now() < this.#earliest - CLOCK_TOLERANCE_MS
   }
 }

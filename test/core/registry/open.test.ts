@@ -207,6 +207,18 @@ describe('the clock', () => {
     await Promise.all(writes())
   })
 
+  test('refuses events also in a new log, as long as it is before 2025', async (t) => {
+    const stores = new Stores()
+    stores.clock.set(7_000)
+    const { registry, evidence } = await openFixture({ t, stores })
+    await rejectsWith('UNAVAILABLE', evidence())
+    assert.equal(registry.status().writesRefused, 'CLOCK')
+    stores.clock.set(Date.UTC(2026, 0, 1))
+    await evidence()
+    await registry.sealNow()
+    assert.equal(registry.status().writesRefused, null)
+  })
+
   test('is accepted if the operator confirms it', async (t) => {
     const stores = new Stores()
     const first = await openFixture({ stores })

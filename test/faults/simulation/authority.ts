@@ -5,8 +5,6 @@ import { timeStampResponse, type Signer } from '../../../adapters/local-tsa/resp
 import { sha256 } from '../../../core/bytes.ts'
 import type { Clock, TimestampAuthority } from '../../../core/ports/index.ts'
 
-const YEAR_MS = 365 * 24 * 3_600_000
-
 /** A key that is the same in every run. */
 function keyOf(seed: number): KeyObject {
   const secret = new Uint8Array(32).fill(seed)
@@ -24,14 +22,13 @@ export interface AuthorityKeys {
 }
 
 /** @param seed - of its keys, 1 to 100 */
-export function authorityKeys(name: string, seed: number, now: number): AuthorityKeys {
+export function authorityKeys(name: string, seed: number): AuthorityKeys {
   const authorityKey = keyOf(seed)
   const key = keyOf(seed + 100)
-  const notAfter = now + 30 * YEAR_MS
-  const certificate = issueSigner({ key: authorityKey, notAfter }, createPublicKey(key), now)
+  const certificate = issueSigner(authorityKey, createPublicKey(key))
   const serialNumber = new Uint8Array(Buffer.from(new X509Certificate(certificate).serialNumber, 'hex'))
   const signer = { key, certificate, issuerName: authorityName(authorityKey), serialNumber }
-  return { name, trustAnchor: issueAuthority(authorityKey, now), signer }
+  return { name, trustAnchor: issueAuthority(authorityKey), signer }
 }
 
 /** Makes real RFC 3161 tokens without files, and without the check of each token that the local authority makes. */
