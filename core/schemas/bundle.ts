@@ -1,5 +1,5 @@
 import Type, { type Static } from '#typebox'
-import { closed, DateTime, Hash, opt } from './fields.ts'
+import { closed, DateTime, Hash, hexOf, opt, without } from './fields.ts'
 import { BUNDLE_FORMAT, MAX_ANCHORS, MAX_CHECKPOINT_TOKENS, MAX_COSIGNATURES } from '../commitment/bundle-format.ts'
 import type { EvidenceCandidate } from './proof-documents.ts'
 
@@ -14,7 +14,7 @@ export const BUNDLE_MEDIA_TYPE = 'application/vnd.evidence-registry.bundle+json'
 export const BUNDLE_EXTENSION = '.evidence.json'
 
 const Count = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })
-const Base64 = Type.String({ pattern: '^[A-Za-z0-9+/]+={0,2}$' })
+const Base64 = Type.String({ minLength: 1, ...without('[^A-Za-z0-9+/=]|^=|=[^=]|={3}') })
 const Extensions = opt(
   Type.Record(Type.String(), Type.Unknown(), { description: 'Free for other programs. Nothing in it is verified' }),
 )
@@ -37,7 +37,7 @@ const RANGES = Type.Array(
 const DisclosedText = closed({ text: Type.String(), salt: Hash })
 
 export const BundleEvent = closed({
-  opening: Type.String({ pattern: '^[0-9a-f]{240}$', description: '120 bytes. Its SHA-256 is the txId, a log entry' }),
+  opening: Type.String({ ...hexOf(240), description: '120 bytes. Its SHA-256 is the txId, a log entry' }),
   position: opt(Type.Integer({ minimum: 0, description: 'Index of the entry in the log. Absent until it is sealed' })),
   inclusion: Type.Array(BundleInclusion, {
     maxItems: 2,
@@ -55,7 +55,13 @@ export type BundleEvent = Static<typeof BundleEvent>
 
 /** An entry of a checkpoint key. The first one is entry 0, and the origin commits to it. */
 export const BundleKey = closed({
-  opening: Type.String({ pattern: '^(?:[0-9a-f]{2}){16,16384}$', description: 'Its SHA-256 is a log entry' }),
+  opening: Type.String({
+    minLength: 32,
+    maxLength: 32_768,
+    // Other characters than hex digits, or an odd number of them.
+    ...without('[^0-9a-f]|^[0-9a-f](?:[0-9a-f]{2})*$'),
+    description: 'Whole bytes. Its SHA-256 is a log entry',
+  }),
   position: Count,
   inclusion: Type.Array(BundleInclusion, {
     description:
@@ -66,7 +72,7 @@ export type BundleKey = Static<typeof BundleKey>
 
 /** The entry of a token, which a later checkpoint covers. */
 export const BundleRenewal = closed({
-  opening: Type.String({ pattern: '^[0-9a-f]{96}$', description: '48 bytes. Its SHA-256 is a log entry' }),
+  opening: Type.String({ ...hexOf(96), description: '48 bytes. Its SHA-256 is a log entry' }),
   position: Count,
   inclusion: Type.Array(BundleInclusion, {
     minItems: 1,

@@ -12,7 +12,18 @@ export const closed = <T extends TProperties>(properties: T, options: { descript
   Type.Object(properties, { ...options, additionalProperties: false })
 
 export const opt = <T extends TSchema>(schema: T) => Type.Optional(schema)
-const noControls = '^[^\\p{Cc}\\p{Cs}]*$'
+
+/**
+ * Nothing in a text matches. Use it instead of a pattern that ends with `$`, which in Python also matches before a last
+ * line feed: clients make validators of the OpenAPI document, so a pattern must mean the same in every engine.
+ */
+export const without = (pattern: string) => ({ not: { type: 'string', pattern } })
+/** No lone surrogate. The OpenAPI document leaves it out: not every engine knows `\\P`, and UTF-8 has none anyway. */
+export const WELL_FORMED = '^\\P{Cs}*$'
+const textWithout = (pattern: string) => ({ pattern: WELL_FORMED, ...without(pattern) })
+const CONTROLS = '\\x00-\\x1f\\x7f-\\x9f'
+/** So many lowercase hex digits. Without `$`, because the length is limited. */
+export const hexOf = (length: number) => ({ maxLength: length, pattern: `^[0-9a-f]{${length}}` })
 
 export const MAX_META_BYTES = 64 * 1024
 export const MAX_META_DEPTH = 32
@@ -24,31 +35,34 @@ export const CompanyId = Type.Unsafe<CompanyIdText>(
   }),
 )
 export const Id = Type.String({
-  pattern: '^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$',
+  maxLength: 36,
+  pattern: '^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}',
   description: 'a UUID in lowercase',
 })
 export const FileId = Type.Unsafe<FileIdText>(Id)
 /** An id that is accepted in either case, as `uuidInput` is applied to it. */
 export const IdInput = Type.String({
-  pattern: '^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$',
+  maxLength: 36,
+  pattern: '^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}',
   description: 'a UUID',
 })
-export const Hash = Type.String({ pattern: '^[0-9a-f]{64}$', description: 'a SHA-256 hash of 64 lowercase hex digits' })
+export const Hash = Type.String({ ...hexOf(64), description: 'a SHA-256 hash of 64 lowercase hex digits' })
 export const DateTime = Type.String({
   format: 'date-time',
-  pattern: '^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d\\.\\d{3}Z$',
+  maxLength: 24,
+  pattern: '^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}[.][0-9]{3}Z',
   description: 'a time in RFC 3339, UTC, with milliseconds',
 })
 export const ExternalId = Type.String({
   minLength: 1,
   maxLength: 128,
-  pattern: '^(?!\\.{1,2}$)[^\\p{Cc}\\p{Cs}]+$',
+  ...textWithout(`^[.]{1,2}$|[${CONTROLS}]`),
   description: 'a string of 1 to 128 characters without control characters (but not . or ..)',
 })
 export const ExternalIdPrefix = Type.String({
   minLength: 1,
   maxLength: 128,
-  pattern: noControls,
+  ...textWithout(`[${CONTROLS}]`),
   description: 'a string of 1 to 128 characters without control characters',
 })
 /** A `Date`, which JSON Schema does not know: the operation checks it. */
@@ -59,25 +73,25 @@ export const limitSchema = (maximum: number) =>
 /** One line that may be empty. */
 export const Line = Type.String({
   maxLength: 256,
-  pattern: noControls,
+  ...textWithout(`[${CONTROLS}]`),
   description: 'a string of at most 256 characters without control characters',
 })
 export const Name = Type.String({
   minLength: 1,
   maxLength: 256,
-  pattern: noControls,
+  ...textWithout(`[${CONTROLS}]`),
   description: 'a string of 1 to 256 characters without control characters',
 })
 export const CategoryName = Type.String({
   minLength: 1,
   maxLength: 256,
-  pattern: '^[^/\\p{Cc}\\p{Cs}]+$',
+  ...textWithout(`[/${CONTROLS}]`),
   description: 'a string of 1 to 256 characters without / and control characters',
 })
 /** Several lines. */
 export const Text = Type.String({
   maxLength: 8_192,
-  pattern: '^(?:[\\t\\n\\r]|[^\\p{Cc}\\p{Cs}])*$',
+  ...textWithout('[\\x00-\\x08\\x0b\\x0c\\x0e-\\x1f\\x7f-\\x9f]'),
   description: 'a string of at most 8,192 characters without control characters except tab, LF and CR',
 })
 export const Meta = Type.Unsafe<MetaValue>(

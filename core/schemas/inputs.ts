@@ -1,5 +1,5 @@
 import Type from '#typebox'
-import { clearSchema, ExternalId, Line, Meta, Name, opt, Text } from './fields.ts'
+import { clearSchema, ExternalId, Line, Meta, Name, opt, Text, without } from './fields.ts'
 
 /** Parts of inputs that are the same in the API and in the core. */
 
@@ -31,7 +31,7 @@ export const UPDATE_TYPES = ['stolen', 'repair', 'custom', 'change'] as const
 export const apiKey = Type.String({
   minLength: 16,
   maxLength: 1_024,
-  pattern: '^[\\x21-\\x7e]+$',
+  ...without('[^\\x21-\\x7e]'),
   description: 'a string of 16 to 1,024 printable ASCII characters without spaces',
 })
 
@@ -47,7 +47,9 @@ export const graceSeconds = Type.Integer({
 const MAX_PROOF_ITEMS = 64
 
 const hash = Type.String({
-  pattern: '^(?:0[xX])?[0-9a-fA-F]{64}$',
+  maxLength: 66,
+  pattern: '^(?:0[xX])?[0-9a-fA-F]{64}',
+  ...without('^[0-9a-fA-F]{64}[\\s\\S]'),
   description: '64 hex digits in either case, with or without 0x',
 })
 

@@ -1,5 +1,5 @@
 import Type, { type Static } from '#typebox'
-import { closed, DateTime, Hash, Id, opt, SendStatus } from './fields.ts'
+import { closed, DateTime, Hash, Id, opt, SendStatus, without } from './fields.ts'
 
 /**
  * The proofs, and the stamps and anchors in them: a format of its own, which the server sends unchanged. Each document
@@ -46,10 +46,10 @@ export type EventMerkleProof = Static<typeof EventMerkleProof>
 export const TsaProof = closed({
   authority: Type.String(),
   genTime: DateTime,
-  serialNumber: Type.String({ pattern: '^-?[0-9a-f]+$' }),
+  serialNumber: Type.String({ pattern: '^-?[0-9a-f]', ...without('[^0-9a-f-]|[0-9a-f-]-') }),
   policy: Type.String(),
   hashAlgorithm: Type.String(),
-  imprint: Type.String({ pattern: '^[0-9a-f]+$' }),
+  imprint: Type.String({ minLength: 1, ...without('[^0-9a-f]') }),
   token: Type.String({ description: 'The whole RFC 3161 TimeStampResp, base64' }),
   treeSize: Count,
   checkpoint: Type.String(),

@@ -1,6 +1,6 @@
 import Type, { type Static } from '#typebox'
 import type { Bundle, BundleSelection } from '../../core/index.ts'
-import { BUNDLE_MEDIA_TYPE } from '../../core/schemas/index.ts'
+import { BUNDLE_MEDIA_TYPE, without } from '../../core/schemas/index.ts'
 import { bundleFileName } from '../bundle-file-name.ts'
 import { bytes, type Reply } from './reply.ts'
 import { CompanyQuery } from './verification.ts'
@@ -16,7 +16,9 @@ export const BundleQuery = closed({
   history: opt(TextBoolean),
   versions: opt(
     Type.String({
-      pattern: '^[1-9][0-9]{0,8}(-[1-9][0-9]{0,8})?$',
+      minLength: 1,
+      // The opposite of ^N(-N)?$, where N is a number from 1 with at most 9 digits.
+      ...without('[^0-9-]|^[0-]|-[0-]|-$|-[0-9]+-|[0-9]{10}'),
       description: 'versions to disclose and stamp, such as 7 or 1-100. The others have their header alone',
     }),
   ),

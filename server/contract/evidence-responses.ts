@@ -10,6 +10,7 @@ import type {
   HistoryPage,
   RecordedEvent as CoreRecordedEvent,
 } from '../../core/index.ts'
+import { hexOf } from '../../core/schemas/index.ts'
 import { fileEntry, type FileListing } from './files.ts'
 import type { PagePosition, ReplyText } from './kept-replies.ts'
 import { closed, Count, dateTime, DateTime, defined, Hash, Id, Meta, opt, SendStatus, Version } from './values.ts'
@@ -35,7 +36,7 @@ export const Evidence = closed({
 const Disclosed = closed({ text: Type.String({ description: 'The exact text that was hashed' }), salt: Hash })
 export const Disclosure = closed(
   {
-    opening: Type.String({ pattern: '^[0-9a-f]{240}$', description: 'The 120 bytes whose SHA-256 is the txId, hex' }),
+    opening: Type.String({ ...hexOf(240), description: 'The 120 bytes whose SHA-256 is the txId, hex' }),
     header: Type.String(),
     filesText: Type.String(),
     filesSalt: Hash,

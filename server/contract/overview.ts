@@ -23,7 +23,10 @@ export const Overview = closed({
     { description: 'How many there are at present' },
   ),
   createdPerDay: Type.Array(
-    closed({ date: Type.String({ pattern: '^\\d{4}-\\d\\d-\\d\\d$', description: 'A day in UTC' }), count: Count }),
+    closed({
+      date: Type.String({ maxLength: 10, pattern: '^[0-9]{4}-[0-9]{2}-[0-9]{2}', description: 'A day in UTC' }),
+      count: Count,
+    }),
     {
       description: 'The last 30 days in UTC, oldest first',
     },

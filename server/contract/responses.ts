@@ -87,6 +87,7 @@ const impliedErrors = ({ access, path, idempotent, conditional }: Endpoint): rea
   ...(conditional === undefined ? [] : (['VERSION_CONFLICT'] as const)),
 ]
 
+/** `pattern`: how a value begins. Without `$`, which does not mean the same in every engine. */
 const text = (description: string, pattern?: string): JsonObject => ({
   description,
   schema: { type: 'string', ...(pattern !== undefined && { pattern }) },
@@ -100,17 +101,20 @@ const headers = {
   'Cache-Control': text('Whether and how long the response may be cached'),
   ETag: text(
     'Names this state. Send it in If-None-Match when you read it again, and in If-Match when you change it',
-    '^"[!-~]+"$',
+    '^"[!-~]+"',
   ),
   Location: text('The path of what was created', '^/'),
   'WWW-Authenticate': text('RFC 9110 requires it. The key belongs into X-API-Key', '^(ApiKey|Bearer)'),
-  RateLimit: text('Requests that are left (r), and the seconds until there are more (t)', '^"minute";r=\\d+;t=\\d+$'),
-  'RateLimit-Policy': text('The limit (q) in a window of seconds (w)', '^"minute";q=\\d+;w=\\d+$'),
-  'Retry-After': text('Seconds after which a repetition can succeed', '^\\d+$'),
-  Allow: text('The methods of this path', '^[A-Z]+(, [A-Z]+)*$'),
+  RateLimit: text(
+    'Requests that are left (r), and the seconds until there are more (t)',
+    '^"minute";r=[0-9]+;t=[0-9]+',
+  ),
+  'RateLimit-Policy': text('The limit (q) in a window of seconds (w)', '^"minute";q=[0-9]+;w=[0-9]+'),
+  'Retry-After': text('Seconds after which a repetition can succeed', '^[0-9]+'),
+  Allow: text('The methods of this path', '^[A-Z]+(, [A-Z]+)*'),
   'Content-Disposition': text('Always an attachment, with the file name', '^attachment'),
-  'Accept-Ranges': text('One range of bytes can be requested', '^bytes$'),
-  'Content-Range': text('The range that was sent, or the size of the file', '^bytes (\\d+-\\d+|\\*)/\\d+$'),
+  'Accept-Ranges': text('One range of bytes can be requested', '^bytes'),
+  'Content-Range': text('The range that was sent, or the size of the file', '^bytes ([0-9]+-[0-9]+|[*])/[0-9]+'),
 } satisfies Readonly<Record<string, JsonObject>>
 
 type HeaderName = keyof typeof headers

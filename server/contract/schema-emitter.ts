@@ -82,8 +82,10 @@ export class SchemaEmitter {
   #members(schema: object): JsonObject {
     const out: JsonObject = {}
     for (const [key, value] of Object.entries(schema)) {
-      if (key === '$id') continue
+      if (key === '$id' || value === proofs.WELL_FORMED) continue
       if (key === 'properties') out[key] = this.properties(value)
+      // Says the same. Some generators of clients make `any` of a schema that has `not` itself.
+      else if (key === 'not') Object.assign(out, { if: { not: this.#value(value) }, else: { not: {} } })
       else if (key === 'patternProperties') out['additionalProperties'] = this.#value(Object.values(value)[0])
       // A literal belongs to the instance, not to the schema.
       else out[key] = key === 'enum' || key === 'const' || key === 'required' ? value : this.#value(value)
