@@ -31,7 +31,7 @@ async function openApiDocument() {
     sealer: createSealer({ engine: new InlineEngine() }),
   })
   try {
-    return createApp({ registry }).document()
+    return createApp({ registry }).document({ json: true })
   } finally {
     await registry.close()
   }
@@ -39,7 +39,7 @@ async function openApiDocument() {
 
 // -- types of schemas
 
-const isFile = (schema) => schema.contentMediaType !== undefined
+const isFile = (schema) => schema.format === 'binary'
 const isFiles = (schema) => schema.type === 'array' && isFile(schema.items)
 const literal = (value) => (typeof value === 'string' ? `'${value.replaceAll(/['\\]/g, '\\$&')}'` : String(value))
 const propertyName = (name) => (/^[A-Za-z_$][\w$]*$/.test(name) ? name : literal(name))
@@ -49,10 +49,9 @@ function typeOf(schema) {
   if (schema.$ref !== undefined) return schema.$ref.split('/').at(-1)
   if (schema.const !== undefined) return literal(schema.const)
   if (schema.enum !== undefined) return schema.enum.map(literal).join(' | ')
-  // A text beside files holds their titles, which the client sends by itself.
-  if (schema.anyOf?.some(isFiles)) return 'readonly Upload[]'
   if (schema.anyOf !== undefined) return [...new Set(schema.anyOf.map(typeOf))].join(' | ')
   if (isFile(schema)) return 'Upload'
+  if (isFiles(schema)) return 'readonly Upload[]'
   if (schema.type === 'array') return `ReadonlyArray<${typeOf(schema.items)}>`
   if (schema.type === 'object') return objectType(schema)
   return schema.type === 'integer' ? 'number' : (schema.type ?? 'unknown')
@@ -121,9 +120,10 @@ function bodyMembers({ requestBody }, resolve) {
   const inline = alternativesOf(json.schema, resolve)
   return alternativesOf((form ?? json).schema, resolve).map(({ properties = {}, required = [] }, i) =>
     Object.entries(properties)
-      // Other names of the same file part.
+      // The client sends files and their titles under one name.
       .filter(([name]) => /^\w+$/.test(name))
-      .map(([name, schema]) => {
+      .map(([name, text]) => {
+        const schema = properties[`${name}.items`] ?? text
         const inJson = inline[i]?.properties?.[name]
         const both = isFile(schema) && inJson !== undefined ? { anyOf: [schema, inJson] } : schema
         return { name, schema: both, isRequired: required.includes(name) }
@@ -194,7 +194,7 @@ function emitTypes(document) {
 
 // -- the table
 
-const isUpload = (schema) => isFile(schema) || [...(schema.anyOf ?? [])].some((each) => isFile(each) || isFiles(each))
+const isUpload = (schema) => [schema, ...(schema.anyOf ?? [])].some((each) => isFile(each) || isFiles(each))
 
 function route(operation, resolve) {
   const { method: verb, operationId, security = [], parameters = [], isRoot } = operation

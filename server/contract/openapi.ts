@@ -1,7 +1,7 @@
 import type { TSchema } from '#typebox'
 import { documentPath, parametersOf, type Endpoint, type EndpointGroup, type FileSlot } from './endpoint.ts'
 import { InlineImage } from './files.ts'
-import { responseHeaders, responses, withoutContent } from './responses.ts'
+import { BINARY, responseHeaders, responses, withoutContent } from './responses.ts'
 import { SchemaEmitter, type JsonObject } from './schema-emitter.ts'
 
 /** The OpenAPI 3.1 document. It is made of the endpoints' descriptions and schemas. */
@@ -16,10 +16,13 @@ export interface DocumentOptions {
   readonly groups: readonly EndpointGroup[]
   /** Endpoints at the root. */
   readonly rootGroups: readonly EndpointGroup[]
+  /** Whether it also lists the JSON bodies of endpoints that accept a form: many generators would prefer them. */
+  readonly hasJsonBodies: boolean
 }
 
 /** Makes the document. Schemas that have a name in the code become components of that name. */
-export function openApiDocument({ publicUrl, basePath, version, groups, rootGroups }: DocumentOptions): JsonObject {
+export function openApiDocument(options: DocumentOptions): JsonObject {
+  const { publicUrl, basePath, version, groups, rootGroups, hasJsonBodies } = options
   const schemas = new SchemaEmitter()
   const paths: Record<string, JsonObject> = {}
   const add = (group: EndpointGroup, servers?: readonly JsonObject[]): void => {
@@ -28,7 +31,7 @@ export function openApiDocument({ publicUrl, basePath, version, groups, rootGrou
       paths[path] = {
         ...paths[path],
         ...(servers && { servers }),
-        ...operations(endpoint, group, schemas),
+        ...operations(endpoint, group, { schemas, hasJsonBodies }),
       }
     }
   }
@@ -66,9 +69,11 @@ export function openApiDocument({ publicUrl, basePath, version, groups, rootGrou
 /** The label by which the API page (http/docs.ts) recognizes the operations that it does not show. */
 export const HEAD_BADGE = 'HEAD'
 
+type Emission = Pick<DocumentOptions, 'hasJsonBodies'> & { readonly schemas: SchemaEmitter }
+
 /** The operation of an endpoint. `GET` also has a `HEAD`, with the same headers and without a body. */
-function operations(endpoint: Endpoint, group: EndpointGroup, schemas: SchemaEmitter): JsonObject {
-  const own = operation(endpoint, group, schemas)
+function operations(endpoint: Endpoint, group: EndpointGroup, emission: Emission): JsonObject {
+  const own = operation(endpoint, group, emission)
   if (endpoint.method !== 'GET') return { [endpoint.method.toLowerCase()]: own }
   const { id, summary } = endpoint
   const head = {
@@ -83,8 +88,9 @@ function operations(endpoint: Endpoint, group: EndpointGroup, schemas: SchemaEmi
 }
 
 /** What the document says about one method of a path. */
-function operation(endpoint: Endpoint, group: EndpointGroup, schemas: SchemaEmitter) {
+function operation(endpoint: Endpoint, group: EndpointGroup, emission: Emission) {
   const { id, summary, description, access, body } = endpoint
+  const { schemas } = emission
   return {
     operationId: id,
     tags: [group.tag],
@@ -92,7 +98,7 @@ function operation(endpoint: Endpoint, group: EndpointGroup, schemas: SchemaEmit
     ...(description !== undefined && { description }),
     security: security(access),
     parameters: parameters(endpoint, schemas),
-    ...(body && { requestBody: { required: true, content: requestContent(endpoint, schemas) } }),
+    ...(body && { requestBody: { required: true, content: requestContent(endpoint, emission) } }),
     responses: responses(endpoint, group, schemas),
   }
 }
@@ -179,25 +185,30 @@ function header(name: string, description: string): JsonObject {
   return { name, in: 'header', required: false, description, schema: { type: 'string' } }
 }
 
-/** The media types of a body. A form has the fields of the JSON, and its files. It comes first: generators use that. */
-function requestContent({ body }: Endpoint, schemas: SchemaEmitter): JsonObject {
+/** The media types of a body. A form has the fields of the JSON, and its files. */
+function requestContent({ body }: Endpoint, { schemas, hasJsonBodies }: Emission): JsonObject {
   if (body === undefined) return {}
-  const slots = body.form?.slots ?? []
+  const { form: shape } = body
+  const json = shape === undefined || hasJsonBodies ? jsonContent(body, schemas) : {}
+  if (shape === undefined) return json
+  const files: JsonObject = Object.assign({}, ...shape.slots.map(fileProperties))
+  const form = withExamples(body.schema, new Map(Object.entries(shape.example ?? body.example ?? {})))
+  return { 'multipart/form-data': { schema: withInputs(withProperties(form, files, schemas)) }, ...json }
+}
+
+type Body = NonNullable<Endpoint['body']>
+
+function jsonContent({ schema, form, example }: Body, schemas: SchemaEmitter): JsonObject {
+  const slots = form?.slots ?? []
   const inline = Object.fromEntries(
     slots.filter((slot) => slot.inline).map(({ name }) => [name, schemas.emit(InlineImage)]),
   )
   // RapiDoc, which shows the API page, reads `examples` and no `example`.
-  const examples = { example: { value: body.example } }
-  const json = { 'application/json': { schema: withProperties(body.schema, inline, schemas), examples } }
-  if (body.form === undefined) return json
-  const files: JsonObject = Object.assign({}, ...slots.map(fileProperties))
-  const form = withExamples(body.schema, new Map(Object.entries(body.form.example ?? body.example ?? {})))
-  return { 'multipart/form-data': { schema: withInputs(withProperties(form, files, schemas)) }, ...json }
+  const examples = { example: { value: example } }
+  return { 'application/json': { schema: withProperties(schema, inline, schemas), examples } }
 }
 
-const BINARY = { type: 'string', contentMediaType: 'application/octet-stream' }
-const BINARIES = { type: 'array', items: BINARY }
-const TITLES = { type: 'string', description: 'A JSON array of titles for the files, or one title for all' }
+const FILES = { type: 'array', items: BINARY, description: 'Files, each in a part of this name' }
 
 /** What a schema of fields has: properties, or a choice of schemas that do. */
 interface ObjectSchema {
@@ -205,10 +216,12 @@ interface ObjectSchema {
   readonly properties?: Readonly<Record<string, TSchema>>
 }
 
-/** The parts of a form for one slot, under each of its names. */
-function fileProperties({ name, aliases = [], many }: FileSlot): JsonObject {
-  if (many !== true) return { [name]: BINARY }
-  return { [name]: { anyOf: [BINARIES, TITLES] }, ...Object.fromEntries(aliases.map((alias) => [alias, BINARIES])) }
+/** The parts of a form for one slot. Other names of its files are not listed: generated clients need one. */
+function fileProperties({ name, many }: FileSlot): JsonObject {
+  if (many !== true) return { [name]: { ...BINARY, description: 'A file' } }
+  const files = `${name}.items`
+  const titles = `Only with files: a JSON array of titles for ${files}, or one title for all of them`
+  return { [name]: { type: 'string', description: titles }, [files]: FILES }
 }
 
 /** An object schema whose text fields have examples, for forms; of a choice, its first one. */

@@ -1,5 +1,5 @@
 import Type from '#typebox'
-import { closed, opt } from './values.ts'
+import { closed, opt, TextBoolean } from './values.ts'
 
 /** What `/readyz` returns. A load balancer reads only its status. */
 export const Readiness = closed({
@@ -23,6 +23,10 @@ export const Readiness = closed({
         'ANCHOR_OVERDUE: entries have waited for three intervals, and nothing was made',
     }),
   ),
+})
+/** Which request bodies the document lists. */
+export const OpenApiQuery = closed({
+  json: opt(Type.Boolean({ ...TextBoolean, description: 'Also the JSON bodies of endpoints that accept a form' })),
 })
 /** The document itself. Its own specification describes it, so it is open here. */
 export const OpenApi = Type.Object({ openapi: Type.String() })

@@ -39,11 +39,15 @@ export function responses(
 export const withoutContent = (all: Readonly<Record<string, JsonObject>>): JsonObject =>
   Object.fromEntries(Object.entries(all).map(([status, { content: _, ...rest }]) => [status, rest]))
 
+/** Bytes, in the way that generators of clients know. */
+export const BINARY = { type: 'string', format: 'binary' }
+
 /** The media types of a success. Documents of proofs have other variants for each status. */
 function responseContent(response: Endpoint['response'], status: number, schemas: SchemaEmitter): JsonObject {
   if (!('schema' in response)) {
     const { media, content } = response
-    return { [media]: content === undefined ? {} : { schema: schemas.emit(content) } }
+    const plain = media.startsWith('text/') ? { type: 'string' } : BINARY
+    return { [media]: { schema: content === undefined ? plain : schemas.emit(content) } }
   }
   const { schema, media = {} } = response
   const own = response.others?.[404] === undefined ? schema : variantsWithStatus(schema, status)

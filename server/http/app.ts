@@ -84,8 +84,8 @@ export interface App extends ListeningApp {
   readonly handleOperations: RequestListener
   /** Every route, in the order in which they are matched. */
   readonly routes: readonly MethodAndPath[]
-  /** The OpenAPI 3.1 document. */
-  document(): object
+  /** The OpenAPI 3.1 document. `json`: also the JSON bodies of endpoints that accept a form. */
+  document(options?: { readonly json?: boolean }): object
 }
 
 const GROUPS = [categories, evidences, files, sourceSystems, verification, log] as const
@@ -118,17 +118,18 @@ export function createApp(given: AppOptions): App {
   const operatorGroup = operations({ health, metrics })
   const { metricsToken } = options
   const rootGroups = [metricsToken === undefined ? withoutMetrics(operatorGroup) : operatorGroup]
-  const groups: EndpointGroup[] = [...GROUPS, description(() => documentJson())]
-  const document = once(() =>
+  const groups: EndpointGroup[] = [...GROUPS, description((json) => (json ? wholeDocument() : documentOfForms()))]
+  const document: App['document'] = ({ json = false } = {}) =>
     openApiDocument({
       publicUrl: options.publicUrl,
       basePath: BASE_PATH,
       version: API_VERSION,
       groups,
       rootGroups,
-    }),
-  )
-  const documentJson = once(() => Buffer.from(JSON.stringify(document())))
+      hasJsonBodies: json,
+    })
+  const documentOfForms = once(() => Buffer.from(JSON.stringify(document())))
+  const wholeDocument = once(() => Buffer.from(JSON.stringify(document({ json: true }))))
   // Without limits, and with bytes of its own, so that clients of the API which read nothing do not hide the metrics.
   const rootServices: EndpointServices = {
     ...services,
@@ -140,7 +141,7 @@ export function createApp(given: AppOptions): App {
   if (metricsToken !== undefined) router.use('/metrics', requireBearer(metricsToken))
   for (const group of rootGroups) mount(router, group, { base: '', services: rootServices })
   for (const group of groups) mount(router, group, { base: BASE_PATH, services })
-  addPages(router, { specPath: `${BASE_PATH}/openapi.json`.slice(1), publicUrl: options.publicUrl })
+  addPages(router, { specPath: `${BASE_PATH}/openapi.json?json=1`.slice(1), publicUrl: options.publicUrl })
   const operatorRouter = new Router({ sensitive: true, strict: true })
   mount(operatorRouter, operatorGroup, { base: '', services: rootServices })
   const around = { logger, health, metrics, door, paths, options }

@@ -23,8 +23,8 @@ export const files: EndpointGroup = {
         'the content. Always an attachment, and sandboxed, because files come from strangers.',
       query: DownloadQuery,
       response: {
-        media: '*/*',
-        description: 'The content',
+        media: 'application/octet-stream',
+        description: 'The content. Its Content-Type is that of the file',
         others: { 206: 'One range of the content', 304: 'You have it already' },
       },
       headers: ['Content-Disposition', 'Accept-Ranges'],

@@ -1,7 +1,7 @@
 import { endpoint, type EndpointGroup } from '../contract/endpoint.ts'
 import type { Health } from '../http/health.ts'
 import type { Metrics } from '../http/metrics.ts'
-import { OpenApi, Readiness } from '../contract/operations.ts'
+import { OpenApi, OpenApiQuery, Readiness } from '../contract/operations.ts'
 import { bytes, json } from '../contract/reply.ts'
 import { ok, Ok } from '../contract/values.ts'
 
@@ -59,7 +59,7 @@ export function operations({ health, metrics }: { readonly health: Health; reado
 }
 
 /** The document that describes the service. `text`: its JSON, the same bytes for all responses. */
-export const description = (text: () => Uint8Array): EndpointGroup => ({
+export const description = (text: (json: boolean) => Uint8Array): EndpointGroup => ({
   tag: 'Description',
   description: 'This document',
   endpoints: [
@@ -70,8 +70,9 @@ export const description = (text: () => Uint8Array): EndpointGroup => ({
       access: 'public',
       summary: 'The OpenAPI 3.1 document of this service',
       description: 'Made of the same schemas that requests are validated with.',
+      query: OpenApiQuery,
       response: { schema: OpenApi },
-      handle: async () => bytes('application/json; charset=utf-8', text()),
+      handle: async ({ query }) => bytes('application/json; charset=utf-8', text(query.json === true)),
     }),
   ],
 })

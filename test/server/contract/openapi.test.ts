@@ -19,7 +19,10 @@ interface Operation {
   readonly parameters: readonly { readonly name: string; readonly in: string }[]
   readonly requestBody?: {
     readonly content: Readonly<
-      Record<string, { readonly examples?: { readonly example: { readonly value: unknown } } }>
+      Record<
+        string,
+        { readonly schema?: Schema; readonly examples?: { readonly example: { readonly value: unknown } } }
+      >
     >
   }
   readonly responses: Readonly<
@@ -33,6 +36,8 @@ interface Document {
 }
 interface Schema {
   readonly description?: string
+  readonly type?: string
+  readonly format?: string
   readonly items?: Schema
   readonly const?: unknown
   readonly anyOf?: readonly Schema[]
@@ -43,10 +48,15 @@ interface Schema {
 const METHODS = new Set(['get', 'head', 'post', 'put', 'patch', 'delete'])
 
 describe('the OpenAPI document', () => {
+  /** As generators of clients get it, and with the JSON bodies. */
   let document: Document
+  let whole: Document
   const service = ofSuite(startService)
+  const read = async (query: string): Promise<Document> =>
+    (await (await service().fetch(`${BASE_PATH}/openapi.json${query}`)).json()) as Document
   before(async () => {
-    document = (await (await service().fetch(`${BASE_PATH}/openapi.json`)).json()) as Document
+    document = await read('')
+    whole = await read('?json=1')
   })
 
   /** `GET /api/v1/…` of every operation. */
@@ -61,8 +71,8 @@ describe('the OpenAPI document', () => {
     service()
       .app.routes.map(({ method, path }) => `${method} ${path}`)
       .filter((route) => !/^(?:GET|HEAD) \/(?:(?:docs|ui).*)?$/.test(route))
-  const operation = (id: string): Operation => {
-    const found = Object.values(document.paths)
+  const operation = (id: string, from = document): Operation => {
+    const found = Object.values(from.paths)
       .flatMap((item) => Object.values(item))
       .find(({ operationId }) => operationId === id)
     assert.ok(found, id)
@@ -78,7 +88,8 @@ describe('the OpenAPI document', () => {
   it('passes the linter', async (t) => {
     const directory = await mkdtemp(join(tmpdir(), 'evidence-openapi-'))
     t.after(() => rm(directory, { recursive: true, force: true }))
-    await writeFile(join(directory, 'openapi.json'), JSON.stringify(document))
+    for (const [name, content] of Object.entries({ openapi: document, whole }))
+      await writeFile(join(directory, `${name}.json`), JSON.stringify(content))
     const packageFile = createRequire(import.meta.url).resolve('@redocly/cli/package.json')
     const env = {
       PATH: process.env['PATH'],
@@ -91,12 +102,13 @@ describe('the OpenAPI document', () => {
       join(dirname(packageFile), 'bin', 'cli.js'),
       'lint',
       'openapi.json',
+      'whole.json',
       '--extends=recommended',
       '--skip-rule=no-ambiguous-paths',
       '--max-problems=20',
     ]
     const { stderr } = await promisify(execFile)(process.execPath, args, { cwd: directory, env })
-    assert.match(stderr, /Your API description is valid/)
+    assert.match(stderr, /Your API descriptions are valid/)
     assert.doesNotMatch(stderr, /You have \d+ warning/)
   })
 
@@ -127,7 +139,6 @@ describe('the OpenAPI document', () => {
 
   it('shows what each operation requires and what it can return', () => {
     const create = operation('createEvidence')
-    assert.deepEqual(Object.keys(create.requestBody?.content ?? {}), ['multipart/form-data', 'application/json'])
     const statuses = Object.keys(create.responses).join(' ')
     assert.equal(statuses, '201 400 401 403 404 405 409 413 415 429 431 500 503')
     assert.deepEqual(create.security, [{ apiKey: [] }])
@@ -138,6 +149,32 @@ describe('the OpenAPI document', () => {
     assert.deepEqual(operation('downloadFile').security, [{ apiKey: [] }, { fileToken: [] }])
     assert.deepEqual(operation('verifyEvidence').security, [])
     assert.equal(operation('checkSourceSystem').responses['403'], undefined)
+  })
+
+  it('lists the form alone for files, as text and binary parts, unless it is asked for JSON, too', () => {
+    const contents = (from: Document, id: string): Operation['requestBody'] => operation(id, from).requestBody
+    const typesOf = (from: Document, id: string) => Object.keys(contents(from, id)?.content ?? {}).join(' ')
+    for (const { id, body } of ENDPOINTS.values()) {
+      if (body === undefined) continue
+      const form = body.form === undefined ? [] : ['multipart/form-data']
+      assert.equal(typesOf(document, id), form[0] ?? 'application/json', id)
+      assert.equal(typesOf(whole, id), [...form, 'application/json'].join(' '), id)
+    }
+    for (const [id, one, many] of [
+      ['createEvidence', 'image', 'images'],
+      ['createEvidences', 'image', 'images'],
+      ['updateEvidence', 'file', 'files'],
+    ] as const) {
+      const {
+        [one]: file,
+        [many]: titles,
+        [`${many}.items`]: files,
+      } = contents(document, id)?.content['multipart/form-data']?.schema?.properties ?? {}
+      assert.deepEqual([file?.format, titles?.type, titles?.format], ['binary', 'string', undefined], id)
+      assert.deepEqual([files?.type, files?.items], ['array', { type: 'string', format: 'binary' }], id)
+    }
+    const { content } = operation('downloadFile').responses['200'] ?? {}
+    assert.deepEqual(content, { 'application/octet-stream': { schema: { type: 'string', format: 'binary' } } })
   })
 
   it('has one variant of a proof for each status, which requires what it has', () => {
@@ -189,9 +226,7 @@ describe('the OpenAPI document', () => {
       return { fileId: dt[0].overlayId }
     }
     const sent: string[] = []
-    for (const { operationId: id, requestBody } of Object.values(document.paths).flatMap((item) =>
-      Object.values(item),
-    )) {
+    for (const { operationId: id, requestBody } of Object.values(whole.paths).flatMap((item) => Object.values(item))) {
       const example = requestBody?.content['application/json']?.examples?.example.value
       if (example === undefined) continue
       validate(endpointOf(id).body?.schema ?? assert.fail(`${id} has no body`), example)

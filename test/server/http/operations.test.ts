@@ -190,7 +190,7 @@ describe('operations', () => {
     const script = await acme.service.fetch('/docs/rapidoc.js')
     assert.deepEqual([script.status, script.headers.get('content-type')], [200, 'text/javascript; charset=utf-8'])
     assert.match(await script.text(), /rapi-doc/)
-    assert.ok(html.includes('src="docs/rapidoc.js"') && html.includes('spec-url="api/v1/openapi.json"'))
+    assert.ok(html.includes('src="docs/rapidoc.js"') && html.includes('spec-url="api/v1/openapi.json?json=1"'))
   })
 
   it('keeps no file open for clients that read its script slowly', LINUX, async () => {

@@ -187,7 +187,7 @@ function formBody(value: unknown, { properties = {} }: Schema, damage: FormDamag
 }
 
 function partsOf(name: string, member: unknown, schema: Schema): string {
-  const isFile = (schema.contentMediaType ?? schema.items?.contentMediaType) !== undefined
+  const isFile = (schema.items ?? schema).format === 'binary'
   const file = { filename: 'a.txt', headers: 'Content-Type: text/plain\r\n' }
   return (Array.isArray(member) ? member : [member])
     .map((item: unknown) => part(name, Buffer.from(textOf(item)).toString('latin1'), isFile ? file : {}))

@@ -34,7 +34,7 @@ const EXTERNAL_IDS = ['e-1', 'e-2', 'ä/3 %2F']
 /** Reads the document of a service without data, and creates source systems and evidences with files. */
 export async function createSubject(url: string, operatorKey: string): Promise<Subject> {
   const call = caller(`${url}${BASE_PATH}`, operatorKey)
-  const document = (await call('/openapi.json')) as Document
+  const document = (await call('/openapi.json?json=1')) as Document
   const keys = [operatorKey]
   for (const permissions of ['R', 'I', 'U', 'A']) {
     const apiKey = `a-key-with-level-${permissions}`

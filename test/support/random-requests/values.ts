@@ -21,7 +21,6 @@ export interface Schema {
   readonly pattern?: string
   readonly format?: string
   readonly examples?: readonly unknown[]
-  readonly contentMediaType?: string
 }
 
 /** What the values are made from. */
