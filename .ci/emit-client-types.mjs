@@ -96,8 +96,8 @@ function operationsOf(document) {
 }
 
 /** The members of a request: path and query parameters. `companyId` defaults to the client's own. */
-function parameterMembers({ parameters = [], security = [] }) {
-  const members = parameters
+function parameterMembers({ parameters = [] }) {
+  return parameters
     .filter((parameter) => parameter.in !== 'header')
     .map(({ name, in: position, required, schema, description }) => {
       const isDefaulted = name === 'COMPANY_ID'
@@ -108,9 +108,6 @@ function parameterMembers({ parameters = [], security = [] }) {
         isRequired: required === true && !isDefaulted,
       }
     })
-  const hasToken = security.some((scheme) => 'fileToken' in scheme)
-  const token = { type: 'string', description: 'Opens one file without an API key' }
-  return hasToken ? [...members, { name: 'token', schema: token, isRequired: false }] : members
 }
 
 /** The alternatives of a request body, each as a list of members. */
@@ -118,7 +115,9 @@ function bodyMembers({ requestBody }, resolve) {
   if (requestBody === undefined) return [[]]
   const { 'application/json': json, 'multipart/form-data': form } = requestBody.content
   const inline = alternativesOf(json.schema, resolve)
-  return alternativesOf((form ?? json).schema, resolve).map(({ properties = {}, required = [] }, i) =>
+  // A form has the fields of the first one.
+  const alternatives = form === undefined ? inline : [form.schema, ...inline.slice(1)]
+  return alternatives.map(({ properties = {}, required = [] }, i) =>
     Object.entries(properties)
       // The client sends files and their titles under one name.
       .filter(([name]) => /^\w+$/.test(name))

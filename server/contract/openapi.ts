@@ -58,7 +58,6 @@ export function openApiDocument(options: DocumentOptions): JsonObject {
           name: 'X-API-Key',
           description: 'The key of a source system, or the operator key',
         },
-        fileToken: { type: 'apiKey', in: 'query', name: 'token', description: 'Opens one file for five minutes' },
       },
       headers: responseHeaders,
       schemas: schemas.components(),
@@ -103,10 +102,10 @@ function operation(endpoint: Endpoint, group: EndpointGroup, emission: Emission)
   }
 }
 
-/** The schemes of which one is needed. */
+/** A file can also be opened without a key. Its token is not a scheme: clients would send the key in its place. */
 function security(access: Endpoint['access']): readonly JsonObject[] {
   if (access === 'public') return []
-  return access === 'fileToken' ? [{ apiKey: [] }, { fileToken: [] }] : [{ apiKey: [] }]
+  return access === 'fileToken' ? [{ apiKey: [] }, {}] : [{ apiKey: [] }]
 }
 
 /** What each parameter of a path means. The same name means the same at every endpoint. */
@@ -133,7 +132,7 @@ const PATH_EXAMPLES: ReadonlyMap<string, string> = new Map([
 
 /** The parameters of the path and the query, and the headers that an endpoint reads. */
 function parameters(endpoint: Endpoint, schemas: SchemaEmitter): readonly JsonObject[] {
-  const { path, query, access } = endpoint
+  const { path, query } = endpoint
   const inPath = parametersOf(path).map((name) => ({
     name,
     in: 'path',
@@ -144,13 +143,10 @@ function parameters(endpoint: Endpoint, schemas: SchemaEmitter): readonly JsonOb
   }))
   const { properties = {}, required = [] }: { properties?: Record<string, TSchema>; required?: readonly string[] } =
     query ?? {}
-  const inQuery = Object.entries(properties)
-    // The token is a security scheme.
-    .filter(([name]) => !(access === 'fileToken' && name === 'token'))
-    .map(([name, schema]) => {
-      const emitted = schemas.emit(schema)
-      return { name, in: 'query', required: required.includes(name), schema: emitted }
-    })
+  const inQuery = Object.entries(properties).map(([name, schema]) => {
+    const emitted = schemas.emit(schema)
+    return { name, in: 'query', required: required.includes(name), schema: emitted }
+  })
   return [...inPath, ...inQuery, ...requestHeaders(endpoint)]
 }
 
@@ -193,7 +189,7 @@ function requestContent({ body }: Endpoint, { schemas, hasJsonBodies }: Emission
   if (shape === undefined) return json
   const files: JsonObject = Object.assign({}, ...shape.slots.map(fileProperties))
   const form = withExamples(body.schema, new Map(Object.entries(shape.example ?? body.example ?? {})))
-  return { 'multipart/form-data': { schema: withInputs(withProperties(form, files, schemas)) }, ...json }
+  return { 'multipart/form-data': { schema: withProperties(form, files, schemas) }, ...json }
 }
 
 type Body = NonNullable<Endpoint['body']>
@@ -210,7 +206,7 @@ function jsonContent({ schema, form, example }: Body, schemas: SchemaEmitter): J
 
 const FILES = { type: 'array', items: BINARY, description: 'Files, each in a part of this name' }
 
-/** What a schema of fields has: properties, or a choice of schemas that do. */
+/** What a schema of fields has: properties, or a choice of schemas that do. A form has the fields of the first one. */
 interface ObjectSchema {
   readonly anyOf?: readonly TSchema[]
   readonly properties?: Readonly<Record<string, TSchema>>
@@ -224,11 +220,10 @@ function fileProperties({ name, many }: FileSlot): JsonObject {
   return { [name]: { type: 'string', description: titles }, [files]: FILES }
 }
 
-/** An object schema whose text fields have examples, for forms; of a choice, its first one. */
+/** An object schema whose text fields have examples, for forms. */
 function withExamples(schema: TSchema, examples: ReadonlyMap<string, unknown>): TSchema {
-  const { anyOf, properties = {} }: ObjectSchema = schema
-  if (anyOf !== undefined)
-    return { anyOf: anyOf.map((choice, i) => (i === 0 ? withExamples(choice, examples) : choice)) }
+  const { anyOf: [first] = [], properties = {} }: ObjectSchema = schema
+  if (first !== undefined) return withExamples(first, examples)
   const entries = Object.entries(properties).map(([name, property]) => {
     const example = examples.get(name)
     return [name, typeof example === 'string' ? { ...property, examples: [example] } : property]
@@ -236,18 +231,9 @@ function withExamples(schema: TSchema, examples: ReadonlyMap<string, unknown>): 
   return { ...schema, properties: Object.fromEntries(entries) }
 }
 
-/** RapiDoc shows an input for each member of `properties`. A choice has none, so it gets those of its first one. */
-function withInputs(schema: JsonObject): JsonObject {
-  const { anyOf } = schema
-  const first: JsonObject | undefined = Array.isArray(anyOf) ? anyOf[0] : undefined
-  return first === undefined ? schema : { type: 'object', properties: first['properties'], ...schema }
-}
-
-/** A closed object schema with more properties than its own; of a choice, its first one. */
+/** A closed object schema with more properties than its own. */
 function withProperties(schema: TSchema, more: JsonObject, schemas: SchemaEmitter): JsonObject {
   if (Object.keys(more).length === 0) return schemas.emit(schema)
-  const { anyOf, properties, ...rest }: ObjectSchema = schema
-  if (anyOf !== undefined)
-    return { anyOf: anyOf.map((choice, i) => (i === 0 ? withProperties(choice, more, schemas) : schemas.emit(choice))) }
+  const { properties, ...rest }: ObjectSchema = schema
   return { ...rest, properties: { ...schemas.properties({ ...properties }), ...more } }
 }

@@ -66,7 +66,7 @@ export const evidences: EndpointGroup = {
       path: '/evidences/{COMPANY_ID}/category/{CATEGORY_ID}/subcategory/{SUBCATEGORY_ID}/evidences',
       access: 'I',
       summary: 'Create one evidence or many',
-      description: 'One evidence as above, or `evidences`: up to 1,000 of them without files, all or none.',
+      description: 'One evidence as above, or as JSON `evidences`: up to 1,000 of them without files, all or none.',
       body: {
         schema: requests.EvidenceOrBulk,
         maxTextBytes: 4 * 1024 * 1024,
