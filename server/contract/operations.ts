@@ -25,8 +25,6 @@ export const Readiness = closed({
   ),
 })
 /** Which request bodies the document lists. */
-export const OpenApiQuery = closed({
-  json: opt(Type.Boolean({ ...TextBoolean, description: 'Also the JSON bodies of endpoints that accept a form' })),
-})
+export const OpenApiQuery = closed({ json: opt(TextBoolean) })
 /** The document itself. Its own specification describes it, so it is open here. */
 export const OpenApi = Type.Object({ openapi: Type.String() })
