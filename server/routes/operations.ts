@@ -70,8 +70,8 @@ export const description = (text: (json: boolean) => Uint8Array): EndpointGroup 
       access: 'public',
       summary: 'The OpenAPI 3.1 document of this service',
       description:
-        'Made of the same schemas that requests are validated with. An endpoint that accepts a form is listed with the ' +
-        'form alone, because JSON carries no files; `json=1` adds the JSON bodies.',
+        'Made of the same schemas that requests are validated with. An endpoint that accepts a form has the form ' +
+        'alone, because JSON carries no files; `json=1` adds the JSON bodies.',
       query: OpenApiQuery,
       response: { schema: OpenApi },
       handle: async ({ query }) => bytes('application/json; charset=utf-8', text(query.json === true)),
