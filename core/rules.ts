@@ -16,6 +16,7 @@ export const VERIFICATION_RULES = [
   'keys.order',
   'keys.handover',
   'keys.retired',
+  'keys.newer',
 
   'event.opening',
   'event.txid-differs',

@@ -8,8 +8,7 @@ const BY_RULE: { readonly [rule in VerificationRule]?: string } = {
   'document.format': 'This is not a proof bundle: download one with ?format=bundle.',
   'keys.not-pinned': 'Get the policy of the log that the proof names, from a source that you trust.',
   'keys.retired': 'Ask for a new proof of the same evidence: the log adds what shows that it did not change since.',
-  'checkpoint.not-signed':
-    'The log may have a newer key than your policy: get its policy again, from a source that you trust.',
+  'keys.newer': 'Get the policy of the log again, from a source that you trust. It names the keys that signed.',
   'checkpoint.key-too-new': 'Compare the tree sizes of the keys in your policy with those of a source that you trust.',
   'checkpoint.key-retired': 'The key was retired before it signed this tree: ask for a new proof of the same evidence.',
   'timestamp.revoked':

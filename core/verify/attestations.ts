@@ -64,14 +64,13 @@ export function verifyAttestations(
   for (const tree of [...trees.values()].toReversed()) {
     const { size } = tree
     const { claims, timestamp } = stampOf(tree, { ...context, validationData: pieces, logged })
+    const { vkey, unpinned } = tree.key
     counts ||= tree.isVouchedFor || isStampedInTime(tree, claims, policy)
     if (!counts) {
-      run.doubt({
-        what: `the tree of ${size} entries`,
-        why: 'A retired key signed it, and nothing leads to its last tree',
-      })
+      run.doubt({ what: `the tree of ${size} entries`, why: WHY_NOT[unpinned === 'unknown' ? 'unknown' : 'retired'] })
       continue
     }
+    if (unpinned === 'newer') run.doubt({ what: `the key ${vkey}`, why: NEWER_KEY })
     for (const { token, position } of renewalsIn.get(size) ?? [])
       logged.set(token, {
         position,
@@ -85,6 +84,14 @@ export function verifyAttestations(
   if (run.budget.isExceeded) throw verificationError('limit.signatures', 'The bundle needs too many signature checks')
   return attestations
 }
+
+/** Why a tree does not count, by the key that signed it. */
+const WHY_NOT = {
+  retired: 'A retired key signed it, and nothing leads to its last tree',
+  unknown: 'A key that this policy does not know signed it: fetch the newer policy',
+} as const
+const NEWER_KEY =
+  'This policy does not know this newer key: a key that it pins handed over to it. Fetch the newer policy'
 
 /** The entry of a token in the log, and when a later stamp shows that it was there, ms since 1970. */
 interface LoggedToken {

@@ -4,7 +4,14 @@ import { usableKey } from '../log/note.ts'
 import type { ValidationData } from '../ports/index.ts'
 import { verifyAttestations, type Attestations } from './attestations.ts'
 import { parseBundle } from './bundle-document.ts'
-import { assertIncluded, assertKeyPositions, verifyTrees, type Verification, type VerifiedTrees } from './checkpoint.ts'
+import {
+  assertIncluded,
+  assertKeyPositions,
+  assertSameTree,
+  verifyTrees,
+  type Verification,
+  type VerifiedTrees,
+} from './checkpoint.ts'
 import type {
   BundleCheck,
   BundleClaims,
@@ -14,6 +21,7 @@ import type {
   Unchecked,
 } from './claims.ts'
 import { deletionIn, holdsFile, verifyEvents, type VerifiedBundleEvent } from './event.ts'
+import type { VerificationRule } from '../rules.ts'
 import { parsePolicy, type Policy } from './policy.ts'
 import type { ShownAnchor, ShownBundle } from './shown.ts'
 import type { TokenVerifier } from './token-verifier.ts'
@@ -37,7 +45,8 @@ export function verifyBundle(text: string, options: VerifyBundleOptions = {}): B
     const trees = run.check('checkpoint', () => verifyTrees(bundle, policy, run))
     run.check('inclusion', () => assertAllIncluded(bundle, trees))
     const attested = run.check('attestations', () => verifyAttestations(bundle, trees, { ...options, policy, run }))
-    run.check('checkpoint', () => assertInTreesThatCount(bundle, attested))
+    run.check('checkpoint', () => assertInTreesThatCount(bundle, trees, attested))
+    run.check('checkpoint', () => trees.forEach((tree) => attested.has(tree.size) && assertSameTree(tree, run.budget)))
     const claims = run.check('expected', () => claimsOf(bundle, events, attested, options))
     return run.result(claims, attested)
   } catch (error) {
@@ -65,6 +74,11 @@ export interface VerifyBundleOptions {
   /** Whether a block belongs to its chain, as a node said beforehand. Default: not known. */
   readonly isBlockOnChain?: (anchor: Omit<ShownAnchor, 'proof'>) => boolean
 }
+
+type Failure = Extract<BundleResult, { readonly check: BundleCheck }>['state']
+/** What a rule says if it does not hold. All others refute. */
+const STATE_OF: { readonly [rule in VerificationRule]?: Failure } = { 'keys.retired': 'retired-key' }
+const STATE_UNDER_POLICY: typeof STATE_OF = { 'keys.not-pinned': 'other-log', 'keys.newer': 'newer-key' }
 
 /** One verification of a bundle. */
 class Run implements Verification {
@@ -96,13 +110,12 @@ class Run implements Verification {
     return { ...verdictOn(claims, uncosigned, this.#options), claims, unchecked: [...this.#unchecked.values()] }
   }
 
-  /** A log that the pinned policy does not name is not refuted: nothing is said about it. */
+  /** What a policy does not know is not refuted, but what a bundle does not know of itself is. */
   failure(error: unknown): BundleResult {
     const { rule = 'verifier.failed', message: reason } = isRegistryError(error)
       ? error
       : { message: `The bundle cannot be verified: ${String(error)}` }
-    const isOther = rule === 'keys.not-pinned' && this.#options.policy !== undefined
-    const state = isOther ? 'other-log' : rule === 'keys.retired' ? 'retired-key' : 'refuted'
+    const state = (this.#options.policy && STATE_UNDER_POLICY[rule]) ?? STATE_OF[rule] ?? 'refuted'
     const unchecked = [...this.#unchecked.values()]
     return { state, check: this.#check, rule, reason, unchecked }
   }
@@ -164,11 +177,22 @@ function assertAllIncluded({ events, keys, renewals }: ShownBundle, trees: Verif
   }
 }
 
-/** A retired key may have signed the others after others got to know it. */
-function assertInTreesThatCount({ events }: ShownBundle, attested: ReadonlyMap<number, Attestations>): void {
-  for (const { txId, place } of events)
-    if (place !== undefined && !place.inclusion.some(({ treeSize }) => attested.has(treeSize)))
-      throw verificationError('keys.retired', `Only trees that a retired key signed hold the event ${txId}`)
+/** A retired key may have signed the others after others got to know it, and a thief's key may be unknown. */
+function assertInTreesThatCount(
+  { events }: ShownBundle,
+  trees: VerifiedTrees,
+  attested: ReadonlyMap<number, Attestations>,
+): void {
+  for (const { txId, place } of events) {
+    const sizes = place?.inclusion.map(({ treeSize }) => treeSize) ?? []
+    if (place === undefined || sizes.some((size) => attested.has(size))) continue
+    if (sizes.some((size) => trees.get(size)?.key.unpinned === 'unknown'))
+      throw verificationError(
+        'keys.newer',
+        'It is signed by a key that this policy does not know: fetch the newer policy',
+      )
+    throw verificationError('keys.retired', `Only trees that a retired key signed hold the event ${txId}`)
+  }
 }
 
 function claimsOf(

@@ -25,9 +25,18 @@ import { SignatureBudget } from './untrusted.ts'
  * text may have extension lines.
  */
 
+/** A key that may have signed a checkpoint. */
+export interface Signer extends PinnedKey {
+  /**
+   * Of a key that the policy does not pin: `older` than one that it pins, `newer` if a key that it pins and that is not
+   * retired leads to it by handovers, else `unknown`.
+   */
+  readonly unpinned?: 'older' | 'newer' | 'unknown'
+}
+
 /** A checkpoint that a key of the log signed. */
 export interface VerifiedCheckpoint extends Checkpoint {
-  readonly key: PinnedKey
+  readonly key: Signer
   readonly note: SignedNote
   /** The note with the log's signature alone: the bytes that are stamped and anchored. */
   readonly noteBytes: Uint8Array
@@ -41,7 +50,7 @@ export interface VerifiedCheckpoint extends Checkpoint {
  */
 export function verifyCheckpointUnder(
   note: string,
-  keys: readonly PinnedKey[],
+  keys: readonly Signer[],
   budget: SignatureBudget = new SignatureBudget(),
 ): VerifiedCheckpoint {
   const parsed = parseNote(note)
@@ -67,8 +76,8 @@ export function verifyCheckpointUnder(
 const lineId = ({ name, keyId }: Pick<NoteSignature, 'name' | 'keyId'>): string => `${name} ${toHex(keyId)}`
 
 /** The keys that a line can mean. A key of a type that cannot be used has no lines. */
-function keysByLine(keys: readonly PinnedKey[]): ReadonlyMap<string, readonly PinnedKey[]> {
-  const known = new Map<string, PinnedKey[]>()
+function keysByLine(keys: readonly Signer[]): ReadonlyMap<string, readonly Signer[]> {
+  const known = new Map<string, Signer[]>()
   for (const key of keys) {
     const usable = usableKey(key.vkey)
     if (usable !== undefined) known.set(lineId(usable), [...(known.get(lineId(usable)) ?? []), key])
@@ -120,20 +129,13 @@ export function verifyTrees(
   { budget, doubt }: Verification,
 ): VerifiedTrees {
   const trees = new Map<number, VerifiedTree>()
-  const signers = [...policy.keys, ...droppedKeys(keys, policy.keys)]
+  const signers = [...policy.keys, ...unpinnedKeys(keys, policy.keys)]
   let previous: VerifiedTree | undefined
   for (const shown of checkpoints) {
     const whole = [shown.note, ...shown.cosignatures.map((line) => `${line}\n`)].join('')
     const checkpoint = verifyCheckpointUnder(whole, signers, budget)
     const tree = { ...checkpoint, shown, isVouchedFor: isVouchedFor(checkpoint, shown) }
     if (tree.origin !== origin) throw verificationError('checkpoint.other-log', 'A checkpoint belongs to another log')
-    if (
-      !equalBytes(
-        budget.onceForAll(['tree', origin, tree.size], () => tree.root),
-        tree.root,
-      )
-    )
-      throw verificationError('log.forked', `Another bundle shows another tree of ${tree.size} entries`)
     if (tree.size <= (previous?.size ?? 0))
       throw verificationError('checkpoint.order', 'The checkpoints must have ascending sizes')
     if (tree.key.until === undefined)
@@ -146,13 +148,27 @@ export function verifyTrees(
   return trees
 }
 
-/** The keys before a pinned one that are not pinned themselves, as in a policy in text. */
-function droppedKeys(keys: readonly ShownKey[], pinned: readonly PinnedKey[]): readonly PinnedKey[] {
-  const isPinned = (key: ShownKey): boolean => pinned.some(({ vkey }) => vkey === key.vkey)
-  const older = keys.slice(0, Math.max(0, keys.findLastIndex(isPinned)))
-  return older.flatMap((key, i) =>
-    isPinned(key) ? [] : [{ vkey: key.vkey, from: key.position + 1, until: keys[i + 1]?.position ?? null }],
-  )
+/**
+ * The keys of a bundle that are not pinned. Each key signed the next one. Others may know a key that the policy retired
+ * or marked, so it introduces none. One that is not retired may sign every tree, so a handover gives it no more power.
+ */
+function unpinnedKeys(keys: readonly ShownKey[], pinned: readonly PinnedKey[]): readonly Signer[] {
+  const pinOf = (key: ShownKey | undefined): PinnedKey | undefined => pinned.find(({ vkey }) => vkey === key?.vkey)
+  const last = keys.findLastIndex((key) => pinOf(key) !== undefined)
+  const newest = pinOf(keys[last])
+  const mayIntroduce = newest !== undefined && (newest.until ?? null) === null && newest.compromised !== true
+  return keys.flatMap((key, i): readonly Signer[] => {
+    if (pinOf(key) !== undefined) return []
+    const unpinned = i < last ? 'older' : mayIntroduce ? 'newer' : 'unknown'
+    return [{ vkey: key.vkey, from: key.position + 1, until: keys[i + 1]?.position ?? null, unpinned }]
+  })
+}
+
+/** Throws if a tree that counts differs from one of the same size in another bundle with the same memory. */
+export function assertSameTree({ origin, size, root }: Checkpoint, budget: SignatureBudget): void {
+  const known = budget.onceForAll(['tree', origin, size], () => root)
+  if (!equalBytes(known, root))
+    throw verificationError('log.forked', `Another bundle shows another tree of ${size} entries`)
 }
 
 const assertBeginningOf = (
@@ -162,8 +178,8 @@ const assertBeginningOf = (
 ): void => verifyConsistency({ fromSize: from.size, fromRoot: from.root, toSize: to.size, toRoot: to.root, proof })
 
 function isVouchedFor(checkpoint: VerifiedCheckpoint, { keyConsistency }: ShownCheckpoint): boolean {
-  const { until = null, root } = checkpoint.key
-  if (until === null) return true
+  const { until = null, root, unpinned } = checkpoint.key
+  if (until === null) return unpinned !== 'unknown'
   if (root === undefined) return false
   try {
     assertBeginningOf({ size: until, root }, checkpoint, keyConsistency)

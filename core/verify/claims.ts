@@ -30,6 +30,8 @@ export type BundleCheck = 'document' | 'keys' | 'events' | 'checkpoint' | 'inclu
  * - `not-comparable`: it holds, but it discloses no hash to compare one of the `contents` with.
  * - `retired-key`: a key that the policy retired signed the only trees that hold an event, and neither a proof that
  *   leads to the last tree of that key nor a stamp of before its retirement is there. Ask for a new bundle.
+ * - `newer-key`: a key that the policy does not know signed them, and no key that it pins and that is not retired leads
+ *   to it by handovers. Fetch the newer policy.
  * - `other-log`: it is of another log than the policy's, so nothing is said about it.
  * - `refuted`: the rule `rule` of the check `check` does not hold. Later checks did not run, and there are no claims.
  */
@@ -46,7 +48,7 @@ export type BundleResult =
       readonly unchecked: readonly Unchecked[]
     }
   | {
-      readonly state: 'other-log' | 'retired-key' | 'refuted'
+      readonly state: 'other-log' | 'newer-key' | 'retired-key' | 'refuted'
       readonly check: BundleCheck
       readonly rule: VerificationRule
       readonly reason: string

@@ -9,6 +9,7 @@ export const VERDICTS: Readonly<Record<BundleResult['state'], string>> = {
   consistent: 'CONSISTENT, BUT NOT PROVEN: no keys are pinned (--policy)',
   pending: 'PENDING: an event is not sealed yet',
   'retired-key': 'BY A RETIRED KEY, and nothing leads to its last tree',
+  'newer-key': 'BY A NEWER KEY',
   'other-log': 'OF ANOTHER LOG: nothing is said about it',
   'not-comparable': 'NOT COMPARABLE',
   requirement: 'HOLDS, BUT A REQUIREMENT IS MISSING',

@@ -45,7 +45,7 @@ you trust. To compare files, a bundle needs their hashes: .../bundle?fields=all&
 
 const CODES_TEXT =
   '0 proven; 1 refuted; 2 wrong use, or a file or node that cannot be read; 3 consistent, but no keys are pinned; ' +
-  '4 an event is not sealed yet; 5 signed by a retired key: ask for a new proof; 6 of another log than the policy; ' +
+  '4 an event is not sealed yet; 5 signed by a retired key: ask for a new proof, or by a newer key than the policy: fetch the newer policy; 6 of another log than the policy; ' +
   '7 a file cannot be compared, because no hash of it is disclosed; 8 something in --require is missing'
 
 /** By the state of the bundle, so that a script need not read the text. */
@@ -55,6 +55,7 @@ const EXIT_CODES: Readonly<Record<BundleResult['state'], number>> = {
   consistent: 3,
   pending: 4,
   'retired-key': 5,
+  'newer-key': 5,
   'other-log': 6,
   'not-comparable': 7,
   requirement: 8,

@@ -461,6 +461,10 @@ export const texts = {
         word: 'Signed with a retired key',
         sentence: 'The policy retired the key that signed this proof. Ask for a new proof.',
       },
+      'newer-key': {
+        word: 'Signed with a newer key',
+        sentence: 'The policy does not know the key that signed this proof. Fetch the newer policy.',
+      },
       'other-log': {
         word: 'Unknown log',
         sentence: 'This proof belongs to another registry, so it cannot be judged with the keys loaded here.',
@@ -484,6 +488,7 @@ export const texts = {
       consistent: ['The record fits the log of this proof'],
       pending: ['What is shown fits together'],
       'retired-key': ['What is shown fits together'],
+      'newer-key': ['What is shown fits together'],
       'other-log': ['Only that the document fits together'],
       'not-comparable': ['What is shown is as it was recorded'],
       requirement: ['What is shown is as it was recorded'],
@@ -497,6 +502,7 @@ export const texts = {
       ],
       pending: ['That the registry keeps it: it is in no signed tree yet'],
       'retired-key': ['That the log signed it before the key was retired'],
+      'newer-key': ['That the key belongs to the log', 'That it is forged: nothing is wrong so far'],
       'other-log': ['That it is genuine', 'That it is forged: nothing is wrong so far'],
       'not-comparable': ['Anything about your file'],
       requirement: ['What your policy or you require'],

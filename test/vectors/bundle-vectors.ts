@@ -193,11 +193,17 @@ export const bundleVectors = (): Readonly<Record<string, BundleVector>> => ({
     'The signature of the checkpoint is another one',
     edited(({ checkpoints: [one] }) => (present(one)['note'] = wrongNote(String(one?.['note'])))),
   ),
-  'checkpoint.not-signed': refuted(
-    'checkpoint.not-signed',
-    'The policy does not pin the key that signed',
+  'keys.newer': {
+    description: 'The policy does not pin the key that signed, and the key that it pins is retired',
+    bundle: whole,
+    policy: policyOf(log, 1),
+    expected: { state: 'newer-key', rule: 'keys.newer' },
+  },
+  'newer-key-introduced': holds(
+    'proven',
+    'The policy pins the first key as the newest one, and that key handed over to the one that signed',
     whole,
-    policyOf(log, 1),
+    { origin, keys: [{ vkey: present(log.pinned[0]).vkey, from: 1, until: null }] },
   ),
   'checkpoint.key-retired': refuted(
     'checkpoint.key-retired',

@@ -145,8 +145,9 @@ export class ForgedLog {
     return this.tree.add(entryOf(opening))
   }
 
-  addKey(): ForgedKey {
-    const signer = createNoteSigner(this.origin, seedOf(this.keys.length))
+  /** `seed`: another one makes the key of a thief, to whom the previous key hands over. */
+  addKey(seed = this.keys.length): ForgedKey {
+    const signer = createNoteSigner(this.origin, seedOf(seed))
     const previous = this.keys.at(-1)
     const unsigned = { log: this.origin, prev: previous?.entry ?? null, vkey: signer.verifierKey }
     const sig = previous === undefined ? null : toHex(previous.signer.sign(keyHandover(unsigned)))

@@ -1,7 +1,14 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { decodeUtf8, encodeUtf8, toHex } from '../../../core/bytes.ts'
-import { parsePolicy, verifyBundle, type BundleResult, type PinnedKey } from '../../../core/verify/index.ts'
+import { keyOpening, parseKeyOpening } from '../../../core/commitment/log-entry.ts'
+import {
+  parsePolicy,
+  verifyBundle,
+  type BundleResult,
+  type PinnedKey,
+  type VerifierMemory,
+} from '../../../core/verify/index.ts'
 import type { TokenVerifier } from '../../../core/verify/tokens.ts'
 import { present } from '../../support/present.ts'
 import { forgeBundle, type BundleParts, type Members } from './bundle-forger.ts'
@@ -116,6 +123,89 @@ describe('a tree that a retired key signed', () => {
     const result = verify(bundle)
     assert.equal(result.state, 'proven')
     assert.ok(result.unchecked.some(({ what }) => what === `the tree of ${large} entries`))
+  })
+})
+
+describe('a key that the policy does not know', () => {
+  const whole = forgeBundle(log, [present(events[0])])
+  /** The policy when the key was the newest one. */
+  const asOf = (i: number, more: Partial<PinnedKey> = {}): readonly PinnedKey[] => {
+    const { vkey, from } = present(pinned[i])
+    return [...pinned.slice(0, i), { vkey, ...(from !== undefined && { from }), until: null, ...more }]
+  }
+  const rotations = pinned.slice(0, ROTATIONS).map((_, i) => i)
+
+  it('is introduced by the newest one of the policy, after any number of rotations, and a note names it', () => {
+    const newest = `the key ${present(pinned.at(-1)).vkey}`
+    for (const i of rotations)
+      for (const keys of [asOf(i), asOf(i).slice(-1), [{ vkey: present(pinned[i]).vkey }]]) {
+        const { state, unchecked } = verify(whole, keys)
+        assert.deepEqual([state, unchecked.some(({ what }) => what === newest)], ['proven', true])
+      }
+    assert.equal(
+      verify(whole).unchecked.some(({ what }) => what === newest),
+      false,
+    )
+  })
+
+  it('is not introduced by a key that is retired or marked', () => {
+    for (const i of rotations)
+      for (const keys of [pinned.slice(0, i + 1), asOf(i, { compromised: true })])
+        assert.deepEqual(ruleOf(verify(whole, keys)), ['newer-key'])
+    const [size] = sizesOf(present(pinned[0]))
+    const both = unled(log, present(events[0]), { sizes: [present(size), log.tree.size] })
+    const result = verify(both, asOf(0, { compromised: true }))
+    assert.equal(result.state, 'proven', 'a tree of the pinned key holds it, too')
+    assert.ok(result.unchecked.some(({ what }) => what === `the tree of ${log.tree.size} entries`))
+    const own = { ...whole, claimedPolicy: { keys: [{ vkey: present(pinned[0]).vkey, until: 1 }] } }
+    assert.deepEqual(ruleOf(verifyBundle(JSON.stringify(own))), ['checkpoint', 'keys.newer'], 'it contradicts itself')
+  })
+
+  it("is a thief's, if he has a retired key, whatever handovers he makes", () => {
+    const forged = eventOf(200)
+    const fork = logOf([forged])
+    fork.addKey(77)
+    for (const keys of [pinned, pinned.slice(-1), pinned.slice(0, 1), asOf(1)])
+      assert.equal(verify(unled(fork, forged, { attestations: stampedAt(1) }), keys).state, 'newer-key')
+    // His key hands over to the next key of the log, which he does not have.
+    fork.addKey(1)
+    for (const keys of [pinned.slice(1, 2), asOf(1), pinned])
+      assert.equal(verify(unled(fork, forged, { sizes: [3], signer: () => 1 }), keys).state, 'retired-key')
+  })
+
+  it('signs its own trees only, and is signed by the key before', () => {
+    const late = forgeBundle(log, [present(events[0])], { signer: () => 0 })
+    assert.deepEqual(ruleOf(verify(late, asOf(0))), ['checkpoint', 'checkpoint.key-retired'])
+    const stranger = new ForgedLog()
+    stranger.add(present(events[0]).opening)
+    const opening = keyOpening({ ...parseKeyOpening(present(log.openings[present(log.keys[1]).position])), sig: '00' })
+    stranger.keys.push({ ...present(log.keys[1]), position: stranger.add(opening) })
+    assert.deepEqual(ruleOf(verify(forgeBundle(stranger, [present(events[0])]), asOf(0))), ['keys', 'keys.handover'])
+  })
+})
+
+describe('bundles that share a memory', () => {
+  const verifyAll = (...bundles: readonly Members[]): readonly (string | undefined)[] => {
+    const memory: VerifierMemory = new Map()
+    const options = { policy: { keys: pinned }, memory }
+    return bundles.map((bundle) => ruleOf(verifyBundle(JSON.stringify(bundle), options)).at(-1))
+  }
+
+  it('are not refuted because of a forged tree that does not count', () => {
+    const forged = range.map((i) => eventOf(100 + i))
+    const sizes = sizesOf(present(pinned[0])).slice(0, 1)
+    const honest = forgeBundle(log, events.slice(0, 1), { sizes })
+    const fork = unled(logOf(forged), present(forged[0]), { sizes })
+    assert.deepEqual(verifyAll(fork, honest, fork, honest), ['retired-key', 'proven', 'retired-key', 'proven'])
+  })
+
+  it('are refuted if two trees of one size count', () => {
+    const newest = [{ vkey: present(pinned[0]).vkey, until: null }]
+    const memory: VerifierMemory = new Map()
+    const rules = [eventOf(0), eventOf(50)].map((event) =>
+      ruleOf(verifyBundle(JSON.stringify(forgeBundle(logOf([event]), [event])), { policy: { keys: newest }, memory })),
+    )
+    assert.deepEqual(rules, [['proven'], ['checkpoint', 'log.forked']])
   })
 })
 

@@ -5,7 +5,8 @@
 
 Checks hashes, history, tree, notes (RFC 8032 Ed25519), the chain of keys and what is disclosed. Tokens are checked by
 `openssl ts -verify` if the policy names their authorities. Chain proofs and cosignatures are not checked, and the
-output says so. Exit codes: 0 proven, 1 refuted, 3 no policy was given, 4 an event is not sealed yet, 5 retired key.
+output says so. Exit codes: 0 proven, 1 refuted, 3 no policy was given, 4 an event is not sealed yet, 5 retired or newer
+key, 6 of another log.
 """
 import argparse
 import base64
@@ -19,6 +20,10 @@ from datetime import datetime, timezone
 
 
 class Refuted(Exception):
+    pass
+
+
+class OtherLog(Exception):
     pass
 
 
@@ -146,6 +151,10 @@ def ed25519_verify(public, message, signature):
 
 
 # -- signed notes and keys
+
+
+def parse_name(vkey):
+    return vkey.partition("+")[0]
 
 
 def parse_vkey(text):
@@ -428,9 +437,14 @@ def verify_bundle(text, policy, originals):
 
     vkeys = verify_keys(bundle["keys"], origin)
     pinned = {key["vkey"]: key for key in policy["keys"]} if policy else {vkey: {} for vkey in vkeys}
-    newest = max((i for i, vkey in enumerate(vkeys) if vkey in pinned), default=0)
-    for i, vkey in enumerate(vkeys[:newest]):
-        pinned.setdefault(vkey, {"until": bundle["keys"][i + 1]["position"]})
+    if not any(parse_name(vkey) == origin for vkey in pinned):
+        raise OtherLog()
+    last = max((i for i, vkey in enumerate(vkeys) if vkey in pinned), default=-1)
+    newest = pinned[vkeys[last]] if last >= 0 else {"until": 0}
+    introduces = newest.get("until") is None and not newest.get("compromised")
+    ends = [key["position"] for key in bundle["keys"][1:]] + [None]
+    for i, vkey in enumerate(vkeys):
+        pinned.setdefault(vkey, {"until": ends[i], "unknown": i > last and not introduces})
     trees, signed, last_size = {}, [], 0
     for checkpoint in bundle["checkpoints"]:
         members(checkpoint, ["note", "cosignatures", "tokens", "anchors"], ["consistency", "keyConsistency"])
@@ -464,7 +478,7 @@ def verify_bundle(text, policy, originals):
         until, root = key.get("until"), key.get("root")
         proof = hashes(checkpoint.get("keyConsistency", []))
         retired = datetime.fromisoformat(key["retiredAt"].replace("Z", "+00:00")).timestamp() * 1000 if "retiredAt" in key else None
-        counts = counts or until is None
+        counts = counts or until is None and not key.get("unknown")
         counts = counts or root is not None and begins_with(unhex(root, 32), until, trees[size], size, proof)
         counts = counts or retired is not None and not key.get("compromised") and sum(time <= retired for time in stamps) >= quorum
         if not counts:
@@ -479,6 +493,7 @@ def verify_bundle(text, policy, originals):
         verify_inclusion(bytes.fromhex(event["txId"]), shown, trees)
         event["sealed"] = len(shown["inclusion"]) > 0
         event["counts"] = not event["sealed"] or any(item["treeSize"] in counted for item in shown["inclusion"])
+        event["unknown"] = any(key.get("unknown") and size == item["treeSize"] for _, size, key in signed for item in shown["inclusion"])
         event["notLaterThan"] = min((times[item["treeSize"]] for item in shown["inclusion"] if item["treeSize"] in times), default=None)
     positions = [event["position"] for event in bundle["events"] if "position" in event]
     check(positions == sorted(set(positions)), "the positions of the events must ascend")
@@ -507,6 +522,9 @@ def main():
                 policy = parse(file.read())
         with open(arguments.bundle, encoding="utf-8-sig", newline="") as file:
             events = verify_bundle(file.read(), policy, arguments.file)
+    except OtherLog:
+        print("OF ANOTHER LOG: nothing is said about it")
+        return 6
     except (Refuted, KeyError, TypeError, ValueError, AttributeError, UnicodeError) as error:
         print(f"REFUTED: {error}")
         return 1
@@ -517,7 +535,8 @@ def main():
             print(f"  {name} = {json.dumps(value)}")
     print("not checked: the proofs of chains, and cosignatures")
     if not all(event["counts"] for event in events):
-        print("BY A RETIRED KEY")
+        is_unknown = any(event["unknown"] and not event["counts"] for event in events)
+        print("BY A KEY THAT THIS POLICY DOES NOT KNOW: fetch the newer policy" if is_unknown else "BY A RETIRED KEY")
         return 5
     if not all(event["sealed"] for event in events):
         print("PENDING")

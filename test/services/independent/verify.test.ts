@@ -4,7 +4,7 @@ import { writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import type { Bundle } from '../../../core/index.ts'
-import { verifyBundle } from '../../../core/verify/index.ts'
+import { parsePolicy, verifyBundle } from '../../../core/verify/index.ts'
 import { tokens } from '../../../core/verify/tokens.ts'
 import { openBundleRegistry, type BundleRegistry } from '../../support/bundle-fixture.ts'
 import { temporaryOfSuite } from '../../support/temporary.ts'
@@ -19,11 +19,13 @@ describe('the verifier in Python', { skip }, () => {
   const directory = temporaryOfSuite()
   let registry: BundleRegistry
   let bundles: readonly Bundle[]
+  let olderPolicy: string
   before(async () => {
     registry = await openBundleRegistry({ directory, authorities: [{ name: 'a' }, { name: 'b' }, { name: 'c' }] })
     const { evidence, stage, scope, settle } = registry
     await evidence({ owner: 'Ädá', files: [await stage('an original'), await stage('another')] })
     await settle()
+    olderPolicy = JSON.stringify(await registry.registry.log.policy())
     await registry.rotate()
     await registry.registry.evidences.update(scope, 'e-1', { owner: 'Grace', meta: { a: [1, 'ü'] } })
     await settle()
@@ -67,6 +69,22 @@ describe('the verifier in Python', { skip }, () => {
     assert.equal((await run(text)).code, 3)
     assert.equal((await run(text, ...pinned(), '--file', join(directory, 'original'))).code, 0)
     assert.equal((await run(text, ...pinned(), '--file', join(directory, 'policy.json'))).code, 1)
+  })
+
+  it('agrees with the verifier about policies that do not know the key that signed', async () => {
+    const [bundle] = bundles
+    const text = JSON.stringify(bundle)
+    const cases = [
+      [olderPolicy, 0, 'proven'],
+      [olderPolicy.replace('"until":null', '"until":null,"compromised":true'), 5, 'newer-key'],
+      [olderPolicy.replace('"until":null', `"until":${bundle?.keys[1]?.position}`), 5, 'newer-key'],
+      ['{"keys":[{"vkey":"sum.golang.org+033de0ae+Ac4zctda0e5eza+HJyk9SxEdh+s3Ux18htTTAD8OuAn8"}]}', 6, 'other-log'],
+    ] as const
+    for (const [policy, code, state] of cases) {
+      await writeFile(join(directory, 'other.json'), policy)
+      await ends(code, run(text, '--policy', join(directory, 'other.json')))
+      assert.equal(verifyBundle(text, { policy: parsePolicy(policy), tokens }).state, state)
+    }
   })
 
   it('agrees with the verifier about damaged bundles', async () => {
