@@ -8,6 +8,7 @@ export const VERIFICATION_RULES = [
   'form.members',
   'form.length',
   'document.format',
+  'document.newer',
   'document.entry',
 
   'keys.not-pinned',

@@ -1,9 +1,10 @@
-import type { BundleCheck, BundleResult, VerificationRule } from '../core/verify/index.ts'
+import { EXPORT_FORMAT, type BundleCheck, type BundleResult, type VerificationRule } from '../core/verify/index.ts'
 
 /** What the command line and the verification page advise about a bundle that is not proven. */
 
 /** About the rules where a person can do something. */
 const BY_RULE: { readonly [rule in VerificationRule]?: string } = {
+  'document.newer': 'Fetch a newer verifier: the package, or this page from the registry.',
   'form.json': 'The file is damaged or cut off, or is not a proof bundle: download it again.',
   'document.format': 'This is not a proof bundle: download one with ?format=bundle.',
   'keys.not-pinned': 'Get the policy of the log that the proof names, from a source that you trust.',
@@ -39,11 +40,13 @@ export const adviceOn = (result: BundleResult): string | undefined =>
   'rule' in result ? (BY_RULE[result.rule] ?? BY_CHECK[result.check]) : undefined
 
 /**
- * Why a text is not a JSON object at all, so that it says nothing about any evidence, and what to do. `undefined` for
- * one that only may be damaged.
+ * Why a text is not one JSON object, so that it is not a bundle, and what to do. `undefined` for one that only may be
+ * damaged.
  */
 export function whyNoDocument(text: string): string | undefined {
   if (/^HTTP\/\d/.test(text)) return 'it begins with the headers of a response: save it again, without -i'
+  if (text.slice(0, 99).includes(`"${EXPORT_FORMAT}"`))
+    return 'it is an export: check it with evidence-registry verify --export'
   if (text.includes('\0')) return 'it is not text in UTF-8, but perhaps in UTF-16: save it as UTF-8'
   return /^\uFEFF?\s*\{/.test(text) ? undefined : 'it is not JSON: download it again'
 }

@@ -36,7 +36,9 @@ import {
   asObject,
   asObjects,
   asString,
+  assertNotNewer,
   assertOnlyMembers,
+  isObject,
   parseUntrustedJson,
   withoutBom,
   type UntrustedObject,
@@ -44,13 +46,15 @@ import {
 
 /**
  * Parses a bundle's text (`core/SPECIFICATION.md`) from an untrusted source into types. Only the form is
- * checked here. Unknown members are rejected, so that two verifiers cannot read the same bundle differently.
+ * checked here. Unknown members are rejected, so that two verifiers cannot read the same bundle differently. Those of the
+ * bundle itself are of a newer version.
  */
 
 const MAX_RENEWALS = 8_000
 const MAX_VALIDATION_DATA = 2_000
 
-const MEMBERS = ['format', 'version', 'origin', 'subject', 'events', 'keys', 'checkpoints', 'validationData']
+const REQUIRED = ['format', 'origin', 'subject', 'events', 'keys', 'checkpoints', 'validationData']
+const MEMBERS = [...REQUIRED, 'renewals', 'claimedPolicy', 'extensions']
 const EVENT_MEMBERS = ['opening', 'position', 'inclusion', 'header', 'filesText', 'filesSalt', 'fields', 'files']
 const CHECKPOINT_MEMBERS = ['note', 'consistency', 'keyConsistency', 'cosignatures', 'tokens', 'anchors']
 const ANCHOR_MEMBERS = ['type', 'network', 'chainId', 'txHash', 'blockNumber', 'blockHash', 'proof']
@@ -62,9 +66,9 @@ export function parseBundle(text: string): ShownBundle {
       'form.length',
       `A bundle must have at most ${MAX_BUNDLE_LENGTH} characters and ${MAX_SEPARATORS} values`,
     )
-  const bundle = asObject(parseUntrustedJson(withoutBom(text), 'The bundle'), 'The bundle')
-  assertOnlyMembers(bundle, [...MEMBERS, 'renewals', 'claimedPolicy', 'extensions'], 'The bundle')
-  if (bundle['format'] !== BUNDLE_FORMAT || bundle['version'] !== 1)
+  const bundle = parseUntrustedJson(withoutBom(text), 'The bundle')
+  if (isObject(bundle) && bundle['format'] === BUNDLE_FORMAT) assertNotNewer(bundle, MEMBERS, 'The bundle')
+  if (!isObject(bundle) || bundle['format'] !== BUNDLE_FORMAT || bundle['version'] !== 1)
     throw verificationError('document.format', `The bundle must have the format ${BUNDLE_FORMAT} and the version 1`)
   if (bundle['extensions'] !== undefined) asObject(bundle['extensions'], 'extensions')
   const policy = bundle['claimedPolicy']

@@ -77,7 +77,11 @@ export interface VerifyBundleOptions {
 
 type Failure = Extract<BundleResult, { readonly check: BundleCheck }>['state']
 /** What a rule says if it does not hold. All others refute. */
-const STATE_OF: { readonly [rule in VerificationRule]?: Failure } = { 'keys.retired': 'retired-key' }
+const STATE_OF: { readonly [rule in VerificationRule]?: Failure } = {
+  'keys.retired': 'retired-key',
+  'document.format': 'unreadable',
+  'document.newer': 'unreadable',
+}
 const STATE_UNDER_POLICY: typeof STATE_OF = { 'keys.not-pinned': 'other-log', 'keys.newer': 'newer-key' }
 
 /** One verification of a bundle. */
@@ -115,7 +119,9 @@ class Run implements Verification {
     const { rule = 'verifier.failed', message: reason } = isRegistryError(error)
       ? error
       : { message: `The bundle cannot be verified: ${String(error)}` }
-    const state = (this.#options.policy && STATE_UNDER_POLICY[rule]) ?? STATE_OF[rule] ?? 'refuted'
+    const isCut = this.#check === 'document' && (rule === 'form.json' || rule === 'form.length')
+    const known = (this.#options.policy && STATE_UNDER_POLICY[rule]) ?? STATE_OF[rule]
+    const state = known ?? (isCut ? 'unreadable' : 'refuted')
     const unchecked = [...this.#unchecked.values()]
     return { state, check: this.#check, rule, reason, unchecked }
   }

@@ -33,6 +33,7 @@ export type BundleCheck = 'document' | 'keys' | 'events' | 'checkpoint' | 'inclu
  * - `newer-key`: a key that the policy does not know signed them, and no key that it pins and that is not retired leads
  *   to it by handovers. Fetch the newer policy.
  * - `other-log`: it is of another log than the policy's, so nothing is said about it.
+ * - `unreadable`: it is not a whole bundle, or one that a newer version made or that is too long. Nothing is said.
  * - `refuted`: the rule `rule` of the check `check` does not hold. Later checks did not run, and there are no claims.
  */
 export type BundleResult =
@@ -48,7 +49,7 @@ export type BundleResult =
       readonly unchecked: readonly Unchecked[]
     }
   | {
-      readonly state: 'other-log' | 'newer-key' | 'retired-key' | 'refuted'
+      readonly state: 'other-log' | 'newer-key' | 'retired-key' | 'unreadable' | 'refuted'
       readonly check: BundleCheck
       readonly rule: VerificationRule
       readonly reason: string

@@ -3,13 +3,28 @@ import { isRegistryError, verificationError } from '../errors.ts'
 import type { VerificationRule } from '../rules.ts'
 import { verifyBundle, type VerifyBundleOptions } from './bundle.ts'
 import type { BundleResult, Unchecked } from './claims.ts'
-import { asCount, asObject, asString, parseUntrustedJson, withoutBom, type UntrustedObject } from './untrusted.ts'
+import {
+  asCount,
+  asObject,
+  assertNotNewer,
+  asString,
+  isObject,
+  parseUntrustedJson,
+  withoutBom,
+  type UntrustedObject,
+} from './untrusted.ts'
+
+/**
+ * As of a bundle, and of the file: `incomplete` without its last line, `changed` if it is not the text that the registry
+ * wrote, although no line contradicts, `unreadable` if it is not an export, or has lines that are none.
+ */
+export type ExportState = BundleResult['state'] | 'incomplete' | 'changed'
 
 /** A line that breaks a rule, or whose evidence is not proven. */
 export interface ExportFinding {
   /** 1, 2, … */
   readonly line: number
-  readonly state: BundleResult['state']
+  readonly state: ExportState
   readonly reason: string
   readonly rule: VerificationRule | undefined
 }
@@ -17,7 +32,9 @@ export interface ExportFinding {
 /** What an export proves. */
 export interface ExportResult {
   /** The worst of all lines. An evidence for which the registry could make no bundle counts as `requirement`. */
-  readonly state: BundleResult['state']
+  readonly state: ExportState
+  /** The last line that was verified, if so many before it are wrong or unreadable that the others were not. */
+  readonly stoppedAt: number | undefined
   /** What the first line says; `undefined` if it is not that of an export. */
   readonly head: ExportHead | undefined
   /** As in the last line, but counted. `unsealed`: evidences of which an event is not sealed yet. */
@@ -36,8 +53,28 @@ export interface ExportResult {
 type ExportHead = Readonly<Record<'company' | 'origin' | 'exportedAt', string>>
 
 /** The worst first. */
-const STATES = ['refuted', 'other-log', 'retired-key', 'requirement', 'pending'] as const
+const STATES = [
+  'refuted',
+  'unreadable',
+  'incomplete',
+  'changed',
+  'other-log',
+  'newer-key',
+  'retired-key',
+  'requirement',
+  'pending',
+] as const
+/** In these states, what is in the lines holds. */
+const HOLDING: ReadonlySet<ExportState> = new Set(['requirement', 'pending'])
+/** The members of the lines. */
+const HEAD = ['format', 'company', 'origin', 'treeSize', 'exportedAt', 'counts']
+const EVIDENCE = ['n', 'bundle', 'id', 'externalId', 'error']
+const END = ['end', 'counts', 'sha256']
+/** What breaks these rules contradicts nothing. */
+const UNREADABLE: ReadonlySet<VerificationRule> = new Set(['form.json', 'form.length', 'document.newer'])
 const MAX_KEPT = 20
+/** After so many lines that are refuted or unreadable, the others change nothing and would only cost time. */
+const MAX_WRONG = 100
 /** As the registry writes it. The rest of the line is the bundle, whose form is checked with it. */
 const BUNDLE_LINE = /^\{"n":([1-9]\d{0,14}),"bundle":(\{.*\})\}$/s
 
@@ -52,12 +89,22 @@ const BUNDLE_LINE = /^\{"n":([1-9]\d{0,14}),"bundle":(\{.*\})\}$/s
  */
 export class ExportVerifier {
   readonly #options: VerifyBundleOptions
-  readonly #states = new Set<BundleResult['state']>()
+  readonly #states = new Set<ExportState>()
   readonly #findings: ExportFinding[] = []
   readonly #unchecked = new Map<string, Unchecked>()
   readonly #counts = { evidences: 0, events: 0, unsealed: 0, withoutBundle: 0 }
   #found = 0
+  #wrong = 0
   #line = 0
+  #isDone = false
+  /** Whether the text differs from what the registry writes, apart from a line that contradicts. */
+  #isChanged = false
+  /** Whether an empty line came last. */
+  #isBlank = false
+  /** How many lines could not be read since the last evidence. */
+  #unread = 0
+  /** A line that is not JSON. It may be the last one, cut off. */
+  #torn: (() => void) | undefined
   #head: ExportHead | undefined
   /** How many evidences the company had when the export began. */
   #least = 0
@@ -74,32 +121,35 @@ export class ExportVerifier {
     this.#options = { ...options, memory: new Map() }
   }
 
-  /** The next line, without its line feed. Untrusted. */
-  add(line: string): void {
-    this.#line++
-    this.#refuteIfThrows(() => {
-      if (this.#line === 1) this.#readHead(asObject(parseUntrustedJson(withoutBom(line), 'The line'), 'The line'))
-      else if (this.#end !== undefined) throw verificationError('export.order', 'It comes after the last line')
-      else this.#addEvidence(line)
-    })
+  /** Whether further lines change nothing: the first one is not that of an export, or too many lines are wrong. */
+  get isDone(): boolean {
+    return this.#isDone
   }
 
-  /** @param sha256 - of all bytes before the last line, hex */
+  /** The next line, without its line feed, also with a carriage return at its end. Untrusted. */
+  add(text: string): void {
+    if (this.#isDone) return
+    this.#line++
+    const line = text.endsWith('\r') ? text.slice(0, -1) : text
+    if (line === '') return void (this.#isBlank = true)
+    this.#torn?.()
+    this.#torn = undefined
+    this.#isChanged ||= this.#isBlank
+    this.#isBlank = false
+    if (this.#head === undefined) return this.#readHead(withoutBom(line))
+    this.#findIfThrows(() => this.#addLine(line))
+  }
+
+  /**
+   * @param sha256 - of all lines before the last one with their line feeds, hex. A byte order mark at the beginning,
+   *   a carriage return before a line feed, and empty lines are left out
+   */
   end(sha256: string): ExportResult {
-    this.#refuteIfThrows(() => {
-      if (this.#end === undefined)
-        throw verificationError('export.cut-off', 'The export is cut off: its last line is missing')
-      const stated = asObject(this.#end['counts'], 'counts')
-      const { evidences } = this.#counts
-      const counted = this.#hasAllClaims ? this.#counts : { ...stated, evidences }
-      if (evidences < this.#least || JSON.stringify(stated) !== JSON.stringify(counted))
-        throw verificationError('export.count', 'The first or the last line counts other lines')
-      if (this.#end['sha256'] !== sha256)
-        throw verificationError('export.changed', 'The lines do not have the hash in the last line')
-    })
+    if (!this.#isDone) this.#findIfThrows(() => this.#readEnd(sha256))
     const best = this.#options.policy === undefined ? 'consistent' : 'proven'
     return {
       state: STATES.find((state) => this.#states.has(state)) ?? best,
+      stoppedAt: this.#isDone ? this.#line : undefined,
       head: this.#head,
       counts: this.#counts,
       sealedEvents: this.#sealedEvents,
@@ -110,46 +160,93 @@ export class ExportVerifier {
     }
   }
 
-  #refuteIfThrows(step: () => void): void {
+  #findIfThrows(step: () => void): void {
     try {
       step()
     } catch (error) {
       if (!isRegistryError(error)) throw error
-      this.#find('refuted', error.message, error.rule)
+      const { message, rule } = error
+      const line = this.#line
+      const isReadable = rule === undefined || !UNREADABLE.has(rule)
+      if (!isReadable) this.#unread++
+      if (rule === 'form.json') this.#torn = () => this.#find('unreadable', message, rule, line)
+      else this.#find(isReadable ? 'refuted' : 'unreadable', message, rule)
     }
   }
 
-  #find(state: BundleResult['state'], reason: string, rule?: VerificationRule): void {
+  #find(state: ExportState, reason: string, rule?: VerificationRule, line = this.#line): void {
     this.#found++
     this.#states.add(state)
-    if (this.#findings.length < MAX_KEPT) this.#findings.push({ line: this.#line, state, reason, rule })
+    if (state === 'refuted' || state === 'unreadable') this.#isDone ||= ++this.#wrong >= MAX_WRONG
+    const isOfFile = state === 'incomplete' || state === 'changed'
+    if (isOfFile || this.#findings.length < MAX_KEPT) this.#findings.push({ line, state, reason, rule })
   }
 
-  #readHead({ format, version, counts, company, origin, exportedAt }: UntrustedObject): void {
-    if (format !== EXPORT_FORMAT || version !== 1)
+  /** Without it, nothing is known about the other lines. */
+  #readHead(line: string): void {
+    try {
+      this.#head = this.#headOf(parseUntrustedJson(line, 'The first line'))
+    } catch (error) {
+      if (!isRegistryError(error)) throw error
+      this.#find('unreadable', error.message, error.rule)
+      this.#isDone = true
+    }
+  }
+
+  #headOf(head: unknown): ExportHead {
+    if (isObject(head) && head['format'] === EXPORT_FORMAT) assertNotNewer(head, HEAD, 'The export')
+    if (!isObject(head) || head['format'] !== EXPORT_FORMAT || head['version'] !== 1)
       throw verificationError('document.format', `It must have the format ${EXPORT_FORMAT} and the version 1`)
+    const { counts, company, origin, exportedAt } = head
     this.#least = asCount(asObject(counts, 'counts')['evidences'], 'evidences')
-    this.#head = {
+    return {
       company: asString(company, 'company'),
       origin: asString(origin, 'origin'),
       exportedAt: asString(exportedAt, 'exportedAt'),
     }
   }
 
-  #addEvidence(line: string): void {
-    const [, number, bundle] = BUNDLE_LINE.exec(line) ?? []
-    if (bundle === undefined) return this.#addOther(asObject(parseUntrustedJson(line, 'The line'), 'The line'))
-    this.#counts.evidences++
-    const result = verifyBundle(bundle, this.#options)
-    if ('claims' in result) return this.#addClaims(result, Number(number))
-    this.#hasAllClaims = false
-    this.#find(result.state, result.reason, result.rule)
-    this.#assertNext(Number(number))
+  #readEnd(sha256: string): void {
+    const { evidences } = this.#counts
+    if (this.#end === undefined) {
+      const holds = [...this.#states].every((state) => HOLDING.has(state)) ? ', all that are there hold' : ''
+      const whole = Math.max(evidences, this.#least)
+      return this.#find('incomplete', `${evidences} of ${whole} evidences${holds}`, 'export.cut-off')
+    }
+    // What could not be read, cannot be counted.
+    if (this.#states.has('unreadable')) return
+    const { counts, sha256: stated } = this.#end
+    const counted = Object.entries(this.#hasAllClaims ? this.#counts : { evidences })
+    const told = asObject(counts, 'counts')
+    if (evidences < this.#least || counted.some(([name, count]) => told[name] !== count))
+      throw verificationError('export.count', 'The first or the last line counts other lines')
+    if (this.#isChanged || stated !== sha256)
+      this.#find('changed', 'not the text that the registry wrote', 'export.changed')
   }
 
-  /** The last line, or one that says why the registry could make no bundle. */
-  #addOther(line: UntrustedObject): void {
-    if (line['end'] === true) return void (this.#end = line)
+  #addLine(line: string): void {
+    if (this.#end !== undefined) throw verificationError('export.order', 'It comes after the last line')
+    const [, number, bundle] = BUNDLE_LINE.exec(line) ?? []
+    if (bundle !== undefined) return this.#addBundle(Number(number), bundle)
+    const other = asObject(parseUntrustedJson(line, 'The line'), 'The line')
+    assertNotNewer(other, 'end' in other ? END : EVIDENCE, 'The export')
+    if (other['end'] === true) return void (this.#end = other)
+    if (other['bundle'] === undefined) return this.#addWithoutBundle(other)
+    this.#isChanged = true
+    this.#addBundle(asCount(other['n'], 'n'), JSON.stringify(other['bundle']))
+  }
+
+  #addBundle(number: number, bundle: string): void {
+    this.#counts.evidences++
+    const result = verifyBundle(bundle, this.#options)
+    if ('claims' in result) return this.#addClaims(result, number)
+    this.#hasAllClaims = false
+    this.#find(result.state, result.reason, result.rule)
+    this.#assertNext(number)
+  }
+
+  /** A line that says why the registry could make no bundle. */
+  #addWithoutBundle(line: UntrustedObject): void {
     const [id, name, error] = ['id', 'externalId', 'error'].map((member) => asString(line[member], member))
     this.#counts.evidences++
     this.#counts.withoutBundle++
@@ -184,6 +281,8 @@ export class ExportVerifier {
     if (isAgain) throw verificationError('export.order', `Evidence ${number} comes twice, or too late`)
     this.#number = number
     this.#evidence = id ?? this.#evidence
-    if (number > expected) throw verificationError('export.order', `Evidence ${expected} is missing before it`)
+    const isKnownGap = number <= expected + this.#unread
+    this.#unread = 0
+    if (!isKnownGap) throw verificationError('export.order', `Evidence ${expected} is missing before it`)
   }
 }

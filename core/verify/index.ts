@@ -4,7 +4,7 @@
  * Timestamp tokens are checked by a value of `evidence-registry/verify/tokens`, which the caller passes.
  */
 export { verifyBundle, type VerifyBundleOptions } from './bundle.ts'
-export { ExportVerifier, type ExportFinding, type ExportResult } from './export.ts'
+export { ExportVerifier, type ExportFinding, type ExportResult, type ExportState } from './export.ts'
 export type {
   BundleAnchorClaim,
   BundleCheck,
@@ -16,7 +16,7 @@ export type {
 } from './claims.ts'
 export type { VerifierMemory } from './untrusted.ts'
 export { VERIFICATION_RULES, type VerificationRule } from '../rules.ts'
-export { BUNDLE_FORMAT, MAX_BUNDLE_LENGTH } from '../commitment/bundle-format.ts'
+export { BUNDLE_FORMAT, EXPORT_FORMAT, MAX_BUNDLE_LENGTH } from '../commitment/bundle-format.ts'
 export type { ShownAnchor } from './shown.ts'
 export { verifyAnchorProof, type VerifiedAnchor } from './attestations.ts'
 export { holdsTokens, type TokenVerifier } from './token-verifier.ts'

@@ -12,6 +12,7 @@ import {
   asObject,
   asObjects,
   asString,
+  assertNotNewer,
   assertOnlyMembers,
   parseUntrustedJson,
   withoutBom,
@@ -88,10 +89,11 @@ const MAX_LIST = 256
  *      "timestampQuorum", "timestampQuorums": [{"quorum", "ranges"}],
  *      "chains": [{"type", "network", "chainId", "account", "ranges"}]}
  *
- * Only `keys` is required. `threshold` is `all`, `any` or a number, and `quorum` the name of a witness or group, or
+ * Only `keys` is required, and `version` may be 1. `threshold` is `all`, `any` or a number, and `quorum` the name of a witness or group, or
  * `none`. `until` is `null` for the newest key. Members with other names are only accepted inside `extensions`.
  *
- * @throws `VERIFICATION_FAILED` with the first rule that the text breaks.
+ * @throws `VERIFICATION_FAILED` with the first rule that the text breaks: `document.newer` for a policy of a newer
+ *   version.
  * @example
  * const policy = parsePolicy(await readFile('policy.json', 'utf8'))
  */
@@ -111,7 +113,7 @@ const MEMBERS = ['origin', ...LISTS, 'quorum', 'timestampQuorum', 'extensions']
 
 function policyOfJson(text: string): Policy {
   const policy = asObject(parseUntrustedJson(text, 'The policy'), 'The policy')
-  assertOnlyMembers(policy, MEMBERS, 'The policy')
+  assertNotNewer(policy, MEMBERS, 'The policy')
   const keys = asObjects(policy['keys'], 'keys', MAX_LOG_KEYS).map(pinnedKey)
   assertKeys(keys, policy['origin'])
   const witnesses = requiredWitnesses(policy)

@@ -101,6 +101,18 @@ export function assertOnlyMembers(object: UntrustedObject, names: readonly strin
 }
 
 /**
+ * Throws `document.newer` for what a later version of the registry may have made: a document whose `version` is above 1,
+ * or one with another member than these.
+ */
+export function assertNotNewer(document: UntrustedObject, names: readonly string[], what: string): void {
+  const { version } = document
+  const unknown = Object.keys(document).find((name) => name !== 'version' && !names.includes(name))
+  const sign = unknown === undefined ? `the version ${String(version)}` : `the member ${unknown.slice(0, 64)}`
+  if (unknown !== undefined || (typeof version === 'number' && version > 1))
+    throw verificationError('document.newer', `${what} was made by a newer version (${sign}): fetch a newer verifier`)
+}
+
+/**
  * What one verification may cost. A unit is an Ed25519 signature: 0.1 ms in Node, 2.6 ms in a browser. So those of any
  * bundle take at most 2 s in Node and 4 s in a browser.
  */

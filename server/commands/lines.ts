@@ -10,20 +10,24 @@ export async function* linesOf(
   maxBytes: number,
   tooLong: (line: number) => Error,
 ): AsyncGenerator<readonly Uint8Array[]> {
-  let rest: Uint8Array = new Uint8Array()
-  let count = 0
+  /** The pieces of a line that began in earlier chunks, which are joined once. */
+  let pieces: Uint8Array[] = []
+  let [length, count] = [0, 0]
   for await (const chunk of chunks) {
     const lines: Uint8Array[] = []
-    const bytes = rest.length === 0 ? chunk : Buffer.concat([rest, chunk])
     let at = 0
-    for (let end = bytes.indexOf(LINE_FEED); end !== -1; end = bytes.indexOf(LINE_FEED, at)) {
-      lines.push(bytes.subarray(at, end))
+    for (let end = chunk.indexOf(LINE_FEED); end !== -1; end = chunk.indexOf(LINE_FEED, at)) {
+      const part = chunk.subarray(at, end)
+      lines.push(pieces.length === 0 ? part : Buffer.concat([...pieces, part]))
+      pieces = []
       at = end + 1
     }
     count += lines.length
-    rest = bytes.subarray(at)
-    if (rest.length > maxBytes) throw tooLong(count + 1)
+    if (at > 0) length = 0
+    if (at < chunk.length) pieces.push(chunk.subarray(at))
+    length += chunk.length - at
+    if (length > maxBytes) throw tooLong(count + 1)
     yield lines
   }
-  if (rest.length > 0) yield [rest]
+  if (pieces.length > 0) yield [Buffer.concat(pieces)]
 }

@@ -12,6 +12,9 @@ import { linesOf } from './lines.ts'
 import { printable, ProgressLine, whyUnreadable } from './terminal.ts'
 import { timeText, VERDICTS } from './verify-report.ts'
 
+const CARRIAGE_RETURN = 0x0d
+const BOM = Buffer.of(0xef, 0xbb, 0xbf)
+
 /** `verify --export`: reads the file line by line, because it can have many gigabytes. */
 
 const CHUNK_BYTES = 1024 * 1024
@@ -31,13 +34,17 @@ export async function verifyExportFile(
   const tooLong = (line: number): UsageError => new UsageError(`line ${line} of ${path} is longer than any bundle`)
   try {
     const chunks = createReadStream(path, { highWaterMark: CHUNK_BYTES })
-    for await (const lines of linesOf(chunks, MAX_LINE_BYTES, tooLong))
-      for (const line of lines) {
+    for await (const lines of linesOf(chunks, MAX_LINE_BYTES, tooLong)) {
+      for (const each of lines) {
+        const line = asWritten(each, count++ === 0)
+        verifier.add(strictUtf8.decode(line))
+        if (line.length === 0) continue
         if (last !== undefined) hash.update(last).update('\n')
         last = line
-        verifier.add(strictUtf8.decode(line))
-        progress.show(`${++count} lines verified`)
       }
+      progress.show(`${count} lines verified`)
+      if (verifier.isDone) break
+    }
   } catch (error) {
     if (error instanceof UsageError) throw error
     throw new UsageError(`cannot read ${path}: ${whyUnreadable(error)}`)
@@ -45,23 +52,34 @@ export async function verifyExportFile(
   progress.end()
   const result = verifier.end(hash.digest('hex'))
   if (result.head !== undefined) return result
-  throw new UsageError(`${path} is not an export (${printable(result.findings[0]?.reason ?? 'it is empty')})`)
+  const why = printable(result.findings[0]?.reason ?? 'it is empty')
+  throw new UsageError(
+    `${path} is not an export (${why}): name the file as it was exported. A bundle needs no --export`,
+  )
+}
+
+/** A line without what a program on the way may have put before or after it. */
+function asWritten(line: Uint8Array, isFirst: boolean): Uint8Array {
+  const start = isFirst && BOM.equals(line.subarray(0, BOM.length)) ? BOM.length : 0
+  return line.subarray(start, line.at(-1) === CARRIAGE_RETURN ? -1 : line.length)
 }
 
 /** What an export proves, and what is wrong with it. */
 export function exportReport(name: string, result: ExportResult): string {
-  const { state, head, counts, sealedEvents, notLaterThan, found, findings, unchecked } = result
+  const { state, stoppedAt, head, counts, sealedEvents, notLaterThan, found, findings, unchecked } = result
   const { evidences, events, unsealed, withoutBundle } = counts
   const proven =
     notLaterThan === undefined ? 'not all with a proven time' : `all not later than ${timeText(notLaterThan)}`
+  const ofFile = findings.find((one) => one.state === state && (state === 'incomplete' || state === 'changed'))
   const lines = [
-    `${name}: ${VERDICTS[state]}`,
+    [name, VERDICTS[state], ...(ofFile ? [ofFile.reason] : [])].join(': '),
     `log ${head?.origin}`,
     `company ${head?.company}, exported at ${head?.exportedAt}`,
     `${evidences} evidences with ${events} events: ${unsealed} not wholly sealed, ${withoutBundle} without a bundle`,
     `  ${sealedEvents} events are in signed trees, ${proven}`,
     ...findings.map(({ line, state: of, reason, rule }) => `line ${line}: ${of}: ${reason}${rule ? ` (${rule})` : ''}`),
     ...(found > findings.length ? [`and ${found - findings.length} more`] : []),
+    ...(stoppedAt === undefined ? [] : [`not checked: the lines after line ${stoppedAt}`]),
     ...unchecked.map(({ what, why }) => `not checked: ${what}: ${why}`),
   ]
   return `${lines.map(printable).join('\n')}\n`

@@ -1,10 +1,16 @@
-import type { BundleClaims, BundleEventClaims, BundleResult, ExportResult } from '../../core/verify/index.ts'
+import type {
+  BundleClaims,
+  BundleEventClaims,
+  BundleResult,
+  ExportResult,
+  ExportState,
+} from '../../core/verify/index.ts'
 import { printable } from './terminal.ts'
 
 /** What `verify` prints. */
 
 /** The first word of the report. */
-export const VERDICTS: Readonly<Record<BundleResult['state'], string>> = {
+export const VERDICTS: Readonly<Record<ExportState, string>> = {
   proven: 'PROVEN',
   consistent: 'CONSISTENT, BUT NOT PROVEN: no keys are pinned (--policy)',
   pending: 'PENDING: an event is not sealed yet',
@@ -14,6 +20,9 @@ export const VERDICTS: Readonly<Record<BundleResult['state'], string>> = {
   'not-comparable': 'NOT COMPARABLE',
   requirement: 'HOLDS, BUT A REQUIREMENT IS MISSING',
   refuted: 'REFUTED',
+  unreadable: 'NOT READABLE',
+  incomplete: 'INCOMPLETE',
+  changed: 'CHANGED',
 }
 
 /** @param advice what to do, if there is something to do */

@@ -2,12 +2,16 @@ import { readFile } from 'node:fs/promises'
 import { basename } from 'node:path'
 import {
   BUNDLE_FORMAT,
+  EXPORT_FORMAT,
   holdsTokens,
   parsePolicy,
   verifyBundle,
   type BundleResult,
+  type ExportState,
+  type VerificationRule,
   type VerifyBundleOptions,
 } from '../../core/verify/index.ts'
+import { isRegistryError } from '../../core/errors.ts'
 import { digestFile } from '../file-digest.ts'
 import { adviceOn, whyNoDocument } from '../verdict-advice.ts'
 import type { CommandInput } from './command.ts'
@@ -44,12 +48,14 @@ you trust. To compare files, a bundle needs their hashes: .../bundle?fields=all&
 } as const
 
 const CODES_TEXT =
-  '0 proven; 1 refuted; 2 wrong use, or a file or node that cannot be read; 3 consistent, but no keys are pinned; ' +
+  '0 proven; 1 refuted; 2 wrong use, a file or node that cannot be read, a file that is cut off or changed, or one of a ' +
+  'newer version; 3 consistent, but no keys are pinned; ' +
   '4 an event is not sealed yet; 5 signed by a retired key: ask for a new proof, or by a newer key than the policy: fetch the newer policy; 6 of another log than the policy; ' +
   '7 a file cannot be compared, because no hash of it is disclosed; 8 something in --require is missing'
 
+const EXIT_USAGE = 2
 /** By the state of the bundle, so that a script need not read the text. */
-const EXIT_CODES: Readonly<Record<BundleResult['state'], number>> = {
+const EXIT_CODES: Readonly<Record<ExportState, number>> = {
   proven: 0,
   refuted: 1,
   consistent: 3,
@@ -59,8 +65,10 @@ const EXIT_CODES: Readonly<Record<BundleResult['state'], number>> = {
   'other-log': 6,
   'not-comparable': 7,
   requirement: 8,
+  unreadable: EXIT_USAGE,
+  incomplete: EXIT_USAGE,
+  changed: EXIT_USAGE,
 }
-const EXIT_USAGE = 2
 
 /** `evidence-registry verify`. */
 export async function verifyCommand({ args }: Pick<CommandInput, 'args'>): Promise<number> {
@@ -89,7 +97,7 @@ export async function verifyCommand({ args }: Pick<CommandInput, 'args'>): Promi
     const contents = await Promise.all(originals.map(digestOf))
     const options = { contents, require, ...pinned, tokens }
     const result = await verifyWithNode(text, options, rpc)
-    if (result.state === 'refuted') assertNamesBundle(path, text)
+    if (result.state === 'unreadable') throw whyNoBundle(path, text, result)
     const advice = fileAdvice(result, text, options) ?? adviceOn(result)
     process.stdout.write(json ? jsonReport(result, advice) : textReport(basename(path), result, advice))
     return EXIT_CODES[result.state]
@@ -102,15 +110,24 @@ export async function verifyCommand({ args }: Pick<CommandInput, 'args'>): Promi
 
 const isRequirable = (name: string): name is 'timestamp' | 'anchor' => name === 'timestamp' || name === 'anchor'
 
-/** Another file was named by mistake, such as a proof that is not a bundle. That says nothing about any evidence. */
-function assertNamesBundle(path: string, text: string): void {
-  const why = text.includes(BUNDLE_FORMAT) || text.includes('\0') ? whyNoDocument(text) : undefined
-  if (why !== undefined) throw new UsageError(`${path} is not a proof bundle: ${why}`)
-  if (text.includes(BUNDLE_FORMAT)) return
+/** Another file was named by mistake, or it is damaged. That says nothing about any evidence. */
+function whyNoBundle(
+  path: string,
+  text: string,
+  { rule, reason }: { rule: VerificationRule; reason: string },
+): UsageError {
+  const isMeant = text.includes(BUNDLE_FORMAT)
+  const why = isMeant || text.includes('\0') || text.includes(EXPORT_FORMAT) ? whyNoDocument(text) : undefined
+  if (why !== undefined) return new UsageError(`${path} is not a proof bundle: ${why}`)
+  if (rule === 'document.newer') return new UsageError(`${path}: ${printable(reason)}`)
+  if (isMeant)
+    return new UsageError(
+      `${path} is not a whole proof bundle (${reason}): it is cut off or damaged, download it again`,
+    )
   const error = errorIn(text)
   if (error !== undefined)
-    throw new UsageError(`${path} is not a proof bundle, but an error of the server: ${printable(error)}`)
-  throw new UsageError(
+    return new UsageError(`${path} is not a proof bundle, but an error of the server: ${printable(error)}`)
+  return new UsageError(
     `${path} is not a proof bundle (it does not have the format ${BUNDLE_FORMAT}): download one with ?format=bundle`,
   )
 }
@@ -143,6 +160,7 @@ async function readPolicy(path: string): Promise<NonNullable<VerifyBundleOptions
     return parsePolicy(text)
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error)
+    if (isRegistryError(error) && error.rule === 'document.newer') throw new UsageError(`${path}: ${printable(reason)}`)
     throw new UsageError(
       `${path} is not a policy (${reason}): save that of GET /log/policy, from a source that you trust`,
     )

@@ -477,6 +477,10 @@ export const texts = {
         word: 'Something is missing',
         sentence: 'The proof holds, but something that is required is missing.',
       },
+      unreadable: {
+        word: 'Not a readable proof',
+        sentence: 'It is not whole, or another version made it. Nothing is said about the record.',
+      },
       refuted: { word: 'Forged or damaged', sentence: 'This is not what was recorded. Do not rely on it.' },
     },
     itProves: 'It proves',
@@ -492,6 +496,7 @@ export const texts = {
       'other-log': ['Only that the document fits together'],
       'not-comparable': ['What is shown is as it was recorded'],
       requirement: ['What is shown is as it was recorded'],
+      unreadable: [],
       refuted: [],
     },
     provesNot: {
@@ -506,6 +511,7 @@ export const texts = {
       'other-log': ['That it is genuine', 'That it is forged: nothing is wrong so far'],
       'not-comparable': ['Anything about your file'],
       requirement: ['What your policy or you require'],
+      unreadable: ['Anything that it shows', 'That it is forged: nothing is wrong so far'],
       refuted: ['Anything that it shows', 'Who changed it, or whether by accident'],
     },
     saysStolen: 'The record says: reported stolen.',

@@ -115,6 +115,10 @@ const refuted = (
   policy,
   expected: { state: 'refuted', rule },
 })
+const unreadable = (rule: VerificationRule, description: string, bundle: Members): BundleVector => ({
+  ...refuted(rule, description, bundle),
+  expected: { state: 'unreadable', rule },
+})
 /** Version 1 and another version 2, in a log of their own. */
 const forged = (rule: VerificationRule, description: string, other: ForgedEvent): BundleVector =>
   refuted(rule, description, ofEvents([first, other]), policyOf(logOf(first, other)))
@@ -154,15 +158,25 @@ export const bundleVectors = (): Readonly<Record<string, BundleVector>> => ({
     policy: { keys: [{ vkey: ledger.verifierKey }] },
     expected: { state: 'other-log', rule: 'keys.not-pinned' },
   },
-  'document.format': refuted(
-    'document.format',
+  'document.newer': unreadable(
+    'document.newer',
     'The version of the format is 2',
     edited((copy) => (copy['version'] = 2)),
   ),
-  'form.members': refuted(
-    'form.members',
+  'newer-member': unreadable(
+    'document.newer',
     'The bundle has a member that is not specified',
     edited((copy) => (copy['more'] = 1)),
+  ),
+  'document.format': unreadable(
+    'document.format',
+    'It is another document',
+    edited((copy) => (copy['format'] = 'evidence-registry.export')),
+  ),
+  'form.members': refuted(
+    'form.members',
+    'An event has a member that is not specified',
+    edited(({ events }) => (present(events[0])['more'] = 1)),
   ),
   'document.entry': refuted(
     'document.entry',

@@ -13,11 +13,11 @@ const example = JSON.parse(/```json\n([^]*?)```/.exec(page)?.[1] ?? '') as Bundl
 type Loose = Record<string, unknown> & { readonly [name: string]: never }
 const first = (items: unknown): Loose => (items as readonly Loose[])[0] as Loose
 
-function refuted(change: (bundle: Loose) => void, rule: VerificationRule): void {
+function refuted(change: (bundle: Loose) => void, rule: VerificationRule, state = 'refuted'): void {
   const copy = structuredClone(example) as unknown as Loose
   change(copy)
   const result = verifyBundle(JSON.stringify(copy))
-  assert.equal(ruleOf(result).at(-1), rule)
+  assert.deepEqual([result.state, ruleOf(result).at(-1)], [state, rule])
 }
 
 const set =
@@ -36,13 +36,11 @@ describe('the form of a bundle', () => {
 
   it('has no unknown member', () => {
     const paths: readonly (readonly string[])[] = [
-      [],
       ['subject'],
       ['events', '0'],
       ['events', '0', 'inclusion', '0'],
       ['keys', '0'],
       ['checkpoints', '0'],
-      ['claimedPolicy'],
     ]
     for (const path of paths) refuted(set([...path, 'more'], 1), 'form.members')
     refuted(set(['events', '0', 'fields', 'owner', 'more'], 1), 'form.members')
@@ -55,8 +53,17 @@ describe('the form of a bundle', () => {
   })
 
   it('is that of version 1', () => {
-    refuted(set(['format'], 'other'), 'document.format')
-    refuted(set(['version'], 2), 'document.format')
+    const unreadable = (path: readonly string[], value: unknown, rule: VerificationRule): void =>
+      refuted(set(path, value), rule, 'unreadable')
+    unreadable(['format'], 'other', 'document.format')
+    unreadable(['version'], '1', 'document.format')
+    for (const [name, value] of [
+      ['version', 2],
+      ['erased', []],
+    ] as const) {
+      unreadable([name], value, 'document.newer')
+      unreadable(['claimedPolicy', name], value, 'document.newer')
+    }
     refuted(set(['extensions'], []), 'form.value')
     refuted(set(['claimedPolicy'], []), 'form.value')
     refuted(set(['subject', 'type'], 'other'), 'form.value')
@@ -64,23 +71,28 @@ describe('the form of a bundle', () => {
     refuted(set(['subject', 'fileId'], 'x'), 'form.members')
     const { txId } = example.subject
     refuted(set(['subject'], { type: 'file', txId, fileId: 'x', more: 1 }), 'form.members')
-    assert.deepEqual(ruleOf(verifyBundle('[')), ['document', 'form.json'])
+    const text = JSON.stringify(example)
+    for (const part of ['', '[', text.slice(0, text.length / 2), text.slice(0, -1), `${text}\n${text}`])
+      assert.deepEqual(
+        [verifyBundle(part).state, ...ruleOf(verifyBundle(part))],
+        ['unreadable', 'document', 'form.json'],
+      )
     refuted(set(['subject', 'txId'], 'x'), 'form.value')
   })
 
   it('has lists of limited length', () => {
-    refuted(set(['events'], many(10_001, {})), 'form.length')
-    refuted(set(['keys'], many(1_025, {})), 'form.length')
+    refuted(set(['events'], many(10_001, {})), 'form.length', 'unreadable')
+    refuted(set(['keys'], many(1_025, {})), 'form.length', 'unreadable')
     refuted(set(['keys'], many(1_024, {})), 'form.value')
-    refuted(set(['checkpoints'], many(20_001, {})), 'form.length')
-    refuted(set(['validationData'], many(20_001, {})), 'form.length')
-    refuted(set(['renewals'], many(160_001, 1)), 'form.length')
-    refuted(set(['checkpoints', '0', 'tokens'], many(9, '')), 'form.length')
-    refuted(set(['checkpoints', '0', 'anchors'], many(5, {})), 'form.length')
-    refuted(set(['checkpoints', '0', 'cosignatures'], many(33, '')), 'form.length')
-    refuted(set(['events', '0', 'inclusion'], many(3, {})), 'form.length')
-    refuted(set(['events', '0', 'inclusion', '0', 'path'], many(65, '')), 'form.length')
-    refuted(set(['keys', '0', 'opening'], '00'.repeat(16_385)), 'form.length')
+    refuted(set(['checkpoints'], many(20_001, {})), 'form.length', 'unreadable')
+    refuted(set(['validationData'], many(20_001, {})), 'form.length', 'unreadable')
+    refuted(set(['renewals'], many(160_001, 1)), 'form.length', 'unreadable')
+    refuted(set(['checkpoints', '0', 'tokens'], many(9, '')), 'form.length', 'unreadable')
+    refuted(set(['checkpoints', '0', 'anchors'], many(5, {})), 'form.length', 'unreadable')
+    refuted(set(['checkpoints', '0', 'cosignatures'], many(33, '')), 'form.length', 'unreadable')
+    refuted(set(['events', '0', 'inclusion'], many(3, {})), 'form.length', 'unreadable')
+    refuted(set(['events', '0', 'inclusion', '0', 'path'], many(65, '')), 'form.length', 'unreadable')
+    refuted(set(['keys', '0', 'opening'], '00'.repeat(16_385)), 'form.length', 'unreadable')
     assert.deepEqual(ruleOf(verifyBundle(' '.repeat(MAX_BUNDLE_LENGTH + 1))), ['document', 'form.length'])
   })
 

@@ -183,6 +183,6 @@ export class ForgedLog {
 
 const seedOf = (index: number): Uint8Array => new Uint8Array(32).fill(index + 1)
 
-/** The check and the rule that refuted a bundle; its state if it is not refuted. */
+/** The check and the rule that refuted a bundle, or by which it cannot be read; else its state. */
 export const ruleOf = (result: BundleResult): readonly string[] =>
-  result.state === 'refuted' ? [result.check, result.rule] : [result.state]
+  result.state === 'refuted' || result.state === 'unreadable' ? [result.check, result.rule] : [result.state]

@@ -53,7 +53,7 @@ describe('a policy in JSON', () => {
     rejects(`{"keys":[]}${' '.repeat(1_048_576)}`, 'form.length')
     rejects('{"keys":[],"keys":[]}', 'form.json')
     rejects('{', 'form.json')
-    wrong({ more: 1 }, 'form.members')
+    for (const newer of [{ more: 1 }, { version: 2 }]) wrong(newer, 'document.newer')
     wrong({ keys: [{ ...key, more: 1 }] }, 'form.members')
     wrong({ witnesses: [{ ...a, more: 1 }, b] }, 'form.members')
     wrong({ groups: [{ ...valid.groups[0], more: 1 }] }, 'form.members')
