@@ -94,7 +94,6 @@ export const VERIFICATION_RULES = [
   'export.subject',
 
   'expected.subject',
-  'expected.content',
 
   'log.unknown-entry',
   'log.size-differs',

@@ -20,7 +20,6 @@ const BY_RULE: { readonly [rule in VerificationRule]?: string } = {
   'anchor.not-on-chain': 'Ask another node. If it says the same, ask for a new proof, which has a later anchor.',
   'limit.signatures': 'The proof has too many stamps or lists of revoked certificates: ask for one of fewer events.',
   'expected.subject': 'This is a proof of something else: ask for the one of your evidence or file.',
-  'expected.content': 'Compare an unchanged copy of the file, or ask for the proof of the evidence that has it.',
   'verifier.failed': 'This is a defect of the verifier: report it, with the proof.',
 }
 

@@ -12,13 +12,15 @@ import {
   type Verification,
   type VerifiedTrees,
 } from './checkpoint.ts'
-import type {
-  BundleCheck,
-  BundleClaims,
-  BundleEventClaims,
-  BundleFileClaim,
-  BundleResult,
-  Unchecked,
+import {
+  FILE_VERDICTS,
+  type BundleCheck,
+  type BundleClaims,
+  type BundleEventClaims,
+  type BundleFileClaim,
+  type BundleResult,
+  type ContentClaim,
+  type Unchecked,
 } from './claims.ts'
 import { deletionIn, holdsFile, verifyEvents, type VerifiedBundleEvent } from './event.ts'
 import type { VerificationRule } from '../rules.ts'
@@ -32,11 +34,13 @@ import { asHash, MAX_COST, SignatureBudget, type VerifierMemory } from './untrus
  * an attacker made, or that was put together from pieces of several bundles.
  *
  * @param text The bundle's text. Untrusted: whatever it holds, the function returns a result and does not throw.
+ * @throws `VERIFICATION_FAILED` for `contents` without a SHA-256, which is a mistake of the caller
  * @example
  * const result = verifyBundle(await readFile('VIN-1.evidence.json', 'utf8'), { policy, tokens })
  * if (result.state === 'proven') console.log(result.claims.events.length)
  */
 export function verifyBundle(text: string, options: VerifyBundleOptions = {}): BundleResult {
+  for (const { name, sha256 } of options.contents ?? []) asHash(sha256.toLowerCase(), `The SHA-256 of ${name}`)
   const run = new Run(options)
   try {
     const bundle = run.check('document', () => parseBundle(text))
@@ -61,7 +65,7 @@ export interface VerifyBundleOptions {
   readonly tokens?: TokenVerifier | undefined
   /** What the bundle must be about: its subject's txId (hex), the id of its file. */
   readonly expect?: { readonly txId?: string; readonly fileId?: string }
-  /** Contents that must be those of files of the bundle: SHA-256 in hex and size in bytes. */
+  /** Contents to compare with the files of the bundle, for `file` of the result: SHA-256 in hex and size in bytes. */
   readonly contents?: readonly { readonly name: string; readonly sha256: string; readonly size: number }[]
   /** What every event must have, else the state is `requirement`. Default: nothing. */
   readonly require?: readonly ('timestamp' | 'anchor')[]
@@ -111,7 +115,9 @@ class Run implements Verification {
     if (claims.isHistory)
       this.doubt({ what: 'later versions', why: 'A bundle cannot show that it has the newest version' })
     const uncosigned = [...attested].find(([, { isCosigned }]) => !isCosigned)?.[0]
-    return { ...verdictOn(claims, uncosigned, this.#options), claims, unchecked: [...this.#unchecked.values()] }
+    const file = FILE_VERDICTS.find((verdict) => claims.contents.some(({ state }) => state === verdict))
+    const verdict = { ...verdictOn(claims, uncosigned, this.#options), ...(file && { file }) }
+    return { ...verdict, claims, unchecked: [...this.#unchecked.values()] }
   }
 
   /** What a policy does not know is not refuted, but what a bundle does not know of itself is. */
@@ -149,19 +155,14 @@ const toPinned = ({ vkey }: ShownBundle['keys'][number]): Policy['keys'][number]
 
 type Verdict =
   | { readonly state: 'proven' | 'consistent' | 'pending' }
-  | { readonly state: 'requirement' | 'not-comparable'; readonly reason: string }
+  | { readonly state: 'requirement'; readonly reason: string }
 
 /** `uncosigned`: the size of a tree that too few witnesses cosigned. */
 function verdictOn(
-  { events, contents: found }: BundleClaims,
+  { events }: BundleClaims,
   uncosigned: number | undefined,
-  { policy, contents = [], require = [] }: VerifyBundleOptions,
+  { policy, require = [] }: VerifyBundleOptions,
 ): Verdict {
-  if (found.length < contents.length) {
-    const names = contents.map(({ name }) => name).filter((name) => !found.some((one) => one.name === name))
-    const reason = `No disclosed file has the content of ${names.join(', ')}, and some files are not disclosed`
-    return { state: 'not-comparable', reason }
-  }
   if (events.some(({ log }) => log === undefined)) return { state: 'pending' }
   const reason =
     uncosigned === undefined
@@ -220,7 +221,7 @@ function claimsOf(
     events,
     isHistory: verified.every(({ header }) => header !== undefined),
     file,
-    contents: contents.flatMap((content) => contentClaim(content, verified) ?? []),
+    contents: contents.map((content) => contentClaim(content, verified)),
   }
 }
 
@@ -276,16 +277,16 @@ function fileClaim({ subject }: ShownBundle, events: readonly VerifiedBundleEven
   return { fileId, state, event: txId, deletedBy }
 }
 
-/** The file that has a content. `undefined` if it may be one that is not disclosed. */
+/** The file that has a content. */
 function contentClaim(
   { name, sha256: digest, size }: NonNullable<VerifyBundleOptions['contents']>[number],
   events: readonly VerifiedBundleEvent[],
-): BundleClaims['contents'][number] | undefined {
+): ContentClaim {
   const hash = digest.toLowerCase()
-  asHash(hash, `The SHA-256 of ${name}`)
   for (const { txId, files } of events)
     for (const file of files?.values() ?? [])
-      if ('sha256' in file && file.sha256 === hash && file.size === size) return { name, fileId: file.id, txId }
-  if (events.some(({ files, hiddenFiles }) => files === undefined || hiddenFiles.length > 0)) return undefined
-  throw verificationError('expected.content', `No file has the content of ${name}`)
+      if ('sha256' in file && file.sha256 === hash && file.size === size)
+        return { name, state: 'matches', fileId: file.id, txId }
+  const mayBeHidden = events.some(({ files, hiddenFiles }) => files === undefined || hiddenFiles.length > 0)
+  return { name, state: mayBeHidden ? 'not-comparable' : 'not-in-this-proof' }
 }

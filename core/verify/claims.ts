@@ -27,7 +27,6 @@ export type BundleCheck = 'document' | 'keys' | 'events' | 'checkpoint' | 'inclu
  * - `consistent`: the bundle agrees with its own policy, which anyone can make. No policy was pinned.
  * - `pending`: nothing is wrong, but an event is not in a signed tree yet.
  * - `requirement`: it holds, but something that `require` names, or the quorum of witnesses, is missing.
- * - `not-comparable`: it holds, but it discloses no hash to compare one of the `contents` with.
  * - `retired-key`: a key that the policy retired signed the only trees that hold an event, and neither a proof that
  *   leads to the last tree of that key nor a stamp of before its retirement is there. Ask for a new bundle.
  * - `newer-key`: a key that the policy does not know signed them, and no key that it pins and that is not retired leads
@@ -39,12 +38,14 @@ export type BundleCheck = 'document' | 'keys' | 'events' | 'checkpoint' | 'inclu
 export type BundleResult =
   | {
       readonly state: 'proven' | 'consistent' | 'pending'
+      readonly file?: FileVerdict
       readonly claims: BundleClaims
       readonly unchecked: readonly Unchecked[]
     }
   | {
-      readonly state: 'requirement' | 'not-comparable'
+      readonly state: 'requirement'
       readonly reason: string
+      readonly file?: FileVerdict
       readonly claims: BundleClaims
       readonly unchecked: readonly Unchecked[]
     }
@@ -55,6 +56,22 @@ export type BundleResult =
       readonly reason: string
       readonly unchecked: readonly Unchecked[]
     }
+
+/**
+ * A second verdict, beside the state, about `contents`: the worst of all of them, in this order. It says nothing about
+ * the record.
+ *
+ * - `not-in-this-proof`: every file of the bundle is disclosed, and none has this content.
+ * - `not-comparable`: none that is disclosed has it, and some file is not disclosed.
+ * - `matches`: a disclosed file has it.
+ */
+export type FileVerdict = (typeof FILE_VERDICTS)[number]
+export const FILE_VERDICTS = ['not-in-this-proof', 'not-comparable', 'matches'] as const
+
+/** One of the `contents`, and the file that has it. */
+export type ContentClaim =
+  | { readonly name: string; readonly state: 'matches'; readonly fileId: string; readonly txId: string }
+  | { readonly name: string; readonly state: Exclude<FileVerdict, 'matches'> }
 
 /** A timestamp authority whose token verified. */
 export interface AuthorityClaim {
@@ -145,8 +162,8 @@ export interface BundleClaims {
   /** Whether the events are all versions of one history from 1 to the last one shown. */
   readonly isHistory: boolean
   readonly file: BundleFileClaim | undefined
-  /** The disclosed files that have `contents`. */
-  readonly contents: readonly { readonly name: string; readonly fileId: string; readonly txId: string }[]
+  /** Of each of the `contents`, in the same order. */
+  readonly contents: readonly ContentClaim[]
 }
 
 /** Something that the bundle states or the caller could want, and that is not proven. */

@@ -11,6 +11,7 @@ export type {
   BundleClaims,
   BundleEventClaims,
   BundleResult,
+  FileVerdict,
   TimestampClaim,
   Unchecked,
 } from './claims.ts'

@@ -113,8 +113,10 @@ const MEMBERS = ['origin', ...LISTS, 'quorum', 'timestampQuorum', 'extensions']
 
 function policyOfJson(text: string): Policy {
   const policy = asObject(parseUntrustedJson(text, 'The policy'), 'The policy')
+  if (policy['format'] !== undefined) throw verificationError('document.format', 'A policy has no format')
+  const shown = asObjects(policy['keys'], 'keys', MAX_LOG_KEYS)
   assertNotNewer(policy, MEMBERS, 'The policy')
-  const keys = asObjects(policy['keys'], 'keys', MAX_LOG_KEYS).map(pinnedKey)
+  const keys = shown.map(pinnedKey)
   assertKeys(keys, policy['origin'])
   const witnesses = requiredWitnesses(policy)
   const { timestampQuorum = 1 } = policy

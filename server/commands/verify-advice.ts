@@ -1,4 +1,4 @@
-import type { BundleClaims, BundleEventClaims, BundleResult } from '../../core/verify/index.ts'
+import type { BundleClaims, BundleEventClaims } from '../../core/verify/index.ts'
 
 const WITH_HASHES =
   'Download a bundle with them: GET /evidences/COMPANY_ID/evidence/EXTERNAL_ID/bundle?fields=all&files=all, ' +
@@ -6,22 +6,17 @@ const WITH_HASHES =
 
 const MAX_NAMED = 10
 
-/**
- * What to do about an original that is not a file of a bundle.
- *
- * @param state what the bundle is if it is not compared with originals
- */
-export function originalAdvice(state: BundleResult['state'], { events }: BundleClaims): string {
-  const alone = `Without --file the bundle is ${state === 'consistent' ? 'consistent, but not proven' : state}`
+/** What to do about an original that is not a file of a bundle. */
+export function originalAdvice({ events }: BundleClaims): string {
   const disclosed = events.flatMap(({ files }) => [...files.values()]).filter((file) => 'sha256' in file)
   if (events.some(mayHideFiles)) {
     const what = disclosed.length === 0 ? 'no hashes of files' : 'the hashes of some files only'
-    return `${alone}. It discloses ${what}. ${WITH_HASHES}`
+    return `The bundle discloses ${what}. ${WITH_HASHES}`
   }
-  if (disclosed.length === 0) return `${alone}. Its events have no files`
+  if (disclosed.length === 0) return 'The events of the bundle have no files'
   const named = disclosed.slice(0, MAX_NAMED).map(({ name, size, sha256 }) => `${name}, ${size} bytes, ${sha256}`)
   const more = disclosed.length > MAX_NAMED ? `; and ${disclosed.length - MAX_NAMED} more` : ''
-  return `${alone}. Name an unchanged copy of one of its files (name, size, SHA-256): ${named.join('; ')}${more}`
+  return `It is another file, or a copy that was changed. Name an unchanged copy of one of the files (name, size, SHA-256): ${named.join('; ')}${more}`
 }
 
 /** An event of which nothing is disclosed does not even list its files. */

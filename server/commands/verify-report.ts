@@ -4,6 +4,7 @@ import type {
   BundleResult,
   ExportResult,
   ExportState,
+  FileVerdict,
 } from '../../core/verify/index.ts'
 import { printable } from './terminal.ts'
 
@@ -17,12 +18,17 @@ export const VERDICTS: Readonly<Record<ExportState, string>> = {
   'retired-key': 'BY A RETIRED KEY, and nothing leads to its last tree',
   'newer-key': 'BY A NEWER KEY',
   'other-log': 'OF ANOTHER LOG: nothing is said about it',
-  'not-comparable': 'NOT COMPARABLE',
   requirement: 'HOLDS, BUT A REQUIREMENT IS MISSING',
   refuted: 'REFUTED',
   unreadable: 'NOT READABLE',
   incomplete: 'INCOMPLETE',
   changed: 'CHANGED',
+}
+
+const FILE_VERDICTS: Readonly<Record<FileVerdict, string>> = {
+  matches: 'MATCHES: it is the content of file',
+  'not-in-this-proof': 'NOT IN THIS PROOF: no file of it has this content',
+  'not-comparable': 'NOT COMPARABLE: no disclosed file has this content, and some files are not disclosed',
 }
 
 /** @param advice what to do, if there is something to do */
@@ -36,17 +42,22 @@ export function textReport(name: string, result: BundleResult, advice?: string):
   const reason = 'reason' in result ? `: ${printable(result.reason)}` : ''
   const rule = 'rule' in result ? [`rule ${result.rule}, in the check "${result.check}"`] : []
   const verdict = `${printable(name)}: ${VERDICTS[result.state]}${reason}`
-  const lines = 'claims' in result ? [verdict, ...claimLines(result.claims)] : [verdict, ...rule]
+  const files = 'claims' in result ? result.claims.contents.map(contentLine) : []
+  const lines = 'claims' in result ? [verdict, ...files, ...claimLines(result.claims)] : [verdict, ...rule]
   const unchecked = result.unchecked.map(({ what, why }) => `not checked: ${printable(what)}: ${printable(why)}`)
   return [...lines, ...(advice === undefined ? [] : [printable(advice)]), ...unchecked, ''].join('\n')
 }
 
+/** The verdict about a file that was given. It is not about the record. */
+const contentLine = (content: BundleClaims['contents'][number]): string =>
+  `${printable(content.name)}: ${FILE_VERDICTS[content.state]}` +
+  ('fileId' in content ? ` ${printable(content.fileId)}` : '')
+
 /** Everything that is proven, for all events. */
-function claimLines({ origin, events, file, contents }: BundleClaims): readonly string[] {
+function claimLines({ origin, events, file }: BundleClaims): readonly string[] {
   return [
     `log ${printable(origin)}`,
     ...(file === undefined ? [] : [`file ${printable(file.fileId)}: ${file.state} (event ${file.event})`]),
-    ...contents.map(({ name, fileId }) => `original ${printable(name)}: the content of file ${printable(fileId)}`),
     ...events.flatMap(eventLines),
   ]
 }

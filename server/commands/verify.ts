@@ -36,7 +36,7 @@ you trust. To compare files, a bundle needs their hashes: .../bundle?fields=all&
     export: {
       doc: 'FILE is an export of a company: also fails if a line is missing, changed, twice or in another order',
     },
-    file: { value: 'ORIGINAL', isMultiple: true, doc: 'must have the content of a disclosed file' },
+    file: { value: 'ORIGINAL', isMultiple: true, doc: 'is compared with the disclosed files: a second verdict' },
     policy: {
       value: 'FILE',
       doc: 'your policy; without it, only whether the bundle is consistent in itself is checked',
@@ -51,9 +51,11 @@ const CODES_TEXT =
   '0 proven; 1 refuted; 2 wrong use, a file or node that cannot be read, a file that is cut off or changed, or one of a ' +
   'newer version; 3 consistent, but no keys are pinned; ' +
   '4 an event is not sealed yet; 5 signed by a retired key: ask for a new proof, or by a newer key than the policy: fetch the newer policy; 6 of another log than the policy; ' +
-  '7 a file cannot be compared, because no hash of it is disclosed; 8 something in --require is missing'
+  '7 a file of --file is not in this proof, or cannot be compared, because the proof discloses no hash of it: this ' +
+  'says nothing about the record, and comes before 3, 4 and 8; 8 something in --require is missing'
 
 const EXIT_USAGE = 2
+const EXIT_FILE = 7
 /** By the state of the bundle, so that a script need not read the text. */
 const EXIT_CODES: Readonly<Record<ExportState, number>> = {
   proven: 0,
@@ -63,7 +65,6 @@ const EXIT_CODES: Readonly<Record<ExportState, number>> = {
   'retired-key': 5,
   'newer-key': 5,
   'other-log': 6,
-  'not-comparable': 7,
   requirement: 8,
   unreadable: EXIT_USAGE,
   incomplete: EXIT_USAGE,
@@ -98,9 +99,11 @@ export async function verifyCommand({ args }: Pick<CommandInput, 'args'>): Promi
     const options = { contents, require, ...pinned, tokens }
     const result = await verifyWithNode(text, options, rpc)
     if (result.state === 'unreadable') throw whyNoBundle(path, text, result)
-    const advice = fileAdvice(result, text, options) ?? adviceOn(result)
+    const isFileMissing = 'claims' in result && result.file !== undefined && result.file !== 'matches'
+    const advice = isFileMissing ? originalAdvice(result.claims) : adviceOn(result)
     process.stdout.write(json ? jsonReport(result, advice) : textReport(basename(path), result, advice))
-    return EXIT_CODES[result.state]
+    // Whoever accepts that something is missing must not take another file for the right one.
+    return isFileMissing ? EXIT_FILE : EXIT_CODES[result.state]
   } catch (error) {
     if (!(error instanceof UsageError)) throw error
     process.stderr.write(`evidence-registry verify: ${error.message}\n`)
@@ -178,14 +181,6 @@ async function digestOf(path: string): Promise<NonNullable<VerifyBundleOptions['
 
 const unreadable = (path: string, error: unknown): UsageError =>
   new UsageError(`cannot read ${path}: ${whyUnreadable(error)}`)
-
-/** What to do about an original that is not a file of the bundle, or may not be one, if nothing else is wrong. */
-function fileAdvice(result: BundleResult, text: string, options: VerifyBundleOptions): string | undefined {
-  if (result.state !== 'not-comparable' && !(result.state === 'refuted' && result.rule === 'expected.content'))
-    return undefined
-  const alone = verifyBundle(text, { ...options, contents: [] })
-  return 'claims' in alone ? originalAdvice(alone.state, alone.claims) : undefined
-}
 
 /** The message of an error and of its cause. `fetch` names the reason only there. */
 function reasonOf(error: unknown): string {

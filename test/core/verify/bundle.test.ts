@@ -122,16 +122,21 @@ describe('verifyBundle', () => {
       sha256: createHash('sha256').update(text).digest('hex'),
       size: text.length,
     })
-    assert.deepEqual(proven(verify(history, { policy, contents: [content('first')] })).contents[0]?.fileId, fileId)
+    const { txId } = creation.subject
+    const matching = verify(history, { policy, contents: [content('first')] })
+    assert.deepEqual([matching.state, 'file' in matching && matching.file], ['proven', 'matches'])
+    assert.deepEqual(proven(matching).contents, [{ name: 'first', state: 'matches', fileId, txId }])
     // It may be that of the deleted file, whose hash is erased.
-    for (const result of [
-      verify(history, { policy, contents: [content('other')] }),
-      verify(hidden, { policy, contents: [content('first')] }),
-    ]) {
-      assert.equal(result.state, 'not-comparable')
-      assert.match('reason' in result ? result.reason : '', /some files are not disclosed/)
-      assert.deepEqual('claims' in result && result.claims.contents, [])
+    for (const [bundle, texts] of [
+      [history, ['first', 'other']],
+      [hidden, ['first']],
+    ] as const) {
+      const result = verify(bundle, { policy, contents: texts.map(content) })
+      assert.deepEqual([result.state, 'file' in result && result.file], ['proven', 'not-comparable'])
+      assert.deepEqual(proven(result).contents.at(-1), { name: texts.at(-1), state: 'not-comparable' })
     }
+    assert.ok(!('file' in verify(history, { policy })))
+    assert.throws(() => verify(history, { contents: [{ ...content('x'), sha256: 'x' }] }), { rule: 'form.value' })
   })
 
   it('refutes another subject than the expected one', () => {

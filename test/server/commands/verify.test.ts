@@ -28,6 +28,11 @@ describe('evidence-registry verify', () => {
     await save('original', 'an original')
     await save('another', 'another one')
   })
+  async function exported(): Promise<string> {
+    let text = ''
+    for await (const part of registry().registry.proofs.exportCompany(registry().scope)) text += part
+    return text
+  }
   const verify = (...args: readonly string[]) => runCli(['verify', ...args])
 
   it('ends with 0 if all is proven, and says by whom', async () => {
@@ -104,8 +109,55 @@ describe('evidence-registry verify', () => {
     const cut = JSON.stringify(bundle).slice(0, -1)
     await save('cut.evidence.json', cut)
     const damaged = await verify(path('cut.evidence.json'), '--policy', path('policy.json'))
-    assert.equal(damaged.code, 1, 'a bundle that is cut off')
-    assert.match(damaged.stdout, /REFUTED.*\nrule form\.json, .*\nThe file is damaged or cut off/)
+    assert.deepEqual([damaged.code, damaged.stdout], [2, ''], 'a bundle that is cut off')
+    assert.match(damaged.stderr, /is not a whole proof bundle .* download it again\n$/)
+  })
+
+  it('ends with 2 for a bundle, an export or a policy of a newer version', async () => {
+    const newer = (value: object): object => ({ ...value, version: 2 })
+    await save('newer.evidence.json', newer(bundle))
+    await save('newer.json', newer(await registry().registry.log.policy()))
+    await save('newer.ndjson', (await exported()).replace('"version":1', '"version":1,"erased":[]'))
+    for (const args of [
+      [path('newer.evidence.json')],
+      [path('e-1.evidence.json'), '--policy', path('newer.json')],
+      ['--export', path('newer.ndjson')],
+    ]) {
+      const { code, stdout, stderr } = await verify(...args)
+      assert.deepEqual([code, stdout], [2, ''], stderr)
+      assert.match(stderr, /made by a newer version \(the (?:version 2|member erased)\): fetch a newer verifier/)
+    }
+  })
+
+  it('verifies an export that came through programs which change its line ends', async () => {
+    const text = await exported()
+    const run = async (content: string, name = 'acme.evidence.ndjson') => {
+      await save(name, content)
+      return verify('--export', path(name), '--policy', path('policy.json'))
+    }
+    const crlf = text.replaceAll('\n', '\r\n')
+    for (const content of [text, crlf, `\uFEFF${crlf}`, `${text}\n`, `${crlf}\r\n`, text.slice(0, -1)])
+      assert.match((await ends(0, run(content))).stdout, /^acme\.evidence\.ndjson: PROVEN\n/)
+    const [head = '', first = '', ...others] = text.split('\n')
+    const cases = [
+      [`${head}\n${first}\n`, /^\S+: INCOMPLETE: 1 of \d evidences, all that are there hold\n/],
+      [`${head}\n${first.slice(0, 999)}`, /^\S+: INCOMPLETE: 0 of \d evidences, all that are there hold\n/],
+      [
+        `${head}\n${'\n'.repeat(400_000)}${first}\n${others.join('\n')}`,
+        /: CHANGED: not the text that the registry wrote\n/,
+      ],
+      [
+        `${head}\n${'x\n'.repeat(400_000)}`,
+        /: NOT READABLE\n.*\nand 80 more\nnot checked: the lines after line 102\n/s,
+      ],
+    ] as const
+    for (const [content, report] of cases) assert.match((await ends(2, run(content))).stdout, report)
+    assert.match((await ends(2, run(JSON.stringify(bundle)))).stderr, /is not an export .* A bundle needs no --export/)
+    await save('acme.evidence.ndjson', text)
+    assert.match(
+      (await ends(2, verify(path('acme.evidence.ndjson')))).stderr,
+      /it is an export: check it with .* --export/,
+    )
   })
 
   it('ends with 2 and a hint for what is not JSON, and reads files with a byte order mark', async () => {
