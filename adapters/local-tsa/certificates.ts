@@ -1,4 +1,5 @@
 import { createHash, createPublicKey, randomBytes, sign, type KeyObject } from 'node:crypto'
+import { LOCAL_TEST_NOTICE } from '../../core/commitment/bundle-format.ts'
 import { EARLIEST_TIME } from '../kit/index.ts'
 import {
   bitString,
@@ -14,9 +15,6 @@ import {
   smallInteger,
   utf8String,
 } from '../der.ts'
-
-/** Part of every subject, so that no certificate can be mistaken for one of an independent authority. */
-const NOTICE = 'LOCAL TEST - NOT A TRUSTED AUTHORITY'
 
 /**
  * The same for all certificates: a clock that is wrong at the first start must not end their use once it is right. The
@@ -36,7 +34,7 @@ const keyIdentifier = (publicKey: KeyObject): Buffer =>
 
 /** The name contains digits of the key, so that the certificates of two registries differ. */
 function distinguishedName(role: 'CA' | 'TSA', publicKey: KeyObject): Uint8Array {
-  const commonName = `${NOTICE} (${role} ${keyIdentifier(publicKey).toString('hex', 0, 4)})`
+  const commonName = `${LOCAL_TEST_NOTICE} (${role} ${keyIdentifier(publicKey).toString('hex', 0, 4)})`
   return sequence(setOf(sequence(objectIdentifier('2.5.4.3'), utf8String(commonName))))
 }
 

@@ -1,4 +1,5 @@
 import { encodeUtf8, equalBytes, fromHex, toHex } from '../bytes.ts'
+import { LOCAL_TEST_NOTICE } from '../commitment/bundle-format.ts'
 import { isRegistryError, verificationError } from '../errors.ts'
 import type { ValidationData } from '../ports/index.ts'
 import { verifyEvmAnchor } from './chain/evm-anchor.ts'
@@ -164,9 +165,11 @@ function stampOf(
   const why =
     pinned.length === 0
       ? 'No timestamp authority is pinned'
-      : verifier === undefined
-        ? 'No token verifier was passed: pass `tokens` of evidence-registry/verify/tokens'
-        : `The policy asks for timestamps of ${quorum} pinned authorities, and it has those of ${claims.length}`
+      : shown.tokens.length === 0
+        ? 'It has no token'
+        : verifier === undefined
+          ? 'No token verifier was passed: pass `tokens` of evidence-registry/verify/tokens'
+          : `The policy asks for timestamps of ${quorum} pinned authorities, and it has those of ${claims.length}`
   if (shown.tokens.length > 0 || (pinned.length > 0 && shown.anchors.length === 0))
     doubt({ what: `timestamps of the tree of ${size} entries`, why })
   return { claims, timestamp: undefined }
@@ -222,8 +225,12 @@ function tokenClaim(
     )
   const { genTime, accuracyMs = 0, notLaterThan, serialNumber, policy } = info
   const { name } = authority
-  return { claim: { name, genTime, accuracyMs, notLaterThan, serialNumber, policy, revocation }, signerKey }
+  const isLocalTest = budget.once(authority, () => authority.trustAnchors.some(isOfLocalTest))
+  const claim = { name, genTime, accuracyMs, notLaterThan, serialNumber, policy, isLocalTest, revocation }
+  return { claim, signerKey }
 }
+
+const isOfLocalTest = (der: Uint8Array): boolean => new TextDecoder('latin1').decode(der).includes(LOCAL_TEST_NOTICE)
 
 /** The latest true time that a token allows, ms since 1970. */
 const latestTime = ({ notLaterThan }: AuthorityClaim): number => notLaterThan
@@ -279,7 +286,8 @@ function anchorOf(
         throw verificationError('anchor.not-on-chain', `The block ${blockHash} is not part of the chain ${network}`)
       const isBlockFinal = verified.isBlockFinal || isBlockOnChain !== undefined
       if (!isBlockFinal) doubt({ what, why: `Ask a node whether the block ${blockHash} is part of the chain` })
-      return [{ ...shown, account: chain.account, blockTime: verified.blockTime, isBlockFinal }]
+      const isLocalTest = shown.type === 'local'
+      return [{ ...shown, account: chain.account, isLocalTest, blockTime: verified.blockTime, isBlockFinal }]
     } catch (error) {
       if (budget.isExceeded) throw error
       doubted = broken(what, error)

@@ -88,6 +88,8 @@ const STATE_OF: { readonly [rule in VerificationRule]?: Failure } = {
 }
 const STATE_UNDER_POLICY: typeof STATE_OF = { 'keys.not-pinned': 'other-log', 'keys.newer': 'newer-key' }
 
+const NOT_IN_IT = ': later events, such as a theft, are not in it'
+
 /** One verification of a bundle. */
 class Run implements Verification {
   readonly budget: SignatureBudget
@@ -112,8 +114,14 @@ class Run implements Verification {
   result(claims: BundleClaims, attested: ReadonlyMap<number, Attestations>): BundleResult {
     if (this.#options.policy === undefined)
       this.doubt({ what: 'the keys of the log', why: "No policy is pinned: this is the bundle's own word" })
-    if (claims.isHistory)
-      this.doubt({ what: 'later versions', why: 'A bundle cannot show that it has the newest version' })
+    this.doubt(
+      claims.isHistory
+        ? { what: 'later versions', why: `A bundle cannot show that it has the newest version${NOT_IN_IT}` }
+        : {
+            what: 'the history',
+            why: `This is ${claims.events.length === 1 ? 'one event' : 'a part'} of it${NOT_IN_IT}`,
+          },
+    )
     const uncosigned = [...attested].find(([, { isCosigned }]) => !isCosigned)?.[0]
     const file = FILE_VERDICTS.find((verdict) => claims.contents.some(({ state }) => state === verdict))
     const verdict = { ...verdictOn(claims, uncosigned, this.#options), ...(file && { file }) }

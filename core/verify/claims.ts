@@ -86,6 +86,8 @@ export interface AuthorityClaim {
   readonly serialNumber: string
   /** Dotted OID. */
   readonly policy: string
+  /** The embedded authority of a registry, whose operator can state any time: it proves none to others. */
+  readonly isLocalTest: boolean
   /** Of the signer's certificate and its issuers, without the trust anchor. */
   readonly revocation: readonly CertificateStatus[]
 }
@@ -108,6 +110,8 @@ export interface Cosignature {
 /** A block that holds a checkpoint. */
 export interface BundleAnchorClaim extends Omit<ShownAnchor, 'proof'> {
   readonly account: string
+  /** The embedded ledger of a registry, whose operator can state any time: it proves none to others. */
+  readonly isLocalTest: boolean
   /** The time that the block states, ms since 1970. */
   readonly blockTime: number
   /** Whether the block is known to be part of the chain. */
@@ -138,6 +142,12 @@ export interface BundleEventClaims {
   readonly files: ReadonlyMap<string, EventFile>
   /** Files that the event holds and the bundle does not disclose. */
   readonly hiddenFiles: readonly string[]
+}
+
+/** Whether all who state a time of an event are the operator's own: they prove none to others. */
+export function isLocalTimeOnly({ timestamps, anchors }: Pick<BundleEventClaims, 'timestamps' | 'anchors'>): boolean {
+  const sources = [...timestamps.flatMap(({ authorities }) => authorities), ...anchors]
+  return sources.length > 0 && sources.every(({ isLocalTest }) => isLocalTest)
 }
 
 /** What is proven about the file that a bundle is about. */

@@ -2,7 +2,7 @@ import { EXPORT_FORMAT } from '../commitment/bundle-format.ts'
 import { isRegistryError, verificationError } from '../errors.ts'
 import type { VerificationRule } from '../rules.ts'
 import { verifyBundle, type VerifyBundleOptions } from './bundle.ts'
-import type { BundleResult, Unchecked } from './claims.ts'
+import { isLocalTimeOnly, type BundleResult, type Unchecked } from './claims.ts'
 import {
   asCount,
   asObject,
@@ -43,6 +43,8 @@ export interface ExportResult {
   readonly sealedEvents: number
   /** ms since 1970: all of them existed not later; `undefined` if one of them has no proven time. */
   readonly notLaterThan: number | undefined
+  /** Whether the time of one of them is only the operator's own, which proves none to others. */
+  readonly isLocalTime: boolean
   /** How many findings there are, and the first of them. */
   readonly found: number
   readonly findings: readonly ExportFinding[]
@@ -116,6 +118,7 @@ export class ExportVerifier {
   #evidence = ''
   #sealedEvents = 0
   #notLaterThan = 0
+  #isLocalTime = false
 
   constructor(options: Pick<VerifyBundleOptions, 'policy' | 'tokens' | 'require'> = {}) {
     this.#options = { ...options, memory: new Map() }
@@ -154,6 +157,7 @@ export class ExportVerifier {
       counts: this.#counts,
       sealedEvents: this.#sealedEvents,
       notLaterThan: Number.isFinite(this.#notLaterThan) && this.#sealedEvents > 0 ? this.#notLaterThan : undefined,
+      isLocalTime: this.#isLocalTime,
       found: this.#found,
       findings: this.#findings,
       unchecked: [...this.#unchecked.values()],
@@ -260,6 +264,7 @@ export class ExportVerifier {
     this.#counts.events += events.length
     this.#sealedEvents += sealed.length
     this.#notLaterThan = Math.max(this.#notLaterThan, ...sealed.map(({ notLaterThan = Infinity }) => notLaterThan))
+    this.#isLocalTime ||= sealed.some(isLocalTimeOnly)
     for (const one of result.unchecked)
       if (this.#unchecked.size < MAX_KEPT) this.#unchecked.set(`${one.what}: ${one.why}`, one)
     const [id, name, company] = ['evidence', 'externalId', 'company'].map((field) =>

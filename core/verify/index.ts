@@ -5,6 +5,7 @@
  */
 export { verifyBundle, type VerifyBundleOptions } from './bundle.ts'
 export { ExportVerifier, type ExportFinding, type ExportResult, type ExportState } from './export.ts'
+export { isLocalTimeOnly } from './claims.ts'
 export type {
   BundleAnchorClaim,
   BundleCheck,

@@ -7,6 +7,7 @@ import {
   type VerifyBundleOptions,
 } from '../../core/verify/index.ts'
 import { tokens } from '../../core/verify/tokens.ts'
+import { LOCAL_TEST } from '../verdict-advice.ts'
 import { UsageError } from './flags.ts'
 import { linesOf } from './lines.ts'
 import { printable, ProgressLine, whyUnreadable } from './terminal.ts'
@@ -66,10 +67,11 @@ function asWritten(line: Uint8Array, isFirst: boolean): Uint8Array {
 
 /** What an export proves, and what is wrong with it. */
 export function exportReport(name: string, result: ExportResult): string {
-  const { state, stoppedAt, head, counts, sealedEvents, notLaterThan, found, findings, unchecked } = result
+  const { state, stoppedAt, head, counts, sealedEvents, notLaterThan, isLocalTime, found, findings, unchecked } = result
   const { evidences, events, unsealed, withoutBundle } = counts
   const proven =
-    notLaterThan === undefined ? 'not all with a proven time' : `all not later than ${timeText(notLaterThan)}`
+    (notLaterThan === undefined ? 'not all with a proven time' : `all not later than ${timeText(notLaterThan)}`) +
+    (isLocalTime ? ` (${LOCAL_TEST})` : '')
   const ofFile = findings.find((one) => one.state === state && (state === 'incomplete' || state === 'changed'))
   const lines = [
     [name, VERDICTS[state], ...(ofFile ? [ofFile.reason] : [])].join(': '),

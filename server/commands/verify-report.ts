@@ -1,11 +1,13 @@
-import type {
-  BundleClaims,
-  BundleEventClaims,
-  BundleResult,
-  ExportResult,
-  ExportState,
-  FileVerdict,
+import {
+  isLocalTimeOnly,
+  type BundleClaims,
+  type BundleEventClaims,
+  type BundleResult,
+  type ExportResult,
+  type ExportState,
+  type FileVerdict,
 } from '../../core/verify/index.ts'
+import { LOCAL_TEST } from '../verdict-advice.ts'
 import { printable } from './terminal.ts'
 
 /** What `verify` prints. */
@@ -42,11 +44,17 @@ export function textReport(name: string, result: BundleResult, advice?: string):
   const reason = 'reason' in result ? `: ${printable(result.reason)}` : ''
   const rule = 'rule' in result ? [`rule ${result.rule}, in the check "${result.check}"`] : []
   const verdict = `${printable(name)}: ${VERDICTS[result.state]}${reason}`
+  const scope = 'claims' in result ? [scopeOf(result.claims)] : []
   const files = 'claims' in result ? result.claims.contents.map(contentLine) : []
-  const lines = 'claims' in result ? [verdict, ...files, ...claimLines(result.claims)] : [verdict, ...rule]
+  const lines = 'claims' in result ? [verdict, ...scope, ...files, ...claimLines(result.claims)] : [verdict, ...rule]
   const unchecked = result.unchecked.map(({ what, why }) => `not checked: ${printable(what)}: ${printable(why)}`)
   return [...lines, ...(advice === undefined ? [] : [printable(advice)]), ...unchecked, ''].join('\n')
 }
+
+/** How much of the history the verdict is about. */
+const scopeOf = ({ events, isHistory }: BundleClaims): string =>
+  (events.length === 1 ? 'This one event' : isHistory ? `Events 1 to ${events.length}` : 'These events') +
+  ' only: later events, such as a theft, are not in it'
 
 /** The verdict about a file that was given. It is not about the record. */
 const contentLine = (content: BundleClaims['contents'][number]): string =>
@@ -76,28 +84,32 @@ function eventLines(event: BundleEventClaims): readonly string[] {
     log === undefined
       ? '  not sealed yet'
       : `  entry ${log.position} of the log, in its tree of ${log.treeSize} entries`,
-    `  ${notLaterThan === undefined ? 'no time is proven' : `existed not later than ${timeText(notLaterThan)}`}`,
+    `  ${notLaterThan === undefined ? 'no time is proven' : `existed not later than ${timeText(notLaterThan)}`}` +
+      (notLaterThan !== undefined && isLocalTimeOnly(event) ? `, by ${LOCAL_TEST}` : ''),
     ...attestations(event),
     ...disclosures(event),
   ]
 }
 
+const localTest = (isLocalTest: boolean): string => (isLocalTest ? ` (${LOCAL_TEST})` : '')
+
 /** Who else vouches for the event, and since when. */
 function attestations({ timestamps, anchors, witnesses }: BundleEventClaims): readonly string[] {
   const authorities = timestamps.flatMap((timestamp) => timestamp.authorities)
   return [
-    ...authorities.map(({ name, genTime, serialNumber, revocation }) => {
+    ...authorities.map(({ name, genTime, serialNumber, isLocalTest, revocation }) => {
       const states = [...new Set(revocation.map(({ state }) => state))].join(', ')
       return (
         `    timestamp of ${printable(name)}: ${timeText(genTime)}, serial ${serialNumber}, revocation: ` +
-        (states || 'none to check')
+        (states || 'none to check') +
+        localTest(isLocalTest)
       )
     }),
-    ...anchors.map(({ network, blockNumber, blockTime, account, isBlockFinal }) => {
+    ...anchors.map(({ network, blockNumber, blockTime, account, isLocalTest, isBlockFinal }) => {
       const doubt = isBlockFinal ? '' : ', if a node confirms the block'
       return (
         `    block ${blockNumber} of ${printable(network)}: ${timeText(blockTime)}, account ` +
-        `${printable(account)}${doubt}`
+        `${printable(account)}${doubt}${localTest(isLocalTest)}`
       )
     }),
     ...witnesses.map((witness) => `    witness ${printable(witness.name)}: ${timeText(witness.time)}`),

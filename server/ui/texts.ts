@@ -446,6 +446,25 @@ export const texts = {
       date === undefined
         ? 'Nothing in this record has changed since it was recorded.'
         : `This record existed on ${date} and nothing in it has changed since.`,
+    existedEvent: (date: string | undefined) =>
+      (date === undefined
+        ? 'This one event has not changed since it was recorded.'
+        : `This one event existed on ${date} and has not changed since.`) +
+      ' Later events, such as a theft, are not in it.',
+    localTime: "Its time is only the word of the operator's own test authority: it proves no time to others.",
+    fileVerdicts: {
+      matches: { word: 'is in this proof.', sentence: 'It has exactly the content that the proof shows.' },
+      'not-in-this-proof': {
+        word: 'is not in this proof.',
+        sentence:
+          'It is another file, or a copy that was changed: messengers make photos smaller. The verdict is about the record.',
+      },
+      'not-comparable': {
+        word: 'cannot be compared.',
+        sentence: 'The proof does not show the hashes of all files of the record. The verdict is about the record.',
+      },
+    },
+    leaveOut: 'Leave it out',
     verdicts: {
       proven: { word: 'Proven', sentence: '' },
       consistent: {
@@ -469,10 +488,6 @@ export const texts = {
         word: 'Unknown log',
         sentence: 'This proof belongs to another registry, so it cannot be judged with the keys loaded here.',
       },
-      'not-comparable': {
-        word: 'File not comparable',
-        sentence: 'The proof holds, but it discloses no hash to compare your file with.',
-      },
       requirement: {
         word: 'Something is missing',
         sentence: 'The proof holds, but something that is required is missing.',
@@ -485,8 +500,9 @@ export const texts = {
     },
     itProves: 'It proves',
     itProvesNot: 'It does not prove',
-    existedBy: (time: string) => `The record existed by ${time}`,
-    existedIf: (time: string) => `The record existed by ${time}, if you trust its stamps`,
+    existedBy: (time: string, isHistory: boolean) =>
+      `${isHistory ? 'The record' : 'This one event'} existed by ${time}`,
+    ifTrusted: ', if you trust its stamps',
     proves: {
       proven: ['What is shown is as it was recorded', 'A log whose keys you pinned signed it'],
       consistent: ['The record fits the log of this proof'],
@@ -494,31 +510,34 @@ export const texts = {
       'retired-key': ['What is shown fits together'],
       'newer-key': ['What is shown fits together'],
       'other-log': ['Only that the document fits together'],
-      'not-comparable': ['What is shown is as it was recorded'],
       requirement: ['What is shown is as it was recorded'],
       unreadable: [],
       refuted: [],
     },
     provesNot: {
-      proven: ['That what was entered is true', 'Who entered it, and the stated time of each event'],
+      proven: [
+        'That nothing was recorded later, such as a theft',
+        'That what was entered is true',
+        'Who entered it, and the stated time of each event',
+      ],
       consistent: [
         'That the registry is the one you mean: load its policy',
+        'That nothing was recorded later, such as a theft',
         'That what was entered is true, or who entered it',
       ],
       pending: ['That the registry keeps it: it is in no signed tree yet'],
       'retired-key': ['That the log signed it before the key was retired'],
       'newer-key': ['That the key belongs to the log', 'That it is forged: nothing is wrong so far'],
       'other-log': ['That it is genuine', 'That it is forged: nothing is wrong so far'],
-      'not-comparable': ['Anything about your file'],
       requirement: ['What your policy or you require'],
       unreadable: ['Anything that it shows', 'That it is forged: nothing is wrong so far'],
       refuted: ['Anything that it shows', 'Who changed it, or whether by accident'],
     },
     saysStolen: 'The record says: reported stolen.',
     stolenAdvice: 'Do not buy it; tell the police.',
-    complete: (events: number) => `History: complete up to event ${events}.`,
-    oneEvent: 'One event, not the whole history.',
-    onlyRegistry: 'Whether there are later events, only the registry can say.',
+    complete: (events: number) => `Complete up to event ${events}. Later events, such as a theft, are not in it.`,
+    oneEvent: 'One event, not the whole history. Later events, such as a theft, are not in it.',
+    onlyRegistry: 'Whether there are any, only the registry can say.',
     ask: 'Ask the registry',
     later: (version: number) => `The registry says that there are later events: the newest is event ${version}.`,
     noneLater: 'The registry says that there is none later.',

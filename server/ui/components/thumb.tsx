@@ -26,6 +26,12 @@ async function inTurn<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
+/** A scaled image; `undefined` if the browser cannot show it. */
+export const bitmapOf = async (content: Blob, width: number): Promise<ImageBitmap | undefined> =>
+  INERT_IMAGES.has(content.type)
+    ? createImageBitmap(content, { resizeWidth: width, resizeQuality: 'high' }).catch(() => undefined)
+    : undefined
+
 /** Scaled images of a session, by file and width. */
 const scaled = new WeakMap<Client, Map<string, Promise<ImageBitmap | undefined>>>()
 
@@ -38,8 +44,7 @@ function scaledImage(client: Client, fileId: string, width: number): Promise<Ima
   if (known !== undefined) return known
   const made = inTurn(async () => {
     const content = await (await client.downloadFile({ fileId })).blob()
-    if (!INERT_IMAGES.has(content.type)) return undefined
-    return createImageBitmap(content, { resizeWidth: width, resizeQuality: 'high' })
+    return bitmapOf(content, width)
   }).catch(() => undefined)
   images.set(key, made)
   return made
@@ -58,7 +63,6 @@ interface ThumbProps {
 export function Thumb({ file, width = 96, label, class: name = 'thumb' }: ThumbProps) {
   const { client } = useSession()
   const element = useRef<HTMLSpanElement>(null)
-  const canvas = useRef<HTMLCanvasElement>(null)
   const [image, setImage] = useState<ImageBitmap>()
   const isShown = file !== undefined && INERT_IMAGES.has(file.mimeType ?? '') && (file.size ?? 0) <= MAX_BYTES
   useEffect(() => {
@@ -76,19 +80,25 @@ export function Thumb({ file, width = 96, label, class: name = 'thumb' }: ThumbP
       observer.disconnect()
     }
   }, [client, file?.id, isShown])
-  useEffect(() => {
-    if (image === undefined || canvas.current === null) return
-    canvas.current.width = image.width
-    canvas.current.height = image.height
-    canvas.current.getContext('2d')?.drawImage(image, 0, 0)
-  }, [image])
   return (
     <span class={name} ref={element}>
       {image === undefined ? (
         <Icon name={file === undefined || !isShown ? 'tag' : 'camera'} />
       ) : (
-        <canvas ref={canvas} {...(label ? { role: 'img', 'aria-label': label } : { 'aria-hidden': true })} />
+        <Bitmap image={image} label={label} />
       )}
     </span>
   )
+}
+
+/** A canvas needs no address, which the policy of the page would have to allow. */
+export function Bitmap({ image, label }: { readonly image: ImageBitmap; readonly label: string | undefined }) {
+  const canvas = useRef<HTMLCanvasElement>(null)
+  useEffect(() => {
+    if (canvas.current === null) return
+    canvas.current.width = image.width
+    canvas.current.height = image.height
+    canvas.current.getContext('2d')?.drawImage(image, 0, 0)
+  }, [image])
+  return <canvas ref={canvas} {...(label ? { role: 'img', 'aria-label': label } : { 'aria-hidden': true })} />
 }

@@ -20,8 +20,11 @@ const SEALS: { readonly [state in Outcome['state']]?: SealKind } = {
 export function Verdict({ outcome: { state, summary } }: { readonly outcome: Outcome }) {
   const { word, sentence } = texts.verify.verdicts[state]
   const seal = SEALS[state] ?? 'unknown'
-  const at = summary?.notLaterThan
-  const proven = state === 'proven' ? texts.verify.existed(at === undefined ? undefined : formatDate(at)) : sentence
+  const t = texts.verify
+  const { notLaterThan: at, isHistory = false, isLocalTime = false } = summary ?? {}
+  const date = at === undefined || isLocalTime ? undefined : formatDate(at)
+  const existed = isHistory ? t.existed(date) : t.existedEvent(date)
+  const proven = state === 'proven' ? (isLocalTime ? `${existed} ${t.localTime}` : existed) : sentence
   return (
     <section class={`verdict ${seal}`} role="status">
       <div>
@@ -45,9 +48,9 @@ export function Report({ outcome: { state, summary, reason, advice }, ...asked }
   const t = texts.verify
   const isWrong = state === 'refuted'
   const proves = t.proves[state]
-  const not = t.provesNot[state]
-  const time = summary?.notLaterThan
-  const existed = state === 'consistent' ? t.existedIf : t.existedBy
+  const { notLaterThan: time, isHistory = false, isLocalTime = false } = summary ?? {}
+  const not = isLocalTime ? [t.localTime, ...t.provesNot[state]] : t.provesNot[state]
+  const existed = (at: string): string => t.existedBy(at, isHistory) + (state === 'consistent' ? t.ifTrusted : '')
   return (
     <>
       {summary?.status === 'stolen' && (
@@ -79,7 +82,7 @@ export function Report({ outcome: { state, summary, reason, advice }, ...asked }
       <div class="claims">
         {proves.length > 0 && (
           <Claims title={t.itProves} isYes>
-            {time === undefined ? proves : [existed(formatTime(time)), ...proves]}
+            {time === undefined || isLocalTime ? proves : [existed(formatTime(time)), ...proves]}
           </Claims>
         )}
         <Claims title={t.itProvesNot}>{not}</Claims>

@@ -1,6 +1,7 @@
 import { sha256 } from '@noble/hashes/sha2.js'
 import {
   holdsTokens,
+  isLocalTimeOnly,
   parsePolicy,
   verifyBundle,
   type BundleCheck,
@@ -12,7 +13,7 @@ import {
   type Unchecked,
   type VerifyBundleOptions,
 } from '../../../core/verify/index.ts'
-import { adviceOn, whyNoDocument } from '../../verdict-advice.ts'
+import { adviceOn, LOCAL_TEST, whyNoDocument } from '../../verdict-advice.ts'
 import { parseJson, presentTexts } from '../event-changes.ts'
 import { disclosedName, fieldName } from '../event-names.ts'
 import { FieldError } from '../failure.ts'
@@ -43,6 +44,8 @@ export interface Summary {
   readonly eventCount: number
   /** ms since 1970: when all events were proven at the latest; `undefined` if one is not. */
   readonly notLaterThan: number | undefined
+  /** Only the operator's own authority or ledger states a time of one of them. */
+  readonly isLocalTime: boolean
 }
 
 /** What a verification found. `groups` are what holds. */
@@ -54,6 +57,8 @@ export interface Outcome {
   /** What to do. */
   readonly advice?: string | undefined
   readonly steps: readonly Step[]
+  /** Of each file of the user, if the record holds. */
+  readonly files: BundleClaims['contents']
   readonly groups: readonly FactGroup[]
   readonly unchecked: readonly Unchecked[]
 }
@@ -159,18 +164,20 @@ function bundleOutcome({ text, files, expect }: VerifyRequest, options: VerifyBu
   if (!('claims' in result)) {
     const { state, reason, check, unchecked } = result
     const steps = stepsUntil(check, reason, state === 'refuted' ? 'failed' : 'skipped')
-    return { state, reason, advice: adviceOn(result), steps, groups: [], unchecked }
+    return { state, reason, advice: adviceOn(result), steps, files: [], groups: [], unchecked }
   }
   const { state, claims, unchecked } = result
-  const contents = files.map(({ name }): Step => {
-    const isFound = claims.contents.some((found) => found.name === name)
-    return { name: 'content', state: isFound ? 'ok' : 'skipped', detail: name }
-  })
+  const contents = claims.contents.map((file): Step => ({
+    name: 'content',
+    state: file.state === 'matches' ? 'ok' : 'skipped',
+    detail: file.name,
+  }))
   return {
     state,
     reason: 'reason' in result ? result.reason : undefined,
     steps: [...bundleSteps(claims), ...contents],
     summary: summaryOf(claims),
+    files: claims.contents,
     groups: claims.events.map(eventFacts),
     unchecked,
   }
@@ -187,6 +194,7 @@ function summaryOf({ events, isHistory }: BundleClaims): Summary {
     isHistory,
     eventCount: events.length,
     notLaterThan: times.length === events.length ? Math.max(...times) : undefined,
+    isLocalTime: events.some(isLocalTimeOnly),
   }
 }
 
@@ -211,17 +219,23 @@ function bundleSteps({ events, isHistory, origin }: BundleClaims): readonly Step
       state: every(({ timestamps }) => timestamps.length > 0),
       detail: namesOf(
         events.flatMap(({ timestamps }) =>
-          timestamps.flatMap(({ authorities }) => authorities.map(({ name }) => name)),
+          timestamps.flatMap(({ authorities }) => authorities.map((each) => sourceOf(each.name, each.isLocalTest))),
         ),
       ),
     },
     {
       name: 'anchor',
       state: every(({ anchors }) => anchors.length > 0),
-      detail: namesOf(events.flatMap(({ anchors }) => anchors.map((each) => `${each.network} ${each.blockNumber}`))),
+      detail: namesOf(
+        events.flatMap(({ anchors }) =>
+          anchors.map((each) => sourceOf(`${each.network} ${each.blockNumber}`, each.isLocalTest)),
+        ),
+      ),
     },
   ]
 }
+
+const sourceOf = (name: string, isLocalTest: boolean): string => (isLocalTest ? `${name} (${LOCAL_TEST})` : name)
 
 /** What is proven about one event, for people. */
 function eventFacts(event: BundleEventClaims, i: number): FactGroup {

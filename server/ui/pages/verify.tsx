@@ -4,23 +4,26 @@ import { EvidenceRegistryError, type Client, type EvidenceCandidate } from '../.
 import { FileField, Form, TextField, useForm } from '../components/form.tsx'
 import { Icon } from '../components/icon.tsx'
 import { Failure, Notice } from '../components/notice.tsx'
+import { bitmapOf } from '../components/thumb.tsx'
 import { Time } from '../components/values.tsx'
 import { hrefOf, navigate } from '../router.ts'
 import type { Session } from '../session.ts'
 import { texts } from '../texts.ts'
 import { DropZone } from './drop-zone.tsx'
+import { FileVerdicts, type DroppedFile } from './file-verdicts.tsx'
 import { Details, Report, Verdict } from './verdict.tsx'
 import {
   BUNDLE_CHECKS,
   hashFile,
   isBundle,
   shortFormOf,
-  type HashedFile,
   type Outcome,
   type ShortForm,
   type Verify,
   type VerifyRequest,
 } from './verify-document.ts'
+
+const PHOTO_WIDTH = 176
 
 /** A policy, and whether the user chose it. */
 interface PolicySource {
@@ -44,7 +47,7 @@ interface VerifyPageProps {
 function useVerification({ verify, client, evidenceId }: VerifyPageProps) {
   const [proof, setProof] = useState<Proof>()
   const [short, setShort] = useState<ShortForm>()
-  const [files, setFiles] = useState<readonly HashedFile[]>([])
+  const [files, setFiles] = useState<readonly DroppedFile[]>([])
   const [policy, setPolicy] = usePolicy(client)
   const [check, setCheck] = useState<BundleCheck>('document')
   const [outcome, setOutcome] = useState<Outcome>()
@@ -68,38 +71,43 @@ function useVerification({ verify, client, evidenceId }: VerifyPageProps) {
       }
     setOutcome(undefined)
     setError(undefined)
-    const request = { ...proof, policyText: policy?.text, isPinned: policy?.isOwn === true, files }
+    const hashed = files.map(({ photo: _, ...file }) => file)
+    const request = { ...proof, policyText: policy?.text, isPinned: policy?.isOwn === true, files: hashed }
     verify(request, ifNeeded(setCheck), needed.signal).then(ifNeeded(setOutcome), ifNeeded(setError))
     return () => needed.abort()
   }, [proof, policy, files])
 
   const addFiles = async (dropped: readonly File[]): Promise<void> => {
     setError(undefined)
-    const contents: HashedFile[] = []
+    const contents: DroppedFile[] = []
     for (const file of dropped) {
       const text = file.name.endsWith('.json') ? await file.text() : ''
       const document = isBundle(text) ? undefined : shortFormOf(text)
       if (isBundle(text)) setProof({ text })
-      else if (document === undefined) contents.push(await hashFile(file))
+      else if (document === undefined)
+        contents.push({ ...(await hashFile(file)), photo: await bitmapOf(file, PHOTO_WIDTH) })
       else setProof(await bundleOf(document, client))
       if (isBundle(text) || document !== undefined) setShort(document)
     }
     setFiles((known) => [...known, ...contents])
   }
-  return { proof, short, files, policy, setPolicy, check, outcome, error, setError, addFiles }
+  const leaveOut = (i: number): void => setFiles((known) => known.filter((_, at) => at !== i))
+  return { proof, short, files, leaveOut, policy, setPolicy, check, outcome, error, setError, addFiles }
 }
 
 /** Verifies a proof in the browser: a dropped bundle with files, or the public proof of an evidence. Needs no key. */
 export function VerifyPage(props: VerifyPageProps) {
   const t = texts.verify
   const { client, evidenceId, session } = props
-  const { proof, short, files, policy, setPolicy, check, outcome, error, setError, addFiles } = useVerification(props)
+  const { proof, short, files, leaveOut, policy, setPolicy, check, outcome, error, setError, addFiles } =
+    useVerification(props)
   const choose = (text: string): void => setPolicy({ text, isOwn: true })
   const isBusy = proof !== undefined && error === undefined && outcome === undefined
   return (
     <>
       {outcome && <Verdict outcome={outcome} />}
       <div class="verdict-page">
+        {outcome && <FileVerdicts outcome={outcome} files={files} leaveOut={leaveOut} />}
         {outcome ? (
           <Report outcome={outcome} client={client} evidenceId={evidenceId} session={session} />
         ) : (

@@ -38,9 +38,14 @@ describe('evidence-registry verify', () => {
   it('ends with 0 if all is proven, and says by whom', async () => {
     const file = path('e-1.evidence.json')
     const { stdout } = await ends(0, verify(file, '--policy', path('policy.json'), '--file', path('original')))
-    assert.match(stdout, /^e-1\.evidence\.json: PROVEN\n/)
-    assert.match(stdout, /original original: the content of file /)
-    assert.match(stdout, /timestamp of tsa: \d{4}-/)
+    const [verdict, scope, matching] = stdout.split('\n')
+    assert.deepEqual(
+      [verdict, scope],
+      ['e-1.evidence.json: PROVEN', 'This one event only: later events, such as a theft, are not in it'],
+    )
+    assert.match(matching ?? '', /^original: MATCHES: it is the content of file [0-9a-f-]{36}$/)
+    assert.match(stdout, /timestamp of tsa: \d{4}-.* \(the operator's own test authority: proves no time to others\)/)
+    assert.doesNotMatch(stdout, /block \d+ of eip155:7.*test authority/)
     assert.match(stdout, /owner = "Ada\\u\{202e\}"/)
     assert.match(stdout, /not checked: revocation of tsa: No CRL or OCSP response covers each of its certificates/)
     assert.match(stdout, /not checked: the anchor in block \d+ of eip155:7: Ask a node/)
@@ -56,39 +61,40 @@ describe('evidence-registry verify', () => {
       tampered.stdout,
       /: REFUTED: .*\nrule event\.text-differs, in the check "events"\nWhat the proof shows is not /,
     )
-    await ends(1, verify(path('e-1.evidence.json'), '--policy', path('policy.json'), '--file', path('another')))
   })
 
   it('says what to do if an original is not a file of a bundle that is right otherwise', async () => {
     await registry().evidence({ externalId: 'e-2' })
     await registry().settle()
-    const cases: readonly (readonly [Bundle, 'refuted' | 'not-comparable', RegExp])[] = [
+    const cases: readonly (readonly [Bundle, 'not-in-this-proof' | 'not-comparable', RegExp])[] = [
       [
         await registry().anyone('e-1'),
         'not-comparable',
-        /the bundle is proven\. It discloses no hashes of files\. Download .*bundle\?fields=all&files=all/,
+        /The bundle discloses no hashes of files\. Download .*bundle\?fields=all&files=all/,
       ],
-      [await registry().history('all', 'none'), 'not-comparable', /It discloses no hashes of files\. Download /],
-      [await registry().history('all', 'all', 'e-2'), 'refuted', /the bundle is proven\. Its events have no files$/],
-      [bundle, 'refuted', /Name an unchanged copy of one of its files \(.*\): a\.txt, 11 bytes, [0-9a-f]{64}$/],
+      [await registry().history('all', 'none'), 'not-comparable', /discloses no hashes of files\. Download /],
+      [await registry().history('all', 'all', 'e-2'), 'not-in-this-proof', /The events of the bundle have no files$/],
+      [bundle, 'not-in-this-proof', /unchanged copy of one of the files \(.*\): a\.txt, 11 bytes, [0-9a-f]{64}$/],
     ]
     for (const [one, state, advice] of cases) {
       await save('one.evidence.json', one)
       const args = [path('one.evidence.json'), '--policy', path('policy.json'), '--file', path('another')]
-      const text = await verify(...args)
-      assert.equal(text.code, state === 'refuted' ? 1 : 7, text.stdout)
-      assert.match(
-        text.stdout,
-        state === 'refuted' ? /^.*: REFUTED: No file has / : /^.*: NOT COMPARABLE: No disclosed /,
-      )
+      const text = await ends(7, verify(...args))
+      assert.match(text.stdout, /^one\.evidence\.json: PROVEN\n/)
+      assert.match(text.stdout, /^another: NOT (IN THIS PROOF|COMPARABLE): /m)
       assert.ok(
         text.stdout.split('\n').some((line) => advice.test(line)),
         text.stdout,
       )
-      const json = JSON.parse((await verify(...args, '--json')).stdout) as { state: string; advice?: string }
-      assert.equal(json.state, state)
-      assert.match(json.advice ?? '', advice)
+      const json = JSON.parse((await verify(...args, '--json')).stdout) as Record<'state' | 'file' | 'advice', string>
+      assert.deepEqual([json.state, json.file], ['proven', state])
+      assert.match(json.advice, advice)
     }
+    // Another file is not hidden by what the user accepts, and hides nothing that contradicts.
+    const both = ['--file', path('original'), '--file', path('another')]
+    for (const args of [[], ['--policy', path('policy.json'), '--require', 'timestamp,anchor']])
+      await ends(7, verify(path('e-1.evidence.json'), ...args, ...both))
+    await ends(1, verify(path('tampered.evidence.json'), ...both))
     const { stdout } = await verify(path('tampered.evidence.json'), '--file', path('another'), '--json')
     const refuted = JSON.parse(stdout) as { rule: string; advice: string }
     assert.deepEqual([refuted.rule, refuted.advice.slice(0, 26)], ['event.text-differs', 'What the proof shows is no'])
