@@ -1,5 +1,5 @@
 import { createHash, createPublicKey, randomBytes, sign, type KeyObject } from 'node:crypto'
-import { LOCAL_TEST_NOTICE } from '../../core/commitment/bundle-format.ts'
+import { LOCAL_TEST_NOTICE } from '../../core/verify/token-verifier.ts'
 import { EARLIEST_TIME } from '../kit/index.ts'
 import {
   bitString,

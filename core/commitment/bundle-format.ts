@@ -4,8 +4,6 @@
 export const BUNDLE_FORMAT = 'evidence-registry.bundle'
 /** The `format` member of the first line of every export: a line for each evidence of a company, with its bundle. */
 export const EXPORT_FORMAT = 'evidence-registry.export'
-/** Part of every subject of the embedded authority, so that no certificate looks like one of an independent one. */
-export const LOCAL_TEST_NOTICE = 'LOCAL TEST - NOT A TRUSTED AUTHORITY'
 /** A bundle is made and verified in memory. */
 export const MAX_BUNDLE_EVENTS = 10_000
 /** The longest bundle, in UTF-16 code units. */

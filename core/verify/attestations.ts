@@ -1,5 +1,4 @@
 import { encodeUtf8, equalBytes, fromHex, toHex } from '../bytes.ts'
-import { LOCAL_TEST_NOTICE } from '../commitment/bundle-format.ts'
 import { isRegistryError, verificationError } from '../errors.ts'
 import type { ValidationData } from '../ports/index.ts'
 import { verifyEvmAnchor } from './chain/evm-anchor.ts'
@@ -15,7 +14,7 @@ import type { AuthorityClaim, BundleAnchorClaim, Cosignature, TimestampClaim, Un
 import type { TreeRange } from '../log/attestation-rules.ts'
 import type { PinnedChain, Policy } from './policy.ts'
 import type { ShownAnchor, ShownBundle, ShownRenewal } from './shown.ts'
-import type { TokenVerifier } from './token-verifier.ts'
+import { LOCAL_TEST_NOTICE, type TokenVerifier } from './token-verifier.ts'
 import { isObject, parseUntrustedJson } from './untrusted.ts'
 
 /** What witnesses, timestamp authorities and chains attest of the trees of a bundle. */

@@ -46,8 +46,8 @@ import {
 
 /**
  * Parses a bundle's text (`core/SPECIFICATION.md`) from an untrusted source into types. Only the form is
- * checked here. Unknown members are rejected, so that two verifiers cannot read the same bundle differently. Those of the
- * bundle itself are of a newer version.
+ * checked here. Unknown members are rejected, so that two verifiers cannot read the same bundle differently; those of
+ * the bundle itself are of a newer version.
  */
 
 const MAX_RENEWALS = 8_000

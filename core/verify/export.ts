@@ -15,8 +15,8 @@ import {
 } from './untrusted.ts'
 
 /**
- * As of a bundle, and of the file: `incomplete` without its last line, `changed` if it is not the text that the registry
- * wrote, although no line contradicts, `unreadable` if it is not an export, or has lines that are none.
+ * As of a bundle, and of the file: `incomplete` without its last line, `changed` if it is not the text that the
+ * registry wrote, although no line contradicts, `unreadable` if it is not an export, or has lines that are none.
  */
 export type ExportState = BundleResult['state'] | 'incomplete' | 'changed'
 

@@ -89,8 +89,9 @@ const MAX_LIST = 256
  *      "timestampQuorum", "timestampQuorums": [{"quorum", "ranges"}],
  *      "chains": [{"type", "network", "chainId", "account", "ranges"}]}
  *
- * Only `keys` is required, and `version` may be 1. `threshold` is `all`, `any` or a number, and `quorum` the name of a witness or group, or
- * `none`. `until` is `null` for the newest key. Members with other names are only accepted inside `extensions`.
+ * Only `keys` is required, and `version` may be 1. `threshold` is `all`, `any` or a number, and `quorum` the name of a
+ * witness or group, or `none`. `until` is `null` for the newest key. Members with other names are only accepted inside
+ * `extensions`.
  *
  * @throws `VERIFICATION_FAILED` with the first rule that the text breaks: `document.newer` for a policy of a newer
  *   version.

@@ -13,6 +13,9 @@ export interface TokenVerifier {
   readonly certificatesIn: (der: Uint8Array, budget?: SignatureBudget) => readonly Uint8Array[]
 }
 
+/** Part of every subject of the embedded authority, so that no certificate looks like one of an independent one. */
+export const LOCAL_TEST_NOTICE = 'LOCAL TEST - NOT A TRUSTED AUTHORITY'
+
 const TOKENS = /"tokens"\s*:\s*\[\s*"/
 
 /**

@@ -101,8 +101,8 @@ export function assertOnlyMembers(object: UntrustedObject, names: readonly strin
 }
 
 /**
- * Throws `document.newer` for what a later version of the registry may have made: a document whose `version` is above 1,
- * or one with another member than these.
+ * Throws `document.newer` for what a later version of the registry may have made: a document whose `version` is
+ * above 1, or one with another member than these.
  */
 export function assertNotNewer(document: UntrustedObject, names: readonly string[], what: string): void {
   const { version } = document

@@ -38,7 +38,8 @@ export async function verifyExportFile(
     for await (const lines of linesOf(chunks, MAX_LINE_BYTES, tooLong)) {
       for (const each of lines) {
         const line = asWritten(each, count++ === 0)
-        verifier.add(strictUtf8.decode(line))
+        verifier.add(line.length === 0 ? '' : strictUtf8.decode(line))
+        if (verifier.isDone) break
         if (line.length === 0) continue
         if (last !== undefined) hash.update(last).update('\n')
         last = line

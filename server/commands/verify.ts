@@ -11,7 +11,6 @@ import {
   type VerificationRule,
   type VerifyBundleOptions,
 } from '../../core/verify/index.ts'
-import { isRegistryError } from '../../core/errors.ts'
 import { digestFile } from '../file-digest.ts'
 import { adviceOn, whyNoDocument } from '../verdict-advice.ts'
 import type { CommandInput } from './command.ts'
@@ -102,7 +101,7 @@ export async function verifyCommand({ args }: Pick<CommandInput, 'args'>): Promi
     const isFileMissing = 'claims' in result && result.file !== undefined && result.file !== 'matches'
     const advice = isFileMissing ? originalAdvice(result.claims) : adviceOn(result)
     process.stdout.write(json ? jsonReport(result, advice) : textReport(basename(path), result, advice))
-    // Whoever accepts that something is missing must not take another file for the right one.
+    // A user who accepts that something is missing must not take another file for the right one.
     return isFileMissing ? EXIT_FILE : EXIT_CODES[result.state]
   } catch (error) {
     if (!(error instanceof UsageError)) throw error
@@ -163,7 +162,8 @@ async function readPolicy(path: string): Promise<NonNullable<VerifyBundleOptions
     return parsePolicy(text)
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error)
-    if (isRegistryError(error) && error.rule === 'document.newer') throw new UsageError(`${path}: ${printable(reason)}`)
+    if (error instanceof Error && 'rule' in error && error.rule === 'document.newer')
+      throw new UsageError(`${path}: ${printable(reason)}`)
     throw new UsageError(
       `${path} is not a policy (${reason}): save that of GET /log/policy, from a source that you trust`,
     )

@@ -2,11 +2,13 @@
 """Verifies a proof bundle with Python's standard library alone, written from core/SPECIFICATION.md.
 
     python3 verify.py FILE.evidence.json [--policy POLICY.json] [--file ORIGINAL]...
+    python3 verify.py --export COMPANY.evidence.ndjson [--policy POLICY.json]
 
 Checks hashes, history, tree, notes (RFC 8032 Ed25519), the chain of keys and what is disclosed. Tokens are checked by
 `openssl ts -verify` if the policy names their authorities. Chain proofs and cosignatures are not checked, and the
-output says so. Exit codes: 0 proven, 1 refuted, 3 no policy was given, 4 an event is not sealed yet, 5 retired or newer
-key, 6 of another log.
+output says so. Exit codes: 0 proven, 1 refuted, 2 not whole, of a newer version, or changed without a contradiction,
+3 no policy was given, 4 an event is not sealed yet, 5 retired or newer key, 6 of another log, 7 a file of --file is not
+in the proof, or its hash is not disclosed (before 3 and 4).
 """
 import argparse
 import base64
@@ -25,6 +27,16 @@ class Refuted(Exception):
 
 class OtherLog(Exception):
     pass
+
+
+class Unreadable(Exception):
+    pass
+
+
+NEWER = "made by a newer version: fetch a newer verifier"
+BUNDLE = ["format", "version", "origin", "subject", "events", "keys", "checkpoints", "validationData"]
+POLICY = ["origin", "keys", "witnesses", "groups", "quorum", "timestampAuthorities", "timestampQuorum", "timestampQuorums", "chains", "extensions"]
+EXPORT = ["format", "version", "company", "origin", "treeSize", "exportedAt", "counts"]
 
 
 def check(condition, reason):
@@ -72,6 +84,20 @@ def parse(text):
         return json.loads(text, object_pairs_hook=pairs, parse_constant=constant)
     except json.JSONDecodeError as error:
         raise Refuted(f"not JSON: {error}") from None
+
+
+def document(text, names, kind=None):
+    """A whole document of version 1. A later version may have other members at its top level."""
+    try:
+        value = parse(text)
+    except Refuted as error:
+        raise Unreadable(f"cut off, or {error}") from None
+    if not isinstance(value, dict) or (kind is not None and value.get("format") != "evidence-registry." + kind):
+        raise Unreadable("another document")
+    version = value.get("version", 1)
+    if not set(value) <= {*names, "version"} or isinstance(version, (int, float)) and version > 1:
+        raise Unreadable(NEWER)
+    return value
 
 
 def members(value, required, optional=()):
@@ -299,6 +325,7 @@ def verify_event(event, origin):
         "fields": {},
         "files": {},
         "held": [],
+        "hides": "filesText" not in event,
     }
     if "header" in event:
         check(sha256(tag("er1.header"), event["header"].encode()) == opening[56:88], "a header is not the committed one")
@@ -426,10 +453,10 @@ def verify_tokens(checkpoint, size, validation, policy, logged):
 
 
 def verify_bundle(text, policy, originals):
-    bundle = parse(text)
-    required = ["format", "version", "origin", "subject", "events", "keys", "checkpoints", "validationData"]
-    members(bundle, required, ["renewals", "claimedPolicy", "extensions"])
-    check(bundle["format"] == "evidence-registry.bundle" and bundle["version"] == 1, "not a bundle of version 1")
+    optional = ["renewals", "claimedPolicy", "extensions"]
+    bundle = document(text, BUNDLE + optional, "bundle")
+    members(bundle, BUNDLE, optional)
+    check(bundle["version"] == 1, "not a bundle of version 1")
     origin = bundle["origin"]
     events = [verify_event(event, origin) for event in bundle["events"]]
     check(len(events) > 0, "the bundle has no event")
@@ -498,51 +525,102 @@ def verify_bundle(text, policy, originals):
     positions = [event["position"] for event in bundle["events"] if "position" in event]
     check(positions == sorted(set(positions)), "the positions of the events must ascend")
     files = [file for event in events for file in event["files"].values() if "sha256" in file]
+    hidden = any(event["hides"] or len(event["files"]) < len(event["held"]) for event in events)
+    compared = []
     for path in originals:
         with open(path, "rb") as file:
             data = file.read()
-        check(any(f["sha256"] == sha256(data).hex() and f["size"] == len(data) for f in files), f"no disclosed file has the content of {path}")
-    return events
+        matches = any(f["sha256"] == sha256(data).hex() and f["size"] == len(data) for f in files)
+        compared.append((path, "matches" if matches else "not comparable" if hidden else "not in this proof"))
+    return events, compared
 
 
 def rfc3339(ms):
     return datetime.fromtimestamp(ms / 1000, timezone.utc).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("bundle")
-    parser.add_argument("--policy")
-    parser.add_argument("--file", action="append", default=[])
-    arguments = parser.parse_args()
+def state_of(events, policy):
+    """The exit code and what it means."""
+    if not all(event["counts"] for event in events):
+        if any(event["unknown"] and not event["counts"] for event in events):
+            return 5, "BY A KEY THAT THIS POLICY DOES NOT KNOW: fetch the newer policy"
+        return 5, "BY A RETIRED KEY"
+    if not all(event["sealed"] for event in events):
+        return 4, "PENDING"
+    return (0, "PROVEN") if policy else (3, "CONSISTENT, BUT NOT PROVEN: no keys are pinned")
+
+
+def verify_export(data, policy):
+    """The lines in their order. A byte order mark and a carriage return before a line feed are left out first."""
+    lines = data.removeprefix(b"\xef\xbb\xbf").replace(b"\r\n", b"\n").split(b"\n")
+    while lines and lines[-1].strip() == b"":
+        lines.pop()
+    head = document(lines[0] if lines else b"", EXPORT, "export")
+    worst, number, end = state_of([], policy), 0, None
+    for i, line in enumerate(lines[1:], 1):
+        check(end is None, "a line comes after the last one")
+        try:
+            item = document(line, ["n", "bundle", "id", "externalId", "error", "end", "counts", "sha256"])
+        except Unreadable:
+            if i == len(lines) - 1:
+                break
+            raise
+        if "end" in item:
+            end = item
+            continue
+        number += 1
+        check(item["n"] == number, f"evidence {number} is missing, or in another place")
+        try:
+            found = state_of(verify_bundle(json.dumps(item["bundle"]), policy, [])[0], policy) if "bundle" in item else (8, "WITHOUT A BUNDLE")
+        except OtherLog:
+            found = 6, "OF ANOTHER LOG"
+        worst = max(worst, found, key=lambda state: [0, 3, 4, 8, 5, 6].index(state[0]))
+    if end is None:
+        raise Unreadable(f"incomplete: {number} of {max(number, head['counts']['evidences'])} evidences, all that are there hold")
+    check(end["counts"]["evidences"] == number >= head["counts"]["evidences"], "the first or the last line counts other lines")
+    if end["sha256"] != sha256(b"".join(line + b"\n" for line in lines[:-1])).hex():
+        raise Unreadable("changed: not the text that the registry wrote")
+    return worst
+
+
+def run(arguments):
     policy = None
-    try:
-        if arguments.policy:
-            with open(arguments.policy, encoding="utf-8-sig") as file:
-                policy = parse(file.read())
-        with open(arguments.bundle, encoding="utf-8-sig", newline="") as file:
-            events = verify_bundle(file.read(), policy, arguments.file)
-    except OtherLog:
-        print("OF ANOTHER LOG: nothing is said about it")
-        return 6
-    except (Refuted, KeyError, TypeError, ValueError, AttributeError, UnicodeError) as error:
-        print(f"REFUTED: {error}")
-        return 1
+    if arguments.policy:
+        with open(arguments.policy, encoding="utf-8-sig") as file:
+            policy = document(file.read(), POLICY)
+    if arguments.export:
+        with open(arguments.bundle, "rb") as file:
+            return verify_export(file.read(), policy)
+    with open(arguments.bundle, encoding="utf-8-sig", newline="") as file:
+        events, compared = verify_bundle(file.read(), policy, arguments.file)
     for event in events:
         time = event["notLaterThan"]
         print(f"event {event['txId']}: {'no time is proven' if time is None else f'existed at {rfc3339(time)}'}")
         for name, value in sorted(event["fields"].items()):
             print(f"  {name} = {json.dumps(value)}")
-    print("not checked: the proofs of chains, and cosignatures")
-    if not all(event["counts"] for event in events):
-        is_unknown = any(event["unknown"] and not event["counts"] for event in events)
-        print("BY A KEY THAT THIS POLICY DOES NOT KNOW: fetch the newer policy" if is_unknown else "BY A RETIRED KEY")
-        return 5
-    if not all(event["sealed"] for event in events):
-        print("PENDING")
-        return 4
-    print("PROVEN" if policy else "CONSISTENT, BUT NOT PROVEN: no keys are pinned")
-    return 0 if policy else 3
+    print("not checked: the proofs of chains, cosignatures, and later events, such as a theft")
+    for path, verdict in compared:
+        print(f"{path}: {verdict}")
+    code, text = state_of(events, policy)
+    return 7 if code in (0, 3, 4) and any(verdict != "matches" for _, verdict in compared) else code, text
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("bundle")
+    parser.add_argument("--export", action="store_true")
+    parser.add_argument("--policy")
+    parser.add_argument("--file", action="append", default=[])
+    try:
+        code, text = run(parser.parse_args())
+    except Unreadable as error:
+        code, text = 2, f"NOT READABLE: {error}"
+    except OtherLog:
+        code, text = 6, "OF ANOTHER LOG: nothing is said about it"
+    except (Refuted, KeyError, TypeError, ValueError, AttributeError, UnicodeError) as error:
+        code, text = 1, f"REFUTED: {error}"
+    print(text)
+    return code
 
 
 if __name__ == "__main__":

@@ -68,16 +68,17 @@ describe('the verifier in Python', { skip }, () => {
     const text = JSON.stringify(first)
     assert.equal((await run(text)).code, 3)
     assert.equal((await run(text, ...pinned(), '--file', join(directory, 'original'))).code, 0)
-    assert.equal((await run(text, ...pinned(), '--file', join(directory, 'policy.json'))).code, 1)
+    assert.equal((await run(text, ...pinned(), '--file', join(directory, 'policy.json'))).code, 7)
   })
 
   it('agrees with the verifier about policies that do not know the key that signed', async () => {
     const [bundle] = bundles
     const text = JSON.stringify(bundle)
+    const known = await registry.registry.log.policy()
     const cases = [
       [olderPolicy, 0, 'proven'],
       [olderPolicy.replace('"until":null', '"until":null,"compromised":true'), 5, 'newer-key'],
-      [olderPolicy.replace('"until":null', `"until":${bundle?.keys[1]?.position}`), 5, 'newer-key'],
+      [JSON.stringify({ ...known, keys: known.keys.slice(0, 1) }), 5, 'newer-key'],
       ['{"keys":[{"vkey":"sum.golang.org+033de0ae+Ac4zctda0e5eza+HJyk9SxEdh+s3Ux18htTTAD8OuAn8"}]}', 6, 'other-log'],
     ] as const
     for (const [policy, code, state] of cases) {
@@ -85,6 +86,24 @@ describe('the verifier in Python', { skip }, () => {
       await ends(code, run(text, '--policy', join(directory, 'other.json')))
       assert.equal(verifyBundle(text, { policy: parsePolicy(policy), tokens }).state, state)
     }
+  })
+
+  it('agrees with the verifier about exports', async () => {
+    let text = ''
+    for await (const part of registry.registry.proofs.exportCompany(registry.scope)) text += part
+    const crlf = `\uFEFF${text.replaceAll('\n', '\r\n')}\r\n`
+    const [head = '', evidence = '', ...end] = text.split('\n')
+    for (const [content, code] of [
+      [text, 0],
+      [crlf, 0],
+      [`${head}\n${evidence}\n`, 2],
+      [`${head}\n${evidence.slice(0, -9)}`, 2],
+      [head.replace('"version":1', '"version":2'), 2],
+      [[head.replace(/^\{/, '{ '), evidence, ...end].join('\n'), 2],
+      [[head, evidence.replace('Grace', 'Greta'), ...end].join('\n'), 1],
+      [JSON.stringify(bundles[0]), 2],
+    ] as const)
+      await ends(code, run(content, '--export', ...pinned()))
   })
 
   it('agrees with the verifier about damaged bundles', async () => {
@@ -100,9 +119,14 @@ describe('the verifier in Python', { skip }, () => {
           /"subject":\{"type":"\w+","txId":"./,
           (match) => `${match.slice(0, -1)}${match.endsWith('0') ? '1' : '0'}`,
         ),
-        text.replace('"version":1,', '"version":1,"more":1,'),
+        text.replace('"path":', '"more":1,"path":'),
         text.replace(/"note":"[^\\]+\\n\d/, (match) => `${match}0`),
       ]
+      const newer = text.replace('"version":1,', '"version":1,"more":1,')
+      for (const each of [newer, text.replace('"version":1', '"version":2'), text.slice(0, -1), '{}']) {
+        assert.equal(verifyBundle(each, { policy, tokens }).state, 'unreadable')
+        assert.equal((await run(each, ...pinned())).code, 2)
+      }
       for (const each of damaged) {
         assert.equal(verifyBundle(each, { policy, tokens }).state, 'refuted')
         assert.equal((await run(each, ...pinned())).code, 1)
