@@ -31,14 +31,13 @@ import {
   asBase64,
   asBytes,
   asCount,
+  asDocument,
   asHash,
   asHashes,
   asObject,
   asObjects,
   asString,
-  assertNotNewer,
   assertOnlyMembers,
-  isObject,
   parseUntrustedJson,
   withoutBom,
   type UntrustedObject,
@@ -66,10 +65,7 @@ export function parseBundle(text: string): ShownBundle {
       'form.length',
       `A bundle must have at most ${MAX_BUNDLE_LENGTH} characters and ${MAX_SEPARATORS} values`,
     )
-  const bundle = parseUntrustedJson(withoutBom(text), 'The bundle')
-  if (isObject(bundle) && bundle['format'] === BUNDLE_FORMAT) assertNotNewer(bundle, MEMBERS, 'The bundle')
-  if (!isObject(bundle) || bundle['format'] !== BUNDLE_FORMAT || bundle['version'] !== 1)
-    throw verificationError('document.format', `The bundle must have the format ${BUNDLE_FORMAT} and the version 1`)
+  const bundle = asDocument(parseUntrustedJson(withoutBom(text), 'The bundle'), BUNDLE_FORMAT, MEMBERS, 'The bundle')
   if (bundle['extensions'] !== undefined) asObject(bundle['extensions'], 'extensions')
   const policy = bundle['claimedPolicy']
   const [first, ...others] = asObjects(bundle['events'], 'events', MAX_BUNDLE_EVENTS).map(eventOf)

@@ -5,10 +5,10 @@ import { verifyBundle, type VerifyBundleOptions } from './bundle.ts'
 import { isLocalTimeOnly, type BundleResult, type Unchecked } from './claims.ts'
 import {
   asCount,
+  asDocument,
   asObject,
   assertNotNewer,
   asString,
-  isObject,
   parseUntrustedJson,
   withoutBom,
   type UntrustedObject,
@@ -198,10 +198,7 @@ export class ExportVerifier {
   }
 
   #headOf(head: unknown): ExportHead {
-    if (isObject(head) && head['format'] === EXPORT_FORMAT) assertNotNewer(head, HEAD, 'The export')
-    if (!isObject(head) || head['format'] !== EXPORT_FORMAT || head['version'] !== 1)
-      throw verificationError('document.format', `It must have the format ${EXPORT_FORMAT} and the version 1`)
-    const { counts, company, origin, exportedAt } = head
+    const { counts, company, origin, exportedAt } = asDocument(head, EXPORT_FORMAT, HEAD, 'The first line')
     this.#least = asCount(asObject(counts, 'counts')['evidences'], 'evidences')
     return {
       company: asString(company, 'company'),

@@ -112,6 +112,14 @@ export function assertNotNewer(document: UntrustedObject, names: readonly string
     throw verificationError('document.newer', `${what} was made by a newer version (${sign}): fetch a newer verifier`)
 }
 
+/** A whole document of version 1. Throws `document.newer`, and `document.format` for another one. */
+export function asDocument(value: unknown, format: string, names: readonly string[], what: string): UntrustedObject {
+  const document = isObject(value) && value['format'] === format ? value : {}
+  assertNotNewer(document, names, what)
+  if (document['version'] === 1) return document
+  throw verificationError('document.format', `${what} must have the format ${format} and the version 1`)
+}
+
 /**
  * What one verification may cost. A unit is an Ed25519 signature: 0.1 ms in Node, 2.6 ms in a browser. So those of any
  * bundle take at most 2 s in Node and 4 s in a browser.

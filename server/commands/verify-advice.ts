@@ -16,7 +16,8 @@ export function originalAdvice({ events }: BundleClaims): string {
   if (disclosed.length === 0) return 'The events of the bundle have no files'
   const named = disclosed.slice(0, MAX_NAMED).map(({ name, size, sha256 }) => `${name}, ${size} bytes, ${sha256}`)
   const more = disclosed.length > MAX_NAMED ? `; and ${disclosed.length - MAX_NAMED} more` : ''
-  return `It is another file, or a copy that was changed. Name an unchanged copy of one of the files (name, size, SHA-256): ${named.join('; ')}${more}`
+  const advice = 'It is another file, or a copy that was changed. Name an unchanged copy of one of the files'
+  return `${advice} (name, size, SHA-256): ${named.join('; ')}${more}`
 }
 
 /** An event of which nothing is disclosed does not even list its files. */

@@ -457,7 +457,8 @@ export const texts = {
       'not-in-this-proof': {
         word: 'is not in this proof.',
         sentence:
-          'It is another file, or a copy that was changed: messengers make photos smaller. The verdict is about the record.',
+          'It is another file, or a copy that was changed: messengers make photos smaller. ' +
+          'The verdict is about the record.',
       },
       'not-comparable': {
         word: 'cannot be compared.',
