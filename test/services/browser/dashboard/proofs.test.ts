@@ -19,6 +19,11 @@ import {
 import { temporaryFor } from '../../../support/temporary.ts'
 
 const SCOPE = { companyId: 'acme', principal: OPERATOR }
+/** A 1×1 PNG. */
+const PHOTO = Buffer.from(
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
+  'base64',
+)
 const IS_CONSISTENT = 'Consistent with itself'
 
 describeDashboard('the pages of proofs in Chromium', (dashboard) => {
@@ -72,7 +77,12 @@ describeDashboard('the pages of proofs in Chromium', (dashboard) => {
 
   it('compare a file with a bundle in the browser, and find a changed bundle', async () => {
     const { page } = dashboard
-    await dashboard.untilSealed(await dashboard.createEvidence('verify-2'))
+    const id = await dashboard.createEvidence('verify-2')
+    const form = new FormData()
+    form.append('files', new Blob([PHOTO], { type: 'image/png' }), 'photo.png')
+    const params = { COMPANY_ID: dashboard.company.id, EVIDENCE_EXTERNAL_ID: 'verify-2' }
+    await dashboard.service.ok('updateEvidence', { key: dashboard.company.keys.U, params, form })
+    await dashboard.untilSealed(id)
     const path = '/api/v1/evidences/acme/evidence/verify-2/bundle?fields=all&files=all'
     const bundle = await read(path, dashboard.company.keys.R)
     await page.goto(dashboard.urlOf('#/verify'))
@@ -81,6 +91,10 @@ describeDashboard('the pages of proofs in Chromium', (dashboard) => {
     await openDetails()
     await text(page.locator('li', { hasText: 'Your file has the hash' }), 'ok').waitFor()
     await text(page, 'hello.txt is in this proof.').waitFor()
+    await input.setInputFiles([{ name: 'copy.png', mimeType: 'image/png', buffer: PHOTO }])
+    await text(page, 'copy.png is in this proof.').waitFor()
+    await page.getByRole('img', { name: 'copy.png' }).waitFor()
+    await assertAccessible(page)
     await input.setInputFiles([textFile('other.txt', 'other')])
     await text(page, 'other.txt is not in this proof.').waitFor()
     await text(page, IS_CONSISTENT).waitFor()
