@@ -133,8 +133,10 @@ export const DERIVED: readonly DerivedFamily[] = [
   }),
   family(keys.allCategoryNames(), (entry) => keys.category(companyIn(entry.key), decodeRecord(entry).id)),
   family(keys.allCategoryListings(), ({ key }) => keys.category(companyIn(key), lastPartOfKey(key))),
-  noticed(keys.allExternalIds(), (entry) => keys.evidence(lastPartOfKey(entry.key), textOf(entry))),
-  noticed(keys.allCompaniesOf(), (entry) => keys.evidence(textOf(entry), lastPartOfKey(entry.key))),
+  noticed(keys.allExternalIds(), (entry) => keys.evidence(companyIn(entry.key), textOf(entry))),
+  ...[keys.allPublicIds(), keys.allCompaniesOf()].map((range) =>
+    noticed(range, (entry) => keys.evidence(textOf(entry), lastPartOfKey(entry.key))),
+  ),
   ofEvidence(keys.allEvidenceListings(), 2),
   ofEvidence(keys.allOwnerIndex(), 1),
   ofEvidence(keys.allWordIndex(), 1),

@@ -159,7 +159,8 @@ export const putEvidence = (evidence: EvidenceRecord): DerivedEntry => ({
 export function evidenceEntries(evidence: EvidenceRecord): readonly DerivedEntry[] {
   const { id, company, subcategoryId, externalId, owner, stolen, lastVersion, lastAt } = evidence
   const entries = [
-    textEntry(keys.externalId(externalId, company), id),
+    textEntry(keys.externalId(company, externalId), id),
+    textEntry(keys.publicId(externalId, id), company),
     textEntry(keys.companyOf(id), company),
     listEntry(keys.evidenceIn(['sub', company, subcategoryId], id)),
   ]

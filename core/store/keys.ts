@@ -1,5 +1,5 @@
 import type { CategoryId, CompanyId, EvidenceId, FileId, IdText, SourceSystemId } from '../api/scope.ts'
-import { encodeUtf8, sha256, toHex } from '../bytes.ts'
+import { encodeUtf8, sha256, sha256OfText, toBase64, toHex } from '../bytes.ts'
 import type { Stored, Key, Range } from '../ports/index.ts'
 import type {
   ApiKeyRecord,
@@ -91,6 +91,12 @@ function searchPrefix(prefix: Key, text: string): Key {
   const encoded = encodeWholeText(text)
   return `${prefix}/${encoded.length > MAX_SEARCHED ? hashText(text) : encoded}`
 }
+
+/** 192 bits: to find two texts with the same hash takes 2^96 attempts. 32 characters, none of which is encoded. */
+const EXTERNAL_ID_HASH_BYTES = 24
+
+const hashOfExternalId = (externalId: string): string =>
+  toBase64(sha256OfText(externalId).subarray(0, EXTERNAL_ID_HASH_BYTES)).replace(/\+/g, '-').replace(/\//g, '_')
 
 /** All keys that begin with the parts of `prefix` and have at least one more part. */
 export const keysUnder = (prefix: Key): Range => ({ gte: `${prefix}/`, lt: `${prefix}0` })
@@ -225,11 +231,18 @@ export const keys = {
    */
   companyOf: (id: Evidence): Key => recordKey('ie', id),
   allCompaniesOf: (): Range => keysUnder('ie'),
-  /** Holds the evidence's id. The public endpoints look an external id up over all companies. */
-  externalId: (externalId: string, company: Company): Key => searchableKey('ex', externalId, company),
-  externalIds: (externalId: string): Range => keysUnder(searchPrefix('ex', externalId)),
-  externalIdsBeginningWith: (beginning: string): Range => keysBeginningWith('ex', beginning),
+  /** Holds the evidence's id. */
+  externalId: (company: Company, externalId: string): Key => searchPrefix(recordKey('ex', company), externalId),
+  externalIdsBeginningWith: (company: Company, beginning: string): Range =>
+    keysBeginningWith(recordKey('ex', company), beginning),
   allExternalIds: (): Range => keysUnder('ex'),
+  /**
+   * Holds the evidence's company. The public endpoints look an external id up over all companies. Each company has at
+   * most one entry for it, and the oldest comes first. No counter may come before this family: see `companyOf`.
+   */
+  publicId: (externalId: string, id: Evidence): Key => recordKey('ep', hashOfExternalId(externalId), id),
+  publicIds: (externalId: string): Range => keysUnder(recordKey('ep', hashOfExternalId(externalId))),
+  allPublicIds: (): Range => keysUnder('ep'),
   evidenceIn: (listing: Listing, id: Evidence): Key => recordKey('el', ...listing, id),
   evidencesIn: (listing: Listing): Range => keysUnder(recordKey('el', ...listing)),
   allEvidenceListings: (): Range => keysUnder('el'),

@@ -90,7 +90,7 @@ async function assertUnused(
   { companyId }: AuthorizedScope,
   evidences: readonly EvidenceInput[],
 ): Promise<void> {
-  const entries = await records.get(evidences.map(({ externalId }) => keys.externalId(externalId, companyId)))
+  const entries = await records.get(evidences.map(({ externalId }) => keys.externalId(companyId, externalId)))
   const used = evidences.find((_, i) => entries[i] !== undefined)
   if (used !== undefined) throw externalIdExists(used.externalId, 'is in use in this company')
 }
@@ -116,7 +116,7 @@ function decideCreate(
   for (const list of [['company', companyId] as const, ['sub', companyId, subcategoryId] as const])
     adds.push({ key: keys.evidenceCount(list), delta: made.length })
   for (const { draft, writes: own } of made) {
-    checks.push({ key: keys.externalId(draft.input.externalId, companyId), version: null })
+    checks.push({ key: keys.externalId(companyId, draft.input.externalId), version: null })
     for (const write of own) writes.push(write)
     // Only a single evidence can have files.
     if (files.length === 0) continue

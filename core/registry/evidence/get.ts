@@ -149,7 +149,7 @@ export async function idOfEvidence(
   externalId: string,
 ): Promise<EvidenceId> {
   validate(ExternalId, externalId, 'externalId')
-  const key = keys.externalId(externalId, companyId)
+  const key = keys.externalId(companyId, externalId)
   const known = evidenceIds.get(key)
   if (known !== undefined) return known
   const [found] = await records.get([key])

@@ -123,8 +123,8 @@ const stolenIndex = (
 /** An index whose rows are in another order than the list. */
 interface Beginning extends Pick<SearchIndex, 'covers' | 'keyOf'> {
   readonly range: Range
-  /** The id in an entry; `undefined` for one of another company. */
-  readonly idIn: (entry: Stored) => string | undefined
+  /** The id in an entry. */
+  readonly idIn: (entry: Stored) => string
 }
 
 /** Of the external id, then of each word: a long word first, because it is mostly a rare one. */
@@ -132,10 +132,10 @@ function beginningsOf({ companyId, query: { externalIdPrefix, words = '' } }: Se
   const beginnings = searchWords(words).toSorted((a, b) => b.length - a.length)
   return [
     ...(externalIdPrefix === undefined ? [] : [externalIdPrefix]).map((prefix): Beginning => ({
-      range: keys.externalIdsBeginningWith(prefix),
-      idIn: (entry) => (lastPartOfKey(entry.key) === companyId ? textOf(entry) : undefined),
+      range: keys.externalIdsBeginningWith(companyId, prefix),
+      idIn: textOf,
       covers: ['externalIdPrefix', ...CREATED],
-      keyOf: ({ company, externalId }) => keys.externalId(externalId, company),
+      keyOf: ({ company, externalId }) => keys.externalId(company, externalId),
     })),
     ...beginnings.map((word): Beginning => ({
       range: { ...keys.wordsBeginningWith(companyId, word), keysOnly: true },
@@ -174,7 +174,7 @@ async function beginningIndex(
       return { ...index, rows: inOrder([...found.values()].sort((a, b) => (a.id < b.id ? 1 : -1))) }
     }
     if (filtersOf(search.query).length > 1 || beginnings.length > 1) continue
-    const count = new Set(ids.filter((id) => id !== undefined)).size
+    const count = new Set(ids).size
     if (count > limit / 2) atLeast = Math.min(count, MAX_ROWS)
   }
   return { ...(atLeast !== undefined && { atLeast }) }

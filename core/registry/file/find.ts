@@ -51,7 +51,7 @@ async function assertListedWith(
   externalId: string,
 ): Promise<void> {
   if (ownerKind === 'evidence') throw fileNotFound()
-  const [name] = await records.get([keys.externalId(externalId, company)])
+  const [name] = await records.get([keys.externalId(company, externalId)])
   if (name === undefined) throw fileNotFound()
   const id = textOf(name)
   const { record } = await requireRecord(records, keys.evidence(company, id), () =>

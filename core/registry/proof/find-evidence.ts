@@ -1,4 +1,4 @@
-import type { EvidenceId } from '../../api/scope.ts'
+import { corrupt } from '../../errors.ts'
 import { isId, timeOfId } from '../../ids.ts'
 import { keys, lastPartOfKey, type StoredRecord } from '../../store/keys.ts'
 import { assertUndamagedAround, decodeRecord, listEntries, lost, readAll, textOf } from '../../store/read.ts'
@@ -7,7 +7,7 @@ import type { EvidenceCandidate } from '../../schemas/proof-documents.ts'
 import type { EvidenceSelector } from '../../api/proofs.ts'
 import type { Context } from '../context.ts'
 import { hexInput, uuidInput, validate } from '../../schemas/validation.ts'
-import { missingEvidence, namedId } from '../evidence/get.ts'
+import { missingEvidence } from '../evidence/get.ts'
 import { entryOfHex } from './log-proof.ts'
 import { ExternalId } from '../../schemas/fields.ts'
 
@@ -35,8 +35,6 @@ const AMBIGUOUS =
   'add ?txId= with its txId, or ?companyId='
 
 const MAX_CANDIDATES = 100
-/** How many companies with the same external id are compared. */
-const MAX_COMPARED = 10_000
 
 /** An evidence. Its record is decoded when it is first needed, because a kept proof needs only its version. */
 export class FoundEvidence {
@@ -81,7 +79,7 @@ async function findInCompany(
   evidenceId: string,
   companyId: string,
 ): Promise<FoundEvidence | undefined> {
-  const [name] = await context.records.get([keys.externalId(evidenceId, companyId)])
+  const [name] = await context.records.get([keys.externalId(companyId, evidenceId)])
   if (name !== undefined) return readNamed(context, evidenceId, companyId, textOf(name))
   const id = uuidInput(evidenceId)
   return isId(id) ? readFound(context, companyId, id) : undefined
@@ -95,9 +93,12 @@ async function findInAllCompanies(
   const { records } = context
   const byId = await findById(context, evidenceId)
   if (byId !== undefined && (txId === undefined || byId.record.txId === txId)) return byId
-  const [first, ...others] = await listEntries(records, { ...keys.externalIds(evidenceId), limit: 2 })
+  const [first, second] = await listEntries(records, { ...keys.publicIds(evidenceId), limit: 2 })
   if (first === undefined) return undefined
-  if (others.length === 0) return readNamed(context, evidenceId, lastPartOfKey(first.key), textOf(first))
+  if (second === undefined) {
+    const found = await readNamed(context, evidenceId, textOf(first), lastPartOfKey(first.key))
+    return assertNamed(found.record, evidenceId) && found
+  }
   if (txId !== undefined) return findByTxId(context, evidenceId, txId)
   return {
     status: 'ambiguous',
@@ -105,6 +106,12 @@ async function findInAllCompanies(
     code: 'AMBIGUOUS',
     candidates: await candidatesOf(context, evidenceId),
   }
+}
+
+/** Throws `CORRUPT` if it has another external id. It would be a proof of something else. */
+function assertNamed({ id, externalId }: EvidenceRecord, named: string): true {
+  if (externalId === named) return true
+  throw corrupt(`The external id ${JSON.stringify(named)} refers to evidence ${id}, which has another one`)
 }
 
 /** Reads the evidence that an external id refers to. Throws `CORRUPT` if it is missing. */
@@ -137,7 +144,10 @@ async function findById(context: Context, text: string): Promise<FoundEvidence |
 async function assertNeverStored(context: Context, text: string, companyId: string | undefined): Promise<void> {
   const { records, log } = context
   const id = uuidInput(text)
-  if (!isId(id)) return assertUndamagedAround(records, keys.externalId(text, companyId ?? ''), keys.allExternalIds())
+  if (!isId(id))
+    return companyId === undefined
+      ? assertUndamagedAround(records, keys.publicIds(text).gte, keys.allPublicIds())
+      : assertUndamagedAround(records, keys.externalId(companyId, text), keys.allExternalIds())
   await assertUndamagedAround(records, keys.companyOf(id), keys.allCompaniesOf())
   if (companyId !== undefined) await assertUndamagedAround(records, keys.evidence(companyId, id), keys.evidences())
   if (!(await log.eventTimes.holds(id, timeOfId(id)))) return
@@ -156,18 +166,18 @@ async function findByTxId(context: Context, externalId: string, txId: string): P
 
 /** The oldest evidences with this external id. Ids are in the order of creation. */
 async function candidatesOf({ records }: Context, externalId: string): Promise<EvidenceCandidate[]> {
-  const named: { readonly company: string; readonly id: EvidenceId }[] = []
-  for await (const entry of records.list({ ...keys.externalIds(externalId), limit: MAX_COMPARED }))
-    named.push({ company: lastPartOfKey(entry.key), id: namedId(entry) })
-  const oldest = named.sort((a, b) => (a.id < b.id ? -1 : 1)).slice(0, MAX_CANDIDATES)
+  const rows = await listEntries(records, { ...keys.publicIds(externalId), limit: MAX_CANDIDATES })
+  const named = rows.map((row) => ({ company: textOf(row), id: lastPartOfKey(row.key) }))
   const entries = await readAll(
     records,
-    oldest.map(({ company, id }) => keys.evidence(company, id)),
+    named.map(({ company, id }) => keys.evidence(company, id)),
   )
-  return oldest.map(({ id }, i) => {
+  return named.map(({ id: stored }, i) => {
     const entry = entries[i]
-    if (entry === undefined) throw missingEvidence(externalId, id)
-    const { txId, createdAt } = decodeRecord(entry)
+    if (entry === undefined) throw missingEvidence(externalId, stored)
+    const record = decodeRecord(entry)
+    assertNamed(record, externalId)
+    const { id, txId, createdAt } = record
     return { id, txId, createdAt: new Date(createdAt).toISOString() }
   })
 }

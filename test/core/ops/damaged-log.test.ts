@@ -48,7 +48,7 @@ async function openDamageable(t: TestContext): Promise<Fixture> {
 const kindAndKey = ({ kind, key }: Difference): string => `${kind} ${key}`
 
 /** Any record that a complete check reports, far from the log. */
-const STRAY = keys.externalId('stray', 'acme')
+const STRAY = keys.externalId('acme', 'stray')
 const addStray = (records: RecordStore): Promise<unknown> =>
   records.commit({ writes: [{ key: STRAY, value: new TextEncoder().encode('{"evidence":"x"}') }] })
 

@@ -71,7 +71,7 @@ describe('fsck', () => {
   it('reports every deleted record', async () => {
     const entries = await allEntries()
     assert.ok(new Set(entries.map(({ key }) => familyOf(key))).size > 25)
-    for (const index of ['ie/', 'el/sub/', 'el/stolen/', 'ec/sub/', 'ec/stolen/', 'ow/', 'wo/', 'up/'])
+    for (const index of ['ie/', 'ep/', 'el/sub/', 'el/stolen/', 'ec/sub/', 'ec/stolen/', 'ow/', 'wo/', 'up/'])
       assert.ok(
         entries.some(({ key }) => key.startsWith(index)),
         index,

@@ -91,7 +91,7 @@ describe('the repair of a store', () => {
 
   it('removes index entries that belong to nothing', async () => {
     const expected = await contentsOf(await copyOfStore())
-    for (const family of ['bx', 'br', 'ie', 'ex', 'el', 'cn', 'sn']) {
+    for (const family of ['bx', 'br', 'ie', 'ex', 'ep', 'el', 'cn', 'sn']) {
       const store = await copyOfStore()
       const [entry] = (await entriesOf(store)).filter(({ key }) => familyOf(key) === family)
       assert.ok(entry, family)

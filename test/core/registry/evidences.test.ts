@@ -510,7 +510,7 @@ describe('the external id of an evidence', () => {
     const lookUps: string[] = []
     const get = process.records.get.bind(process.records)
     process.records.get = (read) => {
-      lookUps.push(...read.filter((key) => key === keys.externalId('a', scope.companyId)))
+      lookUps.push(...read.filter((key) => key === keys.externalId(scope.companyId, 'a')))
       return get(read)
     }
     const first = await evidences.get(scope, 'a')

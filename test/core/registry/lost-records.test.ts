@@ -94,12 +94,12 @@ describe('an evidence that is not found by its internal id', () => {
     const [, entry] = await listEntries(records, keys.evidences())
     assert.ok(entry)
     // What a flipped bit of a key leaves: the same value, whose CRC-32 is that of the right key.
-    const company = keys.companyOf(lastPartOfKey(entry.key))
-    for (const key of [entry.key, company, keys.externalId('e-1', COMPANY)]) {
+    const id = lastPartOfKey(entry.key)
+    for (const key of [entry.key, keys.companyOf(id), keys.externalId(COMPANY, 'e-1'), keys.publicId('e-1', id)]) {
       await db.put(`${key.slice(0, -1)}${key.endsWith('0') ? '1' : '0'}`, (await db.get(key)) ?? new Uint8Array())
       await db.del(key)
     }
-    await rejectsWith('CORRUPT', proofOf(fixture, lastPartOfKey(entry.key)))
+    await rejectsWith('CORRUPT', proofOf(fixture, id))
     await rejectsWith('CORRUPT', proofOf(fixture, 'e-1'))
     await rejectsWith('CORRUPT', registry.evidences.files(scope, 'e-1'))
   })

@@ -4,7 +4,8 @@ import { openLocalTsa } from '../../../adapters/local-tsa/index.ts'
 import { fromBase64, fromHex, toHex } from '../../../core/bytes.ts'
 import { verifyCheckpoint } from '../../../core/log/note.ts'
 import { logKeys } from '../../../core/log/keys.ts'
-import type { MerkleValidationRequest } from '../../../core/index.ts'
+import { OPERATOR, type MerkleValidationRequest } from '../../../core/index.ts'
+import { keys } from '../../../core/store/keys.ts'
 import { CompanyId } from '../../../core/schemas/fields.ts'
 import {
   EvidenceProof,
@@ -247,6 +248,31 @@ describe('the proof of an evidence', () => {
     const { id, txId } = (await evidences.get(foreign, 'shared')).evidence
     for (const named of [{ evidenceId: 'shared', companyId: 'other' }, { evidenceId: id }])
       assert.equal(withStatus(await proofs.evidence(named), 'pending').txId, txId)
+  })
+
+  it('names the 100 oldest of more candidates, and never an evidence with another external id', async (fixture) => {
+    const { proofs, sourceSystems, evidences, stores } = fixture
+    const ids: string[] = []
+    // Later companies come first by name.
+    for (let i = 101; i > 0; i--) {
+      const scope = { companyId: `c${i}`, principal: OPERATOR }
+      await sourceSystems.create(scope, { name: 'first' })
+      ids.push((await evidences.create(scope, { ...inCategory('C', 'S'), externalId: 'shared', name: 'x' })).id)
+    }
+    const { candidates } = withStatus(await proofs.evidence({ evidenceId: 'shared' }), 'ambiguous')
+    assert.deepEqual(
+      candidates.map(({ id }) => id),
+      ids.slice(0, 100),
+    )
+    // As if two external ids had the same hash.
+    const [first = '', second = ''] = ids
+    for (const [id, company] of [
+      [first, 'c101'],
+      [second, 'c100'],
+    ] as const) {
+      await stores.records.commit({ writes: [{ key: keys.publicId('other', id), value: Buffer.from(company) }] })
+      await rejectsWith('CORRUPT', proofs.evidence({ evidenceId: 'other' }))
+    }
   })
 
   it('prefers the internal id to an equal external id of another evidence', async (fixture) => {
