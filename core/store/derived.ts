@@ -160,12 +160,15 @@ export interface CountedFamily {
   countedBy(counter: Key): Range
 }
 
-/** A counter has the key of its list in the family of the counters: all of it, or only its first part. */
-const counted = (lists: Range, counters: Range, depth = Infinity): CountedFamily => ({
+/** A counter has the key of its list in the family of the counters: all of it, or only its first parts. */
+const counted = (lists: Range, counters: Range, ...partial: readonly number[]): CountedFamily => ({
   lists,
   counters,
   listOf: (entry) => entry.slice(0, entry.lastIndexOf('/')),
-  countersOf: (entry) => [recordFamily(counters.gte) + partsOfKey(entry).slice(1, -1).slice(0, depth).join('/')],
+  countersOf: (entry) =>
+    [...partial, Infinity].map(
+      (depth) => recordFamily(counters.gte) + partsOfKey(entry).slice(1, -1).slice(0, depth).join('/'),
+    ),
   countedBy: (counter) => keysUnder(lists.gte + counter.slice(recordFamily(counter).length)),
 })
 

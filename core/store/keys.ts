@@ -219,6 +219,7 @@ export const keys = {
   allCategoryListings: (): Range => keysUnder('cl'),
   /** Counter. */
   categoryCount: (company: Company, parent: Category | undefined): Key => recordKey('cc', company, parent ?? NO_PARENT),
+  categoryCountsOf: (company: Company): Range => keysUnder(recordKey('cc', company)),
   categoryCounts: (): Range => keysUnder('cc'),
   // -- evidences
   /** The records of a company are also its list, by id. */
@@ -277,7 +278,9 @@ export const keys = {
   fileOf: (company: Company, owner: Evidence | Category, id: File): Key => recordKey('fo', company, owner, id),
   filesOf: (company: Company, owner: Evidence | Category): Range => keysUnder(recordKey('fo', company, owner)),
   allFileListings: (): Range => keysUnder('fo'),
+  /** Counter. */
   fileCount: (company: Company): Key => recordKey('fc', company),
+  fileCountOf: (company: Company, owner: Evidence | Category): Key => recordKey('fc', company, owner),
   fileCounts: (): Range => keysUnder('fc'),
   /** A blob whose upload has begun and that no record uses yet. */
   blobIntent: (blob: File): RecordKey<UploadIntentRecord> => recordKey('bi', blob),

@@ -1,4 +1,5 @@
 import Type, { type Static } from '#typebox'
+import { RegistryError } from '../../core/index.ts'
 import type {
   EventPage,
   CreatedEvidence as CoreCreatedEvidence,
@@ -251,11 +252,12 @@ const countMembers = ({
 export const evidenceListPart = (page: CoreEvidencePage, isFirst: boolean): string =>
   (isFirst ? `${JSON.stringify(countMembers(page)).slice(0, -1)},"dts":[` : '') + listItems(page.items)
 
-type ListPart = Pick<ReplyText, 'text' | 'next'>
+type ListPart = Pick<ReplyText, 'text' | 'next' | 'items' | 'count'>
 
 /**
  * A whole list as parts of its JSON text, one for each text of `evidenceListPart`. A filtered list may have many pages
- * without items: a space for each of them shows that the response goes on.
+ * without items: a space for each of them shows that the response goes on. Throws `CORRUPT` behind a list in the order
+ * of the ids that has fewer items than it had when it was counted, because evidences are never deleted.
  *
  * @param read - reads the first part without a position
  */
@@ -263,12 +265,16 @@ export async function* evidenceListParts(
   read: (position?: PagePosition) => Promise<ListPart>,
 ): AsyncGenerator<string, void, undefined> {
   let separator = ''
-  for (let part: ListPart | undefined = await read(); part !== undefined;) {
-    const { text, next }: ListPart = part
+  const first = await read()
+  let missing = first.next?.after === undefined ? -Infinity : (first.count ?? 0)
+  for (let part: ListPart | undefined = first; part !== undefined;) {
+    const { text, next, items = 0 }: ListPart = part
+    missing -= items
     yield text === '' ? ' ' : separator + text
     if (text !== '') separator = text.endsWith('[') ? '' : ','
     part = next && (await read(next))
   }
+  if (missing > 0) throw new RegistryError('CORRUPT', `${missing} evidences of the list are missing`)
   yield ']}'
 }
 

@@ -14,6 +14,9 @@ export type PagePosition = Pick<EvidenceQuery, 'after' | 'cursor'>
 export interface ReplyText extends JsonReply {
   /** Of a part: where the next one begins. */
   readonly next?: PagePosition | undefined
+  /** Of a part: how many items it has, and of how many items its list consists at least. */
+  readonly items?: number
+  readonly count?: number
 }
 
 /** A reply with the state of the result that it shows. */

@@ -120,6 +120,9 @@ export const evidences: EndpointGroup = {
             (page) =>
               Object.assign(json(responses.evidenceListPart(page, position === undefined)), {
                 next: positionAfter(page),
+                items: page.items.length,
+                // Behind another evidence fewer are listed.
+                count: selection.after === undefined ? page.count : 0,
               }),
           )
         }

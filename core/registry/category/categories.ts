@@ -5,6 +5,7 @@ import { createCategory } from './create.ts'
 import { removeCategory, updateCategory } from './update.ts'
 import type { CompanyId } from '../../api/scope.ts'
 import type { Range } from '../../ports/index.ts'
+import { type Count, listCounted, readCount, sumOfCounters } from '../../store/counted.ts'
 import { countOf, decodeRecord, listEntries, listedRecords } from '../../store/read.ts'
 import { keys, lastPartOfKey } from '../../store/keys.ts'
 import type { CategoryRecord } from '../../store/records.ts'
@@ -29,7 +30,10 @@ const listCategories =
   async (scope) => {
     const { companyId } = await enterCompany(context, scope, 'R')
     const siblings = new Map<string | undefined, CategoryRecord[]>()
-    for (const record of await readListed(context, companyId, keys.categoriesOf(companyId))) {
+    const all = await readListed(context, companyId, keys.categoriesOf(companyId), async () =>
+      sumOfCounters(await listEntries(context.records, keys.categoryCountsOf(companyId))),
+    )
+    for (const record of all) {
       const { parentId } = record
       const others = siblings.get(parentId)
       if (others === undefined) siblings.set(parentId, [record])
@@ -46,8 +50,10 @@ async function readListed(
   { records }: Context,
   companyId: CompanyId,
   range: Range,
+  count: () => Promise<Count>,
 ): Promise<readonly CategoryRecord[]> {
-  const listing = await listEntries(records, range)
+  const read = () => listEntries(records, range)
+  const { entries: listing } = await listCounted({ name: 'The list of categories', count, read })
   const entries = await listedRecords(records, listing, (key) => keys.category(companyId, lastPartOfKey(key)))
   return entries.map((entry) => decodeRecord(entry))
 }
@@ -60,7 +66,10 @@ const getCategory =
     validate(categoryPathSchema, path)
     const { category, subcategory } = await readPath(context, companyId, path)
     if (subcategory !== undefined) return describe(context, companyId, subcategory.record, category.record)
-    const subcategories = await readListed(context, companyId, keys.categoriesIn(companyId, path.categoryId))
+    const { id } = category.record
+    const subcategories = await readListed(context, companyId, keys.categoriesIn(companyId, id), () =>
+      readCount(context.records, [keys.categoryCount(companyId, id)]),
+    )
     return describeWith(context, companyId, category.record, subcategories)
   }
 

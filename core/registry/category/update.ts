@@ -5,14 +5,15 @@ import { RegistryError } from '../../errors.ts'
 import type { Check, Commit, Write } from '../../ports/index.ts'
 import { canonicalJson } from '../../commitment/canonical-json.ts'
 import { destroy } from '../../store/blob-lifecycle.ts'
-import { countOf, putRecord, listEntries, type Read, derivedWrites } from '../../store/read.ts'
+import { countOf, putRecord, type Read, derivedWrites } from '../../store/read.ts'
+import { readCount } from '../../store/counted.ts'
 import { categoryEntries } from '../../store/derived.ts'
 import { isSameName, keys, lastPartOfKey } from '../../store/keys.ts'
 import type { CategoryRecord } from '../../store/records.ts'
 import type { Context } from '../context.ts'
 import { givenFiles } from '../event/event.ts'
 import { stagedFileSchema } from '../file/find.ts'
-import { attachFiles, removeFile } from '../file/stored-file.ts'
+import { attachFiles, countFiles, listFileEntries, removeFile } from '../file/stored-file.ts'
 import { enterCompany } from '../permissions.ts'
 import { assertVersion, type Attempt, type Decision } from '../write.ts'
 import { CategoryName, clearSchema, closed, opt, Text } from '../../schemas/fields.ts'
@@ -71,9 +72,9 @@ async function assertRoomForFiles(
   added: number,
 ): Promise<void> {
   if (added === 0) return
-  const { length } = await listEntries(records, { ...keys.filesOf(companyId, id), limit: MAX_FILES })
-  if (length + added > MAX_FILES)
-    throw new RegistryError('TOO_MANY_FILES', `It has ${length} of at most ${MAX_FILES} files: delete some first`)
+  const { count } = await readCount(records, [keys.fileCountOf(companyId, id)])
+  if (count + added > MAX_FILES)
+    throw new RegistryError('TOO_MANY_FILES', `It has ${count} of at most ${MAX_FILES} files: delete some first`)
 }
 
 /** The name, if the change makes it another one. The same name may be written in another way. */
@@ -137,8 +138,9 @@ export const removeCategory =
       const { id, version } = category.record
       assertVersion(options, version, 'the category')
       const empty = await emptyChecks(context, companyId, category.record)
-      files = (await listEntries(context.records, keys.filesOf(companyId, id))).map(({ key }) => lastPartOfKey(key))
-      const removals = files.flatMap((fileId) => removeFile({ company: companyId, ownerId: id }, fileId, now))
+      const owner = { company: companyId, ownerId: id }
+      files = (await listFileEntries(context, owner)).map(({ key }) => lastPartOfKey(key))
+      const removals = files.flatMap((fileId) => removeFile(owner, fileId, now))
       const commit = decideRemove(companyId, category, { empty, removals, fileCount: files.length })
       return { commit: files.length === 0 ? commit : context.erasures.include(commit, id), result: {} }
     })
@@ -177,7 +179,7 @@ function decideRemove(
     writes: [{ key: check.key, value: null }, ...derivedWrites(categoryEntries(companyId, record), []), ...removals],
     adds: [
       { key: keys.categoryCount(companyId, record.parentId), delta: -1 },
-      ...(fileCount === 0 ? [] : [{ key: keys.fileCount(companyId), delta: -fileCount }]),
+      ...countFiles({ company: companyId, ownerId: record.id }, -fileCount),
     ],
   }
 }

@@ -1,5 +1,6 @@
 import type { AuditedChange, AuditEntry, SourceSystem, SourceSystems } from '../../api/source-systems.ts'
 import { type AuditKind, keys, lastPartOfKey } from '../../store/keys.ts'
+import { listCounted, readCount } from '../../store/counted.ts'
 import { decodeRecord, listEntries, readOne } from '../../store/read.ts'
 import type { SourceSystemRecord, AuditedValues, AuditRecord } from '../../store/records.ts'
 import type { Context } from '../context.ts'
@@ -109,7 +110,10 @@ const listAudit =
     const newest = async (kind: AuditKind): Promise<readonly AuditRecord[]> => {
       const all = keys.auditOf(kind, companyId)
       const lt = last === undefined ? all.lt : keys.audit(kind, companyId, last)
-      const entries = await listEntries(records, { ...all, lt, reverse: true, limit: limit + 1 })
+      const read = () => listEntries(records, { ...all, lt, reverse: true, limit: limit + 1 })
+      const count = () => readCount(records, [keys.auditCount(kind, companyId)])
+      const source = { name: 'The audit trail', count, read, limit: limit + 1 }
+      const entries = last === undefined ? (await listCounted(source)).entries : await read()
       return entries.map((entry) => decodeRecord(entry))
     }
     const [changes, accesses] = await Promise.all([newest('change'), newest('access')])

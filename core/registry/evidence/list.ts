@@ -3,7 +3,8 @@ import type { Evidences } from '../../api/evidences.ts'
 import type { CompanyId } from '../../api/scope.ts'
 import { timeOfDate } from '../../clock.ts'
 import type { Version } from '../../ports/index.ts'
-import { listEntries, readRecord } from '../../store/read.ts'
+import { listCounted, readCount } from '../../store/counted.ts'
+import { listEntries, lost, readRecord } from '../../store/read.ts'
 import { hasState, withState } from '../../store/cache.ts'
 import { keys, searchWords, lastPartOfKey, type StoredRecord } from '../../store/keys.ts'
 import type { EvidenceRecord } from '../../store/records.ts'
@@ -71,11 +72,16 @@ async function listInOrder(context: Context, companyId: CompanyId, query: Eviden
   if (after !== undefined) await assertOwnEvidence(context, companyId, after)
   const list = await narrowestList(context, companyId, query)
   if (list === undefined) return noEvidences()
-  const entries = await readNewest(context, companyId, list, { before: after, limit: limit + 1 })
-  const [count, listed] = await Promise.all([countIn(context, list), summariesOf(context, entries.slice(0, limit))])
+  const read = () => readNewest(context, companyId, list, { before: after, limit: limit + 1 })
+  const count = () => countIn(context, list)
+  // Counted first: evidences are never deleted, so all pages together have no fewer.
+  const first =
+    after === undefined && (await listCounted({ name: 'The list of evidences', count, read, limit: limit + 1 }))
+  const { entries } = first || { entries: await read() }
+  const [counted, items] = await Promise.all([first || count(), summariesOf(context, entries.slice(0, limit))])
   return {
-    items: listed,
-    count,
+    items,
+    count: counted.count,
     countIsMore: false,
     hasMore: entries.length > limit,
   }
@@ -163,7 +169,11 @@ async function narrowestList(
       ? undefined
       : listOfAll(companyId, [subcategoryId])
   if (parentId !== undefined) return undefined
-  const subcategories = await listEntries(context.records, keys.categoriesIn(companyId, id))
+  const { entries: subcategories } = await listCounted({
+    name: 'The list of subcategories',
+    count: () => readCount(context.records, [keys.categoryCount(companyId, id)]),
+    read: () => listEntries(context.records, keys.categoriesIn(companyId, id)),
+  })
   return listOfAll(
     companyId,
     subcategories.map(({ key }) => lastPartOfKey(key)),
@@ -181,11 +191,15 @@ const ALL_PAGE_LENGTH = 500
 export const allEvidences = (list: Evidences['list']): Evidences['all'] =>
   async function* (scope, query = {}) {
     let position: Pick<EvidenceQuery, 'after' | 'cursor'> | undefined = {}
+    // Behind another evidence fewer are listed, and in a filtered or sorted list those that change move.
+    let missing = isSearch(query) || query.after !== undefined ? -Infinity : undefined
     while (position !== undefined) {
       const page: EvidencePage = await list(scope, { limit: ALL_PAGE_LENGTH, ...query, ...position })
       yield* page.items
       position = positionAfter(page)
+      missing = (missing ?? page.count) - page.items.length
     }
+    if (missing !== undefined && missing > 0) throw lost('A part of the list of evidences')
   }
 
 /** Filtered and sorted lists continue at `next`, other lists after their last evidence. */

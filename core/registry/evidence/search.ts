@@ -2,7 +2,8 @@ import type { EvidenceQuery } from '../../api/evidence.ts'
 import type { CompanyId } from '../../api/scope.ts'
 import { encodeUtf8, sha256, toHex } from '../../bytes.ts'
 import { corrupt } from '../../errors.ts'
-import { countOf, danglingReference, decodeRecord, readAll } from '../../store/read.ts'
+import { type Count as StoredCount, readCount } from '../../store/counted.ts'
+import { danglingReference, decodeRecord, readAll } from '../../store/read.ts'
 import { keys, foldCase, searchWords } from '../../store/keys.ts'
 import type { EvidenceRecord } from '../../store/records.ts'
 import type { Context } from '../context.ts'
@@ -42,20 +43,46 @@ export interface SearchPage extends Count {
   readonly next?: string
 }
 
-/** Reads one page. Throws `VALIDATION_ERROR` if the cursor does not belong to the query. */
+/** A list that changes while it is read each time is returned as it was read last. */
+const MAX_READS = 4
+
+/**
+ * Reads one page. Throws `VALIDATION_ERROR` if the cursor does not belong to the query, `CORRUPT` if the page is the
+ * whole list and has another length than the counters say.
+ */
 export async function searchEvidences(context: Context, search: Search, limit: number): Promise<SearchPage> {
+  const { records } = context
+  let [page, differs] = await readPage(context, search, limit)
+  for (let reads = 1; differs && reads < MAX_READS; reads += 1) {
+    // Every change of an evidence appends to the log, also one that only moves it in the list.
+    const logSize = await records.logSize()
+    ;[page, differs] = await readPage(context, search, limit)
+    if (differs && (await records.logSize()) === logSize)
+      throw corrupt(`A list has ${page.evidences.length} evidences, but its counter says ${page.count}`)
+  }
+  return page
+}
+
+/** Also returns whether it is a whole list of another length than the counters say. */
+async function readPage(
+  context: Context,
+  search: Search,
+  limit: number,
+): Promise<readonly [page: SearchPage, differs: boolean]> {
   const { companyId, query } = search
   const cursor = cursorOf(companyId, query)
   // The count is the one of the first page.
   const index = await indexFor(context, search, { after: cursor?.position, needed: limit + 1 })
   const { atLeast } = index
-  const known =
-    cursor ?? (atLeast === undefined ? await storedCount(context, search) : { count: atLeast, countIsMore: true })
+  const stored = cursor || atLeast !== undefined ? undefined : await storedCount(context, search)
+  const known = cursor ?? stored ?? (atLeast === undefined ? undefined : { count: atLeast, countIsMore: true })
   const walk = await walkIndex(context, search, { index, limit, countsMatches: known === undefined })
   const { count, countIsMore } = known ?? walk
   const next =
     walk.position && encodeCursor({ position: walk.position, count, countIsMore }, hashQuery(companyId, query))
-  return { evidences: walk.evidences, count, countIsMore, ...(next !== undefined && { next }) }
+  const { evidences } = walk
+  const page = { evidences, count, countIsMore, ...(next !== undefined && { next }) }
+  return [page, next === undefined && stored !== undefined && stored.count !== evidences.length]
 }
 
 /** The number of matches, if counters in the store have it. */
@@ -63,17 +90,16 @@ async function storedCount(context: Context, { companyId, query, list }: Search)
   const { externalIdPrefix, words, owner, status, createdFrom, createdTo } = query
   if ([externalIdPrefix, words, owner, createdFrom, createdTo].some((filter) => filter !== undefined)) return undefined
   if (status !== undefined && !list.isWhole) return undefined
-  const all = await countIn(context, list)
-  const stolen = status === undefined ? 0 : await countIn(context, { counters: [['stolen', companyId]] })
+  const { count: all } = await countIn(context, list)
+  const { count: stolen } =
+    status === undefined ? { count: 0 } : await countIn(context, { counters: [['stolen', companyId]] })
   const count = status === undefined ? all : status === 'stolen' ? stolen : all - stolen
   return { count: Math.min(count, MAX_ROWS), countIsMore: count > MAX_ROWS }
 }
 
 /** How many evidences a list has. */
-export async function countIn({ records }: Context, { counters }: Pick<CountedList, 'counters'>): Promise<number> {
-  const counts = await records.get(counters.map(keys.evidenceCount))
-  return counts.reduce((sum, count) => sum + countOf(count), 0)
-}
+export const countIn = ({ records }: Context, { counters }: Pick<CountedList, 'counters'>): Promise<StoredCount> =>
+  readCount(records, counters.map(keys.evidenceCount))
 
 /** Rows whose evidences are read together. */
 const CHUNK_ROWS = 128

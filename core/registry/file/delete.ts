@@ -1,8 +1,7 @@
 import type { RecordedEvent } from '../../api/evidence.ts'
 import type { DeleteFileOptions, Files } from '../../api/files.ts'
-import type { CompanyId } from '../../api/scope.ts'
 import { RegistryError } from '../../errors.ts'
-import type { Add, Check, Commit } from '../../ports/index.ts'
+import type { Check, Commit } from '../../ports/index.ts'
 import { destroy, pendingDeletion } from '../../store/blob-lifecycle.ts'
 import { fileEntries } from '../../store/derived.ts'
 import { readEvent, withFirstEvent } from '../../store/evidence.ts'
@@ -14,7 +13,7 @@ import { appendEvents, eraseFile, type EventAuthor } from '../event/event.ts'
 import { enterCompany } from '../permissions.ts'
 import { assertVersion, type Decision } from '../write.ts'
 import { selectFile } from './find.ts'
-import { fileNotFound, removeFile } from './stored-file.ts'
+import { countFiles, fileNotFound, removeFile } from './stored-file.ts'
 
 /** Deletes a file: a deletefile event, if it belongs to an evidence, then its bytes and what the records had of it. */
 export const deleteFile =
@@ -114,12 +113,15 @@ function decideDelete(author: EventAuthor, { file, evidence, attaching }: FileTo
     pendingDeletion(id, author.now),
   ]
   return {
-    commit: { checks: [file.check, evidence.check], writes: changes, adds: [...adds, deletion(company)], append },
+    commit: {
+      checks: [file.check, evidence.check],
+      writes: changes,
+      adds: [...adds, ...countFiles(file.record, -1)],
+      append,
+    },
     result: events,
   }
 }
-
-const deletion = (company: CompanyId): Add => ({ key: keys.fileCount(company), delta: -1 })
 
 async function deleteFromCategory(context: Context, file: FileOf<'category'>, request: DeleteRequest): Promise<Commit> {
   const { company, ownerId, id } = file.record
@@ -133,6 +135,6 @@ async function deleteFromCategory(context: Context, file: FileOf<'category'>, re
   return {
     checks,
     writes: [putRecord(ownerKey, after), ...removeFile(file.record, id, request.now)],
-    adds: [deletion(company)],
+    adds: countFiles(file.record, -1),
   }
 }

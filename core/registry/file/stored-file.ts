@@ -1,10 +1,11 @@
 import type { FileEntry, StagedFile } from '../../api/files.ts'
-import type { CompanyId } from '../../api/scope.ts'
+import type { CategoryId, CompanyId, EvidenceId } from '../../api/scope.ts'
 import { fromBase64, sha256, toHex } from '../../bytes.ts'
 import { RegistryError } from '../../errors.ts'
 import { timeOfId } from '../../ids.ts'
-import type { Write } from '../../ports/index.ts'
+import type { Add, Stored, Write } from '../../ports/index.ts'
 import { consume, pendingDeletion, MAX_SMALL_FILE_BYTES } from '../../store/blob-lifecycle.ts'
+import { listCounted, readCount } from '../../store/counted.ts'
 import { fileEntries } from '../../store/derived.ts'
 import { keys, lastPartOfKey } from '../../store/keys.ts'
 import { listEntries, listedRecords, decodeRecord, putRecord } from '../../store/read.ts'
@@ -42,8 +43,17 @@ export function attachFiles(files: readonly StagedFile[], owner: FileOwner, { co
         ...fileEntries({ ...file, ...owner }),
       ]),
     ],
-    adds: files.length === 0 ? [] : [{ key: keys.fileCount(owner.company), delta: files.length }],
+    adds: countFiles(owner, files.length),
   }
+}
+
+/** Counts files that an owner gets, or loses. */
+export const countFiles = ({ company, ownerId }: OwnerOfFiles, delta: number): readonly Add[] =>
+  delta === 0 ? [] : [keys.fileCount(company), keys.fileCountOf(company, ownerId)].map((key) => ({ key, delta }))
+
+interface OwnerOfFiles {
+  readonly company: CompanyId
+  readonly ownerId: EvidenceId | CategoryId
 }
 
 /** The input of a write with each staged file without its id and upload, because a repeated call stages it again. */
@@ -73,23 +83,33 @@ function hasContent({ content = '', size, ...file }: StagedFile): boolean {
  * The writes that remove a category's file from every list, and have its bytes deleted. A small file has no blob;
  * deleting one that does not exist changes nothing.
  */
-export const removeFile = (
-  { company, ownerId }: Pick<FileOwner, 'company' | 'ownerId'>,
-  fileId: string,
-  now: number,
-): readonly Write[] => [
+export const removeFile = ({ company, ownerId }: OwnerOfFiles, fileId: string, now: number): readonly Write[] => [
   { key: keys.file(fileId), value: null },
   { key: keys.fileOf(company, ownerId, fileId), value: null },
   pendingDeletion(fileId, now),
 ]
 
+/** The entries of the files of an owner, oldest first. Throws `CORRUPT` if one is lost. */
+export async function listFileEntries(
+  { records }: Context,
+  { company, ownerId }: OwnerOfFiles,
+): Promise<readonly Stored[]> {
+  const { entries } = await listCounted({
+    name: `The list of the files of ${ownerId}`,
+    count: () => readCount(records, [keys.fileCountOf(company, ownerId)]),
+    read: () => listEntries(records, keys.filesOf(company, ownerId)),
+  })
+  return entries
+}
+
 /** The files of an owner, oldest first. */
 export async function listFiles(
-  { records }: Context,
+  context: Context,
   company: CompanyId,
-  ownerId: string,
+  ownerId: EvidenceId | CategoryId,
 ): Promise<readonly FileEntry[]> {
-  const listing = await listEntries(records, keys.filesOf(company, ownerId))
+  const { records } = context
+  const listing = await listFileEntries(context, { company, ownerId })
   const entries = await listedRecords(records, listing, (key) => keys.file(lastPartOfKey(key)))
   return (
     entries

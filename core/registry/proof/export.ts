@@ -5,7 +5,7 @@ import { EXPORT_FORMAT } from '../../commitment/bundle-format.ts'
 import { isRegistryError } from '../../errors.ts'
 import type { Bundle } from '../../schemas/bundle.ts'
 import { keys, lastPartOfKey, type StoredRecord } from '../../store/keys.ts'
-import { countOf, decodeRecord, listEntries } from '../../store/read.ts'
+import { countOf, decodeRecord, listEntries, lost } from '../../store/read.ts'
 import type { EvidenceRecord } from '../../store/records.ts'
 import type { Context } from '../context.ts'
 import { enterCompany } from '../permissions.ts'
@@ -45,6 +45,7 @@ export const exportCompany = (context: Context, sources: BundleSources): Proofs[
       yield part
       part = ''
     }
+    if (counts.evidences < head.counts.evidences) throw lost('A part of the list of evidences')
     const sha256 = hash.update(part).digest('hex')
     yield `${part}${JSON.stringify({ end: true, counts, sha256 })}\n`
   }

@@ -5,7 +5,8 @@ import { LevelRecords } from '../../../adapters/level/index.ts'
 import { listEntries, listedRecords, decorateRecords } from '../../../core/store/read.ts'
 import { MemoryRecords } from '../../../adapters/memory/index.ts'
 import { OPERATOR } from '../../../core/index.ts'
-import { keys, lastPartOfKey } from '../../../core/store/keys.ts'
+import { keys, keysUnder, lastPartOfKey } from '../../../core/store/keys.ts'
+import { arrayOf } from '../../support/array-of.ts'
 import { COMPANY, it, openFixture, type Fixture } from '../../support/registry-fixture.ts'
 import { rejectsWith } from '../../contract/blob-bodies.ts'
 
@@ -46,6 +47,69 @@ describe('a record that the store has lost', () => {
     const { evidence: stored } = await registry.evidences.get(scope, 'e-1')
     await lose(fixture, keys.evidence(COMPANY, stored.id))
     await rejectsWith('CORRUPT', registry.proofs.evidence({ evidenceId: 'e-1' }))
+  })
+})
+
+describe('a list that has lost an entry', () => {
+  // More than a page of `all`.
+  const MANY = 501
+
+  it('is damaged, each counted one', async (fixture) => {
+    const { registry, scope, stage, evidence, stores, system } = fixture
+    const { categories, evidences, sourceSystems } = registry
+    await evidence({ files: [await stage()] })
+    await evidence({ externalId: 'e-2' })
+    await evidences.update(scope, 'e-1', { updateType: 'stolen' })
+    await registry.sourceSystems.authenticate({ companyId: COMPANY, apiKey: 'a-wrong-key-of-it' })
+    const { categoryId, subcategoryId } = (await evidences.get(scope, 'e-1')).evidence
+    await categories.update(scope, { categoryId }, { files: [await stage()] })
+    await categories.update(scope, { categoryId, subcategoryId }, { files: [await stage()] })
+    await system('R')
+    await sourceSystems.audit(scope)
+    const [path, whole] = [{ categoryId, subcategoryId }, { categoryId }]
+    const readsOf: Readonly<Record<string, readonly (() => Promise<unknown>)[]>> = {
+      ev: [() => evidences.list(scope), () => evidences.list(scope, { sort: 'updated' })],
+      el: [{ subcategoryId }, whole].map((query) => () => evidences.list(scope, query)),
+      stolen: [() => evidences.list(scope, { status: 'stolen' })],
+      up: [() => evidences.list(scope, { sort: 'updated' })],
+      cl: [() => categories.list(scope)],
+      sub: [() => categories.list(scope), () => categories.get(scope, whole), () => evidences.list(scope, whole)],
+      au: [() => sourceSystems.audit(scope)],
+      fo: [() => evidences.files(scope, 'e-1')],
+      fc: [() => categories.files(scope, path), () => categories.get(scope, path), () => categories.list(scope)],
+    }
+    const kindOf = (key: string): string => {
+      if (key.startsWith('el/stolen/')) return 'stolen'
+      if (key.startsWith(`cl/${COMPANY}/${categoryId}/`)) return 'sub'
+      return key.startsWith(`fo/${COMPANY}/${subcategoryId}/`) ? 'fc' : key.slice(0, 2)
+    }
+    const seen = new Set<string>()
+    for (const family of ['ev', 'el', 'up', 'cl', 'au', 'fo'])
+      for (const entry of await listEntries(stores.records, keysUnder(family))) {
+        const kind = kindOf(entry.key)
+        seen.add(kind)
+        await stores.records.commit({ writes: [{ key: entry.key, value: null }] })
+        for (const [i, read] of (readsOf[kind] ?? []).entries())
+          await rejectsWith('CORRUPT', read(), `${entry.key} ${i}`)
+        await stores.records.commit({ writes: [entry] })
+      }
+    assert.deepEqual([...seen].sort(), Object.keys(readsOf).sort())
+    for (const reads of Object.values(readsOf)) for (const read of reads) await read()
+    const active = (await evidences.get(scope, 'e-2')).evidence
+    await lose(fixture, keys.evidence(COMPANY, active.id))
+    await rejectsWith('CORRUPT', evidences.list(scope, { status: 'active' }))
+  })
+
+  it('is damaged at its end if it has several pages, as is an export', async (fixture) => {
+    const { registry, scope, evidence } = fixture
+    const id = (await registry.evidences.get(scope, await evidence())).evidence
+    const { categoryId, subcategoryId } = id
+    const input = Array.from({ length: MANY }, (_, i) => ({ externalId: `e${i}`, name: 'x' }))
+    await registry.evidences.createMany(scope, { categoryId, subcategoryId, evidences: input })
+    assert.equal((await arrayOf(registry.evidences.all(scope))).length, MANY + 1)
+    await lose(fixture, keys.evidence(COMPANY, id.id))
+    await rejectsWith('CORRUPT', arrayOf(registry.evidences.all(scope)))
+    await rejectsWith('CORRUPT', arrayOf(registry.proofs.exportCompany(scope)))
   })
 })
 

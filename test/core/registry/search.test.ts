@@ -128,9 +128,9 @@ describe('filtered and sorted lists', () => {
     assert.deepEqual(idsOf(await evidences.list(scope, { owner: 'Ada' })), ['a2'])
     assert.deepEqual(idsOf(await evidences.list(scope, { owner: 'Bob' })), ['a1'])
     changes = 0
-    // The time of its last event moves a1 to the front, which was read before.
+    // The time of its last event moves a1 to the front, which was read before. The counter shows that one is missing.
     await clock.advance(1)
-    assert.deepEqual(idsOf(await evidences.list(scope, { sort: 'updated' })), ['a2'])
+    assert.deepEqual(idsOf(await evidences.list(scope, { sort: 'updated' })), ['a1', 'a2'])
   })
 
   it('include creations from createdFrom, and exclude those from createdTo', async (fixture) => {

@@ -3,7 +3,8 @@ import { once } from 'node:events'
 import { get, type IncomingMessage } from 'node:http'
 import { after, before, describe, it } from 'node:test'
 import { RegistryError } from '../../../core/index.ts'
-import { decorateRecords } from '../../../core/store/read.ts'
+import { keys } from '../../../core/store/keys.ts'
+import { decorateRecords, listEntries } from '../../../core/store/read.ts'
 import { logIncompleteResponse } from '../../../server/http/observe.ts'
 import { recordingLogger } from '../../support/recording-logger.ts'
 import { startService, type Company, type Service } from '../../support/service.ts'
@@ -41,7 +42,7 @@ describe('a list that fails after its first page', () => {
   after(() => service.close())
 
   /** Reads a whole list until the connection breaks off, and the lines of its request are logged. */
-  async function cutOff(requestId: string, error: Error): Promise<void> {
+  async function cutOff(requestId: string, error?: Error): Promise<void> {
     failure = error
     const headers = { 'x-api-key': company.keys.R, 'x-request-id': requestId }
     const request = get(`${service.url}/api/v1/evidences/acme/evidences`, { headers, agent: false })
@@ -66,6 +67,15 @@ describe('a list that fails after its first page', () => {
       const request = linesOf(`cut-${code}`).find(({ level }) => level === 'info')
       assert.deepEqual([request?.['status'], request?.['aborted'], request?.['code']], [200, true, code])
     })
+
+  it('is damaged if its pages together have fewer evidences than were counted', async () => {
+    const [lost] = await listEntries(service.records, keys.evidences())
+    assert.ok(lost)
+    await service.records.commit({ writes: [{ key: lost.key, value: null }] })
+    await cutOff('fewer')
+    assert.equal(linesOf('fewer').find(({ level }) => level === 'error')?.['code'], 'CORRUPT')
+    await service.records.commit({ writes: [lost] })
+  })
 
   it('is not an error if the client disconnects', async () => {
     const headers = { 'x-api-key': company.keys.R, 'x-request-id': 'gone' }
