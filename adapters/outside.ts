@@ -49,11 +49,26 @@ function proxyOf(text: string | undefined): ProxyServer | undefined {
   const url = URL.canParse(given) ? new URL(given) : undefined
   if (url?.protocol !== 'http:')
     throw new RegistryError('CONFIG_ERROR', 'A proxy (HTTP_PROXY, HTTPS_PROXY) must be an http URL')
-  const { username, password } = url
-  const basic = toBase64(encodeUtf8(`${decodeURIComponent(username)}:${decodeURIComponent(password)}`))
+  const basic = basicAuthorization(url, 'a proxy (HTTP_PROXY, HTTPS_PROXY)')
   return {
     address: { hostname: hostOf(url), port: portOf(url), agent: false },
-    headers: username === '' ? {} : { 'Proxy-Authorization': `Basic ${basic}` },
+    headers: basic === undefined ? {} : { 'Proxy-Authorization': basic },
+  }
+}
+
+/**
+ * Basic authentication with the name and password in a URL; `undefined` without them. Throws `CONFIG_ERROR`, without
+ * the cause, which quotes the password. `whose`: who owns them.
+ */
+export function basicAuthorization({ username, password }: URL, whose: string): string | undefined {
+  if (username === '' && password === '') return undefined
+  try {
+    return `Basic ${toBase64(encodeUtf8(`${decodeURIComponent(username)}:${decodeURIComponent(password)}`))}`
+  } catch {
+    throw new RegistryError(
+      'CONFIG_ERROR',
+      `The name or password of ${whose} must be percent-encoded UTF-8: write % as %25`,
+    )
   }
 }
 

@@ -2,7 +2,7 @@ import { Agent as HttpAgent } from 'node:http'
 import { Agent as HttpsAgent } from 'node:https'
 import { encodeUtf8, isRegistryError, messageOf, RegistryError } from '../kit/index.ts'
 import { errnoOf } from '../files/errors.ts'
-import { pauseAskedFor, pauseText, Proxies, sendOutside, type ProxySettings } from '../outside.ts'
+import { basicAuthorization, pauseAskedFor, pauseText, Proxies, sendOutside, type ProxySettings } from '../outside.ts'
 import { hexOf } from '../../core/verify/chain/rlp.ts'
 
 /** A block with all its transactions has some hundred kilobytes, so this is ample. */
@@ -162,12 +162,8 @@ class RpcEndpoint {
     if (parsed === undefined || !/^https?:$/.test(parsed.protocol))
       throw new RegistryError('CONFIG_ERROR', `${this.label} must be an http or https URL`)
     this.#secrets = secretsOf(url, parsed)
-    const { username, password } = parsed
-    const basic = Buffer.from(`${decodeURIComponent(username)}:${decodeURIComponent(password)}`).toString('base64')
-    this.#headers = {
-      'content-type': 'application/json',
-      ...((username !== '' || password !== '') && { authorization: `Basic ${basic}` }),
-    }
+    const authorization = basicAuthorization(parsed, this.label)
+    this.#headers = { 'content-type': 'application/json', ...(authorization && { authorization }) }
     parsed.username = parsed.password = ''
     this.#url = parsed
     this.#timeoutMs = timeoutMs

@@ -34,6 +34,7 @@ export class Database {
   readonly logger: Logger
   /** Names of the server's settings with which lost power can lose or damage records. */
   unsafeSettings: readonly string[] = []
+  readonly #onRetry: (reason: string) => void
   readonly #readers: Pool
   readonly #writer: Pool
   /** Reads in progress. `Pool.end` never settles those that wait for a connection, so `close` waits for them first. */
@@ -43,6 +44,7 @@ export class Database {
   private constructor(options: OpenPostgresOptions, config: PoolConfig, schema: string) {
     this.sql = statementsOf(schema)
     this.logger = options.logger ?? silentLogger
+    this.#onRetry = options.onRetry ?? (() => undefined)
     this.retryForMs = options.retryForMs ?? 15_000
     this.resolveForMs = options.resolveForMs ?? 60_000
     this.#readers = this.#pool({ ...config, max: options.maxReaders ?? 8 })
@@ -123,7 +125,9 @@ export class Database {
       } catch (error) {
         if (this.#isClosed) throw new RegistryError('CLOSED', 'The record store is closed', { cause: error })
         if (!isTransient(error) || performance.now() >= end) throw toRegistryError(error)
-        this.logger.debug({ reason: reasonOf(error), attempt }, 'retrying a database call')
+        const reason = reasonOf(error)
+        this.#onRetry(reason)
+        this.logger.debug({ reason, attempt }, 'retrying a database call')
         await pause(attempt)
       }
     }
@@ -203,10 +207,16 @@ function poolConfig({
 
 /** Checked here, because the error of `pg` would contain the URL with its password. */
 function assertUrl(url: string): void {
-  if (!URL.canParse(url) || !/^postgres(ql)?:$/.test(new URL(url).protocol))
-    throw new RegistryError(
-      'CONFIG_ERROR',
-      'The URL of the database must be postgres://user:password@host:port/database, with special characters ' +
-        'percent-encoded',
-    )
+  try {
+    const { protocol, username, password, pathname } = new URL(url)
+    for (const part of [username, password, pathname]) decodeURIComponent(part)
+    if (/^postgres(ql)?:$/.test(protocol)) return
+  } catch {
+    // Falls through.
+  }
+  throw new RegistryError(
+    'CONFIG_ERROR',
+    'The URL of the database must be postgres://user:password@host:port/database, with special characters ' +
+      'percent-encoded: write % as %25',
+  )
 }

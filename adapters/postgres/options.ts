@@ -35,6 +35,8 @@ export interface OpenPostgresOptions {
   readonly idleTransactionTimeoutMs?: number
   /** How long a call is retried while the database is unreachable, restarts or fails over, in ms. Default: 15,000. */
   readonly retryForMs?: number
+  /** Called before a call is repeated, with the reason, which contains no password. */
+  readonly onRetry?: (reason: string) => void
   /** How long to try to find the outcome of a COMMIT whose response was lost, in ms. Default: 60,000. */
   readonly resolveForMs?: number
   readonly logger?: Logger

@@ -1,12 +1,10 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import {
-  encodeUtf8,
   equalBytes,
   isRegistryError,
   RegistryError,
   systemClock,
-  toBase64,
   untilAborted,
   type Clock,
   type Logger,
@@ -26,7 +24,7 @@ import {
   voidsTimestamp,
 } from '../../core/verify/tokens.ts'
 import { reasonOf } from '../files/errors.ts'
-import { Proxies, type ProxySettings } from '../outside.ts'
+import { basicAuthorization, Proxies, type ProxySettings } from '../outside.ts'
 import { authorityError, exchange } from './exchange.ts'
 import { IMPRINT_HASHES, timestampQuery, type ImprintHash } from './queries.ts'
 import { RevocationSource, type RevocationReach } from './revocation.ts'
@@ -226,18 +224,11 @@ function parseUrl(text: string): { readonly url: URL; readonly authorization: st
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (url === undefined || (url.protocol !== 'http:' && url.protocol !== 'https:'))
     throw configError('The URL of a timestamp authority must be http or https')
-  const { username, password } = url
+  const authorization = basicAuthorization(url, url.host)
   url.username = url.password = url.hash = ''
-  if (username === '' && password === '') return { url, authorization: undefined }
-  if (url.protocol !== 'https:')
+  if (authorization !== undefined && url.protocol !== 'https:')
     throw configError(`The password for ${url.host} would be sent unencrypted: use https, or leave it out`)
-  try {
-    const credentials = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`
-    return { url, authorization: `Basic ${toBase64(encodeUtf8(credentials))}` }
-  } catch {
-    // Without the cause, which quotes the password.
-    throw configError(`The name or password for ${url.host} must be percent-encoded UTF-8`)
-  }
+  return { url, authorization }
 }
 
 function parseTrustAnchors(name: string, anchors: readonly Uint8Array[]): readonly Uint8Array[] {

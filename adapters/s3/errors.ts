@@ -17,9 +17,11 @@ export const isMissingKey = (error: unknown): boolean =>
 /** True if the service does not implement the request. */
 export const isNotImplemented = (error: unknown): boolean => statusOf(error) === 501
 
-/** Returns `NoSuchBucket (404, request …)`, `ECONNREFUSED` or `TimeoutError`, for example. */
+/** Returns `NoSuchBucket (404, request …)`, `connect ECONNREFUSED 10.0.0.1:443` or `TimeoutError`, for example. */
 function reasonOf(error: unknown): string {
   if (!isError(error)) return String(error)
+  // Of the system: it names the host.
+  if ('syscall' in error) return error.message
   const name = 'code' in error && typeof error.code === 'string' ? error.code : error.name
   if (!(error instanceof S3ServiceException)) return name
   const { httpStatusCode, requestId } = error.$metadata
@@ -38,7 +40,7 @@ function codedError(code: ErrorCode, error: unknown, failed: string, remedy: str
 export const toRegistryError = (cause: unknown, failed: string): RegistryError =>
   isRegistryError(cause)
     ? cause
-    : codedError('UNAVAILABLE', cause, failed, 'check the object store and the network, and try again')
+    : codedError('UNAVAILABLE', cause, failed, 'check the object store, its endpoint and the network, and try again')
 
 const NETWORK_CODES = /^(?:E[A-Z]+|UND_ERR_.*|ERR_(?:SOCKET|STREAM|TLS)_.*)$/
 

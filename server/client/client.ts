@@ -4,7 +4,7 @@ import type { EventsRequest, EvidenceFilter, HistoryRequest } from './paging.ts'
 import { DEFAULT_RETRY } from './retry.ts'
 import type { Fields } from './route.ts'
 import { ROUTES } from './routes.ts'
-import { send, type Settings } from './send.ts'
+import { assertHeader, send, type Settings } from './send.ts'
 import type { CompanyEvent, EvidenceEvent, EvidenceListItem, Operations } from './types.ts'
 
 /** A client of the service: a method for each endpoint, and lists that are read page by page. */
@@ -30,7 +30,8 @@ export interface Client extends Operations {
  * A failure that may pass is repeated after a random pause, if that is safe: reading requests, and writes that accept
  * an idempotency key, for which the client makes one.
  *
- * @throws a `TypeError` if `baseUrl` is not an http(s) address, or contains a user, a query or a fragment.
+ * @throws a `TypeError` if `baseUrl` is not an http(s) address, or contains a user, a query or a fragment, or if
+ *   `apiKey` cannot be sent in a header.
  * @example
  * const registry = createClient({ baseUrl: 'https://evidence.example/api/v1', companyId: 'acme', apiKey })
  * const { id, txId } = await registry.createEvidence({
@@ -63,6 +64,7 @@ function settingsOf({ baseUrl, apiKey, companyId, retry, fetch: givenFetch }: Cl
   if (protocol !== 'https:' && protocol !== 'http:') throw new TypeError('baseUrl must be an http or https address')
   if (username !== '' || password !== '' || search !== '' || hash !== '')
     throw new TypeError('baseUrl must not contain a user, a password, a query or a fragment')
+  if (apiKey !== undefined) assertHeader('apiKey', apiKey)
   const base = href.replace(/\/+$/, '')
   return {
     baseUrl: base,

@@ -1,4 +1,4 @@
-import { errorOf, EvidenceRegistryError } from './error.ts'
+import { errorOf, EvidenceRegistryError, networkReason } from './error.ts'
 import { formData, isRepeatable, multipartBody, partsOf, type Part } from './form.ts'
 import type { ClientOptions, RequestOptions, RetryOptions } from './options.ts'
 import { pauseBeforeRepetition, sleep } from './retry.ts'
@@ -60,19 +60,29 @@ function prepare(settings: Settings, route: Route, request: Fields, options: Req
   const { target, body } = splitRequest(route, isOfCompany ? { companyId, ...request } : request)
   const hasBody = route.method !== 'GET' && route.method !== 'HEAD' && route.method !== 'DELETE'
   const parts = partsOf(body, route.files)
+  const headers = {
+    ...(route.keyed === true && apiKey !== undefined && request['token'] === undefined && { 'X-API-Key': apiKey }),
+    ...(hasBody && parts === undefined && { 'Content-Type': 'application/json' }),
+    ...(route.repeat === 'idempotent' && { 'Idempotency-Key': options.idempotencyKey ?? randomHex(16) }),
+    ...(options.ifMatch !== undefined && { 'If-Match': entityTag(options.ifMatch) }),
+    ...options.headers,
+  }
+  for (const [name, value] of Object.entries(headers)) assertHeader(name, value)
   return {
     call: `${route.method} ${target.replace(/\?.*/, '')}`,
     route,
     url: (route.root === true ? rootUrl : baseUrl) + target,
-    headers: {
-      ...(route.keyed === true && apiKey !== undefined && request['token'] === undefined && { 'X-API-Key': apiKey }),
-      ...(hasBody && parts === undefined && { 'Content-Type': 'application/json' }),
-      ...(route.repeat === 'idempotent' && { 'Idempotency-Key': options.idempotencyKey ?? randomHex(16) }),
-      ...(options.ifMatch !== undefined && { 'If-Match': entityTag(options.ifMatch) }),
-      ...options.headers,
-    },
+    headers,
     body: parts ?? (hasBody ? JSON.stringify(body) : undefined),
   }
+}
+
+/** Throws a `TypeError` without the value, which `fetch` would print, also that of a secret. */
+export function assertHeader(name: string, value: string): void {
+  if (!/^[\t\x20-\x7e\x80-\xff]*$/.test(value))
+    throw new TypeError(
+      `${name} must not contain a line break or another character that HTTP does not allow in a header`,
+    )
 }
 
 const entityTag = (value: number | string): string => (typeof value === 'number' ? `"${value}"` : value)
@@ -93,8 +103,7 @@ async function sendOnce(settings: Settings, prepared: Prepared, options: Request
   } catch (error) {
     options.signal?.throwIfAborted()
     if (error instanceof EvidenceRegistryError) throw error
-    const reason = error instanceof Error ? error.message : String(error)
-    throw new EvidenceRegistryError(`${call}: there was no complete response: ${reason}`, {
+    throw new EvidenceRegistryError(`${call}: there was no complete response: ${networkReason(error)}`, {
       code: 'NETWORK_ERROR',
       status: 0,
       cause: error,

@@ -2,7 +2,7 @@ import { resolve } from 'node:path'
 import { verifyBackup } from '../backup/restore.ts'
 import { runOperation } from '../control/client.ts'
 import { backupOperation } from '../control/operations.ts'
-import { DATA_DIR, defineCommand, SECRET_FILE } from './command.ts'
+import { backupDirectory, DATA_DIR, defineCommand, SECRET_FILE } from './command.ts'
 import { PASSPHRASE_FILE, readPassphrase } from './passphrase.ts'
 import { ProgressLine } from './terminal.ts'
 import { configError } from '../settings/config-error.ts'
@@ -37,7 +37,11 @@ format of age. Restoring needs them from somewhere.`,
     const progress = new ProgressLine()
     const { logSize, treeSize, copiedBlobs, reusedBlobs, problems } = await runOperation(
       backupOperation,
-      { to: resolve(to), ...(passphrase !== undefined && { passphrase }), ...(takeOver === true && { takeOver }) },
+      {
+        to: backupDirectory(to),
+        ...(passphrase !== undefined && { passphrase }),
+        ...(takeOver === true && { takeOver }),
+      },
       { config, onProgress: ({ stage, done }) => progress.show(`${stage}: ${done}`) },
     )
     for (const problem of problems) progress.print(problem)

@@ -33,7 +33,8 @@ export const defineClientCommand =
       }
       const { url, company }: Readonly<Record<string, unknown>> = parsed.values
       const { EVIDENCE_API_KEY: apiKey } = env
-      if (!apiKey) throw new UsageError('set EVIDENCE_API_KEY to a key of the company')
+      if (!apiKey || /\p{Cc}/u.test(apiKey))
+        throw new UsageError('set EVIDENCE_API_KEY to a key of the company, without a line break')
       const registry = createClient({ baseUrl: baseUrlOf(String(url)), companyId: String(company), apiKey })
       return await command.run(registry, parsed.values, parsed.operands)
     } catch (error) {

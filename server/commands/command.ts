@@ -1,3 +1,4 @@
+import { resolve } from 'node:path'
 import { isRegistryError } from '../../core/index.ts'
 import { loadConfig, type Config, type Environment } from '../settings/load.ts'
 import { describeFailure } from '../startup/failure.ts'
@@ -35,6 +36,12 @@ export const CHECKPOINT_KEYS = {
   value: 'FILE',
   doc: 'the keyring; default: EVIDENCE_CHECKPOINT_KEYS, else the file checkpoint-keys.json in the data directory',
 } as const satisfies CommandFlag
+
+/** The directory of a backup that a flag names. `-` would be standard output or input. */
+export function backupDirectory(path: string): string {
+  if (path === '-') throw new UsageError('a backup is a directory, not standard output or input: name a directory')
+  return resolve(path)
+}
 
 /** Exit codes: success, differences or a store that fails, wrong use. */
 const [EXIT_SUCCESS, EXIT_PROBLEMS, EXIT_USAGE] = [0, 1, 2]

@@ -8,7 +8,7 @@ import { EvidenceRegistryError, type Client } from '../client/index.ts'
 import { digestFile } from '../file-digest.ts'
 import { CLIENT_FLAGS, defineClientCommand } from './client-command.ts'
 import { UsageError } from './flags.ts'
-import { printable, ProgressLine, whyUnreadable } from './terminal.ts'
+import { printable, ProgressLine, whyUnreadable, writeOut } from './terminal.ts'
 
 const progress = new ProgressLine()
 
@@ -130,7 +130,7 @@ evidence-registry verify EXTERNAL_ID.evidence.json --policy POLICY --file FILE`,
     operand: 'EXTERNAL_ID...',
     flags: {
       ...CLIENT_FLAGS,
-      to: { value: 'DIR', doc: 'the folder; default: the current one. It is created' },
+      to: { value: 'DIR', doc: 'the folder; default: the current one. It is created; - prints one bundle instead' },
       wait: {
         value: 'SECONDS',
         doc: 'how long to wait until the evidences are sealed and stamped or anchored; default: 0',
@@ -139,13 +139,18 @@ evidence-registry verify EXTERNAL_ID.evidence.json --policy POLICY --file FILE`,
     async run(registry, { to = '.', wait = '0', json }, externalIds) {
       if (!/^\d{1,6}$/.test(wait)) throw new UsageError('--wait must be a number of seconds')
       const end = Date.now() + Number(wait) * 1_000
-      await mkdir(to, { recursive: true })
+      if (to === '-' && externalIds.length > 1) throw new UsageError('--to - takes one EXTERNAL_ID')
+      if (to !== '-') await mkdir(to, { recursive: true })
       let areAllComplete = true
       for (const externalId of externalIds) {
         const { text, isComplete } = await fetchBundle(registry, externalId, end)
+        areAllComplete &&= isComplete
+        if (to === '-') {
+          await writeOut(text)
+          continue
+        }
         const file = await saveBundle(join(to, bundleFileName(externalId)), text)
         printLine(json, { externalId, file, isComplete }, file, isComplete ? 'complete' : 'not sealed and stamped yet')
-        areAllComplete &&= isComplete
       }
       return areAllComplete ? 0 : 4
     },

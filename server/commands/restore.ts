@@ -1,9 +1,8 @@
-import { resolve } from 'node:path'
 import { FileSignedHead } from '../../adapters/files/index.ts'
 import { isRegistryError, type SignedHead } from '../../core/index.ts'
 import { markTarget, restoreBackup, type RestoreReport } from '../backup/restore.ts'
 import type { Config } from '../settings/load.ts'
-import { DATA_DIR, defineCommand } from './command.ts'
+import { backupDirectory, DATA_DIR, defineCommand } from './command.ts'
 import { PASSPHRASE_FILE, readPassphrase } from './passphrase.ts'
 import { ProgressLine } from './terminal.ts'
 import { configError } from '../settings/config-error.ts'
@@ -29,13 +28,14 @@ name the one in the backup.`,
     'data-dir': DATA_DIR,
   },
   success: 'everything is restored and verified',
-  async run({ from, head: headFile, secrets, 'passphrase-file': file }, config) {
+  async run({ from: given, head: headFile, secrets, 'passphrase-file': file }, config) {
+    const from = backupDirectory(given)
     await markTarget(config)
     if (file !== undefined && secrets !== true) throw configError('--passphrase-file needs --secrets')
     const head = await readHead(headFile, config)
     const passphrase = secrets === true ? await readPassphrase(file, { isNew: false }) : undefined
     const progress = new ProgressLine()
-    const report = await restoreBackup({ from: resolve(from), config, head, passphrase }, progress.handlers)
+    const report = await restoreBackup({ from, config, head, passphrase }, progress.handlers)
     progress.print(verdictOf(report, head, config))
     return report.problems + report.damagedBlobs
   },

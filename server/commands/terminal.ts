@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+
 /** What commands print and read on a terminal. */
 
 const TERMINAL_INTERVAL_MS = 100
@@ -30,6 +32,11 @@ export class ProgressLine {
     this.end()
     process.stdout.write(`${line}\n`)
   }
+}
+
+/** Writes a part of the result to stdout, and waits while its reader is slower. */
+export async function writeOut(part: Uint8Array | string): Promise<void> {
+  if (!process.stdout.write(part)) await once(process.stdout, 'drain')
 }
 
 /**

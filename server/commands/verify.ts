@@ -11,6 +11,7 @@ import {
   type VerificationRule,
   type VerifyBundleOptions,
 } from '../../core/verify/index.ts'
+import { networkReason } from '../client/error.ts'
 import { digestFile } from '../file-digest.ts'
 import { adviceOn, whyNoDocument } from '../verdict-advice.ts'
 import type { CommandInput } from './command.ts'
@@ -81,8 +82,9 @@ export async function verifyCommand({ args }: Pick<CommandInput, 'args'>): Promi
     const { operand: path, values } = parsed
     const { file: originals = [], policy, require: required = [], rpc, json = false, export: isExport } = values
     const require = required.flatMap((names) => names.split(','))
-    if (rpc !== undefined && !(/^https?:/i.test(rpc) && URL.canParse(rpc)))
-      throw new UsageError('--rpc must be an http or https URL')
+    // `fetch` refuses a password in it, and prints it.
+    if (rpc !== undefined && !(/^https?:/i.test(rpc) && URL.canParse(rpc) && new URL(rpc).username === ''))
+      throw new UsageError('--rpc must be an http or https URL without a user')
     if (!require.every(isRequirable)) throw new UsageError('--require must be timestamp or anchor')
     const pinned = policy === undefined ? {} : { policy: await readPolicy(policy) }
     if (isExport) {
@@ -182,12 +184,6 @@ async function digestOf(path: string): Promise<NonNullable<VerifyBundleOptions['
 const unreadable = (path: string, error: unknown): UsageError =>
   new UsageError(`cannot read ${path}: ${whyUnreadable(error)}`)
 
-/** The message of an error and of its cause. `fetch` names the reason only there. */
-function reasonOf(error: unknown): string {
-  if (!(error instanceof Error)) return String(error)
-  return error.cause === undefined ? error.message : `${error.message}: ${reasonOf(error.cause)}`
-}
-
 /** With a node, the blocks that only a node can confirm are looked up between two verifications. */
 async function verifyWithNode(
   text: string,
@@ -199,7 +195,7 @@ async function verifyWithNode(
   const anchors = result.claims.events.flatMap((event) => event.anchors).filter(({ isBlockFinal }) => !isBlockFinal)
   if (anchors.length === 0) return result
   const onChain = await blocksOnChain(rpc, anchors).catch((error: unknown) => {
-    throw new UsageError(`the node could not be asked: ${reasonOf(error)}. Correct --rpc, or verify without it`)
+    throw new UsageError(`the node could not be asked: ${networkReason(error)}. Correct --rpc, or verify without it`)
   })
   return verifyBundle(text, { ...options, isBlockOnChain: ({ blockHash }) => onChain.has(blockHash) })
 }

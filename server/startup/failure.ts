@@ -31,15 +31,18 @@ export function describeFailure(error: unknown, address: Address | undefined): s
   const message = error instanceof Error ? error.message : String(error)
   const system = systemErrorIn(error)
   if (system === undefined) return withAdvice(message, error)
-  const { code = '', syscall, path } = system
+  const { code = '', syscall = '', path } = system
+  // Of another host: that of a database, a bucket, an authority or a node.
+  const isOwnName = 'hostname' in system && system.hostname === address?.host
   // `bind`: in a worker of node:cluster, whose primary process listens.
-  const isListening = syscall === 'listen' || syscall === 'bind' || syscall === 'getaddrinfo'
+  const isListening = syscall === 'listen' || syscall === 'bind' || (syscall === 'getaddrinfo' && isOwnName)
   const listenAdvice = isListening ? LISTEN_ADVICE[code] : undefined
   if (listenAdvice !== undefined && address !== undefined) return `${listenAdvice(address)} (${code})`
   // An error of ours that names the code also says what to do, and about which directory.
   if (isRegistryError(error) && message.includes(`(${code})`)) return message
   // An error of ours already names the setting or folder that is missing.
-  const fileAdvice = code === 'ENOENT' && isRegistryError(error) ? undefined : FILE_ADVICE[code]
+  const isNamed = (code === 'ENOENT' && isRegistryError(error)) || syscall === 'connect'
+  const fileAdvice = isNamed ? undefined : FILE_ADVICE[code]
   if (fileAdvice !== undefined) return `${path ?? 'The data directory'}: ${fileAdvice} (${code})`
   return isRegistryError(error) && !message.includes(system.message) ? `${message}: ${system.message}` : message
 }

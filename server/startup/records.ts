@@ -120,12 +120,14 @@ export async function openPostgres(
 ) {
   const { openPostgresRecords } = await import('../../adapters/postgres/index.ts')
   const database = databaseOf(url)
+  let reason: string | undefined
+  const onRetry = (why: string): void => void (reason = why)
   const waiting = setInterval(
-    () => logger.warn({ database }, 'waiting for PostgreSQL; is it running, and is the URL right?'),
+    () => logger.warn({ database, reason }, 'waiting for PostgreSQL; is it running, and is the URL right?'),
     noticeIntervalMs,
   )
   try {
-    return await openPostgresRecords({ url, logger, ...(retryForMs !== undefined && { retryForMs }) })
+    return await openPostgresRecords({ url, logger, onRetry, ...(retryForMs !== undefined && { retryForMs }) })
   } catch (error) {
     throw withDatabase(error, database)
   } finally {

@@ -5,6 +5,8 @@ import { after, before, describe, it } from 'node:test'
 import { createServer } from 'node:tls'
 import { webcrypto } from 'node:crypto'
 import * as pkijs from 'pkijs'
+import { RpcEndpoints } from '../../adapters/evm/rpc.ts'
+import { openPostgresRecords } from '../../adapters/postgres/index.ts'
 import { openEvmAnchor } from '../../adapters/evm/index.ts'
 import { pauseAskedFor, Proxies } from '../../adapters/outside.ts'
 import { createRfc3161Authority, type Rfc3161Options } from '../../adapters/rfc3161/index.ts'
@@ -143,6 +145,16 @@ describe('the proxies of the settings', () => {
   it('must be http', () => {
     for (const httpsProxy of ['socks5://secret@x', 'https://secret@x', 'http://', 'a b'])
       assert.throws(() => new Proxies({ httpsProxy }), { code: 'CONFIG_ERROR', message: /^(?!.*secret).*an http URL$/ })
+  })
+
+  it('and nodes, authorities and databases must have a percent-encoded password', async () => {
+    const message = /^(?!.*pa%ss).*percent-encoded.*: write % as %25$/
+    const of = { code: 'CONFIG_ERROR', message }
+    assert.throws(() => new Proxies({ httpsProxy: 'http://u:pa%ss@h:1' }), of)
+    assert.throws(() => new RpcEndpoints(['https://u:pa%ss@h'], { chainId: 1, timeoutMs: 1 }), of)
+    await assert.rejects(openPostgresRecords({ url: 'postgres://u:pa%ss@h/x' }), of)
+    const trustAnchors = [new Uint8Array()]
+    await assert.rejects(async () => createRfc3161Authority({ url: 'https://u:pa%ss@h', trustAnchors }), of)
   })
 })
 

@@ -33,7 +33,7 @@ export const proveFile =
     if (file === undefined)
       return {
         status: 'not_found',
-        evidenceId,
+        evidenceId: found.record.externalId,
         fileId,
         error: 'This evidence has no such file',
         code: 'FILE_NOT_FOUND',

@@ -355,8 +355,10 @@ describe('the proof of a file', () => {
     await evidence({ externalId: 'e-2', files: [other] })
     await registry.categories.create(scope, { name: 'icon', image: icon })
     for (const id of [other.id, icon.id, '01890000-0000-7000-8000-000000000000']) {
-      const answer = await registry.proofs.file({ evidenceId: 'e-1', fileId: id })
-      assert.equal(withStatus(answer, 'not_found').code, 'FILE_NOT_FOUND')
+      for (const evidenceId of ['e-1', (await registry.evidences.get(scope, 'e-1')).evidence.id]) {
+        const answer = withStatus(await registry.proofs.file({ evidenceId, fileId: id }), 'not_found')
+        assert.deepEqual([answer.code, answer.evidenceId], ['FILE_NOT_FOUND', 'e-1'])
+      }
     }
     assert.equal(
       withStatus(await registry.proofs.file({ evidenceId: 'none', fileId: file.id }), 'not_found').code,

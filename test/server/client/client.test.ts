@@ -6,8 +6,10 @@ import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { promisify } from 'node:util'
 import { createClient, EvidenceRegistryError, type Client, type UploadProgress } from '../../../server/client/index.ts'
+import { networkReason } from '../../../server/client/error.ts'
 import { ROUTES } from '../../../server/client/routes.ts'
 import { BASE_PATH } from '../../../server/index.ts'
+import { freePort } from '../../support/ports.ts'
 import { moduleUrl, nodeFlags, root } from '../../support/repository.ts'
 import { OPERATOR_KEY, startService, type Company, type Service } from '../../support/service.ts'
 import { temporaryFor } from '../../support/temporary.ts'
@@ -83,6 +85,21 @@ describe('the client', () => {
       assert.throws(() => createClient({ baseUrl }), TypeError)
   })
 
+  it('shows no secret that cannot be sent in a header', async () => {
+    const withoutSecret = { name: 'TypeError', message: /^(?!.*secret)[^]*must not contain a line break/ }
+    const baseUrl = `${service.url}${BASE_PATH}`
+    assert.throws(() => createClient({ baseUrl, apiKey: 'secret-key-of-acme\n' }), withoutSecret)
+    await assert.rejects(client.livez({}, { headers: { Authorization: 'Bearer secret\r\nX: y' } }), withoutSecret)
+  })
+
+  it('says which certificate is not accepted', () => {
+    const cause = Object.assign(new Error('self-signed certificate'), { code: 'DEPTH_ZERO_SELF_SIGNED_CERT' })
+    assert.match(
+      networkReason(new TypeError('fetch failed', { cause })),
+      /^its TLS certificate is not accepted, self-signed certificate: .*NODE_EXTRA_CA_CERTS/,
+    )
+  })
+
   it('rejects with one error class that has code, status and body', async () => {
     await assert.rejects(client.getEvidence({ externalId: 'missing' }), withCode('EVIDENCE_NOT_FOUND', 404))
     await assert.rejects(client.listSourceSystems(), withCode('FORBIDDEN', 403))
@@ -95,6 +112,17 @@ describe('the client', () => {
     await assert.rejects(stranger.checkSourceSystem(), withCode('UNAUTHORIZED', 401))
     const offline = createClient({ baseUrl: 'http://127.0.0.1:1/api/v1', retry: { retries: 0 } })
     await assert.rejects(offline.livez(), withCode('NETWORK_ERROR', 0))
+    const port = await freePort()
+    for (const [baseUrl, reason] of [
+      [
+        `http://127.0.0.1:${port}`,
+        new RegExp(`livez: .*connection refused by 127\\.0\\.0\\.1:${port}: check the address`),
+      ],
+      ['http://127.0.0.1:1', /clients with fetch never connect to this port/],
+      ['http://no-such-host.invalid', /the host name no-such-host\.invalid is unknown: check the address/],
+      [service.url.replace('http:', 'https:'), /no TLS at this address .* begin it with http:/],
+    ] as const)
+      await assert.rejects(createClient({ baseUrl, retry: { retries: 0 } }).livez(), reason)
     await assert.rejects(client.verifyEvidence({ evidenceId: 'missing' }), (error: EvidenceRegistryError) => {
       assert.equal((error.body as { status?: string }).status, 'not_found')
       return true

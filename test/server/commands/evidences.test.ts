@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { before, describe, it } from 'node:test'
 import { promisify } from 'node:util'
 import { CompanyRequests, of } from '../../support/company-requests.ts'
+import { freePort } from '../../support/ports.ts'
 import { programArgs } from '../../support/repository.ts'
 import { runCli, ends } from '../../support/server-process.ts'
 import { temporaryOfSuite } from '../../support/temporary.ts'
@@ -91,6 +92,7 @@ describe('the commands for people who have files', () => {
       [['add', path('policy.json'), '--category', 'a/b', '--meta', 'x'], /expected --category/],
       [['add', '--category', 'a/b'], /expected FILE\.\.\., --url URL/],
       [['bundle', 'x', '--wait', 'long'], /--wait must be a number of seconds/],
+      [['bundle', 'x', 'y', '--to', '-'], /--to - takes one EXTERNAL_ID/],
     ] as const) {
       const { code, stdout, stderr } = await run(...args)
       assert.deepEqual([code, stdout], [2, ''], stderr)
@@ -139,6 +141,15 @@ describe('the commands for people who have files', () => {
       [await readFile(later, 'utf8'), await readFile(path('saved/late.evidence.json'), 'utf8')],
       ['another file', unsealed],
     )
+  })
+
+  it('say why the service is not reached, and show no key that cannot be sent', async () => {
+    const list = (url: string, key: string) =>
+      runCli(['list', '--url', url, '--company', 'acme'], { EVIDENCE_API_KEY: key })
+    const refused = await ends(1, list(`http://127.0.0.1:${await freePort()}`, 'a-key-of-the-company'))
+    assert.match(refused.stderr, /connection refused by 127\.0\.0\.1:\d+: check the address/)
+    const { stderr } = await ends(2, list(acme.service.url, 'a-secret-key-of-acme\n'))
+    assert.equal(stderr, 'evidence-registry list: set EVIDENCE_API_KEY to a key of the company, without a line break\n')
   })
 
   it('are a step of a pipeline, as in the README', async () => {

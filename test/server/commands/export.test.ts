@@ -43,6 +43,21 @@ describe('evidence-registry export', () => {
     assert.match(again.stderr, /acme\.ndjson exists: name another file with --to\n$/)
   })
 
+  it('goes to standard output, as one bundle does, and a backup does not', async () => {
+    const env = { EVIDENCE_API_KEY: acme.company.keys.A, NODE_NO_WARNINGS: '1' }
+    const of = ['--url', acme.service.url, '--company', 'acme', '--to', '-']
+    const { stdout } = await ends(0, runCli(['export', ...of], env))
+    await writeFile(path('piped.ndjson'), stdout)
+    await ends(0, verify('piped.ndjson'))
+    const bundle = await ends(0, runCli(['bundle', 'e-1', ...of], env))
+    assert.equal((JSON.parse(bundle.stdout) as { format: string }).format, 'evidence-registry.bundle')
+    for (const args of [
+      ['backup', '--to', '-'],
+      ['restore', '--from', '-'],
+    ])
+      assert.match((await ends(2, runCli(args, {}))).stderr, /a backup is a directory/)
+  })
+
   it('is incomplete if it is cut off, and refuted by verify if a line is missing', async () => {
     await run(['--to', path('whole.ndjson'), '--json'])
     const lines = (await readFile(path('whole.ndjson'), 'utf8')).split('\n')

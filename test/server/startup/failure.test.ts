@@ -18,6 +18,19 @@ describe('the description of a failed start', () => {
         assert.match(describeFailure(systemError(code, { syscall }), address), expected)
     })
 
+  it('speaks of --host only if that name is unknown, and of the data directory only for a file', () => {
+    const unknown = (hostname: string): Error => systemError('ENOTFOUND', { syscall: 'getaddrinfo', hostname })
+    assert.match(
+      describeFailure(unknown('127.0.0.1'), address),
+      /^The host name 127\.0\.0\.1 is unknown: correct --host/,
+    )
+    for (const cause of [unknown('db.invalid'), systemError('EACCES', { syscall: 'connect', address: '10.0.0.1' })])
+      assert.equal(
+        describeFailure(new RegistryError('UNAVAILABLE', 'PostgreSQL at db.invalid', { cause }), address),
+        `PostgreSQL at db.invalid: ${cause.message}`,
+      )
+  })
+
   it('says what to do about a directory without access, also if it is the cause of another error', () => {
     const error = systemError('EACCES', { syscall: 'mkdir', path: '/data/records' })
     for (const failure of [error, new RegistryError('UNAVAILABLE', 'It cannot be opened', { cause: error })])

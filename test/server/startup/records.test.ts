@@ -40,9 +40,10 @@ const NO_DATABASE = (() => {
   return Buffer.concat([head, fields])
 })()
 
-it('says that it waits for PostgreSQL, without the password', async (t) => {
+it('says that it waits for PostgreSQL, and why, without the password', async (t) => {
   const { logger, lines } = recordingLogger()
-  const hasNotice = (): boolean => lines.some(({ message }) => message.startsWith('waiting for PostgreSQL'))
+  const hasNotice = (): boolean =>
+    lines.some(({ message, reason }) => message.startsWith('waiting for PostgreSQL') && reason !== undefined)
   // Each connection is lost until the notice is there.
   const server = createServer((socket) => {
     socket.on('error', () => undefined)
@@ -57,7 +58,7 @@ it('says that it waits for PostgreSQL, without the password', async (t) => {
     retryForMs: 300_000,
   })
   await assert.rejects(opening, { code: 'UNAVAILABLE', message: /the database does not exist/ })
-  assert.ok(hasNotice())
+  assert.match(JSON.stringify(lines), /"reason":"Connection terminated/)
   assert.ok(JSON.stringify(lines).includes(`${address}/registry`))
   assert.doesNotMatch(JSON.stringify(lines), /hunter2/)
 })
