@@ -29,7 +29,7 @@ export interface CountedSource<T> {
 }
 
 /** A list that changes while it is read each time is returned as it was read last. */
-const MAX_READS = 4
+export const MAX_READS = 4
 
 /**
  * Reads a list, and compares it with its counters. Entries without a value have no checksum, so a flipped bit in the
@@ -40,7 +40,7 @@ const MAX_READS = 4
  * @example
  * const { entries } = await listCounted({
  *   name: 'The list of files',
- *   count: () => readCount(records, [keys.fileCountOf(company, owner)]),
+ *   count: () => readCount(records, [keys.fileCount(company, owner)]),
  *   read: () => listEntries(records, keys.filesOf(company, owner)),
  * })
  */

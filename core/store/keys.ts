@@ -1,5 +1,5 @@
 import type { CategoryId, CompanyId, EvidenceId, FileId, IdText, SourceSystemId } from '../api/scope.ts'
-import { encodeUtf8, sha256, sha256OfText, toBase64, toHex } from '../bytes.ts'
+import { encodeUtf8, sha256, sha256HexOfText, toHex } from '../bytes.ts'
 import type { Stored, Key, Range } from '../ports/index.ts'
 import type {
   ApiKeyRecord,
@@ -92,11 +92,8 @@ function searchPrefix(prefix: Key, text: string): Key {
   return `${prefix}/${encoded.length > MAX_SEARCHED ? hashText(text) : encoded}`
 }
 
-/** 192 bits: to find two texts with the same hash takes 2^96 attempts. 32 characters, none of which is encoded. */
-const EXTERNAL_ID_HASH_BYTES = 24
-
-const hashOfExternalId = (externalId: string): string =>
-  toBase64(sha256OfText(externalId).subarray(0, EXTERNAL_ID_HASH_BYTES)).replace(/\+/g, '-').replace(/\//g, '_')
+/** 192 bits in hex: to find two texts with the same hash takes 2^96 attempts. */
+const hashOfExternalId = (externalId: string): string => sha256HexOfText(externalId).slice(0, 48)
 
 /** All keys that begin with the parts of `prefix` and have at least one more part. */
 export const keysUnder = (prefix: Key): Range => ({ gte: `${prefix}/`, lt: `${prefix}0` })
@@ -278,9 +275,9 @@ export const keys = {
   fileOf: (company: Company, owner: Evidence | Category, id: File): Key => recordKey('fo', company, owner, id),
   filesOf: (company: Company, owner: Evidence | Category): Range => keysUnder(recordKey('fo', company, owner)),
   allFileListings: (): Range => keysUnder('fo'),
-  /** Counter. */
-  fileCount: (company: Company): Key => recordKey('fc', company),
-  fileCountOf: (company: Company, owner: Evidence | Category): Key => recordKey('fc', company, owner),
+  /** Counter: of all files of a company, or of an owner. */
+  fileCount: (company: Company, owner?: Evidence | Category): Key =>
+    recordKey('fc', company, ...(owner === undefined ? [] : [owner])),
   fileCounts: (): Range => keysUnder('fc'),
   /** A blob whose upload has begun and that no record uses yet. */
   blobIntent: (blob: File): RecordKey<UploadIntentRecord> => recordKey('bi', blob),

@@ -61,7 +61,7 @@ export function networkReason(error: unknown): string {
   if (code === 'ERR_SSL_WRONG_VERSION_NUMBER' || code === 'EPROTO')
     return `no TLS at this address (${code}): check the address and its port, or begin it with http://`
   if (/CERT|SIGNATURE/.test(code))
-    return `its TLS certificate is not accepted, ${error.message}: check the address, or trust its CA (NODE_EXTRA_CA_CERTS)`
+    return `its TLS certificate is not accepted, ${error.message}: check the address, or set NODE_EXTRA_CA_CERTS`
   return error.message
 }
 

@@ -72,7 +72,7 @@ async function assertRoomForFiles(
   added: number,
 ): Promise<void> {
   if (added === 0) return
-  const { count } = await readCount(records, [keys.fileCountOf(companyId, id)])
+  const { count } = await readCount(records, [keys.fileCount(companyId, id)])
   if (count + added > MAX_FILES)
     throw new RegistryError('TOO_MANY_FILES', `It has ${count} of at most ${MAX_FILES} files: delete some first`)
 }

@@ -2,7 +2,7 @@ import type { EvidenceQuery } from '../../api/evidence.ts'
 import type { CompanyId } from '../../api/scope.ts'
 import { encodeUtf8, sha256, toHex } from '../../bytes.ts'
 import { corrupt } from '../../errors.ts'
-import { type Count as StoredCount, readCount } from '../../store/counted.ts'
+import { MAX_READS, readCount, type Count as StoredCount } from '../../store/counted.ts'
 import { danglingReference, decodeRecord, readAll } from '../../store/read.ts'
 import { keys, foldCase, searchWords } from '../../store/keys.ts'
 import type { EvidenceRecord } from '../../store/records.ts'
@@ -42,9 +42,6 @@ export interface SearchPage extends Count {
   /** Present if there is more. */
   readonly next?: string
 }
-
-/** A list that changes while it is read each time is returned as it was read last. */
-const MAX_READS = 4
 
 /**
  * Reads one page. Throws `VALIDATION_ERROR` if the cursor does not belong to the query, `CORRUPT` if the page is the

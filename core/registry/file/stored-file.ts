@@ -49,12 +49,9 @@ export function attachFiles(files: readonly StagedFile[], owner: FileOwner, { co
 
 /** Counts files that an owner gets, or loses. */
 export const countFiles = ({ company, ownerId }: OwnerOfFiles, delta: number): readonly Add[] =>
-  delta === 0 ? [] : [keys.fileCount(company), keys.fileCountOf(company, ownerId)].map((key) => ({ key, delta }))
+  delta === 0 ? [] : [keys.fileCount(company), keys.fileCount(company, ownerId)].map((key) => ({ key, delta }))
 
-interface OwnerOfFiles {
-  readonly company: CompanyId
-  readonly ownerId: EvidenceId | CategoryId
-}
+type OwnerOfFiles = Pick<FileOwner, 'company' | 'ownerId'>
 
 /** The input of a write with each staged file without its id and upload, because a repeated call stages it again. */
 export function withFileContents(input: object): object {
@@ -96,7 +93,7 @@ export async function listFileEntries(
 ): Promise<readonly Stored[]> {
   const { entries } = await listCounted({
     name: `The list of the files of ${ownerId}`,
-    count: () => readCount(records, [keys.fileCountOf(company, ownerId)]),
+    count: () => readCount(records, [keys.fileCount(company, ownerId)]),
     read: () => listEntries(records, keys.filesOf(company, ownerId)),
   })
   return entries
