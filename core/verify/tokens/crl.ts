@@ -12,7 +12,7 @@ import {
   issuerIdentity,
   revocationOf,
   unusable,
-  type Signed,
+  type SignedStatement,
   type Statement,
   type StatusRequest,
 } from './statement.ts'
@@ -38,7 +38,7 @@ interface Crl {
   readonly keepsExpired: Extension | undefined
   /** It has a critical extension, which may limit what it is about: what it does not list is unknown (§ 5.2.5). */
   readonly isPartial: boolean
-  readonly signed: Signed
+  readonly signed: SignedStatement
   readonly list: DerValue | undefined
   /** By serial number, hex. */
   readonly entries: ReadonlyMap<string, readonly DerValue[]>

@@ -47,7 +47,7 @@ export function goodUnlessExpired(
 }
 
 /** What a piece is signed with. */
-export interface Signed {
+export interface SignedStatement {
   readonly bytes: Uint8Array
   readonly algorithm: AlgorithmIdentifier
   readonly signature: BitString
@@ -55,7 +55,7 @@ export interface Signed {
 
 export function hasSignatureBy(
   signer: Certificate,
-  { bytes, algorithm, signature }: Signed,
+  { bytes, algorithm, signature }: SignedStatement,
   budget: SignatureBudget,
 ): boolean {
   const scheme = schemeOf(algorithm)

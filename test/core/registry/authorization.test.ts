@@ -48,6 +48,7 @@ const operations: Readonly<Record<string, readonly [PermissionLevel, Operation]>
   'evidences.overview': ['R', ({ evidences }, scope) => evidences.overview(scope)],
   'evidences.events': ['R', ({ evidences }, scope) => evidences.events(scope)],
   'evidences.nextEvent': ['R', ({ evidences }, scope) => evidences.nextEvent(scope, 'latest', AbortSignal.abort())],
+  'evidences.entriesAfter': ['R', ({ evidences }, scope) => evidences.entriesAfter(scope)],
   'files.stage': [
     'I',
     ({ files }, scope) =>

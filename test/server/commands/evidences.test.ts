@@ -170,6 +170,6 @@ describe('the commands for people who have files', () => {
     const [sbom = '', tgz = '', ...proofs] = stdout.split('\n')
     assert.match(`${sbom} ${tgz}`, /^17\/app\.sbom {2}\w{64} 17\/app\.tgz {2}\w{64}$/)
     assert.equal(proofs.filter((line) => /^17_app_tgz~\w{16}\.evidence\.json: PROVEN$/.test(line)).length, 1, stdout)
-    assert.match(stdout, /^original app\.sbom: the content of file /m)
+    assert.match(stdout, /^app\.sbom: MATCHES: it is the content of file /m)
   })
 })
