@@ -131,14 +131,23 @@ export class S3Blobs implements MarkedBlobStore {
     }
   }
 
-  /** Some proxies send a whole object without its length. It is known from HEAD; the body must have exactly that. */
+  /** Some proxies send a whole object without its length. The body must have exactly the length that is found. */
   async #withSize(key: string, object: OpenedObject): Promise<OpenedObject> {
     if (object.size !== undefined) return object
-    const head = await this.#bucket.head(key).catch((error: unknown) => {
+    const size = await this.#sizeOf(key).catch((error: unknown) => {
       object.body.destroy()
       throw error
     })
-    return { ...object, size: head?.size }
+    return { ...object, size }
+  }
+
+  /** From HEAD; if that has no length either, from a range, which names the size of the whole. */
+  async #sizeOf(key: string): Promise<number | undefined> {
+    const head = await this.#bucket.head(key)
+    if (head === undefined || head.size !== undefined) return head?.size
+    const part = await this.#bucket.open(key, { start: 0, end: 1 })
+    part?.body.destroy()
+    return part?.size
   }
 
   #open({ key, range, signal }: BlobRequest): Promise<OpenedObject | undefined> {
@@ -167,9 +176,8 @@ export class S3Blobs implements MarkedBlobStore {
    * exist.
    */
   async #rejectRange(key: string, range: BlobRange): Promise<undefined> {
-    const object = await this.#bucket.head(key)
-    if (object === undefined) return undefined
-    assertBlobRange(range, object.size ?? 0)
+    if ((await this.#bucket.head(key)) === undefined) return undefined
+    assertBlobRange(range, (await this.#sizeOf(key)) ?? 0)
     throw new RegistryError('UNAVAILABLE', `The object store rejected a valid range of blob ${key}`)
   }
 

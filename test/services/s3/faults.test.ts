@@ -223,6 +223,18 @@ withService('S3 blobs on Ceph, when requests fail', (service) => {
         assert.equal(blob.size, SMALL.length)
         assertSame(await collect(blob.body), SMALL)
         assertInjected(1)
+        // Also from HEAD, as with `Transfer-Encoding: chunked` for everything.
+        service().proxy.reset()
+        for (const kind of ['get', 'head'] as const) inject(kind, { headers: { 'content-length': undefined } }, ALWAYS)
+        const whole = await mustGet(store, 'k')
+        assert.equal(whole.size, SMALL.length)
+        assertSame(await collect(whole.body), SMALL)
+        const part = await store.get('k', { start: 3, end: 9 })
+        assert.equal(part?.size, SMALL.length)
+        assertSame(await collect(part?.body ?? body(SMALL)), SMALL.subarray(3, 9))
+        await rejectsWith('RANGE_NOT_SATISFIABLE', store.get('k', { start: 3, end: SMALL.length + 1 }))
+        await rejectsWith('RANGE_NOT_SATISFIABLE', store.get('k', { start: SMALL.length, end: SMALL.length + 1 }))
+        assert.equal(await store.get('missing'), undefined)
       },
       { k: SMALL },
     ))
