@@ -50,8 +50,8 @@ export interface RegistryOptions {
    */
   readonly smallFileBytes?: number
   /**
-   * Confirms that the clock is right although it is behind the last batch. Default false: writes throw `UNAVAILABLE`
-   * then.
+   * Confirms that the clock is right although it is behind the last batch, or before 2025. Default false: writes throw
+   * `UNAVAILABLE` then.
    */
   readonly acceptClock?: boolean
   /**

@@ -148,7 +148,10 @@ const log = {
     'Least time from one batch to the next: how long an event waits at most. After a pause it is sealed at once',
   ),
   sealMaxLeaves: setting(integer(1, 1_048_576, 65_536), 'A batch is closed when it has this many entries'),
-  acceptClock: setting(flag(false), 'Confirm that the clock is right although it is behind the last batch'),
+  acceptClock: setting(
+    flag(false),
+    'Confirm that the clock is right although it is behind the last batch, or before 2025',
+  ),
   readOnly: setting(
     flag(false),
     'Serve what is recorded, also from a store that lost signed entries. Nothing is written, sealed or signed',

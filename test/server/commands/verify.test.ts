@@ -257,14 +257,17 @@ describe('evidence-registry verify', () => {
   it('asks a node about the blocks of anchors', async (t) => {
     const anchors = bundle.checkpoints.flatMap((checkpoint) => checkpoint.anchors)
     let chainId = '0x7'
+    let [hasBlocks, isPruned] = [true, false]
     let hashes = new Map(anchors.map(({ blockNumber, blockHash }) => [`0x${blockNumber.toString(16)}`, blockHash]))
     const node = createServer((request, response) => {
       const chunks: Buffer[] = []
       request.on('data', (chunk: Buffer) => chunks.push(chunk))
       request.on('end', () => {
         const body = JSON.parse(Buffer.concat(chunks).toString()) as { method: string; params: [string] }
-        const result = body.method === 'eth_chainId' ? chainId : { hash: hashes.get(body.params[0]) }
-        response.end(JSON.stringify({ jsonrpc: '2.0', id: 1, result }))
+        const block = hasBlocks ? { hash: hashes.get(body.params[0]) } : null
+        const result = { eth_chainId: chainId, eth_blockNumber: '0xffffffffffff' }[body.method] ?? block
+        const outcome = result === null && isPruned ? { error: { code: 4444, message: 'pruned' } } : { result }
+        response.end(JSON.stringify({ jsonrpc: '2.0', id: 1, ...outcome }))
       })
     })
     await new Promise<void>((resolve) => node.listen(0, '127.0.0.1', resolve))
@@ -277,6 +280,12 @@ describe('evidence-registry verify', () => {
     const missing = await ends(0, verify(...args))
     assert.match(missing.stdout, /not checked: the anchor .* is not part of the chain/)
     assert.equal((await verify(...args, '--require', 'timestamp,anchor')).code, 8)
+    hasBlocks = false
+    for (isPruned of [false, true]) {
+      const deleted = await verify(...args)
+      assert.deepEqual([deleted.code, deleted.stdout], [2, ''])
+      assert.match(deleted.stderr, /it has deleted the block \d+: ask a node that keeps old blocks/)
+    }
     chainId = '0x8'
     const other = await verify(...args)
     assert.deepEqual([other.code, other.stdout], [2, ''])
