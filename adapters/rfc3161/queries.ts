@@ -1,5 +1,5 @@
 import { boolean, integer, objectIdentifier, octetString, sequence, smallInteger } from '../der.ts'
-import type { RevocationAddresses } from '../../core/verify/tokens.ts'
+import type { RevocationAddresses } from '../../core/verify/tokens/revocation-addresses.ts'
 
 /** Hash algorithm of a request's imprint. */
 export type ImprintHash = 'sha256' | 'sha384' | 'sha512'

@@ -8,14 +8,8 @@ import {
   type Logger,
   type ValidationData,
 } from '../kit/index.ts'
-import {
-  derOfPem,
-  MAX_CRL_BYTES,
-  MAX_VALIDATION_DATA_BYTES,
-  revocationAddresses,
-  revocationStatus,
-  type RevocationAddresses,
-} from '../../core/verify/tokens.ts'
+import { derOfPem, MAX_CRL_BYTES, MAX_VALIDATION_DATA_BYTES, revocationStatus } from '../../core/verify/tokens.ts'
+import { revocationAddresses, type RevocationAddresses } from '../../core/verify/tokens/revocation-addresses.ts'
 import type { Proxies } from '../outside.ts'
 import { authorityError, exchange } from './exchange.ts'
 import { isPublicAddress, publicLookup } from './public-address.ts'

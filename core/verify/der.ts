@@ -28,29 +28,16 @@ export function derAt(bytes: Uint8Array, at = 0, end = bytes.length): DerValue |
 export function* derIn(bytes: Uint8Array, { start, end }: Pick<DerValue, 'start' | 'end'>): Generator<DerValue> {
   for (let at = start; at < end;) {
     const value = derAt(bytes, at, end)
-    if (value === undefined) throw malformedAt(at)
+    if (value === undefined) throw verificationError('timestamp.malformed', `There is no DER value at byte ${at}`)
     yield value
     at = value.end
   }
 }
 
-const malformedAt = (at: number): Error =>
-  verificationError('timestamp.malformed', `There is no DER value at byte ${at}`)
-
-/** As `derIn`, at most `max` values. */
-export function membersOf(bytes: Uint8Array, value: Pick<DerValue, 'start' | 'end'>, max: number): readonly DerValue[] {
-  const members: DerValue[] = []
-  for (const member of derIn(bytes, value)) {
-    if (members.length === max) throw malformedAt(member.at)
-    members.push(member)
-  }
-  return members
-}
-
 /**
- * All values in bytes that are exactly one value in BER (X.690), the outer ones first. Only their heads are read. The
+ * All values in bytes that are values in BER (X.690), the outer ones first. Only their heads are read. The
  * `end` of one without a length is that of the value around it. Ends with `undefined` if a value is cut off, longer
- * than the one around it, or nested deeper than `maxDepth`.
+ * than the one around it, nested deeper than `maxDepth`, or has a tag of several bytes.
  */
 export function* berValues(bytes: Uint8Array, maxDepth: number): Generator<DerValue | undefined> {
   const open = [{ end: bytes.length, hasLength: true }]
@@ -60,34 +47,26 @@ export function* berValues(bytes: Uint8Array, maxDepth: number): Generator<DerVa
       open.pop()
       continue
     }
-    const value = berAt(bytes, at, around.end)
-    const isSecond = open.length === 1 && at > 0
-    yield isSecond || open.length > maxDepth ? undefined : value
-    if (value === undefined) return
-    const { tag, start, end } = value
-    const endsAround = !around.hasLength && tag === 0 && start === end
-    if (endsAround) open.pop()
-    else if ((tag & CONSTRUCTED) !== 0) open.push(value)
-    at = (tag & CONSTRUCTED) === 0 ? end : start
+    const tag = bytes[at] ?? 0
+    const isConstructed = (tag & CONSTRUCTED) !== 0
+    const hasLength = !isConstructed || bytes[at + 1] !== NO_LENGTH
+    const value: DerValue | undefined = hasLength
+      ? derAt(bytes, at, around.end)
+      : { tag, at, start: at + 2, end: around.end }
+    if (value === undefined || open.length > maxDepth || (~tag & LONG_TAG) === 0) {
+      yield undefined
+      return
+    }
+    yield value
+    at = isConstructed ? value.start : value.end
+    if (isConstructed) open.push({ end: value.end, hasLength })
+    else if (!around.hasLength && tag === 0 && value.start === value.end) open.pop()
   }
 }
 
 const CONSTRUCTED = 0x20
-/** All bits of a tag that has more bytes. Without a class it is another spelling of a tag of one byte. */
 const LONG_TAG = 0x1f
-const CLASS = 0xc0
 const NO_LENGTH = 0x80
-
-/** As `derAt`, also with a tag of several bytes, and for a constructed value without a length. */
-function berAt(bytes: Uint8Array, at: number, end: number): (DerValue & { readonly hasLength: boolean }) | undefined {
-  const tag = bytes[at] ?? 0
-  let last = at
-  if ((tag & LONG_TAG) === LONG_TAG) for (last += 1; (bytes[last] ?? 0) >= 0x80;) last += 1
-  if (last > at && (tag & CLASS) === 0) return undefined
-  const hasLength = bytes[last + 1] !== NO_LENGTH || (tag & CONSTRUCTED) === 0
-  const value = hasLength ? derAt(bytes, last, end) : last + 2 <= end ? { start: last + 2, end } : undefined
-  return value && { ...value, tag, at, hasLength }
-}
 
 /** The DER in a PEM text, which some issuers publish; other bytes as they are. */
 export function derOfPem(bytes: Uint8Array): Uint8Array {

@@ -35,5 +35,5 @@ export {
   type VerifiedTimestamp,
 } from './tokens/timestamp.ts'
 export { derOfPem } from './der.ts'
-export { revocationAddresses, revocationStatus, type RevocationAddresses } from './tokens/revocation.ts'
+export { revocationStatus } from './tokens/revocation.ts'
 export { MAX_COST, SignatureBudget } from './untrusted.ts'

@@ -35,7 +35,7 @@ export function parseAsn1(bytes: Uint8Array, what: string, budget?: SignatureBud
   assertValues(bytes, what, budget)
   // A copy, because asn1js keeps views of its input. It would also try to parse what is in octets and bits.
   const { offset, result } = fromBER(bytes.slice(), { parseEmbedded: false, copyInput: false })
-  if (offset !== bytes.length) throw verificationError('timestamp.malformed', `${what} is not ASN.1: ${result.error}`)
+  if (offset !== bytes.length) throw notAsn1(what)
   return result
 }
 
@@ -43,15 +43,16 @@ export function parseAsn1(bytes: Uint8Array, what: string, budget?: SignatureBud
 function assertValues(bytes: Uint8Array, what: string, budget: SignatureBudget | undefined): void {
   let [count, cost] = [0, 0]
   for (const value of berValues(bytes, MAX_DEPTH)) {
-    if (value === undefined || ++count > MAX_VALUES)
-      throw verificationError('timestamp.malformed', `${what} is not ASN.1, or has more than ${MAX_VALUES} values`)
+    if (value === undefined || ++count > MAX_VALUES) throw notAsn1(what)
     const { tag, start, end } = value
     cost += tag === OID || tag === RELATIVE_OID ? 1 + (end - start) / 3 : 1
-    const units = Math.floor(cost / VALUES_PER_UNIT)
-    if (units > 0) budget?.spend(units)
+    budget?.spend(Math.floor(cost / VALUES_PER_UNIT))
     cost %= VALUES_PER_UNIT
   }
 }
+
+const notAsn1 = (what: string): Error =>
+  verificationError('timestamp.malformed', `${what} is not ASN.1, or has more than ${MAX_VALUES} values`)
 
 const OID = 0x06
 const RELATIVE_OID = 0x0d
@@ -60,10 +61,13 @@ const RELATIVE_OID = 0x0d
 export const spendOnHidden = (bytes: Uint8Array, budget: SignatureBudget | undefined): void =>
   budget?.spend(Math.floor(bytes.length / 2 / VALUES_PER_UNIT))
 
-/**
- * The value of an extension, as pkijs parses it. Throws beyond the budget.
- */
-export function extensionValue(extension: Extension | undefined, budget?: SignatureBudget): unknown {
+/** The value of an extension, as pkijs parses it. `undefined` if it is absent. Throws beyond the budget. */
+export function extensionValue(
+  extensions: readonly Extension[] | undefined,
+  oid: string,
+  budget: SignatureBudget,
+): unknown {
+  const extension = extensions?.find(({ extnID }) => extnID === oid)
   if (extension !== undefined) spendOnHidden(extension.extnValue.valueBlock.valueHexView, budget)
   return extension?.parsedValue
 }
@@ -111,7 +115,7 @@ const TIME_FORM = /^(\d{4})(\d{2})(\d{2})(\d{2})(\d{2})(\d{2})(?:\.(\d+))?Z$/
  * ms since 1970 of a UTCTime or GeneralizedTime in UTC with seconds. A fraction is truncated to whole milliseconds. NaN
  * if it is malformed or no existing date.
  */
-export function timeOf(block: BaseBlock | undefined): number {
+export function timeOf(block: unknown): number {
   const text = timeText(block)
   // GeneralizedTime is a subclass. RFC 5280 § 4.1.2.5.1: a year of two digits is in 1950 to 2049.
   const isShort = !(block instanceof GeneralizedTime)
@@ -129,7 +133,7 @@ export function microsOf(block: BaseBlock | undefined): number {
   return Number(micros.padEnd(3, '0')) + (/[1-9]/.test(finer) ? 1 : 0)
 }
 
-const timeText = (block: BaseBlock | undefined): string =>
+const timeText = (block: unknown): string =>
   block instanceof UTCTime && block.valueBlock.valueHexView.length <= MAX_TIME_CHARACTERS
     ? String.fromCharCode(...block.valueBlock.valueHexView)
     : ''

@@ -1,17 +1,17 @@
 import { BitString, type BaseBlock } from 'asn1js'
-import { AlgorithmIdentifier, Extensions, RelativeDistinguishedNames, RevokedCertificate, type Extension } from 'pkijs'
+import { AlgorithmIdentifier, Extensions, RelativeDistinguishedNames, RevokedCertificate } from 'pkijs'
 import { toHex } from '../../bytes.ts'
-import { derAt, derIn, membersOf, type DerValue } from '../der.ts'
-import { parseAsn1, timeOf } from './asn1.ts'
+import { derAt, derIn, type DerValue } from '../der.ts'
+import { extensionValue, parseAsn1, timeOf } from './asn1.ts'
 import { keyUsage, type Certificate } from './certificate.ts'
 import {
-  extensionIn,
   goodUnlessExpired,
   hasCritical,
   hasSignatureBy,
   issuerIdentity,
   revocationOf,
   unusable,
+  type GoodStatement,
   type SignedStatement,
   type Statement,
   type StatusRequest,
@@ -33,9 +33,7 @@ const CRL_SIGN = 0x02
 interface Crl {
   readonly der: Uint8Array
   readonly issuer: RelativeDistinguishedNames
-  readonly asOf: number
-  readonly until: number
-  readonly keepsExpired: Extension | undefined
+  readonly good: GoodStatement
   /** It has a critical extension, which may limit what it is about: what it does not list is unknown (§ 5.2.5). */
   readonly isPartial: boolean
   readonly signed: SignedStatement
@@ -58,7 +56,7 @@ export function readCrl(der: Uint8Array, request: StatusRequest): readonly State
   const usage = keyUsage(issuer)
   if (usage !== undefined && (usage & CRL_SIGN) === 0) return unusable('the key of the issuer may not sign lists')
   if (!hasSignatureBy(issuer, crl.signed, budget)) return unusable('its signature is not by the issuer')
-  const { asOf, isPartial } = crl
+  const { good, isPartial } = crl
   const serial = toHex(certificate.pki.serialNumber.valueBlock.valueHexView)
   const entries = (crl.entries.get(serial) ?? [])
     .filter((entry) => !isPartial || isByIssuer(crl, entry, issuer, budget))
@@ -68,10 +66,10 @@ export function readCrl(der: Uint8Array, request: StatusRequest): readonly State
     )
   // Partial lists of changes name those that are not revoked any more.
   const revoked = entries.filter(({ reason }) => reason !== REMOVE_FROM_CRL)
-  if (revoked.length > 0) return revoked.map((entry) => ({ state: 'revoked', by: 'crl', asOf, ...entry }))
+  if (revoked.length > 0) return revoked.map((entry) => ({ state: 'revoked', by: 'crl', asOf: good.asOf, ...entry }))
   return isPartial
     ? unusable('it has a critical extension that is not known, and does not list the certificate')
-    : goodUnlessExpired({ by: 'crl', asOf, until: crl.until, keepsExpired: crl.keepsExpired }, request)
+    : goodUnlessExpired(good, request)
 }
 
 /**
@@ -81,14 +79,16 @@ export function readCrl(der: Uint8Array, request: StatusRequest): readonly State
  */
 function parseCrl(der: Uint8Array, budget: SignatureBudget): Crl {
   const whole = present(derAt(der))
-  const [tbs, algorithm, signature] = membersOf(der, whole, 3)
-  const members = membersOf(der, present(tbs), MAX_CRL_MEMBERS)
+  // Without a spread, which would read all of a million members.
+  const [tbs, algorithm, signature, more] = derIn(der, whole)
+  const [a, b, c, d, e, f, g] = derIn(der, present(tbs))
+  const members = [a, b, c, d, e, f, g].filter((member) => member !== undefined)
   const [, issuer, thisUpdate, ...others] = members[0]?.tag === INTEGER ? members.slice(1) : members
   const list = others.find(({ tag }) => tag === SEQUENCE)
   const [extensions] = derIn(der, others.find(({ tag }) => tag === CRL_EXTENSIONS) ?? EMPTY)
   const read = (value: DerValue | undefined): BaseBlock => readAt(der, present(value), budget)
   const bits = read(signature)
-  if (whole.end !== der.length || !(bits instanceof BitString)) throw new Error('Not a CRL')
+  if (whole.end !== der.length || more !== undefined || !(bits instanceof BitString)) throw new Error('Not a CRL')
   const asOf = timeOf(read(thisUpdate))
   const nextUpdate = others.find(({ tag }) => tag === UTC_TIME || tag === GENERALIZED_TIME)
   const until = nextUpdate === undefined ? asOf : timeOf(read(nextUpdate))
@@ -97,9 +97,7 @@ function parseCrl(der: Uint8Array, budget: SignatureBudget): Crl {
   return {
     der,
     issuer: new RelativeDistinguishedNames({ schema: read(issuer) }),
-    asOf,
-    until,
-    keepsExpired: extensionIn(about, OID_EXPIRED_CERTS_ON_CRL),
+    good: { by: 'crl', asOf, until, keptFrom: timeOf(extensionValue(about, OID_EXPIRED_CERTS_ON_CRL, budget)) },
     isPartial: hasCritical(about),
     signed: {
       bytes: der.subarray(present(tbs).at, present(tbs).end),
@@ -111,7 +109,6 @@ function parseCrl(der: Uint8Array, budget: SignatureBudget): Crl {
   }
 }
 
-const MAX_CRL_MEMBERS = 7
 /** An issuer lists a certificate once. More entries would only cost time. */
 const MAX_ENTRIES = 16
 const INTEGER = 0x02

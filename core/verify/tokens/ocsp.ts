@@ -2,7 +2,7 @@ import { digest as digestOf } from '#certificate-crypto'
 import { Enumerated, GeneralizedTime, Sequence, type BaseBlock } from 'asn1js'
 import { BasicOCSPResponse, OCSPResponse, type SingleResponse } from 'pkijs'
 import { equalBytes } from '../../bytes.ts'
-import { childrenOf, parseAsn1, smallInteger } from './asn1.ts'
+import { childrenOf, extensionValue, parseAsn1, smallInteger, timeOf } from './asn1.ts'
 import {
   certificateOnce,
   certificateProblem,
@@ -12,7 +12,6 @@ import {
   type Certificate,
 } from './certificate.ts'
 import {
-  extensionIn,
   goodUnlessExpired,
   hasCritical,
   hasSignatureBy,
@@ -118,9 +117,9 @@ function readSingleResponse(
   // pkijs types it as `any`.
   const status: BaseBlock = certStatus
   const asOf = thisUpdate.getTime()
-  const keepsExpired = extensionIn(singleExtensions, OID_ARCHIVE_CUTOFF)
+  const keptFrom = timeOf(extensionValue(singleExtensions, OID_ARCHIVE_CUTOFF, request.budget))
   if (status.idBlock.tagNumber === 0)
-    return goodUnlessExpired({ by: 'ocsp', asOf, until: nextUpdate.getTime(), keepsExpired }, request)
+    return goodUnlessExpired({ by: 'ocsp', asOf, until: nextUpdate.getTime(), keptFrom }, request)
   const [time, taggedReason] = childrenOf(status)
   if (status.idBlock.tagNumber !== 1 || !(time instanceof GeneralizedTime)) return []
   const [given] = childrenOf(taggedReason)

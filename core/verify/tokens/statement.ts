@@ -1,6 +1,6 @@
 import { Enumerated, GeneralizedTime, type BitString } from 'asn1js'
 import type { AlgorithmIdentifier, Extension } from 'pkijs'
-import { extensionValue, isSignature, schemeOf, smallInteger, timeOf } from './asn1.ts'
+import { extensionValue, isSignature, schemeOf, smallInteger } from './asn1.ts'
 import { signatureCost, type Certificate } from './certificate.ts'
 import type { RevocationStatus } from '../token-verifier.ts'
 import type { SignatureBudget } from '../untrusted.ts'
@@ -26,25 +26,23 @@ export type Statement =
 /** A piece that may be about the certificate, and that cannot be used. */
 export const unusable = (why: string): readonly Statement[] => [{ state: 'unknown', why }]
 
-interface GoodStatement {
+/** A statement that a certificate is not revoked. */
+export interface GoodStatement {
   readonly by: 'crl' | 'ocsp'
   readonly asOf: number
   readonly until: number
-  /** The extension that says since when certificates stay in it that expired: a GeneralizedTime. */
-  readonly keepsExpired: Extension | undefined
+  /** Since when certificates stay in it that expired, ms since 1970. NaN: they do not. */
+  readonly keptFrom: number
 }
 
 /** An issuer may leave out certificates that have expired (RFC 5280 § 3.3, RFC 6960 § 2.2), or has itself expired. */
-export function goodUnlessExpired(
-  { keepsExpired, ...good }: GoodStatement,
-  { certificate, issuer, budget }: StatusRequest,
-): readonly Statement[] {
-  const kept = extensionValue(keepsExpired, budget)
-  const isKept = kept instanceof GeneralizedTime && timeOf(kept) <= certificate.notAfter
-  return isKept || good.asOf <= Math.min(certificate.notAfter, issuer.notAfter)
+export const goodUnlessExpired = (
+  { keptFrom, ...good }: GoodStatement,
+  { certificate: { notAfter }, issuer }: StatusRequest,
+): readonly Statement[] =>
+  keptFrom <= notAfter || good.asOf <= Math.min(notAfter, issuer.notAfter)
     ? [{ state: 'good', ...good }]
-    : unusable('it was made after the certificate or its issuer had expired')
-}
+    : unusable('the certificate or its issuer had expired')
 
 /** What a piece is signed with. */
 export interface SignedStatement {
@@ -70,9 +68,6 @@ export function hasSignatureBy(
 export const hasCritical = (extensions: readonly Extension[] | undefined): boolean =>
   extensions?.some(({ critical }) => critical) === true
 
-export const extensionIn = (extensions: readonly Extension[] | undefined, oid: string): Extension | undefined =>
-  extensions?.find(({ extnID }) => extnID === oid)
-
 /**
  * When and why a certificate was revoked. If a date is given on which it became invalid, that counts if it is earlier.
  * A reason that cannot be read counts as none, which may be a compromise.
@@ -82,7 +77,7 @@ export function revocationOf(
   extensions: readonly Extension[] | undefined,
   budget: SignatureBudget,
 ): Pick<Revoked, 'revokedAt' | 'reason'> {
-  const valueOf = (oid: string): unknown => extensionValue(extensionIn(extensions, oid), budget)
+  const valueOf = (oid: string): unknown => extensionValue(extensions, oid, budget)
   const [given, invalidity] = [valueOf(OID_CRL_REASON), valueOf(OID_INVALIDITY_DATE)]
   const reason = given instanceof Enumerated ? smallInteger(given) : undefined
   const invalidFrom = invalidity instanceof GeneralizedTime ? invalidity.toDate().getTime() : revokedAt

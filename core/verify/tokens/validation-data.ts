@@ -31,7 +31,7 @@ export function worstOf(statements: readonly Statement[], at: number): Revocatio
   const good = statements.filter((one) => one.state === 'good').toSorted((a, b) => b.asOf - a.asOf)
   const newest = good.find(({ asOf, until }) => Math.max(asOf, until) + MAX_SKEW_MS >= at)
   if (newest !== undefined) return { state: 'good', by: newest.by, asOf: newest.asOf }
-  if (good.length > 0) return { state: 'unknown', why: 'it was to be replaced before the time of the token' }
+  if (good.length > 0) return { state: 'unknown', why: 'it is too old for the token' }
   return statements.find((one) => one.state === 'unknown') ?? { state: 'unknown' }
 }
 

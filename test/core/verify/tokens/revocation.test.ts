@@ -8,12 +8,12 @@ import type { ValidationData } from '../../../../core/ports/index.ts'
 import {
   MAX_CRL_BYTES,
   MAX_VALIDATION_DATA_BYTES,
-  revocationAddresses,
   revocationStatus,
   verifyTimestamp,
   voidsTimestamp,
   type RevocationStatus,
 } from '../../../../core/verify/tokens.ts'
+import { revocationAddresses } from '../../../../core/verify/tokens/revocation-addresses.ts'
 import {
   authorityNamed,
   certificate,
