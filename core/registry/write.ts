@@ -309,7 +309,7 @@ export class WriteGate {
     const earliest = new Date(this.#earliest).toISOString()
     throw new RegistryError(
       'UNAVAILABLE',
-      `The clock is behind ${earliest}, when the log's last batch was sealed or this program was made: set the clock, ` +
+      `The clock is behind ${earliest}, when the log's last batch was sealed or this program made: set the clock, ` +
         'or confirm it with acceptClock',
     )
   }

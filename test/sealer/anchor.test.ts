@@ -113,7 +113,7 @@ describe('anchoring', () => {
     assert.equal(chain.prepared.length, prepared + 1)
   })
 
-  it('keeps a confirmed anchor whose block the chain has deleted, and replaces one that was not confirmed', async () => {
+  it('keeps a confirmed anchor whose block the chain has deleted, and replaces another one', async () => {
     const { sealing, chain, sealer, seal, confirm, head } = await openAnchorFixture()
     const size = await seal()
     await confirm()

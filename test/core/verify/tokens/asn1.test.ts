@@ -51,7 +51,7 @@ describe('parseAsn1', () => {
     assert.deepEqual(attempt(valueOf([0x30], nulls), 3), { units: 4, isParsed: false })
   })
 
-  test('costs no more for octets and bits, which it does not parse, and a third of a value for a part of an OID', () => {
+  test('costs nothing for what is in octets and bits, and a third of a value for a part of an OID', () => {
     for (const tag of [4, 3])
       assert.deepEqual(attempt(valueOf([tag], Uint8Array.of(0), nulls)), { units: 0, isParsed: true })
     const parts = new Uint8Array(22_500).fill(1)
