@@ -2,8 +2,10 @@ import { EXPORT_FORMAT, type BundleCheck, type BundleResult, type VerificationRu
 
 /** What the command line and the verification page advise about a bundle that is not proven. */
 
-/** Wherever a stamp or an anchor of the embedded authority or ledger is named. */
+/** Wherever a stamp of the embedded authority is named. */
 export const LOCAL_TEST = "the operator's own test authority: proves no time to others"
+/** Wherever an anchor in the embedded ledger is named. */
+export const LOCAL_TEST_LEDGER = "the operator's own test ledger: proves no time to others"
 
 /** About the rules where a person can do something. */
 const BY_RULE: { readonly [rule in VerificationRule]?: string } = {

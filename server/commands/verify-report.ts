@@ -7,7 +7,7 @@ import {
   type ExportState,
   type FileVerdict,
 } from '../../core/verify/index.ts'
-import { LOCAL_TEST } from '../verdict-advice.ts'
+import { LOCAL_TEST, LOCAL_TEST_LEDGER } from '../verdict-advice.ts'
 import { printable } from './terminal.ts'
 
 /** What `verify` prints. */
@@ -91,7 +91,7 @@ function eventLines(event: BundleEventClaims): readonly string[] {
   ]
 }
 
-const localTest = (isLocalTest: boolean): string => (isLocalTest ? ` (${LOCAL_TEST})` : '')
+const noteIf = (isLocalTest: boolean, note: string): string => (isLocalTest ? ` (${note})` : '')
 
 /** Who else vouches for the event, and since when. */
 function attestations({ timestamps, anchors, witnesses }: BundleEventClaims): readonly string[] {
@@ -102,14 +102,14 @@ function attestations({ timestamps, anchors, witnesses }: BundleEventClaims): re
       return (
         `    timestamp of ${printable(name)}: ${timeText(genTime)}, serial ${serialNumber}, revocation: ` +
         (states || 'none to check') +
-        localTest(isLocalTest)
+        noteIf(isLocalTest, LOCAL_TEST)
       )
     }),
     ...anchors.map(({ network, blockNumber, blockTime, account, isLocalTest, isBlockFinal }) => {
       const doubt = isBlockFinal ? '' : ', if a node confirms the block'
       return (
         `    block ${blockNumber} of ${printable(network)}: ${timeText(blockTime)}, account ` +
-        `${printable(account)}${doubt}${localTest(isLocalTest)}`
+        `${printable(account)}${doubt}${noteIf(isLocalTest, LOCAL_TEST_LEDGER)}`
       )
     }),
     ...witnesses.map((witness) => `    witness ${printable(witness.name)}: ${timeText(witness.time)}`),

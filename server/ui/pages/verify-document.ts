@@ -13,7 +13,7 @@ import {
   type Unchecked,
   type VerifyBundleOptions,
 } from '../../../core/verify/index.ts'
-import { adviceOn, LOCAL_TEST, whyNoDocument } from '../../verdict-advice.ts'
+import { adviceOn, LOCAL_TEST, LOCAL_TEST_LEDGER, whyNoDocument } from '../../verdict-advice.ts'
 import { parseJson, presentTexts } from '../event-changes.ts'
 import { disclosedName, fieldName } from '../event-names.ts'
 import { FieldError } from '../failure.ts'
@@ -219,7 +219,9 @@ function bundleSteps({ events, isHistory, origin }: BundleClaims): readonly Step
       state: every(({ timestamps }) => timestamps.length > 0),
       detail: namesOf(
         events.flatMap(({ timestamps }) =>
-          timestamps.flatMap(({ authorities }) => authorities.map((each) => sourceOf(each.name, each.isLocalTest))),
+          timestamps.flatMap(({ authorities }) =>
+            authorities.map((each) => sourceOf(each.name, each.isLocalTest, LOCAL_TEST)),
+          ),
         ),
       ),
     },
@@ -228,14 +230,15 @@ function bundleSteps({ events, isHistory, origin }: BundleClaims): readonly Step
       state: every(({ anchors }) => anchors.length > 0),
       detail: namesOf(
         events.flatMap(({ anchors }) =>
-          anchors.map((each) => sourceOf(`${each.network} ${each.blockNumber}`, each.isLocalTest)),
+          anchors.map((each) => sourceOf(`${each.network} ${each.blockNumber}`, each.isLocalTest, LOCAL_TEST_LEDGER)),
         ),
       ),
     },
   ]
 }
 
-const sourceOf = (name: string, isLocalTest: boolean): string => (isLocalTest ? `${name} (${LOCAL_TEST})` : name)
+const sourceOf = (name: string, isLocalTest: boolean, note: string): string =>
+  isLocalTest ? `${name} (${note})` : name
 
 /** What is proven about one event, for people. */
 function eventFacts(event: BundleEventClaims, i: number): FactGroup {
