@@ -1,4 +1,5 @@
-import { errorOf, EvidenceRegistryError, networkReason } from './error.ts'
+import { errorOf, EvidenceRegistryError } from './error.ts'
+import { networkReason } from './network-reason.ts'
 import { formData, isRepeatable, multipartBody, partsOf, type Part } from './form.ts'
 import type { ClientOptions, RequestOptions, RetryOptions } from './options.ts'
 import { pauseBeforeRepetition, sleep } from './retry.ts'

@@ -11,7 +11,7 @@ import {
   type VerificationRule,
   type VerifyBundleOptions,
 } from '../../core/verify/index.ts'
-import { networkReason } from '../client/error.ts'
+import { networkReason } from '../client/network-reason.ts'
 import { digestFile } from '../file-digest.ts'
 import { adviceOn, whyNoDocument } from '../verdict-advice.ts'
 import type { CommandInput } from './command.ts'

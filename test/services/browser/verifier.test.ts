@@ -107,7 +107,7 @@ describe('the verifier in Chromium', { skip: chromiumIsMissing }, () => {
         stamped,
         JSON.stringify({ keys: [{ vkey: createNoteSigner('other', new Uint8Array(32)).verifierKey }] }),
       ],
-      ['refuted', 'not JSON', policy],
+      ['unreadable', 'not JSON', policy],
     ]
     for (const [state, text, pinned] of cases) {
       const result = await verifyIn(page, text, pinned)
