@@ -22,6 +22,9 @@ export const without = (pattern: string) => ({ not: { type: 'string', pattern } 
 export const WELL_FORMED = '^\\P{Cs}*$'
 const textWithout = (pattern: string) => ({ pattern: WELL_FORMED, ...without(pattern) })
 const CONTROLS = '\\x00-\\x1f\\x7f-\\x9f'
+/** White space beside the controls, as characters: engines differ in `\\s` and in escapes beyond `\\xff`. */
+const SPACES = ' \u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff'
+const BLANK = `^[${SPACES}]+$`
 /** So many lowercase hex digits. Without `$`, because the length is limited. */
 export const hexOf = (length: number) => ({ maxLength: length, pattern: `^[0-9a-f]{${length}}` })
 
@@ -76,17 +79,23 @@ export const Line = Type.String({
   ...textWithout(`[${CONTROLS}]`),
   description: 'a string of at most 256 characters without control characters',
 })
+/** The name of an owner or a persona. */
+export const Person = Type.String({
+  maxLength: 256,
+  ...textWithout(`${BLANK}|[${CONTROLS}]`),
+  description: 'a string of at most 256 characters without control characters (not only white space)',
+})
 export const Name = Type.String({
   minLength: 1,
   maxLength: 256,
-  ...textWithout(`[${CONTROLS}]`),
-  description: 'a string of 1 to 256 characters without control characters',
+  ...textWithout(`${BLANK}|[${CONTROLS}]`),
+  description: 'a string of 1 to 256 characters without control characters (not only white space)',
 })
 export const CategoryName = Type.String({
   minLength: 1,
   maxLength: 256,
-  ...textWithout(`[/${CONTROLS}]`),
-  description: 'a string of 1 to 256 characters without / and control characters',
+  ...textWithout(`${BLANK}|[/${CONTROLS}]`),
+  description: 'a string of 1 to 256 characters without / and control characters (not only white space)',
 })
 /** Several lines. */
 export const Text = Type.String({

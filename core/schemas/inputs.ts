@@ -1,5 +1,5 @@
 import Type from '#typebox'
-import { clearSchema, ExternalId, Line, Meta, Name, opt, Text, without } from './fields.ts'
+import { clearSchema, ExternalId, Meta, Name, opt, Person, Text, without } from './fields.ts'
 
 /** Parts of inputs that are the same in the API and in the core. */
 
@@ -7,7 +7,7 @@ import { clearSchema, ExternalId, Line, Meta, Name, opt, Text, without } from '.
 export const evidenceMembers = {
   externalId: ExternalId,
   name: Name,
-  owner: opt(Line),
+  owner: opt(Person),
   description: opt(Text),
   summary: opt(Text),
   meta: opt(Meta),
@@ -16,7 +16,7 @@ export const evidenceMembers = {
 /** What an update changes. */
 export const evidenceChangeMembers = {
   name: opt(Name),
-  owner: opt(Line),
+  owner: opt(Person),
   description: opt(Text),
   summary: opt(Text),
   eventDescription: opt(Text),

@@ -14,11 +14,11 @@ import {
   CategoryName,
   closed,
   defined,
-  Line,
   MAX_LIST_LENGTH,
   opt,
   pageLength,
   pageQuery,
+  Person,
   Text,
   TextBoolean,
   time,
@@ -60,7 +60,7 @@ const UpdateActionType = Type.Enum(UPDATE_TYPES)
 /** Endpoint 12. A field that is not given stays as it is; `clear` removes values. */
 export const EvidenceUpdate = closed({
   updateActionDescription: opt(Text),
-  updateActionPersona: opt(Line),
+  updateActionPersona: opt(Person),
   ...evidenceChangeMembers,
   action: opt(UpdateAction),
   actionType: opt(UpdateActionType),

@@ -6,9 +6,9 @@ import {
   ExternalIdPrefix,
   IdToFind,
   limitSchema,
-  Line,
   Name,
   opt,
+  Person,
   Text,
   Time,
 } from '../../schemas/fields.ts'
@@ -47,7 +47,7 @@ export const newEvidencesSchema = closed({
 export const evidenceChangeSchema = closed({
   ...evidenceChangeMembers,
   updateDescription: opt(Text),
-  persona: opt(Line),
+  persona: opt(Person),
   files,
   updateType: opt(Type.Enum(UPDATE_TYPES)),
   stolen: opt(Type.Boolean({ description: 'a boolean' })),
