@@ -38,6 +38,7 @@ export interface CategorySelector {
 }
 
 export interface NewEvidence extends EvidenceInput {
+  /** `{}` if the subcategory has an id: its category follows. */
   readonly category: CategorySelector
   readonly subcategory: CategorySelector
   /** Counts as a file. If its media type is that of an image, it becomes the evidence's image. */

@@ -32,8 +32,14 @@ export function assertCreatable(categories: readonly Category[], selection: Sele
 }
 
 function selected(categories: readonly Category[], selection: Selection) {
-  const category = categories.find((each) => isSelected(each, selection.category))
-  const subcategory = category?.subcategories.find((each) => isSelected(each, selection.subcategory))
+  const subcategoryIn = ({ subcategories }: Category) =>
+    subcategories.find((each) => isSelected(each, selection.subcategory))
+  const { id, name } = selection.category
+  const isAny = id === undefined && name === undefined
+  const category = categories.find((each) =>
+    isAny ? subcategoryIn(each) !== undefined : isSelected(each, selection.category),
+  )
+  const subcategory = category && subcategoryIn(category)
   return { category, subcategory }
 }
 

@@ -42,9 +42,9 @@ export const evidences: EndpointGroup = {
       access: 'I',
       summary: 'Create an evidence',
       description:
-        'Category and subcategory are given by id or by name; an id takes precedence. A name that does not ' +
-        'exist yet is created. `meta` is JSON text in a form. The text of `images` is a JSON array of titles ' +
-        'for the files, or one title for all of them.',
+        'Category and subcategory are given by id or by name; an id takes precedence, and `subcategoryId` alone is ' +
+        'enough. A name that does not exist yet is created. `meta` is JSON text in a form. The text of `images` is a ' +
+        'JSON array of titles for the files, or one title for all of them.',
       body: {
         schema: requests.NewEvidence,
         form: { slots: createSlots },

@@ -46,9 +46,9 @@ export class CategoryResolver {
   }
 
   /**
-   * The category and subcategory that these ids or names select. Each selector must have an id or a name. A name that
-   * does not exist yet is created in the commit of the evidence, so that two simultaneous creates with the same new
-   * name share one category.
+   * The category and subcategory that these ids or names select. Each selector must have an id or a name; that of the
+   * category need not if the subcategory has an id. A name that does not exist yet is created in the commit of the
+   * evidence, so that two simultaneous creates with the same new name share one category.
    */
   byNames(companyId: CompanyId, names: CategoryNames, attempt: Attempt): Promise<ResolvedCategory> {
     return this.#keptOr(companyId, names, attempt, () => findOrCreate(this.#context, companyId, names, attempt))
@@ -83,7 +83,7 @@ async function findOrCreate(
   attempt: Attempt,
 ): Promise<ResolvedCategory> {
   const { ids } = context
-  const found = await select(context, companyId, names.category)
+  const found = await select(context, companyId, await categoryOf(context, companyId, names))
   const category = found?.record ?? newCategory(ids, { name: nameOf(names.category) }, attempt.now)
   // Of a new category it finds nothing, or rejects the id of a subcategory, which can only be in another one.
   const foundIn = await select(context, companyId, names.subcategory, category.id)
@@ -96,6 +96,20 @@ async function findOrCreate(
   ]
   return { category, subcategory, ...mergeParts(parts) }
 }
+
+/** Selects the category. That of a subcategory which is selected by its id alone follows from it. */
+async function categoryOf(
+  context: Context,
+  companyId: CompanyId,
+  { category, subcategory }: CategoryNames,
+): Promise<CategorySelector> {
+  if (isGiven(category) || subcategory.id === undefined) return category
+  const { record } = await readCategory(context, companyId, 'subcategory', subcategory.id)
+  return record.parentId === undefined ? category : { id: record.parentId }
+}
+
+/** Whether a selector selects something. */
+export const isGiven = ({ id, name }: CategorySelector): boolean => id !== undefined || name !== undefined
 
 /** Of a selector without an id, which always has a name. */
 const nameOf = ({ name = '' }: CategorySelector): string => name

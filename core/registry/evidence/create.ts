@@ -5,7 +5,7 @@ import { dayOfId } from '../../ids.ts'
 import type { Add, Check, Commit, Key, Write } from '../../ports/index.ts'
 import { invalidInput, metaText, validate } from '../../schemas/validation.ts'
 import { keys } from '../../store/keys.ts'
-import type { CategoryResolver, ResolvedCategory } from '../category/resolve.ts'
+import { type CategoryResolver, isGiven, type ResolvedCategory } from '../category/resolve.ts'
 import type { Context } from '../context.ts'
 import { filesMember, givenFiles, txIdOfEntry } from '../event/event.ts'
 import { attachFiles } from '../file/stored-file.ts'
@@ -159,10 +159,10 @@ const createdEvidence =
 export function assertNewEvidence(input: unknown): asserts input is NewEvidence {
   const { meta, category, subcategory } = validate(newEvidenceSchema, input)
   if (meta !== undefined) metaText(meta)
-  assertSelected('category', category)
+  if (subcategory.id === undefined) assertSelected('category', category)
   assertSelected('subcategory', subcategory)
 }
 
-function assertSelected(field: string, { id, name }: CategorySelector): void {
-  if (id === undefined && name === undefined) throw invalidInput(field, 'is required: give its id or its name')
+function assertSelected(field: string, selector: CategorySelector): void {
+  if (!isGiven(selector)) throw invalidInput(field, 'is required: give its id or its name')
 }

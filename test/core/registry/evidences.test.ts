@@ -162,7 +162,11 @@ describe('the category of a new evidence', () => {
     ['s1', undefined, 's1', undefined, 'CATEGORY_NOT_FOUND'],
     ['c1', undefined, 'c1', undefined, 'SUBCATEGORY_NOT_FOUND'],
     ['c1', undefined, undefined, undefined, 'VALIDATION_ERROR'],
-    [undefined, undefined, 's1', undefined, 'VALIDATION_ERROR'],
+    [undefined, undefined, 's1', undefined, 'c1/s1'],
+    [undefined, undefined, 't1', 'T1', 'c2/t1'],
+    [undefined, undefined, 's1', 'S2', 'CATEGORY_MISMATCH'],
+    [undefined, undefined, 'c1', undefined, 'SUBCATEGORY_NOT_FOUND'],
+    [undefined, undefined, undefined, 'S1', 'VALIDATION_ERROR'],
     [undefined, undefined, undefined, undefined, 'VALIDATION_ERROR'],
   ]
   for (const [categoryId, categoryName, subcategoryId, subcategoryName, expected] of cases)

@@ -164,6 +164,15 @@ describe('an import', () => {
     assert.equal((await runImport(fixture, [lineOf('a', values)])).present, 1)
   })
 
+  it('finds the category of a subcategory that a line gives by its id alone', async (fixture) => {
+    await runImport(fixture, [lineOf('first'), lineOf('other', { categoryName: 'Vehicles', subcategoryName: 'Cars' })])
+    const { subcategoryId } = await evidence(fixture, 'other')
+    const line = lineOf('a', { categoryName: undefined, subcategoryName: undefined, subcategoryId })
+    assert.deepEqual((await runImport(fixture, [line])).lines, [])
+    assert.equal((await runImport(fixture, [line])).present, 1)
+    assert.equal((await evidence(fixture, 'a')).categoryId, (await evidence(fixture, 'other')).categoryId)
+  })
+
   it('creates the first of several lines with one external id', async (fixture) => {
     const lines = [
       lineOf('first'),
