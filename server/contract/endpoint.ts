@@ -125,7 +125,7 @@ export interface Endpoint<Q extends TObject = TObject, B extends TSchema = TSche
    * write on something that a GET gives an ETag for. Other writes reject the header.
    */
   readonly conditional?: 'version' | 'version or content'
-  /** The lane of a GET that reads more than a few records. Default: that of its method. */
+  /** The lane of a GET that reads more than a few records, or of a long JSON body. Default: that of its method. */
   readonly lane?: 'lists' | 'downloads'
   /** Queries for which `lane` holds. Default: all. It is awaited before the request has a turn. */
   readonly isHeavy?: (

@@ -19,6 +19,8 @@ export interface RequestBody {
 /** How much a body may hold, and what becomes of its files. */
 export interface BodyOptions extends Pick<FormOptions, 'stage' | 'maxFileBytes' | 'maxFilesPerRequest'> {
   readonly limits: Pick<BodyLimits, 'pace' | 'memory'>
+  /** Waits for the turn of the request, before the texts that have arrived are parsed. */
+  readonly begin: () => Promise<void>
 }
 
 const MIB = 1024 * 1024
@@ -45,7 +47,7 @@ export async function readBody(ctx: Context, shape: BodyShape<TSchema>, options:
   const limits: BodyLimits = { pace, memory, maxBytes: maxTextBytes, tooLarge }
   const sent = isForm
     ? await readForm(ctx, { form, schema: shape.schema }, { ...options, limits })
-    : await readJson(ctx, form, { limits, stage: options.stage })
+    : await readJson(ctx, form, { ...options, limits })
   const fields = rejectsEmpty === true ? sent.fields : givenFields(sent.fields)
   try {
     validate(shape.choose?.(fields) ?? shape.schema, fields)
@@ -69,10 +71,11 @@ const defaultTextBytes = (form: FormShape | undefined): number =>
 async function readForm(
   ctx: Context,
   { form, schema }: { readonly form: FormShape; readonly schema: TSchema },
-  options: Omit<FormOptions, 'slots' | 'isText'>,
+  options: Omit<FormOptions, 'slots' | 'isText'> & Pick<BodyOptions, 'begin'>,
 ): Promise<RequestBody> {
   const isText = (name: string): boolean => typeOf(schema, name) === 'object' || typeOf(schema, name) === 'array'
   const { texts, files } = await readMultipart(ctx, { ...options, slots: form.slots, isText })
+  await options.begin()
   const values = [...texts].filter(([, text]) => text !== '')
   return { fields: Object.fromEntries(values.map(([name, text]) => [name, formValue(schema, name, text)])), files }
 }
@@ -110,9 +113,11 @@ function parseField(name: string, text: string): Json {
 async function readJson(
   ctx: Context,
   form: FormShape | undefined,
-  { limits, stage }: { readonly limits: BodyLimits; readonly stage: Stage },
+  { limits, stage, begin }: { readonly limits: BodyLimits; readonly stage: Stage } & Pick<BodyOptions, 'begin'>,
 ): Promise<RequestBody> {
-  const fields = parseObject(await readJsonText(ctx, limits))
+  const text = await readJsonText(ctx, limits)
+  await begin()
+  const fields = parseObject(text)
   const files = new Map<string, readonly StagedFile[]>()
   for (const [field, value] of Object.entries(fields)) {
     const slot = form?.slots.find((each) => isPartOf(each, field))

@@ -122,11 +122,15 @@ async function serve(ctx: Context, endpoint: Endpoint, services: EndpointService
 /** About the size of a long result: if there is no room for one, none is made. */
 const LONG_RESULT_BYTES = 4 * 1024 * 1024
 
+/** Of a body that creates many evidences at once, which holds the event loop as a long list does. */
+const LONG_BODY_BYTES = 8 * 1024
+
 /** The kind of work of a request. */
 function laneOf(ctx: Context, { access, method, lane, body }: Endpoint, isHeavy = true): LaneName {
   if (access === 'public') return 'public'
   if (method === 'GET') return lane !== undefined && isHeavy ? lane : 'reads'
-  return body?.form !== undefined && ctx.is('multipart/form-data') ? 'uploads' : 'writes'
+  if (body?.form !== undefined && ctx.is('multipart/form-data')) return 'uploads'
+  return lane !== undefined && (ctx.request.length ?? Infinity) > LONG_BODY_BYTES ? lane : 'writes'
 }
 
 /** What one request needs for its body. */
@@ -164,6 +168,7 @@ class StagedBody {
       maxFileBytes,
       maxFilesPerRequest,
       limits: { pace, memory },
+      begin: () => turn.begin(),
       stage: async (file, maxBytes) => {
         await turn.begin()
         // Until the body has arrived, the request can be ended.

@@ -71,14 +71,13 @@ function sendBytes(ctx: Context, { type, data, cache, fileName }: BytesReply, op
 
 /**
  * Counts the bytes of a response until its client has read them. Without a limit, a client that requests much on many
- * connections and reads nothing would fill the memory. A write is done already, so its result is always sent.
+ * connections and reads nothing would fill the memory. A write is done already, so its result needs no room.
  */
 function holdUnread(ctx: Context, bytes: number, { sender, unread, stalledReaderMs }: ResponseOptions): HeldMemory {
   const held = unread.hold(sender, ctx.req.socket)
-  if (ctx.method === 'GET') {
-    held.take(bytes)
-    endForNewcomers(ctx, held)
-  } else held.add(bytes)
+  if (ctx.method === 'GET') held.take(bytes)
+  else held.add(bytes)
+  endForNewcomers(ctx, held)
   onClose(ctx, () => held.release())
   // Node destroys the connection after this time without progress. If the client accepted a part of the last write
   // before it stopped reading, the time begins again.

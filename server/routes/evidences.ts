@@ -65,6 +65,7 @@ export const evidences: EndpointGroup = {
       method: 'POST',
       path: '/evidences/{COMPANY_ID}/category/{CATEGORY_ID}/subcategory/{SUBCATEGORY_ID}/evidences',
       access: 'I',
+      lane: 'lists',
       summary: 'Create one evidence or many',
       description: 'One evidence as above, or as JSON `evidences`: up to 1,000 of them without files, all or none.',
       body: {

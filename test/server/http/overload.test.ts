@@ -1,13 +1,15 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { connect, type Socket } from 'node:net'
+import { IncomingMessage, ServerResponse } from 'node:http'
+import { connect, Socket } from 'node:net'
 import { after, before, describe, it } from 'node:test'
 import type { Context } from 'koa'
-import type { RecordStore } from '../../../core/index.ts'
+import { OPERATOR, type RecordStore } from '../../../core/index.ts'
 import { decorateRecords } from '../../../core/store/read.ts'
 import { Door } from '../../../server/http/door.ts'
 import { MemoryBudget } from '../../../server/http/memory-budget.ts'
 import { LOAD_LIMITS, type LaneName } from '../../../server/http/overload.ts'
+import { respond } from '../../../server/http/respond.ts'
 import type { Sender } from '../../../server/http/shares.ts'
 import { MULTIPART, part, RawRequest } from '../../support/raw-http.ts'
 import { startService, type Company, type Service } from '../../support/service.ts'
@@ -52,6 +54,27 @@ class HeldStore {
       },
     })
 }
+
+type Path = Readonly<Record<'CATEGORY_ID' | 'SUBCATEGORY_ID', string>>
+
+async function subcategoryOf({ registry }: Service, { id: companyId }: Company): Promise<Path> {
+  const scope = { companyId, principal: OPERATOR }
+  const { id: parent } = await registry.categories.create(scope, { name: 'Many' })
+  const { id } = await registry.categories.create(scope, { name: 'S' }, { parent })
+  return { CATEGORY_ID: parent, SUBCATEGORY_ID: id }
+}
+
+/** Creates 500 evidences, whose external ids begin with a text. */
+const bulkOf =
+  (service: Service, { id, keys }: Company, { CATEGORY_ID, SUBCATEGORY_ID }: Path) =>
+  (beginning: string): Promise<Response> =>
+    service.fetch(`/api/v1/evidences/${id}/category/${CATEGORY_ID}/subcategory/${SUBCATEGORY_ID}/evidences`, {
+      method: 'POST',
+      headers: { 'x-api-key': keys.U, 'content-type': 'application/json' },
+      body: JSON.stringify({
+        evidences: Array.from({ length: 500 }, (_, i) => ({ externalId: `${beginning}${i}`, name: 'n' })),
+      }),
+    })
 
 const lanes = (some: Partial<(typeof LOAD_LIMITS)['lanes']>) => ({
   lanes: { ...LOAD_LIMITS.lanes, ...some },
@@ -135,6 +158,16 @@ describe('lanes', () => {
     await are('running', 'reads', 1)
     store.release()
     for (const { status } of await Promise.all(requests)) assert.equal(status, 404)
+  })
+
+  it('create many evidences for three requests of a company at a time', async () => {
+    const bulk = bulkOf(service, acme, await subcategoryOf(service, acme))
+    store.hold()
+    const requests = Array.from({ length: 6 }, (_, i) => bulk(`${i}-`))
+    await service.until(() => store.waiting.length === 3, 'three are made')
+    await are('waiting', 'lists', 3)
+    store.release()
+    for (const { status } of await Promise.all(requests)) assert.equal(status, 201)
   })
 
   it('are free while bodies arrive', async () => {
@@ -324,12 +357,36 @@ describe('clients that do not read large responses', () => {
       return response.status
     }
     assert.equal(await list(), 503, 'not before five seconds')
+    const bulk = bulkOf(service, company, await subcategoryOf(service, company))
+    assert.equal((await bulk('no-room-')).status, 503, 'there is no room for the result')
+    const created = service.registry.evidences.get({ companyId: 'acme', principal: OPERATOR }, 'no-room-0')
+    await assert.rejects(created, { code: 'EVIDENCE_NOT_FOUND' })
     const now = performance.now.bind(performance)
     t.mock.method(performance, 'now', () => now() + 5_000)
     assert.equal(await list(), 200)
     await service.until(() => sockets[0]?.resume().closed === true, 'the oldest has ended')
     for (const socket of sockets.slice(1)) assert.equal(socket.closed, false)
   })
+})
+
+it('the result of a write ends for a newcomer if its client reads it slowly', async () => {
+  let nowMs = 0
+  const unread = new MemoryBudget(1_000_000, { ends: 'slowest', nowMs: () => nowMs })
+  const send = async (): Promise<ServerResponse> => {
+    const req = new IncomingMessage(new Socket())
+    const res = new ServerResponse(req)
+    const ctx = { method: 'POST', req, res, state: {}, set: () => undefined } as unknown as Context
+    const turn = { begin: async () => undefined, end: () => undefined }
+    const options = { status: 201, sender: { name: 'acme', hasKey: true }, unread, stalledReaderMs: HANG_MS, turn }
+    await respond(ctx, { kind: 'json', text: 'x'.repeat(400_000) }, options)
+    return res
+  }
+  const [first, second] = [await send(), await send()]
+  const newcomer = { name: 'other', hasKey: true }
+  assert.equal(unread.makeRoom(newcomer, 300_000), false, 'not before five seconds')
+  nowMs += 5_000
+  assert.equal(unread.makeRoom(newcomer, 300_000), true)
+  assert.deepEqual([first.destroyed, second.destroyed], [true, false])
 })
 
 describe('the door', () => {
