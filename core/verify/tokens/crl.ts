@@ -3,7 +3,7 @@ import { AlgorithmIdentifier, Extensions, RelativeDistinguishedNames, RevokedCer
 import { toHex } from '../../bytes.ts'
 import { derAt, derIn, type DerValue } from '../der.ts'
 import { extensionValue, parseAsn1, timeOf } from './asn1.ts'
-import { keyUsage, type Certificate } from './certificate.ts'
+import { isEqualName, keyUsage, type Certificate } from './certificate.ts'
 import {
   goodUnlessExpired,
   hasCritical,
@@ -52,7 +52,7 @@ export function readCrl(der: Uint8Array, request: StatusRequest): readonly State
     budget.spend(PARSE_COST, der.length)
     return parseCrl(der, budget)
   })
-  if (!crl.issuer.isEqual(certificate.pki.issuer)) return []
+  if (!isEqualName(crl.issuer, certificate.pki.issuer, budget)) return []
   const usage = keyUsage(issuer)
   if (usage !== undefined && (usage & CRL_SIGN) === 0) return unusable('the key of the issuer may not sign lists')
   if (!hasSignatureBy(issuer, crl.signed, budget)) return unusable('its signature is not by the issuer')
@@ -156,7 +156,7 @@ function isByIssuer(
   issuer: Certificate,
   budget: SignatureBudget,
 ): boolean {
-  let named = author.isEqual(issuer.pki.subject)
+  let named = isEqualName(author, issuer.pki.subject, budget)
   for (const entry of entriesIn(der, list, budget)) {
     const [, , extensions] = derIn(der, entry)
     const text = extensions === undefined ? '' : toHex(der.subarray(extensions.at, extensions.end))

@@ -93,7 +93,7 @@ function delegatedResponders(basic: BaseBlock, { issuer, time, budget }: Respond
       (responder) =>
         certificateProblem(responder, time) === undefined &&
         extendedKeyUsage(responder)?.includes(OID_OCSP_SIGNING) === true &&
-        isNamedAsIssuer(issuer, responder) &&
+        isNamedAsIssuer(issuer, responder, budget) &&
         isSignedBy(responder, issuer, budget),
     )
 }

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import * as asn1js from 'asn1js'
+import { AttributeTypeAndValue, RelativeDistinguishedNames } from 'pkijs'
 import { concatBytes } from '../../../../core/bytes.ts'
 import { parseAsn1 } from '../../../../core/verify/tokens/asn1.ts'
-import { certificateOnce } from '../../../../core/verify/tokens/certificate.ts'
+import { certificateOnce, isEqualName } from '../../../../core/verify/tokens/certificate.ts'
 import { SignatureBudget } from '../../../../core/verify/untrusted.ts'
 import { authorityNamed, derOf, extension } from '../../../support/test-authority.ts'
 
@@ -77,4 +78,19 @@ test('a certificate costs as much as what pkijs parses in its extensions', async
   }
   const [plain, read] = await Promise.all([[], [extension('2.5.29.37', false, usage)]].map(costOf))
   assert.equal(read, Number(plain) + 100)
+})
+
+test('the comparison of long names costs as much as the time that it takes', () => {
+  const nameOf = (value: string): RelativeDistinguishedNames => {
+    const typesAndValues = [new AttributeTypeAndValue({ type: '2.5.4.3', value: new asn1js.Utf8String({ value }) })]
+    const der = new RelativeDistinguishedNames({ typesAndValues }).toSchema().toBER()
+    return new RelativeDistinguishedNames({ schema: asn1js.fromBER(der).result })
+  }
+  const budget = new SignatureBudget(100)
+  assert.equal(isEqualName(nameOf('C'.repeat(200)), nameOf('c'.repeat(200)), budget), true)
+  assert.equal(budget.used, 0, 'those of real certificates cost nothing')
+  const long = [nameOf('a'.repeat(20_000)), nameOf(`${'a'.repeat(19_999)}b`)] as const
+  assert.equal(isEqualName(...long, budget), false)
+  assert.equal(budget.used, 78)
+  assert.throws(() => isEqualName(...long, budget), { rule: 'limit.signatures' })
 })
