@@ -75,7 +75,8 @@ async function serve(ctx: Context, endpoint: Endpoint, services: EndpointService
   const query = readQuery(ctx, endpoint)
   const options = writeOptions(ctx, endpoint)
   const isHeavy = await endpoint.isHeavy?.(query, { registry: services.registry, scope })
-  const turn = new Turn(ctx, services.lanes.get(laneOf(ctx, endpoint, isHeavy)), sender)
+  const lane = laneOf(ctx, endpoint, isHeavy)
+  const turn = new Turn(ctx, services.lanes.get(lane), sender)
   const body = endpoint.body && new StagedBody(ctx, endpoint.body, { scope, sender, turn, services })
   let mayHaveUnusedFiles = true
   try {
@@ -83,8 +84,7 @@ async function serve(ctx: Context, endpoint: Endpoint, services: EndpointService
     // keep all turns.
     const { fields, files } = body === undefined ? NO_BODY : await body.read()
     await turn.begin()
-    if (endpoint.lane === 'lists' && !services.unread.makeRoom(sender, LONG_RESULT_BYTES))
-      throw services.unread.reject()
+    if (lane === 'lists' && !services.unread.makeRoom(sender, LONG_RESULT_BYTES)) throw services.unread.reject()
     const reply = await endpoint.handle({
       registry: services.registry,
       param: (name) => paramOf(endpoint, params, name),
