@@ -1,4 +1,5 @@
-import { EXPORT_FORMAT } from '../commitment/bundle-format.ts'
+import { decodeUtf8 } from '../bytes.ts'
+import { EXPORT_FORMAT, MAX_BUNDLE_LENGTH } from '../commitment/bundle-format.ts'
 import { isRegistryError, verificationError } from '../errors.ts'
 import type { VerificationRule } from '../rules.ts'
 import { verifyBundle, type VerifyBundleOptions } from './bundle.ts'
@@ -90,6 +91,8 @@ const BUNDLE_LINE = /^\{"n":([1-9]\d{0,14}),"bundle":(\{.*\})\}$/s
  * const { state, counts } = verifier.end(sha256OfAllBeforeTheLastLine)
  */
 export class ExportVerifier {
+  /** No line is longer: a character of a bundle has at most 3 bytes in UTF-8. */
+  static readonly MAX_LINE_BYTES = 3 * MAX_BUNDLE_LENGTH
   readonly #options: VerifyBundleOptions
   readonly #states = new Set<ExportState>()
   readonly #findings: ExportFinding[] = []
@@ -129,18 +132,19 @@ export class ExportVerifier {
     return this.#isDone
   }
 
-  /** The next line, without its line feed, also with a carriage return at its end. Untrusted. */
-  add(text: string): void {
+  /** The next line, without its line feed, also with a carriage return at its end. Untrusted: any text or bytes. */
+  add(untrusted: string | Uint8Array): void {
     if (this.#isDone) return
     this.#line++
-    const line = text.endsWith('\r') ? text.slice(0, -1) : text
+    const text = typeof untrusted === 'string' ? untrusted : textOf(untrusted)
+    const line = text?.endsWith('\r') === true ? text.slice(0, -1) : text
     if (line === '') return void (this.#isBlank = true)
     this.#torn?.()
     this.#torn = undefined
     this.#isChanged ||= this.#isBlank
     this.#isBlank = false
-    if (this.#head === undefined) return this.#readHead(withoutBom(line))
-    this.#findIfThrows(() => this.#addLine(line))
+    if (this.#head === undefined) return this.#readHead(line)
+    this.#findIfThrows(() => this.#addLine(asText(line)))
   }
 
   /**
@@ -187,9 +191,9 @@ export class ExportVerifier {
   }
 
   /** Without it, nothing is known about the other lines. */
-  #readHead(line: string): void {
+  #readHead(line: string | undefined): void {
     try {
-      this.#head = this.#headOf(parseUntrustedJson(line, 'The first line'))
+      this.#head = this.#headOf(parseUntrustedJson(withoutBom(asText(line)), 'The first line'))
     } catch (error) {
       if (!isRegistryError(error)) throw error
       this.#find('unreadable', error.message, error.rule)
@@ -287,4 +291,19 @@ export class ExportVerifier {
     this.#unread = 0
     if (!isKnownGap) throw verificationError('export.order', `Evidence ${expected} is missing before it`)
   }
+}
+
+/** `undefined` if the line is not UTF-8 or longer than any bundle. */
+function textOf(line: Uint8Array): string | undefined {
+  if (line.length > ExportVerifier.MAX_LINE_BYTES) return undefined
+  try {
+    return decodeUtf8(line)
+  } catch {
+    return undefined
+  }
+}
+
+function asText(line: string | undefined): string {
+  if (line !== undefined) return line
+  throw verificationError('form.json', 'The line is not text in UTF-8, or longer than any bundle')
 }

@@ -90,12 +90,14 @@ async function* numbered(
   onRead: (bytes: number) => void,
 ): AsyncGenerator<ImportLine, undefined> {
   let [number, read, hasObjects] = [0, 0, false]
-  for await (const lines of linesOf(chunks, MAX_LINE_BYTES, tooLong))
+  for await (const lines of linesOf(chunks, MAX_LINE_BYTES))
     for (const bytes of lines) {
+      number++
+      if (bytes.length > MAX_LINE_BYTES) throw tooLong(number)
       hasObjects ||= isObjectLine(bytes)
       read += bytes.length + 1
       onRead(read)
-      yield { number: ++number, bytes }
+      yield { number, bytes }
     }
 }
 

@@ -1,11 +1,6 @@
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
-import {
-  ExportVerifier,
-  MAX_BUNDLE_LENGTH,
-  type ExportResult,
-  type VerifyBundleOptions,
-} from '../../core/verify/index.ts'
+import { ExportVerifier, type ExportResult, type VerifyBundleOptions } from '../../core/verify/index.ts'
 import { tokens } from '../../core/verify/tokens.ts'
 import { LOCAL_TEST } from '../verdict-advice.ts'
 import { UsageError } from './flags.ts'
@@ -19,9 +14,6 @@ const BOM = Buffer.of(0xef, 0xbb, 0xbf)
 /** `verify --export`: reads the file line by line, because it can have many gigabytes. */
 
 const CHUNK_BYTES = 1024 * 1024
-/** A character of a bundle has at most 3 bytes in UTF-8. */
-const MAX_LINE_BYTES = 3 * MAX_BUNDLE_LENGTH
-const strictUtf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 /** @throws UsageError for a file that cannot be read, or is something else */
 export async function verifyExportFile(
@@ -32,13 +24,12 @@ export async function verifyExportFile(
   const verifier = new ExportVerifier({ ...options, tokens })
   const hash = createHash('sha256')
   let [last, count]: [Uint8Array | undefined, number] = [undefined, 0]
-  const tooLong = (line: number): UsageError => new UsageError(`line ${line} of ${path} is longer than any bundle`)
   try {
     const chunks = createReadStream(path, { highWaterMark: CHUNK_BYTES })
-    for await (const lines of linesOf(chunks, MAX_LINE_BYTES, tooLong)) {
+    for await (const lines of linesOf(chunks, ExportVerifier.MAX_LINE_BYTES)) {
       for (const each of lines) {
         const line = asWritten(each, count++ === 0)
-        verifier.add(line.length === 0 ? '' : strictUtf8.decode(line))
+        verifier.add(line)
         if (verifier.isDone) break
         if (line.length === 0) continue
         if (last !== undefined) hash.update(last).update('\n')
@@ -48,7 +39,6 @@ export async function verifyExportFile(
       if (verifier.isDone) break
     }
   } catch (error) {
-    if (error instanceof UsageError) throw error
     throw new UsageError(`cannot read ${path}: ${whyUnreadable(error)}`)
   }
   progress.end()

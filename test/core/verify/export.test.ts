@@ -157,6 +157,25 @@ describe('an export', () => {
     assert.equal(verify([head, ...Array<string>(500).fill('{}'), a]).found, 100)
   })
 
+  it('keeps what it found if a line is not UTF-8 or longer than any bundle', () => {
+    const [head = '', a = '', b = '', ...others] = lines
+    const latin = Buffer.from(a.replace('Ada', 'Ad\u00e4'), 'latin1')
+    const cut = Buffer.from(a.replace('Ada', 'Ad\u00e4')).subarray(0, a.indexOf('Ada') + 3)
+    const long = new Uint8Array(ExportVerifier.MAX_LINE_BYTES + 1)
+    const stateOf = (...shown: readonly (string | Uint8Array)[]): string => {
+      const verifier = new ExportVerifier({ tokens, policy })
+      for (const line of shown) verifier.add(line)
+      return verifier.end('').state
+    }
+    for (const line of [latin, long]) {
+      assert.equal(stateOf(head, line, b, ...others), 'unreadable')
+      assert.equal(stateOf(head, a.replace('Ada', 'Eve'), line, ...others), 'refuted')
+      assert.equal(stateOf(line, a, b, ...others), 'unreadable')
+    }
+    assert.equal(stateOf(head, cut), 'incomplete')
+    assert.equal(stateOf(...[...lines.slice(0, -1), ''].map((line) => Buffer.from(line))), 'incomplete')
+  })
+
   it('is changed if another program wrote it again, and no line contradicts', () => {
     const spaced = lines.map((line) => JSON.stringify(JSON.parse(line), null, 1).replaceAll('\n', ' '))
     const reordered = lines.map((line) =>

@@ -141,6 +141,9 @@ describe('evidence-registry verify', () => {
       await save(name, content)
       return verify('--export', path(name), '--policy', path('policy.json'))
     }
+    const eve = Buffer.concat([Buffer.from(text.replace('Ada', 'Eve')), Buffer.of(0xff, 0x0a)])
+    await writeFile(path('bytes.ndjson'), eve)
+    await ends(1, verify('--export', path('bytes.ndjson'), '--policy', path('policy.json')))
     const crlf = text.replaceAll('\n', '\r\n')
     for (const content of [text, crlf, `\uFEFF${crlf}`, `${text}\n`, `${crlf}\r\n`, text.slice(0, -1)])
       assert.match((await ends(0, run(content))).stdout, /^acme\.evidence\.ndjson: PROVEN\n/)
