@@ -162,7 +162,7 @@ class LogSealer implements Sealer {
   }
 
   #assemble(host: SealerHost, reader: LogReader): Running {
-    const { clock, logger, records, sharedRecords = false } = host
+    const { clock, logger, records } = host
     const { batches: rules, stamps: stampSchedule, anchors, leaseMs, onDuration } = this.#settings
     const { members } = this.#authorities
     const anchor = this.#anchor
@@ -177,7 +177,7 @@ class LogSealer implements Sealer {
     const stampCoordinator = new StampCoordinator({ host, reader, rules: rulesOf(this.trust), schedule: stampSchedule })
     const anchorer = anchor && new Anchorer({ host, reader, anchor, schedule: anchors, onDuration })
     const accountGuard = anchor && anchorer && new AccountGuard({ anchorer, anchor, records, logger })
-    const lease = sharedRecords ? new SealerLease(records, clock, leaseMs) : undefined
+    const lease = records.isShared ? new SealerLease(records, clock, leaseMs) : undefined
     const loop = (options: Pick<LoopOptions, 'name' | 'fields' | 'step'>, maxBackoffMs: number): Loop =>
       new Loop({ ...options, clock, logger, maxBackoffMs })
     const outsideLoop = (name: 'stamp' | 'anchor', work: Stamper | AccountGuard, fields: object = {}): Loop =>

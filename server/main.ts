@@ -29,13 +29,13 @@ type Log = ReturnType<typeof createLogger>
 
 async function start(config: Config, logger: Log): Promise<void> {
   const opened = await openConfiguredRegistry(config, logger)
-  const { registry, isStorePoisoned } = opened
+  const { registry, stores } = opened
   const closing = new AbortController()
   let scrub: Scrub | undefined
   const server = await orClose(registry, () => serve({ config, logger, opened, scrubStatus: () => scrub?.status() }))
   const { url, publicUrl } = server
   const control = await openControlSocket({ context: { ...opened, config, logger }, operations: OPERATIONS })
-  opened.clockWatch.start([opened.stores.blobs, opened.anchor], closing.signal)
+  opened.clockWatch.start(closing.signal)
   scrub = await startConfiguredScrub({ config, logger, opened })
   const close = async (): Promise<void> => {
     closing.abort()
@@ -47,10 +47,8 @@ async function start(config: Config, logger: Log): Promise<void> {
   const shownUrl = publicUrl.replace(WILDCARD_HOST, '//localhost')
   await orClose({ close }, () => introduceOperator({ registry, logger, dataDir: config.dataDir, url: shownUrl }))
   const end = closeOnSignal({ logger, timeoutMs: config.shutdownMs + CLOSE_MS, close })
-  if (isStorePoisoned !== undefined) {
-    const store = { isPoisoned: isStorePoisoned, directory: recordsFolderOf(config.dataDir) }
-    void hasRecovered({ ...store, logger, signal: closing.signal }).then((isBack) => isBack && end(EXIT_START_AGAIN))
-  }
+  const store = { records: stores.records, directory: recordsFolderOf(config.dataDir) }
+  void hasRecovered({ ...store, logger, signal: closing.signal }).then((isBack) => isBack && end(EXIT_START_AGAIN))
   const { origin, verifierKey } = registry.log
   const pages = { docs: `${shownUrl}/docs`, dashboard: `${shownUrl}/ui/` }
   logger.info({ version: VERSION, ...pages, url, publicUrl, origin, verifierKey, pid: process.pid }, 'ready')

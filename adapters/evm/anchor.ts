@@ -2,6 +2,7 @@ import {
   BoundedMap,
   RegistryError,
   type Anchor,
+  type AnchorFunds,
   type AnchorInfo,
   type AnchorStatus,
   type BlockInclusion,
@@ -155,15 +156,12 @@ export class EvmAnchor implements Anchor {
     return statuses
   }
 
-  /** The time of the newest block. A chain can stand still, so it may be later by now. */
-  async readTime(signal?: AbortSignal): Promise<{ readonly time: number; readonly isLeast: true }> {
-    return { time: (await this.#view(signal)).head.time, isLeast: true }
-  }
-
-  /** What the account holds, in coins of 10^18 wei, and how many anchors it can pay at the fee cap. */
-  async readFunds(signal?: AbortSignal): Promise<{ readonly coins: number; readonly anchors: number }> {
-    const balance = await (await this.#view(signal)).balance()
-    return { coins: Number(balance) / 1e18, anchors: Number(balance / (ANCHOR_GAS * this.#options.maxFeePerGas)) }
+  /** Coins have 10^18 wei; an anchor costs at most its gas at the fee cap. */
+  readonly funds: AnchorFunds = {
+    read: async (signal) => {
+      const balance = await (await this.#view(signal)).balance()
+      return { coins: Number(balance) / 1e18, anchors: Number(balance / (ANCHOR_GAS * this.#options.maxFeePerGas)) }
+    },
   }
 
   /** Compares the nonces of `own` with the number of the account's transactions, including pending ones. */

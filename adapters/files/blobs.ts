@@ -75,6 +75,8 @@ async function tryWriting(files: FileOperations, probe: string): Promise<void> {
  * progress may be incomplete: its upload-intent record tells, and the sweep deletes it.
  */
 export class LocalBlobs implements BlobStore {
+  /** The server names the folder together with the others of its data directory. */
+  readonly marker = null
   readonly #files: FileOperations
   readonly #content: string
   readonly #readOnly: boolean

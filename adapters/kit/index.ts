@@ -24,7 +24,7 @@ export {
   type GroupSnapshot,
   CommitQueue,
 } from '../../core/store/commit.ts'
-export { decorateRecords } from '../../core/store/read.ts'
+export { decorateAuthority, decorateBlobs, decorateRecords, STORE_MEMBERS } from '../../core/store/decorate.ts'
 export { damagedValue, checked, withChecksum, assertFormat, STORE_FORMAT } from '../../core/store/stored-form.ts'
 export { encodeNumber } from '../../core/store/keys.ts'
 export { decodedPages, itemsOf } from '../../core/store/paged-items.ts'

@@ -21,7 +21,7 @@ import {
   type SnapshotSource,
 } from '../kit/index.ts'
 import { checkDatabase, initialize, type DatabaseState } from './check.ts'
-import { historyEraser } from './erase.ts'
+import { historyEraser, type HistoryEraser } from './erase.ts'
 import { isNotOpen, poisonedMessage, toRegistryError } from './errors.ts'
 import * as layout from './layout.ts'
 import type { GroupChanges, Head, LevelDatabase } from './layout.ts'
@@ -83,10 +83,14 @@ export interface LevelRecordsOptions {
  * ```
  */
 export class LevelRecords implements RecordStore, SnapshotSource, RecordEraser {
+  readonly snapshots = this
+  readonly eraser: RecordEraser | null
+  readonly isShared = false
   readonly #db: LevelDatabase
   readonly #options: LevelRecordsOptions
   readonly #putOptions: layout.PutOptions
   readonly #reader: LevelReader
+  readonly #history: HistoryEraser | undefined
   readonly #queue = new CommitQueue((commits) => this.#alone(() => this.#commitGroup(commits)))
   readonly #readers = new OpenReaders()
   /** What writes to the database runs one after the other. */
@@ -103,6 +107,8 @@ export class LevelRecords implements RecordStore, SnapshotSource, RecordEraser {
     this.#options = options
     this.#putOptions = layout.putOptions(db)
     this.#reader = new LevelReader(db)
+    this.#history = historyEraser(db)
+    this.eraser = this.#history === undefined ? null : this
   }
 
   /**
@@ -131,8 +137,7 @@ export class LevelRecords implements RecordStore, SnapshotSource, RecordEraser {
     return this.#head
   }
 
-  /** Whether a write failed, so that the store accepts no more commits. */
-  get isPoisoned(): boolean {
+  isPoisoned(): boolean {
     return this.#poison !== undefined
   }
 
@@ -200,7 +205,7 @@ export class LevelRecords implements RecordStore, SnapshotSource, RecordEraser {
   async eraseHistory(keys: readonly Key[]): Promise<boolean> {
     this.#assertOpen()
     this.#assertWritable()
-    const eraser = historyEraser(this.#db)
+    const eraser = this.#history
     if (eraser === undefined) return true
     // A reader from before keeps the old values in every merge.
     if (!(await this.#readers.drained(DRAIN_MS))) return false

@@ -81,6 +81,7 @@ export async function openLocalLedger(directory: string, options: LocalLedgerOpt
  */
 export class LocalLedger implements Anchor {
   readonly info: AnchorInfo
+  readonly funds = null
   /** Input of the last transaction at the open: the newest checkpoint. `undefined` if there was none. */
   readonly newestInput: Uint8Array | undefined
   readonly #clock: Clock

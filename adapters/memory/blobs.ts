@@ -25,6 +25,7 @@ const BLOCK_BYTES = 65_536
  * ```
  */
 export class MemoryBlobs implements BlobStore {
+  readonly marker = null
   readonly #blobs = new Map<string, Uint8Array>()
   #closed = false
 

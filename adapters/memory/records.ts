@@ -31,6 +31,10 @@ const PAGE_SIZE = 256
  * ```
  */
 export class MemoryRecords implements RecordStore, SnapshotSource {
+  readonly snapshots = this
+  /** Old values are nowhere once they are overwritten. */
+  readonly eraser = null
+  readonly isShared = false
   #entries = new Map<Key, Stored>()
   /** The keys in their order, as they were when they were listed last, and those that were added or removed since. */
   #keys: readonly Key[] = []
@@ -111,6 +115,10 @@ export class MemoryRecords implements RecordStore, SnapshotSource {
     for (const payload of this.#payloads) copy.#payloads.push(payload)
     copy.#logSize = this.#logSize
     return copy
+  }
+
+  isPoisoned(): boolean {
+    return false
   }
 
   async close(): Promise<void> {

@@ -30,6 +30,9 @@ export const connectRecords = async (options: OpenPostgresOptions): Promise<Post
  * `GroupWriter`.
  */
 class PostgresRecordStore implements PostgresRecords {
+  readonly snapshots = this
+  readonly eraser = this
+  readonly isShared = true
   readonly #database: Database
   readonly #reader: PostgresReader
   readonly #reads: JoinedLookups
@@ -44,6 +47,10 @@ class PostgresRecordStore implements PostgresRecords {
     const groups = new GroupWriter(database)
     this.#queue = new CommitQueue((commits) => groups.commitGroup(commits))
     this.#reads = new JoinedLookups((lookup) => this.#runLookup(lookup))
+  }
+
+  isPoisoned(): boolean {
+    return false
   }
 
   get unsafeSettings(): readonly string[] {

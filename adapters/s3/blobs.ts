@@ -8,12 +8,13 @@ import {
   type BlobBody,
   type BlobDigest,
   type BlobRange,
+  type BlobStore,
+  type BlobStoreMarker,
   type PutOptions,
 } from '../kit/index.ts'
 import { objectBody } from './body.ts'
 import { BlobBucket, type OpenedObject } from './bucket.ts'
 import { isNotImplemented, statusOf, toRegistryError, toStartError } from './errors.ts'
-import type { MarkedBlobStore } from './marker.ts'
 import { DEFAULTS, type S3Settings } from './settings.ts'
 import { partBytesFor, Upload } from './upload.ts'
 
@@ -34,7 +35,11 @@ interface BlobRequest {
  * more; a body that fits in one part uses only its own size. A body of more than 10,000 parts needs larger parts, so a
  * put with `maxBytes` beyond 78 GiB holds one ten-thousandth of that. A reader holds what its connection has buffered.
  */
-export class S3Blobs implements MarkedBlobStore {
+export class S3Blobs implements BlobStore {
+  readonly marker: BlobStoreMarker = {
+    read: () => this.#readMarker(),
+    write: (content) => this.#writeMarker(content),
+  }
   readonly #bucket: BlobBucket
   readonly #partBytes: number
   readonly #calls = new BlobCalls()
@@ -63,19 +68,20 @@ export class S3Blobs implements MarkedBlobStore {
     )
   }
 
-  /** The time of the service, by an object that is written, read and deleted. Throws as `openS3Blobs`. */
-  readTime(): Promise<{ readonly time: number }> {
-    return this.#calls.run('time', async () => ({ time: (await tryBucket(this.#bucket, '')).getTime() }))
+  /** Waits for the calls in progress. Bodies that were opened can still be read to their end. */
+  async close(): Promise<void> {
+    await this.#calls.close()
+    this.#destroyIfUnused()
   }
 
-  readMarker(): Promise<string | undefined> {
+  #readMarker(): Promise<string | undefined> {
     return this.#onMarker(async () => {
       const object = await this.#bucket.open(MARKER)
       return object && text(object.body)
     }, 'read')
   }
 
-  writeMarker(content: string): Promise<void> {
+  #writeMarker(content: string): Promise<void> {
     const bytes = new TextEncoder().encode(content)
     return this.#onMarker(async () => {
       try {
@@ -85,12 +91,6 @@ export class S3Blobs implements MarkedBlobStore {
         if (statusOf(error) !== 412 && statusOf(error) !== 409) throw error
       }
     }, 'written')
-  }
-
-  /** Waits for the calls in progress. Bodies that were opened can still be read to their end. */
-  async close(): Promise<void> {
-    await this.#calls.close()
-    this.#destroyIfUnused()
   }
 
   #onMarker<T>(call: () => Promise<T>, verb: 'read' | 'written'): Promise<T> {

@@ -1,5 +1,5 @@
 import { loadWithPackage } from '../optional-package.ts'
-import type { MarkedBlobStore } from './marker.ts'
+import type { BlobStore } from '../kit/index.ts'
 import { assertSettings, type S3Settings } from './settings.ts'
 
 /**
@@ -21,7 +21,7 @@ import { assertSettings, type S3Settings } from './settings.ts'
  * const { size, sha256 } = await blobs.put('invoice-1', stream, { maxBytes: 10_000_000 })
  * ```
  */
-export async function openS3Blobs(settings: S3Settings): Promise<MarkedBlobStore> {
+export async function openS3Blobs(settings: S3Settings): Promise<BlobStore> {
   assertSettings(settings)
   const { connectBlobs } = await loadWithPackage('@aws-sdk/client-s3', () => import('./blobs.ts'))
   return connectBlobs(settings)

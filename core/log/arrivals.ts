@@ -5,8 +5,6 @@ import { companyOfPayload } from './payload.ts'
 interface ArrivalOptions {
   readonly records: RecordStore
   readonly clock: Clock
-  /** Other processes write, too, which call no listener. */
-  readonly isShared: boolean
   /** Called after this process has appended to the log. Has one of these only while a caller waits. */
   readonly listeners: Set<() => void>
 }
@@ -25,7 +23,7 @@ const PAGE_ENTRIES = 1_024
  * event that other companies write.
  */
 const GAP_MS = 100
-/** How often the log is looked at while a caller waits and this process writes nothing. */
+/** How often the log is looked at while a caller waits. Other processes at shared records call no listener. */
 const SHARED_POLL_MS = 500
 const OWN_POLL_MS = 60_000
 
@@ -108,7 +106,7 @@ export class Arrivals {
 
   /** Reads the log to its end, again and again, until no caller waits. */
   async #follow(): Promise<void> {
-    const { records, isShared, listeners } = this.#options
+    const { records, listeners } = this.#options
     listeners.add(this.#listener)
     try {
       while (this.#waiting.size > 0) {
@@ -121,7 +119,7 @@ export class Arrivals {
         }
         this.#isIdle = payloads.length === 0
         if (!this.#isIdle) await this.#sleep(payloads.length < PAGE_ENTRIES ? GAP_MS : 0)
-        else if (!this.#hasNews) await this.#sleep(isShared ? SHARED_POLL_MS : OWN_POLL_MS)
+        else if (!this.#hasNews) await this.#sleep(records.isShared ? SHARED_POLL_MS : OWN_POLL_MS)
       }
     } catch (error) {
       for (const { reject } of this.#all()) reject(error)

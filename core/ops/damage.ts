@@ -1,5 +1,5 @@
 import type { Stored, Key, Range, RecordStore } from '../ports/index.ts'
-import { decorateRecords } from '../store/read.ts'
+import { decorateRecords } from '../store/decorate.ts'
 import { DamagedValueError } from '../store/stored-form.ts'
 import { isError, isRegistryError } from '../errors.ts'
 

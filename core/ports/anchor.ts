@@ -94,4 +94,15 @@ export interface Anchor {
    */
   findForeignUse(own: AsyncIterable<PreparedAnchor>, signal?: AbortSignal): Promise<ForeignUse | undefined>
   close(): Promise<void>
+  /** Tells what the account can still pay; `null` if anchors cost nothing. */
+  readonly funds: AnchorFunds | null
+}
+
+/** What the account of an anchor holds. */
+export interface AnchorFunds {
+  /**
+   * @returns `coins`: what it holds, in coins of the chain. `anchors`: how many anchors that pays at the highest fee.
+   * @throws `ANCHOR_FAILED`
+   */
+  read(signal?: AbortSignal): Promise<{ readonly coins: number; readonly anchors: number }>
 }

@@ -59,4 +59,17 @@ export interface BlobStore {
   delete(key: string): Promise<void>
   /** Waits for running calls, then releases the store. */
   close(): Promise<void>
+  /** Where the store keeps the name of the registry that its blobs belong to; `null` if it cannot. */
+  readonly marker: BlobStoreMarker | null
+}
+
+/** One small text beside the blobs, which names the registry that they belong to. */
+export interface BlobStoreMarker {
+  /** Returns `undefined` if it was never written. Throws `UNAVAILABLE`. */
+  read(): Promise<string | undefined>
+  /**
+   * Writes it if there is none, durably. Read it afterwards: another program may have been first. A service that
+   * ignores `If-None-Match` replaces it. Throws `UNAVAILABLE`.
+   */
+  write(text: string): Promise<void>
 }

@@ -149,11 +149,19 @@ export interface RecordStore {
   positionsOf(entries: readonly Uint8Array[]): Promise<readonly (number | undefined)[]>
   /** Waits for running calls, then releases the store. */
   close(): Promise<void>
+  /** Removes what the store's files keep of old values; `null` if they keep nothing. */
+  readonly eraser: RecordEraser | null
+  /** Reads the store in one state, as a backup does; `null` if it cannot. */
+  readonly snapshots: SnapshotSource | null
+  /** Whether other processes may write to the same records. */
+  readonly isShared: boolean
+  /** Whether a write failed, so that each commit throws `STORE_POISONED` until the store is opened again. */
+  isPoisoned(): boolean
 }
 
 /**
- * A record store whose files keep values for a while after they were overwritten or deleted. The registry calls it
- * after a file was deleted. A store that overwrites in place, or that keeps nothing on disk, need not implement it.
+ * Erases old values of a record store whose files keep them for a while after they were overwritten or deleted. The
+ * registry calls it after a file was deleted.
  */
 export interface RecordEraser {
   /**

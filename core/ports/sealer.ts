@@ -44,8 +44,6 @@ export interface SealerHost {
   readonly identity: LogSigner
   readonly clock: Clock
   readonly logger: Logger
-  /** Other processes use the same records, so that only one sealer may be active at a time. Default false. */
-  readonly sharedRecords?: boolean
 }
 
 export interface SealerStatus {

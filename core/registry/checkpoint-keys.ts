@@ -8,20 +8,20 @@ interface KeyParts {
   readonly identity: LogIdentity
   readonly gate: WriteGate
   /** Other processes use the same records. */
-  readonly sharedRecords: boolean
+  readonly isShared: boolean
   /** Learns that the log has a new entry. */
   readonly sealer: Pick<Sealer, 'notify'>
 }
 
 /** The operations of the checkpoint keys. */
-export const checkpointKeyOperations = ({ identity, gate, sealer, sharedRecords }: KeyParts): CheckpointKeys => ({
+export const checkpointKeyOperations = ({ identity, gate, sealer, isShared }: KeyParts): CheckpointKeys => ({
   async list() {
     await identity.refresh()
     return listKeys(identity)
   },
   async rotate({ allServersHaveIt = false, compromised = false } = {}) {
     gate.assertWritable()
-    if (sharedRecords && !allServersHaveIt)
+    if (isShared && !allServersHaveIt)
       throw new RegistryError(
         'CONFIG_ERROR',
         'Several servers can share these records, and one without the new key can sign nothing any more: copy the ' +

@@ -1,5 +1,5 @@
 import { Background } from '../clock.ts'
-import type { Clock, Commit, Key, Logger, RecordEraser, RecordStore } from '../ports/index.ts'
+import type { Clock, Commit, Key, Logger, RecordStore } from '../ports/index.ts'
 import { keys, type StoredRecord } from '../store/keys.ts'
 import { listEntries, decodeRecord, putRecord } from '../store/read.ts'
 import type { PendingErasureRecord } from '../store/records.ts'
@@ -12,15 +12,9 @@ const MAX_ERASURES = 256
 
 interface ErasureParts {
   readonly records: RecordStore
-  /** `undefined`: the store keeps no old values. */
-  readonly eraser: RecordEraser | undefined
   readonly clock: Clock
   readonly logger: Logger
 }
-
-/** Whether a store keeps old values, and can remove them. */
-export const isRecordEraser = (store: object): store is RecordEraser =>
-  'eraseHistory' in store && typeof store.eraseHistory === 'function'
 
 /**
  * Removes what deleted files had in the records from the disk: name, hash, size and the seed of their salts. The commit
@@ -46,8 +40,8 @@ export class Erasures {
    * category that was removed with its files.
    */
   include(commit: Commit, id: string): Commit {
-    const { eraser, clock } = this.#parts
-    if (eraser === undefined) return commit
+    const { records, clock } = this.#parts
+    if (records.eraser === null) return commit
     const { writes = [] } = commit
     const erasure = { at: clock.now(), keys: writes.map(({ key }) => key) }
     return { ...commit, writes: [...writes, putRecord(keys.pendingErasure(id), erasure)] }
@@ -55,7 +49,7 @@ export class Erasures {
 
   /** Requests the erasure of what such commits have deleted, of this process or of others. */
   request(): void {
-    if (this.#parts.eraser !== undefined) this.#task.request()
+    if (this.#parts.records.eraser !== null) this.#task.request()
   }
 
   stop(): Promise<void> {
@@ -64,8 +58,9 @@ export class Erasures {
 
   /** Returns true if more may be pending. */
   async #erase(signal: AbortSignal): Promise<boolean> {
-    const { records, eraser } = this.#parts
-    if (eraser === undefined) return false
+    const { records } = this.#parts
+    const { eraser } = records
+    if (eraser === null) return false
     const pending = await listEntries(records, { ...keys.pendingErasures(), limit: MAX_ERASURES })
     if (pending.length === 0) return false
     if (await eraser.eraseHistory(changedKeys(pending), signal))

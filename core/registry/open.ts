@@ -18,7 +18,7 @@ import { companyOperations } from './company/companies.ts'
 import { LastUses } from './company/last-uses.ts'
 import { sourceSystemOperations } from './company/source-systems.ts'
 import type { Context } from './context.ts'
-import { Erasures, isRecordEraser, startSweeping } from './cleanup.ts'
+import { Erasures, startSweeping } from './cleanup.ts'
 import { evidenceOperations } from './evidence/evidences.ts'
 import { fileOperations, FileTokens } from './file/files.ts'
 import { withFileContents } from './file/stored-file.ts'
@@ -83,14 +83,15 @@ export async function openRegistry(options: RegistryOptions): Promise<Registry> 
 
 async function open(options: RegistryOptions): Promise<Registry> {
   const { sealer, signedHead, secret, clock = systemClock, logger = silent } = options
-  const { operatorKey, acceptClock = false, sharedRecords = false, readOnly = false } = options
+  const { operatorKey, acceptClock = false, readOnly = false } = options
+  const { isShared } = options.records
   await assertOpenable(options)
   const gate = new WriteGate({ isReadOnly: readOnly, acceptClock, clock, sealer })
   const records = gate.guard(options.records)
   const log = new LogReader(records)
   const identity = await openIdentity(options, records)
   // First, because it checks that the store still holds what was signed: nothing is written before.
-  if (!readOnly) await sealer.start({ records: options.records, signedHead, identity, clock, logger, sharedRecords })
+  if (!readOnly) await sealer.start({ records: options.records, signedHead, identity, clock, logger })
   const sealed = readOnly ? await readSizes(records, log) : {}
   const status = (): SealerStatus => ({ ...sealer.status(), ...sealed })
 
@@ -102,9 +103,7 @@ async function open(options: RegistryOptions): Promise<Registry> {
   const damage = { reads: 0 }
   const process = randomUUID()
   const { erasures } = context
-  const sweeping = readOnly
-    ? undefined
-    : startSweeping(context, { erasures, process: sharedRecords ? undefined : process })
+  const sweeping = readOnly ? undefined : startSweeping(context, { erasures, process: isShared ? undefined : process })
 
   return {
     companies: companyOperations(context),
@@ -120,7 +119,7 @@ async function open(options: RegistryOptions): Promise<Registry> {
     }),
     proofs: proofOperations(context, { identity, trust: sealer.trust }),
     log: publishedLog(context, { identity, trust: sealer.trust }, status),
-    checkpointKeys: checkpointKeyOperations({ identity, gate, sealer, sharedRecords }),
+    checkpointKeys: checkpointKeyOperations({ identity, gate, sealer, isShared }),
     status: () => ({ ...status(), writesRefused: gate.refused, damagedReads: damage.reads }),
     sealNow: readOnly ? async () => gate.assertWritable() : (signal) => sealer.sealNow(signal),
     close: async () => {
@@ -167,7 +166,6 @@ type OpenedParts = Pick<Context, 'records' | 'log' | 'clock' | 'logger' | 'origi
 
 function createContext(options: RegistryOptions, { gate, ...opened }: OpenedParts): Context {
   const { blobs, sealer, secret } = options
-  const { eraser = isRecordEraser(options.records) ? options.records : undefined } = options
   const { records, clock, logger } = opened
   const fingerprintKey = deriveSecret(secret, 'idempotency')
   const listeners = new Set<() => void>()
@@ -175,10 +173,10 @@ function createContext(options: RegistryOptions, { gate, ...opened }: OpenedPart
     ...opened,
     blobs,
     ids: createIdSource(clock),
-    arrivals: new Arrivals({ records, clock, isShared: options.sharedRecords === true, listeners }),
+    arrivals: new Arrivals({ records, clock, listeners }),
     write: writer({ records, clock, gate, sealer, listeners, fingerprintKey, comparable: withFileContents }),
     evidenceIds: new BoundedMap(MAX_CACHED_IDS),
-    erasures: new Erasures({ records, clock, logger, eraser }),
+    erasures: new Erasures({ records, clock, logger }),
   }
 }
 

@@ -5,13 +5,13 @@ import type {
   CheckpointSigner,
   Clock,
   Logger,
-  RecordEraser,
   RecordStore,
   Sealer,
   SignedHead,
   SignedHeadKeeper,
 } from '../ports/index.ts'
 import { MAX_SMALL_FILE_BYTES } from '../store/blob-lifecycle.ts'
+import { STORE_MEMBERS } from '../store/decorate.ts'
 
 /** What `openRegistry` needs. The stores and the sealer belong to the registry from then on: it closes them. */
 export interface RegistryOptions {
@@ -31,11 +31,6 @@ export interface RegistryOptions {
    * or a key management service.
    */
   readonly checkpointSigner: CheckpointSigner
-  /**
-   * Removes old values from the files of the record store after files were deleted. Default: `records`, if it can do
-   * that.
-   */
-  readonly eraser?: RecordEraser
   /** Sets the operator key (at least 16 characters). Default: the key of an earlier start stays valid. */
   readonly operatorKey?: string
   /** The name of the log, fixed at the first start. Default `evidence-registry`. */
@@ -55,11 +50,6 @@ export interface RegistryOptions {
    */
   readonly acceptClock?: boolean
   /**
-   * Other processes use the same record store. Then one sealer is active at a time, and only uploads that began more
-   * than a day ago are cleaned up. Default false.
-   */
-  readonly sharedRecords?: boolean
-  /**
    * The signed head of another copy, for example of another server of the same records. It replaces a signed head that
    * is missing. The store must hold it. Default: with shared records, the tree of the newest confirmed anchor.
    */
@@ -73,16 +63,14 @@ export interface RegistryOptions {
   readonly readOnly?: boolean
 }
 
-/** The methods that each part must have. */
+/** The members that each part must have. What an adapter lacks is `null`, not missing. */
 const PARTS = {
-  records: ['get', 'list', 'commit', 'readLog', 'readPayloads', 'logSize', 'positionsOf', 'close'],
-  blobs: ['put', 'get', 'delete', 'close'],
+  ...STORE_MEMBERS,
   sealer: ['start', 'notify', 'sealNow', 'status', 'close'],
   signedHead: ['read', 'write'],
   checkpointSigner: ['publicKeys', 'sign'],
 } as const
 const OPTIONAL_PARTS = {
-  eraser: ['eraseHistory'],
   clock: ['now', 'sleep'],
   logger: ['debug', 'info', 'warn', 'error'],
 } as const
@@ -91,7 +79,6 @@ const OPTIONAL_VALUES = {
   logName: 'string',
   smallFileBytes: 'number',
   acceptClock: 'boolean',
-  sharedRecords: 'boolean',
   adoptHead: 'object',
   knownHeads: 'object',
   readOnly: 'boolean',
@@ -105,11 +92,11 @@ const KNOWN = new Set<string>([
 export function assertOptions(options: RegistryOptions): void {
   if (!isObject(options)) throw wrong('options', `must be an object of ${[...KNOWN].join(', ')}`)
   const values = new Map<string, unknown>(Object.entries(options))
-  for (const [name, methods] of Object.entries(PARTS)) assertPart(name, values.get(name), methods)
+  for (const [name, members] of Object.entries(PARTS)) assertPart(name, values.get(name), members)
   if (!isBytes(options.secret))
     throw wrong('secret', 'must be a Uint8Array of at least 32 random bytes', options.secret)
-  for (const [name, methods] of Object.entries(OPTIONAL_PARTS))
-    if (values.get(name) !== undefined) assertPart(name, values.get(name), methods)
+  for (const [name, members] of Object.entries(OPTIONAL_PARTS))
+    if (values.get(name) !== undefined) assertPart(name, values.get(name), members)
   for (const [name, type] of Object.entries(OPTIONAL_VALUES)) {
     const value = values.get(name)
     if (value !== undefined && typeof value !== type) throw wrong(name, `must be a ${type}`, value)
@@ -120,10 +107,10 @@ export function assertOptions(options: RegistryOptions): void {
   for (const name of values.keys()) if (!KNOWN.has(name)) throw wrong(name, 'is not an option of openRegistry')
 }
 
-function assertPart(name: string, part: unknown, methods: readonly string[]): void {
-  if (!isObject(part)) throw wrong(name, `must be an object with the methods ${methods.join(', ')}`, part)
-  const missing = methods.find((method) => typeof part[method] !== 'function')
-  if (missing !== undefined) throw wrong(name, `must have the method ${missing}`)
+function assertPart(name: string, part: unknown, members: readonly string[]): void {
+  if (!isObject(part)) throw wrong(name, `must be an object with ${members.join(', ')}`, part)
+  const missing = members.find((member) => part[member] === undefined)
+  if (missing !== undefined) throw wrong(name, `must have the member ${missing}`)
 }
 
 const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null

@@ -5,7 +5,7 @@ import { emptyRoot } from '../log/tree/hash.ts'
 import type { SignedHead } from '../ports/index.ts'
 import type { RegistryOptions } from './options.ts'
 
-type HeadOptions = Pick<RegistryOptions, 'records' | 'signedHead' | 'adoptHead' | 'knownHeads' | 'sharedRecords'>
+type HeadOptions = Pick<RegistryOptions, 'records' | 'signedHead' | 'adoptHead' | 'knownHeads'>
 
 /**
  * Makes sure that there is a signed head before anything is written to the log. The first start writes one of size 0.
@@ -16,7 +16,7 @@ type HeadOptions = Pick<RegistryOptions, 'records' | 'signedHead' | 'adoptHead' 
  * the anchored tree or one of `knownHeads`.
  */
 export async function openSignedHead(options: HeadOptions): Promise<void> {
-  const { records, signedHead, adoptHead, knownHeads = [], sharedRecords = false } = options
+  const { records, signedHead, adoptHead, knownHeads = [] } = options
   const reader = new LogReader(records)
   // The heads were read before this call, and the tree is read now. In the other order, a batch of another process in
   // between would look like a tree that was set back.
@@ -25,9 +25,9 @@ export async function openSignedHead(options: HeadOptions): Promise<void> {
   if (head !== undefined) return
   const logSize = await records.logSize()
   // Servers that start together for the first time: another one has just created the log, whose only entry is its key.
-  const isNew = logSize === 0 || (sharedRecords && logSize === 1)
+  const isNew = logSize === 0 || (records.isShared && logSize === 1)
   const first =
-    adoptHead ?? (isNew ? { size: 0, root: emptyRoot() } : sharedRecords ? await anchoredHead(reader) : undefined)
+    adoptHead ?? (isNew ? { size: 0, root: emptyRoot() } : records.isShared ? await anchoredHead(reader) : undefined)
   if (first === undefined) throw missingHead(logSize)
   await signedHead.write(first)
 }

@@ -8,7 +8,8 @@ import type { Check, Clock, Commit, Key, RecordStore, Sealer } from '../ports/in
 import { invalidInput } from '../schemas/validation.ts'
 import { idempotencyEntries } from '../store/derived.ts'
 import { keys, type RecordKey } from '../store/keys.ts'
-import { decodeRecord, decorateRecords, derivedWrites, putRecord, readAll } from '../store/read.ts'
+import { decorateRecords } from '../store/decorate.ts'
+import { decodeRecord, derivedWrites, putRecord, readAll } from '../store/read.ts'
 import type { IdempotencyRecord } from '../store/records.ts'
 import type { AuthorizedScope } from './permissions.ts'
 

@@ -34,7 +34,9 @@ import { sealSecrets } from './secrets.ts'
 
 /** What is backed up. The registry may be in use. */
 export interface BackupSources {
-  readonly records: RecordStore & SnapshotSource
+  readonly records: RecordStore
+  /** Of these records. */
+  readonly snapshots: SnapshotSource
   readonly blobs: BlobStore
   readonly config: Config
   /** The log's origin. */
@@ -161,12 +163,12 @@ class Backup {
    * holds at least what it says. The ledger is read after it, and is cut where the snapshot ends.
    */
   async #writeState(): Promise<Contents> {
-    const { records } = this.#sources
+    const { snapshots } = this.#sources
     const { passphrase } = this.#request
     await this.#addDataFile(SIGNED_HEAD, SIGNED_HEAD)
     for (const path of PUBLIC_FILES) await this.#addDataFile(path, join('data', path))
     if (passphrase !== undefined) await this.#addSecrets(passphrase)
-    const snapshot = await records.snapshot()
+    const snapshot = await snapshots.snapshot()
     try {
       const contents = await this.#writeRecords(snapshot)
       await this.#writeLedger(contents.treeSize)

@@ -58,14 +58,14 @@ async function migrate(config: Config, from: BlobLocation, to: BlobLocation): Pr
   // A folder that is lost must not be made again by opening it.
   if (from === 'files') await readMarkers(directory, { used: ['blobs'], hasRecords })
   return OpenParts.use(async (parts) => {
-    const { records, isShared } = await parts.add(openRecords(config), (opened) => opened.records)
+    const { records } = await parts.add(openRecords(config), (opened) => opened.records)
     const stores = { from: await parts.add(open(from)), to: await parts.add(open(to)) }
     const problems = await run(records, stores)
     const origin = await storedOrigin(records)
     if (problems > 0 || origin === undefined) return problems
     // From this commit on, servers with the files elsewhere are refused.
     const id = await claimBlobStore({ config, blobs: stores.to }, origin)
-    if (isShared) await nameBlobStore(records, id, await storedBlobStore(records))
+    if (records.isShared) await nameBlobStore(records, id, await storedBlobStore(records))
     return problems
   })
 }

@@ -1,10 +1,11 @@
 import { join, resolve } from 'node:path'
 import { FileSignedHead } from '../../adapters/files/index.ts'
+import type { SnapshotSource } from '../../adapters/kit/index.ts'
 import { RegistryError, type RecordStore, type SignedHead } from '../../core/index.ts'
 import { encodeRecords, fillStore, fsck, isUnfinishedCopy, storedOrigin } from '../../core/ops/index.ts'
 import type { Config } from '../settings/load.ts'
 import { OpenParts } from '../startup/open-parts.ts'
-import { openLevel, openPostgres, type SnapshotRecords } from '../startup/records.ts'
+import { openLevel, openPostgres } from '../startup/records.ts'
 import { DATA_DIR, defineCommand } from './command.ts'
 import type { FlagValues } from './flags.ts'
 import { assertHasRecords } from '../startup/existing.ts'
@@ -90,7 +91,7 @@ async function migrate(from: StoreLocation, to: StoreLocation): Promise<number> 
   })
 }
 
-const open = (location: StoreLocation): Promise<SnapshotRecords> =>
+const open = (location: StoreLocation): Promise<RecordStore & SnapshotSource> =>
   'url' in location ? openPostgres(location.url) : openLevel(location.directory)
 
 /** A copy of an unfinished copy would look complete. */
@@ -112,14 +113,14 @@ async function signedHeadOf(locations: readonly StoreLocation[]): Promise<Signed
 }
 
 /** Copies one state of the source. The target is marked as unfinished until all of it is there. */
-async function copy(source: SnapshotRecords, target: RecordStore): Promise<void> {
+async function copy(source: RecordStore & SnapshotSource, target: RecordStore): Promise<void> {
   const progress = new ProgressLine()
   const { entries, records } = await fillStore(streamOf(source), target, (done) => progress.show(`copy: ${done}`))
   progress.print(`${entries} log entries and ${records} records copied`)
 }
 
 /** One state of a store. Ends with `UNAVAILABLE` if a server has appended to its log meanwhile. */
-async function* streamOf(source: SnapshotRecords): AsyncGenerator<Uint8Array> {
+async function* streamOf(source: RecordStore & SnapshotSource): AsyncGenerator<Uint8Array> {
   const snapshot = await source.snapshot()
   try {
     yield* encodeRecords(snapshot)

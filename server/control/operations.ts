@@ -2,7 +2,6 @@ import Type, { type TSchema } from '#typebox'
 import { createBackup } from '../backup/create.ts'
 import { configError } from '../settings/config-error.ts'
 import { noteBackup } from '../startup/readings.ts'
-import { hasSnapshots } from '../startup/records.ts'
 import type { ControlOperation } from './operation.ts'
 
 const define = <Args extends TSchema, Result>(operation: ControlOperation<Args, Result>) => operation
@@ -69,10 +68,14 @@ export const backupOperation = define({
   ),
   async run({ registry, stores, config, logger }, request, run) {
     const { records, blobs } = stores
-    if (!hasSnapshots(records))
-      throw configError('The records of EVIDENCE_RECORDS have no snapshot(): back them up with tools of their own')
+    if (records.snapshots === null)
+      throw configError('The records of EVIDENCE_RECORDS have no snapshots: back them up with tools of their own')
     const startedAt = Date.now()
-    const report = await createBackup({ records, blobs, config, origin: registry.log.origin }, request, run)
+    const report = await createBackup(
+      { records, snapshots: records.snapshots, blobs, config, origin: registry.log.origin },
+      request,
+      run,
+    )
     await noteBackup(config.dataDir, startedAt).catch((err: unknown) =>
       logger.warn({ err }, 'the time of the backup could not be stored: the metrics do not show it'),
     )

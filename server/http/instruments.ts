@@ -1,4 +1,5 @@
 import { Counter, Histogram, Registry as MetricsRegistry } from 'prom-client'
+import { decorateBlobs, decorateRecords } from '../../adapters/kit/index.ts'
 import { isRegistryError, type BlobStore, type ErrorCode, type RecordStore } from '../../core/index.ts'
 
 /** Errors that are not the fault of a store: the caller's input, or a store that was closed on purpose. */
@@ -69,33 +70,33 @@ function errorCounter(metrics: MetricsRegistry, store: 'store' | 'blob', help: s
   }
 }
 
-const observedRecords = (records: RecordStore, commits: Histogram, noteError: NoteError): RecordStore => ({
-  get: (keys) => records.get(keys).catch(noteError),
-  list: (range) => observedItems(records.list(range), noteError),
-  readLog: (from, count) => records.readLog(from, count).catch(noteError),
-  readPayloads: (from, count) => records.readPayloads(from, count).catch(noteError),
-  logSize: () => records.logSize().catch(noteError),
-  positionsOf: (entries) => records.positionsOf(entries).catch(noteError),
-  close: () => records.close(),
-  async commit(commit) {
-    const stop = commits.startTimer()
-    try {
-      return await records.commit(commit)
-    } catch (error) {
-      return noteError(error)
-    } finally {
-      stop()
-    }
-  },
-})
+const observedRecords = (records: RecordStore, commits: Histogram, noteError: NoteError): RecordStore =>
+  decorateRecords(records, {
+    get: (keys) => records.get(keys).catch(noteError),
+    list: (range) => observedItems(records.list(range), noteError),
+    readLog: (from, count) => records.readLog(from, count).catch(noteError),
+    readPayloads: (from, count) => records.readPayloads(from, count).catch(noteError),
+    logSize: () => records.logSize().catch(noteError),
+    positionsOf: (entries) => records.positionsOf(entries).catch(noteError),
+    async commit(commit) {
+      const stop = commits.startTimer()
+      try {
+        return await records.commit(commit)
+      } catch (error) {
+        return noteError(error)
+      } finally {
+        stop()
+      }
+    },
+  })
 
-const observedBlobs = (blobs: BlobStore, noteError: NoteError): BlobStore => ({
-  put: (key, body, options) => blobs.put(key, body, options).catch(noteError),
-  // Errors while a body is read are not counted: a wrapped body could not be released before its first chunk.
-  get: (key, range, signal) => blobs.get(key, range, signal).catch(noteError),
-  delete: (key) => blobs.delete(key).catch(noteError),
-  close: () => blobs.close(),
-})
+const observedBlobs = (blobs: BlobStore, noteError: NoteError): BlobStore =>
+  decorateBlobs(blobs, {
+    put: (key, body, options) => blobs.put(key, body, options).catch(noteError),
+    // Errors while a body is read are not counted: a wrapped body could not be released before its first chunk.
+    get: (key, range, signal) => blobs.get(key, range, signal).catch(noteError),
+    delete: (key) => blobs.delete(key).catch(noteError),
+  })
 
 /** Not a generator, because that would take a microsecond or more for each item. */
 const observedItems = <T>(items: AsyncIterable<T>, noteError: NoteError): AsyncIterable<T> => ({

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { join, resolve } from 'node:path'
-import { isMarkedStore, type MarkedBlobStore } from '../../adapters/s3/index.ts'
+import type { BlobStoreMarker } from '../../adapters/kit/index.ts'
 import { RegistryError, type BlobStore, type RecordStore } from '../../core/index.ts'
 import { missingFirstFile, nameBlobStore, storedBlobStore, storedOrigin } from '../../core/ops/index.ts'
 import type { Config } from '../settings/load.ts'
@@ -12,8 +12,6 @@ export interface BlobMarkerOptions {
   readonly config: Pick<Config, 'dataDir' | 'blobs' | 's3Bucket' | 's3Prefix' | 'adoptBucket' | 'readOnly'>
   readonly records: RecordStore
   readonly blobs: BlobStore
-  /** Other servers may use the same records. */
-  readonly isShared: boolean
 }
 
 /** The marker of a blob store. It names the registry, and the store itself by its id. */
@@ -28,7 +26,7 @@ interface BlobMarker {
 }
 
 const markerOf = ({ config, blobs }: Pick<BlobMarkerOptions, 'config' | 'blobs'>): BlobMarker =>
-  isMarkedStore(blobs) ? markerOfBucket(config, blobs) : markerOfFolder(join(resolve(config.dataDir), 'blobs'))
+  blobs.marker === null ? markerOfFolder(join(resolve(config.dataDir), 'blobs')) : markerOfBucket(config, blobs.marker)
 
 const markerOfFolder = (folder: string): BlobMarker => ({
   name: folder,
@@ -37,7 +35,7 @@ const markerOfFolder = (folder: string): BlobMarker => ({
   write: (marker) => writeMarker(folder, marker),
 })
 
-function markerOfBucket(config: BlobMarkerOptions['config'], blobs: MarkedBlobStore): BlobMarker {
+function markerOfBucket(config: BlobMarkerOptions['config'], stored: BlobStoreMarker): BlobMarker {
   const { s3Bucket, s3Prefix } = config
   const isOwn = namesModule(config.blobs)
   const name = isOwn ? `The store of ${config.blobs}` : `The bucket ${s3Bucket} with the prefix ${s3Prefix}`
@@ -45,7 +43,7 @@ function markerOfBucket(config: BlobMarkerOptions['config'], blobs: MarkedBlobSt
     name,
     settings: isOwn ? 'EVIDENCE_BLOBS' : 'EVIDENCE_S3_BUCKET and EVIDENCE_S3_PREFIX',
     async read() {
-      const text = await blobs.readMarker()
+      const text = await stored.read()
       const marker = text === undefined ? undefined : parseMarker(text)
       if (text === undefined || marker !== undefined) return marker
       throw new RegistryError(
@@ -53,7 +51,7 @@ function markerOfBucket(config: BlobMarkerOptions['config'], blobs: MarkedBlobSt
         `${name} has a registry.json that does not name a registry: restore it from a backup`,
       )
     },
-    write: (marker) => blobs.writeMarker(`${JSON.stringify(marker)}\n`),
+    write: (marker) => stored.write(`${JSON.stringify(marker)}\n`),
   }
 }
 
@@ -73,16 +71,17 @@ const idOf = (marker: Marker | undefined): string | undefined => marker?.id ?? m
  * @throws RegistryError `CORRUPT` that names the store
  */
 export async function checkBlobStore(options: BlobMarkerOptions): Promise<(origin: string) => Promise<void>> {
-  const { config, records, blobs, isShared } = options
+  const { config, records, blobs } = options
+  const { isShared } = records
   // A folder beside records of its own is checked with the other folders.
-  if (!isMarkedStore(blobs) && (!isShared || namesModule(config.blobs))) return async () => undefined
+  if (blobs.marker === null && (!isShared || namesModule(config.blobs))) return async () => undefined
   const place = markerOf(options)
   const marker = await place.read()
   // Read after the marker: another server may have created the registry just now.
   const origin = await storedOrigin(records)
   assertOwn(place, marker, origin)
   const named = isShared ? await storedBlobStore(records) : undefined
-  const isAdopted = config.adoptBucket && isMarkedStore(blobs) && marker === undefined
+  const isAdopted = config.adoptBucket && blobs.marker !== null && marker === undefined
   if (!isAdopted && named !== undefined && named !== idOf(marker)) throw otherStore(place)
   if (!isAdopted && named === undefined && marker === undefined && origin !== undefined)
     await assertHasFirstFile(options, place)
@@ -103,7 +102,7 @@ export async function claimBlobStore(
   origin: string,
 ): Promise<string> {
   // A store of a module that holds no marker is known by its registry.
-  if (namesModule(options.config.blobs) && !isMarkedStore(options.blobs)) return origin
+  if (namesModule(options.config.blobs) && options.blobs.marker === null) return origin
   const place = markerOf(options)
   const marker = await place.read()
   assertOwn(place, marker, origin)

@@ -15,8 +15,6 @@ export const keyringPath = ({ checkpointKeys, dataDir }: Pick<Config, 'checkpoin
 interface KeyringOptions {
   readonly config: Pick<Config, 'checkpointKeys' | 'dataDir' | 'readOnly'>
   readonly records: RecordStore
-  /** Other servers may write to the same records. */
-  readonly isShared: boolean
 }
 
 /**
@@ -25,11 +23,11 @@ interface KeyringOptions {
  *
  * Throws `CONFIG_ERROR` or `LOG_KEY_MISMATCH` with the remedy if the keyring is missing.
  */
-export async function openKeyring({ config, records, isShared }: KeyringOptions): Promise<CheckpointSigner> {
+export async function openKeyring({ config, records }: KeyringOptions): Promise<CheckpointSigner> {
   const path = keyringPath(config)
   const isMissing = !(await exists(path))
   if (isMissing && config.readOnly) return new MemoryCheckpointKeys([])
-  if (isMissing) await createKeyring(path, await storedOrigin(records), isShared)
+  if (isMissing) await createKeyring(path, await storedOrigin(records), records.isShared)
   return openCheckpointKeys(path)
 }
 

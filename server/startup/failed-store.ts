@@ -1,7 +1,7 @@
 import { open, rm, statfs } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Logger } from '../../core/index.ts'
+import type { Logger, RecordStore } from '../../core/index.ts'
 
 /** Tells the supervisor to start the server again (EX_TEMPFAIL of sysexits.h). */
 export const EXIT_START_AGAIN = 75
@@ -10,8 +10,7 @@ export const LEAST_FREE_BYTES = 32 * 1024 * 1024
 
 /** The store that is watched. */
 export interface FailedStoreOptions {
-  /** Whether a write of the record store failed, so that it accepts no more. */
-  readonly isPoisoned: () => boolean
+  readonly records: Pick<RecordStore, 'isPoisoned'>
   /** The folder of the record store. */
   readonly directory: string
   readonly logger: Pick<Logger, 'info'>
@@ -26,11 +25,11 @@ export interface FailedStoreOptions {
  * then start again, because the open of a store checks what it holds. Resolves with false if `signal` ends the checks.
  */
 export async function hasRecovered(options: FailedStoreOptions): Promise<boolean> {
-  const { isPoisoned, directory, logger, signal, checkMs = 5_000 } = options
+  const { records, directory, logger, signal, checkMs = 5_000 } = options
   do {
     await delay(checkMs, undefined, { signal }).catch(() => undefined)
     if (signal.aborted) return false
-  } while (!isPoisoned() || !(await canWrite(directory)))
+  } while (!records.isPoisoned() || !(await canWrite(directory)))
   logger.info(
     {},
     `the disk can be written again: the server ends with exit code ${EXIT_START_AGAIN}, to be started again`,

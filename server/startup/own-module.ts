@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { errnoOf } from '../../adapters/files/index.ts'
-import { messageOf, type Anchor, type SnapshotSource, type TimestampAuthority } from '../../adapters/kit/index.ts'
+import { messageOf, STORE_MEMBERS, type Anchor, type TimestampAuthority } from '../../adapters/kit/index.ts'
 import { isRegistryError, RegistryError, type BlobStore, type Logger, type RecordStore } from '../../core/index.ts'
 import { configError } from '../settings/config-error.ts'
 import type { Config } from '../settings/load.ts'
@@ -10,8 +10,7 @@ import { exists } from './existing.ts'
 
 /** What a module can open, by the setting that names the module. */
 interface Ports {
-  /** `isShared`: other servers may write to the same records. */
-  readonly records: RecordStore & Partial<SnapshotSource> & { readonly isShared?: boolean }
+  readonly records: RecordStore
   readonly blobs: BlobStore
   readonly tsa: TimestampAuthority
   readonly anchor: Anchor
@@ -19,10 +18,9 @@ interface Ports {
 
 /** What each of them must have. `core/ports` says what it must do. */
 const MEMBERS = {
-  records: ['get', 'list', 'commit', 'readLog', 'readPayloads', 'logSize', 'positionsOf', 'close'],
-  blobs: ['put', 'get', 'delete', 'close'],
+  ...STORE_MEMBERS,
   tsa: ['info', 'stamp', 'validationDataOf', 'close'],
-  anchor: ['info', 'prepare', 'broadcast', 'status', 'findForeignUse', 'close'],
+  anchor: ['info', 'prepare', 'broadcast', 'status', 'findForeignUse', 'close', 'funds'],
 } as const
 
 /** Whether a setting names a module: the words that it accepts contain none of these characters. */

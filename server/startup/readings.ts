@@ -3,7 +3,7 @@ import { readFile, statfs } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import Type from '#typebox'
 import { writePrivateFile } from '../../adapters/files/index.ts'
-import type { Anchor, TimestampAuthority } from '../../adapters/kit/index.ts'
+import { decorateAuthority, type Anchor, type AnchorFunds, type TimestampAuthority } from '../../adapters/kit/index.ts'
 import { parseTimestampResponse, timestampCertificates } from '../../core/verify/tokens.ts'
 import { many, one, type MetricRow, type MetricValues } from '../http/metrics.ts'
 import { readShape } from '../../core/schemas/index.ts'
@@ -16,14 +16,8 @@ const LastBackup = Type.Object({ startedAt: Type.Integer({ minimum: 0 }) })
 export const noteBackup = (dataDir: string, startedAt: number): Promise<void> =>
   writePrivateFile(join(resolve(dataDir), BACKUP_FILE), `${JSON.stringify({ startedAt })}\n`)
 
-/** What an account holds. `anchors`: how many it can pay at the highest fee. */
-interface Funds {
-  readonly coins: number
-  readonly anchors: number
-}
-
-const hasFunds = (anchor: Anchor | undefined): anchor is Anchor & { readFunds(): Promise<Funds> } =>
-  anchor !== undefined && 'readFunds' in anchor
+/** What the account of the anchor holds. */
+type Funds = Awaited<ReturnType<AnchorFunds['read']>>
 
 /** Nodes limit requests, and a balance changes with each anchor only. */
 const FUNDS_INTERVAL_MS = 300_000
@@ -45,16 +39,13 @@ export class OperatorReadings {
   /** An authority that does the same, and whose certificates are watched. */
   watch(authority: TimestampAuthority): TimestampAuthority {
     this.#stamps.set(authority, undefined)
-    return {
-      info: authority.info,
+    return decorateAuthority(authority, {
       stamp: async (bytes, signal) => {
         const response = await authority.stamp(bytes, signal)
         this.#stamps.set(authority, response)
         return response
       },
-      validationDataOf: (response, signal) => authority.validationDataOf(response, signal),
-      close: () => authority.close(),
-    }
+    })
   }
 
   metrics(): readonly MetricRow[] {
@@ -90,10 +81,10 @@ export class OperatorReadings {
   /** Returns what was read last, so that a slow node does not delay the metrics. */
   #account(of: keyof Funds): MetricValues {
     const anchor = this.#anchor
-    if (!hasFunds(anchor)) return []
+    if (anchor === undefined || anchor.funds === null) return []
     if (performance.now() >= this.#nextFundsAtMs) {
       this.#nextFundsAtMs = performance.now() + FUNDS_INTERVAL_MS
-      anchor.readFunds().then(
+      anchor.funds.read().then(
         (funds) => (this.#funds = funds),
         () => undefined,
       )

@@ -2,7 +2,6 @@ import { join, resolve } from 'node:path'
 import { claimDirectory, makeDirectoryDurably } from '../../adapters/files/index.ts'
 import type { LevelRecords, OpenLevelOptions } from '../../adapters/level/index.ts'
 import { RegistryError, type Logger, type RecordStore } from '../../core/index.ts'
-import type { SnapshotSource } from '../../adapters/kit/index.ts'
 import { isUnfinishedCopy } from '../../core/ops/index.ts'
 import type { Config } from '../settings/load.ts'
 import { stderrLogger } from './logger.ts'
@@ -10,19 +9,9 @@ import { orClose } from './open-parts.ts'
 import { namesModule, openModule } from './own-module.ts'
 import { configError } from '../settings/config-error.ts'
 
-/** Records that can be read in one state while they change. */
-export type SnapshotRecords = RecordStore & SnapshotSource
-
-/** Whether records can be backed up. A module's need not be able to. */
-export const hasSnapshots = (records: RecordStore): records is SnapshotRecords => 'snapshot' in records
-
 /** The record store, and what the rest needs to know about it. */
 export interface OpenedRecords {
   readonly records: RecordStore
-  /** Other servers may write to the same records. */
-  readonly isShared: boolean
-  /** Whether commits are rejected because an earlier write failed. Set if the store tells. */
-  readonly isPoisoned?: () => boolean
   /** See `AppOptions.unsafeSettings`. */
   readonly unsafeSettings?: readonly string[]
 }
@@ -63,8 +52,7 @@ async function openStore(settings: RecordSettings, options: OpenRecordsOptions):
   const directory = resolve(settings.dataDir)
   const { takeOver } = settings
   if (settings.records !== 'level') return openElsewhere(settings, directory, options)
-  const records = await openLevel(directory, { takeOver, ...options })
-  return { records, isShared: false, isPoisoned: () => records.isPoisoned }
+  return { records: await openLevel(directory, { takeOver, ...options }) }
 }
 
 /** The data directory is claimed too: two servers with one directory would share a signed head. */
@@ -85,15 +73,12 @@ export async function openOutside(
   settings: RecordSettings,
   { logger = stderrLogger, ...options }: Pick<OpenRecordsOptions, 'logger'> & OpenPostgresSettings = {},
 ): Promise<OpenedRecords> {
-  if (namesModule(settings.records)) {
-    const records = await openModule('records', settings, logger)
-    return { records, isShared: records.isShared === true }
-  }
+  if (namesModule(settings.records)) return { records: await openModule('records', settings, logger) }
   if (settings.postgresUrl === undefined)
     throw configError('EVIDENCE_RECORDS=postgres needs EVIDENCE_POSTGRES_URL or EVIDENCE_POSTGRES_URL_FILE')
   return orClose(await openPostgres(settings.postgresUrl, { logger, ...options }), async (records) => {
     if (!settings.acceptClock) assertClock(Date.now() - (await records.databaseNow()))
-    return { records, isShared: true, unsafeSettings: records.unsafeSettings }
+    return { records, unsafeSettings: records.unsafeSettings }
   })
 }
 

@@ -2,7 +2,6 @@ import { join, resolve } from 'node:path'
 import { discardUnfinishedFiles, FileSignedHead, readOrCreateSecret, readSecret } from '../../adapters/files/index.ts'
 import { LocalLedger } from '../../adapters/local-ledger/index.ts'
 import {
-  isRecordEraser,
   openRegistry,
   RegistryError,
   systemClock,
@@ -40,8 +39,6 @@ export interface OpenedRegistry {
   readonly anchor: Anchor | undefined
   readonly clockWatch: ClockWatch
   readonly readings: OperatorReadings
-  /** See `AppOptions.isStorePoisoned`. */
-  readonly isStorePoisoned?: () => boolean
   /** See `AppOptions.unsafeSettings`. */
   readonly unsafeSettings?: readonly string[]
 }
@@ -96,22 +93,20 @@ async function openParts(
   // Opening creates records, and then everything else.
   if (config.readOnly && config.records === 'level') await assertHasRecords(directory)
   // First, because it keeps a second process out of the data directory.
-  const {
-    records,
-    isShared,
-    isPoisoned,
-    unsafeSettings = [],
-  } = await parts.add(openRecords(config, { ...options, logger }), (opened) => opened.records)
-  if (isShared) assertSharable(config)
+  const { records, unsafeSettings = [] } = await parts.add(
+    openRecords(config, { ...options, logger }),
+    (opened) => opened.records,
+  )
+  if (records.isShared) assertSharable(config)
   if (!config.readOnly) await discardUnfinishedFiles(directory)
   const origin = await storedOrigin(records)
   if ((mustExist || config.readOnly) && origin === undefined)
     throw configError('There is no registry in these records: start the server first')
   await assertBelongsTo(markers, origin)
   const secret = await openSecret(config, directory, origin)
-  const checkpointSigner = await openKeyring({ config, records, isShared })
+  const checkpointSigner = await openKeyring({ config, records })
   const blobs = await parts.add(openBlobs(config, directory, logger))
-  const nameFiles = await checkBlobStore({ config, records, blobs, isShared })
+  const nameFiles = await checkBlobStore({ config, records, blobs })
   const instruments = createInstruments()
   const { sealer, heads, ...watched } = await openSealer(config, { directory, logger, parts, instruments })
   const { anchor } = watched
@@ -127,8 +122,6 @@ async function openParts(
     secret,
     checkpointSigner,
     logger,
-    sharedRecords: isShared,
-    ...(isRecordEraser(records) && { eraser: records }),
     ...(adoptHead && { adoptHead }),
   })
   await orClose(registry, async ({ log }) => {
@@ -140,7 +133,6 @@ async function openParts(
     instruments,
     ...watched,
     stores: { records, blobs },
-    ...(isPoisoned && { isStorePoisoned: isPoisoned }),
     unsafeSettings,
   }
 }

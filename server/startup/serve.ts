@@ -27,7 +27,7 @@ export interface RunningService extends RunningServer {
 
 /** Listens at the address of the service, and at that of the metrics if it has its own. */
 export async function serve({ config, logger, opened, scrubStatus }: ServeOptions): Promise<RunningService> {
-  const { registry, instruments, isStorePoisoned, unsafeSettings = [], clockWatch, readings } = opened
+  const { registry, stores, instruments, unsafeSettings = [], clockWatch, readings } = opened
   const app = createApp({
     ...config,
     registry,
@@ -36,7 +36,7 @@ export async function serve({ config, logger, opened, scrubStatus }: ServeOption
     clockProblem: () => clockWatch.problem,
     moreMetrics: readings.metrics(),
     ...(config.scrubBytesPerSecond > 0 && scrubStatus && { scrubStatus }),
-    ...(isStorePoisoned && { isStorePoisoned }),
+    isStorePoisoned: () => stores.records.isPoisoned(),
     unsafeSettings,
   })
   return orClose(await listen(app, { ...config, logger }), async (server) => {

@@ -46,7 +46,7 @@ async function openRemote(
     revocation: tsaRevocation,
     proxies,
     logger,
-    onTime: (time) => clockWatch?.note(new URL(url).host, { time }),
+    onTime: (time) => clockWatch?.note(new URL(url).host, time),
   })
 }
 

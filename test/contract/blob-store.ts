@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { describe } from 'node:test'
-import { concatBytes, type BlobStore } from '../../adapters/kit/index.ts'
+import { concatBytes, decorateBlobs, type BlobStore } from '../../adapters/kit/index.ts'
 import { assertBlob, assertSame, collect, mustGet, putBlob, rejectsWith, KIB, MIB } from './blob-bodies.ts'
 import { testAborts, testBodies, testBrokenBodies, testConcurrentPuts, testKeys, testLimit } from './blob-store-puts.ts'
 import { assertClosed, testsOf, type TestOf } from './rules.ts'
@@ -59,6 +59,9 @@ export function blobStoreContract(name: string, open: () => Promise<BlobStoreUnd
     testReads(test)
     testDeletes(test)
     testClose(test)
+    test('can do the same in a wrapper', async (store) => {
+      assert.equal(decorateBlobs(store, {}).marker, store.marker)
+    })
   })
 }
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import { isRegistryError } from '../../adapters/kit/index.ts'
+import { decorateRecords, isRegistryError, type RecordStore } from '../../adapters/kit/index.ts'
 import { testLog } from './record-store-log.ts'
 import {
   bytes,
@@ -56,10 +56,30 @@ export function recordStoreContract(
     testCounters(stores)
     testLog(stores)
     testRaces(stores)
+    testWrapper(stores)
     testSerializability(stores, runs)
     testReopen(stores, volatile)
     testClose(open)
     testDamage(open)
+  })
+}
+
+function testWrapper(stores: RecordStorePair): void {
+  it('can do the same in a wrapper: without an eraser, deleted files would stay on disk', async () => {
+    const { store } = stores
+    const wrapped = decorateRecords(store, {})
+    const abilitiesOf = (each: RecordStore): readonly unknown[] => [
+      each.eraser,
+      each.snapshots,
+      each.isShared,
+      each.isPoisoned(),
+    ]
+    assert.deepEqual(abilitiesOf(wrapped), abilitiesOf(store))
+    await stores.commitOk({ writes: [{ key: 'wrapped/a', value: bytes('x') }] })
+    await wrapped.eraser?.eraseHistory(['wrapped/a'])
+    const snapshot = await wrapped.snapshots?.snapshot()
+    if (snapshot !== undefined) assert.equal(await snapshot.logSize(), await store.logSize())
+    await snapshot?.close()
   })
 }
 

@@ -3,7 +3,11 @@ import { test, type TestContext } from 'node:test'
 
 /** The names of a port's methods, except `close`. */
 type Methods<Port> = {
-  [Name in keyof Port]-?: Name extends 'close' ? never : Port[Name] extends (...args: never[]) => unknown ? Name : never
+  [Name in keyof Port]-?: Name extends 'close' | 'isPoisoned'
+    ? never
+    : Port[Name] extends (...args: never[]) => unknown
+      ? Name
+      : never
 }[keyof Port]
 
 /** A call of each method. A method of the port that is not listed does not compile. */

@@ -1,3 +1,4 @@
+import { decorateRecords } from '../../core/store/decorate.ts'
 import assert from 'node:assert/strict'
 import { before, describe, it, type TestContext } from 'node:test'
 import { MemoryCheckpointKeys, MemoryRecords, MemorySignedHead } from '../../adapters/memory/index.ts'
@@ -85,7 +86,8 @@ describe('several sealers', () => {
     identity ??= await openLogIdentity({ records, secret: FIXTURE_SECRET, clock, signer: testSigner() })
     const sealer = createSealer({ engine: new InlineEngine(), maxWaitMs: 1_000, leaseMs: LEASE_MS })
     t.after(() => sealer.close())
-    await sealer.start({ records, signedHead, identity, clock, logger: silentLogger, sharedRecords: true })
+    const shared = decorateRecords(records, { isShared: true })
+    await sealer.start({ records: shared, signedHead, identity, clock, logger: silentLogger })
     return sealer
   }
 

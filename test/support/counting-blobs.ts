@@ -3,10 +3,12 @@ import type { BlobStore } from '../../core/index.ts'
 /** A blob store that knows the keys of the blobs in it. */
 export class CountingBlobs implements BlobStore {
   readonly kept = new Set<string>()
+  readonly marker: BlobStore['marker']
   readonly #inner: BlobStore
 
   constructor(inner: BlobStore) {
     this.#inner = inner
+    this.marker = inner.marker
   }
 
   put: BlobStore['put'] = async (key, body, options) => {

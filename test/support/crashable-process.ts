@@ -1,5 +1,6 @@
 import { RegistryError } from '../../core/errors.ts'
 import type { BlobStore, RecordStore } from '../../core/ports/index.ts'
+import { decorateBlobs, decorateRecords } from '../../core/store/decorate.ts'
 
 /** `before`: nothing is applied. `after`: the step is applied, and only its response is lost. */
 export type When = 'before' | 'after'
@@ -27,7 +28,7 @@ export class CrashableProcess {
   #isBlobStoreDown = false
 
   constructor(records: RecordStore, blobs: BlobStore) {
-    this.records = {
+    this.records = decorateRecords(records, {
       get: (keys) => this.#call(() => records.get(keys)),
       list: (range) => this.#list(records.list(range)),
       commit: (commit) => this.#commit(() => records.commit(commit)),
@@ -36,13 +37,13 @@ export class CrashableProcess {
       logSize: () => this.#call(() => records.logSize()),
       positionsOf: (entries) => this.#call(() => records.positionsOf(entries)),
       close: async () => undefined,
-    }
-    this.blobs = {
+    })
+    this.blobs = decorateBlobs(blobs, {
       put: (key, body, options) => this.#changeBlob(() => blobs.put(key, body, options)),
       get: (key, range, signal) => this.#call(() => blobs.get(key, range, signal)),
       delete: (key) => this.#changeBlob(() => blobs.delete(key)),
       close: async () => undefined,
-    }
+    })
   }
 
   /** Makes a later step fail, counted from 1 for the next one. */

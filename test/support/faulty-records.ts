@@ -1,6 +1,6 @@
 import { RegistryError } from '../../core/errors.ts'
 import type { RecordStore } from '../../core/ports/index.ts'
-import { decorateRecords } from '../../core/store/read.ts'
+import { decorateRecords } from '../../core/store/decorate.ts'
 
 /** `before`: the commit fails and is not applied. `after`: it is applied, and its result is lost. */
 export type CommitFault = 'before' | 'after'

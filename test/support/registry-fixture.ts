@@ -9,6 +9,7 @@ import {
   type BlobStore,
   type NewEvidence,
   type PermissionLevel,
+  type RecordStore,
   type Registry,
   type RegistryOptions,
   type Scope,
@@ -16,6 +17,7 @@ import {
 } from '../../core/index.ts'
 import { fsck } from '../../core/ops/index.ts'
 import { keys, keysUnder } from '../../core/store/keys.ts'
+import { decorateRecords } from '../../core/store/decorate.ts'
 import { listEntries, decodeRecord } from '../../core/store/read.ts'
 import type { DeletedFileRecord, FileRecord } from '../../core/store/records.ts'
 import { createSealer, InlineEngine, type SealerOptions } from '../../sealer/index.ts'
@@ -72,6 +74,8 @@ export interface FixtureOptions {
   readonly stores?: Stores
   readonly sealer?: SealerOptions
   readonly registry?: Partial<RegistryOptions>
+  /** Members of the record store that differ from those of the memory. */
+  readonly records?: Partial<RecordStore>
 }
 
 /** A registry in one process. Batches are sealed by `sealNow` only, and the time changes only with `clock.advance`. */
@@ -100,11 +104,12 @@ export async function openFixture({
   stores = new Stores(),
   sealer,
   registry: more,
+  records = {},
 }: FixtureOptions = {}): Promise<Fixture> {
   const { clock, signedHead, secret } = stores
   const process = new CrashableProcess(stores.records, stores.blobs)
   const registry = await openRegistry({
-    records: process.records,
+    records: decorateRecords(process.records, records),
     blobs: process.blobs,
     signedHead,
     secret,

@@ -17,6 +17,7 @@ const SETTLED_CONFIRMATIONS = 20
 /** A chain that a test controls: it mines, drops, reorganizes and rejects transactions, and loses results. */
 export class ScriptedChain implements Anchor {
   readonly info: AnchorInfo
+  readonly funds = null
   readonly #known = new Map<string, Transaction>()
   /** The first block that each reorganization replaced. */
   readonly #branches: number[] = []

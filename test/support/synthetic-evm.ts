@@ -15,6 +15,7 @@ const ZERO_HASH = `0x${'00'.repeat(32)}`
 /** An EVM chain without a node: each transaction gets a block of its own, with a real header, trie and signature. */
 export class SyntheticEvm implements Anchor {
   readonly info: AnchorInfo
+  readonly funds = null
   readonly #key: SigningKey
   readonly #address: string
   readonly #genesisSeconds: number

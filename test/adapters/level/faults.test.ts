@@ -72,14 +72,14 @@ describe('a write that fails', () => {
       const logger = { error: (_: object, message: string) => void lines.push(message) }
       const store = await LevelRecords.open(faultyLevel(db, faults), { logger })
       assert.ok((await put(store, 'a')).ok)
-      assert.ok(!store.isPoisoned)
+      assert.ok(!store.isPoisoned())
 
       faults.write = fault
       const group = [put(store, 'b'), put(store, 'c')]
       for (const commit of group) await assert.rejects(commit, { code: 'UNKNOWN_OUTCOME' })
       const message = /the disk is full; free some space \(ENOSPC\)/
       for (const key of ['d', 'e']) await assert.rejects(put(store, key), { code: 'STORE_POISONED', message })
-      assert.ok(store.isPoisoned)
+      assert.ok(store.isPoisoned())
       assert.equal(lines.length, 1)
       assert.match(lines.join(), message)
       assert.ok((await keysOf(store)).includes('a'), 'reads still work')

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { MemoryRecords } from '../../../adapters/memory/index.ts'
 import { LogWindow, positionsWithin, readLogWindow } from '../../../core/log/positions.ts'
 import { RegistryError } from '../../../core/errors.ts'
-import { decorateRecords } from '../../../core/store/read.ts'
+import { decorateRecords } from '../../../core/store/decorate.ts'
 
 /** The entry with this number. Entries of equal `number % 5` begin with the same bytes. */
 function entryOf(number: number): Uint8Array {

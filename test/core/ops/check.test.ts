@@ -4,7 +4,7 @@ import { MemoryRecords } from '../../../adapters/memory/index.ts'
 import { Check } from '../../../core/ops/check.ts'
 import type { Difference } from '../../../core/ops/index.ts'
 import { DamagedValueError } from '../../../core/store/stored-form.ts'
-import { decorateRecords } from '../../../core/store/read.ts'
+import { decorateRecords } from '../../../core/store/decorate.ts'
 
 const damaged = decorateRecords(new MemoryRecords(), {
   async get([key]) {

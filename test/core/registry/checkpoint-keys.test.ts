@@ -302,7 +302,7 @@ describe('checkpoint keys', () => {
 
   describe('of several servers', () => {
     const openServer = (t: TestContext, stores: Stores, checkpointSigner: CheckpointSigner) =>
-      openFixture({ t, stores, registry: { sharedRecords: true, checkpointSigner } })
+      openFixture({ t, stores, registry: { checkpointSigner }, records: { isShared: true } })
     const allServersHaveIt = true
 
     it('are rotated only if the caller says that all servers have the new key', async (t) => {

@@ -5,6 +5,7 @@ import { openLevelRecords } from '../../../adapters/level/index.ts'
 import { sha256, toBase64, toHex } from '../../../core/bytes.ts'
 import { type RecordEraser, type RecordStore } from '../../../core/index.ts'
 import { eventInRecord } from '../../../core/store/evidence.ts'
+import { createInstruments } from '../../../server/index.ts'
 import { keys } from '../../../core/store/keys.ts'
 import { listEntries } from '../../../core/store/read.ts'
 import { bodyOf, inCategory, it, openFixture, Stores } from '../../support/registry-fixture.ts'
@@ -18,7 +19,9 @@ async function openOverLevel(t: TestContext, directory: string) {
     database: (folder) =>
       new Level<string, Uint8Array>(folder, { keyEncoding: 'utf8', valueEncoding: 'view', compression: false }),
   })
-  const { registry, scope, clock } = await openFixture({ t, registry: { records, smallFileBytes: 4_096 } })
+  // As the server does it: a wrapper must not lose the eraser.
+  const observed = createInstruments().observeRecords(records)
+  const { registry, scope, clock } = await openFixture({ t, registry: { records: observed, smallFileBytes: 4_096 } })
   t.after(() => records.close())
   return { registry, records, scope, clock }
 }
@@ -89,7 +92,7 @@ describe('the erasure of a deleted file', () => {
 
   test('comes within minutes if the deletion was applied, but its outcome is not known', async (t) => {
     const eraser = new Eraser()
-    const fixture = await openFixture({ t, registry: { eraser } })
+    const fixture = await openFixture({ t, records: { eraser } })
     const file = await fixture.stage('content', 'a.txt')
     await fixture.evidence({ files: [file] })
     fixture.process.fail(1, 'after')
@@ -103,7 +106,7 @@ describe('the erasure of a deleted file', () => {
   test('collects deletions and runs at most once a minute, until the store is done', async (t) => {
     const eraser = new Eraser()
     const stores = new Stores()
-    const fixture = await openFixture({ stores, registry: { eraser } })
+    const fixture = await openFixture({ stores, records: { eraser } })
     const { registry, clock } = fixture
     const files = await Promise.all(Array.from({ length: 5 }, (_, i) => fixture.stage('content', `${i}.txt`)))
     await fixture.evidence({ files })
@@ -132,7 +135,7 @@ describe('the erasure of a deleted file', () => {
     await fixture.close()
 
     eraser.outcome = true
-    const again = await openFixture({ t, stores, registry: { eraser } })
+    const again = await openFixture({ t, stores, records: { eraser } })
     await again.clock.advance(60_000)
     assert.equal(eraser.calls.length, 4, 'the next start continues')
     assert.deepEqual(await stores.keysOf('pe'), [])

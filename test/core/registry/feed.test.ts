@@ -157,8 +157,8 @@ describe('waiting for an event', () => {
   })
 
   test('sees what another server wrote, and ends with the registry', async (t) => {
-    const first = await openFixture({ registry: { sharedRecords: true } })
-    const second = await openFixture({ t, stores: first.stores, registry: { sharedRecords: true } })
+    const first = await openFixture({ records: { isShared: true } })
+    const second = await openFixture({ t, stores: first.stores, records: { isShared: true } })
     const { cursor } = await read(first.registry, first.scope)
     const waiting = first.registry.evidences.nextEvent(first.scope, cursor, never)
     await second.evidence()

@@ -4,7 +4,8 @@ import { text } from 'node:stream/consumers'
 import { describe, test } from 'node:test'
 import { isRegistryError, RegistryError } from '../../../core/errors.ts'
 import type { Files, SourceSystemChange, StagedFile } from '../../../core/index.ts'
-import { decorateRecords, decodeRecord } from '../../../core/store/read.ts'
+import { decorateRecords } from '../../../core/store/decorate.ts'
+import { decodeRecord } from '../../../core/store/read.ts'
 import { keys } from '../../../core/store/keys.ts'
 import type { EvidenceRecord } from '../../../core/store/records.ts'
 import { sweep } from '../../../core/store/blob-lifecycle.ts'
@@ -532,10 +533,10 @@ describe('the sweep', () => {
 
   test('leaves running uploads alone, with shared records for a day', async (t) => {
     const stores = new Stores()
-    const before = await openFixture({ t, stores, registry: { sharedRecords: true } })
+    const before = await openFixture({ t, stores, records: { isShared: true } })
     const staged = await before.stage('of another process')
     await stores.clock.advance(1)
-    const shared = await openFixture({ t, stores, registry: { sharedRecords: true } })
+    const shared = await openFixture({ t, stores, records: { isShared: true } })
     const own = await shared.stage('own')
     // Servers with shared records look for events four times a second, so only the last hour is lived through.
     const later = async (hours: number): Promise<void> => {

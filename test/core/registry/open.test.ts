@@ -114,7 +114,6 @@ describe('a registry', () => {
         { ...inMemory(), smallFileBytes: value },
       ]),
       ['logger', { ...inMemory(), logger: { info() {} } }],
-      ['sharedRecords', { ...inMemory(), sharedRecords: 'yes' }],
       ['acceptclock', { ...inMemory(), acceptclock: true }],
     ]
     for (const [field, options] of wrong)
@@ -127,8 +126,8 @@ describe('a registry', () => {
 
   test('works the same in two processes with shared records', async (t) => {
     const stores = new Stores()
-    const one = await openFixture({ t, stores, registry: { sharedRecords: true } })
-    const two = await openFixture({ t, stores, registry: { sharedRecords: true } })
+    const one = await openFixture({ t, stores, records: { isShared: true } })
+    const two = await openFixture({ t, stores, records: { isShared: true } })
     await one.evidence()
     const updates = Array.from({ length: 40 }, (_, i) =>
       (i % 2 === 0 ? one : two).registry.evidences.update(one.scope, 'e-1', { description: `${i}` }),
@@ -146,7 +145,7 @@ describe('a registry', () => {
 describe('closing a registry', () => {
   test('waits for the sealer, which gives the lease back before the stores are closed', async () => {
     const stores = new Stores()
-    const fixture = await openFixture({ stores, registry: { sharedRecords: true } })
+    const fixture = await openFixture({ stores, records: { isShared: true } })
     const lease = async (): Promise<unknown> => (await stores.records.get([logKeys.sealerLease()]))[0]
     await until(async () => (await lease()) !== undefined)
     await fixture.close()

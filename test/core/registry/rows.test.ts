@@ -4,7 +4,7 @@ import { MemoryRecords } from '../../../adapters/memory/index.ts'
 import type { RecordStore } from '../../../core/index.ts'
 import type { Range } from '../../../core/ports/index.ts'
 import { mergedRows, nextRows, type RowBounds } from '../../../core/registry/evidence/rows.ts'
-import { decorateRecords } from '../../../core/store/read.ts'
+import { decorateRecords } from '../../../core/store/decorate.ts'
 import { keys } from '../../../core/store/keys.ts'
 
 /** Number of indexes. The first one has half of all rows. */

@@ -3,6 +3,7 @@ import { describe, it } from 'node:test'
 import { MemorySignedHead } from '../../../adapters/memory/index.ts'
 import { emptyRoot } from '../../../core/log/tree/hash.ts'
 import type { SignedHead } from '../../../core/ports/index.ts'
+import type { RegistryOptions } from '../../../core/registry/options.ts'
 import { confirmAnchorOf } from '../../support/confirmed-anchor.ts'
 import { countCommits } from '../../support/count-commits.ts'
 import { openFixture, Stores, type Fixture } from '../../support/registry-fixture.ts'
@@ -20,8 +21,8 @@ async function sealedStores(): Promise<{ readonly stores: Stores; readonly head:
   return { stores, head }
 }
 
-const openWith = (stores: Stores, registry: NonNullable<Parameters<typeof openFixture>[0]>['registry'] = {}) =>
-  openFixture({ stores, registry })
+const openWith = (stores: Stores, registry: Partial<RegistryOptions> = {}, isShared = false) =>
+  openFixture({ stores, registry, records: { isShared } })
 
 describe('the signed head of a registry', () => {
   it('is written with size 0 before the log exists', async () => {
@@ -141,14 +142,14 @@ describe('a registry on shared records without a signed head', () => {
   it('adopts the newest confirmed anchor, and is not opened before there is one', async () => {
     const { stores } = await sealedStores()
     const signedHead = new MemorySignedHead()
-    await assert.rejects(openWith(stores, { signedHead, sharedRecords: true }), {
+    await assert.rejects(openWith(stores, { signedHead }, true), {
       code: 'LOG_BEHIND_SIGNED',
       message: /--adopt-head/,
     })
     assert.equal(await signedHead.read(), undefined)
     await confirmAnchorOf(stores.records)
     await rejectsWith('LOG_BEHIND_SIGNED', openWith(stores, { signedHead }))
-    const joining = await openWith(stores, { signedHead, sharedRecords: true })
+    const joining = await openWith(stores, { signedHead }, true)
     assert.equal((await signedHead.read())?.size, 2)
     await joining.evidence({ externalId: 'e-2' })
     await joining.registry.sealNow()

@@ -173,8 +173,8 @@ describe('the operator key', () => {
 
   test('is valid at once if another process sets it, and `onlyIfNone` sets it once', async (t) => {
     const stores = new Stores()
-    const here = await openFixture({ t, stores, registry: { sharedRecords: true } })
-    const there = await openFixture({ t, stores, registry: { sharedRecords: true } })
+    const here = await openFixture({ t, stores, records: { isShared: true } })
+    const there = await openFixture({ t, stores, records: { isShared: true } })
     const [own, other] = [here.registry.sourceSystems, there.registry.sourceSystems]
     const set = await Promise.all([
       own.setOperatorKey(KEY, { onlyIfNone: true }),
@@ -195,8 +195,8 @@ describe('the operator key', () => {
 
   test('takes precedence over an equal key of a source system, also if that was just used', async (t) => {
     const stores = new Stores()
-    const here = await openFixture({ t, stores, registry: { operatorKey: KEY, sharedRecords: true } })
-    const there = await openFixture({ t, stores, registry: { sharedRecords: true } })
+    const here = await openFixture({ t, stores, registry: { operatorKey: KEY }, records: { isShared: true } })
+    const there = await openFixture({ t, stores, records: { isShared: true } })
     const { apiKey, id } = await here.system('R')
     const authenticate = () => here.registry.sourceSystems.authenticate({ companyId: COMPANY, apiKey })
     const system = { kind: 'sourceSystem', id, companyId: COMPANY, permissions: 'R' }

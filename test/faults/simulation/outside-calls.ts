@@ -1,5 +1,6 @@
 import { createHash, type Hash } from 'node:crypto'
 import { isRegistryError, RegistryError, type ErrorCode } from '../../../core/errors.ts'
+import { decorateBlobs, decorateRecords } from '../../../core/store/decorate.ts'
 import type {
   Anchor,
   BlobStore,
@@ -125,7 +126,7 @@ export class OutsideCalls {
     const read = <T>(name: string, act: () => Promise<T>): Promise<T> =>
       call({ name, isChange: false, act, codes: PLAIN_CODES })
     return {
-      records: {
+      records: decorateRecords(records, {
         get: (keys) => read(`get ${keys.join(' ')}`, () => records.get(keys)),
         list: (range) => listOf(read, records, range),
         commit: (commit) =>
@@ -143,8 +144,8 @@ export class OutsideCalls {
         logSize: () => read('logSize', () => records.logSize()),
         positionsOf: (entries) => read(`positionsOf ${entries.length}`, () => records.positionsOf(entries)),
         close: async () => undefined,
-      },
-      blobs: {
+      }),
+      blobs: decorateBlobs(blobs, {
         put: (key, body, options) =>
           call({
             name: 'put',
@@ -162,7 +163,7 @@ export class OutsideCalls {
         delete: (key) =>
           call({ name: 'delete', isChange: true, input: key, act: () => blobs.delete(key), codes: PLAIN_CODES }),
         close: async () => undefined,
-      },
+      }),
       signedHead: {
         read: () => read('read head', () => signedHead.read()),
         write: (head) =>
@@ -213,6 +214,7 @@ async function* listOf(read: Read, records: RecordStore, range: Parameters<Recor
 
 const anchorOf = (call: Make, anchor: Anchor): Anchor => ({
   info: anchor.info,
+  funds: anchor.funds,
   prepare: (request, signal) =>
     call({ name: 'prepare', isChange: true, act: () => anchor.prepare(request, signal), codes: ANCHOR_CODES }),
   broadcast: (raw, signal) =>

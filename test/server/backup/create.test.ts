@@ -36,6 +36,7 @@ async function createFixture(t: TestContext) {
 
 const sourcesOf = ({ stores, registry }: Fixture, dataDir: string): BackupSources => ({
   records: stores.records,
+  snapshots: stores.records,
   blobs: stores.blobs,
   config: { ...loadConfig({ args: [], env: {} }), dataDir },
   origin: registry.log.origin,

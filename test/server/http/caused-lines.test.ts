@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { RegistryError, type BlobStore, type Logger } from '../../../core/index.ts'
-import { decorateRecords } from '../../../core/store/read.ts'
+import { decorateBlobs, decorateRecords } from '../../../core/store/decorate.ts'
 import { formOf } from '../../support/form.ts'
 import { startService, type CallOptions } from '../../support/service.ts'
 import { ofSuite } from '../../support/of-suite.ts'
@@ -17,19 +17,19 @@ describe('a log line that the core writes for a request', () => {
     void lines.push([requestId, traceparent, err instanceof Error ? `${text}: ${err.message}` : text])
   const logger: Logger = { debug: ignore, info: ignore, warn: note, error: note }
 
-  const wrapBlobs = (inner: BlobStore): BlobStore => ({
-    get: async (...args) => (isMissing ? undefined : inner.get(...args)),
-    close: () => inner.close(),
-    put: async (...args) => {
-      if (!fails.put) return inner.put(...args)
-      fails = { ...fails, commit: true }
-      throw new RegistryError('UNAVAILABLE', 'injected')
-    },
-    delete: async (id) => {
-      if (fails.delete) throw new RegistryError('UNAVAILABLE', 'injected')
-      return inner.delete(id)
-    },
-  })
+  const wrapBlobs = (inner: BlobStore): BlobStore =>
+    decorateBlobs(inner, {
+      get: async (...args) => (isMissing ? undefined : inner.get(...args)),
+      put: async (...args) => {
+        if (!fails.put) return inner.put(...args)
+        fails = { ...fails, commit: true }
+        throw new RegistryError('UNAVAILABLE', 'injected')
+      },
+      delete: async (id) => {
+        if (fails.delete) throw new RegistryError('UNAVAILABLE', 'injected')
+        return inner.delete(id)
+      },
+    })
 
   const service = ofSuite(() =>
     startService({

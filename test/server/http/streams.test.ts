@@ -5,7 +5,7 @@ import { connect } from 'node:net'
 import { after, before, describe, it } from 'node:test'
 import type { RecordStore } from '../../../core/index.ts'
 import type { Range } from '../../../core/ports/index.ts'
-import { decorateRecords } from '../../../core/store/read.ts'
+import { decorateRecords } from '../../../core/store/decorate.ts'
 import { recordingLogger } from '../../support/recording-logger.ts'
 import { startService, type Company, type Service } from '../../support/service.ts'
 

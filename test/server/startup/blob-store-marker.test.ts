@@ -1,3 +1,4 @@
+import { decorateBlobs, decorateRecords } from '../../../core/store/decorate.ts'
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
@@ -25,7 +26,7 @@ async function sharedRecords(): Promise<MemoryRecords> {
 /** Starts and opens a server on shared records. */
 async function start(records: MemoryRecords, blobs: BlobStore, env: Record<string, string> = {}): Promise<void> {
   const config = loadConfig({ args: [], env })
-  const nameFiles = await checkBlobStore({ config, records, blobs, isShared: true })
+  const nameFiles = await checkBlobStore({ config, records: decorateRecords(records, { isShared: true }), blobs })
   await nameFiles(ORIGIN)
 }
 
@@ -41,9 +42,8 @@ async function startWithFiles(records: MemoryRecords, directory: string, env = {
 /** A store with a marker, as a bucket. */
 const bucketOf = (marker?: object): BlobStore => {
   let text = marker === undefined ? undefined : JSON.stringify(marker)
-  return Object.assign(new MemoryBlobs(), {
-    readMarker: async () => text,
-    writeMarker: async (content: string) => void (text ??= content),
+  return decorateBlobs(new MemoryBlobs(), {
+    marker: { read: async () => text, write: async (content) => void (text ??= content) },
   })
 }
 

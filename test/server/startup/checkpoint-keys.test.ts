@@ -1,3 +1,4 @@
+import { decorateRecords } from '../../../core/store/decorate.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { generateCheckpointKey } from '../../../adapters/files/index.ts'
@@ -35,7 +36,7 @@ describe('the keyring of a server', () => {
 
   it('is not created for shared records, because all servers need the same key', async (t) => {
     const directory = await temporaryFor(t)
-    const options = { config: configOf(directory), records: new MemoryRecords(), isShared: true }
+    const options = { config: configOf(directory), records: decorateRecords(new MemoryRecords(), { isShared: true }) }
     await assert.rejects(openKeyring(options), { code: 'CONFIG_ERROR', message: /keys generate/ })
     assert.deepEqual(await filesBelow(directory), [])
   })
@@ -44,7 +45,7 @@ describe('the keyring of a server', () => {
     const directory = await temporaryFor(t)
     const records = new MemoryRecords()
     await openLogIdentity({ records, secret, clock, signer: testSigner() })
-    const signer = await openKeyring({ config: configOf(directory, true), records, isShared: true })
+    const signer = await openKeyring({ config: configOf(directory, true), records })
     assert.deepEqual(await signer.publicKeys(), [])
     assert.deepEqual(await filesBelow(directory), [])
     await openLogIdentity({ records, secret, clock, signer, isReadOnly: true })

@@ -15,7 +15,7 @@ describe('a server whose record store accepts no more writes', () => {
     let isPoisoned = false
     let isBack = false
     const { signal } = new AbortController()
-    const recovered = hasRecovered({ isPoisoned: () => isPoisoned, directory, logger, signal, checkMs: 1 })
+    const recovered = hasRecovered({ records: { isPoisoned: () => isPoisoned }, directory, logger, signal, checkMs: 1 })
     void recovered.then(() => (isBack = true))
     await delay(50)
     isPoisoned = true
@@ -30,10 +30,10 @@ describe('a server whose record store accepts no more writes', () => {
     const directory = await temporaryFor(t)
     const ending = new AbortController()
     const options = { directory, logger, signal: ending.signal, checkMs: 1 }
-    const recovered = hasRecovered({ ...options, isPoisoned: () => false })
+    const recovered = hasRecovered({ ...options, records: { isPoisoned: () => false } })
     await delay(50)
     ending.abort()
     assert.equal(await recovered, false)
-    assert.equal(await hasRecovered({ ...options, isPoisoned: () => true }), false)
+    assert.equal(await hasRecovered({ ...options, records: { isPoisoned: () => true } }), false)
   })
 })

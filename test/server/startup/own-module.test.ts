@@ -104,10 +104,10 @@ describe('an adapter of the operator', () => {
       ['import "no-such-package"', /cannot be loaded: .*no-such-package.*install what it imports/, 'CONFIG_ERROR'],
       [
         'export default () => ({ put() {}, close() {} })',
-        /return an object with get, delete: adapters/,
+        /return an object with get, delete, marker: adapters/,
         'CONFIG_ERROR',
       ],
-      ['export default () => undefined', /return an object with put, get, delete, close/, 'CONFIG_ERROR'],
+      ['export default () => undefined', /return an object with put, get, delete, close, marker/, 'CONFIG_ERROR'],
       ['export default () => { throw new Error("no disk") }', /failed: no disk\. Repair/, 'UNAVAILABLE'],
     ] as const) {
       const path = join(folder, `${text?.length}.mjs`)
