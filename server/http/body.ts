@@ -177,7 +177,9 @@ export async function readJsonText(ctx: Context, limits: BodyLimits): Promise<st
   textParser ??= await loadTextParser()
   const bytes = await parseBody(ctx, new GuardedBody(ctx.req, limits), textParser)
   if (!(bytes instanceof Uint8Array)) throw malformed('The body cannot be read')
-  return decodeBody(bytes)
+  const text = decodeBody(bytes)
+  if (text.startsWith('\uFEFF')) throw malformed('The body begins with a byte order mark, which JSON must not have')
+  return text
 }
 
 /**

@@ -9,8 +9,8 @@ import { isFresh, sendNotModified, setFileName } from './headers.ts'
 const token = "[!#$%&'*+.^_`|~0-9A-Za-z-]+"
 /** RFC 9110 § 5.6.4. Nothing else can be in a header: setting it would throw after the file was opened. */
 const quoted = String.raw`"(?:[\t !#-\[\]-~\x80-\xff]|\\[\t -~\x80-\xff])*"`
-/** A media type with its parameters (RFC 9110 § 8.3.1). */
-const MEDIA_TYPE = new RegExp(`^${token}/${token}(?:[ \\t]*;[ \\t]*${token}=(?:${token}|${quoted}))*$`)
+/** A media type with its parameters (RFC 9110 § 8.3.1), which is not a range of types such as image/*. */
+const MEDIA_TYPE = new RegExp(`^${token}(?<!\\*)/(?!\\*)${token}(?:[ \\t]*;[ \\t]*${token}=(?:${token}|${quoted}))*$`)
 
 const isMediaType = (text: string): boolean => text.length <= 255 && MEDIA_TYPE.test(text)
 

@@ -242,7 +242,6 @@ export const texts = {
     show: 'Show',
     isRecorded: (what: string) => `${what}. Sealing …`,
     isProven: 'Recorded, sealed, stamped and anchored',
-    onItsWay: 'On its way',
     ofCreation: 'proof of the creation',
     leaf: (index: number) => `leaf ${index.toLocaleString()}`,
     copyTxId: 'Copy txId',

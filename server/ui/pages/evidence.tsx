@@ -208,7 +208,7 @@ function ProofState({ evidenceId }: { readonly evidenceId: string }) {
           </Badge>
         ) : (
           <Badge tone="pending" icon="clock">
-            {texts.evidence.onItsWay}
+            {stops.findLast(([, , isReached]) => isReached)?.[0] ?? t.recorded}
           </Badge>
         )}
         <span class="small muted">{texts.evidence.ofCreation}</span>

@@ -105,7 +105,10 @@ describe('bad input', () => {
     ]
     for (const [name, body, code] of cases) it(name, () => refusesRaw(400, code, body))
     it('bytes that are not UTF-8', () => refusesRaw(400, 'MALFORMED_BODY', Buffer.from(good({ name: 'é' }), 'latin1')))
-    it('a byte order mark', () => refusesRaw(400, 'MALFORMED_BODY', `\ufeff${good({})}`))
+    it('a byte order mark, and names it', async () => {
+      const { status, text } = await post(`\ufeff${good({})}`, 'application/json')
+      assert.deepEqual([status, /MALFORMED_BODY/.test(text), /byte order mark/.test(text)], [400, true, true])
+    })
     it('more than 1 MiB', () => refusesRaw(413, 'PAYLOAD_TOO_LARGE', good({ description: 'x'.repeat(1024 * 1024) })))
     it('more than 200,000 values', () =>
       refusesRaw(413, 'PAYLOAD_TOO_LARGE', good({ meta: { a: Array.from({ length: 200_000 }, () => 1) } })))
