@@ -2,7 +2,7 @@
 export { openRegistry } from './registry/open.ts'
 export type { RegistryOptions } from './registry/options.ts'
 export { assertNewEvidence } from './registry/evidence/create.ts'
-export { isImage } from './registry/event/event.ts'
+export { isImage } from './registry/file/given-files.ts'
 export { OPERATOR, permits } from './registry/permissions.ts'
 export { systemClock } from './clock.ts'
 export { canonicalJson, type Json } from './commitment/canonical-json.ts'

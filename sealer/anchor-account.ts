@@ -1,7 +1,8 @@
 import { RegistryError } from '../core/errors.ts'
 import { logKeys } from '../core/log/keys.ts'
 import type { Anchor, ForeignUse, Logger, PreparedAnchor, RecordStore } from '../core/ports/index.ts'
-import { decodeRecord, listRecords } from '../core/store/read.ts'
+import { decodeRecord } from '../core/store/codec.ts'
+import { listRecords } from '../core/store/read.ts'
 import type { Anchorer } from './anchorer.ts'
 import { isSameChain, preparedOf } from './anchor-record.ts'
 

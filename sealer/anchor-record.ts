@@ -3,7 +3,7 @@ import { RegistryError } from '../core/errors.ts'
 import { logKeys } from '../core/log/keys.ts'
 import type { AnchorRecord, AnchorTransaction } from '../core/log/records.ts'
 import type { AnchorInfo, AnchorStatus, PreparedAnchor, Write } from '../core/ports/index.ts'
-import { putRecord } from '../core/store/read.ts'
+import { putRecord } from '../core/store/entries.ts'
 
 type ConfirmedStatus = Extract<AnchorStatus, { readonly state: 'confirmed' }>
 

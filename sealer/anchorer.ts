@@ -4,7 +4,9 @@ import { logKeys } from '../core/log/keys.ts'
 import type { LogReader } from '../core/log/reader.ts'
 import { accountsWith } from '../core/log/attestation-rules.ts'
 import { anchorEntries } from '../core/store/derived.ts'
-import { decodeRecord, putRecord, readAll } from '../core/store/read.ts'
+import { decodeRecord } from '../core/store/codec.ts'
+import { putRecord } from '../core/store/entries.ts'
+import { readAll } from '../core/store/read.ts'
 import {
   NO_ANCHORS,
   type AnchorHeadRecord,

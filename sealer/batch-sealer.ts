@@ -11,7 +11,9 @@ import { emptyRoot, HASH_BYTES, nodesOfRange, rangeHash, type NodeId } from '../
 import { nodeAt, rowPrefix, TILE_HEIGHT, TILE_WIDTH, tileOfNode } from '../core/log/tree/tile.ts'
 import type { Key, SealerHost, TreeEngine, Version } from '../core/ports/index.ts'
 import { batchEntries } from '../core/store/derived.ts'
-import { decodeRecord, putRecord, readAll } from '../core/store/read.ts'
+import { decodeRecord } from '../core/store/codec.ts'
+import { putRecord } from '../core/store/entries.ts'
+import { readAll } from '../core/store/read.ts'
 import { InlineEngine } from './engine/engines.ts'
 import type { BatchRules, DurationObserver } from './schedule.ts'
 

@@ -4,7 +4,9 @@ import { logKeys } from '../core/log/keys.ts'
 import type { SealerLeaseRecord } from '../core/log/records.ts'
 import type { Clock, RecordStore, Version } from '../core/ports/index.ts'
 import type { StoredRecord } from '../core/store/keys.ts'
-import { decodeRecord, putRecord, readAll } from '../core/store/read.ts'
+import { decodeRecord } from '../core/store/codec.ts'
+import { putRecord } from '../core/store/entries.ts'
+import { readAll } from '../core/store/read.ts'
 
 /**
  * Decides which of several sealers works. It only saves work: every commit of a sealer checks what it depends on, so it

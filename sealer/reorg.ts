@@ -3,7 +3,9 @@ import { logKeys } from '../core/log/keys.ts'
 import type { AnchorHeadRecord, AnchorRecord } from '../core/log/records.ts'
 import type { Anchor, AnchorStatus, PreparedAnchor, RecordStore, Write } from '../core/ports/index.ts'
 import { anchorEntries } from '../core/store/derived.ts'
-import { decodeRecord, derivedWrites, listRecords } from '../core/store/read.ts'
+import { decodeRecord } from '../core/store/codec.ts'
+import { derivedWrites } from '../core/store/entries.ts'
+import { listRecords } from '../core/store/read.ts'
 import {
   anchorWrite,
   corruptError,

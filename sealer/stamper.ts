@@ -10,7 +10,9 @@ import type { CheckpointRecord, StampPeriod, StampRecord, StampRules, StampToken
 import { distinctTokens, isSameAuthority, isSameRules } from '../core/log/attestation-rules.ts'
 import type { Check, Commit, SealerHost, TimestampAuthority, ValidationData, Write } from '../core/ports/index.ts'
 import type { StoredRecord } from '../core/store/keys.ts'
-import { decodeRecord, putRecord, readAll, storedBase64 } from '../core/store/read.ts'
+import { decodeRecord, storedBase64 } from '../core/store/codec.ts'
+import { putRecord } from '../core/store/entries.ts'
+import { readAll } from '../core/store/read.ts'
 import type { DurationObserver, Schedule } from './schedule.ts'
 
 interface StamperOptions {

@@ -18,14 +18,18 @@ export {
 export {
   assertCommit,
   assertKey,
+  EMPTY_VERSION,
   keysToRead,
   planGroup,
+  versionNumber,
+  versionOf,
   type GroupPlan,
   type GroupSnapshot,
-  CommitQueue,
-} from '../../core/store/commit.ts'
+} from '../../core/store/commit-plan.ts'
+export { CommitQueue } from '../../core/store/commit-queue.ts'
 export { decorateAuthority, decorateBlobs, decorateRecords, STORE_MEMBERS } from '../../core/store/decorate.ts'
-export { damagedValue, checked, withChecksum, assertFormat, STORE_FORMAT } from '../../core/store/stored-form.ts'
+export { damagedValue, checked, withChecksum } from '../../core/store/checksum.ts'
+export { assertFormat, STORE_FORMAT } from '../../core/store/format.ts'
 export { encodeNumber } from '../../core/store/keys.ts'
 export { decodedPages, itemsOf } from '../../core/store/paged-items.ts'
 export {
@@ -33,21 +37,18 @@ export {
   assertLogRange,
   assertRow,
   EMPTY_TAIL,
-  EMPTY_VERSION,
   LOG_ENTRY_BYTES,
   MAX_PAYLOAD_BYTES,
   packRows,
   payloadsOfRows,
   ROW_ENTRIES,
   rowOf,
-  versionNumber,
-  versionOf,
   type EntryRow,
   type LogRow,
   type LogTail,
   type PayloadRow,
   type RowChanges,
-} from '../../core/store/stored-form.ts'
+} from '../../core/store/log-rows.ts'
 
 // Blob stores: valid keys and ranges, size and hash of a body, calls in progress.
 export { assertBlobKey, assertBlobRange, BlobCalls, blobExists, HashingBody } from '../../core/store/blob-calls.ts'
@@ -73,4 +74,4 @@ export { canonicalJson, type Json } from '../../core/commitment/canonical-json.t
 export { createNoteSigner, type NoteSigner } from '../../core/log/note.ts'
 export { missingKey, signerOfSeeds, typedKeyOfSeed } from '../../core/log/identity.ts'
 export { MIN_SECRET_BYTES } from '../../core/platform/node.ts'
-export { BoundedMap, SecondUseMap } from '../../core/store/cache.ts'
+export { BoundedMap, SecondUseMap } from '../../core/store/bounded-map.ts'

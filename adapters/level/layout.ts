@@ -32,7 +32,7 @@ import {
  * | `\0pay` ‖ start, 14 hex digits   | the payloads of the same entries                          |
  * | `\0pos` ‖ entry in base64        | u64 position of the last such entry                       |
  *
- * Every value that is not empty has a CRC-32 (core/store/stored-form.ts), because LevelDB verifies no checksums when it
+ * Every value that is not empty has a CRC-32 (core/store/checksum.ts), because LevelDB verifies no checksums when it
  * reads. Record keys are printable ASCII and never begin with a zero byte, so the internal keys sort before all of
  * them.
  */

@@ -12,11 +12,11 @@ import { bufferOf, encodeHead } from './rows.ts'
  * | `head`         | one row: the store's format; number of the last version and size of the log. Its lock makes    |
  * |                | groups serial                                                                                  |
  * | `record`       | a record: key, u64 number of its version ‖ value                                               |
- * | `log_row`      | 1 to 256 entries from position `start`, and their payloads (core/store/stored-form.ts)         |
+ * | `log_row`      | 1 to 256 entries from position `start`, and their payloads (core/store/log-rows.ts)            |
  * | `log_position` | an entry and u64 of its first position                                                         |
  * | `writer`       | a process that writes, and the number of its last group: shows if a lost COMMIT was applied    |
  *
- * Values, rows and positions are in an envelope with a CRC-32 (core/store/stored-form.ts).
+ * Values, rows and positions are in an envelope with a CRC-32 (core/store/checksum.ts).
  */
 const tablesOf = (schema: string): string => `
   create schema if not exists ${schema};

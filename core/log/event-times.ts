@@ -1,6 +1,6 @@
 import { readU32 } from '../bytes.ts'
 import type { RecordStore } from '../ports/index.ts'
-import { BoundedMap } from '../store/cache.ts'
+import { BoundedMap } from '../store/bounded-map.ts'
 import { eventTimeOf, evidenceIdEnd, isEventOf, uuidBytes } from './payload.ts'
 import { TILE_WIDTH } from './tree/tile.ts'
 

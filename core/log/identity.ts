@@ -3,7 +3,9 @@ import { assertLogName, keyHandover, keyOpening, MAX_LOG_KEYS, originOf } from '
 import { RegistryError, isRegistryError, corrupt } from '../errors.ts'
 import { deriveSecret } from '../platform/node.ts'
 import type { CheckpointSigner, Clock, Commit, LogSigner, RecordStore, Version } from '../ports/index.ts'
-import { decodeRecord, putRecord, readAll } from '../store/read.ts'
+import { decodeRecord } from '../store/codec.ts'
+import { putRecord } from '../store/entries.ts'
+import { readAll } from '../store/read.ts'
 import { logKeys } from './keys.ts'
 import {
   checkpointText,

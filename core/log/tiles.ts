@@ -1,6 +1,6 @@
 import { RegistryError, corrupt } from '../errors.ts'
 import type { Stored, Key, RecordStore } from '../ports/index.ts'
-import { BoundedMap } from '../store/cache.ts'
+import { BoundedMap } from '../store/bounded-map.ts'
 import { logKeys } from './keys.ts'
 import { type NodeId, type NodeSource, HASH_BYTES, leafHash } from './tree/hash.ts'
 import {

@@ -12,7 +12,8 @@ import {
 } from '../log/records.ts'
 import { distinctTokens } from '../log/attestation-rules.ts'
 import type { AnchorInfo, Key, RecordStore, ValidationData } from '../ports/index.ts'
-import { putRecord, storedBase64 } from '../store/read.ts'
+import { putRecord } from '../store/entries.ts'
+import { storedBase64 } from '../store/codec.ts'
 import type { Check } from './check.ts'
 import { AccountHistory, isStampHistory, type FirstStamp } from './trust-history.ts'
 

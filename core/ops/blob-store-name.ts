@@ -1,6 +1,7 @@
 import type { RecordStore, Write } from '../ports/index.ts'
 import { keys } from '../store/keys.ts'
-import { putRecord, readOne, readRecord } from '../store/read.ts'
+import { putRecord } from '../store/entries.ts'
+import { readOne, readRecord } from '../store/read.ts'
 
 /**
  * Shared records name the store of their files by its id, so that no server joins them with files of its own: a client

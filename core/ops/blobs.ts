@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { BlobRange, BlobStore } from '../ports/index.ts'
 import { keys } from '../store/keys.ts'
 import type { DeletedFileRecord, FileRecord } from '../store/records.ts'
-import { storedBase64 } from '../store/read.ts'
+import { storedBase64 } from '../store/codec.ts'
 import type { Check } from './check.ts'
 import { sizeIn } from './copy-blobs.ts'
 

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { isDamage } from './damage.ts'
 import type { BlobStore, RecordStore } from '../ports/index.ts'
 import { keys, isInRange } from '../store/keys.ts'
-import { decodeRecord, type RecordBytes } from '../store/read.ts'
+import { decodeRecord, type RecordBytes } from '../store/codec.ts'
 import type { DeletedFileRecord, FileRecord } from '../store/records.ts'
 import type { CopiedRecord, StreamPart } from './record-stream.ts'
 

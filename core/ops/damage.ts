@@ -1,6 +1,6 @@
 import type { Stored, Key, Range, RecordStore } from '../ports/index.ts'
 import { decorateRecords } from '../store/decorate.ts'
-import { DamagedValueError } from '../store/stored-form.ts'
+import { DamagedValueError } from '../store/checksum.ts'
 import { isError, isRegistryError } from '../errors.ts'
 
 /** Whether an error says that what is stored is damaged: it fails each time, while the rest can be read. */

@@ -1,7 +1,7 @@
 import { equalBytes } from '../bytes.ts'
 import type { Stored, Key, Range } from '../ports/index.ts'
-import { encodeCounter } from '../store/commit.ts'
-import { countOf, type DerivedEntry } from '../store/read.ts'
+import { encodeCounter, countOf } from '../store/counter.ts'
+import { type DerivedEntry } from '../store/entries.ts'
 import { COUNTED, DERIVED, derivedFrom, type CountedFamily, type DerivedFamily } from '../store/derived.ts'
 import { type Check, differenceKindOf } from './check.ts'
 

@@ -2,7 +2,7 @@ import { createHash, type Hash } from 'node:crypto'
 import { RegistryError } from '../errors.ts'
 import type { Commit, LogAppend, RecordStore, Write } from '../ports/index.ts'
 import { keys } from '../store/keys.ts'
-import { encodeRecord } from '../store/read.ts'
+import { encodeRecord } from '../store/codec.ts'
 import { ALL_KEYS, decodeRecords, encodeRecords, type StreamPart } from './record-stream.ts'
 
 /** Present from the first commit of a copy to its last one. The value is for people who look into the store. */

@@ -2,9 +2,10 @@ import { concatBytes, decodeUtf8, encodeUtf8, readU64, u64 } from '../bytes.ts'
 import { isRegistryError, RegistryError } from '../errors.ts'
 import { logKeys } from '../log/keys.ts'
 import type { Stored, Key, LogAppend, Range, RecordSnapshot } from '../ports/index.ts'
-import { checked, LOG_ENTRY_BYTES, payloadsOfRows, ROW_ENTRIES, rowOf, withChecksum } from '../store/stored-form.ts'
+import { checked, withChecksum } from '../store/checksum.ts'
+import { LOG_ENTRY_BYTES, payloadsOfRows, ROW_ENTRIES, rowOf } from '../store/log-rows.ts'
 import { keys } from '../store/keys.ts'
-import { decodeRecord } from '../store/read.ts'
+import { decodeRecord } from '../store/codec.ts'
 
 /**
  * The log and all records of a registry as one stream of bytes, which is the form in which a backup holds them. It can

@@ -10,7 +10,7 @@ import {
   type RecordRange,
   type StoredRecord,
 } from '../store/keys.ts'
-import { decodeRecord } from '../store/read.ts'
+import { decodeRecord } from '../store/codec.ts'
 import type { DeletedFileRecord, FileRecord } from '../store/records.ts'
 import { type Check, KEY_RANGES, differenceKindOf } from './check.ts'
 import { expectDerived } from './derived.ts'

@@ -8,7 +8,9 @@ import type { Context } from './context.ts'
 import { uuidInput, validate } from '../schemas/validation.ts'
 import { closed, IdToFind, limitSchema, opt } from '../schemas/fields.ts'
 import type { RecordStore } from '../ports/index.ts'
-import { decodeRecord, readFirstCovering, readAll, listEntries } from '../store/read.ts'
+import { decodeRecord } from '../store/codec.ts'
+import { readFirstCovering } from '../log/covering-records.ts'
+import { readAll, listEntries } from '../store/read.ts'
 import { logKeys } from '../log/keys.ts'
 
 /** A batch is covered by tokens of several KiB, so pages are shorter than those of other lists. */

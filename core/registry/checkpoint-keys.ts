@@ -2,7 +2,7 @@ import type { CheckpointKeyInfo, CheckpointKeys } from '../api/log.ts'
 import { RegistryError } from '../errors.ts'
 import type { LogIdentity, KeyInLog } from '../log/identity.ts'
 import type { Sealer } from '../ports/index.ts'
-import type { WriteGate } from './write.ts'
+import type { WriteGate } from './write-gate.ts'
 
 interface KeyParts {
   readonly identity: LogIdentity

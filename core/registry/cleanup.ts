@@ -1,7 +1,9 @@
 import { Background } from '../clock.ts'
 import type { Clock, Commit, Key, Logger, RecordStore } from '../ports/index.ts'
 import { keys, type StoredRecord } from '../store/keys.ts'
-import { listEntries, decodeRecord, putRecord } from '../store/read.ts'
+import { listEntries } from '../store/read.ts'
+import { decodeRecord } from '../store/codec.ts'
+import { putRecord } from '../store/entries.ts'
 import type { PendingErasureRecord } from '../store/records.ts'
 import { sweep, type BlobContext } from '../store/blob-lifecycle.ts'
 

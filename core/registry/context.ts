@@ -4,7 +4,7 @@ import type { Arrivals } from '../log/arrivals.ts'
 import type { LogReader } from '../log/reader.ts'
 import type { Key } from '../ports/index.ts'
 import type { BlobContext } from '../store/blob-lifecycle.ts'
-import type { BoundedMap } from '../store/cache.ts'
+import type { BoundedMap } from '../store/bounded-map.ts'
 import type { Erasures } from './cleanup.ts'
 import type { RunWrite } from './write.ts'
 

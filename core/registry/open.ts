@@ -8,7 +8,7 @@ import { Arrivals } from '../log/arrivals.ts'
 import { LogReader } from '../log/reader.ts'
 import type { Logger, RecordStore, SealerStatus } from '../ports/index.ts'
 import { deriveSecret } from '../platform/node.ts'
-import { BoundedMap } from '../store/cache.ts'
+import { BoundedMap } from '../store/bounded-map.ts'
 import { SMALL_FILE_BYTES } from '../store/blob-lifecycle.ts'
 import { categoryOperations } from './category/categories.ts'
 import { checkpointKeyOperations } from './checkpoint-keys.ts'
@@ -26,7 +26,8 @@ import { assertOptions, type RegistryOptions } from './options.ts'
 import { proofOperations } from './proof/proofs.ts'
 import { publishedLog } from './published-log.ts'
 import { openSignedHead } from './signed-head.ts'
-import { WriteGate, writer } from './write.ts'
+import { WriteGate } from './write-gate.ts'
+import { writer } from './write.ts'
 
 /** About 250 bytes each: 12 MB. The 25,000 that were used last are kept in any case. */
 const MAX_CACHED_IDS = 50_000

@@ -1,7 +1,9 @@
 import { RegistryError } from '../errors.ts'
 import type { BlobStore, Check, Clock, Key, Logger, RecordStore, Version, Write } from '../ports/index.ts'
 import { keys, lastPartOfKey, type RecordKey, type RecordRange, type StoredRecord } from './keys.ts'
-import { listEntries, readRecord, decodeRecord, putRecord } from './read.ts'
+import { listEntries, readRecord } from './read.ts'
+import { decodeRecord } from './codec.ts'
+import { putRecord } from './entries.ts'
 import type { IdempotencyExpiryRecord, IdempotencyRecord } from './records.ts'
 
 /**

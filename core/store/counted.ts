@@ -1,22 +1,5 @@
 import { corrupt } from '../errors.ts'
-import type { Key, RecordStore, Stored } from '../ports/index.ts'
-import { countOf } from './read.ts'
-
-/** How many entries a list has, and a text that changes whenever the list does. */
-export interface Count {
-  readonly count: number
-  readonly version: string
-}
-
-/** What counters count together. */
-export const readCount = async (records: Pick<RecordStore, 'get'>, counters: readonly Key[]): Promise<Count> =>
-  sumOfCounters(await records.get(counters))
-
-/** The sum of counters that were read. */
-export const sumOfCounters = (entries: readonly (Stored | undefined)[]): Count => ({
-  count: entries.reduce((sum, entry) => sum + countOf(entry), 0),
-  version: entries.map((entry) => entry?.version ?? '').join(),
-})
+import type { Count } from './counter.ts'
 
 /** A list that is counted. Every commit that changes the list also changes its counters. */
 export interface CountedSource<T> {

@@ -14,7 +14,8 @@ import {
   type RecordRange,
   type StoredRecord,
 } from './keys.ts'
-import { corruptRecord, decodeRecord, type DerivedEntry, listEntry, nameEntry, putRecord, textOf } from './read.ts'
+import { corruptRecord, decodeRecord, textOf } from './codec.ts'
+import { type DerivedEntry, listEntry, nameEntry, putRecord } from './entries.ts'
 import type {
   ApiKeyRecord,
   CategoryRecord,

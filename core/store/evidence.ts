@@ -3,7 +3,10 @@ import { corrupt } from '../errors.ts'
 import type { RecordStore } from '../ports/index.ts'
 import { encodeUtf8, toHex } from '../bytes.ts'
 import { foldCase, keys, laterEventKey, searchWords, type StoredRecord } from './keys.ts'
-import { decodeRecord, type DerivedEntry, evidenceText, listEntry, readAll, storedBase64, textEntry } from './read.ts'
+import { decodeRecord, storedBase64 } from './codec.ts'
+import { type DerivedEntry, listEntry, textEntry } from './entries.ts'
+import { evidenceText } from './evidence-form.ts'
+import { readAll } from './read.ts'
 import type { EventRecord, EvidenceRecord, FirstEventRecord } from './records.ts'
 
 /** What is stored of an evidence: its record with the first event, later events, its entries in lists and indexes. */

@@ -2,7 +2,7 @@ import { logKeys } from '../../core/log/keys.ts'
 import { LogReader } from '../../core/log/reader.ts'
 import type { AnchorHeadRecord, AnchorRecord } from '../../core/log/records.ts'
 import type { RecordStore } from '../../core/ports/index.ts'
-import { encodeRecord } from '../../core/store/read.ts'
+import { encodeRecord } from '../../core/store/codec.ts'
 
 /** Stores a confirmed anchor of the newest checkpoint, as the sealer of another server would. */
 export async function confirmAnchorOf(records: RecordStore): Promise<void> {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { countOf } from '../../core/store/read.ts'
+import { countOf } from '../../core/store/counter.ts'
 import type { Commit, RecordStore } from '../../core/ports/index.ts'
 import { appendsOf } from '../contract/record-store-pair.ts'
 

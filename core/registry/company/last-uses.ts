@@ -2,7 +2,9 @@ import type { SourceSystemId } from '../../api/scope.ts'
 import { Background } from '../../clock.ts'
 import type { Clock, Logger, RecordStore } from '../../ports/index.ts'
 import { keys } from '../../store/keys.ts'
-import { decodeRecord, putRecord, readAll } from '../../store/read.ts'
+import { decodeRecord } from '../../store/codec.ts'
+import { putRecord } from '../../store/entries.ts'
+import { readAll } from '../../store/read.ts'
 
 const MINUTE_MS = 60_000
 /** Records of one commit. */

@@ -1,3 +1,4 @@
+import type { EvidenceRecord } from '../../store/records.ts'
 import Type from '#typebox'
 import { stagedFileSchema } from '../file/find.ts'
 import {
@@ -78,4 +79,14 @@ export const historyQuerySchema = closed({
 export const eventQuerySchema = closed({
   after: opt(IdToFind),
   limit: opt(limitSchema(MAX_LIST_LENGTH)),
+})
+
+type Details = { readonly [K in 'description' | 'summary' | 'owner' | 'meta']?: EvidenceRecord[K] }
+
+/** The details that are set. An empty text means that there is none. */
+export const givenDetails = ({ description, summary, owner, meta }: Details) => ({
+  description: description || undefined,
+  summary: summary || undefined,
+  owner: owner || undefined,
+  meta,
 })

@@ -6,7 +6,9 @@ import { timeOfId } from '../../ids.ts'
 import type { LogAppend, Write } from '../../ports/index.ts'
 import { evidenceEntries, putEvidence } from '../../store/evidence.ts'
 import type { EvidenceRecord } from '../../store/records.ts'
-import { attachedFiles, type EventSecrets, givenDetails, makeEvent, newSecret, txIdOfEntry } from '../event/event.ts'
+import { attachedFiles } from '../file/given-files.ts'
+import { type EventSecrets, makeEvent, newSecret, txIdOfEntry } from '../event/make.ts'
+import { givenDetails } from './input.ts'
 
 /** The files of a new evidence. The image is one of them. */
 export interface EvidenceFiles {

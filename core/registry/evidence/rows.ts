@@ -1,6 +1,7 @@
 import type { Key, Range, RecordStore } from '../../ports/index.ts'
 import { lastPartOfKey, type RecordRange, type StoredRecord } from '../../store/keys.ts'
-import { isEvidenceKey, listEntries } from '../../store/read.ts'
+import { isEvidenceKey } from '../../store/evidence-form.ts'
+import { listEntries } from '../../store/read.ts'
 import type { EvidenceRecord } from '../../store/records.ts'
 
 /** An entry of an index: its key ends with the id of an evidence. */

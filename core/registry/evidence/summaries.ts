@@ -3,10 +3,11 @@ import type { CompanyId, EvidenceId, TxId, IdText } from '../../api/scope.ts'
 import { LogWindow } from '../../log/positions.ts'
 import { keys, type StoredRecord } from '../../store/keys.ts'
 import type { EvidenceRecord } from '../../store/records.ts'
-import { danglingReference, decodeRecord, readAll } from '../../store/read.ts'
+import { danglingReference, readAll } from '../../store/read.ts'
+import { decodeRecord } from '../../store/codec.ts'
 import type { Context } from '../context.ts'
 import { entryOfTxId } from '../../log/reader.ts'
-import { evidenceCore } from './get.ts'
+import { evidenceCore } from './shown.ts'
 
 /** The summaries of stored entries, in their order. Throws `CORRUPT` if one cannot be decoded. */
 export async function summariesOf(

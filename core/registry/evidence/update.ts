@@ -6,21 +6,15 @@ import { assertVersion, type Attempt, type Decision } from '../write.ts'
 import { enterCompany } from '../permissions.ts'
 import { ExternalId } from '../../schemas/fields.ts'
 import { assertClearOrGiven, invalidInput, metaText, validate } from '../../schemas/validation.ts'
-import { evidenceChangeSchema } from './input.ts'
-import { readEvidence } from './get.ts'
+import { evidenceChangeSchema, givenDetails } from './input.ts'
+import { readEvidence } from './find.ts'
 import type { StagedFile } from '../../api/files.ts'
 import { canonicalJson } from '../../commitment/canonical-json.ts'
 import type { Read } from '../../store/read.ts'
 import { isSameName } from '../../store/keys.ts'
 import type { EvidenceRecord } from '../../store/records.ts'
-import {
-  appendEvents,
-  attachedFiles,
-  type EventAuthor,
-  type EventStep,
-  type EvidenceState,
-  givenDetails,
-} from '../event/event.ts'
+import { appendEvents, type EventAuthor, type EventStep, type EvidenceState } from '../event/append.ts'
+import { attachedFiles } from '../file/given-files.ts'
 import { attachFiles } from '../file/stored-file.ts'
 
 /**

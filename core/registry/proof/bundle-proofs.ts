@@ -21,7 +21,7 @@ import { leafHash } from '../../log/tree/hash.ts'
 import { MAX_CHECKPOINT_TOKENS } from '../../commitment/bundle-format.ts'
 import type { TxId } from '../../api/scope.ts'
 import type { SealerTrust } from '../../ports/index.ts'
-import { storedBytes } from '../../store/read.ts'
+import { storedBytes } from '../../store/codec.ts'
 import { logPolicy } from '../published-log.ts'
 
 /** An event of a bundle and what it discloses, not proven yet. */

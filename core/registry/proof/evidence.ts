@@ -1,7 +1,7 @@
 import type { EvidenceProof } from '../../schemas/proof-documents.ts'
 import { toHex } from '../../bytes.ts'
 import { firstEventOf } from '../../store/evidence.ts'
-import { checkedOpeningOf } from '../event/event.ts'
+import { checkedOpeningOf } from '../event/opening.ts'
 import {
   assuranceOf,
   type BatchAttestation,
@@ -15,7 +15,7 @@ import type { Proofs } from '../../api/proofs.ts'
 import { findEvidence, FoundEvidence } from './find-evidence.ts'
 import type { Version } from '../../ports/index.ts'
 import type { Known } from '../../api/scope.ts'
-import { hasState, withState } from '../../store/cache.ts'
+import { hasState, withState } from '../known.ts'
 
 /** Proves an evidence. The proof has no name, owner, text, meta, company or category, because it is for anyone. */
 export const proveEvidenceIfChanged =

@@ -5,7 +5,7 @@ import { keys } from '../../store/keys.ts'
 import { readRecord } from '../../store/read.ts'
 import type { DeletedFileRecord, EvidenceRecord, FileRecord } from '../../store/records.ts'
 import type { Context } from '../context.ts'
-import { discloseEvent } from '../event/event.ts'
+import { discloseEvent } from '../event/opening.ts'
 import { readEvent } from '../../store/evidence.ts'
 import type { Proofs } from '../../api/proofs.ts'
 import {

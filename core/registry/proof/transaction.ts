@@ -1,7 +1,7 @@
 import type { MerkleValidation } from '../../schemas/proof-documents.ts'
 import { toHex } from '../../bytes.ts'
 import { RegistryError } from '../../errors.ts'
-import { storedBase64 } from '../../store/read.ts'
+import { storedBase64 } from '../../store/codec.ts'
 import type { LogReader, EntryStatus } from '../../log/reader.ts'
 import type { BatchRecord } from '../../log/records.ts'
 import { claimOf, type StampClaim } from '../../log/attestation-rules.ts'

@@ -8,7 +8,7 @@ import { EntryCache } from '../../../adapters/level/reader.ts'
 import { MemoryLevel } from 'memory-level'
 import { LevelRecords, openLevelRecords, type LevelDatabase } from '../../../adapters/level/index.ts'
 import { encodeUtf8 } from '../../../core/bytes.ts'
-import { versionOf } from '../../../core/store/stored-form.ts'
+import { versionOf } from '../../../core/store/commit-plan.ts'
 import type { Stored } from '../../../core/ports/index.ts'
 
 const entry = (key: string, version: number, bytes = 3): Stored => ({

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import { RangeCache, type LogRange } from '../../../core/store/cache.ts'
+import { RangeCache, type LogRange } from '../../../core/log/range-cache.ts'
 
 /** Consecutive batches of these lengths. */
 function batchesOf(lengths: readonly number[]): LogRange[] {

@@ -5,7 +5,7 @@ import { logKeys } from '../../../core/log/keys.ts'
 import { LogReader } from '../../../core/log/reader.ts'
 import { emptyRoot } from '../../../core/log/tree/hash.ts'
 import type { SignedHead } from '../../../core/ports/index.ts'
-import { encodeRecord } from '../../../core/store/read.ts'
+import { encodeRecord } from '../../../core/store/codec.ts'
 import { storeTree, type StoredTree } from '../../support/stored-tree.ts'
 import { referenceRoot } from './tree/reference.ts'
 

@@ -8,7 +8,7 @@ import { checkRecords } from '../../../core/ops/records.ts'
 import { logKeys } from '../../../core/log/keys.ts'
 import type { AnchorHeadRecord, AnchorRecord, CheckpointRecord } from '../../../core/log/records.ts'
 import type { RecordStore } from '../../../core/ports/index.ts'
-import { encodeRecord } from '../../../core/store/read.ts'
+import { encodeRecord } from '../../../core/store/codec.ts'
 
 const infoOf = (account: string) => ({
   type: 'scripted',

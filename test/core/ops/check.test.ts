@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import { MemoryRecords } from '../../../adapters/memory/index.ts'
 import { Check } from '../../../core/ops/check.ts'
 import type { Difference } from '../../../core/ops/index.ts'
-import { DamagedValueError } from '../../../core/store/stored-form.ts'
+import { DamagedValueError } from '../../../core/store/checksum.ts'
 import { decorateRecords } from '../../../core/store/decorate.ts'
 
 const damaged = decorateRecords(new MemoryRecords(), {

@@ -7,7 +7,7 @@ import { sha256, toHex } from '../../../core/bytes.ts'
 import { RegistryError } from '../../../core/errors.ts'
 import { keys } from '../../../core/store/keys.ts'
 import type { BlobStore } from '../../../core/ports/index.ts'
-import { encodeRecord } from '../../../core/store/read.ts'
+import { encodeRecord } from '../../../core/store/codec.ts'
 import {
   copyBlobs,
   decodeRecords,

@@ -5,7 +5,7 @@ import { fsck, type Difference, type FsckStores } from '../../../core/ops/index.
 import { logKeys } from '../../../core/log/keys.ts'
 import type { RecordStore } from '../../../core/ports/index.ts'
 import { keys, isInRange } from '../../../core/store/keys.ts'
-import { putRecord } from '../../../core/store/read.ts'
+import { putRecord } from '../../../core/store/entries.ts'
 import { openFilledRegistry } from '../../support/sealed-registry.ts'
 import { differencesIn, entriesOf } from '../../support/whole-store.ts'
 import { ofSuite } from '../../support/of-suite.ts'

@@ -5,7 +5,7 @@ import { encodeRecords, fillStore, repairRecords, RepairPlanner, type Difference
 import { isDerived } from '../../../core/ops/check.ts'
 import type { Key, RecordStore, Write } from '../../../core/ports/index.ts'
 import { decorateRecords } from '../../../core/store/decorate.ts'
-import { DamagedValueError } from '../../../core/store/stored-form.ts'
+import { DamagedValueError } from '../../../core/store/checksum.ts'
 import { openFilledRegistry } from '../../support/sealed-registry.ts'
 import { differencesIn, entriesOf } from '../../support/whole-store.ts'
 import { ofSuite } from '../../support/of-suite.ts'

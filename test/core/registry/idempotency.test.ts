@@ -3,7 +3,7 @@ import { describe } from 'node:test'
 import { createHmac } from 'node:crypto'
 import { canonicalJson } from '../../../core/index.ts'
 import { deriveSecret } from '../../../core/platform/node.ts'
-import { decodeRecord } from '../../../core/store/read.ts'
+import { decodeRecord } from '../../../core/store/codec.ts'
 import { bodyOf, inCategory, it } from '../../support/registry-fixture.ts'
 import { rejectsWith } from '../../contract/blob-bodies.ts'
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import { BoundedMap } from '../../../core/store/cache.ts'
+import { BoundedMap } from '../../../core/store/bounded-map.ts'
 
 describe('BoundedMap', () => {
   it('never returns a wrong or an old value', () => {

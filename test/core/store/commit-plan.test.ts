@@ -3,15 +3,13 @@ import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import {
   assertCommit,
-  decodeCounter,
-  encodeCounter,
   keysToRead,
   planGroup,
   type GroupPlan,
   type GroupSnapshot,
-} from '../../../core/store/commit.ts'
-import { versionOf } from '../../../core/store/stored-form.ts'
-import { countOf } from '../../../core/store/read.ts'
+  versionOf,
+} from '../../../core/store/commit-plan.ts'
+import { decodeCounter, encodeCounter, countOf } from '../../../core/store/counter.ts'
 import { RegistryError } from '../../../core/errors.ts'
 import type { Commit, Stored, Key, LogAppend } from '../../../core/ports/index.ts'
 import { appendsOf } from '../../contract/record-store-pair.ts'

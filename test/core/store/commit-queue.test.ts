@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { type GroupPlan, CommitQueue } from '../../../core/store/commit.ts'
-import { versionOf } from '../../../core/store/stored-form.ts'
+import { type GroupPlan, versionOf } from '../../../core/store/commit-plan.ts'
+import { CommitQueue } from '../../../core/store/commit-queue.ts'
 import { RegistryError } from '../../../core/errors.ts'
 import type { Commit } from '../../../core/ports/index.ts'
 

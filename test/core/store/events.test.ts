@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import type { CategoryId, CompanyId, EvidenceId, FileId, TxId } from '../../../core/api/scope.ts'
 import { firstEventOf, putEvidence, withFirstEvent, type EvidenceWithoutEvent } from '../../../core/store/evidence.ts'
-import { decodeRecord, encodeRecord } from '../../../core/store/read.ts'
+import { decodeRecord, encodeRecord } from '../../../core/store/codec.ts'
 import type { EventRecord, EvidenceRecord } from '../../../core/store/records.ts'
 
 const text = fc.option(fc.constantFrom('a', 'b', 'null'), { nil: undefined })

@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import { assertKey } from '../../../core/store/commit.ts'
+import { assertKey } from '../../../core/store/commit-plan.ts'
 import type { CategoryId, CompanyId } from '../../../core/api/scope.ts'
 import { logKeys } from '../../../core/log/keys.ts'
 import { KEY_RANGES } from '../../../core/ops/check.ts'
 import { keys, keysUnder as under, recordKey as key } from '../../../core/store/keys.ts'
-import { decodeRecord, putRecord } from '../../../core/store/read.ts'
+import { decodeRecord } from '../../../core/store/codec.ts'
+import { putRecord } from '../../../core/store/entries.ts'
 
 const wellFormed = fc.string({ unit: 'binary', maxLength: 12 }).filter((part) => part.isWellFormed())
 /** Parts that look like encoded text, and parts that are too long to be stored as they are. */

@@ -9,7 +9,7 @@ import {
   ROW_ENTRIES,
   type LogRow,
   type LogTail,
-} from '../../../core/store/stored-form.ts'
+} from '../../../core/store/log-rows.ts'
 import { appendsOf } from '../../contract/record-store-pair.ts'
 
 const packed = (from: number, count: number): Uint8Array => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { SecondUseMap } from '../../../core/store/cache.ts'
+import { SecondUseMap } from '../../../core/store/bounded-map.ts'
 
 describe('SecondUseMap', () => {
   it('keeps a value from the second time on that its key is set', () => {

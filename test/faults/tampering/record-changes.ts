@@ -1,6 +1,6 @@
 import { ENTRY_ROWS, HEAD_KEY } from '../../../adapters/level/layout.ts'
 import { BY_BYTES } from '../../support/level-bytes.ts'
-import { withChecksum } from '../../../core/store/stored-form.ts'
+import { withChecksum } from '../../../core/store/checksum.ts'
 import { partsOfKey } from '../../../core/store/keys.ts'
 import { pick, type Random } from '../../support/bundle-mutations.ts'
 import { bytesOf, rowsOf, withDatabase, type Row } from './database.ts'

@@ -2,9 +2,10 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import type { CategoryId, CompanyId, EvidenceId } from '../../../../core/api/scope.ts'
 import { toBase64 } from '../../../../core/bytes.ts'
-import { makeEvent, newSecret, discloseEvent, txIdOfEntry } from '../../../../core/registry/event/event.ts'
+import { makeEvent, newSecret, txIdOfEntry } from '../../../../core/registry/event/make.ts'
+import { discloseEvent } from '../../../../core/registry/event/opening.ts'
 import { makeEvidence } from '../../../../core/registry/evidence/make.ts'
-import { decodeRecord, type RecordBytes } from '../../../../core/store/read.ts'
+import { decodeRecord, type RecordBytes } from '../../../../core/store/codec.ts'
 import type { EvidenceRecord } from '../../../../core/store/records.ts'
 
 const slotKey = new Uint8Array(32).fill(0x11)

@@ -3,14 +3,14 @@ import { describe, it } from 'node:test'
 import { crc32 } from 'node:zlib'
 import fc from 'fast-check'
 import { concatBytes, encodeUtf8 } from '../../../core/bytes.ts'
-import { checked, withChecksum } from '../../../core/store/stored-form.ts'
+import { checked, withChecksum } from '../../../core/store/checksum.ts'
 
 const anyKey = fc.oneof(fc.string({ unit: 'grapheme' }), fc.uint8Array({ maxLength: 40 }))
 const anyPart = fc.uint8Array({ maxLength: 40 })
 
 const bytesOf = (key: string | Uint8Array): Uint8Array => (typeof key === 'string' ? encodeUtf8(key) : key)
 
-describe('the envelope of a value', () => {
+describe('the checksum of a value', () => {
   it('begins with the CRC-32 of key and value, for short and long parts', () => {
     fc.assert(
       fc.property(anyKey, fc.array(anyPart, { maxLength: 3 }), (key, parts) => {

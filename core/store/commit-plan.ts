@@ -1,12 +1,26 @@
 import { RegistryError } from '../errors.ts'
-import type { Add, Commit, CommitResult, Stored, Key, LogAppend } from '../ports/index.ts'
-import { EMPTY_VERSION, LOG_ENTRY_BYTES, MAX_PAYLOAD_BYTES, versionOf } from './stored-form.ts'
+import type { Add, Commit, CommitResult, Key, LogAppend, Stored, Version } from '../ports/index.ts'
+import { decodeCounter, encodeCounter } from './counter.ts'
+import { LOG_ENTRY_BYTES, MAX_PAYLOAD_BYTES } from './log-rows.ts'
 
 /**
  * Decides a group of waiting commits over one snapshot, one after the other: a later commit sees the changes of the
  * earlier ones. It is pure, so all record stores decide in the same way. A store only reads the snapshot and writes the
  * net result atomically.
  */
+
+/**
+ * Returns the version with this number. Numbers increase by one with each commit that changes something, across all
+ * keys, and are never used again.
+ */
+// eslint-disable-next-line typescript/no-unsafe-type-assertion -- the one place where versions are made
+export const versionOf = (number: number): Version => String(number) as Version
+
+/** The version of every entry without a value. Stores keep nothing with it, so a check can only say that it exists. */
+export const EMPTY_VERSION = versionOf(0)
+
+/** The inverse of `versionOf`. */
+export const versionNumber = (version: Version): number => Number(version)
 
 const MAX_KEY_CHARS = 2048
 const notPrintable = /[^\x20-\x7e]/
@@ -164,90 +178,4 @@ function sumOf(entry: Changed | undefined, delta: number): number | bigint {
   const sum = Number(before) + delta
   if (Number.isSafeInteger(Number(before)) && Number.isSafeInteger(sum)) return sum
   return decodeCounter(encodeCounter(BigInt(before) + BigInt(delta)))
-}
-
-/** Commits in one group, which bounds the memory of one write. The others wait for the next group. */
-const MAX_GROUP = 1024
-/**
- * With this many commits a group starts before the turn of the event loop ends; the rest of the turn forms the next
- * group meanwhile.
- */
-const EARLY_GROUP = 128
-
-interface PendingCommit {
-  readonly commit: Commit
-  readonly resolve: (result: CommitResult) => void
-  readonly reject: (error: unknown) => void
-}
-
-/**
- * Joins the commits of a record store in groups, so that many commits share one sync: the commits that wait while a
- * group is written form the next group. Groups are written one after the other, and a commit resolves when its group is
- * written.
- */
-export class CommitQueue {
-  readonly #writeGroup: (commits: readonly Commit[]) => Promise<Pick<GroupPlan, 'outcomes'>>
-  #pending: PendingCommit[] = []
-  #draining: Promise<void> | undefined
-  #begin: () => void = () => undefined
-
-  /**
-   * `writeGroup` resolves when the group is durable. If it throws, every commit of the group rejects with that error.
-   */
-  constructor(writeGroup: (commits: readonly Commit[]) => Promise<Pick<GroupPlan, 'outcomes'>>) {
-    this.#writeGroup = writeGroup
-  }
-
-  add(commit: Commit): Promise<CommitResult> {
-    return new Promise<CommitResult>((resolve, reject) => {
-      this.#pending.push({ commit, resolve, reject })
-      this.#draining ??= this.#drain()
-      if (this.#pending.length === EARLY_GROUP) this.#begin()
-    })
-  }
-
-  /** Resolves when no commit waits. */
-  async emptied(): Promise<void> {
-    await this.#draining
-  }
-
-  async #drain(): Promise<void> {
-    // Callers of the same turn join one group, including those that the last group resolved and that await something
-    // else first.
-    await new Promise<void>((resolve) => {
-      this.#begin = resolve
-      setImmediate(resolve)
-    })
-    while (this.#pending.length > 0) {
-      const group = this.#pending.splice(0, MAX_GROUP)
-      try {
-        const { outcomes } = await this.#writeGroup(group.map(({ commit }) => commit))
-        group.forEach(({ resolve, reject }, index) => {
-          const outcome = outcomes[index]
-          if (outcome instanceof RegistryError) reject(outcome)
-          else if (outcome !== undefined) resolve(outcome)
-        })
-      } catch (error) {
-        for (const { reject } of group) reject(error)
-      }
-    }
-    this.#draining = undefined
-  }
-}
-
-const MIN = -(2n ** 63n)
-const MAX = 2n ** 63n - 1n
-
-/** Encodes the value of a counter as 8 bytes, big-endian two's complement. Throws a RangeError beyond 64 bits. */
-export function encodeCounter(value: bigint): Uint8Array {
-  if (value < MIN || value > MAX) throw new RangeError(`A counter must fit in 64 bits, got ${value}`)
-  const out = new Uint8Array(8)
-  new DataView(out.buffer).setBigInt64(0, value)
-  return out
-}
-
-/** The inverse of `encodeCounter`. Throws a RangeError unless there are 8 bytes. */
-export function decodeCounter(bytes: Uint8Array): bigint {
-  if (bytes.length !== 8) throw new RangeError(`A counter must have 8 bytes, got ${bytes.length}`)
-  return new DataView(bytes.buffer, bytes.byteOffset).getBigInt64(0)
 }

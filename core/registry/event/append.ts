@@ -1,0 +1,127 @@
+import type { RecordedEvent } from '../../api/evidence.ts'
+import { toBase64 } from '../../bytes.ts'
+import type { Json } from '../../commitment/canonical-json.ts'
+import type { EventFile } from '../../commitment/event-format.ts'
+import type { Add, LogAppend, Write } from '../../ports/index.ts'
+import { storedBase64 } from '../../store/codec.ts'
+import { derivedWrites, putRecord } from '../../store/entries.ts'
+import { evidenceEntries, firstEventOf, firstEventRecord, putEvidence } from '../../store/evidence.ts'
+import { keys, laterEventKey } from '../../store/keys.ts'
+import type { EventRecord, EvidenceRecord } from '../../store/records.ts'
+import { makeEvent, newSecret, txIdOfEntry } from './make.ts'
+
+/** An evidence's record without the members that are computed from its events. */
+export type EvidenceState = Omit<EvidenceRecord, 'txId' | 'lastVersion' | 'lastTxId' | 'lastAt' | 'changes' | 'first'>
+
+/** One event to append. */
+export interface EventStep {
+  readonly type: EventRecord['type']
+  readonly updateType?: NonNullable<EventRecord['updateType']>
+  /** What the event commits to, without the fields of every event. */
+  readonly fields: Readonly<Record<string, Json>>
+  /** By file id. */
+  readonly files: Readonly<Record<string, EventFile>>
+  /** The evidence after the event. */
+  readonly state: EvidenceState
+  /** 32 random bytes for this event alone. Default: new ones. */
+  readonly seed?: Uint8Array
+}
+
+export interface EventAuthor {
+  /** The log's name. */
+  readonly origin: string
+  /** Source system, or `operator`. */
+  readonly actor: string
+  /** ms since 1970. An event is never earlier than the one before it. */
+  readonly now: number
+}
+
+/** The part of a commit that appends events, and what it records. */
+interface AppendedEvents {
+  /** The evidence after the last event. */
+  readonly evidence: EvidenceRecord
+  readonly events: readonly RecordedEvent[]
+  /** The evidence's record, which contains the first event, its entries in indexes, and the later events. */
+  readonly writes: readonly Write[]
+  /** Counts the stolen evidences. Other counters change only with creations. */
+  readonly adds: readonly Add[]
+  /** The log entry of each event. */
+  readonly append: readonly LogAppend[]
+}
+
+/**
+ * Appends events to an evidence's history, in order.
+ *
+ * @param before - the evidence's record
+ * @param steps - at least one
+ */
+export function appendEvents(
+  author: EventAuthor,
+  before: EvidenceRecord,
+  steps: readonly [EventStep, ...EventStep[]],
+): AppendedEvents {
+  const [first, ...others] = steps
+  let last = appendEvent(author, before, first)
+  const made = [last]
+  for (const step of others) made.push((last = appendEvent(author, last.evidence, step)))
+  const { evidence } = last
+  return {
+    evidence,
+    events: made.map(({ record: { type, updateType, txId, version, files } }) => ({
+      type,
+      ...(updateType !== undefined && { updateType }),
+      txId,
+      version,
+      ...filesMember(Object.values(files)),
+    })),
+    writes: [
+      putEvidence(evidence),
+      ...derivedWrites(evidenceEntries(before), evidenceEntries(evidence)),
+      ...made.map(({ record }) => putRecord(laterEventKey(evidence.company, evidence.id, record.version), record)),
+    ],
+    adds: stolenCount(before, evidence),
+    append: made.map(({ append }) => append),
+  }
+}
+
+function stolenCount(before: EvidenceRecord, { company, stolen }: EvidenceRecord): readonly Add[] {
+  const delta = Number(stolen) - Number(before.stolen)
+  return delta === 0 ? [] : [{ key: keys.evidenceCount(['stolen', company]), delta }]
+}
+
+function appendEvent(
+  { origin, actor, now }: EventAuthor,
+  before: EvidenceRecord,
+  { type, updateType, fields, files, state, seed = newSecret() }: EventStep,
+): { readonly evidence: EvidenceRecord; readonly record: EventRecord; readonly append: LogAppend } {
+  const action = { type, ...(updateType !== undefined && { updateType }) }
+  const { id, company, externalId, owner = '' } = state
+  const draft = {
+    version: before.lastVersion + 1,
+    time: Math.max(now, before.lastAt),
+    first: before.txId,
+    prev: before.lastTxId,
+    ...action,
+    ownerName: owner,
+    fields: { action, actor, company, evidence: id, externalId, ...fields },
+    files,
+  }
+  const slotKey = storedBase64(before.slotKey, 'A slot key')
+  // `Object.assign`, because a spread that is followed by more members takes several times as long.
+  const append = makeEvent(Object.assign({ company, evidenceId: id }, draft), origin, { slotKey, seed })
+  const txId = txIdOfEntry(append.entry)
+  const { changes } = before
+  const evidence = Object.assign({}, state, {
+    txId: before.txId,
+    lastVersion: draft.version,
+    lastTxId: txId,
+    lastAt: draft.time,
+    changes: { ...changes, [type]: changes[type] + 1 },
+    first: firstEventRecord(state, firstEventOf(before)),
+  })
+  return { evidence, record: Object.assign({ salts: toBase64(seed), txId }, draft), append }
+}
+
+/** What a recorded event says of its files, if it has any. */
+export const filesMember = (files: readonly Pick<EventFile, 'id'>[]): Pick<RecordedEvent, 'files'> =>
+  files.length === 0 ? {} : { files: files.map(({ id }) => id) }

@@ -1,0 +1,63 @@
+import type { EvidenceId } from '../../api/scope.ts'
+import { RegistryError } from '../../errors.ts'
+import type { Stored } from '../../ports/index.ts'
+import { ExternalId } from '../../schemas/fields.ts'
+import { validate } from '../../schemas/validation.ts'
+import { textOf } from '../../store/codec.ts'
+import { keys, type StoredRecord } from '../../store/keys.ts'
+import { assertUndamagedAround, danglingReference, type Read, readAll, readEntry } from '../../store/read.ts'
+import type { EvidenceRecord } from '../../store/records.ts'
+import type { Context } from '../context.ts'
+import type { AuthorizedScope } from '../permissions.ts'
+
+const evidenceNotFound = (): RegistryError =>
+  new RegistryError('EVIDENCE_NOT_FOUND', 'There is no such evidence in this company')
+
+/** The error for an evidence whose external id is stored, but whose record is not. */
+export const missingEvidence = (externalId: string, id: string): RegistryError =>
+  danglingReference(`The external id ${JSON.stringify(externalId)}`, `evidence ${id}`)
+
+/** The internal id in the entry of an external id. */
+// eslint-disable-next-line typescript/no-unsafe-type-assertion -- `evidenceEntries` wrote an id
+const namedId = (entry: Stored): EvidenceId => textOf(entry) as EvidenceId
+
+/** The internal id of an evidence. Throws `EVIDENCE_NOT_FOUND`, `VALIDATION_ERROR`. */
+export async function idOfEvidence(
+  { records, evidenceIds }: Context,
+  { companyId }: AuthorizedScope,
+  externalId: string,
+): Promise<EvidenceId> {
+  validate(ExternalId, externalId, 'externalId')
+  const key = keys.externalId(companyId, externalId)
+  const known = evidenceIds.get(key)
+  if (known !== undefined) return known
+  const [found] = await records.get([key])
+  if (found === undefined) {
+    await assertUndamagedAround(records, key, keys.allExternalIds())
+    throw evidenceNotFound()
+  }
+  const id = namedId(found)
+  evidenceIds.set(key, id)
+  return id
+}
+
+/** The record of an evidence. Throws `EVIDENCE_NOT_FOUND`, `VALIDATION_ERROR`. */
+export async function readEvidence(
+  context: Context,
+  scope: AuthorizedScope,
+  externalId: string,
+): Promise<Read<EvidenceRecord>> {
+  return readEntry(await readEvidenceEntry(context, scope, externalId))
+}
+
+/** As `readEvidence`, but the record is not decoded. */
+export async function readEvidenceEntry(
+  context: Context,
+  scope: AuthorizedScope,
+  externalId: string,
+): Promise<StoredRecord<EvidenceRecord>> {
+  const id = await idOfEvidence(context, scope, externalId)
+  const [entry] = await readAll(context.records, [keys.evidence(scope.companyId, id)])
+  if (entry === undefined) throw missingEvidence(externalId, id)
+  return entry
+}

@@ -1,0 +1,138 @@
+import type { CompanyId, EvidenceId } from '../api/scope.ts'
+import { timeOfId } from '../ids.ts'
+import type { Key } from '../ports/index.ts'
+import type { EvidenceRecord } from './records.ts'
+
+/** The form in which the record of an evidence is stored. */
+
+type Of<Name extends keyof EvidenceRecord> = EvidenceRecord[Name]
+type First<Name extends keyof EvidenceRecord['first']> = EvidenceRecord['first'][Name]
+/** JSON has no `undefined` in arrays. */
+type Maybe<T> = T | null | undefined
+
+/**
+ * The stored form of an evidence: a JSON array of these values, without names, which would take as much room again in
+ * each of them. Its key has its company and its id, and the id its time of creation. What most evidences lack comes
+ * last: after the last value that is neither missing nor 0 nor false, none is written.
+ */
+type EvidenceValues = readonly [
+  externalId: Of<'externalId'>,
+  categoryId: Of<'categoryId'>,
+  subcategoryId: Of<'subcategoryId'>,
+  name: Of<'name'>,
+  txId: Of<'txId'>,
+  slotKey: Of<'slotKey'>,
+  salts: First<'salts'>,
+  fields: First<'fields'>,
+  owner?: Maybe<Of<'owner'>>,
+  description?: Maybe<Of<'description'>>,
+  meta?: Maybe<Of<'meta'>>,
+  summary?: Maybe<Of<'summary'>>,
+  image?: Maybe<Of<'image'>>,
+  files?: Maybe<First<'files'>>,
+  fileCount?: number,
+  updates?: number,
+  transfers?: number,
+  /** Without a later event, missing. */
+  lastTxId?: Maybe<Of<'lastTxId'>>,
+  /** The time from the creation to the last event. */
+  age?: number,
+  stolen?: boolean,
+  erased?: Maybe<First<'erased'>>,
+]
+
+/** How many values every evidence has. */
+const REQUIRED = 8
+
+/** Of the key of an evidence. */
+const KEY_START = 'ev/'
+
+export const isEvidenceKey = (key: Key): boolean => key.startsWith(KEY_START)
+
+/** The stored form of an evidence, as JSON. */
+export function evidenceText(evidence: EvidenceRecord): string {
+  const { txId, lastTxId, changes, first } = evidence
+  const values: unknown[] = [
+    evidence.externalId,
+    evidence.categoryId,
+    evidence.subcategoryId,
+    evidence.name,
+    txId,
+    evidence.slotKey,
+    first.salts,
+    first.fields,
+    evidence.owner,
+    evidence.description,
+    evidence.meta,
+    evidence.summary,
+    evidence.image,
+    first.files,
+    evidence.fileCount,
+    changes.update,
+    changes.transfer,
+    lastTxId === txId ? undefined : lastTxId,
+    evidence.lastAt - evidence.createdAt,
+    evidence.stolen,
+    first.erased,
+  ] satisfies EvidenceValues
+  while (!values.at(-1) && values.length > REQUIRED) values.pop()
+  return JSON.stringify(values)
+}
+
+/** The evidence that is stored in this form under a key; `undefined` for another form. */
+export function evidenceOf(key: Key, values: object): EvidenceRecord | undefined {
+  if (!isEvidence(values)) return undefined
+  const [
+    externalId,
+    categoryId,
+    subcategoryId,
+    name,
+    txId,
+    slotKey,
+    salts,
+    fields,
+    owner,
+    description,
+    meta,
+    summary,
+    image,
+    files,
+    fileCount = 0,
+    update = 0,
+    transfer = 0,
+    lastTxId,
+    age = 0,
+    stolen = false,
+    erased,
+  ] = values
+  const at = key.lastIndexOf('/')
+  // eslint-disable-next-line typescript/no-unsafe-type-assertion -- keys contain ids as they are
+  const [company, id] = [key.slice(KEY_START.length, at) as CompanyId, key.slice(at + 1) as EvidenceId]
+  const createdAt = timeOfId(id)
+  return {
+    id,
+    company,
+    externalId,
+    categoryId,
+    subcategoryId,
+    createdAt,
+    name,
+    stolen,
+    description: description ?? undefined,
+    summary: summary ?? undefined,
+    owner: owner ?? undefined,
+    meta: meta ?? undefined,
+    image: image ?? undefined,
+    txId,
+    lastVersion: 1 + update + transfer,
+    lastTxId: lastTxId ?? txId,
+    lastAt: createdAt + age,
+    changes: { create: 1, update, transfer },
+    slotKey,
+    fileCount,
+    first: { salts, fields, files: files ?? undefined, erased: erased ?? undefined },
+  }
+}
+
+const isEvidence = (values: object): values is EvidenceValues =>
+  Array.isArray(values) && values.length >= REQUIRED && typeof values[REQUIRED - 1] === 'object'
