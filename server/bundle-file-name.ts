@@ -11,8 +11,8 @@ const MAX_SHOWN_CHARACTERS = 100
  *
  * @param id an external id, or that of a file
  * @example
- * bundleFileName('car-1') // car-1.evidence.json
- * bundleFileName('v1/a') // v1_a~2f3c….evidence.json
+ * bundleFileName('car-1') // 'car-1.evidence.json'
+ * bundleFileName('v1/a') // 'v1_a~5a1e8b376e59fc16.evidence.json'
  */
 export function bundleFileName(id: string): string {
   if (PLAIN.test(id)) return id + BUNDLE_EXTENSION

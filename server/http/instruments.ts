@@ -21,6 +21,7 @@ const ANCHOR_BUCKETS = [0.1, 1, 5, 15, 30, 60, 120, 300, 600, 1_800, 3_600]
  *   blobs: instruments.observeBlobs(blobs),
  *   sealer: createSealer({ onDuration: instruments.observeStep }),
  *   signedHead,
+ *   checkpointSigner,
  *   secret,
  * })
  * const app = createApp({ registry, instruments, ...options })

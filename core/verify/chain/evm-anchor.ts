@@ -39,7 +39,7 @@ export interface VerifiedEvmAnchor {
  * @returns number and time of the block, as its header states them
  * @throws `VERIFICATION_FAILED` with the first check that failed, also if the proof holds no inclusion
  * @example
- * const { blockTime } = verifyEvmAnchor(proof, { chainId: 1, account, checkpoint, txHash, blockHash })
+ * const { blockTime } = verifyEvmAnchor(proof, { chainId, account, checkpoint, txHash, blockHash })
  */
 export function verifyEvmAnchor(proof: Uint8Array, expected: ExpectedEvmAnchor): VerifiedEvmAnchor {
   const { chainId, raw, inclusion } = parseProof(proof)
