@@ -24,6 +24,14 @@ export interface BodyLimits {
   readonly tooLarge: string
 }
 
+/** How the body of a form differs from others. */
+export interface FormBody {
+  /** What the parser reads after the last byte. */
+  readonly epilogue: Uint8Array
+  /** Gets all bytes. Throws to end the body. */
+  check(chunk: Uint8Array): void
+}
+
 const RATE_AFTER_MS = 60_000
 
 /**
@@ -39,12 +47,11 @@ export class GuardedBody extends Readable {
   #idleTimer: NodeJS.Timeout | undefined
   #waitsSinceMs: number | undefined
   #waitedMs = 0
-  readonly #epilogue: Uint8Array | undefined
+  readonly #form: FormBody | undefined
   #received = 0
   #kept = 0
 
-  /** `epilogue`: what the parser reads after the last byte of the body. */
-  constructor(request: IncomingMessage, limits: BodyLimits, epilogue?: Uint8Array) {
+  constructor(request: IncomingMessage, limits: BodyLimits, form?: FormBody) {
     super()
     if (request.readableDidRead)
       throw new HttpError(
@@ -54,7 +61,7 @@ export class GuardedBody extends Readable {
     this.headers = request.headers
     this.#request = request
     this.#limits = limits
-    this.#epilogue = epilogue
+    this.#form = form
     limits.memory.end = (error) => this.destroy(error)
     // Without a listener, the `error` event of an aborted request would end the process.
     request.on('error', () => undefined)
@@ -97,6 +104,7 @@ export class GuardedBody extends Readable {
         malformed(`The sender sent the body with less than ${minBytesPerSecond} bytes per second`),
       )
     try {
+      this.#form?.check(chunk)
       this.#limits.memory.take(chunk.length)
       if (!this.push(chunk)) this.#request.pause()
     } catch (error) {
@@ -107,7 +115,7 @@ export class GuardedBody extends Readable {
 
   readonly #onEnd = (): void => {
     this.#stopWaiting()
-    if (this.#epilogue !== undefined) this.push(this.#epilogue)
+    if (this.#form !== undefined) this.push(this.#form.epilogue)
     this.push(null)
   }
 

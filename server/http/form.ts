@@ -14,6 +14,7 @@ import {
   parseBody,
   type BodyLimits,
 } from './body.ts'
+import { Delimiters } from './delimiters.ts'
 import { readPartHeaders } from './part-headers.ts'
 import { withTitles, type SlotFile } from './titles.ts'
 
@@ -60,7 +61,9 @@ export async function readMultipart(ctx: Context, options: FormOptions): Promise
     throw malformed('The Content-Type of the form has no boundary: let the HTTP library that writes the form set it')
   const { koaBody } = await loadKoaBody()
   const { limits } = options
-  const guard = new GuardedBody(ctx.req, { ...limits, maxBytes: limits.maxBytes + OVERHEAD_BYTES }, EPILOGUE)
+  const delimiters = new Delimiters(ctx.get('Content-Type'))
+  const form = { epilogue: EPILOGUE, check: (chunk: Uint8Array) => delimiters.check(chunk) }
+  const guard = new GuardedBody(ctx.req, { ...limits, maxBytes: limits.maxBytes + OVERHEAD_BYTES }, form)
   const parts = new PartReader(guard, options)
   // Headers as bytes: formidable decodes them in pieces, which can be parts of a character.
   const parser = koaBody({

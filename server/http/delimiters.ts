@@ -1,0 +1,46 @@
+import { malformed } from './body.ts'
+
+const LINE_FEED = Buffer.from('\r\n')
+
+/**
+ * Finds lines of a form that begin with its delimiter and go on with anything but a line feed or `--`. No content may
+ * have them, and only white space may follow (RFC 2046 § 5.1.1). formidable takes such a line and all parts behind it
+ * as content, and may change its bytes.
+ */
+export class Delimiters {
+  readonly #delimiter: Buffer
+  /** What may be the beginning of a delimiter. The first one needs no line before it. */
+  #rest: Buffer = LINE_FEED
+  #isClosed = false
+
+  /** `contentType`: of the form. It is read as by formidable. */
+  constructor(contentType: string) {
+    const [, quoted, plain = ''] = /boundary=(?:"([^"]+)"|([^;]+))/i.exec(contentType) ?? []
+    this.#delimiter = Buffer.from(`\r\n--${quoted ?? plain}`)
+  }
+
+  /**
+   * The next bytes of the form.
+   *
+   * @throws `MALFORMED_BODY`
+   */
+  check(chunk: Uint8Array): void {
+    if (this.#isClosed) return
+    const bytes = Buffer.concat([this.#rest, chunk])
+    const { length } = this.#delimiter
+    for (let at = bytes.indexOf(this.#delimiter); at !== -1; at = bytes.indexOf(this.#delimiter, at + length)) {
+      const next = bytes.toString('latin1', at + length, at + length + 2)
+      if (next.length < 2) break
+      if (next === '--') {
+        this.#isClosed = true
+        return
+      }
+      if (next !== '\r\n')
+        throw malformed(
+          'The form has a line that begins with its boundary, but is none: write nothing after a boundary, and choose ' +
+            'one that no content has',
+        )
+    }
+    this.#rest = bytes.subarray(-length - 1)
+  }
+}

@@ -1,0 +1,46 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { Delimiters } from '../../../server/http/delimiters.ts'
+
+const HEAD = '\r\nContent-Disposition: form-data; name="a"\r\n\r\n'
+
+/** Whether a form is refused, however its bytes arrive. */
+function isRefused(form: string, contentType = 'multipart/form-data; boundary=b-b'): boolean {
+  const bytes = Buffer.from(form, 'latin1')
+  const outcomes = Array.from({ length: bytes.length + 1 }, (_, size) => {
+    const delimiters = new Delimiters(contentType)
+    try {
+      for (let at = 0; at < bytes.length; at += size || bytes.length)
+        delimiters.check(bytes.subarray(at, at + (size || bytes.length)))
+      return false
+    } catch {
+      return true
+    }
+  })
+  assert.equal(new Set(outcomes).size, 1, JSON.stringify(form))
+  return outcomes[0] === true
+}
+
+describe('the delimiters of a form', () => {
+  it('accepts those that a line feed or two hyphens follow, and all bytes behind the closing one', () => {
+    for (const form of [
+      `--b-b${HEAD}x\r\n--b-b${HEAD}y\r\n--b-b--\r\n`,
+      `preamble\r\n--b-b${HEAD}x\r\n--b-b--`,
+      `--b-b\r\n--b-b${HEAD}\r\n--b-\r\n--b\r\n\r\n--b-b--\r\n--b-b \r\n`,
+      `x--b-b \r\n--b-b${HEAD}\n--b-b \r--b-bx--b-b-\r\n--b-b--`,
+      `--b-b${HEAD}x\r\n--b-b`,
+    ])
+      assert.equal(isRefused(form), false)
+    assert.equal(isRefused('--b b\r\n\r\n--b b--', 'multipart/form-data; charset=utf-8; Boundary="b b"'), false)
+  })
+
+  it('refuses those that anything else follows', () => {
+    for (const more of [' \r\n', '\t\r\n', '\n', '\rx', '-x', 'x', '\0', '-\r\n--b-b--'])
+      for (const form of [
+        `--b-b${more}`,
+        `--b-b${HEAD}x\r\n--b-b${more}`,
+        `--b-b${HEAD}\r\n\r\n--b-b${more}\r\n--b-b--`,
+      ])
+        assert.equal(isRefused(`${form}ab`), true)
+  })
+})
