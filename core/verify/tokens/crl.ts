@@ -59,7 +59,7 @@ export function readCrl(der: Uint8Array, request: StatusRequest): readonly State
   const { good, isPartial } = crl
   const serial = toHex(certificate.pki.serialNumber.valueBlock.valueHexView)
   const entries = (crl.entries.get(serial) ?? [])
-    .filter((entry) => !isPartial || isByIssuer(crl, entry, issuer, budget))
+    .filter((entry) => !isPartial || entriesBy(crl, issuer, budget).has(entry.at))
     .map((entry) => new RevokedCertificate({ schema: readAt(der, entry, budget) }))
     .map(({ revocationDate, crlEntryExtensions }) =>
       revocationOf(revocationDate.value.getTime(), crlEntryExtensions?.extensions, budget),
@@ -149,19 +149,25 @@ function entriesOf(der: Uint8Array, list: DerValue | undefined, budget: Signatur
   return entries
 }
 
-/** In a list for several issuers, an entry may name another one, which then holds for those after it (§ 5.3.3). */
-function isByIssuer(
-  { der, list, issuer: author }: Crl,
-  listed: DerValue,
-  issuer: Certificate,
-  budget: SignatureBudget,
-): boolean {
-  let named = isEqualName(author, issuer.pki.subject, budget)
-  for (const entry of entriesIn(der, list, budget)) {
-    const [, , extensions] = derIn(der, entry)
-    const text = extensions === undefined ? '' : toHex(der.subarray(extensions.at, extensions.end))
-    if (text.includes(CERTIFICATE_ISSUER)) named = text.includes(toHex(issuerIdentity(issuer).name))
-    if (entry.at === listed.at) break
-  }
-  return named
-}
+/** For so many bytes of a list that is searched for issuers. */
+const SEARCHED_PER_UNIT = 262_144
+
+/**
+ * In a list for several issuers, an entry may name another one, which then holds for those after it (§ 5.3.3). Returns
+ * where those of `issuer` are. All certificates of an issuer share one search.
+ */
+const entriesBy = (crl: Crl, issuer: Certificate, budget: SignatureBudget): ReadonlySet<number> =>
+  budget.once(`entries ${budget.hashOf(crl.der)} ${issuer.fingerprint}`, () => {
+    const { der, list, issuer: author } = crl
+    budget.spend(Math.floor(der.length / SEARCHED_PER_UNIT))
+    const name = toHex(issuerIdentity(issuer).name)
+    const found = new Set<number>()
+    let isNamed = isEqualName(author, issuer.pki.subject, budget)
+    for (const entry of entriesIn(der, list, budget)) {
+      const [, , extensions] = derIn(der, entry)
+      const text = extensions === undefined ? '' : toHex(der.subarray(extensions.at, extensions.end))
+      if (text.includes(CERTIFICATE_ISSUER)) isNamed = text.includes(name)
+      if (isNamed) found.add(entry.at)
+    }
+    return found
+  })

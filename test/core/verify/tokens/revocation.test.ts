@@ -13,7 +13,11 @@ import {
   voidsTimestamp,
   type RevocationStatus,
 } from '../../../../core/verify/tokens.ts'
+import { certificateOnce } from '../../../../core/verify/tokens/certificate.ts'
 import { revocationAddresses } from '../../../../core/verify/tokens/revocation-addresses.ts'
+import { knownStatuses } from '../../../../core/verify/tokens/validation-data.ts'
+import { SignatureBudget } from '../../../../core/verify/untrusted.ts'
+import { present } from '../../../support/present.ts'
 import {
   authorityNamed,
   certificate,
@@ -144,6 +148,26 @@ describe('revocationStatus by CRL', () => {
     assert.equal(await statusOf([foreign, mine]), 'unknown')
     assert.equal(await statusOf([mine, foreign]), 'revoked')
     assert.equal(await statusOf([foreign, { ...mine, extensions: [by(root.certificate)] }]), 'revoked')
+  })
+
+  test('searches a list for several issuers once for all certificates of an issuer', async () => {
+    const bytes = new asn1js.OctetString({ valueHex: new ArrayBuffer(2 ** 20) })
+    const foreign = { certificate: other.certificate, at: revokedAt, extensions: [extension('1.2.4', false, bytes)] }
+    const listed = [signer, other].map(({ certificate: one }) => ({ certificate: one, at: revokedAt }))
+    const revoked = [foreign, ...Array.from({ length: 16 }, () => listed).flat()]
+    const list = asCrl(await crl({ issuer: root, extensions: CRITICAL, revoked }))
+    const budget = new SignatureBudget()
+    const costs = [signer, other].map(({ certificate: one }) => {
+      const before = budget.used
+      const [certificateOfOne, issuer] = [one, root.certificate].map((each) => certificateOnce(derOf(each), budget))
+      assert.equal(
+        knownStatuses({ certificate: present(certificateOfOne), issuer: present(issuer), budget }, [list]).length,
+        16,
+      )
+      return budget.used - before
+    })
+    // Parsing costs 22 units, the signature 19, the search in 1 MB 4. For another one only its certificate is parsed.
+    assert.deepEqual(costs, [45, 2])
   })
 
   test('counts a reason of any number of bytes, and one that cannot be read as a compromise', async () => {
