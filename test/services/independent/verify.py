@@ -33,6 +33,21 @@ class Unreadable(Exception):
     pass
 
 
+def read(path):
+    try:
+        with open(path, "rb") as file:
+            return file.read()
+    except OSError as error:
+        raise Unreadable(f"{path}: {error.strerror}") from None
+
+
+def text_of(data):
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise Unreadable("not text in UTF-8") from None
+
+
 NEWER = "made by a newer version: fetch a newer verifier"
 BUNDLE = ["format", "version", "origin", "subject", "events", "keys", "checkpoints", "validationData"]
 POLICY = ["origin", "keys", "witnesses", "groups", "quorum", "timestampAuthorities", "timestampQuorum", "timestampQuorums", "chains", "extensions"]
@@ -81,9 +96,13 @@ def parse(text):
         raise Refuted(f"{name} is not JSON")
 
     try:
-        return json.loads(text, object_pairs_hook=pairs, parse_constant=constant)
+        value = json.loads(text, object_pairs_hook=pairs, parse_constant=constant)
+        json.dumps(value, ensure_ascii=False).encode()
+        return value
     except json.JSONDecodeError as error:
         raise Refuted(f"not JSON: {error}") from None
+    except (RecursionError, UnicodeEncodeError):
+        raise Refuted("nested too deep, or half a character") from None
 
 
 def document(text, names, kind=None):
@@ -455,8 +474,10 @@ def verify_tokens(checkpoint, size, validation, policy, logged):
 def verify_bundle(text, policy, originals):
     optional = ["renewals", "claimedPolicy", "extensions"]
     bundle = document(text, BUNDLE + optional, "bundle")
+    if bundle.get("version") is True or bundle.get("version") != 1:
+        raise Unreadable("not a bundle of version 1")
     members(bundle, BUNDLE, optional)
-    check(bundle["version"] == 1, "not a bundle of version 1")
+    check(isinstance(bundle.get("extensions", {}), dict), "extensions must be an object")
     origin = bundle["origin"]
     events = [verify_event(event, origin) for event in bundle["events"]]
     check(len(events) > 0, "the bundle has no event")
@@ -528,8 +549,7 @@ def verify_bundle(text, policy, originals):
     hidden = any(event["hides"] or len(event["files"]) < len(event["held"]) for event in events)
     compared = []
     for path in originals:
-        with open(path, "rb") as file:
-            data = file.read()
+        data = read(path)
         matches = any(f["sha256"] == sha256(data).hex() and f["size"] == len(data) for f in files)
         compared.append((path, "matches" if matches else "not comparable" if hidden else "not in this proof"))
     return events, compared
@@ -553,10 +573,12 @@ def state_of(events, policy):
 def verify_export(data, policy):
     """The lines in their order. A byte order mark and a carriage return before a line feed are left out first."""
     lines = data.removeprefix(b"\xef\xbb\xbf").replace(b"\r\n", b"\n").split(b"\n")
+    text_of(data)
     while lines and lines[-1].strip() == b"":
         lines.pop()
     head = document(lines[0] if lines else b"", EXPORT, "export")
-    worst, number, end = state_of([], policy), 0, None
+    worst, number, end, last_id, totals = state_of([], policy), 0, None, "", {"events": 0, "unsealed": 0, "withoutBundle": 0}
+    counts_all = True
     for i, line in enumerate(lines[1:], 1):
         check(end is None, "a line comes after the last one")
         try:
@@ -571,13 +593,26 @@ def verify_export(data, policy):
         number += 1
         check(item["n"] == number, f"evidence {number} is missing, or in another place")
         try:
-            found = state_of(verify_bundle(json.dumps(item["bundle"]), policy, [])[0], policy) if "bundle" in item else (8, "WITHOUT A BUNDLE")
+            if "bundle" in item:
+                events = verify_bundle(json.dumps(item["bundle"]), policy, [])[0]
+                fields, found = events[0]["fields"], state_of(events, policy)
+                is_history = all(event["header"] is not None for event in events)
+                check(is_history and fields["company"] == head["company"] and item["bundle"]["origin"] == head["origin"], "not a history of this company in this log")
+                item_id = fields["evidence"]
+                totals["events"] += len(events)
+                totals["unsealed"] += not all(event["sealed"] for event in events)
+            else:
+                item_id, found = item["id"], (8, "WITHOUT A BUNDLE")
+                totals["withoutBundle"] += 1
+            check(item_id > last_id, f"evidence {number} comes twice, or too late")
+            last_id = item_id
         except OtherLog:
-            found = 6, "OF ANOTHER LOG"
+            found, counts_all = (6, "OF ANOTHER LOG"), False
         worst = max(worst, found, key=lambda state: [0, 3, 4, 8, 5, 6].index(state[0]))
     if end is None:
         raise Unreadable(f"incomplete: {number} of {max(number, head['counts']['evidences'])} evidences, all that are there hold")
     check(end["counts"]["evidences"] == number >= head["counts"]["evidences"], "the first or the last line counts other lines")
+    check(not counts_all or all(end["counts"][name] == total for name, total in totals.items()), "the last line counts other events")
     if end["sha256"] != sha256(b"".join(line + b"\n" for line in lines[:-1])).hex():
         raise Unreadable("changed: not the text that the registry wrote")
     return worst
@@ -586,13 +621,12 @@ def verify_export(data, policy):
 def run(arguments):
     policy = None
     if arguments.policy:
-        with open(arguments.policy, encoding="utf-8-sig") as file:
-            policy = document(file.read(), POLICY)
+        policy = document(text_of(read(arguments.policy)), POLICY)
+        if not policy.get("keys"):
+            raise Unreadable("the policy has no key")
     if arguments.export:
-        with open(arguments.bundle, "rb") as file:
-            return verify_export(file.read(), policy)
-    with open(arguments.bundle, encoding="utf-8-sig", newline="") as file:
-        events, compared = verify_bundle(file.read(), policy, arguments.file)
+        return verify_export(read(arguments.bundle), policy)
+    events, compared = verify_bundle(text_of(read(arguments.bundle)), policy, arguments.file)
     for event in events:
         time = event["notLaterThan"]
         print(f"event {event['txId']}: {'no time is proven' if time is None else f'existed at {rfc3339(time)}'}")

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { execFile, spawnSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
 import { writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { after, before, describe, it } from 'node:test'
@@ -47,7 +48,7 @@ describe('the verifier in Python', { skip }, () => {
     await registry.close()
   })
 
-  async function run(text: string, ...args: readonly string[]): Promise<{ code: number; stdout: string }> {
+  async function run(text: string | Uint8Array, ...args: readonly string[]): Promise<{ code: number; stdout: string }> {
     const path = join(directory, 'bundle.evidence.json')
     await writeFile(path, text)
     return new Promise((done) => {
@@ -88,11 +89,21 @@ describe('the verifier in Python', { skip }, () => {
     }
   })
 
+  /** An export with the hash that its last line must have. */
+  function withHash(text: string): string {
+    const lines = text.trimEnd().split('\n')
+    const others = lines.slice(0, -1).map((line) => `${line}\n`)
+    const sha256 = createHash('sha256').update(others.join('')).digest('hex')
+    return [...others, `${lines.at(-1)?.replace(/"sha256":"\w+"/, `"sha256":"${sha256}"`)}\n`].join('')
+  }
+
   it('agrees with the verifier about exports', async () => {
     let text = ''
     for await (const part of registry.registry.proofs.exportCompany(registry.scope)) text += part
     const crlf = `\uFEFF${text.replaceAll('\n', '\r\n')}\r\n`
     const [head = '', evidence = '', ...end] = text.split('\n')
+    const again = [head, evidence, evidence.replace('"n":1', '"n":2'), ...end].join('\n')
+    const countsTwo = again.replaceAll('"evidences":1', '"evidences":2')
     for (const [content, code] of [
       [text, 0],
       [crlf, 0],
@@ -102,6 +113,13 @@ describe('the verifier in Python', { skip }, () => {
       [[head.replace(/^\{/, '{ '), evidence, ...end].join('\n'), 2],
       [[head, evidence.replace('Grace', 'Greta'), ...end].join('\n'), 1],
       [JSON.stringify(bundles[0]), 2],
+      // The hash in the last line is not signed, so a changed export can have the right one.
+      [withHash(text.replace(/"company":"[^"]*"/, '"company":"other"')), 1],
+      [withHash(text.replace(/"origin":"[^"]*"/, '"origin":"other.example/log"')), 1],
+      [withHash(countsTwo), 1],
+      [withHash(text.replace(/("evidences":1,"events":)\d+/, '$199')), 1],
+      [Buffer.from(`\uFEFF${text}`, 'utf16le'), 2],
+      [Buffer.from(text.replace('Grace', 'Gr\u00E4ce'), 'latin1'), 2],
     ] as const)
       await ends(code, run(content, '--export', ...pinned()))
   })
@@ -123,7 +141,13 @@ describe('the verifier in Python', { skip }, () => {
         text.replace(/"note":"[^\\]+\\n\d/, (match) => `${match}0`),
       ]
       const newer = text.replace('"version":1,', '"version":1,"more":1,')
-      for (const each of [newer, text.replace('"version":1', '"version":2'), text.slice(0, -1), '{}']) {
+      for (const each of [
+        newer,
+        text.replace('"version":1', '"version":2'),
+        text.slice(0, -1),
+        '{}',
+        text.replace('"version":1', '"version":true'),
+      ]) {
         assert.equal(verifyBundle(each, { policy, tokens }).state, 'unreadable')
         assert.equal((await run(each, ...pinned())).code, 2)
       }
