@@ -32,6 +32,11 @@ export class SealerLease {
     this.#leaseMs = leaseMs
   }
 
+  /** Whether this sealer held it when it last looked. */
+  get isHeld(): boolean {
+    return this.#renewedAt !== undefined
+  }
+
   /** Returns true if this sealer holds the lease. Renews it, or takes it over, if it is time. */
   acquire(): Promise<boolean> {
     const age = this.#renewedAt === undefined ? undefined : this.#clock.now() - this.#renewedAt

@@ -196,14 +196,16 @@ class LogSealer implements Sealer {
         }),
       ),
       anchor: accountGuard && outsideLoop('anchor', accountGuard),
-      overdue: this.#watchesOf({ host, reader, stampCoordinator, anchorer }),
+      overdue: this.#watchesOf({ host, reader, stampCoordinator, anchorer, lease }),
     }
     return running
   }
 
   /** What notices that no stamps or anchors are made. */
-  #watchesOf(parts: Pick<Running, 'host' | 'stampCoordinator' | 'anchorer'> & { reader: LogReader }): Overdue[] {
-    const { host, reader, stampCoordinator, anchorer } = parts
+  #watchesOf(
+    parts: Pick<Running, 'host' | 'stampCoordinator' | 'anchorer' | 'lease'> & { readonly reader: LogReader },
+  ): Overdue[] {
+    const { host, reader, stampCoordinator, anchorer, lease } = parts
     const { stamps, anchors } = this.#settings
     const watched = { ...host, reader, sealedSize: () => this.#sealed.size }
     const stamp = new Overdue({ ...watched, ...stamps, step: 'stamp', coveredSize: () => stampCoordinator.stampedSize })
@@ -213,6 +215,8 @@ class LogSealer implements Sealer {
         ...watched,
         ...anchors,
         step: 'anchor',
+        // Only the sealer with the lease polls the chain, and sees that an anchor gets nearer to its confirmation.
+        sealedSize: () => (lease?.isHeld === false ? 0 : this.#sealed.size),
         coveredSize: () => anchorer.anchoredSize,
         confirmations: () => anchorer.confirmations,
       })

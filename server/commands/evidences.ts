@@ -159,16 +159,17 @@ evidence-registry verify EXTERNAL_ID.evidence.json --policy POLICY --file FILE`,
 )
 
 /**
- * Writes a bundle, unless there is a proof of the same events. Files about other events stay: the name then gets a
- * number. A file of the same events that were not stamped yet is replaced. Returns the path of the file.
+ * Writes a bundle, unless a file has the same events and at least as many attestations. Files about other events stay:
+ * the name then gets a number. Returns the path of the file.
  */
 async function saveBundle(path: string, text: string): Promise<string> {
   for (let number = 1; ; number++) {
     const file = number === 1 ? path : `${path.slice(0, -BUNDLE_EXTENSION.length)}~${number}${BUNDLE_EXTENSION}`
     if (await writeNew(file, text)) return file
     const known = summaryOf(await readFile(file, 'utf8'))
-    if (known?.events !== summaryOf(text)?.events) continue
-    if (known?.isComplete === false) {
+    const made = summaryOf(text)
+    if (known === undefined || known.events !== made?.events) continue
+    if (known.attestations < made.attestations) {
       await writeFile(`${file}.part`, text)
       await rename(`${file}.part`, file)
     }
@@ -186,10 +187,13 @@ const writeNew = (file: string, text: string): Promise<boolean> =>
   )
 
 /** `undefined` for a text that is not a bundle. A bundle of a file is only compared here, not believed. */
-function summaryOf(text: string): { readonly events: string; readonly isComplete: boolean } | undefined {
+function summaryOf(text: string): { readonly events: string; readonly attestations: number } | undefined {
   try {
-    const bundle: Bundle = JSON.parse(text)
-    return { events: bundle.events.map(({ opening }) => opening).join(' '), isComplete: isAttested(bundle) }
+    const { events, checkpoints }: Bundle = JSON.parse(text)
+    return {
+      events: events.map(({ opening }) => opening).join(' '),
+      attestations: checkpoints.flatMap(({ note, tokens, anchors }) => [note, ...tokens, ...anchors]).length,
+    }
   } catch {
     return undefined
   }

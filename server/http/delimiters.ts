@@ -11,6 +11,7 @@ export class Delimiters {
   readonly #delimiter: Buffer
   /** What may be the beginning of a delimiter. The first one needs no line before it. */
   #rest: Buffer = LINE_FEED
+  #isOpen = false
   #isClosed = false
 
   /** `contentType`: of the form. It is read as by formidable. */
@@ -28,6 +29,10 @@ export class Delimiters {
     if (this.#isClosed) return
     const bytes = Buffer.concat([this.#rest, chunk])
     const { length } = this.#delimiter
+    // A sender that forgets the first boundary would lose its first part as a preamble, which no client of HTTP writes.
+    if (!this.#isOpen && bytes.length >= length && !this.#delimiter.equals(bytes.subarray(0, length)))
+      throw malformed('The form must begin with its boundary')
+    this.#isOpen ||= bytes.length >= length
     for (let at = bytes.indexOf(this.#delimiter); at !== -1; at = bytes.indexOf(this.#delimiter, at + length)) {
       const next = bytes.toString('latin1', at + length, at + length + 2)
       if (next.length < 2) break

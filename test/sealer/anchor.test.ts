@@ -5,6 +5,7 @@ import { fromBase64 } from '../../core/bytes.ts'
 import { logKeys } from '../../core/log/keys.ts'
 import type { AnchorHeadRecord } from '../../core/log/records.ts'
 import { decodeRecord } from '../../core/store/codec.ts'
+import { decorateRecords } from '../../core/store/decorate.ts'
 import { listEntries } from '../../core/store/read.ts'
 import type { RecordStore } from '../../core/ports/index.ts'
 import type { SealerOptions } from '../../sealer/index.ts'
@@ -183,6 +184,29 @@ describe('anchoring', () => {
     chain.mine(3)
     await advance(1)
     assert.deepEqual(restarted.status().currentFailures, [])
+  })
+
+  it('does not say so in a sealer that only waits for the lease, and sees no confirmations', async () => {
+    const shared = (records: RecordStore): RecordStore => decorateRecords(records, { isShared: true })
+    const options = { anchorIntervalMs: 60_000 }
+    const { sealing, chain, sealer, seal } = await openAnchorFixture(shared, options)
+    await sealing.clock.advance(1_000)
+    const waiting = await sealing.start({ anchor: chain, ...options }, shared(sealing.records))
+    await seal()
+    for (let i = 0; i < 2; i++) {
+      await sealing.clock.advance(150_000)
+      chain.mine()
+    }
+    await sealing.clock.advance(90_000)
+    assert.deepEqual(
+      [sealer, waiting].map((each) => each.status().currentFailures),
+      [[], []],
+    )
+    await sealing.clock.advance(240_000)
+    assert.deepEqual(
+      [sealer, waiting].map((each) => each.status().currentFailures),
+      [['ANCHOR_OVERDUE'], []],
+    )
   })
 
   it('delays no batch while the chain is down, and anchors the newest checkpoint when it is up again', async () => {

@@ -4,6 +4,7 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { before, describe, it } from 'node:test'
 import { promisify } from 'node:util'
+import type { Bundle } from '../../../core/index.ts'
 import { CompanyRequests, of } from '../../support/company-requests.ts'
 import { freePort } from '../../support/ports.ts'
 import { programArgs } from '../../support/repository.ts'
@@ -128,15 +129,19 @@ describe('the commands for people who have files', () => {
     await writeFile(later, 'another file')
     await writeFile(path('saved/late.evidence.json'), unsealed)
     assert.deepEqual((await save('late')).files, [path('saved/late~3.evidence.json')])
-    await writeFile(
-      path('saved/late~3.evidence.json'),
-      JSON.stringify({
-        ...(JSON.parse(await readFile(path('saved/late~3.evidence.json'), 'utf8')) as object),
-        checkpoints: [],
-      }),
-    )
-    assert.deepEqual((await save('late')).files, [path('saved/late~3.evidence.json')])
-    assert.match(await readFile(path('saved/late~3.evidence.json'), 'utf8'), /"checkpoints":\[\{/)
+    await acme.service.until(() => {
+      const { sealedSize, anchoredSize } = acme.service.registry.status()
+      return anchoredSize === sealedSize
+    }, 'all is anchored')
+    const saved = path('saved/late~3.evidence.json')
+    const whole = JSON.parse(await readFile(saved, 'utf8')) as Bundle
+    const withoutAnchors = whole.checkpoints.map((checkpoint) => ({ ...checkpoint, anchors: [] }))
+    for (const checkpoints of [[], withoutAnchors]) {
+      await writeFile(saved, JSON.stringify({ ...whole, checkpoints }))
+      assert.deepEqual((await save('late')).files, [saved])
+      const { checkpoints: replaced } = JSON.parse(await readFile(saved, 'utf8')) as Bundle
+      assert.ok(replaced.some(({ anchors }) => anchors.length > 0))
+    }
     assert.deepEqual(
       [await readFile(later, 'utf8'), await readFile(path('saved/late.evidence.json'), 'utf8')],
       ['another file', unsealed],

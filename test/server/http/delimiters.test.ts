@@ -25,13 +25,17 @@ describe('the delimiters of a form', () => {
   it('accepts those that a line feed or two hyphens follow, and all bytes behind the closing one', () => {
     for (const form of [
       `--b-b${HEAD}x\r\n--b-b${HEAD}y\r\n--b-b--\r\n`,
-      `preamble\r\n--b-b${HEAD}x\r\n--b-b--`,
       `--b-b\r\n--b-b${HEAD}\r\n--b-\r\n--b\r\n\r\n--b-b--\r\n--b-b \r\n`,
-      `x--b-b \r\n--b-b${HEAD}\n--b-b \r--b-bx--b-b-\r\n--b-b--`,
+      `--b-b${HEAD}x--b-b \r\n--b-b${HEAD}\n--b-b \r--b-bx--b-b-\r\n--b-b--`,
       `--b-b${HEAD}x\r\n--b-b`,
     ])
       assert.equal(isRefused(form), false)
     assert.equal(isRefused('--b b\r\n\r\n--b b--', 'multipart/form-data; charset=utf-8; Boundary="b b"'), false)
+  })
+
+  it('refuses a form that begins with anything else, which would be lost', () => {
+    for (const first of ['preamble\r\n', '\r\n', `${HEAD.slice(2)}x\r\n`])
+      assert.equal(isRefused(`${first}--b-b${HEAD}x\r\n--b-b--`), true)
   })
 
   it('refuses those that anything else follows', () => {
