@@ -2,8 +2,7 @@ import { Readable } from 'node:stream'
 import { describe, it } from 'node:test'
 import { examples, needsService, runExample } from '../../support/examples.ts'
 import { PostgresServer } from '../../support/postgres-server.ts'
-import { cephIsMissing } from '../../support/ceph.ts'
-import { Service } from '../../support/s3-service.ts'
+import { withService } from '../../support/s3-service.ts'
 
 const exampleOf = (call: string) => {
   const example = examples().find((each) => needsService(each) && each.code.includes(call))
@@ -11,19 +10,20 @@ const exampleOf = (call: string) => {
   return example
 }
 
-describe('the examples of the docstrings', () => {
-  it('open PostgreSQL', async () => {
+describe('the example of PostgreSQL', () => {
+  it('runs', async () => {
     const server = await PostgresServer.shared()
     const example = exampleOf('openPostgresRecords')
     const code = example.code.replace('postgres://user:password@localhost:5432/evidence', server.url())
     await runExample({ ...example, code }, {})
   })
+})
 
-  it('open a bucket', { skip: cephIsMissing }, async (t) => {
-    const service = await Service.start()
-    t.after(() => service.stop())
+withService('the example of S3', (service) => {
+  it('runs', async () => {
     const example = exampleOf('openS3Blobs')
     const code = example.code.replace("{ bucket: 'my-evidence', region: 'eu-central-1' }", 'settings')
-    await runExample({ ...example, code }, { settings: service.settings(), stream: Readable.from([Buffer.from('x')]) })
+    const stream = Readable.from([Buffer.from('an invoice')])
+    await runExample({ ...example, code }, { settings: service().settings(), stream })
   })
 })
