@@ -8,7 +8,7 @@ import type {
   UpdateOptions,
 } from '../../core/index.ts'
 import type { ErrorShape, ResponseCode } from './errors.ts'
-import type { KeptReplies } from './kept-replies.ts'
+import type { ReplyCache } from './reply-cache.ts'
 import type { Reply } from './reply.ts'
 
 /**
@@ -91,14 +91,14 @@ export interface EndpointRequest<Q extends TSchema = TSchema, B extends TSchema 
   readonly path: string
   /** The target of the request: its path and its query, as they were sent. */
   readonly target: string
-  readonly kept: KeptReplies
-  /** Pages of lists, apart from what `kept` has: each is long, and any change makes all of them out of date. */
-  readonly keptPages: KeptReplies
+  readonly replyCache: ReplyCache
+  /** Pages of lists, apart from `replyCache`: each is long, and any change makes all of them out of date. */
+  readonly pageCache: ReplyCache
   /**
-   * Waits for something outside a lane. The signal ends the wait: after this time, if the client disconnects, or if the
-   * server stops.
+   * Waits for something without a place among the requests that run. The signal ends the wait: after this time, if the
+   * client disconnects, or if the server stops.
    */
-  readonly hold: <T>(maxMs: number, wait: (signal: AbortSignal) => Promise<T>) => Promise<T>
+  readonly longPoll: <T>(maxMs: number, wait: (signal: AbortSignal) => Promise<T>) => Promise<T>
   /** Whether everything works, for anyone with a key. */
   readonly health: () => 'ok' | 'degraded'
 }
@@ -125,9 +125,9 @@ export interface Endpoint<Q extends TObject = TObject, B extends TSchema = TSche
    * write on something that a GET gives an ETag for. Other writes reject the header.
    */
   readonly conditional?: 'version' | 'version or content'
-  /** The lane of a GET that reads more than a few records, or of a long JSON body. Default: that of its method. */
-  readonly lane?: 'lists' | 'downloads'
-  /** Queries for which `lane` holds. Default: all. It is awaited before the request has a turn. */
+  /** The queue of a GET that reads more than a few records, or of a long JSON body. Default: that of its method. */
+  readonly queue?: 'lists' | 'downloads'
+  /** Queries for which `queue` holds. Default: all. It is awaited before the request has a turn. */
   readonly isHeavy?: (
     query: Static<Q>,
     request: Pick<EndpointRequest, 'registry' | 'scope'>,

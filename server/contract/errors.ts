@@ -51,6 +51,9 @@ export class HttpError extends Error {
   }
 }
 
+/** One for all requests: to capture a stack costs more than the rest of a rejection. */
+export const OVERLOADED = new HttpError('OVERLOADED', 'Too many requests are in progress')
+
 /** The fault of the server: the client learns only the request id, with which the operator finds the cause. */
 const internal: ErrorResponse = {
   status: 500,

@@ -13,7 +13,7 @@ import type {
 } from '../../core/index.ts'
 import { hexOf } from '../../core/schemas/index.ts'
 import { fileEntry, type FileListing } from './files.ts'
-import type { PagePosition, ReplyText } from './kept-replies.ts'
+import type { PagePosition, ReplyText } from './reply-cache.ts'
 import { closed, Count, dateTime, DateTime, defined, Hash, Id, Meta, opt, SendStatus, Version } from './values.ts'
 
 /** The current state of an evidence. */

@@ -4,7 +4,7 @@ import Koa from 'koa'
 import { RegistryError, type Logger, type Registry } from '../../core/index.ts'
 import type { Endpoint, EndpointGroup } from '../contract/endpoint.ts'
 import type { ErrorShape } from '../contract/errors.ts'
-import { KeptReplies } from '../contract/kept-replies.ts'
+import { ReplyCache } from '../contract/reply-cache.ts'
 import { openApiDocument } from '../contract/openapi.ts'
 import { categories } from '../routes/categories.ts'
 import { evidences } from '../routes/evidences.ts'
@@ -14,19 +14,22 @@ import { description, operations } from '../routes/operations.ts'
 import { sourceSystems } from '../routes/source-systems.ts'
 import { verification } from '../routes/verification.ts'
 import { REQUEST_DEFAULTS } from '../settings/schema.ts'
-import { createRateLimiter, requireBearer } from './authorize.ts'
-import { Door, inTurn } from './door.ts'
+import { requireBearer } from './bearer-token.ts'
+import { LoadShedder } from './load-shedding.ts'
+import { oneByOne } from './pipelining.ts'
 import { rejectUnrouted, respondWithErrors } from './error-middleware.ts'
 import { setHeaders } from './headers.ts'
 import { Health, type HealthSources } from './health.ts'
-import { Holds } from './holds.ts'
+import { LongPolls } from './long-polls.ts'
 import { createInstruments, type Instruments } from './instruments.ts'
 import type { Connections, ListeningApp } from './listen.ts'
 import { MemoryBudget } from './memory-budget.ts'
 import { createMetrics, type MetricOptions, type Metrics } from './metrics.ts'
 import { mount, type EndpointServices } from './mount.ts'
 import { logIncompleteResponse, observe, proxyWarning } from './observe.ts'
-import { Lane, LANE_NAMES, LOAD_LIMITS, type LaneName, type LoadLimits } from './overload.ts'
+import { AdmissionQueue } from './admission-queue.ts'
+import { QUEUE_NAMES, LOAD_LIMITS, type QueueName, type LoadLimits } from './load-limits.ts'
+import { createRateLimiter, noRateLimit } from './rate-limit.ts'
 import { addPages } from './static.ts'
 
 /** All endpoints of the contract are below it. Only another version of the contract would change it. */
@@ -105,16 +108,16 @@ export function createApp(given: AppOptions): App {
   const health = new Health(registry, options)
   const limits = { ...LOAD_LIMITS, ...options.loadLimits }
   const paths = pathRulesOf([...GROUPS, description(() => new Uint8Array())])
-  const door = new Door({ basePath: `${BASE_PATH}/`, logger, errorShapeOf: paths.errorShapeOf })
+  const shedder = new LoadShedder({ basePath: `${BASE_PATH}/`, logger, errorShapeOf: paths.errorShapeOf })
   const connections: Connections = { open: 0, dropped: 0 }
   const load = {
-    lanes: lanesOf(limits),
+    queues: queuesOf(limits),
     bodies: new MemoryBudget(limits.bodyBytes),
     unread: new MemoryBudget(limits.unreadBytes, { ends: 'slowest' }),
   }
-  const metrics = createMetrics({ registry, instruments, health, door, connections, ...load, ...options })
-  const holds = new Holds(load.lanes.get('held'))
-  const services = { ...servicesOf(registry, limits, options), ...load, holds, health: () => health.overall() }
+  const metrics = createMetrics({ registry, instruments, health, shedder, connections, ...load, ...options })
+  const longPolls = new LongPolls(load.queues.get('held'))
+  const services = { ...servicesOf(registry, limits, options), ...load, longPolls, health: () => health.overall() }
   const operatorGroup = operations({ health, metrics })
   const { metricsToken } = options
   const rootGroups = [metricsToken === undefined ? withoutMetrics(operatorGroup) : operatorGroup]
@@ -133,9 +136,9 @@ export function createApp(given: AppOptions): App {
   // Without limits, and with bytes of its own, so that clients of the API which read nothing do not hide the metrics.
   const rootServices: EndpointServices = {
     ...services,
-    lanes: new Map(),
+    queues: new Map(),
     unread: new MemoryBudget(limits.unreadBytes),
-    rateLimit: () => undefined,
+    rateLimit: noRateLimit,
   }
   const router = new Router({ sensitive: true, strict: true })
   if (metricsToken !== undefined) router.use('/metrics', requireBearer(metricsToken))
@@ -144,16 +147,16 @@ export function createApp(given: AppOptions): App {
   addPages(router, { specPath: `${BASE_PATH}/openapi.json?json=1`.slice(1), publicUrl: options.publicUrl })
   const operatorRouter = new Router({ sensitive: true, strict: true })
   mount(operatorRouter, operatorGroup, { base: '', services: rootServices })
-  const around = { logger, health, metrics, door, paths, options }
+  const around = { logger, health, metrics, shedder, paths, options }
   return {
-    handle: listenerOf(router, { ...around, first: [door.middleware], pathHint: API_HINT }),
+    handle: listenerOf(router, { ...around, first: [shedder.middleware], pathHint: API_HINT }),
     handleOperations: listenerOf(operatorRouter, { ...around, first: [], pathHint: '' }),
     connections,
     errorShapeOf: paths.errorShapeOf,
     routes: router.stack.flatMap(({ methods, name = '' }) => methods.map((method) => ({ method, path: name }))),
     stop() {
       health.stop()
-      holds.stop()
+      longPolls.stop()
     },
     document,
   }
@@ -189,17 +192,19 @@ const PARTS = {
   instruments: ['metrics'],
 } as const
 
-/** A lane for each kind of work. */
-function lanesOf({ lanes, maxWaitMs }: LoadLimits): ReadonlyMap<LaneName, Lane> {
+/** A queue for each kind of work. */
+function queuesOf({ queues, maxWaitMs }: LoadLimits): ReadonlyMap<QueueName, AdmissionQueue> {
   // While one long list is made, the one before it is sent.
-  return new Map(LANE_NAMES.map((name) => [name, new Lane(lanes[name], { maxWaitMs, pauses: name === 'lists' })]))
+  return new Map(
+    QUEUE_NAMES.map((name) => [name, new AdmissionQueue(queues[name], { maxWaitMs, pauses: name === 'lists' })]),
+  )
 }
 
 const servicesOf = (
   registry: Registry,
   { stalledReaderMs }: LoadLimits,
   options: Options,
-): Omit<EndpointServices, 'lanes' | 'bodies' | 'unread' | 'health' | 'holds'> => ({
+): Omit<EndpointServices, 'queues' | 'bodies' | 'unread' | 'health' | 'longPolls'> => ({
   registry,
   stalledReaderMs,
   uploads: {
@@ -208,8 +213,8 @@ const servicesOf = (
     maxFilesPerRequest: options.maxFilesPerRequest,
   },
   publicPath: new URL(options.publicUrl ?? 'http://localhost').pathname.replace(/\/$/, ''),
-  kept: new KeptReplies(64 * 1024 * 1024),
-  keptPages: new KeptReplies(8 * 1024 * 1024),
+  replyCache: new ReplyCache(64 * 1024 * 1024),
+  pageCache: new ReplyCache(8 * 1024 * 1024),
   rateLimit: createRateLimiter({
     perCompany: options.rateLimitPerMinute,
     perAddress: options.addressLimitPerMinute,
@@ -247,7 +252,7 @@ interface Around {
   readonly logger: Logger
   readonly health: Health
   readonly metrics: Metrics
-  readonly door: Door
+  readonly shedder: LoadShedder
   readonly paths: ReturnType<typeof pathRulesOf>
   readonly options: Options
   /** Comes before the log and the metrics. */
@@ -259,7 +264,7 @@ interface Around {
 /** Everything around the routes. */
 function listenerOf(
   router: Router,
-  { logger, health, metrics, door, paths, options, first, pathHint }: Around,
+  { logger, health, metrics, shedder, paths, options, first, pathHint }: Around,
 ): RequestListener {
   const { trustProxy, logsAddresses, corsOrigins: origins = [] } = options
   // Only the last forwarded address was seen by our own proxy. The addresses before it are the client's claim.
@@ -267,12 +272,12 @@ function listenerOf(
   for (const middleware of first) koa.use(middleware)
   koa.use(observe(logger, metrics, { warnAboutProxy: proxyWarning(logger, trustProxy), logsAddresses }))
   koa.use(setHeaders({ server: health, isPublic: paths.isPublic, origins }))
-  koa.use(respondWithErrors({ logger, health, errorShapeOf: paths.errorShapeOf, onOverload: () => door.warn({}) }))
+  koa.use(respondWithErrors({ logger, health, errorShapeOf: paths.errorShapeOf, onOverload: () => shedder.warn({}) }))
   koa.use(router.routes())
   koa.use(rejectUnrouted(pathHint))
   koa.on('error', (error: unknown, ctx: Koa.Context) => logIncompleteResponse(error, ctx, logger))
   const handle = koa.callback()
-  return inTurn((request, response) => void handle(request, response))
+  return oneByOne((request, response) => void handle(request, response))
 }
 
 const withoutMetrics = (group: EndpointGroup): EndpointGroup => ({

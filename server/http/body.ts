@@ -3,7 +3,7 @@ import { Readable } from 'node:stream'
 import type { Context, Middleware } from 'koa'
 import { isError } from '../../adapters/kit/index.ts'
 import { HttpError } from '../contract/errors.ts'
-import type { HeldMemory } from './memory-budget.ts'
+import type { Reservation } from './memory-budget.ts'
 
 /** How slowly a sender may send a body. Only time in which the server waits for bytes counts. */
 export interface BodyPace {
@@ -17,7 +17,7 @@ export interface BodyPace {
 export interface BodyLimits {
   readonly pace: BodyPace
   /** What the body takes of the memory for all bodies. */
-  readonly memory: HeldMemory
+  readonly memory: Reservation
   /** Bytes that may stay in memory. */
   readonly maxBytes: number
   /** Says what has too many bytes. */
@@ -49,7 +49,7 @@ export class GuardedBody extends Readable {
   #waitedMs = 0
   readonly #form: FormBody | undefined
   #received = 0
-  #kept = 0
+  #buffered = 0
 
   constructor(request: IncomingMessage, limits: BodyLimits, form?: FormBody) {
     super()
@@ -72,7 +72,7 @@ export class GuardedBody extends Readable {
 
   /** Says that bytes do not stay in memory: they are content of a file. */
   pass(bytes: number): void {
-    this.#kept -= bytes
+    this.#buffered -= bytes
     this.#limits.memory.add(-bytes)
   }
 
@@ -96,8 +96,8 @@ export class GuardedBody extends Readable {
   readonly #onData = (chunk: Uint8Array): void => {
     this.#stopWaiting()
     this.#received += chunk.length
-    this.#kept += chunk.length
-    if (this.#kept > this.#limits.maxBytes) return this.#rejectSize()
+    this.#buffered += chunk.length
+    if (this.#buffered > this.#limits.maxBytes) return this.#rejectSize()
     const { minBytesPerSecond } = this.#limits.pace
     if (this.#waitedMs > RATE_AFTER_MS && this.#received * 1_000 < minBytesPerSecond * this.#waitedMs)
       return void this.destroy(

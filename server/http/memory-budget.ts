@@ -1,6 +1,6 @@
-import type { HttpError } from '../contract/errors.ts'
-import { OVERLOADED } from './overload.ts'
-import { Shares, type Sender } from './shares.ts'
+import { OVERLOADED, type HttpError } from '../contract/errors.ts'
+import type { Sender } from './sender.ts'
+import { Shares } from './shares.ts'
 import { clientOf, slowestOf, type AwaitedClient, type Holding, type Traffic } from './slow-clients.ts'
 
 interface BudgetOptions {
@@ -20,7 +20,7 @@ export class MemoryBudget {
   readonly #ends: 'newest' | 'slowest'
   readonly #nowMs: () => number
   /** In the order in which they began. */
-  readonly #held = new Set<HeldMemory>()
+  readonly #reservations = new Set<Reservation>()
   #rejected = 0
 
   constructor(maxBytes: number, { ends = 'newest', nowMs = () => performance.now() }: BudgetOptions = {}) {
@@ -39,15 +39,15 @@ export class MemoryBudget {
     return this.#rejected
   }
 
-  /** `traffic`: of the client's connection, if the slowest one ends. */
-  hold(sender: Sender, traffic: Traffic = NO_TRAFFIC): HeldMemory {
-    const held = new HeldMemory(this, sender, { traffic, sinceMs: this.#nowMs() })
-    this.#held.add(held)
-    return held
+  /** Nothing at first. `traffic`: of the client's connection, if the slowest one ends. */
+  reserve(sender: Sender, traffic: Traffic = NO_TRAFFIC): Reservation {
+    const reservation = new Reservation(this, sender, { traffic, sinceMs: this.#nowMs() })
+    this.#reservations.add(reservation)
+    return reservation
   }
 
   /** Whether a sender can have more bytes, after others were ended for it. `taker`: who gets them, if it is known. */
-  makeRoom(sender: Sender, bytes: number, taker?: HeldMemory): boolean {
+  makeRoom(sender: Sender, bytes: number, taker?: Reservation): boolean {
     while (!this.#hasRoom(sender, bytes)) {
       const loser = this.#loser(sender, bytes)
       if (loser === undefined || loser === taker) return false
@@ -66,8 +66,8 @@ export class MemoryBudget {
     if (!hasKey) this.#keyless.add(name, bytes)
   }
 
-  forget(held: HeldMemory): void {
-    this.#held.delete(held)
+  forget(reservation: Reservation): void {
+    this.#reservations.delete(reservation)
   }
 
   /** Counts a rejection and returns its error. */
@@ -76,13 +76,13 @@ export class MemoryBudget {
     return OVERLOADED
   }
 
-  #loser({ name }: Sender, bytes: number): HeldMemory | undefined {
+  #loser({ name }: Sender, bytes: number): Reservation | undefined {
     // If only the half of the senders without a key is full, what others have would end for nothing.
     const isFull = !this.#all.hasRoom(name, bytes)
-    const held = [...this.#held].filter(({ sender }) => isFull || !sender.hasKey)
-    if (this.#ends === 'slowest') return this.#all.of(name) === 0 ? slowestOf(held, this.#nowMs()) : undefined
-    let largest: HeldMemory | undefined
-    for (const each of held)
+    const candidates = [...this.#reservations].filter(({ sender }) => isFull || !sender.hasKey)
+    if (this.#ends === 'slowest') return this.#all.of(name) === 0 ? slowestOf(candidates, this.#nowMs()) : undefined
+    let largest: Reservation | undefined
+    for (const each of candidates)
       if (each.end !== undefined && this.#all.of(each.sender.name) >= this.#all.of(largest?.sender.name ?? ''))
         largest = each
     return largest
@@ -91,10 +91,10 @@ export class MemoryBudget {
 
 const NO_TRAFFIC: Traffic = { bytesRead: 0, bytesWritten: 0, writableLength: 0 }
 
-/** What one request holds of a budget. */
-export class HeldMemory implements Holding {
+/** What one request has of a budget. */
+export class Reservation implements Holding {
   readonly sender: Sender
-  /** Called if another request needs the memory more. It must release it. `undefined`: the memory stays held. */
+  /** Called if another request needs the memory more. It must release it. `undefined`: it keeps the memory. */
   end: AwaitedClient['end']
   readonly client: AwaitedClient
   readonly since: Holding['since']
@@ -117,7 +117,7 @@ export class HeldMemory implements Holding {
   }
 
   /**
-   * Holds more bytes. If there is no room, others are ended.
+   * Takes more bytes. If there is no room, others are ended.
    *
    * @throws `OVERLOADED` if there is none after that
    */

@@ -1,11 +1,12 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram } from 'prom-client'
 import type { Registry } from '../../core/index.ts'
-import type { Door } from './door.ts'
+import type { LoadShedder } from './load-shedding.ts'
 import type { Instruments } from './instruments.ts'
 import type { Health, HealthSources } from './health.ts'
 import type { Connections } from './listen.ts'
 import type { MemoryBudget } from './memory-budget.ts'
-import type { Lane, LaneName } from './overload.ts'
+import type { AdmissionQueue } from './admission-queue.ts'
+import type { QueueName } from './load-limits.ts'
 import { VERSION } from '../version.ts'
 
 /** Metrics for Prometheus. */
@@ -21,8 +22,8 @@ export interface Metrics {
 export interface MetricSources extends MetricOptions, Pick<HealthSources, 'scrubStatus'> {
   readonly registry: Registry
   readonly instruments: Pick<Instruments, 'metrics'>
-  readonly lanes: ReadonlyMap<LaneName, Lane>
-  readonly door: Door
+  readonly queues: ReadonlyMap<QueueName, AdmissionQueue>
+  readonly shedder: LoadShedder
   readonly bodies: MemoryBudget
   readonly unread: MemoryBudget
   readonly connections: Connections
@@ -154,15 +155,15 @@ function logGauges({ registry }: MetricSources): readonly MetricRow[] {
 const secondsSince = (ms: number | null): number => (ms === null ? 0 : Math.max(0, Date.now() - ms) / 1_000)
 
 /** What the limits of the service do. */
-function loadGauges({ lanes, door, bodies, unread, connections }: MetricSources): readonly MetricRow[] {
-  const byLane = (name: string, help: string, value: (lane: Lane) => number): MetricRow =>
-    many(`requests_${name}`, help, 'class', () => Array.from(lanes, ([lane, each]) => [lane, value(each)]))
+function loadGauges({ queues, shedder, bodies, unread, connections }: MetricSources): readonly MetricRow[] {
+  const byQueue = (name: string, help: string, value: (queue: AdmissionQueue) => number): MetricRow =>
+    many(`requests_${name}`, help, 'class', () => Array.from(queues, ([queue, each]) => [queue, value(each)]))
   return [
-    byLane('running', 'Requests that run, by class', ({ state }) => state.running),
-    byLane('waiting', 'Requests that wait for their turn', ({ state }) => state.waiting),
-    byLane('rejected_total', 'Requests that got 503: too many waited', ({ state }) => state.rejected),
-    byLane('ended_total', 'Requests of slow clients that ended for another sender', ({ state }) => state.ended),
-    one('requests_shed_total', 'Requests that got 503: the process was too busy', () => door.shed),
+    byQueue('running', 'Requests that run, by class', ({ state }) => state.running),
+    byQueue('waiting', 'Requests that wait for their turn', ({ state }) => state.waiting),
+    byQueue('rejected_total', 'Requests that got 503: too many waited', ({ state }) => state.rejected),
+    byQueue('ended_total', 'Requests of slow clients that ended for another sender', ({ state }) => state.ended),
+    one('requests_shed_total', 'Requests that got 503: the process was too busy', () => shedder.shed),
     one('request_body_bytes', 'Bytes of request bodies in memory', () => bodies.used),
     one('request_bodies_rejected_total', 'Bodies that got 503: too many bytes in memory', () => bodies.rejected),
     one('unread_response_bytes', 'Bytes of large responses that their clients have not yet read', () => unread.used),

@@ -5,31 +5,33 @@ import { documentPath, type Endpoint, type EndpointGroup, type EndpointRequest }
 import { HttpError } from '../contract/errors.ts'
 import { withWireNames } from '../contract/field-names.ts'
 import { idInput } from '../contract/values.ts'
-import type { KeptReplies } from '../contract/kept-replies.ts'
+import type { ReplyCache } from '../contract/reply-cache.ts'
 import { authorize, type AuthorizationServices } from './authorize.ts'
 import type { BodyPace } from './body.ts'
 import { readBody, type RequestBody } from './fields.ts'
-import type { Holds } from './holds.ts'
-import type { HeldMemory, MemoryBudget } from './memory-budget.ts'
-import type { Lane, LaneName } from './overload.ts'
+import type { LongPolls } from './long-polls.ts'
+import type { Reservation, MemoryBudget } from './memory-budget.ts'
+import type { AdmissionQueue } from './admission-queue.ts'
+import type { QueueName } from './load-limits.ts'
 import { readQuery } from './query.ts'
+import { noRateLimit } from './rate-limit.ts'
 import { respond } from './respond.ts'
-import type { Sender } from './shares.ts'
-import { Turn } from './turn.ts'
+import type { Sender } from './sender.ts'
+import { Turn } from './admission.ts'
 
 /** What every endpoint is run with. */
 export interface EndpointServices extends AuthorizationServices {
-  readonly lanes: ReadonlyMap<LaneName, Lane>
+  readonly queues: ReadonlyMap<QueueName, AdmissionQueue>
   readonly bodies: MemoryBudget
   readonly unread: MemoryBudget
   readonly stalledReaderMs: number
   readonly uploads: { readonly pace: BodyPace; readonly maxFileBytes: number; readonly maxFilesPerRequest: number }
   /** The path of the service at its public address: empty, or such as `/registry`. */
   readonly publicPath: string
-  readonly kept: KeptReplies
-  readonly keptPages: KeptReplies
+  readonly replyCache: ReplyCache
+  readonly pageCache: ReplyCache
   readonly health: EndpointRequest['health']
-  readonly holds: Holds
+  readonly longPolls: LongPolls
 }
 
 /** Routes each endpoint of a group, below `base`, to `serve`. */
@@ -75,16 +77,16 @@ async function serve(ctx: Context, endpoint: Endpoint, services: EndpointService
   const query = readQuery(ctx, endpoint)
   const options = writeOptions(ctx, endpoint)
   const isHeavy = await endpoint.isHeavy?.(query, { registry: services.registry, scope })
-  const lane = laneOf(ctx, endpoint, isHeavy)
-  const turn = new Turn(ctx, services.lanes.get(lane), sender)
+  const queue = queueOf(ctx, endpoint, isHeavy)
+  const turn = new Turn(ctx, services.queues.get(queue), sender)
   const body = endpoint.body && new StagedBody(ctx, endpoint.body, { scope, sender, turn, services })
   let mayHaveUnusedFiles = true
   try {
-    // A form enters its lane when its first file is stored, all others after their body, so that slow senders do not
+    // A form enters its queue when its first file is stored, all others after their body, so that slow senders do not
     // keep all turns.
     const { fields, files } = body === undefined ? NO_BODY : await body.read()
     await turn.begin()
-    if (lane === 'lists' && !services.unread.makeRoom(sender, LONG_RESULT_BYTES)) throw services.unread.reject()
+    if (queue === 'lists' && !services.unread.makeRoom(sender, LONG_RESULT_BYTES)) throw services.unread.reject()
     const reply = await endpoint.handle({
       registry: services.registry,
       param: (name) => paramOf(endpoint, params, name),
@@ -95,13 +97,13 @@ async function serve(ctx: Context, endpoint: Endpoint, services: EndpointService
       options,
       path: services.publicPath + ctx.path,
       target: ctx.url,
-      kept: services.kept,
-      keptPages: services.keptPages,
-      hold: async (maxMs, wait) => {
+      replyCache: services.replyCache,
+      pageCache: services.pageCache,
+      longPoll: async (maxMs, wait) => {
         turn.end()
-        const result = await services.holds.hold({ ctx, sender, maxMs }, wait)
+        const result = await services.longPolls.wait({ ctx, sender, maxMs }, wait)
         // The key may have been replaced meanwhile. The request is counted already.
-        await authorize(endpoint, ctx, scope.companyId, { ...services, rateLimit: () => undefined })
+        await authorize(endpoint, ctx, scope.companyId, { ...services, rateLimit: noRateLimit })
         await turn.begin()
         return result
       },
@@ -126,11 +128,11 @@ const LONG_RESULT_BYTES = 4 * 1024 * 1024
 const LONG_BODY_BYTES = 8 * 1024
 
 /** The kind of work of a request. */
-function laneOf(ctx: Context, { access, method, lane, body }: Endpoint, isHeavy = true): LaneName {
+function queueOf(ctx: Context, { access, method, queue, body }: Endpoint, isHeavy = true): QueueName {
   if (access === 'public') return 'public'
-  if (method === 'GET') return lane !== undefined && isHeavy ? lane : 'reads'
+  if (method === 'GET') return queue !== undefined && isHeavy ? queue : 'reads'
   if (body?.form !== undefined && ctx.is('multipart/form-data')) return 'uploads'
-  return lane !== undefined && (ctx.request.length ?? Infinity) > LONG_BODY_BYTES ? lane : 'writes'
+  return queue !== undefined && (ctx.request.length ?? Infinity) > LONG_BODY_BYTES ? queue : 'writes'
 }
 
 /** What one request needs for its body. */
@@ -150,7 +152,7 @@ class StagedBody {
   readonly #shape: NonNullable<Endpoint['body']>
   readonly #context: BodyContext
   readonly #staged: StagedFile[] = []
-  #memory: HeldMemory | undefined
+  #memory: Reservation | undefined
 
   constructor(ctx: Context, shape: NonNullable<Endpoint['body']>, context: BodyContext) {
     this.#ctx = ctx
@@ -161,7 +163,7 @@ class StagedBody {
   async read(): Promise<RequestBody> {
     const { scope, sender, turn, services } = this.#context
     const { pace, maxFileBytes, maxFilesPerRequest } = services.uploads
-    const memory = services.bodies.hold(sender)
+    const memory = services.bodies.reserve(sender)
     this.#memory = memory
     memory.take(REQUEST_BYTES)
     return readBody(this.#ctx, this.#shape, {

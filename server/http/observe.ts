@@ -22,7 +22,7 @@ declare module 'koa' {
     /** The code of the error with which it ended. */
     code?: string
     /** How long it waited for something else than the server. The metrics of durations do not count this. */
-    heldMs?: number
+    longPollMs?: number
     /** What `onClose` was given. */
     onClose?: () => void
   }
@@ -67,7 +67,7 @@ export function observe(
     onClose(ctx, () => {
       const { method, path } = ctx
       const [status, route, ms] = [ctx.res.statusCode, routeOf(ctx), performance.now() - startedAtMs]
-      durations.observe({ method, route }, (ms - (ctx.state.heldMs ?? 0)) / 1_000)
+      durations.observe({ method, route }, (ms - (ctx.state.longPollMs ?? 0)) / 1_000)
       requests.inc({ method, route, status: String(status) })
       const { code, scope } = ctx.state
       // One shape for all requests: spreads cost five times as much here, and pino leaves out what is undefined.

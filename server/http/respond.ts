@@ -4,9 +4,9 @@ import type { Reply } from '../contract/reply.ts'
 import { sendFile } from './download.ts'
 import { isFresh, sendNotModified, setFileName } from './headers.ts'
 import { onClose } from './observe.ts'
-import type { HeldMemory, MemoryBudget } from './memory-budget.ts'
-import type { Sender } from './shares.ts'
-import { cutOff } from './turn.ts'
+import type { Reservation, MemoryBudget } from './memory-budget.ts'
+import type { Sender } from './sender.ts'
+import { cutOff } from './admission.ts'
 
 /** Writes what a handler returned to Koa. Nothing else writes the success of an endpoint. */
 
@@ -22,7 +22,7 @@ export interface ResponseOptions {
   readonly turn: PageTurn
 }
 
-/** The turn of a request in its lane, given back between the parts of a long response. */
+/** The turn of a request in its queue, given back between the parts of a long response. */
 interface PageTurn {
   begin(maxWaitMs: number): Promise<void>
   end(): void
@@ -62,7 +62,7 @@ type BytesReply = Omit<Extract<Reply, { kind: 'bytes' }>, 'kind'>
 /** As bytes: of a text, Koa and Node would each count the bytes before Node encodes it. */
 function sendBytes(ctx: Context, { type, data, cache, fileName }: BytesReply, options: ResponseOptions): void {
   const body = Buffer.from(data)
-  if (body.length >= LEAST_COUNTED_BYTES && ctx.method !== 'HEAD') holdUnread(ctx, body.length, options)
+  if (body.length >= LEAST_COUNTED_BYTES && ctx.method !== 'HEAD') countUnread(ctx, body.length, options)
   if (fileName !== undefined) setFileName(ctx, fileName)
   if (cache !== undefined) ctx.res.setHeader('Cache-Control', cache)
   ctx.res.setHeader('Content-Type', type)
@@ -73,22 +73,22 @@ function sendBytes(ctx: Context, { type, data, cache, fileName }: BytesReply, op
  * Counts the bytes of a response until its client has read them. Without a limit, a client that requests much on many
  * connections and reads nothing would fill the memory. A write is done already, so its result needs no room.
  */
-function holdUnread(ctx: Context, bytes: number, { sender, unread, stalledReaderMs }: ResponseOptions): HeldMemory {
-  const held = unread.hold(sender, ctx.req.socket)
-  if (ctx.method === 'GET') held.take(bytes)
-  else held.add(bytes)
-  endForNewcomers(ctx, held)
-  onClose(ctx, () => held.release())
+function countUnread(ctx: Context, bytes: number, { sender, unread, stalledReaderMs }: ResponseOptions): Reservation {
+  const reservation = unread.reserve(sender, ctx.req.socket)
+  if (ctx.method === 'GET') reservation.take(bytes)
+  else reservation.add(bytes)
+  endForNewcomers(ctx, reservation)
+  onClose(ctx, () => reservation.release())
   // Node destroys the connection after this time without progress. If the client accepted a part of the last write
   // before it stopped reading, the time begins again.
   ctx.res.setTimeout(stalledReaderMs)
-  return held
+  return reservation
 }
 
 /** Lets a response end, while its client reads it, if a newcomer needs the memory. */
-function endForNewcomers(ctx: Context, held: HeldMemory): void {
-  held.end = () => {
-    held.release()
+function endForNewcomers(ctx: Context, reservation: Reservation): void {
+  reservation.end = () => {
+    reservation.release()
     cutOff(ctx)
   }
 }
@@ -110,23 +110,23 @@ async function sendPages(
 ): Promise<void> {
   const { turn, stalledReaderMs } = options
   let counted = PAGE_BYTES
-  const held = holdUnread(ctx, PAGE_BYTES, options)
+  const reservation = countUnread(ctx, PAGE_BYTES, options)
   const nextInTurn = async (): Promise<IteratorResult<string, void>> => {
     // Only the client's time counts.
     ctx.res.setTimeout(0)
-    held.end = undefined
+    reservation.end = undefined
     try {
       await turn.begin(MAX_PAGE_WAIT_MS)
       const part = await parts.next()
       const length = Math.max(PAGE_BYTES, part.value?.length ?? 0)
       // What is held was released with the connection.
-      if (!ctx.res.destroyed) held.take(length - counted)
+      if (!ctx.res.destroyed) reservation.take(length - counted)
       counted = length
       return part
     } finally {
       turn.end()
       ctx.res.setTimeout(stalledReaderMs)
-      endForNewcomers(ctx, held)
+      endForNewcomers(ctx, reservation)
     }
   }
   const first = await nextInTurn()

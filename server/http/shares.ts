@@ -1,11 +1,5 @@
-/** Who sends a request: a company by a valid key, or a network address without one. */
-export interface Sender {
-  readonly name: string
-  readonly hasKey: boolean
-}
-
-/** So many senders are kept without anything: a map that gets and loses its only entry all the time is slow. */
-const KEPT_SENDERS = 64
+/** So many senders without anything stay in the map: a map that gets and loses its only entry all the time is slow. */
+const IDLE_SENDERS = 64
 
 /**
  * Counts what each sender has of something that is limited. A sender may have seven times what is free: if it is alone,
@@ -43,7 +37,7 @@ export class Shares {
   add(sender: string, amount: number): void {
     const own = this.of(sender) + amount
     this.#used += amount
-    if (own === 0 && this.#bySender.size > KEPT_SENDERS) this.#bySender.delete(sender)
+    if (own === 0 && this.#bySender.size > IDLE_SENDERS) this.#bySender.delete(sender)
     else this.#bySender.set(sender, own)
   }
 }

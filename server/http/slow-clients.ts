@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 import type { HttpError } from '../contract/errors.ts'
-import type { Sender } from './shares.ts'
+import type { Sender } from './sender.ts'
 
 /** Who makes room for a newcomer: a request that waits for a slow client. */
 
@@ -15,7 +15,7 @@ export interface AwaitedClient {
 /** What a request holds while it waits for its client. */
 export interface Holding {
   readonly sender: Sender
-  /** Of what is limited: a place in a lane is 1. */
+  /** Of what is limited: a place in a queue is 1. */
   readonly amount: number
   readonly client: AwaitedClient
   readonly since: { readonly ms: number; readonly bytes: number }

@@ -4,7 +4,7 @@ import type { EvidencePage } from '../../core/index.ts'
 import { Bundle, BUNDLE_MEDIA_TYPE } from '../../core/schemas/index.ts'
 import { BundleQuery, bundleReply, bundleSelection, EXPORT_MEDIA_TYPE } from '../contract/bundles.ts'
 import { endpoint, type EndpointGroup, type EndpointRequest, type FileSlot } from '../contract/endpoint.ts'
-import type { PagePosition, ReplyText } from '../contract/kept-replies.ts'
+import type { PagePosition, ReplyText } from '../contract/reply-cache.ts'
 import { FileListing } from '../contract/files.ts'
 import { Overview, overview } from '../contract/overview.ts'
 import { json, pages, tagged } from '../contract/reply.ts'
@@ -65,7 +65,7 @@ export const evidences: EndpointGroup = {
       method: 'POST',
       path: '/evidences/{COMPANY_ID}/category/{CATEGORY_ID}/subcategory/{SUBCATEGORY_ID}/evidences',
       access: 'I',
-      lane: 'lists',
+      queue: 'lists',
       summary: 'Create one evidence or many',
       description: 'One evidence as above, or as JSON `evidences`: up to 1,000 of them without files, all or none.',
       body: {
@@ -93,7 +93,7 @@ export const evidences: EndpointGroup = {
       method: 'GET',
       path: '/evidences/{COMPANY_ID}/evidences',
       access: 'R',
-      lane: 'lists',
+      queue: 'lists',
       summary: 'List evidences, newest first',
       description:
         'The whole list, or with `len` a page of it. `last` is the id of the last item that you have; ' +
@@ -104,20 +104,20 @@ export const evidences: EndpointGroup = {
         '`len` items, or none, although `isMore` is true.',
       query: requests.EvidenceListQuery,
       response: { schema: responses.EvidenceList },
-      handle({ registry, scope, query, target, keptPages }) {
+      handle({ registry, scope, query, target, pageCache }) {
         const selection = requests.evidenceQuery(query)
         if (query.len !== undefined)
-          return keptPages.read(
+          return pageCache.read(
             target,
-            (known) => registry.evidences.listIfChanged(scope, selection, known),
+            (cached) => registry.evidences.listIfChanged(scope, selection, cached),
             (page) => json(responses.evidenceList(page)),
           )
         const readPart = (position?: PagePosition): Promise<ReplyText> => {
           const limit = position === undefined ? FIRST_PAGE_LENGTH : PAGE_LENGTH
-          return keptPages.read(
+          return pageCache.read(
             // No target has a space.
             `${target} ${position?.cursor ?? position?.after ?? ''}`,
-            (known) => registry.evidences.listIfChanged(scope, { ...selection, ...position, limit }, known),
+            (cached) => registry.evidences.listIfChanged(scope, { ...selection, ...position, limit }, cached),
             (page) =>
               Object.assign(json(responses.evidenceListPart(page, position === undefined)), {
                 next: positionAfter(page),
@@ -147,7 +147,7 @@ export const evidences: EndpointGroup = {
       method: 'GET',
       path: '/evidences/{COMPANY_ID}/events',
       access: 'R',
-      lane: 'lists',
+      queue: 'lists',
       // However long the page may be: so many entries have at most as many events.
       isHeavy: async ({ after }, { registry, scope }) =>
         (await registry.evidences.entriesAfter(scope, after)) > NEWEST_ENTRIES,
@@ -160,13 +160,13 @@ export const evidences: EndpointGroup = {
         'end of the log is held until there is an event.',
       query: requests.EventsQuery,
       response: { schema: responses.EventsPage },
-      async handle({ registry, scope, query, hold }) {
+      async handle({ registry, scope, query, longPoll }) {
         const { wait = 0 } = query
         const selection = requests.eventQuery(query)
         let page = await registry.evidences.events(scope, selection)
         if (wait > 0 && page.events.length === 0 && !page.hasMore) {
           const { cursor } = page
-          const after = await hold(wait * 1_000, (signal) => registry.evidences.nextEvent(scope, cursor, signal))
+          const after = await longPoll(wait * 1_000, (signal) => registry.evidences.nextEvent(scope, cursor, signal))
           page = await registry.evidences.events(scope, { ...selection, after })
         }
         return json(responses.eventsPage(page))
@@ -178,7 +178,7 @@ export const evidences: EndpointGroup = {
       path: EVIDENCE,
       access: 'R',
       // An event can have 64 KiB.
-      lane: 'lists',
+      queue: 'lists',
       isHeavy: ({ len = 0 }) => len > USUAL_HISTORY_LENGTH,
       summary: 'Get an evidence and a page of its history',
       description:
@@ -187,11 +187,11 @@ export const evidences: EndpointGroup = {
       query: requests.EvidencePageQuery,
       response: { schema: responses.EvidencePage, others: { 304: 'You have it already' } },
       errors: ['EVIDENCE_NOT_FOUND'],
-      handle: ({ registry, scope, param, query, target, kept }) =>
-        kept.read(
+      handle: ({ registry, scope, param, query, target, replyCache }) =>
+        replyCache.read(
           target,
-          (known) =>
-            registry.evidences.getIfChanged(scope, param('EVIDENCE_EXTERNAL_ID'), requests.historyQuery(query), known),
+          (cached) =>
+            registry.evidences.getIfChanged(scope, param('EVIDENCE_EXTERNAL_ID'), requests.historyQuery(query), cached),
           (page) => tagged(responses.evidencePage(page), `${page.evidence.version}-`),
         ),
     }),
@@ -200,7 +200,7 @@ export const evidences: EndpointGroup = {
       method: 'GET',
       path: `${EVIDENCE}/bundle`,
       access: 'R',
-      lane: 'lists',
+      queue: 'lists',
       summary: 'The proof bundle: one file that anyone can verify offline',
       description:
         'The whole history with its proofs. `fields` and `files` select what is disclosed to the reader of ' +
@@ -221,7 +221,7 @@ export const evidences: EndpointGroup = {
       method: 'GET',
       path: '/evidences/{COMPANY_ID}/export',
       access: 'A',
-      lane: 'lists',
+      queue: 'lists',
       summary: 'All evidences of the company, each as a proof bundle with its whole history',
       description:
         'Lines of JSON: a first one with the counts, one for each evidence in the order of the ids, and a last one ' +

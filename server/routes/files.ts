@@ -16,7 +16,7 @@ export const files: EndpointGroup = {
       method: 'GET',
       path: FILE,
       access: 'fileToken',
-      lane: 'downloads',
+      queue: 'downloads',
       summary: 'Download a file',
       description:
         'Whole or one range. Every owner that the query names must own the file. `ETag` is the SHA-256 of ' +

@@ -85,7 +85,7 @@ export const sourceSystems: EndpointGroup = {
         'Newest first. Changes of source systems are kept for ever; of rejected keys and file tokens the ' +
         'newest 10,000, equal ones of a minute as one entry. These two are written within a minute, so a ' +
         'server that dies may lose some.',
-      lane: 'lists',
+      queue: 'lists',
       query: PageQuery,
       response: { schema: AuditPage },
       handle: async ({ registry, scope, query }) =>
@@ -110,7 +110,7 @@ export const sourceSystems: EndpointGroup = {
       access: 'operator',
       summary: 'List companies (only with the operator key)',
       description: 'With the numbers of their source systems, categories and evidences.',
-      lane: 'lists',
+      queue: 'lists',
       query: PageQuery,
       response: { schema: CompanyPage },
       handle: async ({ registry, scope, query }) =>

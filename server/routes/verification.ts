@@ -73,13 +73,13 @@ export const verification: EndpointGroup = {
         '`candidates` by its internal id or by `txId`, or name the company.',
       query: ProofQuery,
       response: { schema: EvidenceProof, media: BUNDLE, others: { ...notFound, ...ambiguous } },
-      handle({ registry, param, query, target, kept }) {
+      handle({ registry, param, query, target, replyCache }) {
         const { format, ...company } = query
         const subject = { evidenceId: param('evidenceId'), ...company }
         if (format === 'bundle') return publicBundle(registry, subject)
-        return kept.read(
+        return replyCache.read(
           target,
-          (known) => registry.proofs.evidenceIfChanged(subject, known),
+          (cached) => registry.proofs.evidenceIfChanged(subject, cached),
           (proof) => proofReply(proof),
         )
       },

@@ -259,7 +259,7 @@ const requests = {
   ),
 }
 
-/** Limits of what one server does. Those of running requests and of memory are constants (`http/overload.ts`). */
+/** Limits of what one server does. Those of running requests and of memory are constants (`http/load-limits.ts`). */
 const load = {
   maxConnections: setting(
     integer(1, 1_000_000, 10_000),

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { describe, it } from 'node:test'
-import { LOAD_LIMITS } from '../../server/http/overload.ts'
+import { LOAD_LIMITS } from '../../server/http/load-limits.ts'
 import { loadConfig } from '../../server/settings/load.ts'
 import { CLOSE_MS } from '../../server/startup/shutdown.ts'
 
@@ -29,14 +29,14 @@ describe('figures in the documentation', () => {
     for (const seconds of given) assert.ok(seconds >= neededSeconds, `${seconds} s, needed are ${neededSeconds} s`)
   })
 
-  it('are those of the lanes', () => {
-    const [, table = ''] = /\| lane \| run \| wait \|\n[^\n]*\n((?:\|.*\n)+)/.exec(README) ?? []
+  it('are those of the queues', () => {
+    const [, table = ''] = /\| queue \| run \| wait \|\n[^\n]*\n((?:\|.*\n)+)/.exec(README) ?? []
     const shown = [...table.matchAll(/\| ([\d,]+) \| ([\d,]+) \|$/gm)].map((row) =>
       row.slice(1).map((text) => Number(text.replaceAll(',', ''))),
     )
     assert.deepEqual(
       shown,
-      Object.values(LOAD_LIMITS.lanes).map(({ running, waiting }) => [running, waiting]),
+      Object.values(LOAD_LIMITS.queues).map(({ running, waiting }) => [running, waiting]),
     )
   })
 })

@@ -17,7 +17,7 @@ export const ABUSED_SETTINGS = {
 
 /** How many connections are open at the same time. */
 export const ABUSE_AT_ONCE = 24
-/** More bodies than a sender may have in memory (`server/http/overload.ts`). */
+/** More bodies than a sender may have in memory (`server/http/load-limits.ts`). */
 const EXCESS = 2_200
 
 const PATH = '/api/v1/evidences/acme/evidence'

@@ -18,7 +18,7 @@ function slowBody(t: TestContext) {
   const request = Object.assign(new PassThrough(), { headers: {}, complete: false })
   const guard = new GuardedBody(request as unknown as IncomingMessage, {
     pace: { idleMs: 3_600_000, minBytesPerSecond: MIN_BYTES_PER_SECOND },
-    memory: new MemoryBudget(1_000_000).hold({ name: 'acme', hasKey: true }),
+    memory: new MemoryBudget(1_000_000).reserve({ name: 'acme', hasKey: true }),
     maxBytes: 1_000_000,
     tooLarge: '',
   })

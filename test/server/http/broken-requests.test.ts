@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import type { RequestListener, ServerResponse } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { describe, it, type TestContext } from 'node:test'
-import { inTurn } from '../../../server/http/door.ts'
+import { oneByOne } from '../../../server/http/pipelining.ts'
 import { listen } from '../../../server/http/listen.ts'
 import { eventually } from '../../support/eventually.ts'
 import { startService } from '../../support/service.ts'
@@ -83,7 +83,7 @@ describe('requests that are not valid HTTP', () => {
 async function connectTo(t: TestContext, handle: RequestListener): Promise<Client> {
   const running = await listen(
     {
-      handle: inTurn(handle),
+      handle: oneByOne(handle),
       stop: () => undefined,
       connections: { open: 0, dropped: 0 },
       errorShapeOf: () => 'operation',

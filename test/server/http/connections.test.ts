@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import type { RequestListener, ServerResponse } from 'node:http'
 import { connect, Server } from 'node:net'
 import { describe, it, type TestContext } from 'node:test'
-import { inTurn } from '../../../server/http/door.ts'
+import { oneByOne } from '../../../server/http/pipelining.ts'
 import { connectionLimit, listen } from '../../../server/http/listen.ts'
 import { eventually } from '../../support/eventually.ts'
 import { startService } from '../../support/service.ts'
@@ -44,7 +44,7 @@ async function listenWith(
 ): Promise<() => { readonly socket: ReturnType<typeof connect>; received: string }> {
   const running = await listen(
     {
-      handle: inTurn(handle),
+      handle: oneByOne(handle),
       stop: () => undefined,
       connections: { open: 0, dropped: 0 },
       errorShapeOf: () => 'operation',

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { OPERATOR } from '../../../core/index.ts'
-import { LOAD_LIMITS } from '../../../server/http/overload.ts'
+import { LOAD_LIMITS } from '../../../server/http/load-limits.ts'
 import { CompanyRequests, VEHICLE_CATEGORY } from '../../support/company-requests.ts'
 import { ENDPOINTS, type ServiceResponse } from '../../support/service.ts'
 
 describe('the feed of events', () => {
-  const lanes = { ...LOAD_LIMITS.lanes, reads: { running: 1, waiting: 0 }, held: { running: 1, waiting: 0 } }
-  const acme = new CompanyRequests({ sealMaxWaitMs: 3_600_000, loadLimits: { lanes } })
+  const queues = { ...LOAD_LIMITS.queues, reads: { running: 1, waiting: 0 }, held: { running: 1, waiting: 0 } }
+  const acme = new CompanyRequests({ sealMaxWaitMs: 3_600_000, loadLimits: { queues } })
 
   const isHeld = async (count: number): Promise<boolean> =>
     (await acme.service.metrics()).includes(`\nevidence_requests_running{class="held"} ${count}\n`)

@@ -7,7 +7,7 @@ import { startService } from '../../support/service.ts'
 /** Only ends a test that hangs. */
 const HANG_MS = 300_000
 const KEYS = 10
-/** With ten keys, more than the lane of uploads admits. */
+/** With ten keys, more than the queue of uploads admits. */
 const FORMS_PER_KEY = 26
 /** Requests of one company in a minute. The honest one stays below it. */
 const RATE = 300

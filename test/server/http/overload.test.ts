@@ -6,11 +6,11 @@ import { after, before, describe, it, type TestContext } from 'node:test'
 import type { Context } from 'koa'
 import { OPERATOR, type RecordStore } from '../../../core/index.ts'
 import { decorateRecords } from '../../../core/store/decorate.ts'
-import { Door } from '../../../server/http/door.ts'
+import { LoadShedder } from '../../../server/http/load-shedding.ts'
 import { MemoryBudget } from '../../../server/http/memory-budget.ts'
-import { LOAD_LIMITS, type LaneName } from '../../../server/http/overload.ts'
+import { LOAD_LIMITS, type QueueName } from '../../../server/http/load-limits.ts'
 import { respond } from '../../../server/http/respond.ts'
-import type { Sender } from '../../../server/http/shares.ts'
+import type { Sender } from '../../../server/http/sender.ts'
 import { MULTIPART, part, RawRequest } from '../../support/raw-http.ts'
 import { startService, type Company, type Service } from '../../support/service.ts'
 import { recordingLogger } from '../../support/recording-logger.ts'
@@ -78,15 +78,15 @@ const bulkOf =
       }),
     })
 
-const lanes = (some: Partial<(typeof LOAD_LIMITS)['lanes']>) => ({
-  lanes: { ...LOAD_LIMITS.lanes, ...some },
+const queues = (some: Partial<(typeof LOAD_LIMITS)['queues']>) => ({
+  queues: { ...LOAD_LIMITS.queues, ...some },
   maxWaitMs: HANG_MS,
 })
 const metricsOf = async (service: Service): Promise<string> => service.metrics()
 const hasMetric = async (service: Service, line: string): Promise<boolean> =>
   (await metricsOf(service)).includes(`\n${line}\n`)
 
-describe('lanes', () => {
+describe('queues', () => {
   const store = new HeldStore()
   const { logger, warnings } = recordingLogger()
   let service: Service
@@ -97,7 +97,7 @@ describe('lanes', () => {
       logger,
       sealMaxWaitMs: 3_600_000,
       wrapRecords: store.wrap,
-      loadLimits: lanes({ reads: { running: 8, waiting: 8 }, lists: { running: 4, waiting: 4 } }),
+      loadLimits: queues({ reads: { running: 8, waiting: 8 }, lists: { running: 4, waiting: 4 } }),
     })
     acme = await service.company('acme')
     other = await service.company('other')
@@ -106,8 +106,8 @@ describe('lanes', () => {
 
   const read = ({ id, keys }: Company, query = '', level: 'R' | 'U' = 'R') =>
     service.fetch(`/api/v1/evidences/${id}/evidence/none${query}`, { headers: { 'x-api-key': keys[level] } })
-  const are = (what: 'running' | 'waiting' | 'rejected_total', lane: LaneName, count: number) =>
-    service.until(() => hasMetric(service, `evidence_requests_${what}{class="${lane}"} ${count}`), `${count} ${what}`)
+  const are = (what: 'running' | 'waiting' | 'rejected_total', queue: QueueName, count: number) =>
+    service.until(() => hasMetric(service, `evidence_requests_${what}{class="${queue}"} ${count}`), `${count} ${what}`)
 
   it('give a company alone all places but one in eight, by all of its keys, and reject the rest at once', async (t) => {
     store.hold(t)
@@ -120,7 +120,7 @@ describe('lanes', () => {
     await are('rejected_total', 'reads', 1)
     assert.ok(warnings.some((message) => message.startsWith('too many requests')))
     assert.equal((await service.fetch('/livez')).status, 200)
-    assert.equal((await service.fetch('/api/v1/openapi.json')).status, 200, 'another lane has places')
+    assert.equal((await service.fetch('/api/v1/openapi.json')).status, 200, 'another queue has places')
     requests.push(read(other))
     await are('running', 'reads', 8)
     store.release()
@@ -186,7 +186,7 @@ describe('lanes', () => {
     )
     await slow[0]?.send(part('name', 'x'))
     await service.until(async () => !(await hasMetric(service, 'evidence_request_body_bytes 0')), 'both are counted')
-    for (const lane of ['uploads', 'public'] as const) await are('running', lane, 0)
+    for (const queue of ['uploads', 'public'] as const) await are('running', queue, 0)
     for (const request of slow) request.disconnect()
     await service.until(() => hasMetric(service, 'evidence_request_body_bytes 0'), 'their memory is free')
   })
@@ -276,28 +276,28 @@ describe('a budget of memory', () => {
     const budget = new MemoryBudget(MAX)
     const took = Array.from({ length: 20 }, (_, i) => {
       const hasRoom = budget.makeRoom(address(i), 100)
-      if (hasRoom) budget.hold(address(i)).take(100)
+      if (hasRoom) budget.reserve(address(i)).take(100)
       return hasRoom
     })
     assert.equal(took.filter(Boolean).length, 5)
-    assert.throws(() => budget.hold(address(99)).take(1), { code: 'OVERLOADED' })
-    budget.hold(acme).take(400)
+    assert.throws(() => budget.reserve(address(99)).take(1), { code: 'OVERLOADED' })
+    budget.reserve(acme).take(400)
     assert.deepEqual([budget.used, budget.rejected], [900, 1])
   })
 
   it('ends nothing of a company for a sender without a key, if the half of these senders is full', () => {
     const budget = new MemoryBudget(MAX)
-    const held = budget.hold(acme)
+    const held = budget.reserve(acme)
     held.take(450)
     held.end = () => assert.fail('it has not ended')
-    for (let i = 0; i < 4; i++) budget.hold(address(i)).take(125)
+    for (let i = 0; i < 4; i++) budget.reserve(address(i)).take(125)
     assert.equal(budget.makeRoom(address(99), 1), false)
   })
 
   it('lets a company have what no sender without a key uses', () => {
     const budget = new MemoryBudget(MAX)
-    budget.hold(acme).take(800)
-    budget.hold(address(1)).take(50)
+    budget.reserve(acme).take(800)
+    budget.reserve(address(1)).take(50)
     assert.equal(budget.makeRoom(acme, 1), true)
   })
 })
@@ -392,15 +392,15 @@ it('the result of a write ends for a newcomer if its client reads it slowly', as
   assert.deepEqual([first.destroyed, second.destroyed], [true, false])
 })
 
-describe('the door', () => {
+describe('the shedder', () => {
   it('sheds requests that arrive together with more than it can serve in time, without a key first', async () => {
     let nowMs = 1_000
     const { logger, warnings } = recordingLogger()
-    const door = new Door({ basePath: '/api/', logger, errorShapeOf: () => 'operation', nowMs: () => nowMs })
+    const shedder = new LoadShedder({ basePath: '/api/', logger, errorShapeOf: () => 'operation', nowMs: () => nowMs })
     const isAdmitted = (headers: Record<string, string>, url = '/api/x'): boolean => {
       let isAdmittedNow = false
       const res = { writeHead: () => res, end: () => res }
-      void door.middleware({ url, req: { url, headers, complete: true }, res } as unknown as Context, async () => {
+      void shedder.middleware({ url, req: { url, headers, complete: true }, res } as unknown as Context, async () => {
         isAdmittedNow = true
       })
       return isAdmittedNow
@@ -420,6 +420,6 @@ describe('the door', () => {
     await new Promise((resolve) => setImmediate(resolve))
     nowMs += 51
     assert.ok(isAdmitted(key) && isAdmitted({}), 'after a pause')
-    assert.deepEqual([door.shed, warnings.length], [2, 1])
+    assert.deepEqual([shedder.shed, warnings.length], [2, 1])
   })
 })

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { clientNetwork } from '../../../server/http/authorize.ts'
+import { clientNetwork } from '../../../server/http/client-network.ts'
 
 describe('clientNetwork', () => {
   const rows: readonly (readonly [what: string, network: string, ...addresses: readonly string[]])[] = [

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it, type TestContext } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { Lane, LANE_NAMES, LOAD_LIMITS, type BegunTurn, type LaneName } from '../../../server/http/overload.ts'
+import { AdmissionQueue, type BegunTurn } from '../../../server/http/admission-queue.ts'
+import { QUEUE_NAMES, LOAD_LIMITS, type QueueName } from '../../../server/http/load-limits.ts'
 import { MULTIPART, part, RawRequest } from '../../support/raw-http.ts'
 import { formOf } from '../../support/form.ts'
 import { startService, type Company, type Service } from '../../support/service.ts'
@@ -9,10 +10,10 @@ import { startService, type Company, type Service } from '../../support/service.
 /** Only ends a test that hangs. */
 const HANG_MS = 300_000
 const LEAST_MS = 5_000
-/** A lane looks again for a place that can be taken back. */
+/** A queue looks again for a place that can be taken back. */
 const LOOK_AGAIN_MS = 250
-/** Lanes of which a running request can wait for its client. */
-const CLIENT_LANES: readonly LaneName[] = ['uploads', 'downloads', 'held']
+/** Queues of which a running request can wait for its client. */
+const CLIENT_QUEUES: readonly QueueName[] = ['uploads', 'downloads', 'held']
 
 /** A request that has its turn. */
 interface Running {
@@ -25,9 +26,9 @@ interface Running {
 /** The server works on all others. */
 const isEndable = ({ bytes }: Pick<Running, 'bytes'>): boolean => bytes >= 100
 
-/** A lane with a clock of its own, whose senders send as many requests as it accepts. */
-class CrowdedLane {
-  readonly lane: Lane
+/** A queue with a clock of its own, whose senders send as many requests as it accepts. */
+class CrowdedQueue {
+  readonly queue: AdmissionQueue
   readonly awaitsClients: boolean
   /** In the order in which they began. */
   running: Running[] = []
@@ -36,15 +37,15 @@ class CrowdedLane {
   #nowMs = 0
   readonly #t: TestContext
 
-  constructor(t: TestContext, name: LaneName) {
+  constructor(t: TestContext, name: QueueName) {
     t.mock.timers.enable({ apis: ['setTimeout'] })
     this.#t = t
-    this.awaitsClients = CLIENT_LANES.includes(name)
-    this.lane = new Lane(LOAD_LIMITS.lanes[name], { maxWaitMs: HANG_MS, nowMs: () => this.#nowMs })
+    this.awaitsClients = CLIENT_QUEUES.includes(name)
+    this.queue = new AdmissionQueue(LOAD_LIMITS.queues[name], { maxWaitMs: HANG_MS, nowMs: () => this.#nowMs })
   }
 
   async enter(sender: string): Promise<void> {
-    const turn = await this.lane.enter({ name: sender, hasKey: true })
+    const turn = await this.queue.enter({ name: sender, hasKey: true })
     // The pace of the clients is in no order.
     const request = { sender, turn, bytes: (this.running.length * 7_919) % 1_000 }
     this.running.push(request)
@@ -56,7 +57,7 @@ class CrowdedLane {
   }
 
   async fill(senders: readonly string[]): Promise<void> {
-    const inProgress = (): number => this.lane.state.running + this.lane.state.waiting
+    const inProgress = (): number => this.queue.state.running + this.queue.state.waiting
     for (const sender of senders)
       for (let count = -1; count < inProgress(); await nextTurn()) {
         count = inProgress()
@@ -84,10 +85,10 @@ class CrowdedLane {
 
 describe('a newcomer', () => {
   it('gets a free place also if another request begins at the same time', async () => {
-    const lane = new Lane({ running: 8, waiting: 8 }, { maxWaitMs: HANG_MS })
+    const queue = new AdmissionQueue({ running: 8, waiting: 8 }, { maxWaitMs: HANG_MS })
     const begun: string[] = []
     const enter = async (name: string): Promise<BegunTurn> => {
-      const turn = await lane.enter({ name, hasKey: true })
+      const turn = await queue.enter({ name, hasKey: true })
       begun.push(name)
       return turn
     }
@@ -99,10 +100,10 @@ describe('a newcomer', () => {
     await Promise.all(waiting)
   })
 
-  for (const name of LANE_NAMES)
+  for (const name of QUEUE_NAMES)
     for (const count of [1, 2, 3, 5, 10])
-      it(`gets a place in the lane ${name}, of which ${count} senders take what they get`, async (t) => {
-        const crowd = new CrowdedLane(t, name)
+      it(`gets a place in the queue ${name}, of which ${count} senders take what they get`, async (t) => {
+        const crowd = new CrowdedQueue(t, name)
         const senders = Array.from({ length: count }, (_, i) => `sender ${i}`)
         await crowd.fill(senders)
         void crowd.enter('newcomer')
@@ -117,7 +118,7 @@ describe('a newcomer', () => {
           assert.equal(request.bytes, Math.min(...own.filter(isEndable).map(({ bytes }) => bytes)))
           await crowd.end(request)
         }
-        // In lanes that wait for no client, requests end by themselves. Each sender has one turn before the newcomer.
+        // In queues that wait for no client, requests end by themselves. Each sender has one turn before the newcomer.
         for (let turns = 0; crowd.of('newcomer').length === 0; turns++) {
           assert.ok(!crowd.awaitsClients && turns < 2 * senders.length, 'all others come first')
           for (const request of crowd.running.slice(0, 1)) await crowd.end(request)
@@ -133,8 +134,8 @@ describe('slow clients', () => {
   const DOWNLOADS = { running: 6, waiting: 8 }
   let service: Service
   before(async () => {
-    const lanes = { ...LOAD_LIMITS.lanes, uploads: UPLOADS, downloads: DOWNLOADS, held: HELD }
-    const loadLimits = { lanes, maxWaitMs: HANG_MS }
+    const queues = { ...LOAD_LIMITS.queues, uploads: UPLOADS, downloads: DOWNLOADS, held: HELD }
+    const loadLimits = { queues, maxWaitMs: HANG_MS }
     service = await startService({
       sealMaxWaitMs: 3_600_000,
       trustProxy: true,
@@ -144,9 +145,9 @@ describe('slow clients', () => {
   })
   after(() => service.close())
 
-  const is = (what: string, lane: LaneName, count: number): Promise<void> =>
+  const is = (what: string, queue: QueueName, count: number): Promise<void> =>
     service.until(
-      async () => (await service.metrics()).includes(`\nevidence_requests_${what}{class="${lane}"} ${count}\n`),
+      async () => (await service.metrics()).includes(`\nevidence_requests_${what}{class="${queue}"} ${count}\n`),
       `${count} ${what}`,
     )
   /** Lets time pass for all that measure durations. */

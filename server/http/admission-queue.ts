@@ -1,65 +1,14 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { HttpError } from '../contract/errors.ts'
-import { Shares, type Sender } from './shares.ts'
+import { OVERLOADED, type HttpError } from '../contract/errors.ts'
+import type { QueueLimits } from './load-limits.ts'
+import type { Sender } from './sender.ts'
+import { Shares } from './shares.ts'
 import { slowestOf, type AwaitedClient, type Holding } from './slow-clients.ts'
 
-/**
- * What keeps one server usable under any load, behind the door (`door.ts`): a lane for each kind of work, and budgets
- * for memory. Both are shared among senders by the same rule (`Shares`).
- */
-
-const MIB = 1024 * 1024
-
-/** How many requests of a lane run at the same time, and how many more may wait. */
-interface LaneLimits {
-  readonly running: number
-  readonly waiting: number
-}
-
-/** Without a key; reads; lists, bundles and long histories; writes in JSON; forms; downloads; waiting for an event. */
-export const LANE_NAMES = ['public', 'reads', 'lists', 'writes', 'uploads', 'downloads', 'held'] as const
-export type LaneName = (typeof LANE_NAMES)[number]
-
-/** What one server does at the same time, and holds in memory. */
-export interface LoadLimits {
-  readonly lanes: Readonly<Record<LaneName, LaneLimits>>
-  /** Longest time in which a request waits for its turn. Longer waits mean that the store stands still. */
-  readonly maxWaitMs: number
-  /** Bytes of all request bodies in memory. Files do not count, because they are streamed. */
-  readonly bodyBytes: number
-  /** Bytes of responses that their clients have not yet read. */
-  readonly unreadBytes: number
-  /** A response ends if its client reads nothing for this long, or up to twice as long. */
-  readonly stalledReaderMs: number
-}
-
-/** Constants, not settings: they were measured together, and a wrong one stops the service. */
-export const LOAD_LIMITS: LoadLimits = {
-  lanes: {
-    public: { running: 96, waiting: 928 },
-    reads: { running: 96, waiting: 928 },
-    // A result can have tens of megabytes, and hold the event loop for 100 ms.
-    lists: { running: 4, waiting: 200 },
-    writes: { running: 512, waiting: 640 },
-    // With S3, each holds 8 MiB.
-    uploads: { running: 48, waiting: 200 },
-    downloads: { running: 128, waiting: 200 },
-    // A quarter of all requests that may be in progress.
-    held: { running: 1_024, waiting: 64 },
-  },
-  maxWaitMs: 10_000,
-  bodyBytes: 64 * MIB,
-  unreadBytes: 128 * MIB,
-  stalledReaderMs: 30_000,
-}
-
-/** One for all requests: to capture a stack costs more than the rest of a rejection. */
-export const OVERLOADED = new HttpError('OVERLOADED', 'Too many requests are in progress')
-
-/** How often a lane looks for a place that can be taken back, while a newcomer waits. */
+/** How often a queue looks for a place that can be taken back, while a newcomer waits. */
 const LOOK_AGAIN_MS = 250
 
-interface LaneOptions {
+interface QueueOptions {
   readonly maxWaitMs: number
   /** The event loop does other work between two requests. */
   readonly pauses?: boolean
@@ -78,7 +27,7 @@ export interface BegunTurn {
  * One kind of work: so many requests run, so many wait, in turns of their senders. A sender of which none runs is a
  * newcomer: if all places are taken, a request with a slow client ends for it.
  */
-export class Lane {
+export class AdmissionQueue {
   readonly #admitted: Shares
   readonly #running: Shares
   /** By sender, in the order of their turns. Each is told whether it has a turn or is rejected. */
@@ -94,8 +43,8 @@ export class Lane {
   #ended = 0
 
   constructor(
-    { running, waiting }: LaneLimits,
-    { maxWaitMs, pauses = false, nowMs = () => performance.now() }: LaneOptions,
+    { running, waiting }: QueueLimits,
+    { maxWaitMs, pauses = false, nowMs = () => performance.now() }: QueueOptions,
   ) {
     this.#admitted = new Shares(running + waiting)
     this.#running = new Shares(running)

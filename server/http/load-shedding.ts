@@ -1,14 +1,9 @@
 import { randomUUID } from 'node:crypto'
-import type { RequestListener } from 'node:http'
-import type { Socket } from 'node:net'
 import type { Middleware } from 'koa'
 import type { Logger } from '../../core/index.ts'
-import { errorBody, failureOf, type ErrorShape } from '../contract/errors.ts'
+import { errorBody, failureOf, OVERLOADED, type ErrorShape } from '../contract/errors.ts'
 import { drainAfterResponse } from './error-middleware.ts'
 import { SECURITY_HEADERS } from './headers.ts'
-import { OVERLOADED } from './overload.ts'
-
-/** Where requests come in: each connection in its turn, and without those that a busy process cannot serve in time. */
 
 /** Requests in progress, with those that still send their body. More are shed at once. */
 const MAX_IN_FLIGHT = 4_096
@@ -49,8 +44,8 @@ class BusyLoop {
 /** Time between warnings about requests that were shed or rejected. */
 const WARNING_INTERVAL_MS = 10_000
 
-/** What the door limits, and how it responds. */
-export interface DoorOptions {
+/** Which requests may be shed, and how. */
+export interface LoadShedderOptions {
   /** Below it, requests are limited. Others are for operators and browsers. */
   readonly basePath: string
   readonly logger: Logger
@@ -63,14 +58,14 @@ export interface DoorOptions {
  * Sheds requests that cannot be served in time. It comes before all other middleware, and writes constant bytes: an
  * overloaded server must shed at little cost, so these requests are neither logged nor measured one by one.
  */
-export class Door {
-  readonly #options: DoorOptions
+export class LoadShedder {
+  readonly #options: LoadShedderOptions
   readonly #loop: BusyLoop
   #inFlight = 0
   #shed = 0
   #nextWarningAtMs = 0
 
-  constructor(options: DoorOptions) {
+  constructor(options: LoadShedderOptions) {
     this.#options = options
     this.#loop = new BusyLoop(options.nowMs ?? (() => performance.now()))
   }
@@ -114,31 +109,4 @@ const SHED_HEADERS = {
   'Content-Type': 'application/json; charset=utf-8',
   'Cache-Control': 'no-store',
   'Retry-After': '1',
-}
-
-/** Requests of one connection that wait for the response before them. A connection with more is closed. */
-const MAX_PIPELINED = 8
-
-/**
- * Handles the requests that a client sends on one connection without waiting for responses (pipelining) one after the
- * other, each after a pause of the event loop. Node would start all requests of a packet at once (nodejs/node #50850).
- * These are up to two thousand, so one client could hold the event loop for seconds.
- */
-export function inTurn(handle: RequestListener): RequestListener {
-  const waiting = new WeakMap<Socket, number>()
-  return (request, response) => {
-    if (response.socket !== null) return handle(request, response)
-    const { socket } = request
-    const count = (waiting.get(socket) ?? 0) + 1
-    waiting.set(socket, count)
-    if (count > MAX_PIPELINED) return void socket.destroy()
-    // Node assigns the socket to a response when the response before it is complete.
-    response.once('socket', () => {
-      waiting.set(socket, (waiting.get(socket) ?? 1) - 1)
-      setImmediate(() => {
-        if (!response.destroyed) handle(request, response)
-      })
-    })
-    return undefined
-  }
 }

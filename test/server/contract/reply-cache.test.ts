@@ -4,13 +4,13 @@ import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { describe, it, type TestContext } from 'node:test'
 import type { Known } from '../../../core/index.ts'
-import { KeptReplies } from '../../../server/contract/kept-replies.ts'
+import { ReplyCache } from '../../../server/contract/reply-cache.ts'
 import { json } from '../../../server/contract/reply.ts'
 import { createApp } from '../../../server/index.ts'
 import { openFilledRegistry } from '../../support/sealed-registry.ts'
 
 /** How often the reply for a result is rendered in this many reads. A read with a new state has a new result. */
-async function rendersOf(kept: KeptReplies, reads: number, state?: object, key = 'key'): Promise<number> {
+async function rendersOf(kept: ReplyCache, reads: number, state?: object, key = 'key'): Promise<number> {
   let renders = 0
   for (let i = 0; i < reads; i++)
     await kept.read<Known>(
@@ -21,9 +21,9 @@ async function rendersOf(kept: KeptReplies, reads: number, state?: object, key =
   return renders
 }
 
-describe('KeptReplies', () => {
+describe('ReplyCache', () => {
   it('keeps a reply from the second time on, while the result is the known one', async () => {
-    const kept = new KeptReplies(1_000_000)
+    const kept = new ReplyCache(1_000_000)
     const [first, second] = [{}, {}]
     assert.equal(await rendersOf(kept, 3, first), 2)
     assert.equal(await rendersOf(kept, 2, first), 0)
@@ -32,11 +32,11 @@ describe('KeptReplies', () => {
   })
 
   it('keeps nothing without a state', async () => {
-    assert.equal(await rendersOf(new KeptReplies(1_000_000), 3), 3)
+    assert.equal(await rendersOf(new ReplyCache(1_000_000), 3), 3)
   })
 
   it('keeps no more than it may, also of short texts', async () => {
-    const kept = new KeptReplies(2_000)
+    const kept = new ReplyCache(2_000)
     const state = {}
     assert.equal(await rendersOf(kept, 3, state), 2)
     for (let i = 0; i < 20; i++) assert.equal(await rendersOf(kept, 3, state, `${i}`), 2)

@@ -20,7 +20,7 @@ export interface ReplyText extends JsonReply {
 }
 
 /** A reply with the state of the result that it shows. */
-class KeptReply implements Known {
+class CachedReply implements Known {
   readonly state: object
   readonly reply: ReplyText
   /** What it counts for the limit, with its key: clients choose the targets of their requests. */
@@ -37,31 +37,31 @@ class KeptReply implements Known {
  * Keeps replies from the second time on that they are made. The core says each time whether a kept one is still
  * correct, so another server may have changed what it shows.
  */
-export class KeptReplies {
-  readonly #kept: SecondUseMap<string, KeptReply>
+export class ReplyCache {
+  readonly #replies: SecondUseMap<string, CachedReply>
 
-  /** @param maxKeptChars - of all kept texts and keys together */
-  constructor(maxKeptChars: number) {
-    this.#kept = new SecondUseMap(maxKeptChars, ({ chars }) => chars, REMEMBERED)
+  /** @param maxChars - of all kept texts and keys together */
+  constructor(maxChars: number) {
+    this.#replies = new SecondUseMap(maxChars, ({ chars }) => chars, REMEMBERED)
   }
 
   /**
    * The kept reply if it is still correct, otherwise a new one.
    *
    * @param key - two requests with the same key must have the same reply
-   * @param read - reads the result, or returns `known` itself if it has not changed
+   * @param read - reads the result, or returns `cached` itself if it has not changed
    * @param render - must depend on nothing but the result
    */
   async read<T extends Known>(
     key: string,
-    read: (known: KeptReply | undefined) => Promise<T | KeptReply>,
+    read: (cached: CachedReply | undefined) => Promise<T | CachedReply>,
     render: (result: T) => ReplyText,
   ): Promise<ReplyText> {
-    const result = await read(this.#kept.get(key))
-    if (result instanceof KeptReply) return result.reply
+    const result = await read(this.#replies.get(key))
+    if (result instanceof CachedReply) return result.reply
     const { state } = result
     const reply = render(result)
-    if (state !== undefined) this.#kept.set(key, () => new KeptReply(key, state, reply))
+    if (state !== undefined) this.#replies.set(key, () => new CachedReply(key, state, reply))
     return reply
   }
 }

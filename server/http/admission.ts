@@ -2,23 +2,23 @@ import type { Socket } from 'node:net'
 import type { Context } from 'koa'
 import { HttpError } from '../contract/errors.ts'
 import { onClose } from './observe.ts'
-import type { BegunTurn, Lane } from './overload.ts'
-import type { Sender } from './shares.ts'
+import type { BegunTurn, AdmissionQueue } from './admission-queue.ts'
+import type { Sender } from './sender.ts'
 import { clientOf, type AwaitedClient } from './slow-clients.ts'
 
-/** The turn of one request in its lane. */
+/** The turn of one request in its queue. */
 export class Turn {
   readonly #ctx: Context
-  readonly #lane: Lane | undefined
+  readonly #queue: AdmissionQueue | undefined
   readonly #sender: Sender
   /** While a body is read, the request of `ctx` is another one. */
   readonly #socket: Socket
   #turn: Promise<BegunTurn> | undefined
 
-  /** `lane`: `undefined` if the request has no limit. */
-  constructor(ctx: Context, lane: Lane | undefined, sender: Sender) {
+  /** `queue`: `undefined` if the request has no limit. */
+  constructor(ctx: Context, queue: AdmissionQueue | undefined, sender: Sender) {
     this.#ctx = ctx
-    this.#lane = lane
+    this.#queue = queue
     this.#sender = sender
     this.#socket = ctx.req.socket
   }
@@ -29,7 +29,7 @@ export class Turn {
    * @throws `OVERLOADED`; `MALFORMED_BODY` if the client has disconnected meanwhile, because no work is needed then
    */
   async begin(maxWaitMs?: number): Promise<void> {
-    if (this.#lane !== undefined) await (this.#turn ??= this.#lane.enter(this.#sender, maxWaitMs))
+    if (this.#queue !== undefined) await (this.#turn ??= this.#queue.enter(this.#sender, maxWaitMs))
     if (this.#ctx.res.destroyed) throw new HttpError('MALFORMED_BODY', 'The client disconnected before its turn')
   }
 

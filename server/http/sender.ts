@@ -1,0 +1,23 @@
+import type { Context } from 'koa'
+import type { Scope } from '../../core/index.ts'
+import { clientNetwork } from './client-network.ts'
+
+/** Who sends a request: a company by a valid key, or a network address without one. */
+export interface Sender {
+  readonly name: string
+  readonly hasKey: boolean
+}
+
+/** The scope of a request without a key. */
+export const ANONYMOUS: Scope = { companyId: '', principal: { kind: 'anonymous' } }
+
+/**
+ * The company of a valid key, the operator, a company's file tokens, or the network of an address. Tokens are apart
+ * from the keys, so that who has a link of a company takes no place from its own requests.
+ */
+export function senderOf(ctx: Context, { companyId, principal }: Scope): Sender {
+  if (principal.kind === 'sourceSystem') return { name: `company ${companyId}`, hasKey: true }
+  if (principal.kind === 'fileToken') return { name: `tokens of ${companyId}`, hasKey: false }
+  if (principal.kind === 'operator') return { name: 'operator', hasKey: true }
+  return { name: `address ${clientNetwork(ctx.ip)}`, hasKey: false }
+}
