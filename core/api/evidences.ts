@@ -11,7 +11,7 @@ import type {
 } from './evidence.ts'
 import type { FileEntry, StagedFile } from './files.ts'
 import type { Overview } from './overview.ts'
-import type { EvidenceId, Known, Scope, UpdateOptions, WriteOptions } from './scope.ts'
+import type { EvidenceId, Cacheable, Scope, UpdateOptions, WriteOptions } from './scope.ts'
 
 /** What describes an evidence, without its category. */
 export interface EvidenceInput {
@@ -137,15 +137,15 @@ export interface Evidences {
    */
   list(scope: Scope, query?: EvidenceQuery): Promise<EvidencePage>
   /**
-   * As `list`, but returns `known` itself while no evidence and no anchor of the log has changed, which costs less.
+   * As `list`, but returns `cached` itself while no evidence and no anchor of the log has changed, which costs less.
    *
-   * @param known - an earlier result for the same query, or an object with its `state`
+   * @param cached - an earlier result for the same query, or an object with its `state`
    */
-  listIfChanged<K extends Known>(
+  listIfChanged<K extends Cacheable>(
     scope: Scope,
     query: EvidenceQuery,
-    known: K | undefined,
-  ): Promise<(EvidencePage & Known) | K>
+    cached: K | undefined,
+  ): Promise<(EvidencePage & Cacheable) | K>
   /**
    * All evidences that match, in the order of `list`. Reads page by page, and holds nothing of the store between two
    * pages, so the caller may take its time. Evidences that are created meanwhile are not included. An evidence that
@@ -164,22 +164,22 @@ export interface Evidences {
    */
   get(scope: Scope, externalId: string, query?: HistoryQuery): Promise<HistoryPage>
   /**
-   * As `get`, but returns `known` itself while neither the evidence nor the state of a batch has changed, which costs
+   * As `get`, but returns `cached` itself while neither the evidence nor the state of a batch has changed, which costs
    * less.
    *
-   * @param known - an earlier result for the same evidence and query, or an object with its `state`
+   * @param cached - an earlier result for the same evidence and query, or an object with its `state`
    * @example
    * const { getIfChanged } = registry.evidences
    * const page = await getIfChanged(scope, 'VIN-1', {}, undefined)
    * const later = await getIfChanged(scope, 'VIN-1', {}, page)
    * if (later === page) console.log('Nothing has changed')
    */
-  getIfChanged<K extends Known>(
+  getIfChanged<K extends Cacheable>(
     scope: Scope,
     externalId: string,
     query: HistoryQuery,
-    known: K | undefined,
-  ): Promise<(HistoryPage & Known) | K>
+    cached: K | undefined,
+  ): Promise<(HistoryPage & Cacheable) | K>
   /**
    * Records up to three events in one step and in this order: the changed content, the transfer to another owner, the
    * attached files. Requires level `U`.

@@ -1,5 +1,5 @@
 import type { Bundle, BundleSelection, PublicBundle } from '../schemas/bundle.ts'
-import type { Known, Scope } from './scope.ts'
+import type { Cacheable, Scope } from './scope.ts'
 import type { EvidenceProof, FileProof, MerkleProof, MerkleRoot, MerkleValidation } from '../schemas/proof-documents.ts'
 
 /**
@@ -46,15 +46,15 @@ export interface Proofs {
    */
   evidence(evidence: EvidenceSelector): Promise<EvidenceProof>
   /**
-   * As `evidence`, but returns `known` itself while neither the evidence nor what attests its batch has changed, which
+   * As `evidence`, but returns `cached` itself while neither the evidence nor what attests its batch has changed, which
    * costs less.
    *
-   * @param known - an earlier result for the same selector, or an object with its `state`
+   * @param cached - an earlier result for the same selector, or an object with its `state`
    */
-  evidenceIfChanged<K extends Known>(
+  evidenceIfChanged<K extends Cacheable>(
     evidence: EvidenceSelector,
-    known: K | undefined,
-  ): Promise<(EvidenceProof & Known) | K>
+    cached: K | undefined,
+  ): Promise<(EvidenceProof & Cacheable) | K>
   /** Proof of the event that attached a file, and of the event that deleted it if there is one. */
   file(file: EvidenceSelector & { readonly fileId: string }): Promise<FileProof>
   /** The path of a txId to the root of its batch. */

@@ -68,8 +68,8 @@ export interface WriteOptions {
   readonly idempotencyKey?: string
 }
 
-/** A result of a conditional read, or what a caller has kept of it. */
-export interface Known {
+/** A result of a conditional read, or what a caller has cached of it. */
+export interface Cacheable {
   /**
    * What the result was made of. Opaque. Not enumerable, so no copy and no JSON of the result has it. Missing if the
    * result may change without notice.

@@ -54,17 +54,17 @@ interface CoveringSource<T> extends SizedRecords<T> {
   readonly startOf?: (record: T) => number
 }
 
-/** Records that each cover a range of positions: batches, anchors. Keeps those that it has read. */
+/** Records that each cover a range of positions: batches, anchors. Caches those that it has read. */
 export class CoveringRecords<T extends object> {
   readonly #records: RecordStore
   readonly #source: CoveringSource<T>
-  readonly #kept: RangeCache<Covered<T>>
+  readonly #cached: RangeCache<Covered<T>>
 
-  /** @param maxKept How many records are kept at most. At least 2. */
-  constructor(records: RecordStore, source: CoveringSource<T>, maxKept: number) {
+  /** @param maxCached How many records are cached at most. At least 2. */
+  constructor(records: RecordStore, source: CoveringSource<T>, maxCached: number) {
     this.#records = records
     this.#source = source
-    this.#kept = new RangeCache(maxKept)
+    this.#cached = new RangeCache(maxCached)
   }
 
   /** The record that covers each position. A position that none covers yet is missing in the map. */
@@ -72,25 +72,25 @@ export class CoveringRecords<T extends object> {
     const found = new Map<number, T>()
     const missing: number[] = []
     for (const position of positions) {
-      const kept = this.#kept.find(position)
-      if (kept === undefined) missing.push(position)
-      else found.set(position, kept.record)
+      const cached = this.#cached.find(position)
+      if (cached === undefined) missing.push(position)
+      else found.set(position, cached.record)
     }
     if (missing.length === 0) return found
     const sizes = missing.map((position) => position + 1)
-    const onPage = (firstSize: number, page: readonly T[]): void => this.#keep(firstSize - 1, page)
+    const onPage = (firstSize: number, page: readonly T[]): void => this.#cache(firstSize - 1, page)
     for (const [size, record] of await readFirstCovering(this.#records, sizes, { ...this.#source, onPage }))
       found.set(size - 1, record)
     return found
   }
 
-  /** The records between the requested ones are kept, too. */
-  #keep(start: number, page: readonly T[]): void {
+  /** The records between the requested ones are cached, too. */
+  #cache(start: number, page: readonly T[]): void {
     const { sizeOf, startOf } = this.#source
     let next = start
     for (const record of page) {
       const end = sizeOf(record)
-      this.#kept.add({ start: startOf?.(record) ?? next, end, record })
+      this.#cached.add({ start: startOf?.(record) ?? next, end, record })
       next = end
     }
   }

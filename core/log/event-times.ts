@@ -4,8 +4,8 @@ import { BoundedMap } from '../store/bounded-map.ts'
 import { eventTimeOf, evidenceIdEnd, isEventOf, uuidBytes } from './payload.ts'
 import { TILE_WIDTH } from './tree/tile.ts'
 
-/** Rows are kept, 3 KiB each: 12 MiB, for a million entries. So most searches read nothing. */
-const MAX_KEPT_ROWS = 4_096
+/** Rows are cached, 3 KiB each: 12 MiB, for a million entries. So most searches read nothing. */
+const MAX_CACHED_ROWS = 4_096
 
 /** The events of a row of the log, by position; of a key or a token 0. */
 interface EventRow {
@@ -22,7 +22,7 @@ interface EventRow {
  */
 export class EventTimes {
   readonly #records: RecordStore
-  readonly #kept = new BoundedMap<number, EventRow>(MAX_KEPT_ROWS)
+  readonly #cached = new BoundedMap<number, EventRow>(MAX_CACHED_ROWS)
 
   constructor(records: RecordStore) {
     this.#records = records
@@ -54,15 +54,15 @@ export class EventTimes {
   }
 
   async #eventsIn(row: number, logSize: number): Promise<EventRow> {
-    const kept = this.#kept.get(row)
+    const cached = this.#cached.get(row)
     // The last row grows.
-    if (kept !== undefined && kept.times.length >= Math.min(TILE_WIDTH, logSize - row * TILE_WIDTH)) return kept
+    if (cached !== undefined && cached.times.length >= Math.min(TILE_WIDTH, logSize - row * TILE_WIDTH)) return cached
     const payloads = await this.#records.readPayloads(row * TILE_WIDTH, TILE_WIDTH)
     const events = {
       times: Float64Array.from(payloads, (payload) => eventTimeOf(payload) ?? 0),
       idEnds: Uint32Array.from(payloads, evidenceIdEnd),
     }
-    this.#kept.set(row, events)
+    this.#cached.set(row, events)
     return events
   }
 }

@@ -13,7 +13,7 @@ export class RangeCache<R extends LogRange> {
   #recent: R[] = []
   #previous: R[] = []
 
-  /** @param maxRanges How many ranges are kept at most. At least 2. */
+  /** @param maxRanges How many ranges are cached at most. At least 2. */
   constructor(maxRanges: number) {
     this.#maxRecent = Math.floor(maxRanges / 2)
   }

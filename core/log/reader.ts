@@ -52,7 +52,7 @@ export interface LogReaderOptions {
 }
 
 /** About 400 bytes each: 1.6 MiB. */
-const MAX_KEPT_BATCHES = 4_096
+const MAX_CACHED_BATCHES = 4_096
 
 /**
  * Reads the log: positions, batches, checkpoints, proofs, stamps, anchors. Everything comes from stored records,
@@ -73,7 +73,7 @@ export class LogReader {
     this.#batches = new CoveringRecords(
       records,
       { rangeFrom: logKeys.batchesFrom, startOf: ({ start }) => start, sizeOf: ({ end }) => end },
-      MAX_KEPT_BATCHES,
+      MAX_CACHED_BATCHES,
     )
     this.#tiles = new StoredTiles(records, maxCachedTiles)
     this.sealed = new SealedTiles(records, this.#tiles)
@@ -340,7 +340,7 @@ export class LogReader {
 }
 
 /** About 100 bytes each: 2 MB. */
-const MAX_KEPT_ANCHORS = 20_000
+const MAX_CACHED_ANCHORS = 20_000
 /** Confirmed anchors that are read together. A list asks for a hundred positions all over the log. */
 const MIN_PAGE = 8
 
@@ -356,7 +356,7 @@ export class AnchorState {
     this.version = head?.version
     this.head = decodeRecord(head) ?? NO_ANCHORS
     const source = { rangeFrom: logKeys.confirmedAnchorsFrom, sizeOf: sizeOfAnchor, minPage: MIN_PAGE }
-    this.#confirmed = new CoveringRecords(records, source, MAX_KEPT_ANCHORS)
+    this.#confirmed = new CoveringRecords(records, source, MAX_CACHED_ANCHORS)
   }
 
   /** For each position, the block of the confirmed anchor that covers it; `undefined` if there is none yet. */

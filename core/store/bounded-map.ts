@@ -69,7 +69,7 @@ const SLOTS = 16_384
  * them.
  */
 export class SecondUseMap<K extends string, V extends object | number | string> {
-  readonly #kept: BoundedMap<K, V>
+  readonly #cached: BoundedMap<K, V>
   /** Hashes of keys that were set, each in its slot. Not the keys: garbage collection would copy them, too. */
   readonly #setOnce: Uint32Array
 
@@ -80,12 +80,12 @@ export class SecondUseMap<K extends string, V extends object | number | string> 
    * is room for values, values are kept that are dropped before they are needed again.
    */
   constructor(maxSize: number, sizeOf?: (value: V) => number, slots = SLOTS) {
-    this.#kept = new BoundedMap(maxSize, sizeOf)
+    this.#cached = new BoundedMap(maxSize, sizeOf)
     this.#setOnce = new Uint32Array(slots)
   }
 
   get(key: K): V | undefined {
-    return this.#kept.get(key)
+    return this.#cached.get(key)
   }
 
   /** Keeps what `make` returns if the key was set before. Otherwise remembers the key only. */
@@ -93,13 +93,13 @@ export class SecondUseMap<K extends string, V extends object | number | string> 
     const hash = hashOf(key)
     const slot = hash % this.#setOnce.length
     // The slot may have been taken by another key since an older value was kept.
-    if (this.#setOnce[slot] === hash || this.#kept.get(key) !== undefined) this.#kept.set(key, make())
+    if (this.#setOnce[slot] === hash || this.#cached.get(key) !== undefined) this.#cached.set(key, make())
     this.#setOnce[slot] = hash
   }
 
   /** Drops the value of a key. */
   delete(key: K): void {
-    this.#kept.delete(key)
+    this.#cached.delete(key)
   }
 }
 

@@ -55,10 +55,10 @@ export function verifyCheckpointUnder(
 ): VerifiedCheckpoint {
   const parsed = parseNote(note)
   const checkpoint = parseCheckpointText(parsed.text)
-  const known = budget.once(keys, () => keysByLine(keys))
+  const byLine = budget.once(keys, () => keysByLine(keys))
   const [match, ...others] = parsed.signatures
     .filter(({ name }) => name === checkpoint.origin)
-    .flatMap((line) => (known.get(lineId(line)) ?? []).map((key) => ({ key, line })))
+    .flatMap((line) => (byLine.get(lineId(line)) ?? []).map((key) => ({ key, line })))
   if (others.length > 0) throw verificationError('checkpoint.signed-twice', 'The log signed the checkpoint twice')
   if (match === undefined)
     throw verificationError('checkpoint.not-signed', `No pinned key of ${checkpoint.origin} signed it`)
@@ -77,12 +77,12 @@ const lineId = ({ name, keyId }: Pick<NoteSignature, 'name' | 'keyId'>): string 
 
 /** The keys that a line can mean. A key of a type that cannot be used has no lines. */
 function keysByLine(keys: readonly Signer[]): ReadonlyMap<string, readonly Signer[]> {
-  const known = new Map<string, Signer[]>()
+  const byLine = new Map<string, Signer[]>()
   for (const key of keys) {
     const usable = usableKey(key.vkey)
-    if (usable !== undefined) known.set(lineId(usable), [...(known.get(lineId(usable)) ?? []), key])
+    if (usable !== undefined) byLine.set(lineId(usable), [...(byLine.get(lineId(usable)) ?? []), key])
   }
-  return known
+  return byLine
 }
 
 const lineText = ({ name, keyId, signature }: NoteSignature): string =>

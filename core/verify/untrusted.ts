@@ -149,7 +149,7 @@ export class SignatureBudget {
   readonly #limit: number
   #used = 0
   #isExceeded = false
-  readonly #known = new Map<unknown, Result>()
+  readonly #results = new Map<unknown, Result>()
   readonly #memory: VerifierMemory | undefined
 
   constructor(limit = MAX_COST, memory?: VerifierMemory) {
@@ -172,9 +172,9 @@ export class SignatureBudget {
    * that has one meaning, or a text that names everything that `compute` uses, and the type.
    */
   once<T>(key: string | object, compute: () => T): T {
-    let known = this.#known.get(key)
-    if (known === undefined) this.#known.set(key, (known = attempt(compute)))
-    return valueOf<T>(known)
+    let result = this.#results.get(key)
+    if (result === undefined) this.#results.set(key, (result = attempt(compute)))
+    return valueOf<T>(result)
   }
 
   /**
@@ -185,11 +185,11 @@ export class SignatureBudget {
   onceForAll<T>(keyParts: readonly (string | number | undefined)[], compute: () => T): T {
     if (this.#memory === undefined) return compute()
     const key = toHex(sha256(encodeUtf8(JSON.stringify(keyParts))))
-    const known = this.#memory.get(key) ?? attempt(compute)
+    const result = this.#memory.get(key) ?? attempt(compute)
     if (this.#memory.size >= MAX_REMEMBERED) this.#memory.clear()
     // What exceeded the limit, another bundle may afford.
-    if (!this.#isExceeded) this.#memory.set(key, known)
-    return valueOf<T>(known)
+    if (!this.#isExceeded) this.#memory.set(key, result)
+    return valueOf<T>(result)
   }
 
   /** SHA-256 of these bytes, hex. The same object is hashed once. */
@@ -213,8 +213,8 @@ function attempt(compute: () => unknown): Result {
   }
 }
 
-function valueOf<T>(known: Result): T {
-  if ('error' in known) throw known.error
+function valueOf<T>(outcome: Result): T {
+  if ('error' in outcome) throw outcome.error
   // eslint-disable-next-line typescript/no-unsafe-type-assertion -- the key names the type
-  return known.result as T
+  return outcome.result as T
 }

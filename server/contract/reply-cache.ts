@@ -1,5 +1,5 @@
 import { SecondUseMap } from '../../adapters/kit/index.ts'
-import type { EvidenceQuery, Known } from '../../core/index.ts'
+import type { EvidenceQuery, Cacheable } from '../../core/index.ts'
 import type { JsonReply } from './reply.ts'
 
 /** What a reply takes beside its text and its key. */
@@ -20,7 +20,7 @@ export interface ReplyText extends JsonReply {
 }
 
 /** A reply with the state of the result that it shows. */
-class CachedReply implements Known {
+class CachedReply implements Cacheable {
   readonly state: object
   readonly reply: ReplyText
   /** What it counts for the limit, with its key: clients choose the targets of their requests. */
@@ -34,25 +34,25 @@ class CachedReply implements Known {
 }
 
 /**
- * Keeps replies from the second time on that they are made. The core says each time whether a kept one is still
+ * Caches replies from the second time on that they are made. The core says each time whether a cached one is still
  * correct, so another server may have changed what it shows.
  */
 export class ReplyCache {
   readonly #replies: SecondUseMap<string, CachedReply>
 
-  /** @param maxChars - of all kept texts and keys together */
+  /** @param maxChars - of all cached texts and keys together */
   constructor(maxChars: number) {
     this.#replies = new SecondUseMap(maxChars, ({ chars }) => chars, REMEMBERED)
   }
 
   /**
-   * The kept reply if it is still correct, otherwise a new one.
+   * The cached reply if it is still correct, otherwise a new one.
    *
    * @param key - two requests with the same key must have the same reply
    * @param read - reads the result, or returns `cached` itself if it has not changed
    * @param render - must depend on nothing but the result
    */
-  async read<T extends Known>(
+  async read<T extends Cacheable>(
     key: string,
     read: (cached: CachedReply | undefined) => Promise<T | CachedReply>,
     render: (result: T) => ReplyText,

@@ -26,7 +26,7 @@ export interface ResolvedCategory extends CommitPart {
 /** About 1 KiB each. */
 const MAX_CACHED_CATEGORIES = 1_024
 
-/** Finds the categories of new evidences, and keeps those of recent ones. */
+/** Finds the categories of new evidences, and caches those of recent ones. */
 export class CategoryResolver {
   readonly #context: Context
   /** By how requests name them. */
@@ -39,7 +39,7 @@ export class CategoryResolver {
   /** The category and subcategory with these ids. Both must be active. */
   byId(companyId: CompanyId, path: SubcategoryPath, attempt: Attempt): Promise<ResolvedCategory> {
     const names = { category: { id: path.categoryId }, subcategory: { id: path.subcategoryId } }
-    return this.#keptOr(companyId, names, attempt, async () => {
+    return this.#cachedOr(companyId, names, attempt, async () => {
       const { category, subcategory } = await readPath(this.#context, companyId, path)
       return resolved(category, subcategory)
     })
@@ -51,15 +51,15 @@ export class CategoryResolver {
    * evidence, so that two simultaneous creates with the same new name share one category.
    */
   byNames(companyId: CompanyId, names: CategoryNames, attempt: Attempt): Promise<ResolvedCategory> {
-    return this.#keptOr(companyId, names, attempt, () => findOrCreate(this.#context, companyId, names, attempt))
+    return this.#cachedOr(companyId, names, attempt, () => findOrCreate(this.#context, companyId, names, attempt))
   }
 
   /**
-   * In the first attempt a kept one, so that the next evidence in the same category needs no reads. Its commit checks
+   * In the first attempt a cached one, so that the next evidence in the same category needs no reads. Its commit checks
    * that both records still have the versions they were read with. If not, the write is decided again from the store. A
    * name is a part of the record that it leads to, so an unchanged record still has the name.
    */
-  async #keptOr(
+  async #cachedOr(
     companyId: CompanyId,
     { category, subcategory }: CategoryNames,
     { conflicts }: Attempt,
@@ -67,8 +67,8 @@ export class CategoryResolver {
   ): Promise<ResolvedCategory> {
     // No company, id or name contains a NUL.
     const key = [companyId, category.id, category.name, subcategory.id, subcategory.name].join('\0')
-    const kept = conflicts.length === 0 ? this.#resolved.get(key) : undefined
-    if (kept !== undefined) return kept
+    const cached = conflicts.length === 0 ? this.#resolved.get(key) : undefined
+    if (cached !== undefined) return cached
     const found = await find()
     // A category that the commit has yet to create has no version.
     if (found.writes.length === 0) this.#resolved.set(key, found)

@@ -27,7 +27,7 @@ export interface AuthenticationNotes {
 }
 
 /** The record of a key in one version. */
-interface KnownKey {
+interface CachedKey {
   readonly version: Version
   readonly record: ApiKeyRecord
   /** The operator key that this key was compared with, and is not. */
@@ -39,7 +39,7 @@ export class ApiKeys {
   readonly #records: RecordStore
   readonly #notes: AuthenticationNotes
   readonly #hmac: (text: string) => string
-  readonly #known = new BoundedMap<Key, KnownKey>(MAX_CACHED_KEYS)
+  readonly #cached = new BoundedMap<Key, CachedKey>(MAX_CACHED_KEYS)
   #operatorMac: Uint8Array | undefined
   /** Version of the record that `#operatorMac` was read from. */
   #operatorVersion: Version | undefined
@@ -87,9 +87,9 @@ export class ApiKeys {
     const macKey = keys.apiKey(this.macOf(companyId, apiKey))
     const [entry, operator] = await readAll(this.#records, [macKey, keys.operator()])
     this.#noteOperator(operator)
-    const known = entry && this.#knownKey(entry)
-    if (this.#isOperators(known, apiKey)) return { kind: 'operator' }
-    const record = known?.record
+    const cached = entry && this.#cachedKey(entry)
+    if (this.#isOperators(cached, apiKey)) return { kind: 'operator' }
+    const record = cached?.record
     const reason = rejectionOf(record, this.#notes.clock.now())
     if (record === undefined || reason !== undefined) {
       this.#noteRejected({ companyId, address }, reason ?? 'unknown', record)
@@ -135,20 +135,20 @@ export class ApiKeys {
   }
 
   /** Each version of a record is decoded once. */
-  #knownKey(entry: StoredRecord<ApiKeyRecord>): KnownKey {
+  #cachedKey(entry: StoredRecord<ApiKeyRecord>): CachedKey {
     const { key, version } = entry
-    const kept = this.#known.get(key)
-    if (kept?.version === version) return kept
-    const known = { version, record: decodeRecord(entry), otherThan: undefined }
-    this.#known.set(key, known)
-    return known
+    const before = this.#cached.get(key)
+    if (before?.version === version) return before
+    const cached = { version, record: decodeRecord(entry), otherThan: undefined }
+    this.#cached.set(key, cached)
+    return cached
   }
 
   /** A record is found by its key, so the comparison of one record need not be repeated. */
-  #isOperators(known: KnownKey | undefined, apiKey: string): boolean {
-    if (known !== undefined && known.otherThan === this.#operatorMac) return false
+  #isOperators(cached: CachedKey | undefined, apiKey: string): boolean {
+    if (cached !== undefined && cached.otherThan === this.#operatorMac) return false
     if (this.#isOperatorKey(apiKey)) return true
-    if (known !== undefined) known.otherThan = this.#operatorMac
+    if (cached !== undefined) cached.otherThan = this.#operatorMac
     return false
   }
 

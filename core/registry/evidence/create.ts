@@ -17,7 +17,7 @@ import { newEvidencesSchema, newEvidenceSchema } from './input.ts'
 import { type CreateTarget, type EvidenceDraft, type EvidenceFiles, type MadeEvidence, makeEvidence } from './make.ts'
 
 /**
- * Creates an evidence, and its category if a name is new. The first attempt relies on kept categories and on the
+ * Creates an evidence, and its category if a name is new. The first attempt relies on cached categories and on the
  * external id being free: its commit checks both.
  */
 export const createEvidence =

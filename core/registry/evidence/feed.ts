@@ -30,16 +30,16 @@ const [FIRST_ENTRIES, MORE_ENTRIES] = [256, 2_048]
 const DEFAULT_LIMIT = 100
 
 /** Companies whose first event is remembered, so that each part of the log before it is read once. */
-const MAX_KEPT_COMPANIES = 10_000
+const MAX_CACHED_COMPANIES = 10_000
 
 /** The operations on the events of a company. */
 export function eventFeed(context: Context): Pick<Evidences, 'events' | 'nextEvent' | 'entriesAfter'> {
   const { records } = context
   /** No event of the company is before this position. */
-  const firsts = new BoundedMap<CompanyId, number>(MAX_KEPT_COMPANIES)
+  const firsts = new BoundedMap<CompanyId, number>(MAX_CACHED_COMPANIES)
   const firstOf = async (companyId: CompanyId): Promise<number> => {
-    const kept = firsts.get(companyId)
-    if (kept !== undefined) return kept
+    const cached = firsts.get(companyId)
+    if (cached !== undefined) return cached
     const [company] = await readAll(records, [keys.company(companyId)])
     return decodeRecord(company)?.logSize ?? 0
   }

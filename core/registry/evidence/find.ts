@@ -29,8 +29,8 @@ export async function idOfEvidence(
 ): Promise<EvidenceId> {
   validate(ExternalId, externalId, 'externalId')
   const key = keys.externalId(companyId, externalId)
-  const known = evidenceIds.get(key)
-  if (known !== undefined) return known
+  const cached = evidenceIds.get(key)
+  if (cached !== undefined) return cached
   const [found] = await records.get([key])
   if (found === undefined) {
     await assertUndamagedAround(records, key, keys.allExternalIds())

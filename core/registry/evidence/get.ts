@@ -1,6 +1,6 @@
 import type { HistoryPage, HistoryQuery } from '../../api/evidence.ts'
 import type { Evidences } from '../../api/evidences.ts'
-import type { Known } from '../../api/scope.ts'
+import type { Cacheable } from '../../api/scope.ts'
 import type { EntryStatus } from '../../log/reader.ts'
 import type { AnchorHeadRecord } from '../../log/records.ts'
 import type { Version } from '../../ports/index.ts'
@@ -11,7 +11,7 @@ import type { StoredRecord } from '../../store/keys.ts'
 import type { EvidenceRecord } from '../../store/records.ts'
 import type { Context } from '../context.ts'
 import { discloseEvent } from '../event/opening.ts'
-import { hasState, withState } from '../known.ts'
+import { hasState, withState } from '../cacheable.ts'
 import { enterCompany } from '../permissions.ts'
 import { readEvidenceEntry } from './find.ts'
 import { historyQuerySchema } from './input.ts'
@@ -22,12 +22,12 @@ const DEFAULT_LIMIT = 50
 /** Reads an evidence with a page of its history, each event with the state of its batch. */
 export const getEvidenceIfChanged =
   (context: Context): Evidences['getIfChanged'] =>
-  async (scope, externalId, query, known) => {
+  async (scope, externalId, query, cached) => {
     const entered = await enterCompany(context, scope, 'R')
     const selection = validate(historyQuerySchema, query)
     const entry = await readEvidenceEntry(context, entered, externalId)
-    if (hasState<HistoryState>(known, 'confirmedFrom') && known.state.version === entry.version)
-      if (isWithin(known.state, (await context.log.anchors()).head)) return known
+    if (hasState<HistoryState>(cached, 'confirmedFrom') && cached.state.version === entry.version)
+      if (isWithin(cached.state, (await context.log.anchors()).head)) return cached
     return readHistory(context, entry, selection)
   }
 
@@ -54,7 +54,7 @@ async function readHistory(
   { records, log, origin }: Context,
   entry: StoredRecord<EvidenceRecord>,
   { after = 0, limit = DEFAULT_LIMIT, disclose = false }: HistoryQuery,
-): Promise<HistoryPage & Known> {
+): Promise<HistoryPage & Cacheable> {
   const record = decodeRecord(entry)
   const end = Math.min(after + limit, record.lastVersion)
   const versions = Array.from({ length: Math.max(0, end - after) }, (_, i) => after + 1 + i)

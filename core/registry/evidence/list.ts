@@ -6,7 +6,7 @@ import type { Version } from '../../ports/index.ts'
 import { listCounted } from '../../store/counted.ts'
 import { readCount } from '../../store/counter.ts'
 import { listEntries, lost, readRecord } from '../../store/read.ts'
-import { hasState, withState } from '../known.ts'
+import { hasState, withState } from '../cacheable.ts'
 import { keys, searchWords, lastPartOfKey, type StoredRecord } from '../../store/keys.ts'
 import type { EvidenceRecord } from '../../store/records.ts'
 import type { Context } from '../context.ts'
@@ -28,18 +28,18 @@ export const listEvidences =
     return readList(context, companyId, query)
   }
 
-/** As `listEvidences`, unless a page with the same state is known. */
+/** As `listEvidences`, unless a page with the same state is cached. */
 export const listEvidencesIfChanged =
   (context: Context): Evidences['listIfChanged'] =>
-  async (scope, query, known) => {
+  async (scope, query, cached) => {
     const { companyId } = await enterCompany(context, scope, 'R')
     const [logSize, { version: anchorVersion }] = await Promise.all([context.records.logSize(), context.log.anchors()])
     if (
-      hasState<ListState>(known, 'logSize') &&
-      known.state.logSize === logSize &&
-      known.state.anchorVersion === anchorVersion
+      hasState<ListState>(cached, 'logSize') &&
+      cached.state.logSize === logSize &&
+      cached.state.anchorVersion === anchorVersion
     )
-      return known
+      return cached
     return withState(await readList(context, companyId, query), { logSize, anchorVersion })
   }
 

@@ -14,17 +14,17 @@ import {
 import type { Proofs } from '../../api/proofs.ts'
 import { findEvidence, FoundEvidence } from './find-evidence.ts'
 import type { Version } from '../../ports/index.ts'
-import type { Known } from '../../api/scope.ts'
-import { hasState, withState } from '../known.ts'
+import type { Cacheable } from '../../api/scope.ts'
+import { hasState, withState } from '../cacheable.ts'
 
 /** Proves an evidence. The proof has no name, owner, text, meta, company or category, because it is for anyone. */
 export const proveEvidenceIfChanged =
   (context: ProofContext): Proofs['evidenceIfChanged'] =>
-  async (selector, known) => {
+  async (selector, cached) => {
     const found = await findEvidence(context, selector)
     if (!(found instanceof FoundEvidence)) return { ...found, evidenceId: selector.evidenceId }
-    if (hasState<ProofState>(known, 'attestation') && known.state.version === found.entry.version)
-      if ((await context.attestations.of(known.state.attestation.batch)) === known.state.attestation) return known
+    if (hasState<ProofState>(cached, 'attestation') && cached.state.version === found.entry.version)
+      if ((await context.attestations.of(cached.state.attestation.batch)) === cached.state.attestation) return cached
     return proveRecord(context, found)
   }
 
@@ -38,7 +38,7 @@ interface ProofState {
 async function proveRecord(
   context: ProofContext,
   { record, entry: { version } }: FoundEvidence,
-): Promise<EvidenceProof & Known> {
+): Promise<EvidenceProof & Cacheable> {
   const { externalId: evidenceId, txId, createdAt, fileCount, slotKey } = record
   const opening = checkedOpeningOf(firstEventOf(record), { origin: context.origin, slotKey })
   const proof = await proveEvent(context, { txId })

@@ -37,7 +37,7 @@ const AMBIGUOUS =
 
 const MAX_CANDIDATES = 100
 
-/** An evidence. Its record is decoded when it is first needed, because a kept proof needs only its version. */
+/** An evidence. Its record is decoded when it is first needed, because a cached proof needs only its version. */
 export class FoundEvidence {
   readonly entry: StoredRecord<EvidenceRecord>
   #record: EvidenceRecord | undefined

@@ -112,9 +112,9 @@ interface StampProof {
 export const rfc3339 = (ms: number): string => new Date(ms).toISOString()
 
 /** Of the attestations as JSON, which is about as much again as what was read. */
-const MAX_KEPT_CHARS = 8 * 1024 * 1024
+const MAX_CACHED_CHARS = 8 * 1024 * 1024
 
-interface KeptAttestation {
+interface CachedAttestation {
   /** The `attestationVersion` before it was read. */
   readonly version: string
   readonly attestation: BatchAttestation
@@ -122,16 +122,16 @@ interface KeptAttestation {
 }
 
 /**
- * Reads what attests the batches: their checkpoints, stamps and anchors. Keeps what it has read until a stamp or an
+ * Reads what attests the batches: their checkpoints, stamps and anchors. Caches what it has read until a stamp or an
  * anchor changes. It learns that from the store, so that several servers may share one.
  */
 export class BatchAttestations {
   readonly #log: LogReader
-  readonly #kept: BoundedMap<number, KeptAttestation>
+  readonly #cached: BoundedMap<number, CachedAttestation>
 
-  constructor(log: LogReader, maxKeptChars = MAX_KEPT_CHARS) {
+  constructor(log: LogReader, maxCachedChars = MAX_CACHED_CHARS) {
     this.#log = log
-    this.#kept = new BoundedMap(maxKeptChars, ({ json }) => json.length)
+    this.#cached = new BoundedMap(maxCachedChars, ({ json }) => json.length)
   }
 
   /**
@@ -140,13 +140,13 @@ export class BatchAttestations {
    */
   async of(batch: BatchRecord): Promise<BatchAttestation | undefined> {
     const version = await this.#log.attestationVersion()
-    const kept = this.#kept.get(batch.end)
-    if (kept !== undefined && kept.version === version) return kept.attestation
+    const cached = this.#cached.get(batch.end)
+    if (cached !== undefined && cached.version === version) return cached.attestation
     const read = await readAttestation(this.#log, batch)
     if (read === undefined) return read
     const json = JSON.stringify(read)
-    const attestation = kept?.json === json ? kept.attestation : deepFreeze(read)
-    this.#kept.set(batch.end, { version, attestation, json })
+    const attestation = cached?.json === json ? cached.attestation : deepFreeze(read)
+    this.#cached.set(batch.end, { version, attestation, json })
     return attestation
   }
 }

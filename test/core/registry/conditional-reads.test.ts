@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import type { EvidenceQuery, HistoryQuery, Known, Registry } from '../../../core/index.ts'
+import type { EvidenceQuery, HistoryQuery, Cacheable, Registry } from '../../../core/index.ts'
 import { fromHex } from '../../../core/bytes.ts'
 import { logKeys } from '../../../core/log/keys.ts'
 import { LogReader } from '../../../core/log/reader.ts'
@@ -14,34 +14,36 @@ type Scope = FilledRegistry['scope']
 
 /** A conditional read that remembers its last result. */
 class Reader {
-  readonly #read: (known: Known | undefined) => Promise<Known>
-  #known: Known | undefined
+  readonly #read: (cached: Cacheable | undefined) => Promise<Cacheable>
+  #cached: Cacheable | undefined
   #json = ''
 
-  constructor(read: (known: Known | undefined) => Promise<Known>) {
+  constructor(read: (cached: Cacheable | undefined) => Promise<Cacheable>) {
     this.#read = read
   }
 
   /** Whether the known result is returned. `json`: what it contained when it was read. */
-  async next(): Promise<{ readonly isKnown: boolean; readonly json: string }> {
-    const result = await this.#read(this.#known)
-    const isKnown = result === this.#known
-    if (!isKnown) this.#json = JSON.stringify(result)
-    this.#known = result
-    return { isKnown, json: this.#json }
+  async next(): Promise<{ readonly isCached: boolean; readonly json: string }> {
+    const result = await this.#read(this.#cached)
+    const isCached = result === this.#cached
+    if (!isCached) this.#json = JSON.stringify(result)
+    this.#cached = result
+    return { isCached, json: this.#json }
   }
 
-  async isKnown(): Promise<boolean> {
-    return (await this.next()).isKnown
+  async isCached(): Promise<boolean> {
+    return (await this.next()).isCached
   }
 }
 
 const ofEvidence = ({ evidences }: Registry, scope: Scope, externalId: string, query: HistoryQuery = {}) =>
-  new Reader((known) => evidences.getIfChanged(scope, externalId, query, known))
+  new Reader((cached) => evidences.getIfChanged(scope, externalId, query, cached))
 const ofList = ({ evidences }: Registry, scope: Scope, query: EvidenceQuery = {}) =>
-  new Reader((known) => evidences.listIfChanged(scope, query, known))
+  new Reader((cached) => evidences.listIfChanged(scope, query, cached))
 const ofProof = ({ proofs }: Registry, evidenceId: string, companyId?: string) =>
-  new Reader((known) => proofs.evidenceIfChanged({ evidenceId, ...(companyId !== undefined && { companyId }) }, known))
+  new Reader((cached) =>
+    proofs.evidenceIfChanged({ evidenceId, ...(companyId !== undefined && { companyId }) }, cached),
+  )
 
 const HISTORIES: readonly HistoryQuery[] = [{}, { limit: 1 }, { after: 1 }, { disclose: true }]
 const LISTS: readonly EvidenceQuery[] = [{}, { limit: 1 }, { status: 'stolen' }, { sort: 'updated' }, { owner: 'x' }]
@@ -61,7 +63,7 @@ const allReads = ({ registry, scope }: FilledRegistry): readonly (readonly [Read
   ),
 ]
 
-/** Compares twice, because the second result may be the known one. */
+/** Compares twice, because the second result may be the cached one. */
 async function compare(reads: ReturnType<typeof allReads>): Promise<void> {
   for (const [reader, plain] of [...reads, ...reads])
     assert.equal((await reader.next()).json, JSON.stringify(await plain()))
@@ -93,7 +95,7 @@ describe('a conditional read', () => {
     }
   })
 
-  it('returns a result for what is known of another kind of read', async (t) => {
+  it('returns a result for what is cached of another kind of read', async (t) => {
     const { registry, scope } = await openFilledRegistry(t)
     const page = await registry.evidences.listIfChanged(scope, {}, undefined)
     assert.notEqual(await registry.evidences.getIfChanged(scope, 'plain', {}, page), page)
@@ -114,12 +116,12 @@ async function renameAuthority({ registry, records }: FilledRegistry): Promise<v
   })
 }
 
-describe('an evidence that is known', () => {
+describe('an evidence that is cached', () => {
   it('is read again only if it or the status of an event changed, or one is not sealed', async (t) => {
     const { registry, records, scope, settle } = await openFilledRegistry(t)
     await settle()
     const reader = ofEvidence(registry, scope, 'plain')
-    const twice = async () => [await reader.isKnown(), await reader.isKnown()]
+    const twice = async () => [await reader.isCached(), await reader.isCached()]
     const once = [false, true]
     assert.deepEqual(await twice(), once)
     await registry.evidences.update(scope, 'drill/4711', { name: 'Renamed' })
@@ -144,15 +146,15 @@ describe('an evidence that is known', () => {
   })
 })
 
-describe('a list that is known', () => {
+describe('a list that is cached', () => {
   it('is read again only if the log or an anchor changed', async (t) => {
     const { registry, records, scope, settle } = await openFilledRegistry(t)
     await settle()
     const readers = [ofList(registry, scope), ofList(registry, scope, { limit: 1 })]
     const twice = async (): Promise<boolean[]> => {
-      const known: boolean[] = []
-      for (const reader of readers) known.push(await reader.isKnown(), await reader.isKnown())
-      return known
+      const cached: boolean[] = []
+      for (const reader of readers) cached.push(await reader.isCached(), await reader.isCached())
+      return cached
     }
     const once = [false, true, false, true]
     assert.deepEqual(await twice(), once)
@@ -165,12 +167,12 @@ describe('a list that is known', () => {
   })
 })
 
-describe('the proof of an evidence that is known', () => {
+describe('the proof of an evidence that is cached', () => {
   it('is made again only if the evidence changed, also while later batches are stamped and anchored', async (t) => {
     const { registry, scope, settle } = await openFilledRegistry(t)
     await settle()
     for (const reader of [ofProof(registry, 'plain'), ofProof(registry, 'plain', 'acme')]) {
-      const twice = async () => [await reader.isKnown(), await reader.isKnown()]
+      const twice = async () => [await reader.isCached(), await reader.isCached()]
       assert.deepEqual(await twice(), [false, true])
       await registry.evidences.update(scope, 'plain', { updateType: 'repair' })
       assert.deepEqual(await twice(), [false, true])

@@ -3,32 +3,32 @@ import { createServer, type RequestListener } from 'node:http'
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { describe, it, type TestContext } from 'node:test'
-import type { Known } from '../../../core/index.ts'
+import type { Cacheable } from '../../../core/index.ts'
 import { ReplyCache } from '../../../server/contract/reply-cache.ts'
 import { json } from '../../../server/contract/reply.ts'
 import { createApp } from '../../../server/index.ts'
 import { openFilledRegistry } from '../../support/sealed-registry.ts'
 
 /** How often the reply for a result is rendered in this many reads. A read with a new state has a new result. */
-async function rendersOf(kept: ReplyCache, reads: number, state?: object, key = 'key'): Promise<number> {
+async function rendersOf(cache: ReplyCache, reads: number, state?: object, key = 'key'): Promise<number> {
   let renders = 0
   for (let i = 0; i < reads; i++)
-    await kept.read<Known>(
+    await cache.read<Cacheable>(
       key,
-      async (known) => (known !== undefined && known.state === state ? known : { state }),
+      async (cached) => (cached !== undefined && cached.state === state ? cached : { state }),
       () => json(`${(renders += 1)}`),
     )
   return renders
 }
 
 describe('ReplyCache', () => {
-  it('keeps a reply from the second time on, while the result is the known one', async () => {
-    const kept = new ReplyCache(1_000_000)
+  it('caches a reply from the second time on, while the result is the cached one', async () => {
+    const cache = new ReplyCache(1_000_000)
     const [first, second] = [{}, {}]
-    assert.equal(await rendersOf(kept, 3, first), 2)
-    assert.equal(await rendersOf(kept, 2, first), 0)
-    assert.equal(await rendersOf(kept, 2, second), 1)
-    assert.equal(await rendersOf(kept, 3, first, 'other'), 2)
+    assert.equal(await rendersOf(cache, 3, first), 2)
+    assert.equal(await rendersOf(cache, 2, first), 0)
+    assert.equal(await rendersOf(cache, 2, second), 1)
+    assert.equal(await rendersOf(cache, 3, first, 'other'), 2)
   })
 
   it('keeps nothing without a state', async () => {
@@ -36,12 +36,12 @@ describe('ReplyCache', () => {
   })
 
   it('keeps no more than it may, also of short texts', async () => {
-    const kept = new ReplyCache(2_000)
+    const cache = new ReplyCache(2_000)
     const state = {}
-    assert.equal(await rendersOf(kept, 3, state), 2)
-    for (let i = 0; i < 20; i++) assert.equal(await rendersOf(kept, 3, state, `${i}`), 2)
-    assert.equal(await rendersOf(kept, 1, state), 1)
-    assert.equal(await rendersOf(kept, 3, state, 'k'.repeat(2_000)), 3)
+    assert.equal(await rendersOf(cache, 3, state), 2)
+    for (let i = 0; i < 20; i++) assert.equal(await rendersOf(cache, 3, state, `${i}`), 2)
+    assert.equal(await rendersOf(cache, 1, state), 1)
+    assert.equal(await rendersOf(cache, 3, state, 'k'.repeat(2_000)), 3)
   })
 })
 
