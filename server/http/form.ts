@@ -107,6 +107,8 @@ class PartReader {
   }
 
   read(part: FormPart): void {
+    // The parser passes on what it has read already, and no request would use the files in it.
+    if (this.#failure !== undefined) return
     try {
       const { maxFilesPerRequest, slots, isText } = this.#options
       if (++this.#partCount > MAX_TEXT_PARTS + maxFilesPerRequest) throw tooLarge('The form has too many parts')
@@ -147,6 +149,7 @@ class PartReader {
 
   /** Waits until no file is staged any more. */
   async cancel(reason: unknown): Promise<void> {
+    this.#failure ??= reason
     for (const { body } of this.#files) body.destroy(asError(reason))
     await Promise.all(this.#files.map(({ staged }) => staged))
   }

@@ -100,6 +100,7 @@ export class Reservation implements Holding {
   readonly since: Holding['since']
   readonly #budget: MemoryBudget
   #bytes = 0
+  #isReleased = false
 
   constructor(
     budget: MemoryBudget,
@@ -122,18 +123,20 @@ export class Reservation implements Holding {
    * @throws `OVERLOADED` if there is none after that
    */
   take(bytes: number): void {
-    if (!this.#budget.makeRoom(this.sender, bytes, this)) throw this.#budget.reject()
+    if (!this.#isReleased && !this.#budget.makeRoom(this.sender, bytes, this)) throw this.#budget.reject()
     this.add(bytes)
   }
 
   /** Counts bytes that are there in any case; negative ones to give them back. */
   add(bytes: number): void {
+    if (this.#isReleased) return
     this.#bytes += bytes
     this.#budget.add(this.sender, bytes)
   }
 
-  /** Gives everything back. */
+  /** Gives everything back. Nothing is counted after that. */
   release(): void {
+    this.#isReleased = true
     this.#budget.add(this.sender, -this.#bytes)
     this.#bytes = 0
     this.#budget.forget(this)

@@ -145,6 +145,21 @@ describe('uploads', () => {
       json.disconnect()
     }))
 
+  it('a form that fails before its files leaves nothing behind, although the parser has read them', () =>
+    leavesNothing(async () => {
+      const files = part('images', 'x'.repeat(1_000), { filename: 'a' }).repeat(20)
+      for (let i = 0; i < 10; i++) {
+        const request = begin(MIB)
+        await request.send(part('__proto__', 'x') + files)
+        assert.equal((await request.response()).status, 400)
+        request.disconnect()
+      }
+      await service.until(
+        async () => /\nevidence_requests_running\{class="uploads"\} 0\n/.test(await service.metrics()),
+        'no place is taken',
+      )
+    }))
+
   it('a body that ends before its last boundary is rejected, also if its length is right', () =>
     leavesNothing(async () => {
       const body = texts('short') + FILE_HEAD + 'x'.repeat(1_000)
