@@ -12,7 +12,7 @@ import type { ReplyCache } from './reply-cache.ts'
 import type { Reply } from './reply.ts'
 
 /**
- * What an endpoint is. The routes (http/mount.ts) and the OpenAPI document (openapi.ts) are made of the same
+ * What an endpoint is. The routes (http/serve.ts) and the OpenAPI document (openapi.ts) are made of the same
  * descriptions, so they cannot differ.
  */
 

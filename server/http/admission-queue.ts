@@ -16,13 +16,6 @@ interface QueueOptions {
   readonly nowMs?: () => number
 }
 
-/** A turn that has begun. */
-export interface BegunTurn {
-  /** Says that the request waits for its client from now on. A newcomer can take its place until it has ended. */
-  awaits(client: AwaitedClient): void
-  end(): void
-}
-
 /**
  * One kind of work: so many requests run, so many wait, in turns of their senders. A sender of which none runs is a
  * newcomer: if all places are taken, a request with a slow client ends for it.
@@ -60,12 +53,11 @@ export class AdmissionQueue {
   }
 
   /**
-   * Waits for the turn of a request.
+   * Waits until a request of this sender may run. It runs until `leave`.
    *
    * @throws `OVERLOADED` at once if too many wait, and after `maxWaitMs`
    */
-  async enter(sender: Sender, maxWaitMs = this.#maxWaitMs): Promise<BegunTurn> {
-    const { name } = sender
+  async enter({ name }: Sender, maxWaitMs = this.#maxWaitMs): Promise<void> {
     if (!this.#admitted.hasRoom(name, 1) && !this.#dismissFor(name)) throw this.#reject()
     this.#admitted.add(name, 1)
     const isAlone = this.#running.used === 0
@@ -75,21 +67,29 @@ export class AdmissionQueue {
       throw this.#reject()
     }
     if (this.#pauses && !isAlone) await nextTurn()
-    return this.#begun(sender)
   }
 
-  #begun(sender: Sender): BegunTurn {
-    let holding: Holding | undefined
-    return {
-      awaits: (client) => {
-        if (holding !== undefined) return
-        holding = { sender, amount: 1, client, since: { ms: this.#nowMs(), bytes: client.bytes } }
-        this.#holdings.add(holding)
-      },
-      end: () => {
-        if (holding !== undefined && !this.#holdings.delete(holding)) this.#ending.delete(holding)
-        this.#leave(sender.name)
-      },
+  /** Says that a running request waits for its client from now on: a newcomer can take its place until it leaves. */
+  awaitClient(sender: Sender, client: AwaitedClient): Holding {
+    const holding = { sender, amount: 1, client, since: { ms: this.#nowMs(), bytes: client.bytes } }
+    this.#holdings.add(holding)
+    return holding
+  }
+
+  /** Ends a request that runs. `holding`: if it has waited for its client. */
+  leave({ name }: Sender, holding?: Holding): void {
+    if (holding !== undefined && !this.#holdings.delete(holding)) this.#ending.delete(holding)
+    this.#admitted.add(name, -1)
+    this.#running.add(name, -1)
+    for (const [sender, requests] of this.#waiting) {
+      if (this.#running.isFull) return
+      if (this.#running.hasRoom(sender, 1)) {
+        // The other senders come before its next one.
+        this.#waiting.delete(sender)
+        this.#waiting.set(sender, requests)
+        this.#running.add(sender, 1)
+        requests[0]?.(true)
+      }
     }
   }
 
@@ -98,32 +98,17 @@ export class AdmissionQueue {
     return OVERLOADED
   }
 
-  #leave(name: string): void {
-    this.#admitted.add(name, -1)
-    this.#running.add(name, -1)
-    for (const [sender, queue] of this.#waiting) {
-      if (this.#running.isFull) return
-      if (this.#running.hasRoom(sender, 1)) {
-        // The other senders come before its next one.
-        this.#waiting.delete(sender)
-        this.#waiting.set(sender, queue)
-        this.#running.add(sender, 1)
-        queue[0]?.(true)
-      }
-    }
-  }
-
   #wait(sender: string, maxWaitMs: number): Promise<boolean> {
     return new Promise((resolve) => {
-      const queue = this.#waiting.get(sender) ?? []
-      if (queue.length === 0) this.#waiting.set(sender, queue)
+      const requests = this.#waiting.get(sender) ?? []
+      if (requests.length === 0) this.#waiting.set(sender, requests)
       const settle = (hasTurn: boolean): void => {
         clearTimeout(timer)
-        queue.splice(queue.indexOf(settle), 1)
-        if (queue.length === 0) this.#waiting.delete(sender)
+        requests.splice(requests.indexOf(settle), 1)
+        if (requests.length === 0) this.#waiting.delete(sender)
         resolve(hasTurn)
       }
-      queue.push(settle)
+      requests.push(settle)
       const timer = setTimeout(settle, maxWaitMs, false)
       if (this.#running.of(sender) === 0) this.#makeRoom()
     })
@@ -133,7 +118,7 @@ export class AdmissionQueue {
   #dismissFor(sender: string): boolean {
     let longest = this.#waiting.get(sender) ?? []
     const enough = longest.length + 2
-    for (const queue of this.#waiting.values()) if (queue.length > longest.length) longest = queue
+    for (const requests of this.#waiting.values()) if (requests.length > longest.length) longest = requests
     if (longest.length < enough) return false
     longest.at(-1)?.(false)
     return true

@@ -1,21 +1,23 @@
 import type { Socket } from 'node:net'
 import type { Context } from 'koa'
 import { HttpError } from '../contract/errors.ts'
+import type { AdmissionQueue } from './admission-queue.ts'
 import { onClose } from './observe.ts'
-import type { BegunTurn, AdmissionQueue } from './admission-queue.ts'
 import type { Sender } from './sender.ts'
-import { clientOf, type AwaitedClient } from './slow-clients.ts'
+import { clientOf, type AwaitedClient, type Holding } from './slow-clients.ts'
 
-/** The turn of one request in its queue. */
-export class Turn {
+/** The place of one request among those of its kind that run. */
+export class Admission {
   readonly #ctx: Context
   readonly #queue: AdmissionQueue | undefined
   readonly #sender: Sender
   /** While a body is read, the request of `ctx` is another one. */
   readonly #socket: Socket
-  #turn: Promise<BegunTurn> | undefined
+  #entering: Promise<void> | undefined
+  #isAdmitted = false
+  #holding: Holding | undefined
 
-  /** `queue`: `undefined` if the request has no limit. */
+  /** `queue`: `undefined` if there is no limit. */
   constructor(ctx: Context, queue: AdmissionQueue | undefined, sender: Sender) {
     this.#ctx = ctx
     this.#queue = queue
@@ -24,35 +26,40 @@ export class Turn {
   }
 
   /**
-   * Waits for the turn, unless it has begun.
+   * Waits for the place, unless the request has it. Files of a form may wait for it at the same time.
    *
    * @throws `OVERLOADED`; `MALFORMED_BODY` if the client has disconnected meanwhile, because no work is needed then
    */
-  async begin(maxWaitMs?: number): Promise<void> {
-    if (this.#queue !== undefined) await (this.#turn ??= this.#queue.enter(this.#sender, maxWaitMs))
+  async admit(maxWaitMs?: number): Promise<void> {
+    if (!this.#isAdmitted) await (this.#entering ??= this.#enter(maxWaitMs))
     if (this.#ctx.res.destroyed) throw new HttpError('MALFORMED_BODY', 'The client disconnected before its turn')
   }
 
-  end(): void {
-    this.#turn?.then(
-      (turn) => turn.end(),
-      () => undefined,
-    )
-    this.#turn = undefined
+  async #enter(maxWaitMs: number | undefined): Promise<void> {
+    await this.#queue?.enter(this.#sender, maxWaitMs)
+    this.#isAdmitted = true
   }
 
   /** Says that the request waits for its client, and can be ended as long as `waits.end` is defined. */
   awaitClient(waits: Pick<AwaitedClient, 'end'>): void {
-    const client = clientOf(this.#socket, waits)
-    void this.#turn?.then((turn) => turn.awaits(client))
+    this.#holding ??= this.#queue?.awaitClient(this.#sender, clientOf(this.#socket, waits))
   }
 
-  /** Ends it when the response has ended, which a newcomer may bring about. */
-  endOnClose(): void {
+  /** Gives the place back. Call it when no `admit` is pending. The request can be admitted again. */
+  release(): void {
+    this.#entering = undefined
+    if (!this.#isAdmitted) return
+    this.#isAdmitted = false
+    this.#queue?.leave(this.#sender, this.#holding)
+    this.#holding = undefined
+  }
+
+  /** Leaves the place to the response, until that has ended. A newcomer may bring that about. */
+  releaseOnClose(): void {
     this.awaitClient({ end: () => cutOff(this.#ctx) })
-    const turn = this.#turn
-    this.#turn = undefined
-    onClose(this.#ctx, () => void turn?.then((begun) => begun.end()))
+    const holding = this.#holding
+    this.#isAdmitted = false
+    onClose(this.#ctx, () => this.#queue?.leave(this.#sender, holding))
   }
 }
 

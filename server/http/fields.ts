@@ -1,4 +1,3 @@
-import type { Context } from 'koa'
 import type { TSchema } from '#typebox'
 import { isRegistryError, parseStrictJson, type Json, type StagedFile } from '../../core/index.ts'
 import { validate } from '../../core/schemas/index.ts'
@@ -7,50 +6,38 @@ import { HttpError } from '../contract/errors.ts'
 import { InlineImage } from '../contract/files.ts'
 import { mediaType } from '../contract/media-types.ts'
 import { givenFields, isGiven, isObject, type Fields } from '../contract/given-fields.ts'
-import { bodyType, essence, readJsonText, type BodyLimits } from './body.ts'
-import { isPartOf, readMultipart, type FormOptions, type Stage } from './form.ts'
+import { essence } from './body.ts'
+import { isPartOf, type Form, type Stage } from './form.ts'
 
 /** The fields of a body, and its files by the slot's name. */
-export interface RequestBody {
+export interface ParsedBody {
   readonly fields: Fields
   readonly files: ReadonlyMap<string, readonly StagedFile[]>
 }
 
-/** How much a body may hold, and what becomes of its files. */
-export interface BodyOptions extends Pick<FormOptions, 'stage' | 'maxFileBytes' | 'maxFilesPerRequest'> {
-  readonly limits: Pick<BodyLimits, 'pace' | 'memory'>
-  /** Waits for the turn of the request, before the texts that have arrived are parsed. */
-  readonly begin: () => Promise<void>
-}
-
-const MIB = 1024 * 1024
-/** An inline image has at most 5 MiB, which are 6.7 MiB in base64. */
-const MAX_INLINE_BYTES = 5 * MIB
+/** An inline image. In base64, these are 6.7 MiB. */
+const MAX_INLINE_BYTES = 5 * 1024 * 1024
 /** Of the JSON of a request: each value takes memory, however short it is. */
 const JSON_LIMITS = { maxValues: 200_000 } as const
 
 const invalid = (message: string, cause?: unknown): HttpError => new HttpError('VALIDATION_ERROR', message, { cause })
 
 /**
- * Reads the body of a request and validates its fields. Its files are staged: stored, but not yet used by a record. The
- * sender controls every byte of it.
+ * Parses what was received of a body: the text of JSON, or a form. Validates its fields.
  *
- * @throws `MALFORMED_BODY`, `UNSUPPORTED_MEDIA_TYPE`, `PAYLOAD_TOO_LARGE`, `VALIDATION_ERROR`, `OVERLOADED`
+ * @param stage - stores an inline image
+ * @throws `MALFORMED_BODY`, `PAYLOAD_TOO_LARGE`, `VALIDATION_ERROR`
  */
-export async function readBody(ctx: Context, shape: BodyShape<TSchema>, options: BodyOptions): Promise<RequestBody> {
-  const { form, rejectsEmpty, maxTextBytes = defaultTextBytes(form) } = shape
-  const type = bodyType(ctx.req, form ? ['multipart/form-data', 'application/json'] : ['application/json'])
-  const isForm = type === 'multipart/form-data' && form !== undefined
-  const what = isForm ? 'The texts of a form' : 'A JSON body'
-  const { pace, memory } = options.limits
-  const tooLarge = `${what} must have at most ${maxTextBytes} bytes`
-  const limits: BodyLimits = { pace, memory, maxBytes: maxTextBytes, tooLarge }
-  const sent = isForm
-    ? await readForm(ctx, { form, schema: shape.schema }, { ...options, limits })
-    : await readJson(ctx, form, { ...options, limits })
+export async function parseFields(
+  received: string | Form,
+  shape: BodyShape<TSchema>,
+  stage: Stage,
+): Promise<ParsedBody> {
+  const { schema, form, rejectsEmpty } = shape
+  const sent = typeof received === 'string' ? await fromJson(received, form, stage) : fromForm(received, schema)
   const fields = rejectsEmpty === true ? sent.fields : givenFields(sent.fields)
   try {
-    validate(shape.choose?.(fields) ?? shape.schema, fields)
+    validate(shape.choose?.(fields) ?? schema, fields)
   } catch (error) {
     throw withFileFields(error, form)
   }
@@ -64,24 +51,14 @@ function withFileFields(error: unknown, form: FormShape | undefined): unknown {
   return invalid([error.message, ...form.slots.map(({ name }) => name)].join(', '), error)
 }
 
-const defaultTextBytes = (form: FormShape | undefined): number =>
-  form?.slots.some(({ inline }) => inline) === true ? 8 * MIB : MIB
-
-/** Reads a form. Its texts become values of the types that the schema has for their fields. */
-async function readForm(
-  ctx: Context,
-  { form, schema }: { readonly form: FormShape; readonly schema: TSchema },
-  options: Omit<FormOptions, 'slots' | 'isText'> & Pick<BodyOptions, 'begin'>,
-): Promise<RequestBody> {
-  const isText = (name: string): boolean => typeOf(schema, name) === 'object' || typeOf(schema, name) === 'array'
-  const { texts, files } = await readMultipart(ctx, { ...options, slots: form.slots, isText })
-  await options.begin()
+/** The texts of a form as values of the types that the schema has for their fields. */
+function fromForm({ texts, files }: Form, schema: TSchema): ParsedBody {
   const values = [...texts].filter(([, text]) => text !== '')
   return { fields: Object.fromEntries(values.map(([name, text]) => [name, formValue(schema, name, text)])), files }
 }
 
 /** The type of a field in a schema, or in the members of a union that have it. */
-function typeOf(schema: TSchema, name: string): string | undefined {
+export function typeOf(schema: TSchema, name: string): string | undefined {
   const { anyOf, properties = {} }: { anyOf?: TSchema[]; properties?: Record<string, { type?: string }> } = schema
   if (anyOf !== undefined) return anyOf.map((each) => typeOf(each, name)).find((type) => type !== undefined)
   return Object.hasOwn(properties, name) ? properties[name]?.type : undefined
@@ -109,14 +86,8 @@ function parseField(name: string, text: string): Json {
   }
 }
 
-/** Reads JSON with the field names of a form. Files can only be inline images. */
-async function readJson(
-  ctx: Context,
-  form: FormShape | undefined,
-  { limits, stage, begin }: { readonly limits: BodyLimits; readonly stage: Stage } & Pick<BodyOptions, 'begin'>,
-): Promise<RequestBody> {
-  const text = await readJsonText(ctx, limits)
-  await begin()
+/** JSON with the field names of a form. Files can only be inline images. */
+async function fromJson(text: string, form: FormShape | undefined, stage: Stage): Promise<ParsedBody> {
   const fields = parseObject(text)
   const files = new Map<string, readonly StagedFile[]>()
   for (const [field, value] of Object.entries(fields)) {

@@ -24,10 +24,10 @@ export class LongPolls {
     { ctx, sender, maxMs }: { readonly ctx: Context; readonly sender: Sender; readonly maxMs: number },
     waitFor: (signal: AbortSignal) => Promise<T>,
   ): Promise<T> {
-    const turn = await this.#queue?.enter(sender)
+    await this.#queue?.enter(sender)
     const ending = new AbortController()
     const end = (): void => ending.abort()
-    turn?.awaits({ bytes: 0, end })
+    const holding = this.#queue?.awaitClient(sender, { bytes: 0, end })
     this.#waiting.add(ending)
     if (this.#isStopped) end()
     const timer = setTimeout(end, maxMs)
@@ -39,7 +39,7 @@ export class LongPolls {
       ctx.state.longPollMs = performance.now() - beganAtMs
       clearTimeout(timer)
       this.#waiting.delete(ending)
-      turn?.end()
+      this.#queue?.leave(sender, holding)
     }
   }
 

@@ -6,7 +6,7 @@ import { isFresh, sendNotModified, setFileName } from './headers.ts'
 import { onClose } from './observe.ts'
 import type { Reservation, MemoryBudget } from './memory-budget.ts'
 import type { Sender } from './sender.ts'
-import { cutOff } from './admission.ts'
+import { cutOff, type Admission } from './admission.ts'
 
 /** Writes what a handler returned to Koa. Nothing else writes the success of an endpoint. */
 
@@ -18,14 +18,8 @@ export interface ResponseOptions {
   /** Bytes that clients have not read yet. */
   readonly unread: MemoryBudget
   readonly stalledReaderMs: number
-  /** Of the request. Each part of a long response has one. */
-  readonly turn: PageTurn
-}
-
-/** The turn of a request in its queue, given back between the parts of a long response. */
-interface PageTurn {
-  begin(maxWaitMs: number): Promise<void>
-  end(): void
+  /** Of the request. A file takes it over; each part of a long response is admitted by itself. */
+  readonly admission: Pick<Admission, 'admit' | 'release' | 'releaseOnClose'>
 }
 
 /**
@@ -46,7 +40,8 @@ export async function respond(ctx: Context, reply: Reply, options: ResponseOptio
     case 'bytes':
       return sendBytes(ctx, reply, options)
     case 'file':
-      return sendFile(ctx, reply)
+      await sendFile(ctx, reply)
+      return options.admission.releaseOnClose()
     case 'pages':
       return sendPages(ctx, reply, options)
   }
@@ -93,13 +88,13 @@ function endForNewcomers(ctx: Context, reservation: Reservation): void {
   }
 }
 
-/** A long response ends if a part of it does not get its turn for this long. */
+/** A long response ends if a part of it is not admitted for this long. */
 const MAX_PAGE_WAIT_MS = 60_000
 /** What a long response counts as unread, as long as it is open: about a page. A longer part counts with its length. */
 const PAGE_BYTES = 256 * 1024
 
 /**
- * Sends a response part by part, at the pace of its client. Each part is made in a turn of its own. An error before the
+ * Sends a response part by part, at the pace of its client. Each part is admitted by itself. An error before the
  * first part is a usual error response. After it, the connection is destroyed, so that the client sees that the
  * response is incomplete.
  */
@@ -108,33 +103,33 @@ async function sendPages(
   { parts, type = JSON_TYPE, fileName }: Extract<Reply, { kind: 'pages' }>,
   options: ResponseOptions,
 ): Promise<void> {
-  const { turn, stalledReaderMs } = options
+  const { admission, stalledReaderMs } = options
+  admission.release()
   let counted = PAGE_BYTES
   const reservation = countUnread(ctx, PAGE_BYTES, options)
-  const nextInTurn = async (): Promise<IteratorResult<string, void>> => {
+  const nextPart = async (): Promise<IteratorResult<string, void>> => {
     // Only the client's time counts.
     ctx.res.setTimeout(0)
     reservation.end = undefined
     try {
-      await turn.begin(MAX_PAGE_WAIT_MS)
+      await admission.admit(MAX_PAGE_WAIT_MS)
       const part = await parts.next()
       const length = Math.max(PAGE_BYTES, part.value?.length ?? 0)
-      // What is held was released with the connection.
-      if (!ctx.res.destroyed) reservation.take(length - counted)
+      reservation.take(length - counted)
       counted = length
       return part
     } finally {
-      turn.end()
+      admission.release()
       ctx.res.setTimeout(stalledReaderMs)
       endForNewcomers(ctx, reservation)
     }
   }
-  const first = await nextInTurn()
+  const first = await nextPart()
   if (fileName !== undefined) setFileName(ctx, fileName)
   ctx.res.setHeader('Content-Type', type)
   if (ctx.method === 'HEAD') return void (await parts.return())
   async function* all(): AsyncGenerator<string> {
-    for (let part = first; part.done !== true; part = await nextInTurn()) yield part.value
+    for (let part = first; part.done !== true; part = await nextPart()) yield part.value
   }
   ctx.body = Readable.from(all(), { objectMode: false })
 }

@@ -379,8 +379,8 @@ it('the result of a write ends for a newcomer if its client reads it slowly', as
     const req = new IncomingMessage(new Socket())
     const res = new ServerResponse(req)
     const ctx = { method: 'POST', req, res, state: {}, set: () => undefined } as unknown as Context
-    const turn = { begin: async () => undefined, end: () => undefined }
-    const options = { status: 201, sender: { name: 'acme', hasKey: true }, unread, stalledReaderMs: HANG_MS, turn }
+    const admission = { admit: async () => undefined, release: () => undefined, releaseOnClose: () => undefined }
+    const options = { status: 201, sender: { name: 'acme', hasKey: true }, unread, stalledReaderMs: HANG_MS, admission }
     await respond(ctx, { kind: 'json', text: 'x'.repeat(400_000) }, options)
     return res
   }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it, type TestContext } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { AdmissionQueue, type BegunTurn } from '../../../server/http/admission-queue.ts'
+import { AdmissionQueue } from '../../../server/http/admission-queue.ts'
 import { QUEUE_NAMES, LOAD_LIMITS, type QueueName } from '../../../server/http/load-limits.ts'
 import { MULTIPART, part, RawRequest } from '../../support/raw-http.ts'
 import { formOf } from '../../support/form.ts'
@@ -15,10 +15,10 @@ const LOOK_AGAIN_MS = 250
 /** Queues of which a running request can wait for its client. */
 const CLIENT_QUEUES: readonly QueueName[] = ['uploads', 'downloads', 'held']
 
-/** A request that has its turn. */
+/** A request that runs. */
 interface Running {
   readonly sender: string
-  readonly turn: BegunTurn
+  readonly leave: () => void
   /** What the client sends or reads in all its time. */
   readonly bytes: number
 }
@@ -45,15 +45,16 @@ class CrowdedQueue {
   }
 
   async enter(sender: string): Promise<void> {
-    const turn = await this.queue.enter({ name: sender, hasKey: true })
+    const by = { name: sender, hasKey: true }
+    await this.queue.enter(by)
     // The pace of the clients is in no order.
-    const request = { sender, turn, bytes: (this.running.length * 7_919) % 1_000 }
-    this.running.push(request)
+    const bytes = (this.running.length * 7_919) % 1_000
     const end = (): void => void this.ending.push(request)
-    const client = { bytes: 0, end: isEndable(request) ? end : undefined }
-    if (!this.awaitsClients) return
-    turn.awaits(client)
-    client.bytes = request.bytes
+    const client = { bytes: 0, end: isEndable({ bytes }) ? end : undefined }
+    const holding = this.awaitsClients ? this.queue.awaitClient(by, client) : undefined
+    client.bytes = bytes
+    const request = { sender, bytes, leave: () => this.queue.leave(by, holding) }
+    this.running.push(request)
   }
 
   async fill(senders: readonly string[]): Promise<void> {
@@ -74,7 +75,7 @@ class CrowdedQueue {
   /** Ends a request, so that another one can begin. */
   async end(request: Running): Promise<void> {
     this.running = this.running.filter((each) => each !== request)
-    request.turn.end()
+    request.leave()
     await nextTurn()
   }
 
@@ -87,16 +88,15 @@ describe('a newcomer', () => {
   it('gets a free place also if another request begins at the same time', async () => {
     const queue = new AdmissionQueue({ running: 8, waiting: 8 }, { maxWaitMs: HANG_MS })
     const begun: string[] = []
-    const enter = async (name: string): Promise<BegunTurn> => {
-      const turn = await queue.enter({ name, hasKey: true })
+    const enter = async (name: string): Promise<void> => {
+      await queue.enter({ name, hasKey: true })
       begun.push(name)
-      return turn
     }
-    const turns = await Promise.all(['a', 'a', 'a', 'a', 'b', 'b', 'c'].map(enter))
+    await Promise.all(['a', 'a', 'a', 'a', 'b', 'b', 'c'].map(enter))
     const waiting = [enter('b'), enter('c')]
     await nextTurn()
     assert.equal(begun.length, 7)
-    turns.at(-1)?.end()
+    queue.leave({ name: 'c', hasKey: true })
     await Promise.all(waiting)
   })
 

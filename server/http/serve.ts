@@ -1,0 +1,117 @@
+import type { Context } from 'koa'
+import type { Scope } from '../../core/index.ts'
+import type { Endpoint } from '../contract/endpoint.ts'
+import { idInput } from '../contract/values.ts'
+import { Admission } from './admission.ts'
+import { authorize } from './authorize.ts'
+import type { EndpointServices } from './endpoint-services.ts'
+import type { ParsedBody } from './fields.ts'
+import type { QueueName } from './load-limits.ts'
+import { readQuery } from './query.ts'
+import { noRateLimit } from './rate-limit.ts'
+import { RequestBody } from './request-body.ts'
+import { respond } from './respond.ts'
+import type { Sender } from './sender.ts'
+import { readWriteOptions } from './write-options.ts'
+
+/**
+ * One request from its route to its response: authorize, read, admit, handle, respond. It is admitted once its body has
+ * arrived, so that slow senders do not take all places. Two exceptions have a function each: `RequestBody` admits a
+ * form when its first file is stored, and `pollLong` leaves the place while it waits.
+ */
+export async function serve(ctx: Context, endpoint: Endpoint, services: EndpointServices): Promise<void> {
+  // Also of errors: through a cache, a 404 would stay when there is a proof. What is immutable has its own.
+  ctx.res.setHeader('Cache-Control', endpoint.access === 'public' ? 'no-cache' : 'private, no-cache')
+  const params: Readonly<Record<string, string>> = ctx['params']
+  const { registry, publicPath, replyCache, pageCache, health, unread, stalledReaderMs } = services
+
+  const { scope, sender } = await authorize(endpoint, ctx, params['COMPANY_ID'] ?? '', services)
+
+  const query = readQuery(ctx, endpoint)
+  const options = readWriteOptions(ctx, endpoint)
+  const isHeavy = endpoint.isHeavy === undefined || (await endpoint.isHeavy(query, { registry, scope }))
+  const queue = queueOf(ctx, endpoint, isHeavy)
+  const admission = new Admission(ctx, services.queues.get(queue), sender)
+  const body = endpoint.body && new RequestBody(ctx, endpoint.body, { scope, sender, admission, services })
+  try {
+    await body?.receive()
+
+    await admission.admit()
+    if (queue === 'lists' && !unread.makeRoom(sender, LONG_RESULT_BYTES)) throw unread.reject()
+
+    const { fields, files } = body === undefined ? NO_INPUT : await body.parse()
+    const reply = await endpoint.handle({
+      registry,
+      param: (name) => paramOf(endpoint, params, name),
+      query,
+      scope,
+      input: fields,
+      files: (slot) => files.get(slot) ?? [],
+      options,
+      path: publicPath + ctx.path,
+      target: ctx.url,
+      replyCache,
+      pageCache,
+      longPoll: (maxMs, waitFor) => pollLong(ctx, { endpoint, scope, sender, admission, services, maxMs }, waitFor),
+      health,
+    })
+    // A repeated request may have returned the first one's result, without using its own files.
+    if (options.idempotencyKey === undefined) body?.keepFiles()
+
+    const status = endpoint.response.status ?? 200
+    await respond(ctx, reply, { status, sender, unread, stalledReaderMs, admission })
+  } finally {
+    admission.release()
+    await body?.release()
+  }
+}
+
+/** About the size of a long result: if there is no room for one, none is made. */
+const LONG_RESULT_BYTES = 4 * 1024 * 1024
+
+/** Of a body that creates many evidences at once, which holds the event loop as a long list does. */
+const LONG_BODY_BYTES = 8 * 1024
+
+/** The queue of a request: that of its kind of work. */
+function queueOf(ctx: Context, { access, method, queue, body }: Endpoint, isHeavy: boolean): QueueName {
+  if (access === 'public') return 'public'
+  if (method === 'GET') return queue !== undefined && isHeavy ? queue : 'reads'
+  if (body?.form !== undefined && ctx.is('multipart/form-data')) return 'uploads'
+  return queue !== undefined && (ctx.request.length ?? Infinity) > LONG_BODY_BYTES ? queue : 'writes'
+}
+
+/** Of a request without a body. */
+const NO_INPUT: ParsedBody = { fields: {}, files: new Map() }
+
+/** A path parameter. Throws an error of the program if the endpoint's path does not have it. */
+function paramOf({ path }: Endpoint, params: Readonly<Record<string, string>>, name: string): string {
+  const value = params[name]
+  if (value === undefined) throw new TypeError(`${path} has no parameter ${name}`)
+  return idInput(name, value)
+}
+
+/** A request that waits for something to happen. */
+interface LongPoll {
+  readonly endpoint: Endpoint
+  readonly scope: Scope
+  readonly sender: Sender
+  readonly admission: Admission
+  readonly services: EndpointServices
+  readonly maxMs: number
+}
+
+/**
+ * Waits without the place of the request. Then authorizes it again, because its key may have been replaced meanwhile,
+ * and admits it again. It is counted already.
+ */
+async function pollLong<T>(
+  ctx: Context,
+  { endpoint, scope, sender, admission, services, maxMs }: LongPoll,
+  waitFor: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  admission.release()
+  const result = await services.longPolls.wait({ ctx, sender, maxMs }, waitFor)
+  await authorize(endpoint, ctx, scope.companyId, { ...services, rateLimit: noRateLimit })
+  await admission.admit()
+  return result
+}
