@@ -4,16 +4,18 @@ import { mayLeave, useUnsaved } from '../router.ts'
 import { texts } from '../texts.ts'
 import { Icon } from './icon.tsx'
 import { Form, type FormProps } from './form.tsx'
+import { createStore } from './store.ts'
 
 /** Opens a dialog over the page, in place of another one. Without one, closes what is open. */
-export let openDialog: (dialog?: ComponentChildren) => void = () => {}
+export const openDialog = (dialog?: ComponentChildren): void => open.set(dialog)
 
 export const closeDialog = (): void => openDialog()
 
+const open = createStore<ComponentChildren>(undefined)
+
 /** The dialog that is open. It closes if the page changes. */
 export function OpenDialog({ page }: { readonly page: string }) {
-  const [dialog, setDialog] = useState<ComponentChildren>()
-  openDialog = setDialog
+  const dialog = open.use()
   useEffect(closeDialog, [page])
   return <>{dialog}</>
 }

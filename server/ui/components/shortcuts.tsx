@@ -3,7 +3,7 @@ import { navigate } from '../router.ts'
 import { hasLevel, type Session } from '../session.ts'
 import { texts } from '../texts.ts'
 import { Dialog, openDialog } from './dialog.tsx'
-import { CheckField } from './form.tsx'
+import { CheckField } from './fields.tsx'
 import { Facts } from './values.tsx'
 
 /** Set if the user switched the keys off: some people press keys by accident (WCAG 2.1.4). */

@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
 import { Icon } from './icon.tsx'
+import { createStore } from './store.ts'
 
 interface Message {
   readonly text: string
@@ -11,19 +12,18 @@ interface Message {
 const SHOWN_MS = 6_000
 
 /** Says what was recorded. Errors are never toasts: they stay where they can be corrected. */
-export let toast: (message: Message) => void = () => {}
+export const toast = (message: Message): void => newest.set(message)
+
+const newest = createStore<Message | undefined>(undefined)
 
 /** The newest message, for six seconds, and for as long as it is hovered or has the focus. */
 export function Toast() {
-  const [message, setMessage] = useState<Message>()
+  const message = newest.use()
   const [isHeld, setHeld] = useState(false)
-  toast = (next) => {
-    setMessage(next)
-    setHeld(false)
-  }
+  useEffect(() => setHeld(false), [message])
   useEffect(() => {
     if (isHeld) return undefined
-    const timer = setTimeout(() => setMessage(undefined), SHOWN_MS)
+    const timer = setTimeout(() => newest.set(undefined), SHOWN_MS)
     return () => clearTimeout(timer)
   }, [message, isHeld])
   const hold = (): void => setHeld(true)

@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks'
 import { FormDialog } from '../components/dialog.tsx'
-import { FileField, TextField, useForm } from '../components/form.tsx'
+import { FileField, TextField } from '../components/fields.tsx'
+import { useForm } from '../components/use-form.ts'
 import { withoutEmpty } from '../format.ts'
 import { useSession, type Session } from '../session.ts'
 import { texts } from '../texts.ts'

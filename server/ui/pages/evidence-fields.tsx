@@ -1,4 +1,5 @@
-import { TextField, type TextProps } from '../components/form.tsx'
+import { TextField } from '../components/fields.tsx'
+import type { TextProps } from '../components/use-form.ts'
 import { parseJson } from '../event-changes.ts'
 import { FieldError } from '../failure.ts'
 import { texts } from '../texts.ts'

@@ -1,6 +1,6 @@
 import type { FileEntry, FileListing } from '../../client/index.ts'
 import { Dialog, DialogButton, FormDialog, openDialog } from '../components/dialog.tsx'
-import { useForm } from '../components/form.tsx'
+import { useForm } from '../components/use-form.ts'
 import { Icon } from '../components/icon.tsx'
 import { Card, Failure, WhenLoaded } from '../components/notice.tsx'
 import { Thumb } from '../components/thumb.tsx'

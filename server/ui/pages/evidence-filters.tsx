@@ -1,6 +1,7 @@
 import { useEffect, useRef } from 'preact/hooks'
 import type { CategoryList, EvidenceFilter } from '../../client/index.ts'
-import { SelectField, TextField, useForm, type FormTexts } from '../components/form.tsx'
+import { SelectField, TextField } from '../components/fields.tsx'
+import { useForm, type FormTexts } from '../components/use-form.ts'
 import { Icon, type IconName } from '../components/icon.tsx'
 import { toRfc3339, withoutEmpty } from '../format.ts'
 import { navigate } from '../router.ts'

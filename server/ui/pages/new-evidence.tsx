@@ -1,5 +1,7 @@
 import { useState } from 'preact/hooks'
-import { Form, TextField, useForm, type TextProps } from '../components/form.tsx'
+import { TextField } from '../components/fields.tsx'
+import { Form } from '../components/form.tsx'
+import { useForm, type TextProps } from '../components/use-form.ts'
 import { Icon } from '../components/icon.tsx'
 import { UploadProgress, useUpload } from '../components/upload.tsx'
 import { useLoad } from '../components/use-load.ts'
