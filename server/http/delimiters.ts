@@ -1,4 +1,4 @@
-import { malformed } from './body.ts'
+import { malformed } from './guarded-body.ts'
 
 const LINE_FEED = Buffer.from('\r\n')
 

@@ -6,7 +6,7 @@ import { HttpError } from '../contract/errors.ts'
 import { InlineImage } from '../contract/files.ts'
 import { mediaType } from '../contract/media-types.ts'
 import { givenFields, isGiven, isObject, type Fields } from '../contract/given-fields.ts'
-import { essence } from './body.ts'
+import { essence } from './body-type.ts'
 import { isPartOf, type Form, type Stage } from './form.ts'
 
 /** The fields of a body, and its files by the slot's name. */

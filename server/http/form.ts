@@ -4,17 +4,9 @@ import type { FileToStage, StagedFile } from '../../core/index.ts'
 import type { FileSlot } from '../contract/endpoint.ts'
 import { defaultName } from '../contract/media-types.ts'
 import { HttpError } from '../contract/errors.ts'
-import {
-  asError,
-  decodeBody,
-  GuardedBody,
-  loadKoaBody,
-  malformed,
-  NO_PARSER,
-  parseBody,
-  type BodyLimits,
-} from './body.ts'
+import { decodeBody, loadKoaBody, NO_PARSER, parseBody } from './body-parser.ts'
 import { Delimiters } from './delimiters.ts'
+import { asError, GuardedBody, malformed, type BodyLimits } from './guarded-body.ts'
 import { readPartHeaders } from './part-headers.ts'
 import { withTitles, type SlotFile } from './titles.ts'
 

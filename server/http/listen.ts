@@ -67,7 +67,7 @@ export async function listen(app: ListeningApp, options: ListenOptions): Promise
   const server = createServer(
     {
       headersTimeout: headersTimeoutMs,
-      // A body may take any time as long as bytes keep coming, which body.ts checks.
+      // A body may take any time as long as bytes keep coming, which guarded-body.ts checks.
       requestTimeout: 0,
       // The app rejects it. Node's response would have no body.
       requireHostHeader: false,

@@ -1,6 +1,8 @@
 import { HttpError } from '../contract/errors.ts'
 import { mediaType } from '../contract/media-types.ts'
-import { decodeBody, essence, malformed } from './body.ts'
+import { decodeBody } from './body-parser.ts'
+import { essence } from './body-type.ts'
+import { malformed } from './guarded-body.ts'
 
 /** What the headers of a part of a form say. */
 export interface PartHeaders {

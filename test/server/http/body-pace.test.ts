@@ -4,7 +4,7 @@ import type { IncomingMessage } from 'node:http'
 import { PassThrough } from 'node:stream'
 import { describe, it, type TestContext } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { GuardedBody } from '../../../server/http/body.ts'
+import { GuardedBody } from '../../../server/http/guarded-body.ts'
 import { MemoryBudget } from '../../../server/http/memory-budget.ts'
 
 const STEP_MS = 10_000
