@@ -1,38 +1,26 @@
 import { closeSync, constants, fsyncSync, openSync, readFileSync, writeSync } from 'node:fs'
 import { realpath, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import {
-  encodeUtf8,
-  isError,
-  isRegistryError,
-  messageOf,
-  RegistryError,
-  sha256,
-  toHex,
-  type Logger,
-} from '../kit/index.ts'
-import { claimDirectory, type ClaimOptions, type ReleaseDirectory } from '../files/directory-ownership.ts'
+import { encodeUtf8, isRegistryError, RegistryError, sha256, toHex, type Logger } from '../kit/index.ts'
 import { makeDirectory, nodeFiles, syncDirectory } from '../files/durable.ts'
 import { errnoOf, systemAdvice } from '../files/errors.ts'
+import { classicLevel, isDamaged, isLocked, type DatabaseOptions } from './database.ts'
 import type { Head, LevelDatabase } from './layout.ts'
 import { dataFiles, linkFiles, recoverLinks, releaseLinks, restoreFiles, type StorePaths } from './links.ts'
+import { lockDirectory, type LockOptions, type ReleaseDirectory } from './lock.ts'
 import { LevelRecords } from './records.ts'
 
 /** Options of `openLevelRecords`. */
-export interface OpenLevelOptions extends ClaimOptions {
+export interface OpenLevelOptions extends DatabaseOptions, LockOptions {
   /** Creates the database for a folder, without opening it. Default: classic-level. */
   readonly database?: (folder: string) => LevelDatabase
-  /** Size of LevelDB's write buffer. Default 16 MiB. A program that only writes needs less CPU time with more. */
-  readonly writeBufferBytes?: number
-  /** How many tables of 8 MiB LevelDB keeps open, mapped into memory. Default 1,000. */
-  readonly maxOpenFiles?: number
   /** Gets an error line for a write that fails, and for each read that finds damaged data. Default: none. */
   readonly logger?: Pick<Logger, 'error'>
 }
 
 /**
  * Opens the record store in a directory, or creates it. The directory then holds LevelDB's own files in `db`, and
- * beside them the file that names the owner, the high-water mark, and during an open the hard links.
+ * beside them the lock of the process that has it open, the high-water mark, and during an open the hard links.
  *
  * LevelDB can lose data while it opens, without an error, so the open is guarded. It detects an open that fails, and a
  * database that comes up without its head, behind the high-water mark (which is exact after a crash of the process and
@@ -59,8 +47,8 @@ export async function openLevelRecords(directory: string, options: OpenLevelOpti
   try {
     await makeDirectory(nodeFiles, join(directory, 'db'))
     const root = await realpath(directory)
-    release = await claimDirectory(root, options)
-    return await openClaimed({ directory: root, database: join(root, 'db') }, options, release)
+    release = await lockDirectory(root, options)
+    return await openLocked({ directory: root, database: join(root, 'db') }, options, release)
   } catch (error) {
     await release?.()
     if (isRegistryError(error)) throw error
@@ -72,7 +60,7 @@ export async function openLevelRecords(directory: string, options: OpenLevelOpti
   }
 }
 
-async function openClaimed(
+async function openLocked(
   paths: StorePaths,
   options: OpenLevelOptions,
   release: ReleaseDirectory,
@@ -166,82 +154,6 @@ async function dataSizes(database: string): Promise<{ readonly hasData: boolean;
     if (name.endsWith('.log')) sizes.walBytes += size
   }
   return sizes
-}
-
-const causeCode = (error: unknown): unknown =>
-  isError(error) && isError(error.cause) && 'code' in error.cause ? error.cause.code : undefined
-
-const isLocked = (error: unknown): boolean => causeCode(error) === 'LEVEL_LOCKED'
-const isDamaged = (error: unknown): boolean => causeCode(error) === 'LEVEL_CORRUPTION'
-
-/**
- * Cache of uncompressed blocks that were read; it uses memory only as it fills. With LevelDB's default of 8 MiB, most
- * reads among 20,000 evidences decompress a block (a get: 119 against 110 µs).
- */
-const BLOCK_CACHE_BYTES = 64 * 1024 * 1024
-
-/**
- * Data that LevelDB gathers in memory before it writes a table. At its default of 4 MiB each batch of 65,536 entries
- * fills it, and the next write waits for the table: 18 ms a batch; a million entries were sealed in 800 ms, with 16 MiB
- * in 410. It costs up to twice this memory, and time at an open after a crash, because that reads as much of the log
- * again.
- */
-const WRITE_BUFFER_BYTES = 16 * 1024 * 1024
-
-/**
- * Size of a table. LevelDB keeps 1,000 of them open, and a look-up in another one opens it first: with 64 of 160 open a
- * get took 311 instead of 80 µs. By the size of an evidence, tables of 2 MiB, the default, would reach this at 2.5
- * million evidences, those of 8 MiB at 10 million. A create writes a tenth more.
- */
-const TABLE_BYTES = 8 * 1024 * 1024
-
-/** Loads LevelDB. Returns a function that makes the database of a folder, not opened yet. */
-export async function classicLevel({
-  writeBufferBytes = WRITE_BUFFER_BYTES,
-  maxOpenFiles = 1_000,
-}: OpenLevelOptions = {}): Promise<(folder: string) => LevelDatabase> {
-  const { Level } = await import('level').catch((cause: unknown) => {
-    const message = 'LevelDB cannot be loaded. If this program is a bundle, mark evidence-registry as external'
-    throw new RegistryError('CONFIG_ERROR', `${message}: ${messageOf(cause)}`, { cause })
-  })
-  return (folder) =>
-    new Level<string, Uint8Array>(folder, {
-      keyEncoding: 'utf8',
-      valueEncoding: 'view',
-      writeBufferSize: writeBufferBytes,
-      cacheSize: BLOCK_CACHE_BYTES,
-      maxOpenFiles,
-      maxFileSize: TABLE_BYTES,
-    })
-}
-
-/** Not released before the process ends, also if nothing else refers to them. */
-const locks: LevelDatabase[] = []
-
-/**
- * Locks a directory until this process ends, with an empty database in it: LevelDB has a lock of the kernel. The owner
- * in a file is judged by its pid, which says nothing to a process of another PID namespace, such as another container.
- *
- * @param directory path of an existing, writable directory
- * @throws RegistryError `STORE_LOCKED` if another process of this machine has locked it
- * @example
- * ```ts
- * await lockDirectory('/var/lib/evidence')
- * ```
- */
-export async function lockDirectory(directory: string): Promise<void> {
-  const folder = join(directory, 'lock')
-  await makeDirectory(nodeFiles, folder)
-  const lock = (await classicLevel())(folder)
-  try {
-    await lock.open()
-    locks.push(lock)
-  } catch (cause) {
-    if (!isLocked(cause)) throw cause
-    const by = 'a process of another container or PID namespace'
-    const message = `The directory ${directory} is in use by ${by}: end it first`
-    throw new RegistryError('STORE_LOCKED', message, { cause })
-  }
 }
 
 /**

@@ -1,4 +1,5 @@
 /** Records in LevelDB, in a directory of one machine, for one process at a time. */
-export { lockDirectory, openLevelRecords, type OpenLevelOptions } from './directory.ts'
+export { openLevelRecords, type OpenLevelOptions } from './directory.ts'
+export { lockDirectory, type LockOptions, type ReleaseDirectory } from './lock.ts'
 export type { LevelDatabase } from './layout.ts'
 export { LevelRecords, type LevelRecordsOptions } from './records.ts'

@@ -1,5 +1,6 @@
 import { join } from 'node:path'
-import { claimDirectory, makeDirectoryDurably, openLocalBlobs, writeDurably } from '../../adapters/files/index.ts'
+import { makeDirectoryDurably, openLocalBlobs, writeDurably } from '../../adapters/files/index.ts'
+import { lockDirectory } from '../../adapters/level/index.ts'
 import { ledgerPrefix } from '../../adapters/local-ledger/index.ts'
 import { RegistryError, type BlobStore, type RecordStore } from '../../core/index.ts'
 import type { RecordSnapshot, SnapshotSource } from '../../adapters/kit/index.ts'
@@ -49,7 +50,7 @@ export interface BackupRequest {
   readonly to: string
   /** If given, the secrets are part of the backup, encrypted with it. */
   readonly passphrase?: string
-  /** Confirms that no process of another machine writes to the directory: see `ClaimOptions`. */
+  /** Confirms that no process of another machine writes to the directory: see `LockOptions`. */
   readonly takeOver?: boolean
 }
 
@@ -87,9 +88,9 @@ export async function createBackup(
     await assertApart(to, sources.config.dataDir)
     await makeDirectoryDurably(to)
     const wanted = { ...sources, hasSecrets: request.passphrase !== undefined }
-    // Claiming writes a file, which must not stay in a directory of someone else.
+    // Locking creates a folder, which must not stay in a directory of someone else.
     await assertUsable(to, await readManifest(to), wanted)
-    const release = await claimDirectory(to, { takeOver, advice: TAKE_OVER_ADVICE })
+    const release = await lockDirectory(to, { takeOver, advice: TAKE_OVER_ADVICE })
     try {
       // Again: another backup may have ended in between.
       const earlier = await readManifest(to)

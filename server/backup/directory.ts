@@ -24,7 +24,7 @@ export const newFolder = (now: Date): string =>
 const isOfBackup = (name: string): boolean =>
   name === MANIFEST ||
   name === 'blobs' ||
-  name.startsWith('owner') ||
+  name === 'lock' ||
   name.startsWith('.') ||
   name === 'lost+found' ||
   FOLDER.test(name)

@@ -1,5 +1,5 @@
 import { join, resolve } from 'node:path'
-import { claimDirectory, makeDirectoryDurably } from '../../adapters/files/index.ts'
+import { makeDirectoryDurably } from '../../adapters/files/index.ts'
 import type { LevelRecords, OpenLevelOptions } from '../../adapters/level/index.ts'
 import { RegistryError, type Logger, type RecordStore } from '../../core/index.ts'
 import { isUnfinishedCopy } from '../../core/ops/index.ts'
@@ -33,7 +33,7 @@ export const recordsFolderOf = (directory: string): string => join(directory, 'r
 const MAX_CLOCK_OFFSET_MS = 30_000
 
 /**
- * Opens the record store of the settings and claims the data directory, so that no second process uses it. Throws
+ * Opens the record store of the settings and locks the data directory, so that no second process uses it. Throws
  * `CONFIG_ERROR` for settings that do not fit together, for a clock that differs from the database's, and for a store
  * that `migrate` has not completed: a server would begin a new log in it. Also throws `STORE_LOCKED` and `UNAVAILABLE`.
  */
@@ -47,7 +47,7 @@ export async function openRecords(settings: RecordSettings, options: OpenRecords
   })
 }
 
-/** LevelDB claims its directory itself. */
+/** LevelDB locks its directory itself. */
 async function openStore(settings: RecordSettings, options: OpenRecordsOptions): Promise<OpenedRecords> {
   const directory = resolve(settings.dataDir)
   const { takeOver } = settings
@@ -55,20 +55,21 @@ async function openStore(settings: RecordSettings, options: OpenRecordsOptions):
   return { records: await openLevel(directory, { takeOver, ...options }) }
 }
 
-/** The data directory is claimed too: two servers with one directory would share a signed head. */
+/**
+ * The data directory is locked until this process ends: two servers with one directory would share a signed head.
+ */
 async function openElsewhere(
   settings: RecordSettings,
   directory: string,
   options: OpenRecordsOptions,
 ): Promise<OpenedRecords> {
   await makeDirectoryDurably(directory)
-  // The claim and the lock end with the process. LevelDB locks its own directory.
-  await claimDirectory(directory, { takeOver: settings.takeOver })
-  await (await import('../../adapters/level/index.ts')).lockDirectory(directory)
+  const { lockDirectory } = await import('../../adapters/level/index.ts')
+  await lockDirectory(directory, { takeOver: settings.takeOver })
   return openOutside(settings, options)
 }
 
-/** Opens records that are not in the data directory, and claims nothing. `retryForMs`: as of `openPostgres`. */
+/** Opens records that are not in the data directory, and locks nothing. `retryForMs`: as of `openPostgres`. */
 export async function openOutside(
   settings: RecordSettings,
   { logger = stderrLogger, ...options }: Pick<OpenRecordsOptions, 'logger'> & OpenPostgresSettings = {},

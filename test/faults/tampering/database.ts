@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import type { LevelDatabase } from '../../../adapters/level/layout.ts'
 import { BY_BYTES } from '../../support/level-bytes.ts'
-import { classicLevel } from '../../../adapters/level/directory.ts'
+import { classicLevel } from '../../../adapters/level/database.ts'
 
 /** A row of a stopped store, with its checksum. */
 export interface Row {

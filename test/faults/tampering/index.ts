@@ -12,8 +12,7 @@ import type { Template } from './template.ts'
 
 type Change = (directory: string, template: Template, random: Random) => Promise<string | undefined>
 
-const SMALL_FILES =
-  /^(?:secret|checkpoint-keys\.json|signed-head\.json|(?:\w+\/)?registry\.json|records\/(?:witness|owner))$/
+const SMALL_FILES = /^(?:secret|checkpoint-keys\.json|signed-head\.json|(?:\w+\/)?registry\.json|records\/witness)$/
 
 const changeDatabaseFile = changeFile((path) => path.startsWith('records/db/'))
 const changeAuthority = changeFile((path) => path.startsWith('tsa/'))

@@ -109,12 +109,11 @@ it('two backups to one directory do not run at the same time', async (t) => {
 
 it('a backup that another machine began continues only if it is taken over', async (t) => {
   const { fixture, ids, ...paths } = await createFixture(t)
-  await mkdir(paths.to)
-  const owner = { pid: 4711, started: '1', boot: 'other-boot', host: 'other-host', inode: '1' }
-  await writeFile(join(paths.to, 'owner.7'), JSON.stringify(owner))
+  await mkdir(join(paths.to, 'lock'), { recursive: true })
+  await writeFile(join(paths.to, 'lock', 'owner'), '4711 other-boot other-host\n')
   const message = /was in use by process 4711 on other-host.* a backup was interrupted there.*--take-over/
   await assert.rejects(backUp(fixture, paths), { code: 'STORE_LOCKED', message })
-  assert.deepEqual(await readdir(paths.to), ['owner.7'])
+  assert.deepEqual(await readdir(paths.to), ['lock'])
   const { copiedBlobs } = await backUp(fixture, { ...paths, takeOver: true })
   assert.equal(copiedBlobs, ids.length)
   await backUp(fixture, paths)

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { it } from 'node:test'
 import { programArgs } from '../../support/repository.ts'
 import { temporaryFor } from '../../support/temporary.ts'
@@ -9,34 +11,40 @@ const UNSHARE = ['--pid', '--fork', '--kill-child', '--mount-proc']
 const skip =
   spawnSync('unshare', [...UNSHARE, 'true']).status === 0 ? false : 'unshare is missing or needs root (util-linux)'
 
-// The database does not exist, so a server that may have the directory waits for it, and says so.
-it('one server has a data directory with PostgreSQL, also among PID namespaces', { skip }, async (t) => {
+/** Records that are never open, so that a server that has the directory stays at this point of its start. */
+const RECORDS = `export default () => {
+  console.log('the directory is mine')
+  return new Promise(() => setInterval(() => undefined, 60_000))
+}`
+
+it('one server has a data directory with records elsewhere, also among PID namespaces', { skip }, async (t) => {
   const directory = await temporaryFor(t)
+  const module = join(await temporaryFor(t), 'records.mjs')
+  await writeFile(module, RECORDS)
   const start = (): ChildProcess => {
     const node = [process.execPath, ...programArgs('server/main.ts'), '--data-dir', directory, '--port', '0']
     const env = {
       EVIDENCE_ANCHOR: 'none',
       EVIDENCE_TSA: 'none',
       PATH: process.env['PATH'],
-      EVIDENCE_RECORDS: 'postgres',
-      EVIDENCE_POSTGRES_URL: 'postgres://127.0.0.1:1/x',
+      EVIDENCE_RECORDS: module,
     }
     const child = spawn('unshare', [...UNSHARE, ...node], { env, stdio: ['ignore', 'pipe', 'pipe'] })
     t.after(() => child.kill('SIGKILL'))
     return child
   }
-  const waits = async ({ stdout }: ChildProcess): Promise<void> => {
-    for await (const line of stdout ?? []) if (String(line).includes('waiting for PostgreSQL')) return
+  const hasDirectory = async ({ stdout }: ChildProcess): Promise<void> => {
+    for await (const line of stdout ?? []) if (String(line).includes('the directory is mine')) return
     assert.fail('it ended')
   }
   const first = start()
-  await waits(first)
+  await hasDirectory(first)
   const second = start()
   let said = ''
   second.stderr?.on('data', (text) => (said += String(text)))
   assert.deepEqual(await once(second, 'close'), [1, null])
-  assert.match(said, /is in use by a process of another container or PID namespace/)
+  assert.match(said, /is in use: process \d+ on .* has it open/)
   first.kill('SIGKILL')
   await once(first, 'exit')
-  await waits(start())
+  await hasDirectory(start())
 })
