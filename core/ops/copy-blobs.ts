@@ -89,12 +89,6 @@ export async function* filesOf(records: RecordStore): AsyncGenerator<FileRecord,
   }
 }
 
-/** The id of the first file on record that has a blob, if the store does not hold it. */
-export async function missingFirstFile(records: RecordStore, blobs: BlobStore): Promise<string | undefined> {
-  for await (const { id, size } of filesOf(records)) return (await sizeIn(blobs, id)) === size ? undefined : id
-  return undefined
-}
-
 /** The files in a stream of `decodeRecords` that have a blob. */
 export async function* filesIn(parts: AsyncIterable<StreamPart>): AsyncGenerator<FileRecord, void, undefined> {
   for await (const part of parts) {

@@ -12,7 +12,6 @@ export {
   fileIn,
   filesIn,
   filesOf,
-  missingFirstFile,
   SourceDamage,
   type BlobStores,
   type CopyBlobsOptions,

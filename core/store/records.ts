@@ -245,6 +245,6 @@ export interface PendingDeletionRecord {
 export interface UploadIntentRecord {
   /** When it was written. */
   readonly at: number
-  /** The process that wrote it: see `beginUpload`. Earlier versions did not store it. */
-  readonly opening?: string
+  /** The process that wrote it: see `beginUpload`. */
+  readonly opening: string
 }

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { makeDirectoryDurably, openLocalBlobs, writeDurably } from '../../adapters/files/index.ts'
 import { lockDirectory } from '../../adapters/level/index.ts'
@@ -13,10 +14,9 @@ import {
   treeSizeIn,
   type CopiedRecord,
 } from '../../core/ops/index.ts'
-import { exists } from '../startup/existing.ts'
 import type { OperationRun } from '../control/operation.ts'
 import type { Config } from '../settings/load.ts'
-import { markedFolders } from '../startup/registry.ts'
+import { usedFolders } from '../startup/markers.ts'
 import { headsIn } from '../startup/signed-heads.ts'
 import { LEDGER_FILE, missingSecrets, openDataFile, PUBLIC_FILES, readSecretFiles } from './data-files.ts'
 import { assertApart, assertUsable, fileError, newFolder, removeFoldersBut, removeOtherBlobs } from './directory.ts'
@@ -182,7 +182,7 @@ class Backup {
   async #addSecrets(passphrase: string): Promise<void> {
     const { config } = this.#sources
     const files = await readSecretFiles(config)
-    this.#missingSecrets = missingSecrets(files, markedFolders(config).used)
+    this.#missingSecrets = missingSecrets(files, usedFolders(config))
     await this.#add(SECRETS, [await sealSecrets(files, passphrase)])
   }
 
@@ -207,7 +207,7 @@ class Backup {
 
   async #writeLedger(treeSize: number): Promise<void> {
     const path = join(this.#sources.config.dataDir, LEDGER_FILE)
-    if (!(await exists(path))) return
+    if (!existsSync(path)) return
     const isInSnapshot = (input: Uint8Array): boolean => headsIn(input).every(({ size }) => size <= treeSize)
     await this.#add(join('data', LEDGER_FILE), ledgerPrefix(path, isInSnapshot))
   }

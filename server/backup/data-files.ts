@@ -1,15 +1,13 @@
-import { createReadStream } from 'node:fs'
+import { createReadStream, existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { exists } from '../startup/existing.ts'
-import type { MarkedFolder } from '../startup/folder-markers.ts'
+import type { MarkedFolder } from '../startup/markers.ts'
 import type { Config } from '../settings/load.ts'
 import type { SecretFiles } from './secrets.ts'
 
 /** The small files of a data directory that a backup holds as they are. */
 export const PUBLIC_FILES: readonly string[] = [
   'registry.json',
-  'blobs/registry.json',
   'tsa/registry.json',
   'tsa/ca.pem',
   'ledger/registry.json',
@@ -50,7 +48,7 @@ export function missingSecrets(files: SecretFiles, folders: readonly MarkedFolde
 /** Opens a file of a data directory. Returns `undefined` if it does not exist. */
 export async function openDataFile(directory: string, path: string): Promise<AsyncIterable<Uint8Array> | undefined> {
   const file = join(directory, path)
-  return (await exists(file)) ? createReadStream(file) : undefined
+  return existsSync(file) ? createReadStream(file) : undefined
 }
 
 /** Reads the secret files that exist. The root secret and the keyring may be outside of the data directory. */
@@ -62,7 +60,7 @@ export async function readSecretFiles({ dataDir, secretFile, checkpointKeys }: C
   }
   for (const path of SECRET_FILES) {
     const file = elsewhere[path] ?? join(dataDir, path)
-    if (await exists(file)) files.set(path, await readFile(file))
+    if (existsSync(file)) files.set(path, await readFile(file))
   }
   return files
 }

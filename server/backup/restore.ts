@@ -7,9 +7,8 @@ import { type BlobStore, type RecordStore, type SignedHead } from '../../core/in
 import { blobStoreName, copyBlobs, fillStore, fsck, type Difference, type FsckStores } from '../../core/ops/index.ts'
 import { checkLedger } from '../commands/fsck-files.ts'
 import type { Config } from '../settings/load.ts'
-import { claimBlobStore } from '../startup/blob-store-marker.ts'
 import { openBlobs } from '../startup/blobs.ts'
-import { writeMarker } from '../startup/folder-markers.ts'
+import { claimBlobStore } from '../startup/markers.ts'
 import { assertRestored, beginRestore, endRestore, UNFINISHED } from '../startup/unfinished-restore.ts'
 import { OpenParts } from '../startup/open-parts.ts'
 import { openLevel, openOutside } from '../startup/records.ts'
@@ -84,8 +83,6 @@ export async function restoreBackup(request: RestoreRequest, handlers: RestoreHa
   await OpenParts.use(async (parts) => {
     const records = await parts.add<RecordStore>(openTarget(config, directory))
     const blobs = await parts.add(openBlobs(config, directory))
-    // What was copied from the backup is the name of the other folder.
-    if (config.blobs === 'files') await writeMarker(join(directory, 'blobs'), { origin: manifest.origin })
     const id = await claimBlobStore({ config, blobs }, manifest.origin)
     await fill(backup, { records, blobs, blobStore: config.records === 'level' ? undefined : id }, found)
     const signedHead = isWithin(head, manifest) ? head : await backup.signedHead()

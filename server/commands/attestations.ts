@@ -1,4 +1,5 @@
 import { X509Certificate } from 'node:crypto'
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { readTrustAnchors } from '../../adapters/rfc3161/index.ts'
 import { RegistryError, type SignedHead } from '../../core/index.ts'
@@ -11,7 +12,6 @@ import {
 import { verifyAnchorProof } from '../../core/verify/index.ts'
 import { verifyTimestamp } from '../../core/verify/tokens.ts'
 import type { Config } from '../settings/load.ts'
-import { exists } from '../startup/existing.ts'
 import { headsIn } from '../startup/signed-heads.ts'
 import type { FolderCheck } from './fsck-files.ts'
 
@@ -28,7 +28,7 @@ export async function createAttestationVerifier(
 ): Promise<AttestationVerifier> {
   const certificates = await trustAnchorsOf(config, directory)
   const unknown = new Set<string>()
-  const hasLedger = await exists(join(directory, 'ledger', 'blocks.jsonl'))
+  const hasLedger = existsSync(join(directory, 'ledger', 'blocks.jsonl'))
   const [lastStamped] = authority.knownHeads
   return {
     verifyToken(token) {
@@ -62,7 +62,7 @@ interface TrustAnchor {
 /** The CA of the embedded authority, if there is one, and those of the settings. */
 async function trustAnchorsOf({ tsaCa }: Config, directory: string): Promise<readonly TrustAnchor[]> {
   const own = join(directory, 'tsa', 'ca.pem')
-  const paths = [...((await exists(own)) ? [own] : []), ...tsaCa]
+  const paths = [...(existsSync(own) ? [own] : []), ...tsaCa]
   const lists = await Promise.all(
     paths.map(async (path) => (await readTrustAnchors(path)).map((der) => ({ der, isOwn: path === own }))),
   )

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { existsSync } from 'node:fs'
 import { access, constants, statfs } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { openCheckpointKeys, readSecret } from '../../adapters/files/index.ts'
@@ -8,14 +9,12 @@ import { Settings, variableOf } from '../settings/schema.ts'
 import { anchorOptions } from '../startup/anchor.ts'
 import { openBlobs } from '../startup/blobs.ts'
 import { keyringPath } from '../startup/checkpoint-keys.ts'
-import { exists } from '../startup/existing.ts'
 import { LEAST_FREE_BYTES } from '../startup/failed-store.ts'
 import { describeFailure } from '../startup/failure.ts'
-import { readMarkers } from '../startup/folder-markers.ts'
+import { readMarkers } from '../startup/markers.ts'
 import { stderrLogger } from '../startup/logger.ts'
 import { namesModule } from '../startup/own-module.ts'
 import { assertSharable, openOutside, openRecords } from '../startup/records.ts'
-import { markedFolders } from '../startup/registry.ts'
 import { readAdoptedHead } from '../startup/signed-heads.ts'
 import { assertConsistent, openTimestampAuthorities } from '../startup/timestamp-authorities.ts'
 import type { CommandInput } from './command.ts'
@@ -92,9 +91,9 @@ function* attemptsOf(config: Config): Generator<readonly [what: string, attempt:
 async function tryDirectory(config: Config): Promise<string> {
   const directory = resolve(config.dataDir)
   let existing = directory
-  while (!(await exists(existing))) existing = dirname(existing)
+  while (!existsSync(existing)) existing = dirname(existing)
   await access(existing, constants.R_OK | constants.W_OK | constants.X_OK)
-  await readMarkers(directory, markedFolders(config))
+  await readMarkers(config)
   const { bavail, bsize } = await statfs(existing)
   const free = Math.floor((bavail * bsize) / 2 ** 20)
   if (bavail * bsize < LEAST_FREE_BYTES)
@@ -109,8 +108,8 @@ async function tryKeys(config: Config): Promise<string> {
   if (config.anchor === 'evm' && config.evmRpcUrl === undefined) await tryAnchor(config)
   await readAdoptedHead(config.adoptHead)
   const secret = config.secretFile ?? join(config.dataDir, 'secret')
-  if (config.secretFile !== undefined || (await exists(secret))) await readSecret(secret)
-  if (config.checkpointKeys !== undefined || (await exists(keyringPath(config))))
+  if (config.secretFile !== undefined || existsSync(secret)) await readSecret(secret)
+  if (config.checkpointKeys !== undefined || existsSync(keyringPath(config)))
     await openCheckpointKeys(keyringPath(config))
   return 'they can be read, or the first start creates them'
 }

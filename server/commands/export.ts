@@ -1,5 +1,5 @@
+import { existsSync } from 'node:fs'
 import { open, rename } from 'node:fs/promises'
-import { exists } from '../startup/existing.ts'
 import { CLIENT_FLAGS, defineClientCommand } from './client-command.ts'
 import { UsageError } from './flags.ts'
 import { ProgressLine, writeOut } from './terminal.ts'
@@ -19,7 +19,7 @@ key with level A. Check the file with: evidence-registry verify --export FILE --
   },
   async run(registry, { company, to: path = `${company}.evidence.ndjson`, json = false }) {
     const isFile = path !== '-'
-    if (isFile && (await exists(path))) throw new UsageError(`${path} exists: name another file with --to`)
+    if (isFile && existsSync(path)) throw new UsageError(`${path} exists: name another file with --to`)
     const { body } = await registry.exportEvidences()
     const partPath = isFile ? `${path}.part` : 'standard output'
     const file = isFile ? await open(partPath, 'w') : undefined

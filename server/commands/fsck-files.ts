@@ -1,4 +1,5 @@
 import { createPublicKey, createPrivateKey, X509Certificate } from 'node:crypto'
+import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { verifyLedger } from '../../adapters/local-ledger/index.ts'
@@ -6,7 +7,6 @@ import { readLastStamped } from '../../adapters/local-tsa/index.ts'
 import type { SignedHead } from '../../core/index.ts'
 import type { Difference } from '../../core/ops/index.ts'
 import { headsIn } from '../startup/signed-heads.ts'
-import { exists } from '../startup/existing.ts'
 
 /** What a folder of the data directory says, and what is wrong with it. */
 export interface FolderCheck {
@@ -21,7 +21,7 @@ async function checkFolder(
   what: Pick<Difference, 'kind' | 'key'>,
   check: () => Promise<Uint8Array | undefined>,
 ): Promise<FolderCheck> {
-  if (!(await exists(directory))) return { differences: [], knownHeads: [] }
+  if (!existsSync(directory)) return { differences: [], knownHeads: [] }
   try {
     return { differences: [], knownHeads: headsIn(await check()) }
   } catch (error) {

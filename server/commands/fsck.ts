@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { FileSignedHead, openCheckpointKeys, readSecret } from '../../adapters/files/index.ts'
 import { isRegistryError, type RecordStore } from '../../core/index.ts'
@@ -14,12 +15,10 @@ import type { Config } from '../settings/load.ts'
 import { openBlobs } from '../startup/blobs.ts'
 import { keyringPath } from '../startup/checkpoint-keys.ts'
 import { OpenParts } from '../startup/open-parts.ts'
-import { markedFolders } from '../startup/registry.ts'
-import { assertOneRegistry, readMarkers, type FolderMarkers } from '../startup/folder-markers.ts'
+import { assertHasRecords, assertOneRegistry, readMarkers, type DirectoryMarkers } from '../startup/markers.ts'
 import { openRecords } from '../startup/records.ts'
 import { createAttestationVerifier } from './attestations.ts'
 import { CHECKPOINT_KEYS, DATA_DIR, defineCommand, SECRET_FILE } from './command.ts'
-import { assertHasRecords, exists } from '../startup/existing.ts'
 import { checkAuthority, checkLedger } from './fsck-files.ts'
 import { ProgressLine } from './terminal.ts'
 
@@ -87,9 +86,9 @@ export async function checkRegistry(
   output: Output,
 ): Promise<FsckReport> {
   const directory = resolve(config.dataDir)
-  if (config.records === 'level') await assertHasRecords(directory)
+  if (config.records === 'level') assertHasRecords(directory)
   // A folder that is lost must not be made again by opening it.
-  const markers = await readMarkers(directory, markedFolders(config))
+  const markers = await readMarkers(config)
   const missing: string[] = []
   const secret = await readNeeded(config.secretFile, join(directory, 'secret'), readSecret, missing)
   const checkpointSigner = await readNeeded(config.checkpointKeys, keyringPath(config), openCheckpointKeys, missing)
@@ -133,7 +132,7 @@ const hasIdentity = async (records: RecordStore): Promise<boolean> =>
   (await storedOrigin(records).catch(() => undefined)) !== undefined
 
 /** The first folder that is not of the registry in the records, as a list of at most one. A start refuses it. */
-async function foreignFolders(markers: FolderMarkers, records: RecordStore): Promise<readonly Difference[]> {
+async function foreignFolders(markers: DirectoryMarkers, records: RecordStore): Promise<readonly Difference[]> {
   try {
     assertOneRegistry(markers, await storedOrigin(records))
     return []
@@ -169,7 +168,7 @@ async function readNeeded<T>(
   read: (path: string) => Promise<T>,
   missing: string[],
 ): Promise<T | undefined> {
-  if (named !== undefined || (await exists(path))) return read(named ?? path)
+  if (named !== undefined || existsSync(path)) return read(named ?? path)
   process.stderr.write(`${path} does not exist: what depends on its keys is not checked\n`)
   missing.push(path)
   return undefined

@@ -7,7 +7,7 @@ import type { Config } from '../settings/load.ts'
 import { stderrLogger } from '../startup/logger.ts'
 import { openConfiguredRegistry } from '../startup/registry.ts'
 import { DATA_DIR, defineCommand, SECRET_FILE } from './command.ts'
-import { assertHasRecords } from '../startup/existing.ts'
+import { assertHasRecords } from '../startup/markers.ts'
 import { importLines, type ImportCounts } from './import-run.ts'
 import { printable, ProgressLine, whyUnreadable } from './terminal.ts'
 import { configError } from '../settings/config-error.ts'
@@ -76,7 +76,7 @@ const WRITE_BUFFER_BYTES = 64 * 1024 * 1024
 
 /** Returns the number of refused lines. */
 async function importFile(config: Config, { chunks, bytes, company, isDryRun }: ImportRequest): Promise<number> {
-  if (config.records === 'level') await assertHasRecords(resolve(config.dataDir))
+  if (config.records === 'level') assertHasRecords(resolve(config.dataDir))
   const progress = new ProgressLine()
   const { registry } = await openConfiguredRegistry(config, stderrLogger, { writeBufferBytes: WRITE_BUFFER_BYTES })
   try {

@@ -10,12 +10,10 @@ import {
 } from '../../core/ops/index.ts'
 import type { Config } from '../settings/load.ts'
 import { openBucketBlobs, openFileBlobs } from '../startup/blobs.ts'
-import { claimBlobStore } from '../startup/blob-store-marker.ts'
-import { readMarkers } from '../startup/folder-markers.ts'
+import { assertHasRecords, claimBlobStore, readMarkers } from '../startup/markers.ts'
 import { OpenParts } from '../startup/open-parts.ts'
 import { openRecords } from '../startup/records.ts'
 import { DATA_DIR, defineCommand } from './command.ts'
-import { assertHasRecords } from '../startup/existing.ts'
 import { ProgressLine } from './terminal.ts'
 import { configError } from '../settings/config-error.ts'
 
@@ -53,10 +51,9 @@ async function migrate(config: Config, from: BlobLocation, to: BlobLocation): Pr
   const directory = resolve(config.dataDir)
   const open = (location: BlobLocation): Promise<BlobStore> =>
     location === 's3' ? openBucketBlobs(config) : openFileBlobs(directory)
-  const hasRecords = config.records === 'level'
-  if (hasRecords) await assertHasRecords(directory)
+  if (config.records === 'level') assertHasRecords(directory)
   // A folder that is lost must not be made again by opening it.
-  if (from === 'files') await readMarkers(directory, { used: ['blobs'], hasRecords })
+  if (from === 'files') await readMarkers({ ...config, blobs: 'files' })
   return OpenParts.use(async (parts) => {
     const { records } = await parts.add(openRecords(config), (opened) => opened.records)
     const stores = { from: await parts.add(open(from)), to: await parts.add(open(to)) }
@@ -65,7 +62,7 @@ async function migrate(config: Config, from: BlobLocation, to: BlobLocation): Pr
     if (problems > 0 || origin === undefined) return problems
     // From this commit on, servers with the files elsewhere are refused.
     const id = await claimBlobStore({ config, blobs: stores.to }, origin)
-    if (records.isShared) await nameBlobStore(records, id, await storedBlobStore(records))
+    if (records.isShared && id !== undefined) await nameBlobStore(records, id, await storedBlobStore(records))
     return problems
   })
 }

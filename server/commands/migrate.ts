@@ -8,7 +8,7 @@ import { OpenParts } from '../startup/open-parts.ts'
 import { openLevel, openPostgres } from '../startup/records.ts'
 import { DATA_DIR, defineCommand } from './command.ts'
 import type { FlagValues } from './flags.ts'
-import { assertHasRecords } from '../startup/existing.ts'
+import { assertHasRecords } from '../startup/markers.ts'
 import { ProgressLine } from './terminal.ts'
 import { configError } from '../settings/config-error.ts'
 import { readTextFile } from '../settings/text-file.ts'
@@ -80,7 +80,7 @@ async function locationOf(
 
 /** Returns the number of differences. */
 async function migrate(from: StoreLocation, to: StoreLocation): Promise<number> {
-  if ('directory' in from) await assertHasRecords(from.directory)
+  if ('directory' in from) assertHasRecords(from.directory)
   const signedHead = await signedHeadOf([from, to])
   return OpenParts.use(async (parts) => {
     const source = await parts.add(open(from))

@@ -4,7 +4,7 @@ import type { Static, TSchema } from '#typebox'
 import { errnoOf } from '../../adapters/files/index.ts'
 import { ERROR_CODES, isRegistryError, RegistryError } from '../../core/index.ts'
 import type { Config } from '../settings/load.ts'
-import { assertHasRecords } from '../startup/existing.ts'
+import { assertHasRecords } from '../startup/markers.ts'
 import { stderrLogger } from '../startup/logger.ts'
 import { openConfiguredRegistry } from '../startup/registry.ts'
 import { controlPath } from './address.ts'
@@ -59,7 +59,7 @@ async function runDirectly<Args extends TSchema, Result>(
   args: Static<Args>,
   { config, onProgress }: Required<RunOptions>,
 ): Promise<Result> {
-  if (config.records === 'level') await assertHasRecords(config.dataDir)
+  if (config.records === 'level') assertHasRecords(config.dataDir)
   const settings = operation.opens === 'read-only' ? { ...config, readOnly: true } : config
   const opened = await openConfiguredRegistry(settings, stderrLogger, { mustExist: true })
   try {

@@ -1,9 +1,9 @@
+import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { generateCheckpointKey, openCheckpointKeys } from '../../adapters/files/index.ts'
 import { MemoryCheckpointKeys } from '../../adapters/memory/index.ts'
 import { RegistryError, type CheckpointSigner, type RecordStore } from '../../core/index.ts'
 import { storedOrigin } from '../../core/ops/index.ts'
-import { exists } from './existing.ts'
 import type { Config } from '../settings/load.ts'
 import { configError } from '../settings/config-error.ts'
 
@@ -25,7 +25,7 @@ interface KeyringOptions {
  */
 export async function openKeyring({ config, records }: KeyringOptions): Promise<CheckpointSigner> {
   const path = keyringPath(config)
-  const isMissing = !(await exists(path))
+  const isMissing = !existsSync(path)
   if (isMissing && config.readOnly) return new MemoryCheckpointKeys([])
   if (isMissing) await createKeyring(path, await storedOrigin(records), records.isShared)
   return openCheckpointKeys(path)

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { errnoOf } from '../../adapters/files/index.ts'
@@ -6,7 +7,6 @@ import { isRegistryError, RegistryError, type BlobStore, type Logger, type Recor
 import { configError } from '../settings/config-error.ts'
 import type { Config } from '../settings/load.ts'
 import { variableOf } from '../settings/schema.ts'
-import { exists } from './existing.ts'
 
 /** What a module can open, by the setting that names the module. */
 interface Ports {
@@ -47,7 +47,7 @@ export async function openModule<N extends keyof Ports>(
 }
 
 async function load(source: string, path: string): Promise<unknown> {
-  if (!(await exists(path)))
+  if (!existsSync(path))
     throw configError(`${source} does not exist: correct the path, which begins at the working directory`)
   try {
     // eslint-disable-next-line import/no-dynamic-require -- the operator names it

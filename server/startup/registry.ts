@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { discardUnfinishedFiles, FileSignedHead, readOrCreateSecret, readSecret } from '../../adapters/files/index.ts'
 import { LocalLedger } from '../../adapters/local-ledger/index.ts'
@@ -12,7 +13,6 @@ import {
 } from '../../core/index.ts'
 import { storedOrigin } from '../../core/ops/index.ts'
 import { createSealer } from '../../sealer/index.ts'
-import { assertHasRecords, exists } from './existing.ts'
 import type { Anchor } from '../../adapters/kit/index.ts'
 import { createInstruments, type Instruments } from '../http/instruments.ts'
 import type { Config } from '../settings/load.ts'
@@ -20,8 +20,7 @@ import { openKeyring } from './checkpoint-keys.ts'
 import { anchorOptions, LOCAL_INTERVAL_MS } from './anchor.ts'
 import { openBlobs } from './blobs.ts'
 import { ClockWatch } from './clock-watch.ts'
-import { checkBlobStore } from './blob-store-marker.ts'
-import { assertBelongsTo, readMarkers, writeMarkers } from './folder-markers.ts'
+import { assertBelongsTo, assertHasRecords, checkBlobStore, readMarkers, writeMarkers } from './markers.ts'
 import { orClose, OpenParts } from './open-parts.ts'
 import { OperatorReadings } from './readings.ts'
 import { assertSharable, openRecords } from './records.ts'
@@ -89,9 +88,9 @@ async function openParts(
 ): Promise<OpenedRegistry> {
   const directory = resolve(config.dataDir)
   await assertRestored(directory)
-  const markers = await readMarkers(directory, markedFolders(config))
+  const markers = await readMarkers(config)
   // Opening creates records, and then everything else.
-  if (config.readOnly && config.records === 'level') await assertHasRecords(directory)
+  if (config.readOnly && config.records === 'level') assertHasRecords(directory)
   // First, because it keeps a second process out of the data directory.
   const { records, unsafeSettings = [] } = await parts.add(
     openRecords(config, { ...options, logger }),
@@ -102,11 +101,11 @@ async function openParts(
   const origin = await storedOrigin(records)
   if ((mustExist || config.readOnly) && origin === undefined)
     throw configError('There is no registry in these records: start the server first')
-  await assertBelongsTo(markers, origin)
+  assertBelongsTo(markers, origin)
   const secret = await openSecret(config, directory, origin)
   const checkpointSigner = await openKeyring({ config, records })
   const blobs = await parts.add(openBlobs(config, directory, logger))
-  const nameFiles = await checkBlobStore({ config, records, blobs })
+  const claimFiles = await checkBlobStore({ config, records, blobs })
   const instruments = createInstruments()
   const { sealer, heads, ...watched } = await openSealer(config, { directory, logger, parts, instruments })
   const { anchor } = watched
@@ -125,8 +124,9 @@ async function openParts(
     ...(adoptHead && { adoptHead }),
   })
   await orClose(registry, async ({ log }) => {
-    if (!config.readOnly) await writeMarkers(markers, log.origin)
-    await nameFiles(log.origin)
+    if (config.readOnly) return
+    await writeMarkers(markers, log.origin)
+    await claimFiles(log.origin)
   })
   return {
     registry,
@@ -177,22 +177,12 @@ async function openSealer(config: Config, { directory, logger, parts, instrument
   return { sealer, heads: knownHeads(anchor, timestampAuthorities), anchor, clockWatch, readings }
 }
 
-/** The folders of the data directory that these settings use. */
-export const markedFolders = (config: Pick<Config, 'records' | 'blobs' | 'tsa' | 'anchor'>) => ({
-  hasRecords: config.records === 'level',
-  used: [
-    ...(config.blobs === 'files' ? (['blobs'] as const) : []),
-    ...(config.tsa === 'local' ? (['tsa'] as const) : []),
-    ...(config.anchor === 'local' ? (['ledger'] as const) : []),
-  ],
-})
-
 /** Reads the root secret. Creates one only for a new registry: `origin` is that of an existing one. */
 async function openSecret({ secretFile }: Config, directory: string, origin: string | undefined): Promise<Uint8Array> {
   const path = join(directory, 'secret')
   if (secretFile !== undefined) return readSecret(secretFile)
   if (origin === undefined) return readOrCreateSecret(path)
-  if (await exists(path)) return readSecret(path)
+  if (existsSync(path)) return readSecret(path)
   throw new RegistryError(
     'LOG_KEY_MISMATCH',
     `${path} is missing, but the registry ${origin} exists and depends on it: restore it from a backup, or name the ` +

@@ -1,6 +1,6 @@
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { removeDurably, writeDurably } from '../../adapters/files/index.ts'
-import { exists } from './existing.ts'
 import { configError } from '../settings/config-error.ts'
 
 /** A file in a data directory that a restore has begun to fill, until everything there was verified. */
@@ -16,7 +16,7 @@ export const endRestore = (directory: string): Promise<void> => removeDurably(jo
 
 /** Throws `CONFIG_ERROR` for a data directory that was not restored completely. */
 export async function assertRestored(directory: string): Promise<void> {
-  if (await exists(join(directory, UNFINISHED)))
+  if (existsSync(join(directory, UNFINISHED)))
     throw configError(
       `A restore into ${directory} was interrupted, or has found problems: empty this directory, and restore again`,
     )

@@ -68,7 +68,7 @@ describe('config check', () => {
     assert.match(wrong.stderr, /--port must be an integer/)
     const directory = await temporaryFor(t)
     await mkdir(join(directory, 'records'))
-    await writeFile(join(directory, 'registry.json'), '{"origin":"x/1","folders":["blobs","records"]}')
+    await writeFile(join(directory, 'registry.json'), '{"origin":"x/1","id":"x","folders":["blobs","records"]}')
     const lost = await ends(1, runCli(['config', 'check', '--data-dir', directory]))
     assert.match(lost.stdout, /FAILED {2}data directory: .*blobs is missing.* Mount its volume/)
   })

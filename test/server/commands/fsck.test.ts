@@ -35,7 +35,7 @@ it('ends with 0 for a sound directory, and says what it checked', async (t) => {
 
 it('compares the markers of the folders with the records, as a start does', async (t) => {
   const path = await dataDirectory(t)
-  const marker = (origin: string): string => `${JSON.stringify({ origin })}\n`
+  const marker = (origin: string): string => `${JSON.stringify({ origin, id: 'x', folders: [] })}\n`
   await writeFile(join(path, 'blobs', 'registry.json'), marker('another-registry/0'))
   const foreignFolder = await ends(1, runCli(['fsck', '--data-dir', path]))
   assert.match(foreignFolder.stdout, /^identity: registry\.json: .*blobs belongs to the registry another-registry\/0/m)

@@ -3,7 +3,6 @@ import { randomBytes } from 'node:crypto'
 import { rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, before, describe, it, test } from 'node:test'
-import { DeleteObjectCommand } from '@aws-sdk/client-s3'
 import { filesBelow, makeTemporary, removeTemporary } from '../../support/temporary.ts'
 import { CREDENTIALS } from '../../support/ceph.ts'
 import { BUCKET, CLIENT_ENV, withService } from '../../support/s3-service.ts'
@@ -119,13 +118,6 @@ withService('the server with files in a bucket', (service) => {
     await start({ EVIDENCE_BLOBS: 's3', EVIDENCE_ADOPT_BUCKET: 'true', ...elsewhere })
     assert.equal(await server?.stop(), 0)
     assert.deepEqual(await service().objects('elsewhere/'), ['registry.json'])
-  })
-
-  test('a bucket from a version without the object that names the registry gets one', async () => {
-    await service().client.send(new DeleteObjectCommand({ Bucket: BUCKET, Key: 'server/registry.json' }))
-    await assertAllThere(await start({ EVIDENCE_BLOBS: 's3' }))
-    assert.equal(await server?.stop(), 0)
-    assert.ok((await service().objects('server/')).includes('registry.json'))
   })
 
   test('moves to local files and back, and each start finds all files', async () => {
