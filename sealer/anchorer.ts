@@ -248,6 +248,7 @@ export class Anchorer {
       head,
       anchor,
       {
+        ...head.record,
         confirmedSize,
         sentSize: Math.max(sentSize, confirmedSize),
         outstanding: null,
@@ -315,7 +316,7 @@ export class Anchorer {
   async #commit(head: AnchorHead, record: AnchorHeadRecord, writes: readonly Write[]): Promise<void> {
     await this.#host.records.commit({
       checks: [{ key: logKeys.anchorHead(), version: head.version }],
-      writes: [...writes, putRecord(logKeys.anchorHead(), { accounts: head.record.accounts, ...record })],
+      writes: [...writes, putRecord(logKeys.anchorHead(), record)],
     })
   }
 }

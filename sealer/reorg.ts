@@ -94,6 +94,7 @@ async function applyReorg(records: RecordStore, { anchors, gone, head }: Reorg):
   const isSent = outstanding === largest || outstanding === head.sentSize
   return {
     head: {
+      ...head,
       confirmedSize,
       sentSize: isSent ? outstanding : confirmedSize,
       outstanding,

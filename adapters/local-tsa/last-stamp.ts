@@ -18,7 +18,7 @@ const FILE = 'last-stamp.json'
 
 /**
  * Reads the bytes that the authority of a directory stamped last, and verifies their token. Returns `undefined` if it
- * has stamped nothing yet, or was last used by a version that did not keep it.
+ * has stamped nothing yet, or was restored from a backup, which does not contain the file.
  *
  * @param trustAnchor DER of the authority's CA certificate
  * @throws `CORRUPT` if the file is damaged or the token is not of this authority, and errors of the file system

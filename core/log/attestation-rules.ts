@@ -85,9 +85,9 @@ export function periodsWith(
 
 /** As `periodsWith`, for the accounts that anchor. Those without an account cannot be pinned. */
 export function accountsWith(
-  { accounts = [], outstanding, confirmedSize }: AnchorHeadRecord,
+  { accounts, outstanding, confirmedSize }: AnchorHeadRecord,
   info: AnchorInfo | undefined,
-): NonNullable<AnchorHeadRecord['accounts']> {
+): AnchorHeadRecord['accounts'] {
   const last = accounts.at(-1)
   if (info === undefined || (last !== undefined && isSameAccount(last.info, info))) return accounts
   return [...accounts, { info, from: last === undefined ? 1 : (outstanding ?? confirmedSize + 1) }]

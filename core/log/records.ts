@@ -183,11 +183,17 @@ export interface AnchorHeadRecord {
   /** Sizes of confirmed anchors that a reorganization of the chain can still remove, ascending. */
   readonly unsettled: readonly number[]
   /** Every account that has anchored, in order. `from`: the size of the first anchor that it sent. */
-  readonly accounts?: readonly { readonly info: AnchorInfo; readonly from: number }[] | undefined
+  readonly accounts: readonly { readonly info: AnchorInfo; readonly from: number }[]
 }
 
 /** The head before the first anchor. */
-export const NO_ANCHORS: AnchorHeadRecord = { confirmedSize: 0, sentSize: 0, outstanding: null, unsettled: [] }
+export const NO_ANCHORS: AnchorHeadRecord = {
+  confirmedSize: 0,
+  sentSize: 0,
+  outstanding: null,
+  unsettled: [],
+  accounts: [],
+}
 
 /**
  * The block of a confirmed anchor. On one chain, blocks rise with sizes: each anchor is sent after all smaller ones are

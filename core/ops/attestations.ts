@@ -166,7 +166,7 @@ async function checkValidationData(check: Check): Promise<void> {
 export async function checkAnchors(check: Check, verifier?: AttestationVerifier): Promise<void> {
   const key = logKeys.anchorHead()
   const head = (await check.read('anchor', key)) ?? NO_ANCHORS
-  const accounts = new AccountHistory(head.accounts)
+  const accounts = check.guard('anchor', key, () => new AccountHistory(head.accounts))
   let confirmedSize = 0
   let outstanding: number | null = null
   // In the order of their sizes.
@@ -175,7 +175,7 @@ export async function checkAnchors(check: Check, verifier?: AttestationVerifier)
       const anchor = check.decode('anchor', entry)
       if (anchor === undefined) continue
       await compareCheckpoint(check, entry.key, anchor)
-      check.guard('anchor', key, () => accounts.add(anchor))
+      check.guard('anchor', key, () => accounts?.add(anchor))
       if (anchor.state === 'prepared' || anchor.state === 'sent') {
         check.expect(outstanding === null, 'anchor', entry.key, 'More than one anchor is outstanding')
         outstanding ??= anchor.size
@@ -187,7 +187,7 @@ export async function checkAnchors(check: Check, verifier?: AttestationVerifier)
   const isRight =
     head.confirmedSize === confirmedSize && head.outstanding === outstanding && head.sentSize >= confirmedSize
   check.expect(isRight, 'anchor', key, 'The head of the anchors does not agree with the anchors')
-  const isOfAnchors = check.guard('anchor', key, () => accounts.isRight) ?? true
+  const isOfAnchors = check.guard('anchor', key, () => accounts?.isRight) ?? true
   check.expect(isOfAnchors, 'anchor', key, 'It does not name the accounts of all anchors')
   for (const size of head.unsettled) {
     const anchor = await check.read('anchor', logKeys.anchor(size))

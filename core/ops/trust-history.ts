@@ -64,12 +64,12 @@ export const publicKeyHash = ({ publicKey }: X509Certificate): string =>
 
 /** The accounts of the anchors, as the head has them. */
 export class AccountHistory {
-  readonly #accounts: NonNullable<AnchorHeadRecord['accounts']>
+  readonly #accounts: AnchorHeadRecord['accounts']
   /** Sizes at which an account begins and that are still to come. */
   readonly #beginnings: Set<number>
   #isRight: boolean
 
-  constructor(accounts: AnchorHeadRecord['accounts'] = []) {
+  constructor(accounts: AnchorHeadRecord['accounts']) {
     this.#accounts = accounts
     // An account of which no anchor was left before the next one began has none.
     const begun = accounts.filter(({ from }, i) => i > 0 && from !== accounts[i + 1]?.from)

@@ -36,7 +36,7 @@ describe('anchoring', () => {
         await sealing.clock.advance(1)
         return (await sealing.reader.treeHead()).size
       },
-      head: async (): Promise<AnchorHeadRecord> => {
+      head: async (): Promise<Omit<AnchorHeadRecord, 'accounts'>> => {
         const { accounts: _, ...head } = await sealing.reader.anchorHead()
         return head
       },

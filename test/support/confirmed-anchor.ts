@@ -18,7 +18,7 @@ export async function confirmAnchorOf(records: RecordStore): Promise<void> {
     transactions: [],
     state: 'confirmed',
   }
-  const head: AnchorHeadRecord = { confirmedSize: size, sentSize: size, outstanding: null, unsettled: [] }
+  const head: AnchorHeadRecord = { confirmedSize: size, sentSize: size, outstanding: null, unsettled: [], accounts: [] }
   await records.commit({
     writes: [
       { key: logKeys.anchor(size), value: encodeRecord(anchor) },

@@ -44,7 +44,13 @@ describe('the attestations of a batch', () => {
     const before = await prove(sealed)
     const size = before.merkle.treeSize
     const anchor = present(await reader.anchorCovering(size))
-    const head: AnchorHeadRecord = { confirmedSize: 0, sentSize: anchor.size, outstanding: anchor.size, unsettled: [] }
+    const head: AnchorHeadRecord = {
+      confirmedSize: 0,
+      sentSize: anchor.size,
+      outstanding: anchor.size,
+      unsettled: [],
+      accounts: [],
+    }
     await records.commit({
       writes: [{ key: logKeys.confirmedAnchor(anchor.size), value: null }, putRecord(logKeys.anchorHead(), head)],
     })

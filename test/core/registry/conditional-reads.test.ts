@@ -104,7 +104,13 @@ describe('a conditional read', () => {
   })
 })
 
-const NOTHING_CONFIRMED: AnchorHeadRecord = { confirmedSize: 0, sentSize: 0, outstanding: 0, unsettled: [] }
+const NOTHING_CONFIRMED: AnchorHeadRecord = {
+  confirmedSize: 0,
+  sentSize: 0,
+  outstanding: 0,
+  unsettled: [],
+  accounts: [],
+}
 
 /** Changes the stamp that covers an evidence. */
 async function renameAuthority({ registry, records }: FilledRegistry): Promise<void> {
