@@ -20,8 +20,24 @@ export type * from './api/proofs.ts'
 export type * from './api/registry.ts'
 export type * from './api/scope.ts'
 export type * from './api/source-systems.ts'
-export type { Bundle, BundleSelection, LogPolicy } from './schemas/bundle.ts'
+export type { Bundle, LogPolicy } from './schemas/bundle.ts'
+export type { CategoryChange, CategoryPath, NewCategory, SubcategoryPath } from './schemas/category-inputs.ts'
+export type { CompanyQuery, NewSourceSystem, SourceSystemChange } from './schemas/company-inputs.ts'
+export type {
+  CategorySelector,
+  EventQuery,
+  EvidenceChange,
+  EvidenceFilter,
+  EvidenceInput,
+  EvidenceQuery,
+  HistoryQuery,
+  NewEvidence,
+  NewEvidences,
+} from './schemas/evidence-inputs.ts'
+export type { Meta } from './schemas/fields.ts'
+export type { FileSelector, FileToStage, StagedFile } from './schemas/file-inputs.ts'
 export type { EvidenceProof, FileProof, MerkleProof, MerkleRoot, MerkleValidation } from './schemas/proof-documents.ts'
+export type { BatchQuery, BundleSelection, MerkleValidationRequest } from './schemas/proof-inputs.ts'
 export type {
   BlobStore,
   CheckpointSigner,

@@ -1,4 +1,5 @@
-import type { FileEntry, StagedFile } from './files.ts'
+import type { CategoryChange, CategoryPath, NewCategory, SubcategoryPath } from '../schemas/category-inputs.ts'
+import type { FileEntry } from './files.ts'
 import type { CategoryId, FileId, Scope, UpdateOptions, WriteOptions } from './scope.ts'
 
 /** An inactive category, and a subcategory of one, accepts no new evidence. */
@@ -25,42 +26,11 @@ export interface Category {
   readonly subcategories: readonly Category[]
 }
 
-export interface NewCategory {
-  /** 1 to 256 characters without `/` and control characters. */
-  readonly name: string
-  /** At most 8,192 characters. */
-  readonly description?: string
-  /** Added to the files; by its media type an image, it also becomes the image. */
-  readonly image?: StagedFile
-}
-
-export interface CategoryChange {
-  readonly name?: string
-  /** An empty text means that the description is not given. */
-  readonly description?: string
-  /** Removes these values. A value must not be both cleared and given. */
-  readonly clear?: readonly 'description'[]
-  /** As in `NewCategory`. The previous image stays a file. */
-  readonly image?: StagedFile
-  /** Added to the files. A category or subcategory has at most 1,000. */
-  readonly files?: readonly StagedFile[]
-  readonly status?: CategoryStatus
-}
-
 /** Options of the create of a category. */
 interface NewCategoryOptions extends WriteOptions {
   /** The id of a category: creates a subcategory of it. */
   readonly parent?: string
 }
-
-/** Names one category or, with `subcategoryId`, one subcategory. Both ids are checked against each other. */
-export interface CategoryPath {
-  readonly categoryId: string
-  readonly subcategoryId?: string
-}
-
-/** Names one subcategory. */
-export type SubcategoryPath = Required<CategoryPath>
 
 interface ChangedCategory {
   /** The image after the change, absent if there is none. */

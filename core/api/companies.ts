@@ -1,3 +1,4 @@
+import type { CompanyQuery } from '../schemas/company-inputs.ts'
 import type { CompanyId, Principal } from './scope.ts'
 
 export interface Company {
@@ -6,13 +7,6 @@ export interface Company {
   readonly sourceSystemCount: number
   readonly categoryCount: number
   readonly evidenceCount: number
-}
-
-export interface CompanyQuery {
-  /** 1 to 1,000 companies. Default 100. */
-  readonly limit?: number
-  /** Only companies whose id is greater than this one. */
-  readonly after?: string
 }
 
 export interface CompanyPage {

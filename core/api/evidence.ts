@@ -1,5 +1,5 @@
-import type { Json } from '../commitment/canonical-json.ts'
 import type { Disclosure } from '../commitment/event-format.ts'
+import type { Meta } from '../schemas/fields.ts'
 import type { BatchId, CategoryId, EvidenceId, FileId, TxId } from './scope.ts'
 
 type EvidenceStatus = 'active' | 'stolen'
@@ -29,9 +29,6 @@ export interface EvidenceSummary extends EvidenceCore {
   readonly blockNumber?: number
   readonly lastEvent: { readonly recordedAt: Date; readonly txId: TxId; readonly blockNumber?: number }
 }
-
-/** A JSON object that survives canonical JSON (RFC 8785): at most 64 KiB and 32 levels deep. */
-export type Meta = { readonly [name: string]: Json }
 
 /** An evidence in its current state. */
 export interface Evidence extends EvidenceCore {
@@ -93,61 +90,12 @@ export interface CompanyEvent extends EventAction, Pick<HistoryEvent, 'version' 
   readonly externalId?: string
 }
 
-export interface EventQuery {
-  /** A cursor of an event or of a page, or `latest`: behind the last event. Default: before the first one. */
-  readonly after?: string
-  /** 1 to 1,000. Default 100. */
-  readonly limit?: number
-}
-
 export interface EventPage {
   /** In the order of the log, also fewer than `limit` if there are more, because a page reads a part of the log. */
   readonly events: readonly CompanyEvent[]
   /** Where the next page begins. It advances also without events. Opaque. */
   readonly cursor: string
   readonly hasMore: boolean
-}
-
-export interface HistoryQuery {
-  /** Return events after this version. Default 0. */
-  readonly after?: number
-  /** 1 to 500. Default 50. */
-  readonly limit?: number
-  /** Adds `disclosure` to each event. Default false. */
-  readonly disclose?: boolean
-}
-
-/** Which evidences of a company match. All conditions must hold. An unknown category matches nothing. */
-export interface EvidenceFilter {
-  readonly categoryId?: string
-  readonly subcategoryId?: string
-  /** 1 to 128 characters with which the external id begins, compared exactly. */
-  readonly externalIdPrefix?: string
-  /**
-   * 1 to 256 characters. Every word of it must begin a word of the name, the external id or the owner. Words consist of
-   * letters and digits, and are compared in NFKC without case; the first 12 distinct ones of an evidence are found, by
-   * their first 32 characters.
-   */
-  readonly words?: string
-  /** 1 to 256 characters. The whole name of the current owner; upper and lower case are the same. */
-  readonly owner?: string
-  readonly status?: EvidenceStatus
-  /** Created at this time or later. */
-  readonly createdFrom?: Date
-  /** Created before this time. */
-  readonly createdTo?: Date
-}
-
-/** A list is filtered or sorted if the query has `sort` or a filter other than the category or subcategory. */
-export interface EvidenceQuery extends EvidenceFilter {
-  /** `updated`: by the time of the last event, latest first. Default: by creation, newest first. */
-  readonly sort?: 'updated'
-  /** 1 to 1,000. Default 100. */
-  readonly limit?: number
-  /** Id of the last evidence that the caller has. Only for lists that are neither filtered nor sorted. */
-  readonly after?: string
-  /** `next` of the page before. The rest of the query except `limit` must be the same as for that page. */
-  readonly cursor?: string
 }
 
 export interface EvidencePage {

@@ -1,99 +1,18 @@
 import type {
-  EventPage,
+  EvidenceChange,
+  NewEvidence,
+  NewEvidences,
   EventQuery,
-  EvidenceSummary,
-  HistoryPage,
   HistoryQuery,
-  Meta,
-  EvidencePage,
   EvidenceQuery,
-  RecordedEvent,
-} from './evidence.ts'
-import type { FileEntry, StagedFile } from './files.ts'
+} from '../schemas/evidence-inputs.ts'
+import type { EventPage, EvidenceSummary, HistoryPage, EvidencePage, RecordedEvent } from './evidence.ts'
+import type { FileEntry } from './files.ts'
 import type { Overview } from './overview.ts'
 import type { EvidenceId, Cacheable, Scope, UpdateOptions, WriteOptions } from './scope.ts'
 
-/** What describes an evidence, without its category. */
-export interface EvidenceInput {
-  /** 1 to 128 characters without control characters, but not `.` or `..`. Unique in the company; compared exactly. */
-  readonly externalId: string
-  /** 1 to 256 characters without control characters. */
-  readonly name: string
-  /** At most 256 characters without control characters. */
-  readonly owner?: string
-  /** At most 8,192 characters. */
-  readonly description?: string
-  /** At most 8,192 characters. */
-  readonly summary?: string
-  readonly meta?: Meta
-}
-
-/**
- * A category or subcategory by id, or by a name that is created if it does not exist. If both are given they must
- * agree.
- */
-export interface CategorySelector {
-  readonly id?: string
-  readonly name?: string
-}
-
-export interface NewEvidence extends EvidenceInput {
-  /** `{}` if the subcategory has an id: its category follows. */
-  readonly category: CategorySelector
-  readonly subcategory: CategorySelector
-  /** Counts as a file. If its media type is that of an image, it becomes the evidence's image. */
-  readonly image?: StagedFile
-  readonly files?: readonly StagedFile[]
-}
-
-export interface NewEvidences {
-  readonly categoryId: string
-  readonly subcategoryId: string
-  /** 1 to 1,000. */
-  readonly evidences: readonly EvidenceInput[]
-  /** Only if there is exactly one evidence. */
-  readonly image?: StagedFile
-  /** Only if there is exactly one evidence. */
-  readonly files?: readonly StagedFile[]
-}
-
 export interface CreatedEvidence extends RecordedEvent {
   readonly id: EvidenceId
-}
-
-/** A value of an evidence that an update can remove. */
-type ClearableField = 'owner' | 'description' | 'summary' | 'meta'
-
-/**
- * At least one value must differ from the current one, or a text or file must be given. An empty text other than `name`
- * means that the value is not given. Limits are those of `EvidenceInput`.
- */
-export interface EvidenceChange {
-  readonly name?: string
-  /** A value other than the current one records a `transfer` event. */
-  readonly owner?: string
-  readonly description?: string
-  readonly summary?: string
-  /** Replaces the previous value, also if it is `{}`. */
-  readonly meta?: Meta
-  /**
-   * Removes these values. A value must not be both cleared and given. Removing the owner records a `transfer` event.
-   */
-  readonly clear?: readonly ClearableField[]
-  /** At most 8,192 characters. Recorded on every event of this update, as the next two. */
-  readonly eventDescription?: string
-  /** At most 8,192 characters. */
-  readonly updateDescription?: string
-  /** At most 256 characters without control characters. */
-  readonly persona?: string
-  /** Attached by one `addfile` event. */
-  readonly files?: readonly StagedFile[]
-  /** Sets the `updateType` of the content event, and records that event even if nothing changed. */
-  readonly updateType?: 'stolen' | 'repair' | 'custom' | 'change'
-  /** Only with `updateType: 'stolen'`. False resets the status to `active`. Default true. */
-  readonly stolen?: boolean
-  /** Throws `VALIDATION_ERROR` if the update records no event of this type. */
-  readonly expectedType?: 'update' | 'transfer'
 }
 
 export interface EvidenceFileList {

@@ -1,4 +1,5 @@
-import type { BlobRange, Version } from '../ports/index.ts'
+import type { BlobRange } from '../ports/index.ts'
+import type { FileSelector, FileToStage, StagedFile } from '../schemas/file-inputs.ts'
 import type { RecordedEvent } from './evidence.ts'
 import type { WriteCondition, FileId, Principal, Scope } from './scope.ts'
 
@@ -20,35 +21,6 @@ export interface FileEntry {
   readonly createdAt: Date
 }
 
-/** A file to store. */
-export interface FileToStage {
-  /** As the client named it. The registry keeps the last path segment and strips control characters. */
-  readonly name: string
-  /** 1 to 255 printable ASCII characters. */
-  readonly mimeType: string
-  readonly title?: string
-  readonly body: AsyncIterable<Uint8Array>
-}
-
-/**
- * A file that no record uses yet. Pass it to one write, or discard it. The bytes of a small file (see
- * `smallFileBytes` of `openRegistry`) are part of it, and that write stores them. Those of others are stored already.
- */
-export interface StagedFile {
-  readonly id: FileId
-  readonly name: string
-  readonly mimeType: string
-  readonly title: string
-  /** Bytes. */
-  readonly size: number
-  /** SHA-256 of the content, lowercase hex. */
-  readonly sha256: string
-  /** The bytes of a small file, in base64. Either this or `intent` is given. */
-  readonly content?: string
-  /** Version of the upload-intent record that the write consumes. */
-  readonly intent?: Version
-}
-
 export interface FileInfo {
   readonly id: FileId
   readonly name: string
@@ -57,15 +29,6 @@ export interface FileInfo {
   readonly size: number
   /** SHA-256 of the content, lowercase hex. */
   readonly sha256: string
-}
-
-/** Names a file, and optionally the entities that must own it. */
-export interface FileSelector {
-  readonly fileId: string
-  /** External id of the evidence that must list the file: as its own, or as one of its category or subcategory. */
-  readonly externalId?: string
-  readonly categoryId?: string
-  readonly subcategoryId?: string
 }
 
 /** Options of the deletion of a file. `ifVersion` is the version of the evidence or the category that owns it. */

@@ -1,5 +1,6 @@
 import type { ProofBlock, ProofRange } from '../log/proof-blocks.ts'
 import type { LogPolicy } from '../schemas/bundle.ts'
+import type { BatchQuery } from '../schemas/proof-inputs.ts'
 
 /** A sealed batch, with the stamp and the anchor that cover it. */
 export interface BatchSummary {
@@ -22,13 +23,6 @@ export interface BatchSummary {
     readonly blockNumber: number
     readonly blockTime: Date
   }
-}
-
-export interface BatchQuery {
-  /** 1 to 200 batches. Default 50. */
-  readonly limit?: number
-  /** Only batches that are older than the batch with this id. */
-  readonly after?: string
 }
 
 export interface BatchPage {

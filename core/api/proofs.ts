@@ -1,16 +1,7 @@
-import type { Bundle, BundleSelection, PublicBundle } from '../schemas/bundle.ts'
+import type { Bundle, PublicBundle } from '../schemas/bundle.ts'
 import type { Cacheable, Scope } from './scope.ts'
 import type { EvidenceProof, FileProof, MerkleProof, MerkleRoot, MerkleValidation } from '../schemas/proof-documents.ts'
-
-/**
- * A caller's own path from a txId to a root. Hashes are 64 hex digits in either case, with or without `0x`. `position`
- * is the side of the sibling. Other members are ignored, so that a whole `MerkleProof` can be passed.
- */
-export interface MerkleValidationRequest {
-  readonly txId: string
-  readonly merkleRoot: string
-  readonly proof: readonly { readonly hash: string; readonly position?: 'left' | 'right' }[]
-}
+import type { BundleSelection, MerkleValidationRequest } from '../schemas/proof-inputs.ts'
 
 /** Selects an evidence for the public. */
 export interface EvidenceSelector {

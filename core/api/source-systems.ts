@@ -1,3 +1,4 @@
+import type { AuditQuery, NewSourceSystem, SourceSystemChange } from '../schemas/company-inputs.ts'
 import type { SourceSystemId, FileId, PermissionLevel, Principal, Scope, WriteOptions } from './scope.ts'
 
 /** A program that uses the registry with a key of its own. */
@@ -27,36 +28,6 @@ export interface OwnSourceSystem {
   /** `operator` if it is the operator. */
   readonly name: string
   readonly permissions: PermissionLevel
-  readonly expiresAt?: Date
-}
-
-export interface NewSourceSystem {
-  /** 1 to 256 characters without control characters. */
-  readonly name: string
-  /**
-   * The caller's own key, 16 to 1,024 printable ASCII characters without spaces. Default: the registry generates one
-   * from 256 random bits.
-   */
-  readonly apiKey?: string
-  /** Default `U`. */
-  readonly permissions?: PermissionLevel
-  /** In the future. From then on the key does not work. Default: it does not expire. */
-  readonly expiresAt?: Date
-}
-
-/** At least one member must be given. */
-export interface SourceSystemChange {
-  readonly name?: string
-  /** Replaces the key. All previous ones stop working: at once, or after `graceSeconds`. */
-  readonly apiKey?: string
-  /**
-   * With `apiKey`: how long the replaced key still works, 0 to 604,800. Default 0, which also ends the grace period of
-   * every key that was replaced earlier.
-   */
-  readonly graceSeconds?: number
-  readonly permissions?: PermissionLevel
-  readonly active?: boolean
-  /** In the future. It stays as it is if the key is replaced. */
   readonly expiresAt?: Date
 }
 
@@ -190,13 +161,6 @@ export type AuditEntry =
       readonly actor: string
       readonly fileId: FileId
     })
-
-interface AuditQuery {
-  /** 1 to 1,000 entries. Default 100. */
-  readonly limit?: number
-  /** Only entries that are older than this one: its id. */
-  readonly after?: string
-}
 
 export interface AuditPage {
   /** Newest first. */

@@ -1,4 +1,5 @@
-import type { BatchPage, BatchQuery, BatchSummary } from '../api/log.ts'
+import type { BatchPage, BatchSummary } from '../api/log.ts'
+import { BatchQuery } from '../schemas/proof-inputs.ts'
 import { RegistryError } from '../errors.ts'
 import { isId } from '../ids.ts'
 import { sendStatusOf, type LogReader } from '../log/reader.ts'
@@ -6,28 +7,20 @@ import type { AnchorHeadRecord, AnchorRecord, BatchRecord, StampRecord } from '.
 import { claimOf } from '../log/attestation-rules.ts'
 import type { Context } from './context.ts'
 import { uuidInput, validate } from '../schemas/validation.ts'
-import { closed, IdToFind, limitSchema, opt } from '../schemas/fields.ts'
 import type { RecordStore } from '../ports/index.ts'
 import { decodeRecord } from '../store/codec.ts'
 import { readFirstCovering } from '../log/covering-records.ts'
 import { readAll, listEntries } from '../store/read.ts'
 import { logKeys } from '../log/keys.ts'
 
-/** A batch is covered by tokens of several KiB, so pages are shorter than those of other lists. */
-const MAX_LIMIT = 200
 const DEFAULT_LIMIT = 50
-
-const batchQuerySchema = closed({
-  limit: opt(limitSchema(MAX_LIMIT)),
-  after: opt(IdToFind),
-})
 
 /** The sealed batches of the log, newest first. Reads each stamp and each anchor that covers them once. */
 export async function batchPage(
   { records, log }: Pick<Context, 'records' | 'log'>,
   query: BatchQuery = {},
 ): Promise<BatchPage> {
-  const { limit = DEFAULT_LIMIT, after } = validate(batchQuerySchema, query)
+  const { limit = DEFAULT_LIMIT, after } = validate(BatchQuery, query)
   const before = after === undefined ? Number.MAX_SAFE_INTEGER : (await requireBatch(log, after)).end
   const entries = await listEntries(records, { ...logKeys.batchesBefore(before), reverse: true, limit: limit + 1 })
   const batches = entries.slice(0, limit).map((entry) => decodeRecord(entry))

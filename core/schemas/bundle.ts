@@ -226,18 +226,6 @@ export const Bundle = closed({
 })
 export type Bundle = Static<typeof Bundle>
 
-/** A bundle whose disclosed texts the caller chooses. */
-export interface BundleSelection {
-  /** Names of fields, `all` or `none`. `all` leaves out `slotKey`. */
-  readonly fields: 'all' | 'none' | readonly string[]
-  /** Ids of files, `all` or `none`. */
-  readonly files: 'all' | 'none' | readonly string[]
-  /** Also disclose `slotKey`, with which later versions can be found in the log. Default false. */
-  readonly history?: boolean
-  /** The versions to disclose and to stamp, `from` to `to`. The others have their header alone. Default: all. */
-  readonly versions?: { readonly from: number; readonly to: number }
-}
-
 /** The public bundle, or why there is none. */
 export type PublicBundle =
   | { readonly status: 'ok'; readonly bundle: Bundle }

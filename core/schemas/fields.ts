@@ -1,6 +1,6 @@
-import Type, { type TProperties, type TSchema } from '#typebox'
-import type { Meta as MetaValue } from '../api/evidence.ts'
+import Type, { type Static, type TProperties, type TSchema } from '#typebox'
 import type { CompanyId as CompanyIdText, FileId as FileIdText } from '../api/scope.ts'
+import type { Json } from '../commitment/canonical-json.ts'
 
 /**
  * JSON Schemas of single fields. The descriptions complete the sentence "NAME must be …" in error messages
@@ -12,6 +12,15 @@ export const closed = <T extends TProperties>(properties: T, options: { descript
   Type.Object(properties, { ...options, additionalProperties: false })
 
 export const opt = <T extends TSchema>(schema: T) => Type.Optional(schema)
+
+/**
+ * What a caller passes where this schema is checked. Read-only, so that it takes what the caller must not change. The
+ * comments of the schema's members are those of the type.
+ */
+export type Input<Schema extends TSchema> = {
+  readonly [Name in keyof Static<Schema>]: ReadonlyList<Static<Schema>[Name]>
+}
+type ReadonlyList<Value> = Value extends readonly (infer Item)[] ? readonly Item[] : Value
 
 /**
  * Nothing in a text matches. Use it instead of a pattern that ends with `$`, which in Python also matches before a last
@@ -103,7 +112,9 @@ export const Text = Type.String({
   ...textWithout('[\\x00-\\x08\\x0b\\x0c\\x0e-\\x1f\\x7f-\\x9f]'),
   description: 'a string of at most 8,192 characters without control characters except tab, LF and CR',
 })
-export const Meta = Type.Unsafe<MetaValue>(
+/** A JSON object that survives canonical JSON (RFC 8785): at most 64 KiB and 32 levels deep. */
+export type Meta = { readonly [name: string]: Json }
+export const Meta = Type.Unsafe<Meta>(
   Type.Record(Type.String(), Type.Unknown(), {
     description: `a JSON object of at most ${MAX_META_BYTES / 1024} KiB and ${MAX_META_DEPTH} levels`,
   }),

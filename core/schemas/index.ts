@@ -3,8 +3,12 @@
  * it as our server does. The types of the same names belong to `evidence-registry`.
  */
 export * from './bundle.ts'
+export * from './category-inputs.ts'
+export * from './company-inputs.ts'
+export * from './evidence-inputs.ts'
 export * from './fields.ts'
-export * from './inputs.ts'
+export * from './file-inputs.ts'
 export * from './proof-documents.ts'
+export * from './proof-inputs.ts'
 export { hasShape, readShape, validate } from './validation.ts'
 export { MAX_CHECKPOINT_TOKENS } from '../commitment/bundle-format.ts'

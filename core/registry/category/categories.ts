@@ -14,7 +14,8 @@ import type { CategoryRecord } from '../../store/records.ts'
 import { listFiles } from '../file/stored-file.ts'
 import { IdToFind } from '../../schemas/fields.ts'
 import { validate } from '../../schemas/validation.ts'
-import { categoryPathSchema, readPath } from './stored-category.ts'
+import { CategoryPath } from '../../schemas/category-inputs.ts'
+import { readPath } from './stored-category.ts'
 
 /** The operations on categories. Their contract is `Categories`. */
 export const categoryOperations = (context: Context): Categories => ({
@@ -65,7 +66,7 @@ const getCategory =
   (context: Context): Categories['get'] =>
   async (scope, path) => {
     const { companyId } = await enterCompany(context, scope, 'R')
-    validate(categoryPathSchema, path)
+    validate(CategoryPath, path)
     const { category, subcategory } = await readPath(context, companyId, path)
     if (subcategory !== undefined) return describe(context, companyId, subcategory.record, category.record)
     const { id } = category.record
@@ -80,7 +81,7 @@ const listCategoryFiles =
   (context: Context): Categories['files'] =>
   async (scope, path) => {
     const { companyId } = await enterCompany(context, scope, 'R')
-    validate(categoryPathSchema, path)
+    validate(CategoryPath, path)
     validate(IdToFind, path.subcategoryId, 'subcategoryId')
     const { category, subcategory } = await readPath(context, companyId, path)
     const [ofCategory, ofSubcategory] = await Promise.all([

@@ -1,5 +1,6 @@
 import type { Categories } from '../../api/categories.ts'
-import type { StagedFile } from '../../api/files.ts'
+import { NewCategory } from '../../schemas/category-inputs.ts'
+import type { StagedFile } from '../../schemas/file-inputs.ts'
 import type { CategoryId, CompanyId, FileId } from '../../api/scope.ts'
 import type { IdSource } from '../../ids.ts'
 import type { Check } from '../../ports/index.ts'
@@ -9,18 +10,14 @@ import { putRecord } from '../../store/entries.ts'
 import type { CategoryRecord } from '../../store/records.ts'
 import type { Context } from '../context.ts'
 import { givenFiles } from '../file/given-files.ts'
-import { stagedFileSchema } from '../file/find.ts'
 import { attachFiles } from '../file/stored-file.ts'
 import { enterCompany } from '../permissions.ts'
 import type { Attempt, CommitPart } from '../write.ts'
-import { CategoryName, closed, IdToFind, opt, Text } from '../../schemas/fields.ts'
+import { IdToFind } from '../../schemas/fields.ts'
 import { validate } from '../../schemas/validation.ts'
 import { assertCategoryNameFree, fileOwner, readCategory } from './stored-category.ts'
 
 /** How categories are created: by a request of their own, or by the first evidence in them. */
-
-/** The same as `NewCategory` in core/api/categories.ts. */
-export const newCategorySchema = closed({ name: CategoryName, description: opt(Text), image: opt(stagedFileSchema) })
 
 /** Creates a category, or a subcategory of `parent`. It holds while the name is free and the parent as it was read. */
 export const createCategory =
@@ -28,7 +25,7 @@ export const createCategory =
   async (scope, input, { parent, ...options } = {}) => {
     const entered = await enterCompany(context, scope, 'I')
     if (parent !== undefined) validate(IdToFind, parent, 'categoryId')
-    validate(newCategorySchema, input)
+    validate(NewCategory, input)
     const { companyId } = entered
     const named =
       parent === undefined

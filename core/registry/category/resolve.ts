@@ -1,5 +1,5 @@
-import type { SubcategoryPath } from '../../api/categories.ts'
-import type { CategorySelector } from '../../api/evidences.ts'
+import type { SubcategoryPath } from '../../schemas/category-inputs.ts'
+import type { CategorySelector } from '../../schemas/evidence-inputs.ts'
 import type { CategoryId, CompanyId } from '../../api/scope.ts'
 import { RegistryError } from '../../errors.ts'
 import { isSameName, keys } from '../../store/keys.ts'

@@ -1,14 +1,10 @@
-import type { CategoryPath, SubcategoryPath } from '../../api/categories.ts'
+import type { CategoryPath, SubcategoryPath } from '../../schemas/category-inputs.ts'
 import type { CompanyId } from '../../api/scope.ts'
 import { RegistryError } from '../../errors.ts'
 import { keys } from '../../store/keys.ts'
 import { requireRecord, type Read } from '../../store/read.ts'
 import type { CategoryRecord, FileOwner } from '../../store/records.ts'
 import type { Context } from '../context.ts'
-import { closed, IdToFind, opt } from '../../schemas/fields.ts'
-
-/** The same as `CategoryPath` in core/api/categories.ts. */
-export const categoryPathSchema = closed({ categoryId: IdToFind, subcategoryId: opt(IdToFind) })
 
 /** A category has no parent, a subcategory has one. */
 export type Level = 'category' | 'subcategory'

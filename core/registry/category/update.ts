@@ -1,5 +1,5 @@
-import Type from '#typebox'
-import type { Categories, CategoryChange, CategoryPath } from '../../api/categories.ts'
+import type { Categories } from '../../api/categories.ts'
+import { CategoryChange, CategoryPath } from '../../schemas/category-inputs.ts'
 import type { CompanyId, FileId } from '../../api/scope.ts'
 import { RegistryError } from '../../errors.ts'
 import type { Check, Commit, Write } from '../../ports/index.ts'
@@ -13,31 +13,19 @@ import { isSameName, keys, lastPartOfKey } from '../../store/keys.ts'
 import type { CategoryRecord } from '../../store/records.ts'
 import type { Context } from '../context.ts'
 import { givenFiles } from '../file/given-files.ts'
-import { stagedFileSchema } from '../file/find.ts'
 import { attachFiles, countFiles, listFileEntries, removeFile } from '../file/stored-file.ts'
 import { enterCompany } from '../permissions.ts'
 import { assertVersion, type Attempt, type Decision } from '../write.ts'
-import { CategoryName, clearSchema, closed, opt, Text } from '../../schemas/fields.ts'
 import { assertClearOrGiven, validate } from '../../schemas/validation.ts'
-import { assertCategoryNameFree, categoryPathSchema, fileOwner, readPath } from './stored-category.ts'
-
-/** The same as `CategoryChange` in core/api/categories.ts. */
-export const categoryChangeSchema = closed({
-  name: opt(CategoryName),
-  description: opt(Text),
-  clear: opt(clearSchema(['description'])),
-  image: opt(stagedFileSchema),
-  files: opt(Type.Array(stagedFileSchema, { description: 'an array of staged files' })),
-  status: opt(Type.Enum(['active', 'inactive'])),
-})
+import { assertCategoryNameFree, fileOwner, readPath } from './stored-category.ts'
 
 /** Changes a category or subcategory. It holds while it is as it was read, and a new name is free. */
 export const updateCategory =
   (context: Context): Categories['update'] =>
   async (scope, path, change, options = {}) => {
     const entered = await enterCompany(context, scope, 'U')
-    validate(categoryPathSchema, path)
-    validate(categoryChangeSchema, change)
+    validate(CategoryPath, path)
+    validate(CategoryChange, change)
     assertClearOrGiven(change)
     const { companyId } = entered
     return context.write({ scope: entered, options, ...namedBy(path), input: change }, async (attempt) => {
@@ -131,7 +119,7 @@ export const removeCategory =
   (context: Context): Categories['remove'] =>
   async (scope, path, options = {}) => {
     const entered = await enterCompany(context, scope, 'U')
-    validate(categoryPathSchema, path)
+    validate(CategoryPath, path)
     const { companyId } = entered
     let files: readonly string[] = []
     await context.write({ scope: entered, options, ...namedBy(path), input: REMOVAL }, async ({ now }) => {

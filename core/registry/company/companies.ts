@@ -8,7 +8,7 @@ import { keys, companyIn } from '../../store/keys.ts'
 import type { Context } from '../context.ts'
 import { authorizeOperator } from '../permissions.ts'
 import { validate } from '../../schemas/validation.ts'
-import { companyQuerySchema } from './input.ts'
+import { CompanyQuery } from '../../schemas/company-inputs.ts'
 
 const DEFAULT_LIMIT = 100
 
@@ -20,7 +20,7 @@ const listCompanies =
   (records: RecordStore): Companies['list'] =>
   async (principal, query = {}) => {
     authorizeOperator(principal)
-    const { limit = DEFAULT_LIMIT, after } = validate(companyQuerySchema, query)
+    const { limit = DEFAULT_LIMIT, after } = validate(CompanyQuery, query)
     const all = keys.companies()
     // A company's id is part of its key as it is, so keys sort as ids do.
     const gte = after === undefined ? all.gte : `${keys.company(after)}\0`

@@ -10,8 +10,8 @@ import { authorize, type AuthorizedScope, companyExists } from '../permissions.t
 import { validate } from '../../schemas/validation.ts'
 import type { ApiKeys } from './api-keys.ts'
 import { auditChanges } from './audit.ts'
-import { futureTime, newSourceSystemSchema } from './input.ts'
-import { assertSystemNameFree } from './stored-system.ts'
+import { futureTime, assertSystemNameFree } from './stored-system.ts'
+import { NewSourceSystem } from '../../schemas/company-inputs.ts'
 
 /** Creates a source system. The operator's first one creates the company. Holds while name, key and company are new. */
 export const createSourceSystem =
@@ -19,7 +19,7 @@ export const createSourceSystem =
   async (scope, input, options = {}) => {
     // The company need not exist yet.
     const entered = authorize(scope, 'A')
-    validate(newSourceSystemSchema, input)
+    validate(NewSourceSystem, input)
     const { companyId } = entered
     const { name, apiKey = generateKey(), permissions = 'U', expiresAt } = input
     return context.write({ scope: entered, options, operation: 'createSourceSystem', input }, async ({ now }) => {

@@ -15,7 +15,7 @@ import { readSystem } from './stored-system.ts'
 import { updateSourceSystem } from './update.ts'
 import { isId } from '../../ids.ts'
 import { uuidInput, invalidInput, validate } from '../../schemas/validation.ts'
-import { auditQuerySchema } from './input.ts'
+import { AuditQuery } from '../../schemas/company-inputs.ts'
 
 interface SystemParts {
   readonly apiKeys: ApiKeys
@@ -105,7 +105,7 @@ const listAudit =
   async (scope, query = {}) => {
     const { companyId } = await enterCompany({ records }, scope, 'A')
     await auditLog.flush()
-    const { limit = DEFAULT_LIMIT, after } = validate(auditQuerySchema, query)
+    const { limit = DEFAULT_LIMIT, after } = validate(AuditQuery, query)
     // The entry itself may be gone: old ones are deleted. Any other text would return the first page for ever.
     const last = after === undefined ? undefined : uuidInput(after)
     if (last !== undefined && !isId(last)) throw invalidInput('after', 'must be the id of an entry of the audit trail')

@@ -1,5 +1,6 @@
 import type { CompanyId } from '../../api/scope.ts'
-import type { SourceSystemChange, SourceSystems } from '../../api/source-systems.ts'
+import { SourceSystemChange } from '../../schemas/company-inputs.ts'
+import type { SourceSystems } from '../../api/source-systems.ts'
 import { RegistryError } from '../../errors.ts'
 import { systemEntries } from '../../store/derived.ts'
 import { keys } from '../../store/keys.ts'
@@ -13,8 +14,7 @@ import { invalidInput, validate } from '../../schemas/validation.ts'
 import type { Decision } from '../write.ts'
 import type { ApiKeys } from './api-keys.ts'
 import { auditChanges } from './audit.ts'
-import { futureTime, sourceSystemChangeSchema } from './input.ts'
-import { assertSystemNameFree, readSystem } from './stored-system.ts'
+import { futureTime, assertSystemNameFree, readSystem } from './stored-system.ts'
 
 /** Replaced keys of one source system that may still work at the same time. */
 const MAX_REPLACED_KEYS = 16
@@ -25,7 +25,7 @@ export const updateSourceSystem =
   async (scope, systemId, change) => {
     const { companyId, actor } = await enterCompany(context, scope, 'A')
     validate(IdToFind, systemId, 'systemId')
-    validate(sourceSystemChangeSchema, change)
+    validate(SourceSystemChange, change)
     assertComplete(change)
     const { apiKey } = change
     await context.write(undefined, async ({ now }) => {

@@ -1,4 +1,5 @@
-import type { CategorySelector, EvidenceInput, Evidences, NewEvidence } from '../../api/evidences.ts'
+import { type CategorySelector, type EvidenceInput, NewEvidences, NewEvidence } from '../../schemas/evidence-inputs.ts'
+import type { Evidences } from '../../api/evidences.ts'
 import type { CompanyId } from '../../api/scope.ts'
 import { RegistryError } from '../../errors.ts'
 import { dayOfId } from '../../ids.ts'
@@ -13,7 +14,6 @@ import { txIdOfEntry } from '../event/make.ts'
 import { attachFiles } from '../file/stored-file.ts'
 import { type AuthorizedScope, enterCompany } from '../permissions.ts'
 import type { Attempt } from '../write.ts'
-import { newEvidencesSchema, newEvidenceSchema } from './input.ts'
 import { type CreateTarget, type EvidenceDraft, type EvidenceFiles, type MadeEvidence, makeEvidence } from './make.ts'
 
 /**
@@ -43,7 +43,7 @@ export const createEvidences =
   (context: Context, categories: CategoryResolver): Evidences['createMany'] =>
   async (scope, input, options = {}) => {
     const entered = await enterCompany(context, scope, 'I')
-    validate(newEvidencesSchema, input)
+    validate(NewEvidences, input)
     const { categoryId, subcategoryId, evidences } = input
     const files = givenFiles(input)
     assertBulk(evidences, files)
@@ -159,7 +159,7 @@ const createdEvidence =
  * // throws VALIDATION_ERROR: subcategory.name must be …
  */
 export function assertNewEvidence(input: unknown): asserts input is NewEvidence {
-  const { meta, category, subcategory } = validate(newEvidenceSchema, input)
+  const { meta, category, subcategory } = validate(NewEvidence, input)
   if (meta !== undefined) metaText(meta)
   if (subcategory.id === undefined) assertSelected('category', category)
   assertSelected('subcategory', subcategory)

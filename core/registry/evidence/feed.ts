@@ -13,7 +13,7 @@ import type { Context } from '../context.ts'
 import { txIdOfEntry } from '../event/make.ts'
 import { enterCompany } from '../permissions.ts'
 import { batchOf } from './shown.ts'
-import { eventQuerySchema } from './input.ts'
+import { EventQuery } from '../../schemas/evidence-inputs.ts'
 
 /**
  * The events of a company, found in the log itself: the payload of each entry names the company. The position in the
@@ -46,7 +46,7 @@ export function eventFeed(context: Context): Pick<Evidences, 'events' | 'nextEve
   return {
     async events(scope, query = {}) {
       const { companyId } = await enterCompany(context, scope, 'R')
-      const { after, limit = DEFAULT_LIMIT } = validate(eventQuerySchema, query)
+      const { after, limit = DEFAULT_LIMIT } = validate(EventQuery, query)
       const logSize = await records.logSize()
       const [position, first] = [positionOf(context, after, logSize), await firstOf(companyId)]
       const range = { from: Math.max(position, first), logSize, limit }

@@ -1,4 +1,5 @@
-import type { HistoryPage, HistoryQuery } from '../../api/evidence.ts'
+import type { HistoryPage } from '../../api/evidence.ts'
+import { HistoryQuery } from '../../schemas/evidence-inputs.ts'
 import type { Evidences } from '../../api/evidences.ts'
 import type { Cacheable } from '../../api/scope.ts'
 import type { EntryStatus } from '../../log/reader.ts'
@@ -14,7 +15,6 @@ import { discloseEvent } from '../event/opening.ts'
 import { hasState, withState } from '../cacheable.ts'
 import { enterCompany } from '../permissions.ts'
 import { readEvidenceEntry } from './find.ts'
-import { historyQuerySchema } from './input.ts'
 import { batchOf, describeEvent, evidenceOf } from './shown.ts'
 
 const DEFAULT_LIMIT = 50
@@ -24,7 +24,7 @@ export const getEvidenceIfChanged =
   (context: Context): Evidences['getIfChanged'] =>
   async (scope, externalId, query, cached) => {
     const entered = await enterCompany(context, scope, 'R')
-    const selection = validate(historyQuerySchema, query)
+    const selection = validate(HistoryQuery, query)
     const entry = await readEvidenceEntry(context, entered, externalId)
     if (hasState<HistoryState>(cached, 'confirmedFrom') && cached.state.version === entry.version)
       if (isWithin(cached.state, (await context.log.anchors()).head)) return cached

@@ -1,4 +1,5 @@
-import type { EvidenceFilter, EvidencePage, EvidenceQuery } from '../../api/evidence.ts'
+import { type EvidenceFilter, EvidenceQuery } from '../../schemas/evidence-inputs.ts'
+import type { EvidencePage } from '../../api/evidence.ts'
 import type { Evidences } from '../../api/evidences.ts'
 import type { CompanyId } from '../../api/scope.ts'
 import { timeOfDate } from '../../clock.ts'
@@ -12,7 +13,6 @@ import type { EvidenceRecord } from '../../store/records.ts'
 import type { Context } from '../context.ts'
 import { uuidInput, invalidInput, validate } from '../../schemas/validation.ts'
 import { enterCompany } from '../permissions.ts'
-import { evidenceQuerySchema } from './input.ts'
 import { mergedRows, newestEntries, nextRows } from './rows.ts'
 import type { CountedList } from './search-index.ts'
 import { countIn, cursorOf, searchEvidences } from './search.ts'
@@ -135,7 +135,7 @@ const noEvidences = (): EvidencePage => ({ items: [], count: 0, countIsMore: fal
 
 /** Throws `VALIDATION_ERROR`. Does not check a cursor. */
 function assertQuery(query: EvidenceQuery): void {
-  validate(evidenceQuerySchema, query)
+  validate(EvidenceQuery, query)
   if (query.words !== undefined && searchWords(query.words).length === 0)
     throw invalidInput('words', 'must contain a letter or a digit')
   for (const name of ['createdFrom', 'createdTo'] as const) {

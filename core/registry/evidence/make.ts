@@ -1,5 +1,5 @@
-import type { EvidenceInput } from '../../api/evidences.ts'
-import type { StagedFile } from '../../api/files.ts'
+import type { EvidenceInput } from '../../schemas/evidence-inputs.ts'
+import type { StagedFile } from '../../schemas/file-inputs.ts'
 import type { CategoryId, CompanyId, EvidenceId } from '../../api/scope.ts'
 import { toBase64, toHex } from '../../bytes.ts'
 import { timeOfId } from '../../ids.ts'
@@ -8,7 +8,6 @@ import { evidenceEntries, putEvidence } from '../../store/evidence.ts'
 import type { EvidenceRecord } from '../../store/records.ts'
 import { attachedFiles } from '../file/given-files.ts'
 import { type EventSecrets, makeEvent, newSecret, txIdOfEntry } from '../event/make.ts'
-import { givenDetails } from './input.ts'
 
 /** The files of a new evidence. The image is one of them. */
 export interface EvidenceFiles {
@@ -43,6 +42,16 @@ export interface MadeEvidence {
   /** The entry of its event. */
   readonly append: LogAppend
 }
+
+type Details = { readonly [K in 'description' | 'summary' | 'owner' | 'meta']?: EvidenceRecord[K] }
+
+/** The details that are set. An empty text means that there is none. */
+export const givenDetails = ({ description, summary, owner, meta }: Details) => ({
+  description: description || undefined,
+  summary: summary || undefined,
+  owner: owner || undefined,
+  meta,
+})
 
 const CREATE = { type: 'create' } as const
 const CREATED = { create: 1, update: 0, transfer: 0 }

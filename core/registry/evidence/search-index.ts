@@ -1,4 +1,4 @@
-import type { EvidenceFilter, EvidenceQuery } from '../../api/evidence.ts'
+import type { EvidenceFilter, EvidenceQuery } from '../../schemas/evidence-inputs.ts'
 import type { CompanyId } from '../../api/scope.ts'
 import { idsFrom, timeOfId } from '../../ids.ts'
 import type { Key, Range, Stored } from '../../ports/index.ts'

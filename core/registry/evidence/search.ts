@@ -1,4 +1,4 @@
-import type { EvidenceQuery } from '../../api/evidence.ts'
+import type { EvidenceQuery } from '../../schemas/evidence-inputs.ts'
 import type { CompanyId } from '../../api/scope.ts'
 import { encodeUtf8, sha256, toHex } from '../../bytes.ts'
 import { corrupt } from '../../errors.ts'

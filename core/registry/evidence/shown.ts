@@ -1,4 +1,5 @@
-import type { Evidence, HistoryEvent, Meta } from '../../api/evidence.ts'
+import type { Evidence, HistoryEvent } from '../../api/evidence.ts'
+import type { Meta } from '../../schemas/fields.ts'
 import type { BatchId } from '../../api/scope.ts'
 import type { Json } from '../../commitment/canonical-json.ts'
 import type { EntryStatus } from '../../log/reader.ts'

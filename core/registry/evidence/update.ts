@@ -1,14 +1,15 @@
 import type { RecordedEvent } from '../../api/evidence.ts'
-import type { EvidenceChange, Evidences } from '../../api/evidences.ts'
+import { EvidenceChange } from '../../schemas/evidence-inputs.ts'
+import type { Evidences } from '../../api/evidences.ts'
 import { RegistryError } from '../../errors.ts'
 import type { Context } from '../context.ts'
 import { assertVersion, type Attempt, type Decision } from '../write.ts'
 import { enterCompany } from '../permissions.ts'
 import { ExternalId } from '../../schemas/fields.ts'
 import { assertClearOrGiven, invalidInput, metaText, validate } from '../../schemas/validation.ts'
-import { evidenceChangeSchema, givenDetails } from './input.ts'
+import { givenDetails } from './make.ts'
 import { readEvidence } from './find.ts'
-import type { StagedFile } from '../../api/files.ts'
+import type { StagedFile } from '../../schemas/file-inputs.ts'
 import { canonicalJson } from '../../commitment/canonical-json.ts'
 import type { Read } from '../../store/read.ts'
 import { isSameName } from '../../store/keys.ts'
@@ -37,7 +38,7 @@ export const updateEvidence =
   }
 
 function assertChange(change: EvidenceChange): void {
-  validate(evidenceChangeSchema, change)
+  validate(EvidenceChange, change)
   assertClearOrGiven(change)
   if (change.meta !== undefined) metaText(change.meta)
   if (change.stolen !== undefined && change.updateType !== 'stolen')

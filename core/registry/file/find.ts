@@ -1,4 +1,5 @@
-import type { FileInfo, Files, FileSelector } from '../../api/files.ts'
+import type { FileInfo, Files } from '../../api/files.ts'
+import { FileSelector } from '../../schemas/file-inputs.ts'
 import type { CompanyId } from '../../api/scope.ts'
 import { isId } from '../../ids.ts'
 import { keys } from '../../store/keys.ts'
@@ -9,8 +10,6 @@ import type { Context } from '../context.ts'
 import { assertCompany, authorizeFile } from '../permissions.ts'
 import { validate } from '../../schemas/validation.ts'
 import { fileNotFound } from './stored-file.ts'
-import { closed, Hash, Id, IdToFind, Line, opt } from '../../schemas/fields.ts'
-import Type from '#typebox'
 
 /** Finds a file for those who may read the company, and for the holder of a token for it. */
 export const findFile =
@@ -34,7 +33,7 @@ export async function selectFile(
   companyId: CompanyId,
   selector: FileSelector,
 ): Promise<Read<FileRecord>> {
-  const { fileId, ...named } = validate(fileSelectorSchema, selector)
+  const { fileId, ...named } = validate(FileSelector, selector)
   const { record, check } = await readFileRecord(context, fileId)
   if (record.company !== companyId || 'deletion' in record) throw fileNotFound()
   const owners = await ownersOf(context, record)
@@ -82,38 +81,3 @@ async function ownersOf(
   )
   return { externalId: record.externalId, categoryId: record.categoryId, subcategoryId: record.subcategoryId }
 }
-
-/** The same as the input types in core/api/files.ts. */
-
-const MimeType = Type.String({
-  pattern: '^[\\x20-\\x7e]{1,255}$',
-  description: 'a string of 1 to 255 printable ASCII characters',
-})
-
-/** Without the body, which is not JSON. The name is not limited, because the registry shortens it. */
-export const fileToStageSchema = closed({
-  name: Type.String({ description: 'a string' }),
-  mimeType: MimeType,
-  title: opt(Line),
-})
-
-export const stagedFileSchema = closed(
-  {
-    id: Id,
-    name: Type.String(),
-    mimeType: MimeType,
-    title: Line,
-    size: Type.Integer({ minimum: 0 }),
-    sha256: Hash,
-    content: opt(Type.String()),
-    intent: opt(Type.String()),
-  },
-  { description: 'a file that files.stage returned' },
-)
-
-export const fileSelectorSchema = closed({
-  fileId: IdToFind,
-  externalId: opt(IdToFind),
-  categoryId: opt(IdToFind),
-  subcategoryId: opt(IdToFind),
-})

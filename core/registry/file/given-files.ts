@@ -1,4 +1,4 @@
-import type { StagedFile } from '../../api/files.ts'
+import type { StagedFile } from '../../schemas/file-inputs.ts'
 import type { AttachedFile } from '../../commitment/event-format.ts'
 
 /** Whether a file can be shown as an image, by its media type. */

@@ -1,11 +1,11 @@
-import type { Files, StagedFile } from '../../api/files.ts'
+import type { Files } from '../../api/files.ts'
+import { type StagedFile, FileToStage } from '../../schemas/file-inputs.ts'
 import type { FileId, Scope } from '../../api/scope.ts'
 import { isBytes, sha256, toBase64, toHex } from '../../bytes.ts'
 import { beginUpload, cancelUpload, type UnusedBlob } from '../../store/blob-lifecycle.ts'
 import type { Context } from '../context.ts'
 import { invalidInput, validate } from '../../schemas/validation.ts'
 import { enterCompany } from '../permissions.ts'
-import { fileToStageSchema } from './find.ts'
 import { resumed } from './resumed.ts'
 import { titleOf } from './stored-file.ts'
 import { untilAborted } from '../../clock.ts'
@@ -29,7 +29,7 @@ export const stageFile =
   (context: Context, { smallFileBytes, process }: StagingOptions): Files['stage'] =>
   async (scope, { body, ...texts }, { maxBytes, signal }) => {
     await enterCompany(context, scope, 'I')
-    validate(fileToStageSchema, texts)
+    validate(FileToStage, texts)
     if (!Number.isSafeInteger(maxBytes) || maxBytes < 0)
       throw invalidInput('maxBytes', 'must be an integer of at least 0')
     if (typeof body?.[Symbol.asyncIterator] !== 'function')

@@ -1,4 +1,5 @@
-import type { FileEntry, StagedFile } from '../../api/files.ts'
+import type { FileEntry } from '../../api/files.ts'
+import type { StagedFile } from '../../schemas/file-inputs.ts'
 import type { CategoryId, CompanyId, EvidenceId } from '../../api/scope.ts'
 import { fromBase64, sha256, toHex } from '../../bytes.ts'
 import { RegistryError } from '../../errors.ts'

@@ -1,4 +1,5 @@
-import type { Bundle, BundleSelection, BundleSubject } from '../../schemas/bundle.ts'
+import type { Bundle, BundleSubject } from '../../schemas/bundle.ts'
+import { BundleSelection } from '../../schemas/proof-inputs.ts'
 import { RegistryError } from '../../errors.ts'
 import { isId } from '../../ids.ts'
 import { firstEventOf, readEvent, readEvents } from '../../store/evidence.ts'
@@ -15,10 +16,6 @@ import { type BundleSources, checkpointUnits, type DisclosedEvent, proveEvents }
 import { readFileOf } from './file.ts'
 import type { Proofs } from '../../api/proofs.ts'
 import { findEvidence, FoundEvidence, invalid } from './find-evidence.ts'
-import Type from '#typebox'
-import { closed, opt } from '../../schemas/fields.ts'
-
-const MAX_SELECTED = 1_000
 
 /** The fields that events can have (core/README.md). */
 export const EVENT_FIELDS: readonly string[] = [
@@ -42,27 +39,12 @@ export const EVENT_FIELDS: readonly string[] = [
   'eventDescription',
 ]
 
-const Selected = Type.Union(
-  [
-    Type.Enum(['all', 'none']),
-    Type.Array(Type.String({ minLength: 1, maxLength: 128 }), { minItems: 1, maxItems: MAX_SELECTED }),
-  ],
-  { description: `all, none, or an array of 1 to ${MAX_SELECTED} names` },
-)
-
-export const bundleSelectionSchema = closed({
-  fields: Selected,
-  files: Selected,
-  history: opt(Type.Boolean({ description: 'a boolean' })),
-  versions: opt(closed({ from: Type.Integer({ minimum: 1 }), to: Type.Integer({ minimum: 1 }) })),
-})
-
 /** The bundle of a history. Throws `EVIDENCE_NOT_FOUND`, `FILE_NOT_FOUND`, `VALIDATION_ERROR`, `BUNDLE_TOO_LARGE`. */
 export const bundleHistory =
   (context: Context, sources: BundleSources): Proofs['bundle'] =>
   async (scope, { externalId, ...selection }) => {
     const entered = await enterCompany(context, scope, 'R')
-    const { files, ...texts } = validate(bundleSelectionSchema, selection)
+    const { files, ...texts } = validate(BundleSelection, selection)
     const selected = { ...texts, files: Array.isArray(files) ? files.map(uuidInput) : files }
     if (Array.isArray(selected.fields)) assertFields(selected.fields, selected.history === true)
     const { record } = await readEvidence(context, entered, externalId)

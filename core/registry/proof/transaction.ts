@@ -9,11 +9,11 @@ import { requireBatch } from '../batches.ts'
 import type { Context } from '../context.ts'
 import { assuranceOf, entryOfHex, type ProofContext, proveEntry, rfc3339 } from './log-proof.ts'
 import { invalid } from './find-evidence.ts'
-import type { MerkleValidationRequest, Proofs } from '../../api/proofs.ts'
+import { MerkleValidationRequest } from '../../schemas/proof-inputs.ts'
+import type { Proofs } from '../../api/proofs.ts'
 import { leafHash } from '../../log/tree/hash.ts'
 import { rootFromInclusionProof, rootFromSides, sidesOf } from '../../log/tree/proof.ts'
 import { hexInput, validate } from '../../schemas/validation.ts'
-import { MerkleValidationRequest as MerkleValidationRequestSchema } from '../../schemas/inputs.ts'
 
 const malformed = invalid('txId must be a string of 64 hex digits')
 const notInLog = { status: 'not_found', error: 'This log does not contain the txId', code: 'NOT_FOUND' } as const
@@ -94,7 +94,7 @@ const treeDepth = (treeSize: number): number => (treeSize < 2 ? 0 : Math.floor(M
 export const validatePath =
   (log: LogReader): Proofs['validate'] =>
   async (input) => {
-    const request = knownMembers(validate(MerkleValidationRequestSchema, input))
+    const request = knownMembers(validate(MerkleValidationRequest, input))
     const [[status], rootSize] = await Promise.all([
       log.entryStatuses([bytesOf(request.txId)]),
       log.sizeOfRoot(request.merkleRoot),

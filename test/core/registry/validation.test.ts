@@ -2,17 +2,11 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { TSchema } from 'typebox'
 import { isRegistryError, type RegistryError } from '../../../core/errors.ts'
-import { newCategorySchema } from '../../../core/registry/category/create.ts'
-import { categoryChangeSchema } from '../../../core/registry/category/update.ts'
-import { newSourceSystemSchema } from '../../../core/registry/company/input.ts'
-import {
-  evidenceChangeSchema,
-  evidenceQuerySchema,
-  newEvidenceSchema,
-  newEvidencesSchema,
-} from '../../../core/registry/evidence/input.ts'
+import { NewCategory, CategoryChange } from '../../../core/schemas/category-inputs.ts'
+import { NewSourceSystem } from '../../../core/schemas/company-inputs.ts'
+import { EvidenceChange, EvidenceQuery, NewEvidence, NewEvidences } from '../../../core/schemas/evidence-inputs.ts'
 import { closed, CompanyId, ExternalId } from '../../../core/schemas/fields.ts'
-import { MerkleValidationRequest } from '../../../core/schemas/inputs.ts'
+import { MerkleValidationRequest } from '../../../core/schemas/proof-inputs.ts'
 import { metaText, validate } from '../../../core/schemas/validation.ts'
 
 const errorOf = (schema: TSchema, value: unknown, name?: string): RegistryError => {
@@ -31,39 +25,39 @@ const HASH = 'a'.repeat(64)
 
 describe('validation', () => {
   const cases: readonly [string, TSchema, unknown, RegExp][] = [
-    ['a missing field', newCategorySchema, {}, /^name is required and must be a string of 1 to 256 characters/],
-    ['an unknown field', newCategorySchema, { name: 'a', nmae: 'b' },
+    ['a missing field', NewCategory, {}, /^name is required and must be a string of 1 to 256 characters/],
+    ['an unknown field', NewCategory, { name: 'a', nmae: 'b' },
       /^nmae is not a known field; known are name, description, image$/],
-    ['a wrong type', newCategorySchema, { name: 1 }, /^name must be a string of 1 to 256 characters .*, not a number$/],
-    ['null', newEvidenceSchema, { ...evidence, owner: null }, /^owner must be a string of at most 256 .*, not null$/],
-    ['too long a text', newEvidenceSchema, { ...evidence, name: 'n'.repeat(257) },
+    ['a wrong type', NewCategory, { name: 1 }, /^name must be a string of 1 to 256 characters .*, not a number$/],
+    ['null', NewEvidence, { ...evidence, owner: null }, /^owner must be a string of at most 256 .*, not null$/],
+    ['too long a text', NewEvidence, { ...evidence, name: 'n'.repeat(257) },
       /^name must be a string of 1 to 256/],
-    ['an empty name', newEvidenceSchema, { ...evidence, name: '' }, /^name must be a string of 1 to 256/],
-    ['a name of white space', newEvidenceSchema, { ...evidence, name: ' \u3000' }, /^name must .*\(not only white space\)$/],
-    ['a category of white space', newCategorySchema, { name: '\u00a0' }, /^name must .*\(not only white space\)$/],
-    ['a source system of white space', newSourceSystemSchema, { name: '\ufeff ' }, /^name must .*\(not only white space\)$/],
-    ['an owner of white space', evidenceChangeSchema, { owner: '\u2028' }, /^owner must .*\(not only white space\)$/],
-    ['a persona of white space', evidenceChangeSchema, { persona: ' ' }, /^persona must .*\(not only white space\)$/],
-    ['a control character', newEvidenceSchema, { ...evidence, owner: 'a\u0007' }, /^owner must be .*without control/],
-    ['a C1 control character', newEvidenceSchema, { ...evidence, name: 'a\u0085' }, /^name must be .*without control/],
-    ['a line feed in a line', evidenceChangeSchema, { persona: 'a\nb' }, /^persona must be/],
-    ['a NUL in a text', evidenceChangeSchema, { description: '\0' }, /^description must be .*tab, LF and CR/],
-    ['a lone surrogate', evidenceChangeSchema, { description: '\ud800' }, /^description must be/],
-    ['a slash in a category', newCategorySchema, { name: 'a/b' }, /^name must be .*without \//],
-    ['a slash in a category by name', newEvidenceSchema, { ...evidence, category: { name: 'a/b' } },
+    ['an empty name', NewEvidence, { ...evidence, name: '' }, /^name must be a string of 1 to 256/],
+    ['a name of white space', NewEvidence, { ...evidence, name: ' \u3000' }, /^name must .*\(not only white space\)$/],
+    ['a category of white space', NewCategory, { name: '\u00a0' }, /^name must .*\(not only white space\)$/],
+    ['a source system of white space', NewSourceSystem, { name: '\ufeff ' }, /^name must .*\(not only white space\)$/],
+    ['an owner of white space', EvidenceChange, { owner: '\u2028' }, /^owner must .*\(not only white space\)$/],
+    ['a persona of white space', EvidenceChange, { persona: ' ' }, /^persona must .*\(not only white space\)$/],
+    ['a control character', NewEvidence, { ...evidence, owner: 'a\u0007' }, /^owner must be .*without control/],
+    ['a C1 control character', NewEvidence, { ...evidence, name: 'a\u0085' }, /^name must be .*without control/],
+    ['a line feed in a line', EvidenceChange, { persona: 'a\nb' }, /^persona must be/],
+    ['a NUL in a text', EvidenceChange, { description: '\0' }, /^description must be .*tab, LF and CR/],
+    ['a lone surrogate', EvidenceChange, { description: '\ud800' }, /^description must be/],
+    ['a slash in a category', NewCategory, { name: 'a/b' }, /^name must be .*without \//],
+    ['a slash in a category by name', NewEvidence, { ...evidence, category: { name: 'a/b' } },
       /^category\.name must be .*without \//],
-    ['an unknown word', categoryChangeSchema, { status: 'removed' }, /^status must be one of active, inactive$/],
-    ['an unknown level', newSourceSystemSchema, { name: 'a', permissions: 'X' },
+    ['an unknown word', CategoryChange, { status: 'removed' }, /^status must be one of active, inactive$/],
+    ['an unknown level', NewSourceSystem, { name: 'a', permissions: 'X' },
       /^permissions must be one of I, U, R, A$/],
-    ['a short key', newSourceSystemSchema, { name: 'a', apiKey: 'short' }, /^apiKey must be a string of 16/],
-    ['a number out of range', evidenceQuerySchema, { limit: 1_001 }, /^limit must be an integer of 1 to 1000$/],
+    ['a short key', NewSourceSystem, { name: 'a', apiKey: 'short' }, /^apiKey must be a string of 16/],
+    ['a number out of range', EvidenceQuery, { limit: 1_001 }, /^limit must be an integer of 1 to 1000$/],
     ['an object instead of a text', ExternalId, {}, /^The input must be a string .*, not an object$/],
-    ['an array as meta', newEvidenceSchema, { ...evidence, meta: [] }, /^meta must be a JSON object .*, not an array$/],
+    ['an array as meta', NewEvidence, { ...evidence, meta: [] }, /^meta must be a JSON object .*, not an array$/],
     ['a bad hash deep inside', MerkleValidationRequest,
       { txId: HASH, merkleRoot: HASH, proof: [{ hash: 'x' }] }, /^proof\[0\]\.hash must be 64 hex digits/],
-    ['an unknown field deep inside', newEvidenceSchema,
+    ['an unknown field deep inside', NewEvidence,
       { ...evidence, category: { side: 1 } }, /^category\.side is not a known field; known are id, name$/],
-    ['no object at all', newCategorySchema, 'x', /^The input /],
+    ['no object at all', NewCategory, 'x', /^The input /],
   ] // prettier-ignore
   for (const [what, schema, value, message] of cases)
     it(`names the field and what it must be: ${what}`, () => {
@@ -72,30 +66,27 @@ describe('validation', () => {
 
   it('sets the field of the error', () => {
     const evidences = { categoryId: 'c', subcategoryId: 's', evidences: [{ externalId: 'x', name: 7 }] }
-    assert.equal(errorOf(newEvidencesSchema, evidences).field, 'evidences[0].name')
-    assert.equal(errorOf(newCategorySchema, { name: 'a', 'x/~y': 1 }).field, 'x/~y')
-    assert.equal(errorOf(newCategorySchema, {}).field, 'name')
-    assert.equal(errorOf(newCategorySchema, 'x').field, undefined)
+    assert.equal(errorOf(NewEvidences, evidences).field, 'evidences[0].name')
+    assert.equal(errorOf(NewCategory, { name: 'a', 'x/~y': 1 }).field, 'x/~y')
+    assert.equal(errorOf(NewCategory, {}).field, 'name')
+    assert.equal(errorOf(NewCategory, 'x').field, undefined)
     const error = errorOf(ExternalId, '.', 'externalId')
     assert.deepEqual([error.field, error.message.startsWith('externalId must be')], ['externalId', true])
   })
 
   it('shortens the name of an unknown field to 128 characters', () => {
-    assert.ok(messageOf(newCategorySchema, { name: 'a', ['x'.repeat(100_000)]: 1 }).length < 200)
+    assert.ok(messageOf(NewCategory, { name: 'a', ['x'.repeat(100_000)]: 1 }).length < 200)
   })
 
   it('does not accept __proto__ or an inherited name as a field', () => {
-    assert.match(
-      messageOf(newCategorySchema, JSON.parse('{"name":"a","__proto__":{}}')),
-      /__proto__ is not a known field/,
-    )
-    assert.match(messageOf(newCategorySchema, { name: 'a', constructor: 1 }), /constructor is not a known field/)
+    assert.match(messageOf(NewCategory, JSON.parse('{"name":"a","__proto__":{}}')), /__proto__ is not a known field/)
+    assert.match(messageOf(NewCategory, { name: 'a', constructor: 1 }), /constructor is not a known field/)
     assert.match(messageOf(closed({}), { toString: 1 }), /toString is not a known field/)
   })
 
   it('counts code points', () => {
     assert.equal(validate(ExternalId, '😀'.repeat(128)), '😀'.repeat(128))
-    validate(newEvidenceSchema, { ...evidence, name: '😀'.repeat(256), description: '😀'.repeat(8_192) })
+    validate(NewEvidence, { ...evidence, name: '😀'.repeat(256), description: '😀'.repeat(8_192) })
     messageOf(ExternalId, '😀'.repeat(129))
     messageOf(ExternalId, 'a'.repeat(129))
   })
@@ -107,7 +98,7 @@ describe('validation', () => {
   })
 
   it('accepts tab, LF and CR in texts', () => {
-    validate(evidenceChangeSchema, { description: 'a\tb\r\nc' })
+    validate(EvidenceChange, { description: 'a\tb\r\nc' })
   })
 
   it('accepts company ids of 1 to 64 letters, digits, dots, underscores and hyphens', () => {

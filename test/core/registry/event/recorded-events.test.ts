@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import type { StagedFile } from '../../../../core/api/files.ts'
+import type { StagedFile } from '../../../../core/schemas/file-inputs.ts'
 import type { CategoryId, CompanyId, EvidenceId, FileId } from '../../../../core/api/scope.ts'
 import { sha256, toHex } from '../../../../core/bytes.ts'
 import { appendEvents, type EventStep } from '../../../../core/registry/event/append.ts'
