@@ -52,11 +52,9 @@ export const SourceSystemChange = closed({
 /** At least one member must be given. */
 export type SourceSystemChange = Input<typeof SourceSystemChange>
 
-const MAX_LIST_LENGTH = 1_000
-
 export const AuditQuery = closed({
   /** 1 to 1,000 entries. Default 100. */
-  limit: opt(limitSchema(MAX_LIST_LENGTH)),
+  limit: opt(limitSchema()),
   /** Only entries that are older than this one: its id. */
   after: opt(IdToFind),
 })
@@ -64,7 +62,7 @@ export type AuditQuery = Input<typeof AuditQuery>
 
 export const CompanyQuery = closed({
   /** 1 to 1,000 companies. Default 100. */
-  limit: opt(limitSchema(MAX_LIST_LENGTH)),
+  limit: opt(limitSchema()),
   /** Only companies whose id is greater than this one. */
   after: opt(Type.Unsafe<string>(CompanyId)),
 })

@@ -56,7 +56,8 @@ export const NewEvidence = closed({
 })
 export type NewEvidence = Input<typeof NewEvidence>
 
-const MAX_BULK_EVIDENCES = 1_000
+/** How many evidences one call creates at most. */
+export const MAX_BULK_EVIDENCES = 1_000
 
 export const NewEvidences = closed({
   categoryId: IdToFind,
@@ -114,8 +115,6 @@ export const EvidenceChange = closed({
  */
 export type EvidenceChange = Input<typeof EvidenceChange>
 
-const MAX_LIST_LENGTH = 1_000
-
 export const EvidenceQuery = closed({
   categoryId: opt(IdToFind),
   subcategoryId: opt(IdToFind),
@@ -137,7 +136,7 @@ export const EvidenceQuery = closed({
   /** `updated`: by the time of the last event, latest first. Default: by creation, newest first. */
   sort: opt(Type.Enum(['updated'])),
   /** 1 to 1,000. Default 100. */
-  limit: opt(limitSchema(MAX_LIST_LENGTH)),
+  limit: opt(limitSchema()),
   /** Id of the last evidence that the caller has. Only for lists that are neither filtered nor sorted. */
   after: opt(IdToFind),
   /** `next` of the page before. The rest of the query except `limit` must be the same as for that page. */
@@ -149,7 +148,8 @@ export type EvidenceQuery = Input<typeof EvidenceQuery>
 /** Which evidences of a company match. All conditions must hold. An unknown category matches nothing. */
 export type EvidenceFilter = Omit<EvidenceQuery, 'sort' | 'limit' | 'after' | 'cursor'>
 
-const MAX_HISTORY_LENGTH = 500
+/** How many events a page of a history has at most. */
+export const MAX_HISTORY_LENGTH = 500
 
 export const HistoryQuery = closed({
   /** Return events after this version. Default 0. */
@@ -165,6 +165,6 @@ export const EventQuery = closed({
   /** A cursor of an event or of a page, or `latest`: behind the last event. Default: before the first one. */
   after: opt(IdToFind),
   /** 1 to 1,000. Default 100. */
-  limit: opt(limitSchema(MAX_LIST_LENGTH)),
+  limit: opt(limitSchema()),
 })
 export type EventQuery = Input<typeof EventQuery>

@@ -79,8 +79,10 @@ export const ExternalIdPrefix = Type.String({
 })
 /** A `Date`, which JSON Schema does not know: the operation checks it. */
 export const Time = Type.Unsafe<Date>({ description: 'a valid Date' })
+/** How many items a page of most lists has at most. */
+export const MAX_LIST_LENGTH = 1_000
 /** How many items a page has at most. */
-export const limitSchema = (maximum: number) =>
+export const limitSchema = (maximum = MAX_LIST_LENGTH) =>
   Type.Integer({ minimum: 1, maximum, description: `an integer of 1 to ${maximum}` })
 /** One line that may be empty. */
 export const Line = Type.String({

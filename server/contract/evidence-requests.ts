@@ -8,13 +8,19 @@ import type {
   NewEvidences,
   StagedFile,
 } from '../../core/index.ts'
-import { evidenceChangeMembers, evidenceMembers, UPDATE_TYPES } from '../../core/schemas/index.ts'
+import {
+  evidenceChangeMembers,
+  evidenceMembers,
+  MAX_BULK_EVIDENCES,
+  MAX_HISTORY_LENGTH,
+  MAX_LIST_LENGTH,
+  UPDATE_TYPES,
+} from '../../core/schemas/index.ts'
 import { HttpError } from './errors.ts'
 import {
   CategoryName,
   closed,
   defined,
-  MAX_LIST_LENGTH,
   opt,
   pageLength,
   pageQuery,
@@ -25,8 +31,6 @@ import {
   TimeInput,
 } from './values.ts'
 
-const MAX_BULK_EVIDENCES = 1_000
-const MAX_HISTORY_LENGTH = 500
 /** Proxies give a response up after 60 s. */
 const MAX_WAIT_S = 55
 

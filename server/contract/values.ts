@@ -1,5 +1,5 @@
 import Type from '#typebox'
-import { closed, DateTime as DateTimeText, Id } from '../../core/schemas/index.ts'
+import { closed, DateTime as DateTimeText, Id, MAX_LIST_LENGTH } from '../../core/schemas/index.ts'
 
 /**
  * JSON Schemas of single values, as the contract writes them. A description completes the sentence "NAME must be …" in
@@ -44,9 +44,6 @@ export const dateTime = (date: Date): string => date.toISOString()
 
 /** The time that a text in RFC 3339 names. */
 export const time = (text: string | undefined): Date | undefined => (text === undefined ? undefined : new Date(text))
-
-/** The longest page of a list. */
-export const MAX_LIST_LENGTH = 1_000
 
 /** How many items a page may have. Larger values are accepted. */
 export const pageLength = (max = MAX_LIST_LENGTH) =>
