@@ -13,11 +13,3 @@ export interface Logger {
   warn(fields: object, message: string): void
   error(fields: object, message: string): void
 }
-
-/** Failures of the workers of an engine. */
-export interface EngineFailures {
-  /** Since the start. */
-  readonly count: number
-  /** True until they finish a task again. */
-  readonly isFailing: boolean
-}

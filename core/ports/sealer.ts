@@ -1,7 +1,7 @@
 import type { AnchorInfo } from './anchor.ts'
 import type { Assurance, TimestampAuthorityInfo } from './timestamp-authority.ts'
 import type { RecordStore } from './record-store.ts'
-import type { Clock, EngineFailures, Logger } from './runtime.ts'
+import type { Clock, Logger } from './runtime.ts'
 
 /**
  * Size and root of the last signed tree. Stored outside the record store, so that a store that was set back is noticed.
@@ -162,4 +162,12 @@ export interface CheckpointSigner {
    * @throws RegistryError `LOG_KEY_MISMATCH` if it does not have that key, `UNAVAILABLE` if it cannot be reached
    */
   sign(publicKey: Uint8Array, bytes: Uint8Array): Promise<Uint8Array>
+}
+
+/** Failures of the workers of an engine. */
+export interface EngineFailures {
+  /** Since the start. */
+  readonly count: number
+  /** True until they finish a task again. */
+  readonly isFailing: boolean
 }

@@ -1,5 +1,21 @@
 import wabt from 'wabt'
-import { kernelText } from './module.ts'
+import { MAX_PAGES, SCRATCH_AT, TABLES_AT } from '../layout.ts'
+import { int, type Statement } from './expression.ts'
+import { hashingFunctions } from './hashing.ts'
+import { proofFunctions } from './proofs.ts'
+
+/** The kernel's WebAssembly text. The memory is imported: its creator writes the tables and chooses the size. */
+function kernelText(): string {
+  const module: readonly Statement[] = [
+    '(module',
+    `  (import "kernel" "memory" (memory 1 ${MAX_PAGES}))`,
+    `  (global $tables i32 ${int(TABLES_AT)})`,
+    `  (global $scratch i32 ${int(SCRATCH_AT)})`,
+    ...[...hashingFunctions, ...proofFunctions].map((line) => `  ${line}`),
+    ')',
+  ]
+  return `${module.join('\n')}\n`
+}
 
 /**
  * Assembles the kernel from its text, in about 0.1 s. Only the build and runs from source need it, so `wabt` is a
