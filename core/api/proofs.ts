@@ -70,7 +70,7 @@ export interface Proofs {
    */
   bundle(scope: Scope, selection: BundleSelection & { readonly externalId: string }): Promise<Bundle>
   /**
-   * Every evidence of a company as lines of JSON (`core/SPECIFICATION.md`), in parts of about 256 KiB: a first line,
+   * Every evidence of a company as lines of JSON (`core/SPECIFICATION.md`), in parts of about 32 KiB: a first line,
    * the bundle of each evidence in the order of the ids, and a last line with the counts and the hash of all before.
    * Holds nothing of the store between two parts. Evidences that are created meanwhile are left out. Requires level
    * `A`.

@@ -12,7 +12,8 @@ import { BUNDLE_FORMAT, isReadable, MAX_BUNDLE_EVENTS } from '../../commitment/b
 import { readEvidence } from '../evidence/find.ts'
 import { enterCompany } from '../permissions.ts'
 import { invalidInput, uuidInput, validate } from '../../schemas/validation.ts'
-import { type BundleSources, checkpointUnits, type DisclosedEvent, proveEvents } from './bundle-proofs.ts'
+import { type DisclosedEvent, proveEvents } from './bundle-proofs.ts'
+import { type BundleSources, checkpointUnits, VouchedTrees } from './vouched-trees.ts'
 import { readFileOf } from './file.ts'
 import type { Proofs } from '../../api/proofs.ts'
 import { findEvidence, FoundEvidence, invalid } from './find-evidence.ts'
@@ -49,13 +50,13 @@ export const bundleHistory =
     if (Array.isArray(selected.fields)) assertFields(selected.fields, selected.history === true)
     const { record } = await readEvidence(context, entered, externalId)
     if (Array.isArray(selected.files)) await assertFiles(context, record, selected.files)
-    return bundleOf(context, sources, record, selected)
+    return bundleOf(context, new VouchedTrees(context.log, sources), record, selected)
   }
 
 /** The bundle of the history of an evidence. Throws `BUNDLE_TOO_LARGE`. */
 export async function bundleOf(
   context: Context,
-  sources: BundleSources,
+  trees: VouchedTrees,
   evidence: EvidenceRecord,
   selection: BundleSelection,
 ): Promise<Bundle> {
@@ -66,7 +67,7 @@ export async function bundleOf(
       `A bundle holds at most ${MAX_BUNDLE_EVENTS} events, and this evidence has ${lastVersion}`,
     )
   const events = await discloseHistory(context, evidence, selection)
-  return assemble(context, sources, { type: 'evidence', txId }, events)
+  return assemble(context, trees, { type: 'evidence', txId }, events)
 }
 
 /** A name that no event can have is a typo. One that only this evidence lacks is not. */
@@ -94,26 +95,26 @@ export const bundlePublic =
     const found = await findEvidence(context, selector)
     if (!(found instanceof FoundEvidence)) return found
     const { record } = found
+    const trees = new VouchedTrees(context.log, sources)
     if (fileId === undefined) {
       const events = discloseCreation(context, record)
-      return { status: 'ok', bundle: await assemble(context, sources, { type: 'evidence', txId: record.txId }, events) }
+      return { status: 'ok', bundle: await assemble(context, trees, { type: 'evidence', txId: record.txId }, events) }
     }
     const file = await readFileOf(context, record, fileId)
     if (file === undefined)
       return { status: 'not_found', error: 'This evidence has no such file', code: 'FILE_NOT_FOUND' }
     const events = await discloseFile(context, record, file)
     const subject: BundleSubject = { type: 'file', txId: events[0].txId, fileId }
-    return { status: 'ok', bundle: await assemble(context, sources, subject, events) }
+    return { status: 'ok', bundle: await assemble(context, trees, subject, events) }
   }
 
 async function assemble(
-  { log }: Context,
-  sources: BundleSources,
+  { log, origin }: Context,
+  trees: VouchedTrees,
   subject: BundleSubject,
   disclosed: readonly DisclosedEvent[],
 ): Promise<Bundle> {
-  const proven = await proveEvents(log, sources, disclosed)
-  const { origin } = sources.identity
+  const proven = await proveEvents(log, trees, disclosed)
   const bundle: Bundle = { format: BUNDLE_FORMAT, version: 1, origin, subject, ...proven }
   assertVerifiable(bundle)
   return bundle

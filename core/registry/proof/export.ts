@@ -9,15 +9,20 @@ import { countOf } from '../../store/counter.ts'
 import { decodeRecord } from '../../store/codec.ts'
 import { listEntries, lost } from '../../store/read.ts'
 import type { EvidenceRecord } from '../../store/records.ts'
+import { BlockProofs } from '../../log/block-proofs.ts'
 import type { Context } from '../context.ts'
 import { enterCompany } from '../permissions.ts'
 import { bundleOf } from './bundle.ts'
-import type { BundleSources } from './bundle-proofs.ts'
+import { type BundleSources, VouchedTrees } from './vouched-trees.ts'
 
 /** Evidences that are read at the same time. */
 const PAGE = 32
-/** A part of the text is returned when it has so many characters. */
-const PART_CHARS = 256 * 1024
+/**
+ * A part of the text is returned when it has so many characters. From 64 KiB on, which V8 stores in 128 KiB because of
+ * the dash in each checkpoint, hashing and sending a character takes ten times as long: each part gets new memory from
+ * the operating system.
+ */
+const PART_CHARS = 32 * 1024
 
 /** See `Proofs.exportCompany`. */
 export const exportCompany = (context: Context, sources: BundleSources): Proofs['exportCompany'] =>
@@ -63,14 +68,16 @@ async function* shownEvidences(
   sources: BundleSources,
   company: CompanyId,
 ): AsyncGenerator<ShownEvidence, void, undefined> {
-  const { records } = context
+  const { records, log } = context
+  const trees = new VouchedTrees(log, sources, new BlockProofs(log))
   const range = keys.evidencesOf(company)
   // What is created meanwhile has later ids, and is left out.
   const [newest] = await listEntries(records, { ...range, reverse: true, limit: 1 })
   const lt = newest === undefined ? range.gte : `${newest.key}\0`
   for (let gte = range.gte; gte < lt;) {
     const entries = await listEntries(records, { ...range, gte, lt, limit: PAGE })
-    for (const entry of entries) yield await shownEvidence(context, sources, entry)
+    await trees.refresh()
+    for (const entry of entries) yield await shownEvidence(context, trees, entry)
     gte = `${entries.at(-1)?.key ?? lt}\0`
   }
 }
@@ -78,14 +85,14 @@ async function* shownEvidences(
 /** The bundle of an evidence, or the reason why there is none. Of a damaged record only the id is known. */
 async function shownEvidence(
   context: Context,
-  sources: BundleSources,
+  trees: VouchedTrees,
   entry: StoredRecord<EvidenceRecord>,
 ): Promise<ShownEvidence> {
   let named = { id: lastPartOfKey(entry.key), externalId: '' }
   try {
     const evidence = decodeRecord(entry)
     named = { id: evidence.id, externalId: evidence.externalId }
-    return { bundle: await bundleOf(context, sources, evidence, { fields: 'all', files: 'all' }) }
+    return { bundle: await bundleOf(context, trees, evidence, { fields: 'all', files: 'all' }) }
   } catch (error) {
     if (isRegistryError(error, 'CORRUPT') || isRegistryError(error, 'BUNDLE_TOO_LARGE'))
       return { ...named, error: error.code }
