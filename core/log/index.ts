@@ -1,7 +1,6 @@
 /**
- * `evidence-registry/log`: the Merkle log by itself, for other applications. It contains the tree of RFC 9162 with
- * inclusion and consistency proofs, the tiles of C2SP tlog-tiles, and C2SP signed notes and checkpoints. It needs only
- * `node:crypto`.
+ * `evidence-registry/log`: the Merkle log by itself, for other applications. It contains the proofs of RFC 9162, the
+ * places of nodes in tiles of C2SP tlog-tiles, and C2SP signed notes and checkpoints. It needs only `node:crypto`.
  *
  * The log keeps a tree of entries and publishes signed checkpoints. A verifier who knows the log's verifier key checks
  * that an entry is in the log, and that a later checkpoint only added entries:
@@ -10,52 +9,50 @@
  * import { randomBytes } from 'node:crypto'
  * import {
  *   checkpointText,
+ *   consistencyProof,
  *   createNoteSigner,
+ *   inclusionProof,
  *   leafHash,
- *   MerkleTree,
+ *   nodeHash,
+ *   rootFromNodes,
  *   verifyCheckpoint,
  *   verifyConsistency,
  *   verifyInclusion,
  * } from 'evidence-registry/log'
  *
- * // The log: a tree of entries, and a key that signs its checkpoints.
+ * // The log: entries, the complete nodes over them, which a large log stores, and a key that signs its checkpoints.
+ * const entries = ['the first entry', 'an entry', 'a later entry'].map((text) => new TextEncoder().encode(text))
+ * const node = ({ level, index }) =>
+ *   level === 0
+ *     ? leafHash(entries[index])
+ *     : nodeHash(node({ level: level - 1, index: 2 * index }), node({ level: level - 1, index: 2 * index + 1 }))
  * const origin = 'example.org/log'
  * const signer = createNoteSigner(origin, randomBytes(32))
- * const tree = new MerkleTree()
- * const publish = () => signer.signNote(checkpointText({ origin, size: tree.size, root: tree.root() }))
- *
- * const entry = new TextEncoder().encode('an entry')
- * tree.add(new TextEncoder().encode('the first entry'))
- * const leafIndex = tree.add(entry)
- * const inclusionProof = tree.inclusionProof(leafIndex)
- * const checkpoint = publish()
- *
- * tree.add(new TextEncoder().encode('a later entry'))
- * const consistencyProof = tree.consistencyProof(2)
- * const laterCheckpoint = publish()
+ * const publish = (size) => signer.signNote(checkpointText({ origin, size, root: rootFromNodes(size, node) }))
  *
  * // The verifier: knows `signer.verifierKey`, and received everything else from the log. What does not hold throws.
- * const old = verifyCheckpoint(checkpoint, signer.verifierKey)
+ * const [leafIndex, entry] = [1, entries[1]]
+ * const old = verifyCheckpoint(publish(2), signer.verifierKey)
  * verifyInclusion({
  *   leafHash: leafHash(entry),
  *   leafIndex,
  *   treeSize: old.size,
  *   root: old.root,
- *   proof: inclusionProof,
+ *   proof: inclusionProof(leafIndex, old.size, node),
  * })
- * const later = verifyCheckpoint(laterCheckpoint, signer.verifierKey)
+ * const later = verifyCheckpoint(publish(3), signer.verifierKey)
  * verifyConsistency({
  *   fromSize: old.size,
  *   fromRoot: old.root,
  *   toSize: later.size,
  *   toRoot: later.root,
- *   proof: consistencyProof,
+ *   proof: consistencyProof(old.size, later.size, node),
  * })
  * ```
  *
- * For a tree that is stored elsewhere (in tiles, in a database), use `inclusionProof`, `consistencyProof` and
- * `rootFromNodes` with a `NodeSource` that returns stored nodes. `inclusionRanges`, `consistencyRanges` and
- * `nodesOfRange` tell which nodes to read, `tileOfNode` and `nodeAt` where they are in tiles.
+ * If reading a node takes a request, first read what a proof needs: `inclusionRanges`, `consistencyRanges` and
+ * `nodesOfRange` name the nodes, `tileOfNode` their places in tiles. `TreeAccumulator` computes the root of a log that
+ * is read once. `verifyLog` of `evidence-registry/verify` checks all openings of a registry's log.
  *
  * @module
  */
@@ -63,47 +60,26 @@ export { isRegistryError, RegistryError, type ErrorCode } from '../errors.ts'
 export {
   checkpointText,
   createNoteSigner,
-  formatVerifierKey,
-  MAX_NOTE_LENGTH,
   openNote,
   parseCheckpoint,
-  parseNote,
-  parseVerifierKey,
-  publicKeyOfSeed,
   verifyCheckpoint,
-  verifySignature,
   type Checkpoint,
   type NoteSignature,
   type NoteSigner,
   type SignedNote,
-  type VerifierKey,
 } from './note.ts'
 export { TreeAccumulator } from './tree/accumulator.ts'
+export { leafHash, nodeHash, nodesOfRange, type LeafRange, type NodeId, type NodeSource } from './tree/hash.ts'
 export {
-  emptyRoot,
-  HASH_BYTES,
-  leafHash,
-  nodeHash,
-  nodesOfRange,
-  rangeHash,
-  type LeafRange,
-  type NodeId,
-  type NodeSource,
-} from './tree/hash.ts'
-export { MerkleTree } from './tree/merkle-tree.ts'
-export * from './tree/proof.ts'
-export {
-  buildTile,
-  FULL_TILE_BYTES,
-  nodeAt,
-  rowPrefix,
-  splitTiles,
-  TILE_HEIGHT,
-  TILE_WIDTH,
-  tileBytesFor,
-  tileLevelsOf,
-  tileOfNode,
-  tilesBytesFor,
-  widthOf,
-  type TilePosition,
-} from './tree/tile.ts'
+  consistencyProof,
+  consistencyRanges,
+  inclusionProof,
+  inclusionRanges,
+  rootFromNodes,
+  verifyConsistency,
+  verifyInclusion,
+  type ConsistencyProof,
+  type InclusionProof,
+  type RootMismatch,
+} from './tree/proof.ts'
+export { TILE_WIDTH, tileOfNode, type TilePosition } from './tree/tile.ts'

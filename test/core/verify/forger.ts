@@ -13,7 +13,7 @@ import {
 } from '../../../core/commitment/event-format.ts'
 import { entryOf, keyHandover, keyOpening, originOf, tokenOpening } from '../../../core/commitment/log-entry.ts'
 import { checkpointText, createNoteSigner, publicKeyOfSeed, type NoteSigner } from '../../../core/log/note.ts'
-import { MerkleTree } from '../../../core/log/tree/merkle-tree.ts'
+import { MerkleTree } from '../../support/merkle-tree.ts'
 import type { BundleResult } from '../../../core/verify/index.ts'
 import { present } from '../../support/present.ts'
 

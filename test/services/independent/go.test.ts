@@ -4,7 +4,8 @@ import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { before, describe, it } from 'node:test'
 import { encodeUtf8, toBase64 } from '../../../core/bytes.ts'
-import { checkpointText, createNoteSigner, MerkleTree, openNote } from '../../../core/log/index.ts'
+import { checkpointText, createNoteSigner, openNote } from '../../../core/log/index.ts'
+import { MerkleTree } from '../../support/merkle-tree.ts'
 import { makeTemporary, removeTemporary } from '../../support/temporary.ts'
 
 /** Debian's package golang-golang-x-mod-dev has the sources here. They need no download. */

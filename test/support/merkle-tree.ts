@@ -1,10 +1,9 @@
-import { leafHash, nodeHash, type NodeId } from './hash.ts'
-import { consistencyProof, inclusionProof, rootFromNodes } from './proof.ts'
+import { leafHash, nodeHash, type NodeId } from '../../core/log/tree/hash.ts'
+import { consistencyProof, inclusionProof, rootFromNodes } from '../../core/log/tree/proof.ts'
 
 /**
  * An append-only Merkle tree (RFC 9162 § 2.1) that keeps every node in memory: 64 bytes of hashes for each leaf. It has
- * the root and makes the proofs of every size that it ever had. For a tree that is stored elsewhere, use the functions
- * in `core/log/tree/proof.ts` with a `NodeSource` of your own.
+ * the root and makes the proofs of every size that it ever had.
  */
 export class MerkleTree {
   /** Complete nodes by level, from the leaves up. */
