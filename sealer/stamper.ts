@@ -217,10 +217,10 @@ export class StampCoordinator {
       { key: wholeKey, version: whole?.version ?? null },
       { key: partialKey, version: partial?.version ?? null },
     ]
-    if (!isWhole) return { checks, writes: [putRecord(partialKey, stamp)] }
+    const head = putRecord(logKeys.stampHead(), { size: stamp.size })
+    if (!isWhole) return { checks, writes: [putRecord(partialKey, stamp), head] }
     const written = putRecord(wholeKey, { ...stamp, quorum: stamp.quorum ?? this.#options.rules.quorum })
     const removed: Write[] = partial === undefined ? [] : [{ key: partialKey, value: null }]
-    const head = putRecord(logKeys.stampHead(), { size: stamp.size })
     return { checks, writes: [written, head, ...removed] }
   }
 

@@ -30,11 +30,12 @@ export function distinctTokens(tokens: readonly StampToken[]): readonly StampTok
 /**
  * The time that a quorum of k authorities vouches for: the k-th smallest genTime of distinct authorities, because k of
  * them say that the checkpoint existed by then. If k of them are independent, only the independent ones count. Tokens
- * that arrive after the quorum can only make the time earlier, or independent. `undefined` without a quorum.
+ * that arrive after the quorum can only make the time earlier, or independent. Before the quorum, k are those that have
+ * stamped. `undefined` without a token.
  */
-export function claimOf({ tokens, quorum }: Pick<StampRecord, 'tokens' | 'quorum'>): StampClaim | undefined {
-  if (quorum === undefined) return undefined
+export function claimOf({ tokens, ...stamp }: Pick<StampRecord, 'tokens' | 'quorum'>): StampClaim | undefined {
   const distinct = distinctTokens(tokens)
+  const { quorum = distinct.length } = stamp
   const independent = distinct.filter(({ assurance }) => assurance === 'independent')
   const assurance = independent.length >= quorum ? 'independent' : 'operator'
   const eligible = assurance === 'independent' ? independent : distinct

@@ -49,6 +49,7 @@ export const logKeys = {
   /** Stamps that have no quorum yet, or never reached one. */
   partialStamp: (treeSize: number): RecordKey<StampRecord> => recordKey('sp', treeSize),
   partialStamps: (): RecordRange<StampRecord> => keysUnder('sp'),
+  partialStampsFrom: (treeSize: number): RecordRange<StampRecord> => keysFrom('sp', treeSize),
   /** The stamp that was stored last. */
   stampHead: (): RecordKey<StampHeadRecord> => 'sh',
   /** Whose tokens counted from which tree size on. */

@@ -227,6 +227,12 @@ export class LogReader {
     return readFirst(this.#records, logKeys.stampsFrom(treeSize))
   }
 
+  /** The stamp that proofs of this size show: the first with a quorum that covers it, else the first with a token. */
+  async shownStamp(treeSize: number): Promise<StampRecord | undefined> {
+    return (await this.stampCovering(treeSize)) ?? readFirst(this.#records, logKeys.partialStampsFrom(treeSize))
+  }
+
+  /** The newest stamp with a quorum. */
   latestStamp(): Promise<StampRecord | undefined> {
     return readFirst(this.#records, { ...logKeys.stamps(), reverse: true })
   }

@@ -27,10 +27,10 @@ export async function batchPage(
   const sizes = batches.map(({ end }) => end)
   const [head, stamps, anchorOf] = await Promise.all([
     log.anchorHead(),
-    readFirstCovering(records, sizes, { rangeFrom: logKeys.stampsFrom, sizeOf }),
+    stampsCovering(records, sizes),
     anchorsCovering(records, sizes),
   ])
-  const items = batches.map((batch) => summaryOf(batch, head, stamps.get(batch.end), anchorOf(batch.end)))
+  const items = batches.map((batch) => summaryOf(batch, head, stamps(batch.end), anchorOf(batch.end)))
   return { items, hasMore: entries.length > limit }
 }
 
@@ -67,6 +67,17 @@ function anchorMember({ info, confirmation }: AnchorRecord): Pick<BatchSummary, 
   if (confirmation === undefined) return {}
   const { ref, blockNumber, blockTime } = confirmation
   return { anchor: { network: info.network, txHash: ref, blockNumber, blockTime: new Date(blockTime) } }
+}
+
+/** For each tree size, the stamp that proofs show (`LogReader.shownStamp`). */
+async function stampsCovering(
+  records: RecordStore,
+  sizes: readonly number[],
+): Promise<(size: number) => StampRecord | undefined> {
+  const whole = await readFirstCovering(records, sizes, { rangeFrom: logKeys.stampsFrom, sizeOf })
+  const others = sizes.filter((size) => !whole.has(size))
+  const partial = await readFirstCovering(records, others, { rangeFrom: logKeys.partialStampsFrom, sizeOf })
+  return (size) => whole.get(size) ?? partial.get(size)
 }
 
 /** For each tree size, of the confirmed anchors that cover it, the one in the lowest block. */

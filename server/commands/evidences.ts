@@ -214,13 +214,21 @@ async function fetchBundle(
   }
 }
 
-/** Whether a stamped or anchored tree holds each event; a signed one, if the registry has no authority and no chain. */
+/**
+ * Whether a tree that a quorum stamped or that is anchored holds each event; a signed one, if the registry has no
+ * authority and no chain.
+ */
 function isAttested({ events, checkpoints, claimedPolicy }: Bundle): boolean {
-  const { timestampAuthorities = [], chains = [] } = claimedPolicy ?? {}
+  const { timestampAuthorities = [], timestampQuorums = [], timestampQuorum = 1, chains = [] } = claimedPolicy ?? {}
   const isOptional = timestampAuthorities.length + chains.length === 0
+  const isWithin = (size: number, { from, until }: (typeof timestampQuorums)[number]['ranges'][number]): boolean =>
+    from <= size && size <= (until ?? Infinity)
+  const quorumOf = (size: number): number =>
+    timestampQuorums.find(({ ranges }) => ranges.some((range) => isWithin(size, range)))?.quorum ?? timestampQuorum
   const sizes = checkpoints
-    .filter(({ tokens, anchors }) => isOptional || tokens.length + anchors.length > 0)
-    .map(({ note }) => Number(note.split('\n')[1]))
+    .map((checkpoint) => ({ ...checkpoint, size: Number(checkpoint.note.split('\n')[1]) }))
+    .filter(({ size, tokens, anchors }) => isOptional || anchors.length > 0 || tokens.length >= quorumOf(size))
+    .map(({ size }) => size)
   return events.every(({ inclusion }) => inclusion.some(({ treeSize }) => sizes.includes(treeSize)))
 }
 

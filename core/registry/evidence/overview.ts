@@ -45,11 +45,13 @@ export const readOverview =
   }
 
 /** How far the whole log is: its heads, and then what they name. */
-async function logProgress({ records }: Pick<Context, 'records'>): Promise<Overview['log']> {
-  const heads = [logKeys.treeHead(), logKeys.stampHead(), logKeys.anchorHead()] as const
-  const [logSize, [treeEntry, stampEntry, anchorEntry]] = await Promise.all([
+async function logProgress({ records, log }: Pick<Context, 'records' | 'log'>): Promise<Overview['log']> {
+  const heads = [logKeys.treeHead(), logKeys.anchorHead()] as const
+  const [logSize, [treeEntry, anchorEntry], stamp, partialStamp] = await Promise.all([
     records.logSize(),
     readAll(records, heads),
+    log.latestStamp(),
+    log.latestPartialStamp(),
   ])
   const tree = decodeRecord(treeEntry)
   const sealed = tree?.size ?? 0
@@ -58,17 +60,15 @@ async function logProgress({ records }: Pick<Context, 'records'>): Promise<Overv
   // Tokens at the end wait for the next event, which may never come: no user waits for them.
   const isIdle = payloads.length > 0 && !payloads.some((payload, i) => opensBatch(payload, sealed + i))
   const { confirmedSize } = decodeRecord(anchorEntry) ?? NO_ANCHORS
-  const { size: stampedSize = 0 } = decodeRecord(stampEntry) ?? {}
-  const ends = [logKeys.stamp(stampedSize), logKeys.anchor(confirmedSize)] as const
-  const [stampOfHead, anchorOfHead] = await readAll(records, ends)
-  const token = stampOfHead && claimOf(decodeRecord(stampOfHead))?.token
-  const anchor = decodeRecord(anchorOfHead)
+  const newest = (partialStamp?.size ?? 0) > (stamp?.size ?? 0) ? partialStamp : stamp
+  const token = newest && claimOf(newest)?.token
+  const anchor = await log.anchor(confirmedSize)
   const confirmation = anchor?.confirmation
   return {
     recorded: { size: isIdle ? sealed : logSize },
     sealed: { size: tree?.size ?? 0, ...(tree && tree.size > 0 && { at: new Date(tree.time) }) },
     stamped: {
-      size: token ? stampedSize : 0,
+      size: token ? newest.size : 0,
       ...(token && { at: new Date(token.genTime), authority: token.authority }),
     },
     anchored: {

@@ -157,7 +157,7 @@ async function readAttestation(log: LogReader, batch: BatchRecord): Promise<Batc
   const [checkpoint, anchor, stamp] = await Promise.all([
     log.checkpointOf(batch),
     log.anchorCovering(batch.end),
-    log.stampCovering(batch.end),
+    log.shownStamp(batch.end),
   ])
   if (checkpoint === undefined) return undefined
   const claim = stamp && claimOf(stamp)

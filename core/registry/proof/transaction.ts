@@ -78,9 +78,9 @@ export const timestampToken =
     return storedBase64(claim.token.token, 'A stored time stamp')
   }
 
-/** What the first stamp that covers the batch claims, `undefined` if there is none yet. */
+/** What the stamp that covers the batch claims, `undefined` if there is none yet. */
 async function stampClaimOf(log: LogReader, batch: BatchRecord): Promise<StampClaim | undefined> {
-  const stamp = await log.stampCovering(batch.end)
+  const stamp = await log.shownStamp(batch.end)
   return stamp && claimOf(stamp)
 }
 

@@ -97,10 +97,10 @@ export class VouchedTrees {
     this.#state = state
   }
 
-  /** The smallest stamped tree of this size or larger. */
+  /** Of the trees of this size or larger, the smallest whose stamp has its quorum, else the smallest with a token. */
   stampedFrom(minSize: number): Promise<VouchedTree | undefined> {
     return firstFrom(this.#cached.stamped, minSize, async () => {
-      const stamp = await this.#log.stampCovering(minSize)
+      const stamp = await this.#log.shownStamp(minSize)
       return stamp && { size: stamp.size, note: stamp.checkpoint, root: rootOfNote(stamp.checkpoint), stamp }
     })
   }

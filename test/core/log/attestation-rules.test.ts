@@ -9,9 +9,15 @@ const tokens = fc
   .map((all) => all.map((each, i) => stampToken({ ...each, authority: `a${i}`, trustAnchors: [`${i}`] })))
 
 describe('claimOf', () => {
-  it('returns nothing without a quorum', () => {
-    assert.equal(claimOf({ tokens: [stampToken({})] }), undefined)
+  it('returns nothing for less than the quorum, and before it what all say that have stamped', () => {
+    assert.equal(claimOf({ tokens: [] }), undefined)
     assert.equal(claimOf({ tokens: [stampToken({})], quorum: 2 }), undefined)
+    const [a, b] = (['independent', 'operator'] as const).map((assurance, i) =>
+      stampToken({ assurance, authority: `a${i}`, trustAnchors: [`${i}`], genTime: i }),
+    )
+    assert.ok(a && b)
+    assert.deepEqual(claimOf({ tokens: [a] }), { token: a, assurance: 'independent' })
+    assert.deepEqual(claimOf({ tokens: [b, a] }), { token: b, assurance: 'operator' })
   })
 
   it('returns the earliest time by which k of the eligible authorities say that the checkpoint existed', () => {
