@@ -74,5 +74,5 @@ export const growth: BenchCase = {
 }
 
 /** Runs a step of `programs/growth.ts` over the registry in a folder. */
-export const step = <T>(name: 'fill' | 'measure' | 'check', directory: string, size: number): Promise<T> =>
+const step = <T>(name: 'fill' | 'measure', directory: string, size: number): Promise<T> =>
   runChild<T>('./programs/growth.ts', [name, directory, String(size)], FILL_TIMEOUT_MS)

@@ -1,7 +1,4 @@
 import type { BenchCase } from '../run/case.ts'
-import { bundles } from './bundles.ts'
-import { engine } from './engine.ts'
-import { fsck } from './fsck.ts'
 import { growth } from './growth.ts'
 import { http } from './http.ts'
 import { ingest } from './ingest.ts'
@@ -15,16 +12,4 @@ import { throughput } from './throughput.ts'
 export const STANDARD_CASE = throughput
 
 /** All benchmarks, in the order of `--all`. */
-export const CASES: readonly BenchCase[] = [
-  throughput,
-  engine,
-  sealing,
-  ingest,
-  peers,
-  http,
-  growth,
-  search,
-  fsck,
-  bundles,
-  shared,
-]
+export const CASES: readonly BenchCase[] = [throughput, sealing, ingest, peers, http, growth, search, shared]

@@ -1,23 +1,25 @@
-import { formatFinding, median, roundFigures, type BenchCase } from '../run/case.ts'
+import { formatFinding, median, roundFigures, type BenchCase, type BenchResult } from '../run/case.ts'
+import type { Row } from '../run/row.ts'
 import { runChild } from '../run/child.ts'
 import { barsOf } from '../run/picture.ts'
 import type { LatenessMeasurement, SealingMeasurement } from '../programs/sealing.ts'
 import { BATCH_SIZE } from '../workload/backlog.ts'
 import { inTemporaryFolder } from '../workload/concurrency.ts'
+import { measureTrees, TREE_COLUMNS } from './trees.ts'
 
 const SIZES = [10_000, 100_000, 1_000_000] as const
 const ROUNDS = 3
 
 /**
  * Sealing a backlog of logged events from LevelDB, stage by stage, and how long after its acknowledgement an event is
- * in a signed checkpoint.
+ * in a signed checkpoint. Then the trees and proofs of others.
  *
  * Compared with hashing the leaf tiles of the same entries in memory with the same engine, in the same process: the
  * ratio shows what reading, storing (each batch one synced write) and signing add. Each round fills a new store.
  */
 export const sealing: BenchCase = {
   name: 'sealing',
-  measures: 'sealing a backlog from LevelDB, stage by stage; one proof; from acknowledged to signed',
+  measures: 'sealing a backlog from LevelDB, stage by stage; from acknowledged to signed; trees and proofs of others',
   columns: {
     events: 'events',
     batches: 'batches',
@@ -29,20 +31,23 @@ export const sealing: BenchCase = {
     ratioToBareHash: 'total to hashing alone',
     peakAboveIdleMiB: 'memory above idle, MiB',
     microsecondsPerProof: 'one proof, µs',
+    ...TREE_COLUMNS,
   },
   picture: {
     title: 'Sealing a backlog from LevelDB, by events',
     unit: 'ms (logarithmic); stages overlap',
     isLogarithmic: true,
-    bars: barsOf(({ events }) => Number(events).toLocaleString('en'), {
-      totalMs: 'total',
-      readMs: 'reading',
-      hashMs: 'hashing',
-      commitMs: 'committing',
-      bareHashMs: 'hashing alone',
-    }),
+    bars: (rows) =>
+      barsOf(({ events }) => Number(events).toLocaleString('en'), {
+        totalMs: 'total',
+        readMs: 'reading',
+        hashMs: 'hashing',
+        commitMs: 'committing',
+        bareHashMs: 'hashing alone',
+      })(rows.filter(({ events }) => events !== undefined)),
   },
-  async run({ quick, progress }) {
+  async run(context) {
+    const { quick, progress } = context
     const rounds = quick ? 1 : ROUNDS
     const rows = []
     for (const size of quick ? SIZES.slice(0, 1) : SIZES) {
@@ -67,14 +72,19 @@ export const sealing: BenchCase = {
         [`${load}EventsPerSecond`, perSecond],
       ]),
     )
-    return { settings, rows, findings: { ...findingsOf(rows), ...roundFigures(lateness) } }
+    const trees = await measureTrees(context)
+    const findings = { ...findingsOf(rows), ...roundFigures(lateness), ...trees.findings }
+    return { settings, rows: [...rows, ...trees.rows], findings }
   },
   conclude: (result) =>
-    `Sealing ${Number(result.rows.at(-1)?.['events']).toLocaleString('en')} events takes ` +
-    `${result.rows.at(-1)?.['totalMs']} ms, ${result.rows.at(-1)?.['ratioToBareHash']} times as long as hashing ` +
+    `Sealing ${Number(largestOf(result)['events']).toLocaleString('en')} events takes ` +
+    `${largestOf(result)['totalMs']} ms, ${largestOf(result)['ratioToBareHash']} times as long as hashing ` +
     `alone; an event is in a signed checkpoint ${formatFinding(result, 'idleP50Ms')} ms after its acknowledgement, ` +
     `at full load after at most ${formatFinding(result, 'loadP99Ms')} ms in 99 of 100 cases.`,
 }
+
+/** The row of the largest backlog. */
+const largestOf = ({ rows }: BenchResult): Row => rows.findLast(({ events }) => events !== undefined) ?? {}
 
 const measureRound = (size: number): Promise<SealingMeasurement> =>
   inTemporaryFolder(async (directory) => {

@@ -99,10 +99,10 @@ const openIngest: OpenScenarios = async ({ directory, dist, quick }) => {
   return { units, close: () => stopChild(child) }
 }
 
-/** What `programs/engine` does next. */
-export type EngineWork = 'tree' | 'proofs' | 'sealing'
+/** What `programs/compared-sealing` does next. */
+export type SealingWork = 'tree' | 'proofs' | 'sealing'
 
-const ENGINE_WORK: Readonly<Record<string, EngineWork>> = {
+const SEALING_WORK: Readonly<Record<string, SealingWork>> = {
   'tree, one thread': 'tree',
   'all proofs of the tree': 'proofs',
   'sealing 65,536 entries': 'sealing',
@@ -110,14 +110,14 @@ const ENGINE_WORK: Readonly<Record<string, EngineWork>> = {
 const TREE_LEAVES = 2 ** 20
 
 /** The build's hashing, proofs and sealing, in a process of its own. */
-const openEngine: OpenScenarios = async ({ directory, dist, quick }) => {
+const openSealing: OpenScenarios = async ({ directory, dist, quick }) => {
   const args = [dist, directory, String(quick ? 2 ** 14 : TREE_LEAVES)]
-  const child = startChild('./programs/engine.ts', args, { hasMessages: true })
+  const child = startChild('./programs/compared-sealing.ts', args, { hasMessages: true })
   await nextMessage(child)
-  const units = Object.entries(ENGINE_WORK).map(([name, work]): ScenarioUnit => {
+  const units = Object.entries(SEALING_WORK).map(([name, work]): ScenarioUnit => {
     const measure = (): Promise<Rate> => requestOf<Rate>(child, work)
     return {
-      name: `engine: ${name}`,
+      name: `sealing: ${name}`,
       turns: quick ? 1 : TURNS,
       warmUp: async () => void (await measure()),
       measure: async () => ({ [name]: await measure() }),
@@ -130,7 +130,7 @@ const openEngine: OpenScenarios = async ({ directory, dist, quick }) => {
 export const SCENARIOS: Readonly<Record<string, OpenScenarios>> = {
   http: openHttp,
   ingest: openIngest,
-  engine: openEngine,
+  sealing: openSealing,
 }
 
 export const SCENARIO_NAMES: readonly string[] = Object.keys(SCENARIOS)

@@ -123,7 +123,7 @@ const persistentMerkleTree = (): TreeBuilder => ({
   },
 })
 
-/** All implementations that `engine` compares, in the order of its table. */
+/** All trees that `sealing` compares, in the order of its table. */
 export const TREE_BUILDERS: Readonly<Record<string, () => TreeBuilder>> = {
   libraryInline,
   libraryPooled: () => libraryPooled(4),

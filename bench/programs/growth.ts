@@ -1,16 +1,14 @@
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
-import { fsck, type FsckProgress } from '../../core/ops/index.ts'
 import { cpu, measureOwnRate } from '../run/cpu-time.ts'
 import { ownMemoryMiB } from '../run/memory.ts'
 import { itemAt, secondsInFlight } from '../workload/concurrency.ts'
 import { createCategories, EvidenceCreator, openBenchRegistry, type CategoryIds } from '../workload/registry.ts'
 
 /**
- * The steps of `growth` and `fsck`, each in a process of its own so that start and memory can be measured:
- * `growth fill DIRECTORY SIZE` creates evidences in bulk, `growth measure DIRECTORY SIZE` measures each operation, and
- * `growth check DIRECTORY SIZE` checks everything.
+ * The steps of `growth`, each in a process of its own so that start and memory can be measured:
+ * `growth fill DIRECTORY SIZE` creates evidences in bulk, `growth measure DIRECTORY SIZE` measures each operation.
  */
 
 export interface FillMeasurement {
@@ -33,13 +31,6 @@ export interface GrowthMeasurement {
   readonly startMs: number
   readonly startMiB: number
   readonly loadedMiB: number
-}
-
-export interface CheckMeasurement {
-  readonly seconds: number
-  /** For each evidence. */
-  readonly cpuMicroseconds: number
-  readonly memoryMiB: number
 }
 
 const BULK_SIZE = 1_000
@@ -127,25 +118,6 @@ async function hasMerged(): Promise<boolean> {
   }
 }
 
-/** Progress comes for each page; the memory is read, and progress shown, at one in so many. */
-const SHOWN_EVERY = 500
-
-async function check(directory: string, size: number): Promise<CheckMeasurement> {
-  const bench = await openBenchRegistry({ directory })
-  let [memoryMiB, pages] = [0, 0]
-  const onProgress = ({ stage, done }: FsckProgress): void => {
-    if (pages++ % SHOWN_EVERY !== 0) return
-    memoryMiB = Math.max(memoryMiB, ownMemoryMiB())
-    console.error(`fsck: check of ${stage}: ${done}`)
-  }
-  const { seconds, cpuMicroseconds } = await costOf(1, 1, async () => {
-    const { differences } = await fsck({ records: bench.records }, { onProgress })
-    if (differences > 0) throw new Error(`${differences} differences`)
-  })
-  await bench.close()
-  return { seconds, cpuMicroseconds: cpuMicroseconds / size, memoryMiB }
-}
-
 const costOf = (count: number, width: number, work: () => Promise<unknown>) =>
   measureOwnRate(async () => ({ completed: count, seconds: await secondsInFlight(count, width, work) }))
 
@@ -157,6 +129,6 @@ async function bytesIn(directory: string): Promise<number> {
   return sizes.reduce((sum, found) => sum + (found?.size ?? 0), 0)
 }
 
-const STEPS: Readonly<Record<string, (directory: string, size: number) => Promise<object>>> = { fill, measure, check }
+const STEPS: Readonly<Record<string, (directory: string, size: number) => Promise<object>>> = { fill, measure }
 const [step = '', directory = '', size] = process.argv.slice(2)
 console.log(JSON.stringify(await STEPS[step]?.(directory, Number(size))))

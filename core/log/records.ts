@@ -80,8 +80,8 @@ export interface StampRecord {
 }
 
 /**
- * Every commit that stores a stamp, with or without its quorum, also writes this record. So its version says whether any
- * stamp has changed.
+ * Every commit that stores a stamp, with or without its quorum, also writes this record. So its version says whether
+ * any stamp has changed.
  */
 export interface StampHeadRecord {
   /** The size of that stamp. It may be smaller than that of another one: late tokens are added to older stamps. */

@@ -17,7 +17,7 @@ describe('npm run bench', () => {
   const wrong: readonly (readonly [args: readonly string[], message: RegExp])[] = [
     [['--only', 'sealing,fast'], /^Unknown benchmark: fast\. Known benchmarks: throughput, /],
     [['--fast'], /Unknown option '--fast'.*--help/],
-    [['--against', '/', '--only', 'sealing'], /Unknown benchmark: sealing\. Known benchmarks: http, ingest, engine\./],
+    [['--against', '/', '--only', 'growth'], /Unknown benchmark: growth\. Known benchmarks: http, ingest, sealing\./],
     [['--only', 'growth', '--evidences', '10'], /--evidences must be a whole number from 1000, got 10\./],
     [['--against', '/nowhere'], /\/nowhere has no build: run/],
   ]

@@ -1,8 +1,7 @@
 import { TREE_BUILDERS } from '../peers/npm-trees.ts'
-import { formatFinding, median, roundFigure, type BenchCase, type BenchContext } from '../run/case.ts'
+import { median, roundFigure, type BenchContext, type BenchResult } from '../run/case.ts'
 import type { Row } from '../run/row.ts'
 import { runChild } from '../run/child.ts'
-import { barsOf } from '../run/picture.ts'
 import type { TreeMeasurement } from '../workload/tree-measurement.ts'
 
 const SIZES = [2 ** 10, 2 ** 14, 2 ** 17, 2 ** 20] as const
@@ -11,66 +10,42 @@ const ROUNDS = 3
 /** An implementation that exceeds this for a tree with its proofs is left out of larger sizes. */
 const LIMIT_MS = 120_000
 
+/** The columns of a tree's row. */
+export const TREE_COLUMNS = {
+  leaves: 'leaves',
+  implementation: 'implementation',
+  treeMs: 'tree, ms',
+  leavesPerSecond: 'leaves/s',
+  allProofsMs: 'all proofs, ms',
+  proofsPerSecond: 'proofs/s',
+  peakMiB: 'peak, MiB',
+}
+
 /**
- * A Merkle tree and all of its inclusion proofs in memory: this library, trees written by hand over node:crypto, and
- * packages from npm.
+ * Measures a Merkle tree and all of its inclusion proofs in memory: this library, trees written by hand over
+ * node:crypto, and packages from npm.
  *
  * Fair because every implementation gets the same entries in a process of its own, warmed up for 0.3 s, in turns. The
  * roots must be equal, every proof must have log2(n) hashes, and one byte of each hash is read.
  */
-export const engine: BenchCase = {
-  name: 'engine',
-  measures: 'a Merkle tree and all its proofs in memory: this library, written by hand, and packages from npm',
-  columns: {
-    leaves: 'leaves',
-    implementation: 'implementation',
-    treeMs: 'tree, ms',
-    leavesPerSecond: 'leaves/s',
-    allProofsMs: 'all proofs, ms',
-    proofsPerSecond: 'proofs/s',
-    peakMiB: 'peak, MiB',
-  },
-  picture: {
-    title: 'A tree of 2^20 leaves and all its proofs',
-    unit: 'leaves or proofs per second (logarithmic)',
-    isLogarithmic: true,
-    bars: (rows) =>
-      barsOf(({ implementation }) => String(implementation), {
-        leavesPerSecond: 'tree',
-        proofsPerSecond: 'all proofs',
-      })(largestOf(rows)),
-  },
-  async run(context) {
-    const { quick } = context
-    const sizes = quick ? QUICK_SIZES : SIZES
-    const rounds = quick ? 1 : ROUNDS
-    const tooSlow = new Set<string>()
-    const rows: Row[] = []
-    let medians: Medians = new Map()
-    for (const size of sizes) {
-      const runs = await measureSize({ size, rounds, tooSlow, context })
-      assertEqualTrees(runs, size)
-      medians = new Map(
-        [...runs].flatMap(([key, measured]) => (measured.length === 0 ? [] : [[key, medianOf(measured)]])),
-      )
-      rows.push(...Object.keys(TREE_BUILDERS).map((key) => rowOf(key, size, medians.get(key))))
-    }
-    const settings = { rounds, limitSeconds: LIMIT_MS / 1000, entries: 'SHA-256 of 0, 1, 2, …' }
-    return { settings, rows, findings: { leaves: sizes.at(-1) ?? 0, ...findingsOf(medians) } }
-  },
-  conclude: (result) =>
-    `At ${formatFinding(result, 'leaves')} leaves this library on one thread builds the tree ` +
-    `${formatFinding(result, 'oneThreadOverCreateHash')} times as fast as createHash and ` +
-    `${formatFinding(result, 'oneThreadOverMerkletreejs')} times as fast as merkletreejs, ` +
-    `and makes all proofs ${formatFinding(result, 'bulkProofsOverMerkletreejs')} times as fast as merkletreejs.`,
+export async function measureTrees(context: BenchContext): Promise<Pick<BenchResult, 'rows' | 'findings'>> {
+  const { quick } = context
+  const rounds = quick ? 1 : ROUNDS
+  const tooSlow = new Set<string>()
+  const rows: Row[] = []
+  let medians: Medians = new Map()
+  for (const size of quick ? QUICK_SIZES : SIZES) {
+    const runs = await measureSize({ size, rounds, tooSlow, context })
+    assertEqualTrees(runs, size)
+    medians = new Map(
+      [...runs].flatMap(([key, measured]) => (measured.length === 0 ? [] : [[key, medianOf(measured)]])),
+    )
+    rows.push(...Object.keys(TREE_BUILDERS).map((key) => rowOf(key, size, medians.get(key))))
+  }
+  return { rows, findings: findingsOf(medians) }
 }
 
 type Medians = ReadonlyMap<string, TreeMeasurement>
-
-const largestOf = (rows: readonly Row[]): readonly Row[] => {
-  const largest = Math.max(...rows.map(({ leaves }) => Number(leaves)))
-  return rows.filter(({ leaves }) => leaves === largest)
-}
 
 interface SizeRequest {
   readonly size: number

@@ -1,7 +1,7 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import type { EngineWork } from '../compare/scenarios.ts'
+import type { SealingWork } from '../compare/scenarios.ts'
 import { measureOwnRate, type Rate } from '../run/cpu-time.ts'
 import type * as Level from '../../adapters/level/index.ts'
 import type * as Backlog from '../workload/backlog.ts'
@@ -12,8 +12,8 @@ import { ProofReader } from '../workload/tree-builder.ts'
 import { makeEntries } from '../workload/tree-measurement.ts'
 
 /**
- * `engine DIST DIRECTORY LEAVES`: hashes, proves and seals with the library in this build each time that its parent
- * process sends an `EngineWork`. Sends back the `Rate`. The build's own benchmark code calls its library.
+ * `compared-sealing DIST DIRECTORY LEAVES`: hashes, proves and seals with the library in this build each time that its
+ * parent process sends a `SealingWork`. Sends back the `Rate`. The build's own benchmark code calls its library.
  */
 
 const [dist = '', directory = '', leaves = ''] = process.argv.slice(2)
@@ -32,18 +32,18 @@ const records = await openLevelRecords(join(directory, 'records'))
 const registry = await openSealingRegistry({ directory, records })
 
 /** What is done before each measurement, and what is measured. */
-const WORK: Readonly<Record<EngineWork, readonly [prepare: () => Promise<unknown>, run: () => Promise<unknown>]>> = {
+const WORK: Readonly<Record<SealingWork, readonly [prepare: () => Promise<unknown>, run: () => Promise<unknown>]>> = {
   tree: [async () => undefined, () => builder.build(entries)],
   proofs: [async () => undefined, () => tree.makeProofs(new ProofReader())],
   sealing: [() => records.commit({ append: randomAppends(BATCH_SIZE) }), () => registry.sealNow()],
 }
 
-async function measure(work: EngineWork): Promise<Rate> {
+async function measure(work: SealingWork): Promise<Rate> {
   const [prepare, run] = WORK[work]
   await prepare()
   return measureOwnRate(async () => ({ completed: 1, seconds: await secondsInFlight(1, 1, run) }))
 }
 
-process.on('message', (work: EngineWork) => void measure(work).then((rate) => process.send?.(rate)))
+process.on('message', (work: SealingWork) => void measure(work).then((rate) => process.send?.(rate)))
 process.once('disconnect', () => process.exit())
 process.send?.('ready')
