@@ -1,4 +1,4 @@
-import { Background } from '../core/clock.ts'
+import { Background } from '../core/background.ts'
 import type { LogReader } from '../core/log/reader.ts'
 import type { Clock, Logger } from '../core/ports/index.ts'
 
@@ -41,10 +41,10 @@ export class Overdue {
     this.#background = new Background({
       ...options,
       failure: `could not find out since when entries wait for their ${options.step}`,
-      delayMs: this.#intervalMs,
+      retryMs: () => this.#intervalMs,
       run: async () => {
         await this.#look()
-        return true
+        return this.#intervalMs
       },
     })
   }
@@ -56,10 +56,10 @@ export class Overdue {
   }
 
   start(): void {
-    this.#background.request()
+    this.#background.request(this.#intervalMs)
   }
 
-  close(): Promise<void> {
+  stop(): Promise<void> {
     return this.#background.stop()
   }
 

@@ -1,4 +1,5 @@
-import { untilAborted } from '../core/clock.ts'
+import { Background } from '../core/background.ts'
+import { backoffMs, untilAborted } from '../core/clock.ts'
 import { isRegistryError, RegistryError } from '../core/errors.ts'
 import { createIdSource } from '../core/ids.ts'
 import { LogReader } from '../core/log/reader.ts'
@@ -10,11 +11,11 @@ import { authorityRules, type AuthorityRules } from './authorities.ts'
 import { BatchSealer, type SealStep } from './batch-sealer.ts'
 import { PoolEngine } from './engine/engines.ts'
 import { SealerLease } from './lease.ts'
-import { Loop, type LoopOptions } from './loop.ts'
 import { Overdue } from './overdue.ts'
 import { sealerSettings, type SealerOptions, type SealerSettings } from './settings.ts'
 import { StampCoordinator, Stamper } from './stamper.ts'
 
+const FIRST_BACKOFF_MS = 250
 /** The longest pause after failures: minutes for outside services, seconds for the registry's own store. */
 const MAX_OUTSIDE_BACKOFF_MS = 120_000
 const MAX_SEAL_BACKOFF_MS = 5_000
@@ -44,10 +45,10 @@ interface Running {
   readonly accountGuard: AccountGuard | undefined
   /** Set if other processes seal the same records. */
   readonly lease: SealerLease | undefined
-  readonly seal: Loop
-  /** One loop for each authority. */
-  readonly stamps: readonly Loop[]
-  readonly anchor: Loop | undefined
+  readonly seal: Background
+  /** One for each authority. */
+  readonly stamps: readonly Background[]
+  readonly anchor: Background | undefined
   readonly overdue: readonly Overdue[]
 }
 
@@ -99,7 +100,8 @@ class LogSealer implements Sealer {
     const logSize = await host.records.logSize()
     this.#noteState({ head: await reader.treeHead(), logSize, unsealedEvents: 0 })
     this.#running = running
-    for (const each of [...loopsOf(running), ...running.overdue]) each.start()
+    for (const loop of loopsOf(running)) loop.request()
+    for (const watch of running.overdue) watch.start()
   }
 
   notify(): void {
@@ -152,7 +154,7 @@ class LogSealer implements Sealer {
 
   async #close(): Promise<void> {
     const running = this.#running
-    if (running !== undefined) await Promise.all([...loopsOf(running), ...running.overdue].map((each) => each.close()))
+    if (running !== undefined) await Promise.all([...loopsOf(running), ...running.overdue].map((each) => each.stop()))
     await this.#lastStep
     await running?.lease?.release()
     await this.#engine.close()
@@ -178,10 +180,13 @@ class LogSealer implements Sealer {
     const anchorer = anchor && new Anchorer({ host, reader, anchor, schedule: anchors, onDuration })
     const accountGuard = anchor && anchorer && new AccountGuard({ anchorer, anchor, records, logger })
     const lease = records.isShared ? new SealerLease(records, clock, leaseMs) : undefined
-    const loop = (options: Pick<LoopOptions, 'name' | 'fields' | 'step'>, maxBackoffMs: number): Loop =>
-      new Loop({ ...options, clock, logger, maxBackoffMs })
-    const outsideLoop = (name: 'stamp' | 'anchor', work: Stamper | AccountGuard, fields: object = {}): Loop =>
-      loop({ name, fields, step: (signal) => this.#stepWithLease(lease, work, signal) }, MAX_OUTSIDE_BACKOFF_MS)
+    const outsideLoop = (step: 'stamp' | 'anchor', work: Stamper | AccountGuard, fields: object = {}): Background =>
+      loopOf(host, {
+        step,
+        fields,
+        run: (signal) => this.#stepWithLease(lease, work, signal),
+        maxBackoffMs: MAX_OUTSIDE_BACKOFF_MS,
+      })
     const running: Running = {
       host,
       batches,
@@ -189,7 +194,7 @@ class LogSealer implements Sealer {
       anchorer,
       accountGuard,
       lease,
-      seal: loop({ name: 'seal', step: () => this.#sealStep(running) }, MAX_SEAL_BACKOFF_MS),
+      seal: loopOf(host, { step: 'seal', run: () => this.#sealStep(running), maxBackoffMs: MAX_SEAL_BACKOFF_MS }),
       stamps: members.map(({ authority, trustAnchors }) =>
         outsideLoop('stamp', new Stamper({ coordinator: stampCoordinator, authority, trustAnchors, onDuration }), {
           authority: authority.info.name,
@@ -297,11 +302,29 @@ class LogSealer implements Sealer {
   }
 }
 
-const loopsOf = ({ seal, stamps, anchor }: Running): readonly Loop[] =>
+interface LoopOptions {
+  readonly step: 'seal' | 'stamp' | 'anchor'
+  readonly fields?: object
+  readonly run: (signal: AbortSignal) => Promise<number>
+  readonly maxBackoffMs: number
+}
+
+/** A loop that tries again after failures, with longer and longer pauses. */
+const loopOf = ({ clock, logger }: SealerHost, { step, fields, run, maxBackoffMs }: LoopOptions): Background =>
+  new Background({
+    clock,
+    logger,
+    run,
+    retryMs: (attempt) => backoffMs({ attempt, firstMs: FIRST_BACKOFF_MS, maxMs: maxBackoffMs }),
+    failure: `${step} failed: it is tried again`,
+    fields: { step, ...fields },
+  })
+
+const loopsOf = ({ seal, stamps, anchor }: Running): readonly Background[] =>
   [seal, ...stamps, anchor].filter((loop) => loop !== undefined)
 
 /** The failures of several loops, as those of one. */
-function failuresOf(loops: readonly (Loop | undefined)[]): SealerStatus['failures']['seal'] {
+function failuresOf(loops: readonly (Background | undefined)[]): SealerStatus['failures']['seal'] {
   const all = loops.flatMap((loop) => (loop === undefined ? [] : [loop.failures]))
   const last = all.filter(({ count }) => count > 0).toSorted((a, b) => b.lastAt - a.lastAt)[0]
   return { count: all.reduce((sum, { count }) => sum + count, 0), lastCode: last?.lastCode ?? null }

@@ -1,5 +1,5 @@
 import { messageOf } from '../errors.ts'
-import { Background } from '../clock.ts'
+import { Background } from '../background.ts'
 import type { BlobStore, Clock, Logger, RecordStore } from '../ports/index.ts'
 import { Check, type Difference } from './check.ts'
 import { isOutage } from './damage.ts'
@@ -90,8 +90,7 @@ export class Scrub {
     this.#background = new Background({
       ...options,
       failure: 'the scrub could not read; it tries again',
-      delayMs: 0,
-      retryMs: RETRY_MS,
+      retryMs: () => RETRY_MS,
       run: (signal) => this.#run(signal),
     })
     this.#background.request(FIRST_DELAY_MS)
@@ -114,8 +113,8 @@ export class Scrub {
     await this.#save()
   }
 
-  /** One step. Returns true, because there is always another one. */
-  async #run(signal: AbortSignal): Promise<true> {
+  /** One step. Returns 0, because there is always another one, which begins with a pause. */
+  async #run(signal: AbortSignal): Promise<0> {
     const { clock, intervalMs } = this.#options
     await this.#sleep(Math.min(this.#state.startedAt - clock.now(), intervalMs), signal)
     // The clock was ahead when the last pass ended.
@@ -127,7 +126,7 @@ export class Scrub {
       throw error
     }
     if (Math.abs(clock.now() - this.#savedAt) >= SAVE_INTERVAL_MS) await this.#save()
-    return true
+    return 0
   }
 
   async #step(signal: AbortSignal): Promise<void> {

@@ -1,4 +1,4 @@
-import { Background } from '../clock.ts'
+import { Background } from '../background.ts'
 import type { Clock, Commit, Key, Logger, RecordStore } from '../ports/index.ts'
 import { keys, type StoredRecord } from '../store/keys.ts'
 import { listEntries } from '../store/read.ts'
@@ -32,7 +32,7 @@ export class Erasures {
     this.#task = new Background({
       ...parts,
       failure: 'old values of deleted files could not be erased yet; it is tried again',
-      delayMs: ERASURE_INTERVAL_MS,
+      retryMs: () => ERASURE_INTERVAL_MS,
       run: (signal) => this.#erase(signal),
     })
   }
@@ -51,23 +51,23 @@ export class Erasures {
 
   /** Requests the erasure of what such commits have deleted, of this process or of others. */
   request(): void {
-    if (this.#parts.records.eraser !== null) this.#task.request()
+    if (this.#parts.records.eraser !== null) this.#task.request(ERASURE_INTERVAL_MS)
   }
 
   stop(): Promise<void> {
     return this.#task.stop()
   }
 
-  /** Returns true if more may be pending. */
-  async #erase(signal: AbortSignal): Promise<boolean> {
+  /** Returns when the next erasure is due, because more may be pending. */
+  async #erase(signal: AbortSignal): Promise<number | undefined> {
     const { records } = this.#parts
     const { eraser } = records
-    if (eraser === null) return false
+    if (eraser === null) return undefined
     const pending = await listEntries(records, { ...keys.pendingErasures(), limit: MAX_ERASURES })
-    if (pending.length === 0) return false
+    if (pending.length === 0) return undefined
     if (await eraser.eraseHistory(changedKeys(pending), signal))
       await records.commit({ writes: pending.map(({ key }) => ({ key, value: null })) })
-    return true
+    return ERASURE_INTERVAL_MS
   }
 }
 
@@ -92,11 +92,11 @@ export function startSweeping(
     clock,
     logger,
     failure: 'the sweep failed; it runs again in ten minutes',
-    delayMs: SWEEP_INTERVAL_MS,
+    retryMs: () => SWEEP_INTERVAL_MS,
     async run(signal) {
       erasures.request()
       await sweep(context, { before: clock.now() - ABANDONED_MS, process, signal })
-      return true
+      return SWEEP_INTERVAL_MS
     },
   })
   void sweeping.runNow()

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { Background } from '../../core/clock.ts'
+import { Background } from '../../core/background.ts'
 import { ManualClock, settle } from '../support/manual-clock.ts'
 
-/** A task that runs 1 s after a request, and again 5 s after a failure. `runs` has the times at which it ran. */
-function backgroundTask(run: (signal: AbortSignal) => Promise<boolean> = async () => false) {
+/** Work that runs again 5 s after a failure. `runs` has the times at which it ran. */
+function backgroundWork(run: (signal: AbortSignal) => Promise<number | undefined> = async () => undefined) {
   const clock = new ManualClock(0)
   const runs: number[] = []
   const warnings: string[] = []
@@ -13,8 +13,7 @@ function backgroundTask(run: (signal: AbortSignal) => Promise<boolean> = async (
     clock,
     logger: { debug() {}, info() {}, warn, error() {} },
     failure: 'it failed',
-    delayMs: 1_000,
-    retryMs: 5_000,
+    retryMs: () => 5_000,
     run(signal) {
       runs.push(clock.now())
       return run(signal)
@@ -23,25 +22,25 @@ function backgroundTask(run: (signal: AbortSignal) => Promise<boolean> = async (
   return { background, clock, runs, warnings }
 }
 
-describe('a task in the background', () => {
+describe('work in the background', () => {
   it('runs once for all requests before it, and again as long as it asks for it', async () => {
     let left = 2
-    const { background, clock, runs } = backgroundTask(async () => --left > 0)
-    background.request()
+    const { background, clock, runs } = backgroundWork(async () => (--left > 0 ? 1_000 : undefined))
+    background.request(1_000)
     await clock.advance(500)
-    background.request()
+    background.request(1_000)
     await clock.advance(10_000)
     assert.deepEqual(runs, [1_000, 2_000])
-    background.request()
+    background.request(1_000)
     await background.runNow()
     assert.deepEqual(runs, [1_000, 2_000, 10_500])
   })
 
   it('is logged and repeated later if it fails', async () => {
     let left = 2
-    const { background, clock, runs, warnings } = backgroundTask(async () => {
+    const { background, clock, runs, warnings } = backgroundWork(async () => {
       if (--left > 0) throw new Error('injected')
-      return false
+      return undefined
     })
     await background.runNow()
     await clock.advance(60_000)
@@ -49,18 +48,40 @@ describe('a task in the background', () => {
     assert.deepEqual(warnings, ['it failed'])
   })
 
-  it('is aborted and waited for when it stops, and does not run after that', async () => {
-    let isEnded = false
-    const { background, clock, runs, warnings } = backgroundTask(async (signal) => {
-      await clock.sleep(3_000, signal).finally(() => (isEnded = true))
-      return true
+  it('runs at once if it is woken, but not before the end of a pause after a failure', async () => {
+    const outcomes = [async () => 60_000, async () => Promise.reject(new Error('injected')), async () => 60_000]
+    const { background, clock, runs } = backgroundWork(async () => outcomes.shift()?.())
+    background.request()
+    await clock.advance(1_000)
+    background.wake()
+    await clock.advance(1_000)
+    background.wake()
+    await clock.advance(10_000)
+    assert.deepEqual(runs, [0, 1_000, 6_000])
+  })
+
+  it('runs again without a pause if it is woken during a run', async () => {
+    const { background, clock, runs } = backgroundWork(async () => {
+      if (runs.length === 1) background.wake()
+      return clock.sleep(100).then(() => 60_000)
     })
     background.request()
     await clock.advance(1_000)
-    background.request()
+    assert.deepEqual(runs, [0, 100])
+  })
+
+  it('is aborted and waited for when it stops, and does not run after that', async () => {
+    let isEnded = false
+    const { background, clock, runs, warnings } = backgroundWork(async (signal) => {
+      await clock.sleep(3_000, signal).finally(() => (isEnded = true))
+      return 0
+    })
+    background.request(1_000)
+    await clock.advance(1_000)
+    background.request(1_000)
     await background.stop()
     assert.ok(isEnded)
-    background.request()
+    background.request(1_000)
     await settle()
     await clock.advance(60_000)
     assert.deepEqual([runs, warnings, clock.sleeping], [[1_000], [], 0])

@@ -1,6 +1,6 @@
 import type { KeyRejection } from '../../api/source-systems.ts'
 import type { FileId, SourceSystemId } from '../../api/scope.ts'
-import { Background } from '../../clock.ts'
+import { Background } from '../../background.ts'
 import { isRegistryError } from '../../errors.ts'
 import type { IdSource } from '../../ids.ts'
 import type { Add, Write } from '../../ports/index.ts'
@@ -53,7 +53,7 @@ export class AuditLog {
     this.#task = new Background({
       ...stores,
       failure: 'the audit trail could not be written; it is tried again',
-      delayMs: WRITE_DELAY_MS,
+      retryMs: () => WRITE_DELAY_MS,
       run: () => this.#write(),
     })
   }
@@ -83,11 +83,11 @@ export class AuditLog {
     }
     const record = { id: this.#ids.next<string>(), at: this.#stores.clock.now(), count: 1, ...access }
     this.#notes.set(key, { companyId, record })
-    this.#task.request()
+    this.#task.request(WRITE_DELAY_MS)
     if (this.#notes.size === MAX_NOTES) void this.#task.runNow()
   }
 
-  async #write(): Promise<false> {
+  async #write(): Promise<undefined> {
     const notes = new Set(this.#notes.values())
     this.#notes = new Map()
     if (this.#dropped > 0)
@@ -101,7 +101,6 @@ export class AuditLog {
     } finally {
       this.#keep(notes)
     }
-    return false
   }
 
   /** Keeps notes that could not be written for the next time, a minute later. */

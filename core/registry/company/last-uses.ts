@@ -1,5 +1,5 @@
 import type { SourceSystemId } from '../../api/scope.ts'
-import { Background } from '../../clock.ts'
+import { Background } from '../../background.ts'
 import type { Clock, Logger, RecordStore } from '../../ports/index.ts'
 import { keys } from '../../store/keys.ts'
 import { decodeRecord } from '../../store/codec.ts'
@@ -39,7 +39,7 @@ export class LastUses {
     this.#task = new Background({
       ...stores,
       failure: 'the last uses of keys could not be written; it is tried again',
-      delayMs: MINUTE_MS,
+      retryMs: () => MINUTE_MS,
       run: () => this.#write(),
     })
   }
@@ -51,7 +51,7 @@ export class LastUses {
     const minute = now - (now % MINUTE_MS)
     if (this.#uses.get(systemId)?.minute === minute) return
     this.#uses.set(systemId, { companyId, systemId, minute })
-    this.#task.request()
+    this.#task.request(MINUTE_MS)
   }
 
   /** The last use that may not be written yet, ms since 1970. */
@@ -65,12 +65,11 @@ export class LastUses {
     await this.#task.stop()
   }
 
-  async #write(): Promise<false> {
+  async #write(): Promise<undefined> {
     const uses = [...this.#uses.values()]
     for (let i = 0; i < uses.length; i += COMMIT_LENGTH) await this.#writeSome(uses.slice(i, i + COMMIT_LENGTH))
     // Only now, so that `noted` returns them until they can be read.
     for (const use of uses) if (this.#uses.get(use.systemId) === use) this.#uses.delete(use.systemId)
-    return false
   }
 
   /** Without checks: if two servers write the same record, both values are right to the minute. */
