@@ -1,6 +1,7 @@
 /** The registry: what an evidence is, what an event commits to, what a proof says. */
 export { openRegistry } from './registry/open.ts'
 export type { RegistryOptions } from './registry/options.ts'
+export { adoptSignedHead } from './registry/signed-head.ts'
 export { assertNewEvidence } from './registry/evidence/create.ts'
 export { isImage } from './registry/file/given-files.ts'
 export { OPERATOR, permits } from './registry/permissions.ts'

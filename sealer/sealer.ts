@@ -5,7 +5,7 @@ import { createIdSource } from '../core/ids.ts'
 import { LogReader } from '../core/log/reader.ts'
 import { rulesOf } from '../core/log/attestation-rules.ts'
 import type { Anchor, Sealer, SealerHost, SealerStatus, TreeEngine } from '../core/ports/index.ts'
-import { AccountGuard } from './anchor-account.ts'
+import { AccountAlarm } from './account-alarm.ts'
 import { Anchorer } from './anchorer.ts'
 import { authorityRules, type AuthorityRules } from './authorities.ts'
 import { BatchSealer, type SealStep } from './batch-sealer.ts'
@@ -42,7 +42,7 @@ interface Running {
   readonly batches: BatchSealer
   readonly stampCoordinator: StampCoordinator
   readonly anchorer: Anchorer | undefined
-  readonly accountGuard: AccountGuard | undefined
+  readonly accountAlarm: AccountAlarm | undefined
   /** Set if other processes seal the same records. */
   readonly lease: SealerLease | undefined
   readonly seal: Background
@@ -128,7 +128,7 @@ class LogSealer implements Sealer {
   }
 
   status(): SealerStatus {
-    const { seal, stamps = [], anchor, stampCoordinator, anchorer, accountGuard, overdue = [] } = this.#running ?? {}
+    const { seal, stamps = [], anchor, stampCoordinator, anchorer, accountAlarm, overdue = [] } = this.#running ?? {}
     const { count, isFailing } = this.#engine.failures ?? { count: 0, isFailing: false }
     const engine = { count, lastCode: count > 0 ? 'ENGINE_FAILED' : null }
     const failing = [seal, ...stamps, anchor].flatMap((loop) => loop?.currentCode ?? [])
@@ -141,7 +141,7 @@ class LogSealer implements Sealer {
       stampedSize: stampCoordinator?.stampedSize ?? 0,
       anchoredSize: anchorer?.anchoredSize ?? 0,
       oldestUnanchoredAt: anchorer?.oldestUnanchoredAt ?? null,
-      hasAccountConflict: accountGuard?.hasConflict ?? false,
+      hasAccountConflict: accountAlarm?.isRaised ?? false,
       failures: { seal: failuresOf([seal]), stamp: failuresOf(stamps), anchor: failuresOf([anchor]), engine },
       currentFailures: isFailing ? [...codes, 'ENGINE_FAILED'] : codes,
     }
@@ -178,9 +178,9 @@ class LogSealer implements Sealer {
     })
     const stampCoordinator = new StampCoordinator({ host, reader, rules: rulesOf(this.trust), schedule: stampSchedule })
     const anchorer = anchor && new Anchorer({ host, reader, anchor, schedule: anchors, onDuration })
-    const accountGuard = anchor && anchorer && new AccountGuard({ anchorer, anchor, records, logger })
+    const accountAlarm = anchor && new AccountAlarm({ anchor, records, logger })
     const lease = records.isShared ? new SealerLease(records, clock, leaseMs) : undefined
-    const outsideLoop = (step: 'stamp' | 'anchor', work: Stamper | AccountGuard, fields: object = {}): Background =>
+    const outsideLoop = (step: 'stamp' | 'anchor', work: OutsideWork, fields: object = {}): Background =>
       loopOf(host, {
         step,
         fields,
@@ -192,7 +192,7 @@ class LogSealer implements Sealer {
       batches,
       stampCoordinator,
       anchorer,
-      accountGuard,
+      accountAlarm,
       lease,
       seal: loopOf(host, { step: 'seal', run: () => this.#sealStep(running), maxBackoffMs: MAX_SEAL_BACKOFF_MS }),
       stamps: members.map(({ authority, trustAnchors }) =>
@@ -200,7 +200,7 @@ class LogSealer implements Sealer {
           authority: authority.info.name,
         }),
       ),
-      anchor: accountGuard && outsideLoop('anchor', accountGuard),
+      anchor: anchorer && accountAlarm && outsideLoop('anchor', withAlarm(anchorer, accountAlarm)),
       overdue: this.#watchesOf({ host, reader, stampCoordinator, anchorer, lease }),
     }
     return running
@@ -228,11 +228,7 @@ class LogSealer implements Sealer {
     return [...(this.#authorities.members.length > 0 ? [stamp] : []), ...(anchor === undefined ? [] : [anchor])]
   }
 
-  async #stepWithLease(
-    lease: SealerLease | undefined,
-    work: Stamper | AccountGuard,
-    signal: AbortSignal,
-  ): Promise<number> {
+  async #stepWithLease(lease: SealerLease | undefined, work: OutsideWork, signal: AbortSignal): Promise<number> {
     if (lease === undefined || (await lease.acquire())) return work.step(signal)
     await work.observe()
     return this.#settings.pollIntervalMs
@@ -301,6 +297,22 @@ class LogSealer implements Sealer {
     return this.#running
   }
 }
+
+/** The work of a stamper or an anchorer. */
+interface OutsideWork {
+  step(signal: AbortSignal): Promise<number>
+  /** Changes nothing: another process has the lease. */
+  observe(): Promise<unknown>
+}
+
+/** Anchors, whatever the alarm says. */
+const withAlarm = (anchorer: Anchorer, alarm: AccountAlarm): OutsideWork => ({
+  async step(signal) {
+    await alarm.check(signal)
+    return anchorer.step(signal)
+  },
+  observe: () => anchorer.observe(),
+})
 
 interface LoopOptions {
   readonly step: 'seal' | 'stamp' | 'anchor'

@@ -14,7 +14,7 @@ import { ChainView, SETTLED_CONFIRMATIONS, type Receipt } from './chain-view.ts'
 import { loadEthers } from './ethers.ts'
 import { RpcEndpoints } from './rpc.ts'
 import type { ProxySettings } from '../outside.ts'
-import { firstForeignNonce, foreignUse } from './foreign-use.ts'
+import { findForeignUse } from './foreign-use.ts'
 import { makeInclusionProof } from './inclusion-proof.ts'
 import { gwei, isOutbid, offerFor, type FeeOffer } from './fees.ts'
 import { hexOf } from '../../core/verify/chain/rlp.ts'
@@ -35,11 +35,6 @@ export interface EvmAnchorOptions {
   readonly confirmations?: number | 'finalized'
   /** Upper bound of what a transaction offers, in wei per gas (`weiOf` converts gwei). */
   readonly maxFeePerGas: bigint
-  /**
-   * Nonces below this one were used by others, and the operator knows it. Without it, such a use stops anchoring.
-   * Default: 0.
-   */
-  readonly acceptNoncesBelow?: number
   /** Time limit of each request to a node, in ms. Default: 10,000. */
   readonly timeoutMs?: number
   /** Proxies for requests to the nodes. Default: none. */
@@ -165,11 +160,13 @@ export class EvmAnchor implements Anchor {
   }
 
   /** Compares the nonces of `own` with the number of the account's transactions, including pending ones. */
-  async findForeignUse(own: AsyncIterable<PreparedAnchor>, signal?: AbortSignal): Promise<ForeignUse | undefined> {
-    const next = await (await this.#view(signal)).nextNonce()
-    const { address } = this
-    const nonce = await firstForeignNonce(own, { address, next, acceptBelow: this.#options.acceptNoncesBelow ?? 0 })
-    return nonce === undefined ? undefined : foreignUse({ address, nonce, next })
+  async findForeignUse(
+    own: AsyncIterable<PreparedAnchor>,
+    confirmed: number,
+    signal?: AbortSignal,
+  ): Promise<ForeignUse | undefined> {
+    const uses = await (await this.#view(signal)).nextNonce()
+    return findForeignUse(own, { address: this.address, uses, confirmed })
   }
 
   async close(): Promise<void> {

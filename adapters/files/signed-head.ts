@@ -47,8 +47,8 @@ export class FileSignedHead implements SignedHeadKeeper {
     throw new RegistryError(
       'CORRUPT',
       `${this.#path} does not hold the last signed log size and root. It detects a record store that was set back. ` +
-        'Restore it from a backup. If there is none, remove it and adopt the head of another copy (adoptHead, ' +
-        '--adopt-head FILE)',
+        'Restore it from a backup. If there is none, remove it and adopt that of another copy (adoptSignedHead, ' +
+        'evidence-registry adopt head)',
     )
   }
 

@@ -144,7 +144,7 @@ export class LocalLedger implements Anchor {
   }
 
   /** Only this process writes the ledger, and `fsck` compares it with the records. */
-  async findForeignUse(_own: AsyncIterable<PreparedAnchor>, signal?: AbortSignal): Promise<undefined> {
+  async findForeignUse(_: unknown, _confirmed: number, signal?: AbortSignal): Promise<undefined> {
     this.#assertOpen(signal)
   }
 

@@ -190,7 +190,6 @@ export class BlobBucket {
 
 function clientOf(settings: S3Settings): S3Client {
   const { region, endpoint, credentials, pathStyle = endpoint !== undefined, idleMs = DEFAULTS.idleMs } = settings
-  const checksums = settings.checksums ?? DEFAULTS.checksums
   // Each open body holds a connection until it is read. With a limit, slow readers would block all other requests.
   const agent = { maxSockets: Infinity }
   return new S3Client({
@@ -198,8 +197,9 @@ function clientOf(settings: S3Settings): S3Client {
     ...(endpoint !== undefined && { endpoint }),
     ...(credentials && { credentials }),
     forcePathStyle: pathStyle,
-    requestChecksumCalculation: checksums,
-    responseChecksumValidation: checksums,
+    // Not every service accepts the checksums of the SDK. Files are verified by SHA-256.
+    requestChecksumCalculation: 'WHEN_REQUIRED',
+    responseChecksumValidation: 'WHEN_REQUIRED',
     maxAttempts: settings.attempts ?? DEFAULTS.attempts,
     // Expect: 100-continue costs a round trip and, in this SDK, a new connection for each part.
     expectContinueHeader: false,

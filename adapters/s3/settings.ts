@@ -6,9 +6,6 @@ import { RegistryError } from '../kit/index.ts'
  */
 export type Encryption = { readonly algorithm: 'AES256' } | { readonly algorithm: 'aws:kms'; readonly keyId?: string }
 
-/** When the SDK adds its own checksums. `WHEN_SUPPORTED` is Amazon's default, which other services may not accept. */
-export type Checksums = 'WHEN_REQUIRED' | 'WHEN_SUPPORTED'
-
 /** An access key of AWS, or of another S3 service. */
 export interface Credentials {
   readonly accessKeyId: string
@@ -35,8 +32,6 @@ export interface S3Settings {
   readonly credentials?: Credentials
   /** Server-side encryption of the objects. Default: the setting of the bucket. */
   readonly encryption?: Encryption
-  /** Default: `WHEN_REQUIRED`. */
-  readonly checksums?: Checksums
   /**
    * Size of the parts of a multipart upload in bytes, 5 MiB to 5 GiB. Default: 8 MiB. A put holds one part in memory;
    * bodies of more than 10,000 parts use larger ones.
@@ -56,7 +51,6 @@ const MAX_PART_BYTES = 5 * 1024 * MIB
 
 export const DEFAULTS = {
   prefix: 'evidence/',
-  checksums: 'WHEN_REQUIRED',
   partBytes: 8 * MIB,
   idleMs: 20_000,
   attempts: 4,

@@ -7,6 +7,7 @@ import type {
   BatchRecord,
   CheckpointRecord,
   ConfirmedAnchorRecord,
+  ConfirmedUsesRecord,
   LogIdentityRecord,
   SealerLeaseRecord,
   StampHeadRecord,
@@ -65,4 +66,6 @@ export const logKeys = {
   confirmedAnchorsFrom: (treeSize: number): RecordRange<ConfirmedAnchorRecord> => keysFrom('ac', treeSize),
   /** The largest confirmed size, the largest sent size, and the outstanding anchor. */
   anchorHead: (): RecordKey<AnchorHeadRecord> => 'ah',
+  /** Which transactions of the account that no anchor has are known to the operator. */
+  confirmedUses: (): RecordKey<ConfirmedUsesRecord> => 'au',
 } as const

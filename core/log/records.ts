@@ -198,6 +198,12 @@ export const NO_ANCHORS: AnchorHeadRecord = {
   accounts: [],
 }
 
+/** The operator knows of the first `uses` transactions of the account that anchors. */
+export interface ConfirmedUsesRecord {
+  readonly info: AnchorInfo
+  readonly uses: number
+}
+
 /**
  * The block of a confirmed anchor. On one chain, blocks rise with sizes: each anchor is sent after all smaller ones are
  * confirmed. So the first anchor of a size or a larger one is in the lowest block that covers it.

@@ -56,7 +56,7 @@ const KINDS: readonly (readonly [kind: DifferenceKind, ...ranges: readonly Range
   ['batch', logKeys.batches()],
   ['checkpoint', logKeys.checkpoints()],
   ['stamp', logKeys.stamps(), logKeys.partialStamps(), logKeys.allValidationData(), onlyKey(logKeys.stampHistory())],
-  ['anchor', logKeys.anchors(), onlyKey(logKeys.anchorHead())],
+  ['anchor', logKeys.anchors(), onlyKey(logKeys.anchorHead()), onlyKey(logKeys.confirmedUses())],
   ['event', keys.laterEvents()],
   ['evidence', keys.evidences()],
   ['file', keys.files()],

@@ -55,6 +55,7 @@ const familyById = <T extends { readonly id: string }>(
 const FAMILIES: readonly Family[] = [
   family(logKeys.batches()),
   family(logKeys.anchors()),
+  family(onlyKey(logKeys.confirmedUses())),
   family(onlyKey(keys.operator())),
   family(onlyKey(keys.blobStore())),
   family(keys.companies()),

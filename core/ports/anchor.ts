@@ -53,12 +53,12 @@ export type AnchorStatus =
    */
   | { readonly state: 'failed'; readonly reason: string; readonly isPruned?: boolean }
 
-/** A transaction of the account that the registry did not send. */
+/** Transactions of the account that the registry did not send. */
 export interface ForeignUse {
-  /** Names the account and the transaction, without a full stop. */
+  /** Names the account and the first such transaction, without a full stop. */
   readonly message: string
-  /** What the operator does to anchor nevertheless. */
-  readonly confirmation: string
+  /** How many transactions the account has sent in all. */
+  readonly uses: number
 }
 
 /**
@@ -89,10 +89,15 @@ export interface Anchor {
    *
    * @param own - every transaction on record for this chain, in any order, also of other accounts. Read them after the
    * account's count, because another process may add some
+   * @param confirmed - the operator knows of so many transactions of the account, from its first one on
    * @returns `undefined` if there are none, if `own` has no transaction of the account, or if the chain does not count
    * the transactions of an account
    */
-  findForeignUse(own: AsyncIterable<PreparedAnchor>, signal?: AbortSignal): Promise<ForeignUse | undefined>
+  findForeignUse(
+    own: AsyncIterable<PreparedAnchor>,
+    confirmed: number,
+    signal?: AbortSignal,
+  ): Promise<ForeignUse | undefined>
   close(): Promise<void>
   /** Tells what the account can still pay; `null` if anchors cost nothing. */
   readonly funds: AnchorFunds | null

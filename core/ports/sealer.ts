@@ -65,7 +65,7 @@ export interface SealerStatus {
    * When the oldest batch without a confirmed anchor was sealed, ms since 1970. `null` if there is none, or no chain.
    */
   readonly oldestUnanchoredAt: number | null
-  /** The anchoring account has sent a transaction that is not on record: nothing is anchored. */
+  /** The anchoring account has sent a transaction that is neither on record nor confirmed by the operator. */
   readonly hasAccountConflict: boolean
   /**
    * How often each step failed since the start, and the code of its last error. `engine`: the workers of the engines,

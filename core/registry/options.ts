@@ -49,11 +49,6 @@ export interface RegistryOptions {
    * `UNAVAILABLE` then.
    */
   readonly acceptClock?: boolean
-  /**
-   * The signed head of another copy, for example of another server of the same records. It replaces a signed head that
-   * is missing. The store must hold it. Default: with shared records, the tree of the newest confirmed anchor.
-   */
-  readonly adoptHead?: SignedHead
   /** Trees that are known to be signed, for example from a ledger beside the records. The store must hold them. */
   readonly knownHeads?: readonly SignedHead[]
   /**
@@ -79,7 +74,6 @@ const OPTIONAL_VALUES = {
   logName: 'string',
   smallFileBytes: 'number',
   acceptClock: 'boolean',
-  adoptHead: 'object',
   knownHeads: 'object',
   readOnly: 'boolean',
 } as const

@@ -15,7 +15,6 @@ import { readMarkers } from '../startup/markers.ts'
 import { stderrLogger } from '../startup/logger.ts'
 import { namesModule } from '../startup/own-module.ts'
 import { assertSharable, openOutside, openRecords } from '../startup/records.ts'
-import { readAdoptedHead } from '../startup/signed-heads.ts'
 import { assertConsistent, openTimestampAuthorities } from '../startup/timestamp-authorities.ts'
 import type { CommandInput } from './command.ts'
 
@@ -106,7 +105,6 @@ async function tryKeys(config: Config): Promise<string> {
   if (config.records === 'postgres') assertSharable(config)
   assertConsistent(config)
   if (config.anchor === 'evm' && config.evmRpcUrl === undefined) await tryAnchor(config)
-  await readAdoptedHead(config.adoptHead)
   const secret = config.secretFile ?? join(config.dataDir, 'secret')
   if (config.secretFile !== undefined || existsSync(secret)) await readSecret(secret)
   if (config.checkpointKeys !== undefined || existsSync(keyringPath(config)))

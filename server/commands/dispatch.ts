@@ -17,6 +17,12 @@ const COMMANDS: Readonly<Record<string, readonly [does: string, load: () => Prom
   'keys generate': ['makes a new checkpoint key', async () => (await import('./keys.ts')).generateCommand],
   'keys rotate': ['lets the newest checkpoint key sign', async () => (await import('./keys.ts')).rotateCommand],
   'keys mark-compromised': ['marks an earlier key as stolen', async () => (await import('./keys.ts')).markCommand],
+  'adopt head': ['replaces a lost signed head', async () => (await import('./adopt.ts')).adoptHeadCommand],
+  'adopt bucket': ['accepts a bucket without its files', async () => (await import('./adopt.ts')).adoptBucketCommand],
+  'adopt transactions': [
+    'ends the alarm that others use the account of the anchors',
+    async () => (await import('./adopt.ts')).adoptTransactionsCommand,
+  ],
   'config check': [
     'shows the settings, and tries what they name',
     async () => (await import('./config-check.ts')).configCheckCommand,

@@ -1,4 +1,5 @@
 import Type, { type TSchema } from '#typebox'
+import { confirmForeignUse } from '../../sealer/index.ts'
 import { createBackup } from '../backup/create.ts'
 import { configError } from '../settings/config-error.ts'
 import { noteBackup } from '../startup/readings.ts'
@@ -54,6 +55,21 @@ export const markKeyOperation = define({
   },
 })
 
+/** Confirms what the account of the anchors has sent. Returns what was unknown, `null` if nothing was. */
+export const adoptTransactionsOperation = define({
+  name: 'adopt/transactions',
+  opens: 'writable',
+  args: NO_ARGS,
+  async run({ anchor, stores, config, logger }, _, { signal }) {
+    if (anchor === undefined) throw configError('EVIDENCE_ANCHOR is none: there is no account')
+    if (config.readOnly) throw configError('The registry is open read-only: set EVIDENCE_READ_ONLY=false')
+    const confirmed = await confirmForeignUse({ anchor, records: stores.records }, signal)
+    if (confirmed === undefined) return null
+    logger.info({ confirmed: confirmed.message }, 'transactions of the account that are not on record are confirmed')
+    return confirmed.message
+  },
+})
+
 /** Backs the registry up. The process that has the registry open writes the backup. */
 export const backupOperation = define({
   name: 'backup',
@@ -89,5 +105,6 @@ export const OPERATIONS: readonly ControlOperation<TSchema, unknown>[] = [
   listKeysOperation,
   rotateKeysOperation,
   markKeyOperation,
+  adoptTransactionsOperation,
   backupOperation,
 ]

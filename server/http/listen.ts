@@ -9,13 +9,17 @@ import { SECURITY_HEADERS } from './headers.ts'
 
 /** Longer than the 60 s after which proxies and clients close their idle connections. */
 const KEEP_ALIVE_MS = 65_000
+const HEADERS_MS = 20_000
+/** More are closed at once. Each takes a file descriptor. */
+const MAX_CONNECTIONS = 10_000
 
 /** At which address it listens, and how patient it is. */
 export interface ListenOptions {
   readonly host: string
   /** 0: any free port. */
   readonly port: number
-  readonly headersTimeoutMs: number
+  /** Time for the headers of a request to be complete. Default: 20 s. */
+  readonly headersTimeoutMs?: number
   /**
    * How long an idle connection stays open. If the server closes it before its client does, a request that is already
    * on its way fails. Default: 65 s.
@@ -28,7 +32,7 @@ export interface ListenOptions {
   readonly uploadIdleMs: number
   /** How long running requests may take after `close` was called. */
   readonly shutdownMs: number
-  /** Open connections. Default: as many as leave enough file descriptors for the stores. */
+  /** Open connections. Default: 10,000, or less if that leaves too few file descriptors for the stores. */
   readonly maxConnections?: number
   /** Told of connections that could not be accepted. Default: they are not logged. */
   readonly logger?: Logger
@@ -62,8 +66,8 @@ export interface ListeningApp {
 
 /** Listens with an app. Throws the system's error if the address cannot be used. */
 export async function listen(app: ListeningApp, options: ListenOptions): Promise<RunningServer> {
-  const { host, port, headersTimeoutMs, uploadIdleMs, shutdownMs, maxConnections = 1_000_000, logger } = options
-  const { keepAliveMs = KEEP_ALIVE_MS } = options
+  const { host, port, uploadIdleMs, shutdownMs, logger } = options
+  const { keepAliveMs = KEEP_ALIVE_MS, headersTimeoutMs = HEADERS_MS, maxConnections = MAX_CONNECTIONS } = options
   const server = createServer(
     {
       headersTimeout: headersTimeoutMs,

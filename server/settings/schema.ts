@@ -104,10 +104,6 @@ const files = {
     oneOfOrModule(['files', 's3'], 'files'),
     'Store for files: the data directory, an S3 bucket, or one of yours',
   ),
-  smallFileBytes: setting(
-    integer(0, 65_536, 4_096),
-    'Files with at most this many bytes are stored in the records, and not as blobs, which is faster. 0: none',
-  ),
   s3Bucket: optional(
     text('the name of a bucket', '^[A-Za-z0-9][A-Za-z0-9._:/-]{1,254}$'),
     'Bucket for files, without versioning. Region and credentials are found as the AWS SDK does it',
@@ -115,10 +111,6 @@ const files = {
   s3Prefix: setting(
     text('1 to 512 characters of A-Z a-z 0-9 . _ - /', '^[A-Za-z0-9._/-]{1,512}$', 'evidence/'),
     'Prefix of each key in the bucket. No other program may use keys with this prefix',
-  ),
-  adoptBucket: setting(
-    flag(false),
-    'Accept a bucket that does not name its registry and lacks recorded files, for example after its files were lost',
   ),
   s3Endpoint: optional(baseUrl(), 'Address of another service with the S3 protocol', { shownDefault: 'Amazon S3' }),
   s3PathStyle: optional(flag(), 'Put the name of the bucket into the path instead of the host name', {
@@ -131,11 +123,6 @@ const files = {
   s3KmsKeyId: optional(text('the id of a key', '^[\\x21-\\x7e]{1,2048}$'), 'Key for aws:kms', {
     shownDefault: 'the default key of the account',
   }),
-  s3Checksums: setting(
-    oneOf(['WHEN_REQUIRED', 'WHEN_SUPPORTED'], 'WHEN_REQUIRED'),
-    'When requests carry the checksums of the AWS SDK, which not every service accepts. Files are always ' +
-      'verified by SHA-256',
-  ),
 }
 
 const log = {
@@ -155,10 +142,6 @@ const log = {
   readOnly: setting(
     flag(false),
     'Serve what is recorded, also from a store that lost signed entries. Nothing is written, sealed or signed',
-  ),
-  adoptHead: optional(
-    path(),
-    'signed-head.json of another server or copy. It is used if that of this data directory is missing',
   ),
 }
 
@@ -187,7 +170,6 @@ const timestamps = {
     'Least time between stamps. 0: the next one begins when the previous one is complete',
     { shownDefault: '60000 for the embedded one, else 600000' },
   ),
-  tsaTimeoutMs: setting(integer(1, 600_000, 10_000), 'Time limit for one stamp'),
   tsaRevocation: setting(
     oneOf(['none', 'public', 'any'], 'public'),
     'Where CRLs and OCSP responses are fetched from: nowhere, public addresses, or any address (for a CA in ' +
@@ -230,11 +212,6 @@ const anchors = {
     confirmations(12),
     'An anchor is confirmed once this many blocks (including its own) are on top, or once its block is finalized',
   ),
-  evmAcceptNoncesBelow: optional(
-    integer(0, 2 ** 48),
-    'Confirms that others have sent transactions from the account with nonces below this one. Without it, ' +
-      'such a transaction stops anchoring',
-  ),
   evmMaxFeeGwei: setting(gwei(100), 'Highest fee per gas, including the tip'),
 }
 
@@ -248,10 +225,6 @@ const requests = {
     integer(1, 3_600_000, REQUEST_DEFAULTS.uploadIdleMs),
     'A request is ended if no byte of its body has arrived for this long',
   ),
-  headersTimeoutMs: setting(
-    integer(1_000, 600_000, 20_000),
-    'The headers of a request must be complete after this time',
-  ),
   shutdownMs: setting(integer(0, 600_000, 15_000), 'Time for running requests to finish after SIGTERM'),
   rateLimitPerMinute: setting(
     integer(0, 10_000_000, REQUEST_DEFAULTS.rateLimitPerMinute),
@@ -261,11 +234,6 @@ const requests = {
 
 /** Limits of what one server does. Those of running requests and of memory are constants (`http/load-limits.ts`). */
 const load = {
-  maxConnections: setting(
-    integer(1, 1_000_000, 10_000),
-    'Open connections. More are closed at once, so that the stores always have file descriptors',
-    { shownDefault: '10000, or less if the process may not open enough files' },
-  ),
   uploadMinBytesPerSecond: setting(
     integer(0, 1_000_000, REQUEST_DEFAULTS.uploadMinBytesPerSecond),
     'A request is ended if its body is slower than this on average, once the server has waited a minute for ' +

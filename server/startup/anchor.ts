@@ -49,7 +49,6 @@ async function openEvm(config: Config): Promise<Anchor> {
     confirmations: config.evmConfirmations,
     maxFeePerGas: evm.weiOf(config.evmMaxFeeGwei),
     proxies: config,
-    ...(config.evmAcceptNoncesBelow !== undefined && { acceptNoncesBelow: config.evmAcceptNoncesBelow }),
   })
 }
 

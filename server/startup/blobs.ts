@@ -26,7 +26,6 @@ export async function openBucketBlobs(config: Config): Promise<BlobStore> {
   return openS3Blobs({
     bucket: s3Bucket,
     prefix: config.s3Prefix,
-    checksums: config.s3Checksums,
     ...(s3Endpoint !== undefined && { endpoint: s3Endpoint }),
     ...(s3PathStyle !== undefined && { pathStyle: s3PathStyle }),
     ...(encryption && { encryption }),

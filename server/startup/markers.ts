@@ -179,7 +179,7 @@ export async function writeMarkers(markers: DirectoryMarkers, origin: string): P
 
 /** The store of the files, and the records whose files it should hold. */
 export interface BlobStoreOptions {
-  readonly config: Pick<Config, 'dataDir' | 'blobs' | 's3Bucket' | 's3Prefix' | 'adoptBucket' | 'readOnly'>
+  readonly config: Pick<Config, 'dataDir' | 'blobs' | 's3Bucket' | 's3Prefix' | 'readOnly'>
   readonly records: RecordStore
   readonly blobs: BlobStore
 }
@@ -201,13 +201,13 @@ function blobPlace({ config, blobs }: Pick<BlobStoreOptions, 'config' | 'blobs'>
 /**
  * Checks that the store of the files is that of the registry in these records. So a wrong bucket, or an empty one in
  * the place of a lost one, is noticed before anything is written. Shared records also name the store of their files, so
- * that a second server with files of its own is noticed. `adoptBucket` accepts a bucket without a marker.
+ * that a second server with files of its own is noticed.
  *
  * @returns writes what is missing. Call it with the log's origin once the registry is open.
  * @throws RegistryError `CORRUPT` that names the store
  */
 export async function checkBlobStore(options: BlobStoreOptions): Promise<(origin: string) => Promise<void>> {
-  const { config, records } = options
+  const { records } = options
   const place = blobPlace(options)
   if (place === undefined) return async () => undefined
   const marker = await readMarker(place)
@@ -215,13 +215,30 @@ export async function checkBlobStore(options: BlobStoreOptions): Promise<(origin
   const origin = await storedOrigin(records)
   if (marker !== undefined) assertOwn(place, marker, origin)
   const named = records.isShared ? await storedBlobStore(records) : undefined
-  const isAdopted = config.adoptBucket && config.blobs !== 'files' && marker === undefined
-  if (!isAdopted && named !== undefined && named !== marker?.id) throw otherStore(place)
-  if (!isAdopted && marker === undefined) await assertNoFiles(records, place)
+  if (named !== undefined && named !== marker?.id) throw otherStore(place)
+  if (marker === undefined) await assertNoFiles(records, place)
   return async (opened) => {
     const { id } = await claim(place, opened)
     if (records.isShared && id !== named && !(await nameBlobStore(records, id, named))) throw otherStore(place)
   }
+}
+
+/**
+ * Gives a bucket without a marker to the registry, although it lacks the files on record.
+ *
+ * @throws RegistryError `CORRUPT` if it is another registry's, `CONFIG_ERROR` if there is nothing to adopt
+ */
+export async function adoptBucket(options: BlobStoreOptions, origin: string): Promise<void> {
+  const { config, records } = options
+  const place = config.blobs === 'files' ? undefined : blobPlace(options)
+  if (place === undefined) throw configError(`EVIDENCE_BLOBS is ${config.blobs}: there is no bucket to adopt`)
+  const marker = await readMarker(place)
+  if (marker !== undefined) {
+    assertOwn(place, marker, origin)
+    throw configError(`${place.name} belongs to this registry: there is nothing to adopt`)
+  }
+  const { id } = await claim(place, origin)
+  if (records.isShared && !(await nameBlobStore(records, id, await storedBlobStore(records)))) throw otherStore(place)
 }
 
 /**
@@ -243,7 +260,7 @@ async function assertNoFiles(records: RecordStore, { name, remedy }: Place): Pro
     throw corrupt(
       `${name} does not hold the files of this registry: it has no ${MARKER}, but the file ${id} is on record. ` +
         `To go on, ${remedy}, or restore the files from a backup. If those of a bucket are lost for good, accept it ` +
-        'with EVIDENCE_ADOPT_BUCKET=true. Nothing was written',
+        'with evidence-registry adopt bucket. Nothing was written',
     )
 }
 

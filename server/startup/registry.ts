@@ -24,7 +24,7 @@ import { assertBelongsTo, assertHasRecords, checkBlobStore, readMarkers, writeMa
 import { orClose, OpenParts } from './open-parts.ts'
 import { OperatorReadings } from './readings.ts'
 import { assertSharable, openRecords } from './records.ts'
-import { assertLedgerComplete, knownHeads, readAdoptedHead } from './signed-heads.ts'
+import { assertLedgerComplete, knownHeads } from './signed-heads.ts'
 import { openTimestampAuthorities } from './timestamp-authorities.ts'
 import { assertRestored } from './unfinished-restore.ts'
 import { configError } from '../settings/config-error.ts'
@@ -57,7 +57,7 @@ export interface OpenedRegistry {
  *     control.sock       commands for the running server
  *
  * @param options `mustExist`: throws `CONFIG_ERROR` instead of creating a new registry. `writeBufferBytes`: as of
- *   `openLevelRecords`
+ *   `openLevelRecords`. `smallFileBytes`: as of `openRegistry`
  */
 export async function openConfiguredRegistry(
   config: Config,
@@ -78,12 +78,13 @@ interface OpenOptions {
   readonly logger: Logger
   readonly mustExist: boolean
   readonly writeBufferBytes?: number
+  readonly smallFileBytes?: number
 }
 
 /** Opens one part after the other. The order matters: each check needs what was opened before it. */
 async function openParts(
   config: Config,
-  { logger, mustExist, ...options }: OpenOptions,
+  { logger, mustExist, smallFileBytes, ...options }: OpenOptions,
   parts: OpenParts,
 ): Promise<OpenedRegistry> {
   const directory = resolve(config.dataDir)
@@ -110,7 +111,6 @@ async function openParts(
   const { sealer, heads, ...watched } = await openSealer(config, { directory, logger, parts, instruments })
   const { anchor } = watched
   if (anchor instanceof LocalLedger && !config.readOnly) await assertLedgerComplete(records, anchor)
-  const adoptHead = await readAdoptedHead(config.adoptHead)
   const registry = await openRegistry({
     records: instruments.observeRecords(records),
     blobs: instruments.observeBlobs(blobs),
@@ -118,10 +118,10 @@ async function openParts(
     signedHead: new FileSignedHead(join(directory, 'signed-head.json')),
     knownHeads: heads,
     ...settingsOf(config),
+    ...(smallFileBytes !== undefined && { smallFileBytes }),
     secret,
     checkpointSigner,
     logger,
-    ...(adoptHead && { adoptHead }),
   })
   await orClose(registry, async ({ log }) => {
     if (config.readOnly) return
@@ -138,10 +138,9 @@ async function openParts(
 }
 
 /** The settings that the registry takes as they are. */
-const settingsOf = ({ readOnly, logName, smallFileBytes, acceptClock, operatorKey }: Config) => ({
+const settingsOf = ({ readOnly, logName, acceptClock, operatorKey }: Config) => ({
   readOnly,
   logName,
-  smallFileBytes,
   acceptClock,
   ...(operatorKey !== undefined && { operatorKey }),
 })

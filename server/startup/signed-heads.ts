@@ -1,19 +1,9 @@
-import { FileSignedHead } from '../../adapters/files/index.ts'
 import { LocalLedger } from '../../adapters/local-ledger/index.ts'
 import { LocalTsa } from '../../adapters/local-tsa/index.ts'
 import { RegistryError, type RecordStore, type SignedHead } from '../../core/index.ts'
 import type { Anchor, TimestampAuthority } from '../../adapters/kit/index.ts'
 import { parseCheckpoint } from '../../core/log/index.ts'
 import { confirmedSizeOn } from '../../core/ops/index.ts'
-import { configError } from '../settings/config-error.ts'
-
-/** Reads the file of `--adopt-head`. Throws `CONFIG_ERROR` if it is missing, `CORRUPT` if it holds no signed head. */
-export async function readAdoptedHead(path: string | undefined): Promise<SignedHead | undefined> {
-  if (path === undefined) return undefined
-  const head = await new FileSignedHead(path).read()
-  if (head !== undefined) return head
-  throw configError(`EVIDENCE_ADOPT_HEAD: ${path} does not exist: name signed-head.json of another server or copy`)
-}
 
 /** What was signed, as the local ledger and the embedded authority kept it. Empty for other anchors and authorities. */
 export const knownHeads = (

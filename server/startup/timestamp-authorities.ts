@@ -32,7 +32,7 @@ export async function openTimestampAuthorities(
 
 /** An authority by its URL, with its own trust anchors and policy. */
 async function openRemote(
-  { tsaCa, tsaPolicy, tsaTimeoutMs, tsaRevocation, ...proxies }: Config,
+  { tsaCa, tsaPolicy, tsaRevocation, ...proxies }: Config,
   url: string,
   index: number,
   { logger, clockWatch }: Watching,
@@ -42,7 +42,6 @@ async function openRemote(
     url,
     trustAnchors: await readTrustAnchors(tsaCa[index] ?? ''),
     ...(policy !== '' && { policy }),
-    timeoutMs: tsaTimeoutMs,
     revocation: tsaRevocation,
     proxies,
     logger,

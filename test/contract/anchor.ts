@@ -192,8 +192,8 @@ function testAccount(test: TestOf<AnchorUnderTest>): void {
     for (const each of sent) await untilConfirmed(anchor, mine, each)
     const unsent = await prepare(anchor)
     const reopened = await reopen()
-    assert.equal(await reopened.findForeignUse(listOf([...sent, unsent])), undefined)
-    assert.equal(await reopened.findForeignUse(listOf([])), undefined)
+    assert.equal(await reopened.findForeignUse(listOf([...sent, unsent]), 0), undefined)
+    assert.equal(await reopened.findForeignUse(listOf([]), 0), undefined)
   })
 }
 
@@ -218,7 +218,7 @@ function testAbortAndClose(test: TestOf<AnchorUnderTest>): void {
       prepare: () => prepare(anchor),
       broadcast: () => anchor.broadcast(prepared.raw),
       status: () => anchor.status([prepared]),
-      findForeignUse: () => anchor.findForeignUse(listOf([prepared])),
+      findForeignUse: () => anchor.findForeignUse(listOf([prepared]), 0),
     })
   })
 }

@@ -87,3 +87,12 @@ describe('generated documentation', () => {
     assert.deepEqual(missing, [])
   })
 })
+
+it('the operations manual gives a reason to change each setting', () => {
+  const [, section = ''] = readFileSync('server/OPERATIONS.md', 'utf8').split(
+    '## The settings, and when to change them',
+  )
+  const named = [...section.slice(0, section.indexOf('\n## ')).matchAll(/`(EVIDENCE_\w+)`/g)].map(([, name]) => name)
+  assert.deepEqual(new Set(named), new Set(settingRows().map(({ variable }) => variable)))
+  assert.equal(new Set(named).size, named.length)
+})

@@ -8,7 +8,7 @@ import { decodeRecord } from '../../core/store/codec.ts'
 import { decorateRecords } from '../../core/store/decorate.ts'
 import { listEntries } from '../../core/store/read.ts'
 import type { RecordStore } from '../../core/ports/index.ts'
-import type { SealerOptions } from '../../sealer/index.ts'
+import { confirmForeignUse, type SealerOptions } from '../../sealer/index.ts'
 import { faultyRecords, type FaultyRecords } from '../support/faulty-records.ts'
 import { recordsOf, type SealerFixture, sealerFixtures } from '../support/sealer-fixture.ts'
 import { ScriptedChain } from '../support/scripted-chain.ts'
@@ -90,29 +90,40 @@ describe('anchoring', () => {
     assert.equal((await sealing.reader.anchorCovering(3))?.size, 6)
   })
 
-  it('anchors nothing while the account was used by others, and says so once', async () => {
+  it('says once that others have used the account, until that is confirmed, and goes on', async () => {
     const { sealing, chain, sealer: first, seal, confirm } = await openAnchorFixture()
     await seal()
     await confirm()
     await first.close()
-    const prepared = chain.prepared.length
-    chain.foreignUse = { message: 'The account was used', confirmation: 'confirm it.' }
+    const ownBefore = [...chain.broadcasts]
+    chain.foreignUse = { message: 'The account was used', uses: 2 }
 
     const sealer = await sealing.start({ anchor: chain })
     await sealing.append(1)
     await sealer.sealNow()
     await sealing.clock.advance(600_000)
-    assert.deepEqual(chain.ownRefs, chain.broadcasts)
-    assert.equal(chain.prepared.length, prepared)
+    assert.deepEqual(chain.ownRefs, ownBefore)
+    await confirm()
     const { hasAccountConflict, anchoredSize, failures } = sealer.status()
-    assert.deepEqual([hasAccountConflict, anchoredSize, failures.anchor.lastCode], [true, 2, 'ANCHOR_FAILED'])
-    const errors = sealing.lines.filter(({ level }) => level === 'error')
-    assert.equal(errors.length, 1)
+    assert.deepEqual([hasAccountConflict, anchoredSize, failures.anchor.count], [true, 3, 0])
+    const errors = (): number => sealing.lines.filter(({ level }) => level === 'error').length
+    assert.equal(errors(), 1)
 
-    chain.foreignUse = undefined
-    await sealing.clock.advance(200_000)
+    const confirmed = confirmForeignUse({ anchor: chain, records: sealing.records }, new AbortController().signal)
+    assert.deepEqual(await confirmed, chain.foreignUse)
+    await sealing.clock.advance(10_000)
     assert.equal(sealer.status().hasAccountConflict, false)
-    assert.equal(chain.prepared.length, prepared + 1)
+    await sealer.close()
+
+    // It stays confirmed, until the account is used again.
+    const later = await sealing.start({ anchor: chain })
+    await sealing.clock.advance(10_000)
+    assert.deepEqual([later.status().hasAccountConflict, errors()], [false, 1])
+    await later.close()
+    chain.foreignUse = { message: 'The account was used again', uses: 3 }
+    const last = await sealing.start({ anchor: chain })
+    await sealing.clock.advance(10_000)
+    assert.deepEqual([last.status().hasAccountConflict, errors()], [true, 2])
   })
 
   it('keeps a confirmed anchor whose block the chain has deleted, and replaces another one', async () => {

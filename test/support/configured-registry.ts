@@ -11,17 +11,20 @@ import { temporaryFor } from './temporary.ts'
 import { arrayOf } from './array-of.ts'
 
 const SCOPE = { companyId: 'acme', principal: OPERATOR }
-// Tests with files look for their bytes in the blob store.
 const SETTINGS = {
   EVIDENCE_SEAL_MAX_WAIT_MS: '50',
   EVIDENCE_TSA_INTERVAL_MS: '0',
   EVIDENCE_ANCHOR_INTERVAL_MS: '0',
-  EVIDENCE_SMALL_FILE_BYTES: '0',
 }
 
-/** Opens the registry of a data directory in this process, as a start of the server does. */
+/**
+ * Opens the registry of a data directory in this process, as a start of the server does. All files are blobs, because
+ * tests look for them there.
+ */
 export const openDirectory = (directory: string, env: Environment = {}): Promise<OpenedRegistry> =>
-  openConfiguredRegistry(loadConfig({ args: ['--data-dir', directory], env: { ...SETTINGS, ...env } }), silentLogger)
+  openConfiguredRegistry(loadConfig({ args: ['--data-dir', directory], env: { ...SETTINGS, ...env } }), silentLogger, {
+    smallFileBytes: 0,
+  })
 
 /** Opens the registry of a directory, lets `change` write to it, seals, and closes it. */
 export async function changeDirectory(

@@ -41,8 +41,8 @@ export class RunningRegistry {
     assert.ok(response.ok, await response.text())
   }
 
-  /** Creates an evidence with a file. */
-  async create(externalId: string, content = `content of ${externalId}`): Promise<void> {
+  /** Creates an evidence with a file, which is large enough to be a blob. */
+  async create(externalId: string, content = `content of ${externalId}\n`.repeat(400)): Promise<void> {
     const form = new FormData()
     const fields = { categoryName: 'Tools', subcategoryName: 'Drills', externalId, name: externalId }
     for (const [name, value] of Object.entries(fields)) form.set(name, value)

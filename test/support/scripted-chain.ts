@@ -74,11 +74,11 @@ export class ScriptedChain implements Anchor {
     return this.#attempt('status', () => transactions.map(({ ref }) => this.#statusOf(this.#known.get(ref))))
   }
 
-  async findForeignUse(own: AsyncIterable<PreparedAnchor>): Promise<ForeignUse | undefined> {
+  async findForeignUse(own: AsyncIterable<PreparedAnchor>, confirmed: number): Promise<ForeignUse | undefined> {
     const refs: string[] = []
     for await (const { ref } of own) refs.push(ref)
     this.ownRefs = refs
-    return this.foreignUse
+    return (this.foreignUse?.uses ?? 0) > confirmed ? this.foreignUse : undefined
   }
 
   async close(): Promise<void> {

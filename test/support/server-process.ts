@@ -85,8 +85,6 @@ export class ServerProcess {
       EVIDENCE_SEAL_MAX_WAIT_MS: '50',
       EVIDENCE_TSA_INTERVAL_MS: '0',
       EVIDENCE_ANCHOR_INTERVAL_MS: '0',
-      // Tests with files look for their bytes in the blob store.
-      EVIDENCE_SMALL_FILE_BYTES: '0',
     }
     this.child = spawn(process.execPath, [...nodeFlags, ...MAIN, ...args], {
       env: { ...BASE, ...settings, ...env },

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { MemorySignedHead } from '../../../adapters/memory/index.ts'
+import { adoptSignedHead } from '../../../core/index.ts'
 import { emptyRoot } from '../../../core/log/tree/hash.ts'
 import type { SignedHead } from '../../../core/ports/index.ts'
 import type { RegistryOptions } from '../../../core/registry/options.ts'
@@ -68,12 +69,14 @@ describe('the signed head of a registry', () => {
       { size: head.size, root: new Uint8Array(32).fill(9) },
     ]) {
       const signedHead = new MemorySignedHead()
-      await rejectsWith('LOG_BEHIND_SIGNED', openWith(stores, { signedHead, adoptHead: wrong }))
+      await rejectsWith('LOG_BEHIND_SIGNED', adoptSignedHead({ records: stores.records, signedHead }, wrong))
       assert.equal(await signedHead.read(), undefined)
     }
     const signedHead = new MemorySignedHead()
-    const fixture = await openWith(stores, { signedHead, adoptHead: head })
+    await adoptSignedHead({ records: stores.records, signedHead }, head)
     assert.deepEqual(await signedHead.read(), head)
+    await rejectsWith('CONFIG_ERROR', adoptSignedHead({ records: stores.records, signedHead }, head))
+    const fixture = await openWith(stores, { signedHead })
     await fixture.evidence({ externalId: 'e-2' })
     await fixture.registry.sealNow()
     await fixture.close()
@@ -144,7 +147,7 @@ describe('a registry on shared records without a signed head', () => {
     const signedHead = new MemorySignedHead()
     await assert.rejects(openWith(stores, { signedHead }, true), {
       code: 'LOG_BEHIND_SIGNED',
-      message: /--adopt-head/,
+      message: /evidence-registry adopt head/,
     })
     assert.equal(await signedHead.read(), undefined)
     await confirmAnchorOf(stores.records)

@@ -12,11 +12,10 @@ import { OPERATOR_KEY } from './target.ts'
 export const ABUSED_SETTINGS = {
   // The server itself ends what stands still.
   EVIDENCE_UPLOAD_IDLE_MS: '2000',
-  EVIDENCE_HEADERS_TIMEOUT_MS: '2000',
 }
 
-/** How many connections are open at the same time. */
-export const ABUSE_AT_ONCE = 24
+/** How many connections are open at the same time. The server waits 20 s for a slow head. */
+export const ABUSE_AT_ONCE = 120
 /** More bodies than a sender may have in memory (`server/http/load-limits.ts`). */
 const EXCESS = 2_200
 

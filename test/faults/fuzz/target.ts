@@ -30,7 +30,6 @@ export class Target {
     const env = {
       EVIDENCE_OPERATOR_KEY: OPERATOR_KEY,
       EVIDENCE_ADDRESS_LIMIT_PER_MINUTE: '0',
-      EVIDENCE_SMALL_FILE_BYTES: '100',
       EVIDENCE_LOG_LEVEL: 'info',
       FUZZ_MEMORY_FILE: join(directory, 'memory'),
       ...settings,

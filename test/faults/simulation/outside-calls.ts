@@ -221,8 +221,13 @@ const anchorOf = (call: Make, anchor: Anchor): Anchor => ({
     call({ name: 'broadcast', isChange: true, act: () => anchor.broadcast(raw, signal), codes: ANCHOR_CODES }),
   status: (transactions, signal) =>
     call({ name: 'status', isChange: false, act: () => anchor.status(transactions, signal), codes: ANCHOR_CODES }),
-  findForeignUse: (own, signal) =>
-    call({ name: 'nonces', isChange: false, act: () => anchor.findForeignUse(own, signal), codes: ANCHOR_CODES }),
+  findForeignUse: (own, confirmed, signal) =>
+    call({
+      name: 'nonces',
+      isChange: false,
+      act: () => anchor.findForeignUse(own, confirmed, signal),
+      codes: ANCHOR_CODES,
+    }),
   close: async () => undefined,
 })
 

@@ -4,8 +4,6 @@ import { OPERATOR_KEY } from './http-writer.ts'
 
 const SETTINGS = {
   EVIDENCE_OPERATOR_KEY: OPERATOR_KEY,
-  // The load sends small files and others.
-  EVIDENCE_SMALL_FILE_BYTES: '4096',
 }
 
 /** A server of the fault harness. It may end at any time, also before it is ready. */

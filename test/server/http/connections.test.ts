@@ -34,6 +34,20 @@ describe('the limit of connections', () => {
     const text = await service.metrics()
     assert.match(text, /\nevidence_connections_dropped_total [1-9]\d+\n/)
   })
+
+  it('does not keep probes from the address of the metrics', async (t) => {
+    const service = await startService({ maxConnections: 1, sealMaxWaitMs: 3_600_000 })
+    t.after(() => service.close())
+    const options = { host: '127.0.0.1', port: 0, uploadIdleMs: 60_000, shutdownMs: 1 }
+    const metrics = await listen({ ...service.app, handle: service.app.handleOperations }, options)
+    t.after(() => metrics.close())
+    const busy = connect(service.port, '127.0.0.1')
+    t.after(() => busy.destroy())
+    await once(busy, 'connect')
+    // Not by fetch, which connects again and again if the connection is closed before the request is sent.
+    await once(connect(service.port, '127.0.0.1').resume(), 'close')
+    assert.equal((await fetch(`http://127.0.0.1:${metrics.port}/readyz`)).status, 200)
+  })
 })
 
 /** Listens with a handler. Returns a function that connects. */

@@ -12,7 +12,7 @@ import { keys } from '../../../core/store/keys.ts'
 import { encodeRecord } from '../../../core/store/codec.ts'
 import { putRecord } from '../../../core/store/entries.ts'
 import { loadConfig } from '../../../server/settings/load.ts'
-import { checkBlobStore, claimBlobStore } from '../../../server/startup/markers.ts'
+import { adoptBucket, checkBlobStore, claimBlobStore } from '../../../server/startup/markers.ts'
 import { openDirectory } from '../../support/configured-registry.ts'
 import { temporaryFor } from '../../support/temporary.ts'
 
@@ -116,8 +116,16 @@ async function startWithFiles(records: MemoryRecords, directory: string, env = {
   }
 }
 
-const startWithBucket = (records: MemoryRecords, bucket: BlobStore, env = {}): Promise<void> =>
-  start(records, bucket, { EVIDENCE_BLOBS: 's3', EVIDENCE_S3_BUCKET: 'files', ...env })
+const BUCKET = { EVIDENCE_BLOBS: 's3', EVIDENCE_S3_BUCKET: 'files' }
+
+const startWithBucket = (records: MemoryRecords, bucket: BlobStore): Promise<void> => start(records, bucket, BUCKET)
+
+/** What the command does. */
+const adopt = (records: MemoryRecords, blobs: BlobStore, env: Record<string, string> = BUCKET): Promise<void> =>
+  adoptBucket(
+    { config: loadConfig({ args: [], env }), records: decorateRecords(records, { isShared: true }), blobs },
+    ORIGIN,
+  )
 
 /** A store with a marker, as a bucket. */
 const bucketOf = (marker?: object): BlobStore => {
@@ -134,7 +142,7 @@ describe('the blob store of shared records', () => {
     await startWithFiles(records, a)
     await startWithFiles(records, a)
     const message = /not where the records have their files.*migrate-blobs/
-    for (const env of [{}, { EVIDENCE_READ_ONLY: 'true' }, { EVIDENCE_ADOPT_BUCKET: 'true' }])
+    for (const env of [{}, { EVIDENCE_READ_ONLY: 'true' }])
       await assert.rejects(startWithFiles(records, b, env), { code: 'CORRUPT', message })
     await assert.rejects(startWithBucket(records, bucketOf()), { code: 'CORRUPT', message })
 
@@ -153,13 +161,14 @@ describe('the blob store of shared records', () => {
     const file = { id: '0190163d-8694-739b-aea5-966c26f8ad91', size: 3, company: 'acme' }
     await records.commit({ writes: [{ key: keys.file(file.id), value: encodeRecord(file) }] })
     const message = /does not hold the files of this registry/
-    const adopt = { EVIDENCE_ADOPT_BUCKET: 'true' }
-    for (const env of [{}, adopt])
-      await assert.rejects(startWithFiles(records, await temporaryFor(t), env), { code: 'CORRUPT', message })
+    await assert.rejects(startWithFiles(records, await temporaryFor(t)), { code: 'CORRUPT', message })
+    await assert.rejects(adopt(records, new MemoryBlobs(), {}), { code: 'CONFIG_ERROR', message: /no bucket to adopt/ })
     await assert.rejects(startWithBucket(records, bucketOf()), { code: 'CORRUPT', message })
     assert.equal(await storedBlobStore(records), undefined)
-    await startWithBucket(records, bucketOf(), adopt)
+    const bucket = bucketOf()
+    await adopt(records, bucket)
     assert.notEqual(await storedBlobStore(records), undefined)
+    await startWithBucket(records, bucket)
   })
 
   it('is one bucket for servers that start at the same time, until another one is adopted', async () => {
@@ -171,8 +180,10 @@ describe('the blob store of shared records', () => {
     await assert.rejects(startWithBucket(records, foreign), { code: 'CORRUPT', message: /belongs to the registry/ })
     const adopted = bucketOf()
     await assert.rejects(startWithBucket(records, adopted), { code: 'CORRUPT' })
-    await startWithBucket(records, adopted, { EVIDENCE_ADOPT_BUCKET: 'true' })
+    await adopt(records, adopted)
     await startWithBucket(records, adopted)
+    await assert.rejects(adopt(records, adopted), { code: 'CONFIG_ERROR', message: /nothing to adopt/ })
+    await assert.rejects(adopt(records, foreign), { code: 'CORRUPT', message: /belongs to the registry/ })
     await assert.rejects(startWithBucket(records, bucket), { code: 'CORRUPT' })
   })
 })

@@ -41,7 +41,7 @@ durableBlobStoreContract('the example of a module', openExample)
 describe('an adapter of the operator', () => {
   it('keeps the files of a server, and is backed up and restored by its port', async (t) => {
     const directory = await temporaryFor(t)
-    const env = { EVIDENCE_BLOBS: example, EVIDENCE_SMALL_FILE_BYTES: '0' }
+    const env = { EVIDENCE_BLOBS: example }
     const { registry } = await openDirectory(directory, env)
     t.after(() => registry.close())
     await registry.sourceSystems.create({ companyId: 'acme', principal: OPERATOR }, { name: 'first' })

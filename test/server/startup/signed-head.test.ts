@@ -43,11 +43,14 @@ describe('the signed head of a data directory', () => {
     const head = join(directory, 'head.json')
     await cp(join(data, 'signed-head.json'), head)
     await rm(join(data, 'signed-head.json'))
-    await failsToStart(data, /signed head is missing.*--adopt-head/)
+    await failsToStart(data, /signed head is missing.*evidence-registry adopt head/)
     await finds(/^head: signed-head.json: It is missing/m)
-    const adopting = await openDirectory(data, { EVIDENCE_ADOPT_HEAD: head })
-    await adopting.registry.close()
+    const adopt = (from: string) => runCli(['adopt', 'head', from, '--data-dir', data])
+    assert.match((await ends(2, adopt(join(directory, 'none.json')))).stderr, /none.json does not exist/)
+    assert.match((await ends(0, adopt(head))).stdout, /^signed-head.json: a tree of \d+ entries was signed\n$/)
     assert.equal(await readFile(join(data, 'signed-head.json'), 'utf8'), await readFile(head, 'utf8'))
+    assert.match((await ends(2, adopt(head))).stderr, /There is a signed head already/)
+    await (await openDirectory(data)).registry.close()
 
     const replace = async (name: string, from: string): Promise<void> => {
       await rm(join(data, name), { recursive: true })

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { accountOfPrivateKey } from '../../../adapters/evm/index.ts'
-import { Anvil, CHAIN_ID, newPrivateKey, withoutAnvil } from '../../support/anvil.ts'
+import { Anvil, CHAIN_ID, GWEI, newPrivateKey, withoutAnvil } from '../../support/anvil.ts'
 import { eventually } from '../../support/eventually.ts'
 import { freePort } from '../../support/ports.ts'
-import { ServerProcess } from '../../support/server-process.ts'
+import { ends, runCli, ServerProcess } from '../../support/server-process.ts'
 import { temporaryFor } from '../../support/temporary.ts'
 import { ofSuite } from '../../support/of-suite.ts'
 import { RunningRegistry } from '../../support/running-registry.ts'
@@ -56,6 +56,44 @@ describe('the server on an EVM chain', { skip: withoutAnvil }, () => {
     assert.match(metrics, /evidence_sealer_failures_total\{step="anchor"\} [1-9]/)
     assert.equal(await server.stop(), 0)
     for (const secret of [key, 'rpc-secret']) assert.ok(!server.output.includes(secret))
+  })
+
+  it('anchors although others have used its account, and says so until that is confirmed', async (t) => {
+    const key = newPrivateKey()
+    const account = await accountOfPrivateKey(key)
+    await anvil().rpc('evm_setAutomine', true)
+    await anvil().fund(account.address)
+    const env = {
+      EVIDENCE_METRICS_TOKEN: METRICS_TOKEN,
+      EVIDENCE_ANCHOR: 'evm',
+      EVIDENCE_EVM_RPC_URL: anvil().url,
+      EVIDENCE_EVM_CHAIN_ID: String(CHAIN_ID),
+      EVIDENCE_EVM_PRIVATE_KEY: key,
+      EVIDENCE_EVM_CONFIRMATIONS: '1',
+    }
+    const first = await RunningRegistry.start(t, undefined, env)
+    await first.create('first')
+    await first.anchored('first')
+    assert.equal(await first.server.stop(), 0)
+    const nonce = (await anvil().transactionsOf(account.address)).length
+    const fees = { maxFeePerGas: 10n * GWEI, maxPriorityFeePerGas: GWEI }
+    const { raw } = account.sign({ chainId: CHAIN_ID, nonce, gasLimit: 30_000n, input: new Uint8Array(), ...fees })
+    await anvil().rpc('eth_sendRawTransaction', `0x${Buffer.from(raw).toString('hex')}`)
+
+    const again = await RunningRegistry.start(t, first.directory, env)
+    const alarm = async (): Promise<string | undefined> => {
+      const response = await fetch(`${again.url}/metrics`, { headers: { authorization: `Bearer ${METRICS_TOKEN}` } })
+      return /^evidence_anchor_account_conflict (\d)$/m.exec(await response.text())?.[1]
+    }
+    await eventually(async () => (await alarm()) === '1')
+    await again.create('second')
+    await again.anchored('second')
+    assert.equal(await alarm(), '1')
+    const run = ['adopt', 'transactions', '--data-dir', first.directory]
+    const confirmed = await ends(0, runCli(run, env))
+    assert.match(confirmed.stdout, new RegExp(`^Confirmed: The account ${account.address} has sent .* nonce ${nonce},`))
+    await eventually(async () => (await alarm()) === '0')
+    assert.equal((await ends(0, runCli(run, env))).stdout, 'There is nothing to confirm\n')
   })
 
   it('does not start on another chain than the configured one', async (t) => {

@@ -65,7 +65,7 @@ withService('the server with files in a bucket', (service) => {
     const form = new FormData()
     const evidence = { categoryName: 'Tools', subcategoryName: 'Drills', externalId: 'drill', name: 'Drill' }
     for (const [name, value] of Object.entries(evidence)) form.set(name, value)
-    const sent = new Map([0, 1, 100_000, 9 * 2 ** 20].map((size) => [`${size}.bin`, randomBytes(size)]))
+    const sent = new Map([4_097, 10_000, 100_000, 9 * 2 ** 20].map((size) => [`${size}.bin`, randomBytes(size)]))
     for (const [name, bytes] of sent) form.append('images', new File([new Blob([new Uint8Array(bytes)])], name))
     await request(`${base}/evidences/acme/evidence`, { method: 'POST', body: form })
     const { dt } = (await request(`${base}/evidences/acme/evidence/drill/files`)) as {
@@ -115,7 +115,15 @@ withService('the server with files in a bucket', (service) => {
     } finally {
       await removeTemporary(other)
     }
-    await start({ EVIDENCE_BLOBS: 's3', EVIDENCE_ADOPT_BUCKET: 'true', ...elsewhere })
+    const adopt = (changes: Environment) =>
+      runCli(['adopt', 'bucket'], { ...environment(), EVIDENCE_BLOBS: 's3', ...changes })
+    assert.match((await ends(1, adopt({ EVIDENCE_S3_PREFIX: 'other/' }))).stderr, /belongs to the registry/)
+    assert.match((await ends(2, adopt({}))).stderr, /there is nothing to adopt/)
+    assert.match(
+      (await ends(0, adopt(elsewhere))).stdout,
+      /^The bucket belongs to the registry evidence-registry\/\w+\n$/,
+    )
+    await start({ EVIDENCE_BLOBS: 's3', ...elsewhere })
     assert.equal(await server?.stop(), 0)
     assert.deepEqual(await service().objects('elsewhere/'), ['registry.json'])
   })

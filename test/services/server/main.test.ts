@@ -12,6 +12,8 @@ import { ServerProcess } from '../../support/server-process.ts'
 import { filesBelow, temporaryFor, temporaryOfSuite } from '../../support/temporary.ts'
 
 const CATEGORY = { categoryName: 'Vehicles', subcategoryName: 'Cars' }
+/** Large enough to be a blob. */
+const contentOf = (externalId: string): string => `content of ${externalId}\n`.repeat(400)
 
 describe('the bundled server', () => {
   const directory = temporaryOfSuite()
@@ -43,7 +45,7 @@ describe('the bundled server', () => {
   async function create(base: string, externalId: string): Promise<void> {
     const form = new FormData()
     for (const [name, value] of Object.entries({ ...CATEGORY, externalId, name: externalId })) form.set(name, value)
-    form.append('images', new File([`content of ${externalId}`], 'a.txt', { type: 'text/plain' }))
+    form.append('images', new File([contentOf(externalId)], 'a.txt', { type: 'text/plain' }))
     const { txId } = await request(base, '/evidences/acme/evidence', { method: 'POST', body: form })
     created.push({ externalId, txId: String(txId) })
   }
@@ -60,7 +62,7 @@ describe('the bundled server', () => {
       const file = await fetch(`${base}/evidences/acme/file?fileId=${dt[0]?.overlayId}`, {
         headers: { 'x-api-key': key },
       })
-      assert.equal(await file.text(), `content of ${externalId}`)
+      assert.equal(await file.text(), contentOf(externalId))
       await eventually(
         async () => String((await request(base, `/merkle/verify/${externalId}`))['status']) === 'ok',
         () => `${externalId} does not verify`,
@@ -97,7 +99,7 @@ describe('the bundled server', () => {
     const texts = Object.entries({ ...CATEGORY, externalId: 'under-way', name: 'x' })
       .map(([name, value]) => part(name, value))
       .join('')
-    const whole = texts + part('images', 'content of under-way', { filename: 'a.txt' }) + END
+    const whole = texts + part('images', contentOf('under-way'), { filename: 'a.txt' }) + END
     const upload = new RawRequest(port).head('POST', '/api/v1/evidences/acme/evidence', {
       'x-api-key': key,
       'content-type': MULTIPART,
