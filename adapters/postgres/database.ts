@@ -2,7 +2,7 @@ import { DatabaseError, Pool, type ClientBase, type PoolClient, type PoolConfig,
 import { backoffMs, isRegistryError, RegistryError, systemClock, type Logger } from '../kit/index.ts'
 import { toRegistryError, isTransient, reasonOf } from './errors.ts'
 import type { OpenPostgresOptions } from './options.ts'
-import { assertSchemaName, createSchema } from './schema.ts'
+import { createSchema } from './schema.ts'
 import { statementsOf, type Statements } from './statements.ts'
 
 /**
@@ -11,6 +11,12 @@ import { statementsOf, type Statements } from './statements.ts'
  */
 const RESPONSE_GRACE_MS = 5_000
 const CONNECT_TIMEOUT_MS = 5_000
+/** The server cancels a statement that takes longer. */
+const STATEMENT_TIMEOUT_MS = 15_000
+/** The server ends a transaction that is idle for longer, so that a stopped process cannot keep the lock. */
+const IDLE_TRANSACTION_TIMEOUT_MS = 5_000
+/** Connections for reads, in addition to the one for writes. */
+const MAX_READERS = 8
 const FIRST_PAUSE_MS = 10
 const MAX_PAUSE_MS = 500
 
@@ -22,6 +28,15 @@ const MAX_PAUSE_MS = 500
 const PLAN_ONCE = 'set plan_cache_mode = force_generic_plan; set enable_seqscan = off; set enable_bitmapscan = off'
 
 const silentLogger: Logger = { debug() {}, info() {}, warn() {}, error() {} }
+
+/** The options of `openPostgresRecords`, and what tests set. */
+export interface DatabaseOptions extends OpenPostgresOptions {
+  /** The schema of the tables, a name that needs no quotes. Default: `evidence_registry`. */
+  readonly schema?: string
+  /** How long to try to find the outcome of a COMMIT whose response was lost, in ms. Default: 60,000. */
+  readonly resolveForMs?: number
+  readonly pool?: PoolConfig
+}
 
 /**
  * The connections to a database: several for reads, one for writes. Each has an error listener, so a lost one cannot
@@ -41,24 +56,24 @@ export class Database {
   readonly #reads = new Set<Promise<unknown>>()
   #isClosed = false
 
-  private constructor(options: OpenPostgresOptions, config: PoolConfig, schema: string) {
+  private constructor(options: DatabaseOptions, schema: string) {
     this.sql = statementsOf(schema)
     this.logger = options.logger ?? silentLogger
     this.#onRetry = options.onRetry ?? (() => undefined)
     this.retryForMs = options.retryForMs ?? 15_000
     this.resolveForMs = options.resolveForMs ?? 60_000
-    this.#readers = this.#pool({ ...config, max: options.maxReaders ?? 8 })
+    const config = poolConfig(options)
+    this.#readers = this.#pool({ ...config, max: MAX_READERS })
     this.#writer = this.#pool({ ...config, max: 1 })
   }
 
   /**
-   * Connects, and creates the schema. Throws `CONFIG_ERROR` for invalid options, `UNAVAILABLE` if the
-   * database cannot be reached.
+   * Connects, and creates the schema. Throws `CONFIG_ERROR` for an invalid URL, `UNAVAILABLE` if the database cannot be
+   * reached.
    */
-  static async open(options: OpenPostgresOptions): Promise<Database> {
+  static async open(options: DatabaseOptions): Promise<Database> {
     const { schema = 'evidence_registry' } = options
-    assertSchemaName(schema)
-    const database = new Database(options, poolConfig(options), schema)
+    const database = new Database(options, schema)
     try {
       await database.retry(() => database.withWriter((client) => createSchema(client, schema)))
       // Not of a database that accepts no writes, which can be served read-only.
@@ -186,21 +201,16 @@ export class Database {
 export const pause = (attempt: number): Promise<void> =>
   systemClock.sleep(backoffMs({ attempt, firstMs: FIRST_PAUSE_MS, maxMs: MAX_PAUSE_MS }))
 
-function poolConfig({
-  url,
-  pool,
-  statementTimeoutMs = 15_000,
-  idleTransactionTimeoutMs = 5_000,
-}: OpenPostgresOptions): PoolConfig {
-  if (url !== undefined) assertUrl(url)
+function poolConfig({ url, pool }: DatabaseOptions): PoolConfig {
+  assertUrl(url)
   return {
     application_name: 'evidence-registry',
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     keepAlive: true,
-    statement_timeout: statementTimeoutMs,
-    idle_in_transaction_session_timeout: idleTransactionTimeoutMs,
-    query_timeout: statementTimeoutMs + RESPONSE_GRACE_MS,
-    ...(url !== undefined && { connectionString: url }),
+    statement_timeout: STATEMENT_TIMEOUT_MS,
+    idle_in_transaction_session_timeout: IDLE_TRANSACTION_TIMEOUT_MS,
+    query_timeout: STATEMENT_TIMEOUT_MS + RESPONSE_GRACE_MS,
+    connectionString: url,
     ...pool,
   }
 }

@@ -1,3 +1,3 @@
 /** Records in PostgreSQL, for any number of processes. Needs the package `pg`. */
 export { openPostgresRecords } from './open.ts'
-export type { OpenPostgresOptions, PostgresConnection, PostgresRecords } from './options.ts'
+export type { OpenPostgresOptions, PostgresRecords } from './options.ts'

@@ -5,9 +5,9 @@ import type { OpenPostgresOptions, PostgresRecords } from './options.ts'
  * Opens a record store in a PostgreSQL database, and creates its schema. Any number of processes may open
  * the same one. Needs the package `pg` (`npm install pg`).
  *
- * @param options at least `url` or `pool`, which name the database; see `OpenPostgresOptions`
+ * @param options at least `url`, which names the database; see `OpenPostgresOptions`
  * @returns the opened store; close it with `close()`
- * @throws RegistryError `CONFIG_ERROR` if `pg` is not installed, an option is invalid, or the schema has another
+ * @throws RegistryError `CONFIG_ERROR` if `pg` is not installed, the URL is invalid, or the tables have another
  *   store format; `UNAVAILABLE` if the database cannot be reached within `retryForMs`
  * @example
  * ```ts

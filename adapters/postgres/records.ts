@@ -12,17 +12,17 @@ import {
   type Range,
   type RecordSnapshot,
 } from '../kit/index.ts'
-import { Database } from './database.ts'
+import { Database, type DatabaseOptions } from './database.ts'
 import { toRegistryError } from './errors.ts'
 import { GroupWriter } from './group-writer.ts'
-import type { OpenPostgresOptions, PostgresRecords } from './options.ts'
+import type { PostgresRecords } from './options.ts'
 import { JoinedLookups, type Lookup, type LookupResult } from './joined-lookups.ts'
 import { PostgresReader } from './reader.ts'
 import { byteaArray, keyBytes, keyText, positionOf, recordOf, type LookupRow, type RecordRow } from './rows.ts'
 import { openSnapshot } from './snapshot.ts'
 
 /** Connects to the database and opens the store; see `openPostgresRecords`. */
-export const connectRecords = async (options: OpenPostgresOptions): Promise<PostgresRecords> =>
+export const connectRecords = async (options: DatabaseOptions): Promise<PostgresRecords> =>
   new PostgresRecordStore(await Database.open(options))
 
 /**

@@ -1,5 +1,5 @@
 import type { PoolClient } from 'pg'
-import { assertFormat, RegistryError, STORE_FORMAT } from '../kit/index.ts'
+import { assertFormat, STORE_FORMAT } from '../kit/index.ts'
 import { bufferOf, encodeHead } from './rows.ts'
 
 /**
@@ -36,16 +36,6 @@ const tablesOf = (schema: string): string => `
     last_group bigint not null,
     at timestamptz not null default now()
   )`
-
-/** Accepts only names that need no quoting, because the statements do not quote them. */
-export function assertSchemaName(schema: string): void {
-  if (!/^[a-z_][a-z0-9_]{0,62}$/.test(schema))
-    throw new RegistryError(
-      'CONFIG_ERROR',
-      'The name of a schema must be 1 to 63 of a-z 0-9 _ and must not begin with a digit, got ' +
-        JSON.stringify(schema),
-    )
-}
 
 /**
  * Creates the schema and its tables if they do not exist, in one transaction. Processes that start at the same time

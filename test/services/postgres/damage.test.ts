@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { before, describe, it } from 'node:test'
-import { openPostgresRecords } from '../../../adapters/postgres/index.ts'
+import { connectRecords } from '../../../adapters/postgres/records.ts'
 import { isRegistryError } from '../../../core/errors.ts'
 import type { Logger } from '../../../core/ports/index.ts'
 import { PostgresServer } from '../../support/postgres-server.ts'
@@ -25,7 +25,7 @@ describe('damage in PostgreSQL', () => {
   it('damage to a stored value is CORRUPT with an error line, and never another result', async () => {
     let lines = 0
     const logger: Logger = { debug() {}, info() {}, warn() {}, error: () => void (lines += 1) }
-    const store = await openPostgresRecords({ url: server.url(), schema: 'damage', logger })
+    const store = await connectRecords({ url: server.url(), schema: 'damage', logger })
     for (const commit of SMALL_STORE) assert.ok((await store.commit(commit)).ok)
     const sound = await resultsOf(store)
     assert.equal(lines, 0)

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { before, describe, it } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Client } from 'pg'
-import { openPostgresRecords } from '../../../adapters/postgres/index.ts'
+import { connectRecords } from '../../../adapters/postgres/records.ts'
 import { eventually } from '../../support/eventually.ts'
 import { PostgresServer } from '../../support/postgres-server.ts'
 
@@ -18,7 +18,7 @@ describe('eraseHistory of PostgreSQL', () => {
 
   it('vacuums the table of records, and asks to be called again, for rows that a reader still needs', async () => {
     const schema = 'erase'
-    const records = await openPostgresRecords({ url: server.url(), schema })
+    const records = await connectRecords({ url: server.url(), schema })
     const put = (value: Uint8Array | null) => records.commit({ writes: [{ key: 'k', value }] })
     const deadRows = async (): Promise<number> => {
       const [row] = await server.query(
@@ -55,7 +55,7 @@ describe('eraseHistory of PostgreSQL', () => {
     const schema = 'slow'
     // An option of `pg` that the public type does not name.
     const pool: object = { query_timeout: QUERY_TIMEOUT_MS }
-    const records = await openPostgresRecords({ url: server.url(), schema, pool, retryForMs: 1 })
+    const records = await connectRecords({ url: server.url(), schema, pool, retryForMs: 1 })
     const client = await locked(schema)
     const erasing = records.eraseHistory(['k'])
     erasing.catch(() => undefined)
@@ -68,7 +68,7 @@ describe('eraseHistory of PostgreSQL', () => {
 
   it('does not wait for a vacuum once its caller stops', async (t) => {
     const schema = 'stopped'
-    const records = await openPostgresRecords({ url: server.url(), schema })
+    const records = await connectRecords({ url: server.url(), schema })
     const client = await locked(schema)
     t.after(() => client.end())
     const aborter = new AbortController()

@@ -3,6 +3,7 @@ import { execFile } from 'node:child_process'
 import { describe, it, type TestContext } from 'node:test'
 import { promisify } from 'node:util'
 import { openPostgresRecords } from '../../../adapters/postgres/index.ts'
+import { connectRecords } from '../../../adapters/postgres/records.ts'
 import { until } from '../../support/manual-clock.ts'
 import { PostgresProxy } from '../../support/postgres-proxy.ts'
 import { debianPrograms, postgresDirectory, postgresUser, PostgresServer } from '../../support/postgres-server.ts'
@@ -68,7 +69,7 @@ describe('with a synchronous standby', { skip }, () => {
   it('a commit whose wait for the standby is cancelled is not acknowledged until the standby has it', async (t) => {
     const { primary, standby, proxy } = await startPair(t)
     const { logger, lines } = recordingLogger()
-    const store = await openPostgresRecords({ url: proxy.url(), logger, resolveForMs: DEADLINE_MS })
+    const store = await connectRecords({ url: proxy.url(), logger, resolveForMs: DEADLINE_MS })
     t.after(() => store.close())
     const [earlier, cancelled] = [stepOf('earlier'), stepOf('cancelled')]
     assert.ok((await store.commit(earlier)).ok)

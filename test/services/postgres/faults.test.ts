@@ -2,7 +2,9 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { afterEach, describe, it, type TestContext } from 'node:test'
 import { Client } from 'pg'
-import { openPostgresRecords, type OpenPostgresOptions } from '../../../adapters/postgres/index.ts'
+import type { DatabaseOptions } from '../../../adapters/postgres/database.ts'
+import { openPostgresRecords } from '../../../adapters/postgres/index.ts'
+import { connectRecords } from '../../../adapters/postgres/records.ts'
 import { countOf } from '../../../core/store/counter.ts'
 import type { RecordStore } from '../../../core/ports/index.ts'
 import { isRegistryError } from '../../../core/errors.ts'
@@ -27,10 +29,10 @@ describe('a store on PostgreSQL, when calls fail', () => {
 
   async function open(
     t: TestContext,
-    options: OpenPostgresOptions = {},
+    options: Partial<DatabaseOptions> = {},
   ): Promise<RecordStore & { readonly schema: string }> {
     const schema = options.schema ?? `faults_${(schemas += 1)}`
-    const store = await openPostgresRecords({ url: proxy().url(), schema, retryForMs: DEADLINE_MS, ...options })
+    const store = await connectRecords({ url: proxy().url(), schema, retryForMs: DEADLINE_MS, ...options })
     t.after(() => store.close())
     return Object.assign(store, { schema })
   }
@@ -231,7 +233,7 @@ describe('a store on PostgreSQL, when calls fail', () => {
       const { schema } = await open(t)
       for (const format of [1, 999]) {
         await server().query(`update ${schema}.head set format = ${format}`)
-        await assert.rejects(openPostgresRecords({ url: server().url(), schema }), {
+        await assert.rejects(connectRecords({ url: server().url(), schema }), {
           code: 'CONFIG_ERROR',
           message: new RegExp(`store format ${format}; this version needs`),
         })
@@ -244,22 +246,18 @@ describe('a store on PostgreSQL, when calls fail', () => {
         `create role worker login; grant usage on schema ${schema} to worker;
           grant select, insert, update, delete on all tables in schema ${schema} to worker`,
       )
-      const store = await openPostgresRecords({ url: server().url().replace('postgres@', 'worker@'), schema })
+      const store = await connectRecords({ url: server().url().replace('postgres@', 'worker@'), schema })
       t.after(() => store.close())
       assert.ok((await store.commit(stepOf('worker'))).ok)
     })
+  })
 
-    it('and the URL are rejected if they are invalid', async () => {
-      for (const options of [
-        { url: server().url(), schema: 'a"b' },
-        { url: 'mysql://me:secret-password@localhost/x' },
-        { url: 'postgres://me:secret-password@local host/x' },
-      ])
-        await assert.rejects(
-          openPostgresRecords(options),
-          (error: Error & { code?: string }) =>
-            error.code === 'CONFIG_ERROR' && !error.message.includes('secret-password'),
-        )
-    })
+  it('rejects an invalid URL, and does not show it', async () => {
+    for (const url of ['mysql://me:secret-password@localhost/x', 'postgres://me:secret-password@local host/x'])
+      await assert.rejects(
+        openPostgresRecords({ url }),
+        (error: Error & { code?: string }) =>
+          error.code === 'CONFIG_ERROR' && !error.message.includes('secret-password'),
+      )
   })
 })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it, type TestContext } from 'node:test'
 import { LOG_ENTRY_BYTES } from '../../../adapters/kit/index.ts'
-import { openPostgresRecords } from '../../../adapters/postgres/index.ts'
+import { connectRecords } from '../../../adapters/postgres/records.ts'
 import { recordStoreContract } from '../../contract/index.ts'
 import { PgBouncer, withoutPgBouncer } from '../../support/pgbouncer.ts'
 import { stepOf } from '../../support/postgres-steps.ts'
@@ -22,7 +22,7 @@ describe('records behind PgBouncer', { skip: withoutPgBouncer }, () => {
     return pooler
   }
   const open = (pooler: PgBouncer, schema = `pooled_${(schemas += 1)}`, retryForMs = 15_000) =>
-    openPostgresRecords({ url: pooler.url(), schema, retryForMs })
+    connectRecords({ url: pooler.url(), schema, retryForMs })
 
   describe('in transaction mode, with prepared statements', () => {
     let pooler: PgBouncer

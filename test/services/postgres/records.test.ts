@@ -1,5 +1,5 @@
 import { before, describe } from 'node:test'
-import { openPostgresRecords } from '../../../adapters/postgres/index.ts'
+import { connectRecords } from '../../../adapters/postgres/records.ts'
 import { recordSnapshotContract, recordStoreContract, type OpenedRecordStore } from '../../contract/index.ts'
 import { PostgresServer } from '../../support/postgres-server.ts'
 
@@ -12,7 +12,7 @@ describe('records in PostgreSQL', () => {
   })
 
   async function open(schema = `contract_${(schemas += 1)}`): Promise<OpenedRecordStore> {
-    const openOne = () => openPostgresRecords({ url: server.url(), schema })
+    const openOne = () => connectRecords({ url: server.url(), schema })
     const [store, peer] = await Promise.all([openOne(), openOne()])
     return { store, peer, reopen: () => open(schema), damage: (key) => damage(schema, key) }
   }
@@ -25,6 +25,6 @@ describe('records in PostgreSQL', () => {
 
   recordStoreContract('two processes on one database', () => open())
   recordSnapshotContract('PostgreSQL', () =>
-    openPostgresRecords({ url: server.url(), schema: `snapshot_${(schemas += 1)}` }),
+    connectRecords({ url: server.url(), schema: `snapshot_${(schemas += 1)}` }),
   )
 })

@@ -5,6 +5,7 @@ import fc from 'fast-check'
 import { Client, DatabaseError } from 'pg'
 import { byteaArray } from '../../../adapters/postgres/rows.ts'
 import { openPostgresRecords, type PostgresRecords } from '../../../adapters/postgres/index.ts'
+import { connectRecords } from '../../../adapters/postgres/records.ts'
 import { isRegistryError } from '../../../core/errors.ts'
 import type { Logger } from '../../../core/index.ts'
 import { PostgresServer } from '../../support/postgres-server.ts'
@@ -34,7 +35,7 @@ describe('the statements of a store', () => {
     }
     // `Client` is an option of `pg.Pool` that the types of this adapter do not name.
     const pool = { host: '127.0.0.1', Client: Connection }
-    const store = await openPostgresRecords({ url, schema, pool, ...(logger && { logger }) })
+    const store = await connectRecords({ url, schema, pool, ...(logger && { logger }) })
     t.after(() => store.close())
     return { store, schema, connections }
   }
