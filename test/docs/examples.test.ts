@@ -37,9 +37,23 @@ type Names = Readonly<Record<string, unknown>>
 
 /** What examples import without showing it: from Node and from other files of the package. */
 const IMPORTS: Names = {
-  ...{ createPublicKey, createReadStream, createWriteStream, readFile, writeFile, pipeline },
-  ...{ keys, listEntries, readCount, tokens, verifyCheckpoint, certificatesFromPem, accountOfPrivateKey, weiOf },
-  ...{ createSealer, openLocalTsa, createApp },
+  createPublicKey,
+  createReadStream,
+  createWriteStream,
+  readFile,
+  writeFile,
+  pipeline,
+  keys,
+  listEntries,
+  readCount,
+  tokens,
+  verifyCheckpoint,
+  certificatesFromPem,
+  accountOfPrivateKey,
+  weiOf,
+  createSealer,
+  openLocalTsa,
+  createApp,
   ...core,
 }
 const EXTERNAL_ID = 'VIN-1'
@@ -134,12 +148,21 @@ describe('the examples of the docstrings', () => {
     const policy = await registry.policy()
     const lines = await exportedLines()
     return {
-      ...{ event, receipt: event, policy, text: JSON.stringify(bundle), note: checkpoint?.note, lines },
+      event,
+      receipt: event,
+      policy,
+      text: JSON.stringify(bundle),
+      note: checkpoint?.note,
+      lines,
       verifierKey: policy.keys[0]?.vkey,
       sha256OfAllBeforeTheLastLine: hashOf(lines.slice(0, -1)),
-      ...{ checkpoint: note, response: await authority.stamp(note) },
-      ...{ proof: Buffer.from(anchor?.proof ?? ''), txHash: anchor?.txHash, blockHash: anchor?.blockHash },
-      ...{ chainId: anchor?.chainId, account: policy.chains?.[0]?.account },
+      checkpoint: note,
+      response: await authority.stamp(note),
+      proof: Buffer.from(anchor?.proof ?? ''),
+      txHash: anchor?.txHash,
+      blockHash: anchor?.blockHash,
+      chainId: anchor?.chainId,
+      account: policy.chains?.[0]?.account,
     }
   }
 
@@ -162,16 +185,26 @@ describe('the examples of the docstrings', () => {
     const file = await open('proofs', 'a')
     t.after(() => file.close())
     return {
-      ...{ records: registry.records, blobs: registry.blobs, registry: registry.registry },
+      records: registry.records,
+      blobs: registry.blobs,
+      registry: registry.registry,
       scope: isNew ? scope : registry.scope,
-      ...{ id, apiKey, newKey: randomUUID(), company: registry.scope.companyId, owner: evidence.id },
-      ...{ batchId: items[0]?.id, file },
-      ...{ Settings: Type.Object({ port: Type.Integer() }), value: { port: 8080 }, start: () => undefined },
+      id,
+      apiKey,
+      newKey: randomUUID(),
+      company: registry.scope.companyId,
+      owner: evidence.id,
+      batchId: items[0]?.id,
+      file,
+      Settings: Type.Object({ port: Type.Integer() }),
+      value: { port: 8080, start: () => undefined },
     }
   }
 
   const givenToAdapters = (): Names => ({
-    ...{ url: node.url, privateKey: randomBytes(32).toString('hex'), password: PASSWORD },
+    url: node.url,
+    privateKey: randomBytes(32).toString('hex'),
+    password: PASSWORD,
     stream: Readable.from([Buffer.from('an invoice')]),
   })
 
