@@ -39,7 +39,7 @@ export async function openSignedHead(options: HeadOptions): Promise<void> {
  * @param head - the newest one that still exists: what was signed after it can be signed again in another way
  * @throws RegistryError `LOG_BEHIND_SIGNED` if the records do not hold the head; `CONFIG_ERROR` if none is missing
  * @example
- * await adoptSignedHead({ records, signedHead: new FileSignedHead('./data/signed-head.json') }, head)
+ * await adoptSignedHead({ records, signedHead }, head)
  */
 export async function adoptSignedHead(
   { records, signedHead }: Pick<RegistryOptions, 'records' | 'signedHead'>,

@@ -15,7 +15,7 @@ import { openLocalLedger } from '../../adapters/local-ledger/index.ts'
 import { openLocalTsa } from '../../adapters/local-tsa/index.ts'
 import { MemoryBlobs, MemoryCheckpointKeys, MemoryRecords, MemorySignedHead } from '../../adapters/memory/index.ts'
 import * as core from '../../core/index.ts'
-import { verifyCheckpoint } from '../../core/log/index.ts'
+import { parseCheckpoint, verifyCheckpoint } from '../../core/log/index.ts'
 import { keys } from '../../core/store/keys.ts'
 import { readCount } from '../../core/store/counter.ts'
 import { listEntries } from '../../core/store/read.ts'
@@ -182,6 +182,7 @@ describe('the examples of the docstrings', () => {
     const isNew = code.includes('evidences.create(')
     const { id, apiKey, scope } = await registry.system('U', isNew ? randomUUID() : undefined)
     const { evidence } = await registry.evidences.get(registry.scope, EXTERNAL_ID)
+    const head = parseCheckpoint((await registry.registry.log.latestCheckpoint()) ?? '')
     const file = await open('proofs', 'a')
     t.after(() => file.close())
     return {
@@ -196,8 +197,11 @@ describe('the examples of the docstrings', () => {
       owner: evidence.id,
       batchId: items[0]?.id,
       file,
+      head,
+      signedHead: new MemorySignedHead(),
       Settings: Type.Object({ port: Type.Integer() }),
-      value: { port: 8080, start: () => undefined },
+      value: { port: 8080 },
+      start: () => undefined,
     }
   }
 
