@@ -61,7 +61,7 @@ async function migrate(config: Config, from: BlobLocation, to: BlobLocation): Pr
     const origin = await storedOrigin(records)
     if (problems > 0 || origin === undefined) return problems
     // From this commit on, servers with the files elsewhere are refused.
-    const id = await claimBlobStore({ config, blobs: stores.to }, origin)
+    const id = await claimBlobStore({ config: { ...config, blobs: to }, blobs: stores.to }, origin)
     if (records.isShared && id !== undefined) await nameBlobStore(records, id, await storedBlobStore(records))
     return problems
   })
