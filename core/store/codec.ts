@@ -1,7 +1,7 @@
 import { decodeUtf8, encodeUtf8, fromBase64, fromHex } from '../bytes.ts'
 import { corrupt, type RegistryError } from '../errors.ts'
 import type { Key, Stored } from '../ports/index.ts'
-import { evidenceOf, isEvidenceKey } from './evidence-form.ts'
+import { evidenceOfValues, isEvidenceKey } from './evidence-form.ts'
 import type { RecordKey } from './keys.ts'
 
 /**
@@ -25,7 +25,7 @@ export function decodeRecord<T extends object>(entry: RecordBytes<T> | undefined
   if (entry === undefined) return undefined
   const value = parseJson(entry)
   if (typeof value !== 'object' || value === null) throw corruptRecord(entry, 'not a JSON object')
-  const record = isEvidenceKey(entry.key) ? evidenceOf(entry.key, value) : value
+  const record = isEvidenceKey(entry.key) ? evidenceOfValues(entry.key, value) : value
   if (record === undefined) throw corruptRecord(entry, 'not an evidence')
   // eslint-disable-next-line typescript/no-unsafe-type-assertion -- `putRecord` wrote it with this type
   return record as T

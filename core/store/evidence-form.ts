@@ -80,7 +80,7 @@ export function evidenceText(evidence: EvidenceRecord): string {
 }
 
 /** The evidence that is stored in this form under a key; `undefined` for another form. */
-export function evidenceOf(key: Key, values: object): EvidenceRecord | undefined {
+export function evidenceOfValues(key: Key, values: object): EvidenceRecord | undefined {
   if (!isEvidence(values)) return undefined
   const [
     externalId,
