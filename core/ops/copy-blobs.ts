@@ -1,6 +1,6 @@
 import { messageOf } from '../errors.ts'
 import { createHash } from 'node:crypto'
-import { isDamage } from './damage.ts'
+import { isDamage } from './check/damage.ts'
 import type { BlobStore, RecordStore } from '../ports/index.ts'
 import { keys, isInRange } from '../store/keys.ts'
 import { decodeRecord, type RecordBytes } from '../store/codec.ts'

@@ -1,12 +1,10 @@
 import { toHex } from '../bytes.ts'
 import type { BlobStore, CheckpointSigner, RecordStore, SignedHead } from '../ports/index.ts'
-import { type AttestationVerifier, checkAttestations } from './attestations.ts'
-import { checkBlobs } from './blobs.ts'
-import { Check, type FsckHandlers, type FsckStage } from './check.ts'
-import { checkCounters, checkOwners } from './derived.ts'
-import { checkEvidences } from './evidences.ts'
-import { checkIdentity, checkLog } from './log.ts'
-import { checkRecords, checkUnknownKeys } from './records.ts'
+import type { AttestationVerifier } from './check/attestation-verifier.ts'
+import { Check, type FsckHandlers, type FsckStage } from './check/check.ts'
+import { checkIdentity } from './check/identity.ts'
+import { checkPage, WALK_START } from './check/walk.ts'
+import { WholeStore } from './check/whole-store.ts'
 
 export interface FsckStores {
   readonly records: RecordStore
@@ -52,17 +50,13 @@ export interface FsckReport {
  */
 export async function fsck(stores: FsckStores, handlers: FsckHandlers = {}): Promise<FsckReport> {
   const check = new Check(stores.records, handlers)
-  const { blobs, signedHead, knownHeads = [], attestations } = stores
+  const { blobs, signedHead, knownHeads = [], attestations: verifier } = stores
   const identity = await check.runPart('identity', () => checkIdentity(check, stores))
-  const heads = distinctHeads([...(signedHead ? [signedHead] : []), ...knownHeads])
-  const log = await check.runPart('log', () => checkLog(check, identity, heads))
-  await check.runPart('attestations', () => checkAttestations(check, log?.tokenEntries, attestations))
-  await check.runPart('evidences', () => checkEvidences(check, identity?.origin))
-  await check.runPart('records', () => checkRecords(check))
-  await check.runPart('indexes', () => checkOwners(check))
-  await check.runPart('counters', () => checkCounters(check))
-  await check.runPart('unknown', () => checkUnknownKeys(check))
-  await check.runPart('blobs', () => checkBlobs(check, blobs))
+  const signedHeads = distinctHeads([...(signedHead ? [signedHead] : []), ...knownHeads])
+  const whole = new WholeStore(check, { identity, signedHeads, verifier })
+  const walk = { origin: identity?.origin, blobs, whole }
+  for (let at: string | undefined = WALK_START; at !== undefined;) at = await checkPage(check, walk, at)
+  await whole.finish()
   return { differences: check.differences, done: check.done }
 }
 

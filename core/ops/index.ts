@@ -1,9 +1,9 @@
 /** `evidence-registry/ops`: what operators' tools do with the stores of a registry: check, repair, copy. */
 export { fsck, type FsckReport, type FsckStores } from './fsck.ts'
-export type { Difference, FsckHandlers, FsckProgress } from './check.ts'
-export { confirmedSizeOn } from './attestations.ts'
-export { publicKeyHash } from './trust-history.ts'
-export type { AnchorToVerify, AttestationVerifier, TokenToVerify } from './attestations.ts'
+export type { Difference, FsckHandlers, FsckProgress } from './check/check.ts'
+export { confirmedSizeOn } from './check/anchors.ts'
+export { publicKeyHash } from './check/trust-history.ts'
+export type { AnchorToVerify, AttestationVerifier, TokenToVerify } from './check/attestation-verifier.ts'
 export { repairRecords, RepairPlanner, type RepairPlan } from './repair.ts'
 export { Scrub, type ScrubOptions, type ScrubState, type ScrubStatus } from './scrub.ts'
 export {

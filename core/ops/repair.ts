@@ -1,5 +1,6 @@
 import type { Key, RecordStore, Write } from '../ports/index.ts'
-import type { Difference, DifferenceKind } from './check.ts'
+import type { Difference } from './check/check.ts'
+import type { DifferenceKind } from './check/families.ts'
 
 /** Records from which others follow. While one of them differs, nothing can be said about those that follow. */
 const PRIMARY: ReadonlySet<DifferenceKind> = new Set([

@@ -1,9 +1,9 @@
 import { messageOf } from '../errors.ts'
 import { Background } from '../background.ts'
 import type { BlobStore, Clock, Logger, RecordStore } from '../ports/index.ts'
-import { Check, type Difference } from './check.ts'
-import { isOutage } from './damage.ts'
-import { checkPage, PASS_START, positionBehind, type ScrubPage } from './scrub-page.ts'
+import { Check, type Difference, type FsckStage } from './check/check.ts'
+import { isOutage } from './check/damage.ts'
+import { checkPage, positionBehind, WALK_START } from './check/walk.ts'
 
 /** Where a scrub is, and what its passes found. It is stored, so that a restart continues there. */
 export interface ScrubState {
@@ -57,8 +57,11 @@ const SAVE_INTERVAL_MS = 60_000
 /** An item counts as this many bytes at least, because checking it takes time, too. */
 const MIN_ITEM_BYTES = 1_024
 
-/** A page with what was found. */
-interface Attempt extends ScrubPage {
+/** A page that was checked. */
+interface Attempt {
+  /** Where the next page begins; `undefined` if this was the last one. */
+  readonly next: string | undefined
+  readonly done: Readonly<Record<FsckStage, number>>
   readonly differences: readonly Difference[]
 }
 
@@ -85,7 +88,7 @@ export class Scrub {
   constructor(options: ScrubOptions) {
     this.#options = options
     this.#savedAt = options.clock.now()
-    this.#state = options.state ?? { position: PASS_START, startedAt: this.#savedAt, differences: 0, lastPass: null }
+    this.#state = options.state ?? { position: WALK_START, startedAt: this.#savedAt, differences: 0, lastPass: null }
     this.#savedState = this.#state
     this.#background = new Background({
       ...options,
@@ -131,10 +134,11 @@ export class Scrub {
 
   async #step(signal: AbortSignal): Promise<void> {
     const { position } = this.#state
-    const { next, checked, differences } = await this.#confirmedAttempt(position, signal)
+    const { next, done, differences } = await this.#confirmedAttempt(position, signal)
     for (const { kind, key, message } of differences)
       this.#options.logger.error({ kind, key, difference: message }, 'stored data is damaged: run fsck')
-    const { log = 0, records = 0, blobs = 0 } = checked
+    const { log, blobs } = done
+    const records = done.evidences + done.indexes
     this.#checked.log += log
     this.#checked.records += records
     this.#checked.blobs += blobs
@@ -167,12 +171,13 @@ export class Scrub {
       await this.#pause(signal)
     }
     try {
-      return { ...(await checkPage(check, { blobs, origin, onFileBytes }, position)), differences }
+      const next = await checkPage(check, { blobs, origin, onFileBytes, pageFiles: 1 }, position)
+      return { next, done: check.done, differences }
     } catch (error) {
       if (mustThrow(error)) throw error
       const reason = messageOf(error)
       differences.push({ kind: 'unknown', key: position, message: `It cannot be read from here on: ${reason}` })
-      return { next: positionBehind(position), checked: {}, differences }
+      return { next: positionBehind(position), done: check.done, differences }
     } finally {
       this.#countBytes(check.readBytes)
     }
@@ -184,7 +189,7 @@ export class Scrub {
     const completedAt = clock.now()
     logger.info({ differences, startedAt: new Date(startedAt).toISOString() }, 'the scrub has read everything')
     this.#state = {
-      position: PASS_START,
+      position: WALK_START,
       startedAt: Math.max(completedAt, startedAt + intervalMs),
       differences: 0,
       lastPass: { completedAt, differences },

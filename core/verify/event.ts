@@ -123,7 +123,7 @@ function verifyVersion(shown: ShownDisclosure, origin: string | undefined): Veri
 }
 
 /** Throws unless the event's slot is derived from this key and its version. */
-function assertSlot({ slot, version }: VerifiedEvent, slotKey: Uint8Array): void {
+function assertSlot({ slot, version }: Pick<VerifiedEvent, 'slot' | 'version'>, slotKey: Uint8Array): void {
   if (toHex(slotHash(slotKey, version)) !== slot)
     throw verificationError('event.slot-differs', `The slot of version ${version} is not that of the slot key`)
 }
@@ -291,22 +291,34 @@ export const holdsFile = ({ files, hiddenFiles }: VerifiedBundleEvent, fileId: s
 /** Fields that must have the same value in all versions. */
 const CONSTANT_FIELDS = ['company', 'evidence', 'externalId'] as const
 
+/** What the rules of a history are about. */
+export interface HistoryEvent extends Omit<VerifiedEvent, 'fields' | 'hiddenFields'> {
+  /** The disclosed fields, by name. */
+  readonly fields: { get(name: string): Json | undefined }
+}
+
 /**
  * Verifies that events are one history, one after the other, from version 1 on without a gap. What an event does not
  * disclose cannot be compared.
  */
 export class HistoryCheck {
-  #first: VerifiedEvent | undefined
-  #previous: VerifiedEvent | undefined
+  #first: HistoryEvent | undefined
+  #previous: HistoryEvent | undefined
   readonly #constants = new Map<string, string>()
   /** By file id, the txId of the event that attached the file. */
   readonly #attached = new Map<string, string>()
   readonly #deleted = new Set<string>()
 
-  /** Throws `VERIFICATION_FAILED`. */
-  add(event: VerifiedEvent): void {
+  /** How many of the files were not deleted. */
+  get attachedFiles(): number {
+    return this.#attached.size - this.#deleted.size
+  }
+
+  /** Throws `VERIFICATION_FAILED`. The next event is compared with this one also then. */
+  add(event: HistoryEvent): void {
     const previous = this.#previous
     const first = (this.#first ??= event)
+    this.#previous = event
     const { version } = event
     const expected = (previous?.version ?? 0) + 1
     if (version !== expected)
@@ -322,7 +334,6 @@ export class HistoryCheck {
     if (slotKey !== undefined) assertSlot(event, asHash(slotKey, 'The slot key of version 1'))
     for (const name of CONSTANT_FIELDS) this.#assertConstant(name, event.fields.get(name), version)
     this.#addFiles(event)
-    this.#previous = event
   }
 
   /** A field that several versions disclose must have one value. */
@@ -338,7 +349,7 @@ export class HistoryCheck {
    * An event that deletes a file must name the event that attached it, and no file is deleted twice. A deletion holds
    * the file's id too, so only the first event with the id attached it.
    */
-  #addFiles({ txId, version, files, hiddenFiles }: VerifiedEvent): void {
+  #addFiles({ txId, version, files, hiddenFiles }: HistoryEvent): void {
     for (const [id, file] of files) {
       if (!('deleted' in file)) continue
       if (this.#attached.get(id) !== file.deleted)

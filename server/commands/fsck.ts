@@ -200,7 +200,7 @@ async function run(stores: FsckStores, before: readonly Difference[], output: Ou
   const { log, evidences, indexes, blobs } = checked.done
   const verdict = differences === 0 ? 'nothing differs' : `${differences} difference${differences === 1 ? '' : 's'}`
   output.print(
-    `${log} log entries, ${evidences} events, ${indexes} index records and ${blobs} files checked: ${verdict}`,
+    `${log} log entries, ${evidences} events, ${indexes} other records and ${blobs} files checked: ${verdict}`,
     { result: { differences, checked: checked.done } },
   )
   return { ...checked, differences, found: checked.differences, hasDamagedFiles, planner }

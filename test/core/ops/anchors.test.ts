@@ -1,14 +1,15 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { MemoryRecords } from '../../../adapters/memory/index.ts'
-import { checkAnchors } from '../../../core/ops/attestations.ts'
-import { Check, type Difference } from '../../../core/ops/check.ts'
-import { checkOwners } from '../../../core/ops/derived.ts'
-import { checkRecords } from '../../../core/ops/records.ts'
+import { checkAnchors } from '../../../core/ops/check/anchors.ts'
+import { Check, type Difference } from '../../../core/ops/check/check.ts'
+import { FAMILIES } from '../../../core/ops/check/families.ts'
+import { ListCheck } from '../../../core/ops/check/lists.ts'
 import { logKeys } from '../../../core/log/keys.ts'
 import type { AnchorHeadRecord, AnchorRecord, CheckpointRecord } from '../../../core/log/records.ts'
 import type { RecordStore } from '../../../core/ports/index.ts'
 import { encodeRecord } from '../../../core/store/codec.ts'
+import { listEntries } from '../../../core/store/read.ts'
 
 const infoOf = (account: string) => ({
   type: 'scripted',
@@ -68,8 +69,9 @@ async function differencesOf(records: RecordStore): Promise<readonly Difference[
   const differences: Difference[] = []
   const check = new Check(records, { onDifference: (difference) => differences.push(difference) })
   await checkAnchors(check)
-  await checkRecords(check)
-  await checkOwners(check)
+  const lists = new ListCheck(check)
+  for (const family of FAMILIES) await lists.add(family, await listEntries(check.records, family.range))
+  await lists.finish()
   return differences
 }
 

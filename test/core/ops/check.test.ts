@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { MemoryRecords } from '../../../adapters/memory/index.ts'
-import { Check } from '../../../core/ops/check.ts'
+import { Check } from '../../../core/ops/check/check.ts'
 import type { Difference } from '../../../core/ops/index.ts'
 import { DamagedValueError } from '../../../core/store/checksum.ts'
 import { decorateRecords } from '../../../core/store/decorate.ts'

@@ -172,6 +172,48 @@ describe('fsck', () => {
     assert.deepEqual([...longer], ['entry'])
   })
 
+  it('follows a history over several pages, and compares the record with the end of each', async () => {
+    const { registry, scope, filled } = sealed()
+    for (const externalId of [filled.plain, filled.drill])
+      for (let i = 0; i < 300; i++) await registry.evidences.update(scope, externalId, { summary: `${i}` })
+    assert.deepEqual(await differencesNow(), [])
+    const later = (await allEntries()).filter(({ key }) => isInRange(key, keys.laterEvents()))
+    const [missing, next] = [later[300], later[301]]
+    assert.ok(missing !== undefined && next !== undefined && later.length > 600)
+    const found = await differencesWith(missing.key, null)
+    const behind = found.filter(({ key }) => key === next.key)
+    assert.deepEqual(
+      behind.map(({ kind }) => kind),
+      ['event'],
+    )
+    assert.match(behind[0]?.message ?? '', /Expected version \d+, not \d+/)
+  })
+
+  it('reports a checkpoint with a line that the log did not sign', async () => {
+    const [entry] = (await allEntries()).filter(({ key }) => isInRange(key, logKeys.checkpoints()))
+    assert.ok(entry !== undefined)
+    const { note, ...checkpoint } = JSON.parse(Buffer.from(entry.value).toString()) as { readonly note: string }
+    const other = `${note}— other ${Buffer.alloc(68).toString('base64')}\n`
+    const found = await differencesWith(entry.key, encodeUtf8(JSON.stringify({ ...checkpoint, note: other })))
+    assert.ok(
+      found.some(({ kind, key, message }) => kind === 'checkpoint' && key === entry.key && /signature/.test(message)),
+    )
+  })
+
+  it('checks the pages behind one that it cannot check to its end', async () => {
+    const { records } = sealed()
+    const [batch] = (await allEntries()).filter(({ key }) => isInRange(key, logKeys.batches()))
+    assert.ok(batch !== undefined)
+    await records.commit({ writes: [{ key: 'zz/stray', value: new Uint8Array(1) }] })
+    const found = await differencesWith(batch.key, encodeUtf8('{}'))
+    await records.commit({ writes: [{ key: 'zz/stray', value: null }] })
+    for (const key of [batch.key, 'zz/stray'])
+      assert.ok(
+        found.some((each) => each.key === key),
+        key,
+      )
+  })
+
   it('reports a signed head that is larger than the store, or has another root', async () => {
     const head = await sealed().signedHead.read()
     assert.ok(head !== undefined)

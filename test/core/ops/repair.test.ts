@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { before, describe, it } from 'node:test'
 import { MemoryRecords } from '../../../adapters/memory/index.ts'
 import { encodeRecords, fillStore, repairRecords, RepairPlanner, type Difference } from '../../../core/ops/index.ts'
-import { isDerived } from '../../../core/ops/check.ts'
+import { differenceKindOf, isOfDerived } from '../../../core/ops/check/families.ts'
 import type { Key, RecordStore, Write } from '../../../core/ports/index.ts'
 import { decorateRecords } from '../../../core/store/decorate.ts'
 import { DamagedValueError } from '../../../core/store/checksum.ts'
@@ -76,7 +76,7 @@ describe('the repair of a store', () => {
     const families = new Set<string>()
     for (const { key, value } of await entriesOf(sealed().records)) {
       const family = familyOf(key)
-      if (!isDerived(key)) continue
+      if (!isOfDerived(differenceKindOf(key))) continue
       const isFirst = !families.has(family)
       families.add(family)
       const deleted = await copyOfStore()
@@ -104,7 +104,7 @@ describe('the repair of a store', () => {
     const seen = new Set<string>()
     for (const { key } of await entriesOf(sealed().records)) {
       const family = familyOf(key)
-      if (isDerived(key) || INDEPENDENT.has(family) || seen.has(family)) continue
+      if (isOfDerived(differenceKindOf(key)) || INDEPENDENT.has(family) || seen.has(family)) continue
       seen.add(family)
       for (const [name, store] of [
         ['damaged', withDamage(await copyOfStore(), key)],

@@ -3,7 +3,7 @@ import { createHash, X509Certificate } from 'node:crypto'
 import { it } from 'node:test'
 import { fromBase64, toBase64 } from '../../../core/bytes.ts'
 import type { StampPeriod } from '../../../core/log/records.ts'
-import { isStampHistory, type FirstStamp } from '../../../core/ops/trust-history.ts'
+import { isStampHistory, type FirstStamp } from '../../../core/ops/check/trust-history.ts'
 import { stampToken } from '../../support/stamp-token.ts'
 import { authorityNamed, derOf } from '../../support/test-authority.ts'
 

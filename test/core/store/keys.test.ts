@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { assertKey } from '../../../core/store/commit-plan.ts'
 import type { CategoryId, CompanyId } from '../../../core/api/scope.ts'
 import { logKeys } from '../../../core/log/keys.ts'
-import { KEY_RANGES } from '../../../core/ops/check.ts'
+import { FAMILIES } from '../../../core/ops/check/families.ts'
 import { keys, keysUnder as under, recordKey as key } from '../../../core/store/keys.ts'
 import { decodeRecord } from '../../../core/store/codec.ts'
 import { putRecord } from '../../../core/store/entries.ts'
@@ -145,10 +145,10 @@ describe('record keys', () => {
 
   it('are in exactly one range of a family', () => {
     for (const [name, each] of oneOfEach) {
-      const ranges = KEY_RANGES.filter(({ gte, lt }) => each >= gte && each < lt)
+      const ranges = FAMILIES.filter(({ range: { gte, lt } }) => each >= gte && each < lt)
       // The marker of an unfinished copy is not a record of a complete registry.
       assert.equal(ranges.length, name === 'filling' ? 0 : 1, name)
     }
-    assert.equal(KEY_RANGES.length, oneOfEach.length - 1)
+    assert.equal(FAMILIES.length, oneOfEach.length - 1)
   })
 })

@@ -28,7 +28,7 @@ async function damageEvent(path: string): Promise<string> {
 it('ends with 0 for a sound directory, and says what it checked', async (t) => {
   const path = await dataDirectory(t)
   const byFlag = await ends(0, runCli(['fsck', '--data-dir', path]))
-  assert.equal(byFlag.stdout, '2 log entries, 1 events, 22 index records and 1 files checked: nothing differs\n')
+  assert.equal(byFlag.stdout, '2 log entries, 1 events, 33 other records and 1 files checked: nothing differs\n')
   const byVariable = await ends(0, runCli(['fsck', '--skip-files'], { EVIDENCE_DATA_DIR: path }))
   assert.match(byVariable.stdout, /and 0 files checked: nothing differs/)
 })

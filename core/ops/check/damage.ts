@@ -1,7 +1,7 @@
-import type { Stored, Key, Range, RecordStore } from '../ports/index.ts'
-import { decorateRecords } from '../store/decorate.ts'
-import { DamagedValueError } from '../store/checksum.ts'
-import { isError, isRegistryError } from '../errors.ts'
+import type { Stored, Key, Range, RecordStore } from '../../ports/index.ts'
+import { isError, isRegistryError } from '../../errors.ts'
+import { DamagedValueError } from '../../store/checksum.ts'
+import { decorateRecords } from '../../store/decorate.ts'
 
 /** Whether an error says that what is stored is damaged: it fails each time, while the rest can be read. */
 export const isDamage = (error: unknown): error is Error => isRegistryError(error, 'CORRUPT') || isReadError(error)

@@ -1,8 +1,8 @@
 import { X509Certificate } from 'node:crypto'
-import { sha256, toHex } from '../bytes.ts'
-import { isSameAccount } from '../log/attestation-rules.ts'
-import type { AnchorHeadRecord, AnchorRecord, StampPeriod, StampRecord, StampToken } from '../log/records.ts'
-import { storedBase64 } from '../store/codec.ts'
+import { sha256, toHex } from '../../bytes.ts'
+import { isSameAccount } from '../../log/attestation-rules.ts'
+import type { AnchorHeadRecord, AnchorRecord, StampPeriod, StampRecord, StampToken } from '../../log/records.ts'
+import { storedBase64 } from '../../store/codec.ts'
 
 /**
  * What verifiers pin is stored, and no entry of the log binds it: who can write to the store could name an authority or
