@@ -70,10 +70,11 @@ function sendBytes(ctx: Context, { type, data, cache, fileName }: BytesReply, op
  */
 function countUnread(ctx: Context, bytes: number, { sender, unread, stalledReaderMs }: ResponseOptions): Reservation {
   const reservation = unread.reserve(sender, ctx.req.socket)
+  // Before it takes any: if there is no room, it would stay among the others for ever.
+  onClose(ctx, () => reservation.release())
   if (ctx.method === 'GET') reservation.take(bytes)
   else reservation.add(bytes)
   endForNewcomers(ctx, reservation)
-  onClose(ctx, () => reservation.release())
   // Node destroys the connection after this time without progress. If the client accepted a part of the last write
   // before it stopped reading, the time begins again.
   ctx.res.setTimeout(stalledReaderMs)

@@ -372,24 +372,49 @@ describe('clients that do not read large responses', () => {
   })
 })
 
-it('the result of a write ends for a newcomer if its client reads it slowly', async () => {
+describe('a response that its client has not read', () => {
+  const NEWCOMER: Sender = { name: 'other', hasKey: true }
   let nowMs = 0
-  const unread = new MemoryBudget(1_000_000, { ends: 'slowest', nowMs: () => nowMs })
-  const send = async (): Promise<ServerResponse> => {
+  const budget = (): MemoryBudget => new MemoryBudget(1_000_000, { ends: 'slowest', nowMs: () => nowMs })
+  /** Sends a response of so many bytes, and passes it on before anything can fail. */
+  const send = async (
+    unread: MemoryBudget,
+    method: 'GET' | 'POST',
+    bytes: number,
+    started: (response: ServerResponse) => void = () => undefined,
+  ): Promise<ServerResponse> => {
     const req = new IncomingMessage(new Socket())
     const res = new ServerResponse(req)
-    const ctx = { method: 'POST', req, res, state: {}, set: () => undefined } as unknown as Context
+    started(res)
+    const ctx = { method, req, res, state: {}, set: () => undefined } as unknown as Context
     const admission = { admit: async () => undefined, release: () => undefined, releaseOnClose: () => undefined }
     const options = { status: 201, sender: { name: 'acme', hasKey: true }, unread, stalledReaderMs: HANG_MS, admission }
-    await respond(ctx, { kind: 'json', text: 'x'.repeat(400_000) }, options)
+    await respond(ctx, { kind: 'json', text: 'x'.repeat(bytes) }, options)
     return res
   }
-  const [first, second] = [await send(), await send()]
-  const newcomer = { name: 'other', hasKey: true }
-  assert.equal(unread.makeRoom(newcomer, 300_000), false, 'not before five seconds')
-  nowMs += 5_000
-  assert.equal(unread.makeRoom(newcomer, 300_000), true)
-  assert.deepEqual([first.destroyed, second.destroyed], [true, false])
+
+  it('ends for a newcomer, also if it is the result of a write', async () => {
+    const unread = budget()
+    const [first, second] = [await send(unread, 'POST', 400_000), await send(unread, 'POST', 400_000)]
+    assert.equal(unread.makeRoom(NEWCOMER, 300_000), false, 'not before five seconds')
+    nowMs += 5_000
+    assert.equal(unread.makeRoom(NEWCOMER, 300_000), true)
+    assert.deepEqual([first.destroyed, second.destroyed], [true, false])
+  })
+
+  it('is the last one of its sender, whatever found no room before', async () => {
+    const unread = budget()
+    const only = await send(unread, 'POST', 400_000)
+    const rejected: ServerResponse[] = []
+    await assert.rejects(
+      send(unread, 'GET', 700_000, (response) => rejected.push(response)),
+      { code: 'OVERLOADED' },
+    )
+    rejected[0]?.emit('close')
+    nowMs += 5_000
+    assert.equal(unread.makeRoom(NEWCOMER, 700_000), false)
+    assert.equal(only.destroyed, false)
+  })
 })
 
 describe('the shedder', () => {
