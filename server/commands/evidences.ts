@@ -1,13 +1,14 @@
 import { createReadStream } from 'node:fs'
-import { mkdir, readFile, rename, stat, writeFile } from 'node:fs/promises'
+import { mkdir, stat } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { BUNDLE_EXTENSION, type Bundle } from '../../core/schemas/index.ts'
+import type { Bundle } from '../../core/schemas/index.ts'
 import { bundleFileName } from '../bundle-file-name.ts'
 import { EvidenceRegistryError, type Client } from '../client/index.ts'
 import { digestFile } from '../file-digest.ts'
 import { CLIENT_FLAGS, defineClientCommand } from './client-command.ts'
 import { UsageError } from './flags.ts'
+import { saveBundle, sizeOfTree } from './save-bundle.ts'
 import { printable, ProgressLine, whyUnreadable, writeOut } from './terminal.ts'
 
 const progress = new ProgressLine()
@@ -158,47 +159,6 @@ evidence-registry verify EXTERNAL_ID.evidence.json --policy POLICY --file FILE`,
   '; 4 written, but an event is not sealed, or not stamped or anchored yet',
 )
 
-/**
- * Writes a bundle, unless a file has the same events and at least as many attestations. Files about other events stay:
- * the name then gets a number. Returns the path of the file.
- */
-async function saveBundle(path: string, text: string): Promise<string> {
-  for (let number = 1; ; number++) {
-    const file = number === 1 ? path : `${path.slice(0, -BUNDLE_EXTENSION.length)}~${number}${BUNDLE_EXTENSION}`
-    if (await writeNew(file, text)) return file
-    const known = summaryOf(await readFile(file, 'utf8'))
-    const made = summaryOf(text)
-    if (known === undefined || known.events !== made?.events) continue
-    if (known.attestations < made.attestations) {
-      await writeFile(`${file}.part`, text)
-      await rename(`${file}.part`, file)
-    }
-    return file
-  }
-}
-
-const writeNew = (file: string, text: string): Promise<boolean> =>
-  writeFile(file, text, { flag: 'wx' }).then(
-    () => true,
-    (error: NodeJS.ErrnoException) => {
-      if (error.code !== 'EEXIST') throw error
-      return false
-    },
-  )
-
-/** `undefined` for a text that is not a bundle. A bundle of a file is only compared here, not believed. */
-function summaryOf(text: string): { readonly events: string; readonly attestations: number } | undefined {
-  try {
-    const { events, checkpoints }: Bundle = JSON.parse(text)
-    return {
-      events: events.map(({ opening }) => opening).join(' '),
-      attestations: checkpoints.flatMap(({ note, tokens, anchors }) => [note, ...tokens, ...anchors]).length,
-    }
-  } catch {
-    return undefined
-  }
-}
-
 /** Asks again until it is complete, or the time has come. */
 async function fetchBundle(
   registry: Client,
@@ -226,7 +186,7 @@ function isAttested({ events, checkpoints, claimedPolicy }: Bundle): boolean {
   const quorumOf = (size: number): number =>
     timestampQuorums.find(({ ranges }) => ranges.some((range) => isWithin(size, range)))?.quorum ?? timestampQuorum
   const sizes = checkpoints
-    .map((checkpoint) => ({ ...checkpoint, size: Number(checkpoint.note.split('\n')[1]) }))
+    .map((checkpoint) => ({ ...checkpoint, size: sizeOfTree(checkpoint.note) }))
     .filter(({ size, tokens, anchors }) => isOptional || anchors.length > 0 || tokens.length >= quorumOf(size))
     .map(({ size }) => size)
   return events.every(({ inclusion }) => inclusion.some(({ treeSize }) => sizes.includes(treeSize)))

@@ -1,0 +1,41 @@
+import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { it } from 'node:test'
+import { saveBundle } from '../../../server/commands/save-bundle.ts'
+import { temporaryOfSuite } from '../../support/temporary.ts'
+
+const directory = temporaryOfSuite()
+
+/** A bundle of three events. `trees`: by event; `tokens`: of each tree. */
+const bundleOf = (trees: readonly (readonly number[])[], tokens: readonly string[], anchors: readonly string[] = []) =>
+  JSON.stringify({
+    events: trees.map((sizes, i) => ({
+      opening: `${i}`,
+      inclusion: sizes.map((treeSize) => ({ treeSize, path: [] })),
+    })),
+    checkpoints: [...new Set(trees.flat())].map((size) => ({ note: `origin\n${size}\nroot\n`, tokens, anchors })),
+  })
+
+it('a saved bundle is replaced by one whose events have more tokens and anchors, in however few trees', async () => {
+  const path = join(directory, 'a.evidence.json')
+  const better = [
+    bundleOf([[], [], []], []),
+    bundleOf([[2], [3], [4]], []),
+    bundleOf([[5], [5], [5]], ['of one authority']),
+    bundleOf(
+      [
+        [5, 6],
+        [5, 6],
+        [5, 6],
+      ],
+      ['of one authority'],
+    ),
+    bundleOf([[9], [9], [9]], ['of one authority', 'of another one'], ['in a block']),
+  ]
+  for (const [i, text] of better.entries()) {
+    for (const each of better.slice(0, i + 1)) assert.equal(await saveBundle(path, each), path)
+    assert.equal(await saveBundle(path, text), path)
+    assert.equal(await readFile(path, 'utf8'), text)
+  }
+})
