@@ -1,6 +1,7 @@
 import { malformed } from './guarded-body.ts'
 
 const LINE_FEED = Buffer.from('\r\n')
+const EMPTY_LINE = Buffer.from('\r\n\r\n')
 
 /**
  * Finds lines of a form that begin with its delimiter and go on with anything but a line feed or `--`. No content may
@@ -27,9 +28,12 @@ export class Delimiters {
    */
   check(chunk: Uint8Array): void {
     if (this.#isClosed) return
-    const bytes = Buffer.concat([this.#rest, chunk])
+    let bytes = Buffer.concat([this.#rest, chunk])
+    // Some senders write each boundary with the line feed before it, also the first one.
+    while (!this.#isOpen && bytes.subarray(0, EMPTY_LINE.length).equals(EMPTY_LINE))
+      bytes = bytes.subarray(LINE_FEED.length)
     const { length } = this.#delimiter
-    // A sender that forgets the first boundary would lose its first part as a preamble, which no client of HTTP writes.
+    // A sender that forgets the first boundary would lose its first part as a preamble.
     if (!this.#isOpen && bytes.length >= length && !this.#delimiter.equals(bytes.subarray(0, length)))
       throw malformed('The form must begin with its boundary')
     this.#isOpen ||= bytes.length >= length

@@ -28,13 +28,15 @@ describe('the delimiters of a form', () => {
       `--b-b\r\n--b-b${HEAD}\r\n--b-\r\n--b\r\n\r\n--b-b--\r\n--b-b \r\n`,
       `--b-b${HEAD}x--b-b \r\n--b-b${HEAD}\n--b-b \r--b-bx--b-b-\r\n--b-b--`,
       `--b-b${HEAD}x\r\n--b-b`,
+      `\r\n--b-b${HEAD}x\r\n--b-b--\r\n`,
+      `\r\n\r\n\r\n--b-b${HEAD}x\r\n--b-b--\r\n`,
     ])
       assert.equal(isRefused(form), false)
     assert.equal(isRefused('--b b\r\n\r\n--b b--', 'multipart/form-data; charset=utf-8; Boundary="b b"'), false)
   })
 
   it('refuses a form that begins with anything else, which would be lost', () => {
-    for (const first of ['preamble\r\n', '\r\n', `${HEAD.slice(2)}x\r\n`])
+    for (const first of ['preamble\r\n', '\n', '\r\r\n', '\r\n\n', `${HEAD.slice(2)}x\r\n`])
       assert.equal(isRefused(`${first}--b-b${HEAD}x\r\n--b-b--`), true)
   })
 
