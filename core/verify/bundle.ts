@@ -50,7 +50,9 @@ export function verifyBundle(text: string, options: VerifyBundleOptions = {}): B
     run.check('inclusion', () => assertAllIncluded(bundle, trees))
     const attested = run.check('attestations', () => verifyAttestations(bundle, trees, { ...options, policy, run }))
     run.check('checkpoint', () => assertInTreesThatCount(bundle, trees, attested))
-    run.check('checkpoint', () => trees.forEach((tree) => attested.has(tree.size) && assertSameTree(tree, run.budget)))
+    run.check('checkpoint', () =>
+      trees.forEach((tree) => attested.has(tree.size) && assertSameTree(tree, options.policy, run.budget)),
+    )
     const claims = run.check('expected', () => claimsOf(bundle, events, attested, options))
     return run.result(claims, attested)
   } catch (error) {

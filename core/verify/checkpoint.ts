@@ -164,9 +164,18 @@ function unpinnedKeys(keys: readonly ShownKey[], pinned: readonly PinnedKey[]): 
   })
 }
 
-/** Throws if a tree that counts differs from one of the same size in another bundle with the same memory. */
-export function assertSameTree({ origin, size, root }: Checkpoint, budget: SignatureBudget): void {
-  const known = budget.onceForAll(['tree', origin, size], () => root)
+/**
+ * Throws if a tree that counts differs from one of the same size in another bundle with the same memory and policy.
+ *
+ * @param policy - under another one, or by its bundle's own word, a tree of a retired key may have counted
+ */
+export function assertSameTree(
+  { origin, size, root }: Checkpoint,
+  policy: Policy | undefined,
+  budget: SignatureBudget,
+): void {
+  const pinned = policy && budget.once(policy, () => JSON.stringify(policy.keys))
+  const known = budget.onceForAll(['tree', origin, size, pinned], () => root)
   if (!equalBytes(known, root))
     throw verificationError('log.forked', `Another bundle shows another tree of ${size} entries`)
 }

@@ -199,6 +199,23 @@ describe('bundles that share a memory', () => {
     assert.deepEqual(verifyAll(fork, honest, fork, honest), ['retired-key', 'proven', 'retired-key', 'proven'])
   })
 
+  it('are not refuted because of a tree that counted under another policy, or by its own word', () => {
+    const forged = eventOf(100)
+    const sizes = sizesOf(present(pinned[0])).slice(0, 1)
+    const [honest, fork] = [forgeBundle(log, events.slice(0, 1), { sizes }), unled(logOf([forged]), forged, { sizes })]
+    for (const policy of [undefined, { keys: [{ vkey: present(pinned[0]).vkey, until: null }] }]) {
+      const memory: VerifierMemory = new Map()
+      const under = policy === undefined ? { memory } : { policy, memory }
+      assert.deepEqual(
+        [
+          verifyBundle(JSON.stringify(fork), under).state,
+          verifyBundle(JSON.stringify(honest), { policy: { keys: pinned }, memory }).state,
+        ],
+        [policy === undefined ? 'consistent' : 'proven', 'proven'],
+      )
+    }
+  })
+
   it('are refuted if two trees of one size count', () => {
     const newest = [{ vkey: present(pinned[0]).vkey, until: null }]
     const memory: VerifierMemory = new Map()
