@@ -19,10 +19,14 @@ function failUsage(message: string): void {
   process.exitCode = 2
 }
 
-/** Prints the columns that any row has, with their headings. */
-function printTable(columns: Readonly<Record<string, string>>, rows: readonly Row[]): void {
-  const shown = Object.entries(columns).filter(([key]) => rows.some((row) => row[key] !== undefined))
-  console.table(rows.map((row) => Object.fromEntries(shown.map(([key, heading]) => [heading, row[key]]))))
+/** Prints a table for each kind of rows: those with the same first column. It has the columns that any of them has. */
+function printTables(columns: Readonly<Record<string, string>>, rows: readonly Row[]): void {
+  const firstOf = (row: Row): string | undefined => Object.keys(columns).find((key) => row[key] !== undefined)
+  for (const first of new Set(rows.map(firstOf))) {
+    const own = rows.filter((row) => firstOf(row) === first)
+    const shown = Object.entries(columns).filter(([key]) => own.some((row) => row[key] !== undefined))
+    console.table(own.map((row) => Object.fromEntries(shown.map(([key, heading]) => [heading, row[key]]))))
+  }
 }
 
 /** Prints one sentence that names the machine, to be quoted. */
@@ -48,7 +52,7 @@ async function runCases(options: RunOptions) {
   for (const bench of CASES.filter(({ name }) => names.includes(name))) {
     console.log(`\n${bench.name}: ${bench.measures}`)
     const result = await measure(bench, options)
-    printTable(bench.columns, result.rows)
+    printTables(bench.columns, result.rows)
     printConclusion(bench.conclude(result), result.machine)
     if (save) await saveResult(bench, result)
     console.log(`Took ${result.seconds} s.${save ? ` Saved in bench/results/${bench.name}.json.` : ''}`)
@@ -68,7 +72,7 @@ async function compare({ kind: _, ...options }: Extract<Command, { kind: 'compar
   if (problem !== undefined) return failUsage(problem)
   if (options.quick) console.log(QUICK_NOTE)
   const report = await compareBuilds({ ...options, progress })
-  printTable(report.columns, report.rows)
+  printTables(report.columns, report.rows)
   printConclusion(report.conclusion, describeMachine())
 }
 
