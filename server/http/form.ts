@@ -210,7 +210,7 @@ class PartReader {
         if (!isPartOf(slot, part)) continue
         texts.delete(part)
         // Some clients send an empty text for a file that is not given.
-        if (misplaced.trim() !== '' && (part !== name || many !== true))
+        if (misplaced !== '' && (part !== name || many !== true))
           throw invalid(`${quoted(part)} must be a file, not a text`)
       }
       titled.set(name, withTitles(name, files.get(name) ?? [], text))

@@ -15,7 +15,7 @@ export interface SlotFile {
  */
 export function withTitles(slot: string, files: readonly SlotFile[], text: string): readonly StagedFile[] {
   const titles = titlesIn(slot, text)
-  if (titles.length > 0 && files.length === 0)
+  if (files.length === 0 && (typeof titles === 'string' ? text : titles).length > 0)
     throw invalid(`${slot} has titles, but no files: send the files as file parts with a filename`)
   if (typeof titles === 'string') return files.map(({ file }) => titled(file, titles))
   const indexes = new Set(files.map(({ index }) => index))

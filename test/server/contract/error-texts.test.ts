@@ -98,7 +98,7 @@ describe('texts of validation errors', () => {
 
   it('say how files are sent, for titles without files', async () => {
     const text = 'files has titles, but no files: send the files as file parts with a filename'
-    for (const titles of [{ files: 'photo.jpg' }, { files: '["a"]' }, { files: '[""]' }])
+    for (const titles of [{ files: 'photo.jpg' }, { files: '["a"]' }, { files: '[""]' }, { files: ' \n' }])
       assert.equal(await textOf('updateEvidence', { ...of('x'), form: formOf(titles) }), text)
     assert.match(
       await textOf('updateEvidence', { ...of('x'), json: { files: 'photo.jpg' } }),
