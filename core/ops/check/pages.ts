@@ -3,7 +3,7 @@ import type { RecordRange, StoredRecord } from '../../store/keys.ts'
 import { listEntries } from '../../store/read.ts'
 
 /** Records that are read together, with those to which they refer. */
-export const PAGE_RECORDS = 256
+export const PAGE_RECORDS = 128
 
 /** The records of a range, in pages. Between two pages no iterator is open. */
 export async function* pagesOf<T>(
