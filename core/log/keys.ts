@@ -67,5 +67,5 @@ export const logKeys = {
   /** The largest confirmed size, the largest sent size, and the outstanding anchor. */
   anchorHead: (): RecordKey<AnchorHeadRecord> => 'ah',
   /** Which transactions of the account that no anchor has are known to the operator. */
-  confirmedUses: (): RecordKey<ConfirmedUsesRecord> => 'au',
+  confirmedUses: (): RecordKey<ConfirmedUsesRecord> => 'cu',
 } as const

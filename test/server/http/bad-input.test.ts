@@ -199,11 +199,14 @@ describe('bad input', () => {
         fields + part('images', 'x', { filename: 'a' }).repeat(10_000) + END,
         MULTIPART,
       ))
-    for (const [what, body] of [
-      ['headers', fields + part('owner', 'x', { headers: `X: ${'y'.repeat(1_500_000)}\r\n` }) + END],
-      ['a preamble', 'y'.repeat(1_500_000) + fields + END],
-    ] as const)
-      it(`${what} of 1.5 MB`, () => refusesRaw(413, 'PAYLOAD_TOO_LARGE', body, MULTIPART))
+    it('headers of 1.5 MB', () =>
+      refusesRaw(
+        413,
+        'PAYLOAD_TOO_LARGE',
+        fields + part('owner', 'x', { headers: `X: ${'y'.repeat(1_500_000)}\r\n` }) + END,
+        MULTIPART,
+      ))
+    it('a preamble', () => refusesRaw(400, 'MALFORMED_BODY', `y${fields}${END}`, MULTIPART))
     it('1 MiB of texts', () =>
       refusesRaw(
         413,
@@ -217,7 +220,7 @@ describe('bad input', () => {
         fields.replace('bad', 'good-form') +
         part('images', 'x'.repeat(MAX_FILE), { filename: 'C:\\dir\\..\\full.txt' }) +
         part('images', '', { filename: '' }) +
-        part('images[]', `\r\n--${BOUNDARY}-not\r\n--${BOUNDARY.slice(0, -1)}`, { filename: '../../etc/pass%22wd' }) +
+        part('images[]', `\r\n--${BOUNDARY.slice(0, -1)}`, { filename: '../../etc/pass%22wd' }) +
         END
       const answer = await post(body, MULTIPART)
       assert.equal(answer.status, 201, answer.text)
@@ -225,7 +228,7 @@ describe('bad input', () => {
       const shownNames = dt.map(({ name }: { name: string }) => name)
       assert.deepEqual(shownNames, ['full.txt', 'pass"wd'])
       const content = await acme.call('downloadFile', { query: { fileId: dt[1].overlayId } })
-      assert.equal(content.text, `\r\n--${BOUNDARY}-not\r\n--${BOUNDARY.slice(0, -1)}`)
+      assert.equal(content.text, `\r\n--${BOUNDARY.slice(0, -1)}`)
     })
 
     it('a part without Content-Type but with a file name is a file, one with it but without is a text', async () => {
