@@ -292,7 +292,7 @@ export const holdsFile = ({ files, hiddenFiles }: VerifiedBundleEvent, fileId: s
 const CONSTANT_FIELDS = ['company', 'evidence', 'externalId'] as const
 
 /** What the rules of a history are about. */
-export interface HistoryEvent extends Omit<VerifiedEvent, 'fields' | 'hiddenFields'> {
+export interface CheckedEvent extends Omit<VerifiedEvent, 'fields' | 'hiddenFields'> {
   /** The disclosed fields, by name. */
   readonly fields: { get(name: string): Json | undefined }
 }
@@ -302,8 +302,8 @@ export interface HistoryEvent extends Omit<VerifiedEvent, 'fields' | 'hiddenFiel
  * disclose cannot be compared.
  */
 export class HistoryCheck {
-  #first: HistoryEvent | undefined
-  #previous: HistoryEvent | undefined
+  #first: CheckedEvent | undefined
+  #previous: CheckedEvent | undefined
   readonly #constants = new Map<string, string>()
   /** By file id, the txId of the event that attached the file. */
   readonly #attached = new Map<string, string>()
@@ -315,7 +315,7 @@ export class HistoryCheck {
   }
 
   /** Throws `VERIFICATION_FAILED`. The next event is compared with this one also then. */
-  add(event: HistoryEvent): void {
+  add(event: CheckedEvent): void {
     const previous = this.#previous
     const first = (this.#first ??= event)
     this.#previous = event
@@ -349,7 +349,7 @@ export class HistoryCheck {
    * An event that deletes a file must name the event that attached it, and no file is deleted twice. A deletion holds
    * the file's id too, so only the first event with the id attached it.
    */
-  #addFiles({ txId, version, files, hiddenFiles }: HistoryEvent): void {
+  #addFiles({ txId, version, files, hiddenFiles }: CheckedEvent): void {
     for (const [id, file] of files) {
       if (!('deleted' in file)) continue
       if (this.#attached.get(id) !== file.deleted)

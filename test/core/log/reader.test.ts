@@ -66,6 +66,7 @@ describe('the log reader', () => {
       sentSize: 0,
       outstanding: null,
       unsettled: [],
+      accounts: [],
     })
     assert.deepEqual(await reader.rootAt(0), emptyRoot())
     assert.deepEqual(await reader.entryStatuses([new Uint8Array(32)]), [undefined])

@@ -114,13 +114,18 @@ describe('evidences', () => {
   })
 
   it('8: a text in the place of a file is an error, whatever the part is called', async () => {
-    for (const name of ['image', 'images[]', 'images.items', 'images[0]']) {
-      const form = formOf({ ...VEHICLE_CATEGORY, externalId: 'text', name: 'x', [name]: 'text' })
+    for (const [name, text] of [
+      ['image', 'text'],
+      ['images[]', 'text'],
+      ['images.items', ' '],
+      ['images[0]', 'text'],
+    ] as const) {
+      const form = formOf({ ...VEHICLE_CATEGORY, externalId: 'text', name: 'x', [name]: text })
       const { body } = await acme.fails('createEvidence', 400, 'VALIDATION_ERROR', { form })
       assert.match(body.error, /must be a file, not a text$/)
     }
     // Some clients send an empty text for a file that is not given.
-    const empty = { ...VEHICLE_CATEGORY, externalId: 'empty', name: 'x', image: '', 'images.items': ' ' }
+    const empty = { ...VEHICLE_CATEGORY, externalId: 'empty', name: 'x', image: '', 'images.items': '' }
     await acme.ok('createEvidence', { form: formOf(empty) })
   })
 
