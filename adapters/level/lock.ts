@@ -66,9 +66,10 @@ export async function lockDirectory(
     await locks.get(path)?.close()
     locks.delete(path)
   }
+  let lock: LevelDatabase | undefined
   try {
     await makeDirectory(nodeFiles, folder)
-    const lock = await openLock(folder)
+    lock = await openLock(folder)
     const owner = await readOwner(ownerPath)
     if (lock === undefined) throw lockedError(path, `${nameOf(owner)} has it open`)
     locks.set(path, lock)
@@ -85,6 +86,8 @@ export async function lockDirectory(
     throw new RegistryError('UNAVAILABLE', `The directory ${path} cannot be locked: ${reason}`, { cause: error })
   }
   return async () => {
+    // Called again, it must not release a later lock.
+    if (locks.get(path) !== lock) return
     // If it stays, it names this machine, which a later owner here ignores.
     await removeDurably(ownerPath).catch(() => undefined)
     await unlock()

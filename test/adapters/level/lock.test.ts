@@ -30,7 +30,10 @@ describe('a locked directory', () => {
     for (const path of [directory, join(directory, '.')])
       await assert.rejects(lockDirectory(path), { code: 'STORE_LOCKED', message: /this process has it open already/ })
     await release()
-    await lockAndRelease(directory)
+    const later = await lockDirectory(directory)
+    await release()
+    await assert.rejects(lockDirectory(directory), { code: 'STORE_LOCKED' })
+    await later()
   })
 
   it('is released even if it was renamed, or removed and created again', async (t) => {
