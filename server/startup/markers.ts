@@ -58,7 +58,9 @@ async function readMarker({ name, marker }: Place): Promise<Marker | undefined> 
   const text = await marker.read()
   const found = text === undefined ? undefined : readShape(Marker, text)
   if (text === undefined || found !== undefined) return found
-  throw corrupt(`The ${MARKER} of ${name} does not name a registry: restore it from a backup`)
+  throw corrupt(
+    `The ${MARKER} of ${name} does not name a registry: restore it from a backup, or use the release that wrote it`,
+  )
 }
 
 const writeMarker = ({ marker }: Place, content: Marker): Promise<void> => marker.write(`${JSON.stringify(content)}\n`)
