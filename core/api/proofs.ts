@@ -73,7 +73,7 @@ export interface Proofs {
    * Every evidence of a company as lines of JSON (`core/SPECIFICATION.md`), in parts of about 32 KiB: a first line,
    * the bundle of each evidence in the order of the ids, and a last line with the counts and the hash of all before.
    * Holds nothing of the store between two parts. Evidences that are created meanwhile are left out. Requires level
-   * `A`.
+   * `R`.
    *
    * @example
    * await pipeline(registry.proofs.exportCompany(scope), createWriteStream('acme.evidence.ndjson'))

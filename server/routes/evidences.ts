@@ -220,7 +220,7 @@ export const evidences: EndpointGroup = {
       id: 'exportEvidences',
       method: 'GET',
       path: '/evidences/{COMPANY_ID}/export',
-      access: 'A',
+      access: 'R',
       queue: 'lists',
       summary: 'All evidences of the company, each as a proof bundle with its whole history',
       description:

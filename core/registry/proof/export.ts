@@ -27,7 +27,7 @@ const PART_CHARS = 32 * 1024
 /** See `Proofs.exportCompany`. */
 export const exportCompany = (context: Context, sources: BundleSources): Proofs['exportCompany'] =>
   async function* (scope) {
-    const { companyId: company } = await enterCompany(context, scope, 'A')
+    const { companyId: company } = await enterCompany(context, scope, 'R')
     // Counted first, so that the lines are at least as many.
     const [[counter], { size: treeSize }] = await Promise.all([
       context.records.get([keys.evidenceCount(['company', company])]),

@@ -21,7 +21,7 @@ describe('evidence-registry export', () => {
     await writeFile(path('policy.json'), JSON.stringify(await acme.service.registry.log.policy()))
   })
 
-  const run = (args: readonly string[], key = acme.company.keys.A) =>
+  const run = (args: readonly string[], key = acme.company.keys.R) =>
     runCli(['export', '--url', acme.service.url, '--company', 'acme', ...args], { EVIDENCE_API_KEY: key })
   const verify = (name: string, ...args: readonly string[]) =>
     runCli(['verify', '--export', path(name), '--policy', path('policy.json'), ...args])
@@ -44,7 +44,7 @@ describe('evidence-registry export', () => {
   })
 
   it('goes to standard output, as one bundle does, and a backup does not', async () => {
-    const env = { EVIDENCE_API_KEY: acme.company.keys.A, NODE_NO_WARNINGS: '1' }
+    const env = { EVIDENCE_API_KEY: acme.company.keys.R, NODE_NO_WARNINGS: '1' }
     const of = ['--url', acme.service.url, '--company', 'acme', '--to', '-']
     const { stdout } = await ends(0, runCli(['export', ...of], env))
     await writeFile(path('piped.ndjson'), stdout)
@@ -70,9 +70,9 @@ describe('evidence-registry export', () => {
   })
 
   it('ends with 1 if the service refuses it, and with 2 for wrong use', async () => {
-    const refused = await run(['--to', path('x.ndjson')], acme.company.keys.U)
+    const refused = await run(['--to', path('x.ndjson')], 'no-key-of-this-company')
     assert.deepEqual([refused.code, refused.stdout], [1, ''])
-    assert.match(refused.stderr, /^evidence-registry export: GET \S+: Forbidden resource \(FORBIDDEN\)\n$/)
+    assert.match(refused.stderr, /^evidence-registry export: GET \S+: Unauthorized \(UNAUTHORIZED\)\n$/)
     for (const outcome of [
       await run(['--to', path('x.ndjson')], ''),
       await runCli(['export', '--url', 'ftp://x', '--company', 'acme'], { EVIDENCE_API_KEY: 'x' }),
@@ -85,7 +85,7 @@ describe('evidence-registry export', () => {
 
   it('is sent as a download', async () => {
     const response = await acme.service.fetch('/api/v1/evidences/acme/export', {
-      headers: { 'x-api-key': acme.company.keys.A },
+      headers: { 'x-api-key': acme.company.keys.R },
     })
     assert.equal(response.headers.get('content-type'), 'application/x-ndjson')
     assert.match(response.headers.get('content-disposition') ?? '', /filename="acme\.evidence\.ndjson"/)

@@ -16,7 +16,7 @@ const NEEDED: Readonly<Record<string, PermissionLevel | 'sourceSystem' | 'operat
   createCategory: 'I',
   listCategories: 'R',
   getBundle: 'R',
-  exportEvidences: 'A',
+  exportEvidences: 'R',
   getCategory: 'R',
   getSubcategory: 'R',
   updateCategory: 'U',
