@@ -67,5 +67,5 @@ export class EventTimes {
   }
 }
 
-/** A row without events, which is as good as never full, comes before all others. */
-const firstOf = ({ times }: EventRow): number => times.find((time) => time > 0) ?? 0
+/** A row without events is the last one: tokens wait there for the next event. One that is full is as good as none. */
+const firstOf = ({ times }: EventRow): number => times.find((time) => time > 0) ?? Infinity

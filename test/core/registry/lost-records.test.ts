@@ -10,6 +10,7 @@ import { keys, keysUnder, lastPartOfKey } from '../../../core/store/keys.ts'
 import { arrayOf } from '../../support/array-of.ts'
 import { COMPANY, it, openFixture, type Fixture } from '../../support/registry-fixture.ts'
 import { rejectsWith } from '../../contract/blob-bodies.ts'
+import { logAppends } from '../../contract/record-store-pair.ts'
 
 /** Removes a record, as a store that lost it. */
 const lose = ({ stores }: Fixture, key: string): Promise<unknown> =>
@@ -118,7 +119,7 @@ describe('an evidence that is not found by its internal id', () => {
   const proofOf = ({ registry }: Fixture, evidenceId: string) => registry.proofs.evidence({ evidenceId })
 
   it('was lost if the log has its event, in whichever row', async (fixture) => {
-    const { registry, scope, clock, evidence } = fixture
+    const { registry, scope, clock, evidence, stores } = fixture
     const ids: string[] = []
     for (let i = 0; i < 600; i++) {
       // Several in the same millisecond.
@@ -126,6 +127,8 @@ describe('an evidence that is not found by its internal id', () => {
       const externalId = await evidence({ externalId: `e-${i}` })
       ids.push((await registry.evidences.get(scope, externalId)).evidence.id)
     }
+    // A last row without events.
+    await stores.records.commit({ append: logAppends(0, 257 - ((await stores.records.logSize()) % 256)) })
     for (const i of [0, 1, 254, 255, 256, 300, 511, 512, 599]) {
       const id = ids[i] ?? ''
       for (const key of [keys.evidence(COMPANY, id), keys.companyOf(id)]) {
