@@ -110,6 +110,27 @@ describe('eraseHistory of LevelDB', () => {
     assert.ok(!(await isOnDisk(directory, text)))
   })
 
+  it('reports that it must be called again if a reader that was opened during its merge is still open', async (t) => {
+    let read = async (): Promise<unknown> => undefined
+    const compactRange: unknown = Reflect.get(Level.prototype, 'compactRange')
+    assert.ok(typeof compactRange === 'function')
+    const database = (folder: string): LevelDatabase =>
+      Object.assign(uncompressed(folder), {
+        async compactRange(...args: unknown[]): Promise<void> {
+          if (args[0] === 'k/1/x') await read()
+          await Reflect.apply(compactRange, this, args)
+        },
+      })
+    const records = await openLevelRecords(await temporaryFor(t), { database })
+    t.after(() => records.close())
+    await put(records, 'k/1/x', 'text')
+    const list = records.list({ gte: 'k', lt: 'l' })[Symbol.asyncIterator]()
+    read = () => list.next()
+    assert.equal(await records.eraseHistory(['k/1/x']), false)
+    await list.return?.()
+    assert.equal(await records.eraseHistory(['k/1/x']), true)
+  })
+
   it('loses nothing that is written, and finds nothing afterwards, while commits and reads go on', async (t) => {
     const { records, directory } = await open(t)
     const texts = Array.from({ length: 8 }, (_, i) => secretText(`old-${i}`))

@@ -22,18 +22,23 @@ describe('a write with an idempotency key', () => {
   })
 
   it('returns one result to two calls, also if one runs between look-up and decision of the other', async (fixture) => {
-    const { evidences, scope, stores } = fixture
+    const { evidences, categories, scope, stores } = fixture
     const get = stores.records.get.bind(stores.records)
-    let other: Promise<unknown> | undefined
-    stores.records.get = async (keys) => {
-      const found = await get(keys)
-      if (other === undefined && keys[0]?.startsWith('ik/') === true)
-        await (other = evidences.create(scope, named('a'), once('k')))
-      return found
+    for (const create of [
+      () => evidences.create(scope, named('a'), once('k')),
+      // Its decision throws: the name is in use then.
+      () => categories.create(scope, { name: 'D' }, once('k')),
+    ]) {
+      let other: Promise<unknown> | undefined
+      stores.records.get = async (keys) => {
+        const found = await get(keys)
+        if (other === undefined && keys[0]?.startsWith('ik/') === true) await (other = create())
+        return found
+      }
+      const created = await create()
+      assert.ok(other !== undefined)
+      assert.deepEqual(await other, created)
     }
-    const created = await evidences.create(scope, named('a'), once('k'))
-    assert.ok(other !== undefined)
-    assert.deepEqual(await other, created)
     assert.equal((await evidences.list(scope)).count, 1)
   })
 

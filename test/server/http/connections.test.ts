@@ -123,10 +123,14 @@ describe('pipelined requests', () => {
   it('close their connection if more than 8 wait', async (t) => {
     let handled = 0
     const connectTo = await listenWith(t, () => (handled += 1))
+    // A time-out would close this one first.
+    const earlier = connectTo()
+    earlier.socket.write(requests(9))
+    await eventually(() => handled === 1)
     const client = connectTo()
     client.socket.write(requests(10))
     await once(client.socket, 'close')
-    assert.equal(handled, 1)
+    assert.deepEqual([handled, earlier.socket.closed], [2, false])
   })
 
   it('are not handled after their client has disconnected', async (t) => {

@@ -2,9 +2,13 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { after, before, describe, it } from 'node:test'
+import { MemoryBlobs } from '../../../adapters/memory/index.ts'
 import { RegistryError, type RecordStore } from '../../../core/index.ts'
 import { decorateRecords } from '../../../core/store/decorate.ts'
+import { createInstruments } from '../../../server/index.ts'
 import { OperatorReadings } from '../../../server/startup/readings.ts'
+import { rejectsWith } from '../../contract/blob-bodies.ts'
+import { bodyOf } from '../../support/registry-fixture.ts'
 import { startService, type Service } from '../../support/service.ts'
 import { dashboardExpressions, monitoring } from '../../support/monitoring.ts'
 
@@ -57,6 +61,19 @@ describe('monitoring', () => {
     await create('f', keys.U)
     mustFail = false
     assert.ok((await valueOf(service, 'evidence_store_errors_total')) >= 1)
+  })
+
+  it('counts no fault of a client as an error of a store', async () => {
+    const instruments = createInstruments()
+    const blobs = instruments.observeBlobs(new MemoryBlobs())
+    await rejectsWith('PAYLOAD_TOO_LARGE', blobs.put('a', bodyOf('12'), { maxBytes: 1 }))
+    await blobs.put('a', bodyOf('1'), { maxBytes: 1 })
+    await rejectsWith('RANGE_NOT_SATISFIABLE', blobs.get('a', { start: 0, end: 2 }))
+    await rejectsWith('UNAVAILABLE', blobs.put('a', bodyOf('1'), { maxBytes: 1 }))
+    await blobs.close()
+    await rejectsWith('CLOSED', blobs.get('a'))
+    const counted = (await instruments.metrics.metrics()).match(/^evidence_blob_errors_total.+$/gm)
+    assert.deepEqual(counted, ['evidence_blob_errors_total{code="UNAVAILABLE"} 1'])
   })
 
   it('counts events that wait for a batch', async (t) => {
