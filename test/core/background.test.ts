@@ -70,6 +70,14 @@ describe('work in the background', () => {
     assert.deepEqual(runs, [0, 100])
   })
 
+  it('never overlaps with another run', async () => {
+    const { background, clock, runs } = backgroundWork(() => clock.sleep(100).then(() => undefined))
+    const both = Promise.all([background.runNow(), background.runNow()])
+    await clock.advance(1_000)
+    await both
+    assert.deepEqual(runs, [0, 100])
+  })
+
   it('is aborted and waited for when it stops, and does not run after that', async () => {
     let isEnded = false
     const { background, clock, runs, warnings } = backgroundWork(async (signal) => {

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import crypto from 'node:crypto'
+import { syncBuiltinESMExports } from 'node:module'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { toHex } from '../../core/bytes.ts'
@@ -18,6 +20,17 @@ describe('randomBytes', () => {
         assert.equal(bytes.buffer.byteLength, count)
       }),
     )
+  })
+
+  it('erases from the pool what it returns', (t) => {
+    const { mock } = t.mock.method(crypto, 'randomFillSync')
+    syncBuiltinESMExports()
+    randomBytes(4096)
+    const bytes = randomBytes(32)
+    const [pool] = mock.calls.at(-1)?.arguments ?? []
+    t.mock.restoreAll()
+    syncBuiltinESMExports()
+    assert.ok(pool instanceof Uint8Array && !Buffer.from(pool).includes(Buffer.from(bytes)))
   })
 
   it('never returns the zeros of an erased part of the pool', () => {

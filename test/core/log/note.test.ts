@@ -51,6 +51,7 @@ describe('signed notes', () => {
     )
     assert.ok(!verifySignature(signer.publicKey, encodeUtf8('x'), signer.sign(new Uint8Array())))
     assert.ok(!verifySignature(signer.publicKey, new Uint8Array(), new Uint8Array(63)))
+    assert.ok(!verifySignature(new Uint8Array(31), new Uint8Array(), new Uint8Array(64)))
   })
 
   it('are opened after signing, and the same text results in the same note', () => {

@@ -58,6 +58,8 @@ describe('StoredTiles', () => {
       assert.deepEqual(tile && rowPrefix(tile, width), expected)
     }
     assert.equal(await tiles.tile(0, 1, 256), undefined)
+    await records.commit({ append: appendsOf(new Uint8Array(32)) })
+    assert.ok(await tiles.tile(0, 1, 256), 'it is read again')
     assert.equal((await tiles.tile(0, 0, 256))?.length, 16_352)
     assert.equal(await tiles.tile(0, 2, 1), undefined)
     assert.equal(await tiles.tile(1, 0, 2), undefined)

@@ -5,6 +5,7 @@ import { Check } from '../../../core/ops/check/check.ts'
 import type { Difference } from '../../../core/ops/index.ts'
 import { DamagedValueError } from '../../../core/store/checksum.ts'
 import { decorateRecords } from '../../../core/store/decorate.ts'
+import { arrayOf } from '../../support/array-of.ts'
 
 const damaged = decorateRecords(new MemoryRecords(), {
   async get([key]) {
@@ -40,4 +41,41 @@ describe('the differences of a check', () => {
       await report(check, 'fi/first')
       assert.equal(reported.length, 10_002)
     })
+})
+
+it('a listing goes on behind what is damaged, in both orders', async () => {
+  const stored = new MemoryRecords()
+  await stored.commit({ writes: ['a', 'b', 'c'].map((key) => ({ key, value: new Uint8Array(1) })) })
+  const records = decorateRecords(stored, {
+    async *list(range) {
+      for await (const entry of stored.list(range)) {
+        if (entry.key === 'b') throw new DamagedValueError('b')
+        yield entry
+      }
+    },
+  })
+  const check = new Check(records, { onDifference: () => undefined })
+  for (const [reverse, expected] of [
+    [false, ['a', 'c']],
+    [true, ['c', 'a']],
+  ] as const) {
+    const entries = await arrayOf(check.records.list({ gte: 'a', lt: 'd', reverse }))
+    assert.deepEqual(
+      entries.map(({ key }) => key),
+      expected,
+    )
+  }
+})
+
+it('a listing fails if it meets damage outside of its range, behind which it cannot go on', async () => {
+  let lists = 0
+  const stored = new MemoryRecords()
+  const records = decorateRecords(stored, {
+    async *list(range) {
+      if (lists++ === 0) throw new DamagedValueError('a')
+      yield* stored.list(range)
+    },
+  })
+  const check = new Check(records, { onDifference: () => undefined })
+  await assert.rejects(arrayOf(check.records.list({ gte: 'b', lt: 'c' })), DamagedValueError)
 })

@@ -100,6 +100,16 @@ describe('the stream of records', () => {
       }
     })
 
+  it('reads nothing behind a wrong length', async () => {
+    let isRead = false
+    const stream = async function* () {
+      yield Uint8Array.of(0, 0xff, 0xff, 0xff, 0xff)
+      isRead = true
+    }
+    await assert.rejects(fillStore(stream(), new MemoryRecords()), { code: 'CORRUPT' })
+    assert.equal(isRead, false)
+  })
+
   it('fills no store that holds something, and does not change it', async () => {
     const stream = await streamOf(await createStore(1))
     const foreign = {

@@ -79,19 +79,20 @@ describe('a registry', () => {
     }
   })
 
-  test('closes both stores also if the sealer fails to close, and reports the failure', async () => {
-    const options = inMemory()
-    const { records, blobs, sealer } = options
-    const close = sealer.close.bind(sealer)
-    sealer.close = async () => {
-      await close()
-      throw new Error('the sealer failed')
-    }
-    const registry = await openRegistry(options)
-    await assert.rejects(registry.close(), /the sealer failed/)
-    await rejectsWith('CLOSED', records.get(['x']))
-    await rejectsWith('CLOSED', blobs.get('x'))
-  })
+  for (const name of ['sealer', 'blobs', 'records'] as const)
+    test(`closes both stores also if its ${name} cannot be closed, and reports the failure`, async () => {
+      const options = inMemory()
+      const { records, blobs } = options
+      const close = options[name].close.bind(options[name])
+      options[name].close = async () => {
+        await close()
+        throw new Error('it failed')
+      }
+      const registry = await openRegistry(options)
+      await assert.rejects(registry.close(), /it failed/)
+      await rejectsWith('CLOSED', records.get(['x']))
+      await rejectsWith('CLOSED', blobs.get('x'))
+    })
 
   test('names the option that is missing or wrong', async () => {
     const wrong: readonly [string, unknown][] = [
