@@ -6,6 +6,7 @@ import type { BatchRecord } from '../../core/log/records.ts'
 import { logKeys } from '../../core/log/keys.ts'
 import { LogReader } from '../../core/log/reader.ts'
 import { writeBatchProofs, type BatchProofs, type WriteBatchProofsRequest } from '../../sealer/index.ts'
+import { arrayOf } from '../support/array-of.ts'
 import { SealerFixture } from '../support/sealer-fixture.ts'
 import { present } from '../support/present.ts'
 
@@ -136,6 +137,28 @@ describe('the proofs of a batch', () => {
     }
     await assert.rejects(writeBatchProofs({ ...request, write: stop }), { message: 'enough' })
     assert.equal(open, 0)
+  })
+
+  it('leave the event loop to others, also if they are read without a pause', async (t) => {
+    const batch = present(batches.at(-2))
+    const { start: from, end: to } = batch
+    const read = await arrayOf(fixture.reader.proofBlocks({ from, to, treeSize: to }))
+    const log: WriteBatchProofsRequest['log'] = {
+      batchById: async () => batch,
+      async *proofBlocks() {
+        for (let i = 0; i < 4; i++) yield* read
+      },
+    }
+    let turn = 0
+    const countTurns = (): void => {
+      turn += 1
+      counting = setImmediate(countTurns)
+    }
+    let counting = setImmediate(countTurns)
+    t.after(() => clearImmediate(counting))
+    const turns = new Set<number>()
+    await writeBatchProofs({ log, batchId: batch.id, write: () => void turns.add(turn) })
+    assert.ok(turns.size > 1)
   })
 
   it('end if the reader aborts or fails', async () => {

@@ -62,7 +62,7 @@ describe('the lease', () => {
     assert.equal(await second.acquire(), true)
   })
 
-  it('is not held if a commit fails, and held by its writer if only the result was lost', async () => {
+  it('is not held if a commit fails, held by its writer if only the result was lost, and released in any case', async () => {
     for (const fault of ['before', 'after'] as const) {
       const records = faultyRecords(new MemoryRecords())
       const lease = new SealerLease(records, new ManualClock(), LEASE_MS)
@@ -70,6 +70,8 @@ describe('the lease', () => {
       if (fault === 'before') await assert.rejects(lease.acquire(), { code: 'UNAVAILABLE' })
       else assert.equal(await lease.acquire(), false)
       assert.equal(await lease.acquire(), true)
+      records.failCommit(1, fault)
+      await lease.release()
     }
   })
 })

@@ -19,6 +19,11 @@ describe('filtered and sorted lists', () => {
       { numRuns: 40 },
     ))
 
+  it('have an evidence once, also if several of its words begin alike', async ({ evidences, scope, evidence }) => {
+    const externalId = await evidence({ name: 'Drill, driller, drilling' })
+    assert.deepEqual(idsOf(await evidences.list(scope, { words: 'dri' })), [externalId])
+  })
+
   it('reject wrong filters, and positions that belong to another list', async ({ evidences, scope, evidence }) => {
     for (const externalId of ['a1', 'a2', 'b1']) await evidence({ externalId, owner: 'Ada' })
     const wrong: readonly object[] = [
