@@ -22,6 +22,7 @@ import { DocumentCheck } from './document-check.ts'
 import { CountingBlobs } from './counting-blobs.ts'
 import { validate } from '../../core/schemas/validation.ts'
 import { eventually } from './eventually.ts'
+import { createMany, numbered } from './many-evidences.ts'
 import { silentLogger } from './silent-logger.ts'
 import { createSealer, InlineEngine } from '../../sealer/index.ts'
 import { BASE_PATH, createApp, createInstruments, listen, type App, type AppOptions } from '../../server/index.ts'
@@ -198,13 +199,8 @@ export class Service {
     count: number,
     values: { readonly name?: string; readonly summary?: string } = {},
   ): Promise<void> {
-    const { registry } = this
     const scope = { companyId, principal: OPERATOR }
-    const { id: categoryId } = await registry.categories.create(scope, { name: 'C' })
-    const { id: subcategoryId } = await registry.categories.create(scope, { name: 'S' }, { parent: categoryId })
-    const all = Array.from({ length: count }, (_, i) => ({ externalId: `e${i}`, name: 'n', ...values }))
-    for (let i = 0; i < count; i += 1_000)
-      await registry.evidences.createMany(scope, { categoryId, subcategoryId, evidences: all.slice(i, i + 1_000) })
+    await createMany(this.registry, scope, numbered('e', count, { name: 'n', ...values }))
   }
 
   /**
@@ -279,12 +275,9 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     instruments,
     publicUrl: 'https://evidence.example',
     maxFileBytes: 1024 * 1024,
-    maxFilesPerRequest: 20,
     uploadIdleMs: HANG_MS,
-    rateLimitPerMinute: 0,
     addressLimitPerMinute: 0,
     metricsToken: METRICS_TOKEN,
-    trustProxy: false,
     ...app,
   })
   const server = await listen(made, {

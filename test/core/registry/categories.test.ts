@@ -180,39 +180,6 @@ describe('removed categories', () => {
     await evidence()
     assert.notEqual((await categories.list(scope))[0]?.id, id)
   })
-
-  it('race with creates in them: exactly one succeeds', async ({ categories, evidences, scope }) => {
-    for (let i = 0; i < 8; i++) {
-      const { id: categoryId } = await categories.create(scope, { name: `C${i}` })
-      const { id: subcategoryId } = await categories.create(scope, { name: 'S' }, { parent: categoryId })
-      const path = { categoryId, subcategoryId }
-      const input = { ...path, evidences: [{ externalId: `x${i}`, name: 'x' }] }
-      const calls = [() => evidences.createMany(scope, input), () => categories.remove(scope, path)]
-      if (i % 2 === 1) calls.reverse()
-      const [one, other] = await Promise.allSettled(calls.map((call) => call()))
-      assert.notEqual(one?.status, other?.status)
-      const results = await Promise.allSettled([
-        categories.create(scope, { name: 'T' }, { parent: categoryId }),
-        categories.remove(scope, { categoryId }),
-      ])
-      assert.ok(results.some(({ status }) => status === 'rejected'))
-    }
-  })
-
-  it('never contain an evidence that is created by name at the same time', async (fixture) => {
-    const { categories, evidences, scope, evidence } = fixture
-    for (let i = 0; i < 8; i++) {
-      const { id } = await categories.create(scope, { name: 'Tools' })
-      const externalId = `x${i}`
-      const removing = categories.remove(scope, { categoryId: id })
-      const [, removed] = await Promise.allSettled([evidence({ externalId }), removing])
-      // The create by name finds the category or creates another one, so its category always exists.
-      const { categoryId } = (await evidences.get(scope, externalId)).evidence
-      assert.equal((await categories.get(scope, { categoryId })).evidenceCount, 1)
-      assert.equal(categoryId === id, removed.status === 'rejected')
-      await categories.update(scope, { categoryId }, { name: `used ${i}` })
-    }
-  })
 })
 
 describe('category images', () => {
@@ -234,6 +201,9 @@ describe('category images', () => {
     }
     const category = await categories.get(scope, path)
     assert.deepEqual([category.files.length, category.subcategories[0]?.files.length], [2, 2])
+    const { id: categoryId } = await categories.create(scope, { name: 'Saws', image: await stage('text') })
+    const created = await categories.get(scope, { categoryId })
+    assert.deepEqual([created.files.length, created.imageId], [1, undefined], 'also of a new category')
     await registry.sealNow()
     await assertIntact(fixture)
     const { intents, pendingDeletions, files: used, stored } = await stores.blobState()
@@ -279,18 +249,5 @@ describe('category images', () => {
     const { imageId, files } = await registry.categories.get(scope, path)
     assert.deepEqual(idsOf(files).toSorted(), idsOf(images).toSorted())
     assert.ok(images.some(({ id }) => id === imageId))
-  })
-})
-
-describe('races on category names', () => {
-  it('let exactly one of several requests succeed', async ({ categories, scope }) => {
-    const made = await Promise.allSettled([1, 2, 3, 4, 5].map(() => categories.create(scope, { name: 'Same' })))
-    assert.equal(made.filter(({ status }) => status === 'fulfilled').length, 1)
-    assert.equal((await categories.list(scope)).length, 1)
-    const others = [await categories.create(scope, { name: 'A' }), await categories.create(scope, { name: 'B' })]
-    const renamed = await Promise.allSettled(
-      others.map(({ id }) => categories.update(scope, { categoryId: id }, { name: 'C' })),
-    )
-    assert.equal(renamed.filter(({ status }) => status === 'fulfilled').length, 1)
   })
 })

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { CompanyEvent, EventPage, Registry, Scope } from '../../../core/index.ts'
 import { keys } from '../../../core/store/keys.ts'
+import { createMany, numbered } from '../../support/many-evidences.ts'
 import { openFixture, inCategory, it, type Fixture } from '../../support/registry-fixture.ts'
 import { rejectsWith } from '../../contract/blob-bodies.ts'
 
@@ -62,14 +63,7 @@ describe('the events of a company', () => {
     const fixture = await openFixture({ t })
     const { registry, scope, evidence, system, stores } = fixture
     const { scope: other } = await system('U', 'other')
-    const { id: categoryId } = await registry.categories.create(other, { name: 'A' })
-    const { id: subcategoryId } = await registry.categories.create(other, { name: 'B' }, { parent: categoryId })
-    for (let batch = 0; batch < 11; batch++)
-      await registry.evidences.createMany(other, {
-        categoryId,
-        subcategoryId,
-        evidences: Array.from({ length: 1_000 }, (_, i) => ({ externalId: `o-${batch}-${i}`, name: 'Other' })),
-      })
+    await createMany(registry, other, numbered('o-', 11_000))
     const { scope: late } = await system('U', 'late')
     await registry.evidences.create(late, { externalId: 'l-1', name: 'Late', ...inCategory('A', 'B') })
     await evidence()

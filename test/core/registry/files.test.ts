@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { text } from 'node:stream/consumers'
 import { describe, test } from 'node:test'
-import { isRegistryError, RegistryError } from '../../../core/errors.ts'
+import { RegistryError } from '../../../core/errors.ts'
 import type { Files, SourceSystemChange, StagedFile } from '../../../core/index.ts'
 import { decorateRecords } from '../../../core/store/decorate.ts'
 import { decodeRecord } from '../../../core/store/codec.ts'
@@ -358,22 +358,6 @@ describe('deleting a file of an evidence', () => {
       assert.equal(recompute(event.disclosure as NonNullable<typeof event.disclosure>).txId, event.txId)
     assert.equal(Object.keys(again[0]?.disclosure?.files ?? {}).length, 1)
     assert.deepEqual(Object.keys(again[0]?.disclosure?.fields ?? {}), Object.keys(before.fields))
-  })
-
-  it('succeeds once if several calls race', async (fixture) => {
-    const { files, evidences, scope } = fixture
-    const { one, two } = await filled(fixture)
-    const deletes = [one, two, one, two, one].map(({ id }) => files.delete(scope, { fileId: id }))
-    const updates = [1, 2, 3].map((i) => evidences.update(scope, 'e-1', { description: `${i}` }))
-    const results = await Promise.allSettled(deletes)
-    await Promise.all(updates)
-    assert.equal(results.filter(({ status }) => status === 'fulfilled').length, 2)
-    for (const result of results)
-      assert.ok(result.status === 'fulfilled' || isRegistryError(result.reason, 'FILE_NOT_FOUND'))
-    const { events } = await evidences.get(scope, 'e-1', { disclose: true })
-    assert.equal(events.length, 6)
-    for (const event of events)
-      assert.equal(recompute(event.disclosure as NonNullable<typeof event.disclosure>).txId, event.txId)
   })
 
   it('succeeds while the blob store is down, and a later sweep deletes the bytes', async (fixture) => {

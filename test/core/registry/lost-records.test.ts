@@ -8,7 +8,8 @@ import { MemoryRecords } from '../../../adapters/memory/index.ts'
 import { OPERATOR } from '../../../core/index.ts'
 import { keys, keysUnder, lastPartOfKey } from '../../../core/store/keys.ts'
 import { arrayOf } from '../../support/array-of.ts'
-import { COMPANY, it, openFixture, type Fixture } from '../../support/registry-fixture.ts'
+import { createMany, numbered } from '../../support/many-evidences.ts'
+import { COMPANY, inCategory, it, openFixture, type Fixture } from '../../support/registry-fixture.ts'
 import { rejectsWith } from '../../contract/blob-bodies.ts'
 import { logAppends } from '../../contract/record-store-pair.ts'
 
@@ -39,12 +40,7 @@ describe('a record that the store has lost', () => {
     await evidence()
     const others = { companyId: 'others', principal: OPERATOR }
     await registry.sourceSystems.create(others, { name: 'first' })
-    await registry.evidences.create(others, {
-      externalId: 'e-1',
-      name: 'x',
-      category: { name: 'Tools' },
-      subcategory: { name: 'Drills' },
-    })
+    await registry.evidences.create(others, { ...inCategory('Tools', 'Drills'), externalId: 'e-1', name: 'x' })
     assert.equal((await registry.proofs.evidence({ evidenceId: 'e-1' })).status, 'ambiguous')
     const { evidence: stored } = await registry.evidences.get(scope, 'e-1')
     await lose(fixture, keys.evidence(COMPANY, stored.id))
@@ -104,12 +100,10 @@ describe('a list that has lost an entry', () => {
 
   it('is damaged at its end if it has several pages, as is an export', async (fixture) => {
     const { registry, scope, evidence } = fixture
-    const id = (await registry.evidences.get(scope, await evidence())).evidence
-    const { categoryId, subcategoryId } = id
-    const input = Array.from({ length: MANY }, (_, i) => ({ externalId: `e${i}`, name: 'x' }))
-    await registry.evidences.createMany(scope, { categoryId, subcategoryId, evidences: input })
+    const { id } = (await registry.evidences.get(scope, await evidence())).evidence
+    await createMany(registry, scope, numbered('e', MANY))
     assert.equal((await arrayOf(registry.evidences.all(scope))).length, MANY + 1)
-    await lose(fixture, keys.evidence(COMPANY, id.id))
+    await lose(fixture, keys.evidence(COMPANY, id))
     await rejectsWith('CORRUPT', arrayOf(registry.evidences.all(scope)))
     await rejectsWith('CORRUPT', arrayOf(registry.proofs.exportCompany(scope)))
   })

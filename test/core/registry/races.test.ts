@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe } from 'node:test'
 import type { ErrorCode, SourceSystemChange, StagedFile } from '../../../core/index.ts'
-import { it, type Fixture } from '../../support/registry-fixture.ts'
+import { inCategory, it, type Fixture } from '../../support/registry-fixture.ts'
 import { rejectsWith } from '../../contract/blob-bodies.ts'
 
 /**
@@ -12,18 +12,20 @@ import { rejectsWith } from '../../contract/blob-bodies.ts'
 interface Race extends Fixture {
   readonly category: string
   readonly empty: string
+  readonly bare: string
   readonly file: StagedFile
 }
 
-/** An evidence e-1 in C/S with a file, and an empty subcategory C/Empty. */
+/** An evidence e-1 in C/S with a file, an empty subcategory C/Empty, and a category Bare without subcategories. */
 async function openRace(fixture: Fixture): Promise<Race> {
   const { registry, scope, stage, evidence } = fixture
   const { id: category } = await registry.categories.create(scope, { name: 'C' })
   await registry.categories.create(scope, { name: 'S' }, { parent: category })
   const { id: empty } = await registry.categories.create(scope, { name: 'Empty' }, { parent: category })
+  const { id: bare } = await registry.categories.create(scope, { name: 'Bare' })
   const file = await stage()
-  await evidence({ category: { name: 'C' }, subcategory: { name: 'S' }, files: [file] })
-  return { ...fixture, category, empty, file }
+  await evidence({ ...inCategory('C', 'S'), files: [file] })
+  return { ...fixture, category, empty, bare, file }
 }
 
 type Act = (race: Race) => Promise<unknown>
@@ -34,10 +36,13 @@ const createHere: Act = ({ registry, scope, category, empty }) =>
     subcategoryId: empty,
     evidences: [{ externalId: 'new', name: 'new' }],
   })
-const createByName: Act = ({ evidence }) =>
-  evidence({ externalId: 'new', category: { name: 'C' }, subcategory: { name: 'Empty' } })
+const createByName =
+  (category: string): Act =>
+  ({ evidence }) =>
+    evidence({ externalId: 'new', ...inCategory(category, 'Empty') })
 const removeEmpty: Act = ({ registry, scope, category, empty }) =>
   registry.categories.remove(scope, { categoryId: category, subcategoryId: empty })
+const removeBare: Act = ({ registry, scope, bare }) => registry.categories.remove(scope, { categoryId: bare })
 const deactivate: Act = ({ registry, scope, category }) =>
   registry.categories.update(scope, { categoryId: category }, { status: 'inactive' })
 const deactivateEmpty: Act = ({ registry, scope, category, empty }) =>
@@ -48,6 +53,8 @@ const updateFirst: Act = ({ registry, scope }) =>
   registry.evidences.update(scope, 'e-1', { summary: 'x' }, { ifVersion: 1 })
 const createSubcategory: Act = ({ registry, scope, category }) =>
   registry.categories.create(scope, { name: 'N' }, { parent: category })
+const createInBare: Act = ({ registry, scope, bare }) =>
+  registry.categories.create(scope, { name: 'N' }, { parent: bare })
 const rename: Act = ({ registry, scope, category }) =>
   registry.categories.update(scope, { categoryId: category }, { name: 'N' })
 const changeFirst: Act = ({ registry, scope, category }) =>
@@ -61,7 +68,10 @@ const createCategory =
   ({ registry, scope }) =>
     registry.categories.create(scope, { name }, idempotencyKey === undefined ? {} : { idempotencyKey })
 const API_KEY = 'a-key-for-only-one'
-const createSystem: Act = ({ registry, scope }) => registry.sourceSystems.create(scope, { name: 'N', apiKey: API_KEY })
+const createSystem =
+  (name: string, apiKey: string): Act =>
+  ({ registry, scope }) =>
+    registry.sourceSystems.create(scope, { name, apiKey })
 const changeSystem =
   (change: SourceSystemChange): Act =>
   async ({ registry, scope }) => {
@@ -74,8 +84,9 @@ const cases: readonly [string, Act, string, Act, ErrorCode | undefined][] = [
   ['creating an evidence', createHere, 'its subcategory becomes inactive', deactivateEmpty, 'CATEGORY_INACTIVE'],
   ['creating an evidence', createHere, 'its category becomes inactive', deactivate, 'CATEGORY_INACTIVE'],
   ['creating an evidence', createHere, 'its external id is used', createHere, 'EXTERNAL_ID_EXISTS'],
-  ['creating one by names', createByName, 'its subcategory is removed', removeEmpty, undefined],
-  ['creating one by names', createByName, 'its category becomes inactive', deactivate, 'CATEGORY_INACTIVE'],
+  ['creating one by names', createByName('C'), 'its subcategory is removed', removeEmpty, undefined],
+  ['creating one by names', createByName('Bare'), 'its category is removed', removeBare, undefined],
+  ['creating one by names', createByName('C'), 'its category becomes inactive', deactivate, 'CATEGORY_INACTIVE'],
   ['removing a subcategory', removeEmpty, 'it gets an evidence', createHere, 'CATEGORY_NOT_EMPTY'],
   ['removing a subcategory', removeEmpty, 'it is removed', removeEmpty, 'SUBCATEGORY_NOT_FOUND'],
   ['deleting a file', deleteFile, 'it is deleted', deleteFile, 'FILE_NOT_FOUND'],
@@ -88,11 +99,18 @@ const cases: readonly [string, Act, string, Act, ErrorCode | undefined][] = [
   ['removing a subcategory with ifVersion', removeFirst, 'it is changed', deactivateEmpty, 'VERSION_CONFLICT'],
   ['deleting a file with ifVersion', deleteFirst, 'its evidence is updated', update, 'VERSION_CONFLICT'],
   ['creating a subcategory', createSubcategory, 'its name is taken', createSubcategory, 'NAME_EXISTS'],
+  ['creating a subcategory', createInBare, 'its category is removed', removeBare, 'CATEGORY_NOT_FOUND'],
+  ['removing a category', removeBare, 'it gets a subcategory', createInBare, 'CATEGORY_NOT_EMPTY'],
+  ['creating a category', createCategory('N'), 'its name is taken', createCategory('N'), 'NAME_EXISTS'],
   ['renaming a category', rename, 'the name is taken', createCategory('N'), 'NAME_EXISTS'],
   ['using an idempotency key', createCategory('A', 'k'), 'it is used for something else', createCategory('B', 'k'),
     'IDEMPOTENCY_KEY_REUSED'],
-  ['changing a source system', changeSystem({ name: 'N' }), 'its name is taken', createSystem, 'NAME_EXISTS'],
-  ['changing the key of a source system', changeSystem({ apiKey: API_KEY }), 'the key is taken', createSystem,
+  ['changing a source system', changeSystem({ name: 'N' }), 'its name is taken', createSystem('N', API_KEY), 'NAME_EXISTS'],
+  ['changing the key of a source system', changeSystem({ apiKey: API_KEY }), 'the key is taken',
+    createSystem('N', API_KEY), 'KEY_EXISTS'],
+  ['creating a source system', createSystem('N', `${API_KEY}-2`), 'its name is taken', createSystem('N', API_KEY),
+    'NAME_EXISTS'],
+  ['creating a source system', createSystem('M', API_KEY), 'its key is taken', createSystem('N', API_KEY),
     'KEY_EXISTS'],
 ] // prettier-ignore
 
@@ -143,7 +161,7 @@ describe('between reading and committing', () => {
       return found
     }
     // Not the category of the fixture's evidence, which is cached.
-    await evidence({ externalId: 'new', category: { name: 'C' }, subcategory: { name: 'Empty' } })
+    await evidence({ externalId: 'new', ...inCategory('C', 'Empty') })
     const { evidence: stored } = await registry.evidences.get(scope, 'new')
     assert.notEqual(stored.categoryId, category)
     assert.equal((await registry.categories.get(scope, { categoryId: stored.categoryId })).name, 'C')

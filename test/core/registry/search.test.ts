@@ -2,10 +2,11 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import { MemoryRecords } from '../../../adapters/memory/index.ts'
-import type { EvidenceQuery, Registry, Scope } from '../../../core/index.ts'
+import type { EvidenceQuery, Scope } from '../../../core/index.ts'
 import { keys, foldCase } from '../../../core/store/keys.ts'
 import { checkScenario, scenario } from '../../support/evidence-model.ts'
-import { inCategory, it } from '../../support/registry-fixture.ts'
+import { createMany, numbered } from '../../support/many-evidences.ts'
+import { it } from '../../support/registry-fixture.ts'
 import { arrayOf } from '../../support/array-of.ts'
 import { rejectsWith } from '../../contract/blob-bodies.ts'
 
@@ -160,7 +161,9 @@ describe('filtered and sorted lists', () => {
 
   it('stop counting at 10,000, and read at most as many entries of an index for a page', async (fixture) => {
     const { registry, scope, evidence } = fixture
-    await createMany(registry, scope, { older: 10, old: 1_000, x: 10_000 })
+    const ofAda = (name: string, count: number) => numbered(name, count, { name: 'x', owner: 'Ada' })
+    const seed = { externalId: 'seed', name: 'x' }
+    await createMany(registry, scope, [seed, ...ofAda('older', 10), ...ofAda('old', 1_000), ...ofAda('x', 10_000)])
     await evidence({ externalId: 'old-last', owner: 'Bob' })
     const { evidences } = registry
     const countOf = async (query: EvidenceQuery) => {
@@ -218,24 +221,3 @@ describe('foldCase', () => {
     )
   })
 })
-
-/** Creates evidences in one subcategory: of each name as many as said, with the owner Ada. */
-async function createMany(registry: Registry, scope: Scope, counts: Readonly<Record<string, number>>): Promise<void> {
-  const names = inCategory('C', 'S')
-  await registry.evidences.create(scope, { ...names, externalId: 'seed', name: 'x' })
-  const [seed] = (await registry.evidences.list(scope)).items
-  assert.ok(seed)
-  for (const [name, count] of Object.entries(counts))
-    for (let at = 0; at < count; at += 1_000) {
-      const evidences = Array.from({ length: Math.min(1_000, count - at) }, (_, i) => ({
-        externalId: `${name}${at + i}`,
-        name: 'x',
-        owner: 'Ada',
-      }))
-      await registry.evidences.createMany(scope, {
-        categoryId: seed.categoryId,
-        subcategoryId: seed.subcategoryId,
-        evidences,
-      })
-    }
-}

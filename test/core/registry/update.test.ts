@@ -245,17 +245,6 @@ describe('simultaneous updates', () => {
     assert.equal((await evidences.get(scope, 'e-1')).lastVersion, 3)
   })
 
-  it('let exactly one succeed if all of them give the version', async ({ evidences, scope, evidence }) => {
-    await evidence()
-    const racers = Array.from({ length: 10 }, (_, i) =>
-      evidences.update(scope, 'e-1', { description: `${i}` }, { ifVersion: 1 }),
-    )
-    const results = await Promise.allSettled(racers)
-    assert.equal(results.filter(({ status }) => status === 'fulfilled').length, 1)
-    for (const result of results)
-      if (result.status === 'rejected') assert.equal((result.reason as { code: string }).code, 'VERSION_CONFLICT')
-  })
-
   it('are all recorded without a version, in one chain, with their files, without a second upload', async (fixture) => {
     const { evidences, scope, evidence, stage, stores } = fixture
     await evidence()

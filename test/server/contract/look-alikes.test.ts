@@ -2,8 +2,9 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { decorateRecords } from '../../../adapters/kit/index.ts'
 import type { Stored } from '../../../core/ports/index.ts'
-import { OPERATOR, type RecordStore, type Registry } from '../../../core/index.ts'
+import { OPERATOR, type RecordStore } from '../../../core/index.ts'
 import { formOf } from '../../support/form.ts'
+import { createMany, numbered } from '../../support/many-evidences.ts'
 import { ENDPOINTS, type Company, type Service, type ServiceResponse, startService } from '../../support/service.ts'
 
 /** Their ids sort before and after the company's own. */
@@ -44,7 +45,11 @@ async function serviceWith(t: { after(end: () => Promise<void>): void }, rivals:
   const companies = new Map<string, Company>()
   for (const id of [...rivals, 'mine']) companies.set(id, await service.company(id))
   const [first] = rivals
-  if (first !== undefined) await fill(registry, first)
+  if (first !== undefined) {
+    const cars = numbered('car-', MANY, { name: 'Golf', owner: 'Ada' })
+    const between = cars.map((car) => ({ ...car, externalId: `${car.externalId}x` }))
+    await createMany(registry, { companyId: first, principal: OPERATOR }, between)
+  }
   const company = companies.get('mine')
   assert.ok(company)
   for (const each of companies.values()) await useAll(service, each)
@@ -71,15 +76,6 @@ function noticeRivals(records: RecordStore, watch: Crowd['watch']): RecordStore 
       }
     },
   })
-}
-
-async function fill({ categories, evidences }: Registry, companyId: string): Promise<void> {
-  const scope = { companyId, principal: OPERATOR }
-  const { id: categoryId } = await categories.create(scope, { name: 'Many' })
-  const { id: subcategoryId } = await categories.create(scope, { name: 'Many' }, { parent: categoryId })
-  const all = Array.from({ length: MANY }, (_, i) => ({ externalId: `car-${i}x`, name: 'Golf', owner: 'Ada' }))
-  for (let i = 0; i < MANY; i += 1_000)
-    await evidences.createMany(scope, { categoryId, subcategoryId, evidences: all.slice(i, i + 1_000) })
 }
 
 async function useAll(service: Service, { id, keys }: Company): Promise<void> {
