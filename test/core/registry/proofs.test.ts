@@ -107,6 +107,8 @@ describe('proofs', () => {
     const { merkle, tsa, blockNumber, assurance } = confirmed
     assert.ok(merkle.anchor && tsa)
     assert.equal(merkle.sendStatus, 'C')
+    const placeOf = ({ leafIndex, merkleRoot, proof }: typeof merkle) => ({ leafIndex, merkleRoot, proof })
+    assert.deepEqual(placeOf(merkle), placeOf(sealed.merkle), 'it is still that of the creation')
     assert.deepEqual(
       [merkle.anchor.type, merkle.anchor.network, merkle.anchor.blockNumber],
       ['scripted', 'test', blockNumber],

@@ -47,9 +47,8 @@ describe('proof bundles', () => {
   })
 
   it('requires the selection and a key', async () => {
-    for (const query of [{}, { fields: 'all' }, { fields: '', files: 'none' }, { fields: 'slotKey', files: 'none' }])
+    for (const query of [{}, { fields: 'all' }, { fields: '', files: 'none' }])
       assert.equal((await get(query as Record<string, string>)).status, 400)
-    assert.equal((await get({ fields: 'none', files: 'unknown' })).status, 404)
     assert.equal((await get({ fields: 'none', files: 'none' }, 'x'.repeat(20))).status, 401)
   })
 
@@ -58,9 +57,8 @@ describe('proof bundles', () => {
       const response = await publicBundle(`${path}?format=bundle`)
       assert.equal(response.headers.get('content-type'), BUNDLE_MEDIA_TYPE)
       assert.equal(response.headers.get('access-control-allow-origin'), '*')
-      const text = await response.text()
-      validate(Bundle, JSON.parse(text))
-      for (const secret of ['Ü', 'photo', 'Vehicles', 'acme', 'car/1']) assert.ok(!text.includes(secret), secret)
+      const [event] = validate(Bundle, await response.json()).events
+      assert.deepEqual([event?.fields, event?.files], [undefined, undefined])
     }
     const missing = await publicBundle('none?format=bundle')
     assert.equal(missing.status, 404)
@@ -71,11 +69,8 @@ describe('proof bundles', () => {
 
   it('shows the policy as JSON and as text', async () => {
     const policy = await acme.service.ok('getPolicy')
-    assert.equal(policy.origin, acme.service.registry.log.origin)
-    assert.deepEqual(policy.keys, [{ vkey: acme.service.registry.log.verifierKey, from: 1, until: null }])
-    assert.deepEqual([policy.timestampQuorum, policy.timestampAuthorities.length], [1, 1])
     assert.match(policy.timestampAuthorities[0].trustAnchors[0], /^-----BEGIN CERTIFICATE-----\n/)
-    assert.deepEqual(Object.keys(policy.chains[0]), ['type', 'network', 'chainId', 'account', 'ranges'])
+    assert.deepEqual(policy, await acme.service.registry.log.policy())
     const text = await acme.service.fetch(`${BASE_PATH}/log/policy?format=text`)
     assert.equal(await text.text(), `log ${acme.service.registry.log.verifierKey}\nquorum none\n`)
     assert.equal((await acme.service.fetch(`${BASE_PATH}/log/policy?format=xml`)).status, 400)

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { before, describe, it } from 'node:test'
 import { BASE_PATH } from '../../../server/index.ts'
+import { CompanyRequests, VEHICLE_CATEGORY } from '../../support/company-requests.ts'
 import { DocumentCheck } from '../../support/document-check.ts'
 import { formOf } from '../../support/form.ts'
 import {
@@ -9,12 +10,9 @@ import {
   OPERATOR_KEY,
   pathOf,
   readResponse,
-  startService,
   type CallOptions,
-  type Company,
   type ServiceResponse,
 } from '../../support/service.ts'
-import { ofSuite } from '../../support/of-suite.ts'
 
 /** Headers that differ between two responses to the same request. `fetch` closes the connection after HEAD. */
 const VARYING = new Set([
@@ -29,36 +27,31 @@ const VARYING = new Set([
 
 describe('HEAD, other methods and too many headers', () => {
   let check: DocumentCheck
-  let company: Company
   let params: Readonly<Record<string, string>>
-  const service = ofSuite(() => startService({ rateLimitPerMinute: 1_000 }))
+  const acme = new CompanyRequests({ rateLimitPerMinute: 1_000 })
   before(async () => {
-    check = new DocumentCheck(service().app.document())
-    company = await service().company('acme')
-    const asWriter = { key: company.keys.U, params: { COMPANY_ID: 'acme' } }
-    const form = formOf({ categoryName: 'C', subcategoryName: 'S', externalId: 'e-1', name: 'x' }, [
-      ['image', 'a.png', 'content'],
-    ])
-    const { id, txId } = await service().ok('createEvidence', { ...asWriter, form })
-    const of = { ...asWriter, params: { COMPANY_ID: 'acme', EVIDENCE_EXTERNAL_ID: 'e-1' } }
-    const { dt } = await service().ok('listEvidenceFiles', of)
-    await service().until(async () => {
-      const { status, body } = await service().call('verifyEvidence', { params: { evidenceId: id } })
+    check = new DocumentCheck(acme.service.app.document())
+    const fields = { ...VEHICLE_CATEGORY, externalId: 'e-1', name: 'x' }
+    const { id, txId } = await acme.ok('createEvidence', { form: formOf(fields, [['image', 'a.png', 'content']]) })
+    const [{ overlayId }] = await acme.files('e-1')
+    await acme.service.until(async () => {
+      const { status, body } = await acme.service.call('verifyEvidence', { params: { evidenceId: id } })
       return status === 200 && body.tsa !== undefined && body.merkle?.sendStatus === 'C'
     }, 'the proof')
-    const { object } = await service().ok('getEvidence', of)
-    const proof = await service().ok('getProof', { params: { txid: txId } })
+    const { object } = await acme.page('e-1')
+    const proof = await acme.service.ok('getProof', { params: { txid: txId } })
     params = {
-      ...of.params,
+      COMPANY_ID: 'acme',
+      EVIDENCE_EXTERNAL_ID: 'e-1',
       CATEGORY_ID: object.categoryId,
       SUBCATEGORY_ID: object.subcategoryId,
       evidenceId: id,
-      fileId: dt[0].overlayId,
+      fileId: overlayId,
       txid: txId,
       batchId: proof.batchId,
       L: '0',
       N: '000.p/1',
-      SYSTEM_ID: company.systems.R,
+      SYSTEM_ID: acme.company.systems.R,
     }
   })
 
@@ -68,12 +61,12 @@ describe('HEAD, other methods and too many headers', () => {
   }
   const request = (id: string): CallOptions => ({
     params,
-    key: id === 'listCompanies' ? OPERATOR_KEY : company.keys.A,
+    key: id === 'listCompanies' ? OPERATOR_KEY : acme.company.keys.A,
     query: QUERIES[id]?.(params['fileId'] ?? '') ?? {},
   })
   const head = async (id: string, options: CallOptions): Promise<ServiceResponse> => {
     const { key = '' } = options
-    const response = await service().fetch(pathOf(endpointOf(id), options), {
+    const response = await acme.service.fetch(pathOf(endpointOf(id), options), {
       method: 'HEAD',
       headers: { 'x-api-key': key },
     })
@@ -87,7 +80,7 @@ describe('HEAD, other methods and too many headers', () => {
   for (const { id, method } of ENDPOINTS.values()) {
     if (method !== 'GET') continue
     it(`HEAD of ${id} has the headers of GET and no body, also if it fails`, async () => {
-      const get = await service().call(id, request(id))
+      const get = await acme.service.call(id, request(id))
       assert.equal(get.status, 200, get.text)
       const own = await head(id, request(id))
       assert.deepEqual([own.status, own.text], [200, ''])
@@ -100,7 +93,7 @@ describe('HEAD, other methods and too many headers', () => {
 
   it('HEAD of the whole list can be repeated any number of times', async () => {
     for (let i = 0; i < 5; i++) assert.equal((await head('listEvidences', request('listEvidences'))).status, 200)
-    assert.equal((await service().call('listEvidences', request('listEvidences'))).status, 200)
+    assert.equal((await acme.service.call('listEvidences', request('listEvidences'))).status, 200)
   })
 
   it('a method that a path does not have is 405 with the others, as the document says', async () => {
@@ -113,7 +106,7 @@ describe('HEAD, other methods and too many headers', () => {
     assert.ok(methodsOf.size > 25)
     for (const { id, methods } of methodsOf.values())
       for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'].filter((each) => !methods.has(each))) {
-        const response = await service().fetch(pathOf(endpointOf(id), { params }), { method })
+        const response = await acme.service.fetch(pathOf(endpointOf(id), { params }), { method })
         const read = await readResponse(response)
         // Another path can have the same form: `healthz` could be the id of a source system.
         if (read.status === 401) continue
@@ -127,8 +120,8 @@ describe('HEAD, other methods and too many headers', () => {
   })
 
   it('headers of more than 16 KiB are 431', async () => {
-    const response = await service().fetch(`${BASE_PATH}/sourceSystem/acme/healthz`, {
-      headers: { 'x-api-key': company.keys.R, 'x-padding': 'x'.repeat(17 * 1_024) },
+    const response = await acme.service.fetch(`${BASE_PATH}/sourceSystem/acme/healthz`, {
+      headers: { 'x-api-key': acme.company.keys.R, 'x-padding': 'x'.repeat(17 * 1_024) },
     })
     assert.equal(response.status, 431)
     check.check('checkSourceSystem', await readResponse(response))

@@ -52,6 +52,18 @@ describe('If-Match', () => {
       await acme.fails(`update${level}`, 400, 'VALIDATION_ERROR', withTag(`"${'0'.repeat(64)}"`, update({ name: 'M' })))
     })
 
+  it('12 accepts the version of the evidence, alone or in its tag, which a proxy can make weak', async () => {
+    await acme.create('matched')
+    const update = (tag: string, summary: string) => withTag(tag, { ...of('matched'), json: { summary } })
+    await acme.ok('updateEvidence', update('"1"', 'a'))
+    await conflicts('updateEvidence', update('"1"', 'b'))
+    await acme.ok('updateEvidence', update(await tagOf('getEvidence', of('matched')), 'b'))
+    await acme.ok('updateEvidence', update('W/"3"', 'c'))
+    for (const tag of ['1', 'W/1', '"x"', '"4", "2"'])
+      await acme.fails('updateEvidence', 400, 'VALIDATION_ERROR', update(tag, 'd'))
+    await acme.ok('updateEvidence', update('*', 'd'))
+  })
+
   it('15 accepts the version of the evidence, and the tag of the file', async () => {
     const files = ['a', 'b', 'c', 'd'].map((name) => ['images', name, name] as const)
     await acme.ok('createEvidence', { form: formOf({ ...VEHICLE_CATEGORY, externalId: 'owner', name: 'x' }, files) })

@@ -1,17 +1,13 @@
 import assert from 'node:assert/strict'
-import { createHash } from 'node:crypto'
 import { before, describe, it } from 'node:test'
 import type { Static } from 'typebox'
 import { parseTilePath, type BatchPage, type LogBatch } from '../../../server/contract/log.ts'
 import { CompanyRequests } from '../../support/company-requests.ts'
+import { H } from '../../support/commitment-reference.ts'
+import { present } from '../../support/present.ts'
+import { referenceRoot } from '../../core/log/tree/reference.ts'
 
 type Batch = Static<typeof LogBatch>
-
-const sha256 = (...parts: Uint8Array[]): Buffer => {
-  const hash = createHash('sha256')
-  for (const part of parts) hash.update(part)
-  return hash.digest()
-}
 
 it('parses the width of a tile only in its one form, also if the log has that many entries', () => {
   assert.deepEqual(parseTilePath('000'), { index: 0, width: 256 })
@@ -49,17 +45,13 @@ describe('the log as tiles', () => {
       await raw(`/tile/openings/000.p/${width}`),
     ]
     const lines = openings.bytes.toString().trimEnd().split('\n')
-    const leaves = Array.from({ length: width }, (_, i) => {
+    const logged = Array.from({ length: width }, (_, i) => {
       const entry = entries.bytes.subarray(i * 34 + 2, i * 34 + 34)
-      assert.deepEqual(
-        [entries.bytes.readUInt16BE(i * 34), sha256(Buffer.from(lines[i] as string, 'hex')).equals(entry)],
-        [32, true],
-      )
-      const leaf = sha256(Buffer.of(0), entry)
-      assert.ok(leaf.equals(tile.bytes.subarray(i * 32, i * 32 + 32)))
-      return leaf
+      assert.deepEqual([entries.bytes.readUInt16BE(i * 34), H(Buffer.from(present(lines[i]), 'hex'))], [32, entry])
+      assert.deepEqual(H(Buffer.of(0), entry), tile.bytes.subarray(i * 32, i * 32 + 32))
+      return entry
     })
-    assert.equal(treeRoot(leaves).toString('base64'), root)
+    assert.equal(Buffer.from(referenceRoot(logged)).toString('base64'), root)
     for (const { headers } of [tile, entries, openings])
       assert.equal(headers.get('cache-control'), 'public, max-age=31536000, immutable')
   })
@@ -114,11 +106,3 @@ describe('the log as tiles', () => {
     assert.equal((await listBatches({ len: '9999' })).isMore, false)
   })
 })
-
-/** The root as RFC 9162 § 2.1.1 defines it, recursively. */
-function treeRoot(leaves: readonly Buffer[]): Buffer {
-  if (leaves.length === 1) return leaves[0] as Buffer
-  let k = 1
-  while (k * 2 < leaves.length) k *= 2
-  return sha256(Buffer.of(1), treeRoot(leaves.slice(0, k)), treeRoot(leaves.slice(k)))
-}

@@ -32,34 +32,21 @@ describe('source systems', () => {
     await acme.fails('getSourceSystem', 404, 'SOURCE_SYSTEM_NOT_FOUND', system('unknown'))
   })
 
-  it("16: never show a caller's own key, and reject the same key or name twice", async () => {
+  it("16: never show a caller's own key", async () => {
     const json = { name: 'own', apiKey: OWN_KEY, permissions: 'R' }
     const created = await acme.call('createSourceSystem', { ...asLevel('A'), json })
     assert.deepEqual([created.status, Object.keys(created.body)], [201, ['id']])
-    const again = { ...asLevel('A'), json: { name: 'own 2', apiKey: OWN_KEY } }
-    await acme.fails('createSourceSystem', 409, 'KEY_EXISTS', again)
-    await acme.fails('createSourceSystem', 409, 'NAME_EXISTS', { ...asLevel('A'), json: { name: 'own' } })
   })
 
-  it('16, 17: null, empty and other values are wrong, and the error names field and type', async () => {
+  it('16, 17: null and empty values are wrong', async () => {
     const { id } = await create({ name: 'strict' })
-    for (const wrong of [
-      { name: null },
-      { name: '' },
-      { name: 'x', apiKey: null },
-      { name: 'x', apiKey: '' },
-      { name: 'x', apiKey: 'too short' },
-      { name: 'x', permissions: 'X' },
-      { name: 'x', id: 1 },
-    ]) {
+    for (const wrong of [{ name: null }, { name: '' }, { name: 'x', apiKey: null }, { name: 'x', apiKey: '' }]) {
       await acme.fails('createSourceSystem', 400, 'VALIDATION_ERROR', { ...asLevel('A'), json: wrong })
       await acme.fails('updateSourceSystem', 400, 'VALIDATION_ERROR', { ...system(id), json: wrong })
     }
-    const { body } = await acme.call('createSourceSystem', { ...asLevel('A'), json: { name: 1 } })
-    assert.match(body.error, /^name must be a string of 1 to 256 characters .*, not a number$/)
   })
 
-  it('16, 17: accept expiresAt, a time in the future in any form of RFC 3339', async () => {
+  it('16, 17: accept expiresAt, a time in any form of RFC 3339', async () => {
     const year = new Date().getUTCFullYear() + 1
     const { id } = await create({ name: 'expires', expiresAt: `${year}-01-31T14:00:00+02:00` })
     assert.equal((await readListed(id)).expiresAt, `${year}-01-31T12:00:00.000Z`)
@@ -72,24 +59,17 @@ describe('source systems', () => {
     }
   })
 
-  it('17: change their key at once or after graceSeconds, name, level and state', async () => {
+  it('17: take key, graceSeconds, name, level and state, and show what they are then', async () => {
     const { id, apiKey } = await create({ name: 'rotated' })
-    const next = 'the-next-key-of-it'
-    for (const graceSeconds of [-1, 604_801, '60', 1.5, null]) {
-      const json = { apiKey: next, graceSeconds }
-      await acme.fails('updateSourceSystem', 400, 'VALIDATION_ERROR', { ...system(id), json })
-    }
-    assert.deepEqual(await update(id, { apiKey: next, graceSeconds: 604_800 }), { status: 'ok' })
-    assert.deepEqual([await works(apiKey), await works(next)], [true, true])
-    const days = (Date.parse((await readListed(id)).replacedKeyEndsAt) - Date.now()) / 86_400_000
+    const change = { apiKey: 'the-next-key-of-it', graceSeconds: 604_800, name: 'renamed', permissions: 'R' }
+    assert.deepEqual(await update(id, change), { status: 'ok' })
+    assert.deepEqual([await works(apiKey), await works(change.apiKey)], [true, true])
+    const { name, permissions, active, replacedKeyEndsAt } = await readListed(id)
+    assert.deepEqual([name, permissions, active], ['renamed', 'R', true])
+    const days = (Date.parse(replacedKeyEndsAt) - Date.now()) / 86_400_000
     assert.ok(days > 6.9 && days <= 7)
-    await update(id, { apiKey: 'the-last-key-of-it' })
-    assert.deepEqual([await works(apiKey), await works(next)], [false, false])
-    await update(id, { name: 'renamed', permissions: 'R', active: false })
-    assert.equal(await works('the-last-key-of-it'), false)
-    const { name, permissions, active } = await readListed(id)
-    assert.deepEqual([name, permissions, active], ['renamed', 'R', false])
-    await acme.fails('updateSourceSystem', 409, 'NAME_EXISTS', { ...system(id), json: { name: 'R' } })
+    await update(id, { active: false })
+    assert.equal((await readListed(id)).active, false)
     const unknown = { ...system('healthz'), json: { active: true } }
     await acme.fails('updateSourceSystem', 404, 'SOURCE_SYSTEM_NOT_FOUND', unknown)
   })
@@ -138,17 +118,5 @@ describe('source systems', () => {
     const page = await acme.ok('listCompanies', { ...operator, query: { last: companies[0].id, len: '1' } })
     assert.deepEqual(page, { companies: [companies[1]], isMore: companies.length > 2 })
     await acme.fails('listCompanies', 400, 'VALIDATION_ERROR', { ...operator, query: { last: 'a/b' } })
-  })
-
-  it('are in companies, of which the operator creates the first one', async () => {
-    const operator = { key: OPERATOR_KEY, params: { COMPANY_ID: 'Begun.by_the-operator' } }
-    assert.equal((await acme.call('listCategories', { ...operator, ...asLevel('A') })).status, 401)
-    await acme.fails('listSourceSystems', 404, 'COMPANY_NOT_FOUND', operator)
-    const { apiKey } = await acme.ok('createSourceSystem', { ...operator, json: { name: 'first', permissions: 'A' } })
-    assert.equal((await acme.ok('listSourceSystems', { ...operator, key: apiKey })).count, 1)
-    for (const COMPANY_ID of ['a b', 'a/b', 'x'.repeat(65), 'ä']) {
-      const request = { key: OPERATOR_KEY, params: { COMPANY_ID }, json: { name: 'x' } }
-      await acme.fails('createSourceSystem', 400, 'VALIDATION_ERROR', request)
-    }
   })
 })

@@ -1,10 +1,6 @@
 import assert from 'node:assert/strict'
-import { createHash, X509Certificate } from 'node:crypto'
-import { readFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { before, describe, it } from 'node:test'
-import { verifyTimestamp } from '../../../core/verify/tokens.ts'
-import { CompanyRequests, of, VEHICLE_CATEGORY } from '../../support/company-requests.ts'
+import { CompanyRequests, VEHICLE_CATEGORY } from '../../support/company-requests.ts'
 import { formOf } from '../../support/form.ts'
 import type { ServiceResponse } from '../../support/service.ts'
 
@@ -12,112 +8,76 @@ type Body = ServiceResponse['body']
 type Query = Readonly<Record<string, string>>
 
 const UNKNOWN_HASH = 'ab'.repeat(32)
-const sha256 = (...parts: Uint8Array[]): Buffer => {
-  const hash = createHash('sha256')
-  for (const part of parts) hash.update(part)
-  return hash.digest()
-}
 
+// What the documents prove, and what they do not reveal, is tested in core/registry/proofs.test.ts.
 describe('verification', () => {
   const acme = new CompanyRequests()
-  let id: string
-  let txId: string
-  let fileId: string
+  const ids = { evidence: '', txId: '', file: '', deleted: '', batch: '' }
   before(async () => {
-    const secrets = { name: 'Secret name', owner: 'Secret owner', meta: '{"secret":"meta"}' }
-    const form = formOf({ ...VEHICLE_CATEGORY, externalId: 'car/1', ...secrets }, [
-      ['images', 'secret-file.txt', 'secret content'],
+    const form = formOf({ ...VEHICLE_CATEGORY, externalId: 'car/1', name: 'x' }, [
+      ['images', 'a.txt', 'a'],
+      ['images', 'b.txt', 'b'],
     ])
-    ;({ id, txId } = await acme.ok('createEvidence', { form }))
-    fileId = (await acme.files('car/1'))[0].overlayId
-    const isComplete = async (): Promise<boolean> => {
-      const { merkle, tsa } = (await verify('car/1')).body
-      return merkle?.sendStatus === 'C' && tsa !== undefined
-    }
-    await acme.service.until(isComplete, 'the anchor is confirmed, and the stamp is there')
+    const { id, txId } = await acme.ok('createEvidence', { form })
+    const [file, deleted] = (await acme.files('car/1')).map(({ overlayId }: Body) => overlayId)
+    await acme.ok('deleteFile', { query: { fileId: deleted } })
+    const { id: COMPANY_ID, keys } = await acme.service.company('other')
+    const json = { ...VEHICLE_CATEGORY, externalId: 'car/1', name: 'x' }
+    await acme.ok('createEvidence', { key: keys.I, params: { COMPANY_ID }, json })
+    const { registry } = acme.service
+    await registry.sealNow()
+    await acme.service.until(() => {
+      const { sealedSize, stampedSize, anchoredSize } = registry.status()
+      return stampedSize === sealedSize && anchoredSize === sealedSize
+    }, 'all is stamped and anchored')
+    const { batchId } = await acme.service.ok('getRoot', { params: { txid: txId } })
+    Object.assign(ids, { evidence: id, txId, file, deleted, batch: batchId })
   })
 
   const get = (operation: string, params: Query, query: Query = {}): Promise<ServiceResponse> =>
     acme.service.call(operation, { params, query })
-  const verify = (evidenceId: string, query?: Query) => get('verifyEvidence', { evidenceId }, query)
-  const verifyFile = (evidenceId: string, file: string, query?: Query) =>
-    get('verifyFile', { evidenceId, fileId: file }, query)
 
-  it('20: proves an evidence by either id: leaf, path, root, checkpoint, stamp, anchor', async () => {
-    const { status, body } = await verify('car/1')
-    const { merkle, tsa, assurance } = body
-    assert.deepEqual(
-      [status, body.status, body.evidenceId, body.txId, body.fileCount, body.blockNumber],
-      [200, 'ok', 'car/1', txId, 1, merkle.anchor.blockNumber],
-    )
-    assert.deepEqual((await verify(id.toUpperCase())).body, body)
-    assert.equal(sha256(Buffer.from(body.opening, 'hex')).toString('hex'), txId)
-    assert.equal(rootOf(txId, merkle.proof), merkle.merkleRoot)
-    const [origin, size, root] = merkle.checkpoint.split('\n')
-    assert.deepEqual(
-      [origin, Number(size), Buffer.from(root, 'base64').toString('hex')],
-      [acme.service.registry.log.origin, merkle.treeSize, merkle.merkleRoot],
-    )
-    const { type, network, chainId, treeSize } = merkle.anchor
-    assert.deepEqual([type, network, chainId, treeSize >= merkle.treeSize], ['local', 'local', 0, true])
-    const imprint = sha256(Buffer.from(tsa.checkpoint)).toString('hex')
-    assert.deepEqual([tsa.authority, tsa.hashAlgorithm, tsa.imprint], ['local', 'sha256', imprint])
-    assert.deepEqual([assurance.time, assurance.anchor], ['operator', 'operator'])
-  })
-
-  it('20, 21: reveals nothing of the content', async () => {
-    const texts = [(await verify('car/1')).text, (await verifyFile('car/1', fileId)).text]
-    const hash = sha256(Buffer.from('secret content')).toString('hex')
-    for (const secret of ['Secret', 'secret', 'Vehicles', 'Cars', 'acme', 'text/plain', hash])
-      assert.ok(!texts.some((text) => text.includes(secret)), secret)
-  })
-
-  it('21: proves a file, and its deletion', async () => {
-    const { status, body } = await verifyFile('car/1', fileId)
-    assert.deepEqual([status, body.status, body.fileId, body.evidenceId, body.txId], [200, 'ok', fileId, 'car/1', txId])
-    assert.ok(JSON.parse(body.filesText)[fileId])
-    const form = formOf({ ...VEHICLE_CATEGORY, externalId: 'deleted', name: 'x' }, [['images', 'a', 'a']])
-    await acme.ok('createEvidence', { form })
-    const other = (await acme.files('deleted'))[0].overlayId
-    await acme.ok('deleteFile', { query: { fileId: other } })
-    const deleted = await verifyFile('deleted', other)
-    const { deletion } = deleted.body
-    assert.deepEqual([deleted.status, deleted.body.status, typeof deletion.txId], [200, 'deleted', 'string'])
-    const invalid = await verifyFile('car/1', 'no-uuid')
-    assert.deepEqual([invalid.status, invalid.body.status, invalid.body.code], [400, 'invalid', 'VALIDATION_ERROR'])
-  })
-
-  it('20: an id that several companies use is ambiguous unless the request names a company', async () => {
-    const { id: COMPANY_ID, keys } = await acme.service.company('other')
-    const json = { ...VEHICLE_CATEGORY, externalId: 'car/1', name: 'x' }
-    await acme.ok('createEvidence', { key: keys.I, params: { COMPANY_ID }, json })
-    const ambiguous = await verify('car/1')
-    assert.deepEqual([ambiguous.status, ambiguous.body.status, ambiguous.body.txId], [409, 'ambiguous', undefined])
-    const { candidates, error } = ambiguous.body
-    assert.deepEqual([candidates[0].id, candidates[0].txId, candidates.length], [id, txId, 2])
-    for (const way of ['internal id', '?txId=', '?companyId=']) assert.ok(error.includes(way), way)
-    for (const candidate of candidates)
-      assert.equal((await verify('car/1', { txId: candidate.txId })).body.txId, candidate.txId)
-    assert.equal((await verify('car/1', { companyId: 'acme' })).body.txId, txId)
-    assert.equal((await verify('car/1', { txId: 'x' })).status, 400)
-    assert.equal((await verifyFile('car/1', fileId)).status, 409)
-    assert.equal((await verifyFile('car/1', fileId, { companyId: 'acme' })).body.status, 'ok')
-  })
-
-  it('22: returns a path that leads to the root, and rejects malformed ids', async () => {
-    const { status, body } = await get('getProof', { txid: txId })
-    assert.deepEqual([status, body.status, body.txId, rootOf(txId, body.proof)], [200, 'ok', txId, body.merkleRoot])
-    for (const txid of [txId.toUpperCase(), `0x${txId}`, `0X${txId}`])
-      assert.equal((await get('getProof', { txid })).body.txId, txId)
-    for (const operation of ['getProof', 'getRoot']) {
-      const invalid = await get(operation, { txid: `0x${txId}00` })
-      assert.deepEqual([invalid.status, invalid.body.status], [400, 'invalid'])
+  it('20, 21, 22: each document of the core is the response, with its status', async () => {
+    const { proofs } = acme.service.registry
+    const { evidence, txId, file, deleted } = ids
+    const evidenceId = 'car/1'
+    const companyId = 'acme'
+    const own = { evidenceId, companyId }
+    const cases: readonly (readonly [number, string, string, Query, Query, Promise<object>])[] = [
+      [200, 'ok', 'verifyEvidence', { evidenceId: evidence.toUpperCase() }, {}, proofs.evidence(own)],
+      [200, 'ok', 'verifyEvidence', { evidenceId }, { companyId }, proofs.evidence(own)],
+      [200, 'ok', 'verifyEvidence', { evidenceId }, { txId }, proofs.evidence(own)],
+      [409, 'ambiguous', 'verifyEvidence', { evidenceId }, {}, proofs.evidence({ evidenceId })],
+      [400, 'invalid', 'verifyEvidence', { evidenceId }, { txId: 'x' }, proofs.evidence({ evidenceId, txId: 'x' })],
+      [200, 'ok', 'verifyFile', { evidenceId, fileId: file }, { companyId }, proofs.file({ ...own, fileId: file })],
+      [200, 'deleted', 'verifyFile', { evidenceId: evidence, fileId: deleted }, {},
+        proofs.file({ ...own, fileId: deleted })],
+      [409, 'ambiguous', 'verifyFile', { evidenceId, fileId: file }, {}, proofs.file({ evidenceId, fileId: file })],
+      [400, 'invalid', 'verifyFile', { evidenceId, fileId: 'x' }, { companyId }, proofs.file({ ...own, fileId: 'x' })],
+      ...[txId, txId.toUpperCase(), `0X${txId}`].map(
+        (txid) => [200, 'ok', 'getProof', { txid }, {}, proofs.transaction(txId)] as const,
+      ),
+      [400, 'invalid', 'getProof', { txid: `${txId}00` }, {}, proofs.transaction(`${txId}00`)],
+      [200, 'ok', 'getRoot', { txid: txId }, {}, proofs.root(txId)],
+      [400, 'invalid', 'getRoot', { txid: 'x' }, {}, proofs.root('x')],
+    ] // prettier-ignore
+    for (const [status, state, operation, params, query, document] of cases) {
+      const what = `${operation} ${JSON.stringify({ params, query })}`
+      const response = await get(operation, params, query)
+      assert.deepEqual([response.status, response.body.status], [status, state], what)
+      assert.deepEqual(response.body, JSON.parse(JSON.stringify(await document)), what)
     }
   })
 
-  it('19: recomputes the root, accepts the responses of 20 and 22 as they are, and hex in every spelling', async () => {
+  it('20: says how to name one of several evidences', async () => {
+    const { error } = (await get('verifyEvidence', { evidenceId: 'car/1' })).body
+    for (const way of ['internal id', '?txId=', '?companyId=']) assert.ok(error.includes(way), way)
+  })
+
+  it('19: accepts the responses of 20 and 22 as they are, and hex in every spelling', async () => {
+    const { txId } = ids
     const { body } = await get('getProof', { txid: txId })
-    const { merkle } = (await verify(id)).body
+    const { merkle } = (await get('verifyEvidence', { evidenceId: ids.evidence })).body
     const upper = (hash: string): string => `0X${hash.toUpperCase()}`
     const proof = body.proof.map(({ hash, position }: Body) => ({ hash: upper(hash), position }))
     const spelled = { txId: upper(txId), merkleRoot: upper(body.merkleRoot), proof, note: null }
@@ -125,12 +85,11 @@ describe('verification', () => {
       const { status, valid, computedRoot, expectedRoot } = await acme.service.ok('validateProof', { json })
       assert.deepEqual([status, valid, computedRoot, expectedRoot], ['ok', true, body.merkleRoot, body.merkleRoot])
     }
-    for (const [json, expected] of [
-      [{ ...body, proof: [] }, ['ok', false]],
-      [{ ...body, txId: UNKNOWN_HASH, proof: [] }, ['not_found', false]],
-      [{ ...body, txId: UNKNOWN_HASH, merkleRoot: rootOf(UNKNOWN_HASH, body.proof) }, ['unknown_root', true]],
+    for (const [txid, expected] of [
+      [txId, ['ok', false]],
+      [UNKNOWN_HASH, ['not_found', false]],
     ] as const) {
-      const { status, valid } = await acme.service.ok('validateProof', { json })
+      const { status, valid } = await acme.service.ok('validateProof', { json: { ...body, txId: txid, proof: [] } })
       assert.deepEqual([status, valid], expected)
     }
   })
@@ -148,60 +107,10 @@ describe('verification', () => {
     await rejects(415, 'UNSUPPORTED_MEDIA_TYPE', '{}', { 'content-type': 'text/plain' })
   })
 
-  it('returns the root of a transaction and the token of its batch', async () => {
-    const { merkleRoot, batchId, ...root } = (await get('getRoot', { txid: txId })).body
-    assert.deepEqual([root.status, root.sendStatus], ['ok', 'C'])
-    assert.equal(merkleRoot, (await get('getProof', { txid: txId })).body.merkleRoot)
-    assert.ok(root.txidCount >= 1 && root.treeDepth >= 1 && root.tsaGenTime && root.tsaSerial && root.tsaPolicy)
-    const response = await acme.service.fetch(`/api/v1/merkle/tsa/${batchId}`)
+  it('sends the token of a batch as it is', async () => {
+    const response = await acme.service.fetch(`/api/v1/merkle/tsa/${ids.batch}`)
     assert.deepEqual([response.status, response.headers.get('content-type')], [200, 'application/timestamp-reply'])
-    const token = Buffer.from(await response.arrayBuffer())
-    const { tsa } = (await verify(id)).body
-    assert.equal(token.toString('base64'), tsa.token)
-    const ca = new X509Certificate(await readFile(join(acme.service.directory, 'tsa', 'ca.pem')))
-    const { genTime, serialNumber } = verifyTimestamp(new Uint8Array(token), {
-      data: new Uint8Array(Buffer.from(tsa.checkpoint)),
-      trustAnchors: [new Uint8Array(ca.raw)],
-    })
-    assert.deepEqual([new Date(genTime).toISOString(), serialNumber], [tsa.genTime, tsa.serialNumber])
-    await acme.service.fails('getTimestampToken', 404, 'BATCH_NOT_FOUND', { params: { batchId: id } })
-  })
-
-  it('a proof stays valid after later changes', async () => {
-    const { merkle } = (await verify(id)).body
-    await acme.ok('updateEvidence', { ...of('car/1'), json: { summary: 'later' } })
-    await acme.service.until(() => acme.service.registry.status().sealedSize > merkle.treeSize, 'a later batch')
-    const later = (await verify(id)).body
-    assert.deepEqual(
-      [later.txId, later.merkle.merkleRoot, later.merkle.leafIndex],
-      [txId, merkle.merkleRoot, merkle.leafIndex],
-    )
+    const token = await acme.service.registry.proofs.timestampToken(ids.batch)
+    assert.deepEqual(Buffer.from(await response.arrayBuffer()), Buffer.from(token))
   })
 })
-
-describe('before an evidence is sealed', () => {
-  const acme = new CompanyRequests({ sealMaxWaitMs: 3_600_000 })
-
-  it('its proof is pending', async () => {
-    const { service } = acme
-    const { txId } = await acme.create('e')
-    const proof = await service.call('verifyEvidence', { params: { evidenceId: 'e' } })
-    assert.deepEqual([proof.status, proof.body.status, proof.body.merkle], [200, 'pending', undefined])
-    assert.equal((await service.call('getProof', { params: { txid: txId } })).body.status, 'pending')
-    const [event] = (await acme.page('e')).events
-    assert.deepEqual([event.merkleBatchId, event.merkleSendStatus], [null, null])
-    assert.deepEqual(await acme.ok('listBatches'), { batches: [], isMore: false })
-    await service.registry.sealNow()
-    assert.equal((await service.call('verifyEvidence', { params: { evidenceId: 'e' } })).body.status, 'ok')
-  })
-})
-
-/** Computes the root from a path with sides. */
-function rootOf(txId: string, proof: readonly { readonly hash: string; readonly position: string }[]): string {
-  let node = sha256(Buffer.of(0), Buffer.from(txId, 'hex'))
-  for (const { hash, position } of proof) {
-    const sibling = Buffer.from(hash, 'hex')
-    node = position === 'left' ? sha256(Buffer.of(1), sibling, node) : sha256(Buffer.of(1), node, sibling)
-  }
-  return node.toString('hex')
-}

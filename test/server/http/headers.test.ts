@@ -70,7 +70,7 @@ describe('headers of keyed responses', () => {
     for (const path of ['/livez', '/readyz']) assert.equal(await cacheOf(path), '200 no-store')
   })
 
-  it('3 and 11 have an ETag, which gives 304 until something changes, and which If-Match accepts', async () => {
+  it('3 and 11 have an ETag, which gives 304 until something changes', async () => {
     assert.equal((await acme.create('tagged')).version, 1)
     const tagged = of('tagged')
     const first = await acme.call('getEvidence', tagged)
@@ -79,9 +79,7 @@ describe('headers of keyed responses', () => {
     assert.equal(first.headers.get('cache-control'), 'private, no-cache')
     const cached = await acme.call('getEvidence', { ...tagged, headers: { 'if-none-match': etag } })
     assert.deepEqual([cached.status, cached.text, cached.headers.get('etag')], [304, '', etag])
-    const update = { ...tagged, json: { summary: 's' }, headers: { 'if-match': etag } }
-    await acme.ok('updateEvidence', update)
-    await acme.fails('updateEvidence', 412, 'VERSION_CONFLICT', { ...update, json: { summary: 't' } })
+    await acme.ok('updateEvidence', { ...tagged, json: { summary: 's' } })
     assert.equal((await acme.call('getEvidence', { ...tagged, headers: { 'if-none-match': etag } })).status, 200)
     const category = { params: { CATEGORY_ID: first.body.object.categoryId } }
     const tag = (await acme.call('getCategory', category)).headers.get('etag') ?? ''
