@@ -5,24 +5,19 @@ import { OPERATOR, type Registry } from '../../core/index.ts'
 import { loadConfig } from '../../server/settings/load.ts'
 import { openConfiguredRegistry, type OpenedRegistry } from '../../server/startup/registry.ts'
 import { bodyOf, inCategory } from './registry-fixture.ts'
-import type { Environment } from './server-process.ts'
+import { AT_ONCE, type Environment } from './server-process.ts'
 import { silentLogger } from './silent-logger.ts'
 import { temporaryFor } from './temporary.ts'
 import { arrayOf } from './array-of.ts'
 
 const SCOPE = { companyId: 'acme', principal: OPERATOR }
-const SETTINGS = {
-  EVIDENCE_SEAL_MAX_WAIT_MS: '50',
-  EVIDENCE_TSA_INTERVAL_MS: '0',
-  EVIDENCE_ANCHOR_INTERVAL_MS: '0',
-}
 
 /**
  * Opens the registry of a data directory in this process, as a start of the server does. All files are blobs, because
  * tests look for them there.
  */
 export const openDirectory = (directory: string, env: Environment = {}): Promise<OpenedRegistry> =>
-  openConfiguredRegistry(loadConfig({ args: ['--data-dir', directory], env: { ...SETTINGS, ...env } }), silentLogger, {
+  openConfiguredRegistry(loadConfig({ args: ['--data-dir', directory], env: { ...AT_ONCE, ...env } }), silentLogger, {
     smallFileBytes: 0,
   })
 

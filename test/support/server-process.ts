@@ -10,6 +10,13 @@ const CLI = programArgs('server/cli.ts')
 
 export type Environment = Readonly<Record<string, string>>
 
+/** Of servers that seal, stamp and anchor at once. */
+export const AT_ONCE: Environment = {
+  EVIDENCE_SEAL_MAX_WAIT_MS: '50',
+  EVIDENCE_TSA_INTERVAL_MS: '0',
+  EVIDENCE_ANCHOR_INTERVAL_MS: '0',
+}
+
 /** On Node 20 the AWS SDK warns that its later versions need Node 22. */
 const BASE: Environment = {
   PATH: process.env['PATH'] ?? '',
@@ -79,13 +86,7 @@ export class ServerProcess {
     args: readonly string[] = [],
     nodeFlags: readonly string[] = [],
   ) {
-    const settings = {
-      EVIDENCE_PORT: '0',
-      EVIDENCE_DATA_DIR: directory,
-      EVIDENCE_SEAL_MAX_WAIT_MS: '50',
-      EVIDENCE_TSA_INTERVAL_MS: '0',
-      EVIDENCE_ANCHOR_INTERVAL_MS: '0',
-    }
+    const settings = { ...AT_ONCE, EVIDENCE_PORT: '0', EVIDENCE_DATA_DIR: directory }
     this.child = spawn(process.execPath, [...nodeFlags, ...MAIN, ...args], {
       env: { ...BASE, ...settings, ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
