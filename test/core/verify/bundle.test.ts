@@ -167,37 +167,11 @@ describe('verifyBundle', () => {
     return item
   }
 
-  it('refutes pieces that are missing, exchanged or unknown', () => {
-    const refuted = (edit: (copy: Bundle) => void, rule: VerificationRule, bundle = history): void =>
-      refutedFor(verifyBundle(change(bundle, edit), { policy, tokens }), rule)
-    refuted((copy) => Object.assign(first(copy.events), { txId: 1 }), 'form.members')
-    refuted((copy) => void copy.events.shift(), 'subject.missing')
-    refuted((copy) => void copy.events.splice(1, 1), 'history.version-gap')
-    refuted((copy) => void copy.events.reverse(), 'subject.missing')
-    refuted((copy) => void copy.checkpoints.shift(), 'inclusion.no-checkpoint')
-    refuted((copy) => void copy.checkpoints.reverse(), 'checkpoint.order')
-    refuted((copy) => void copy.keys.shift(), 'keys.other-log')
-    refuted((copy) => void (first(copy.keys).inclusion = []), 'checkpoint.key-not-proven')
-    refuted((copy) => void delete first(copy.events).header, 'event.header-missing')
-    refuted((copy) => void delete first(copy.events).filesSalt, 'form.value')
-    refuted((copy) => void Object.assign(first(copy.events), { position: undefined }), 'document.entry')
-    refuted((copy) => void copy.events.push(...structuredClone(attached.events)), 'history.headers-mixed')
-    refuted((copy) => void copy.events.push(first(creation.events)), 'subject.other-event', attached)
-    refuted((copy) => void copy.events.push(...deleted.events), 'subject.other-event', attached)
-    refuted(
-      (copy) => void (copy.subject = { ...attached.subject, fileId: 'x' } as Bundle['subject']),
-      'subject.file-missing',
-    )
-    const [text] = [JSON.stringify(history)]
-    refutedFor(verifyBundle(text.replace('"version":1', '"version":1,"version":1'), { policy, tokens }), 'form.json')
-    refutedFor(verifyBundle('[]', { policy, tokens }), 'document.format')
-    assert.equal(
-      verifyBundle(
-        change(history, (copy) => void (copy.extensions = { a: [1] })),
-        { policy },
-      ).state,
-      'proven',
-    )
+  it('may have extensions, and no member twice', () => {
+    const extended = change(history, (copy) => void (copy.extensions = { a: [1] }))
+    assert.equal(verifyBundle(extended, { policy }).state, 'proven')
+    const twice = JSON.stringify(history).replace('"version":1', '"version":1,"version":1')
+    refutedFor(verifyBundle(twice, { policy }), 'form.json')
   })
 
   it('names the check that failed', () => {
@@ -301,8 +275,6 @@ describe('verifyBundle', () => {
     assert.ok(accepted > all.length)
   })
 })
-
-/** Replaces one bit of base64 in the middle, where every bit counts. */
 
 /** Every bundle that has some members of `a` and the others of `b`. */
 function mixesOf(a: Bundle, b: Bundle): readonly object[] {
