@@ -3,15 +3,22 @@ import { execFile } from 'node:child_process'
 import { createReadStream, openAsBlob, readFileSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { after, before, describe, it } from 'node:test'
+import { before, describe, it } from 'node:test'
 import { promisify } from 'node:util'
-import { createClient, EvidenceRegistryError, type Client, type UploadProgress } from '../../../server/client/index.ts'
+import {
+  createClient,
+  EvidenceRegistryError,
+  type Client,
+  type ClientOptions,
+  type UploadProgress,
+} from '../../../server/client/index.ts'
 import { networkReason } from '../../../server/client/network-reason.ts'
 import { ROUTES } from '../../../server/client/routes.ts'
 import { BASE_PATH } from '../../../server/index.ts'
 import { freePort } from '../../support/ports.ts'
 import { moduleUrl, nodeFlags, root } from '../../support/repository.ts'
-import { OPERATOR_KEY, startService, type Company, type Service } from '../../support/service.ts'
+import { ofSuite } from '../../support/of-suite.ts'
+import { startService } from '../../support/service.ts'
 import { temporaryFor } from '../../support/temporary.ts'
 import { arrayOf } from '../../support/array-of.ts'
 
@@ -19,15 +26,14 @@ const withCode = (code: string, status: number) => (error: unknown) =>
   error instanceof EvidenceRegistryError && error.code === code && error.status === status
 
 describe('the client', () => {
-  let service: Service
-  let company: Company
+  const service = ofSuite(startService)
+  const company = ofSuite(() => service().company('acme'))
   let client: Client
-  before(async () => {
-    service = await startService()
-    company = await service.company('acme')
-    client = createClient({ baseUrl: `${service.url}${BASE_PATH}/`, companyId: 'acme', apiKey: company.keys.U })
+  const clientOf = (options: Partial<ClientOptions>): Client =>
+    createClient({ baseUrl: `${service().url}${BASE_PATH}/`, companyId: 'acme', ...options })
+  before(() => {
+    client = clientOf({ apiKey: company().keys.U })
   })
-  after(() => service.close())
 
   const golf = { categoryName: 'Vehicles', subcategoryName: 'Cars', name: 'Golf' }
 
@@ -42,7 +48,7 @@ describe('the client', () => {
     assert.equal(events[0]?.version, 2)
     const { object } = await client.getEvidence({ externalId: 'a/b ?#%' })
     assert.deepEqual([object.owner, object.meta], ['Grace', { content: 'x' }])
-    await service.until(async () => (await client.getProof({ txId: created.txId })).status === 'ok', 'it is sealed')
+    await service().until(async () => (await client.getProof({ txId: created.txId })).status === 'ok', 'it is sealed')
     const proof = await client.getProof({ txId: created.txId })
     assert.ok(proof.status === 'ok')
     const { txId, merkleRoot, proof: path } = proof
@@ -52,7 +58,7 @@ describe('the client', () => {
   })
 
   it('has a method for every endpoint of the document, without HEAD and metrics', async () => {
-    const document = (await (await service.fetch(`${BASE_PATH}/openapi.json`)).json()) as {
+    const document = (await (await service().fetch(`${BASE_PATH}/openapi.json`)).json()) as {
       paths: Record<string, Record<string, { readonly operationId?: string }>>
     }
     const operations = Object.values(document.paths).flatMap((item) =>
@@ -65,10 +71,8 @@ describe('the client', () => {
 
   it('sends the key only to endpoints that need one, and never in an address', async () => {
     const requests: { url: string; key: string | undefined }[] = []
-    const { key } = { key: company.keys.A }
-    const spy = createClient({
-      baseUrl: `${service.url}${BASE_PATH}`,
-      companyId: 'acme',
+    const key = company().keys.A
+    const spy = clientOf({
       apiKey: key,
       fetch: (url, init) => {
         requests.push({ url, key: new Headers(init.headers).get('x-api-key') ?? undefined })
@@ -87,8 +91,7 @@ describe('the client', () => {
 
   it('shows no secret that cannot be sent in a header', async () => {
     const withoutSecret = { name: 'TypeError', message: /^(?!.*secret)[^]*must not contain a line break/ }
-    const baseUrl = `${service.url}${BASE_PATH}`
-    assert.throws(() => createClient({ baseUrl, apiKey: 'secret-key-of-acme\n' }), withoutSecret)
+    assert.throws(() => clientOf({ apiKey: 'secret-key-of-acme\n' }), withoutSecret)
     await assert.rejects(client.livez({}, { headers: { Authorization: 'Bearer secret\r\nX: y' } }), withoutSecret)
   })
 
@@ -104,11 +107,7 @@ describe('the client', () => {
     await assert.rejects(client.getEvidence({ externalId: 'missing' }), withCode('EVIDENCE_NOT_FOUND', 404))
     await assert.rejects(client.listSourceSystems(), withCode('FORBIDDEN', 403))
     await assert.rejects(client.createEvidence({ ...golf, externalId: '' }), withCode('VALIDATION_ERROR', 400))
-    const stranger = createClient({
-      baseUrl: `${service.url}${BASE_PATH}`,
-      companyId: 'acme',
-      apiKey: 'not-a-key-of-acme',
-    })
+    const stranger = clientOf({ apiKey: 'not-a-key-of-acme' })
     await assert.rejects(stranger.checkSourceSystem(), withCode('UNAUTHORIZED', 401))
     const offline = createClient({ baseUrl: 'http://127.0.0.1:1/api/v1', retry: { retries: 0 } })
     await assert.rejects(offline.livez(), withCode('NETWORK_ERROR', 0))
@@ -120,33 +119,30 @@ describe('the client', () => {
       ],
       ['http://127.0.0.1:1', /clients with fetch never connect to this port/],
       ['http://no-such-host.invalid', /the host name no-such-host\.invalid is unknown: check the address/],
-      [service.url.replace('http:', 'https:'), /no TLS at this address .* begin it with http:/],
+      [service().url.replace('http:', 'https:'), /no TLS at this address .* begin it with http:/],
     ] as const)
       await assert.rejects(createClient({ baseUrl, retry: { retries: 0 } }).livez(), reason)
     await assert.rejects(client.verifyEvidence({ evidenceId: 'missing' }), (error: EvidenceRegistryError) => {
       assert.equal((error.body as { status?: string }).status, 'not_found')
       return true
     })
-    const noCompany = createClient({ baseUrl: `${service.url}${BASE_PATH}`, apiKey: company.keys.R })
+    const noCompany = createClient({ baseUrl: `${service().url}${BASE_PATH}`, apiKey: company().keys.R })
     await assert.rejects(noCompany.listCategories(), /companyId is missing/)
     await assert.rejects(client.getEvidence({ externalId: '..' }), TypeError)
   })
 
   it('iterates over all evidences and all events, page by page', async () => {
-    const operator = createClient({ baseUrl: `${service.url}${BASE_PATH}`, companyId: 'pages', apiKey: OPERATOR_KEY })
-    await operator.createSourceSystem({ name: 'first' })
-    const { id: categoryId } = await operator.createCategory({ name: 'C' })
-    const { id: subcategoryId } = await operator.createSubcategory({ categoryId, name: 'S' })
-    const evidences = Array.from({ length: 7 }, (_, i) => ({ externalId: `e${i}`, name: `E${i}` }))
-    await operator.createEvidences({ categoryId, subcategoryId, evidences })
-    const listed = await arrayOf(operator.evidences({ categoryId, len: 3 }))
+    const { keys } = await service().company('pages')
+    await service().fill('pages', 7)
+    const pages = clientOf({ companyId: 'pages', apiKey: keys.U })
+    const listed = await arrayOf(pages.evidences({ len: 3 }))
     const externalIds = listed.map(({ externalId }) => externalId)
     assert.deepEqual(externalIds, ['e6', 'e5', 'e4', 'e3', 'e2', 'e1', 'e0'])
-    for (const owner of ['a', 'b', 'c', 'd']) await operator.updateEvidence({ externalId: 'e0', owner })
-    const versions = (await arrayOf(operator.history({ externalId: 'e0', len: 2 }))).map(({ version }) => version)
+    for (const owner of ['a', 'b', 'c', 'd']) await pages.updateEvidence({ externalId: 'e0', owner })
+    const versions = (await arrayOf(pages.history({ externalId: 'e0', len: 2 }))).map(({ version }) => version)
     assert.deepEqual(versions, [1, 2, 3, 4, 5])
-    assert.deepEqual(await arrayOf(operator.evidences({ categoryId: 'unknown' })), [])
-    const filtered = await arrayOf(operator.evidences({ externalId: 'e', status: 'active', sort: 'updated', len: 2 }))
+    assert.deepEqual(await arrayOf(pages.evidences({ categoryId: 'unknown' })), [])
+    const filtered = await arrayOf(pages.evidences({ externalId: 'e', status: 'active', sort: 'updated', len: 2 }))
     const shownExternalIds = filtered.map(({ externalId }) => externalId)
     assert.deepEqual(shownExternalIds, ['e0', 'e6', 'e5', 'e4', 'e3', 'e2', 'e1'])
   })
@@ -185,7 +181,7 @@ describe('the client', () => {
     const [file] = dt
     assert.ok(file)
     const { token } = await client.createFileToken({ fileId: file.overlayId })
-    const withoutKey = createClient({ baseUrl: `${service.url}${BASE_PATH}`, companyId: 'acme' })
+    const withoutKey = clientOf({})
     const part = await withoutKey.downloadFile({ token }, { headers: { Range: 'bytes=0-1' } })
     assert.deepEqual([part.status, (await part.arrayBuffer()).byteLength], [206, 2])
   })
@@ -230,17 +226,15 @@ describe('the client', () => {
       { signal: abort.signal, onProgress: ({ sentBytes }) => sentBytes > 100_000 && abort.abort(new Error('enough')) },
     )
     await assert.rejects(upload, /enough/)
-    await service.until(() => isClosed, 'the stream is closed')
+    await service().until(() => isClosed, 'the stream is closed')
     await assert.rejects(client.getEvidence({ externalId: 'aborted' }), withCode('EVIDENCE_NOT_FOUND', 404))
     await assert.rejects(client.livez({}, { signal: AbortSignal.abort(new Error('too late')) }), /too late/)
   })
 
   it('creates an evidence once, although the response to the first attempt was lost', async () => {
     let attempts = 0
-    const lossy = createClient({
-      baseUrl: `${service.url}${BASE_PATH}`,
-      companyId: 'acme',
-      apiKey: company.keys.U,
+    const lossy = clientOf({
+      apiKey: company().keys.U,
       retry: { firstPauseMs: 1 },
       fetch: async (url, init) => {
         const response = await fetch(url, init)
@@ -256,17 +250,19 @@ describe('the client', () => {
   })
 
   it('runs the example of its README', async (t) => {
-    const [, program = ''] = /```js\n([^]*?)```/.exec(readFileSync(join(root, 'server/client/README.md'), 'utf8')) ?? []
-    const [, printed = ''] =
-      /It prints\n\n```\n([^]*?)```/.exec(readFileSync(join(root, 'server/client/README.md'), 'utf8')) ?? []
+    const readme = readFileSync(join(root, 'server/client/README.md'), 'utf8')
+    const [, program = ''] = /```js\n([^]*?)```/.exec(readme) ?? []
+    const [, printed = ''] = /It prints\n\n```\n([^]*?)```/.exec(readme) ?? []
     const folder = await temporaryFor(t)
     await writeFile(join(folder, 'golf.jpg'), 'not really a picture')
     const own = moduleUrl('server/client/index.ts').href
-    const code = program.replace("'evidence-registry/client'", `'${own}'`).replace('http://127.0.0.1:8080', service.url)
+    const code = program
+      .replace("'evidence-registry/client'", `'${own}'`)
+      .replace('http://127.0.0.1:8080', service().url)
     await writeFile(join(folder, 'program.mjs'), code)
     const { stdout } = await promisify(execFile)(process.execPath, [...nodeFlags, 'program.mjs'], {
       cwd: folder,
-      env: { ...process.env, EVIDENCE_API_KEY: company.keys.U },
+      env: { ...process.env, EVIDENCE_API_KEY: company().keys.U },
     })
     const pattern = printed.replace(/ad2f…64 digits… pending/, '[0-9a-f]{64} (?:pending|ok)')
     assert.match(stdout, new RegExp(`^${pattern}$`))

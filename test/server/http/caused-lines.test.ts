@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { RegistryError, type BlobStore, type Logger } from '../../../core/index.ts'
+import { RegistryError, type BlobStore, type Logger, type RecordStore } from '../../../core/index.ts'
 import { decorateBlobs, decorateRecords } from '../../../core/store/decorate.ts'
+import { CompanyRequests, VEHICLE_CATEGORY } from '../../support/company-requests.ts'
 import { formOf } from '../../support/form.ts'
-import { startService, type CallOptions } from '../../support/service.ts'
-import { ofSuite } from '../../support/of-suite.ts'
+import type { CallOptions } from '../../support/service.ts'
 
 const TRACE = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`
 
@@ -31,31 +31,19 @@ describe('a log line that the core writes for a request', () => {
       },
     })
 
-  const service = ofSuite(() =>
-    startService({
-      logger,
-      sealMaxWaitMs: 3_600_000,
-      wrapBlobs,
-      wrapRecords: (inner) =>
-        decorateRecords(inner, {
-          async commit(commit) {
-            if (fails.commit) throw new RegistryError('UNAVAILABLE', 'injected')
-            return inner.commit(commit)
-          },
-        }),
-    }),
-  )
-  const company = ofSuite(() => service().company('acme'))
+  const wrapRecords = (inner: RecordStore): RecordStore =>
+    decorateRecords(inner, {
+      async commit(commit) {
+        if (fails.commit) throw new RegistryError('UNAVAILABLE', 'injected')
+        return inner.commit(commit)
+      },
+    })
+  const acme = new CompanyRequests({ logger, sealMaxWaitMs: 3_600_000, wrapBlobs, wrapRecords })
 
   const call = (requestId: string, id: string, options: CallOptions) =>
-    service().call(id, {
-      key: company().keys.U,
-      params: { COMPANY_ID: 'acme' },
-      headers: { 'x-request-id': requestId, traceparent: TRACE },
-      ...options,
-    })
+    acme.call(id, { headers: { 'x-request-id': requestId, traceparent: TRACE }, ...options })
   const create = (requestId: string) => {
-    const fields = { categoryName: 'Vehicles', subcategoryName: 'Cars', externalId: 'e', name: 'x' }
+    const fields = { ...VEHICLE_CATEGORY, externalId: 'e', name: 'x' }
     return call(requestId, 'createEvidence', { form: formOf(fields, [['images', 'a.txt', 'content']]) })
   }
   /** The lines of one request, which must all have its place in the trace. */
@@ -70,10 +58,8 @@ describe('a log line that the core writes for a request', () => {
     await create('first')
     await create('again')
     assert.match(textsOf('again'), /^the bytes of a deleted file could not be destroyed yet/)
-    const { body } = await call('list', 'listEvidenceFiles', {
-      params: { COMPANY_ID: 'acme', EVIDENCE_EXTERNAL_ID: 'e' },
-    })
-    const query = { fileId: String(body.dt[0].overlayId) }
+    const [{ overlayId: fileId }] = await acme.files('e')
+    const query = { fileId }
     isMissing = true
     await call('missing', 'downloadFile', { query })
     assert.match(textsOf('missing'), /^a request failed: The stored bytes of file .* are missing: .* Run fsck$/)

@@ -1,21 +1,20 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { get, type IncomingMessage } from 'node:http'
-import { after, before, describe, it } from 'node:test'
+import { before, describe, it } from 'node:test'
 import { RegistryError } from '../../../core/index.ts'
 import { keys } from '../../../core/store/keys.ts'
 import { listEntries } from '../../../core/store/read.ts'
 import { decorateRecords } from '../../../core/store/decorate.ts'
 import { logIncompleteResponse } from '../../../server/http/observe.ts'
 import { recordingLogger } from '../../support/recording-logger.ts'
-import { startService, type Company, type Service } from '../../support/service.ts'
+import { ofSuite } from '../../support/of-suite.ts'
+import { startService } from '../../support/service.ts'
 
 /** More than the first page of a whole list has. */
 const COUNT = 200
 
 describe('a list that fails after its first page', () => {
-  let service: Service
-  let company: Company
   /** What the page after the first one fails with. */
   let failure: Error | undefined
   /** What it waits for. */
@@ -23,8 +22,8 @@ describe('a list that fails after its first page', () => {
   const { logger, lines } = recordingLogger()
   const linesOf = (requestId: string) => lines.filter((line) => line['requestId'] === requestId)
 
-  before(async () => {
-    service = await startService({
+  const service = ofSuite(() =>
+    startService({
       logger,
       sealMaxWaitMs: 3_600_000,
       wrapRecords: (records) =>
@@ -36,21 +35,20 @@ describe('a list that fails after its first page', () => {
             return held === undefined ? records.list(range) : listAfter(held, records.list(range))
           },
         }),
-    })
-    company = await service.company('acme')
-    await service.fill('acme', COUNT)
-  })
-  after(() => service.close())
+    }),
+  )
+  const company = ofSuite(() => service().company('acme'))
+  before(() => service().fill('acme', COUNT))
 
   /** Reads a whole list until the connection breaks off, and the lines of its request are logged. */
   async function cutOff(requestId: string, error?: Error): Promise<void> {
     failure = error
-    const headers = { 'x-api-key': company.keys.R, 'x-request-id': requestId }
-    const request = get(`${service.url}/api/v1/evidences/acme/evidences`, { headers, agent: false })
+    const headers = { 'x-api-key': company().keys.R, 'x-request-id': requestId }
+    const request = get(`${service().url}/api/v1/evidences/acme/evidences`, { headers, agent: false })
     const [response] = (await once(request, 'response')) as [IncomingMessage]
     assert.equal(response.statusCode, 200)
     await assert.rejects(response.toArray(), /aborted/)
-    await service.until(() => linesOf(requestId).some(({ level }) => level === 'info'), 'the request is logged')
+    await service().until(() => linesOf(requestId).some(({ level }) => level === 'info'), 'the request is logged')
     failure = undefined
   }
 
@@ -70,24 +68,24 @@ describe('a list that fails after its first page', () => {
     })
 
   it('is damaged if its pages together have fewer evidences than were counted', async () => {
-    const [lost] = await listEntries(service.records, keys.evidences())
+    const [lost] = await listEntries(service().records, keys.evidences())
     assert.ok(lost)
-    await service.records.commit({ writes: [{ key: lost.key, value: null }] })
+    await service().records.commit({ writes: [{ key: lost.key, value: null }] })
     await cutOff('fewer')
     assert.equal(linesOf('fewer').find(({ level }) => level === 'error')?.['code'], 'CORRUPT')
-    await service.records.commit({ writes: [lost] })
+    await service().records.commit({ writes: [lost] })
   })
 
   it('is not an error if the client disconnects', async () => {
-    const headers = { 'x-api-key': company.keys.R, 'x-request-id': 'gone' }
-    const request = get(`${service.url}/api/v1/evidences/acme/evidences`, { headers, agent: false })
+    const headers = { 'x-api-key': company().keys.R, 'x-request-id': 'gone' }
+    const request = get(`${service().url}/api/v1/evidences/acme/evidences`, { headers, agent: false })
     let release = (): void => undefined
     request.once('response', () => request.destroy())
     held = new Promise((resolve) => (release = resolve))
-    await service.until(() => linesOf('gone').some(({ message }) => message === 'request'), 'the request is logged')
+    await service().until(() => linesOf('gone').some(({ message }) => message === 'request'), 'the request is logged')
     release()
     held = undefined
-    await service.until(() => linesOf('gone').some(({ level }) => level === 'debug'), 'the disconnect is logged')
+    await service().until(() => linesOf('gone').some(({ level }) => level === 'debug'), 'the disconnect is logged')
     const unexpected = linesOf('gone').filter(({ level }) => level === 'error')
     assert.deepEqual(unexpected, [])
   })

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it, type TestContext } from 'node:test'
+import { describe, it, type TestContext } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { AdmissionQueue } from '../../../server/http/admission-queue.ts'
 import { QUEUE_NAMES, LOAD_LIMITS, type QueueName } from '../../../server/http/load-limits.ts'
 import { MULTIPART, part, RawRequest } from '../../support/raw-http.ts'
 import { formOf } from '../../support/form.ts'
-import { startService, type Company, type Service } from '../../support/service.ts'
+import { ofSuite } from '../../support/of-suite.ts'
+import { startService, type Company } from '../../support/service.ts'
 
 /** Only ends a test that hangs. */
 const HANG_MS = 300_000
@@ -132,22 +133,19 @@ describe('slow clients', () => {
   const UPLOADS = { running: 8, waiting: 8 }
   const HELD = { running: 3, waiting: 3 }
   const DOWNLOADS = { running: 6, waiting: 8 }
-  let service: Service
-  before(async () => {
-    const queues = { ...LOAD_LIMITS.queues, uploads: UPLOADS, downloads: DOWNLOADS, held: HELD }
-    const loadLimits = { queues, maxWaitMs: HANG_MS }
-    service = await startService({
+  const queues = { ...LOAD_LIMITS.queues, uploads: UPLOADS, downloads: DOWNLOADS, held: HELD }
+  const service = ofSuite(() =>
+    startService({
       sealMaxWaitMs: 3_600_000,
       trustProxy: true,
       maxFileBytes: 32 * 1024 * 1024,
-      loadLimits,
-    })
-  })
-  after(() => service.close())
+      loadLimits: { queues, maxWaitMs: HANG_MS },
+    }),
+  )
 
   const is = (what: string, queue: QueueName, count: number): Promise<void> =>
-    service.until(
-      async () => (await service.metrics()).includes(`\nevidence_requests_${what}{class="${queue}"} ${count}\n`),
+    service().until(
+      async () => (await service().metrics()).includes(`\nevidence_requests_${what}{class="${queue}"} ${count}\n`),
       `${count} ${what}`,
     )
   /** Lets time pass for all that measure durations. */
@@ -158,7 +156,7 @@ describe('slow clients', () => {
 
   it('of three companies lose the slowest upload to a fourth company, and nothing of it is recorded', async (t) => {
     const begin = async ({ id, keys }: Company): Promise<RawRequest> => {
-      const request = new RawRequest(service.port).head('POST', `/api/v1/evidences/${id}/evidence`, {
+      const request = new RawRequest(service().port).head('POST', `/api/v1/evidences/${id}/evidence`, {
         'x-api-key': keys.U,
         'content-type': MULTIPART,
         'content-length': 900_000,
@@ -167,7 +165,7 @@ describe('slow clients', () => {
       await request.send(part('images', 'x', { filename: 'a.bin' }).trimEnd())
       return request
     }
-    const [a, b, c, d] = await Promise.all(['a', 'b', 'c', 'd'].map((id) => service.company(id)))
+    const [a, b, c, d] = await Promise.all(['a', 'b', 'c', 'd'].map((id) => service().company(id)))
     assert.ok(a && b && c && d, 'there are four companies')
     const uploads: RawRequest[] = []
     for (const company of [a, a, a, a, b, b, b, c]) {
@@ -177,7 +175,7 @@ describe('slow clients', () => {
     const bytes = [9_000, 5_000, 7_000, 8_000, 1, 1, 1, 1]
     await Promise.all(uploads.map((upload, i) => upload.send('x'.repeat(bytes[i] ?? 0))))
     const fields = { categoryName: 'C', subcategoryName: 'S', externalId: 'd-1', name: 'n' }
-    const newcomer = service.ok('createEvidence', {
+    const newcomer = service().ok('createEvidence', {
       key: d.keys.U,
       params: { COMPANY_ID: d.id },
       form: formOf(fields, [['images', 'a.bin', Buffer.alloc(100_000)]]),
@@ -191,30 +189,30 @@ describe('slow clients', () => {
     assert.match(uploads[1]?.received ?? '', /retry-after: 1/i)
     await is('running', 'uploads', uploads.length - 1)
     await is('ended_total', 'uploads', 1)
-    const { count } = await service.ok('listEvidences', { key: a.keys.R, params: { COMPANY_ID: a.id } })
-    assert.deepEqual([count, service.blobs.kept.size], [0, 1], 'nothing of the slow upload is left')
+    const { count } = await service().ok('listEvidences', { key: a.keys.R, params: { COMPANY_ID: a.id } })
+    assert.deepEqual([count, service().blobs.kept.size], [0, 1], 'nothing of the slow upload is left')
   })
 
   it('with a token count for its company, and take nothing from the keys of the company', async (t) => {
-    const [a, b] = await Promise.all(['with-token', 'other'].map((id) => service.company(id)))
+    const [a, b] = await Promise.all(['with-token', 'other'].map((id) => service().company(id)))
     assert.ok(a && b, 'there are two companies')
     const file = async ({ id, keys }: Company): Promise<string> => {
       const fields = { categoryName: 'C', subcategoryName: 'S', externalId: id, name: 'n' }
       // More than the buffers of a connection hold.
       const form = formOf(fields, [['images', 'a.bin', Buffer.alloc(16 * 1024 * 1024)]])
-      await service.ok('createEvidence', { key: keys.U, params: { COMPANY_ID: id }, form })
+      await service().ok('createEvidence', { key: keys.U, params: { COMPANY_ID: id }, form })
       const params = { COMPANY_ID: id, EVIDENCE_EXTERNAL_ID: id }
-      const { dt } = await service.ok('listEvidenceFiles', { key: keys.R, params })
+      const { dt } = await service().ok('listEvidenceFiles', { key: keys.R, params })
       return dt[0].overlayId
     }
     const fileId = await file(a)
-    const { token } = await service.ok('createFileToken', {
+    const { token } = await service().ok('createFileToken', {
       key: a.keys.R,
       params: { COMPANY_ID: a.id },
       json: { fileId },
     })
     const stalled = (query: string, headers: Readonly<Record<string, string>>): RawRequest => {
-      const request = new RawRequest(service.port)
+      const request = new RawRequest(service().port)
       request.socket.pause()
       t.after(() => request.disconnect())
       return request.head('GET', `/api/v1/evidences/${a.id}/file?${query}`, headers)
@@ -227,23 +225,23 @@ describe('slow clients', () => {
     stalled(`fileId=${fileId}`, { 'x-api-key': a.keys.R })
     await is('running', 'downloads', 6)
     const ofOther = { key: b.keys.R, params: { COMPANY_ID: b.id }, query: { fileId: await file(b) } }
-    const newcomer = service.call('downloadFile', ofOther)
+    const newcomer = service().call('downloadFile', ofOther)
     await is('waiting', 'downloads', 4)
     pass(t)
     assert.equal((await newcomer).status, 200)
     await is('ended_total', 'downloads', 1)
     for (const link of links) link.socket.resume()
-    await service.until(() => links.filter(({ closed }) => closed).length === 1, 'one download has ended')
+    await service().until(() => links.filter(({ closed }) => closed).length === 1, 'one download has ended')
   })
 
   it('that wait for an event get their page without one', async (t) => {
-    const [a, b, c] = await Promise.all(['w-1', 'w-2', 'w-3'].map((id) => service.company(id)))
+    const [a, b, c] = await Promise.all(['w-1', 'w-2', 'w-3'].map((id) => service().company(id)))
     assert.ok(a && b && c, 'there are three companies')
     const ending = new AbortController()
     t.after(() => ending.abort())
     const wait = async ({ id, keys }: Company): Promise<unknown> => {
       const init = { headers: { 'x-api-key': keys.R }, signal: ending.signal }
-      return (await service.fetch(`/api/v1/evidences/${id}/events?after=latest&wait=55`, init)).json()
+      return (await service().fetch(`/api/v1/evidences/${id}/events?after=latest&wait=55`, init)).json()
     }
     const held: Promise<unknown>[] = []
     for (const company of [a, a, b]) {

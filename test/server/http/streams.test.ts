@@ -7,7 +7,8 @@ import type { RecordStore } from '../../../core/index.ts'
 import type { Range } from '../../../core/ports/index.ts'
 import { decorateRecords } from '../../../core/store/decorate.ts'
 import { recordingLogger } from '../../support/recording-logger.ts'
-import { startService, type Company, type Service } from '../../support/service.ts'
+import { CompanyRequests } from '../../support/company-requests.ts'
+import { startService } from '../../support/service.ts'
 
 /** So many that a list does not fit into the buffers of a connection. */
 const COUNT = 20_000
@@ -58,32 +59,26 @@ class ObservedStore {
 
 describe('a long list', () => {
   const store = new ObservedStore()
-  let service: Service
-  let company: Company
   const { logger, lines } = recordingLogger()
   const warnings: Error[] = []
   const noteWarning = (warning: Error): number => warnings.push(warning)
+  const acme = new CompanyRequests({
+    logger,
+    sealMaxWaitMs: 3_600_000,
+    wrapRecords: (records) => store.wrap(records),
+    loadLimits: { stalledReaderMs: HANG_MS },
+  })
   before(async () => {
     process.on('warning', noteWarning)
-    service = await startService({
-      logger,
-      sealMaxWaitMs: 3_600_000,
-      wrapRecords: (records) => store.wrap(records),
-      loadLimits: { stalledReaderMs: HANG_MS },
-    })
-    company = await service.company('acme')
-    await service.fill('acme', COUNT, { name: 'n'.repeat(200), summary: 's'.repeat(2_000) })
+    await acme.service.fill('acme', COUNT, { name: 'n'.repeat(200), summary: 's'.repeat(2_000) })
   })
-  after(async () => {
-    process.off('warning', noteWarning)
-    await service.close()
-  })
+  after(() => process.off('warning', noteWarning))
 
   const request = (id: string, query = '') => {
-    const socket = connect(service.port, '127.0.0.1').on('error', () => undefined)
+    const socket = connect(acme.service.port, '127.0.0.1').on('error', () => undefined)
     socket.write(
       `GET /api/v1/evidences/acme/evidences${query} HTTP/1.1\r\nHost: x\r\nX-API-Key: ` +
-        `${company.keys.R}\r\nX-Request-Id: ${id}\r\n\r\n`,
+        `${acme.company.keys.R}\r\nX-Request-Id: ${id}\r\n\r\n`,
     )
     return socket
   }
@@ -93,19 +88,18 @@ describe('a long list', () => {
     await once(socket, 'readable')
     return socket
   }
-  const list = (query = {}) =>
-    service.ok('listEvidences', { key: company.keys.R, params: { COMPANY_ID: 'acme' }, query })
+  const list = (query = {}) => acme.ok('listEvidences', { query })
   /** Waits until the server has noticed that the connection of a request has ended. */
   const untilAborted = (...ids: readonly string[]) =>
-    service.until(
+    acme.service.until(
       () => ids.every((id) => lines.some((line) => line['requestId'] === id && 'aborted' in line)),
       `${ids.join(' and ')} have ended`,
     )
   /** The status of a list of which only the beginning is read. It is not open any more when this returns. */
   const statusOfList = async (): Promise<number> => {
     const id = randomUUID()
-    const { status, body } = await service.fetch('/api/v1/evidences/acme/evidences', {
-      headers: { 'x-api-key': company.keys.R, 'x-request-id': id },
+    const { status, body } = await acme.service.fetch('/api/v1/evidences/acme/evidences', {
+      headers: { 'x-api-key': acme.company.keys.R, 'x-request-id': id },
     })
     await body?.cancel()
     if (status === 200) await untilAborted(id)
@@ -115,7 +109,7 @@ describe('a long list', () => {
   it('holds nothing of the store while the clients read nothing, and does not keep other lists waiting', async () => {
     const ids = Array.from({ length: 8 }, () => randomUUID())
     const sockets = await Promise.all(ids.map((id, i) => stalled(id, i % 2 === 0 ? '' : '?sort=updated')))
-    await service.until(() => store.openLists === 0, 'no iterator is open while the clients stall')
+    await acme.service.until(() => store.openLists === 0, 'no iterator is open while the clients stall')
     await list({ len: '1' })
     for (const socket of sockets) socket.destroy()
     await untilAborted(...ids)
@@ -126,11 +120,11 @@ describe('a long list', () => {
     for (let i = 0; i < 8; i++) {
       const release = store.hold()
       const socket = request(`early-${i}`)
-      await service.until(() => store.heldLists === 1, 'the first page is read')
+      await acme.service.until(() => store.heldLists === 1, 'the first page is read')
       socket.destroy()
       await untilAborted(`early-${i}`)
       release()
-      await service.until(() => store.heldLists === 0 && store.openLists === 0, 'the first page was read')
+      await acme.service.until(() => store.heldLists === 0 && store.openLists === 0, 'the first page was read')
     }
     assert.equal(await statusOfList(), 200)
   })
@@ -143,8 +137,8 @@ describe('a long list', () => {
   })
 
   it('ends without its last byte if the store fails', async () => {
-    const response = await service.fetch('/api/v1/evidences/acme/evidences', {
-      headers: { 'x-api-key': company.keys.R },
+    const response = await acme.service.fetch('/api/v1/evidences/acme/evidences', {
+      headers: { 'x-api-key': acme.company.keys.R },
     })
     assert.equal(response.status, 200)
     store.failsLists = true

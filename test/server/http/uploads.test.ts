@@ -1,16 +1,17 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { Agent, request as httpRequest, type IncomingMessage } from 'node:http'
-import { after, before, describe, it } from 'node:test'
+import { describe, it } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { OPERATOR, RegistryError, type BlobStore } from '../../../core/index.ts'
 import { BOUNDARY, END, MULTIPART, part, RawRequest } from '../../support/raw-http.ts'
 import { formOf } from '../../support/form.ts'
 import { present } from '../../support/present.ts'
-import { startService, type Company, type Service } from '../../support/service.ts'
+import { CompanyRequests, VEHICLE_CATEGORY } from '../../support/company-requests.ts'
+import { startService } from '../../support/service.ts'
 import { withMethods } from '../../support/with-methods.ts'
 
-const GOOD = { categoryName: 'Vehicles', subcategoryName: 'Cars', externalId: 'upload', name: 'x' }
+const GOOD = { ...VEHICLE_CATEGORY, externalId: 'upload', name: 'x' }
 const PATH = '/api/v1/evidences/acme/evidence'
 const FILE_HEAD = `--${BOUNDARY}\r\nContent-Disposition: form-data; name="images"; filename="a.bin"\r\n\r\n`
 const MIB = 1024 * 1024
@@ -35,8 +36,6 @@ async function stableValue(read: () => number): Promise<number> {
 }
 
 describe('uploads', () => {
-  let service: Service
-  let company: Company
   /** How the blob store handles the next put. */
   let put: 'store' | 'fail' | 'stall' | 'late' = 'store'
   /** Called by a `late` store, which reads nothing of a file before this resolves. */
@@ -59,14 +58,15 @@ describe('uploads', () => {
     }
   }
 
-  before(async () => {
-    service = await startService({ sealMaxWaitMs: 3_600_000, uploadIdleMs: 60_000, maxFileBytes: 256 * MIB, wrapBlobs })
-    company = await service.company('acme')
+  const acme = new CompanyRequests({
+    sealMaxWaitMs: 3_600_000,
+    uploadIdleMs: 60_000,
+    maxFileBytes: 256 * MIB,
+    wrapBlobs,
   })
-  after(() => service.close())
 
   const headers = (more: Record<string, string | number> = {}) => ({
-    'x-api-key': company.keys.U,
+    'x-api-key': acme.company.keys.U,
     'content-type': MULTIPART,
     ...more,
   })
@@ -75,14 +75,14 @@ describe('uploads', () => {
       .map(([name, value]) => part(name, value))
       .join('')
   const begin = (length: number): RawRequest =>
-    new RawRequest(service.port).head('POST', PATH, headers({ 'content-length': length }))
+    new RawRequest(acme.service.port).head('POST', PATH, headers({ 'content-length': length }))
 
   /** Runs a request that must fail, waits until the server has cleaned up, and compares the stores. */
   async function leavesNothing(what: () => Promise<void>): Promise<void> {
-    const stored = await service.snapshot()
+    const stored = await acme.service.snapshot()
     await what()
-    await service.until(async () => (await service.unfinished()).length === 0, 'no upload is unfinished')
-    await service.until(async () => (await service.snapshot()) === stored, 'the stores are unchanged')
+    await acme.service.until(async () => (await acme.service.unfinished()).length === 0, 'no upload is unfinished')
+    await acme.service.until(async () => (await acme.service.snapshot()) === stored, 'the stores are unchanged')
   }
 
   it('a body that breaks off in a file leaves nothing behind', () =>
@@ -91,8 +91,8 @@ describe('uploads', () => {
       await request.send(
         texts('broken') + part('images', 'whole', { filename: 'whole.txt' }) + FILE_HEAD + 'x'.repeat(MIB),
       )
-      await service.until(
-        async () => (await service.unfinished()).length === 2,
+      await acme.service.until(
+        async () => (await acme.service.unfinished()).length === 2,
         'one file is stored, one is being stored',
       )
       request.disconnect()
@@ -106,7 +106,7 @@ describe('uploads', () => {
     const agent = new Agent({ keepAlive: true, maxSockets: 1 })
     t.after(() => agent.destroy())
     for (let i = 0; i < 15; i++) {
-      const sent = httpRequest({ agent, port: service.port, method: 'POST', path: PATH, headers: headers() })
+      const sent = httpRequest({ agent, port: acme.service.port, method: 'POST', path: PATH, headers: headers() })
       sent.end(texts(`kept-${i}`) + part('images', 'x', { filename: 'a' }) + END)
       const [response] = (await once(sent, 'response')) as [IncomingMessage]
       assert.equal(response.statusCode, 201)
@@ -136,7 +136,7 @@ describe('uploads', () => {
         await request.send(piece)
         request.disconnect()
       }
-      const json = new RawRequest(service.port).head(
+      const json = new RawRequest(acme.service.port).head(
         'POST',
         PATH,
         headers({ 'content-type': 'application/json', 'content-length': 1_000 }),
@@ -154,8 +154,8 @@ describe('uploads', () => {
         assert.equal((await request.response()).status, 400)
         request.disconnect()
       }
-      await service.until(
-        async () => /\nevidence_requests_running\{class="uploads"\} 0\n/.test(await service.metrics()),
+      await acme.service.until(
+        async () => /\nevidence_requests_running\{class="uploads"\} 0\n/.test(await acme.service.metrics()),
         'no place is taken',
       )
     }))
@@ -215,7 +215,7 @@ describe('uploads', () => {
         await request.send(texts('stalled') + FILE_HEAD)
         const block = Buffer.alloc(MIB)
         for (let i = 0; i < 128; i++) request.socket.write(block)
-        await service.until(() => taken > 0, 'the first bytes are stored')
+        await acme.service.until(() => taken > 0, 'the first bytes are stored')
         const flushed = await stableValue(() => request.socket.bytesWritten - request.socket.writableLength)
         assert.ok(taken > 0 && flushed < 32 * MIB, `${flushed} bytes went out, ${taken} were stored`)
         request.disconnect()
@@ -254,17 +254,13 @@ describe('uploads', () => {
     t.after(() => (put = 'store'))
     await leavesNothing(async () => {
       const form = formOf({ ...GOOD, externalId: 'failed' }, [['images', 'a', 'x'.repeat(100_000)]])
-      const answer = await service.fails('createEvidence', 503, 'UNAVAILABLE', {
-        key: company.keys.U,
-        params: { COMPANY_ID: 'acme' },
-        form,
-      })
+      const answer = await acme.fails('createEvidence', 503, 'UNAVAILABLE', { form })
       assert.ok(!answer.text.includes('disk of the tests'))
     })
   })
 
   it('an error is received while the body is still sent, and the connection stays usable', async () => {
-    const request = new RawRequest(service.port).head('POST', PATH, {
+    const request = new RawRequest(acme.service.port).head('POST', PATH, {
       'content-type': MULTIPART,
       'content-length': 200_000,
     })
@@ -272,7 +268,10 @@ describe('uploads', () => {
     assert.equal((await request.response()).status, 401)
     await request.send('x'.repeat(100_000))
     request.head('GET', '/livez', {})
-    await service.until(() => request.received.includes('{"status":"ok"}'), 'the next response on the same connection')
+    await acme.service.until(
+      () => request.received.includes('{"status":"ok"}'),
+      'the next response on the same connection',
+    )
     request.disconnect()
   })
 
@@ -283,7 +282,7 @@ describe('uploads', () => {
   ] as const
   for (const [version, header, status] of late)
     it(`a client of HTTP/${version} that reads late hears why its body was refused: ${status}`, async () => {
-      const request = new RawRequest(service.port)
+      const request = new RawRequest(acme.service.port)
       request.socket.pause()
       const head = `POST ${PATH} HTTP/${version}\r\nHost: a\r\nConnection: close\r\nContent-Length: 5000000\r\n`
       request.socket.write(`${head}${header}\r\n`)
@@ -293,7 +292,7 @@ describe('uploads', () => {
     })
 
   it('reads chunked bodies', async () => {
-    const request = new RawRequest(service.port).head('POST', PATH, headers({ 'transfer-encoding': 'chunked' }))
+    const request = new RawRequest(acme.service.port).head('POST', PATH, headers({ 'transfer-encoding': 'chunked' }))
     for (const piece of [texts('chunked'), part('images', 'abc', { filename: 'a' }), END])
       await request.send(`${Buffer.byteLength(piece).toString(16)}\r\n${piece}\r\n`)
     await request.send('0\r\n\r\n')
@@ -303,20 +302,9 @@ describe('uploads', () => {
 
   it('stores files of several MiB completely', async () => {
     const content = Buffer.from(Array.from({ length: 3 * MIB }, (_, i) => (i * 31) % 256))
-    await service.ok('createEvidence', {
-      key: company.keys.U,
-      params: { COMPANY_ID: 'acme' },
-      form: formOf({ ...GOOD, externalId: 'large' }, [['images', 'a', content]]),
-    })
-    const { dt } = await service.ok('listEvidenceFiles', {
-      key: company.keys.U,
-      params: { COMPANY_ID: 'acme', EVIDENCE_EXTERNAL_ID: 'large' },
-    })
-    const { text } = await service.call('downloadFile', {
-      key: company.keys.U,
-      params: { COMPANY_ID: 'acme' },
-      query: { fileId: dt[0].overlayId },
-    })
+    await acme.ok('createEvidence', { form: formOf({ ...GOOD, externalId: 'large' }, [['images', 'a', content]]) })
+    const [{ overlayId: fileId }] = await acme.files('large')
+    const { text } = await acme.call('downloadFile', { query: { fileId } })
     assert.ok(Buffer.from(text, 'latin1').equals(content))
   })
 })

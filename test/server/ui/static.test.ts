@@ -2,25 +2,22 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { promises } from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
-import { after, before, describe, it, type TestContext } from 'node:test'
+import { describe, it, type TestContext } from 'node:test'
 import zlib, { gzipSync } from 'node:zlib'
+import { ofSuite } from '../../support/of-suite.ts'
 import { startService, type Service } from '../../support/service.ts'
 
 /** Of everything that the first page loads, compressed. */
 const MAX_FIRST_PAGE_BYTES = 100_000
 
 describe('the files of the dashboard', () => {
-  let service: Service
-  before(async () => {
-    service = await startService()
-  })
-  after(() => service.close())
+  const service = ofSuite(startService)
 
   const filesOf = (html: string): readonly string[] =>
     [...html.matchAll(/(?:src|href)="\.\/(assets\/[^"]+)"/g)].map(([, path]) => path ?? '')
 
   it('are one page without inline scripts or requests to other servers', async () => {
-    const page = await service.fetch('/ui/')
+    const page = await service().fetch('/ui/')
     const html = await page.text()
     assert.equal(page.status, 200)
     assert.equal(page.headers.get('content-type'), 'text/html; charset=utf-8')
@@ -34,19 +31,19 @@ describe('the files of the dashboard', () => {
   })
 
   it('name the licences of what they contain', async () => {
-    const licences = await service.fetch('/ui/licenses.txt')
+    const licences = await service().fetch('/ui/licenses.txt')
     assert.equal(licences.headers.get('content-type'), 'text/plain; charset=utf-8')
-    const saved = await (await service.fetch('/ui/verify.html')).text()
+    const saved = await (await service().fetch('/ui/verify.html')).text()
     for (const text of [await licences.text(), saved])
       for (const name of ['preact', '@noble/curves', 'pkijs', 'asn1js', 'Permission is hereby granted'])
         assert.ok(text.includes(name), name)
   })
 
   it('have names with hashes, which caches may keep', async () => {
-    const paths = filesOf(await (await service.fetch('/ui/')).text())
+    const paths = filesOf(await (await service().fetch('/ui/')).text())
     assert.ok(paths.length >= 2)
     for (const path of paths) {
-      const file = await service.fetch(`/ui/${path}`)
+      const file = await service().fetch(`/ui/${path}`)
       assert.equal(file.status, 200)
       assert.equal(file.headers.get('cache-control'), 'public, max-age=31536000, immutable')
       assert.ok((await file.text()).length > 0)
@@ -54,24 +51,24 @@ describe('the files of the dashboard', () => {
   })
 
   it(`load less than ${MAX_FIRST_PAGE_BYTES} bytes for the first page`, async () => {
-    const html = await (await service.fetch('/ui/')).text()
-    const files = filesOf(html).map(async (path) => (await service.fetch(`/ui/${path}`)).arrayBuffer())
+    const html = await (await service().fetch('/ui/')).text()
+    const files = filesOf(html).map(async (path) => (await service().fetch(`/ui/${path}`)).arrayBuffer())
     const sizes = (await Promise.all(files)).map((file) => gzipSync(new Uint8Array(file)).length)
     const totalBytes = sizes.reduce((sum, size) => sum + size, gzipSync(html).length)
     assert.ok(totalBytes < MAX_FIRST_PAGE_BYTES, `${totalBytes} bytes`)
   })
 
   it('are revalidated and compressed', async () => {
-    const page = await service.fetch('/ui/', { headers: { 'accept-encoding': 'gzip' } })
+    const page = await service().fetch('/ui/', { headers: { 'accept-encoding': 'gzip' } })
     assert.equal(page.headers.get('content-encoding'), 'gzip')
     const headers = { 'if-none-match': page.headers.get('etag') ?? '' }
-    assert.equal((await service.fetch('/ui/', { headers })).status, 304)
-    const plain = await service.fetch('/ui/', { headers: { 'accept-encoding': 'identity' } })
+    assert.equal((await service().fetch('/ui/', { headers })).status, 304)
+    const plain = await service().fetch('/ui/', { headers: { 'accept-encoding': 'identity' } })
     assert.equal(plain.headers.get('content-encoding'), null)
   })
 
   it('include the verification page as a download, whose policy allows only its own script and style', async () => {
-    const page = await service.fetch('/ui/verify.html')
+    const page = await service().fetch('/ui/verify.html')
     assert.equal(page.headers.get('content-disposition'), 'attachment; filename="verify.html"')
     const html = await page.text()
     const [, policy = ''] = /<meta http-equiv="Content-Security-Policy" content="([^"]+)">/.exec(html) ?? []
@@ -87,8 +84,8 @@ describe('the files of the dashboard', () => {
 
   it('are the only files that are served', async () => {
     for (const path of ['/ui/nothing.js', '/ui/..%2Fmain.js', '/ui/%2e%2e/main.js', '/ui/assets/', '/ui/README.md'])
-      assert.equal((await service.fetch(path)).status, 404, path)
-    const redirect = await service.fetch('/ui', { redirect: 'manual' })
+      assert.equal((await service().fetch(path)).status, 404, path)
+    const redirect = await service().fetch('/ui', { redirect: 'manual' })
     assert.deepEqual([redirect.status, redirect.headers.get('location')], [302, 'ui/'])
   })
 })
