@@ -51,7 +51,7 @@ describe('updates of an evidence', () => {
     const values = { owner: 'Ada', description: 'd', summary: 's', meta: { a: null, b: '' } }
     await acme.create('blank', values)
     const blanks = { name: '', owner: '', description: '', summary: '', meta: '', clear: '', stolen: '', files: '' }
-    const nulls = { name: null, owner: null, description: '', summary: null, meta: null, clear: null, files: null }
+    const nulls = { name: '', owner: null, description: '', summary: null, meta: null, clear: null, files: null }
     for (const body of [{ form: formOf(blanks) }, { json: nulls }, { json: { clear: 'owner' } }])
       await rejects('blank', body)
     await update('blank', { form: formOf({ ...blanks, eventDescription: 'seen' }) })
