@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
-import { after } from 'node:test'
+import { after, before, describe } from 'node:test'
 import { chromium, type Browser, type BrowserContextOptions, type Page } from 'playwright-core'
+import { present } from './present.ts'
 
 /** Without windows and their own pages, so that a new page costs a fifth of the CPU time. */
 const CHROMIUM = '/usr/bin/chromium-headless-shell'
@@ -18,23 +19,29 @@ const FLAGS = [
 const TIMEOUT_MS = 300_000
 
 /** For the option `skip` of a suite: why it cannot run, or `false`. */
-export const chromiumIsMissing = existsSync(CHROMIUM) ? false : `${CHROMIUM} is missing`
+const chromiumIsMissing = existsSync(CHROMIUM) ? false : `${CHROMIUM} is missing`
 
 /** The suites of this process that still need the browser. */
 let suites = 0
 let shared: Promise<Browser> | undefined
 
-/** To be called in a `describe`. The suites of a process share one browser, which the last of them closes. */
-export function useChromium(): () => Promise<Browser> {
-  suites += 1
-  after(async () => {
-    suites -= 1
-    if (suites > 0) return
-    const browser = await shared
-    shared = undefined
-    await browser?.close()
+/** A suite of tests in Chromium, which the suites of a process share. The last of them closes it. */
+export function describeInChromium(title: string, define: (browser: () => Browser) => void): void {
+  describe(title, { skip: chromiumIsMissing }, () => {
+    let browser: Browser | undefined
+    suites += 1
+    before(async () => {
+      shared ??= chromium.launch({ executablePath: CHROMIUM, args: FLAGS, timeout: TIMEOUT_MS })
+      browser = await shared
+    })
+    define(() => present(browser))
+    after(async () => {
+      suites -= 1
+      if (suites > 0) return
+      shared = undefined
+      await browser?.close()
+    })
   })
-  return () => (shared ??= chromium.launch({ executablePath: CHROMIUM, args: FLAGS, timeout: TIMEOUT_MS }))
 }
 
 /** Opens a page in a context of its own, with the time limit for everything that the page waits for. */

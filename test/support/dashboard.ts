@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { after, afterEach, before, beforeEach, describe } from 'node:test'
+import { after, afterEach, before, beforeEach, it as nodeIt, type TestContext } from 'node:test'
 import type { Browser, Locator, Page } from 'playwright-core'
-import { chromiumIsMissing, openPage, useChromium } from './chromium.ts'
+import { OPERATOR } from '../../core/index.ts'
+import { describeInChromium, openPage } from './chromium.ts'
 import { present } from './present.ts'
 import { startService, type Company, type Service, type ServiceResponse } from './service.ts'
 
@@ -11,6 +12,15 @@ const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.mi
 
 /** The category and the name of the evidences that tests create. */
 const CAR = { categoryName: 'Vehicles', subcategoryName: 'Cars', name: 'Golf' }
+
+/** The operator in the company of a suite. */
+export const SCOPE = { companyId: 'acme', principal: OPERATOR }
+
+/** A 1×1 PNG. */
+export const PHOTO = Buffer.from(
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
+  'base64',
+)
 
 /** Where an element is looked for. */
 type Scope = Page | Locator
@@ -38,19 +48,21 @@ export async function assertAccessible(page: Page): Promise<void> {
   assert.deepEqual(violations, [])
 }
 
+/** As `it` of `node:test`, for a test that gets the page and what else the suite has. */
+type DashboardIt = (name: string, test: (dashboard: Dashboard, t: TestContext) => Promise<void>) => void
+
 /**
  * A suite of tests in Chromium. It has a service with the company `acme`, and a new page for each test. A test fails
  * if the browser reports an error, or requests anything of another server.
  */
-export function describeDashboard(title: string, define: (dashboard: Dashboard) => void): void {
-  describe(title, { skip: chromiumIsMissing }, () => {
+export function describeDashboard(title: string, define: (it: DashboardIt, dashboard: Dashboard) => void): void {
+  describeInChromium(title, (browser) => {
     const dashboard = new Dashboard()
-    const launch = useChromium()
-    before(async () => dashboard.start(await launch()))
+    before(() => dashboard.start(browser()))
     after(() => dashboard.stop())
     beforeEach(() => dashboard.openPage())
     afterEach(() => dashboard.closePage())
-    define(dashboard)
+    define((name, test) => void nodeIt(name, (t) => test(dashboard, t)), dashboard)
   })
 }
 
@@ -111,15 +123,30 @@ export class Dashboard {
     return `${this.service.url}/ui/${fragment}`
   }
 
-  async signIn(key: string, fragment = ''): Promise<void> {
+  async signIn(key: string, fragment = '', company = 'acme'): Promise<void> {
     await this.page.goto(this.urlOf(fragment))
-    await this.fillSignIn(key)
+    await this.fillSignIn(key, company)
     await button(this.page, 'Sign in').click()
   }
 
-  async fillSignIn(key: string): Promise<void> {
-    await field(this.page, 'Company').fill('acme')
+  async fillSignIn(key: string, company = 'acme'): Promise<void> {
+    await field(this.page, 'Company').fill(company)
     await field(this.page, 'API key').fill(key)
+  }
+
+  /** Clicks a button, and waits for the dialog that it opens, which must be accessible. */
+  async open(name: string, title = name): Promise<Locator> {
+    await button(this.page, name).click()
+    const opened = dialog(this.page, title)
+    await opened.waitFor()
+    await assertAccessible(this.page)
+    return opened
+  }
+
+  /** Clicks a button of a dialog, and waits until the dialog is closed. */
+  async confirm(opened: Locator, name: string): Promise<void> {
+    await button(opened, name).click()
+    await opened.waitFor({ state: 'detached' })
   }
 
   /** Holds requests of the page back until the function that it returns is called. */
@@ -146,8 +173,18 @@ export class Dashboard {
     return this.service.ok('verifyEvidence', { params: { evidenceId } })
   }
 
-  untilSealed(evidenceId: string): Promise<void> {
-    return this.service.until(async () => (await this.proofOf(evidenceId)).status === 'ok', 'the evidence is sealed')
+  /** As `createEvidence`, and waits until the evidence is sealed. */
+  async createSealed(externalId: string, fields?: Readonly<Record<string, string>>): Promise<string> {
+    const id = await this.createEvidence(externalId, fields)
+    await this.service.until(async () => (await this.proofOf(id)).status === 'ok', 'the evidence is sealed')
+    return id
+  }
+
+  /** As `createEvidence`, and waits until the evidence is stamped and its anchor confirmed. */
+  async createConfirmed(externalId: string): Promise<string> {
+    const id = await this.createEvidence(externalId)
+    await this.untilConfirmed(id)
+    return id
   }
 
   untilConfirmed(evidenceId: string): Promise<void> {

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { before, describe, it } from 'node:test'
+import { it } from 'node:test'
 import { build } from 'esbuild'
 import type { Browser, Page } from 'playwright-core'
 import { BASE_PATH } from '../../../server/index.ts'
-import { chromiumIsMissing, openPage, useChromium } from '../../support/chromium.ts'
+import { describeInChromium, openPage } from '../../support/chromium.ts'
 import { startService } from '../../support/service.ts'
 import { root } from '../../support/repository.ts'
 import { ofSuite } from '../../support/of-suite.ts'
@@ -31,17 +31,12 @@ async function openClient(browser: Browser, serverUrl: string): Promise<Page> {
   return page
 }
 
-describe('the client in Chromium', { skip: chromiumIsMissing }, () => {
-  const launch = useChromium()
-  let browser: Browser
+describeInChromium('the client in Chromium', (browser) => {
   const service = ofSuite(startService)
-  before(async () => {
-    browser = await launch()
-  })
 
   it('uploads with progress, repeats, aborts and reads', async () => {
     const { keys } = await service().company('acme')
-    const page = await openClient(browser, service().url)
+    const page = await openClient(browser(), service().url)
     const options = { baseUrl: `${service().url}${BASE_PATH}`, companyId: 'acme', apiKey: keys.U }
     // Runs in the page. As a text, because a compiled function could refer to what is not there.
     const script = `async ({ options, bytes }) => {
@@ -100,7 +95,7 @@ describe('the client in Chromium', { skip: chromiumIsMissing }, () => {
     await new Promise<void>((resolve) => redirecting.listen(0, '127.0.0.1', resolve))
     t.after(() => redirecting.close())
     const url = `http://127.0.0.1:${(redirecting.address() as AddressInfo).port}`
-    const page = await openClient(browser, url)
+    const page = await openClient(browser(), url)
     const options = { baseUrl: `${url}${BASE_PATH}`, companyId: 'acme', apiKey: 'a-key', retry: { firstPauseMs: 1 } }
     for (const [onProgress, expected] of [
       ['undefined', { code: 'NETWORK_ERROR', status: 0, arrived: 0 }],

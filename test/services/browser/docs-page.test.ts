@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
-import { before, describe, it } from 'node:test'
-import type { Browser, Page } from 'playwright-core'
+import { before, it } from 'node:test'
+import type { Page } from 'playwright-core'
 import { BASE_PATH } from '../../../server/index.ts'
-import { chromiumIsMissing, openPage, useChromium } from '../../support/chromium.ts'
+import { describeInChromium, openPage } from '../../support/chromium.ts'
 import { eventually } from '../../support/eventually.ts'
 import { OPERATOR_KEY, startService } from '../../support/service.ts'
 import { ofSuite } from '../../support/of-suite.ts'
@@ -53,14 +53,11 @@ const chooseJson = ([method, path]: readonly [string, string]): string => `(() =
 /** Whether the page shows the operations. */
 const IS_SHOWN = `document.querySelector('rapi-doc')?.shadowRoot?.querySelectorAll('api-request').length > 20`
 
-describe('the API page in Chromium', { skip: chromiumIsMissing }, () => {
-  const launch = useChromium()
-  let browser: Browser
+describeInChromium('the API page in Chromium', (browser) => {
   let page: Page
   const service = ofSuite(() => startService({ publicUrl: undefined }))
   before(async () => {
-    browser = await launch()
-    page = await openPage(browser)
+    page = await openPage(browser())
     await page.goto(`${service().url}/docs`)
     // Not `waitForFunction`: it polls by `eval`, which the page's policy forbids.
     await eventually(() => page.evaluate<boolean>(IS_SHOWN))

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { basename } from 'node:path'
-import { before, describe, it } from 'node:test'
+import { before, it } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
 import type { Bundle } from '../../../core/schemas/bundle.ts'
 import { createNoteSigner } from '../../../core/log/note.ts'
@@ -8,7 +8,7 @@ import { parsePolicy, verifyBundle } from '../../../core/verify/index.ts'
 import { tokens } from '../../../core/verify/tokens.ts'
 import { openBundleRegistry } from '../../support/bundle-fixture.ts'
 import { mutate, randomFrom } from '../../support/bundle-mutations.ts'
-import { chromiumIsMissing, openPage, useChromium } from '../../support/chromium.ts'
+import { describeInChromium, openPage } from '../../support/chromium.ts'
 import { buildWebVerifier } from '../../support/web-verifier.ts'
 import { temporaryOfSuite } from '../../support/temporary.ts'
 
@@ -49,15 +49,12 @@ const verifyHere = (text: string, policy?: string): unknown =>
     ),
   )
 
-describe('the verifier in Chromium', { skip: chromiumIsMissing }, () => {
+describeInChromium('the verifier in Chromium', (browser) => {
   const directory = temporaryOfSuite()
-  const launch = useChromium()
-  let browser: Browser
   let bundles: { readonly plain: Bundle; readonly stamped: Bundle; readonly chained: Bundle; readonly pending: Bundle }
   let policy: string
   let chainPolicy: string
   before(async () => {
-    browser = await launch()
     const registry = await openBundleRegistry({ directory })
     await registry.evidence({ owner: 'Ada', files: [await registry.stage('é 水 💡')] })
     await registry.settle()
@@ -77,7 +74,7 @@ describe('the verifier in Chromium', { skip: chromiumIsMissing }, () => {
   })
 
   it('loads the token checks only for a bundle with tokens', async () => {
-    const { page, requested } = await openVerifier(browser)
+    const { page, requested } = await openVerifier(browser())
     assert.equal(await page.evaluate('isSecureContext'), false)
     const loaded = requested.length
     assert.deepEqual(
@@ -91,7 +88,7 @@ describe('the verifier in Chromium', { skip: chromiumIsMissing }, () => {
   })
 
   it('returns what Node returns: proven, refuted, consistent and pending', async () => {
-    const { page } = await openVerifier(browser)
+    const { page } = await openVerifier(browser())
     const stamped = JSON.stringify(bundles.stamped)
     const [token = ''] = bundles.stamped.checkpoints.flatMap((checkpoint) => checkpoint.tokens)
     const cases: readonly (readonly [string, string, string | undefined])[] = [
@@ -118,7 +115,7 @@ describe('the verifier in Chromium', { skip: chromiumIsMissing }, () => {
   })
 
   it('returns what Node returns for changed bundles', async () => {
-    const { page } = await openVerifier(browser)
+    const { page } = await openVerifier(browser())
     const random = randomFrom(7)
     for (let i = 0; i < 60; i++) {
       const text = mutate(random, [bundles.stamped])

@@ -1,6 +1,4 @@
 import assert from 'node:assert/strict'
-import { it } from 'node:test'
-import type { Locator } from 'playwright-core'
 import {
   assertAccessible,
   button,
@@ -13,23 +11,7 @@ import {
 } from '../../../support/dashboard.ts'
 import { OPERATOR_KEY } from '../../../support/service.ts'
 
-describeDashboard('the pages of source systems and categories in Chromium', (dashboard) => {
-  /** Clicks a button, and waits for the dialog that it opens, which must be accessible. */
-  async function open(name: string, title: string): Promise<Locator> {
-    const { page } = dashboard
-    await button(page, name).click()
-    const opened = dialog(page, title)
-    await opened.waitFor()
-    await assertAccessible(page)
-    return opened
-  }
-
-  /** Clicks the button of a dialog that changes something, and waits until the dialog is closed. */
-  async function confirm(opened: Locator, name: string): Promise<void> {
-    await button(opened, name).click()
-    await opened.waitFor({ state: 'detached' })
-  }
-
+describeDashboard('the pages of source systems and categories in Chromium', (it, dashboard) => {
   /** Reads the new key that a dialog shows, and closes the dialog. */
   async function readNewKey(): Promise<string> {
     const shown = dialog(dashboard.page, 'The new API key')
@@ -39,12 +21,14 @@ describeDashboard('the pages of source systems and categories in Chromium', (das
     // Escape does not lose it.
     await dashboard.page.keyboard.press('Escape')
     await field(shown, 'I have stored the key').check()
-    await confirm(shown, 'Close')
+    await dashboard.confirm(shown, 'Close')
     return key ?? ''
   }
 
-  it('list the companies for the operator key, and create a source system whose key works', async () => {
-    const { page, service } = dashboard
+  it('list the companies for the operator key, and create a source system whose key works', async ({
+    page,
+    service,
+  }) => {
     const params = { COMPANY_ID: 'acme' }
     await page.goto(dashboard.urlOf('#/sign-in'))
     await field(page, 'API key').fill(OPERATOR_KEY)
@@ -54,32 +38,31 @@ describeDashboard('the pages of source systems and categories in Chromium', (das
     await heading(page, 'Source Systems').waitFor()
     await assertAccessible(page)
 
-    const creation = await open('Create a source system', 'Create a source system')
+    const creation = await dashboard.open('Create a source system', 'Create a source system')
     await field(creation, 'Name').fill('scanner')
     await button(creation, 'Create a source system').click()
     const key = await readNewKey()
     await service.ok('checkSourceSystem', { key, params })
 
-    await button(await open('Rotate key: scanner', 'Rotate the key of scanner'), 'Rotate key').click()
+    await button(await dashboard.open('Rotate key: scanner', 'Rotate the key of scanner'), 'Rotate key').click()
     const rotated = await readNewKey()
     assert.notEqual(rotated, key)
     for (const each of [key, rotated]) await service.ok('checkSourceSystem', { key: each, params })
 
-    const change = await open('Change: scanner', 'Change scanner')
+    const change = await dashboard.open('Change: scanner', 'Change scanner')
     await field(change, 'Name').fill('reader')
-    await confirm(change, 'Save')
-    await confirm(await open('Deactivate: reader', 'Deactivate reader?'), 'Deactivate')
+    await dashboard.confirm(change, 'Save')
+    await dashboard.confirm(await dashboard.open('Deactivate: reader', 'Deactivate reader?'), 'Deactivate')
     await button(page, 'Reactivate: reader').waitFor()
     assert.equal((await service.call('checkSourceSystem', { key: rotated, params })).status, 401)
-    await confirm(await open('Reactivate: reader', 'Reactivate: reader'), 'Reactivate')
+    await dashboard.confirm(await dashboard.open('Reactivate: reader', 'Reactivate: reader'), 'Reactivate')
     await button(page, 'Deactivate: reader').waitFor()
     await service.ok('checkSourceSystem', { key: rotated, params })
     const trail = page.getByRole('table', { name: 'Audit trail', exact: true })
     await trail.getByRole('cell', { name: 'key rotated', exact: true }).first().waitFor()
   })
 
-  it('show a key that works if the first response to its creation is lost', async () => {
-    const { page, service } = dashboard
+  it('show a key that works if the first response to its creation is lost', async ({ page, service }) => {
     await dashboard.signIn(dashboard.company.keys.A, '#/source-systems')
     await page.route(
       '**/sourceSystem/acme',
@@ -89,15 +72,14 @@ describeDashboard('the pages of source systems and categories in Chromium', (das
       },
       { times: 1 },
     )
-    const creation = await open('Create a source system', 'Create a source system')
+    const creation = await dashboard.open('Create a source system', 'Create a source system')
     await field(creation, 'Name').fill('lossy')
     await button(creation, 'Create a source system').click()
     const key = await readNewKey()
     await service.ok('checkSourceSystem', { key, params: { COMPANY_ID: 'acme' } })
   })
 
-  it('say that the audit trail loads until the first response', async () => {
-    const { page } = dashboard
+  it('say that the audit trail loads until the first response', async ({ page }) => {
     const release = await dashboard.hold('**/audit?*')
     await dashboard.signIn(dashboard.company.keys.A, '#/source-systems')
     const trail = page.locator('section', { has: heading(page, 'Audit trail') })
@@ -107,8 +89,7 @@ describeDashboard('the pages of source systems and categories in Chromium', (das
     await trail.getByRole('table').waitFor()
   })
 
-  it('show the message of the API at the field', async () => {
-    const { page } = dashboard
+  it('show the message of the API at the field', async ({ page }) => {
     await dashboard.signIn(dashboard.company.keys.A, '#/source-systems')
     await button(page, 'Create a source system').click()
     const creation = dialog(page, 'Create a source system')
@@ -120,19 +101,18 @@ describeDashboard('the pages of source systems and categories in Chromium', (das
     await creation.waitFor({ state: 'detached' })
   })
 
-  it('create, rename, deactivate, activate and remove a category', async () => {
-    const { page } = dashboard
+  it('create, rename, deactivate, activate and remove a category', async ({ page }) => {
     await dashboard.signIn(dashboard.company.keys.U, '#/categories')
-    const creation = await open('Create a category', 'Create a category')
+    const creation = await dashboard.open('Create a category', 'Create a category')
     await field(creation, 'Name').fill('Boats')
-    await confirm(creation, 'Save')
-    const change = await open('Change: Boats', 'Change Boats')
+    await dashboard.confirm(creation, 'Save')
+    const change = await dashboard.open('Change: Boats', 'Change Boats')
     await field(change, 'Name').fill('Ships')
-    await confirm(change, 'Save')
-    await confirm(await open('Deactivate: Ships', 'Deactivate: Ships'), 'Deactivate')
-    await confirm(await open('Activate: Ships', 'Activate: Ships'), 'Activate')
+    await dashboard.confirm(change, 'Save')
+    await dashboard.confirm(await dashboard.open('Deactivate: Ships', 'Deactivate: Ships'), 'Deactivate')
+    await dashboard.confirm(await dashboard.open('Activate: Ships', 'Activate: Ships'), 'Activate')
     await button(page, 'Deactivate: Ships').waitFor()
-    await confirm(await open('Remove: Ships', 'Remove Ships?'), 'Remove')
+    await dashboard.confirm(await dashboard.open('Remove: Ships', 'Remove Ships?'), 'Remove')
     await text(page, 'Ships').waitFor({ state: 'detached' })
     await assertAccessible(page)
   })

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
-import { it } from 'node:test'
 import { assertAccessible, button, describeDashboard, field, heading } from '../../../support/dashboard.ts'
 
-describeDashboard('the dashboard in Chromium', (dashboard) => {
+describeDashboard('the dashboard in Chromium', (it, dashboard) => {
   // Widths change only the layout, color schemes only the colors.
   for (const [width, colorScheme] of [
     [1_440, 'light'],
@@ -10,11 +9,9 @@ describeDashboard('the dashboard in Chromium', (dashboard) => {
     [390, 'light'],
     [390, 'dark'],
   ] as const)
-    it(`is accessible and not wider than the window at ${width} pixels, ${colorScheme}`, async () => {
-      const { page } = dashboard
+    it(`is accessible and not wider than the window at ${width} pixels, ${colorScheme}`, async ({ page }) => {
       const externalId = `page-${width}-${colorScheme}`
-      const id = await dashboard.createEvidence(externalId)
-      await dashboard.untilConfirmed(id)
+      const id = await dashboard.createConfirmed(externalId)
       await page.setViewportSize({ width, height: 800 })
       await page.emulateMedia({ colorScheme })
       await page.goto(dashboard.urlOf('#/sign-in'))
@@ -56,8 +53,7 @@ describeDashboard('the dashboard in Chromium', (dashboard) => {
       }
     })
 
-  it('shows texts of 256 characters without a space on a phone, and what it has of each section', async () => {
-    const { page } = dashboard
+  it('shows texts of 256 characters without a space on a phone, and what it has of each section', async ({ page }) => {
     const long = (character: string): string => character.repeat(256)
     const meta = JSON.stringify({ [long('k')]: long('v') })
     await dashboard.createEvidence('long', { name: long('n'), owner: long('o'), description: long('d'), meta })
@@ -72,8 +68,7 @@ describeDashboard('the dashboard in Chromium', (dashboard) => {
     await assertFits()
   })
 
-  it('has a heading on pages that cannot be loaded', async () => {
-    const { page } = dashboard
+  it('has a heading on pages that cannot be loaded', async ({ page }) => {
     await dashboard.signIn(dashboard.company.keys.R, '#/categories')
     await heading(page, 'Categories').waitFor()
     await page.route('**/ui/assets/*', (route) => route.abort())

@@ -1,21 +1,20 @@
 import assert from 'node:assert/strict'
-import { it } from 'node:test'
 import type { Locator } from 'playwright-core'
-import { OPERATOR } from '../../../../core/index.ts'
 import type { EvidenceEvent, EvidenceListItem, EvidencePage } from '../../../../server/client/index.ts'
 import {
   assertAccessible,
   button,
   describeDashboard,
-  dialog,
   field,
   heading,
   link,
+  PHOTO,
+  SCOPE,
   text,
   textFile,
 } from '../../../support/dashboard.ts'
+import { present } from '../../../support/present.ts'
 
-const SCOPE = { companyId: 'acme', principal: OPERATOR }
 const MANY_EVIDENCES = 1_500
 const MANY_EVENTS = 520
 /** The service cuts longer pages. */
@@ -25,29 +24,21 @@ const MAX_ROWS = 80
 /** The height of a row of the list. */
 const ROW_PX = 64
 
-/** A 1×1 PNG. */
-const PIXEL = Buffer.from(
-  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
-  'base64',
-)
-
-describeDashboard('the pages of evidences in Chromium', (dashboard) => {
-  it('create, update and transfer an evidence, and show its history until it is confirmed', async () => {
-    const { page } = dashboard
+describeDashboard('the pages of evidences in Chromium', (it, dashboard) => {
+  it('create, update and transfer an evidence, and show its history until it is confirmed', async ({ page }) => {
     await dashboard.signIn(dashboard.company.keys.U, '#/new-evidence')
     await field(page, 'Category').fill('Vehicles')
     await field(page, 'Subcategory').fill('Cars')
     await field(page, 'External id').fill('VIN/1 ü')
     await field(page, 'Name').fill('<b>Golf</b>')
-    await field(page, 'Choose files').setInputFiles({ name: 'car.png', mimeType: 'image/png', buffer: PIXEL })
+    await field(page, 'Choose files').setInputFiles({ name: 'car.png', mimeType: 'image/png', buffer: PHOTO })
     await button(page, 'Record evidence').click()
     await heading(page, '<b>Golf</b>').waitFor()
     await page.getByRole('img', { name: '<b>Golf</b>' }).first().waitFor()
     await text(page.locator('.timeline'), 'Anchored').waitFor()
     await assertAccessible(page)
 
-    await button(page, 'Change').click()
-    const change = dialog(page, 'Change name and facts')
+    const change = await dashboard.open('Change', 'Change name and facts')
     await field(change, 'Metadata (JSON object)').fill('not JSON')
     await button(change, 'Change').click()
     await change.getByText('Metadata must be a JSON object').waitFor()
@@ -62,27 +53,21 @@ describeDashboard('the pages of evidences in Chromium', (dashboard) => {
 
     await transferWithoutNewOwner('Grace')
 
-    await button(page, 'Attach').click()
-    const attachment = dialog(page, 'Attach photos or files')
+    const attachment = await dashboard.open('Attach', 'Attach photos or files')
     await field(attachment, 'Choose files').setInputFiles(textFile('wrong.txt', 'b'))
     await button(attachment, 'Leave out: wrong.txt').click()
     await field(attachment, 'Choose files').setInputFiles(textFile('a.txt', 'a'))
     await button(attachment, 'Attach').click()
     await text(page, 'Files attached').waitFor()
     assert.equal((await dashboard.service.registry.evidences.get(SCOPE, 'VIN/1 ü')).evidence.version, 4)
-    await button(page, 'Delete: a.txt').click()
-    const deletion = dialog(page, 'Delete a.txt?')
-    await deletion.waitFor()
-    await assertAccessible(page)
-    await button(deletion, 'Delete').click()
+    await dashboard.confirm(await dashboard.open('Delete: a.txt', 'Delete a.txt?'), 'Delete')
     await text(page, 'File deleted').waitFor()
   })
 
   /** A transfer with a description and without a new owner is rejected at the field, and not recorded as a note. */
   async function transferWithoutNewOwner(owner: string): Promise<void> {
     const { page } = dashboard
-    await button(page, 'Transfer').click()
-    const transfer = dialog(page, 'Transfer to another owner')
+    const transfer = await dashboard.open('Transfer', 'Transfer to another owner')
     await text(transfer.locator('dl', { hasText: 'Present owner' }), owner).waitFor()
     await field(transfer, 'Remark').fill('sold')
     for (const [typed, problem] of [
@@ -98,21 +83,18 @@ describeDashboard('the pages of evidences in Chromium', (dashboard) => {
       assert.equal(await field(page, 'New owner').getAttribute('aria-invalid'), 'true')
     }
     await assertAccessible(page)
-    await button(transfer, 'Cancel').click()
-    await transfer.waitFor({ state: 'detached' })
+    await dashboard.confirm(transfer, 'Cancel')
   }
 
   async function transferTo(owner: string): Promise<void> {
     const { page } = dashboard
-    await button(page, 'Transfer').click()
-    const transfer = dialog(page, 'Transfer to another owner')
+    const transfer = await dashboard.open('Transfer', 'Transfer to another owner')
     await field(transfer, 'New owner').fill(owner)
     await button(transfer, 'Transfer').click()
     await text(page, 'Transferred').waitFor()
   }
 
-  it('show every event of a long history', async () => {
-    const { page } = dashboard
+  it('show every event of a long history', async ({ page }) => {
     await dashboard.createEvidence('long-1')
     // A stand-in for the service: 520 real events take half a minute to make. The last is confirmed at the second read.
     let readsOfLast = 0
@@ -155,39 +137,25 @@ describeDashboard('the pages of evidences in Chromium', (dashboard) => {
     return { ...real, type: 'transfer', version, merkleSendStatus: 'C', disclosure: { fields: { owner }, files: {} } }
   }
 
-  it('keep the list small while it is scrolled', async () => {
-    const { page, service, company } = dashboard
-    const { U: key } = company.keys
-    const params = { COMPANY_ID: 'acme' }
-    const { id: CATEGORY_ID } = await service.ok('createCategory', { key, params, json: { name: 'Many' } })
-    const { id: SUBCATEGORY_ID } = await service.ok('createSubcategory', {
-      key,
-      params: { ...params, CATEGORY_ID },
-      json: { name: 'Rows' },
-    })
-    for (let first = 0; first < MANY_EVIDENCES; first += 500) {
-      const form = new FormData()
-      const evidences = Array.from({ length: 500 }, (_, i) => ({ externalId: `row-${first + i}`, name: 'Row' }))
-      form.set('evidences', JSON.stringify(evidences))
-      await service.ok('createEvidences', { key, params: { ...params, CATEGORY_ID, SUBCATEGORY_ID }, form })
-    }
-    await dashboard.signIn(company.keys.R, `#/evidences?categoryId=${CATEGORY_ID}`)
+  it('keep the list small while it is scrolled', async ({ page, service, company }) => {
+    await service.fill('acme', MANY_EVIDENCES, { name: 'Row' })
+    const { categoryId } = present((await service.registry.evidences.list(SCOPE, { limit: 1 })).items[0])
+    await dashboard.signIn(company.keys.R, `#/evidences?categoryId=${categoryId}`)
     // The newest is first, and the header is row 1, so the row with the number 400 is row 1,101.
-    await link(page, 'Row, row-1499').waitFor()
+    await link(page, 'Row, e1499').waitFor()
     const table = page.getByRole('region', { name: 'Evidences', exact: true })
     await scrollTo(table, 1_101)
-    await link(page, 'Row, row-400').waitFor()
+    await link(page, 'Row, e400').waitFor()
     await assertAccessible(page)
     // Back shows the list where it was left.
-    await link(page, 'Row, row-400').click()
+    await link(page, 'Row, e400').click()
     await heading(page, 'History').waitFor()
     await page.goBack()
-    await link(page, 'Row, row-400').waitFor()
+    await link(page, 'Row, e400').waitFor()
     await page.getByText('1,200 loaded').waitFor()
   })
 
-  it('claim no number of evidences that they do not know', async () => {
-    const { page } = dashboard
+  it('claim no number of evidences that they do not know', async ({ page }) => {
     let fail = (): void => {}
     const failing = new Promise<void>((resolve) => (fail = resolve))
     await page.route('**/evidences?*', async (route) => {
@@ -202,8 +170,7 @@ describeDashboard('the pages of evidences in Chromium', (dashboard) => {
     assert.doesNotMatch(await page.locator('main').innerText(), /\d evidences/)
   })
 
-  it('show a changed evidence when the user goes back to the list', async () => {
-    const { page } = dashboard
+  it('show a changed evidence when the user goes back to the list', async ({ page }) => {
     await dashboard.createEvidence('back-1', { owner: 'Ada' })
     await dashboard.signIn(dashboard.company.keys.U, '#/evidences?externalId=back-1')
     const owner = (name: string): Locator => page.getByRole('cell', { name, exact: true })
@@ -214,8 +181,7 @@ describeDashboard('the pages of evidences in Chromium', (dashboard) => {
     await owner('Grace').waitFor()
   })
 
-  it('keep the list small while 1,000 rows of a million are scrolled', async () => {
-    const { page } = dashboard
+  it('keep the list small while 1,000 rows of a million are scrolled', async ({ page }) => {
     // A stand-in for the service: a real list of this length takes minutes to make.
     const item = (row: number): EvidenceListItem => ({
       id: `${row}`,

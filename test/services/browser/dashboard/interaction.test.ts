@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { it } from 'node:test'
 import {
   assertAccessible,
   button,
@@ -11,10 +10,9 @@ import {
 } from '../../../support/dashboard.ts'
 import { OPERATOR_KEY } from '../../../support/service.ts'
 
-describeDashboard('the ways through the dashboard in Chromium', (dashboard) => {
-  it('lead from an empty company to its first verified proof', async () => {
-    const { page } = dashboard
-    await signInAsOperator('fresh')
+describeDashboard('the ways through the dashboard in Chromium', (it, dashboard) => {
+  it('lead from an empty company to its first verified proof', async ({ page }) => {
+    await dashboard.signIn(OPERATOR_KEY, '', 'fresh')
     await button(page, 'Create the key').click()
     await field(page, 'I have stored the key').check()
     await button(page, 'Close').click()
@@ -32,10 +30,9 @@ describeDashboard('the ways through the dashboard in Chromium', (dashboard) => {
     await heading(page, 'Changed last').waitFor()
   })
 
-  it('lead the operator to another company without the key', async () => {
-    const { page } = dashboard
+  it('lead the operator to another company without the key', async ({ page }) => {
     await dashboard.service.company('other')
-    await signInAsOperator('acme')
+    await dashboard.signIn(OPERATOR_KEY, '', 'acme')
     await link(page, 'Switch company').click()
     await button(page, 'other').waitFor()
     assert.equal(await field(page, 'API key').count(), 0)
@@ -44,16 +41,7 @@ describeDashboard('the ways through the dashboard in Chromium', (dashboard) => {
     await page.locator('.account', { hasText: 'other' }).waitFor()
   })
 
-  async function signInAsOperator(company: string): Promise<void> {
-    const { page } = dashboard
-    await page.goto(dashboard.urlOf(''))
-    await field(page, 'Company').fill(company)
-    await field(page, 'API key').fill(OPERATOR_KEY)
-    await button(page, 'Sign in').click()
-  }
-
-  it('ask before they lose what was entered', async () => {
-    const { page } = dashboard
+  it('ask before they lose what was entered', async ({ page }) => {
     await dashboard.createEvidence('kept-1')
     const asked: string[] = []
     let isDiscarded = false
@@ -72,8 +60,7 @@ describeDashboard('the ways through the dashboard in Chromium', (dashboard) => {
 
     isDiscarded = false
     await page.evaluate("location.hash = '#/evidences/kept-1'")
-    await button(page, 'Transfer').click()
-    const transfer = dialog(page, 'Transfer to another owner')
+    const transfer = await dashboard.open('Transfer', 'Transfer to another owner')
     await field(transfer, 'New owner').fill('Grace')
     await button(transfer, 'Dismiss').click()
     assert.equal(await field(transfer, 'New owner').inputValue(), 'Grace')
@@ -86,22 +73,20 @@ describeDashboard('the ways through the dashboard in Chromium', (dashboard) => {
     )
   })
 
-  it('say what was recorded, and show it', async () => {
-    const { page } = dashboard
+  it('say what was recorded, and show it', async ({ page }) => {
     await dashboard.createEvidence('said-1')
     // The message stays, however slow the test is.
     await page.addInitScript('const wait = setTimeout; setTimeout = (run, ms) => (ms === 6000 ? 0 : wait(run, ms))')
     await dashboard.signIn(dashboard.company.keys.U, '#/evidences/said-1')
-    await button(page, 'Record repair').click()
-    await field(dialog(page, 'Record a repair'), 'Remark').fill('new chain')
-    await button(dialog(page, 'Record a repair'), 'Record repair').click()
+    const repair = await dashboard.open('Record repair', 'Record a repair')
+    await field(repair, 'Remark').fill('new chain')
+    await button(repair, 'Record repair').click()
     const toast = page.getByRole('status').filter({ hasText: 'Repaired. Sealing …' })
     await button(toast, 'Show').click()
     await assertAccessible(page)
   })
 
-  it('show ages as times after a tap on one, or the key t, and ages again', async () => {
-    const { page } = dashboard
+  it('show ages as times after a tap on one, or the key t, and ages again', async ({ page }) => {
     await dashboard.createEvidence('aged-1')
     await dashboard.signIn(dashboard.company.keys.R, '#/evidences?externalId=aged-')
     const age = page.locator('.age').first()
@@ -115,8 +100,7 @@ describeDashboard('the ways through the dashboard in Chromium', (dashboard) => {
     assert.equal(await age.count(), 1)
   })
 
-  it('follow single keys, unless they are switched off', async () => {
-    const { page } = dashboard
+  it('follow single keys, unless they are switched off', async ({ page }) => {
     for (const id of ['key-1', 'key-2']) await dashboard.createEvidence(id)
     await dashboard.signIn(dashboard.company.keys.R, '#/evidences?externalId=key-')
     await link(page, 'Golf, key-1').waitFor()

@@ -1,12 +1,9 @@
 import assert from 'node:assert/strict'
-import { it } from 'node:test'
 import { assertAccessible, button, describeDashboard, field, heading, link, text } from '../../../support/dashboard.ts'
 
-describeDashboard('the page of the log in Chromium', (dashboard) => {
-  it('shows batches, plots, and the path of a transaction in the tree', async () => {
-    const { page } = dashboard
-    const id = await dashboard.createEvidence('log-1')
-    await dashboard.untilConfirmed(id)
+describeDashboard('the page of the log in Chromium', (it, dashboard) => {
+  it('shows batches, plots, and the path of a transaction in the tree', async ({ page }) => {
+    const id = await dashboard.createConfirmed('log-1')
     const { txId, merkle } = await dashboard.proofOf(id)
     await page.goto(dashboard.urlOf('#/log'))
     await heading(page, 'Newest checkpoint').waitFor()
@@ -24,8 +21,7 @@ describeDashboard('the page of the log in Chromium', (dashboard) => {
     await assertAccessible(page)
   })
 
-  it('says that it loads until the first response', async () => {
-    const { page } = dashboard
+  it('says that it loads until the first response', async ({ page }) => {
     const release = await dashboard.hold('**/log/batches?*')
     await page.goto(dashboard.urlOf('#/log'))
     const batches = page.locator('section', { has: heading(page, 'Batches') })
@@ -36,10 +32,8 @@ describeDashboard('the page of the log in Chromium', (dashboard) => {
     await batches.getByRole('table').waitFor()
   })
 
-  it('shows the path of the event whose txId was clicked in the history', async () => {
-    const { page } = dashboard
-    const id = await dashboard.createEvidence('log-2')
-    await dashboard.untilSealed(id)
+  it('shows the path of the event whose txId was clicked in the history', async ({ page }) => {
+    const id = await dashboard.createSealed('log-2')
     const { txId, merkle } = await dashboard.proofOf(id)
     await dashboard.signIn(dashboard.company.keys.R, '#/evidences/log-2')
     await page.locator('summary', { hasText: 'Hashes' }).click()

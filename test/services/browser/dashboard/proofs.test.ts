@@ -1,41 +1,32 @@
 import assert from 'node:assert/strict'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { it } from 'node:test'
 import { pathToFileURL } from 'node:url'
-import { OPERATOR } from '../../../../core/index.ts'
 import { verifyBundle } from '../../../../core/verify/index.ts'
 import {
   assertAccessible,
   button,
   describeDashboard,
-  dialog,
   field,
   heading,
   link,
+  PHOTO,
+  SCOPE,
   text,
   textFile,
 } from '../../../support/dashboard.ts'
 import { temporaryFor } from '../../../support/temporary.ts'
 
-const SCOPE = { companyId: 'acme', principal: OPERATOR }
-/** A 1×1 PNG. */
-const PHOTO = Buffer.from(
-  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
-  'base64',
-)
 const IS_CONSISTENT = 'Consistent with itself'
 
-describeDashboard('the pages of proofs in Chromium', (dashboard) => {
+describeDashboard('the pages of proofs in Chromium', (it, dashboard) => {
   const read = async (path: string, key?: string): Promise<string> =>
     (await dashboard.service.fetch(path, key === undefined ? {} : { headers: { 'x-api-key': key } })).text()
 
   const openDetails = (): Promise<void> => dashboard.page.locator('summary', { hasText: 'Details' }).click()
 
-  it('verify the public proof of an evidence step by step, without a key', async () => {
-    const { page } = dashboard
-    const id = await dashboard.createEvidence('verify-1')
-    await dashboard.untilConfirmed(id)
+  it('verify the public proof of an evidence step by step, without a key', async ({ page }) => {
+    const id = await dashboard.createConfirmed('verify-1')
     const worker = page.waitForEvent('worker')
     await page.goto(dashboard.urlOf(`#/verify/${id}`))
     await worker
@@ -59,10 +50,8 @@ describeDashboard('the pages of proofs in Chromium', (dashboard) => {
     await assertAccessible(page)
   })
 
-  it('say that a proof in JSON is the short form, and verify the bundle in its place', async () => {
-    const { page } = dashboard
-    const id = await dashboard.createEvidence('short-1')
-    await dashboard.untilSealed(id)
+  it('say that a proof in JSON is the short form, and verify the bundle in its place', async ({ page }) => {
+    const id = await dashboard.createSealed('short-1')
     await page.goto(dashboard.urlOf('#/verify'))
     const short = textFile('proof.json', await read(`/api/v1/merkle/verify/${id}`))
     await field(page, 'or choose them').setInputFiles(short)
@@ -75,14 +64,13 @@ describeDashboard('the pages of proofs in Chromium', (dashboard) => {
     await page.getByText('Fetch the proof bundle').waitFor()
   })
 
-  it('compare a file with a bundle in the browser, and find a changed bundle', async () => {
-    const { page } = dashboard
-    const id = await dashboard.createEvidence('verify-2')
+  it('compare a file with a bundle in the browser, and find a changed bundle', async ({ page }) => {
+    await dashboard.createEvidence('verify-2')
     const form = new FormData()
     form.append('files', new Blob([PHOTO], { type: 'image/png' }), 'photo.png')
     const params = { COMPANY_ID: dashboard.company.id, EVIDENCE_EXTERNAL_ID: 'verify-2' }
     await dashboard.service.ok('updateEvidence', { key: dashboard.company.keys.U, params, form })
-    await dashboard.untilSealed(id)
+    await dashboard.service.registry.sealNow()
     const path = '/api/v1/evidences/acme/evidence/verify-2/bundle?fields=all&files=all'
     const bundle = await read(path, dashboard.company.keys.R)
     await page.goto(dashboard.urlOf('#/verify'))
@@ -112,13 +100,10 @@ describeDashboard('the pages of proofs in Chromium', (dashboard) => {
       await text(page.locator('li', { hasText: step }), state).waitFor()
   })
 
-  it('download a bundle that discloses only what was chosen, and verify it when it is dropped', async () => {
-    const { page } = dashboard
-    const id = await dashboard.createEvidence('choice-1', { owner: 'Ada', description: 'private' })
-    await dashboard.untilSealed(id)
+  it('download a bundle that discloses only what was chosen, and verify it when it is dropped', async ({ page }) => {
+    await dashboard.createSealed('choice-1', { owner: 'Ada', description: 'private' })
     await dashboard.signIn(dashboard.company.keys.R, '#/evidences/choice-1')
-    await button(page, 'Download proof').click()
-    const choice = dialog(page, 'Download proof')
+    const choice = await dashboard.open('Download proof')
     for (const group of ['Fields that the reader may see', 'Files whose name, type and hash the reader may see'])
       await button(choice.getByRole('group', { name: group, exact: true }), 'None').click()
     await field(choice, 'Owner').check()
@@ -143,10 +128,8 @@ describeDashboard('the pages of proofs in Chromium', (dashboard) => {
     assert.equal(await page.getByText('private').count(), 0)
   })
 
-  it('verify a bundle in the saved page, without the server', async (t) => {
-    const { page } = dashboard
-    const id = await dashboard.createEvidence('saved-1')
-    await dashboard.untilSealed(id)
+  it('verify a bundle in the saved page, without the server', async ({ page }, t) => {
+    const id = await dashboard.createSealed('saved-1')
     const bundle = await read(`/api/v1/merkle/verify/${id}?format=bundle`)
     const path = join(await temporaryFor(t), 'verify.html')
     await writeFile(path, await read('/ui/verify.html'))
@@ -156,8 +139,7 @@ describeDashboard('the pages of proofs in Chromium', (dashboard) => {
     await assertAccessible(page)
   })
 
-  it('print a certificate of the present state on few sheets, with content in any script', async () => {
-    const { page } = dashboard
+  it('print a certificate of the present state on few sheets, with content in any script', async ({ page }) => {
     const [externalId, name] = ['هيكل-٠٠١', 'سيارة تويوتا كورولا']
     const id = await dashboard.createEvidence(externalId, { name, owner: 'Łukasz Żółć', description: 'حمراء اللون' })
     const { evidences } = dashboard.service.registry
@@ -196,8 +178,7 @@ describeDashboard('the pages of proofs in Chromium', (dashboard) => {
     assert.ok(sheets >= 2 && sheets <= 3, `${sheets} sheets`)
     await assertAccessible(page)
   })
-  it('print a green seal only for a time that is not the operator’s own', async () => {
-    const { page, service } = dashboard
+  it('print a green seal only for a time that is not the operator’s own', async ({ page, service }) => {
     const id = await dashboard.createEvidence('seal-1')
     const { evidences } = service.registry
     await evidences.update(SCOPE, 'seal-1', { updateType: 'stolen' })

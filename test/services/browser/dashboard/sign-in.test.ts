@@ -1,17 +1,14 @@
 import assert from 'node:assert/strict'
-import { it } from 'node:test'
 import { assertAccessible, button, describeDashboard, dialog, field, heading } from '../../../support/dashboard.ts'
 
-describeDashboard('the sign-in page in Chromium', (dashboard) => {
-  it('shows what to do about a wrong key', async () => {
-    const { page } = dashboard
+describeDashboard('the sign-in page in Chromium', (it, dashboard) => {
+  it('shows what to do about a wrong key', async ({ page }) => {
     await dashboard.signIn('not-a-key-of-this-company')
     await page.getByRole('alert').getByText('The API key is wrong').waitFor()
     await assertAccessible(page)
   })
 
-  it('keeps the key in memory only, unless the user says so', async () => {
-    const { page } = dashboard
+  it('keeps the key in memory only, unless the user says so', async ({ page }) => {
     const { R: key } = dashboard.company.keys
     await dashboard.signIn(key)
     await heading(page, 'Record a thing. Prove it later.').waitFor()
@@ -29,8 +26,7 @@ describeDashboard('the sign-in page in Chromium', (dashboard) => {
     assert.equal(await page.evaluate('sessionStorage.length'), 0)
   })
 
-  it('keeps the remembered key if the server cannot be reached, and forgets a wrong one', async () => {
-    const { page } = dashboard
+  it('keeps the remembered key if the server cannot be reached, and forgets a wrong one', async ({ page }) => {
     const own = '**/sourceSystem/acme/self'
     const rememberKey = (apiKey: string): Promise<unknown> =>
       page.evaluate(`sessionStorage.setItem('evidence-registry.session', 'acme\\n${apiKey}')`)
@@ -51,16 +47,14 @@ describeDashboard('the sign-in page in Chromium', (dashboard) => {
     assert.equal(await page.evaluate('sessionStorage.length'), 0)
   })
 
-  it('fills in the company of a link, also if the page is open already', async () => {
-    const { page } = dashboard
+  it('fills in the company of a link, also if the page is open already', async ({ page }) => {
     await page.goto(dashboard.urlOf(''))
     await field(page, 'Company').fill('other')
     await page.goto(dashboard.urlOf('#/sign-in?company=demo'))
     await page.waitForFunction(`document.querySelector('form input')?.value === 'demo'`)
   })
 
-  it('works with the keyboard alone', async () => {
-    const { page } = dashboard
+  it('works with the keyboard alone', async ({ page }) => {
     const press = (key: string): Promise<void> => page.keyboard.press(key)
     const hasFocus = (label: string): Promise<void> => field(page, label).and(page.locator('input:focus')).waitFor()
     await page.goto(dashboard.urlOf('#/sign-in'))
