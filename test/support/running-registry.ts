@@ -1,5 +1,6 @@
-import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
+import { createClient, EvidenceRegistryError, type Client } from '../../server/client/index.ts'
+import { BASE_PATH } from '../../server/index.ts'
 import { eventually } from './eventually.ts'
 import { runCli, ServerProcess, type Environment, type Outcome } from './server-process.ts'
 import { temporaryFor } from './temporary.ts'
@@ -28,46 +29,40 @@ export class RunningRegistry {
     const registry = new RunningRegistry(directory ?? (await temporaryFor(t)), env)
     t.after(() => registry.server.stop('SIGKILL'))
     registry.url = await registry.server.ready()
-    if (isNew) await registry.createCompany()
+    if (isNew) await registry.client.createSourceSystem({ name: 'first' })
     return registry
   }
 
-  async createCompany(): Promise<void> {
-    const response = await fetch(`${this.url}/api/v1/sourceSystem/acme`, {
-      method: 'POST',
-      headers: { ...OPERATOR_HEADERS, 'content-type': 'application/json' },
-      body: JSON.stringify({ name: 'first', apiKey: 'a-key-of-a-source-system', permissions: 'A' }),
+  /** Calls of the operator, each sent once. */
+  get client(): Client {
+    return createClient({
+      baseUrl: `${this.url}${BASE_PATH}`,
+      companyId: 'acme',
+      apiKey: OPERATOR_KEY,
+      retry: { retries: 0 },
     })
-    assert.ok(response.ok, await response.text())
   }
 
   /** Creates an evidence with a file, which is large enough to be a blob. */
   async create(externalId: string, content = `content of ${externalId}\n`.repeat(400)): Promise<void> {
-    const form = new FormData()
-    const fields = { categoryName: 'Tools', subcategoryName: 'Drills', externalId, name: externalId }
-    for (const [name, value] of Object.entries(fields)) form.set(name, value)
-    form.set('images.items', new Blob([content], { type: 'text/plain' }), `${externalId}.txt`)
-    const response = await fetch(`${this.url}/api/v1/evidences/acme/evidence`, {
-      method: 'POST',
-      body: form,
-      headers: OPERATOR_HEADERS,
-    })
-    assert.ok(response.ok, await response.text())
+    const names = { categoryName: 'Tools', subcategoryName: 'Drills', externalId, name: externalId }
+    await this.client.createEvidence({ ...names, images: [{ name: `${externalId}.txt`, content }] })
   }
 
   async has(externalId: string): Promise<boolean> {
-    const response = await fetch(`${this.url}/api/v1/evidences/acme/evidence/${externalId}`, {
-      headers: OPERATOR_HEADERS,
-    })
-    await response.arrayBuffer()
-    return response.status === 200
+    try {
+      await this.client.getEvidence({ externalId })
+      return true
+    } catch (error) {
+      if (error instanceof EvidenceRegistryError && error.code === 'EVIDENCE_NOT_FOUND') return false
+      throw error
+    }
   }
 
   /** Waits until an anchor that covers this evidence is confirmed. */
   async anchored(externalId: string): Promise<void> {
-    const url = `${this.url}/api/v1/evidences/acme/evidence/${externalId}`
-    const isAnchored = async (): Promise<true | undefined> =>
-      (await (await fetch(url, { headers: OPERATOR_HEADERS })).text()).includes('"merkleSendStatus":"C"') || undefined
+    const isAnchored = async (): Promise<boolean> =>
+      (await this.client.getEvidence({ externalId })).events[0]?.merkleSendStatus === 'C'
     await eventually(isAnchored, () => `${externalId} is not anchored`)
   }
 

@@ -5,8 +5,11 @@ import { mkdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { createServer, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
+import { createClient, type Client } from '../../../server/client/index.ts'
+import { BASE_PATH } from '../../../server/index.ts'
 import { BOUNDARY, END, MULTIPART, part, RawRequest } from '../../support/raw-http.ts'
 import { eventually } from '../../support/eventually.ts'
+import { present } from '../../support/present.ts'
 import { moduleUrl, nodeFlags } from '../../support/repository.ts'
 import { ServerProcess } from '../../support/server-process.ts'
 import { filesBelow, temporaryFor, temporaryOfSuite } from '../../support/temporary.ts'
@@ -22,69 +25,48 @@ describe('the bundled server', () => {
     await server?.stop('SIGKILL')
   })
 
-  const start = async (env: Readonly<Record<string, string>> = {}): Promise<string> => {
+  const key = 'the-key-of-the-source-system'
+  const clientOf = (url: string, apiKey = key): Client =>
+    createClient({ baseUrl: `${url}${BASE_PATH}`, companyId: 'acme', apiKey, retry: { retries: 0 } })
+  const start = async (env: Readonly<Record<string, string>> = {}): Promise<Client> => {
     // One of a failed test would keep the directory, and this process, open.
     await server?.stop('SIGKILL')
     server = new ServerProcess(directory, env)
-    return `${await server.ready()}/api/v1`
+    return clientOf(await server.ready())
   }
   let operatorKey = ''
-  const key = 'the-key-of-the-source-system'
   const created: { externalId: string; txId: string }[] = []
 
-  const request = async (
-    base: string,
-    path: string,
-    init: Omit<RequestInit, 'headers'> & { headers?: Readonly<Record<string, string>> } = {},
-  ): Promise<Record<string, unknown>> => {
-    const response = await fetch(`${base}${path}`, { ...init, headers: { 'x-api-key': key, ...init.headers } })
-    const text = await response.text()
-    assert.ok(response.ok, `${path}: ${response.status} ${text}`)
-    return JSON.parse(text) as Record<string, unknown>
-  }
-  async function create(base: string, externalId: string): Promise<void> {
-    const form = new FormData()
-    for (const [name, value] of Object.entries({ ...CATEGORY, externalId, name: externalId })) form.set(name, value)
-    form.append('images', new File([contentOf(externalId)], 'a.txt', { type: 'text/plain' }))
-    const { txId } = await request(base, '/evidences/acme/evidence', { method: 'POST', body: form })
-    created.push({ externalId, txId: String(txId) })
+  async function create(client: Client, externalId: string): Promise<void> {
+    const images = [{ name: 'a.txt', content: contentOf(externalId) }]
+    const { txId } = await client.createEvidence({ ...CATEGORY, externalId, name: externalId, images })
+    created.push({ externalId, txId })
   }
   /** Checks that everything acknowledged exists, is complete, and verifies. */
-  async function assertAllThere(base: string): Promise<void> {
+  async function assertAllThere(client: Client): Promise<void> {
     for (const { externalId, txId } of created) {
-      const page = (await request(base, `/evidences/acme/evidence/${externalId}`)) as {
-        object: { txId: string }
-      }
-      assert.equal(page.object.txId, txId)
-      const { dt } = (await request(base, `/evidences/acme/evidence/${externalId}/files`)) as {
-        dt: { overlayId: string }[]
-      }
-      const file = await fetch(`${base}/evidences/acme/file?fileId=${dt[0]?.overlayId}`, {
-        headers: { 'x-api-key': key },
-      })
+      assert.equal((await client.getEvidence({ externalId })).object.txId, txId)
+      const { dt } = await client.listEvidenceFiles({ externalId })
+      const file = await client.downloadFile({ fileId: present(dt[0]).overlayId })
       assert.equal(await file.text(), contentOf(externalId))
       await eventually(
-        async () => String((await request(base, `/merkle/verify/${externalId}`))['status']) === 'ok',
+        async () => (await client.verifyEvidence({ evidenceId: externalId })).status === 'ok',
         () => `${externalId} does not verify`,
       )
     }
   }
 
   it('starts on a free port, and writes the operator key to a private file if there is no terminal', async () => {
-    const base = await start()
+    const client = await start()
     operatorKey = (await readFile(join(directory, 'operator.key'), 'utf8')).trim()
     assert.equal(Buffer.from(operatorKey, 'base64url').length, 32)
     assert.equal((await stat(join(directory, 'operator.key'))).mode & 0o777, 0o600)
     assert.equal((await stat(directory)).mode & 0o077, 0)
     assert.ok(!`${server?.stdout}${server?.stderr}`.includes(operatorKey))
-    const body = JSON.stringify({ name: 'first', apiKey: key, permissions: 'A' })
-    await request(base, '/sourceSystem/acme', {
-      method: 'POST',
-      headers: { 'x-api-key': operatorKey, 'content-type': 'application/json' },
-      body,
-    })
-    await create(base, 'first')
-    await assertAllThere(base)
+    const operator = clientOf(present(await server?.ready()), operatorKey)
+    await operator.createSourceSystem({ name: 'first', apiKey: key, permissions: 'A' })
+    await create(client, 'first')
+    await assertAllThere(client)
   })
 
   it('rejects a second process in its directory with one line', async () => {
@@ -118,8 +100,8 @@ describe('the bundled server', () => {
     created.push({ externalId: 'under-way', txId: String(body['txId']) })
     assert.equal(await ended, 0)
     assert.ok(server?.lines.some(({ msg }) => msg === 'stopped'))
-    const base = await start()
-    await assertAllThere(base)
+    const client = await start()
+    await assertAllThere(client)
   })
 
   it('ends an upload at the deadline of the shutdown', async () => {
@@ -142,9 +124,9 @@ describe('the bundled server', () => {
 
   it('loses nothing acknowledged after SIGTERM, SIGINT and SIGKILL while it seals batches', async () => {
     for (const signal of ['SIGTERM', 'SIGINT', 'SIGKILL'] as const) {
-      const base = await start({ EVIDENCE_SEAL_MAX_WAIT_MS: '1' })
+      const client = await start({ EVIDENCE_SEAL_MAX_WAIT_MS: '1' })
       const writing = (async () => {
-        for (let i = 0; ; i++) await create(base, `${signal}-${i}`)
+        for (let i = 0; ; i++) await create(client, `${signal}-${i}`)
       })().catch(() => undefined)
       const enough = created.length + 5
       await eventually(() => created.length >= enough)
@@ -153,11 +135,11 @@ describe('the bundled server', () => {
       await writing
     }
     assert.ok(created.length > 10, `${created.length}`)
-    const base = await start()
-    await assertAllThere(base)
+    const client = await start()
+    await assertAllThere(client)
     assert.ok(!server?.lines.some(({ msg }) => String(msg).includes('first start')), 'the operator key stays')
     // Each evidence has one file. Files of requests that a killed process did not finish are removed.
-    const { count } = (await request(base, '/evidences/acme/evidences?len=1')) as { count: number }
+    const { count } = await client.listEvidences({ len: 1 })
     await eventually(async () => (await filesBelow(join(directory, 'blobs', 'content'))).length === count)
     assert.equal(await server?.stop(), 0)
   })
@@ -171,9 +153,10 @@ describe('the bundled server', () => {
   })
 
   it('accepts another operator key from the configuration', async () => {
-    const base = await start({ EVIDENCE_OPERATOR_KEY: 'another-operator-key' })
-    const list = (operator: string) => fetch(`${base}/sourceSystem/acme`, { headers: { 'x-api-key': operator } })
-    assert.deepEqual([(await list('another-operator-key')).status, (await list(operatorKey)).status], [200, 401])
+    await start({ EVIDENCE_OPERATOR_KEY: 'another-operator-key' })
+    const list = async (operator: string) => clientOf(present(await server?.ready()), operator).listSourceSystems()
+    assert.ok((await list('another-operator-key')).count > 0)
+    await assert.rejects(list(operatorKey), { code: 'UNAUTHORIZED' })
     assert.equal(await server?.stop(), 0)
   })
 
