@@ -158,8 +158,11 @@ export type Listing =
 /** What a counter counts: also all evidences of a company, and those that it created on a day since 1970 in UTC. */
 export type CountedEvidences = Listing | readonly ['company', Company] | readonly ['day', Company, day: number]
 
-/** What an audit trail consists of: changes of source systems, and uses of keys. Each has its own limit. */
-export type AuditKind = 'change' | 'access'
+/**
+ * What an audit trail consists of, each with its own limit: changes of source systems; uses of keys and tokens of the
+ * company; and texts that are not its keys, which anyone can send.
+ */
+export type AuditKind = 'change' | 'access' | 'unknown'
 
 /** What keys have in the place of a parent if a category has none. */
 const NO_PARENT = ''

@@ -2,6 +2,7 @@ import type { Context } from 'koa'
 import { permits, type Principal, type Registry, type Scope } from '../../core/index.ts'
 import type { Access, Endpoint } from '../contract/endpoint.ts'
 import { HttpError } from '../contract/errors.ts'
+import { clientNetwork } from './client-network.ts'
 import { rawQuery } from './query.ts'
 import type { RateLimiter } from './rate-limit.ts'
 import { ANONYMOUS, senderOf, type Sender } from './sender.ts'
@@ -55,7 +56,7 @@ async function authenticate(
 ): Promise<Scope | undefined> {
   const apiKey = String(ctx.req.headers['x-api-key'] ?? '')
   if (apiKey === '') return access === 'fileToken' ? authenticateToken(registry, ctx, companyId) : undefined
-  const principal = await registry.sourceSystems.authenticate({ companyId, apiKey, address: ctx.ip })
+  const principal = await registry.sourceSystems.authenticate({ companyId, apiKey, address: clientNetwork(ctx.ip) })
   // The operator is not a source system.
   if (principal === undefined || (access === 'sourceSystem' && principal.kind === 'operator')) return undefined
   return { companyId, principal, logFields: ctx.state.ids }

@@ -3,15 +3,15 @@ import type { FileId, SourceSystemId } from '../../api/scope.ts'
 import { Background } from '../../background.ts'
 import { isRegistryError } from '../../errors.ts'
 import type { IdSource } from '../../ids.ts'
-import type { Add, Write } from '../../ports/index.ts'
+import type { Add, Check, Write } from '../../ports/index.ts'
 import { countOf } from '../../store/counter.ts'
 import { putRecord } from '../../store/entries.ts'
 import { listEntries } from '../../store/read.ts'
-import { keys } from '../../store/keys.ts'
+import { keys, type AuditKind } from '../../store/keys.ts'
 import type { AuditAccessRecord, AuditChangeRecord } from '../../store/records.ts'
 import type { ActivityStores } from './last-uses.ts'
 
-/** Rejected keys and file tokens that a company's audit trail keeps: the newest ones. */
+/** So many of each kind a company's audit trail keeps: the newest ones. */
 export const MAX_ACCESS_ENTRIES = 10_000
 /** Different notes that are held in memory. At this number they are written at once. */
 const MAX_NOTES = 1_000
@@ -132,28 +132,57 @@ export class AuditLog {
     }
   }
 
-  /** Writes the entries, and deletes the oldest ones beyond the limit. The check of the counter makes both exact. */
+  /** Writes the entries, and deletes the oldest ones beyond the limits. The checks of the counters make all exact. */
   async #append(companyId: string, entries: readonly AuditAccessRecord[]): Promise<void> {
     const { records, logger } = this.#stores
-    const counter = keys.auditCount('access', companyId)
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
-      const [count] = await records.get([counter])
-      const tooMany = countOf(count) + entries.length - MAX_ACCESS_ENTRIES
-      const oldest =
-        tooMany > 0 ? await listEntries(records, { ...keys.auditOf('access', companyId), limit: tooMany }) : []
+      const lists = await Promise.all(
+        ACCESS_KINDS.map((kind) =>
+          this.#additions(
+            kind,
+            companyId,
+            entries.filter((entry) => kindOf(entry) === kind),
+          ),
+        ),
+      )
       const { ok } = await records.commit({
-        checks: [{ key: counter, version: count?.version ?? null }],
-        writes: [
-          ...entries.map((entry) => putRecord(keys.audit('access', companyId, entry.id), entry)),
-          ...oldest.map(({ key }): Write => ({ key, value: null })),
-        ],
-        adds: [{ key: counter, delta: entries.length - oldest.length }],
+        checks: lists.flatMap(({ checks }) => checks),
+        writes: lists.flatMap(({ writes }) => writes),
+        adds: lists.flatMap(({ adds }) => adds),
       })
       if (ok) return
     }
     logger.warn({ companyId, entries: entries.length }, 'entries of the audit trail were lost: other servers wrote it')
   }
+
+  /** What a commit adds to the entries of one kind. */
+  async #additions(
+    kind: AuditKind,
+    companyId: string,
+    entries: readonly AuditAccessRecord[],
+  ): Promise<{ readonly checks: readonly Check[]; readonly writes: readonly Write[]; readonly adds: readonly Add[] }> {
+    if (entries.length === 0) return { checks: [], writes: [], adds: [] }
+    const { records } = this.#stores
+    const counter = keys.auditCount(kind, companyId)
+    const [count] = await records.get([counter])
+    const tooMany = countOf(count) + entries.length - MAX_ACCESS_ENTRIES
+    const oldest = tooMany > 0 ? await listEntries(records, { ...keys.auditOf(kind, companyId), limit: tooMany }) : []
+    return {
+      checks: [{ key: counter, version: count?.version ?? null }],
+      writes: [
+        ...entries.map((entry) => putRecord(keys.audit(kind, companyId, entry.id), entry)),
+        ...oldest.map(({ key }): Write => ({ key, value: null })),
+      ],
+      adds: [{ key: counter, delta: entries.length - oldest.length }],
+    }
+  }
 }
+
+const ACCESS_KINDS = ['access', 'unknown'] as const
+
+/** Who has no key of the company must not push out what is known of its keys. */
+const kindOf = (record: AuditAccessRecord): AuditKind =>
+  record.type === 'rejected' && record.reason === 'unknown' ? 'unknown' : 'access'
 
 /** The part of a commit that adds changes of source systems to the audit trail. They are never deleted. */
 export const auditChanges = (

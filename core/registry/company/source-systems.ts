@@ -118,8 +118,8 @@ const listAudit =
       const entries = last === undefined ? (await listCounted(source)).entries : await read()
       return entries.map((entry) => decodeRecord(entry))
     }
-    const [changes, accesses] = await Promise.all([newest('change'), newest('access')])
-    const merged = [...changes, ...accesses].sort((a, b) => (a.id < b.id ? 1 : -1))
+    const kinds = await Promise.all([newest('change'), newest('access'), newest('unknown')])
+    const merged = kinds.flat().sort((a, b) => (a.id < b.id ? 1 : -1))
     return { items: merged.slice(0, limit).map(auditEntry), hasMore: merged.length > limit }
   }
 

@@ -141,7 +141,7 @@ describe('the audit trail', () => {
     await clock.advance(MINUTE_MS)
     assert.equal(commits.count, before + 1)
     assert.equal((await entriesOf(fixture, 1_000)).length, 11)
-    assert.deepEqual((await stores.keysOf('at')).toSorted(), [`at/access/${COMPANY}`, `at/change/${COMPANY}`])
+    assert.deepEqual((await stores.keysOf('at')).toSorted(), [`at/change/${COMPANY}`, `at/unknown/${COMPANY}`])
   })
 
   for (const [when, name] of [
@@ -160,11 +160,11 @@ describe('the audit trail', () => {
       await assertIntact(fixture)
     })
 
-  it('keeps the newest rejected keys and tokens, and every change', async (fixture) => {
+  it('keeps the newest unknown keys apart from the newest other uses, and every change', async (fixture) => {
     const { registry, scope, stores } = fixture
     const idOf = (i: number): string => `01800000-0000-7000-8000-${i.toString(16).padStart(12, '0')}`
     const old = Array.from({ length: MAX_ACCESS_ENTRIES }, (_, i) =>
-      putRecord(keys.audit('access', COMPANY, idOf(i)), {
+      putRecord(keys.audit('unknown', COMPANY, idOf(i)), {
         id: idOf(i),
         at: i,
         type: 'rejected',
@@ -172,16 +172,25 @@ describe('the audit trail', () => {
         count: 1,
       }),
     )
-    const counter = { key: keys.auditCount('access', COMPANY), value: encodeCounter(BigInt(MAX_ACCESS_ENTRIES)) }
-    await stores.records.commit({ writes: [...old, counter] })
+    const counter = { key: keys.auditCount('unknown', COMPANY), value: encodeCounter(BigInt(MAX_ACCESS_ENTRIES)) }
+    const known = putRecord(keys.audit('access', COMPANY, idOf(0)), {
+      id: idOf(0),
+      at: 0,
+      type: 'rejected',
+      reason: 'inactive',
+      count: 1,
+    })
+    const one = { key: keys.auditCount('access', COMPANY), value: encodeCounter(1n) }
+    await stores.records.commit({ writes: [...old, counter, known, one] })
     for (const apiKey of ['one', 'two'])
       await registry.sourceSystems.authenticate({ companyId: COMPANY, apiKey, address: apiKey })
     const { items } = await registry.sourceSystems.audit(scope, { limit: 3 })
     const shown = items.map((entry) => entry.type === 'rejected' && entry.address)
     assert.deepEqual(shown, ['two', 'one', false])
-    const kept = (await stores.keysOf('au')).filter((key) => key.startsWith('au/access/'))
+    const kept = (await stores.keysOf('au')).filter((key) => key.startsWith('au/unknown/'))
     assert.equal(kept.length, MAX_ACCESS_ENTRIES)
-    assert.equal(kept[0], keys.audit('access', COMPANY, idOf(2)))
+    assert.equal(kept[0], keys.audit('unknown', COMPANY, idOf(2)))
+    assert.ok((await stores.keysOf('au')).includes(known.key))
     await assertIntact(fixture)
   })
 })
