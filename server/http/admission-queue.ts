@@ -28,6 +28,8 @@ export class AdmissionQueue {
   /** Running requests that wait for their clients, and those of them that were told to end. */
   readonly #holdings = new Set<Holding>()
   readonly #ending = new Set<Holding>()
+  /** Senders that wait and are crowds: each of their people is a newcomer among the others. */
+  readonly #crowds = new Set<string>()
   readonly #maxWaitMs: number
   readonly #pauses: boolean
   readonly #nowMs: () => number
@@ -52,17 +54,26 @@ export class AdmissionQueue {
     return { running, waiting: this.#admitted.used - running, rejected: this.#rejected, ended: this.#ended }
   }
 
+  /** Whether a request of this sender may run at once. If so, it runs until `leave`. */
+  tryEnter({ name }: Sender): boolean {
+    if (this.#pauses || !this.#admitted.hasRoom(name, 1) || !this.#running.hasRoom(name, 1)) return false
+    this.#admitted.add(name, 1)
+    this.#running.add(name, 1)
+    return true
+  }
+
   /**
    * Waits until a request of this sender may run. It runs until `leave`.
    *
    * @throws `OVERLOADED` at once if too many wait, and after `maxWaitMs`
    */
-  async enter({ name }: Sender, maxWaitMs = this.#maxWaitMs): Promise<void> {
+  async enter(sender: Sender, maxWaitMs = this.#maxWaitMs): Promise<void> {
+    const { name } = sender
     if (!this.#admitted.hasRoom(name, 1) && !this.#dismissFor(name)) throw this.#reject()
     this.#admitted.add(name, 1)
     const isAlone = this.#running.used === 0
     if (this.#running.hasRoom(name, 1)) this.#running.add(name, 1)
-    else if (!(await this.#wait(name, maxWaitMs))) {
+    else if (!(await this.#wait(sender, maxWaitMs))) {
       this.#admitted.add(name, -1)
       throw this.#reject()
     }
@@ -98,19 +109,23 @@ export class AdmissionQueue {
     return OVERLOADED
   }
 
-  #wait(sender: string, maxWaitMs: number): Promise<boolean> {
+  #wait({ name: sender, isCrowd = false }: Sender, maxWaitMs: number): Promise<boolean> {
     return new Promise((resolve) => {
       const requests = this.#waiting.get(sender) ?? []
       if (requests.length === 0) this.#waiting.set(sender, requests)
       const settle = (hasTurn: boolean): void => {
         clearTimeout(timer)
         requests.splice(requests.indexOf(settle), 1)
-        if (requests.length === 0) this.#waiting.delete(sender)
+        if (requests.length === 0) {
+          this.#waiting.delete(sender)
+          this.#crowds.delete(sender)
+        }
         resolve(hasTurn)
       }
       requests.push(settle)
       const timer = setTimeout(settle, maxWaitMs, false)
-      if (this.#running.of(sender) === 0) this.#makeRoom()
+      if (isCrowd) this.#crowds.add(sender)
+      if (isCrowd || this.#running.of(sender) === 0) this.#makeRoom()
     })
   }
 
@@ -124,19 +139,30 @@ export class AdmissionQueue {
     return true
   }
 
-  /** Ends one request for each newcomer that waits. Looks again soon if that is not possible yet. */
+  /**
+   * Ends one request for each newcomer that waits, and one of each crowd of which one waits. Looks again soon if that is
+   * not possible yet.
+   */
   #makeRoom(): void {
     clearTimeout(this.#lookAgain)
     let missing = -this.#ending.size
     for (const sender of this.#waiting.keys()) if (this.#running.of(sender) === 0) missing++
-    for (; missing > 0; missing--) {
-      const slowest = slowestOf(this.#holdings, this.#nowMs())
-      if (slowest === undefined) break
-      this.#holdings.delete(slowest)
-      this.#ending.add(slowest)
-      this.#ended++
-      slowest.client.end?.(OVERLOADED)
+    while (missing > 0 && this.#endSlowest(this.#holdings)) missing--
+    for (const crowd of this.#crowds) {
+      const isOwn = ({ sender }: Holding): boolean => sender.name === crowd
+      if (![...this.#ending].some(isOwn)) this.#endSlowest([...this.#holdings].filter(isOwn))
     }
-    if (missing > 0) this.#lookAgain = setTimeout(() => this.#makeRoom(), LOOK_AGAIN_MS)
+    if (missing > 0 || this.#crowds.size > 0) this.#lookAgain = setTimeout(() => this.#makeRoom(), LOOK_AGAIN_MS)
+  }
+
+  /** Ends the request with the slowest client. Returns `false` if none can be ended yet. */
+  #endSlowest(holdings: Iterable<Holding>): boolean {
+    const slowest = slowestOf(holdings, this.#nowMs())
+    if (slowest === undefined) return false
+    this.#holdings.delete(slowest)
+    this.#ending.add(slowest)
+    this.#ended++
+    slowest.client.end?.(OVERLOADED)
+    return true
   }
 }

@@ -6,6 +6,8 @@ import { clientNetwork } from './client-network.ts'
 export interface Sender {
   readonly name: string
   readonly hasKey: boolean
+  /** People who do not know each other, such as those who have links of a company. */
+  readonly isCrowd?: boolean
 }
 
 /** The scope of a request without a key. */
@@ -17,7 +19,7 @@ export const ANONYMOUS: Scope = { companyId: '', principal: { kind: 'anonymous' 
  */
 export function senderOf(ctx: Context, { companyId, principal }: Scope): Sender {
   if (principal.kind === 'sourceSystem') return { name: `company ${companyId}`, hasKey: true }
-  if (principal.kind === 'fileToken') return { name: `tokens of ${companyId}`, hasKey: false }
+  if (principal.kind === 'fileToken') return { name: `tokens of ${companyId}`, hasKey: false, isCrowd: true }
   if (principal.kind === 'operator') return { name: 'operator', hasKey: true }
   return { name: `address ${clientNetwork(ctx.ip)}`, hasKey: false }
 }
