@@ -140,8 +140,8 @@ export class AdmissionQueue {
   }
 
   /**
-   * Ends one request for each newcomer that waits, and one of each crowd of which one waits. Looks again soon if that is
-   * not possible yet.
+   * Ends one request for each newcomer that waits, and one of each crowd of which one waits. Looks again soon if that
+   * is not possible yet.
    */
   #makeRoom(): void {
     clearTimeout(this.#lookAgain)

@@ -26,18 +26,31 @@ export class Admission {
   }
 
   /**
-   * Waits for the place, unless the request has it. Files of a form may wait for it at the same time.
+   * Waits for the place. If the request has it, or gets it at once, it returns no promise. Files of a form may wait for
+   * it at the same time.
    *
    * @throws `OVERLOADED`; `MALFORMED_BODY` if the client has disconnected meanwhile, because no work is needed then
    */
-  async admit(maxWaitMs?: number): Promise<void> {
-    if (!this.#isAdmitted) await (this.#entering ??= this.#enter(maxWaitMs))
-    if (this.#ctx.res.destroyed) throw new HttpError('MALFORMED_BODY', 'The client disconnected before its turn')
+  admit(maxWaitMs?: number): Promise<void> | undefined {
+    if (!this.#isAdmitted && this.#entering === undefined)
+      this.#isAdmitted = this.#queue === undefined || this.#queue.tryEnter(this.#sender)
+    if (!this.#isAdmitted) return this.#wait(maxWaitMs)
+    this.#assertConnected()
+    return undefined
+  }
+
+  async #wait(maxWaitMs: number | undefined): Promise<void> {
+    await (this.#entering ??= this.#enter(maxWaitMs))
+    this.#assertConnected()
   }
 
   async #enter(maxWaitMs: number | undefined): Promise<void> {
     await this.#queue?.enter(this.#sender, maxWaitMs)
     this.#isAdmitted = true
+  }
+
+  #assertConnected(): void {
+    if (this.#ctx.res.destroyed) throw new HttpError('MALFORMED_BODY', 'The client disconnected before its turn')
   }
 
   /** Says that the request waits for its client, and can be ended as long as `waits.end` is defined. */

@@ -1,9 +1,6 @@
 import type { RequestListener } from 'node:http'
-import Router from '@koa/router'
-import Koa from 'koa'
 import { RegistryError, type Logger, type Registry } from '../../core/index.ts'
-import type { Endpoint, EndpointGroup } from '../contract/endpoint.ts'
-import type { ErrorShape } from '../contract/errors.ts'
+import type { EndpointGroup } from '../contract/endpoint.ts'
 import { ReplyCache } from '../contract/reply-cache.ts'
 import { openApiDocument } from '../contract/openapi.ts'
 import { categories } from '../routes/categories.ts'
@@ -16,25 +13,23 @@ import { verification } from '../routes/verification.ts'
 import { REQUEST_DEFAULTS } from '../settings/schema.ts'
 import { requireBearer } from './bearer-token.ts'
 import { LoadShedder } from './load-shedding.ts'
-import { oneByOne } from './pipelining.ts'
 import type { EndpointServices } from './endpoint-services.ts'
-import { rejectUnrouted, respondWithErrors } from './error-middleware.ts'
-import { setHeaders } from './headers.ts'
 import { Health, type HealthSources } from './health.ts'
 import { LongPolls } from './long-polls.ts'
+import { LongResults } from './long-results.ts'
 import { createInstruments, type Instruments } from './instruments.ts'
 import type { Connections, ListeningApp } from './listen.ts'
 import { MemoryBudget } from './memory-budget.ts'
-import { createMetrics, type MetricOptions, type Metrics } from './metrics.ts'
-import { mount } from './mount.ts'
-import { logIncompleteResponse, observe, proxyWarning } from './observe.ts'
+import { createListener } from './listener.ts'
+import { createMetrics, type MetricOptions } from './metrics.ts'
+import { mount, type RouteGuard } from './mount.ts'
 import { AdmissionQueue } from './admission-queue.ts'
 import { QUEUE_NAMES, LOAD_LIMITS, type QueueName, type LoadLimits } from './load-limits.ts'
 import { createRateLimiter, noRateLimit } from './rate-limit.ts'
+import { Routes, type MethodAndPath } from './routes.ts'
+import { BASE_PATH, pathRulesOf } from './segments.ts'
 import { addPages } from './static.ts'
 
-/** All endpoints of the contract are below it. Only another version of the contract would change it. */
-export const BASE_PATH = '/api/v1'
 /** Version of the interface that the OpenAPI document describes. */
 const API_VERSION = '1.0.0'
 
@@ -76,12 +71,6 @@ export interface AppOptions extends HealthSources, MetricOptions {
   readonly corsOrigins?: readonly string[]
 }
 
-/** A method and a path that have a route. Parameters of the path are written as `{NAME}`. */
-export interface MethodAndPath {
-  readonly method: string
-  readonly path: string
-}
-
 /** The service as a request listener, without types of Koa, so that programs which embed it need none. */
 export interface App extends ListeningApp {
   /** The endpoints of the operator alone, for an address of their own. */
@@ -105,7 +94,7 @@ const GROUPS = [categories, evidences, files, sourceSystems, verification, log] 
 export function createApp(given: AppOptions): App {
   assertOptions(given)
   const { registry, logger = silent, instruments = createInstruments(), ...others } = given
-  const options = { ...REQUEST_DEFAULTS, ...others }
+  const options = { ...REQUEST_DEFAULTS, corsOrigins: [], ...others }
   const health = new Health(registry, options)
   const limits = { ...LOAD_LIMITS, ...options.loadLimits }
   const paths = pathRulesOf([...GROUPS, description(() => new Uint8Array())])
@@ -141,20 +130,21 @@ export function createApp(given: AppOptions): App {
     unread: new MemoryBudget(limits.unreadBytes),
     rateLimit: noRateLimit,
   }
-  const router = new Router({ sensitive: true, strict: true })
-  if (metricsToken !== undefined) router.use('/metrics', requireBearer(metricsToken))
-  for (const group of rootGroups) mount(router, group, { base: '', services: rootServices })
-  for (const group of groups) mount(router, group, { base: BASE_PATH, services })
-  addPages(router, { specPath: `${BASE_PATH}/openapi.json?json=1`.slice(1), publicUrl: options.publicUrl })
-  const operatorRouter = new Router({ sensitive: true, strict: true })
-  mount(operatorRouter, operatorGroup, { base: '', services: rootServices })
-  const around = { logger, health, metrics, shedder, paths, options }
+  const routes = new Routes(API_HINT)
+  for (const group of rootGroups)
+    mount(routes, group, { base: '', services: rootServices, guard: metricsGuard(metricsToken) })
+  for (const group of groups) mount(routes, group, { base: BASE_PATH, services })
+  addPages(routes, { specPath: `${BASE_PATH}/openapi.json?json=1`.slice(1), publicUrl: options.publicUrl })
+  const operatorRoutes = new Routes()
+  mount(operatorRoutes, operatorGroup, { base: '', services: rootServices })
+  const { requests } = metrics
+  const around = { ...options, ...paths, logger, health, requests, onOverload: () => shedder.warn({}) }
   return {
-    handle: listenerOf(router, { ...around, first: [shedder.middleware], pathHint: API_HINT }),
-    handleOperations: listenerOf(operatorRouter, { ...around, first: [], pathHint: '' }),
+    handle: createListener(routes, { ...around, shedder }),
+    handleOperations: createListener(operatorRoutes, around),
     connections,
     errorShapeOf: paths.errorShapeOf,
-    routes: router.stack.flatMap(({ methods, name = '' }) => methods.map((method) => ({ method, path: name }))),
+    routes: routes.all,
     stop() {
       health.stop()
       longPolls.stop()
@@ -214,6 +204,7 @@ const servicesOf = (
     maxFilesPerRequest: options.maxFilesPerRequest,
   },
   publicPath: new URL(options.publicUrl ?? 'http://localhost').pathname.replace(/\/$/, ''),
+  longResults: new LongResults(),
   replyCache: new ReplyCache(64 * 1024 * 1024),
   pageCache: new ReplyCache(8 * 1024 * 1024),
   rateLimit: createRateLimiter({
@@ -222,64 +213,14 @@ const servicesOf = (
   }),
 })
 
-/** What holds for all paths with one first segment below the base, also for one that no endpoint has. */
-function pathRulesOf(groups: readonly EndpointGroup[]) {
-  const segmentsOf = (holds: (endpoint: Endpoint, group: EndpointGroup) => boolean): ReadonlySet<string> =>
-    new Set(
-      groups.flatMap((group) =>
-        group.endpoints.filter((each) => holds(each, group)).map(({ path }) => segmentOf(BASE_PATH + path)),
-      ),
-    )
-  const open = segmentsOf(({ access }) => access === 'public')
-  const ofProofs = segmentsOf((_, { errorShape }) => errorShape === 'verification')
-  return {
-    /** Whether scripts of any origin may read the responses. */
-    isPublic: (target: string): boolean => open.has(segmentOf(target)),
-    /** The body that errors have. */
-    errorShapeOf: (target: string): ErrorShape => (ofProofs.has(segmentOf(target)) ? 'verification' : 'operation'),
-  }
-}
-
-const SEGMENT = new RegExp(`^${BASE_PATH}/([^/?]*)`)
-
-/** The first segment below the base in the target of a request; empty for other targets. */
-const segmentOf = (target: string): string => SEGMENT.exec(target)?.[1] ?? ''
-
 /** A frequent mistake is a path without the base path. The operator's listener has no API, so it does not say this. */
 const API_HINT = `: the API is below ${BASE_PATH}; see /docs`
 
-/** What the listener of the service and that of its operator share. */
-interface Around {
-  readonly logger: Logger
-  readonly health: Health
-  readonly metrics: Metrics
-  readonly shedder: LoadShedder
-  readonly paths: ReturnType<typeof pathRulesOf>
-  readonly options: Options
-  /** Comes before the log and the metrics. */
-  readonly first: readonly Koa.Middleware[]
-  /** Ends the text of a 404. */
-  readonly pathHint: string
-}
-
-/** Everything around the routes. */
-function listenerOf(
-  router: Router,
-  { logger, health, metrics, shedder, paths, options, first, pathHint }: Around,
-): RequestListener {
-  const { trustProxy, logsAddresses, corsOrigins: origins = [] } = options
-  // Only the last forwarded address was seen by our own proxy. The addresses before it are the client's claim.
-  const koa = new Koa({ proxy: trustProxy, maxIpsCount: 1 })
-  for (const middleware of first) koa.use(middleware)
-  koa.use(observe(logger, metrics, { warnAboutProxy: proxyWarning(logger, trustProxy), logsAddresses }))
-  koa.use(setHeaders({ server: health, isPublic: paths.isPublic, origins }))
-  koa.use(respondWithErrors({ logger, health, errorShapeOf: paths.errorShapeOf, onOverload: () => shedder.warn({}) }))
-  koa.use(router.routes())
-  koa.use(rejectUnrouted(pathHint))
-  koa.on('error', (error: unknown, ctx: Koa.Context) => logIncompleteResponse(error, ctx, logger))
-  const handle = koa.callback()
-  return oneByOne((request, response) => void handle(request, response))
-}
+/** Only who has the token may read the metrics. */
+const metricsGuard =
+  (token: string | undefined): RouteGuard =>
+  ({ id }, handle) =>
+    id === 'metrics' && token !== undefined ? requireBearer(token, handle) : handle
 
 const withoutMetrics = (group: EndpointGroup): EndpointGroup => ({
   ...group,

@@ -22,9 +22,18 @@ export function bodyType(request: IncomingMessage, accepted: readonly string[]):
     throw unsupported(`The body's Content-Type must be ${accepted.join(' or ')}`)
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity')
     throw unsupported('The body must not have a Content-Encoding')
-  const charset = /;\s*charset="?([^\s;"]+)/i.exec(contentType ?? '')?.[1]
-  if (charset !== undefined && !/^(?:utf-?8|us-ascii)$/i.test(charset)) throw unsupported('The body must be in UTF-8')
+  assertUtf8(contentType, 'The body')
   return type
+}
+
+/**
+ * Asserts that a Content-Type names no other charset than UTF-8. Other bytes can look like UTF-8 and mean another text.
+ *
+ * @throws `UNSUPPORTED_MEDIA_TYPE`
+ */
+export function assertUtf8(contentType: string | undefined, what: string): void {
+  const charset = /;\s*charset="?([^\s;"]+)/i.exec(contentType ?? '')?.[1]
+  if (charset !== undefined && !/^(?:utf-?8|us-ascii)$/i.test(charset)) throw unsupported(`${what} must be in UTF-8`)
 }
 
 /** `type/subtype` of a Content-Type, in lower case; `undefined` if it is not a valid one. */

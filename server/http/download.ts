@@ -27,26 +27,30 @@ export async function sendFile(
     throw new HttpError('VALIDATION_ERROR', 'mimeType must be a media type, such as image/png')
   const etag = `"${file.sha256}"`
   if (isFresh(ctx, etag)) {
-    setHeaders(ctx, file, etag, mimeType)
+    setHeaders(ctx, file, etag)
     return sendNotModified(ctx, etag)
   }
   const range = rangeOf(ctx, file, etag)
   // Opened before the first header is set, so that a missing blob is still an error response.
   const content = ctx.method === 'HEAD' ? undefined : await read(range)
-  setHeaders(ctx, file, etag, mimeType)
+  setHeaders(ctx, file, etag)
+  // `nosniff`, `attachment` and the sandbox keep a browser from running it.
+  const type = mimeType ?? (isMediaType(file.mimeType) ? file.mimeType : 'application/octet-stream')
+  ctx.state.head.set('Content-Type', type)
+  ctx.status = 200
   if (range !== undefined) {
     ctx.status = 206
-    ctx.set('Content-Range', `bytes ${range.start}-${range.end - 1}/${file.size}`)
+    ctx.state.head.set('Content-Range', `bytes ${range.start}-${range.end - 1}/${file.size}`)
   }
   // If the bytes are not the recorded ones, the stream fails and the client sees that the response is cut off.
   if (content !== undefined) ctx.body = Readable.from(content, { objectMode: false })
-  ctx.length = range === undefined ? file.size : range.end - range.start
+  ctx.state.head.set('Content-Length', String(range === undefined ? file.size : range.end - range.start))
 }
 
 /** The headers of a file, also of 304. They come last, because an error must not have them. */
-function setHeaders(ctx: Context, file: FileInfo, etag: string, mimeType: string | undefined): void {
+function setHeaders(ctx: Context, file: FileInfo, etag: string): void {
   setFileName(ctx, file.name)
-  ctx.set({
+  ctx.state.head.setAll({
     'Content-Security-Policy': "default-src 'none'; sandbox",
     'X-Content-Type-Options': 'nosniff',
     'Cache-Control': 'private, no-cache',
@@ -54,8 +58,6 @@ function setHeaders(ctx: Context, file: FileInfo, etag: string, mimeType: string
     ETag: etag,
     // A link with a token may be shown in pages of other origins.
     ...(ctx.state.scope?.principal.kind === 'fileToken' && { 'Cross-Origin-Resource-Policy': 'cross-origin' }),
-    // `nosniff`, `attachment` and the sandbox keep a browser from running it.
-    'Content-Type': mimeType ?? (isMediaType(file.mimeType) ? file.mimeType : 'application/octet-stream'),
   })
 }
 
@@ -73,6 +75,6 @@ function rangeOf(ctx: Context, { size }: FileInfo, etag: string): BlobRange | un
   const start = first === '' ? Math.max(0, size - Number(last)) : Number(first)
   const end = first === '' || last === '' ? size : Math.min(size, Number(last) + 1)
   if (start < end) return { start, end }
-  ctx.set('Content-Range', `bytes */${size}`)
+  ctx.state.head.set('Content-Range', `bytes */${size}`)
   throw new HttpError('RANGE_NOT_SATISFIABLE', `The file has ${size} bytes`)
 }

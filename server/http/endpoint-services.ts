@@ -5,6 +5,7 @@ import type { AuthorizationServices } from './authorize.ts'
 import type { BodyPace } from './guarded-body.ts'
 import type { QueueName } from './load-limits.ts'
 import type { LongPolls } from './long-polls.ts'
+import type { LongResults } from './long-results.ts'
 import type { MemoryBudget } from './memory-budget.ts'
 
 /** What every endpoint is run with. */
@@ -20,4 +21,5 @@ export interface EndpointServices extends AuthorizationServices {
   readonly pageCache: ReplyCache
   readonly health: EndpointRequest['health']
   readonly longPolls: LongPolls
+  readonly longResults: LongResults
 }

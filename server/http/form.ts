@@ -1,11 +1,13 @@
-import { Readable, type Stream } from 'node:stream'
+import { Readable } from 'node:stream'
 import type { Context } from 'koa'
 import type { FileToStage, StagedFile } from '../../core/index.ts'
 import type { FileSlot } from '../contract/endpoint.ts'
 import { defaultName } from '../contract/media-types.ts'
 import { HttpError } from '../contract/errors.ts'
-import { decodeBody, loadKoaBody, NO_PARSER, parseBody } from './body-parser.ts'
-import { Delimiters } from './delimiters.ts'
+import { decodeBody, parseBody } from './body-parser.ts'
+import { assertUtf8 } from './body-type.ts'
+import { formParserFor, type PartSink, type PartsReader } from './form-parser.ts'
+import { boundaryOf, FormSyntax } from './form-syntax.ts'
 import { asError, GuardedBody, malformed, type BodyLimits } from './guarded-body.ts'
 import { readPartHeaders } from './part-headers.ts'
 import { withTitles, type SlotFile } from './titles.ts'
@@ -49,23 +51,16 @@ const tooLarge = (message: string): HttpError => new HttpError('PAYLOAD_TOO_LARG
 
 /** @throws `PAYLOAD_TOO_LARGE`, `MALFORMED_BODY`, `VALIDATION_ERROR`, `OVERLOADED` */
 export async function readMultipart(ctx: Context, options: FormOptions): Promise<Form> {
-  if (!/boundary=[^;]/i.test(ctx.get('Content-Type')))
+  const boundary = boundaryOf(ctx.get('Content-Type'))
+  if (boundary === undefined)
     throw malformed('The Content-Type of the form has no boundary: let the HTTP library that writes the form set it')
-  const { koaBody } = await loadKoaBody()
   const { limits } = options
-  const delimiters = new Delimiters(ctx.get('Content-Type'))
-  const form = { epilogue: EPILOGUE, check: (chunk: Uint8Array) => delimiters.check(chunk) }
+  const syntax = new FormSyntax(boundary)
+  const form = { epilogue: EPILOGUE, check: (chunk: Uint8Array) => syntax.check(chunk) }
   const guard = new GuardedBody(ctx.req, { ...limits, maxBytes: limits.maxBytes + OVERHEAD_BYTES }, form)
   const parts = new PartReader(guard, options)
-  // Headers as bytes: formidable decodes them in pieces, which can be parts of a character.
-  const parser = koaBody({
-    ...NO_PARSER,
-    multipart: true,
-    // It must be synchronous, and not throw: formidable would lose the part, and leave the rejection to the process.
-    formidable: { encoding: 'binary', onPart: (part) => parts.read(part) },
-  })
   try {
-    await parseBody(ctx, guard, parser, UNREADABLE)
+    await parseBody(ctx, guard, await formParserFor(guard, parts), UNREADABLE)
     return await parts.finish()
   } catch (error) {
     await parts.cancel(error)
@@ -73,13 +68,8 @@ export async function readMultipart(ctx: Context, options: FormOptions): Promise
   }
 }
 
-/** A part as formidable passes it on. Its declarations lack the headers. */
-interface FormPart extends Stream {
-  readonly headers?: Readonly<Record<string, string>>
-}
-
 /** Collects the texts of a form, and stages its files as they arrive. */
-class PartReader {
+class PartReader implements PartsReader {
   readonly #guard: GuardedBody
   readonly #options: FormOptions
   readonly #texts = new Map<string, readonly Uint8Array[]>()
@@ -98,18 +88,20 @@ class PartReader {
     this.#options = options
   }
 
-  read(part: FormPart): void {
-    // The parser passes on what it has read already, and no request would use the files in it.
-    if (this.#failure !== undefined) return
+  begin(headers: Readonly<Record<string, string>>): PartSink | undefined {
+    // The parser goes on with what it has got, and no request would use the files in it.
+    if (this.#failure !== undefined) return undefined
     try {
       const { maxFilesPerRequest, slots, isText } = this.#options
       if (++this.#partCount > MAX_TEXT_PARTS + maxFilesPerRequest) throw tooLarge('The form has too many parts')
-      const { name, fileName, mimeType, hasFileType } = readPartHeaders(part.headers ?? {})
+      const { name, fileName, mimeType, hasFileType } = readPartHeaders(headers)
       const isFile = fileName !== undefined || (hasFileType && slots.some((slot) => isPartOf(slot, name)))
-      if (isFile && !isText(name)) this.#readFile(part, name, { name: fileName ?? '', mimeType })
-      else this.#readText(part, name)
+      if (isFile && !isText(name)) return this.#readFile(name, { name: fileName ?? '', mimeType })
+      assertUtf8(headers['content-type'], `The field ${quoted(name)}`)
+      return this.#readText(name)
     } catch (error) {
       this.#fail(error)
+      return undefined
     }
   }
 
@@ -133,7 +125,7 @@ class PartReader {
     this.#guard.resume()
   }
 
-  /** Ends the body. The parser may have read all of it already, and not yet passed on its parts. */
+  /** Ends the body. The parser may have got all of it already. */
   #fail(error: unknown): void {
     this.#failure ??= error
     this.#guard.destroy(asError(error))
@@ -146,20 +138,23 @@ class PartReader {
     await Promise.all(this.#files.map(({ staged }) => staged))
   }
 
-  #readText(part: FormPart, name: string): void {
+  #readText(name: string): PartSink {
     if (name === '__proto__') throw invalid('The field name __proto__ is not allowed')
     if (this.#texts.has(name)) throw invalid(`The field ${quoted(name)} was sent twice`)
     const chunks: Uint8Array[] = []
     this.#texts.set(name, chunks)
-    part.on('data', (chunk: Uint8Array) => {
-      this.#textBytes += chunk.length
-      chunks.push(chunk)
-      const { maxBytes, tooLarge: message } = this.#options.limits
-      if (this.#textBytes > maxBytes) this.#fail(tooLarge(message))
-    })
+    return {
+      write: (chunk) => {
+        this.#textBytes += chunk.length
+        chunks.push(chunk)
+        const { maxBytes, tooLarge: message } = this.#options.limits
+        if (this.#textBytes > maxBytes) this.#fail(tooLarge(message))
+      },
+      end: () => undefined,
+    }
   }
 
-  #readFile(part: FormPart, name: string, file: Omit<FileToStage, 'body'>): void {
+  #readFile(name: string, file: Omit<FileToStage, 'body'>): PartSink {
     const { slots } = this.#options
     const slot = slots.find((each) => isPartOf(each, name))
     if (slot === undefined)
@@ -177,15 +172,17 @@ class PartReader {
       body,
       staged: this.#stage({ ...file, body }),
     })
-    part.on('data', (chunk: Uint8Array) => {
-      this.#guard.pass(chunk.length)
-      if (!body.push(chunk)) this.#guard.pause()
-    })
-    part.on('end', () => {
-      body.push(null)
-      // Nothing reads a stream that has ended: without this, the rest of the form would stay paused.
-      this.#resume()
-    })
+    return {
+      write: (chunk) => {
+        this.#guard.pass(chunk.length)
+        if (!body.push(chunk)) this.#guard.pause()
+      },
+      end: () => {
+        body.push(null)
+        // Nothing reads a stream that has ended: without this, the rest of the form would stay paused.
+        this.#resume()
+      },
+    }
   }
 
   /** `undefined` for what a browser sends for an empty file input, and for a failure, which ends the body. */

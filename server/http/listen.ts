@@ -216,8 +216,10 @@ function rejectBrokenRequests(
     // It was refused, and its client still sends: each packet is discarded, so that the client hears why.
     if (!socket.writable) return undefined
     const response = newest.get(socket)
-    if (response === undefined || response.writableFinished)
+    if (response === undefined || (response.writableFinished && response.req.complete))
       return sendError(socket, httpError(error, 'VALIDATION_ERROR', 'The request'), 'operation')
+    // The body of a request that has its response: another one would count for the next request.
+    if (response.writableFinished) return endSocket.call(response)
     const isBody = !response.req.complete && response.socket !== null
     if (isBody && !response.headersSent)
       return sendError(

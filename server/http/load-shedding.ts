@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
-import type { Middleware } from 'koa'
+import type { Context } from 'koa'
 import type { Logger } from '../../core/index.ts'
 import { errorBody, failureOf, OVERLOADED, type ErrorShape } from '../contract/errors.ts'
-import { drainAfterResponse } from './error-middleware.ts'
+import { drainAfterResponse } from './error-response.ts'
 import { SECURITY_HEADERS } from './headers.ts'
 
 /** Requests in progress, with those that still send their body. More are shed at once. */
@@ -55,7 +55,7 @@ export interface LoadShedderOptions {
 }
 
 /**
- * Sheds requests that cannot be served in time. It comes before all other middleware, and writes constant bytes: an
+ * Sheds requests that cannot be served in time. It comes before everything else, and writes constant bytes: an
  * overloaded server must shed at little cost, so these requests are neither logged nor measured one by one.
  */
 export class LoadShedder {
@@ -75,23 +75,29 @@ export class LoadShedder {
     return this.#shed
   }
 
-  readonly middleware: Middleware = async (ctx, next) => {
+  /** Counts a request until `leave`; if it cannot be served in time, sheds it and returns `false`. */
+  enter(ctx: Context): boolean {
     const { basePath, errorShapeOf } = this.#options
-    if (ctx.req.url?.startsWith(basePath) !== true) return next()
-    if (this.#inFlight >= MAX_IN_FLIGHT || !this.#loop.admits(ctx.req.headers['x-api-key'] !== undefined)) {
+    const isLimited = ctx.req.url?.startsWith(basePath) === true
+    if (isLimited && !this.#admits(ctx)) {
       this.#shed++
       this.warn({ shed: this.#shed })
       ctx.respond = false
       drainAfterResponse(ctx)
       ctx.res.writeHead(503, { ...SHED_HEADERS, 'X-Request-Id': randomUUID() }).end(SHED_BODIES[errorShapeOf(ctx.url)])
-      return undefined
+      return false
     }
     this.#inFlight++
-    try {
-      return await next()
-    } finally {
-      this.#inFlight--
-    }
+    return true
+  }
+
+  /** Call it once for each request that entered, when its response is made. */
+  leave(): void {
+    this.#inFlight--
+  }
+
+  #admits({ req }: Context): boolean {
+    return this.#inFlight < MAX_IN_FLIGHT && this.#loop.admits(req.headers['x-api-key'] !== undefined)
   }
 
   /** Logs from time to time that requests are rejected. */

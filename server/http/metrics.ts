@@ -1,4 +1,4 @@
-import { collectDefaultMetrics, Counter, Gauge, Histogram } from 'prom-client'
+import { collectDefaultMetrics, Counter, Gauge } from 'prom-client'
 import type { Registry } from '../../core/index.ts'
 import type { LoadShedder } from './load-shedding.ts'
 import type { Instruments } from './instruments.ts'
@@ -7,12 +7,12 @@ import type { Connections } from './listen.ts'
 import type { MemoryBudget } from './memory-budget.ts'
 import type { AdmissionQueue } from './admission-queue.ts'
 import type { QueueName } from './load-limits.ts'
+import { RequestMetrics } from './request-metrics.ts'
 import { VERSION } from '../version.ts'
 
 /** Metrics for Prometheus. */
 export interface Metrics {
-  readonly requests: Counter
-  readonly durations: Histogram
+  readonly requests: RequestMetrics
   readonly contentType: string
   /** The text exposition format. */
   text(): Promise<string>
@@ -41,19 +41,7 @@ export function createMetrics(sources: MetricSources): Metrics {
   collectDefaultMetrics({ register: metrics })
   for (const row of rowsOf(sources)) metrics.registerMetric(metricOf(row))
   return {
-    requests: new Counter({
-      name: 'evidence_http_requests_total',
-      help: 'Requests with a response',
-      labelNames: ['method', 'route', 'status'],
-      registers: [metrics],
-    }),
-    durations: new Histogram({
-      name: 'evidence_http_request_duration_seconds',
-      help: 'Time to the end of the response',
-      labelNames: ['method', 'route'],
-      buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
-      registers: [metrics],
-    }),
+    requests: new RequestMetrics(metrics),
     contentType: metrics.contentType,
     text: oncePerTurn(() => metrics.metrics()),
   }

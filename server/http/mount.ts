@@ -1,27 +1,34 @@
-import type Router from '@koa/router'
-import type { Context } from 'koa'
-import { documentPath, type EndpointGroup } from '../contract/endpoint.ts'
+import { documentPath, type Endpoint, type EndpointGroup } from '../contract/endpoint.ts'
 import { withWireNames } from '../contract/field-names.ts'
 import type { EndpointServices } from './endpoint-services.ts'
+import type { RouteHandler, Routes } from './routes.ts'
 import { serve } from './serve.ts'
+
+/** What comes before the handler of an endpoint. */
+export type RouteGuard = (endpoint: Endpoint, handle: RouteHandler) => RouteHandler
+
+interface MountOptions {
+  readonly base: string
+  readonly services: EndpointServices
+  readonly guard?: RouteGuard
+}
 
 /** Routes each endpoint of a group, below `base`, to `serve`. */
 export function mount(
-  router: Router,
+  routes: Routes,
   { endpoints }: Pick<EndpointGroup, 'endpoints'>,
-  { base, services }: { readonly base: string; readonly services: EndpointServices },
+  { base, services, guard = (_, handle) => handle }: MountOptions,
 ): void {
   for (const endpoint of endpoints) {
     const path = base + endpoint.path
-    const handle = async (ctx: Context): Promise<void> => {
+    const handle: RouteHandler = async (ctx) => {
       try {
         await serve(ctx, endpoint, services)
       } catch (error) {
         throw withWireNames(error, endpoint.query?.properties)
       }
     }
-    // The name is shown by the log and the metrics.
-    router.register(routerPath(path), [endpoint.method], handle, { name: documentPath(path) })
+    routes.add(endpoint.method, routerPath(path), guard(endpoint, handle), documentPath(path))
   }
 }
 

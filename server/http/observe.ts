@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto'
-import type { Context, Middleware } from 'koa'
+import type { Context } from 'koa'
 import { isRegistryError, type Logger, type Principal, type Scope } from '../../core/index.ts'
-import type { Metrics } from './metrics.ts'
+import type { RequestMetrics } from './request-metrics.ts'
+import type { ResponseHead } from './response-head.ts'
 
 /** What the operator sees of each request: a line in the log, and its numbers in the metrics. */
 
@@ -16,7 +17,9 @@ declare module 'koa' {
   /** What middleware notes about a request (`ctx.state`). */
   interface DefaultState {
     /** What each line about the request has. */
-    ids?: RequestIds
+    ids: RequestIds
+    /** The headers of the response, until it is written. */
+    head: ResponseHead
     /** Of a valid key or file token. */
     scope?: Scope
     /** The code of the error with which it ended. */
@@ -47,28 +50,30 @@ export function onClose({ res, state }: Pick<Context, 'res' | 'state'>, callback
   return undefined
 }
 
+/** What is told of requests, and to whom. */
+export interface ObserverOptions {
+  readonly logger: Logger
+  readonly requests: RequestMetrics
+  readonly trustProxy: boolean
+  /** Whether the line has the client's address. */
+  readonly logsAddresses: boolean
+}
+
 /**
  * Gives each request an id, counts it, and logs one line. It contains who sent it and the path, but neither the query,
  * which may contain a token, nor headers or the body. So keys and content never reach the log.
- *
- * @param logsAddresses - whether the line has the client's address
  */
-export function observe(
-  logger: Logger,
-  { requests, durations }: Metrics,
-  { warnAboutProxy, logsAddresses }: { warnAboutProxy: (ctx: Context) => void; logsAddresses: boolean },
-): Middleware {
-  return (ctx, next) => {
+export function observer({ logger, requests, trustProxy, logsAddresses }: ObserverOptions): (ctx: Context) => void {
+  const warnAboutProxy = proxyWarning(logger, trustProxy)
+  return (ctx) => {
     const startedAtMs = performance.now()
     const ids = idsOf(ctx)
     ctx.state.ids = ids
-    ctx.res.setHeader('X-Request-Id', ids.requestId)
     warnAboutProxy(ctx)
     onClose(ctx, () => {
       const { method, path } = ctx
       const [status, route, ms] = [ctx.res.statusCode, routeOf(ctx), performance.now() - startedAtMs]
-      durations.observe({ method, route }, (ms - (ctx.state.longPollMs ?? 0)) / 1_000)
-      requests.inc({ method, route, status: String(status) })
+      requests.note({ method, route, status }, (ms - (ctx.state.longPollMs ?? 0)) / 1_000)
       const { code, scope } = ctx.state
       // One shape for all requests: spreads cost five times as much here, and pino leaves out what is undefined.
       logger.info(
@@ -89,7 +94,6 @@ export function observe(
         'request',
       )
     })
-    return next()
   }
 }
 
@@ -121,7 +125,11 @@ const DISCONNECTED =
  * the latter is the server's fault. It has the request id, as other failures have, and its code is added to the line of
  * the request.
  */
-export function logIncompleteResponse(error: unknown, ctx: Pick<Context, 'state'>, logger: Logger): void {
+export function logIncompleteResponse(
+  error: unknown,
+  ctx: { readonly state: Partial<Context['state']> },
+  logger: Logger,
+): void {
   const { ids } = ctx.state
   if (typeof error === 'object' && error !== null && 'code' in error && DISCONNECTED.test(String(error.code))) {
     logger.debug({ err: error, ...ids }, 'a client disconnected before its response was complete')
@@ -135,7 +143,7 @@ export function logIncompleteResponse(error: unknown, ctx: Pick<Context, 'state'
 }
 
 /** A function that warns once if a proxy forwards requests and is not trusted. */
-export function proxyWarning(logger: Logger, trustProxy: boolean): (ctx: Context) => void {
+function proxyWarning(logger: Logger, trustProxy: boolean): (ctx: Context) => void {
   let isDone = trustProxy
   return (ctx) => {
     if (isDone || ctx.req.headers['x-forwarded-for'] === undefined) return

@@ -35,10 +35,10 @@ export function createRateLimiter({ perCompany, perAddress }: RateLimits): RateL
     if (window.requests++ === 0) windows.set(name, window)
     const resetsInS = String(Math.max(1, Math.ceil(windows.getRemainingTTL(name) / 1_000)))
     // draft-ietf-httpapi-ratelimit-headers
-    ctx.set('RateLimit-Policy', `"minute";q=${limit};w=${MINUTE_MS / 1_000}`)
-    ctx.set('RateLimit', `"minute";r=${Math.max(0, limit - window.requests)};t=${resetsInS}`)
+    ctx.state.head.set('RateLimit-Policy', `"minute";q=${limit};w=${MINUTE_MS / 1_000}`)
+    ctx.state.head.set('RateLimit', `"minute";r=${Math.max(0, limit - window.requests)};t=${resetsInS}`)
     if (window.requests <= limit) return
-    ctx.set('Retry-After', resetsInS)
+    ctx.state.head.set('Retry-After', resetsInS)
     throw new HttpError('RATE_LIMITED', `More than ${limit} requests in a minute; try again later`)
   }
 }

@@ -7,6 +7,7 @@ import { onClose } from './observe.ts'
 import type { Reservation, MemoryBudget } from './memory-budget.ts'
 import type { Sender } from './sender.ts'
 import { cutOff, type Admission } from './admission.ts'
+import { encodeLong, JSON_TYPE, send, type Content } from './send.ts'
 
 /** Writes what a handler returned to Koa. Nothing else writes the success of an endpoint. */
 
@@ -26,42 +27,40 @@ export interface ResponseOptions {
  * @throws `OVERLOADED` if too many bytes of this sender are unread, `RANGE_NOT_SATISFIABLE`, and what the first part of
  *   a long response throws
  */
-export async function respond(ctx: Context, reply: Reply, options: ResponseOptions): Promise<void> {
-  ctx.status = options.status
+export function respond(ctx: Context, reply: Reply, options: ResponseOptions): void | Promise<void> {
+  const { head } = ctx.state
   switch (reply.kind) {
     case 'json':
       if (reply.etag !== undefined) {
         if (isFresh(ctx, reply.etag)) return sendNotModified(ctx, reply.etag)
-        ctx.res.setHeader('ETag', reply.etag)
+        head.set('ETag', reply.etag)
       }
-      if (reply.status !== undefined) ctx.status = reply.status
-      if (reply.location !== undefined) ctx.set('Location', reply.location)
-      return sendBytes(ctx, { type: JSON_TYPE, data: reply.text, cache: reply.cache }, options)
+      if (reply.location !== undefined) head.set('Location', reply.location)
+      return sendWhole(ctx, { type: JSON_TYPE, data: reply.text }, reply, options)
     case 'bytes':
-      return sendBytes(ctx, reply, options)
+      if (reply.fileName !== undefined) setFileName(ctx, reply.fileName)
+      return sendWhole(ctx, reply, reply, options)
     case 'file':
-      await sendFile(ctx, reply)
-      return options.admission.releaseOnClose()
+      return sendFile(ctx, reply).then(() => options.admission.releaseOnClose())
     case 'pages':
       return sendPages(ctx, reply, options)
   }
 }
 
-export const JSON_TYPE = 'application/json; charset=utf-8'
-
 /** Smaller responses are not counted: the system takes them at once, even if the client reads nothing. */
 const LEAST_COUNTED_BYTES = 16 * 1024
 
-type BytesReply = Omit<Extract<Reply, { kind: 'bytes' }>, 'kind'>
+/** Of the reply itself, if they differ from those of its endpoint. */
+interface OwnOptions {
+  readonly status?: number | undefined
+  readonly cache?: string | undefined
+}
 
-/** As bytes: of a text, Koa and Node would each count the bytes before Node encodes it. */
-function sendBytes(ctx: Context, { type, data, cache, fileName }: BytesReply, options: ResponseOptions): void {
-  const body = Buffer.from(data)
-  if (body.length >= LEAST_COUNTED_BYTES && ctx.method !== 'HEAD') countUnread(ctx, body.length, options)
-  if (fileName !== undefined) setFileName(ctx, fileName)
-  if (cache !== undefined) ctx.res.setHeader('Cache-Control', cache)
-  ctx.res.setHeader('Content-Type', type)
-  ctx.body = body
+function sendWhole(ctx: Context, content: Content, { status, cache }: OwnOptions, options: ResponseOptions): void {
+  const data = encodeLong(content.data)
+  if (data.length >= LEAST_COUNTED_BYTES && ctx.method !== 'HEAD') countUnread(ctx, data.length, options)
+  if (cache !== undefined) ctx.state.head.set('Cache-Control', cache)
+  send(ctx, status ?? options.status, { type: content.type, data })
 }
 
 /**
@@ -127,7 +126,8 @@ async function sendPages(
   }
   const first = await nextPart()
   if (fileName !== undefined) setFileName(ctx, fileName)
-  ctx.res.setHeader('Content-Type', type)
+  ctx.state.head.set('Content-Type', type)
+  ctx.status = options.status
   if (ctx.method === 'HEAD') return void (await parts.return())
   async function* all(): AsyncGenerator<string> {
     for (let part = first; part.done !== true; part = await nextPart()) yield part.value

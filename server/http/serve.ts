@@ -1,6 +1,7 @@
 import type { Context } from 'koa'
 import type { Scope } from '../../core/index.ts'
 import type { Endpoint } from '../contract/endpoint.ts'
+import type { Reply } from '../contract/reply.ts'
 import { idInput } from '../contract/values.ts'
 import { Admission } from './admission.ts'
 import { authorize } from './authorize.ts'
@@ -21,48 +22,59 @@ import { readWriteOptions } from './write-options.ts'
  */
 export async function serve(ctx: Context, endpoint: Endpoint, services: EndpointServices): Promise<void> {
   // Also of errors: through a cache, a 404 would stay when there is a proof. What is immutable has its own.
-  ctx.res.setHeader('Cache-Control', endpoint.access === 'public' ? 'no-cache' : 'private, no-cache')
+  ctx.state.head.set('Cache-Control', endpoint.access === 'public' ? 'no-cache' : 'private, no-cache')
   const params: Readonly<Record<string, string>> = ctx['params']
-  const { registry, publicPath, replyCache, pageCache, health, unread, stalledReaderMs } = services
+  const { registry, publicPath, replyCache, pageCache, health, unread, stalledReaderMs, longResults } = services
 
   const { scope, sender } = await authorize(endpoint, ctx, params['COMPANY_ID'] ?? '', services)
 
   const query = readQuery(ctx, endpoint)
   const options = readWriteOptions(ctx, endpoint)
   const isHeavy = endpoint.isHeavy === undefined || (await endpoint.isHeavy(query, { registry, scope }))
-  const queue = queueOf(ctx, endpoint, isHeavy)
+  const queue = longResults.expects(sender, endpoint.id) ? 'lists' : queueOf(ctx, endpoint, isHeavy)
   const admission = new Admission(ctx, services.queues.get(queue), sender)
   const body = endpoint.body && new RequestBody(ctx, endpoint.body, { scope, sender, admission, services })
   try {
-    await body?.receive()
+    let reply: Reply
+    try {
+      if (body !== undefined) await body.receive()
 
-    await admission.admit()
-    if (queue === 'lists' && !unread.makeRoom(sender, LONG_RESULT_BYTES)) throw unread.reject()
+      const waits = admission.admit()
+      if (waits !== undefined) await waits
+      if (queue === 'lists' && !unread.makeRoom(sender, LONG_RESULT_BYTES)) throw unread.reject()
 
-    const { fields, files } = body === undefined ? NO_INPUT : await body.parse()
-    const reply = await endpoint.handle({
-      registry,
-      param: (name) => paramOf(endpoint, params, name),
-      query,
-      scope,
-      input: fields,
-      files: (slot) => files.get(slot) ?? [],
-      options,
-      path: publicPath + ctx.path,
-      target: ctx.url,
-      replyCache,
-      pageCache,
-      longPoll: (maxMs, waitFor) => pollLong(ctx, { endpoint, scope, sender, admission, services, maxMs }, waitFor),
-      health,
+      const { fields, files } = body === undefined ? NO_INPUT : await body.parse()
+      reply = await endpoint.handle({
+        registry,
+        param: (name) => paramOf(endpoint, params, name),
+        query,
+        scope,
+        input: fields,
+        files: (slot) => files.get(slot) ?? [],
+        options,
+        path: publicPath + ctx.path,
+        target: ctx.url,
+        replyCache,
+        pageCache,
+        longPoll: (maxMs, waitFor) => pollLong(ctx, { endpoint, scope, sender, admission, services, maxMs }, waitFor),
+        health,
+      })
+      // A repeated request may have returned the first one's result, without using its own files.
+      if (options.idempotencyKey === undefined) body?.keepFiles()
+    } finally {
+      if (body !== undefined) await body.release()
+    }
+    if (reply.kind === 'json') longResults.note(sender, endpoint.id, reply.text.length)
+    const sent = respond(ctx, reply, {
+      status: endpoint.response.status ?? 200,
+      sender,
+      unread,
+      stalledReaderMs,
+      admission,
     })
-    // A repeated request may have returned the first one's result, without using its own files.
-    if (options.idempotencyKey === undefined) body?.keepFiles()
-
-    const status = endpoint.response.status ?? 200
-    await respond(ctx, reply, { status, sender, unread, stalledReaderMs, admission })
+    if (sent !== undefined) await sent
   } finally {
     admission.release()
-    await body?.release()
   }
 }
 

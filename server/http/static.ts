@@ -4,12 +4,13 @@ import { join, relative, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
-import type Router from '@koa/router'
 import type { Context } from 'koa'
 import { ifExists } from '../../adapters/files/index.ts'
 import { HttpError } from '../contract/errors.ts'
 import { HEAD_BADGE } from '../contract/openapi.ts'
 import { isFresh, sendNotModified } from './headers.ts'
+import type { RouteHandler, Routes } from './routes.ts'
+import { send } from './send.ts'
 import { BUILT_SERVER } from '../version.ts'
 
 /** The dashboard and the page that shows the API. */
@@ -60,30 +61,28 @@ interface StaticFile {
  * `specPath`: of the OpenAPI document, without a leading slash. `publicUrl`: see `AppOptions`.
  */
 export function addPages(
-  router: Router,
+  routes: Routes,
   { specPath, publicUrl }: { readonly specPath: string; readonly publicUrl: string | undefined },
 ): void {
   // Relative, so that it also works below a path prefix of a proxy. 302: a later version may show something else.
   const redirect = (ctx: Context, to: string): void => {
-    ctx.status = 302
-    ctx.set('Location', to)
+    ctx.state.head.set('Location', to)
+    send(ctx, 302, { type: 'text/plain; charset=utf-8', data: 'Found' })
   }
-  const add = (name: string, path: string, run: (ctx: Context) => void | Promise<void>): unknown =>
-    router.register(path, ['GET'], run, { name })
-  add('/', '/', (ctx) => {
+  const add = (path: string, handle: RouteHandler, name = path): void => routes.add('GET', path, handle, name)
+  add('/', (ctx) => {
     // Browsers name HTML in `Accept`. Tools such as curl accept anything.
-    ctx.vary('Accept')
+    ctx.state.head.append('Vary', 'Accept')
     redirect(ctx, ctx.get('Accept').includes('text/html') ? 'ui/' : 'docs')
   })
-  add('/ui', '/ui', (ctx) => redirect(ctx, 'ui/'))
-  add('/docs', '/docs', (ctx) => {
-    ctx.set('Content-Security-Policy', DOCS_POLICY)
-    ctx.type = 'html'
-    ctx.body = apiPage(specPath)
+  add('/ui', (ctx) => redirect(ctx, 'ui/'))
+  add('/docs', (ctx) => {
+    ctx.state.head.set('Content-Security-Policy', DOCS_POLICY)
+    send(ctx, 200, { type: HTML_TYPE, data: apiPage(specPath) })
   })
   const files = staticFiles(publicUrl)
   for (const path of ['/ui/', '/ui/*path', '/docs/rapidoc.js'])
-    add(path.replace('*path', '{path}'), path, async (ctx) => sendStatic(ctx, await files()))
+    add(path, async (ctx) => sendStatic(ctx, await files()), path.replace('*path', '{path}'))
 }
 
 /** Sends a file from memory. The ETag is a hash of its content. */
@@ -91,24 +90,25 @@ function sendStatic(ctx: Context, files: StaticFiles): void {
   const name = ctx.path === '/ui/' ? PAGE : ctx.path.slice(1)
   const file = files.get(name)
   if (file === undefined) throw new HttpError('NOT_FOUND', missingText(name))
-  ctx.vary('Accept-Encoding')
-  ctx.set('Content-Type', file.type)
-  if (name.startsWith('ui/')) ctx.set('Content-Security-Policy', UI_POLICY)
+  const { head } = ctx.state
+  head.append('Vary', 'Accept-Encoding')
+  if (name.startsWith('ui/')) head.set('Content-Security-Policy', UI_POLICY)
   // The names of the assets contain a hash of their content.
-  ctx.set('Cache-Control', name.startsWith('ui/assets/') ? 'public, max-age=31536000, immutable' : 'no-cache')
-  if (name === SAVED_PAGE) ctx.set('Content-Disposition', 'attachment; filename="verify.html"')
+  head.set('Cache-Control', name.startsWith('ui/assets/') ? 'public, max-age=31536000, immutable' : 'no-cache')
+  if (name === SAVED_PAGE) head.set('Content-Disposition', 'attachment; filename="verify.html"')
   if (isFresh(ctx, file.etag)) return sendNotModified(ctx, file.etag)
-  ctx.set('ETag', file.etag)
+  head.set('ETag', file.etag)
   const isCompressed = file.compressed !== undefined && ctx.acceptsEncodings('gzip', 'identity') === 'gzip'
-  if (isCompressed) ctx.set('Content-Encoding', 'gzip')
-  ctx.body = isCompressed ? file.compressed : file.content
+  if (isCompressed) head.set('Content-Encoding', 'gzip')
+  send(ctx, 200, { type: file.type, data: (isCompressed && file.compressed) || file.content })
 }
 
 const missingText = (name: string): string =>
   name === PAGE ? 'The dashboard is not built: run `npm run build`' : 'There is nothing at this path'
 
+const HTML_TYPE = 'text/html; charset=utf-8'
 const TYPES: Readonly<Record<string, string>> = {
-  html: 'text/html; charset=utf-8',
+  html: HTML_TYPE,
   js: 'text/javascript; charset=utf-8',
   css: 'text/css; charset=utf-8',
   txt: 'text/plain; charset=utf-8',

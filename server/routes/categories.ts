@@ -102,6 +102,7 @@ export const categories: EndpointGroup = {
       access: 'R',
       summary: 'List categories with their subcategories',
       description: 'There are few, so the list has no pages.',
+      queue: 'lists',
       response: { schema: shapes.CategoryList },
       handle: async ({ registry, scope }) => json(shapes.categoryList(await registry.categories.list(scope))),
     }),

@@ -179,7 +179,7 @@ export const evidences: EndpointGroup = {
       access: 'R',
       // An event can have 64 KiB.
       queue: 'lists',
-      isHeavy: ({ len = 0 }) => len > USUAL_HISTORY_LENGTH,
+      isHeavy: ({ len = 0, disclose = false }) => disclose || len > USUAL_HISTORY_LENGTH,
       summary: 'Get an evidence and a page of its history',
       description:
         '`last` is the version of the last event that you have (default 0), `len` the number of events to ' +
@@ -270,6 +270,8 @@ export const evidences: EndpointGroup = {
       method: 'GET',
       path: `${EVIDENCE}/files`,
       access: 'R',
+      // An evidence can have any number of files.
+      queue: 'lists',
       summary: "List an evidence's files, its category's and its subcategory's",
       description: 'In the order in which they were attached. Deleted files are in no list.',
       response: { schema: FileListing },

@@ -3,7 +3,7 @@ import { rm } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { writePrivateFile } from '../../adapters/files/index.ts'
 import type { Logger, Registry } from '../../core/index.ts'
-import { BASE_PATH } from '../http/app.ts'
+import { BASE_PATH } from '../http/segments.ts'
 import { VERSION } from '../version.ts'
 
 /** The registry that may be new, and how its operator reaches it. */

@@ -125,6 +125,13 @@ describe('bad input', () => {
     ]
     for (const [name, body, type = MULTIPART] of malformed)
       it(name, () => refusesRaw(400, 'MALFORMED_BODY', body + END, type))
+    it('a text in another charset', () =>
+      refusesRaw(
+        415,
+        'UNSUPPORTED_MEDIA_TYPE',
+        fields + part('owner', 'ä', { headers: 'Content-Type: text/plain; charset=windows-1252\r\n' }) + END,
+        MULTIPART,
+      ))
 
     const wrong: readonly (readonly [name: string, body: string])[] = [
       ['a field twice', fields + image + part('name', 'y')],

@@ -50,7 +50,12 @@ describe('requests that are not valid HTTP', () => {
     ['no Host header', 'GET /livez HTTP/1.1\r\nConnection: close\r\n\r\n', 400, 'VALIDATION_ERROR'],
     ['headers of more than 16 KiB', `GET / HTTP/1.1\r\nX: ${'x'.repeat(20_000)}`, 431, 'HEADERS_TOO_LARGE'],
     ['a broken body', `${chunked('/api/v1/evidences/acme/category')}zz\r\n`, 400, 'MALFORMED_BODY'],
-    ['chunk extensions', `${chunked('/api/v1/x')}1;${'x'.repeat(20_000)}\r\n`, 413, 'PAYLOAD_TOO_LARGE'],
+    [
+      'chunk extensions',
+      `${chunked('/api/v1/evidences/acme/category')}1;${'x'.repeat(20_000)}\r\n`,
+      413,
+      'PAYLOAD_TOO_LARGE',
+    ],
   ] as const
   for (const [what, sent, status, code] of cases)
     it(`${what}: ${status} in the shape of every error`, async () => {
@@ -69,6 +74,15 @@ describe('requests that are not valid HTTP', () => {
       ])
         assert.match(response.head, header)
     })
+
+  it('a broken body behind the response: no other response', async () => {
+    const client = new Client(service().port)
+    client.socket.write(chunked('/api/v1/x'))
+    await eventually(() => client.received !== '')
+    client.socket.write('zz\r\n')
+    const [response, ...others] = await client.responses()
+    assert.deepEqual([response?.status, others], [404, []])
+  })
 
   it('a broken body of a verification endpoint: the shape of its errors', async () => {
     const client = new Client(service().port)

@@ -7,6 +7,7 @@ import type { Context } from 'koa'
 import { OPERATOR, type RecordStore } from '../../../core/index.ts'
 import { decorateRecords } from '../../../core/store/decorate.ts'
 import { LoadShedder } from '../../../server/http/load-shedding.ts'
+import { ResponseHead } from '../../../server/http/response-head.ts'
 import { MemoryBudget } from '../../../server/http/memory-budget.ts'
 import { LOAD_LIMITS, type QueueName } from '../../../server/http/load-limits.ts'
 import { respond } from '../../../server/http/respond.ts'
@@ -170,6 +171,24 @@ describe('queues', () => {
     await are('waiting', 'lists', 3)
     store.release()
     for (const { status } of await Promise.all(requests)) assert.equal(status, 201)
+  })
+
+  it('count reads among the long results that are long for what they ask, or because the last one was', async (t) => {
+    const path = '/api/v1/evidences/acme/evidence/0-0'
+    const headers = { 'x-api-key': acme.keys.U, 'content-type': 'application/json' }
+    for (let i = 0; i < 5; i++) {
+      const body = JSON.stringify({ meta: { text: `${i}`.repeat(60_000) } })
+      assert.equal((await service.fetch(path, { method: 'PUT', headers, body })).status, 200)
+    }
+    assert.ok((await (await service.fetch(path, { headers })).text()).length > 256 * 1024)
+    store.hold(t)
+    const requests = Array.from({ length: 3 }, () => read(acme, '?len=51'))
+    await are('running', 'lists', 3)
+    const others = [path, `${path}/files`].map((each) => service.fetch(each, { headers }))
+    await are('waiting', 'lists', 2)
+    store.release()
+    await Promise.all(requests)
+    for (const { status } of await Promise.all(others)) assert.equal(status, 200)
   })
 
   it('are free while bodies arrive', async () => {
@@ -386,7 +405,7 @@ describe('a response that its client has not read', () => {
     const req = new IncomingMessage(new Socket())
     const res = new ServerResponse(req)
     started(res)
-    const ctx = { method, req, res, state: {}, set: () => undefined } as unknown as Context
+    const ctx = { method, req, res, writable: true, state: { head: new ResponseHead('id', []) } } as unknown as Context
     const admission = { admit: async () => undefined, release: () => undefined, releaseOnClose: () => undefined }
     const options = { status: 201, sender: { name: 'acme', hasKey: true }, unread, stalledReaderMs: HANG_MS, admission }
     await respond(ctx, { kind: 'json', text: 'x'.repeat(bytes) }, options)
@@ -423,12 +442,8 @@ describe('the shedder', () => {
     const { logger, warnings } = recordingLogger()
     const shedder = new LoadShedder({ basePath: '/api/', logger, errorShapeOf: () => 'operation', nowMs: () => nowMs })
     const isAdmitted = (headers: Record<string, string>, url = '/api/x'): boolean => {
-      let isAdmittedNow = false
       const res = { writeHead: () => res, end: () => res }
-      void shedder.middleware({ url, req: { url, headers, complete: true }, res } as unknown as Context, async () => {
-        isAdmittedNow = true
-      })
-      return isAdmittedNow
+      return shedder.enter({ url, req: { url, headers, complete: true }, res } as unknown as Context)
     }
     const key = { 'x-api-key': 'k' }
     for (let i = 0; i < 99; i++) assert.ok(isAdmitted(key))

@@ -132,7 +132,8 @@ describe('a newcomer', () => {
 describe('a crowd, such as those who have links of a company', () => {
   it('makes room for each of its people by its own slowest client, and others keep their places', async (t) => {
     const crowd = new CrowdedQueue(t, 'downloads')
-    await crowd.fill(['company'])
+    const senders = ['company']
+    await crowd.fill(senders)
     for (const request of crowd.running.slice(20)) await crowd.end(request)
     const places = LOAD_LIMITS.queues.downloads.running
     for (let i = 0; i < places; i++) crowd.enter('tokens', true).catch(() => undefined)

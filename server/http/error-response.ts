@@ -1,9 +1,10 @@
-import type { Context, Middleware } from 'koa'
+import type { Context } from 'koa'
 import type { Logger } from '../../core/index.ts'
 import { errorBody, failureOf, HttpError, type ErrorShape, type Failure } from '../contract/errors.ts'
 import type { Health } from './health.ts'
+import { JSON_TYPE, send } from './send.ts'
 
-/** What the error middleware tells, and whom. */
+/** What an error tells, and whom. */
 export interface ErrorOptions {
   readonly logger: Logger
   readonly health: Health
@@ -12,29 +13,20 @@ export interface ErrorOptions {
   readonly onOverload: () => void
 }
 
-/** Rejects invalid paths, and turns every error into its status and body. Logs those that are the server's fault. */
-export function respondWithErrors({ logger, health, errorShapeOf, onOverload }: ErrorOptions): Middleware {
-  return async (ctx, next) => {
-    try {
-      assertValidPath(ctx)
-      await next()
-    } catch (error) {
-      health.note(error)
-      const isOverload = error instanceof HttpError && error.code === 'OVERLOADED'
-      const failure = isOverload ? failureOf(error) : withRefusal(failureOf(error), health)
-      const { ids } = ctx.state
-      if (isOverload) onOverload()
-      else if (failure.status >= 500) logger.error({ err: error, ...ids, code: failure.code }, 'a request failed')
-      ctx.state.code = failure.code
-      if (failure.status === 401 && !ctx.res.hasHeader('WWW-Authenticate')) ctx.set('WWW-Authenticate', CHALLENGE)
-      if (failure.status === 503) ctx.set('Retry-After', isOverload ? OVERLOAD_RETRY_S : FAILURE_RETRY_S)
-      if (!ctx.res.hasHeader('Cache-Control')) ctx.set('Cache-Control', 'no-cache')
-      ctx.status = failure.status
-      ctx.body = errorBody(failure, errorShapeOf(ctx.url))
-    } finally {
-      drainAfterResponse(ctx)
-    }
-  }
+/** Responds to a request that failed with the status and the body of its error. Logs what is the server's fault. */
+export function sendError(ctx: Context, error: unknown, options: ErrorOptions): void {
+  const { logger, health, errorShapeOf, onOverload } = options
+  const { ids, head } = ctx.state
+  health.note(error)
+  const isOverload = error instanceof HttpError && error.code === 'OVERLOADED'
+  const failure = isOverload ? failureOf(error) : withRefusal(failureOf(error), health)
+  if (isOverload) onOverload()
+  else if (failure.status >= 500) logger.error({ err: error, ...ids, code: failure.code }, 'a request failed')
+  ctx.state.code = failure.code
+  if (failure.status === 401 && !head.has('WWW-Authenticate')) head.set('WWW-Authenticate', CHALLENGE)
+  if (failure.status === 503) head.set('Retry-After', isOverload ? OVERLOAD_RETRY_S : FAILURE_RETRY_S)
+  if (!head.has('Cache-Control')) head.set('Cache-Control', 'no-cache')
+  send(ctx, failure.status, { type: JSON_TYPE, data: JSON.stringify(errorBody(failure, errorShapeOf(ctx.url))) })
 }
 
 /** How long a sender may continue to send a body that the server has stopped reading. */
@@ -73,7 +65,7 @@ const CHALLENGE = 'ApiKey realm="evidence-registry", header="X-API-Key"'
  * Rejects targets that are not a URL, and paths with broken percent-escapes or control characters. The router would
  * pass them to the endpoints as they are.
  */
-function assertValidPath(ctx: Context): void {
+export function assertValidPath(ctx: Context): void {
   const path = pathOf(ctx)
   if (ctx.req.headers.host === undefined && ctx.req.httpVersion === '1.1')
     throw new HttpError('VALIDATION_ERROR', 'The request needs a Host header')
@@ -99,17 +91,3 @@ function pathOf(ctx: Context): string {
 
 /** A path without percent-escapes and control characters. */
 const PLAIN_PATH = /^[!-$&-~]*$/
-
-/**
- * The response to a request without a route: 405 if the path has other methods, else 404. `hint` ends the text of the
- * 404: where the endpoints are.
- */
-export const rejectUnrouted =
-  (hint: string) =>
-  (ctx: Context): never => {
-    const layers: readonly { readonly methods: readonly string[] }[] = ctx['matched'] ?? []
-    const methods = [...new Set(layers.flatMap((layer) => layer.methods))].sort()
-    if (methods.length === 0) throw new HttpError('NOT_FOUND', `There is nothing at this path${hint}`)
-    ctx.set('Allow', methods.join(', '))
-    throw new HttpError('METHOD_NOT_ALLOWED', `This path only supports ${methods.join(', ')}`)
-  }
