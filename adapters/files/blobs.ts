@@ -13,15 +13,29 @@ import {
   type BlobStore,
   type PutOptions,
 } from '../kit/index.ts'
-import { discard, FolderSyncs, makeDirectory, nodeFiles, writeAndClose, type FileOperations } from './durable.ts'
+import {
+  discard,
+  FolderSyncs,
+  makeDirectory,
+  makeFolder,
+  nodeFiles,
+  writeAndClose,
+  type FileOperations,
+} from './durable.ts'
 import { causeAndRemedy, errnoOf, ifExists, rethrowAs, toRegistryError } from './errors.ts'
 import { fileBody } from './file-body.ts'
+import { OpenedDirectory } from './opened-directory.ts'
 import { writeBlob } from './write-blob.ts'
 
 export interface OpenLocalBlobsOptions {
   readonly files?: FileOperations
   /** Creates and changes nothing, so that a directory on a read-only file system can be read: `put` throws. */
   readonly readOnly?: boolean
+  /**
+   * Asked if another directory is at the path than at the open: whether it holds the same blobs, because its volume was
+   * mounted again or replaced by a copy. Until then, and without this option, all calls throw `UNAVAILABLE`.
+   */
+  readonly isReplacement?: () => Promise<boolean>
 }
 
 /**
@@ -38,17 +52,17 @@ export interface OpenLocalBlobsOptions {
  * const { size, sha256 } = await blobs.put('invoice-1', stream, { maxBytes: 10_000_000 })
  * ```
  */
-export async function openLocalBlobs(
-  directory: string,
-  { files = nodeFiles, readOnly = false }: OpenLocalBlobsOptions = {},
-): Promise<LocalBlobs> {
+export async function openLocalBlobs(directory: string, options: OpenLocalBlobsOptions = {}): Promise<LocalBlobs> {
+  const { files = nodeFiles, readOnly = false } = options
   const root = resolve(directory)
   const content = join(root, 'content')
-  if (readOnly) return new LocalBlobs(content, { files, readOnly })
+  const blobs = new LocalBlobs(content, options)
+  if (readOnly) return blobs
   try {
     await makeDirectory(files, content)
     await tryWriting(files, join(root, 'probe'))
-    return new LocalBlobs(content, { files })
+    await blobs.assertAvailable()
+    return blobs
   } catch (error) {
     throw new RegistryError(
       'CONFIG_ERROR',
@@ -79,22 +93,37 @@ export class LocalBlobs implements BlobStore {
   readonly marker = null
   readonly #files: FileOperations
   readonly #content: string
+  readonly #directory: OpenedDirectory
   readonly #readOnly: boolean
   /** Keys whose put is in progress. */
   readonly #unfinished = new Set<string>()
   /**
    * Folders that this store has made durable, at most 256. A folder that exists may come from another process, which
-   * has not synced it yet.
+   * has not synced it yet. None of them is known any more once the directory was found missing or replaced.
    */
   readonly #folders = new Map<string, Promise<void>>()
+  /** How often the directory was found missing or replaced. */
+  #losses = 0
   readonly #syncs: FolderSyncs
   readonly #calls = new BlobCalls()
 
-  constructor(content: string, { files = nodeFiles, readOnly = false }: OpenLocalBlobsOptions) {
+  constructor(
+    content: string,
+    { files = nodeFiles, readOnly = false, isReplacement = async () => false }: OpenLocalBlobsOptions,
+  ) {
     this.#files = files
-    this.#syncs = new FolderSyncs(files)
+    // What was written is only there if the directory is still the right one after the sync.
+    this.#syncs = new FolderSyncs(files, () => this.assertAvailable())
     this.#content = content
+    this.#directory = new OpenedDirectory({ files, path: content, isReplacement, onLost: () => this.#onLost() })
     this.#readOnly = readOnly
+  }
+
+  /**
+   * Throws `UNAVAILABLE` if the directory is missing, or is not the one that was opened: its volume may not be mounted.
+   */
+  async assertAvailable(): Promise<void> {
+    await this.#directory.assertSame().catch(rethrowAs('UNAVAILABLE', `${this.#content} cannot be used`))
   }
 
   put(key: string, body: AsyncIterable<Uint8Array>, options: PutOptions): Promise<BlobDigest> {
@@ -136,6 +165,7 @@ export class LocalBlobs implements BlobStore {
     const path = this.#pathOf(key)
     const folder = dirname(path)
     await this.#makeFolder(folder)
+    const losses = this.#losses
     try {
       await writeBlob(this.#files, path, chunks)
     } catch (error) {
@@ -146,6 +176,8 @@ export class LocalBlobs implements BlobStore {
     try {
       signal?.throwIfAborted()
       await this.#syncs.sync(folder)
+      // The directory was lost in the meantime, and perhaps it is back: the file may be somewhere else.
+      if (this.#losses !== losses) throw new Error(`${this.#content} was not there all the time`)
     } catch (error) {
       await discard(this.#files, path)
       throw error
@@ -176,35 +208,50 @@ export class LocalBlobs implements BlobStore {
   async #open(key: string, failed: string): Promise<FileHandle | undefined> {
     const opened = ifExists(this.#files.open(this.#pathOf(key), 'r'))
     const file = await opened.catch(rethrowAs('UNAVAILABLE', failed))
-    if (file === undefined) await this.#assertDirectoryExists(failed)
+    // A missing file proves nothing if the directory is not the right one.
+    if (file === undefined) await this.assertAvailable()
     return file
   }
 
   async #delete(key: string): Promise<void> {
     const [path, failed] = [this.#pathOf(key), `Blob ${key} could not be deleted`]
     try {
-      await this.#files.unlink(path)
+      await this.#unlink(path)
+      // Also if the file was missing: an earlier call may have failed after its unlink.
+      await ifExists(this.#syncs.sync(dirname(path)))
     } catch (error) {
-      if (errnoOf(error) !== 'ENOENT') throw toRegistryError(error, failed)
-      await this.#assertDirectoryExists(failed)
+      throw toRegistryError(error, failed)
     }
-    // Also if the file was missing: an earlier call may have failed after its unlink.
-    await ifExists(this.#syncs.sync(dirname(path))).catch(rethrowAs('UNAVAILABLE', failed))
   }
 
-  /** A missing file proves nothing if the directory is missing as well: the volume may not be mounted. */
-  async #assertDirectoryExists(failed: string): Promise<void> {
-    await this.#files.stat(this.#content).catch(rethrowAs('UNAVAILABLE', failed))
+  async #unlink(path: string): Promise<void> {
+    const unlinked = await ifExists(this.#files.unlink(path).then(() => true))
+    if (unlinked === true) return
+    await this.assertAvailable()
+    // The volume may have been mounted between the two calls.
+    await ifExists(this.#files.unlink(path))
+  }
+
+  #onLost(): void {
+    this.#folders.clear()
+    this.#losses += 1
   }
 
   #makeFolder(folder: string): Promise<void> {
-    let created = this.#folders.get(folder)
-    if (created === undefined) {
-      created = makeDirectory(this.#files, folder).then(() => this.#syncs.sync(this.#content))
-      this.#folders.set(folder, created)
-      created.catch(() => this.#folders.delete(folder))
+    let made = this.#folders.get(folder)
+    if (made === undefined) {
+      made = this.#createFolder(folder)
+      this.#folders.set(folder, made)
+      made.catch(() => this.#folders.delete(folder))
     }
-    return created
+    return made
+  }
+
+  /** Creates this folder only: above it, a missing one is that of a volume that is not mounted. */
+  async #createFolder(folder: string): Promise<void> {
+    await this.assertAvailable()
+    await makeFolder(this.#files, folder)
+    await this.#syncs.sync(this.#content)
   }
 
   /**

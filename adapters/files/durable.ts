@@ -57,8 +57,11 @@ async function makeMissing(files: FileOperations, path: string): Promise<readonl
 /** What `mkdir` reports for a folder that exists: usually EEXIST, EISDIR for the root of some systems. */
 const MAY_EXIST: ReadonlySet<string | undefined> = new Set(['EEXIST', 'EISDIR'])
 
-/** Returns the path if this call created the folder, and nothing if it exists. The folder above must exist. */
-async function makeFolder(files: FileOperations, path: string): Promise<readonly string[]> {
+/**
+ * Creates a folder (0700) if it does not exist. Its name is not durable yet. Returns the path if this call created it,
+ * and nothing if it exists. Throws `ENOENT` if the folder above does not exist.
+ */
+export async function makeFolder(files: FileOperations, path: string): Promise<readonly string[]> {
   try {
     await files.mkdir(path, { mode: 0o700 })
     return [path]
@@ -224,11 +227,14 @@ interface FolderSync {
  */
 export class FolderSyncs {
   readonly #files: FileOperations
+  readonly #afterSync: () => Promise<void>
   /** By the path of the folder, only while a sync is in progress. */
   readonly #folders = new Map<string, FolderSync>()
 
-  constructor(files: FileOperations) {
+  /** `afterSync`: called after each sync, which fails if this does. */
+  constructor(files: FileOperations, afterSync: () => Promise<void> = async () => undefined) {
     this.#files = files
+    this.#afterSync = afterSync
   }
 
   /**
@@ -242,7 +248,7 @@ export class FolderSyncs {
   }
 
   #start(path: string): Promise<void> {
-    const folder: FolderSync = { current: syncDirectory(this.#files, path) }
+    const folder: FolderSync = { current: syncDirectory(this.#files, path).then(this.#afterSync) }
     this.#folders.set(path, folder)
     const forget = (): void => void this.#folders.delete(path)
     // Must not return the next sync: its failure is for its callers, and would end the process here.

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { rename, rm, writeFile } from 'node:fs/promises'
+import { existsSync, renameSync, rmdirSync } from 'node:fs'
+import { cp, mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, test, type TestContext } from 'node:test'
 import { openLocalBlobs, type LocalBlobs } from '../../../adapters/files/index.ts'
@@ -177,6 +178,60 @@ describe('local blobs: the disk and the directory', () => {
     await rejectsWith('UNAVAILABLE', store.delete('k'))
     await rename(join(directory, 'unmounted'), join(directory, 'content'))
     assertSame(await collect((await mustGet(store, 'k')).body), BYTES)
+    await store.close()
+  })
+
+  test('while its volume is lost, nothing is stored, read or deleted, and nothing is created below it', async (t) => {
+    const { store, faulty, directory } = await openFaulty(t)
+    await store.put('k', body(), AMPLE)
+    const volume = `${directory}-volume`
+    await rename(directory, volume)
+    t.after(() => rm(volume, { recursive: true, force: true }))
+    await mkdir(directory)
+    for (const key of ['a', 'b', 'k2']) await rejectsWith('UNAVAILABLE', store.put(key, body(), AMPLE))
+    for (const call of [() => store.get('k'), () => store.delete('k'), () => store.assertAvailable()])
+      await rejectsWith('UNAVAILABLE', call())
+    assert.deepEqual(await readdir(directory), [])
+    // Mounted again just after a delete has not found the file.
+    faulty.onCall = (name) => {
+      if (name !== 'stat' || !existsSync(volume)) return
+      rmdirSync(directory)
+      renameSync(volume, directory)
+    }
+    await store.delete('k')
+    assert.deepEqual(await filesBelow(directory), [])
+    assert.equal((await store.put('a', body(), AMPLE)).size, BYTES.length)
+    await store.close()
+  })
+
+  test('another volume in its place gets nothing, unless it is said to be a replacement', async (t) => {
+    const directory = await temporaryFor(t)
+    let isReplacement = false
+    const store = await openLocalBlobs(directory, { isReplacement: async () => isReplacement })
+    await store.put('k', body(), AMPLE)
+    await cp(join(directory, 'content'), join(directory, 'copy'), { recursive: true })
+    await rename(join(directory, 'content'), join(directory, 'own'))
+    await rename(join(directory, 'copy'), join(directory, 'content'))
+    for (const key of ['k2', 'k3']) await rejectsWith('UNAVAILABLE', store.put(key, body(), AMPLE))
+    for (const call of [() => store.get('none'), () => store.delete('none'), () => store.delete('k')])
+      await rejectsWith('UNAVAILABLE', call())
+    isReplacement = true
+    assert.equal((await store.put('k4', body(), AMPLE)).size, BYTES.length)
+    await store.close()
+  })
+
+  test('a put fails if the directory was away during it, although it is back', async (t) => {
+    const { store, directory } = await openFaulty(t)
+    await store.put('k', body(), AMPLE)
+    async function* lostMeanwhile() {
+      yield BYTES
+      await rename(join(directory, 'content'), join(directory, 'away'))
+      await rejectsWith('UNAVAILABLE', store.assertAvailable())
+      await rename(join(directory, 'away'), join(directory, 'content'))
+      yield BYTES
+    }
+    await rejectsWith('UNAVAILABLE', store.put('k2', lostMeanwhile(), AMPLE))
+    assert.equal((await store.put('k2', body(), AMPLE)).size, BYTES.length)
     await store.close()
   })
 
