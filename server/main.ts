@@ -6,6 +6,7 @@ import { helpText } from './settings/help.ts'
 import { loadConfig, type Config } from './settings/load.ts'
 import { describeFailure } from './startup/failure.ts'
 import { EXIT_START_AGAIN, hasRecovered } from './startup/failed-store.ts'
+import { FilesWatch } from './startup/files-watch.ts'
 import { introduceOperator } from './startup/first-start.ts'
 import { createLogger } from './startup/logger.ts'
 import { openConfiguredRegistry } from './startup/registry.ts'
@@ -32,10 +33,13 @@ async function start(config: Config, logger: Log): Promise<void> {
   const { registry, stores } = opened
   const closing = new AbortController()
   let scrub: Scrub | undefined
-  const server = await orClose(registry, () => serve({ config, logger, opened, scrubStatus: () => scrub?.status() }))
+  const files = new FilesWatch({ blobs: stores.blobs, logger })
+  const watched = { scrubStatus: () => scrub?.status(), areFilesLost: () => files.isLost }
+  const server = await orClose(registry, () => serve({ config, logger, opened, ...watched }))
   const { url, publicUrl } = server
   const control = await openControlSocket({ context: { ...opened, config, logger }, operations: OPERATIONS })
   opened.clockWatch.start(closing.signal)
+  void files.start(closing.signal)
   scrub = await startConfiguredScrub({ config, logger, opened })
   const close = async (): Promise<void> => {
     closing.abort()

@@ -24,6 +24,8 @@ const REFUSED_TEXTS: Readonly<Record<WritesRefused, string>> = {
 export interface HealthSources {
   /** Whether the record store rejects writes because an earlier one failed. Default: the next failed request tells. */
   readonly isStorePoisoned?: () => boolean
+  /** Whether the directory of the files is lost while the server runs. Default: requests that fail tell. */
+  readonly areFilesLost?: () => boolean
   /** Settings of the database with which lost power can lose or damage records: for `/readyz`. Default: none. */
   readonly unsafeSettings?: readonly string[]
   /** Of the scrub of this process: for `/metrics` and `/readyz`. `undefined` before it starts. */
@@ -102,6 +104,7 @@ export class Health {
     if (this.#sources.isStorePoisoned?.() === true) return 'STORE_POISONED'
     const { currentFailures, writesRefused } = this.#registry.status()
     if (writesRefused === 'CLOCK') return writesRefused
+    if (this.#sources.areFilesLost?.() === true) return 'FILES_LOST'
     return currentFailures.find((code) => FATAL.has(code))
   }
 }

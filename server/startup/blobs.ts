@@ -4,6 +4,7 @@ import type { BlobStore, Logger } from '../../core/index.ts'
 import type { Config } from '../settings/load.ts'
 import { configError } from '../settings/config-error.ts'
 import { stderrLogger } from './logger.ts'
+import { folderMarker } from './markers.ts'
 import { namesModule, openModule } from './own-module.ts'
 
 /** Opens the store for files that the settings select. Throws `CONFIG_ERROR` and `UNAVAILABLE`. */
@@ -12,8 +13,20 @@ export function openBlobs(config: Config, directory: string, logger: Logger = st
   return config.blobs === 's3' ? openBucketBlobs(config) : openFileBlobs(directory)
 }
 
-/** Opens the files in a data directory. */
-export const openFileBlobs = (directory: string): Promise<BlobStore> => openLocalBlobs(join(directory, 'blobs'))
+/** Opens the files in a data directory. If their volume is mounted again, its marker tells. */
+export async function openFileBlobs(directory: string): Promise<BlobStore> {
+  const path = join(directory, 'blobs')
+  const marker = await markerIn(path)
+  return openLocalBlobs(path, {
+    isReplacement: async () => marker !== undefined && (await markerIn(path)) === marker,
+  })
+}
+
+/** Returns `undefined` if it cannot be read: before the first start there is none. */
+const markerIn = (folder: string): Promise<string | undefined> =>
+  folderMarker(folder)
+    .read()
+    .catch(() => undefined)
 
 /**
  * Opens the files in the bucket of the settings. Loads the AWS SDK only now. Throws `CONFIG_ERROR` and `UNAVAILABLE`.

@@ -41,17 +41,16 @@ interface Place {
 
 const FOLDER_REMEDY = 'mount the right volume, or restore the right folder'
 
-const folderAt = (path: string): Place => ({
-  name: path,
-  remedy: FOLDER_REMEDY,
-  marker: {
-    async read() {
-      const bytes = await ifExists(readFile(join(path, MARKER)))
-      return bytes && new TextDecoder().decode(bytes)
-    },
-    write: (text) => writePrivateFile(join(path, MARKER), text),
+/** The marker of a folder. */
+export const folderMarker = (path: string): BlobStoreMarker => ({
+  async read() {
+    const bytes = await ifExists(readFile(join(path, MARKER)))
+    return bytes && new TextDecoder().decode(bytes)
   },
+  write: (text) => writePrivateFile(join(path, MARKER), text),
 })
+
+const folderAt = (path: string): Place => ({ name: path, remedy: FOLDER_REMEDY, marker: folderMarker(path) })
 
 /** Throws `CORRUPT` for a marker that is there, but names no registry. */
 async function readMarker({ name, marker }: Place): Promise<Marker | undefined> {

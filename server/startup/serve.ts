@@ -15,6 +15,8 @@ export interface ServeOptions {
   readonly opened: OpenedRegistry
   /** See `AppOptions`. */
   readonly scrubStatus?: () => ScrubStatus | undefined
+  /** See `AppOptions`. */
+  readonly areFilesLost?: () => boolean
 }
 
 /** The servers of one process. */
@@ -26,7 +28,13 @@ export interface RunningService extends RunningServer {
 }
 
 /** Listens at the address of the service, and at that of the metrics if it has its own. */
-export async function serve({ config, logger, opened, scrubStatus }: ServeOptions): Promise<RunningService> {
+export async function serve({
+  config,
+  logger,
+  opened,
+  scrubStatus,
+  areFilesLost,
+}: ServeOptions): Promise<RunningService> {
   const { registry, stores, instruments, unsafeSettings = [], clockWatch, readings } = opened
   const app = createApp({
     ...config,
@@ -37,6 +45,7 @@ export async function serve({ config, logger, opened, scrubStatus }: ServeOption
     moreMetrics: readings.metrics(),
     ...(config.scrubBytesPerSecond > 0 && scrubStatus && { scrubStatus }),
     isStorePoisoned: () => stores.records.isPoisoned(),
+    ...(areFilesLost && { areFilesLost }),
     unsafeSettings,
   })
   return orClose(await listen(app, { ...config, logger }), async (server) => {
