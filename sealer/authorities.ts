@@ -55,6 +55,9 @@ export function authorityRules(options: AuthorityOptions): AuthorityRules {
   }
 }
 
+/** How errors and log lines name an authority. */
+export const labelOf = ({ info }: Pick<TimestampAuthority, 'info'>): string => info.label ?? info.name
+
 interface AuthorityCertificates {
   readonly authority: TimestampAuthority
   readonly certificates: readonly X509Certificate[]
@@ -67,7 +70,7 @@ function trustAnchorsOf({ info }: TimestampAuthority): readonly X509Certificate[
   try {
     return info.trustAnchors.map((der) => new X509Certificate(der))
   } catch (cause) {
-    throw configError(`A trust anchor of ${info.name} is not a DER certificate`, cause)
+    throw configError(`A trust anchor of ${labelOf({ info })} is not a DER certificate`, cause)
   }
 }
 
@@ -80,8 +83,9 @@ const keyHash = ({ publicKey }: X509Certificate): string =>
  * of the other.
  */
 function assertDistinct(a: AuthorityCertificates, b: AuthorityCertificates): void {
-  const [first, second] = [a.authority.info.name, b.authority.info.name]
-  if (first === second) throw configError(`Two timestamp authorities are named ${first}: give each its own name`)
+  const [first, second] = [labelOf(a.authority), labelOf(b.authority)]
+  if (a.authority.info.name === b.authority.info.name)
+    throw configError(`The timestamp authorities ${first} and ${second} have the same name: give each its own`)
   if (a.certificates.length === 0 || b.certificates.length === 0)
     throw configError(
       `${a.certificates.length === 0 ? first : second} has no trust anchor: each of several authorities needs one`,

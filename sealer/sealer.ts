@@ -7,7 +7,7 @@ import { rulesOf } from '../core/log/attestation-rules.ts'
 import type { Anchor, Sealer, SealerHost, SealerStatus, TreeEngine } from '../core/ports/index.ts'
 import { AccountAlarm } from './account-alarm.ts'
 import { Anchorer } from './anchorer.ts'
-import { authorityRules, type AuthorityRules } from './authorities.ts'
+import { authorityRules, labelOf, type AuthorityRules } from './authorities.ts'
 import { BatchSealer, type SealStep } from './batch-sealer.ts'
 import { PoolEngine } from './engine/engines.ts'
 import { SealerLease } from './lease.ts'
@@ -197,7 +197,7 @@ class LogSealer implements Sealer {
       seal: loopOf(host, { step: 'seal', run: () => this.#sealStep(running), maxBackoffMs: MAX_SEAL_BACKOFF_MS }),
       stamps: members.map(({ authority, trustAnchors }) =>
         outsideLoop('stamp', new Stamper({ coordinator: stampCoordinator, authority, trustAnchors, onDuration }), {
-          authority: authority.info.name,
+          authority: labelOf(authority),
         }),
       ),
       anchor: anchorer && accountAlarm && outsideLoop('anchor', withAlarm(anchorer, accountAlarm)),

@@ -13,6 +13,7 @@ import type { StoredRecord } from '../core/store/keys.ts'
 import { decodeRecord, storedBase64 } from '../core/store/codec.ts'
 import { putRecord } from '../core/store/entries.ts'
 import { readAll } from '../core/store/read.ts'
+import { labelOf } from './authorities.ts'
 import type { DurationObserver, Schedule } from './schedule.ts'
 
 interface StamperOptions {
@@ -53,7 +54,7 @@ export class Stamper {
     const response = await authority.stamp(data, signal)
     const validationData = await authority.validationDataOf(response, signal)
     const token = await this.#tokenOf(response, data, validationData)
-    await coordinator.addToken(checkpoint, { token, response, validationData })
+    await coordinator.addToken(checkpoint, { token, response, validationData, label: labelOf(authority) })
     onDuration?.('stamp', performance.now() - startedAt)
   }
 
@@ -68,7 +69,7 @@ export class Stamper {
     const { name, assurance } = authority.info
     const info = parseTimestampResponse(response)
     if (!equalBytes(info.imprint, createHash(info.hashAlgorithm).update(data).digest()))
-      throw new RegistryError('AUTHORITY_FAILED', `${name} stamped other data than the checkpoint`)
+      throw new RegistryError('AUTHORITY_FAILED', `${labelOf(authority)} stamped other data than the checkpoint`)
     return {
       authority: name,
       assurance,
@@ -103,6 +104,8 @@ interface NewToken {
   /** The whole DER TimeStampResp. */
   readonly response: Uint8Array
   readonly validationData: readonly ValidationData[]
+  /** Of the authority, for the log. */
+  readonly label: string
 }
 
 type AuthorityIdentity = Pick<StampToken, 'authority' | 'trustAnchors'>
@@ -258,8 +261,13 @@ export class StampCoordinator {
   }
 
   #log({ stamp: { size, tokens }, isWhole }: StampChange, added: NewToken | undefined): void {
-    const { authority, serialNumber } = added?.token ?? {}
-    const fields = { size, authority, serialNumber, tokens: tokens.length, quorum: this.#options.rules.quorum }
+    const fields = {
+      size,
+      authority: added?.label,
+      serialNumber: added?.token.serialNumber,
+      tokens: tokens.length,
+      quorum: this.#options.rules.quorum,
+    }
     this.#options.host.logger.info(fields, isWhole ? 'checkpoint stamped' : 'checkpoint stamped by one of the quorum')
   }
 }

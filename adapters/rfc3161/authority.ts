@@ -38,8 +38,10 @@ export interface Rfc3161Options {
   readonly url: string
   /** DER certificates (`readTrustAnchors`) to which the authority's tokens must lead, at least one. */
   readonly trustAnchors: readonly Uint8Array[]
-  /** Name in errors and responses. Default: host and path of the URL. */
+  /** Name in tokens and responses. Default: host and path of the URL. */
   readonly name?: string
+  /** Name in errors, log lines and metrics. Default: `name` if it is given, else the host of the URL. */
+  readonly label?: string
   /** Dotted OID of the policy to request; tokens of another policy are rejected. Default: the authority chooses. */
   readonly policy?: string
   /** Hash algorithm of the imprint. Default: `sha256`. */
@@ -93,8 +95,9 @@ export class Rfc3161Authority implements TimestampAuthority {
 
   constructor(options: Rfc3161Options) {
     const settings = settingsOf(options)
-    const { name, timeoutMs } = settings
-    this.info = { name, assurance: 'independent', trustAnchors: parseTrustAnchors(name, options.trustAnchors) }
+    const { name, label, timeoutMs } = settings
+    const trustAnchors = parseTrustAnchors(label, options.trustAnchors)
+    this.info = { name, label, assurance: 'independent', trustAnchors }
     this.#settings = settings
     const { revocation: reach = 'public', logger } = options
     this.#revocation = new RevocationSource(
@@ -113,6 +116,7 @@ export class Rfc3161Authority implements TimestampAuthority {
     const sentAt = clock.now()
     const response = await exchange({
       ...this.#settings,
+      name: this.#settings.label,
       body: { type: 'application/timestamp-query', bytes: timestampQuery({ hash, digest, nonce, policy }) },
       responseType: 'application/timestamp-reply',
       maxBytes: MAX_TIMESTAMP_BYTES,
@@ -140,7 +144,7 @@ export class Rfc3161Authority implements TimestampAuthority {
     )
     for (const [i, { certificate, issuer }] of links.entries())
       if (voidsTimestamp(revocationStatus(certificate, issuer, perLink[i] ?? [], genTime), genTime))
-        throw authorityError(this.info.name, 'a certificate of its token is revoked')
+        throw authorityError(this.#settings.label, 'a certificate of its token is revoked')
     // The token itself contains the other certificates of the path.
     const anchors = path.filter((certificate) => trustAnchors.some((anchor) => equalBytes(anchor, certificate)))
     return [...anchors.map((der) => ({ type: 'certificate', der }) as const), ...withoutDuplicates(perLink.flat())]
@@ -148,32 +152,32 @@ export class Rfc3161Authority implements TimestampAuthority {
 
   /** Aborts calls that are running. */
   async close(): Promise<void> {
-    if (!this.#closing.signal.aborted) this.#closing.abort(closed(this.info.name))
+    if (!this.#closing.signal.aborted) this.#closing.abort(closed(this.#settings.label))
   }
 
   #assertOpen(): void {
-    if (this.#closing.signal.aborted) throw closed(this.info.name)
+    if (this.#closing.signal.aborted) throw closed(this.#settings.label)
   }
 
   #assertToken(
     response: Uint8Array,
     { digest, nonce, sentAt }: { readonly digest: Uint8Array; readonly nonce: Uint8Array; readonly sentAt: number },
   ): void {
-    const { name, trustAnchors } = this.info
-    const { policy, clock, maxSkewMs, onTime } = this.#settings
+    const { trustAnchors } = this.info
+    const { label, policy, clock, maxSkewMs, onTime } = this.#settings
     let genTime: number
     try {
       const expected = { digest, nonce, trustAnchors, ...(policy !== undefined && { policy }) }
       genTime = verifyTimestamp(response, expected).genTime
     } catch (error) {
-      if (isRegistryError(error, 'VERIFICATION_FAILED')) throw authorityError(name, error.message, { cause: error })
+      if (isRegistryError(error, 'VERIFICATION_FAILED')) throw authorityError(label, error.message, { cause: error })
       throw error
     }
     const now = clock.now()
     onTime?.(genTime)
     if (genTime < sentAt - maxSkewMs || genTime > now + maxSkewMs)
       throw authorityError(
-        name,
+        label,
         `its genTime is ${Math.round((genTime - now) / 1000)} s from this machine's clock: one of the two is wrong`,
       )
   }
@@ -187,8 +191,8 @@ interface Link {
 const configError = (message: string, cause?: unknown): RegistryError =>
   new RegistryError('CONFIG_ERROR', message, { cause })
 
-const closed = (name: string): RegistryError =>
-  new RegistryError('CLOSED', `The client of the timestamp authority ${name} is closed`)
+const closed = (label: string): RegistryError =>
+  new RegistryError('CLOSED', `The client of the timestamp authority ${label} is closed`)
 
 type Settings = ReturnType<typeof settingsOf>
 
@@ -196,16 +200,17 @@ type Settings = ReturnType<typeof settingsOf>
 function settingsOf(options: Rfc3161Options) {
   const { timeoutMs = 10_000, maxSkewMs = MAX_CLOCK_SKEW_MS, clock = systemClock, tlsCa, onTime } = options
   const { url, authorization } = parseUrl(options.url)
-  const { name = `${url.host}${url.pathname.replace(/\/$/, '')}` } = options
-  const policy = parsePolicy(name, options.policy)
-  const hash = parseHash(name, options.hash)
+  const { name = `${url.host}${url.pathname.replace(/\/$/, '')}`, label = options.name ?? url.host } = options
+  const policy = parsePolicy(label, options.policy)
+  const hash = parseHash(label, options.hash)
   if (!Number.isSafeInteger(timeoutMs) || timeoutMs < 1 || timeoutMs > MAX_TIMEOUT_MS)
-    throw configError(`${name}: timeoutMs must be an integer from 1 to ${MAX_TIMEOUT_MS}, got ${timeoutMs}`)
+    throw configError(`${label}: timeoutMs must be an integer from 1 to ${MAX_TIMEOUT_MS}, got ${timeoutMs}`)
   if (!Number.isSafeInteger(maxSkewMs) || maxSkewMs < 0)
-    throw configError(`${name}: maxSkewMs must be an integer from 0, got ${maxSkewMs}`)
+    throw configError(`${label}: maxSkewMs must be an integer from 0, got ${maxSkewMs}`)
   const headers = authorization === undefined ? {} : { Authorization: authorization }
   return {
     name,
+    label,
     url,
     headers,
     policy,
@@ -219,7 +224,7 @@ function settingsOf(options: Rfc3161Options) {
   }
 }
 
-/** Errors never quote the URL, because it may contain a password. */
+/** Errors quote the host alone: the rest of the URL may be a secret. */
 function parseUrl(text: string): { readonly url: URL; readonly authorization: string | undefined } {
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (url === undefined || (url.protocol !== 'http:' && url.protocol !== 'https:'))
@@ -231,24 +236,24 @@ function parseUrl(text: string): { readonly url: URL; readonly authorization: st
   return { url, authorization }
 }
 
-function parseTrustAnchors(name: string, anchors: readonly Uint8Array[]): readonly Uint8Array[] {
+function parseTrustAnchors(label: string, anchors: readonly Uint8Array[]): readonly Uint8Array[] {
   if (anchors.length === 0)
-    throw configError(`${name} needs a trust anchor: the CA certificate to which its tokens lead`)
+    throw configError(`${label} needs a trust anchor: the CA certificate to which its tokens lead`)
   try {
     return anchors.map((anchor) => parseCertificate(anchor).der)
   } catch (cause) {
-    throw configError(`A trust anchor of ${name} cannot be used: ${messageOf(cause)}`, cause)
+    throw configError(`A trust anchor of ${label} cannot be used: ${messageOf(cause)}`, cause)
   }
 }
 
-function parseHash(name: string, hash: ImprintHash = 'sha256'): ImprintHash {
+function parseHash(label: string, hash: ImprintHash = 'sha256'): ImprintHash {
   if (IMPRINT_HASHES.includes(hash)) return hash
-  throw configError(`${name}: hash must be one of ${IMPRINT_HASHES.join(', ')}`)
+  throw configError(`${label}: hash must be one of ${IMPRINT_HASHES.join(', ')}`)
 }
 
-function parsePolicy(name: string, policy: string | undefined): string | undefined {
+function parsePolicy(label: string, policy: string | undefined): string | undefined {
   if (policy === undefined || /^[0-2](\.(0|[1-9]\d{0,9})){1,31}$/.test(policy)) return policy
-  throw configError(`The policy of ${name} must be a dotted object identifier, got ${policy.slice(0, 60)}`)
+  throw configError(`The policy of ${label} must be a dotted object identifier, got ${policy.slice(0, 60)}`)
 }
 
 /** Each certificate of a path with the one that issued it. */

@@ -1,5 +1,8 @@
 export interface TimestampAuthorityInfo {
+  /** Stored with each token and with the rules of stamping, and shown in proofs: it must stay as it is. */
   readonly name: string
+  /** Its name in errors, log lines and metrics, if `name` says more than these may show. Default: `name`. */
+  readonly label?: string
   readonly assurance: Assurance
   /**
    * DER certificates that its tokens lead to. Two authorities count as distinct if these are, whatever their names are.

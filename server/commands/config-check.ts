@@ -15,7 +15,7 @@ import { readMarkers } from '../startup/markers.ts'
 import { stderrLogger } from '../startup/logger.ts'
 import { namesModule } from '../startup/own-module.ts'
 import { assertSharable, openOutside, openRecords } from '../startup/records.ts'
-import { assertConsistent, openTimestampAuthorities } from '../startup/timestamp-authorities.ts'
+import { assertConsistent, authorityLabels, openTimestampAuthorities } from '../startup/timestamp-authorities.ts'
 import type { CommandInput } from './command.ts'
 
 const HELP = `Usage: evidence-registry config check [flags of the server]
@@ -79,8 +79,8 @@ function* attemptsOf(config: Config): Generator<readonly [what: string, attempt:
   if (records !== 'level') yield [`records (${records})`, () => tryRecords(config)]
   if (blobs !== 'files') yield [`files (${blobs})`, () => tryBlobs(config)]
   if (namesModule(tsa)) yield [`timestamp authority (${tsa})`, () => tryStamp(config)]
-  for (const [i, url] of tsaUrl.entries())
-    yield [`timestamp authority (${new URL(url).host})`, () => tryStamp(onlyAuthority(config, i))]
+  for (const [i, label] of authorityLabels(tsaUrl).entries())
+    yield [`timestamp authority (${label})`, () => tryStamp(onlyAuthority(config, i))]
   if (namesModule(anchor)) yield [`anchor (${anchor})`, () => tryAnchor(config)]
   for (const [i, url] of evmRpcUrl.entries())
     yield [`EVM chain (node ${i + 1})`, () => tryAnchor({ ...config, evmRpcUrl: [url] })]

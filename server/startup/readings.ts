@@ -94,13 +94,16 @@ export class OperatorReadings {
 }
 
 /** When the first certificate of the newest token expires; before a token, when the last trust anchor does. */
-function expiryOf({ name, trustAnchors }: TimestampAuthority['info'], response: Uint8Array | undefined): MetricValues {
+function expiryOf(
+  { name, label = name, trustAnchors }: TimestampAuthority['info'],
+  response: Uint8Array | undefined,
+): MetricValues {
   const expiries = (certificates: readonly Uint8Array[]): number[] =>
     certificates.map((der) => Date.parse(new X509Certificate(der).validTo) / 1_000)
   try {
-    if (response === undefined) return [[name, Math.max(...expiries(trustAnchors))]]
+    if (response === undefined) return [[label, Math.max(...expiries(trustAnchors))]]
     const digest = parseTimestampResponse(response).imprint
-    return [[name, Math.min(...expiries(timestampCertificates(response, { digest, trustAnchors })))]]
+    return [[label, Math.min(...expiries(timestampCertificates(response, { digest, trustAnchors })))]]
   } catch {
     return []
   }

@@ -30,16 +30,24 @@ export async function openTimestampAuthorities(
   return Promise.all(config.tsaUrl.map((url, i) => openRemote(config, url, i, watching)))
 }
 
+/** How errors and log lines name the authorities: by their hosts, because the rest of a URL may be a secret. */
+export function authorityLabels(urls: readonly string[]): readonly string[] {
+  const hosts = urls.map((url) => new URL(url).host)
+  return hosts.map((host, i) => (hosts.indexOf(host) === hosts.lastIndexOf(host) ? host : `${host} (${i + 1})`))
+}
+
 /** An authority by its URL, with its own trust anchors and policy. */
 async function openRemote(
-  { tsaCa, tsaPolicy, tsaRevocation, ...proxies }: Config,
+  { tsaUrl, tsaCa, tsaPolicy, tsaRevocation, ...proxies }: Config,
   url: string,
   index: number,
   { logger, clockWatch }: Watching,
 ): Promise<TimestampAuthority> {
   const policy = tsaPolicy[index] ?? ''
+  const label = authorityLabels(tsaUrl)[index]
   return createRfc3161Authority({
     url,
+    ...(label !== undefined && { label }),
     trustAnchors: await readTrustAnchors(tsaCa[index] ?? ''),
     ...(policy !== '' && { policy }),
     revocation: tsaRevocation,

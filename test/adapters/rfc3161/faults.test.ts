@@ -142,7 +142,7 @@ describe('a faulty timestamp authority', () => {
       assert.equal(sealer.status().failures.stamp.lastCode, 'AUTHORITY_FAILED')
       const { err } = bench.lines.find(({ level }) => level === 'warn') as unknown as { readonly err: Error }
       assert.match(err.message, reason)
-      assert.match(err.message, /^127\.0\.0\.1:\d+\/tsa: /)
+      assert.match(err.message, /^127\.0\.0\.1:\d+: /)
       assert.equal(faulty.requestCount, 1)
       await assertNothingStored()
       faulty.misbehaviour = undefined

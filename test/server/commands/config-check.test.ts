@@ -39,7 +39,7 @@ describe('config check', () => {
     const unreachable = {
       EVIDENCE_BLOBS: store,
       EVIDENCE_TSA: 'rfc3161',
-      EVIDENCE_TSA_URL: 'http://127.0.0.1:1/tsr',
+      EVIDENCE_TSA_URL: 'http://127.0.0.1:1/hunter2',
       EVIDENCE_TSA_CA: ca,
       EVIDENCE_ANCHOR: 'evm',
       EVIDENCE_EVM_CHAIN_ID: '31337',
@@ -57,6 +57,7 @@ describe('config check', () => {
       /^FAILED .*EVM chain \(node 1\): .*ECONNREFUSED/,
       /^ok .*EVM chain \(node 2\): the account 0x[0-9a-fA-F]{40} can anchor$/,
     ]
+    assert.doesNotMatch(stdout, /hunter2/)
     assert.equal(lines.length, expected.length, stdout)
     for (const [i, pattern] of expected.entries()) assert.match(lines[i] ?? '', pattern)
     assert.ok(!stdout.includes('ab'.repeat(32)), stdout)

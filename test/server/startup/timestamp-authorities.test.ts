@@ -3,6 +3,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
 import { certificateToPem } from '../../../adapters/local-tsa/certificates.ts'
+import { createSealer } from '../../../sealer/index.ts'
 import { loadConfig } from '../../../server/settings/load.ts'
 import { openTimestampAuthorities } from '../../../server/startup/timestamp-authorities.ts'
 import { silentLogger } from '../../support/silent-logger.ts'
@@ -35,9 +36,26 @@ describe('the timestamp authorities of the settings', () => {
     })
     const listed = authorities.map(({ info }) => ({ ...info, trustAnchors: info.trustAnchors.length }))
     assert.deepEqual(listed, [
-      { name: 'a.example/tsr', assurance: 'independent', trustAnchors: 1 },
-      { name: 'b.example', assurance: 'independent', trustAnchors: 1 },
+      { name: 'a.example/tsr', label: 'a.example', assurance: 'independent', trustAnchors: 1 },
+      { name: 'b.example', label: 'b.example', assurance: 'independent', trustAnchors: 1 },
     ])
+  })
+
+  it('are named by their hosts in errors, with a number if two have the same', async (t) => {
+    const authorities = await openFor(t, {
+      EVIDENCE_TSA: 'rfc3161',
+      EVIDENCE_TSA_URL: 'http://127.0.0.1:1/hunter2, http://127.0.0.1:1/hunter2/b',
+      EVIDENCE_TSA_CA: 'DIR/a.pem,DIR/b.pem',
+    })
+    for (const [i, authority] of authorities.entries())
+      await assert.rejects(authority.stamp(new Uint8Array(1)), (error: Error) => {
+        assert.ok(error.message.startsWith(`127.0.0.1:1 (${i + 1}): it cannot be reached`), error.message)
+        return true
+      })
+    assert.throws(
+      () => createSealer({ timestampAuthorities: [...authorities, ...authorities] }),
+      (error: Error) => /127\.0\.0\.1:1 \(1\) and 127\.0\.0\.1:1 \(1\) have/.test(error.message),
+    )
   })
 
   it('are rejected with the name of the wrong setting, and a password is not shown', async (t) => {

@@ -71,10 +71,11 @@ describe('a real timestamp authority', { skip: skipWithoutOpenssl() }, () => {
     })
   })
 
-  it('is named after its host and path, and is independent', () => {
+  it('is named after its host and path, in errors after its host, and is independent', () => {
     const { info } = clientOf(openssl, { url: `${openssl.url}/tsr/?key=secret` })
     assert.deepEqual(info, {
       name: `${new URL(openssl.url).host}/tsr`,
+      label: new URL(openssl.url).host,
       assurance: 'independent',
       trustAnchors: [openssl.trustAnchor],
     })

@@ -14,7 +14,7 @@ describe('the bundled server with real timestamp authorities', { skip: skipWitho
     const registry = await RunningRegistry.start(t, undefined, {
       EVIDENCE_TSA: 'rfc3161',
       EVIDENCE_TSA_INTERVAL_MS: '0',
-      EVIDENCE_TSA_URL: authorities.map(({ url }) => `${url}/?secret=hunter2`).join(),
+      EVIDENCE_TSA_URL: authorities.map(({ url }) => `${url}/hunter2?secret=hunter2`).join(),
       EVIDENCE_TSA_CA: authorities.map(({ caFile }) => caFile).join(),
       EVIDENCE_TSA_QUORUM: '2',
     })
