@@ -1,5 +1,8 @@
+import { readFileSync } from 'node:fs'
+import { createSecureContext } from 'node:tls'
 import { DatabaseError, Pool, type ClientBase, type PoolClient, type PoolConfig, type QueryConfig } from 'pg'
 import { backoffMs, isRegistryError, RegistryError, systemClock, type Logger } from '../kit/index.ts'
+import { errnoOf } from '../files/errors.ts'
 import { toRegistryError, isTransient, reasonOf } from './errors.ts'
 import type { OpenPostgresOptions } from './options.ts'
 import { createSchema } from './schema.ts'
@@ -203,6 +206,7 @@ export const pause = (attempt: number): Promise<void> =>
 
 function poolConfig({ url, pool }: DatabaseOptions): PoolConfig {
   assertUrl(url)
+  assertTlsFiles(new URL(url).searchParams)
   return {
     application_name: 'evidence-registry',
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
@@ -229,4 +233,25 @@ function assertUrl(url: string): void {
     'The URL of the database must be postgres://user:password@host:port/database, with special characters ' +
       'percent-encoded: write % as %25',
   )
+}
+
+const TLS_FILES = { sslcert: 'cert', sslkey: 'key', sslrootcert: 'ca' } as const
+
+/** `pg` reads these files at each connection, so its error would look like a database that cannot be reached. */
+function assertTlsFiles(parameters: URLSearchParams): void {
+  for (const [parameter, option] of Object.entries(TLS_FILES)) {
+    const path = parameters.get(parameter)
+    if (path === null || path === '') continue
+    try {
+      createSecureContext({ [option]: readFileSync(path) })
+    } catch (cause) {
+      const code = errnoOf(cause) ?? 'unknown'
+      throw new RegistryError(
+        'CONFIG_ERROR',
+        `The file that ${parameter} in the URL of the database names cannot be used (${code}): correct its path, its ` +
+          'permissions or its content',
+        { cause },
+      )
+    }
+  }
 }
