@@ -7,6 +7,7 @@ export {
   equalBytes,
   fromBase64,
   fromHex,
+  saltedHashes,
   sha256,
   sha256HexOfText,
   sha256OfText,
@@ -43,9 +44,14 @@ const HIGH = 2 ** 32
 export function u64(value: number): Uint8Array {
   if (!Number.isSafeInteger(value) || value < 0) throw new RangeError(`A u64 must be a safe integer >= 0, got ${value}`)
   const out = new Uint8Array(8)
-  writeU32(out, 0, value / HIGH)
-  writeU32(out, 4, value)
+  writeU64(out, 0, value)
   return out
+}
+
+/** Writes a number as `u64`. Requires a safe integer >= 0. */
+export function writeU64(bytes: Uint8Array, at: number, value: number): void {
+  writeU32(bytes, at, value / HIGH)
+  writeU32(bytes, at + 4, value)
 }
 
 /**

@@ -1,5 +1,5 @@
 import { canonicalJson, MAX_DEPTH, type Json } from './canonical-json.ts'
-import { concatBytes, encodeUtf8, equalBytes, sha256, sha256HexOfText, sha256Of, sha256OfText, u64 } from '../bytes.ts'
+import { concatBytes, encodeUtf8, equalBytes, saltedHashes, sha256, sha256Of, sha256OfText, u64 } from '../bytes.ts'
 
 /**
  * What an event commits to, in format `v: 1`. H = SHA-256, ‖ joins bytes, u64 = 8 bytes big-endian, T(x) = ASCII x
@@ -52,12 +52,26 @@ export function assertFieldNames(fields: Readonly<Record<string, unknown>>): voi
     if (name in fields) throw new RangeError(`The field name ${name} is reserved in events of version 1`)
 }
 
-/** J([name, value]): the text of a field. Throws `VALIDATION_ERROR` as `canonicalJson`. */
-export const fieldText = (name: string, value: Json): string =>
-  `[${canonicalJson(name)},${canonicalJson(value, INNER)}]`
+/** J(value) for the value of a field. Throws `VALIDATION_ERROR` as `canonicalJson`. */
+export const valueText = (value: Json): string => canonicalJson(value, INNER)
 
-/** The hash of a field with its salt (32 bytes), as lowercase hex, which is its form in the header. */
-export const fieldHashHex = (salt: Uint8Array, text: string): string => sha256HexOfText(text, FIELD, salt)
+/** J([name, value]): the text of a field. Throws `VALIDATION_ERROR` as `canonicalJson`. */
+export const fieldText = (name: string, value: Json): string => namedText(name, valueText(value))
+
+/** The text of a field with this J(value). */
+export const namedText = (name: string, text: string): string => `[${canonicalJson(name)},${text}]`
+
+/**
+ * The hashes of fields in lowercase hex, which is their form in the header.
+ *
+ * @param salts 32 bytes each. `firstSalt`: the number of the one of the first text.
+ */
+export const fieldHashes = (texts: readonly string[], salts: Uint8Array, firstSalt: number): readonly string[] =>
+  saltedHashes(FIELD, texts, salts, firstSalt)
+
+/** The same for files. */
+export const fileHashes = (texts: readonly string[], salts: Uint8Array, firstSalt: number): readonly string[] =>
+  saltedHashes(FILE, texts, salts, firstSalt)
 
 /** The hash of a field with its salt (32 bytes), 32 bytes. */
 export const fieldHash = (salt: Uint8Array, text: string): Uint8Array => sha256OfText(text, FIELD, salt)

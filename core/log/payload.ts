@@ -1,4 +1,4 @@
-import { concatBytes, decodeUtf8, encodeUtf8, equalBytes, fromHex, readU32, readU64, toHex, u64 } from '../bytes.ts'
+import { allocate, decodeUtf8, equalBytes, fromHex, readU32, readU64, toHex, writeU64 } from '../bytes.ts'
 import { entryOf, kindOf, OPENING_BYTES } from '../commitment/log-entry.ts'
 import { corrupt } from '../errors.ts'
 import type { LogAppend } from '../ports/index.ts'
@@ -59,14 +59,16 @@ export const companyOfPayload = (payload: Uint8Array): string | undefined =>
 export const opensBatch = (payload: Uint8Array, index: number): boolean => index > 0 && kindOf(payload) !== 'token'
 
 /** The payload of an event with this opening. */
-export const encodeEventPayload = (opening: Uint8Array, event: Omit<EventPayload, 'kind' | 'opening'>): Uint8Array =>
-  concatBytes(
-    opening,
-    uuidBytes(event.evidenceId),
-    u64(event.version),
-    Uint8Array.of(NAMES.indexOf(event.updateType ?? event.type)),
-    encodeUtf8(event.company),
-  )
+export function encodeEventPayload(opening: Uint8Array, event: Omit<EventPayload, 'kind' | 'opening'>): Uint8Array {
+  const { evidenceId, version, type, updateType, company } = event
+  const payload = allocate(COMPANY_AT + company.length)
+  payload.set(opening)
+  payload.set(uuidBytes(evidenceId), OPENING_BYTES)
+  writeU64(payload, VERSION_AT, version)
+  payload[ACTION_AT] = NAMES.indexOf(updateType ?? type)
+  for (let i = 0; i < company.length; i++) payload[COMPANY_AT + i] = company.charCodeAt(i)
+  return payload
+}
 
 /** The 16 bytes of a UUID. */
 export const uuidBytes = (id: string): Uint8Array => fromHex(id.replaceAll('-', '')) ?? new Uint8Array(16)

@@ -93,13 +93,42 @@ export const sha256HexOfText = (text: string, before = NO_BYTES, next = NO_BYTES
 /** The bytes followed by the text. Valid only until the next call, because short results share one buffer. */
 function joined(text: string, before: Uint8Array, next: Uint8Array): Uint8Array {
   const at = before.length + next.length
-  // UTF-8 needs at most three bytes for each UTF-16 code unit.
-  if (at + 3 * text.length > SCRATCH_BYTES) return Buffer.concat([before, next, Buffer.from(text, 'utf8')])
+  if (at > SCRATCH_BYTES) return Buffer.concat([before, next, Buffer.from(text, 'utf8')])
   scratch.set(before)
   scratch.set(next, before.length)
+  return withText(at, text)
+}
+
+/** The first `at` bytes of `scratch` followed by the text. Valid only until the next call, unless it is long. */
+function withText(at: number, text: string): Uint8Array {
+  // UTF-8 needs at most three bytes for each UTF-16 code unit.
+  if (at + 3 * text.length > SCRATCH_BYTES) return Buffer.concat([scratch.subarray(0, at), Buffer.from(text, 'utf8')])
   const end = at + scratch.write(text, at, 'utf8')
   return (scratchViews[end] ??= new Uint8Array(scratch.buffer, scratch.byteOffset, end))
 }
+
+/**
+ * SHA-256 of tag ‖ salt ‖ text for each text, in lowercase hex. `salts`: 32 bytes each; the text at `i` has number
+ * `firstSalt + i`.
+ */
+export function saltedHashes(
+  tag: Uint8Array,
+  texts: readonly string[],
+  salts: Uint8Array,
+  firstSalt: number,
+): readonly string[] {
+  const hashes: string[] = []
+  scratch.set(tag)
+  const at = tag.length + SALT_BYTES
+  let saltAt = firstSalt * SALT_BYTES
+  for (const text of texts) {
+    for (let i = tag.length; i < at; i++) scratch[i] = salts[saltAt++] ?? 0
+    hashes.push(sha256Hex(withText(at, text)))
+  }
+  return hashes
+}
+
+const SALT_BYTES = 32
 
 /** The first `length` bytes of the SHAKE256 output for `seed`. As text for the same reason as in `sha256`. */
 export const shake256 = (seed: Uint8Array, length: number): Uint8Array =>

@@ -67,6 +67,18 @@ export const sha256OfText = (text: string, before = NO_BYTES, next = NO_BYTES): 
 export const sha256HexOfText = (text: string, before = NO_BYTES, next = NO_BYTES): string =>
   toHex(sha256OfText(text, before, next))
 
+/**
+ * SHA-256 of tag ‖ salt ‖ text for each text, in lowercase hex. `salts`: 32 bytes each; the text at `i` has number
+ * `firstSalt + i`.
+ */
+export const saltedHashes = (
+  tag: Uint8Array,
+  texts: readonly string[],
+  salts: Uint8Array,
+  firstSalt: number,
+): readonly string[] =>
+  texts.map((text, i) => sha256HexOfText(text, tag, salts.subarray(32 * (firstSalt + i), 32 * (firstSalt + i + 1))))
+
 /** The first `length` bytes of the SHAKE256 output for `seed`. */
 export const shake256 = (seed: Uint8Array, length: number): Uint8Array => nobleShake256(seed, { dkLen: length })
 

@@ -41,6 +41,10 @@ type EvidenceValues = readonly [
   erased?: Maybe<First<'erased'>>,
 ]
 
+/** The JSON of each of these values; `undefined` for one that is missing. */
+export type EvidenceTexts = TextsOf<EvidenceValues>
+type TextsOf<Values extends readonly unknown[]> = { readonly [Index in keyof Values]: string | undefined }
+
 /** How many values every evidence has. */
 const REQUIRED = 8
 
@@ -49,10 +53,21 @@ const KEY_START = 'ev/'
 
 export const isEvidenceKey = (key: Key): boolean => key.startsWith(KEY_START)
 
+/** The stored form of an evidence, as JSON. `texts`: as `EvidenceTexts`. */
+export function joinedTexts(texts: readonly (string | undefined)[]): string {
+  let end = texts.length
+  while (end > REQUIRED && isOmitted(texts[end - 1])) end--
+  let out = `[${texts[0]}`
+  for (let i = 1; i < end; i++) out += `,${texts[i] ?? 'null'}`
+  return `${out}]`
+}
+
+const isOmitted = (text: string | undefined): boolean => text === undefined || text === '0' || text === 'false'
+
 /** The stored form of an evidence, as JSON. */
 export function evidenceText(evidence: EvidenceRecord): string {
   const { txId, lastTxId, changes, first } = evidence
-  const values: unknown[] = [
+  const values = [
     evidence.externalId,
     evidence.categoryId,
     evidence.subcategoryId,
@@ -75,8 +90,7 @@ export function evidenceText(evidence: EvidenceRecord): string {
     evidence.stolen,
     first.erased,
   ] satisfies EvidenceValues
-  while (!values.at(-1) && values.length > REQUIRED) values.pop()
-  return JSON.stringify(values)
+  return joinedTexts(values.map((value) => JSON.stringify(value)))
 }
 
 /** The evidence that is stored in this form under a key; `undefined` for another form. */

@@ -153,18 +153,31 @@ export const wordsOf = ({
   searchWords(`${name} ${externalId} ${owner}`).slice(0, MAX_WORDS)
 
 /** The write that stores an evidence. */
-export const putEvidence = (evidence: EvidenceRecord): DerivedEntry => ({
-  key: keys.evidence(evidence.company, evidence.id),
-  value: encodeUtf8(evidenceText(evidence)),
+export const putEvidence = (evidence: EvidenceRecord): DerivedEntry => putEvidenceText(evidence, evidenceText(evidence))
+
+/** As `putEvidence`. `text`: the stored form. */
+export const putEvidenceText = (
+  { company, id }: Pick<EvidenceRecord, 'company' | 'id'>,
+  text: string,
+): DerivedEntry => ({
+  key: keys.evidence(company, id),
+  value: encodeUtf8(text),
 })
 
+/** What the entries of an evidence follow from. */
+export type IndexedEvidence = Pick<
+  EvidenceRecord,
+  'id' | 'company' | 'subcategoryId' | 'externalId' | 'name' | 'owner' | 'stolen' | 'lastVersion' | 'lastAt'
+>
+
 /** The external id of an evidence, its company, and its entries in lists and indexes. */
-export function evidenceEntries(evidence: EvidenceRecord): readonly DerivedEntry[] {
+export function evidenceEntries(evidence: IndexedEvidence): readonly DerivedEntry[] {
   const { id, company, subcategoryId, externalId, owner, stolen, lastVersion, lastAt } = evidence
+  const ofCompany = textEntry(keys.companyOf(id), company)
   const entries = [
     textEntry(keys.externalId(company, externalId), id),
-    textEntry(keys.publicId(externalId, id), company),
-    textEntry(keys.companyOf(id), company),
+    { key: keys.publicId(externalId, id), value: ofCompany.value },
+    ofCompany,
     listEntry(keys.evidenceIn(['sub', company, subcategoryId], id)),
   ]
   if (lastVersion > 1) entries.push(listEntry(keys.updateIndex(company, lastAt, id)))

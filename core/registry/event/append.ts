@@ -1,7 +1,7 @@
 import type { RecordedEvent } from '../../api/evidence.ts'
 import { toBase64 } from '../../bytes.ts'
 import type { Json } from '../../commitment/canonical-json.ts'
-import type { EventFile } from '../../commitment/event-format.ts'
+import { type EventFile, valueText } from '../../commitment/event-format.ts'
 import type { Add, LogAppend, Write } from '../../ports/index.ts'
 import { storedBase64 } from '../../store/codec.ts'
 import { derivedWrites, putRecord } from '../../store/entries.ts'
@@ -108,7 +108,9 @@ function appendEvent(
   }
   const slotKey = storedBase64(before.slotKey, 'A slot key')
   // `Object.assign`, because a spread that is followed by more members takes several times as long.
-  const append = makeEvent(Object.assign({ company, evidenceId: id }, draft), origin, { slotKey, seed })
+  const written = Object.fromEntries(Object.entries(draft.fields).map(([name, value]) => [name, valueText(value)]))
+  const event = Object.assign({ company, evidenceId: id }, draft, { fields: written })
+  const append = makeEvent(event, origin, { slotKey, seed })
   const txId = txIdOfEntry(append.entry)
   const { changes } = before
   const evidence = Object.assign({}, state, {

@@ -6,12 +6,13 @@ import { randomBytes } from '../../platform/node.ts'
 import type { LogAppend } from '../../ports/index.ts'
 import type { EventRecord } from '../../store/records.ts'
 import { bindEvent, type EventHead } from './opening.ts'
-import { type Contents, saltedBy } from './salted.ts'
+import { saltedBy, type WrittenFields } from './salted.ts'
 
 /** An event to make. */
-export interface EventDraft extends EventHead, Contents, Pick<EventRecord, 'type' | 'updateType'> {
+export interface EventDraft extends EventHead, Pick<EventRecord, 'type' | 'updateType' | 'files'> {
   readonly company: CompanyId
   readonly evidenceId: EvidenceId
+  readonly fields: WrittenFields
 }
 
 /** The random values of an event, 32 bytes each. */

@@ -1,7 +1,7 @@
 import {
   type Disclosure,
-  fieldHashHex,
-  fileHash,
+  fieldHashes,
+  fileHashes,
   filesHash,
   hashesText,
   headerHash,
@@ -34,11 +34,11 @@ export function bindEvent(
   origin: string,
   slotKey: Uint8Array,
 ) {
-  const fieldHashes = fields.texts.map((text, i) => fieldHashHex(saltAt(salts, 1 + i), text))
-  const fileHashes = files.texts.map((text, i) => toHex(fileHash(saltAt(salts, 1 + fieldHashes.length + i), text)))
-  const fieldsText = hashesText(...withErased(fields.names, fieldHashes, erased?.fields))
+  const ofFields = fieldHashes(fields.texts, salts, 1)
+  const ofFiles = fileHashes(files.texts, salts, 1 + ofFields.length)
+  const fieldsText = textWithErased(fields.names, ofFields, erased?.fields)
   const header = headerText({ fields: fieldsText, first, log: origin, prev, version })
-  const filesText = hashesText(...withErased(files.names, fileHashes, erased?.files))
+  const filesText = textWithErased(files.names, ofFiles, erased?.files)
   const opening = openingBytes({
     slot: slotHash(slotKey, version),
     time,
@@ -48,16 +48,19 @@ export function bindEvent(
   return { opening, header, filesText }
 }
 
-/** Names with their hashes, and with those of what is erased, sorted. */
-function withErased(
+/** The text of the hashes by name, also of those of what is erased. */
+function textWithErased(
   names: readonly string[],
   hashes: readonly string[],
   erased: Readonly<Record<string, string>> | undefined,
-): readonly [names: readonly string[], hashes: readonly string[]] {
-  if (erased === undefined) return [names, hashes]
+): string {
+  if (erased === undefined) return hashesText(names, hashes)
   const all = { ...erased, ...Object.fromEntries(names.map((name, i) => [name, hashes[i] ?? ''])) }
   const sorted = sortedNames(all)
-  return [sorted, sorted.map((name) => all[name] ?? '')]
+  return hashesText(
+    sorted,
+    sorted.map((name) => all[name] ?? ''),
+  )
 }
 
 /** The opening of an event, without its disclosure, which takes a third of the time. Does not compare the txId. */

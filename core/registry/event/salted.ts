@@ -1,11 +1,11 @@
 import { concatBytes, shake256, toHex } from '../../bytes.ts'
-import type { Json } from '../../commitment/canonical-json.ts'
 import { sortedNames } from '../../commitment/canonical-json.ts'
 import {
   attachedFileText,
   deletedFileText,
   type EventFile,
   fieldText,
+  namedText,
   SALT_BYTES,
 } from '../../commitment/event-format.ts'
 import { corrupt, type RegistryError } from '../../errors.ts'
@@ -26,16 +26,8 @@ export interface Salted {
   readonly salts: Uint8Array
 }
 
-/** The fields and files that an event commits to. */
-export interface Contents extends Pick<EventRecord, 'files'> {
-  /** Those that are `undefined` are left out. */
-  readonly fields: Readonly<Record<string, Json | undefined>>
-}
-
-const textsOf = ({ fields, files }: Contents): Pick<Salted, 'fields' | 'files'> => ({
-  fields: textsBy(fields, fieldText),
-  files: textsBy(files, textOfFile),
-})
+/** J of the values of fields, by name. Those that are `undefined` are left out. */
+export type WrittenFields = Readonly<Record<string, string | undefined>>
 
 const textOfFile = (_: string, file: EventFile): string =>
   'deleted' in file ? deletedFileText(file.id, file.deleted) : attachedFileText(file)
@@ -58,17 +50,23 @@ function textsBy<T>(
 export const saltAt = (salts: Uint8Array, index: number): Uint8Array =>
   salts.subarray(index * SALT_BYTES, (index + 1) * SALT_BYTES)
 
+/** A new event with the salts of this seed. */
+export const saltedBy = (seed: Uint8Array, event: Pick<EventRecord, 'files'> & { readonly fields: WrittenFields }) =>
+  withSeed(seed, textsBy(event.fields, namedText), textsBy(event.files, textOfFile))
+
 /** With the salts that SHAKE256 makes of a seed. */
-export function saltedBy(seed: Uint8Array, event: Contents): Salted {
-  const { fields, files } = textsOf(event)
-  return { fields, files, salts: shake256(seed, SALT_BYTES * (1 + fields.names.length + files.names.length)) }
-}
+const withSeed = (seed: Uint8Array, fields: Texts, files: Texts): Salted => ({
+  fields,
+  files,
+  salts: shake256(seed, SALT_BYTES * (1 + fields.names.length + files.names.length)),
+})
 
 /** With the salts that it has. Throws `CORRUPT` if the record is damaged. */
-export function saltedOf(event: Contents & Pick<EventRecord, 'salts'>): Salted {
+export function saltedOf(event: Pick<EventRecord, 'fields' | 'files' | 'salts'>): Salted {
   const { salts } = event
-  if (typeof salts === 'string') return saltedBy(storedBase64(salts, 'A seed'), event)
-  const { fields, files } = textsOf(event)
+  const fields = textsBy(event.fields, fieldText)
+  const files = textsBy(event.files, textOfFile)
+  if (typeof salts === 'string') return withSeed(storedBase64(salts, 'A seed'), fields, files)
   const hex = [
     salts.filesSalt,
     ...fields.names.map((name) => saltOf(salts.fields, name)),

@@ -10,7 +10,6 @@ import { type CategoryResolver, isGiven, type ResolvedCategory } from '../catego
 import type { Context } from '../context.ts'
 import { filesMember } from '../event/append.ts'
 import { givenFiles } from '../file/given-files.ts'
-import { txIdOfEntry } from '../event/make.ts'
 import { attachFiles } from '../file/stored-file.ts'
 import { type AuthorizedScope, enterCompany } from '../permissions.ts'
 import type { Attempt } from '../write.ts'
@@ -147,8 +146,8 @@ function createdPerDay(company: CompanyId, made: readonly MadeEvidence[]): reado
 /** What the caller learns of an evidence. */
 const createdEvidence =
   ({ files: { files } }: CreateTarget) =>
-  ({ draft, append }: MadeEvidence) =>
-    ({ id: draft.id, type: 'create', txId: txIdOfEntry(append.entry), version: 1, ...filesMember(files) }) as const
+  ({ draft, txId }: MadeEvidence) =>
+    ({ id: draft.id, type: 'create', txId, version: 1, ...filesMember(files) }) as const
 
 /**
  * Throws the `VALIDATION_ERROR` that `evidences.create` throws for this input, whatever the registry contains. For

@@ -1,10 +1,12 @@
 import type { EvidenceInput } from '../../schemas/evidence-inputs.ts'
 import type { StagedFile } from '../../schemas/file-inputs.ts'
-import type { CategoryId, CompanyId, EvidenceId } from '../../api/scope.ts'
+import type { CategoryId, CompanyId, EvidenceId, TxId } from '../../api/scope.ts'
 import { toBase64, toHex } from '../../bytes.ts'
+import { valueText } from '../../commitment/event-format.ts'
 import { timeOfId } from '../../ids.ts'
 import type { LogAppend, Write } from '../../ports/index.ts'
-import { evidenceEntries, putEvidence } from '../../store/evidence.ts'
+import { type EvidenceTexts, joinedTexts } from '../../store/evidence-form.ts'
+import { evidenceEntries, putEvidenceText } from '../../store/evidence.ts'
 import type { EvidenceRecord } from '../../store/records.ts'
 import { attachedFiles } from '../file/given-files.ts'
 import { type EventSecrets, makeEvent, newSecret, txIdOfEntry } from '../event/make.ts'
@@ -37,6 +39,7 @@ export interface EvidenceDraft {
 /** A new evidence, and what it adds to its commit. */
 export interface MadeEvidence {
   readonly draft: EvidenceDraft
+  readonly txId: TxId
   /** Its record, which contains its `create` event, and its entries in indexes. */
   readonly writes: readonly Write[]
   /** The entry of its event. */
@@ -53,10 +56,12 @@ export const givenDetails = ({ description, summary, owner, meta }: Details) => 
   meta,
 })
 
-const CREATE = { type: 'create' } as const
-const CREATED = { create: 1, update: 0, transfer: 0 }
+const CREATE = valueText({ type: 'create' })
 
-/** Makes an evidence with its `create` event. Call it again for another attempt. */
+/**
+ * Makes an evidence with its `create` event. Each text is written once, for its hash and for the record. Call it again
+ * for another attempt.
+ */
 export function makeEvidence(
   { origin, actor, companyId: company, categoryId, subcategoryId, files: { image, files } }: CreateTarget,
   draft: EvidenceDraft,
@@ -71,46 +76,52 @@ export function makeEvidence(
   const attached = attachedFiles(files)
   const fields = {
     action: CREATE,
-    actor,
-    categoryId,
-    company,
-    description,
-    evidence: id,
-    externalId,
-    imageId: image?.id,
-    meta,
-    name,
-    owner,
-    slotKey: toHex(secrets.slotKey),
-    subcategoryId,
-    summary,
+    actor: valueText(actor),
+    categoryId: valueText(categoryId),
+    company: valueText(company),
+    description: description && valueText(description),
+    evidence: valueText(id),
+    externalId: valueText(externalId),
+    imageId: image && valueText(image.id),
+    meta: meta && valueText(meta),
+    name: valueText(name),
+    owner: owner && valueText(owner),
+    slotKey: `"${toHex(secrets.slotKey)}"`,
+    subcategoryId: valueText(subcategoryId),
+    summary: summary && valueText(summary),
   }
-  const event = { version: 1, time: createdAt, first: null, prev: null, type: 'create', files: attached } as const
-  const append = makeEvent(Object.assign(event, { company, evidenceId: id, fields }), origin, secrets)
+  const head = { version: 1, time: createdAt, first: null, prev: null, type: 'create', files: attached } as const
+  const append = makeEvent(Object.assign(head, { company, evidenceId: id, fields }), origin, secrets)
   const txId = txIdOfEntry(append.entry)
-  const evidence: EvidenceRecord = {
+  const text = joinedTexts([
+    fields.externalId,
+    fields.categoryId,
+    fields.subcategoryId,
+    fields.name,
+    `"${txId}"`,
+    `"${toBase64(secrets.slotKey)}"`,
+    `"${toBase64(secrets.seed)}"`,
+    // The record has all fields of the event but the actor.
+    `{"actor":${fields.actor}}`,
+    fields.owner,
+    fields.description,
+    // As it was sent: its members are not sorted.
+    meta && JSON.stringify(meta),
+    fields.summary,
+    image && JSON.stringify({ id: image.id, mimeType: image.mimeType, size: image.size }),
+    files.length === 0 ? undefined : JSON.stringify(attached),
+    String(files.length),
+  ] satisfies EvidenceTexts)
+  const indexed = {
     id,
     company,
-    externalId,
-    categoryId,
     subcategoryId,
-    createdAt,
+    externalId,
     name,
-    stolen: false,
-    description,
-    summary,
     owner,
-    meta,
-    image: image && { id: image.id, mimeType: image.mimeType, size: image.size },
-    txId,
+    stolen: false,
     lastVersion: 1,
-    lastTxId: txId,
     lastAt: createdAt,
-    changes: CREATED,
-    slotKey: toBase64(secrets.slotKey),
-    fileCount: files.length,
-    // The record has all fields of the event but the actor.
-    first: { salts: toBase64(secrets.seed), fields: { actor }, files: files.length > 0 ? attached : undefined },
   }
-  return { draft, writes: [putEvidence(evidence), ...evidenceEntries(evidence)], append }
+  return { draft, txId, writes: [putEvidenceText(indexed, text), ...evidenceEntries(indexed)], append }
 }

@@ -58,7 +58,13 @@ describe('the platform outside Node', () => {
         assert.equal(web.sha256Hex(a), node.sha256Hex(a))
         assert.deepEqual(web.sha256OfText(string, a, b), node.sha256OfText(string, a, b))
         assert.equal(web.sha256HexOfText(string, a), node.sha256HexOfText(string, a))
+        const salts = node.shake256(a, 32 * 4)
         assert.deepEqual(web.shake256(a, length), node.shake256(a, length))
+        for (const tag of [new Uint8Array(16).fill(1), b])
+          assert.deepEqual(
+            web.saltedHashes(tag, [string, '', string.repeat(40)], salts, 1),
+            node.saltedHashes(tag, [string, '', string.repeat(40)], salts, 1),
+          )
         for (const name of ['sha1', 'sha256', 'sha384', 'sha512'] as const)
           assert.deepEqual(webKeys.digest(name, a), nodeKeys.digest(name, a))
       }),

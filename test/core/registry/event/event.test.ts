@@ -16,7 +16,7 @@ const draft = {
   ...head,
   company: 'acme' as CompanyId,
   evidenceId: '0192f1a0-7c3e-7abc-8def-0123456789ab' as EvidenceId,
-  fields: { owner: undefined, name: 'Drill' },
+  fields: { owner: undefined, name: '"Drill"' },
 }
 
 it('draws a new slot key and a new seed for each evidence, also for the same input', () => {
