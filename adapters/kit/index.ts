@@ -40,6 +40,7 @@ export {
   LOG_ENTRY_BYTES,
   MAX_PAYLOAD_BYTES,
   packRows,
+  payloadInRow,
   payloadsOfRows,
   ROW_ENTRIES,
   rowOf,

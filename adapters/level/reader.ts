@@ -44,6 +44,9 @@ import {
 /** Values of keys that were read, in the order of the keys. */
 type Values = (Uint8Array | undefined)[]
 
+/** Of 40 kB for 256 events each: 50,000 events. */
+const MAX_CACHED_ROW_BYTES = 8 * 1024 * 1024
+
 const NO_KEYS: ReadonlySet<Key> = new Set()
 
 /**
@@ -53,6 +56,8 @@ const NO_KEYS: ReadonlySet<Key> = new Set()
 export class LevelReader {
   readonly #db: LevelDatabase
   readonly #cache = new EntryCache()
+  /** A full row never changes. */
+  readonly #fullRows = new SecondUseMap<string, Uint8Array>(MAX_CACHED_ROW_BYTES, ({ length }) => length)
   /** The keys that the batch in progress changes: it was handed to the database and is not done. */
   #changing: GroupPlan['changed'] = NO_KEYS
   /** Whether the database has `getSync`. abstract-level's types do not name this part of the manifest yet. */
@@ -117,12 +122,31 @@ export class LevelReader {
     return keys.map((key) => this.#db.getSync<Key, Uint8Array>(key, BY_TEXT))
   }
 
-  /** Reads the positions under these keys (`positionKey`), as `values` does. */
-  async positions(keys: readonly string[], maxSyncKeys: number): Promise<(number | undefined)[]> {
-    const values = await this.values(keys, maxSyncKeys)
-    return keys.map((key, i) => values[i] && decodePosition(key, values[i]))
+  /** Reads one full row of the log on this thread; `undefined` if there is none, or the database cannot. */
+  fullRowSync(key: string): Uint8Array | undefined {
+    const cached = this.#fullRows.get(key)
+    if (cached !== undefined) return cached
+    const stored = this.#hasGetSync ? this.#db.getSync<string, Uint8Array>(key, BY_TEXT) : undefined
+    const row = stored && checked(key, stored)
+    if (row !== undefined) this.#fullRows.set(key, () => row)
+    return row
+  }
+
+  /** Reads the positions under these keys (`positionKey`) one after the other; `undefined` if the database cannot. */
+  positionsSync(keys: readonly string[]): (number | undefined)[] | undefined {
+    if (!this.#hasGetSync) return undefined
+    return keys.map((key) => decodeOptionalPosition(key, this.#db.getSync<string, Uint8Array>(key, BY_TEXT)))
+  }
+
+  /** Reads the positions under these keys with one `getMany`. */
+  async positions(keys: readonly string[]): Promise<(number | undefined)[]> {
+    const values = await this.values(keys, 1)
+    return keys.map((key, i) => decodeOptionalPosition(key, values[i]))
   }
 }
+
+const decodeOptionalPosition = (key: string, value: Uint8Array | undefined): number | undefined =>
+  value && decodePosition(key, value)
 
 const decodeOptional = (key: Key, value: Uint8Array | undefined): Stored | undefined =>
   value && decodeRecordValue(key, value)

@@ -5,8 +5,10 @@ import {
   CommitQueue,
   itemsOf,
   packRows,
+  payloadInRow,
   planGroup,
   RegistryError,
+  ROW_ENTRIES,
   type Commit,
   type CommitResult,
   type Stored,
@@ -185,7 +187,22 @@ export class LevelRecords implements RecordStore, SnapshotSource, RecordEraser {
   async readPayloads(from: number, count: number): Promise<readonly Uint8Array[]> {
     this.#assertOpen()
     assertLogRange(from, count)
-    return this.#read(() => readPayloads(this.#db, { from, end: from + count }))
+    const only = count === 1 ? this.#readSync(() => this.#payloadAt(from)) : undefined
+    return only === undefined ? this.#read(() => readPayloads(this.#db, { from, end: from + count })) : [only]
+  }
+
+  /**
+   * Reads one payload without an iterator: from the unfinished last block, which is in memory, or from the row of a
+   * finished one. `undefined` if the group that appends it is not done, or the database cannot read on this thread.
+   */
+  #payloadAt(position: number): Uint8Array | undefined {
+    const { logSize } = this.#head
+    if (position >= logSize) return undefined
+    const index = position % ROW_ENTRIES
+    const start = position - index
+    if (start + ROW_ENTRIES > logSize) return payloadInRow(this.#tail.payloads, index)
+    const row = this.#reader.fullRowSync(layout.rowKey(layout.PAYLOAD_ROWS, start))
+    return row && payloadInRow(row, index)
   }
 
   async logSize(): Promise<number> {
@@ -199,7 +216,9 @@ export class LevelRecords implements RecordStore, SnapshotSource, RecordEraser {
 
   async positionsOf(entries: readonly Uint8Array[]): Promise<readonly (number | undefined)[]> {
     this.#assertOpen()
-    return this.#read(() => this.#reader.positions(entries.map(layout.positionKey), MAX_GET_SYNC_KEYS))
+    const keys = entries.map(layout.positionKey)
+    const few = keys.length <= MAX_GET_SYNC_KEYS && this.#readSync(() => this.#reader.positionsSync(keys))
+    return few || this.#read(() => this.#reader.positions(keys))
   }
 
   async eraseHistory(keys: readonly Key[]): Promise<boolean> {

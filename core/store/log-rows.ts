@@ -139,12 +139,22 @@ export function payloadsOfRows(rows: readonly PayloadRow[], from: number, count:
   return found
 }
 
+/** Returns a copy of the payload at this index of a row, `undefined` if the row has fewer. Looks at none behind it. */
+export function payloadInRow(row: Uint8Array, index: number): Uint8Array | undefined {
+  let at = 0
+  for (let i = 0; i < index; i++) at += LENGTH_BYTES + lengthAt(row, at)
+  const start = at + LENGTH_BYTES
+  return start < row.length ? new Uint8Array(row.subarray(start, start + lengthAt(row, at))) : undefined
+}
+
+const lengthAt = (row: Uint8Array, at: number): number => (row[at] ?? 0) * 256 + (row[at + 1] ?? 0)
+
 /** Returns views of the payloads in a row, `undefined` if the bytes are not a list of payloads. */
 function splitPayloads(row: Uint8Array): Uint8Array[] | undefined {
   const payloads: Uint8Array[] = []
   let at = 0
   while (at < row.length) {
-    const end = at + LENGTH_BYTES + (row[at] ?? 0) * 256 + (row[at + 1] ?? 0)
+    const end = at + LENGTH_BYTES + lengthAt(row, at)
     if (end > row.length || end === at + LENGTH_BYTES) return undefined
     payloads.push(row.subarray(at + LENGTH_BYTES, end))
     at = end

@@ -2,11 +2,16 @@ import assert from 'node:assert/strict'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { after, describe } from 'node:test'
+import { after, describe, it } from 'node:test'
 import { Level } from 'level'
 import { MemoryLevel } from 'memory-level'
 import { LevelRecords, openLevelRecords, type LevelDatabase } from '../../../adapters/level/index.ts'
-import { recordSnapshotContract, recordStoreContract, type OpenedRecordStore } from '../../contract/index.ts'
+import {
+  logAppends,
+  recordSnapshotContract,
+  recordStoreContract,
+  type OpenedRecordStore,
+} from '../../contract/index.ts'
 
 const ENCODING = { keyEncoding: 'utf8', valueEncoding: 'view' } as const
 const memoryLevel = () => new MemoryLevel<string, Uint8Array>(ENCODING)
@@ -53,6 +58,23 @@ describe('the record store on LevelDB', () => {
   }
 
   recordStoreContract('level over classic-level', async () => openOnDisk(await newDirectory()))
+
+  it('reads one payload as it reads many: of a finished block, and of the last one while it grows', async () => {
+    const { store } = await openOnDisk(await newDirectory())
+    let size = 0
+    for (const count of [1, 200, 60, 300, 3]) {
+      const { ok } = await store.commit({ append: logAppends(size, count) })
+      assert.ok(ok)
+      size += count
+      const all = await store.readPayloads(0, size)
+      // The second time, the row of a finished block may be cached.
+      for (let time = 1; time <= 2; time += 1)
+        for (const [position, payload] of all.entries())
+          assert.deepEqual(await store.readPayloads(position, 1), [payload], `${position} of ${size}`)
+      assert.deepEqual(await store.readPayloads(size, 1), [])
+    }
+    await store.close()
+  })
 
   recordSnapshotContract('level over memory-level', () => LevelRecords.open(memoryLevel()))
   recordSnapshotContract('level over classic-level', async () => openLevelRecords(await newDirectory()))

@@ -5,6 +5,7 @@ import {
   appendRows,
   EMPTY_TAIL,
   packRows,
+  payloadInRow,
   payloadsOfRows,
   ROW_ENTRIES,
   type LogRow,
@@ -38,6 +39,12 @@ describe('appendRows', () => {
           payloadsOfRows(sorted, 0, size),
           appendsOf(packed(0, size)).map(({ payload }) => payload),
         )
+        for (const { start, entries, payloads } of sorted) {
+          const count = entries.length / 32
+          const each = Array.from({ length: count }, (_, i) => payloadInRow(payloads, i))
+          assert.deepEqual(each, payloadsOfRows(sorted, 0, size).slice(start, start + count))
+          assert.equal(payloadInRow(payloads, count), undefined)
+        }
         const tailStart = size - (size % ROW_ENTRIES)
         for (const { start, entries } of sorted) if (start < tailStart) assert.equal(entries.length, ROW_ENTRIES * 32)
         assert.deepEqual(tail.entries, packed(tailStart, size % ROW_ENTRIES))
