@@ -161,10 +161,13 @@ export class LogReader {
    */
   async eventStatuses(txIds: readonly string[]): Promise<readonly EntryStatus[]> {
     const statuses = await this.entryStatuses(txIds.map(entryOfTxId))
-    return statuses.map((status, i) => {
-      if (status !== undefined) return status
-      throw new RegistryError('CORRUPT', `The stored event ${txIds[i]} is not in the log: run fsck`)
-    })
+    return statuses.map((status, i) => status ?? notInLog(txIds[i]))
+  }
+
+  /** As `eventStatuses`, of one event. */
+  async eventStatus(txId: string): Promise<EntryStatus> {
+    const [status] = await this.entryStatuses([entryOfTxId(txId)])
+    return status ?? notInLog(txId)
   }
 
   /** See `readLogWindow`. */
@@ -334,7 +337,11 @@ export class LogReader {
    */
   async payloadOf(entry: Uint8Array): Promise<LogPayload | undefined> {
     const [position] = await this.#records.positionsOf([entry])
-    if (position === undefined) return undefined
+    return position === undefined ? undefined : this.payloadAt(position, entry)
+  }
+
+  /** What is stored with the log entry (32 bytes) at this position. Throws `CORRUPT` as `payloadOf`. */
+  async payloadAt(position: number, entry: Uint8Array): Promise<LogPayload> {
     const [payload] = await this.#records.readPayloads(position, 1)
     return decodePayload(entry, payload)
   }
@@ -381,6 +388,10 @@ const behindSigned = (what: string): RegistryError =>
       'newest store, or a later backup. If there is none, start a new log with an empty store and a new secret, and ' +
       'keep this one only for reading: this log must not be signed again',
   )
+
+function notInLog(txId: string | undefined): never {
+  throw new RegistryError('CORRUPT', `The stored event ${txId} is not in the log: run fsck`)
+}
 
 /** Throws `CORRUPT` if a proof from stored tiles does not hold. */
 function assertStored(verify: () => void): void {

@@ -87,8 +87,7 @@ export async function proveEvent(
   context: ProofContext,
   { txId }: Pick<EventRecord, 'txId'>,
 ): Promise<LogProof | undefined> {
-  const [status] = await context.log.eventStatuses([txId])
-  return status && proveEntry(context, entryOfTxId(txId), status)
+  return proveEntry(context, entryOfTxId(txId), await context.log.eventStatus(txId))
 }
 
 /** What the proofs of all entries of a batch have in common. It is frozen, because these proofs share it. */

@@ -25,9 +25,12 @@ export const proveTransaction =
     const entry = entryOfHex(text)
     if (entry === undefined) return { ...malformed, txId: text }
     const txId = toHex(entry)
-    const [payload, [status]] = await Promise.all([context.log.payloadOf(entry), context.log.entryStatuses([entry])])
-    if (status === undefined || payload === undefined) return { ...notInLog, txId }
-    const proof = await proveEntry(context, entry, status)
+    const [status] = await context.log.entryStatuses([entry])
+    if (status === undefined) return { ...notInLog, txId }
+    const [payload, proof] = await Promise.all([
+      context.log.payloadAt(status.position, entry),
+      proveEntry(context, entry, status),
+    ])
     const proven = { opening: toHex(payload.opening), assurance: assuranceOf(proof) }
     if (proof === undefined) return { status: 'pending', txId, ...proven }
     const { merkleRoot, leafIndex, proof: path, treeSize, batchId, sendStatus, checkpoint } = proof.merkle
