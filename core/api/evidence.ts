@@ -36,6 +36,8 @@ export interface Evidence extends EvidenceCore {
   readonly meta?: Meta
   /** Version of the newest event. */
   readonly version: number
+  /** Of the newest event. It commits to the whole history. */
+  readonly lastTxId: TxId
 }
 
 type EventType = 'create' | 'update' | 'transfer'

@@ -15,7 +15,7 @@ import { discloseEvent } from '../event/opening.ts'
 import { hasState, withState } from '../cacheable.ts'
 import { enterCompany } from '../permissions.ts'
 import { readEvidenceEntry } from './find.ts'
-import { batchOf, describeEvent, evidenceOf } from './shown.ts'
+import { eventOf, evidenceOf } from './shown.ts'
 
 const DEFAULT_LIMIT = 50
 
@@ -63,12 +63,11 @@ async function readHistory(
   const { slotKey } = record
   const page: HistoryPage = {
     evidence: evidenceOf(record),
-    events: events.map((event, i) =>
-      Object.assign(describeEvent(event), {
-        batch: batchOf(statuses[i]),
-        ...(disclose && { disclosure: discloseEvent(event, { origin, slotKey }) }),
-      }),
-    ),
+    events: events.map((event, i) => {
+      const shown = eventOf(event, statuses[i])
+      if (disclose) shown.disclosure = discloseEvent(event, { origin, slotKey })
+      return shown
+    }),
     lastVersion: events.at(-1)?.version ?? Math.min(after, record.lastVersion),
     hasMore: end < record.lastVersion,
   }

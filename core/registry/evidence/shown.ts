@@ -7,55 +7,62 @@ import type { EventRecord, EvidenceRecord } from '../../store/records.ts'
 
 /** What results show of evidences and their events. */
 
-/**
- * The members that single evidences and lists have in common, as a new object. Add members with `Object.assign`: a
- * spread that is followed by more members takes several times as long.
- */
-export const evidenceCore = (record: EvidenceRecord) => ({
-  id: record.id,
-  externalId: record.externalId,
-  categoryId: record.categoryId,
-  subcategoryId: record.subcategoryId,
-  name: record.name,
-  status: record.stolen ? ('stolen' as const) : ('active' as const),
-  createdAt: new Date(record.createdAt),
-  txId: record.txId,
-  ...(record.owner !== undefined && { owner: record.owner }),
-  ...(record.summary !== undefined && { summary: record.summary }),
-  ...(record.image !== undefined && { image: record.image }),
-})
+/** An object that is being made: a spread for each member that may be missing takes several times as long. */
+type Draft<T> = { -readonly [Name in keyof T]: T[Name] }
+
+/** The members that single evidences and lists have in common. */
+type EvidenceCore = Draft<Omit<Evidence, 'description' | 'meta' | 'version' | 'lastTxId'>>
+
+/** These members, as a new object. */
+export function evidenceCore(record: EvidenceRecord): EvidenceCore {
+  const { owner, summary, image } = record
+  const shown: EvidenceCore = {
+    id: record.id,
+    externalId: record.externalId,
+    categoryId: record.categoryId,
+    subcategoryId: record.subcategoryId,
+    name: record.name,
+    status: record.stolen ? 'stolen' : 'active',
+    createdAt: new Date(record.createdAt),
+    txId: record.txId,
+  }
+  if (owner !== undefined) shown.owner = owner
+  if (summary !== undefined) shown.summary = summary
+  if (image !== undefined) shown.image = image
+  return shown
+}
 
 /** What `get` shows of an evidence. */
-export const evidenceOf = (record: EvidenceRecord): Evidence =>
-  Object.assign(evidenceCore(record), {
-    ...(record.description !== undefined && { description: record.description }),
-    ...(record.meta !== undefined && { meta: record.meta }),
-    version: record.lastVersion,
-  })
+export function evidenceOf(record: EvidenceRecord): Evidence {
+  const { description, meta, lastVersion, lastTxId } = record
+  const shown: Draft<Evidence> = Object.assign(evidenceCore(record), { version: lastVersion, lastTxId })
+  if (description !== undefined) shown.description = description
+  if (meta !== undefined) shown.meta = meta
+  return shown
+}
 
-export function describeEvent(event: EventRecord): Omit<HistoryEvent, 'batch' | 'disclosure'> {
+/** What `get` shows of an event, without its disclosure. */
+export function eventOf(event: EventRecord, status: EntryStatus | undefined): Draft<HistoryEvent> {
   const { version, type, updateType, time, ownerName, txId, fields } = event
-  const { meta } = fields
-  const persona = givenText(fields['personaName'])
-  const eventDescription = givenText(fields['eventDescription'])
-  const updateDescription = givenText(fields['updateDescription'])
-  return {
+  const { personaName, eventDescription, updateDescription, meta } = fields
+  const shown: Draft<HistoryEvent> = {
     version,
     type,
     recordedAt: new Date(time),
     owner: ownerName,
     txId,
-    ...(updateType !== undefined && { updateType }),
-    ...(persona !== undefined && { persona }),
-    ...(eventDescription !== undefined && { eventDescription }),
-    ...(updateDescription !== undefined && { updateDescription }),
-    ...(isMeta(meta) && { meta }),
+    batch: batchOf(status),
   }
+  if (updateType !== undefined) shown.updateType = updateType
+  if (isGiven(personaName)) shown.persona = personaName
+  if (isGiven(eventDescription)) shown.eventDescription = eventDescription
+  if (isGiven(updateDescription)) shown.updateDescription = updateDescription
+  if (isMeta(meta)) shown.meta = meta
+  return shown
 }
 
-/** A text that is set. */
-const givenText = (value: Json | undefined): string | undefined =>
-  typeof value === 'string' && value !== '' ? value : undefined
+/** Whether it is a text that is set. */
+const isGiven = (value: Json | undefined): value is string => typeof value === 'string' && value !== ''
 
 const isMeta = (value: Json | undefined): value is Meta =>
   typeof value === 'object' && value !== null && !Array.isArray(value)

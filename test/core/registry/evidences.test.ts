@@ -43,6 +43,7 @@ describe('creating evidences', () => {
       txId: created.txId,
       meta: { a: [1, null] },
       version: 1,
+      lastTxId: created.txId,
     }
     assert.deepEqual(stored, expected)
     assert.equal(created.version, 1)
@@ -74,6 +75,7 @@ describe('creating evidences', () => {
       'createdAt',
       'externalId',
       'id',
+      'lastTxId',
       'name',
       'status',
       'subcategoryId',

@@ -29,6 +29,7 @@ const evidence: fc.Arbitrary<HistoryPage['evidence']> = some(
     createdAt: time,
     txId: id,
     version: fc.nat(),
+    lastTxId: id,
   },
   { description: text, image: fc.record({ id, mimeType: text, size: fc.nat() }), summary: text, owner: text, meta },
 )
