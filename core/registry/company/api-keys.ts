@@ -40,6 +40,8 @@ export class ApiKeys {
   readonly #notes: AuthenticationNotes
   readonly #hmac: (text: string) => string
   readonly #cached = new BoundedMap<Key, CachedKey>(MAX_CACHED_KEYS)
+  /** Where the record of a key is, by the text of its HMAC: only of keys that have a record, so no guess takes room. */
+  readonly #keysByText = new BoundedMap<string, ReturnType<typeof keys.apiKey>>(MAX_CACHED_KEYS)
   #operatorMac: Uint8Array | undefined
   /** Version of the record that `#operatorMac` was read from. */
   #operatorVersion: Version | undefined
@@ -84,8 +86,12 @@ export class ApiKeys {
   async authenticate({ companyId, apiKey, address }: Credentials): Promise<Principal | undefined> {
     // Every case does the same single look-up, so that its duration reveals nothing. It includes the operator's record,
     // because another process may have replaced the operator key.
-    const macKey = keys.apiKey(this.macOf(companyId, apiKey))
-    const [entry, operator] = await readAll(this.#records, [macKey, keys.operator()])
+    const text = macText(companyId, apiKey)
+    const known = this.#keysByText.get(text)
+    const key = known ?? keys.apiKey(this.#hmac(text))
+    const [entry, operator] = await readAll(this.#records, [key, keys.operator()])
+    if (entry === undefined) this.#keysByText.delete(text)
+    else if (known === undefined) this.#keysByText.set(text, key)
     this.#noteOperator(operator)
     const cached = entry && this.#cachedKey(entry)
     if (this.#isOperators(cached, apiKey)) return { kind: 'operator' }
@@ -129,9 +135,9 @@ export class ApiKeys {
       throw new RegistryError('KEY_EXISTS', 'apiKey is in use in this company: choose another key', { field: 'apiKey' })
   }
 
-  /** HMAC of company and key, hex. A company id contains no NUL, so two different pairs never give the same text. */
+  /** HMAC of company and key, hex. */
   macOf(companyId: string, apiKey: string): string {
-    return this.#hmac(`${companyId}\0${apiKey}`)
+    return this.#hmac(macText(companyId, apiKey))
   }
 
   /** Each version of a record is decoded once. */
@@ -166,6 +172,9 @@ export class ApiKeys {
     this.#operatorVersion = entry?.version
   }
 }
+
+/** A company id contains no NUL, so two different pairs never give the same text. */
+const macText = (companyId: string, apiKey: string): string => `${companyId}\0${apiKey}`
 
 /** Why a key does not work at `now`, `undefined` if it does. */
 function rejectionOf(record: ApiKeyRecord | undefined, now: number): KeyRejection | undefined {

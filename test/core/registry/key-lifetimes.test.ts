@@ -53,6 +53,19 @@ describe('a replaced key', () => {
     await assertIntact(fixture)
   })
 
+  it('stops working at once in every process, also where it was used before', async (fixture) => {
+    const { scope, system, stores } = fixture
+    const { id, apiKey } = await system('U')
+    const other = await openFixture({ stores })
+    assert.deepEqual([await works(fixture, apiKey), await works(other, apiKey)], [true, true])
+    await other.registry.sourceSystems.update(scope, id, { apiKey: NEW_KEY })
+    for (const process of [fixture, other, fixture])
+      assert.deepEqual([await works(process, apiKey), await works(process, NEW_KEY)], [false, true])
+    await other.registry.sourceSystems.update(scope, id, { apiKey })
+    assert.deepEqual([await works(fixture, apiKey), await works(fixture, NEW_KEY)], [true, false])
+    await other.close()
+  })
+
   it('has the level of its source system, and stops working with it', async (fixture) => {
     const { registry, scope, system } = fixture
     const { id, apiKey } = await system('A')
