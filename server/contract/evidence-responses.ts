@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import Type, { type Static } from '#typebox'
 import { RegistryError } from '../../core/index.ts'
 import type {
@@ -12,6 +13,7 @@ import type {
   RecordedEvent as CoreRecordedEvent,
 } from '../../core/index.ts'
 import { hexOf } from '../../core/schemas/index.ts'
+import { VERSION } from '../version.ts'
 import { fileEntry, type FileListing } from './files.ts'
 import type { PagePosition, ReplyText } from './reply-cache.ts'
 import { closed, Count, dateTime, DateTime, defined, Hash, Id, Meta, opt, SendStatus, Version } from './values.ts'
@@ -174,6 +176,21 @@ export type UpdatedEvidence = Static<typeof UpdatedEvidence>
 export const evidencePage = ({ evidence, events, lastVersion, hasMore }: HistoryPage): string =>
   `{"object":${evidenceText(evidence)},"events":[${events.map(eventText).join(',')}],` +
   `"lastVersion":${lastVersion},"isMore":${hasMore}}`
+
+/**
+ * The ETag of `evidencePage`: the version, and a hash of all else on which the text depends. The last txId commits to
+ * what the events say, but neither to their batches nor to what was erased since.
+ */
+export function evidencePageTag({ evidence, events, lastVersion }: HistoryPage, release = VERSION): string {
+  const { version, lastTxId, image } = evidence
+  const parts = [release, lastTxId, image?.id, lastVersion, events.length]
+  for (const { batch, disclosure } of events) parts.push(batch?.id, batch?.sendStatus, textCount(disclosure))
+  return `"${version}-${hash('sha256', parts.join(), 'hex').slice(0, 16)}"`
+}
+
+/** How many texts are disclosed: one less after each erasure. */
+const textCount = (disclosure: HistoryEvent['disclosure']): number | undefined =>
+  disclosure && Object.keys(disclosure.fields).length + Object.keys(disclosure.files).length
 
 const evidenceText = (from: CoreEvidence): string =>
   `{"id":"${from.id}","categoryId":"${from.categoryId}","subcategoryId":"${from.subcategoryId}",` +

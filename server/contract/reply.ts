@@ -86,5 +86,5 @@ export const pages = (parts: AsyncGenerator<string, void, undefined>, options: P
  *
  * @param prefix - what the ETag begins with
  */
-export const tagged = (text: string, prefix = ''): JsonReply =>
+export const tagged = (text: string, prefix: string): JsonReply =>
   json(text, { etag: `"${prefix}${hash('sha256', text, 'hex').slice(0, 16)}"` })

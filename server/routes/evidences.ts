@@ -7,7 +7,7 @@ import { endpoint, type EndpointGroup, type EndpointRequest, type FileSlot } fro
 import type { PagePosition, ReplyText } from '../contract/reply-cache.ts'
 import { FileListing } from '../contract/files.ts'
 import { Overview, overview } from '../contract/overview.ts'
-import { json, pages, tagged } from '../contract/reply.ts'
+import { json, pages } from '../contract/reply.ts'
 
 /** Files of a new evidence. Clients write the same field in different ways. */
 const createSlots: readonly FileSlot[] = [
@@ -192,7 +192,7 @@ export const evidences: EndpointGroup = {
           target,
           (cached) =>
             registry.evidences.getIfChanged(scope, param('EVIDENCE_EXTERNAL_ID'), requests.historyQuery(query), cached),
-          (page) => tagged(responses.evidencePage(page), `${page.evidence.version}-`),
+          (page) => json(responses.evidencePage(page), { etag: responses.evidencePageTag(page) }),
         ),
     }),
     endpoint({
