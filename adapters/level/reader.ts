@@ -44,8 +44,10 @@ import {
 /** Values of keys that were read, in the order of the keys. */
 type Values = (Uint8Array | undefined)[]
 
-/** Of 40 kB for 256 events each: 50,000 events. */
-const MAX_CACHED_ROW_BYTES = 8 * 1024 * 1024
+/** A row is cached here, so that it does not take the place of ten blocks of records in LevelDB's cache. */
+const ROW_BY_TEXT = { ...BY_TEXT, fillCache: false } as const
+/** Some 25 rows of payloads. Nearly every bundle reads the one with the first checkpoint key. */
+const MAX_CACHED_ROW_BYTES = 1024 * 1024
 
 const NO_KEYS: ReadonlySet<Key> = new Set()
 
@@ -126,7 +128,7 @@ export class LevelReader {
   fullRowSync(key: string): Uint8Array | undefined {
     const cached = this.#fullRows.get(key)
     if (cached !== undefined) return cached
-    const stored = this.#hasGetSync ? this.#db.getSync<string, Uint8Array>(key, BY_TEXT) : undefined
+    const stored = this.#hasGetSync ? this.#db.getSync<string, Uint8Array>(key, ROW_BY_TEXT) : undefined
     const row = stored && checked(key, stored)
     if (row !== undefined) this.#fullRows.set(key, () => row)
     return row
