@@ -58,7 +58,7 @@ class CrowdedQueue {
     this.running.push(request)
   }
 
-  async fill(senders: readonly string[]): Promise<void> {
+  async fillWith(senders: readonly string[]): Promise<void> {
     const inProgress = (): number => this.queue.state.running + this.queue.state.waiting
     for (const sender of senders)
       for (let count = -1; count < inProgress(); await nextTurn()) {
@@ -106,7 +106,7 @@ describe('a newcomer', () => {
       it(`gets a place in the queue ${name}, of which ${count} senders take what they get`, async (t) => {
         const crowd = new CrowdedQueue(t, name)
         const senders = Array.from({ length: count }, (_, i) => `sender ${i}`)
-        await crowd.fill(senders)
+        await crowd.fillWith(senders)
         void crowd.enter('newcomer')
         await crowd.pass(LEAST_MS - 1)
         assert.equal(crowd.ending.length, 0, 'nothing is taken back before five seconds')
@@ -132,8 +132,7 @@ describe('a newcomer', () => {
 describe('a crowd, such as those who have links of a company', () => {
   it('makes room for each of its people by its own slowest client, and others keep their places', async (t) => {
     const crowd = new CrowdedQueue(t, 'downloads')
-    const senders = ['company']
-    await crowd.fill(senders)
+    await crowd.fillWith(['company'])
     for (const request of crowd.running.slice(20)) await crowd.end(request)
     const places = LOAD_LIMITS.queues.downloads.running
     for (let i = 0; i < places; i++) crowd.enter('tokens', true).catch(() => undefined)
