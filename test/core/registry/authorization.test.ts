@@ -61,7 +61,7 @@ const operations: Readonly<Record<string, readonly [PermissionLevel, Operation]>
     'R',
     ({ proofs }, scope) => proofs.bundle(scope, { externalId: 'e-1', fields: 'none', files: 'none' }),
   ],
-  'proofs.exportCompany': ['A', ({ proofs }, scope) => proofs.exportCompany(scope).next()],
+  'proofs.exportCompany': ['R', ({ proofs }, scope) => proofs.exportCompany(scope).next()],
 }
 
 const codeOf = (operation: Promise<unknown>): Promise<string | undefined> =>
