@@ -1,27 +1,56 @@
 #!/usr/bin/env python3
 """Verifies a proof bundle with Python's standard library alone, written from core/SPECIFICATION.md.
 
-    python3 verify.py FILE.evidence.json [--policy POLICY.json] [--file ORIGINAL]...
-    python3 verify.py --export COMPANY.evidence.ndjson [--policy POLICY.json]
+    python3 verify.py FILE.evidence.json [--policy POLICY] [--file ORIGINAL]...
+    python3 verify.py --export COMPANY.evidence.ndjson [--policy POLICY]
 
-Checks hashes, history, tree, notes (RFC 8032 Ed25519), the chain of keys and what is disclosed. Tokens are checked by
-`openssl ts -verify` if the policy names their authorities. Chain proofs and cosignatures are not checked, and the
-output says so. Exit codes: 0 proven, 1 refuted, 2 not whole, of a newer version, or changed without a contradiction,
-3 no policy was given, 4 an event is not sealed yet, 5 retired or newer key, 6 of another log, 7 a file of --file is not
-in the proof, or its hash is not disclosed (before 3 and 4).
+Checks hashes, history, tree, notes (RFC 8032 Ed25519), the chain of keys, cosignatures and what is disclosed. Tokens
+are checked by `openssl` (1.1 or later) if the policy names their authorities. Chain proofs, and whether a certificate
+was revoked, are not checked, and the output says so.
+
+Exit codes: 0 proven, 1 refuted, 2 nothing is said: not whole, of a newer version, changed without a contradiction, not
+a policy, openssl is missing, or the output cannot be written; 3 no policy was given, 4 an event is not sealed yet,
+5 retired or newer key, 6 of another log, 7 a file of --file is not in the proof, or its hash is not disclosed (before
+3, 4 and 8), 8 too few witnesses, or an evidence without a bundle.
 """
 import argparse
 import base64
+import functools
 import hashlib
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
+from decimal import Decimal
+
+# The worst first, with the exit code and what it means.
+STATES = {
+    "refuted": (1, "REFUTED"),
+    "unreadable": (2, "NOT READABLE"),
+    "incomplete": (2, "NOT WHOLE"),
+    "changed": (2, "CHANGED"),
+    "other-log": (6, "OF ANOTHER LOG: nothing is said about it"),
+    "newer-key": (5, "BY A KEY THAT THIS POLICY DOES NOT KNOW: fetch the newer policy"),
+    "retired-key": (5, "BY A RETIRED KEY"),
+    "requirement": (8, "IT HOLDS, BUT WHAT IS REQUIRED IS MISSING"),
+    "pending": (4, "PENDING"),
+    "consistent": (3, "CONSISTENT, BUT NOT PROVEN: no keys are pinned"),
+    "proven": (0, "PROVEN"),
+}
 
 
 class Refuted(Exception):
+    """Something contradicts."""
+
+
+class Malformed(Refuted):
+    """Not strict JSON, or beyond a limit. Of a whole document, this says nothing about what was recorded."""
+
+
+class Unreadable(Exception):
     pass
 
 
@@ -29,8 +58,18 @@ class OtherLog(Exception):
     pass
 
 
-class Unreadable(Exception):
-    pass
+class Unable(Exception):
+    """A tool is missing."""
+
+
+def check(condition, reason):
+    if not condition:
+        raise Refuted(reason)
+
+
+def limit(condition, reason):
+    if not condition:
+        raise Malformed(reason)
 
 
 def read(path):
@@ -41,22 +80,15 @@ def read(path):
         raise Unreadable(f"{path}: {error.strerror}") from None
 
 
-def text_of(data):
+def text_of(data, encoding="utf-8-sig"):
     try:
-        return data.decode("utf-8-sig")
+        return data.decode(encoding)
     except UnicodeDecodeError:
-        raise Unreadable("not text in UTF-8") from None
+        raise Malformed("not text in UTF-8") from None
 
 
-NEWER = "made by a newer version: fetch a newer verifier"
-BUNDLE = ["format", "version", "origin", "subject", "events", "keys", "checkpoints", "validationData"]
-POLICY = ["origin", "keys", "witnesses", "groups", "quorum", "timestampAuthorities", "timestampQuorum", "timestampQuorums", "chains", "extensions"]
-EXPORT = ["format", "version", "company", "origin", "treeSize", "exportedAt", "counts"]
-
-
-def check(condition, reason):
-    if not condition:
-        raise Refuted(reason)
+def utf16_length(text):
+    return len(text) + sum(char > "\uffff" for char in text)
 
 
 def sha256(*parts):
@@ -68,13 +100,14 @@ def tag(name):
 
 
 def unhex(text, length=None):
-    check(isinstance(text, str) and text == text.lower(), "hex must be lowercase")
-    try:
-        data = bytes.fromhex(text)
-    except ValueError:
-        raise Refuted("malformed hex") from None
-    check(data.hex() == text and (length is None or len(data) == length), "malformed hex")
+    check(isinstance(text, str) and re.fullmatch("(?:[0-9a-f]{2})*", text), "malformed hex")
+    data = bytes.fromhex(text)
+    check(length is None or len(data) == length, f"{len(data)} bytes instead of {length}")
     return data
+
+
+def hash32(text):
+    return unhex(text, 32)
 
 
 def unbase64(text):
@@ -86,47 +119,250 @@ def unbase64(text):
     return data
 
 
+# -- strict JSON
+
+
+def integer(token):
+    """An integer beyond 2^53 - 1 only as canonical JSON writes it: 21 digits, of the shortest that give its double."""
+    digits = token.removeprefix("-")
+    limit(len(digits) <= 21 and token != "-0", "-0, or an integer beyond 2^53 - 1")
+    is_exact = int(digits) < 2**53 or int(digits) == Decimal(repr(float(digits)))
+    limit(is_exact, "an integer is beyond 2^53 - 1")
+    return int(token)
+
+
+def decimal(token):
+    """The number, if a double holds it: printed with as many digits, at most 17, it is the same. 2.0 and 2e0 are 2."""
+    value = float(token)
+    digits = re.sub(r"[eE].*|[-.]", "", token).strip("0")
+    limit(value not in (float("inf"), float("-inf")) and len(digits) <= 17, "a number that a double does not hold")
+    if digits == "" or value == 0:
+        limit(digits == "" and not token.startswith("-"), "-0, or a number that a double does not hold")
+        return 0
+    printed = [Decimal(repr(value)), Decimal(f"{value:.{len(digits) - 1}e}")]
+    limit(Decimal(token) in printed, "a number that a double does not hold")
+    return int(value) if value.is_integer() and abs(value) < 2**53 else value
+
+
+def members_once(items):
+    result = dict(items)
+    limit(len(result) == len(items), "a member appears twice")
+    limit("__proto__" not in result, "a member is named __proto__")
+    return result
+
+
+def no_constant(name):
+    raise Malformed(f"{name} is not JSON")
+
+
+def values_in(value, depth=0):
+    """How many values there are. Names are none."""
+    if not isinstance(value, (dict, list)):
+        return 1
+    limit(depth < 64, "nested deeper than 64 levels")
+    return 1 + sum(values_in(each, depth + 1) for each in (value.values() if isinstance(value, dict) else value))
+
+
 def parse(text):
-    def pairs(items):
-        result = dict(items)
-        check(len(result) == len(items), "a member appears twice")
-        return result
-
-    def constant(name):
-        raise Refuted(f"{name} is not JSON")
-
+    hooks = {"parse_int": integer, "parse_float": decimal, "parse_constant": no_constant}
     try:
-        value = json.loads(text, object_pairs_hook=pairs, parse_constant=constant)
+        value = json.loads(text, object_pairs_hook=members_once, **hooks)
+        limit(values_in(value) <= 800_000, "more than 800,000 values")
         json.dumps(value, ensure_ascii=False).encode()
         return value
     except json.JSONDecodeError as error:
-        raise Refuted(f"not JSON: {error}") from None
+        raise Malformed(f"not JSON: {error}") from None
     except (RecursionError, UnicodeEncodeError):
-        raise Refuted("nested too deep, or half a character") from None
+        raise Malformed("nested too deep, or half a character") from None
 
 
-def document(text, names, kind=None):
-    """A whole document of version 1. A later version may have other members at its top level."""
-    try:
-        value = parse(text)
-    except Refuted as error:
-        raise Unreadable(f"cut off, or {error}") from None
-    if not isinstance(value, dict) or (kind is not None and value.get("format") != "evidence-registry." + kind):
-        raise Unreadable("another document")
-    version = value.get("version", 1)
-    if not set(value) <= {*names, "version"} or isinstance(version, (int, float)) and version > 1:
-        raise Unreadable(NEWER)
+# -- the form of documents
+
+
+def string(value):
+    check(isinstance(value, str), "a value is not a text")
     return value
-
-
-def members(value, required, optional=()):
-    check(isinstance(value, dict), "an object is missing")
-    check(set(required) <= set(value) <= set(required) | set(optional), f"expected the members {required}")
 
 
 def count(value):
-    check(isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**53, "a number is not a count")
+    check(type(value) is int and 0 <= value < 2**53, "a number is not a count")
     return value
+
+
+def positive(value):
+    check(count(value) > 0, "a number is 0")
+
+
+def positive_or_null(value):
+    return value is None or positive(value)
+
+
+def boolean(value):
+    check(isinstance(value, bool), "a value is not true or false")
+
+
+def anything(value):
+    check(isinstance(value, dict), "an object is missing")
+
+
+def form(value, shape):
+    """Refutes a value of another shape: a function, `[shape of items, how many at most]`, or `{name: shape}`.
+
+    A name that ends in `?` may be absent, and `*` stands for any names.
+    """
+    if callable(shape):
+        shape(value)
+    elif isinstance(shape, list):
+        check(isinstance(value, list), "a list is missing")
+        limit(len(value) <= shape[1], f"a list has more than {shape[1]} items")
+        for item in value:
+            form(item, shape[0])
+    else:
+        check(isinstance(value, dict), "an object is missing")
+        for name in value:
+            check("*" in shape or name in shape or name + "?" in shape, f"the member {name} is unknown")
+            form(value[name], shape.get("*") or shape.get(name) or shape[name + "?"])
+        for name in shape:
+            check(name in value or name == "*" or name.endswith("?"), f"the member {name} is missing")
+    return value
+
+
+def or_null(shape):
+    return lambda value: value is None or form(value, shape)
+
+
+def is_newer(value, names):
+    """A later version may have other members at the top level."""
+    version = value.get("version", 1)
+    is_later = isinstance(version, (int, float)) and not isinstance(version, bool) and version > 1
+    return is_later or not set(value) <= {*(name.rstrip("?") for name in names), "version"}
+
+
+NEWER = "made by a newer version: fetch a newer verifier"
+
+
+def document(text, kind, names):
+    """A whole document of version 1. It may begin with a byte order mark."""
+    try:
+        value = parse(text)
+    except Malformed as error:
+        raise Unreadable(f"cut off, or {error}") from None
+    if not isinstance(value, dict) or value.get("format") != "evidence-registry." + kind:
+        raise Unreadable("another document")
+    if is_newer(value, names):
+        raise Unreadable(NEWER)
+    if type(value.get("version")) is not int or value["version"] != 1:
+        raise Unreadable(f"not of version 1 of the {kind}")
+    return value
+
+
+def event_opening(value):
+    opening = unhex(value, 120)
+    check(opening[:16] == tag("er1.event"), "not the opening of an event")
+    check(int.from_bytes(opening[48:56], "big") < 2**53, "the time of an event is beyond 2^53 - 1")
+    return opening
+
+
+def long_opening(value):
+    limit(len(unhex(value)) <= 16384, "an opening has more than 16,384 bytes")
+
+
+def key_opening(value):
+    """What the opening of a key says."""
+    opening = unhex(value)
+    check(opening[:16] == tag("er1.key"), "not the opening of a key")
+    try:
+        body = parse(text_of(opening[16:], "utf-8"))
+    except Malformed as error:
+        raise Refuted(f"the opening of a key: {error}") from None
+    form(body, {"log": string, "prev": or_null(hash32), "sig": or_null(unhex), "v": count, "vkey": string})
+    check(body["v"] == 1 and (body["prev"] is None) == (body["sig"] is None), "the opening of a key is malformed")
+    return opening, body
+
+
+def cosignature(value):
+    check(string(value).startswith("\u2014 ") and "\n" not in value, "a cosignature is not a signature line")
+
+
+def validation_type(value):
+    check(value in ("certificate", "crl", "ocsp"), "a piece of validationData is of another type")
+
+
+def subject(value):
+    kind = value.get("type") if isinstance(value, dict) else None
+    check(kind in ("evidence", "file"), "the subject is malformed")
+    form(value, {"type": string, "txId": hash32, **({"fileId": string} if kind == "file" else {})})
+
+
+PATH = [hash32, 64]
+INCLUSION = {"treeSize": count, "path": PATH}
+SALTED = {"*": {"text": string, "salt": hash32}}
+EVENT = {
+    "opening": event_opening,
+    "position?": count,
+    "inclusion": [INCLUSION, 2],
+    "header?": string,
+    "filesText?": string,
+    "filesSalt?": hash32,
+    "fields?": SALTED,
+    "files?": SALTED,
+}
+KEY = {"opening": long_opening, "position": count, "inclusion": [INCLUSION, 1000]}
+ANCHOR = {
+    "type": string,
+    "network": string,
+    "chainId": count,
+    "txHash": string,
+    "blockNumber": count,
+    "blockHash": string,
+    "proof": string,
+}
+CHECKPOINT = {
+    "note": string,
+    "consistency?": PATH,
+    "keyConsistency?": PATH,
+    "cosignatures": [cosignature, 32],
+    "tokens": [unbase64, 8],
+    "anchors": [ANCHOR, 4],
+}
+BUNDLE = {
+    "format": string,
+    "version": count,
+    "origin": string,
+    "subject": subject,
+    "events": [EVENT, 10_000],
+    "keys": [KEY, 1024],
+    "checkpoints": [CHECKPOINT, 1000],
+    "validationData": [{"type": validation_type, "data": unbase64}, 2000],
+    "renewals?": or_null([{**KEY, "inclusion": [INCLUSION, 2]}, 8000]),
+    "claimedPolicy?": anything,
+    "extensions?": anything,
+}
+
+
+def read_bundle(text):
+    """Checks the form alone."""
+    try:
+        limit(utf16_length(text) <= 2**25, "more than 33,554,432 characters")
+        limit(sum(text.count(char) for char in ",[{") <= 2_000_000, "more than 2,000,000 of the characters , [ and {")
+        bundle = form(document(text, "bundle", BUNDLE), BUNDLE)
+        limit(len(bundle["events"]) > 0, "no event")
+    except Malformed as error:
+        raise Unreadable(str(error)) from None
+    bundle["renewals"] = bundle.get("renewals") or []
+    for entry in bundle["events"] + bundle["keys"] + bundle["renewals"]:
+        sizes = [item["treeSize"] for item in entry["inclusion"]]
+        check(len(sizes) == len(set(sizes)), "an entry is proven under the same checkpoint twice")
+    for event in bundle["events"]:
+        is_sealed = len(event["inclusion"]) > 0
+        check(("position" in event) == is_sealed, "an event needs a position and a path, or neither")
+        check(("filesText" in event) == ("filesSalt" in event), "an event needs filesText and filesSalt, or neither")
+    for key in bundle["keys"]:
+        key_opening(key["opening"])
+    for renewal in bundle["renewals"]:
+        opening = unhex(renewal["opening"], 48)
+        check(opening[:16] == tag("er1.token"), "a renewal is not the entry of a token")
+    return bundle
 
 
 # -- Ed25519, RFC 8032 section 6
@@ -197,42 +433,61 @@ def ed25519_verify(public, message, signature):
 
 # -- signed notes and keys
 
+ED25519, COSIGNATURE = 1, 4
+CONTROL = r"\x00-\x1f\x7f-\x9f"
+# The y of the points whose order divides 8. Under such a key, one signature fits many messages.
+SMALL_ORDER_8 = 0x05FC536D880238B13933C6D305ACDFD5F098EFF289F4C345B027B2C28F95E826
+SMALL_ORDER = {0, 1, P - 1, SMALL_ORDER_8, P - SMALL_ORDER_8}
 
-def parse_name(vkey):
-    return vkey.partition("+")[0]
+
+def is_key_name(name):
+    return name != "" and not re.search(rf"[\s+\ufeff{CONTROL}]", name)
 
 
-def parse_vkey(text):
-    name, _, rest = text.partition("+")
-    key_hash, _, data = rest.partition("+")
-    data = unbase64(data)
-    check(len(data) == 33 and data[0] == 1, "a key is not an Ed25519 key")
+@functools.lru_cache(maxsize=None)
+def split_vkey(vkey):
+    """Name, hash, and the type byte with the public key."""
+    match = re.fullmatch(r"([^+]*)\+([0-9a-f]{8})\+(.*)", vkey, re.DOTALL)
+    check(match and is_key_name(match[1]) and match[3], "a key is not of the form NAME+HASH+BASE64")
+    return match[1], match[2], unbase64(match[3])
+
+
+@functools.lru_cache(maxsize=None)
+def parse_vkey(vkey, kind=ED25519):
+    """Name, id and public key, or None for a key of another type: it is kept, and counts as absent."""
+    name, key_hash, data = split_vkey(vkey)
+    if data[0] != kind:
+        return None
     key_id = sha256(name.encode() + b"\n", data)[:4]
-    check(key_id.hex() == key_hash, "the hash of a verifier key is wrong")
+    check(len(data) == 33 and key_id.hex() == key_hash, "the length or the hash of a key is wrong")
+    y = int.from_bytes(data[1:], "little") & (2**255 - 1)
+    check(y < P and y not in SMALL_ORDER, "a key is not in canonical form, or of small order")
     return name, key_id, data[1:]
 
 
-def open_note(note, origin, vkeys):
-    """Returns size, root and the verifier key that signed."""
-    text, separator, lines = note.rpartition("\n\n")
+def parse_note(note):
+    """The signed text, and name, key id and signature of each line."""
+    check(utf16_length(note) <= 65536, "a note has more than 65,536 characters")
+    check(not re.search(rf"(?!\n)[{CONTROL}]", note), "a note has a control character")
+    signed, separator, lines = note.rpartition("\n\n")
     check(separator and lines.endswith("\n"), "a note has no signature")
-    text += "\n"
-    parts = text.split("\n")
-    check(len(parts) >= 4 and parts[0] == origin and parts[1].isdigit() and str(int(parts[1])) == parts[1], "not a checkpoint")
-    signed = None
-    for line in lines[:-1].split("\n"):
-        mark, name, data = (line.split(" ") + ["", "", ""])[:3]
+    lines = lines[:-1].split("\n")
+    check(len(lines) <= 100, "a note has more than 100 signatures")
+    signatures = []
+    for line in lines:
+        mark, name, data = line.split(" ") if line.count(" ") == 2 else ("", "", "")
         data = unbase64(data)
-        check(mark == "\u2014", "a signature line is malformed")
-        for vkey in vkeys:
-            key_name, key_id, public = parse_vkey(vkey)
-            if (name, data[:4]) == (key_name, key_id):
-                check(ed25519_verify(public, text.encode(), data[4:]), "a signature of a checkpoint does not verify")
-                signed = vkey
-    check(signed is not None, "no key of the log signed a checkpoint")
-    root = unbase64(parts[2])
-    check(len(root) == 32, "a root must have 32 bytes")
-    return int(parts[1]), root, signed
+        check(mark == "\u2014" and is_key_name(name) and len(data) > 4, "a signature line is malformed")
+        signatures.append((name, data[:4], data[4:]))
+    return signed + "\n", signatures
+
+
+def parse_checkpoint(signed):
+    """Origin, size and root of a signed text, which may have further lines."""
+    origin, size, root, *others = signed.split("\n") + ["", ""]
+    check(origin and "" not in others[:-3] and re.fullmatch("0|[1-9][0-9]{0,15}", size), "not a checkpoint")
+    check(len(unbase64(root)) == 32, "a root must have 32 bytes")
+    return origin, count(int(size)), unbase64(root)
 
 
 def verify_keys(keys, origin):
@@ -240,24 +495,22 @@ def verify_keys(keys, origin):
     check(len(keys) > 0, "the bundle has no key")
     vkeys, previous, last_position = [], None, -1
     for key in keys:
-        members(key, ["opening", "position", "inclusion"])
-        opening = unhex(key["opening"])
-        check(opening[:16] == tag("er1.key"), "not the opening of a key")
-        body = parse(opening[16:].decode("utf-8"))
-        members(body, ["log", "prev", "sig", "v", "vkey"])
-        name, _, public = parse_vkey(body["vkey"])
-        check(body["v"] == 1 and body["log"] == origin and name == origin, "a key belongs to another log")
-        position = count(key["position"])
-        check(position > last_position, "the positions of keys must ascend")
+        opening, body = key_opening(key["opening"])
+        name, _, public = parse_vkey(body["vkey"]) or ("", None, None)
+        check(body["log"] == origin and name == origin, "a key belongs to another log, or is not an Ed25519 key")
+        check(key["position"] > last_position, "the positions of keys must ascend")
         if previous is None:
-            check(position == 0 and body["prev"] is None and body["sig"] is None, "the first key must be entry 0")
-            check(origin.endswith("/" + sha256(tag("er1.origin"), public).hex()[:32]), "the origin is not of the first key")
+            check(key["position"] == 0 and body["prev"] is None, "the first key must be entry 0")
+            log_id = sha256(tag("er1.origin"), public).hex()[:32]
+            check(origin.endswith("/" + log_id), "the origin is not of the first key")
         else:
             check(body["prev"] == previous[0].hex(), "a key does not follow the key before it")
             unsigned = {name: body[name] for name in ("log", "prev", "v", "vkey")}
-            handover = tag("er1.key") + json.dumps(unsigned, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
-            check(ed25519_verify(previous[1], handover, unhex(body["sig"], 64)), "a key is not signed by the key before it")
-        previous, last_position = (sha256(opening), public), position
+            canonical = json.dumps(unsigned, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+            handover = tag("er1.key") + canonical.encode()
+            is_signed = ed25519_verify(previous[1], handover, unhex(body["sig"]))
+            check(is_signed, "a key is not signed by the key before it")
+        previous, last_position = (sha256(opening), public), key["position"]
         vkeys.append(body["vkey"])
     return vkeys
 
@@ -311,31 +564,37 @@ def hashes(values):
 
 def verify_inclusion(entry, shown, trees):
     for item in shown["inclusion"]:
-        members(item, ["treeSize", "path"])
-        check(item["treeSize"] in trees, "a checkpoint is missing")
-        path = [unhex(sibling, 32) for sibling in item["path"]]
-        root = root_from_path(entry, count(shown["position"]), item["treeSize"], path)
-        check(root == trees[item["treeSize"]], "an entry is not in the tree of its checkpoint")
+        size = item["treeSize"]
+        check(size in trees, "a checkpoint is missing")
+        root = root_from_path(entry, shown["position"], size, hashes(item["path"]))
+        check(root == trees[size]["root"], "an entry is not in the tree of its checkpoint")
 
 
 # -- events
 
 
-def disclosed(kind, texts, hashes):
+def disclosed(kind, shown, committed):
     values = {}
-    for name, shown in (texts or {}).items():
-        members(shown, ["text", "salt"])
-        digest = sha256(tag(kind), unhex(shown["salt"], 32), shown["text"].encode())
-        check(hashes.get(name) == digest.hex(), f"{name} is not what the event commits to")
-        values[name] = parse(shown["text"])
+    for name, each in (shown or {}).items():
+        digest = sha256(tag(kind), unhex(each["salt"]), each["text"].encode())
+        check(committed.get(name) == digest.hex(), f"{name} is not what the event commits to")
+        values[name] = parse(each["text"])
     return values
 
 
+DELETED = {"deleted": hash32, "id": string}
+FILE = {"id": string, "mimeType": string, "name": string, "sha256": hash32, "size": count}
+LINK = or_null(hash32)
+HEADER = {"fields": {"*": hash32}, "first": LINK, "log": string, "prev": LINK, "v": count, "version": positive}
+
+
+def verify_slot(event, slot_key, version):
+    slot = sha256(tag("er1.slot"), hash32(slot_key), version.to_bytes(8, "big"))
+    check(slot == event["slot"], f"version {version} has another slot")
+
+
 def verify_event(event, origin):
-    members(event, ["opening", "inclusion"], ["position", "header", "filesText", "filesSalt", "fields", "files"])
-    check(("position" in event) == (len(event["inclusion"]) > 0), "an event needs a position and a path, or neither")
-    opening = unhex(event["opening"], 120)
-    check(opening[:16] == tag("er1.event"), "not the opening of an event")
+    opening = unhex(event["opening"])
     result = {
         "txId": sha256(opening).hex(),
         "slot": opening[16:48],
@@ -346,29 +605,33 @@ def verify_event(event, origin):
         "held": [],
         "hides": "filesText" not in event,
     }
-    if "header" in event:
-        check(sha256(tag("er1.header"), event["header"].encode()) == opening[56:88], "a header is not the committed one")
-        header = parse(event["header"])
-        members(header, ["fields", "first", "log", "prev", "v", "version"])
-        check(header["v"] == 1 and header["log"] == origin, "an event belongs to another log")
+    has_header = "header" in event or "fields" in event
+    if has_header:
+        check("header" in event, "fields need a header")
+        digest = sha256(tag("er1.header"), event["header"].encode())
+        check(digest == opening[56:88], "a header is not the committed one")
+        header = form(parse(event["header"]), HEADER)
+        is_first = header["version"] == 1
+        check(header["v"] == 1, "a header is not of version 1")
+        check((header["first"] is None) == (header["prev"] is None) == is_first, "only version 1 has no first and prev")
+        check(header["log"] == origin, "an event belongs to another log")
         result["header"] = header
         for name, value in disclosed("er1.field", event.get("fields"), header["fields"]).items():
-            check(isinstance(value, list) and len(value) == 2 and value[0] == name, f"the field {name} is malformed")
+            is_pair = isinstance(value, list) and len(value) == 2 and value[0] == name
+            check(is_pair, f"the field {name} is malformed")
             result["fields"][name] = value[1]
-    else:
-        check("fields" not in event, "fields need a header")
-    if "filesText" in event or "filesSalt" in event or "header" in event:
-        salt = unhex(event.get("filesSalt"), 32)
-        check(sha256(tag("er1.files"), salt, event["filesText"].encode()) == opening[88:120], "the map of files is not the committed one")
-        hashes = parse(event["filesText"])
-        result["held"] = list(hashes)
-        for name, value in disclosed("er1.file", event.get("files"), hashes).items():
-            expected = ["deleted", "id"] if "deleted" in value else ["id", "mimeType", "name", "sha256", "size"]
-            members(value, expected)
+        if "slotKey" in result["fields"]:
+            verify_slot(result, result["fields"]["slotKey"], header["version"])
+    if has_header or "filesText" in event or "files" in event:
+        check("filesText" in event, "the map of files is missing")
+        digest = sha256(tag("er1.files"), unhex(event["filesSalt"]), event["filesText"].encode())
+        check(digest == opening[88:120], "the map of files is not the committed one")
+        committed = form(parse(event["filesText"]), {"*": hash32})
+        result["held"] = list(committed)
+        for name, value in disclosed("er1.file", event.get("files"), committed).items():
+            form(value, DELETED if isinstance(value, dict) and "deleted" in value else FILE)
             check(value["id"] == name, "a file's text belongs to another file")
             result["files"][name] = value
-    else:
-        check("files" not in event, "files need their map")
     return result
 
 
@@ -380,24 +643,24 @@ def verify_history(events):
         check(header["version"] == version, "the versions of the history have a gap")
         links = (None, None) if version == 1 else (events[0]["txId"], events[version - 2]["txId"])
         check((header["first"], header["prev"]) == links, f"version {version} does not link to the versions before it")
-        check(version == 1 or event["time"] >= events[version - 2]["time"], f"version {version} is older than the one before")
+        is_later = version == 1 or event["time"] >= events[version - 2]["time"]
+        check(is_later, f"version {version} is older than the one before")
         if slot_key is not None:
-            slot = sha256(tag("er1.slot"), unhex(slot_key, 32), version.to_bytes(8, "big"))
-            check(slot == event["slot"], f"version {version} has another slot")
+            verify_slot(event, slot_key, version)
         for name in ("company", "evidence", "externalId"):
             if name in event["fields"]:
-                check(constants.setdefault(name, event["fields"][name]) == event["fields"][name], f"the {name} changes")
+                value = string(event["fields"][name])
+                check(constants.setdefault(name, value) == value, f"the {name} changes")
         for file_id, file in event["files"].items():
             if "deleted" in file:
-                check(attached.get(file_id) == file["deleted"] and file_id not in deleted, "a deletion is wrong")
+                is_attached = attached.get(file_id) == file["deleted"] and file_id not in deleted
+                check(is_attached, "a deletion is wrong")
                 deleted.add(file_id)
         for file_id in event["held"]:
             attached.setdefault(file_id, event["txId"])
 
 
 def verify_subject(events, subject):
-    members(subject, ["type", "txId"], ["fileId"])
-    check(subject["type"] in ("evidence", "file") and (subject["type"] == "file") == ("fileId" in subject), "the subject is malformed")
     headers = [event["header"] for event in events if event["header"] is not None]
     check(len(headers) in (0, len(events)), "either every event has a header, or none")
     if headers:
@@ -416,227 +679,646 @@ def verify_subject(events, subject):
         check("deleted" not in main["files"].get(subject["fileId"], {}), "the subject deletes the file")
 
 
-# -- tokens, by OpenSSL
+# -- the policy
+
+
+def time_in_utc(value):
+    """ms since 1970."""
+    match = re.fullmatch(r"(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:\.(\d+))?Z", string(value), re.ASCII)
+    check(match, "a time is not in RFC 3339, in UTC")
+    return ms_of(match.groups()[:6], match[7] or "")
+
+
+def ms_of(parts, fraction):
+    """ms since 1970, without what is less than a millisecond."""
+    try:
+        seconds = datetime(*map(int, parts), tzinfo=timezone.utc) - EPOCH
+    except ValueError:
+        raise Refuted("a time does not exist") from None
+    return seconds // timedelta(milliseconds=1) + int(fraction[:3].ljust(3, "0"))
+
+
+EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+
+
+def certificates(pem):
+    """The DER of all certificates in a PEM text. Other text in it is ignored."""
+    body = r"-----BEGIN CERTIFICATE-----(?:([A-Za-z0-9+/=\s]*)-----END CERTIFICATE-----)?"
+    found = [unbase64(re.sub(r"\s", "", data)) for data in re.findall(body, string(pem))]
+    check(found and all(is_der(data) for data in found), "a trust anchor is not a certificate in PEM")
+    return found
+
+
+RANGES = or_null([{"from": positive, "until": positive_or_null}, 256])
+POLICY = {
+    "version?": lambda value: None,
+    "origin?": lambda value: None,
+    "keys": [
+        {
+            "vkey": lambda value: parse_vkey(string(value)),
+            "from?": positive,
+            "until?": positive_or_null,
+            "root?": hash32,
+            "retiredAt?": time_in_utc,
+            "compromised?": boolean,
+        },
+        1024,
+    ],
+    "witnesses?": or_null([{"name": string, "vkey": string, "url?": lambda value: None}, 256]),
+    "groups?": or_null([{"name": string, "threshold": lambda value: None, "members": [string, 2**53]}, 256]),
+    "quorum?": or_null(string),
+    "timestampAuthorities?": or_null([{"name": string, "trustAnchors": [certificates, 2**53], "ranges?": RANGES}, 256]),
+    "timestampQuorum?": positive,
+    "timestampQuorums?": or_null([{"quorum": positive, "ranges?": RANGES}, 256]),
+    "chains?": or_null(
+        [{"type": string, "network": string, "chainId": count, "account": string, "ranges?": RANGES}, 256]
+    ),
+    "extensions?": lambda value: None,
+}
+
+
+def policy_of(value):
+    """A policy in JSON, with nothing left out. Refutes another form."""
+    check(isinstance(value, dict) and "format" not in value, "it is another document")
+    if is_newer(value, POLICY):
+        raise Unreadable(NEWER)
+    form(value, POLICY)
+    vkeys = [key["vkey"] for key in value["keys"]]
+    check(len(vkeys) > 0, "it has no key")
+    check(len(vkeys) == len(set(vkeys)), "it has a key twice")
+    is_own = "origin" not in value or all(split_vkey(vkey)[0] == value["origin"] for vkey in vkeys)
+    check(is_own, "it has a key of another origin")
+    witnesses = [(each["name"], each["vkey"]) for each in value.get("witnesses") or []]
+    groups = [(each["name"], str(each["threshold"]), each["members"]) for each in value.get("groups") or []]
+    quorum = value.get("quorum")
+    quorums = [(each["quorum"], each.get("ranges") or []) for each in value.get("timestampQuorums") or []]
+    authorities = []
+    for each in value.get("timestampAuthorities") or []:
+        anchors = b"".join(pem_of(data) for pem in each["trustAnchors"] for data in certificates(pem))
+        authorities.append((each["name"], anchors, each.get("ranges", ALWAYS) or []))
+    return {
+        "keys": value["keys"],
+        "required": required_witnesses(witnesses, groups, "none" if quorum is None else quorum),
+        "authorities": authorities,
+        "quorums": quorums + [(value.get("timestampQuorum", 1), ALWAYS)],
+    }
+
+
+ALWAYS = [{"from": 1, "until": None}]
+
+
+def required_witnesses(witnesses, groups, quorum):
+    """`(threshold, members)`, of which each is the verifier key of a witness, or again such a pair."""
+    defined, used, keys = {}, set(), set()
+
+    def find(name):
+        check(name in defined, f"it has not defined {name} yet")
+        return defined[name]
+
+    def define(name, member):
+        check(name != "none" and name not in defined, f"it defines {name} twice")
+        defined[name] = member
+
+    for name, vkey in witnesses:
+        parse_vkey(vkey, COSIGNATURE)
+        key = split_vkey(vkey)[2]
+        check(key not in keys, "it has the key of a witness twice")
+        keys.add(key)
+        define(name, vkey)
+    for name, threshold, members in groups:
+        check(members, f"the group {name} has no members")
+        check(len(members) == len(set(members)) and not used & set(members), f"it uses a member of {name} twice")
+        used.update(members)
+        needed = {"all": str(len(members)), "any": "1"}.get(threshold, threshold)
+        is_count = re.fullmatch("[1-9][0-9]{0,8}", needed) and int(needed) <= len(members)
+        check(is_count, f"the threshold of {name} is not all, any or 1 to {len(members)}")
+        define(name, (int(needed), [find(member) for member in members]))
+    return (0, []) if quorum == "none" else (1, [find(quorum)])
+
+
+OPERANDS = {"log": (1, 2), "witness": (2, 3), "group": (3, 2**53), "quorum": (1, 1)}
+
+
+def policy_of_lines(source):
+    """C2SP tlog-policy text. Witnesses and groups are defined before they are used."""
+    check(not re.search(rf"(?![\t\n])[{CONTROL}]", source), "it has a control character")
+    logs, witnesses, groups, quorums = [], [], [], []
+    for line in source.split("\n"):
+        words = re.findall(r"[^ \t]+", line)
+        if not words or words[0].startswith("#"):
+            continue
+        keyword, *others = words
+        least, most = OPERANDS.get(keyword, (1, 0))
+        check(least <= len(others) <= most, f"not a line of a policy: {line[:64]}")
+        if keyword == "log":
+            logs.append(others[0])
+        elif keyword == "witness":
+            witnesses.append((others[0], others[1]))
+        elif keyword == "group":
+            groups.append((others[0], others[1], others[2:]))
+        else:
+            quorums.append(others[0])
+    check(logs and len({split_vkey(vkey)[2] for vkey in logs}) == len(logs), "it has no log line, or a key twice")
+    check(len(quorums) == 1, "it must have one quorum line")
+    for vkey in logs:
+        parse_vkey(vkey)
+    required = required_witnesses(witnesses, groups, quorums[0])
+    return {**policy_of_keys(logs), "required": required}
+
+
+def policy_of_keys(vkeys):
+    keys = [{"vkey": vkey} for vkey in vkeys]
+    return {"keys": keys, "required": (0, []), "authorities": [], "quorums": [(1, ALWAYS)]}
+
+
+def read_policy(path):
+    """What is wrong with a policy says nothing about what was recorded."""
+    try:
+        source = text_of(read(path))
+        limit(utf16_length(source) <= 2**20, "more than 1,048,576 characters")
+        return policy_of(parse(source)) if re.match(r"\s*\{", source) else policy_of_lines(source)
+    except Refuted as error:
+        raise Unreadable(f"{path} is not a policy: {error}") from None
+
+
+# -- signed trees
 
 
 def in_range(size, ranges):
-    return ranges is None or any(size >= each["from"] and size <= (each["until"] or size) for each in ranges)
+    return any(size >= each["from"] and size <= (each["until"] or size) for each in ranges)
 
 
-def verify_tokens(checkpoint, size, validation, policy, logged):
-    """Returns the times of pinned authorities that count for a tree, ms since 1970, and how many are needed.
+def verify_trees(bundle, policy, vkeys):
+    """Returns the trees by their size, ascending."""
+    signers = signers_of(bundle["keys"], policy, vkeys)
+    by_line = {}
+    for key in signers:
+        if parse_vkey(key["vkey"]) is not None:
+            by_line.setdefault(parse_vkey(key["vkey"])[:2], []).append(key)
+    trees, last = {}, None
+    for shown in bundle["checkpoints"]:
+        signed, signatures = parse_note("".join([shown["note"], *(line + "\n" for line in shown["cosignatures"])]))
+        origin, size, root = parse_checkpoint(signed)
+        check(origin == bundle["origin"], "a checkpoint belongs to another log")
+        matches = [(key, line) for line in signatures for key in by_line.get(line[:2], [])]
+        check(len(matches) == 1, "not exactly one key of the log signed a checkpoint")
+        [(key, (_, key_id, signature))] = matches
+        is_signed = ed25519_verify(parse_vkey(key["vkey"])[2], signed.encode(), signature)
+        check(is_signed, "a signature of a checkpoint does not verify")
+        is_own = size >= key.get("from", 1) and size <= (key.get("until") or size)
+        check(is_own, "a key signed a size that is not its own")
+        check(size > (last["size"] if last else 0), "the checkpoints must have ascending sizes")
+        check(key["vkey"] in vkeys, "the key that signed a checkpoint has no entry in the bundle")
+        index = vkeys.index(key["vkey"])
+        sizes = [item["treeSize"] for item in bundle["keys"][index]["inclusion"]]
+        check(size in sizes, "a tree is not proven to hold the key that signed it")
+        is_retired = index + 1 < len(vkeys) and size > bundle["keys"][index + 1]["position"]
+        check(not is_retired, "a retired key signed")
+        if last is not None:
+            proof = hashes(last["shown"].get("consistency", []))
+            check(begins_with(root, size, last["root"], last["size"], proof), "two trees are not of one log")
+        line = f"\u2014 {origin} {base64.b64encode(key_id + signature).decode()}\n"
+        last = {"size": size, "root": root, "key": key, "shown": shown, "signed": signed, "signatures": signatures}
+        last["note"] = f"{signed}\n{line}".encode()
+        trees[size] = last
+    return trees
 
-    `logged` has the positions of token entries. Two authorities that share a signer's key are not told apart here.
+
+def signers_of(keys, policy, vkeys):
+    """The keys that may have signed: those of the policy, and the others of the bundle.
+
+    A pinned key that is not retired introduces newer ones. What a retired one introduces is unknown.
     """
-    quorum = next((one["quorum"] for one in policy.get("timestampQuorums", []) if in_range(size, one["ranges"])), policy.get("timestampQuorum", 1))
-    times = {}
+    pinned = {key["vkey"]: key for key in policy["keys"]}
+    last = max((i for i, vkey in enumerate(vkeys) if vkey in pinned), default=-1)
+    newest = pinned[vkeys[last]] if last >= 0 else {"until": 0}
+    introduces = newest.get("until") is None and not newest.get("compromised")
+    ends = [key["position"] for key in keys[1:]] + [None]
+    others = []
+    for i, vkey in enumerate(vkeys):
+        if vkey not in pinned:
+            is_unknown = i > last and not introduces
+            others.append({"vkey": vkey, "from": keys[i]["position"] + 1, "until": ends[i], "unknown": is_unknown})
+    return policy["keys"] + others
+
+
+def is_vouched_for(tree):
+    """Whether the key is not retired, or the tree is the beginning of the last one of the key."""
+    key = tree["key"]
+    if key.get("until") is None:
+        return not key.get("unknown")
+    proof = hashes(tree["shown"].get("keyConsistency", []))
+    return "root" in key and begins_with(unhex(key["root"]), key["until"], tree["root"], tree["size"], proof)
+
+
+def is_cosigned(tree, member):
+    """Whether a witness, or enough members of a group, cosigned a tree. Refutes a wrong cosignature."""
+    if not isinstance(member, str):
+        threshold, members = member
+        return sum([is_cosigned(tree, each) for each in members]) >= threshold
+    name, key_id, public = parse_vkey(member, COSIGNATURE) or (None, None, None)
+    line = next((line for line in tree["signatures"] if line[:2] == (name, key_id)), None)
+    if line is None:
+        return False
+    seconds = int.from_bytes(line[2][:8], "big")
+    check(len(line[2]) == 72 and 0 < seconds <= 253402300799, "a cosignature is malformed")
+    signed = f"cosignature/v1\ntime {seconds}\n{tree['signed']}"
+    check(ed25519_verify(public, signed.encode(), line[2][8:]), "a cosignature does not verify")
+    return True
+
+
+# -- tokens, by OpenSSL
+
+
+def der(data):
+    """The values of DER, one after the other: `(tag, content)`."""
+    values = []
+    while data:
+        check(len(data) > 1 and data[0] & 0x1F != 0x1F, "malformed DER")
+        start, length = 2, data[1]
+        if length >= 0x80:
+            start, length = 2 + length - 0x80, int.from_bytes(data[2 : 2 + length - 0x80], "big")
+        check(data[1] != 0x80 and start + length <= len(data), "malformed DER")
+        values.append((data[0], data[start : start + length]))
+        data = data[start + length :]
+    return values
+
+
+def is_der(data):
+    """Whether it is one sequence."""
+    try:
+        return [tag for tag, _ in der(data)] == [0x30]
+    except Refuted:
+        return False
+
+
+def pem_of(data):
+    return b"-----BEGIN CERTIFICATE-----\n" + base64.encodebytes(data) + b"-----END CERTIFICATE-----\n"
+
+
+def openssl(files, *arguments):
+    """Whether the command succeeds, and the files that it writes, by name."""
     with tempfile.TemporaryDirectory() as folder:
-        path = lambda name: os.path.join(folder, name)
-        with open(path("note"), "wb") as file:
-            file.write(checkpoint["note"].encode())
-        with open(path("chain.pem"), "w") as file:
-            for piece in validation:
-                if piece["type"] == "certificate":
-                    body = base64.encodebytes(unbase64(piece["data"])).decode()
-                    file.write(f"-----BEGIN CERTIFICATE-----\n{body}-----END CERTIFICATE-----\n")
-        for token in checkpoint["tokens"]:
-            position = logged.get(sha256(unbase64(token)), float("inf"))
-            with open(path("token"), "wb") as file:
-                file.write(unbase64(token))
-            shown = subprocess.run(["openssl", "ts", "-reply", "-in", path("token"), "-text"], capture_output=True, text=True)
-            line = next((line for line in shown.stdout.splitlines() if line.startswith("Time stamp: ")), None)
-            if line is None:
-                continue
-            stamp = " ".join(line[len("Time stamp: ") :].removesuffix(" GMT").split())
-            form = "%b %d %H:%M:%S.%f %Y" if "." in stamp else "%b %d %H:%M:%S %Y"
-            seconds = datetime.strptime(stamp, form).replace(tzinfo=timezone.utc).timestamp()
-            for authority in policy["timestampAuthorities"]:
-                ranges = authority.get("ranges")
-                if ranges is not None:
-                    ranges = [each for each in ranges if each["until"] is None or position < each["until"]]
-                if not in_range(size, ranges):
-                    continue
-                with open(path("anchors.pem"), "w") as file:
-                    file.write("".join(authority["trustAnchors"]))
-                command = ["openssl", "ts", "-verify", "-data", path("note"), "-in", path("token"), "-CAfile", path("anchors.pem")]
-                command += ["-attime", str(int(seconds))]
-                if os.path.getsize(path("chain.pem")) > 0:
-                    command += ["-untrusted", path("chain.pem")]
-                if subprocess.run(command, capture_output=True).returncode == 0:
-                    name = authority["name"]
-                    times[name] = min(times.get(name, float("inf")), seconds * 1000)
-    return sorted(times.values()), quorum
+        for name, data in files.items():
+            with open(os.path.join(folder, name), "wb") as file:
+                file.write(data)
+        try:
+            done = subprocess.run(["openssl", *arguments], cwd=folder, stdin=subprocess.DEVNULL, capture_output=True)
+        except OSError:
+            raise Unable("openssl is missing, which checks time stamps: install version 1.1 or later") from None
+        if done.returncode < 0:
+            raise Unable(f"openssl was ended by the signal {-done.returncode}")
+        written = {name: read(os.path.join(folder, name)) for name in os.listdir(folder)}
+        return done.returncode == 0, {**written, "stdout": done.stdout}
+
+
+@functools.lru_cache(maxsize=None)
+def require_openssl():
+    version = openssl({}, "version")[1]["stdout"].decode("latin-1").strip()
+    if not re.match(r"OpenSSL (1\.1|[3-9]|\d\d)", version):
+        raise Unable(f"openssl 1.1 or later is needed, which checks time stamps, not {version[:64]}")
+
+
+@functools.lru_cache(maxsize=None)
+def is_certificate(data):
+    return openssl({"certificate": data}, "x509", "-inform", "DER", "-in", "certificate", "-noout")[0]
+
+
+# Not from what `openssl ts -text` prints: who hands out a token can write any lines into its status.
+SHA2 = [bytes.fromhex("608648016503040201"), bytes.fromhex("608648016503040202"), bytes.fromhex("608648016503040203")]
+
+
+def parse_tst_info(content):
+    """genTime, and the latest time that its accuracy allows, ms since 1970. RFC 3161 section 2.4.2."""
+    [(_, body)] = der(content)
+    (_, version), _, (_, imprint), _, (time_tag, time), *others = der(body)
+    check(version == b"\1" and der(der(imprint)[0][1])[0] in [(0x06, each) for each in SHA2], "not supported")
+    match = re.fullmatch(rb"(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)(?:\.(\d{1,48}))?Z", time)
+    check(time_tag == 0x18 and match, "not a time in UTC with seconds")
+    fraction = (match[7] or b"0").decode()
+    gen_time = ms_of(match.groups()[:6], fraction)
+    micros = -(-int(fraction) * 10**6 // 10 ** len(fraction))
+    for kind, value in others:
+        for part, data in der(value) if kind == 0x30 else []:
+            check(0 < len(data) <= 6 and data[0] < 0x80, "an accuracy is negative or too large")
+            micros += int.from_bytes(data, "big") * {0x02: 10**6, 0x80: 1000, 0x81: 1}[part]
+        for _, extension in der(value) if kind == 0xA1 else []:
+            check(all(tag != 0x01 or data == b"\0" for tag, data in der(extension)), "a critical extension")
+    latest = gen_time // 1000 * 1000 + -(-micros // 1000)
+    check(latest <= 253402300799999, "an accuracy leads beyond the year 9999")
+    return gen_time, latest
+
+
+@functools.lru_cache(maxsize=None)
+def read_token(token, chain):
+    """genTime, the latest time, and the public key that signed; None for a token that cannot be read."""
+    _, out = openssl({"token": token}, "ts", "-reply", "-in", "token", "-token_out", "-out", "cms")
+    command = ["cms", "-verify", "-noverify", "-binary", "-inform", "DER", "-in", "cms", "-out", "info"]
+    command += ["-signer", "signer", *(["-certfile", "chain"] if chain else [])]
+    is_signed, out = openssl({"cms": out.get("cms", b""), "chain": chain}, *command)
+    if not is_signed:
+        return None
+    _, key = openssl({"signer": out.get("signer", b"")}, "x509", "-in", "signer", "-noout", "-pubkey")
+    try:
+        return *parse_tst_info(out["info"]), key["stdout"]
+    except (Refuted, ValueError, KeyError, IndexError):
+        return None
+
+
+@functools.lru_cache(maxsize=None)
+def is_stamped(token, note, anchors, chain, seconds):
+    command = ["ts", "-verify", "-data", "note", "-in", "token", "-CAfile", "anchors", "-partial_chain"]
+    command += ["-attime", str(seconds), *(["-untrusted", "chain"] if chain else [])]
+    return openssl({"note": note, "token": token, "anchors": anchors, "chain": chain}, *command)[0]
+
+
+def stamps_of(tree, policy, chain, logged):
+    """Latest time, genTime, authority and signer's key of each token that counts. The earliest comes first.
+
+    `logged` has the positions of token entries: one of an abandoned authority counts only if it was in the log before.
+    """
+    stamps = []
+    for token in map(unbase64, tree["shown"]["tokens"] if policy["authorities"] else []):
+        found = read_token(token, chain)
+        position = logged.get(sha256(token), float("inf"))
+        for name, anchors, ranges in policy["authorities"] if found else []:
+            ranges = [each for each in ranges if each["until"] is None or position < each["until"]]
+            if anchors and in_range(tree["size"], ranges):
+                gen_time, latest, key = found
+                if is_stamped(token, tree["note"], anchors, chain, gen_time // 1000):
+                    stamps.append((latest, gen_time, name, key))
+                    break
+    return sorted(stamps)
+
+
+def different(stamps, taken=()):
+    """The largest part in which no two are of one authority: neither of one name, nor of one signer's key."""
+    if not stamps:
+        return taken
+    without = different(stamps[1:], taken)
+    if any(one[2] == stamps[0][2] or one[3] == stamps[0][3] for one in taken):
+        return without
+    return max(different(stamps[1:], (*taken, stamps[0])), without, key=len)
 
 
 # -- the whole bundle
 
 
-def verify_bundle(text, policy, originals):
-    optional = ["renewals", "claimedPolicy", "extensions"]
-    bundle = document(text, BUNDLE + optional, "bundle")
-    if bundle.get("version") is True or bundle.get("version") != 1:
-        raise Unreadable("not a bundle of version 1")
-    members(bundle, BUNDLE, optional)
-    check(isinstance(bundle.get("extensions", {}), dict), "extensions must be an object")
-    origin = bundle["origin"]
-    events = [verify_event(event, origin) for event in bundle["events"]]
-    check(len(events) > 0, "the bundle has no event")
-    verify_subject(events, bundle["subject"])
+def attest(bundle, trees, policy):
+    """Returns the proven time of each tree that counts, None without one, and whether witnesses cosigned all of them.
 
-    vkeys = verify_keys(bundle["keys"], origin)
-    pinned = {key["vkey"]: key for key in policy["keys"]} if policy else {vkey: {} for vkey in vkeys}
-    if not any(parse_name(vkey) == origin for vkey in pinned):
-        raise OtherLog()
-    last = max((i for i, vkey in enumerate(vkeys) if vkey in pinned), default=-1)
-    newest = pinned[vkeys[last]] if last >= 0 else {"until": 0}
-    introduces = newest.get("until") is None and not newest.get("compromised")
-    ends = [key["position"] for key in bundle["keys"][1:]] + [None]
-    for i, vkey in enumerate(vkeys):
-        pinned.setdefault(vkey, {"until": ends[i], "unknown": i > last and not introduces})
-    trees, signed, last_size = {}, [], 0
-    for checkpoint in bundle["checkpoints"]:
-        members(checkpoint, ["note", "cosignatures", "tokens", "anchors"], ["consistency", "keyConsistency"])
-        size, root, vkey = open_note(checkpoint["note"], origin, list(pinned))
-        check(size > last_size, "the checkpoints must have ascending sizes")
-        check(vkey in vkeys, "the key that signed a checkpoint has no entry in the bundle")
-        index, key = vkeys.index(vkey), pinned[vkey]
-        sizes = [item["treeSize"] for item in bundle["keys"][index]["inclusion"]]
-        check(size in sizes, "a tree is not proven to hold the key that signed it")
-        check(index + 1 == len(vkeys) or size <= bundle["keys"][index + 1]["position"], "a retired key signed")
-        check(size >= key.get("from", 1) and size <= (key.get("until") or size), "a key signed a size that is not its own")
-        if signed:
-            proof = hashes(signed[-1][0].get("consistency", []))
-            check(begins_with(root, size, trees[last_size], last_size, proof), "two trees are not of one log")
-        trees[size], last_size = root, size
-        signed.append((checkpoint, size, key))
-    for key in bundle["keys"]:
-        verify_inclusion(sha256(unhex(key["opening"])), key, trees)
-    # openssl does not read revocation lists here, so a renewal changes nothing. It must be correct nevertheless.
-    for renewal in bundle.get("renewals", []):
-        members(renewal, ["opening", "position", "inclusion"])
-        opening = unhex(renewal["opening"], 48)
-        check(opening[:16] == tag("er1.token"), "a renewal is not the entry of a token")
-        verify_inclusion(sha256(opening), renewal, trees)
-    # Only trees that count prove anything: the thief of a retired key can make others.
-    counted, times, logged, counts = set(), {}, {}, False
-    for checkpoint, size, key in reversed(signed):
-        stamps, quorum = [], 1
-        if policy and policy.get("timestampAuthorities"):
-            stamps, quorum = verify_tokens(checkpoint, size, bundle["validationData"], policy, logged)
-        until, root = key.get("until"), key.get("root")
-        proof = hashes(checkpoint.get("keyConsistency", []))
-        retired = datetime.fromisoformat(key["retiredAt"].replace("Z", "+00:00")).timestamp() * 1000 if "retiredAt" in key else None
-        counts = counts or until is None and not key.get("unknown")
-        counts = counts or root is not None and begins_with(unhex(root, 32), until, trees[size], size, proof)
-        counts = counts or retired is not None and not key.get("compromised") and sum(time <= retired for time in stamps) >= quorum
-        if not counts:
-            continue
-        counted.add(size)
-        if len(stamps) >= quorum:
-            times[size] = stamps[quorum - 1]
-        for renewal in bundle.get("renewals", []):
+    Only trees that count prove anything: the thief of a retired key can make others.
+    """
+    times, logged, counts, cosigned = {}, {}, False, True
+    chain = b""
+    if policy["authorities"] and any(tree["shown"]["tokens"] for tree in trees.values()):
+        require_openssl()
+        found = [unbase64(piece["data"]) for piece in bundle["validationData"] if piece["type"] == "certificate"]
+        chain = b"".join(pem_of(data) for data in found if is_certificate(data))
+    for size, tree in reversed(list(trees.items())):
+        key = tree["key"]
+        quorum = next(quorum for quorum, ranges in policy["quorums"] if in_range(size, ranges))
+        stamps = stamps_of(tree, policy, chain, logged)
+        if not counts and not is_vouched_for(tree):
+            retired = time_in_utc(key["retiredAt"]) if "retiredAt" in key and not key.get("compromised") else -1
+            if sum(stamp[1] <= retired for stamp in different(stamps)) < quorum:
+                continue
+        counts = True
+        enough = (i for i in range(1, len(stamps) + 1) if len(different(stamps[:i])) >= quorum)
+        times[size] = next((stamps[i - 1][0] for i in enough), None)
+        for renewal in bundle["renewals"]:
             if any(item["treeSize"] == size for item in renewal["inclusion"]):
                 logged[unhex(renewal["opening"])[16:]] = renewal["position"]
+        cosigned = is_cosigned(tree, policy["required"]) and cosigned
+    return times, cosigned
+
+
+def verify_bundle(text, pinned, seen=None):
+    """Returns the state and the verified events. `seen` has the roots of trees that other bundles show."""
+    bundle = read_bundle(text)
+    origin = bundle["origin"]
+    vkeys = [key_opening(key["opening"])[1]["vkey"] for key in bundle["keys"]]
+    own = policy_of(bundle["claimedPolicy"]) if not pinned and "claimedPolicy" in bundle else policy_of_keys(vkeys)
+    policy = pinned or own
+    if not any((parse_vkey(key["vkey"]) or [None])[0] == origin for key in policy["keys"]):
+        if pinned:
+            raise OtherLog()
+        raise Refuted("the bundle's own policy has no key of its log")
+    verify_keys(bundle["keys"], origin)
+    events = [verify_event(event, origin) for event in bundle["events"]]
+    verify_subject(events, bundle["subject"])
+    trees = verify_trees(bundle, policy, vkeys)
+    for entry in bundle["keys"] + bundle["renewals"]:
+        verify_inclusion(sha256(unhex(entry["opening"])), entry, trees)
+    last_position = 0
     for shown, event in zip(bundle["events"], events):
+        event["sizes"] = [item["treeSize"] for item in shown["inclusion"]]
         verify_inclusion(bytes.fromhex(event["txId"]), shown, trees)
-        event["sealed"] = len(shown["inclusion"]) > 0
-        event["counts"] = not event["sealed"] or any(item["treeSize"] in counted for item in shown["inclusion"])
-        event["unknown"] = any(key.get("unknown") and size == item["treeSize"] for _, size, key in signed for item in shown["inclusion"])
-        event["notLaterThan"] = min((times[item["treeSize"]] for item in shown["inclusion"] if item["treeSize"] in times), default=None)
-    positions = [event["position"] for event in bundle["events"] if "position" in event]
-    check(positions == sorted(set(positions)), "the positions of the events must ascend")
+        check(shown.get("position", 2**53) > last_position, "the events are in another order in the log")
+        last_position = shown.get("position", 2**53)
+
+    times, cosigned = attest(bundle, trees, policy)
+    for event in events:
+        proven = [times[size] for size in event["sizes"] if times.get(size) is not None]
+        event["notLaterThan"] = min(proven, default=None)
+        if event["sizes"] and not any(size in times for size in event["sizes"]):
+            is_unknown = any(trees[size]["key"].get("unknown") for size in event["sizes"])
+            check(pinned or not is_unknown, "a key signed that the bundle's own policy does not know")
+            return "newer-key" if is_unknown else "retired-key", events
+    for size in times if seen is not None else []:
+        check(seen.setdefault(size, trees[size]["root"]) == trees[size]["root"], "two trees of one size differ: a fork")
+    if not all(event["sizes"] for event in events):
+        return "pending", events
+    return ("proven" if pinned else "consistent") if cosigned else "requirement", events
+
+
+def compare(path, events):
+    """Whether a file is one of the proof."""
+    data = read(path)
+    digest = sha256(data).hex()
     files = [file for event in events for file in event["files"].values() if "sha256" in file]
-    hidden = any(event["hides"] or len(event["files"]) < len(event["held"]) for event in events)
-    compared = []
-    for path in originals:
-        data = read(path)
-        matches = any(f["sha256"] == sha256(data).hex() and f["size"] == len(data) for f in files)
-        compared.append((path, "matches" if matches else "not comparable" if hidden else "not in this proof"))
-    return events, compared
+    if any(file["sha256"] == digest and file["size"] == len(data) for file in files):
+        return "matches"
+    hides = any(event["hides"] or len(event["files"]) < len(event["held"]) for event in events)
+    return "not comparable" if hides else "not in this proof"
 
 
-def rfc3339(ms):
-    return datetime.fromtimestamp(ms / 1000, timezone.utc).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+# -- an export
 
 
-def state_of(events, policy):
-    """The exit code and what it means."""
-    if not all(event["counts"] for event in events):
-        if any(event["unknown"] and not event["counts"] for event in events):
-            return 5, "BY A KEY THAT THIS POLICY DOES NOT KNOW: fetch the newer policy"
-        return 5, "BY A RETIRED KEY"
-    if not all(event["sealed"] for event in events):
-        return 4, "PENDING"
-    return (0, "PROVEN") if policy else (3, "CONSISTENT, BUT NOT PROVEN: no keys are pinned")
+class Export:
+    """The lines of an export, one after the other."""
+
+    def __init__(self, policy):
+        self.policy = policy
+        self.findings = []
+        self.trees = {}
+        self.head = self.end = None
+        self.counts = {"evidences": 0, "events": 0, "unsealed": 0, "withoutBundle": 0}
+        self.counts_all = True
+        self.number, self.last_id, self.unread = 0, "", 0
+
+    def find(self, line, state, reason):
+        self.findings.append((line, state, reason))
+
+    def add(self, line, text):
+        check(self.end is None, "a line comes after the last one")
+        # As the registry writes it. The rest is the bundle.
+        match = re.fullmatch(r'\{"n":([1-9][0-9]{0,14}),"bundle":(\{.*\})\}', text, re.DOTALL)
+        if match:
+            return self.add_bundle(line, int(match[1]), match[2])
+        item = parse(text)
+        check(isinstance(item, dict), "a line is not an object")
+        names = ["end", "counts", "sha256"] if "end" in item else ["n", "bundle", "id", "externalId", "error"]
+        if is_newer(item, names):
+            raise Unreadable(NEWER)
+        if item.get("end") is True:
+            self.end = item
+        elif "bundle" in item:
+            self.find(line, "changed", "not the text that the registry wrote")
+            self.add_bundle(line, count(item.get("n")), json.dumps(item["bundle"]))
+        else:
+            item_id, name, why = (string(item.get(each)) for each in ("id", "externalId", "error"))
+            self.counts["evidences"] += 1
+            self.counts["withoutBundle"] += 1
+            self.find(line, "requirement", f"there is no bundle of {name}: {why}")
+            self.check_next(count(item.get("n")), item_id)
+
+    def add_bundle(self, line, number, text):
+        self.counts["evidences"] += 1
+        try:
+            state, events = verify_bundle(text, self.policy, self.trees)
+            reason = STATES[state][1]
+        except Refuted as error:
+            state, reason = "refuted", str(error)
+        except Unreadable as error:
+            state, reason = "unreadable", str(error)
+        except OtherLog:
+            state, reason = "other-log", STATES["other-log"][1]
+        if state not in ("proven", "consistent"):
+            self.find(line, state, reason)
+        if state not in ("proven", "consistent", "pending", "requirement"):
+            self.counts_all = False
+            return self.check_next(number)
+        self.counts["events"] += len(events)
+        self.counts["unsealed"] += state == "pending"
+        fields = events[0]["fields"]
+        item_id, _, company = (string(fields.get(name)) for name in ("evidence", "externalId", "company"))
+        origin = events[0]["header"] and events[0]["header"]["log"]
+        is_own = company == self.head["company"] and origin == self.head["origin"]
+        check(is_own, "not a history of this company in this log")
+        self.check_next(number, item_id)
+
+    def check_next(self, number, item_id=None):
+        """Numbered without a gap, in ascending order of the ids. Lines that cannot be read may be a gap."""
+        expected, unread = self.number + 1, self.unread
+        is_next = number >= expected and (item_id is None or item_id > self.last_id)
+        check(is_next, f"evidence {number} comes twice, or too late")
+        self.number, self.last_id, self.unread = number, item_id or self.last_id, 0
+        check(number <= expected + unread, f"evidence {expected} is missing")
+
+    def check_end(self, line, digest):
+        least = self.head["counts"]["evidences"]
+        if self.end is None:
+            seen = f"{self.counts['evidences']} of {max(self.counts['evidences'], least)} evidences"
+            return self.find(line, "incomplete", seen)
+        if any(state == "unreadable" for _, state, _ in self.findings):
+            return None
+        told = self.end.get("counts")
+        counted = self.counts if self.counts_all else {"evidences": self.counts["evidences"]}
+        is_told = isinstance(told, dict) and all(type(told.get(n)) is int and told[n] == counted[n] for n in counted)
+        check(is_told and counted["evidences"] >= least, "the first or the last line counts other lines")
+        if self.end.get("sha256") != digest:
+            self.find(line, "changed", "not the text that the registry wrote")
+
+
+def read_head(line):
+    names = ["format", "company", "origin", "treeSize", "exportedAt", "counts"]
+    head = document(text_of(line, "utf-8"), "export", names)
+    for name in ("company", "origin", "exportedAt"):
+        string(head.get(name))
+    check(isinstance(head.get("counts"), dict), "the first line has no counts")
+    count(head["counts"].get("evidences"))
+    return head
 
 
 def verify_export(data, policy):
-    """The lines in their order. A byte order mark and a carriage return before a line feed are left out first."""
-    lines = data.removeprefix(b"\xef\xbb\xbf").replace(b"\r\n", b"\n").split(b"\n")
-    text_of(data)
-    while lines and lines[-1].strip() == b"":
+    """A byte order mark, a carriage return before a line feed and empty lines at the end are left out first."""
+    lines = [line.removesuffix(b"\r") for line in data.removeprefix(b"\xef\xbb\xbf").split(b"\n")]
+    while lines and lines[-1] == b"":
         lines.pop()
-    head = document(lines[0] if lines else b"", EXPORT, "export")
-    worst, number, end, last_id, totals = state_of([], policy), 0, None, "", {"events": 0, "unsealed": 0, "withoutBundle": 0}
-    counts_all = True
-    for i, line in enumerate(lines[1:], 1):
-        check(end is None, "a line comes after the last one")
-        try:
-            item = document(line, ["n", "bundle", "id", "externalId", "error", "end", "counts", "sha256"])
-        except Unreadable:
-            if i == len(lines) - 1:
-                break
-            raise
-        if "end" in item:
-            end = item
+    export = Export(policy)
+    try:
+        export.head = read_head(lines[0] if lines else b"")
+    except Refuted as error:
+        raise Unreadable(f"not an export: {error}") from None
+    if b"" in lines:
+        export.find(lines.index(b"") + 1, "changed", "there is an empty line")
+    for i, line in enumerate(lines[1:], 2):
+        if line == b"":
             continue
-        number += 1
-        check(item["n"] == number, f"evidence {number} is missing, or in another place")
         try:
-            if "bundle" in item:
-                events = verify_bundle(json.dumps(item["bundle"]), policy, [])[0]
-                fields, found = events[0]["fields"], state_of(events, policy)
-                is_history = all(event["header"] is not None for event in events)
-                check(is_history and fields["company"] == head["company"] and item["bundle"]["origin"] == head["origin"], "not a history of this company in this log")
-                item_id = fields["evidence"]
-                totals["events"] += len(events)
-                totals["unsealed"] += not all(event["sealed"] for event in events)
-            else:
-                item_id, found = item["id"], (8, "WITHOUT A BUNDLE")
-                totals["withoutBundle"] += 1
-            check(item_id > last_id, f"evidence {number} comes twice, or too late")
-            last_id = item_id
-        except OtherLog:
-            found, counts_all = (6, "OF ANOTHER LOG"), False
-        worst = max(worst, found, key=lambda state: [0, 3, 4, 8, 5, 6].index(state[0]))
-    if end is None:
-        raise Unreadable(f"incomplete: {number} of {max(number, head['counts']['evidences'])} evidences, all that are there hold")
-    check(end["counts"]["evidences"] == number >= head["counts"]["evidences"], "the first or the last line counts other lines")
-    check(not counts_all or all(end["counts"][name] == total for name, total in totals.items()), "the last line counts other events")
-    if end["sha256"] != sha256(b"".join(line + b"\n" for line in lines[:-1])).hex():
-        raise Unreadable("changed: not the text that the registry wrote")
-    return worst
+            limit(len(line) <= 3 * 2**25, "longer than any bundle")
+            export.add(i, text_of(line, "utf-8"))
+        except (Malformed, Unreadable) as error:
+            export.unread += 1
+            # The last line may be one that is cut off.
+            if i < len(lines) or isinstance(error, Unreadable):
+                export.find(i, "unreadable", str(error))
+        except Refuted as error:
+            export.find(i, "refuted", str(error))
+    written = [line for line in lines if line != b""]
+    try:
+        export.check_end(len(lines), sha256(*(line + b"\n" for line in written[:-1])).hex())
+    except Refuted as error:
+        export.find(len(lines), "refuted", str(error))
+    for line, state, reason in export.findings[:20]:
+        say(f"line {line}: {state}: {reason}")
+    if len(export.findings) > 20:
+        say(f"and {len(export.findings) - 20} more")
+    states = {state for _, state, _ in export.findings}
+    return next((state for state in STATES if state in states), "proven" if policy else "consistent")
+
+
+# -- the command
+
+
+def say(text):
+    """Prints a line. What a console could take for a command, or cannot show, is escaped."""
+    print("".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text))
+
+
+def rfc3339(ms):
+    return (EPOCH + timedelta(milliseconds=ms)).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def run(arguments):
-    policy = None
-    if arguments.policy:
-        policy = document(text_of(read(arguments.policy)), POLICY)
-        if not policy.get("keys"):
-            raise Unreadable("the policy has no key")
+    """Returns the exit code and what it means."""
+    policy = read_policy(arguments.policy) if arguments.policy else None
     if arguments.export:
-        return verify_export(read(arguments.bundle), policy)
-    events, compared = verify_bundle(text_of(read(arguments.bundle)), policy, arguments.file)
-    for event in events:
+        state = verify_export(read(arguments.bundle), policy)
+        say(NOT_CHECKED)
+        return STATES[state]
+    try:
+        source = text_of(read(arguments.bundle))
+    except Malformed as error:
+        raise Unreadable(str(error)) from None
+    state, events = verify_bundle(source, policy)
+    is_proven = state not in ("newer-key", "retired-key")
+    for event in events if is_proven else []:
         time = event["notLaterThan"]
-        print(f"event {event['txId']}: {'no time is proven' if time is None else f'existed at {rfc3339(time)}'}")
+        say(f"event {event['txId']}: {'no time is proven' if time is None else f'existed at {rfc3339(time)}'}")
         for name, value in sorted(event["fields"].items()):
-            print(f"  {name} = {json.dumps(value)}")
-    print("not checked: the proofs of chains, cosignatures, and later events, such as a theft")
-    for path, verdict in compared:
-        print(f"{path}: {verdict}")
-    code, text = state_of(events, policy)
-    return 7 if code in (0, 3, 4) and any(verdict != "matches" for _, verdict in compared) else code, text
+            say(f"  {name} = {json.dumps(value)}")
+    say(NOT_CHECKED)
+    verdicts = [compare(path, events) for path in arguments.file] if is_proven else []
+    for path, verdict in zip(arguments.file, verdicts):
+        say(f"{path}: {verdict}")
+    code, meaning = STATES[state]
+    return 7 if any(verdict != "matches" for verdict in verdicts) else code, meaning
+
+
+NOT_CHECKED = "not checked: the proofs of chains, revocation of certificates, and later events, such as a theft"
 
 
 def main():
@@ -645,15 +1327,29 @@ def main():
     parser.add_argument("--export", action="store_true")
     parser.add_argument("--policy")
     parser.add_argument("--file", action="append", default=[])
+    arguments = parser.parse_args()
+    if arguments.export and arguments.file:
+        parser.error("--export takes no --file")
+    sys.stdout.reconfigure(errors="backslashreplace")
     try:
-        code, text = run(parser.parse_args())
+        code, text = run(arguments)
+    except Refuted as error:
+        code, text = 1, f"REFUTED: {error}"
     except Unreadable as error:
         code, text = 2, f"NOT READABLE: {error}"
     except OtherLog:
-        code, text = 6, "OF ANOTHER LOG: nothing is said about it"
-    except (Refuted, KeyError, TypeError, ValueError, AttributeError, UnicodeError) as error:
-        code, text = 1, f"REFUTED: {error}"
-    print(text)
+        code, text = STATES["other-log"]
+    except Unable as error:
+        code, text = 2, f"NOT CHECKED: {error}"
+    except Exception as error:  # A fault of this program or of its machine says nothing about what was recorded.
+        code, text = 2, f"NOT CHECKED: {type(error).__name__}: {error}"
+    try:
+        say(text)
+        sys.stdout.flush()
+    except OSError as error:
+        print(f"cannot write the verdict: {error.strerror}", file=sys.stderr)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 2
     return code
 
 

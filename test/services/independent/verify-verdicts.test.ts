@@ -1,0 +1,271 @@
+import assert from 'node:assert/strict'
+import { execFile, spawnSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { mkdir, symlink, writeFile } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { before, describe, it } from 'node:test'
+import * as asn1js from 'asn1js'
+import * as pkijs from 'pkijs'
+import { concatBytes, encodeUtf8, sha256Of, toBase64, toHex } from '../../../core/bytes.ts'
+import { createNoteSigner } from '../../../core/log/note.ts'
+import { parsePolicy, verifyBundle, type BundleResult } from '../../../core/verify/index.ts'
+import { tokens } from '../../../core/verify/tokens.ts'
+import { forgeBundle, type BundleParts, type Members } from '../../core/verify/bundle-forger.ts'
+import { ForgedLog, forgeEvent } from '../../core/verify/forger.ts'
+import { temporaryOfSuite } from '../../support/temporary.ts'
+import { authorityNamed, derOf, response, signerUnder, type ResponseOptions } from '../../support/test-authority.ts'
+
+/** Where the verifier in Python said more or less than the documents do. The verifier in TypeScript is the measure. */
+const SCRIPT = resolve('test/services/independent/verify.py')
+const python = spawnSync('python3', ['-c', 'import sys; print(sys.executable)'], { encoding: 'utf8' })
+const hasTools = python.status === 0 && spawnSync('openssl', ['version']).status === 0
+const skip = hasTools ? false : 'python3 and openssl are needed'
+
+const CODES: Readonly<Record<BundleResult['state'], number>> = {
+  proven: 0,
+  refuted: 1,
+  unreadable: 2,
+  consistent: 3,
+  pending: 4,
+  'retired-key': 5,
+  'newer-key': 5,
+  'other-log': 6,
+  requirement: 8,
+}
+
+function logOf(name: string) {
+  const log = new ForgedLog()
+  const fields = { company: 'acme', evidence: name, externalId: name }
+  const event = forgeEvent({ origin: log.origin, slotKey: new Uint8Array(32), version: 1, time: 1_000, fields })
+  log.add(event.opening)
+  return { log, bundle: (parts: BundleParts = {}) => forgeBundle(log, [event], parts) }
+}
+
+const { log, bundle } = logOf('e-1')
+const BUNDLE = JSON.stringify(bundle())
+const { origin } = log
+const keys = log.pinned.map(({ vkey, from, until }) => ({ vkey, from, until }))
+const policyWith = (members: Members = {}): string => JSON.stringify({ origin, keys, ...members })
+
+describe('the verifier in Python says the same', { skip }, () => {
+  const directory = temporaryOfSuite()
+  const at = (name: string): string => join(directory, name)
+
+  interface Run {
+    readonly code: unknown
+    readonly stdout: string
+  }
+  const run = (args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<Run> =>
+    new Promise((done) => {
+      execFile(python.stdout.trim(), [SCRIPT, ...args], { env: { ...process.env, ...env } }, (error, stdout) => {
+        done({ code: error?.code ?? 0, stdout })
+      })
+    })
+
+  async function verify(text: string, policy?: string, env?: NodeJS.ProcessEnv): Promise<Run> {
+    await writeFile(at('bundle'), text)
+    if (policy !== undefined) await writeFile(at('policy'), policy)
+    return run([at('bundle'), ...(policy === undefined ? [] : ['--policy', at('policy')])], env)
+  }
+
+  function codeOf(text: string, policy?: string): number {
+    let pinned = {}
+    try {
+      if (policy !== undefined) pinned = { policy: parsePolicy(policy) }
+    } catch {
+      return 2
+    }
+    return CODES[verifyBundle(text, { ...pinned, tokens }).state]
+  }
+
+  /** The exit code, which is that of the verifier in TypeScript, too. */
+  async function agrees(expected: number, text: string, policy?: string): Promise<string> {
+    const { code, stdout } = await verify(text, policy)
+    const what = `${stdout}\n${text.slice(-300)}\n${policy}`
+    assert.deepEqual([code, codeOf(text, policy)], [expected, expected], what)
+    return stdout
+  }
+
+  const PEM = '-----BEGIN CERTIFICATE-----\nMAA=\n-----END CERTIFICATE-----\n'
+  const authority = (members: Members): Members => ({
+    timestampAuthorities: [{ name: 'a', trustAnchors: [PEM], ...members }],
+  })
+
+  it('about policies', async () => {
+    await agrees(0, BUNDLE, policyWith())
+    const [key] = keys
+    const other = `${origin}+01020304+${toBase64(Uint8Array.of(2, 7))}`
+    await agrees(0, BUNDLE, policyWith({ keys: [...keys, { vkey: other }] }))
+    await agrees(6, BUNDLE, policyWith({ keys: [{ vkey: other }] }))
+    await agrees(0, BUNDLE, policyWith({ witnesses: null, groups: null, chains: null, timestampAuthorities: null }))
+    await agrees(0, BUNDLE, policyWith(authority({ ranges: null })))
+    await agrees(0, BUNDLE, policyWith().replace('"from":1', '"from":1.0'))
+    await agrees(0, BUNDLE, `log ${key?.vkey}\nquorum none\n`)
+    for (const broken of [
+      policyWith({ keys: [...keys, ...keys] }),
+      policyWith({ keys: [null] }),
+      policyWith({ keys: [{ vkey: 1 }] }),
+      policyWith({ keys: [{ ...key, until: '' }] }),
+      policyWith({ keys: [{ ...key, compromised: 1 }] }),
+      policyWith({ keys: [{ ...key, retiredAt: 'today' }] }),
+      policyWith({ keys: [{ vkey: key?.vkey.replace(/.$/, '') }] }),
+      policyWith({ keys: [{ vkey: [null] }] }),
+      policyWith({ origin: 'other' }),
+      policyWith({ origin: {} }),
+      policyWith({ quorum: '' }),
+      policyWith({ quorum: 'unknown' }),
+      policyWith({ timestampAuthorities: {} }),
+      policyWith({ timestampQuorum: 0 }),
+      policyWith({ version: 2 }),
+      policyWith(authority({ trustAnchors: ['no certificate'] })),
+      policyWith(authority({ ranges: [{ from: 1 }] })),
+      policyWith().slice(1),
+      policyWith().replace('"from":1', '"from":-0'),
+      `log ${key?.vkey}\n`,
+      '',
+    ])
+      assert.match(await agrees(2, BUNDLE, broken), /is not a policy|newer version/)
+  })
+
+  it('about the form of bundles', async () => {
+    const [policy, { keys: shown, events }] = [policyWith(), bundle()]
+    const change = (members: Members): string => JSON.stringify({ ...bundle(), ...members })
+    const within = (extensions: string): string => BUNDLE.replace(/\}$/, `,"extensions":{"a":${extensions}}}`)
+    const floats = BUNDLE.replaceAll(/"(position|treeSize)":(\d)/g, '"$1":$2.0').replace(/:(\d)\.0/, ':$1e0')
+    const inclusion = shown[0]?.['inclusion'] as readonly unknown[]
+    for (const [code, text] of [
+      [0, floats],
+      [0, within('10000000000000000')],
+      [0, within('0.1')],
+      [0, change({ renewals: null })],
+      [2, within('12345678901234567890')],
+      [2, within('9'.repeat(5_000))],
+      [2, within('-1e400')],
+      [2, within('-0')],
+      [2, within('0.12345678901234567891')],
+      [2, within('{"__proto__":1}')],
+      [2, within('['.repeat(64) + ']'.repeat(64))],
+      [2, within(`[${'1,'.repeat(800_000)}1]`)],
+      [2, within(`"${'x'.repeat(2 ** 25)}"`)],
+      [2, change({ validationData: Array.from({ length: 2_001 }, () => ({ type: 'crl', data: '' })) })],
+      [2, change({ events: [] })],
+      [1, change({ keys: [{ ...shown[0], inclusion: [...inclusion, ...inclusion] }, ...shown.slice(1)] })],
+      [1, change({ events: [{ ...events[0], files: [] }] })],
+      [1, change({ events: [{ ...events[0], position: true }] })],
+      [1, change(bundle({ attestations: () => ({ tokens: {} }) }))],
+      [1, change(bundle({ attestations: () => ({ tokens: [1] }) }))],
+      [1, change({ claimedPolicy: [] })],
+    ] as const)
+      await agrees(code, text, policy)
+    await agrees(1, change({ claimedPolicy: { keys: [] } }))
+    await agrees(6, change({ origin: 'other' }), policyWith({ origin: undefined }))
+  })
+
+  it('about witnesses', async () => {
+    const witness = createNoteSigner('witness', new Uint8Array(32).fill(5))
+    const typed = concatBytes(Uint8Array.of(4), witness.publicKey)
+    const keyId = sha256Of(encodeUtf8('witness\n'), typed).subarray(0, 4)
+    const vkey = `witness+${toHex(keyId)}+${toBase64(typed)}`
+    const cosigned = (about: (note: string) => string): string => {
+      const line = (note: string): string => {
+        const signed = `cosignature/v1\ntime 9\n${about(note).slice(0, about(note).indexOf('\n\n') + 1)}`
+        const time = Uint8Array.of(0, 0, 0, 0, 0, 0, 0, 9)
+        return `— witness ${toBase64(concatBytes(keyId, time, witness.sign(encodeUtf8(signed))))}`
+      }
+      return JSON.stringify(bundle({ attestations: (note) => ({ cosignatures: [line(note)] }) }))
+    }
+    const [right, wrong] = [cosigned((note) => note), cosigned((note) => `x${note}`)]
+    const required = policyWith({ witnesses: [{ name: 'w', vkey }], quorum: 'w' })
+    await agrees(0, right, required)
+    await agrees(8, BUNDLE, required)
+    await agrees(1, wrong, required)
+    await agrees(0, wrong, policyWith())
+    const lines = [`log ${keys[0]?.vkey}`, `witness w ${vkey}`, 'group g all w', 'quorum g', '']
+    await agrees(0, right, lines.join('\n'))
+    await agrees(8, BUNDLE, lines.join('\n'))
+  })
+
+  it('about two trees of one size in an export', async () => {
+    const other = logOf('e-2').bundle()
+    assert.equal(other.origin, origin)
+    const counts = { evidences: 2, events: 2, unsealed: 0, withoutBundle: 0 }
+    const head = { format: 'evidence-registry.export', version: 1, company: 'acme', origin, treeSize: 2 }
+    const lines = [
+      JSON.stringify({ ...head, exportedAt: '2026-01-01T00:00:00.000Z', counts: { evidences: 2 } }),
+      `{"n":1,"bundle":${BUNDLE}}`,
+      `{"n":2,"bundle":${JSON.stringify(other)}}`,
+    ]
+    const written = lines.map((line) => `${line}\n`).join('')
+    const sha256 = createHash('sha256').update(written).digest('hex')
+    await writeFile(at('export'), `${written}${JSON.stringify({ end: true, counts, sha256 })}\n`)
+    await writeFile(at('policy'), policyWith())
+    const { code, stdout } = await run(['--export', at('export'), '--policy', at('policy')])
+    assert.deepEqual([code, /line 3: refuted: .*fork/.test(stdout)], [1, true], stdout)
+    // What cannot be read does not hide what is refuted.
+    await writeFile(at('export'), [lines[0], lines[1]?.replace('"version":1', '"version":2'), '{}', ''].join('\n'))
+    assert.equal((await run(['--export', at('export')])).code, 1)
+  })
+
+  describe('about time stamps', () => {
+    const genTime = new Date('2026-06-01T12:00:00.250Z')
+    let policy: string
+    let stamped: (...options: readonly Partial<ResponseOptions>[]) => Promise<string>
+    before(async () => {
+      const root = await authorityNamed('root')
+      const signer = await signerUnder(root, { name: 'signer' })
+      const pem = `-----BEGIN CERTIFICATE-----\n${toBase64(derOf(root.certificate))}\n-----END CERTIFICATE-----\n`
+      const authorities = ['a', 'b'].map((name) => ({ name, trustAnchors: [pem] }))
+      policy = policyWith({ timestampAuthorities: authorities })
+      stamped = async (...options) => {
+        const data = encodeUtf8(log.checkpoint())
+        const made = await Promise.all(options.map((each) => response({ signer, data, genTime, ...each })))
+        return JSON.stringify(bundle({ attestations: () => ({ tokens: made.map(toBase64) }) }))
+      }
+    })
+
+    it('with an accuracy, and by too few authorities', async () => {
+      const seconds = new pkijs.Accuracy({ seconds: 1, millis: 500, micros: 250 })
+      const text = await stamped({ accuracy: seconds })
+      assert.match(await agrees(0, text, policy), /existed at 2026-06-01T12:00:01\.751Z/)
+      const result = verifyBundle(text, { policy: parsePolicy(policy), tokens })
+      const { events } = 'claims' in result ? result.claims : assert.fail()
+      assert.equal(events[0]?.notLaterThan, Date.parse('2026-06-01T12:00:01.751Z'))
+      // Two authorities that share the key of a signer are one.
+      const quorum = policy.replace('{', '{"timestampQuorum":2,')
+      assert.match(await agrees(0, await stamped({}, {}), quorum), /no time is proven/)
+    })
+
+    it('that cannot be read, or state another time outside of what is signed', async () => {
+      const replaced = (time: string) => (der: Uint8Array) =>
+        Buffer.from(Buffer.from(der).toString('latin1').replace('20260601120000.25Z', time), 'latin1')
+      for (const time of ['20261301120000.25Z', '20260230120000.25Z', '20261231235960.25Z']) {
+        const content = replaced(time)
+        assert.match(await agrees(0, await stamped({ content }, {}), policy), /existed at 2026-06-01T12:00:00\.250Z/)
+        assert.match(await agrees(0, await stamped({ content }), policy), /no time is proven/)
+      }
+      const statusStrings = [new asn1js.Utf8String({ value: 'x\nTime stamp: Jan  1 00:00:00 2020 GMT\n' })]
+      const status = new pkijs.PKIStatusInfo({ status: pkijs.PKIStatus.granted, statusStrings })
+      assert.match(await agrees(0, await stamped({ status }), policy), /existed at 2026-06-01T12:00:00\.250Z/)
+    })
+
+    it('without openssl, except that it cannot say', async () => {
+      await mkdir(at('empty'))
+      await symlink('/nowhere', at('empty/openssl'))
+      const { code, stdout } = await verify(await stamped({}), policy, { PATH: at('empty') })
+      assert.deepEqual([code, /openssl is missing/.test(stdout)], [2, true], stdout)
+      assert.equal((await verify(await stamped({}), policyWith(), { PATH: at('empty') })).code, 0)
+    })
+  })
+
+  it('whatever the console can show', async () => {
+    await writeFile(at('bundle'), BUNDLE)
+    await writeFile(at('фото\n.jpg'), 'x')
+    const args = [at('bundle'), '--file', at('фото\n.jpg')]
+    const { code, stdout } = await run(args, { PYTHONIOENCODING: 'cp1252' })
+    assert.equal(code, 7)
+    assert.match(stdout, /\\u0444.*\\n\.jpg: not in this proof\n/)
+    assert.match(stdout, /not checked: .*revocation/)
+    const full = spawnSync('sh', ['-c', '"$@" > /dev/full', 'sh', python.stdout.trim(), SCRIPT, at('bundle')])
+    assert.equal(full.status, 2, String(full.stderr))
+  })
+})
