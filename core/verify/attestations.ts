@@ -1,4 +1,4 @@
-import { encodeUtf8, equalBytes, fromHex, toHex } from '../bytes.ts'
+import { encodeUtf8, equalBytes, fromHex, sha256HexOfText, toHex } from '../bytes.ts'
 import { isRegistryError, verificationError } from '../errors.ts'
 import type { ValidationData } from '../ports/index.ts'
 import { verifyEvmAnchor } from './chain/evm-anchor.ts'
@@ -187,11 +187,15 @@ const isStampedInTime = (
   !compromised &&
   claims.filter(({ genTime }) => genTime <= retiredAt).length >= quorumOf(policy, size)
 
+/** Ours have up to 200 characters, and may quote a value. */
+const MAX_REASON = 500
+
 /** Something that does not count, because it breaks a rule. */
 function broken(what: string, error: unknown): Unchecked {
   if (!isRegistryError(error)) throw error
-  const { message: why, rule } = error
-  return { what, why, ...(rule && { rule }) }
+  const { message, rule } = error
+  // An attacker's tokens can all name one OID of 100 kB.
+  return { what, why: message.slice(0, MAX_REASON), ...(rule && { rule }) }
 }
 
 function tokenClaim(
@@ -204,7 +208,7 @@ function tokenClaim(
   const trustAnchors = budget.once(authorities, () => authorities.flatMap((authority) => authority.trustAnchors))
   // The same for all tokens of the bundle, of which there can be thousands.
   const pieces = budget.once('validation data', () =>
-    JSON.stringify(validationData.map((piece) => [piece.type, budget.hashOf(piece.der)])),
+    sha256HexOfText(JSON.stringify(validationData.map((piece) => [piece.type, budget.hashOf(piece.der)]))),
   )
   const key = ['token', renewedAt, pieces, ...[der, data, ...trustAnchors].map((bytes) => budget.hashOf(bytes))]
   const { info, certificates, revocation, signerKey } = budget.onceForAll(key, () =>

@@ -514,6 +514,15 @@ describe('forged timestamps in bundles', () => {
     assertUncounted(verifyWith(renewed, later, superseded), 'timestamp.revoked')
   })
 
+  it('say why in a short text, however long a value in them is', async () => {
+    const after: ResponseOptions['after'] = ({ signerInfos: [info] }) => {
+      present(info).digestAlgorithm.algorithmId = `1.2${'.3'.repeat(1_000)}`
+    }
+    const { unchecked } = verify(withTokens(await tokenBy(present(signers[0]), { after })), policy)
+    assert.deepEqual([...new Set(unchecked.map(({ why }) => why.length <= 500))], [true])
+    assert.ok(unchecked.some(({ why }) => why.includes('digests of 1.2.3.3')))
+  })
+
   it('cost at most so many signature checks', async () => {
     const bundle = withTokens(await tokenOf(0, NOTE))
     const issuer = present(roots[0])
