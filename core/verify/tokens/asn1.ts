@@ -4,11 +4,13 @@ import {
   fromBER,
   GeneralizedTime,
   Integer,
+  ObjectIdentifier,
   Primitive,
   Sequence,
   Set as AsnSet,
   UTCTime,
 } from 'asn1js'
+import { equalBytes } from '../../bytes.ts'
 import { isRegistryError, verificationError } from '../../errors.ts'
 import { RSASSAPSSParams, type AlgorithmIdentifier, type Extension } from 'pkijs'
 import { berValues } from '../der.ts'
@@ -102,6 +104,10 @@ export function smallInteger(block: BaseBlock | undefined): number | undefined {
   return bytes.reduce((value, byte) => value * 256 + byte, 0)
 }
 
+/** Whether two integers have the same bytes. pkijs would encode both again. */
+export const isEqualInteger = (one: Integer, other: Integer): boolean =>
+  equalBytes(one.valueBlock.valueHexView, other.valueBlock.valueHexView)
+
 /** The value inside `[tag]` among the values in a block. */
 export const taggedIn = (block: BaseBlock | undefined, tag: number): BaseBlock | undefined =>
   childrenOf(block).find(({ idBlock }) => idBlock.tagClass === 3 && idBlock.tagNumber === tag)
@@ -178,6 +184,10 @@ export function schemeOf(algorithm: AlgorithmIdentifier, digest?: HashName): Sig
   return algorithmId === OID_RSA_PSS ? pssScheme(algorithm) : SCHEMES.get(algorithmId)
 }
 
+/** As `schemeOf`. Read once, because an attacker's parameters can be long, and be needed for many issuers. */
+export const schemeOnce = (algorithm: AlgorithmIdentifier, budget: SignatureBudget): SignatureScheme | undefined =>
+  budget.once(algorithm, () => schemeOf(algorithm))
+
 /** Both hashes must be the same. Without parameters they would be SHA-1. Throws if the parameters are malformed. */
 function pssScheme({ algorithmParams }: AlgorithmIdentifier): SignatureScheme | undefined {
   // pkijs types the parameters as `any`.
@@ -186,8 +196,9 @@ function pssScheme({ algorithmParams }: AlgorithmIdentifier): SignatureScheme | 
   const { hashAlgorithm, maskGenAlgorithm, trailerField } = new RSASSAPSSParams({ schema })
   const saltLength = schema instanceof Sequence ? saltLengthIn(schema) : -1
   const hash = HASHES.get(hashAlgorithm.algorithmId)
-  // MGF1's parameter is the AlgorithmIdentifier of its hash.
-  const mask: unknown = maskGenAlgorithm.algorithmParams?.valueBlock?.value?.[0]?.valueBlock?.toString()
+  // MGF1's parameter is the AlgorithmIdentifier of its hash. pkijs types it as `any`.
+  const [maskHash] = childrenOf(maskGenAlgorithm.algorithmParams)
+  const mask = maskHash instanceof ObjectIdentifier ? maskHash.valueBlock.toString() : undefined
   const isSupported =
     maskGenAlgorithm.algorithmId === OID_MGF1 && mask === hashAlgorithm.algorithmId && trailerField === 1
   return hash && isSupported && saltLength >= 0 && saltLength <= 64

@@ -1,7 +1,6 @@
 import { parsePublicKey } from '#certificate-crypto'
-import { BitString, Constructed, OctetString, type BaseBlock } from 'asn1js'
+import { BitString, Constructed, OctetString, Primitive, Sequence, type BaseBlock } from 'asn1js'
 import {
-  AuthorityKeyIdentifier,
   BasicConstraints,
   Certificate as PkiCertificate,
   ExtKeyUsage,
@@ -11,7 +10,7 @@ import {
 import { equalBytes, sha256, toHex } from '../../bytes.ts'
 import { verificationError, type RegistryError } from '../../errors.ts'
 import type { VerificationRule } from '../../rules.ts'
-import { childrenOf, parseAsn1, timeOf, isSignature, schemeOf, spendOnHidden } from './asn1.ts'
+import { childrenOf, parseAsn1, timeOf, isSignature, schemeOnce, spendOnHidden, taggedIn } from './asn1.ts'
 import type { PublicKey } from '../certificate-crypto/types.ts'
 import { PARSE_COST, type SignatureBudget } from '../untrusted.ts'
 
@@ -57,6 +56,15 @@ const MAX_RSA_BITS = 8192
 /** The same holds for large exponents. Almost all keys have 65,537. */
 const MAX_RSA_EXPONENT_BITS = 64
 
+/** An extension of a certificate. */
+export interface CertificateExtension {
+  readonly critical: boolean
+  /** What is in its octets. */
+  readonly der: Uint8Array
+  /** The same, parsed. `undefined` if it cannot be parsed. */
+  readonly value: unknown
+}
+
 /** A parsed certificate. */
 export interface Certificate {
   /** The exact bytes. */
@@ -71,7 +79,7 @@ export interface Certificate {
   /** SHA-256 of its SubjectPublicKeyInfo, hex. */
   readonly keyHash: string
   /** By OID. */
-  readonly extensions: ReadonlyMap<string, Extension>
+  readonly extensions: ReadonlyMap<string, CertificateExtension>
   /** The validity period, ms since 1970, both ends inclusive. */
   readonly notBefore: number
   readonly notAfter: number
@@ -96,10 +104,10 @@ function certificateFromSchema(schema: BaseBlock, budget?: SignatureBudget): Cer
   const [, , , validity, , spki] = tbsMembers(schema)
   if (spki !== undefined) spendOnHidden(spki.valueBeforeDecodeView, budget)
   const pki = pkiCertificate(schema)
-  const extensions = new Map<string, Extension>()
+  const extensions = new Map<string, CertificateExtension>()
   for (const extension of pki.extensions ?? []) {
     if (extensions.has(extension.extnID)) throw certificateError(`extension ${extension.extnID} occurs twice`)
-    extensions.set(extension.extnID, extension)
+    extensions.set(extension.extnID, extensionOf(extension))
     spendOnHidden(extension.extnValue.valueBlock.valueHexView, budget)
   }
   const [notBefore, notAfter] = childrenOf(validity).map(timeOf)
@@ -129,9 +137,32 @@ function pkiCertificate(schema: BaseBlock): PkiCertificate {
   } catch (cause) {
     throw certificateError('it is not X.509', cause)
   }
-  // RFC 5280 § 4.1.1.2. Only the inner one is signed.
-  if (!pki.signature.isEqual(pki.signatureAlgorithm)) throw certificateError('it names two signature algorithms')
+  // RFC 5280 § 4.1.1.2. Only the inner one is signed. pkijs would compare texts that repeat each value at each depth.
+  const [inner, outer] = [tbsMembers(schema)[1], childrenOf(schema)[1]]
+  if (!inner || !outer || !equalBytes(inner.valueBeforeDecodeView, outer.valueBeforeDecodeView))
+    throw certificateError('it names two signature algorithms')
   return pki
+}
+
+/** Its value is parsed once, also if that fails: else an attacker's would be parsed again for each token. */
+function extensionOf(extension: Extension): CertificateExtension {
+  let value: { readonly parsed: unknown } | undefined
+  return {
+    critical: extension.critical,
+    der: extension.extnValue.valueBlock.valueHexView,
+    get value() {
+      return (value ??= { parsed: readExtension(extension, this.der) }).parsed
+    },
+  }
+}
+
+/** pkijs takes 130 µs for each name in an AuthorityKeyIdentifier, and they are not used: so it is parsed without it. */
+function readExtension(extension: Extension, der: Uint8Array): unknown {
+  try {
+    return extension.extnID === OID_AUTHORITY_KEY_ID ? parseAsn1(der, 'An extension') : extension.parsedValue
+  } catch {
+    return undefined
+  }
 }
 
 /**
@@ -167,9 +198,12 @@ const NAME_TYPES: ReadonlyMap<string, string> = new Map([
 /** A name for people, for example `C=DE O=Example CN=TSA 1`, on one line. The issuer of the certificate chose it. */
 const nameText = ({ typesAndValues }: RelativeDistinguishedNames): string =>
   typesAndValues
-    .map(({ type, value }) => `${NAME_TYPES.get(type) ?? type}=${value.valueBlock.value}`)
+    .map(({ type, value }) => `${NAME_TYPES.get(type) ?? type}=${textOf(value.valueBlock)}`)
     .join(' ')
     .replace(/[\p{C}\s]+/gu, ' ')
+
+/** A value that is not a text has no `value`, or one with other values in it. */
+const textOf = ({ value }: { readonly value?: unknown }): string => (typeof value === 'string' ? value : '?')
 
 /** Returns why a public key is too weak or too expensive to use, or `undefined` if it is acceptable. */
 export function keyProblem({ type, bits = 0, exponentBits = 0, curve = '' }: PublicKey): string | undefined {
@@ -189,7 +223,7 @@ export const signatureCost = ({ type, bits = 0, curve = '' }: PublicKey): number
 export function keyUsage(certificate: Certificate): number | undefined {
   const extension = certificate.extensions.get(OID_KEY_USAGE)
   if (!extension) return undefined
-  const value: unknown = extension.parsedValue
+  const { value } = extension
   if (!(value instanceof BitString)) throw certificateError('its key usage is malformed')
   return value.valueBlock.valueHexView[0] ?? 0
 }
@@ -201,7 +235,7 @@ export function keyUsage(certificate: Certificate): number | undefined {
 export function extendedKeyUsage(certificate: Certificate): readonly string[] | undefined {
   const extension = certificate.extensions.get(OID_EXTENDED_KEY_USAGE)
   if (!extension) return undefined
-  const value: unknown = extension.parsedValue
+  const { value } = extension
   if (!(value instanceof ExtKeyUsage)) throw certificateError('its extended key usage is malformed')
   return value.keyPurposes
 }
@@ -224,7 +258,7 @@ export function timestampingProblem(certificate: Certificate): string | undefine
 
 /** The value of the SubjectKeyIdentifier extension. */
 export function subjectKeyIdentifier(certificate: Certificate): Uint8Array | undefined {
-  const value: unknown = certificate.extensions.get(OID_SUBJECT_KEY_ID)?.parsedValue
+  const value = certificate.extensions.get(OID_SUBJECT_KEY_ID)?.value
   return value instanceof OctetString ? value.valueBlock.valueHexView : undefined
 }
 
@@ -235,9 +269,8 @@ export function subjectKeyIdentifier(certificate: Certificate): Uint8Array | und
 export function certificateProblem(certificate: Certificate, time: number): string | undefined {
   // Written so that an unreadable date (NaN) is rejected too.
   if (!(certificate.notBefore <= time && time <= certificate.notAfter)) return 'it was not valid at that time'
-  for (const extension of certificate.extensions.values())
-    if (extension.critical && !SUPPORTED_EXTENSIONS.has(extension.extnID))
-      return `its critical extension ${extension.extnID} is not supported`
+  for (const [oid, { critical }] of certificate.extensions)
+    if (critical && !SUPPORTED_EXTENSIONS.has(oid)) return `its critical extension ${oid} is not supported`
   if (certificate.publicKey === undefined) return 'its public key cannot be read'
   const weakness = keyProblem(certificate.publicKey)
   return weakness && `its public key is ${weakness}`
@@ -245,7 +278,7 @@ export function certificateProblem(certificate: Certificate, time: number): stri
 
 /** Whether a certificate has an accepted signature by this issuer's key. */
 export function isSignedBy(subject: Certificate, issuer: Certificate, budget: SignatureBudget): boolean {
-  const scheme = schemeOf(subject.pki.signatureAlgorithm)
+  const scheme = schemeOnce(subject.pki.signatureAlgorithm, budget)
   const { publicKey } = issuer
   if (scheme === undefined || publicKey === undefined) return false
   return budget.once(`issued ${subject.fingerprint} ${issuer.fingerprint}`, () => {
@@ -275,12 +308,12 @@ export function isEqualName(
  */
 export function isNamedAsIssuer(issuer: Certificate, subject: Certificate, budget: SignatureBudget): boolean {
   if (!isEqualName(subject.pki.issuer, issuer.pki.subject, budget)) return false
-  const value: unknown = subject.extensions.get(OID_AUTHORITY_KEY_ID)?.parsedValue
-  if (!(value instanceof AuthorityKeyIdentifier)) return true
-  const named = value.keyIdentifier?.valueBlock.valueHexView
-  const identifier = subjectKeyIdentifier(issuer)
-  const hasIdentifier = named === undefined || identifier === undefined || equalBytes(named, identifier)
-  return hasIdentifier && value.authorityCertSerialNumber?.isEqual(issuer.pki.serialNumber) !== false
+  // AuthorityKeyIdentifier ::= SEQUENCE { keyIdentifier [0] OPTIONAL, …, authorityCertSerialNumber [2] OPTIONAL }
+  const value = subject.extensions.get(OID_AUTHORITY_KEY_ID)?.value
+  const [named, serial] = [0, 2].map((tag) => value instanceof Sequence && taggedIn(value, tag))
+  const isSame = (given: unknown, actual: Uint8Array | undefined): boolean =>
+    !(given instanceof Primitive) || actual === undefined || equalBytes(given.valueBlock.valueHexView, actual)
+  return isSame(named, subjectKeyIdentifier(issuer)) && isSame(serial, issuer.pki.serialNumber.valueBlock.valueHexView)
 }
 
 // -- the path from a signer to a trust anchor (RFC 5280 § 6). pkijs is not used for it, because it recurses without end
@@ -369,14 +402,14 @@ function issuerProblem({ issuer, subject, issuersBelow, time, budget }: IssuerCa
   const problem = certificateProblem(issuer, time) ?? authorityProblem(issuer, issuersBelow)
   if (problem) return problem
   const { algorithmId } = subject.pki.signatureAlgorithm
-  if (schemeOf(subject.pki.signatureAlgorithm) === undefined)
+  if (schemeOnce(subject.pki.signatureAlgorithm, budget) === undefined)
     return `the signature algorithm ${algorithmId} of the certificate below it is not accepted`
   return isSignedBy(subject, issuer, budget) ? undefined : 'it did not sign the certificate below it'
 }
 
 /** Returns why a certificate may not issue the certificates below it, or `undefined` if it may. */
 function authorityProblem(issuer: Certificate, issuersBelow: number): string | undefined {
-  const constraints: unknown = issuer.extensions.get(OID_BASIC_CONSTRAINTS)?.parsedValue
+  const constraints = issuer.extensions.get(OID_BASIC_CONSTRAINTS)?.value
   if (!(constraints instanceof BasicConstraints) || !constraints.cA) return 'it is not a CA'
   const limit = constraints.pathLenConstraint
   if (limit !== undefined && !(typeof limit === 'number' && issuersBelow <= limit))

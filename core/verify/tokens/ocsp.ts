@@ -2,7 +2,7 @@ import { digest as digestOf } from '#certificate-crypto'
 import { Enumerated, GeneralizedTime, Sequence, type BaseBlock } from 'asn1js'
 import { BasicOCSPResponse, OCSPResponse, type SingleResponse } from 'pkijs'
 import { equalBytes } from '../../bytes.ts'
-import { childrenOf, extensionValue, parseAsn1, smallInteger, timeOf } from './asn1.ts'
+import { childrenOf, extensionValue, isEqualInteger, parseAsn1, smallInteger, timeOf } from './asn1.ts'
 import {
   certificateOnce,
   certificateProblem,
@@ -100,7 +100,7 @@ function delegatedResponders(basic: BaseBlock, { issuer, time, budget }: Respond
 
 function identifies(certId: SingleResponse['certID'], certificate: Certificate, issuer: Certificate): boolean {
   const hash = CERT_ID_HASHES.get(certId.hashAlgorithm.algorithmId)
-  if (hash === undefined || !certId.serialNumber.isEqual(certificate.pki.serialNumber)) return false
+  if (hash === undefined || !isEqualInteger(certId.serialNumber, certificate.pki.serialNumber)) return false
   const digest = (bytes: Uint8Array): Uint8Array => digestOf(hash, bytes)
   const { name, key } = issuerIdentity(issuer)
   return (

@@ -1,8 +1,7 @@
 import { digest } from '#certificate-crypto'
 import { ObjectIdentifier, Primitive, type BaseBlock } from 'asn1js'
-import type { Extension } from 'pkijs'
 import { childrenOf, parseAsn1, withParserErrors } from './asn1.ts'
-import { parseCertificate } from './certificate.ts'
+import { parseCertificate, type CertificateExtension } from './certificate.ts'
 import { issuerIdentity } from './statement.ts'
 
 const OID_AUTHORITY_INFO_ACCESS = '1.3.6.1.5.5.7.1.1'
@@ -51,8 +50,8 @@ function readAddresses(certificate: Uint8Array, issuer: Uint8Array): RevocationA
   }
 }
 
-const contentOf = (extension: Extension | undefined): BaseBlock | undefined =>
-  extension && parseAsn1(extension.extnValue.valueBlock.valueHexView, `The extension ${extension.extnID}`)
+const contentOf = (extension: CertificateExtension | undefined): BaseBlock | undefined =>
+  extension && parseAsn1(extension.der, 'An extension')
 
 function isOcsp(description: BaseBlock): boolean {
   const [method] = childrenOf(description)

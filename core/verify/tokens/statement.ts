@@ -1,6 +1,6 @@
 import { Enumerated, GeneralizedTime, type BitString } from 'asn1js'
 import type { AlgorithmIdentifier, Extension } from 'pkijs'
-import { extensionValue, isSignature, schemeOf, smallInteger } from './asn1.ts'
+import { extensionValue, isSignature, schemeOnce, smallInteger } from './asn1.ts'
 import { signatureCost, type Certificate } from './certificate.ts'
 import type { RevocationStatus } from '../token-verifier.ts'
 import type { SignatureBudget } from '../untrusted.ts'
@@ -56,7 +56,7 @@ export function hasSignatureBy(
   { bytes, algorithm, signature }: SignedStatement,
   budget: SignatureBudget,
 ): boolean {
-  const scheme = schemeOf(algorithm)
+  const scheme = schemeOnce(algorithm, budget)
   const { publicKey } = signer
   if (scheme === undefined || publicKey === undefined) return false
   return budget.once(`signed ${budget.hashOf(bytes)} ${signer.fingerprint}`, () => {

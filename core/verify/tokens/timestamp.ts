@@ -134,7 +134,7 @@ function verifyToPath(der: Uint8Array, options: VerifyTimestampOptions, budget: 
     const attributes = signedAttributes(signer)
     checkContentAttributes(attributes, token)
     const candidates = [...token.certificates, ...storedCertificates(options.validationData, budget)]
-    const certificate = signingCertificate(attributes, signer, [...candidates, ...anchors])
+    const certificate = signingCertificate(attributes, signer, [...candidates, ...anchors], budget)
     checkSignature(signer, certificate, budget)
     const problem = timestampingProblem(certificate)
     if (problem)

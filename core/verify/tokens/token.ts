@@ -13,8 +13,8 @@ import { ContentInfo, EncapsulatedContentInfo, IssuerAndSerialNumber, SignerInfo
 import { equalBytes, toHex } from '../../bytes.ts'
 import { verificationError, type RegistryError } from '../../errors.ts'
 import type { VerificationRule } from '../../rules.ts'
-import { childrenOf, microsOf, parseAsn1, smallInteger, taggedIn, timeOf, HASHES } from './asn1.ts'
-import { certificateOnce, subjectKeyIdentifier, type Certificate } from './certificate.ts'
+import { childrenOf, isEqualInteger, microsOf, parseAsn1, smallInteger, taggedIn, timeOf, HASHES } from './asn1.ts'
+import { certificateOnce, isEqualName, subjectKeyIdentifier, type Certificate } from './certificate.ts'
 import { MAX_TIMESTAMP_BYTES, type HashName, type TimestampInfo } from '../token-verifier.ts'
 import type { SignatureBudget } from '../untrusted.ts'
 
@@ -242,12 +242,19 @@ export function signingCertificate(
   attributes: Attributes,
   signer: SignerInfo,
   certificates: readonly Certificate[],
+  budget: SignatureBudget,
 ): Certificate {
-  const named = certificates.filter((certificate) => isNamedBy(signer, certificate))
-  if (named.length === 0) throw timestampError('timestamp.signer-differs', "the signer's certificate is not in it")
   const ids = certificateIds(attributes)
   if (ids.length === 0) throw timestampError('timestamp.signer-differs', "no ESSCertID names the signer's certificate")
-  const match = named.find(({ der }) => ids.every(({ algorithm, hash }) => equalBytes(digestOf(algorithm, der), hash)))
+  // Once, because an attacker's tokens can be compared with the same certificates.
+  const digest = (algorithm: CertificateId['algorithm'], { der, fingerprint }: Certificate): Uint8Array =>
+    budget.once(`digest ${algorithm} ${fingerprint}`, () => digestOf(algorithm, der))
+  const hashed = certificates.filter((certificate) =>
+    ids.every(({ algorithm, hash }) => equalBytes(digest(algorithm, certificate), hash)),
+  )
+  if (hashed.length === 0)
+    throw timestampError('timestamp.signer-differs', "no certificate is that of the ESSCertID of the signer's")
+  const match = hashed.find((certificate) => isNamedBy(signer, certificate, budget))
   if (!match) throw timestampError('timestamp.signer-differs', "the ESSCertID is not that of the signer's certificate")
   return match
 }
@@ -286,10 +293,12 @@ function octets(block: BaseBlock | undefined): Uint8Array {
 }
 
 /** A signer is named by issuer and serial number, or by subject key identifier (RFC 5652 § 5.3). */
-function isNamedBy(signer: SignerInfo, certificate: Certificate): boolean {
+function isNamedBy(signer: SignerInfo, certificate: Certificate, budget: SignatureBudget): boolean {
   const sid: unknown = signer.sid
-  if (sid instanceof IssuerAndSerialNumber)
-    return certificate.pki.issuer.isEqual(sid.issuer) && certificate.pki.serialNumber.isEqual(sid.serialNumber)
+  if (sid instanceof IssuerAndSerialNumber) {
+    const { issuer, serialNumber } = certificate.pki
+    return isEqualInteger(serialNumber, sid.serialNumber) && isEqualName(issuer, sid.issuer, budget)
+  }
   const identifier = subjectKeyIdentifier(certificate)
   // [0] IMPLICIT OCTET STRING.
   return identifier !== undefined && sid instanceof Primitive && equalBytes(sid.valueBlock.valueHexView, identifier)
