@@ -13,7 +13,7 @@ import {
 import { equalBytes } from '../../bytes.ts'
 import { isRegistryError, verificationError } from '../../errors.ts'
 import { RSASSAPSSParams, type AlgorithmIdentifier, type Extension } from 'pkijs'
-import { berValues } from '../der.ts'
+import { berValues, type DerValue } from '../der.ts'
 import type { PublicKey, SignatureScheme } from '../certificate-crypto/types.ts'
 import type { HashName } from '../token-verifier.ts'
 import type { SignatureBudget } from '../untrusted.ts'
@@ -41,13 +41,12 @@ export function parseAsn1(bytes: Uint8Array, what: string, budget?: SignatureBud
   return result
 }
 
-/** Reads over all values, in a hundredth of the time of parsing them. A part of an OID costs a third of a value. */
+/** Reads over all values, in a hundredth of the time of parsing them. */
 function assertValues(bytes: Uint8Array, what: string, budget: SignatureBudget | undefined): void {
   let [count, cost] = [0, 0]
   for (const value of berValues(bytes, MAX_DEPTH)) {
     if (value === undefined || ++count > MAX_VALUES) throw notAsn1(what)
-    const { tag, start, end } = value
-    cost += tag === OID || tag === RELATIVE_OID ? 1 + (end - start) / 3 : 1
+    cost += costOf(value)
     budget?.spend(Math.floor(cost / VALUES_PER_UNIT))
     cost %= VALUES_PER_UNIT
   }
@@ -58,6 +57,20 @@ const notAsn1 = (what: string): Error =>
 
 const OID = 0x06
 const RELATIVE_OID = 0x0d
+const UTF8 = 0x0c
+const TIME = 0x0e
+const NUMERIC = 0x12
+const BMP = 0x1e
+/** Without the bit that says whether other values are in it: asn1js reads these as a text, too. */
+const KIND = ~0x20
+
+/** In values. A part of an OID costs a third of one, and 64 bytes of a text as much as one. */
+function costOf({ tag, start, end }: DerValue): number {
+  if (tag === OID || tag === RELATIVE_OID) return 1 + (end - start) / 3
+  const kind = tag & KIND
+  const isText = kind === UTF8 || kind === TIME || (kind >= NUMERIC && kind <= BMP)
+  return isText ? 1 + Math.floor((end - start) / 64) : 1
+}
 
 /** Call it for what pkijs parses by itself, with all that is in octets and bits. A value has at least two bytes. */
 export const spendOnHidden = (bytes: Uint8Array, budget: SignatureBudget | undefined): void =>

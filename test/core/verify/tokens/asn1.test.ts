@@ -52,13 +52,19 @@ describe('parseAsn1', () => {
     assert.deepEqual(attempt(valueOf([0x30], nulls), 3), { units: 4, isParsed: false })
   })
 
-  test('costs nothing for what is in octets and bits, and a third of a value for a part of an OID', () => {
+  test('costs nothing for what is in octets and bits, but a third of a value for a part of an OID', () => {
     for (const tag of [4, 3])
       assert.deepEqual(attempt(valueOf([tag], Uint8Array.of(0), nulls)), { units: 0, isParsed: true })
     const parts = new Uint8Array(22_500).fill(1)
     assert.deepEqual(attempt(valueOf([6], parts)), { units: 100, isParsed: true })
     // A universal tag of two bytes would be an OID as well.
     assert.equal(attempt(valueOf([0x1f, 6], parts)).isParsed, false)
+  })
+
+  test('costs a value for each 64 bytes of a text, also of one that says that values are in it', () => {
+    for (const tag of [0x0c, 0x0e, 0x12, 0x1e, 0x3c])
+      assert.deepEqual(attempt(valueOf([tag], valueOf([4], new Uint8Array(4_796)))), { units: 1, isParsed: true })
+    assert.equal(attempt(valueOf([0x0c], new Uint8Array(63))).units, 0)
   })
 
   test('ends after 10,000 values, and at a depth of 100', () => {
