@@ -62,16 +62,33 @@ function valuesOf({ disclosure, type }: EvidenceEvent): readonly (readonly [name
 /** The status that an event sets, `undefined` if it sets none. */
 export const statusOf = (event: EvidenceEvent): unknown => new Map(valuesOf(event)).get('status')
 
-/**
- * Returns what reads a text after the last of these events, from the fields that they disclose, oldest first. An empty
- * text is not set.
- */
-export function presentTexts(events: readonly { readonly fields: ReadonlyMap<string, unknown> }[]) {
-  const values = new Map(events[0]?.fields)
-  for (const { fields } of events) for (const name of SHOWN) if (fields.has(name)) values.set(name, fields.get(name))
-  return (name: string): string | undefined => {
-    const value = values.get(name)
-    return typeof value === 'string' && value !== '' ? value : undefined
+/** An event of a bundle. The names of what it sets are complete, also of what it does not disclose. */
+interface DisclosedEvent {
+  /** `undefined` if not even the names are disclosed. */
+  readonly version: number | undefined
+  readonly fields: ReadonlyMap<string, unknown>
+  readonly hiddenFields: readonly string[]
+}
+
+/** The last text that the events of a history disclose of a field. */
+export interface LastText {
+  /** `undefined` for an empty one, which is not set. */
+  readonly text: string | undefined
+  /** The version that set it; `undefined` if none is disclosed. */
+  readonly version: number | undefined
+  /** No later event sets the field without disclosing it. */
+  readonly isPresent: boolean
+}
+
+/** What the events of a history, oldest first, say last of a field. */
+export function lastText(events: readonly DisclosedEvent[], name: string): LastText {
+  const setters = events.filter(({ fields, hiddenFields }) => fields.has(name) || hiddenFields.includes(name))
+  const shown = setters.findLast(({ fields }) => fields.has(name))
+  const value = shown?.fields.get(name)
+  return {
+    text: typeof value === 'string' && value !== '' ? value : undefined,
+    version: shown?.version,
+    isPresent: events[0]?.version === 1 && shown === setters.at(-1),
   }
 }
 

@@ -1,9 +1,10 @@
 import { texts } from './texts.ts'
 
-/** What an event did, in words. `status`: the one that it set, if it set one. */
+/** What an event did, in words. `status`: the one that it set, `undefined` if that is not disclosed. */
 export function eventName(type: string, updateType?: string, status?: unknown): string {
   const names: Readonly<Record<string, string>> = { ...texts.evidence.eventNames, ...texts.evidence.updateNames }
-  const name = updateType === 'stolen' && status === 'active' ? 'found' : (updateType ?? type)
+  const byStatus = status === 'active' ? 'found' : status === undefined ? 'stolenOrFound' : 'stolen'
+  const name = updateType === 'stolen' ? byStatus : (updateType ?? type)
   return names[name] ?? type
 }
 

@@ -267,6 +267,7 @@ export const texts = {
     updateNames: {
       stolen: 'Reported stolen',
       found: 'No longer stolen',
+      stolenOrFound: 'Reported stolen, or no longer',
       repair: 'Repaired',
       custom: 'Note',
       change: 'Changed',
@@ -441,10 +442,17 @@ export const texts = {
     record: 'The record',
     noNames: 'Names are not disclosed',
     ownedBy: (owner: string) => `Owner ${owner}`,
-    existed: (date: string | undefined) =>
-      date === undefined
-        ? 'Nothing in this record has changed since it was recorded.'
-        : `This record existed on ${date} and nothing in it has changed since.`,
+    ownerHidden: 'Present owner not disclosed',
+    nameHidden: 'Present name not disclosed',
+    stateHidden: 'Present state not disclosed',
+    earlier: (text: string, version: number) => `at event ${version}: ${text}`,
+    existed(date: string | undefined, count: number) {
+      const [events, have, were] =
+        count === 1 ? ['Event 1', 'has', 'it was'] : [`Events 1 to ${count}`, 'have', 'they were']
+      return date === undefined
+        ? `${events} ${have} not changed since ${were} recorded.`
+        : `${events} existed on ${date} and ${have} not changed since.`
+    },
     existedEvent: (date: string | undefined) =>
       (date === undefined
         ? 'This one event has not changed since it was recorded.'
@@ -535,7 +543,13 @@ export const texts = {
     },
     saysStolen: 'The record says: reported stolen.',
     stolenAdvice: 'Do not buy it; tell the police.',
-    complete: (events: number) => `Complete up to event ${events}. Later events, such as a theft, are not in it.`,
+    saidStolen: (version: number) => `At event ${version} the record says: reported stolen.`,
+    saidStolenAdvice:
+      'A later event repeats or ends this: this proof hides which. Do not buy it without a proof that shows it.',
+    hidesState: 'This proof hides whether the thing is reported stolen.',
+    hidesStateAdvice: 'Do not buy it without a proof that shows the state.',
+    complete: (events: number) =>
+      `No event up to event ${events} is missing. Later events, such as a theft, are not in it.`,
     oneEvent: 'One event, not the whole history. Later events, such as a theft, are not in it.',
     onlyRegistry: 'Whether there are any, only the registry can say.',
     ask: 'Ask the registry',
@@ -567,7 +581,8 @@ export const texts = {
     hiddenFiles: 'Hidden files',
     deleted: 'Deleted file',
     stated: 'Recorded, as the registry states',
-    event: (version: number, action?: string) => `Event ${version}${action === undefined ? '' : `: ${action}`}`,
+    event: (version?: number, action?: string) =>
+      (version === undefined ? 'Event' : `Event ${version}`) + (action === undefined ? '' : `: ${action}`),
     ambiguous: 'Several evidences have this external id. Choose one:',
     shortForm:
       'This is the short form of a proof. Fetch the proof bundle from the server (?format=bundle), and drop it here.',
@@ -582,6 +597,7 @@ export const texts = {
     print: 'Print or save as PDF',
     content: 'Present state',
     notStolen: 'Not reported stolen',
+    hidden: 'Not disclosed',
     since: (date: string) => `since ${date}`,
     issued: (time: string) => `Issued ${time}`,
     proven: {

@@ -3,7 +3,7 @@ import type { BundleClaims, BundleEventClaims } from '../../../core/verify/index
 import { Table, type Column } from '../components/table.tsx'
 import { Thumb } from '../components/thumb.tsx'
 import { Hash, LongText, Time } from '../components/values.tsx'
-import { presentTexts } from '../event-changes.ts'
+import { lastText, type LastText } from '../event-changes.ts'
 import { disclosedName } from '../event-names.ts'
 import { formatDate } from '../format.ts'
 import { texts } from '../texts.ts'
@@ -11,14 +11,19 @@ import { texts } from '../texts.ts'
 /** What hangs on the wall: the thing, its present owner and its present state, after all events. */
 export function CertificateSubject({ claims: { events } }: { readonly claims: BundleClaims }) {
   const t = texts.certificate
-  const text = presentTexts(events)
+  /** Only what is present is printed. */
+  const text = (name: string): string | undefined => {
+    const last = lastText(events, name)
+    return last.isPresent ? last.text : undefined
+  }
   /** When the present value was set, as stated. */
-  const since = (name: string): string => {
-    const setter = events.findLast(({ fields }) => fields.has(name)) ?? events[0]
-    return setter === undefined ? '' : t.since(formatDate(setter.committedTime))
+  const since = ({ version = 1, isPresent }: LastText): string => {
+    const setter = events[version - 1]
+    return setter === undefined || !isPresent ? '' : t.since(formatDate(setter.committedTime))
   }
   const [imageId, description] = [text('imageId'), text('description')]
-  const isStolen = text('status') === 'stolen'
+  const [owner, status] = [lastText(events, 'owner'), lastText(events, 'status')]
+  const isStolen = status.isPresent && status.text === 'stolen'
   return (
     <section class="cert-top" aria-label={t.content}>
       {imageId && (
@@ -26,7 +31,7 @@ export function CertificateSubject({ claims: { events } }: { readonly claims: Bu
       )}
       <div>
         <h1>
-          <bdi>{text('name')}</bdi>
+          <bdi>{text('name') ?? t.hidden}</bdi>
         </h1>
         <p class="id">
           <bdi>{text('externalId')}</bdi>
@@ -34,13 +39,23 @@ export function CertificateSubject({ claims: { events } }: { readonly claims: Bu
         <div class="cert-now">
           <div>
             <span class="muted">{texts.form.presentOwner}</span>
-            <b class="wrap">{text('owner') === undefined ? texts.evidences.noOwner : <bdi>{text('owner')}</bdi>}</b>
-            <span class="muted">{since('owner')}</span>
+            <b class="wrap">
+              {!owner.isPresent ? (
+                t.hidden
+              ) : owner.text === undefined ? (
+                texts.evidences.noOwner
+              ) : (
+                <bdi>{owner.text}</bdi>
+              )}
+            </b>
+            <span class="muted">{since(owner)}</span>
           </div>
           <div>
             <span class="muted">{t.content}</span>
-            <b class={isStolen ? 'is-stolen' : undefined}>{isStolen ? texts.evidences.stolen : t.notStolen}</b>
-            {isStolen && <span class="muted">{since('status')}</span>}
+            <b class={isStolen ? 'is-stolen' : undefined}>
+              {!status.isPresent ? t.hidden : isStolen ? texts.evidences.stolen : t.notStolen}
+            </b>
+            {isStolen && <span class="muted">{since(status)}</span>}
           </div>
         </div>
         {description && <LongText text={description} />}

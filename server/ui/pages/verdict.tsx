@@ -1,8 +1,10 @@
+import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import type { Client } from '../../client/index.ts'
 import { Icon, Seal, type SealKind } from '../components/icon.tsx'
 import { Notice } from '../components/notice.tsx'
 import { Badge, Facts, StateBadge } from '../components/values.tsx'
+import type { LastText } from '../event-changes.ts'
 import { messageOf } from '../failure.ts'
 import { formatDate, formatTime } from '../format.ts'
 import type { Session } from '../session.ts'
@@ -21,9 +23,9 @@ export function Verdict({ outcome: { state, summary } }: { readonly outcome: Out
   const { word, sentence } = texts.verify.verdicts[state]
   const seal = SEALS[state] ?? 'unknown'
   const t = texts.verify
-  const { notLaterThan: at, isHistory = false, isLocalTime = false } = summary ?? {}
+  const { notLaterThan: at, isHistory = false, isLocalTime = false, eventCount = 0 } = summary ?? {}
   const date = at === undefined || isLocalTime ? undefined : formatDate(at)
-  const existed = isHistory ? t.existed(date) : t.existedEvent(date)
+  const existed = isHistory ? t.existed(date, eventCount) : t.existedEvent(date)
   const proven = state === 'proven' ? (isLocalTime ? `${existed} ${t.localTime}` : existed) : sentence
   return (
     <section class={`verdict ${seal}`} role="status">
@@ -53,11 +55,7 @@ export function Report({ outcome: { state, summary, reason, advice }, ...asked }
   const existed = (at: string): string => t.existedBy(at, isHistory) + (state === 'consistent' ? t.ifTrusted : '')
   return (
     <>
-      {summary?.status === 'stolen' && (
-        <Notice tone="stolen">
-          <b>{t.saysStolen}</b> {t.stolenAdvice}
-        </Notice>
-      )}
+      {summary && <StateNotice of={summary} />}
       {(reason !== undefined || advice !== undefined) && (
         <Notice tone={isWrong ? 'stolen' : 'info'}>
           {reason !== undefined && <b>{reason}</b>}
@@ -71,11 +69,9 @@ export function Report({ outcome: { state, summary, reason, advice }, ...asked }
             <Icon name="file" />
           </span>
           <div class="column text">
-            <b>{summary.name === undefined ? t.noNames : <bdi>{summary.name}</bdi>}</b>
-            <span class="small muted">
-              {[summary.externalId, summary.owner && t.ownedBy(summary.owner)].filter(Boolean).join(' · ')}
-            </span>
-            {summary.name !== undefined && <StateBadge isStolen={summary.status === 'stolen'} />}
+            <b>{nameOf(summary)}</b>
+            <span class="small muted">{[summary.externalId, ownerOf(summary)].filter(Boolean).join(' · ')}</span>
+            {summary.isHistory && <State of={summary.status} />}
           </div>
         </section>
       )}
@@ -90,6 +86,43 @@ export function Report({ outcome: { state, summary, reason, advice }, ...asked }
     </>
   )
 }
+
+/** What a buyer must know first: it was reported stolen, or that is hidden. */
+function StateNotice({ of: { status, isHistory } }: { readonly of: Summary }) {
+  const t = texts.verify
+  const { text, version = 0, isPresent } = status
+  if (!isHistory || (isPresent && text !== 'stolen')) return null
+  const isStolen = text === 'stolen'
+  const [said, advice] = isPresent
+    ? [t.saysStolen, t.stolenAdvice]
+    : isStolen
+      ? [t.saidStolen(version), t.saidStolenAdvice]
+      : [t.hidesState, t.hidesStateAdvice]
+  return (
+    <Notice tone={isStolen ? 'stolen' : 'pending'}>
+      <b>{said}</b> {advice}
+    </Notice>
+  )
+}
+
+/** Of a field that a later event sets without disclosing it, nothing is said to be present. */
+function nameOf({ name: { text, version = 0, isPresent } }: Summary): ComponentChildren {
+  const t = texts.verify
+  if (text === undefined) return t.noNames
+  return <bdi>{isPresent ? text : hiddenSince(t.nameHidden, text, version)}</bdi>
+}
+
+function ownerOf({ owner: { text, version = 0, isPresent }, isHistory }: Summary): string | undefined {
+  const t = texts.verify
+  if (!isPresent && isHistory) return hiddenSince(t.ownerHidden, text, version)
+  return text === undefined ? undefined : t.ownedBy(text)
+}
+
+const hiddenSince = (said: string, text: string | undefined, version: number): string =>
+  text === undefined ? said : `${said}; ${texts.verify.earlier(text, version)}`
+
+const State = ({ of: { text, isPresent } }: { readonly of: LastText }) =>
+  isPresent ? <StateBadge isStolen={text === 'stolen'} /> : <Badge icon="dash">{texts.verify.stateHidden}</Badge>
 
 /** How far the history is shown. Whether it goes on, only the registry can say. */
 function History({
@@ -178,8 +211,8 @@ export function Details({ outcome: { steps, groups, unchecked } }: { readonly ou
             </li>
           ))}
         </ul>
-        {groups.slice(0, count).map(({ title, facts }) => (
-          <section key={title}>
+        {groups.slice(0, count).map(({ title, facts }, i) => (
+          <section key={i}>
             <h3>{title}</h3>
             <Facts of={facts.map(([name, value]) => [<bdi>{name}</bdi>, <bdi>{value}</bdi>])} />
           </section>

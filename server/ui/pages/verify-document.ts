@@ -14,7 +14,7 @@ import {
   type VerifyBundleOptions,
 } from '../../../core/verify/index.ts'
 import { adviceOn, LOCAL_TEST, LOCAL_TEST_LEDGER, whyNoDocument } from '../../verdict-advice.ts'
-import { parseJson, presentTexts } from '../event-changes.ts'
+import { lastText, parseJson, type LastText } from '../event-changes.ts'
 import { disclosedName, fieldName } from '../event-names.ts'
 import { FieldError } from '../failure.ts'
 import { formatTime } from '../format.ts'
@@ -33,13 +33,14 @@ export interface FactGroup {
   readonly facts: readonly (readonly [name: string, value: string])[]
 }
 
-/** What the events say at present, as far as the bundle discloses it. */
+/** What the events say at last, as far as the bundle discloses it. */
 export interface Summary {
-  readonly name: string | undefined
+  readonly name: LastText
+  /** It is the same in all events. */
   readonly externalId: string | undefined
-  readonly owner: string | undefined
-  /** `undefined`: it is not disclosed, or nothing ever set it. */
-  readonly status: string | undefined
+  readonly owner: LastText
+  /** Not set until a theft is reported. */
+  readonly status: LastText
   readonly isHistory: boolean
   readonly eventCount: number
   /** ms since 1970: when all events were proven at the latest; `undefined` if one is not. */
@@ -184,13 +185,12 @@ function bundleOutcome({ text, files, expect }: VerifyRequest, options: VerifyBu
 }
 
 function summaryOf({ events, isHistory }: BundleClaims): Summary {
-  const text = presentTexts(events)
   const times = events.flatMap(({ notLaterThan }) => (notLaterThan === undefined ? [] : [notLaterThan]))
   return {
-    name: text('name'),
-    externalId: text('externalId'),
-    owner: text('owner'),
-    status: text('status'),
+    name: lastText(events, 'name'),
+    externalId: lastText(events, 'externalId').text,
+    owner: lastText(events, 'owner'),
+    status: lastText(events, 'status'),
     isHistory,
     eventCount: events.length,
     notLaterThan: times.length === events.length ? Math.max(...times) : undefined,
@@ -241,7 +241,7 @@ const sourceOf = (name: string, isLocalTest: boolean, note: string): string =>
   isLocalTest ? `${name} (${note})` : name
 
 /** What is proven about one event, for people. */
-function eventFacts(event: BundleEventClaims, i: number): FactGroup {
+function eventFacts(event: BundleEventClaims): FactGroup {
   const t = texts.verify
   const { txId, version, committedTime, notLaterThan, log, fields, hiddenFields, files, hiddenFiles } = event
   const facts: (readonly [string, string | undefined])[] = [
@@ -259,7 +259,7 @@ function eventFacts(event: BundleEventClaims, i: number): FactGroup {
     [t.hiddenFiles, hiddenFiles.length === 0 ? undefined : `${hiddenFiles.length}`],
   ]
   return {
-    title: t.event(version ?? i + 1, disclosedName(fields)),
+    title: t.event(version, disclosedName(fields)),
     facts: facts.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
   }
 }

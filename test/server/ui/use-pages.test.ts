@@ -1,9 +1,7 @@
 import assert from 'node:assert/strict'
-import { join } from 'node:path'
 import { before, describe, it, type TestContext } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { build } from 'esbuild'
-import { root } from '../../support/repository.ts'
+import { uiModule } from '../../support/ui-module.ts'
 
 const STEP_MS = 500
 const MINUTE_MS = 60_000
@@ -112,14 +110,10 @@ class ShownHistory {
   }
 }
 
-// The pages are bundled for browsers and not compiled for Node, and their other tests need Chromium.
 describe('a list that is read page by page', () => {
   let PageReader: NewReader
   before(async () => {
-    const entry = join(root, 'server/ui/components/use-pages.ts')
-    const { outputFiles } = await build({ entryPoints: [entry], bundle: true, format: 'esm', write: false })
-    const code = Buffer.from(outputFiles[0]?.contents ?? []).toString('base64')
-    ;({ PageReader } = (await import(`data:text/javascript;base64,${code}`)) as { PageReader: NewReader })
+    ;({ PageReader } = await uiModule<{ PageReader: NewReader }>('components/use-pages.ts'))
   })
 
   it('is read twice a minute while none of its events changes for long', async (t) => {

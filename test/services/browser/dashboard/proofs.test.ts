@@ -128,6 +128,32 @@ describeDashboard('the pages of proofs in Chromium', (it, dashboard) => {
     assert.equal(await page.getByText('private').count(), 0)
   })
 
+  it('say nothing of the present that a later event hides', async ({ page, company, service }) => {
+    await dashboard.createEvidence('hidden-1', { owner: 'Mallory' })
+    const { evidences } = service.registry
+    await evidences.update(SCOPE, 'hidden-1', { updateType: 'stolen' })
+    await evidences.update(SCOPE, 'hidden-1', { owner: 'Police' })
+    await evidences.update(SCOPE, 'hidden-1', { updateType: 'stolen', stolen: false })
+    await page.goto(dashboard.urlOf('#/verify'))
+    const record = page.getByRole('region', { name: 'The record' })
+    const hidden = 'Present state not disclosed'
+    const cases = [
+      ['name,owner', '1-4', 'Owner Police', hidden, 'This proof hides whether'],
+      ['all', '1', 'Present owner not disclosed; at event 1: Mallory', hidden, 'This proof hides whether'],
+      ['all', '1-3', 'Owner Police', hidden, 'At event 2 the record says: reported stolen.'],
+      ['all', '1-4', 'Owner Police', 'Active', undefined],
+    ] as const
+    for (const [fields, versions, owner, state, notice] of cases) {
+      const path = `/api/v1/evidences/acme/evidence/hidden-1/bundle?fields=${fields}&files=none&versions=${versions}`
+      await field(page, 'or choose them').setInputFiles(textFile('proof.json', await read(path, company.keys.R)))
+      await text(record, state).waitFor()
+      await record.getByText(owner).waitFor()
+      if (notice !== undefined) await page.getByText(notice).waitFor()
+      assert.equal(await text(record, 'Active').count(), state === 'Active' ? 1 : 0)
+      await page.reload()
+    }
+  })
+
   it('verify a bundle in the saved page, without the server', async ({ page }, t) => {
     const id = await dashboard.createSealed('saved-1')
     const bundle = await read(`/api/v1/merkle/verify/${id}?format=bundle`)
