@@ -555,8 +555,10 @@ export const texts = {
     ask: 'Ask the registry',
     later: (version: number) => `The registry says that there are later events: the newest is event ${version}.`,
     noneLater: 'The registry says that there is none later.',
-    knownOnly: 'The registry says this only to a key of its company: sign in, or ask the owner for the present proof.',
-    notKnown: 'The registry does not know this evidence.',
+    knownOnly:
+      'The registry knows this proof, but says whether there are any only to a key of its company: sign in with a ' +
+      'proof that shows the external id, or ask the owner for the present proof.',
+    notKnown: 'The registry does not know the newest event of this proof.',
     stepStates: { ok: 'ok', failed: 'failed', skipped: 'not checked' },
     steps: 'Steps',
     stepNames: {

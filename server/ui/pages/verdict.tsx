@@ -9,6 +9,7 @@ import { messageOf } from '../failure.ts'
 import { formatDate, formatTime } from '../format.ts'
 import type { Session } from '../session.ts'
 import { texts } from '../texts.ts'
+import { askForLater } from './later-events.ts'
 import type { Outcome, Summary } from './verify-document.ts'
 
 /** Only `refuted` is wrong. What is not known is grey. */
@@ -41,7 +42,6 @@ export function Verdict({ outcome: { state, summary } }: { readonly outcome: Out
 interface ReportProps {
   readonly outcome: Outcome
   readonly client: Client | undefined
-  readonly evidenceId: string | undefined
   readonly session: Session | undefined
 }
 
@@ -125,24 +125,13 @@ const State = ({ of: { text, isPresent } }: { readonly of: LastText }) =>
   isPresent ? <StateBadge isStolen={text === 'stolen'} /> : <Badge icon="dash">{texts.verify.stateHidden}</Badge>
 
 /** How far the history is shown. Whether it goes on, only the registry can say. */
-function History({
-  summary,
-  client,
-  evidenceId,
-  session,
-}: Omit<ReportProps, 'outcome'> & { readonly summary: Summary }) {
+function History({ summary, client, session }: Omit<ReportProps, 'outcome'> & { readonly summary: Summary }) {
   const t = texts.verify
   const [answer, setAnswer] = useState<string>()
-  const ask = async (): Promise<void> => {
-    const { externalId } = summary
-    if (session !== undefined && externalId !== undefined) {
-      const { lastVersion } = await session.client.getEvidence({ externalId, last: 1_000_000_000 })
-      setAnswer(lastVersion > summary.eventCount ? t.later(lastVersion) : t.noneLater)
-    } else if (client !== undefined && evidenceId !== undefined) {
-      const { status } = await client.verifyEvidence({ evidenceId })
-      setAnswer(status === 'ok' ? t.knownOnly : t.notKnown)
-    } else setAnswer(t.knownOnly)
-  }
+  const ask = (registry: Client): void =>
+    void askForLater(summary, registry, session?.client).then(setAnswer, (error: unknown) =>
+      setAnswer(messageOf(error)),
+    )
   return (
     <p class="row current small">
       <Icon name="clock" />
@@ -150,7 +139,7 @@ function History({
         {summary.isHistory ? t.complete(summary.eventCount) : t.oneEvent} {answer ?? t.onlyRegistry}
       </span>
       {client && answer === undefined && (
-        <button class="link" onClick={() => void ask().catch((error: unknown) => setAnswer(messageOf(error)))}>
+        <button class="link" onClick={() => ask(client)}>
           {t.ask}
         </button>
       )}

@@ -43,6 +43,8 @@ export interface Summary {
   readonly status: LastText
   readonly isHistory: boolean
   readonly eventCount: number
+  /** Of the last event, hex. */
+  readonly lastTxId: string
   /** ms since 1970: when all events were proven at the latest; `undefined` if one is not. */
   readonly notLaterThan: number | undefined
   /** Only the operator's own authority or ledger states a time of one of them. */
@@ -193,6 +195,7 @@ function summaryOf({ events, isHistory }: BundleClaims): Summary {
     status: lastText(events, 'status'),
     isHistory,
     eventCount: events.length,
+    lastTxId: events.at(-1)?.txId ?? '',
     notLaterThan: times.length === events.length ? Math.max(...times) : undefined,
     isLocalTime: events.some(isLocalTimeOnly),
   }

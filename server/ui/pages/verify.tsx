@@ -110,11 +110,7 @@ export function VerifyPage(props: VerifyPageProps) {
       {outcome && <Verdict outcome={outcome} />}
       <div class="verdict-page">
         {outcome && <FileVerdicts outcome={outcome} files={files} leaveOut={leaveOut} />}
-        {outcome ? (
-          <Report outcome={outcome} client={client} evidenceId={evidenceId} session={session} />
-        ) : (
-          <h1>{t.title}</h1>
-        )}
+        {outcome ? <Report outcome={outcome} client={client} session={session} /> : <h1>{t.title}</h1>}
         {error !== undefined && <VerifyFailure error={error} />}
         {short && <Notice tone="pending">{proof === undefined ? t.shortForm : t.shortFormFetched}</Notice>}
         {proof === undefined && short === undefined && files.length > 0 && (

@@ -154,6 +154,27 @@ describeDashboard('the pages of proofs in Chromium', (it, dashboard) => {
     }
   })
 
+  it('ask the registry about the history of the proof, not about another with its external id', async ({ page, company, service }) => {
+    const maker = await service.company('maker')
+    await dashboard.createEvidence('VIN-1')
+    const json = { categoryName: 'C', subcategoryName: 'S', externalId: 'VIN-1', name: 'Golf' }
+    await service.ok('createEvidence', { key: maker.keys.I, params: { COMPANY_ID: 'maker' }, json })
+    const bundleOf = ({ id, keys }: typeof maker): Promise<string> =>
+      read(`/api/v1/evidences/${id}/evidence/VIN-1/bundle?fields=all&files=none`, keys.R)
+    const [own, foreign] = [await bundleOf(company), await bundleOf(maker)]
+    await dashboard.signIn(company.keys.R, '#/evidences')
+    await link(page, 'Verify').click()
+    const ask = async (bundle: string, answer: string): Promise<void> => {
+      await field(page, 'or choose them').setInputFiles(textFile('proof.json', bundle))
+      await button(page, 'Ask the registry').click()
+      await page.getByText(answer).waitFor()
+    }
+    await ask(foreign, 'The registry knows this proof, but says whether there are any only to a key of its company')
+    await ask(own, 'The registry says that there is none later.')
+    await service.registry.evidences.update(SCOPE, 'VIN-1', { updateType: 'stolen' })
+    await ask(own, 'The registry says that there are later events: the newest is event 2.')
+  })
+
   it('verify a bundle in the saved page, without the server', async ({ page }, t) => {
     const id = await dashboard.createSealed('saved-1')
     const bundle = await read(`/api/v1/merkle/verify/${id}?format=bundle`)
