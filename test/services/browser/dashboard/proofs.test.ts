@@ -154,7 +154,11 @@ describeDashboard('the pages of proofs in Chromium', (it, dashboard) => {
     }
   })
 
-  it('ask the registry about the history of the proof, not about another with its external id', async ({ page, company, service }) => {
+  it('ask the registry about the history of the proof, not about another with its external id', async ({
+    page,
+    company,
+    service,
+  }) => {
     const maker = await service.company('maker')
     await dashboard.createEvidence('VIN-1')
     const json = { categoryName: 'C', subcategoryName: 'S', externalId: 'VIN-1', name: 'Golf' }
