@@ -27,7 +27,7 @@ import { AdmissionQueue } from './admission-queue.ts'
 import { QUEUE_NAMES, LOAD_LIMITS, type QueueName, type LoadLimits } from './load-limits.ts'
 import { createRateLimiter, noRateLimit } from './rate-limit.ts'
 import { Routes, type MethodAndPath } from './routes.ts'
-import { BASE_PATH, pathRulesOf } from './segments.ts'
+import { BASE_PATH, isBelowBase, pathRulesOf } from './segments.ts'
 import { addPages } from './static.ts'
 
 /** Version of the interface that the OpenAPI document describes. */
@@ -98,7 +98,7 @@ export function createApp(given: AppOptions): App {
   const health = new Health(registry, options)
   const limits = { ...LOAD_LIMITS, ...options.loadLimits }
   const paths = pathRulesOf([...GROUPS, description(() => new Uint8Array())])
-  const shedder = new LoadShedder({ basePath: `${BASE_PATH}/`, logger, errorShapeOf: paths.errorShapeOf })
+  const shedder = new LoadShedder({ isLimited: isBelowBase, logger, errorShapeOf: paths.errorShapeOf })
   const connections: Connections = { open: 0, dropped: 0 }
   const load = {
     queues: queuesOf(limits),

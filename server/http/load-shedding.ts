@@ -46,8 +46,8 @@ const WARNING_INTERVAL_MS = 10_000
 
 /** Which requests may be shed, and how. */
 export interface LoadShedderOptions {
-  /** Below it, requests are limited. Others are for operators and browsers. */
-  readonly basePath: string
+  /** Whether requests for a target may be shed. Others are for operators and browsers. */
+  readonly isLimited: (target: string) => boolean
   readonly logger: Logger
   readonly errorShapeOf: (target: string) => ErrorShape
   /** ms since any fixed time; never goes back. Default: `performance.now`. */
@@ -77,9 +77,8 @@ export class LoadShedder {
 
   /** Counts a request until `leave`; if it cannot be served in time, sheds it and returns `false`. */
   enter(ctx: Context): boolean {
-    const { basePath, errorShapeOf } = this.#options
-    const isLimited = ctx.req.url?.startsWith(basePath) === true
-    if (isLimited && !this.#admits(ctx)) {
+    const { isLimited, errorShapeOf } = this.#options
+    if (isLimited(ctx.req.url ?? '') && !this.#admits(ctx)) {
       this.#shed++
       this.warn({ shed: this.#shed })
       ctx.respond = false

@@ -22,8 +22,12 @@ export const encodeLong = (data: Content['data']): Content['data'] =>
 export function send(ctx: Context, status: number, content?: Content): void {
   const { req, res, state } = ctx
   ctx.respond = false
-  // The client is gone.
-  if (!ctx.writable) return void res.end()
+  // The client is gone. The log has the status.
+  if (!ctx.writable) {
+    res.statusCode = status
+    res.end()
+    return
+  }
   let body: Uint8Array | string | undefined
   if (content !== undefined) {
     body = encodeLong(content.data)

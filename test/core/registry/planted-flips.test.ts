@@ -84,11 +84,11 @@ const READERS: readonly Finder[] = ['verify', 'disclose', 'bundle', 'public bund
 /** The parts of a stored evidence (`core/store/evidence-form.ts`): a text in its JSON, and another one for it. */
 const RECORD_PARTS: readonly (readonly [part: string, text: RegExp, other: string])[] = [
   ['external id', /"e-1"/, '"e-2"'],
-  ['category', /(,"\w{8}-\w{4}-\w{4}-\w{4}-)\w/, '$1f'],
+  ['category', /(,"\w{8}-\w{4}-\w{4}-\w{4}-)\w{12}/, '$1ffffffffffff'],
   ['name', /A drill/, 'A Drill'],
   ['txId', /("[0-9a-f]{63})[0-9a-f]"/, '$1x"'],
-  ['slot key', /"\w{4}([\w+/]{39}=","[\w+/]{43}=")/, '"AAAA$1'],
-  ['seed of the salts', /"\w{4}([\w+/]{39}=",\{)/, '"AAAA$1'],
+  ['slot key', /"[\w+/]{4}([\w+/]{39}=","[\w+/]{43}=")/, '"AAAA$1'],
+  ['seed of the salts', /"[\w+/]{4}([\w+/]{39}=",\{)/, '"AAAA$1'],
   ['actor', /operator/, 'Operator'],
   ['owner', /Ada/, 'Eva'],
   ['description', /Blue/, 'Bleu'],
