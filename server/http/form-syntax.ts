@@ -90,8 +90,8 @@ export class FormSyntax {
     }
     if ('\r\n'.startsWith(next) || '--'.startsWith(next)) return this.#skip(at) && false
     throw malformed(
-      'The form has a line that begins with its boundary, but is none: write nothing after a boundary, and choose one ' +
-        'that no content has',
+      'The form has a line that begins with its boundary, but is none: write nothing after a boundary, and choose ' +
+        'one that no content has',
     )
   }
 

@@ -156,8 +156,8 @@ export const evidences: EndpointGroup = {
         'A feed for webhooks, search engines and copies. Begin without `after`, and send the `cursor` of each page, ' +
         'or of the last event that you have processed, as `after` of the next request: so every event comes once, ' +
         'also with several servers and after a restart. A page may have fewer than `len` events, because it reads a ' +
-        'limited part of the log, or none after 200 ms: `isMore` says whether to go on. With `wait`, a request at the ' +
-        'end of the log is held until there is an event.',
+        'limited part of the log, or none after 200 ms: `isMore` says whether to go on. With `wait`, a request at ' +
+        'the end of the log is held until there is an event.',
       query: requests.EventsQuery,
       response: { schema: responses.EventsPage },
       async handle({ registry, scope, query, longPoll }) {

@@ -35,7 +35,8 @@ export function operations({ health, metrics }: { readonly health: Health; reado
           others: {
             503:
               'It stops; or writes are refused because of the store, the clock or a missing signed head; or the ' +
-              'volume of the files is lost; or sealing fails for a reason that does not pass. A read-only server is 200',
+              'volume of the files is lost; or sealing fails for a reason that does not pass. A read-only ' +
+              'server is 200',
           },
         },
         async handle() {
