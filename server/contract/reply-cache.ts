@@ -1,6 +1,6 @@
 import { SecondUseMap } from '../../adapters/kit/index.ts'
 import type { EvidenceQuery, Cacheable } from '../../core/index.ts'
-import type { JsonReply } from './reply.ts'
+import { encodeLong, type JsonReply } from './reply.ts'
 
 /** What a reply takes beside its text and its key. */
 const OVERHEAD_CHARS = 300
@@ -22,14 +22,15 @@ export interface ReplyText extends JsonReply {
 /** A reply with the state of the result that it shows. */
 class CachedReply implements Cacheable {
   readonly state: object
-  readonly reply: ReplyText
+  readonly reply: ReplyText & { encoded?: Uint8Array | string }
   /** What it counts for the limit, with its key: clients choose the targets of their requests. */
   readonly chars: number
 
   constructor(key: string, state: object, reply: ReplyText) {
     this.state = state
     this.reply = reply
-    this.chars = key.length + reply.text.length + OVERHEAD_CHARS
+    // As text and as bytes.
+    this.chars = key.length + 2 * reply.text.length + OVERHEAD_CHARS
   }
 }
 
@@ -58,7 +59,11 @@ export class ReplyCache {
     render: (result: T) => ReplyText,
   ): Promise<ReplyText> {
     const result = await read(this.#replies.get(key))
-    if (result instanceof CachedReply) return result.reply
+    if (result instanceof CachedReply) {
+      // Once: allocating and encoding 45 KB took as long as all else.
+      result.reply.encoded ??= encodeLong(result.reply.text)
+      return result.reply
+    }
     const { state } = result
     const reply = render(result)
     if (state !== undefined) this.#replies.set(key, () => new CachedReply(key, state, reply))

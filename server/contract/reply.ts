@@ -12,6 +12,8 @@ export type Reply =
 export interface JsonReply extends JsonOptions {
   readonly kind: 'json'
   readonly text: string
+  /** The text as `send` writes it, if it is known. */
+  readonly encoded?: Uint8Array | string
 }
 
 /** What a handler may say about a JSON response besides its body. */
@@ -88,3 +90,9 @@ export const pages = (parts: AsyncGenerator<string, void, undefined>, options: P
  */
 export const tagged = (text: string, prefix: string): JsonReply =>
   json(text, { etag: `"${prefix}${hash('sha256', text, 'hex').slice(0, 16)}"` })
+
+const MAX_TEXT_LENGTH = 4_096
+
+/** A long text as bytes: Node reserves three bytes for each character of a text, and writes a short one faster. */
+export const encodeLong = (data: Uint8Array | string): Uint8Array | string =>
+  typeof data === 'string' && data.length > MAX_TEXT_LENGTH ? Buffer.from(data) : data

@@ -1,13 +1,13 @@
 import { Readable } from 'node:stream'
 import type { Context } from 'koa'
-import type { Reply } from '../contract/reply.ts'
+import { encodeLong, type Reply } from '../contract/reply.ts'
 import { sendFile } from './download.ts'
 import { isFresh, sendNotModified, setFileName } from './headers.ts'
 import { onClose } from './observe.ts'
 import type { Reservation, MemoryBudget } from './memory-budget.ts'
 import type { Sender } from './sender.ts'
 import { cutOff, type Admission } from './admission.ts'
-import { encodeLong, JSON_TYPE, send, type Content } from './send.ts'
+import { JSON_TYPE, send, type Content } from './send.ts'
 
 /** Writes what a handler returned to Koa. Nothing else writes the success of an endpoint. */
 
@@ -36,7 +36,7 @@ export function respond(ctx: Context, reply: Reply, options: ResponseOptions): v
         head.set('ETag', reply.etag)
       }
       if (reply.location !== undefined) head.set('Location', reply.location)
-      return sendWhole(ctx, { type: JSON_TYPE, data: reply.text }, reply, options)
+      return sendWhole(ctx, { type: JSON_TYPE, data: reply.encoded ?? reply.text }, reply, options)
     case 'bytes':
       if (reply.fileName !== undefined) setFileName(ctx, reply.fileName)
       return sendWhole(ctx, reply, reply, options)

@@ -1,4 +1,5 @@
 import type { Context } from 'koa'
+import { encodeLong } from '../contract/reply.ts'
 
 /** The body of a response that is written at once. */
 export interface Content {
@@ -8,12 +9,6 @@ export interface Content {
 }
 
 export const JSON_TYPE = 'application/json; charset=utf-8'
-
-const MAX_TEXT_LENGTH = 4_096
-
-/** A long text as bytes: Node reserves three bytes for each character of a text, and writes a short one faster. */
-export const encodeLong = (data: Content['data']): Content['data'] =>
-  typeof data === 'string' && data.length > MAX_TEXT_LENGTH ? Buffer.from(data) : data
 
 /**
  * Writes a whole response with the headers of `ctx.state.head`; a short text and the headers with one system call. Koa
