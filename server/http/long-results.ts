@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache'
+import type { Reply } from '../contract/reply.ts'
 import type { Sender } from './sender.ts'
 
 /** A longer text takes the event loop several milliseconds. */
@@ -14,13 +15,18 @@ const MAX_REMEMBERED = 10_000
 export class LongResults {
   readonly #seen = new LRUCache<string, true>({ max: MAX_REMEMBERED, ttl: REMEMBERED_MS })
 
-  /** `chars`: of the result. */
-  note({ name }: Sender, endpointId: string, chars: number): void {
-    if (chars > LONG_CHARS) this.#seen.set(`${endpointId} ${name}`, true)
+  /** Notes what was made for a request. Bytes are not made for each. */
+  note({ name }: Sender, endpointId: string, reply: Reply): void {
+    if (textOf(reply).length > LONG_CHARS) this.#seen.set(`${endpointId} ${name}`, true)
   }
 
   /** Whether a request of this sender probably has a long result. */
   expects({ name }: Sender, endpointId: string): boolean {
     return this.#seen.size > 0 && this.#seen.has(`${endpointId} ${name}`)
   }
+}
+
+function textOf(reply: Reply): string {
+  if (reply.kind === 'json') return reply.text
+  return reply.kind === 'bytes' && typeof reply.data === 'string' ? reply.data : ''
 }

@@ -31,7 +31,8 @@ export async function serve(ctx: Context, endpoint: Endpoint, services: Endpoint
   const query = readQuery(ctx, endpoint)
   const options = readWriteOptions(ctx, endpoint)
   const isHeavy = endpoint.isHeavy === undefined || (await endpoint.isHeavy(query, { registry, scope }))
-  const queue = longResults.expects(sender, endpoint.id) ? 'lists' : queueOf(ctx, endpoint, isHeavy)
+  const isLong = endpoint.method === 'GET' && longResults.expects(sender, endpoint.id)
+  const queue = isLong ? 'lists' : queueOf(ctx, endpoint, isHeavy)
   const admission = new Admission(ctx, services.queues.get(queue), sender)
   const body = endpoint.body && new RequestBody(ctx, endpoint.body, { scope, sender, admission, services })
   try {
@@ -64,7 +65,7 @@ export async function serve(ctx: Context, endpoint: Endpoint, services: Endpoint
     } finally {
       if (body !== undefined) await body.release()
     }
-    if (reply.kind === 'json') longResults.note(sender, endpoint.id, reply.text.length)
+    if (endpoint.method === 'GET') longResults.note(sender, endpoint.id, reply)
     const sent = respond(ctx, reply, {
       status: endpoint.response.status ?? 200,
       sender,

@@ -6,7 +6,9 @@ import { after, before, describe, it, type TestContext } from 'node:test'
 import type { Context } from 'koa'
 import { OPERATOR, type RecordStore } from '../../../core/index.ts'
 import { decorateRecords } from '../../../core/store/decorate.ts'
+import { bytes as bytesReply, json } from '../../../server/contract/reply.ts'
 import { LoadShedder } from '../../../server/http/load-shedding.ts'
+import { LongResults } from '../../../server/http/long-results.ts'
 import { ResponseHead } from '../../../server/http/response-head.ts'
 import { MemoryBudget } from '../../../server/http/memory-budget.ts'
 import { LOAD_LIMITS, type QueueName } from '../../../server/http/load-limits.ts'
@@ -434,6 +436,23 @@ describe('a response that its client has not read', () => {
     assert.equal(unread.makeRoom(NEWCOMER, 700_000), false)
     assert.equal(only.destroyed, false)
   })
+})
+
+it('a long result is expected of the sender and the endpoint that had one, not of bytes that are there already', () => {
+  const long = 'x'.repeat(256 * 1024 + 1)
+  const [acme, other] = ['acme', 'other'].map((name): Sender => ({ name, hasKey: true }))
+  assert.ok(acme && other)
+  for (const [reply, expected] of [
+    [json(long), true],
+    [json(long.slice(1)), false],
+    [bytesReply('text/plain', long), true],
+    [bytesReply('text/plain', Buffer.from(long)), false],
+  ] as const) {
+    const results = new LongResults()
+    results.note(acme, 'getEvidence', reply)
+    assert.equal(results.expects(acme, 'getEvidence'), expected)
+    assert.equal(results.expects(other, 'getEvidence') || results.expects(acme, 'listEvents'), false)
+  }
 })
 
 describe('the shedder', () => {
