@@ -7,6 +7,7 @@ import { logKeys } from '../../core/log/keys.ts'
 import { LogReader } from '../../core/log/reader.ts'
 import { writeBatchProofs, type BatchProofs, type WriteBatchProofsRequest } from '../../sealer/index.ts'
 import { arrayOf } from '../support/array-of.ts'
+import { countTurns } from '../support/count-turns.ts'
 import { SealerFixture } from '../support/sealer-fixture.ts'
 import { present } from '../support/present.ts'
 
@@ -149,15 +150,9 @@ describe('the proofs of a batch', () => {
         for (let i = 0; i < 4; i++) yield* read
       },
     }
-    let turn = 0
-    const countTurns = (): void => {
-      turn += 1
-      counting = setImmediate(countTurns)
-    }
-    let counting = setImmediate(countTurns)
-    t.after(() => clearImmediate(counting))
+    const turn = countTurns(t)
     const turns = new Set<number>()
-    await writeBatchProofs({ log, batchId: batch.id, write: () => void turns.add(turn) })
+    await writeBatchProofs({ log, batchId: batch.id, write: () => void turns.add(turn()) })
     assert.ok(turns.size > 1)
   })
 

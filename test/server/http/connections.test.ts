@@ -5,6 +5,7 @@ import { connect, Server } from 'node:net'
 import { describe, it, type TestContext } from 'node:test'
 import { oneByOne } from '../../../server/http/pipelining.ts'
 import { connectionLimit, listen } from '../../../server/http/listen.ts'
+import { countTurns } from '../../support/count-turns.ts'
 import { eventually } from '../../support/eventually.ts'
 import { startService } from '../../support/service.ts'
 import { recordingLogger } from '../../support/recording-logger.ts'
@@ -92,18 +93,12 @@ describe('pipelined requests', () => {
     Array.from({ length: count }, (_, i) => `GET /${i} HTTP/1.1\r\nHost: x\r\n\r\n`).join('')
 
   it('are handled one after the other, in their order, each in another turn of the event loop', async (t) => {
-    let turn = 0
-    const countTurns = (): void => {
-      turn += 1
-      counting = setImmediate(countTurns)
-    }
-    let counting = setImmediate(countTurns)
-    t.after(() => clearImmediate(counting))
+    const turn = countTurns(t)
     const turns: number[] = []
     let running = 0
     const connectTo = await listenWith(t, ({ url }, response) => {
       assert.equal(++running, 1)
-      turns.push(turn)
+      turns.push(turn())
       const end = (): void => {
         running -= 1
         response.end(`[${url}]`)
