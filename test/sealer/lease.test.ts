@@ -62,7 +62,7 @@ describe('the lease', () => {
     assert.equal(await second.acquire(), true)
   })
 
-  it('is not held if a commit fails, held by its writer if only the result was lost, and released in any case', async () => {
+  it('is not held if a commit fails, is held if only the result was lost, and is released in any case', async () => {
     for (const fault of ['before', 'after'] as const) {
       const records = faultyRecords(new MemoryRecords())
       const lease = new SealerLease(records, new ManualClock(), LEASE_MS)

@@ -75,7 +75,7 @@ describe('a locked directory', () => {
     await lockAndRelease(directory)
   })
 
-  it('is free if its owner was a container of this machine or its last boot, or if a power loss tore the line', async (t) => {
+  it('is free if its owner was a container of this machine or its last boot, or if its line is torn', async (t) => {
     const boot = (await readFile('/proc/sys/kernel/random/boot_id', 'utf8').catch(() => '')).trim()
     const owners = [`1 other-boot ${hostname()}\n`, '', '4711 other-bo']
     if (boot !== '') owners.push(`1 ${boot} other-container\n`)

@@ -59,7 +59,7 @@ describe('an export', () => {
     return { registry, externalIds: ['first', ...numbered, 'last'] }
   }
 
-  it('has the same bytes as the bundles that are made one by one, most of them without a proof of their own', async (t) => {
+  it('has the same bytes as bundles that are made one by one, most without a proof of their own', async (t) => {
     const { registry, externalIds } = await openMixed()
     const expected = await expectedLines(registry, externalIds)
     const single = t.mock.method(LogReader.prototype, 'proveInclusion').mock
