@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact'
-import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { mayLeave, useUnsaved } from '../router.ts'
 import { texts } from '../texts.ts'
 import { Icon } from './icon.tsx'
@@ -16,7 +16,8 @@ const open = createStore<ComponentChildren>(undefined)
 /** The dialog that is open. It closes if the page changes. */
 export function OpenDialog({ page }: { readonly page: string }) {
   const dialog = open.use()
-  useEffect(closeDialog, [page])
+  // A layout effect: a later one would also close a dialog that was opened as soon as the page was visible.
+  useLayoutEffect(closeDialog, [page])
   return <>{dialog}</>
 }
 

@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useState } from 'preact/hooks'
 import { Icon } from './icon.tsx'
 import { createStore } from './store.ts'
 
@@ -20,7 +20,7 @@ const newest = createStore<Message | undefined>(undefined)
 export function Toast() {
   const message = newest.use()
   const [isHeld, setHeld] = useState(false)
-  useEffect(() => setHeld(false), [message])
+  useLayoutEffect(() => setHeld(false), [message])
   useEffect(() => {
     if (isHeld) return undefined
     const timer = setTimeout(() => newest.set(undefined), SHOWN_MS)

@@ -73,6 +73,24 @@ describeDashboard('the ways through the dashboard in Chromium', (it, dashboard) 
     )
   })
 
+  it('keep a dialog that is opened in the moment in which its page appears', async ({ page }) => {
+    await dashboard.signIn(dashboard.company.keys.A, '#/source-systems')
+    await heading(page, 'Source Systems').waitFor()
+    await page.evaluate(`location.hash = '#/log'`)
+    await heading(page, 'The log').waitFor()
+    await page.evaluate(`new Promise((resolve) => {
+      new MutationObserver((_, observer) => {
+        const opener = [...document.querySelectorAll('button')].find((it) => it.textContent === 'Create a source system')
+        if (opener === undefined) return
+        observer.disconnect()
+        opener.click()
+        requestAnimationFrame(() => setTimeout(resolve))
+      }).observe(document.body, { childList: true, subtree: true })
+      location.hash = '#/source-systems'
+    })`)
+    await dialog(page, 'Create a source system').waitFor()
+  })
+
   it('say what was recorded, and show it', async ({ page }) => {
     await dashboard.createEvidence('said-1')
     // The message stays, however slow the test is.
