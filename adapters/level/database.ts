@@ -3,7 +3,7 @@ import type { LevelDatabase } from './layout.ts'
 
 /** How LevelDB uses memory and files. */
 export interface DatabaseOptions {
-  /** Size of LevelDB's write buffer. Default 16 MiB. A program that only writes needs less CPU time with more. */
+  /** Size of LevelDB's write buffer. Default 64 MiB. It costs up to twice this memory. */
   readonly writeBufferBytes?: number
   /** How many tables of 8 MiB LevelDB keeps open, mapped into memory. Default 1,000. */
   readonly maxOpenFiles?: number
@@ -26,11 +26,11 @@ const BLOCK_CACHE_BYTES = 64 * 1024 * 1024
 
 /**
  * Data that LevelDB gathers in memory before it writes a table. At its default of 4 MiB each batch of 65,536 entries
- * fills it, and the next write waits for the table: 18 ms a batch; a million entries were sealed in 800 ms, with 16 MiB
- * in 410. It costs up to twice this memory, and time at an open after a crash, because that reads as much of the log
- * again.
+ * fills it, and the next write waits for the table. With more it merges less: of bulk creates, each took 120 µs of CPU
+ * time with 64 MiB and 160 with 16. It costs up to twice this memory, and time at an open after a crash, because that
+ * reads as much of the log again: 1.3 instead of 0.3 s.
  */
-const WRITE_BUFFER_BYTES = 16 * 1024 * 1024
+const WRITE_BUFFER_BYTES = 64 * 1024 * 1024
 
 /**
  * Size of a table. LevelDB keeps 1,000 of them open, and a look-up in another one opens it first: with 64 of 160 open a

@@ -68,17 +68,11 @@ async function openFile(path: string): Promise<Pick<ImportRequest, 'chunks' | 'b
   }
 }
 
-/**
- * Four times LevelDB's usual buffer: of 150,000 lines, merging its tables then took 25 instead of 49 µs of CPU time
- * each. It costs up to 128 MiB of memory.
- */
-const WRITE_BUFFER_BYTES = 64 * 1024 * 1024
-
 /** Returns the number of refused lines. */
 async function importFile(config: Config, { chunks, bytes, company, isDryRun }: ImportRequest): Promise<number> {
   if (config.records === 'level') assertHasRecords(resolve(config.dataDir))
   const progress = new ProgressLine()
-  const { registry } = await openConfiguredRegistry(config, stderrLogger, { writeBufferBytes: WRITE_BUFFER_BYTES })
+  const { registry } = await openConfiguredRegistry(config, stderrLogger)
   try {
     const scope = { companyId: company, principal: OPERATOR }
     const onRefused = (number: number, { code, message }: RegistryError): void =>

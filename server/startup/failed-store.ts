@@ -5,8 +5,8 @@ import type { Logger, RecordStore } from '../../core/index.ts'
 
 /** Tells the supervisor to start the server again (EX_TEMPFAIL of sysexits.h). */
 export const EXIT_START_AGAIN = 75
-/** What an open of LevelDB can write at once: its buffer of 16 MiB as a table, a new log and a manifest. */
-export const LEAST_FREE_BYTES = 32 * 1024 * 1024
+/** What an open of LevelDB can write at once: two buffers of 64 MiB as tables. */
+export const LEAST_FREE_BYTES = 128 * 1024 * 1024
 
 /** The store that is watched. */
 export interface FailedStoreOptions {

@@ -19,8 +19,6 @@ export interface OpenedRecords {
 export interface OpenRecordsOptions {
   readonly logger?: Logger
   /** As of `openLevelRecords`. */
-  readonly writeBufferBytes?: number
-  /** As of `openLevelRecords`. */
   readonly maxOpenFiles?: number
 }
 

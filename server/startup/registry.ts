@@ -56,8 +56,8 @@ export interface OpenedRegistry {
  *     operator.key       the operator key, if the first start was not on a terminal
  *     control.sock       commands for the running server
  *
- * @param options `mustExist`: throws `CONFIG_ERROR` instead of creating a new registry. `writeBufferBytes`: as of
- *   `openLevelRecords`. `smallFileBytes`: as of `openRegistry`
+ * @param options `mustExist`: throws `CONFIG_ERROR` instead of creating a new registry. `smallFileBytes`: as of
+ *   `openRegistry`
  */
 export async function openConfiguredRegistry(
   config: Config,
@@ -77,14 +77,13 @@ export async function openConfiguredRegistry(
 interface OpenOptions {
   readonly logger: Logger
   readonly mustExist: boolean
-  readonly writeBufferBytes?: number
   readonly smallFileBytes?: number
 }
 
 /** Opens one part after the other. The order matters: each check needs what was opened before it. */
 async function openParts(
   config: Config,
-  { logger, mustExist, smallFileBytes, ...options }: OpenOptions,
+  { logger, mustExist, smallFileBytes }: OpenOptions,
   parts: OpenParts,
 ): Promise<OpenedRegistry> {
   const directory = resolve(config.dataDir)
@@ -93,10 +92,7 @@ async function openParts(
   // Opening creates records, and then everything else.
   if (config.readOnly && config.records === 'level') assertHasRecords(directory)
   // First, because it keeps a second process out of the data directory.
-  const { records, unsafeSettings = [] } = await parts.add(
-    openRecords(config, { ...options, logger }),
-    (opened) => opened.records,
-  )
+  const { records, unsafeSettings = [] } = await parts.add(openRecords(config, { logger }), (opened) => opened.records)
   if (records.isShared) assertSharable(config)
   if (!config.readOnly) await discardUnfinishedFiles(directory)
   const origin = await storedOrigin(records)

@@ -32,7 +32,7 @@ async function fill(path: string): Promise<string> {
 
 describe('a server on a full disk', () => {
   it('serves reads, says why it is not ready, and starts again without loss once there is space', async (t) => {
-    const disk = await smallDisk(t, 100 * MIB)
+    const disk = await smallDisk(t, 200 * MIB)
     if (disk === undefined) return t.diagnostic('not tested: this user cannot mount a small file system')
     const directory = join(disk, 'data')
     const start = (): ServerProcess => {
