@@ -17,6 +17,7 @@ import type { Sender } from '../../../server/http/sender.ts'
 import { MULTIPART, part, RawRequest } from '../../support/raw-http.ts'
 import { startService, type Company, type Service } from '../../support/service.ts'
 import { recordingLogger } from '../../support/recording-logger.ts'
+import { stopClock } from '../../support/stopped-clock.ts'
 
 /** Only ends a test that hangs. */
 const HANG_MS = 300_000
@@ -366,6 +367,7 @@ describe('clients that do not read large responses', () => {
   })
 
   it('lose the oldest of several equally slow ones to a company that has none', async (t) => {
+    const pass = stopClock(t)
     const other = await service.company('other')
     await service.fill('other', 400, { summary: 'é'.repeat(8_192) })
     const path = (id: string): string => `/api/v1/evidences/${id}/evidences?len=400`
@@ -385,8 +387,7 @@ describe('clients that do not read large responses', () => {
     const headers = { 'x-api-key': company.keys.R }
     const short = await service.fetch('/api/v1/evidences/acme/evidence/no-room-0', { headers })
     assert.equal(short.status, 404, 'a short history needs none')
-    const now = performance.now.bind(performance)
-    t.mock.method(performance, 'now', () => now() + 5_000)
+    pass(5_000)
     assert.equal(await list(), 200)
     await service.until(() => sockets[0]?.resume().closed === true, 'the oldest has ended')
     for (const socket of sockets.slice(1)) assert.equal(socket.closed, false)

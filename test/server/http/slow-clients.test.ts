@@ -7,6 +7,7 @@ import { MULTIPART, part, RawRequest } from '../../support/raw-http.ts'
 import { formOf } from '../../support/form.ts'
 import { ofSuite } from '../../support/of-suite.ts'
 import { startService, type Company } from '../../support/service.ts'
+import { stopClock } from '../../support/stopped-clock.ts'
 
 /** Only ends a test that hangs. */
 const HANG_MS = 300_000
@@ -180,13 +181,9 @@ describe('slow clients', () => {
       async () => (await service().metrics()).includes(`\nevidence_requests_${what}{class="${queue}"} ${count}\n`),
       `${count} ${what}`,
     )
-  /** Lets time pass for all that measure durations. */
-  const pass = (t: TestContext): void => {
-    const now = performance.now.bind(performance)
-    t.mock.method(performance, 'now', () => now() + LEAST_MS)
-  }
 
   it('of three companies lose the slowest upload to a fourth company, and nothing of it is recorded', async (t) => {
+    const pass = stopClock(t)
     const begin = async ({ id, keys }: Company): Promise<RawRequest> => {
       const request = new RawRequest(service().port).head('POST', `/api/v1/evidences/${id}/evidence`, {
         'x-api-key': keys.U,
@@ -214,7 +211,7 @@ describe('slow clients', () => {
     })
     await is('waiting', 'uploads', 1)
     await is('ended_total', 'uploads', 0)
-    pass(t)
+    pass(LEAST_MS)
     await newcomer
     const { status, body } = (await uploads[1]?.response()) ?? {}
     assert.deepEqual([status, body?.['code']], [503, 'UNAVAILABLE'])
@@ -226,6 +223,7 @@ describe('slow clients', () => {
   })
 
   it('with a token count for its company, and take nothing from the keys of the company', async (t) => {
+    const pass = stopClock(t)
     const [a, b] = await Promise.all(['with-token', 'other'].map((id) => service().company(id)))
     assert.ok(a && b, 'there are two companies')
     const file = async ({ id, keys }: Company): Promise<string> => {
@@ -259,7 +257,7 @@ describe('slow clients', () => {
     const ofOther = { key: b.keys.R, params: { COMPANY_ID: b.id }, query: { fileId: await file(b) } }
     const newcomer = service().call('downloadFile', ofOther)
     await is('waiting', 'downloads', 4)
-    pass(t)
+    pass(LEAST_MS)
     assert.equal((await newcomer).status, 200)
     for (const link of [own, ...links]) link.socket.resume()
     await service().until(() => links.some(({ closed }) => closed), 'one download has ended')
@@ -267,6 +265,7 @@ describe('slow clients', () => {
   })
 
   it('that wait for an event get their page without one', async (t) => {
+    const pass = stopClock(t)
     const [a, b, c] = await Promise.all(['w-1', 'w-2', 'w-3'].map((id) => service().company(id)))
     assert.ok(a && b && c, 'there are three companies')
     const ending = new AbortController()
@@ -282,7 +281,7 @@ describe('slow clients', () => {
     }
     held.push(wait(c))
     await is('waiting', 'held', 1)
-    pass(t)
+    pass(LEAST_MS)
     assert.deepEqual(Object.keys((await held[0]) as object), ['events', 'cursor', 'isMore'])
     await is('running', 'held', 3)
     ending.abort()
