@@ -41,10 +41,12 @@ export type { EvidenceProof, FileProof, MerkleProof, MerkleRoot, MerkleValidatio
 export type { BatchQuery, BundleSelection, MerkleValidationRequest } from './schemas/proof-inputs.ts'
 export type {
   BlobStore,
+  CheckedPart,
   CheckpointSigner,
   Clock,
   Logger,
   RecordEraser,
+  RecordFileChecker,
   RecordStore,
   Sealer,
   SignedHead,

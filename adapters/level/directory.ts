@@ -1,11 +1,20 @@
-import { closeSync, constants, fsyncSync, openSync, readFileSync, writeSync } from 'node:fs'
-import { realpath, stat } from 'node:fs/promises'
+import { closeSync, constants, existsSync, fsyncSync, openSync, readFileSync, writeSync } from 'node:fs'
+import { realpath, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { encodeUtf8, isRegistryError, RegistryError, sha256, toHex, type Logger } from '../kit/index.ts'
+import {
+  encodeUtf8,
+  isRegistryError,
+  RegistryError,
+  sha256,
+  toHex,
+  type CheckedPart,
+  type Logger,
+} from '../kit/index.ts'
 import { makeDirectory, nodeFiles, syncDirectory } from '../files/durable.ts'
 import { errnoOf, systemAdvice } from '../files/errors.ts'
 import { classicLevel, isDamaged, isLocked, type DatabaseOptions } from './database.ts'
 import type { Head, LevelDatabase } from './layout.ts'
+import { checkFiles } from './file-check.ts'
 import { dataFiles, linkFiles, recoverLinks, releaseLinks, restoreFiles, type StorePaths } from './links.ts'
 import { lockDirectory, type LockOptions, type ReleaseDirectory } from './lock.ts'
 import { LevelRecords } from './records.ts'
@@ -16,7 +25,12 @@ export interface OpenLevelOptions extends DatabaseOptions, LockOptions {
   readonly database?: (folder: string) => LevelDatabase
   /** Gets an error line for a write that fails, and for each read that finds damaged data. Default: none. */
   readonly logger?: Pick<Logger, 'error'>
+  /** If given, all tables are checked before LevelDB opens them. Called after each part. */
+  readonly onCheckedPart?: (part: CheckedPart) => void
 }
+
+/** So much is checked at every open, in half a second. Larger stores only after an end that was not clean. */
+const ALWAYS_CHECKED_BYTES = 256 * 1024 * 1024
 
 /**
  * Opens the record store in a directory, or creates it. The directory then holds LevelDB's own files in `db`, and
@@ -28,11 +42,16 @@ export interface OpenLevelOptions extends DatabaseOptions, LockOptions {
  * and at least 65,536. It then restores the files as they were and throws, so that the open can be tried again. It does
  * not detect older records that are missing or altered: the registry's own hash chain and tree do.
  *
+ * Before, the checksums in the files are checked: those of the write-ahead logs, and those of the tables if they have
+ * at most 256 MiB, or if the store was not closed. LevelDB checks neither, and a flipped bit could make it lose records
+ * or end the process.
+ *
  * @param directory path of the store; it is created if it does not exist (0700)
  * @param options see `OpenLevelOptions`
  * @returns the opened store; close it with `close()`
  * @throws RegistryError `STORE_LOCKED` if another store has the directory open, `UNAVAILABLE` if opening failed,
- *   `CORRUPT` if the database opened with less than it held before, `CONFIG_ERROR` if it has another format
+ *   `CORRUPT` if a file is damaged or the database opened with less than it held before, `CONFIG_ERROR` if it has
+ *   another format
  * @example
  * ```ts
  * import { openLevelRecords } from 'evidence-registry/adapters/level'
@@ -72,6 +91,10 @@ async function openLocked(
   const minimum = readHighWaterMark(markPath)
   const { hasData, walBytes } = await dataSizes(paths.database)
   const mustExist = minimum !== undefined || hasData
+  const openPath = join(paths.directory, 'open')
+  await assertSound(paths, { isClosed: !existsSync(openPath), ...options })
+  // The links make its name durable. It stays if the process ends before the store is closed.
+  await writeFile(openPath, '')
   await linkFiles(paths)
   const db = database(paths.database)
   // Set before the store is returned, so before the first group is written.
@@ -79,12 +102,17 @@ async function openLocked(
   const afterGroup = (head: Head) => mark?.write(head)
   const afterClose = async () => {
     mark?.close()
+    await rm(openPath, { force: true })
     await release()
   }
   let store: LevelRecords
   try {
     const { logger } = options
-    store = await LevelRecords.open(db, { mustExist, walBytes, afterGroup, afterClose, ...(logger && { logger }) })
+    const fileChecker = {
+      checkFiles: () => checkFiles(paths.database, { hasLogs: false, maxTableBytes: Infinity }),
+    }
+    const opening = { mustExist, walBytes, fileChecker, afterGroup, afterClose, ...(logger && { logger }) }
+    store = await LevelRecords.open(db, opening)
     assertNotBehind(store.head, minimum, markPath)
   } catch (error) {
     await db.close()
@@ -102,6 +130,24 @@ async function openLocked(
     await db.close()
     throw error
   }
+}
+
+interface SoundnessOptions extends Pick<OpenLevelOptions, 'onCheckedPart'> {
+  readonly isClosed: boolean
+}
+
+/** Throws `CORRUPT` at the first damage; if there is a handler, after it got all of them. */
+async function assertSound({ database }: StorePaths, { isClosed, onCheckedPart }: SoundnessOptions): Promise<void> {
+  const maxTableBytes = isClosed && onCheckedPart === undefined ? ALWAYS_CHECKED_BYTES : Infinity
+  let damage: string | undefined
+  for await (const part of checkFiles(database, { hasLogs: true, maxTableBytes })) {
+    onCheckedPart?.(part)
+    if (part.damagedAt !== undefined)
+      damage ??= `The record store is damaged: ${join(database, part.file)} at byte ${part.damagedAt}`
+    if (damage !== undefined && onCheckedPart === undefined) break
+  }
+  if (damage !== undefined)
+    throw new RegistryError('CORRUPT', `${damage}. Restore a backup: see "Damaged data" in server/OPERATIONS.md`)
 }
 
 function assertNotBehind(head: Head, minimum: MinimumHead | 'unreadable' | undefined, markPath: string): void {

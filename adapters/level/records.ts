@@ -18,6 +18,7 @@ import {
   type LogTail,
   type Range,
   type RecordEraser,
+  type RecordFileChecker,
   type RecordSnapshot,
   type RecordStore,
   type SnapshotSource,
@@ -62,6 +63,8 @@ export interface LevelRecordsOptions {
   readonly logger?: Pick<Logger, 'error'>
   /** Called with the new head after each group is durable, before its commits resolve. Must not throw. */
   readonly afterGroup?: (head: Head) => void
+  /** Checks the files of the database. Default: `null`. */
+  readonly fileChecker?: RecordFileChecker
   /** Called once, after the database was closed. */
   readonly afterClose?: () => Promise<void>
 }
@@ -87,6 +90,7 @@ export interface LevelRecordsOptions {
 export class LevelRecords implements RecordStore, SnapshotSource, RecordEraser {
   readonly snapshots = this
   readonly eraser: RecordEraser | null
+  readonly fileChecker: RecordFileChecker | null
   readonly isShared = false
   readonly #db: LevelDatabase
   readonly #options: LevelRecordsOptions
@@ -111,6 +115,7 @@ export class LevelRecords implements RecordStore, SnapshotSource, RecordEraser {
     this.#reader = new LevelReader(db)
     this.#history = historyEraser(db)
     this.eraser = this.#history === undefined ? null : this
+    this.fileChecker = options.fileChecker ?? null
   }
 
   /**

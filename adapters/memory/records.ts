@@ -34,6 +34,7 @@ export class MemoryRecords implements RecordStore, SnapshotSource {
   readonly snapshots = this
   /** Old values are nowhere once they are overwritten. */
   readonly eraser = null
+  readonly fileChecker = null
   readonly isShared = false
   #entries = new Map<Key, Stored>()
   /** The keys in their order, as they were when they were listed last, and those that were added or removed since. */

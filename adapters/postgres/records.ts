@@ -32,6 +32,7 @@ export const connectRecords = async (options: DatabaseOptions): Promise<Postgres
 class PostgresRecordStore implements PostgresRecords {
   readonly snapshots = this
   readonly eraser = this
+  readonly fileChecker = null
   readonly isShared = true
   readonly #database: Database
   readonly #reader: PostgresReader

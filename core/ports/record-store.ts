@@ -153,6 +153,8 @@ export interface RecordStore {
   readonly eraser: RecordEraser | null
   /** Reads the store in one state, as a backup does; `null` if it cannot. */
   readonly snapshots: SnapshotSource | null
+  /** Checks the store's own files; `null` if there are none, or if their database checks what it reads. */
+  readonly fileChecker: RecordFileChecker | null
   /** Whether other processes may write to the same records. */
   readonly isShared: boolean
   /** Whether a write failed, so that each commit throws `STORE_POISONED` until the store is opened again. */
@@ -173,4 +175,22 @@ export interface RecordEraser {
    * @throws `UNAVAILABLE`, `STORE_POISONED`, `CLOSED`, or the reason of the signal
    */
   eraseHistory(keys: readonly Key[], signal?: AbortSignal): Promise<boolean>
+}
+
+/** A part of a file of a record store that was checked. */
+export interface CheckedPart {
+  /** The name of the file, as an operator finds it. */
+  readonly file: string
+  readonly bytes: number
+  /** The first byte of what is damaged in this part. */
+  readonly damagedAt?: number
+}
+
+/** Checks the files of a record store that does not check all that it reads: a flipped bit could hide a record. */
+export interface RecordFileChecker {
+  /**
+   * Reads all files, in parts of at most a few milliseconds. Commits and reads continue meanwhile, so a file may go. No
+   * file is open between two parts, so the caller can pause there.
+   */
+  checkFiles(): AsyncIterable<CheckedPart>
 }

@@ -71,6 +71,7 @@ function testWrapper(stores: RecordStorePair): void {
     const abilitiesOf = (each: RecordStore): readonly unknown[] => [
       each.eraser,
       each.snapshots,
+      each.fileChecker,
       each.isShared,
       each.isPoisoned(),
     ]
