@@ -66,7 +66,8 @@ interface Attempt {
 }
 
 /**
- * Reads everything that a running registry has stored, slowly and again and again, and logs what is damaged: log
+ * Reads everything that a running registry has stored, slowly and again and again, and logs what is damaged: the files
+ * of the record store, which it reads first after each start, because a flipped bit there can hide a record; log
  * entries with their openings, events and tiles; the CRC-32 of every record; the txId of every event; the bytes of
  * every file. Indexes, counters, stamps and anchors are compared with each other by `fsck` only.
  *
@@ -82,6 +83,7 @@ export class Scrub {
   #readBytes = 0
   #unpacedBytes = 0
   #failures = 0
+  #areFilesDue = true
   readonly #checked = { log: 0, records: 0, blobs: 0 }
 
   /** Begins a minute later. */
@@ -119,10 +121,11 @@ export class Scrub {
   /** One step. Returns 0, because there is always another one, which begins with a pause. */
   async #run(signal: AbortSignal): Promise<0> {
     const { clock, intervalMs } = this.#options
-    await this.#sleep(Math.min(this.#state.startedAt - clock.now(), intervalMs), signal)
-    // The clock was ahead when the last pass ended.
-    if (this.#state.startedAt > clock.now()) this.#state = { ...this.#state, startedAt: clock.now() }
     try {
+      if (this.#areFilesDue) await this.#checkFiles(signal)
+      await this.#sleep(Math.min(this.#state.startedAt - clock.now(), intervalMs), signal)
+      // The clock was ahead when the last pass ended.
+      if (this.#state.startedAt > clock.now()) this.#state = { ...this.#state, startedAt: clock.now() }
       await this.#step(signal)
     } catch (error) {
       if (!signal.aborted) this.#failures += 1
@@ -132,17 +135,31 @@ export class Scrub {
     return 0
   }
 
+  async #checkFiles(signal: AbortSignal): Promise<void> {
+    for await (const { file, bytes, damagedAt } of this.#options.records.fileChecker?.checkFiles() ?? []) {
+      this.#countBytes(bytes)
+      if (damagedAt !== undefined)
+        this.#report([{ kind: 'store file', key: file, message: `It is damaged at byte ${damagedAt}` }])
+      await this.#pause(signal)
+    }
+    this.#areFilesDue = false
+  }
+
+  #report(differences: readonly Difference[]): void {
+    for (const { kind, key, message } of differences)
+      this.#options.logger.error({ kind, key, difference: message }, 'stored data is damaged: run fsck')
+    this.#state = { ...this.#state, differences: this.#state.differences + differences.length }
+  }
+
   async #step(signal: AbortSignal): Promise<void> {
     const { position } = this.#state
     const { next, done, differences } = await this.#confirmedAttempt(position, signal)
-    for (const { kind, key, message } of differences)
-      this.#options.logger.error({ kind, key, difference: message }, 'stored data is damaged: run fsck')
+    this.#report(differences)
     const { log, blobs } = done
     const records = done.evidences + done.indexes
     this.#checked.log += log
     this.#checked.records += records
     this.#checked.blobs += blobs
-    this.#state = { ...this.#state, differences: this.#state.differences + differences.length }
     if (next === undefined) await this.#completePass()
     else this.#state = { ...this.#state, position: next }
     this.#unpacedBytes = Math.max(this.#unpacedBytes, (log + records) * MIN_ITEM_BYTES)
@@ -194,6 +211,7 @@ export class Scrub {
       differences: 0,
       lastPass: { completedAt, differences },
     }
+    this.#areFilesDue = true
     await this.#save()
   }
 

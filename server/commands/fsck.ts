@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { FileSignedHead, openCheckpointKeys, readSecret } from '../../adapters/files/index.ts'
-import { isRegistryError, type RecordStore } from '../../core/index.ts'
+import { isRegistryError, type CheckedPart, type RecordStore } from '../../core/index.ts'
 import {
   fsck,
   repairRecords,
@@ -99,7 +99,7 @@ export async function checkRegistry(
   const knownHeads = [...ledger.knownHeads, ...authority.knownHeads]
   return OpenParts.use(async (parts) => {
     const { records } = await parts.add(
-      openRecords(config, { maxOpenFiles: MAX_OPEN_FILES }),
+      openRecords(config, { maxOpenFiles: MAX_OPEN_FILES, onCheckedPart: partHandler(output) }),
       ({ records: opened }) => opened,
     )
     const blobs = skipFiles ? undefined : await parts.add(openBlobs(config, directory))
@@ -125,6 +125,21 @@ export async function checkRegistry(
       output.advise(`The server will not start without ${missing.join(' and ')}: restore what is missing from a backup`)
     return report
   })
+}
+
+/** Prints what is damaged in the files of the record store, which are checked before it opens. */
+function partHandler(output: Output): (part: CheckedPart) => void {
+  let done = 0
+  return ({ file, bytes, damagedAt }) => {
+    done += bytes
+    output.progress(`record files: ${Math.floor(done / 1e6)} MB`)
+    if (damagedAt !== undefined)
+      showDifference(output, { kind: 'store file', key: file, message: `It is damaged at byte ${damagedAt}` })
+  }
+}
+
+function showDifference(output: Output, { kind, key, message }: Difference): void {
+  output.print(`${kind}: ${key}: ${message}`, { difference: { kind, key, message } })
 }
 
 /** Whether a registry was ever opened on these records. */
@@ -183,16 +198,14 @@ interface CheckedStore extends FsckReport {
 
 /** `before`: differences of files beside the records. They are printed first and counted. */
 async function run(stores: FsckStores, before: readonly Difference[], output: Output): Promise<CheckedStore> {
-  const show = ({ kind, key, message }: Difference): void =>
-    output.print(`${kind}: ${key}: ${message}`, { difference: { kind, key, message } })
-  for (const difference of before) show(difference)
+  for (const difference of before) showDifference(output, difference)
   const planner = new RepairPlanner()
   let hasDamagedFiles = false
   const checked = await fsck(stores, {
     onDifference(difference) {
       planner.add(difference)
       hasDamagedFiles ||= difference.kind === 'blob'
-      show(difference)
+      showDifference(output, difference)
     },
     onProgress: ({ stage, done }) => output.progress(`${stage}: ${done}`),
   })

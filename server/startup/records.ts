@@ -1,7 +1,7 @@
 import { join, resolve } from 'node:path'
 import { makeDirectoryDurably } from '../../adapters/files/index.ts'
 import type { LevelRecords, OpenLevelOptions } from '../../adapters/level/index.ts'
-import { RegistryError, type Logger, type RecordStore } from '../../core/index.ts'
+import { RegistryError, type CheckedPart, type Logger, type RecordStore } from '../../core/index.ts'
 import { isUnfinishedCopy } from '../../core/ops/index.ts'
 import type { Config } from '../settings/load.ts'
 import { stderrLogger } from './logger.ts'
@@ -20,6 +20,8 @@ export interface OpenRecordsOptions {
   readonly logger?: Logger
   /** As of `openLevelRecords`. */
   readonly maxOpenFiles?: number
+  /** As of `openLevelRecords`. */
+  readonly onCheckedPart?: (part: CheckedPart) => void
 }
 
 type RecordSettings = Pick<Config, 'records' | 'postgresUrl' | 'dataDir' | 'acceptClock' | 'takeOver'>

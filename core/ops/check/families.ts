@@ -41,6 +41,8 @@ export type DifferenceKind =
   | 'counter'
   /** The bytes of a stored file. */
   | 'blob'
+  /** A file of the record store itself. */
+  | 'store file'
   /** A key that belongs to no family. */
   | 'unknown'
 

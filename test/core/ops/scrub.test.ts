@@ -95,6 +95,32 @@ describe('the scrub', () => {
     assert.ok(readBytes > count * 10)
   })
 
+  it('checks the files of the record store first, after each start and in each pass', async (t) => {
+    const fileChecker = {
+      async *checkFiles() {
+        yield { file: '000005.ldb', bytes: 1_000_000 }
+        yield { file: '000007.ldb', bytes: 1_000_000, damagedAt: 4_096 }
+      },
+    }
+    const startedAt = new ManualClock().now() + DAY_MS
+    const state = { position: 'log/0', startedAt, differences: 0, lastPass: null }
+    const { scrub, clock, errors, completePass } = run(t, intact(), {
+      records: decorateRecords(intact().records, { fileChecker }),
+      state,
+    })
+    await clock.advance(60_500)
+    assert.equal(scrub.status().readBytes, 1_000_000, 'at its pace')
+    await clock.advance(2_000)
+    assert.deepEqual(errors, ['store file 000007.ldb'])
+    assert.equal(scrub.status().differences, 1)
+    assert.equal(scrub.status().checked.log, 0)
+    await clock.advance(DAY_MS - 63_000)
+    await completePass()
+    await clock.advance(10_000)
+    assert.deepEqual(errors, ['store file 000007.ldb', 'store file 000007.ldb'])
+    assert.equal(scrub.status().differences, 1)
+  })
+
   it('reports damaged bytes of a file, and a missing file', async (t) => {
     const sealed = await openFilledRegistry(t)
     const { filled } = sealed

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { readdir, rm, writeFile } from 'node:fs/promises'
+import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { it, type TestContext } from 'node:test'
 import { readOrCreateSecret } from '../../../adapters/files/index.ts'
@@ -43,6 +43,20 @@ it('compares the markers of the folders with the records, as a start does', asyn
   await writeFile(join(path, 'registry.json'), marker('another-registry/0'))
   const foreignRecords = await ends(1, runCli(['fsck', '--data-dir', path]))
   assert.match(foreignRecords.stdout, /^identity: registry\.json: .*records belongs to the registry /m)
+})
+
+it('names damage in the files of the record store, and does not open it', async (t) => {
+  const path = await dataDirectory(t)
+  // LevelDB writes what is in its log to a table when it opens.
+  await ends(0, runCli(['fsck', '--data-dir', path]))
+  const database = join(path, 'records', 'db')
+  const name = present((await readdir(database)).find((each) => each.endsWith('.ldb')))
+  const table = await readFile(join(database, name))
+  await writeFile(join(database, name), table.with(10, (table[10] ?? 0) ^ 4))
+  const { stdout, stderr } = await ends(1, runCli(['fsck', '--data-dir', path]))
+  assert.equal(stdout, `store file: ${name}: It is damaged at byte 0\n`)
+  assert.match(stderr, /^evidence-registry fsck: .*ldb at byte 0\. Restore a backup: see "Damaged data" in .*\n$/)
+  assert.deepEqual(await readFile(join(database, name)), Buffer.from(table.with(10, (table[10] ?? 0) ^ 4)))
 })
 
 it('ends with 1 and names each difference', async (t) => {
