@@ -25,6 +25,8 @@ export interface OpenLevelOptions extends DatabaseOptions, LockOptions {
   readonly database?: (folder: string) => LevelDatabase
   /** Gets an error line for a write that fails, and for each read that finds damaged data. Default: none. */
   readonly logger?: Pick<Logger, 'error'>
+  /** Opens a store with damaged files, to read what is left. A record may be missing without an error. Default: no. */
+  readonly acceptDamage?: boolean
   /** If given, all tables are checked before LevelDB opens them. Called after each part. */
   readonly onCheckedPart?: (part: CheckedPart) => void
 }
@@ -132,12 +134,15 @@ async function openLocked(
   }
 }
 
-interface SoundnessOptions extends Pick<OpenLevelOptions, 'onCheckedPart'> {
+interface SoundnessOptions extends Pick<OpenLevelOptions, 'acceptDamage' | 'onCheckedPart' | 'logger'> {
   readonly isClosed: boolean
 }
 
 /** Throws `CORRUPT` at the first damage; if there is a handler, after it got all of them. */
-async function assertSound({ database }: StorePaths, { isClosed, onCheckedPart }: SoundnessOptions): Promise<void> {
+async function assertSound(
+  { database }: StorePaths,
+  { isClosed, acceptDamage = false, onCheckedPart, logger }: SoundnessOptions,
+): Promise<void> {
   const maxTableBytes = isClosed && onCheckedPart === undefined ? ALWAYS_CHECKED_BYTES : Infinity
   let damage: string | undefined
   for await (const part of checkFiles(database, { hasLogs: true, maxTableBytes })) {
@@ -146,8 +151,10 @@ async function assertSound({ database }: StorePaths, { isClosed, onCheckedPart }
       damage ??= `The record store is damaged: ${join(database, part.file)} at byte ${part.damagedAt}`
     if (damage !== undefined && onCheckedPart === undefined) break
   }
-  if (damage !== undefined)
-    throw new RegistryError('CORRUPT', `${damage}. Restore a backup: see "Damaged data" in server/OPERATIONS.md`)
+  if (damage === undefined) return
+  const advice = 'Restore a backup: see "Damaged data" in server/OPERATIONS.md'
+  if (!acceptDamage) throw new RegistryError('CORRUPT', `${damage}. ${advice}`)
+  logger?.error({ damage }, 'the record store is opened in spite of its damage: a record may be missing')
 }
 
 function assertNotBehind(head: Head, minimum: MinimumHead | 'unreadable' | undefined, markPath: string): void {

@@ -24,7 +24,8 @@ export interface OpenRecordsOptions {
   readonly onCheckedPart?: (part: CheckedPart) => void
 }
 
-type RecordSettings = Pick<Config, 'records' | 'postgresUrl' | 'dataDir' | 'acceptClock' | 'takeOver'>
+type RecordSettings = Pick<Config, 'records' | 'postgresUrl' | 'dataDir' | 'acceptClock' | 'takeOver'> &
+  Partial<Pick<Config, 'readOnly'>>
 
 /** The folder of the records in a data directory. */
 export const recordsFolderOf = (directory: string): string => join(directory, 'records')
@@ -50,9 +51,9 @@ export async function openRecords(settings: RecordSettings, options: OpenRecords
 /** LevelDB locks its directory itself. */
 async function openStore(settings: RecordSettings, options: OpenRecordsOptions): Promise<OpenedRecords> {
   const directory = resolve(settings.dataDir)
-  const { takeOver } = settings
+  const { takeOver, readOnly: acceptDamage = false } = settings
   if (settings.records !== 'level') return openElsewhere(settings, directory, options)
-  return { records: await openLevel(directory, { takeOver, ...options }) }
+  return { records: await openLevel(directory, { takeOver, acceptDamage, ...options }) }
 }
 
 /**

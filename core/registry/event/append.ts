@@ -2,8 +2,10 @@ import type { RecordedEvent } from '../../api/evidence.ts'
 import { toBase64 } from '../../bytes.ts'
 import type { Json } from '../../commitment/canonical-json.ts'
 import { type EventFile, valueText } from '../../commitment/event-format.ts'
-import type { Add, LogAppend, Write } from '../../ports/index.ts'
+import type { Add, Check, LogAppend, Write } from '../../ports/index.ts'
 import { storedBase64 } from '../../store/codec.ts'
+import { corrupt } from '../../errors.ts'
+import type { Attempt } from '../write.ts'
 import { derivedWrites, putRecord } from '../../store/entries.ts'
 import { evidenceEntries, firstEventOf, firstEventRecord, putEvidence } from '../../store/evidence.ts'
 import { keys, laterEventKey } from '../../store/keys.ts'
@@ -32,8 +34,8 @@ export interface EventAuthor {
   readonly origin: string
   /** Source system, or `operator`. */
   readonly actor: string
-  /** ms since 1970. An event is never earlier than the one before it. */
-  readonly now: number
+  /** `now` (ms since 1970): an event is never earlier than the one before it. */
+  readonly attempt: Attempt
 }
 
 /** The part of a commit that appends events, and what it records. */
@@ -41,6 +43,8 @@ interface AppendedEvents {
   /** The evidence after the last event. */
   readonly evidence: EvidenceRecord
   readonly events: readonly RecordedEvent[]
+  /** That no version is recorded yet: in a damaged store, the record may be an older one. */
+  readonly checks: readonly Check[]
   /** The evidence's record, which contains the first event, its entries in indexes, and the later events. */
   readonly writes: readonly Write[]
   /** Counts the stolen evidences. Other counters change only with creations. */
@@ -65,6 +69,13 @@ export function appendEvents(
   const made = [last]
   for (const step of others) made.push((last = appendEvent(author, last.evidence, step)))
   const { evidence } = last
+  const checks = made.map(({ record: { version } }) => ({
+    key: laterEventKey(evidence.company, evidence.id, version),
+    version: null,
+  }))
+  // If another write was faster, the evidence has changed, too, and the versions are later ones now.
+  if (checks.some(({ key }) => author.attempt.conflicts.includes(key)))
+    throw corrupt(`Evidence ${evidence.id} has a later version than its record says`)
   return {
     evidence,
     events: made.map(({ record: { type, updateType, txId, version, files } }) => ({
@@ -74,6 +85,7 @@ export function appendEvents(
       version,
       ...filesMember(Object.values(files)),
     })),
+    checks,
     writes: [
       putEvidence(evidence),
       ...derivedWrites(evidenceEntries(before), evidenceEntries(evidence)),
@@ -90,7 +102,7 @@ function stolenCount(before: EvidenceRecord, { company, stolen }: EvidenceRecord
 }
 
 function appendEvent(
-  { origin, actor, now }: EventAuthor,
+  { origin, actor, attempt: { now } }: EventAuthor,
   before: EvidenceRecord,
   { type, updateType, fields, files, state, seed = newSecret() }: EventStep,
 ): { readonly evidence: EvidenceRecord; readonly record: EventRecord; readonly append: LogAppend } {

@@ -32,7 +32,7 @@ export const updateEvidence =
     return context.write(call, async (attempt) => {
       const evidence = await readEvidence(context, entered, externalId)
       assertVersion(options, evidence.record.lastVersion, 'the evidence')
-      const author = { origin: context.origin, actor: entered.actor, now: attempt.now }
+      const author = { origin: context.origin, actor: entered.actor, attempt }
       return decideUpdate(author, evidence, change, attempt)
     })
   }
@@ -86,14 +86,14 @@ function decideUpdate(
   attempt: Attempt,
 ): Decision<readonly RecordedEvent[]> {
   const { files = [] } = change
-  const { evidence, events, writes, adds, append } = appendEvents(author, before, stepsOf(before, change))
+  const { evidence, events, checks, writes, adds, append } = appendEvents(author, before, stepsOf(before, change))
   const { company, id } = before
   // The event of the files is the last one.
   const owner = { company, ownerKind: 'evidence', ownerId: id, version: evidence.lastVersion } as const
   const attached = files.length === 0 ? NO_FILES : attachFiles(files, owner, attempt)
   return {
     commit: {
-      checks: [check, ...attached.checks],
+      checks: [check, ...checks, ...attached.checks],
       writes: [...writes, ...attached.writes],
       adds: [...adds, ...attached.adds],
       append,

@@ -23,10 +23,10 @@ export const deleteFile =
   async (scope, selector, options = {}) => {
     const { companyId, actor } = await enterCompany(context, scope, 'U')
     const { fileId } = selector
-    const events = await context.write(undefined, async ({ now }) => {
+    const events = await context.write(undefined, async (attempt) => {
       const { record, check } = await selectFile(context, companyId, selector)
       assertContent(options, record)
-      const request = { ...options, origin: context.origin, actor, now }
+      const request = { ...options, origin: context.origin, actor, attempt }
       const { commit, result } =
         record.ownerKind === 'evidence'
           ? await deleteFromEvidence(context, { record, check }, request)
@@ -85,6 +85,7 @@ function decideDelete(author: EventAuthor, { file, evidence, attaching }: FileTo
   const before = version === 1 ? withFirstEvent(evidence.record, erased) : evidence.record
   const state = { ...rest, ...(image !== undefined && image.id !== id && { image }), fileCount: rest.fileCount - 1 }
   const {
+    checks,
     writes,
     adds,
     append,
@@ -112,11 +113,11 @@ function decideDelete(author: EventAuthor, { file, evidence, attaching }: FileTo
     ...(version === 1 ? [] : [putRecord(keys.event(company, after.id, version), erased)]),
     putRecord(keys.file(id), tombstone),
     ...derivedWrites(fileEntries(file.record), fileEntries(tombstone)),
-    pendingDeletion(id, author.now),
+    pendingDeletion(id, author.attempt.now),
   ]
   return {
     commit: {
-      checks: [file.check, evidence.check],
+      checks: [file.check, evidence.check, ...checks],
       writes: changes,
       adds: [...adds, ...countFiles(file.record, -1)],
       append,
@@ -136,7 +137,7 @@ async function deleteFromCategory(context: Context, file: FileOf<'category'>, re
   const checks: readonly Check[] = [file.check, owner.check]
   return {
     checks,
-    writes: [putRecord(ownerKey, after), ...removeFile(file.record, id, request.now)],
+    writes: [putRecord(ownerKey, after), ...removeFile(file.record, id, request.attempt.now)],
     adds: countFiles(file.record, -1),
   }
 }

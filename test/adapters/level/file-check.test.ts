@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
 import { openLevelRecords } from '../../../adapters/level/index.ts'
 import { checkFiles } from '../../../adapters/level/file-check.ts'
+import { recordingLogger } from '../../support/recording-logger.ts'
 import { temporaryFor } from '../../support/temporary.ts'
 
 const ALL = { hasLogs: true, maxTableBytes: Infinity }
@@ -168,6 +169,16 @@ describe('an open of a damaged store', () => {
       )
     }
     await (await openLevelRecords(directory)).close()
+  })
+
+  it('is possible to read what is left', async (t) => {
+    const { directory, database } = await newStore(t)
+    const [name = ''] = await filesOf(database, '.ldb')
+    const { logger, lines } = recordingLogger()
+    await flipEach(join(database, name), [3_000], async () =>
+      (await openLevelRecords(directory, { acceptDamage: true, logger })).close(),
+    )
+    assert.match(String(lines[0]?.['damage']), new RegExp(`${name} at byte \\d+$`))
   })
 
   it('tells a handler about all damage first', async (t) => {

@@ -109,6 +109,22 @@ describe('a list that has lost an entry', () => {
   })
 })
 
+describe('a record of which the store returns an older state', () => {
+  it('gets no event in place of a recorded one', async (fixture) => {
+    const { registry, scope, stage, evidence, stores } = fixture
+    const file = await stage()
+    await evidence({ files: [file] })
+    const { id } = (await registry.evidences.get(scope, 'e-1')).evidence
+    const [older] = await stores.records.get([keys.evidence(COMPANY, id)])
+    await registry.evidences.update(scope, 'e-1', { name: 'second' })
+    await stores.records.commit({ writes: [{ key: older?.key ?? '', value: older?.value ?? null }] })
+    const size = await stores.records.logSize()
+    await rejectsWith('CORRUPT', registry.evidences.update(scope, 'e-1', { name: 'third' }))
+    await rejectsWith('CORRUPT', registry.files.delete(scope, { fileId: file.id }))
+    assert.equal(await stores.records.logSize(), size)
+  })
+})
+
 describe('an evidence that is not found by its internal id', () => {
   const proofOf = ({ registry }: Fixture, evidenceId: string) => registry.proofs.evidence({ evidenceId })
 

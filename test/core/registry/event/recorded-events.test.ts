@@ -63,7 +63,11 @@ const { image: _, ...withoutImage } = created()
 /** Appends an event to the evidence with all fields. */
 function append(given: Given, before = created()): LogAppend {
   const step: EventStep = { files: {}, state: before, seed: bytes(0x33), ...given }
-  const appended = appendEvents({ origin: ORIGIN, actor: 'a-1', now: before.createdAt + 1 }, before, [step])
+  const appended = appendEvents(
+    { origin: ORIGIN, actor: 'a-1', attempt: { now: before.createdAt + 1, conflicts: [] } },
+    before,
+    [step],
+  )
   return appended.append[0] ?? assert.fail('there is no event')
 }
 

@@ -113,7 +113,7 @@ function assertAppended(before: EvidenceRecord, slotKey: Uint8Array, step: Step)
     ...(deleted === undefined ? [] : [[deleted, { id: deleted, deleted: before.txId }] as const]),
   ])
   const now = before.createdAt + later
-  const author = { origin: ORIGIN, actor: 'a-2', now }
+  const author = { origin: ORIGIN, actor: 'a-2', attempt: { now, conflicts: [] } }
   const { append } = appendEvents(author, before, [{ ...kind, fields, files, state: before, seed }])
   const { id, externalId, txId } = before
   const draft = {
