@@ -13,7 +13,16 @@ import { tokens } from '../../../core/verify/tokens.ts'
 import { forgeBundle, type BundleParts, type Members } from '../../core/verify/bundle-forger.ts'
 import { ForgedLog, forgeEvent } from '../../core/verify/forger.ts'
 import { temporaryOfSuite } from '../../support/temporary.ts'
-import { authorityNamed, derOf, response, signerUnder, type ResponseOptions } from '../../support/test-authority.ts'
+import {
+  authorityNamed,
+  derOf,
+  extension,
+  OID,
+  response,
+  signerUnder,
+  type Issuer,
+  type ResponseOptions,
+} from '../../support/test-authority.ts'
 
 /** Where the verifier in Python said more or less than the documents do. The verifier in TypeScript is the measure. */
 const SCRIPT = resolve('test/services/independent/verify.py')
@@ -33,18 +42,24 @@ const CODES: Readonly<Record<BundleResult['state'], number>> = {
   requirement: 8,
 }
 
+const slotKey = new Uint8Array(32)
+
 function logOf(name: string) {
   const log = new ForgedLog()
   const fields = { company: 'acme', evidence: name, externalId: name }
-  const event = forgeEvent({ origin: log.origin, slotKey: new Uint8Array(32), version: 1, time: 1_000, fields })
+  const event = forgeEvent({ origin: log.origin, slotKey, version: 1, time: 1_000, fields })
   log.add(event.opening)
-  return { log, bundle: (parts: BundleParts = {}) => forgeBundle(log, [event], parts) }
+  return { log, event, bundle: (parts: BundleParts = {}) => forgeBundle(log, [event], parts) }
 }
 
-const { log, bundle } = logOf('e-1')
+const { log, event, bundle } = logOf('e-1')
 const BUNDLE = JSON.stringify(bundle())
 const { origin } = log
 const keys = log.pinned.map(({ vkey, from, until }) => ({ vkey, from, until }))
+const pemOf = (der: Uint8Array): string => `-----BEGIN CERTIFICATE-----\n${toBase64(der)}\n-----END CERTIFICATE-----\n`
+interface Stamped {
+  readonly checkpoints: readonly { readonly tokens: readonly string[] }[]
+}
 const policyWith = (members: Members = {}): string => JSON.stringify({ origin, keys, ...members })
 
 describe('the verifier in Python says the same', { skip }, () => {
@@ -127,6 +142,64 @@ describe('the verifier in Python says the same', { skip }, () => {
       assert.match(await agrees(2, BUNDLE, broken), /is not a policy|newer version/)
   })
 
+  it('about the order of lines in a policy, and what only looks like a policy', async () => {
+    const witness = createNoteSigner('w', slotKey)
+    const typed = concatBytes(Uint8Array.of(4), witness.publicKey)
+    const vkey = `w+${toHex(sha256Of(encodeUtf8('w\n'), typed).subarray(0, 4))}+${toBase64(typed)}`
+    const start = `log ${keys[0]?.vkey}\n`
+    await agrees(0, BUNDLE, `# \u0085\n${start}quorum none\n`)
+    await agrees(8, BUNDLE, `quorum none\n${start}`.replace('quorum none', `witness w ${vkey}\nquorum w`))
+    for (const broken of [
+      `# \u007f\n${start}quorum none\n`,
+      `${start}group g all w\nwitness w ${vkey}\nquorum none\n`,
+      `${start}quorum w\nwitness w ${vkey}\n`,
+      `${start}quorum none\nquorum none\n`,
+    ])
+      await agrees(2, BUNDLE, broken)
+    assert.equal((await run([at('bundle'), '--policy', ''])).code, 2)
+  })
+
+  it('about histories that are not sealed to their end', async () => {
+    const fields = { owner: 'x' }
+    const next = (version: number, prev: string) =>
+      forgeEvent({ origin, slotKey, version, time: 1_000, first: event.txId, prev, fields })
+    const second = next(2, event.txId)
+    const third = next(3, second.txId)
+    await agrees(4, JSON.stringify(forgeBundle(log, [event, second])), policyWith())
+    await agrees(4, JSON.stringify(forgeBundle(log, [event, second, third])), policyWith())
+    await agrees(1, JSON.stringify(forgeBundle(log, [event, third])), policyWith())
+  })
+
+  it('about a line of another log of the policy', async () => {
+    const other = createNoteSigner('other.example/log', slotKey)
+    const line = (note: string) =>
+      other
+        .signNote(note.slice(0, note.indexOf('\n\n') + 1))
+        .split('\n\n')[1]
+        ?.trim() ?? ''
+    const text = JSON.stringify(bundle({ attestations: (note) => ({ cosignatures: [line(note)] }) }))
+    await agrees(0, text, `log ${keys[0]?.vkey}\nlog ${other.verifierKey}\nquorum none\n`)
+  })
+
+  it('about a retired key and a file that the subject does not hold', async () => {
+    const { log: rotated, event: first } = logOf('e-3')
+    rotated.addKey()
+    const retired = forgeBundle(rotated, [first], { sizes: [2], signer: () => 0 })
+    const text = JSON.stringify({
+      ...retired,
+      keys: retired.keys.slice(0, 1),
+      subject: { type: 'file', txId: first.txId, fileId: 'x' },
+    })
+    const pinned = rotated.pinned.map(({ vkey, from, until }) => ({ vkey, from, until }))
+    await agrees(5, text, policyWith({ keys: pinned }))
+  })
+
+  it('about what is beyond a limit', async () => {
+    const claimedPolicy = { origin, keys, extensions: { a: 'x'.repeat(2 ** 20) } }
+    const { code, stdout } = await verify(JSON.stringify({ ...bundle(), claimedPolicy }))
+    assert.deepEqual([code, /too long/.test(stdout)], [2, true], stdout)
+  })
+
   it('about the form of bundles', async () => {
     const [policy, { keys: shown, events }] = [policyWith(), bundle()]
     const change = (members: Members): string => JSON.stringify({ ...bundle(), ...members })
@@ -204,17 +277,24 @@ describe('the verifier in Python says the same', { skip }, () => {
     // What cannot be read does not hide what is refuted.
     await writeFile(at('export'), [lines[0], lines[1]?.replace('"version":1', '"version":2'), '{}', ''].join('\n'))
     assert.equal((await run(['--export', at('export')])).code, 1)
+    // Nor do empty lines at the beginning.
+    await writeFile(
+      at('export'),
+      ['', '\r', lines[0], lines[1]?.replace('"opening":"6572', '"opening":"6573'), ''].join('\n'),
+    )
+    assert.equal((await run(['--export', at('export')])).code, 1)
   })
 
   describe('about time stamps', () => {
     const genTime = new Date('2026-06-01T12:00:00.250Z')
     let policy: string
+    let root: Issuer
     let stamped: (...options: readonly Partial<ResponseOptions>[]) => Promise<string>
     before(async () => {
-      const root = await authorityNamed('root')
+      root = await authorityNamed('root')
       const signer = await signerUnder(root, { name: 'signer' })
-      const pem = `-----BEGIN CERTIFICATE-----\n${toBase64(derOf(root.certificate))}\n-----END CERTIFICATE-----\n`
-      const authorities = ['a', 'b'].map((name) => ({ name, trustAnchors: [pem] }))
+      const trustAnchors = [pemOf(derOf(root.certificate))]
+      const authorities = ['a', 'b'].map((name) => ({ name, trustAnchors }))
       policy = policyWith({ timestampAuthorities: authorities })
       stamped = async (...options) => {
         const data = encodeUtf8(log.checkpoint())
@@ -246,6 +326,124 @@ describe('the verifier in Python says the same', { skip }, () => {
       const statusStrings = [new asn1js.Utf8String({ value: 'x\nTime stamp: Jan  1 00:00:00 2020 GMT\n' })]
       const status = new pkijs.PKIStatusInfo({ status: pkijs.PKIStatus.granted, statusStrings })
       assert.match(await agrees(0, await stamped({ status }), policy), /existed at 2026-06-01T12:00:00\.250Z/)
+    })
+
+    /** The time that the verifier in TypeScript proves. */
+    function timeOf(text: string, pinned: string): string | undefined {
+      const result = verifyBundle(text, { policy: parsePolicy(pinned), tokens })
+      const time = 'claims' in result ? result.claims.events[0]?.notLaterThan : assert.fail()
+      return time === undefined ? undefined : new Date(time).toISOString()
+    }
+
+    async function agreesOnTime(what: string, isProven: boolean, text: string, pinned: string): Promise<void> {
+      const time = timeOf(text, pinned)
+      assert.equal(time !== undefined, isProven, what)
+      const { stdout } = await verify(text, pinned)
+      assert.equal(/existed at (\S+)/.exec(stdout)?.[1], time, `${what}: ${stdout}`)
+    }
+
+    const nothing = new asn1js.Null()
+    const twice = [extension('1.2.3.5', false, nothing), extension('1.2.3.5', false, nothing)]
+    const nameConstraints = [extension('2.5.29.30', true, new asn1js.Sequence({ value: [] }))]
+    const forCode = { critical: false, purposes: [OID.codeSigning] }
+
+    it('by signers of other kinds', async () => {
+      for (const [what, isProven, options] of [
+        ['RSA', true, { kind: 'RSA' }],
+        ['RSA of 1,024 bits', false, { kind: 'RSA-1024' }],
+        ['RSA-PSS', true, { kind: 'RSA-PSS' }],
+        ['P-521', true, { kind: 'P-521' }],
+        ['SHA-1', false, { hash: 'sha1' }],
+        ['other key usage', true, { keyUsage: 0xa0 }],
+        ['no signatures', false, { keyUsage: 0x20 }],
+        ['name constraints', false, { extensions: nameConstraints }],
+        ['an extension twice', false, { extensions: twice }],
+        [
+          'two purposes',
+          false,
+          { extendedKeyUsage: { critical: true, purposes: [OID.timeStamping, OID.codeSigning] } },
+        ],
+        ['ended', false, { notAfter: new Date('2026-06-01T12:00:00Z') }],
+      ] as const) {
+        const signer = await signerUnder(root, { name: what, ...options })
+        await agreesOnTime(what, isProven, await stamped({ signer }), policy)
+      }
+    })
+
+    it('by authorities of other kinds', async () => {
+      for (const [what, isProven, options] of [
+        ['RSA-PSS', true, { kind: 'RSA-PSS' }],
+        ['RSA of 1,024 bits', false, { kind: 'RSA-1024' }],
+        ['not a CA', false, { authority: undefined }],
+        ['other purpose', false, { extendedKeyUsage: forCode }],
+        ['name constraints', false, { extensions: nameConstraints }],
+        ['signs no certificates', false, { keyUsage: 0x80 }],
+      ] as const) {
+        const own = await authorityNamed(`root ${what}`, options)
+        const between = await authorityNamed(`between ${what}`, { ...options, issuer: root })
+        const trustAnchors = [pemOf(derOf(own.certificate))]
+        const pinned = policyWith({ timestampAuthorities: [{ name: 'a', trustAnchors }] })
+        const below = async (issuer: Issuer, chain: readonly Issuer[] = []): Promise<string> => {
+          const signer = await signerUnder(issuer, { name: `signer ${what}` })
+          return stamped({ signer, certificates: [signer, ...chain].map(({ certificate }) => certificate) })
+        }
+        await agreesOnTime(`anchor: ${what}`, isProven, await below(own), pinned)
+        await agreesOnTime(what, isProven, await below(between, [between]), policy)
+      }
+      const path = [root]
+      for (let i = 1; i <= 7; i++) path.push(await authorityNamed(`ca ${i}`, { issuer: path.at(-1) ?? root }))
+      for (const [length, isProven] of [
+        [6, true],
+        [7, false],
+      ] as const) {
+        const signer = await signerUnder(path[length] ?? root, { name: `below ${length}` })
+        const certificates = [signer, ...path.slice(1)].map(({ certificate }) => certificate)
+        await agreesOnTime(`path of ${length + 2}`, isProven, await stamped({ signer, certificates }), policy)
+      }
+    })
+
+    it('in other forms', async () => {
+      await agreesOnTime('by key identifier', true, await stamped({ byKeyIdentifier: true }), policy)
+      await agreesOnTime('no certificates', false, await stamped({ certificates: [] }), policy)
+      await agreesOnTime('in another token', true, await stamped({ certificates: [] }, {}), policy)
+      const twoSigners = (signed: pkijs.SignedData): void => void signed.signerInfos.push(...signed.signerInfos)
+      await agreesOnTime('two signers', false, await stamped({ after: twoSigners }), policy)
+      await agreesOnTime('no ESSCertID', false, await stamped({ attributes: (all) => all.slice(0, 2) }), policy)
+      const [token = ''] = (JSON.parse(await stamped({})) as Stamped).checkpoints.flatMap((each) => each.tokens)
+      const longer = toBase64(concatBytes(Buffer.from(token, 'base64'), Uint8Array.of(0)))
+      await agreesOnTime(
+        'a byte behind it',
+        false,
+        (await stamped({})).replace(/"tokens":\["[^"]*/, `"tokens":["${longer}`),
+        policy,
+      )
+    })
+
+    it("by the operator's own authority, of which it says so", async () => {
+      const local = await authorityNamed('LOCAL TEST - NOT A TRUSTED AUTHORITY (CA 1)')
+      const signer = await signerUnder(local, { name: 'local' })
+      const own = { name: 'local', trustAnchors: [pemOf(derOf(local.certificate))] }
+      const { timestampAuthorities } = JSON.parse(policy) as { timestampAuthorities: readonly unknown[] }
+      const both = policyWith({ timestampAuthorities: [own, ...timestampAuthorities] })
+      const early = { signer, genTime: new Date('2025-02-01T00:00:00Z') }
+      const note = /existed at 2025\S+, by the operator's own test authority: proves no time to others/
+      assert.match(await agrees(0, await stamped(early), both), note)
+      assert.match(await agrees(0, await stamped(early, {}), both), /existed at 2026-06-01T12:00:00.250Z\n/)
+    })
+
+    it('of which there are too many', async () => {
+      const big = new ForgedLog()
+      big.add(event.opening)
+      for (let i = 0; i < 100; i++)
+        big.add(forgeEvent({ origin, slotKey: slotKey.with(0, i), version: 1, time: 5 }).opening)
+      const sizes = Array.from({ length: 100 }, (_, i) => i + 2)
+      const junk = (i: number): string => toBase64(Uint8Array.of(0x30, 5, 2, 3, 1, i >> 8, i & 255))
+      let made = 0
+      const attestations = () => ({ tokens: Array.from({ length: 8 }, () => junk(made++)) })
+      const text = JSON.stringify(forgeBundle(big, [event], { sizes, attestations }))
+      const { code, stdout } = await verify(text, policy)
+      assert.deepEqual([code, /too many checks/.test(stdout)], [2, true], stdout)
+      assert.equal((await verify(text, policyWith())).code, 0)
     })
 
     it('without openssl, except that it cannot say', async () => {

@@ -5,13 +5,13 @@
     python3 verify.py --export COMPANY.evidence.ndjson [--policy POLICY]
 
 Checks hashes, history, tree, notes (RFC 8032 Ed25519), the chain of keys, cosignatures and what is disclosed. Tokens
-are checked by `openssl` (1.1 or later) if the policy names their authorities. Chain proofs, and whether a certificate
-was revoked, are not checked, and the output says so.
+are checked if the policy names their authorities, their signatures by `openssl` (1.1 or later). Chain proofs, and
+whether a certificate was revoked, are not checked, and the output says so.
 
-Exit codes: 0 proven, 1 refuted, 2 nothing is said: not whole, of a newer version, changed without a contradiction, not
-a policy, openssl is missing, or the output cannot be written; 3 no policy was given, 4 an event is not sealed yet,
-5 retired or newer key, 6 of another log, 7 a file of --file is not in the proof, or its hash is not disclosed (before
-3, 4 and 8), 8 too few witnesses, or an evidence without a bundle.
+Exit codes: 0 proven, 1 refuted, 2 nothing is said: not whole, of a newer version, beyond a limit, changed without a
+contradiction, not a policy, openssl is missing, or the output cannot be written; 3 no policy was given, 4 an event is
+not sealed yet, 5 retired or newer key, 6 of another log, 7 a file of --file is not in the proof, or its hash is not
+disclosed (before 3, 4 and 8), 8 too few witnesses, or an evidence without a bundle.
 """
 import argparse
 import base64
@@ -23,6 +23,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import typing
 from datetime import datetime, timedelta, timezone
 from decimal import Decimal
 
@@ -47,7 +48,7 @@ class Refuted(Exception):
 
 
 class Malformed(Refuted):
-    """Not strict JSON, or beyond a limit. Of a whole document, this says nothing about what was recorded."""
+    """Not strict JSON. Of a whole document, this says nothing about what was recorded."""
 
 
 class Unreadable(Exception):
@@ -67,9 +68,15 @@ def check(condition, reason):
         raise Refuted(reason)
 
 
-def limit(condition, reason):
+def strict(condition, reason):
     if not condition:
         raise Malformed(reason)
+
+
+def limit(condition, reason):
+    """What is beyond a limit contradicts nothing."""
+    if not condition:
+        raise Unreadable(reason)
 
 
 def read(path):
@@ -125,9 +132,9 @@ def unbase64(text):
 def integer(token):
     """An integer beyond 2^53 - 1 only as canonical JSON writes it: 21 digits, of the shortest that give its double."""
     digits = token.removeprefix("-")
-    limit(len(digits) <= 21 and token != "-0", "-0, or an integer beyond 2^53 - 1")
+    strict(len(digits) <= 21 and token != "-0", "-0, or an integer beyond 2^53 - 1")
     is_exact = int(digits) < 2**53 or int(digits) == Decimal(repr(float(digits)))
-    limit(is_exact, "an integer is beyond 2^53 - 1")
+    strict(is_exact, "an integer is beyond 2^53 - 1")
     return int(token)
 
 
@@ -135,19 +142,19 @@ def decimal(token):
     """The number, if a double holds it: printed with as many digits, at most 17, it is the same. 2.0 and 2e0 are 2."""
     value = float(token)
     digits = re.sub(r"[eE].*|[-.]", "", token).strip("0")
-    limit(value not in (float("inf"), float("-inf")) and len(digits) <= 17, "a number that a double does not hold")
+    strict(value not in (float("inf"), float("-inf")) and len(digits) <= 17, "a number that a double does not hold")
     if digits == "" or value == 0:
-        limit(digits == "" and not token.startswith("-"), "-0, or a number that a double does not hold")
+        strict(digits == "" and not token.startswith("-"), "-0, or a number that a double does not hold")
         return 0
     printed = [Decimal(repr(value)), Decimal(f"{value:.{len(digits) - 1}e}")]
-    limit(Decimal(token) in printed, "a number that a double does not hold")
+    strict(Decimal(token) in printed, "a number that a double does not hold")
     return int(value) if value.is_integer() and abs(value) < 2**53 else value
 
 
 def members_once(items):
     result = dict(items)
-    limit(len(result) == len(items), "a member appears twice")
-    limit("__proto__" not in result, "a member is named __proto__")
+    strict(len(result) == len(items), "a member appears twice")
+    strict("__proto__" not in result, "a member is named __proto__")
     return result
 
 
@@ -159,7 +166,7 @@ def values_in(value, depth=0):
     """How many values there are. Names are none."""
     if not isinstance(value, (dict, list)):
         return 1
-    limit(depth < 64, "nested deeper than 64 levels")
+    strict(depth < 64, "nested deeper than 64 levels")
     return 1 + sum(values_in(each, depth + 1) for each in (value.values() if isinstance(value, dict) else value))
 
 
@@ -342,13 +349,10 @@ BUNDLE = {
 
 def read_bundle(text):
     """Checks the form alone."""
-    try:
-        limit(utf16_length(text) <= 2**25, "more than 33,554,432 characters")
-        limit(sum(text.count(char) for char in ",[{") <= 2_000_000, "more than 2,000,000 of the characters , [ and {")
-        bundle = form(document(text, "bundle", BUNDLE), BUNDLE)
-        limit(len(bundle["events"]) > 0, "no event")
-    except Malformed as error:
-        raise Unreadable(str(error)) from None
+    limit(utf16_length(text) <= 2**25, "more than 33,554,432 characters")
+    limit(sum(text.count(char) for char in ",[{") <= 2_000_000, "more than 2,000,000 of the characters , [ and {")
+    bundle = form(document(text, "bundle", BUNDLE), BUNDLE)
+    limit(len(bundle["events"]) > 0, "no event")
     bundle["renewals"] = bundle.get("renewals") or []
     for entry in bundle["events"] + bundle["keys"] + bundle["renewals"]:
         sizes = [item["treeSize"] for item in entry["inclusion"]]
@@ -672,9 +676,12 @@ def verify_subject(events, subject):
             check(deletion.get("deleted") == subject["txId"], "the second event does not delete the file")
     main = next((event for event in events if event["txId"] == subject["txId"]), None)
     check(main is not None, "the subject is not in the bundle")
-    if subject["type"] == "evidence":
-        check(main is events[0], "the subject is not the first version")
-    else:
+    check(subject["type"] == "file" or main is events[0], "the subject is not the first version")
+
+
+def verify_file(events, subject):
+    if subject["type"] == "file":
+        main = next(event for event in events if event["txId"] == subject["txId"])
         check(subject["fileId"] in main["held"], "the subject does not hold the file")
         check("deleted" not in main["files"].get(subject["fileId"], {}), "the subject deletes the file")
 
@@ -705,7 +712,8 @@ def certificates(pem):
     """The DER of all certificates in a PEM text. Other text in it is ignored."""
     body = r"-----BEGIN CERTIFICATE-----(?:([A-Za-z0-9+/=\s]*)-----END CERTIFICATE-----)?"
     found = [unbase64(re.sub(r"\s", "", data)) for data in re.findall(body, string(pem))]
-    check(found and all(is_der(data) for data in found), "a trust anchor is not a certificate in PEM")
+    is_pem = found and all([value.tag for value in der(data)] == [0x30] for data in found)
+    check(is_pem, "a trust anchor is not a certificate in PEM")
     return found
 
 
@@ -748,17 +756,17 @@ def policy_of(value):
     check(len(vkeys) == len(set(vkeys)), "it has a key twice")
     is_own = "origin" not in value or all(split_vkey(vkey)[0] == value["origin"] for vkey in vkeys)
     check(is_own, "it has a key of another origin")
-    witnesses = [(each["name"], each["vkey"]) for each in value.get("witnesses") or []]
-    groups = [(each["name"], str(each["threshold"]), each["members"]) for each in value.get("groups") or []]
+    lines = [("witness", each["name"], each["vkey"]) for each in value.get("witnesses") or []]
+    lines += [("group", each["name"], str(each["threshold"]), *each["members"]) for each in value.get("groups") or []]
     quorum = value.get("quorum")
     quorums = [(each["quorum"], each.get("ranges") or []) for each in value.get("timestampQuorums") or []]
     authorities = []
     for each in value.get("timestampAuthorities") or []:
-        anchors = b"".join(pem_of(data) for pem in each["trustAnchors"] for data in certificates(pem))
+        anchors = [data for pem in each["trustAnchors"] for data in certificates(pem)]
         authorities.append((each["name"], anchors, each.get("ranges", ALWAYS) or []))
     return {
         "keys": value["keys"],
-        "required": required_witnesses(witnesses, groups, "none" if quorum is None else quorum),
+        "required": required_witnesses([*lines, ("quorum", "none" if quorum is None else quorum)]),
         "authorities": authorities,
         "quorums": quorums + [(value.get("timestampQuorum", 1), ALWAYS)],
     }
@@ -767,9 +775,12 @@ def policy_of(value):
 ALWAYS = [{"from": 1, "until": None}]
 
 
-def required_witnesses(witnesses, groups, quorum):
-    """`(threshold, members)`, of which each is the verifier key of a witness, or again such a pair."""
-    defined, used, keys = {}, set(), set()
+def required_witnesses(lines):
+    """`(threshold, members)`, of which each is the verifier key of a witness, or again such a pair.
+
+    The lines are those of C2SP tlog-policy. They define witnesses and groups before they use them.
+    """
+    defined, used, keys, quorums = {}, set(), set(), []
 
     def find(name):
         check(name in defined, f"it has not defined {name} yet")
@@ -779,51 +790,44 @@ def required_witnesses(witnesses, groups, quorum):
         check(name != "none" and name not in defined, f"it defines {name} twice")
         defined[name] = member
 
-    for name, vkey in witnesses:
-        parse_vkey(vkey, COSIGNATURE)
-        key = split_vkey(vkey)[2]
-        check(key not in keys, "it has the key of a witness twice")
-        keys.add(key)
-        define(name, vkey)
-    for name, threshold, members in groups:
-        check(members, f"the group {name} has no members")
-        check(len(members) == len(set(members)) and not used & set(members), f"it uses a member of {name} twice")
-        used.update(members)
-        needed = {"all": str(len(members)), "any": "1"}.get(threshold, threshold)
-        is_count = re.fullmatch("[1-9][0-9]{0,8}", needed) and int(needed) <= len(members)
-        check(is_count, f"the threshold of {name} is not all, any or 1 to {len(members)}")
-        define(name, (int(needed), [find(member) for member in members]))
-    return (0, []) if quorum == "none" else (1, [find(quorum)])
+    for keyword, name, *others in lines:
+        if keyword == "witness":
+            parse_vkey(others[0], COSIGNATURE)
+            key = split_vkey(others[0])[2]
+            check(key not in keys, "it has the key of a witness twice")
+            keys.add(key)
+            define(name, others[0])
+        elif keyword == "group":
+            threshold, *members = others
+            check(members, f"the group {name} has no members")
+            check(len(members) == len(set(members)) and not used & set(members), f"it uses a member of {name} twice")
+            used.update(members)
+            needed = {"all": str(len(members)), "any": "1"}.get(threshold, threshold)
+            is_count = re.fullmatch("[1-9][0-9]{0,8}", needed) and int(needed) <= len(members)
+            check(is_count, f"the threshold of {name} is not all, any or 1 to {len(members)}")
+            define(name, (int(needed), [find(member) for member in members]))
+        else:
+            quorums.append((0, []) if name == "none" else (1, [find(name)]))
+    check(len(quorums) == 1, "it must have one quorum line")
+    return quorums[0]
 
 
 OPERANDS = {"log": (1, 2), "witness": (2, 3), "group": (3, 2**53), "quorum": (1, 1)}
 
 
 def policy_of_lines(source):
-    """C2SP tlog-policy text. Witnesses and groups are defined before they are used."""
-    check(not re.search(rf"(?![\t\n])[{CONTROL}]", source), "it has a control character")
-    logs, witnesses, groups, quorums = [], [], [], []
-    for line in source.split("\n"):
-        words = re.findall(r"[^ \t]+", line)
-        if not words or words[0].startswith("#"):
-            continue
-        keyword, *others = words
+    """C2SP tlog-policy text."""
+    check(not re.search(r"(?![\t\n])[\x00-\x1f\x7f]", source), "it has a control character")
+    lines = [re.findall(r"[^ \t]+", line) for line in source.split("\n")]
+    lines = [words for words in lines if words and not words[0].startswith("#")]
+    for keyword, *others in lines:
         least, most = OPERANDS.get(keyword, (1, 0))
-        check(least <= len(others) <= most, f"not a line of a policy: {line[:64]}")
-        if keyword == "log":
-            logs.append(others[0])
-        elif keyword == "witness":
-            witnesses.append((others[0], others[1]))
-        elif keyword == "group":
-            groups.append((others[0], others[1], others[2:]))
-        else:
-            quorums.append(others[0])
+        check(least <= len(others) <= most, f"not a line of a policy: {' '.join([keyword, *others])[:64]}")
+    logs = [words[1] for words in lines if words[0] == "log"]
     check(logs and len({split_vkey(vkey)[2] for vkey in logs}) == len(logs), "it has no log line, or a key twice")
-    check(len(quorums) == 1, "it must have one quorum line")
     for vkey in logs:
         parse_vkey(vkey)
-    required = required_witnesses(witnesses, groups, quorums[0])
-    return {**policy_of_keys(logs), "required": required}
+    return {**policy_of_keys(logs), "required": required_witnesses(words for words in lines if words[0] != "log")}
 
 
 def policy_of_keys(vkeys):
@@ -831,14 +835,33 @@ def policy_of_keys(vkeys):
     return {"keys": keys, "required": (0, []), "authorities": [], "quorums": [(1, ALWAYS)]}
 
 
+MAX_POLICY = 2**20
+
+
 def read_policy(path):
     """What is wrong with a policy says nothing about what was recorded."""
     try:
         source = text_of(read(path))
-        limit(utf16_length(source) <= 2**20, "more than 1,048,576 characters")
+        limit(utf16_length(source) <= MAX_POLICY, "more than 1,048,576 characters")
         return policy_of(parse(source)) if re.match(r"\s*\{", source) else policy_of_lines(source)
     except Refuted as error:
         raise Unreadable(f"{path} is not a policy: {error}") from None
+
+
+# -- what is signed, at most
+
+MAX_COST = 1_500
+
+
+class Budget:
+    """What checking the signatures of one bundle may cost. Section 6 of "attestations" says how it is counted."""
+
+    left = MAX_COST
+
+
+def spend(units=1, length=0):
+    Budget.left -= units + length // 65536
+    limit(Budget.left >= 0, "it needs too many checks of signatures: ask for a proof of fewer events")
 
 
 # -- signed trees
@@ -860,9 +883,10 @@ def verify_trees(bundle, policy, vkeys):
         signed, signatures = parse_note("".join([shown["note"], *(line + "\n" for line in shown["cosignatures"])]))
         origin, size, root = parse_checkpoint(signed)
         check(origin == bundle["origin"], "a checkpoint belongs to another log")
-        matches = [(key, line) for line in signatures for key in by_line.get(line[:2], [])]
+        matches = [(key, line) for line in signatures if line[0] == origin for key in by_line.get(line[:2], [])]
         check(len(matches) == 1, "not exactly one key of the log signed a checkpoint")
         [(key, (_, key_id, signature))] = matches
+        spend()
         is_signed = ed25519_verify(parse_vkey(key["vkey"])[2], signed.encode(), signature)
         check(is_signed, "a signature of a checkpoint does not verify")
         is_own = size >= key.get("from", 1) and size <= (key.get("until") or size)
@@ -922,34 +946,237 @@ def is_cosigned(tree, member):
         return False
     seconds = int.from_bytes(line[2][:8], "big")
     check(len(line[2]) == 72 and 0 < seconds <= 253402300799, "a cosignature is malformed")
+    spend()
     signed = f"cosignature/v1\ntime {seconds}\n{tree['signed']}"
     check(ed25519_verify(public, signed.encode(), line[2][8:]), "a cosignature does not verify")
     return True
 
 
-# -- tokens, by OpenSSL
+# -- tokens: their form and the paths of certificates. OpenSSL checks the signatures.
+
+
+class Value(typing.NamedTuple):
+    """A value of DER."""
+
+    tag: int
+    content: bytes
+    whole: bytes
+
+    def values(self):
+        """The values in it."""
+        return der(self.content)
+
+
+MAX_VALUES = 10_000
 
 
 def der(data):
-    """The values of DER, one after the other: `(tag, content)`."""
-    values = []
-    while data:
-        check(len(data) > 1 and data[0] & 0x1F != 0x1F, "malformed DER")
-        start, length = 2, data[1]
+    """The values of DER, one after the other."""
+    values, at = [], 0
+    while at < len(data):
+        check(at + 1 < len(data) and data[at] & 0x1F != 0x1F and len(values) < MAX_VALUES, "malformed DER")
+        start, length = at + 2, data[at + 1]
         if length >= 0x80:
-            start, length = 2 + length - 0x80, int.from_bytes(data[2 : 2 + length - 0x80], "big")
-        check(data[1] != 0x80 and start + length <= len(data), "malformed DER")
-        values.append((data[0], data[start : start + length]))
-        data = data[start + length :]
+            start, length = start + length - 0x80, int.from_bytes(data[start : start + length - 0x80], "big")
+        check(data[at + 1] != 0x80 and start + length <= len(data), "malformed DER")
+        values.append(Value(data[at], data[start : start + length], data[at : start + length]))
+        at = start + length
     return values
 
 
-def is_der(data):
-    """Whether it is one sequence."""
-    try:
-        return [tag for tag, _ in der(data)] == [0x30]
-    except Refuted:
-        return False
+def oid(text):
+    """The content of an OBJECT IDENTIFIER."""
+    first, second, *others = map(int, text.split("."))
+    data = b""
+    for number in [40 * first + second, *others]:
+        part = [number & 0x7F]
+        while number := number >> 7:
+            part.insert(0, number & 0x7F | 0x80)
+        data += bytes(part)
+    return data
+
+
+SHA2 = {oid(f"2.16.840.1.101.3.4.2.{i}"): name for i, name in enumerate(("sha256", "sha384", "sha512"), 1)}
+RSA, MGF1, RSA_PSS = (oid(f"1.2.840.113549.1.1.{i}") for i in (1, 8, 10))
+# RSA and ECDSA, each with these hashes.
+SCHEMES = {oid(f"1.2.840.113549.1.1.{i}"): name for i, name in enumerate(SHA2.values(), 11)}
+SCHEMES.update({oid(f"1.2.840.10045.4.3.{i}"): name for i, name in enumerate(SHA2.values(), 2)})
+EC = oid("1.2.840.10045.2.1")
+# P-256, P-384, P-521 and those of RFC 5639, with what a check costs.
+CURVES = {oid("1.2.840.10045.3.1.7"): 3, oid("1.3.132.0.34"): 7, oid("1.3.132.0.35"): 7}
+CURVES.update({oid(f"1.3.36.3.3.2.8.1.1.{i}"): cost for i, cost in ((7, 3), (11, 7), (13, 7))})
+KEY_USAGE, BASIC_CONSTRAINTS, EXTENDED_KEY_USAGE = (oid(f"2.5.29.{i}") for i in (15, 19, 37))
+# Those about policies decide nothing, as with `openssl verify`. Name constraints are not supported.
+KNOWN_EXTENSIONS = {oid(f"2.5.29.{i}") for i in (15, 17, 19, 32, 33, 36, 37, 54)}
+TIME_STAMPING, ANY_PURPOSE = oid("1.3.6.1.5.5.7.3.8"), oid("2.5.29.37.0")
+SIGNED_DATA, CONTENT_TYPE = oid("1.2.840.113549.1.7.2"), oid("1.2.840.113549.1.9.3")
+TST_INFO, ESS_V1, ESS_V2 = (oid(f"1.2.840.113549.1.9.16.{i}") for i in ("1.4", "2.12", "2.47"))
+TEXTS = {0x0C, 0x0E, *range(0x12, 0x1F)}
+
+
+def or_none(function):
+    """The function for input of attackers: None for what is malformed. Each input is read once."""
+
+    @functools.lru_cache(maxsize=None)
+    @functools.wraps(function)
+    def cached(*arguments):
+        try:
+            return function(*arguments)
+        except (Refuted, ValueError, IndexError, KeyError, StopIteration):
+            return None
+
+    return cached
+
+
+def spend_on(data, depth=0):
+    """As much as it costs the other verifiers to read it. Returns how many values there are."""
+    check(depth <= 100, "nested too deep")
+    number = 0
+    for value in der(data):
+        kind = value.tag & 0xDF
+        more = len(value.content) / 3 if kind in (0x06, 0x0D) else len(value.content) // 64 if kind in TEXTS else 0
+        spend((1 + more) / 75)
+        number += 1 + (spend_on(value.content, depth + 1) if value.tag & 0x20 else 0)
+    check(number <= MAX_VALUES, "too many values")
+    return number
+
+
+def time_of(value):
+    """ms since 1970, and the fraction of a second."""
+    form = rb"(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)(?:\.(\d{1,48}))?Z"
+    century = {0x17: b"20" if value.content < b"50" else b"19", 0x18: b""}[value.tag]
+    match = re.fullmatch(form, century + value.content)
+    check(match, "not a time in UTC with seconds")
+    fraction = (match[7] or b"0").decode()
+    return ms_of(match.groups()[:6], fraction), fraction
+
+
+class Certificate(typing.NamedTuple):
+    """What is needed of a certificate (RFC 5280 section 4.1)."""
+
+    data: bytes
+    issuer: bytes
+    subject: bytes
+    key: bytes
+    algorithm: Value
+    cost: int
+    not_before: int
+    not_after: int
+    extensions: dict
+
+    def single(self, name):
+        """The value of an extension, None if it is absent."""
+        if name not in self.extensions:
+            return None
+        [value] = der(self.extensions[name][1])
+        return value
+
+    def usage(self):
+        """The first byte of the bits of its key usage. All, if it does not say."""
+        value = self.single(KEY_USAGE)
+        check(value is None or value.tag == 0x03, "a key usage is malformed")
+        return 0xFF if value is None else value.content[1] if len(value.content) > 1 else 0
+
+    def purposes(self):
+        value = self.single(EXTENDED_KEY_USAGE)
+        return value and [each.content for each in value.values()]
+
+
+@or_none
+def certificate(data):
+    spend(2, len(data))
+    spend_on(data)
+    [whole] = der(data)
+    signed, algorithm, _ = whole.values()
+    members = signed.values()
+    _, inner, issuer, validity, subject, key, *others = members[members[0].tag == 0xA0 :]
+    check(inner.whole == algorithm.whole, "it names two signature algorithms")
+    extensions = {}
+    for extension in [one for each in others if each.tag == 0xA3 for one in der(each.values()[0].content)]:
+        name, *critical, value = extension.values()
+        check(name.content not in extensions, "it has an extension twice")
+        extensions[name.content] = any(each.content != b"\0" for each in critical), value.content
+    for hidden in (key.whole, *(value for _, value in extensions.values())):
+        spend(len(hidden) // 2 / 75)
+    times = [time_of(value)[0] for value in validity.values()]
+    return Certificate(data, issuer.content, subject.content, key.whole, algorithm, cost_of(key), *times, extensions)
+
+
+def cost_of(key):
+    """Of a check by a public key: 0 if it is weak, or would take too long."""
+    algorithm, bits = key.values()
+    name, *parameters = algorithm.values()
+    if name.content == EC:
+        return CURVES.get(parameters[0].content, 0) if parameters[0].tag == 0x06 else 0
+    if name.content not in (RSA, RSA_PSS):
+        return 0
+    numbers = der(bits.content[1:])[0].values()
+    modulus, exponent = (int.from_bytes(value.content, "big").bit_length() for value in numbers)
+    if not 2048 <= modulus <= 8192 or exponent > 64:
+        return 0
+    return 3 if modulus > 4096 else 1
+
+
+def hash_of(algorithm, default=None):
+    """The hash of a signature algorithm that is accepted. `default` belongs to one that names none."""
+    name, *parameters = algorithm.values()
+    if name.content == RSA:
+        return default
+    if name.content != RSA_PSS:
+        return SCHEMES.get(name.content)
+    given = {value.tag: value.values()[0] for value in parameters[0].values()}
+    digest = given[0xA0].values()[0].content
+    mask, mask_digest = given[0xA1].values()
+    salt = int.from_bytes(given[0xA2].content, "big") if 0xA2 in given else 20
+    is_one = mask.content == MGF1 and mask_digest.values()[0].content == digest
+    is_usual = salt <= 64 and (0xA3 not in given or given[0xA3].content == b"\1")
+    return SHA2.get(digest) if is_one and is_usual else None
+
+
+def is_usable(one, time):
+    """Whether a certificate may be in a path at a time."""
+    is_known = all(name in KNOWN_EXTENSIONS for name, (critical, _) in one.extensions.items() if critical)
+    return one.not_before <= time <= one.not_after and is_known and one.cost > 0
+
+
+def may_issue(issuer, path, time):
+    """Whether a certificate may issue the last one of a path."""
+    constraints, purposes = issuer.single(BASIC_CONSTRAINTS), issuer.purposes()
+    values = constraints.values() if constraints else []
+    longest = [int.from_bytes(value.content, "big", signed=True) for value in values if value.tag == 0x02]
+    # Certificates that a CA issued to itself do not count.
+    length = sum(each.subject != each.issuer for each in path[1:])
+    is_authority = any(value.tag == 0x01 and value.content != b"\0" for value in values)
+    is_short = all(length <= most for most in longest)
+    is_purpose = purposes is None or TIME_STAMPING in purposes or ANY_PURPOSE in purposes
+    return is_usable(issuer, time) and is_authority and is_short and issuer.usage() & 0x04 and is_purpose
+
+
+@functools.lru_cache(maxsize=None)
+def is_signed_by(data, issuer, cost):
+    spend(cost, len(data))
+    files = {"certificate": pem_of(data), "issuer": pem_of(issuer)}
+    command = ["verify", "-partial_chain", "-no_check_time", "-trusted", "issuer", "certificate"]
+    return openssl(files, *command)[0]
+
+
+def anchor_of(signer, others, anchors, time):
+    """The trust anchor to which the shortest path from a certificate leads (RFC 5280 section 6)."""
+    check(is_usable(signer, time), "the certificate of the signer cannot be used")
+    paths, seen, checks = [[signer]], {signer.data}, 0
+    for path in paths:
+        if path[-1] in anchors:
+            return path[-1].data
+        for issuer in [*anchors, *others] if len(path) < 8 else []:
+            if issuer.data in seen or issuer.subject != path[-1].issuer:
+                continue
+            checks += 1
+            check(checks <= 64, "too many possible issuers")
+            is_accepted = may_issue(issuer, path, time) and hash_of(path[-1].algorithm)
+            if is_accepted and is_signed_by(path[-1].data, issuer.data, issuer.cost):
+                seen.add(issuer.data)
+                paths.append([*path, issuer])
+    raise Refuted("no path leads to a trust anchor")
 
 
 def pem_of(data):
@@ -979,76 +1206,127 @@ def require_openssl():
         raise Unable(f"openssl 1.1 or later is needed, which checks time stamps, not {version[:64]}")
 
 
-@functools.lru_cache(maxsize=None)
-def is_certificate(data):
-    return openssl({"certificate": data}, "x509", "-inform", "DER", "-in", "certificate", "-noout")[0]
+class Token(typing.NamedTuple):
+    """What is needed of a response (RFC 3161 section 2.4.2) and its one signer (RFC 5652 section 5.3)."""
+
+    cms: bytes
+    content: bytes
+    certificates: list
+    attributes: dict
 
 
-# Not from what `openssl ts -text` prints: who hands out a token can write any lines into its status.
-SHA2 = [bytes.fromhex("608648016503040201"), bytes.fromhex("608648016503040202"), bytes.fromhex("608648016503040203")]
+@or_none
+def parse_token(data):
+    spend(2, len(data))
+    check(len(data) <= 262_144, "too large")
+    spend_on(data)
+    [whole] = der(data)
+    status, cms = whole.values()
+    check(status.values()[0].content in (b"\0", b"\1"), "not granted")
+    kind, wrapped = cms.values()
+    [signed] = wrapped.values()
+    _, _, encapsulated, *others = signed.values()
+    content_type, octets = encapsulated.values()
+    [content] = octets.values()
+    check((kind.content, content_type.content, content.tag) == (SIGNED_DATA, TST_INFO, 0x04), "not a time stamp")
+    [signer] = next(each for each in others if each.tag == 0x31).values()
+    found = [one for each in others if each.tag == 0xA0 for one in each.values() if one.tag == 0x30]
+    own = [certificate(one.whole) for one in found]
+    check(len(own) <= 32 and None not in own, "malformed certificates")
+    _, _, digest, signed_attributes, algorithm, *_ = signer.values()
+    digest = SHA2[digest.values()[0].content]
+    check(signed_attributes.tag == 0xA0 and hash_of(algorithm, digest) == digest, "an algorithm that is not accepted")
+    attributes = {}
+    for attribute in signed_attributes.values():
+        name, values = attribute.values()
+        check(name.content not in attributes, "an attribute twice")
+        [attributes[name.content]] = values.values()
+    check(attributes[CONTENT_TYPE].content == TST_INFO, "signed as something else")
+    return Token(cms.whole, content.content, own, attributes)
 
 
-def parse_tst_info(content):
+def signer_of(attributes, candidates):
+    """The certificate that ESSCertID and ESSCertIDv2 name (RFC 5035)."""
+    named = []
+    for kind, name in ((ESS_V1, "sha1"), (ESS_V2, "sha256")):
+        if kind in attributes:
+            first, *others = attributes[kind].values()[0].values()[0].values()
+            if first.tag == 0x30 and kind == ESS_V2:
+                name, first = SHA2[first.values()[0].content], others[0]
+            check(first.tag == 0x04, "a malformed ESSCertID")
+            named.append((name, first.content))
+    check(named, "no certificate is named")
+    for one in candidates:
+        if all(hashlib.new(name, one.data).digest() == digest for name, digest in named):
+            return one
+    raise Refuted("the certificate of the signer is missing")
+
+
+def parse_tst_info(content, note):
     """genTime, and the latest time that its accuracy allows, ms since 1970. RFC 3161 section 2.4.2."""
-    [(_, body)] = der(content)
-    (_, version), _, (_, imprint), _, (time_tag, time), *others = der(body)
-    check(version == b"\1" and der(der(imprint)[0][1])[0] in [(0x06, each) for each in SHA2], "not supported")
-    match = re.fullmatch(rb"(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)(?:\.(\d{1,48}))?Z", time)
-    check(time_tag == 0x18 and match, "not a time in UTC with seconds")
-    fraction = (match[7] or b"0").decode()
-    gen_time = ms_of(match.groups()[:6], fraction)
-    micros = -(-int(fraction) * 10**6 // 10 ** len(fraction))
-    for kind, value in others:
-        for part, data in der(value) if kind == 0x30 else []:
-            check(0 < len(data) <= 6 and data[0] < 0x80, "an accuracy is negative or too large")
-            micros += int.from_bytes(data, "big") * {0x02: 10**6, 0x80: 1000, 0x81: 1}[part]
-        for _, extension in der(value) if kind == 0xA1 else []:
-            check(all(tag != 0x01 or data == b"\0" for tag, data in der(extension)), "a critical extension")
+    [body] = der(content)
+    version, _, imprint, _, time, *others = body.values()
+    algorithm, digest = imprint.values()
+    check(version.content == b"\1" and time.tag == 0x18, "not supported")
+    hashed = hashlib.new(SHA2[algorithm.values()[0].content], note).digest()
+    check(hashed == digest.content, "of other data")
+    gen_time, fraction = time_of(time)
+    micros = -(-int(fraction or 0) * 10**6 // 10 ** len(fraction))
+    for value in others:
+        for part in value.values() if value.tag == 0x30 else []:
+            check(0 < len(part.content) <= 6 and part.content[0] < 0x80, "an accuracy is negative or too large")
+            micros += int.from_bytes(part.content, "big") * {0x02: 10**6, 0x80: 1000, 0x81: 1}[part.tag]
+        for extension in value.values() if value.tag == 0xA1 else []:
+            is_critical = any(each.tag == 0x01 and each.content != b"\0" for each in extension.values())
+            check(not is_critical, "a critical extension")
     latest = gen_time // 1000 * 1000 + -(-micros // 1000)
     check(latest <= 253402300799999, "an accuracy leads beyond the year 9999")
     return gen_time, latest
 
 
-@functools.lru_cache(maxsize=None)
-def read_token(token, chain):
-    """genTime, the latest time, and the public key that signed; None for a token that cannot be read."""
-    _, out = openssl({"token": token}, "ts", "-reply", "-in", "token", "-token_out", "-out", "cms")
-    command = ["cms", "-verify", "-noverify", "-binary", "-inform", "DER", "-in", "cms", "-out", "info"]
-    command += ["-signer", "signer", *(["-certfile", "chain"] if chain else [])]
-    is_signed, out = openssl({"cms": out.get("cms", b""), "chain": chain}, *command)
-    if not is_signed:
-        return None
-    _, key = openssl({"signer": out.get("signer", b"")}, "x509", "-in", "signer", "-noout", "-pubkey")
-    try:
-        return *parse_tst_info(out["info"]), key["stdout"]
-    except (Refuted, ValueError, KeyError, IndexError):
-        return None
+@or_none
+def read_token(data, note, stored, anchors):
+    """genTime, the latest time, the signer's public key and the trust anchor of a token that holds."""
+    token = parse_token(data)
+    check(token is not None, "malformed")
+    spend_on(token.content)
+    gen_time, latest = parse_tst_info(token.content, note)
+    others = [*token.certificates, *map(certificate, stored)]
+    trusted = [certificate(each) for each in anchors]
+    signer = signer_of(token.attributes, [*others, *trusted])
+    is_critical, _ = signer.extensions[EXTENDED_KEY_USAGE]
+    check(is_critical and signer.purposes() == [TIME_STAMPING], "its certificate is not for time stamps alone")
+    check(signer.usage() & 0xC0 and signer.cost > 0, "its key signs nothing, or is weak")
+    spend(signer.cost)
+    files = {"cms": token.cms, "signer": pem_of(signer.data)}
+    command = ["cms", "-verify", "-noverify", "-nointern", "-certfile", "signer", "-binary"]
+    is_signed, out = openssl(files, *command, "-inform", "DER", "-in", "cms", "-out", "info")
+    check(is_signed and out["info"] == token.content, "its signature is wrong")
+    return gen_time, latest, signer.key, anchor_of(signer, others, trusted, gen_time)
 
 
-@functools.lru_cache(maxsize=None)
-def is_stamped(token, note, anchors, chain, seconds):
-    command = ["ts", "-verify", "-data", "note", "-in", "token", "-CAfile", "anchors", "-partial_chain"]
-    command += ["-attime", str(seconds), *(["-untrusted", "chain"] if chain else [])]
-    return openssl({"note": note, "token": token, "anchors": anchors, "chain": chain}, *command)[0]
+def stamps_of(tree, policy, stored, logged):
+    """Latest time, genTime, authority, signer's key and whether it is a test of each token that counts.
 
-
-def stamps_of(tree, policy, chain, logged):
-    """Latest time, genTime, authority and signer's key of each token that counts. The earliest comes first.
-
-    `logged` has the positions of token entries: one of an abandoned authority counts only if it was in the log before.
+    The earliest comes first. `logged` has the positions of token entries: one of an abandoned authority counts only if
+    it was in the log before.
     """
     stamps = []
+    anchors = tuple(data for _, own, _ in policy["authorities"] for data in own if certificate(data))
     for token in map(unbase64, tree["shown"]["tokens"] if policy["authorities"] else []):
-        found = read_token(token, chain)
+        found = read_token(token, tree["note"], stored, anchors)
         position = logged.get(sha256(token), float("inf"))
-        for name, anchors, ranges in policy["authorities"] if found else []:
+        for name, own, ranges in policy["authorities"] if found else []:
+            gen_time, latest, key, anchor = found
             ranges = [each for each in ranges if each["until"] is None or position < each["until"]]
-            if anchors and in_range(tree["size"], ranges):
-                gen_time, latest, key = found
-                if is_stamped(token, tree["note"], anchors, chain, gen_time // 1000):
-                    stamps.append((latest, gen_time, name, key))
-                    break
+            if anchor in own and in_range(tree["size"], ranges):
+                stamps.append((latest, gen_time, name, key, any(LOCAL_TEST in data for data in own)))
+                break
     return sorted(stamps)
+
+
+# Part of each name of the authority that a registry brings along.
+LOCAL_TEST = b"LOCAL TEST - NOT A TRUSTED AUTHORITY"
 
 
 def different(stamps, taken=()):
@@ -1061,31 +1339,39 @@ def different(stamps, taken=()):
     return max(different(stamps[1:], (*taken, stamps[0])), without, key=len)
 
 
+def time_by(stamps, quorum, is_own):
+    enough = (i for i in range(1, len(stamps) + 1) if len(different(stamps[:i])) >= quorum)
+    return next(((is_own, stamps[i - 1][0]) for i in enough), None)
+
+
 # -- the whole bundle
 
 
 def attest(bundle, trees, policy):
     """Returns the proven time of each tree that counts, None without one, and whether witnesses cosigned all of them.
 
+    Before the time is whether it is the operator's own, which counts only if others state none.
     Only trees that count prove anything: the thief of a retired key can make others.
     """
-    times, logged, counts, cosigned = {}, {}, False, True
-    chain = b""
-    if policy["authorities"] and any(tree["shown"]["tokens"] for tree in trees.values()):
+    times, logged, counts, cosigned, stored = {}, {}, False, True, ()
+    shown = [unbase64(token) for tree in trees.values() for token in tree["shown"]["tokens"]]
+    if policy["authorities"] and shown:
         require_openssl()
         found = [unbase64(piece["data"]) for piece in bundle["validationData"] if piece["type"] == "certificate"]
-        chain = b"".join(pem_of(data) for data in found if is_certificate(data))
+        embedded = [one.data for token in filter(None, map(parse_token, shown)) for one in token.certificates]
+        usual = [data for data in [*found, *dict.fromkeys(embedded)] if len(data) <= 131_072]
+        stored = tuple(data for data in usual[:32] if certificate(data))
     for size, tree in reversed(list(trees.items())):
         key = tree["key"]
         quorum = next(quorum for quorum, ranges in policy["quorums"] if in_range(size, ranges))
-        stamps = stamps_of(tree, policy, chain, logged)
+        stamps = stamps_of(tree, policy, stored, logged)
         if not counts and not is_vouched_for(tree):
             retired = time_in_utc(key["retiredAt"]) if "retiredAt" in key and not key.get("compromised") else -1
-            if sum(stamp[1] <= retired for stamp in different(stamps)) < quorum:
+            if len(different([stamp for stamp in stamps if stamp[1] <= retired])) < quorum:
                 continue
         counts = True
-        enough = (i for i in range(1, len(stamps) + 1) if len(different(stamps[:i])) >= quorum)
-        times[size] = next((stamps[i - 1][0] for i in enough), None)
+        independent = [stamp for stamp in stamps if not stamp[4]]
+        times[size] = time_by(independent, quorum, False) or time_by(stamps, quorum, True)
         for renewal in bundle["renewals"]:
             if any(item["treeSize"] == size for item in renewal["inclusion"]):
                 logged[unhex(renewal["opening"])[16:]] = renewal["position"]
@@ -1095,10 +1381,16 @@ def attest(bundle, trees, policy):
 
 def verify_bundle(text, pinned, seen=None):
     """Returns the state and the verified events. `seen` has the roots of trees that other bundles show."""
+    Budget.left = MAX_COST
     bundle = read_bundle(text)
     origin = bundle["origin"]
     vkeys = [key_opening(key["opening"])[1]["vkey"] for key in bundle["keys"]]
-    own = policy_of(bundle["claimedPolicy"]) if not pinned and "claimedPolicy" in bundle else policy_of_keys(vkeys)
+    own = policy_of_keys(vkeys)
+    if not pinned and "claimedPolicy" in bundle:
+        claimed = bundle["claimedPolicy"]
+        length = utf16_length(json.dumps(claimed, ensure_ascii=False, separators=(",", ":")))
+        limit(length <= MAX_POLICY, "the bundle's own policy is too long")
+        own = policy_of(claimed)
     policy = pinned or own
     if not any((parse_vkey(key["vkey"]) or [None])[0] == origin for key in policy["keys"]):
         if pinned:
@@ -1114,8 +1406,9 @@ def verify_bundle(text, pinned, seen=None):
     for shown, event in zip(bundle["events"], events):
         event["sizes"] = [item["treeSize"] for item in shown["inclusion"]]
         verify_inclusion(bytes.fromhex(event["txId"]), shown, trees)
-        check(shown.get("position", 2**53) > last_position, "the events are in another order in the log")
-        last_position = shown.get("position", 2**53)
+        position = shown.get("position")
+        check(position is None or position > last_position, "the events are in another order in the log")
+        last_position = float("inf") if position is None else position
 
     times, cosigned = attest(bundle, trees, policy)
     for event in events:
@@ -1127,6 +1420,7 @@ def verify_bundle(text, pinned, seen=None):
             return "newer-key" if is_unknown else "retired-key", events
     for size in times if seen is not None else []:
         check(seen.setdefault(size, trees[size]["root"]) == trees[size]["root"], "two trees of one size differ: a fork")
+    verify_file(events, bundle["subject"])
     if not all(event["sizes"] for event in events):
         return "pending", events
     return ("proven" if pinned else "consistent") if cosigned else "requirement", events
@@ -1248,17 +1542,19 @@ def verify_export(data, policy):
     while lines and lines[-1] == b"":
         lines.pop()
     export = Export(policy)
+    written = [line for line in lines if line != b""]
     try:
-        export.head = read_head(lines[0] if lines else b"")
+        export.head = read_head(written[0] if written else b"")
     except Refuted as error:
         raise Unreadable(f"not an export: {error}") from None
     if b"" in lines:
         export.find(lines.index(b"") + 1, "changed", "there is an empty line")
-    for i, line in enumerate(lines[1:], 2):
+    first = lines.index(written[0])
+    for i, line in enumerate(lines[first + 1 :], first + 2):
         if line == b"":
             continue
         try:
-            limit(len(line) <= 3 * 2**25, "longer than any bundle")
+            strict(len(line) <= 3 * 2**25, "longer than any bundle")
             export.add(i, text_of(line, "utf-8"))
         except (Malformed, Unreadable) as error:
             export.unread += 1
@@ -1267,7 +1563,6 @@ def verify_export(data, policy):
                 export.find(i, "unreadable", str(error))
         except Refuted as error:
             export.find(i, "refuted", str(error))
-    written = [line for line in lines if line != b""]
     try:
         export.check_end(len(lines), sha256(*(line + b"\n" for line in written[:-1])).hex())
     except Refuted as error:
@@ -1294,7 +1589,7 @@ def rfc3339(ms):
 
 def run(arguments):
     """Returns the exit code and what it means."""
-    policy = read_policy(arguments.policy) if arguments.policy else None
+    policy = None if arguments.policy is None else read_policy(arguments.policy)
     if arguments.export:
         state = verify_export(read(arguments.bundle), policy)
         say(NOT_CHECKED)
@@ -1306,8 +1601,9 @@ def run(arguments):
     state, events = verify_bundle(source, policy)
     is_proven = state not in ("newer-key", "retired-key")
     for event in events if is_proven else []:
-        time = event["notLaterThan"]
-        say(f"event {event['txId']}: {'no time is proven' if time is None else f'existed at {rfc3339(time)}'}")
+        is_own, time = event["notLaterThan"] or (False, None)
+        own = ", by the operator's own test authority: proves no time to others" if is_own else ""
+        say(f"event {event['txId']}: {'no time is proven' if time is None else f'existed at {rfc3339(time)}'}{own}")
         for name, value in sorted(event["fields"].items()):
             say(f"  {name} = {json.dumps(value)}")
     say(NOT_CHECKED)
@@ -1322,7 +1618,8 @@ NOT_CHECKED = "not checked: the proofs of chains, revocation of certificates, an
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    layout = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=layout, allow_abbrev=False)
     parser.add_argument("bundle")
     parser.add_argument("--export", action="store_true")
     parser.add_argument("--policy")
