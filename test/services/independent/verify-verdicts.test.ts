@@ -285,6 +285,23 @@ describe('the verifier in Python says the same', { skip }, () => {
     assert.equal((await run(['--export', at('export')])).code, 1)
   })
 
+  it('about exports in which nothing is signed', async () => {
+    const counts = { evidences: 0, events: 0, unsealed: 0, withoutBundle: 0 }
+    const exportOf = (name: string): string => {
+      const format = { format: 'evidence-registry.export', version: 1, company: 'acme', origin: name, treeSize: 0 }
+      const head = `${JSON.stringify({ ...format, exportedAt: '2026-01-01T00:00:00.000Z', counts })}\n`
+      return `${head}${JSON.stringify({ end: true, counts, sha256: createHash('sha256').update(head).digest('hex') })}\n`
+    }
+    await writeFile(at('policy'), policyWith())
+    for (const [code, name] of [
+      [8, origin],
+      [6, 'other.example/log'],
+    ] as const) {
+      await writeFile(at('export'), exportOf(name))
+      assert.equal((await run(['--export', at('export'), '--policy', at('policy')])).code, code)
+    }
+  })
+
   describe('about time stamps', () => {
     const genTime = new Date('2026-06-01T12:00:00.250Z')
     let policy: string

@@ -1379,6 +1379,11 @@ def attest(bundle, trees, policy):
     return times, cosigned
 
 
+def pins(policy, origin):
+    """Whether the policy has a key of a log."""
+    return any((parse_vkey(key["vkey"]) or [None])[0] == origin for key in policy["keys"])
+
+
 def verify_bundle(text, pinned, seen=None):
     """Returns the state and the verified events. `seen` has the roots of trees that other bundles show."""
     Budget.left = MAX_COST
@@ -1392,7 +1397,7 @@ def verify_bundle(text, pinned, seen=None):
         limit(length <= MAX_POLICY, "the bundle's own policy is too long")
         own = policy_of(claimed)
     policy = pinned or own
-    if not any((parse_vkey(key["vkey"]) or [None])[0] == origin for key in policy["keys"]):
+    if not pins(policy, origin):
         if pinned:
             raise OtherLog()
         raise Refuted("the bundle's own policy has no key of its log")
@@ -1522,6 +1527,8 @@ class Export:
         counted = self.counts if self.counts_all else {"evidences": self.counts["evidences"]}
         is_told = isinstance(told, dict) and all(type(told.get(n)) is int and told[n] == counted[n] for n in counted)
         check(is_told and counted["evidences"] >= least, "the first or the last line counts other lines")
+        if counted["evidences"] == 0:
+            self.find(line, "requirement", "it has no evidence, so nothing in it is signed")
         if self.end.get("sha256") != digest:
             self.find(line, "changed", "not the text that the registry wrote")
 
@@ -1550,6 +1557,8 @@ def verify_export(data, policy):
     if b"" in lines:
         export.find(lines.index(b"") + 1, "changed", "there is an empty line")
     first = lines.index(written[0])
+    if policy and not pins(policy, export.head["origin"]):
+        export.find(first + 1, "other-log", "the policy has no key of its log")
     for i, line in enumerate(lines[first + 1 :], first + 2):
         if line == b"":
             continue
