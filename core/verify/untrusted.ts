@@ -132,8 +132,11 @@ const BYTES_PER_UNIT = 65_536
 
 type Result = { readonly result: unknown } | { readonly error: unknown }
 
-/** It then forgets all. The larger results have a few KB. */
+/** It then forgets what it can compute again. The larger results have a few KB. */
 const MAX_REMEMBERED = 8_192
+/** The roots of all trees of a log. They are never forgotten, and these many take 400 MB. */
+const MAX_TREES = 4_000_000
+const TREES = 'trees'
 
 /**
  * What was verified for several bundles: they share most of their tokens, anchors and checkpoints. Each of these is
@@ -186,10 +189,32 @@ export class SignatureBudget {
     if (this.#memory === undefined) return compute()
     const key = toHex(sha256(encodeUtf8(JSON.stringify(keyParts))))
     const result = this.#memory.get(key) ?? attempt(compute)
-    if (this.#memory.size >= MAX_REMEMBERED) this.#memory.clear()
+    if (this.#memory.size >= MAX_REMEMBERED) {
+      const trees = this.#memory.get(TREES)
+      this.#memory.clear()
+      if (trees !== undefined) this.#memory.set(TREES, trees)
+    }
     // What exceeded the limit, another bundle may afford.
     if (!this.#isExceeded) this.#memory.set(key, result)
     return valueOf<T>(result)
+  }
+
+  /**
+   * The root that was given first for a tree, over all bundles with the same memory: it is never forgotten, else a fork
+   * would go unseen. Throws `VERIFICATION_FAILED` beyond the limit.
+   */
+  firstRoot(log: string, size: number, root: string): string {
+    if (this.#memory === undefined) return root
+    const logs = this.#memory.get(TREES) ?? { result: new Map<string, Map<number, string>>() }
+    this.#memory.set(TREES, logs)
+    const ofLogs = valueOf<Map<string, Map<number, string>>>(logs)
+    const roots = ofLogs.get(log) ?? new Map<number, string>()
+    const first = roots.get(size)
+    if (first !== undefined) return first
+    if (roots.size >= MAX_TREES)
+      throw verificationError('form.length', `No more than ${MAX_TREES} trees of a log can be compared`)
+    ofLogs.set(log, roots.set(size, root))
+    return root
   }
 
   /** SHA-256 of these bytes, hex. The same object is hashed once. */

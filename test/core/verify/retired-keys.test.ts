@@ -224,6 +224,17 @@ describe('bundles that share a memory', () => {
     )
     assert.deepEqual(rules, [['proven'], ['checkpoint', 'log.forked']])
   })
+
+  it('are refuted by a fork also after so much else was verified that results are forgotten', () => {
+    const newest = [{ vkey: present(pinned[0]).vkey, until: null }]
+    const memory: VerifierMemory = new Map()
+    const stateOf = (event: ForgedEvent): readonly string[] =>
+      ruleOf(verifyBundle(JSON.stringify(forgeBundle(logOf([event]), [event])), { policy: { keys: newest }, memory }))
+    assert.deepEqual(stateOf(eventOf(0)), ['proven'])
+    for (let i = 0; i < 10_000; i++) memory.set(`${i}`, { result: i })
+    assert.deepEqual(stateOf(eventOf(50)), ['checkpoint', 'log.forked'])
+    assert.ok(memory.size < 100, 'the rest is forgotten')
+  })
 })
 
 describe('a policy', () => {
