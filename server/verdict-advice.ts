@@ -4,6 +4,8 @@ import { EXPORT_FORMAT, type BundleCheck, type BundleResult, type VerificationRu
 
 /** Wherever a stamp of the embedded authority is named. */
 export const LOCAL_TEST = "the operator's own test authority: proves no time to others"
+/** Wherever nothing else states a time. */
+export const LOCAL_TIME = "the operator's own test authority or ledger: proves no time to others"
 /** Wherever an anchor in the embedded ledger is named. */
 export const LOCAL_TEST_LEDGER = "the operator's own test ledger: proves no time to others"
 

@@ -14,6 +14,7 @@ import {
 } from './checkpoint.ts'
 import {
   FILE_VERDICTS,
+  notLaterThanOf,
   type BundleCheck,
   type BundleClaims,
   type BundleEventClaims,
@@ -241,15 +242,11 @@ function eventClaims(event: VerifiedBundleEvent, attested: ReadonlyMap<number, A
   const trees = sizes.flatMap((size) => attested.get(size) ?? [])
   const timestamps = trees.flatMap(({ timestamp }) => timestamp ?? [])
   const anchors = trees.flatMap((tree) => tree.anchors)
-  const times = [
-    ...timestamps.map(({ notLaterThan }) => notLaterThan),
-    ...anchors.filter(({ isBlockFinal }) => isBlockFinal).map(({ blockTime }) => blockTime),
-  ]
   return {
     txId: event.txId,
     committedTime: event.time,
     log: place && { position: place.position, treeSize: Math.min(...sizes) },
-    notLaterThan: times.length === 0 ? undefined : Math.min(...times),
+    notLaterThan: notLaterThanOf({ timestamps, anchors }),
     timestamps,
     anchors,
     witnesses: trees.flatMap(({ witnesses }) => witnesses),

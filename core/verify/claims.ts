@@ -93,8 +93,10 @@ export interface AuthorityClaim {
 }
 
 export interface TimestampClaim {
-  /** ms since 1970: a quorum of authorities says that the log held the event then. */
+  /** ms since 1970: a quorum of authorities, if possible of independent ones, says that the log held the event then. */
   readonly notLaterThan: number
+  /** Whether the quorum needs the embedded authority of a registry: it proves no time to others. */
+  readonly isLocalTest: boolean
   /** All that held, at least a quorum. */
   readonly authorities: readonly AuthorityClaim[]
 }
@@ -126,7 +128,10 @@ export interface BundleEventClaims {
   readonly committedTime: number
   /** The position of the event, and the size of a signed tree that holds it; `undefined` if it is not sealed. */
   readonly log: { readonly position: number; readonly treeSize: number } | undefined
-  /** ms since 1970: the earliest time that a quorum of authorities or a block states; `undefined` if there is none. */
+  /**
+   * ms since 1970: the earliest time that an independent quorum of authorities or block states. Without one, the earliest
+   * of the operator's own (`isLocalTimeOnly`), or `undefined`.
+   */
   readonly notLaterThan: number | undefined
   readonly timestamps: readonly TimestampClaim[]
   readonly anchors: readonly BundleAnchorClaim[]
@@ -144,11 +149,29 @@ export interface BundleEventClaims {
   readonly hiddenFiles: readonly string[]
 }
 
+type StatedTimes = Pick<BundleEventClaims, 'timestamps' | 'anchors'>
+
 /** Whether all who state a time of an event are the operator's own: they prove none to others. */
-export function isLocalTimeOnly({ timestamps, anchors }: Pick<BundleEventClaims, 'timestamps' | 'anchors'>): boolean {
-  const sources = [...timestamps.flatMap(({ authorities }) => authorities), ...anchors]
+export function isLocalTimeOnly(stated: StatedTimes): boolean {
+  const sources = sourcesOf(stated)
   return sources.length > 0 && sources.every(({ isLocalTest }) => isLocalTest)
 }
+
+/** The time of an event, ms since 1970. What the operator states does not count beside an independent source. */
+export function notLaterThanOf(stated: StatedTimes): number | undefined {
+  const sources = sourcesOf(stated)
+  const independent = sources.filter(({ isLocalTest }) => !isLocalTest)
+  const times = (independent.length > 0 ? independent : sources).map(({ time }) => time)
+  return times.length > 0 ? Math.min(...times) : undefined
+}
+
+/** Who states a time. A block that no node has confirmed states none. */
+const sourcesOf = ({ timestamps, anchors }: StatedTimes) => [
+  ...timestamps.map(({ notLaterThan: time, isLocalTest }) => ({ time, isLocalTest })),
+  ...anchors
+    .filter(({ isBlockFinal }) => isBlockFinal)
+    .map(({ blockTime: time, isLocalTest }) => ({ time, isLocalTest })),
+]
 
 /** What is proven about the file that a bundle is about. */
 export interface BundleFileClaim {

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { ExportVerifier, type ExportResult, type VerifyBundleOptions } from '../../core/verify/index.ts'
 import { tokens } from '../../core/verify/tokens.ts'
-import { LOCAL_TEST } from '../verdict-advice.ts'
+import { LOCAL_TIME } from '../verdict-advice.ts'
 import { UsageError } from './flags.ts'
 import { linesOf } from './lines.ts'
 import { printable, ProgressLine, whyUnreadable } from './terminal.ts'
@@ -62,7 +62,7 @@ export function exportReport(name: string, result: ExportResult): string {
   const { evidences, events, unsealed, withoutBundle } = counts
   const proven =
     (notLaterThan === undefined ? 'not all with a proven time' : `all not later than ${timeText(notLaterThan)}`) +
-    (isLocalTime ? ` (${LOCAL_TEST})` : '')
+    (isLocalTime ? ` (${LOCAL_TIME})` : '')
   const ofFile = findings.find((one) => one.state === state && (state === 'incomplete' || state === 'changed'))
   const lines = [
     [name, VERDICTS[state], ...(ofFile ? [ofFile.reason] : [])].join(': '),

@@ -85,7 +85,7 @@ function eventLines(event: BundleEventClaims): readonly string[] {
       ? '  not sealed yet'
       : `  entry ${log.position} of the log, in its tree of ${log.treeSize} entries`,
     `  ${notLaterThan === undefined ? 'no time is proven' : `existed not later than ${timeText(notLaterThan)}`}` +
-      (notLaterThan !== undefined && isLocalTimeOnly(event) ? `, by ${LOCAL_TEST}` : ''),
+      (isLocalTimeOnly(event) ? `, by ${event.timestamps.length > 0 ? LOCAL_TEST : LOCAL_TEST_LEDGER}` : ''),
     ...attestations(event),
     ...disclosures(event),
   ]

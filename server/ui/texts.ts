@@ -458,7 +458,7 @@ export const texts = {
         ? 'This one event has not changed since it was recorded.'
         : `This one event existed on ${date} and has not changed since.`) +
       ' Later events, such as a theft, are not in it.',
-    localTime: "Its time is only the word of the operator's own test authority: it proves no time to others.",
+    localTime: "Its time is only the word of the operator's own test authority or ledger: it proves no time to others.",
     fileVerdicts: {
       matches: { word: 'is in this proof.', sentence: 'It has exactly the content that the proof shows.' },
       'not-in-this-proof': {

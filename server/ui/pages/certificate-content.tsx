@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact'
-import type { BundleClaims, BundleEventClaims } from '../../../core/verify/index.ts'
+import { isLocalTimeOnly, type BundleClaims, type BundleEventClaims } from '../../../core/verify/index.ts'
 import { Table, type Column } from '../components/table.tsx'
 import { Thumb } from '../components/thumb.tsx'
 import { Hash, LongText, Time } from '../components/values.tsx'
@@ -134,7 +134,15 @@ const EVENT_COLUMNS: readonly Column<BundleEventClaims>[] = [
   { title: texts.overview.recorded, cell: ({ committedTime }) => <Time at={committedTime} /> },
   {
     title: texts.certificate.notLaterThan,
-    cell: ({ notLaterThan }) => (notLaterThan === undefined ? texts.none : <Time at={notLaterThan} />),
+    cell: (event) =>
+      event.notLaterThan === undefined ? (
+        texts.none
+      ) : (
+        <>
+          <Time at={event.notLaterThan} />
+          {isLocalTimeOnly(event) && ` (${texts.ownTest.short})`}
+        </>
+      ),
   },
   { title: texts.verify.txId, cell: ({ txId }) => <Hash value={txId} /> },
 ]

@@ -72,26 +72,29 @@ async function verifiedContent(
 interface StatedTime {
   readonly at: number
   readonly by: string
+  /** The operator's own test authority or ledger. */
+  readonly isLocalTest: boolean
 }
 
 /** The earliest one that is not of the operator's own authority or ledger, else the earliest of these. */
 function statedTime(newest: BundleEventClaims | undefined, { tsa, merkle: { anchor } }: OkProof) {
-  const shown = [
-    ...(tsa ? [{ at: Date.parse(tsa.genTime), by: tsa.authority }] : []),
-    ...(anchor ? [{ at: Date.parse(anchor.blockTime), by: anchor.network }] : []),
-  ]
-  const verified = newest && [
-    ...newest.timestamps.map(({ notLaterThan, authorities }) => ({ at: notLaterThan, by: namesOf(authorities) })),
-    ...newest.anchors
-      .filter(({ isBlockFinal }) => isBlockFinal)
-      .map(({ blockTime, network }) => ({ at: blockTime, by: network })),
-  ]
-  const times: readonly StatedTime[] = verified ?? shown
-  return times.toSorted((a, b) => Number(isOwn(a.by)) - Number(isOwn(b.by)) || a.at - b.at)[0]
+  const shown = (at: string, by: string): StatedTime => ({ at: Date.parse(at), by, isLocalTest: isOwn(by) })
+  const times: readonly StatedTime[] = newest
+    ? [
+        ...newest.timestamps.map(({ notLaterThan, authorities, isLocalTest }) => {
+          const named = authorities.filter((each) => isLocalTest || !each.isLocalTest)
+          return { at: notLaterThan, by: named.map(({ name }) => name).join(', '), isLocalTest }
+        }),
+        ...newest.anchors
+          .filter(({ isBlockFinal }) => isBlockFinal)
+          .map(({ blockTime, network, isLocalTest }) => ({ at: blockTime, by: network, isLocalTest })),
+      ]
+    : [
+        ...(tsa ? [shown(tsa.genTime, tsa.authority)] : []),
+        ...(anchor ? [shown(anchor.blockTime, anchor.network)] : []),
+      ]
+  return times.toSorted((a, b) => Number(a.isLocalTest) - Number(b.isLocalTest) || a.at - b.at)[0]
 }
-
-const namesOf = (authorities: readonly { readonly name: string }[]): string =>
-  authorities.map(({ name }) => name).join(', ')
 
 /** Only a time that is not the operator's own makes the seal green. */
 const SEALS = { independent: 'proven', own: 'info', none: 'unstamped' } as const satisfies Record<string, SealKind>
@@ -113,7 +116,7 @@ function Certificate({ proof, claims, evidenceId }: CertificateProps) {
   // What hangs on the wall is the present state, so the newest event decides what is proven.
   const newest = claims?.events.at(-1)
   const stated = statedTime(newest, proof)
-  const by = stated === undefined ? 'none' : isOwn(stated.by) ? 'own' : 'independent'
+  const by = stated === undefined ? 'none' : stated.isLocalTest ? 'own' : 'independent'
   return (
     <article class="certificate">
       <p class="row no-print">

@@ -13,7 +13,7 @@ import {
   type Unchecked,
   type VerifyBundleOptions,
 } from '../../../core/verify/index.ts'
-import { adviceOn, LOCAL_TEST, LOCAL_TEST_LEDGER, whyNoDocument } from '../../verdict-advice.ts'
+import { adviceOn, LOCAL_TEST, LOCAL_TEST_LEDGER, LOCAL_TIME, whyNoDocument } from '../../verdict-advice.ts'
 import { lastText, parseJson, type LastText } from '../event-changes.ts'
 import { disclosedName, fieldName } from '../event-names.ts'
 import { FieldError } from '../failure.ts'
@@ -249,7 +249,10 @@ function eventFacts(event: BundleEventClaims): FactGroup {
   const { txId, version, committedTime, notLaterThan, log, fields, hiddenFields, files, hiddenFiles } = event
   const facts: (readonly [string, string | undefined])[] = [
     [t.txId, txId],
-    [t.notLaterThan, notLaterThan === undefined ? undefined : formatTime(notLaterThan)],
+    [
+      t.notLaterThan,
+      notLaterThan === undefined ? undefined : sourceOf(formatTime(notLaterThan), isLocalTimeOnly(event), LOCAL_TIME),
+    ],
     [t.stated, formatTime(committedTime)],
     [t.position, log && `${log.position}`],
     ...[...fields]

@@ -7,6 +7,7 @@ import { entryOf, keyHandover, keyOpening } from '../../../core/commitment/log-e
 import { createNoteSigner } from '../../../core/log/note.ts'
 import { blockHash, formatBlock, signedBytes, transactionOf } from '../../../core/verify/chain/ledger-block.ts'
 import {
+  isLocalTimeOnly,
   parsePolicy,
   verifyBundle,
   type BundleResult,
@@ -16,6 +17,7 @@ import {
   type VerifyBundleOptions,
 } from '../../../core/verify/index.ts'
 import { MAX_COST, tokens } from '../../../core/verify/tokens.ts'
+import { LOCAL_TEST_NOTICE } from '../../../core/verify/token-verifier.ts'
 import { present } from '../../support/present.ts'
 import { SyntheticEvm } from '../../support/synthetic-evm.ts'
 import {
@@ -356,7 +358,7 @@ describe('forged timestamps in bundles', () => {
   let signers: readonly Issuer[]
   let policy: Partial<Policy>
   before(async () => {
-    roots = await Promise.all(['root a', 'root b'].map((name) => authorityNamed(name)))
+    roots = await Promise.all(['root a', 'root b', LOCAL_TEST_NOTICE].map((name) => authorityNamed(name)))
     signers = await Promise.all(roots.map((issuer, i) => signerUnder(issuer, { name: `signer ${i}` })))
     policy = {
       authorities: roots.map((root, i) => ({ name: `tsa ${i}`, trustAnchors: [derOf(root.certificate)] })),
@@ -431,6 +433,13 @@ describe('forged timestamps in bundles', () => {
     ])
       assert.deepEqual([hourOf(list), hourOf(list, 2)], [11, 12])
     assert.deepEqual([hourOf([late, other]), hourOf([late, other], 2)], [12, 13])
+    // The operator's own authority states any time, so it counts only if the quorum needs it.
+    const own = await at(2, 9)
+    assert.deepEqual([hourOf([own]), hourOf([own, late, other]), hourOf([own, late, other], 2)], [9, 12, 13])
+    assert.equal(hourOf([own, late], 2), 13)
+    const isLocal = (list: readonly string[], timestampQuorum = 1): boolean =>
+      isLocalTimeOnly(eventClaims(verify(withTokens(...list), { ...policy, timestampQuorum })))
+    assert.deepEqual([isLocal([own]), isLocal([own, late]), isLocal([own, late], 2)], [true, false, true])
   })
 
   it('may take intermediate certificates from the bundle, from another token and from the caller', async () => {
@@ -485,11 +494,14 @@ describe('forged timestamps in bundles', () => {
     await stamp(1, 5)
     const position = renewing.addToken(old)
     await stamp(1, 9)
-    const bundle = forgeBundle(renewing, [event], {
-      sizes,
-      attestations: (note) => ({ tokens: [toBase64(present(stamps.get(note)))] }),
-    })
-    const renewed = { ...bundle, renewals: [entryAt(renewing, position, sizes)] }
+    const bundled = (): ForgedBundle =>
+      forgeBundle(renewing, [event], {
+        sizes,
+        attestations: (note) => ({ tokens: [toBase64(present(stamps.get(note)))] }),
+      })
+    const bundle = bundled()
+    const renewals = [entryAt(renewing, position, sizes)]
+    const renewed = { ...bundle, renewals }
     const { certificate: signedBy } = present(signers[0])
     const listOf = (number: number, reason: number, extensions: readonly pkijs.Extension[] = []): Promise<Uint8Array> =>
       crl({ issuer: present(roots[0]), revoked: [{ certificate: signedBy, at: day(number), reason, extensions }] })
@@ -505,6 +517,9 @@ describe('forged timestamps in bundles', () => {
     // The tree that was stamped on the fifth day does not hold the token.
     for (const number of [9, 7, 2]) assertUncounted(await verifyRevoked(renewed, number), 'timestamp.revoked')
     assertUncounted(await verifyRevoked(bundle, 10), 'timestamp.revoked')
+    // The operator can state any time.
+    stamps.set(renewing.checkpoint(), await stampOf(2, 9))
+    assertUncounted(await verifyRevoked({ ...bundled(), renewals }, 10), 'timestamp.revoked')
     // The key was compromised before the later stamp.
     const invalidity = extension('2.5.29.24', false, new asn1js.GeneralizedTime({ valueDate: day(8) }))
     assertUncounted(verifyWith(renewed, await listOf(10, REASON.keyCompromise, [invalidity])), 'timestamp.revoked')
