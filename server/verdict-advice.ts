@@ -13,6 +13,7 @@ export const LOCAL_TEST_LEDGER = "the operator's own test ledger: proves no time
 const BY_RULE: { readonly [rule in VerificationRule]?: string } = {
   'document.newer': 'Fetch a newer verifier: the package, or this page from the registry.',
   'form.json': 'The file is damaged or cut off, or is not a proof bundle: download it again.',
+  'form.length': 'Ask for another proof. If this one is too long, ask for one of fewer events.',
   'document.format': 'This is not a proof bundle: download one with ?format=bundle.',
   'keys.not-pinned': 'Get the policy of the log that the proof names, from a source that you trust.',
   'keys.retired': 'Ask for a new proof of the same evidence: the log adds what shows that it did not change since.',

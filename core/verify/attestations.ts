@@ -78,7 +78,7 @@ export function verifyAttestations(
     const anchors = tree.shown.anchors.flatMap((anchor) => anchorOf(anchor, tree, context))
     attestations.set(size, { witnesses, isCosigned, anchors, timestamp })
   }
-  // A check that was left out could have refuted the bundle.
+  // A check that was left out could have changed what is proven.
   if (run.budget.isExceeded) throw verificationError('limit.signatures', 'The bundle needs too many signature checks')
   return attestations
 }

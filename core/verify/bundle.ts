@@ -88,6 +88,10 @@ const STATE_OF: { readonly [rule in VerificationRule]?: Failure } = {
   'keys.retired': 'retired-key',
   'document.format': 'unreadable',
   'document.newer': 'unreadable',
+  // What was not verified to the end contradicts nothing.
+  'form.length': 'unreadable',
+  'limit.signatures': 'unreadable',
+  'verifier.failed': 'unreadable',
 }
 const STATE_UNDER_POLICY: typeof STATE_OF = { 'keys.not-pinned': 'other-log', 'keys.newer': 'newer-key' }
 
@@ -136,7 +140,7 @@ class Run implements Verification {
     const { rule = 'verifier.failed', message: reason } = isRegistryError(error)
       ? error
       : { message: `The bundle cannot be verified: ${String(error)}` }
-    const isCut = this.#check === 'document' && (rule === 'form.json' || rule === 'form.length')
+    const isCut = this.#check === 'document' && rule === 'form.json'
     const known = (this.#options.policy && STATE_UNDER_POLICY[rule]) ?? STATE_OF[rule]
     const state = known ?? (isCut ? 'unreadable' : 'refuted')
     const unchecked = [...this.#unchecked.values()]

@@ -32,7 +32,8 @@ export type BundleCheck = 'document' | 'keys' | 'events' | 'checkpoint' | 'inclu
  * - `newer-key`: a key that the policy does not know signed them, and no key that it pins and that is not retired leads
  *   to it by handovers. Fetch the newer policy.
  * - `other-log`: it is of another log than the policy's, so nothing is said about it.
- * - `unreadable`: it is not a whole bundle, or one that a newer version made or that is too long. Nothing is said.
+ * - `unreadable`: it is not a whole bundle, a newer version made it, it is beyond a limit, or the verifier failed.
+ *   Nothing is said.
  * - `refuted`: the rule `rule` of the check `check` does not hold. Later checks did not run, and there are no claims.
  */
 export type BundleResult =
@@ -93,7 +94,7 @@ export interface AuthorityClaim {
 }
 
 export interface TimestampClaim {
-  /** ms since 1970: a quorum of authorities, if possible of independent ones, says that the log held the event then. */
+  /** ms since 1970: a quorum of authorities, of independent ones if it can be, says that the log held it then. */
   readonly notLaterThan: number
   /** Whether the quorum needs the embedded authority of a registry: it proves no time to others. */
   readonly isLocalTest: boolean
@@ -129,8 +130,8 @@ export interface BundleEventClaims {
   /** The position of the event, and the size of a signed tree that holds it; `undefined` if it is not sealed. */
   readonly log: { readonly position: number; readonly treeSize: number } | undefined
   /**
-   * ms since 1970: the earliest time that an independent quorum of authorities or block states. Without one, the earliest
-   * of the operator's own (`isLocalTimeOnly`), or `undefined`.
+   * ms since 1970: the earliest time that an independent quorum of authorities or block states. Without one, the
+   * earliest of the operator's own (`isLocalTimeOnly`), or `undefined`.
    */
   readonly notLaterThan: number | undefined
   readonly timestamps: readonly TimestampClaim[]

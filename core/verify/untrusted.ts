@@ -165,7 +165,7 @@ export class SignatureBudget {
     return this.#used
   }
 
-  /** Whether a check was left out. A result must then fail, because that check could have refuted it. */
+  /** Whether a check was left out. There must then be no result, because that check could have changed it. */
   get isExceeded(): boolean {
     return this.#isExceeded
   }

@@ -48,8 +48,8 @@ you trust. To compare files, a bundle needs their hashes: .../bundle?fields=all&
 } as const
 
 const CODES_TEXT =
-  '0 proven; 1 refuted; 2 wrong use, a file or node that cannot be read, or a file that is cut off, changed, or of a ' +
-  'newer version; 3 consistent, but no keys are pinned; 4 an event is not sealed yet; 5 signed by a retired key: ask ' +
+  '0 proven; 1 refuted; 2 wrong use, a file or node that cannot be read, or a file that is cut off, changed, ' +
+  'beyond a limit, or of a newer version; 3 consistent, but no keys are pinned; 4 an event is not sealed yet; 5 signed by a retired key: ask ' +
   'for a new proof, or by a newer key than the policy: fetch the newer policy; 6 of another log than the policy; 7 a ' +
   'file of --file is not in this proof, or cannot be compared, because the proof discloses no hash of it: this says ' +
   'nothing about the record, and comes before 3, 4 and 8; 8 something in --require is missing'
@@ -99,7 +99,7 @@ export async function verifyCommand({ args }: Pick<CommandInput, 'args'>): Promi
     const contents = await Promise.all(originals.map(digestOf))
     const options = { contents, require, ...pinned, tokens }
     const result = await verifyWithNode(text, options, rpc)
-    if (result.state === 'unreadable') throw whyNoBundle(path, text, result)
+    if (result.state === 'unreadable') throw whyNoBundle(path, text, result, adviceOn(result))
     const isFileMissing = 'claims' in result && result.file !== undefined && result.file !== 'matches'
     const advice = isFileMissing ? originalAdvice(result.claims) : adviceOn(result)
     process.stdout.write(json ? jsonReport(result, advice) : textReport(basename(path), result, advice))
@@ -114,16 +114,21 @@ export async function verifyCommand({ args }: Pick<CommandInput, 'args'>): Promi
 
 const isRequirable = (name: string): name is 'timestamp' | 'anchor' => name === 'timestamp' || name === 'anchor'
 
+/** The bundle may be whole, and the verifier went no further. */
+const NOT_FINISHED: ReadonlySet<VerificationRule> = new Set(['form.length', 'limit.signatures', 'verifier.failed'])
+
 /** Another file was named by mistake, or it is damaged. That says nothing about any evidence. */
 function whyNoBundle(
   path: string,
   text: string,
   { rule, reason }: { rule: VerificationRule; reason: string },
+  advice = '',
 ): UsageError {
   const isMeant = text.includes(BUNDLE_FORMAT)
   const why = isMeant || text.includes('\0') || text.includes(EXPORT_FORMAT) ? whyNoDocument(text) : undefined
   if (why !== undefined) return new UsageError(`${path} is not a proof bundle: ${why}`)
   if (rule === 'document.newer') return new UsageError(`${path}: ${printable(reason)}`)
+  if (isMeant && NOT_FINISHED.has(rule)) return new UsageError(`${path}: ${printable(reason)}. ${advice}`)
   if (isMeant)
     return new UsageError(
       `${path} is not a whole proof bundle (${reason}): it is cut off or damaged, download it again`,

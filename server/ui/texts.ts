@@ -502,7 +502,8 @@ export const texts = {
       },
       unreadable: {
         word: 'Not a readable proof',
-        sentence: 'It is not whole, or another version made it. Nothing is said about the record.',
+        sentence:
+          'It is not whole, another version made it, or it is beyond a limit. Nothing is said about the record.',
       },
       refuted: { word: 'Forged or damaged', sentence: 'This is not what was recorded. Do not rely on it.' },
     },

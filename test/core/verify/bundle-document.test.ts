@@ -93,6 +93,8 @@ describe('the form of a bundle', () => {
     refuted(set(['events', '0', 'inclusion'], many(3, {})), 'form.length', 'unreadable')
     refuted(set(['events', '0', 'inclusion', '0', 'path'], many(65, '')), 'form.length', 'unreadable')
     refuted(set(['keys', '0', 'opening'], '00'.repeat(16_385)), 'form.length', 'unreadable')
+    const long = { ...example.claimedPolicy, extensions: { long: 'x'.repeat(1_048_576) } }
+    refuted(set(['claimedPolicy'], long), 'form.length', 'unreadable')
     assert.deepEqual(ruleOf(verifyBundle(' '.repeat(MAX_BUNDLE_LENGTH + 1))), ['document', 'form.length'])
   })
 

@@ -119,6 +119,12 @@ describe('evidence-registry verify', () => {
     assert.match(damaged.stderr, /is not a whole proof bundle .* download it again\n$/)
   })
 
+  it('ends with 2 for a bundle beyond a limit, which contradicts nothing', async () => {
+    await save('long.evidence.json', { ...bundle, events: Array.from({ length: 10_001 }, () => ({})) })
+    const { stderr } = await ends(2, verify(path('long.evidence.json')))
+    assert.match(stderr, /long\.evidence\.json: events has more than 10000 items\. Ask for another proof\. If this one/)
+  })
+
   it('ends with 2 for a bundle, an export or a policy of a newer version', async () => {
     const newer = (value: object): object => ({ ...value, version: 2 })
     await save('newer.evidence.json', newer(bundle))
