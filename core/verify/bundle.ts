@@ -159,12 +159,16 @@ function policyFor(
 ): Policy {
   const parse = (text: string): Policy => budget.onceForAll(['policy', text], () => parsePolicy(text))
   const policy = pinned ?? (claimed === undefined ? { keys: keys.map(toPinned) } : parse(claimed))
-  if (!policy.keys.some(({ vkey }) => usableKey(vkey)?.name === origin))
+  if (!isOfLog(policy, origin))
     throw verificationError('keys.not-pinned', `The policy pins no key of the log ${origin}`)
   assertKeyChain(keys, origin)
   assertKeyPositions(keys)
   return policy
 }
+
+/** Whether the policy pins a key of a log. */
+export const isOfLog = ({ keys }: Policy, origin: string): boolean =>
+  keys.some(({ vkey }) => usableKey(vkey)?.name === origin)
 
 const toPinned = ({ vkey }: ShownBundle['keys'][number]): Policy['keys'][number] => ({ vkey })
 

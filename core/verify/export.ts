@@ -2,7 +2,7 @@ import { decodeUtf8 } from '../bytes.ts'
 import { EXPORT_FORMAT, MAX_BUNDLE_LENGTH } from '../commitment/bundle-format.ts'
 import { isRegistryError, verificationError } from '../errors.ts'
 import type { VerificationRule } from '../rules.ts'
-import { verifyBundle, type VerifyBundleOptions } from './bundle.ts'
+import { isOfLog, verifyBundle, type VerifyBundleOptions } from './bundle.ts'
 import { isLocalTimeOnly, type BundleResult, type Unchecked } from './claims.ts'
 import {
   asCount,
@@ -32,7 +32,10 @@ export interface ExportFinding {
 
 /** What an export proves. */
 export interface ExportResult {
-  /** The worst of all lines. An evidence for which the registry could make no bundle counts as `requirement`. */
+  /**
+   * The worst of all lines. An evidence for which the registry could make no bundle counts as `requirement`, as does an
+   * export of no evidence.
+   */
   readonly state: ExportState
   /** The last line that was verified, if so many before it are wrong or unreadable that the others were not. */
   readonly stoppedAt: number | undefined
@@ -194,6 +197,9 @@ export class ExportVerifier {
   #readHead(line: string | undefined): void {
     try {
       this.#head = this.#headOf(parseUntrustedJson(withoutBom(asText(line)), 'The first line'))
+      const { policy } = this.#options
+      if (policy !== undefined && !isOfLog(policy, this.#head.origin))
+        this.#find('other-log', `The policy pins no key of the log ${this.#head.origin}`, 'keys.not-pinned')
     } catch (error) {
       if (!isRegistryError(error)) throw error
       this.#find('unreadable', error.message, error.rule)
@@ -225,6 +231,7 @@ export class ExportVerifier {
     const told = asObject(counts, 'counts')
     if (evidences < this.#least || counted.some(([name, count]) => told[name] !== count))
       throw verificationError('export.count', 'The first or the last line counts other lines')
+    if (evidences === 0) this.#find('requirement', 'It has no evidence, so nothing in it is signed')
     if (this.#isChanged || stated !== sha256)
       this.#find('changed', 'not the text that the registry wrote', 'export.changed')
   }

@@ -10,6 +10,7 @@ import { openBundleRegistry, type BundleRegistry } from '../../support/bundle-fi
 import { temporaryOfSuite } from '../../support/temporary.ts'
 
 const COUNT = 4
+const EMPTY = 'It has no evidence, so nothing in it is signed'
 
 const sha256 = (lines: readonly string[]): string =>
   createHash('sha256')
@@ -199,6 +200,23 @@ describe('an export', () => {
     const other = `{"n":${COUNT + 1},"bundle":${JSON.stringify(await fork.history())}}`
     const forked = verify([...lines.slice(0, -1), other], { policy: { ...policy, authorities: [] } })
     assert.deepEqual(rulesOf(forked), ['log.forked', 'export.cut-off'])
+  })
+
+  it('is not proven without an evidence, or of another log', () => {
+    const [head = ''] = lines
+    const emptyOf = (origin: string): readonly string[] => {
+      const counts = { evidences: 0 }
+      const first = JSON.stringify({ ...(JSON.parse(head) as object), origin, company: 'bank', counts })
+      const end = JSON.stringify({ end: true, counts: { evidences: 0, events: 0, unsealed: 0, withoutBundle: 0 } })
+      return rehashed([first], end)
+    }
+    const { origin } = registry.registry.log
+    for (const options of [{ policy }, {}]) {
+      const { state, findings } = verify(emptyOf(origin), options)
+      assert.deepEqual([state, ...findings.map(({ reason }) => reason)], ['requirement', EMPTY])
+    }
+    const other = verify(emptyOf('another/log'))
+    assert.deepEqual([other.state, ...rulesOf(other)], ['other-log', 'keys.not-pinned', undefined])
   })
 
   it('names what is not sealed, and what has no bundle', async () => {
