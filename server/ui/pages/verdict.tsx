@@ -52,7 +52,7 @@ export function Report({ outcome: { state, summary, reason, advice }, ...asked }
   const proves = t.proves[state]
   const { notLaterThan: time, isHistory = false, isLocalTime = false } = summary ?? {}
   const not = isLocalTime ? [t.localTime, ...t.provesNot[state]] : t.provesNot[state]
-  const existed = (at: string): string => t.existedBy(at, isHistory) + (state === 'consistent' ? t.ifTrusted : '')
+  const existed = (at: string): string => t.existedBy(at, isHistory) + (state === 'proven' ? '' : t.ifTrusted)
   return (
     <>
       {summary && <StateNotice of={summary} />}

@@ -230,14 +230,15 @@ function bundleSteps({ events, isHistory, origin }: BundleClaims): readonly Step
     },
     {
       name: 'anchor',
-      state: every(({ anchors }) => anchors.length > 0),
-      detail: namesOf(
-        events.flatMap(({ anchors }) =>
-          anchors.map((each) => sourceOf(`${each.network} ${each.blockNumber}`, each.isLocalTest, LOCAL_TEST_LEDGER)),
-        ),
-      ),
+      state: every(({ anchors }) => anchors.some(({ isBlockFinal }) => isBlockFinal)),
+      detail: namesOf(events.flatMap(({ anchors }) => anchors.map(blockOf))),
     },
   ]
+}
+
+function blockOf({ network, blockNumber, isLocalTest, isBlockFinal }: BundleEventClaims['anchors'][number]): string {
+  const name = `${network} ${blockNumber}`
+  return isBlockFinal ? sourceOf(name, isLocalTest, LOCAL_TEST_LEDGER) : `${name} (${texts.verify.ifConfirmed})`
 }
 
 const sourceOf = (name: string, isLocalTest: boolean, note: string): string =>

@@ -15,6 +15,7 @@ import {
   text,
   textFile,
 } from '../../../support/dashboard.ts'
+import { openBundleRegistry } from '../../../support/bundle-fixture.ts'
 import { temporaryFor } from '../../../support/temporary.ts'
 
 const IS_CONSISTENT = 'Consistent with itself'
@@ -37,14 +38,14 @@ describeDashboard('the pages of proofs in Chromium', (it, dashboard) => {
     await text(page, 'hello.txt cannot be compared.').waitFor({ state: 'detached' })
     await text(page, IS_CONSISTENT).waitFor()
     await openDetails()
-    for (const step of ['A pinned key of the log signed the tree', 'A timestamp authority stamped the tree'])
+    for (const step of ['A key of the log signed the tree', 'A timestamp authority stamped the tree'])
       await text(page.locator('li', { hasText: step }), 'ok').waitFor()
     const policy = textFile('policy.json', await read('/api/v1/log/policy'))
     await field(page, 'Policy that you trust').setInputFiles(policy)
     await text(page, 'Proven').waitFor()
     for (const scope of [
       'This one event has not changed since it was recorded.',
-      "operator's own test authority: it proves",
+      "operator's own test authority or ledger: it proves",
     ])
       await page.getByText(scope).first().waitFor()
     await assertAccessible(page)
@@ -179,6 +180,30 @@ describeDashboard('the pages of proofs in Chromium', (it, dashboard) => {
     await ask(own, 'The registry says that there are later events: the newest is event 2.')
   })
 
+  it('say only what was checked', async ({ page }, t) => {
+    const chain = await openBundleRegistry({ directory: await temporaryFor(t), anchor: 'evm' })
+    await chain.evidence()
+    await chain.settle()
+    const bundle = JSON.stringify(await chain.history())
+    const policy = JSON.stringify(await chain.registry.log.policy())
+    await chain.close()
+    await page.goto(dashboard.urlOf('#/verify'))
+    await field(page, 'Policy that you trust').setInputFiles(textFile('policy.json', policy))
+    await field(page, 'or choose them').setInputFiles(textFile('proof.json', bundle))
+    await text(page, 'Proven').waitFor()
+    await openDetails()
+    const step = page.locator('li', { hasText: 'The chain holds the anchored tree' })
+    await text(step, 'not checked').waitFor()
+    await step.getByText('eip155:7 1 (if a node confirms the block)').waitFor()
+    // The operator's own stamp is the only time, so it is named as such beside the event.
+    await page.getByRole('definition').filter({ hasText: "(the operator's own test authority or ledger" }).waitFor()
+    const other = await read('/api/v1/log/policy')
+    await field(page, 'Policy that you trust').setInputFiles(textFile('policy.json', other))
+    await text(page, 'Unknown log').waitFor()
+    assert.equal(await heading(page, 'It proves').count(), 0)
+    await page.getByText('Anything that it shows: only its form was checked').waitFor()
+  })
+
   it('verify a bundle in the saved page, without the server', async ({ page }, t) => {
     const id = await dashboard.createSealed('saved-1')
     const bundle = await read(`/api/v1/merkle/verify/${id}?format=bundle`)
@@ -238,28 +263,33 @@ describeDashboard('the pages of proofs in Chromium', (it, dashboard) => {
     await dashboard.untilConfirmed(id)
     await dashboard.signIn(dashboard.company.keys.R, '#/evidences/seal-1')
     await page.getByText("By the operator's own test authority or ledger: it proves no time to others").waitFor()
-    const bundles: readonly ((bundle: string) => string)[] = [
-      (bundle) => bundle,
-      (bundle) => bundle.replaceAll(/"(name|authority)":"local"/g, '"$1":"stamp.example"'),
-      (bundle) => bundle.replaceAll(/"(tokens|anchors)":\[(?:[^[\]]|\[[^\]]*\])*\]/g, '"$1":[]'),
+    const renamed = (body: string): string => body.replaceAll(/"(name|authority)":"local"/g, '"$1":"stamp.example"')
+    const cases: readonly (readonly [pattern: string, change: (body: string) => string])[] = [
+      ['**/bundle?*', (bundle) => bundle],
+      // The certificate of an embedded authority says whose it is, whatever its name is.
+      ['**/bundle?*', renamed],
+      ['**/bundle?*', (bundle) => bundle.replaceAll(/"(tokens|anchors)":\[(?:[^[\]]|\[[^\]]*\])*\]/g, '"$1":[]')],
+      // Without a key, the page shows what the registry states.
+      ['**/merkle/verify/*', renamed],
     ]
     const shown: (readonly [string | null, boolean])[] = []
-    for (const change of bundles) {
-      await page.route('**/bundle?*', async (route) => {
+    for (const [pattern, change] of cases) {
+      await page.route(pattern, async (route) => {
         const response = await route.fetch()
         await route.fulfill({ response, body: change(await response.text()) })
       })
-      await page.goto(dashboard.urlOf('#/evidences/seal-1'))
-      await link(page, 'Certificate').click()
+      await page.goto(dashboard.urlOf(pattern.includes('bundle') ? '#/evidences/seal-1' : `#/certificate/${id}`))
+      if (pattern.includes('bundle')) await link(page, 'Certificate').click()
       const proof = page.locator('.cert-proof')
       const said = await proof.locator('.big-proof').textContent()
       shown.push([said?.slice(0, 10) ?? null, (await proof.getAttribute('class')) === 'cert-proof independent'])
-      await page.unroute('**/bundle?*')
+      await page.unroute(pattern)
     }
     assert.deepEqual(shown, [
       ['Stamped on', false],
-      ['Proven by ', true],
+      ['Stamped on', false],
       ['No time is', false],
+      ['Proven by ', true],
     ])
   })
 })
