@@ -63,9 +63,9 @@ export function verifyAttestations(
   // The largest tree comes first: it shows which tokens are in the log, and its own tokens show since when.
   for (const tree of [...trees.values()].toReversed()) {
     const { size } = tree
-    const { claims, timestamp } = stampOf(tree, { ...context, validationData: pieces, logged })
+    const { tokens, timestamp } = stampOf(tree, { ...context, validationData: pieces, logged })
     const { vkey, unpinned } = tree.key
-    counts ||= tree.isVouchedFor || isStampedInTime(tree, claims, policy)
+    counts ||= tree.isVouchedFor || isStampedInTime(tree, tokens, policy)
     if (!counts) {
       run.doubt({ what: `the tree of ${size} entries`, why: WHY_NOT[unpinned === 'unknown' ? 'unknown' : 'retired'] })
       continue
@@ -138,7 +138,7 @@ interface TokenClaim {
 function stampOf(
   { noteBytes, size, shown }: VerifiedTree,
   context: StampContext,
-): Pick<Attestations, 'timestamp'> & { readonly claims: readonly AuthorityClaim[] } {
+): Pick<Attestations, 'timestamp'> & { readonly tokens: readonly TokenClaim[] } {
   const {
     policy,
     run: { budget, doubt },
@@ -165,7 +165,7 @@ function stampOf(
   if (last !== undefined) {
     for (const unchecked of uncheckedRevocations(claims)) doubt(unchecked)
     const isLocalTest = independent === undefined
-    return { claims, timestamp: { notLaterThan: latestTime(last.claim), isLocalTest, authorities: claims } }
+    return { tokens: sorted, timestamp: { notLaterThan: latestTime(last.claim), isLocalTest, authorities: claims } }
   }
   const why =
     pinned.length === 0
@@ -177,7 +177,7 @@ function stampOf(
           : `The policy asks for timestamps of ${quorum} pinned authorities, and it has those of ${claims.length}`
   if (shown.tokens.length > 0 || (pinned.length > 0 && shown.anchors.length === 0))
     doubt({ what: `timestamps of the tree of ${size} entries`, why })
-  return { claims, timestamp: undefined }
+  return { tokens: sorted, timestamp: undefined }
 }
 
 /** The token that completes a quorum, of tokens with ascending times. */
@@ -190,12 +190,12 @@ const quorumOf = ({ timestampQuorums = [], timestampQuorum = 1 }: Policy, size: 
 /** Unless the key is marked, only the log had it before it was retired. */
 const isStampedInTime = (
   { size, key: { retiredAt, compromised = false } }: VerifiedTree,
-  claims: readonly AuthorityClaim[],
+  tokens: readonly TokenClaim[],
   policy: Policy,
 ): boolean =>
   retiredAt !== undefined &&
   !compromised &&
-  claims.filter(({ genTime }) => genTime <= retiredAt).length >= quorumOf(policy, size)
+  differentOf(tokens.filter(({ claim }) => claim.genTime <= retiredAt)).length >= quorumOf(policy, size)
 
 /** Ours have up to 200 characters, and may quote a value. */
 const MAX_REASON = 500

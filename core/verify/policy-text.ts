@@ -67,7 +67,7 @@ export class WitnessQuorum {
 
 /** Returns the verifier keys of the logs, and the quorum. Throws `VERIFICATION_FAILED` with the first broken rule. */
 export function parsePolicyText(text: string): { readonly logs: readonly string[]; readonly required: WitnessGroup } {
-  if (/[^\t\n\x20-\x7e\u0080-\u{10ffff}]/u.test(text))
+  if (/[^\t\n\x20-\x7e\u00a0-\u{10ffff}]/u.test(text))
     throw verificationError('policy.line', 'The policy contains a control character')
   const logs: string[] = []
   const quorum = new WitnessQuorum()

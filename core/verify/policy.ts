@@ -154,10 +154,14 @@ function pinnedKey(key: UntrustedObject): PinnedKey {
   }
 }
 
+const SECONDS_LENGTH = 'YYYY-MM-DDTHH:MM:SS'.length
+
 /** ms since 1970. */
 function timeOf(text: string): number {
   const time = Date.parse(text)
-  if (/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/.test(text) && !Number.isNaN(time)) return time
+  const isReal = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/.test(text) && !Number.isNaN(time)
+  // `Date.parse` reads the 30th of February as a day in March, and 24:00 as the next day.
+  if (isReal && new Date(time).toISOString().startsWith(text.slice(0, SECONDS_LENGTH))) return time
   throw verificationError('form.value', 'retiredAt must be a time in RFC 3339, in UTC')
 }
 
@@ -202,7 +206,9 @@ function requiredWitnesses(policy: UntrustedObject): WitnessGroup {
   for (const group of listOf(policy['groups'], 'groups')) {
     assertOnlyMembers(group, ['name', 'threshold', 'members'], 'A group')
     const members = asArray(group['members'], 'members').map((name) => asString(name, 'A member of a group'))
-    quorum.group(asString(group['name'], 'The name of a group'), String(group['threshold']), members)
+    const { threshold } = group
+    const count = typeof threshold === 'number' || typeof threshold === 'string' ? String(threshold) : ''
+    quorum.group(asString(group['name'], 'The name of a group'), count, members)
   }
   quorum.require(asString(policy['quorum'] ?? 'none', 'quorum'))
   return quorum.required

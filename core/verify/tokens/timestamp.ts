@@ -125,9 +125,7 @@ interface VerifiedPath {
 }
 
 function verifyToPath(der: Uint8Array, options: VerifyTimestampOptions, budget: SignatureBudget): VerifiedPath {
-  const anchors = budget.once(options.trustAnchors, () =>
-    options.trustAnchors.map((anchor) => certificateOnce(anchor, budget)),
-  )
+  const anchors = budget.once(options.trustAnchors, () => readableOf(options.trustAnchors, budget))
   return parse(der, budget, (token) => {
     const { info, signer } = token
     checkClaims(info, options)
@@ -155,7 +153,15 @@ function parseStored(validationData: readonly ValidationData[], budget: Signatur
   const pieces = validationData.filter(
     ({ type, der }) => type === 'certificate' && der.length <= MAX_VALIDATION_DATA_BYTES,
   )
-  return pieces.slice(0, MAX_CERTIFICATES).flatMap(({ der }) => {
+  return readableOf(
+    pieces.slice(0, MAX_CERTIFICATES).map(({ der }) => der),
+    budget,
+  )
+}
+
+/** Also a trust anchor may be one that is not supported. It must not void the tokens of other authorities. */
+const readableOf = (certificates: readonly Uint8Array[], budget: SignatureBudget): readonly Certificate[] =>
+  certificates.flatMap((der) => {
     try {
       return [certificateOnce(der, budget)]
     } catch (error) {
@@ -163,7 +169,6 @@ function parseStored(validationData: readonly ValidationData[], budget: Signatur
       return []
     }
   })
-}
 
 // -- claims
 

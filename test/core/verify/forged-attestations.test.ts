@@ -462,6 +462,35 @@ describe('forged timestamps in bundles', () => {
     assert.equal(claims.timestamps[0]?.authorities.length, 2)
   })
 
+  it('count also if the certificate of another authority cannot be read', async () => {
+    const { authorities = [] } = policy
+    const other = { name: 'other', trustAnchors: [Uint8Array.of(0x30, 0)] }
+    const claims = eventClaims(verify(withTokens(await tokenOf(0, NOTE)), { authorities: [other, ...authorities] }))
+    assert.equal(claims.notLaterThan, genTime.getTime())
+  })
+
+  it('are in time if one token of an authority is, whatever its other tokens are', async () => {
+    const retired = new ForgedLog()
+    retired.add(event.opening)
+    const size = retired.tree.size
+    retired.addKey()
+    const at = genTime.getTime()
+    const keys = retired.pinned.map(({ vkey, from, until }) => ({ vkey, from, until, retiredAt: at }))
+    const data = encodeUtf8(retired.checkpoint(size, { key: 0 }))
+    const inTime = await tokenBy(present(signers[0]), { data, accuracy: new pkijs.Accuracy({ seconds: 3_600 }) })
+    const late = await tokenBy(present(signers[0]), { data, genTime: new Date(at + 60_000) })
+    const stateOf = (...list: readonly string[]): string => {
+      const parts = {
+        sizes: [size],
+        signer: () => 0,
+        attestations: () => ({ tokens: list, keyConsistency: undefined }),
+      }
+      const bundle = forgeBundle(retired, [event], parts)
+      return verify({ ...bundle, keys: bundle.keys.slice(0, 1) }, { ...policy, keys }).state
+    }
+    assert.deepEqual([stateOf(inTime), stateOf(late), stateOf(inTime, late)], ['proven', 'retired-key', 'proven'])
+  })
+
   it('take revocations from the bundle and from the caller', async () => {
     const revoked = [{ certificate: present(signers[0]).certificate, at: genTime, reason: REASON.keyCompromise }]
     const der = await crl({ issuer: present(roots[0]), revoked })

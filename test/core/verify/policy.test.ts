@@ -85,7 +85,8 @@ describe('a policy in JSON', () => {
     wrong(group({ name: 'a' }), 'policy.names')
     wrong(group({ members: ['a', 'c'] }), 'policy.names')
     wrong(group({ members: ['a', 'a'] }), 'policy.names')
-    for (const threshold of [0, 3, -1, 1.5, 'some', '01', null]) wrong(group({ threshold }), 'policy.quorum')
+    for (const threshold of [0, 3, -1, 1.5, 'some', '01', null, ['all'], [1]])
+      wrong(group({ threshold }), 'policy.quorum')
     wrong({ quorum: 'c' }, 'policy.names')
   })
 
@@ -168,7 +169,7 @@ describe('a policy in text', () => {
   })
 
   it('rejects lines of another form', () => {
-    wrong('#', '# \u0007', 'policy.line')
+    for (const control of ['\u0007', '\u0085']) wrong('#', `# ${control}`, 'policy.line')
     for (const line of [
       'log',
       `log ${logKey(1)} https://log.example more`,

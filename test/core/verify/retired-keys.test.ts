@@ -245,7 +245,8 @@ describe('a policy', () => {
     const parse = (more: object): readonly PinnedKey[] =>
       parsePolicy(JSON.stringify({ keys: [{ ...members, ...more }] })).keys
     assert.deepEqual(parse({}), [first])
-    for (const wrong of [{ root: 'ab' }, { retiredAt: 'yesterday' }, { compromised: 1 }])
+    const times = ['yesterday', '2026-02-30T00:00:00Z', '2026-02-03T24:00:00Z'].map((time) => ({ retiredAt: time }))
+    for (const wrong of [{ root: 'ab' }, ...times, { compromised: 1 }])
       assert.throws(() => parse(wrong), { rule: 'form.value' })
   })
 })
