@@ -101,5 +101,10 @@ export interface Files {
    */
   createToken(scope: Scope, fileId: string): Promise<FileToken>
   /** The principal of a valid file token of this company, `undefined` for any other text. */
-  authenticateToken(credentials: { readonly companyId: string; readonly token: string }): Promise<Principal | undefined>
+  authenticateToken(credentials: {
+    readonly companyId: string
+    readonly token: string
+    /** The download has begun: it may take longer than five minutes, but still ends with the key. Default: false. */
+    readonly hasBegun?: boolean
+  }): Promise<Principal | undefined>
 }

@@ -11,6 +11,8 @@ import { ANONYMOUS, senderOf, type Sender } from './sender.ts'
 export interface AuthorizationServices {
   readonly registry: Registry
   readonly rateLimit: RateLimiter
+  /** It was authorized before: then the five minutes of a file token do not matter. */
+  readonly hasBegun?: boolean
 }
 
 /**
@@ -23,9 +25,9 @@ export async function authorize(
   { access, isUnmetered }: Endpoint,
   ctx: Context,
   companyId: string,
-  { registry, rateLimit }: AuthorizationServices,
+  { registry, rateLimit, hasBegun = false }: AuthorizationServices,
 ): Promise<{ readonly scope: Scope; readonly sender: Sender }> {
-  const scope = access === 'public' ? ANONYMOUS : await authenticate(registry, ctx, companyId, access)
+  const scope = access === 'public' ? ANONYMOUS : await authenticate(registry, ctx, companyId, { access, hasBegun })
   if (scope === undefined) {
     // Counted by address, so that keys cannot be tried faster than the limit.
     rateLimit(ctx, senderOf(ctx, ANONYMOUS))
@@ -52,10 +54,11 @@ async function authenticate(
   registry: Registry,
   ctx: Context,
   companyId: string,
-  access: Access,
+  { access, hasBegun }: { readonly access: Access; readonly hasBegun: boolean },
 ): Promise<Scope | undefined> {
   const apiKey = String(ctx.req.headers['x-api-key'] ?? '')
-  if (apiKey === '') return access === 'fileToken' ? authenticateToken(registry, ctx, companyId) : undefined
+  if (apiKey === '')
+    return access === 'fileToken' ? authenticateToken(registry, ctx, { companyId, hasBegun }) : undefined
   const principal = await registry.sourceSystems.authenticate({ companyId, apiKey, address: clientNetwork(ctx.ip) })
   // The operator is not a source system.
   if (principal === undefined || (access === 'sourceSystem' && principal.kind === 'operator')) return undefined
@@ -63,9 +66,13 @@ async function authenticate(
 }
 
 /** A file token stands for one file: a query that names another one does not fit. */
-async function authenticateToken(registry: Registry, ctx: Context, companyId: string): Promise<Scope | undefined> {
+async function authenticateToken(
+  registry: Registry,
+  ctx: Context,
+  { companyId, hasBegun }: { readonly companyId: string; readonly hasBegun: boolean },
+): Promise<Scope | undefined> {
   const query = rawQuery(ctx)
-  const principal = await registry.files.authenticateToken({ companyId, token: query.get('token') ?? '' })
+  const principal = await registry.files.authenticateToken({ companyId, token: query.get('token') ?? '', hasBegun })
   if (principal?.kind !== 'fileToken') return undefined
   const namesOtherFile = query
     .getAll('fileId')

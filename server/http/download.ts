@@ -3,6 +3,7 @@ import type { Context } from 'koa'
 import type { FileInfo } from '../../core/index.ts'
 import type { BlobRange } from '../../adapters/kit/index.ts'
 import { HttpError } from '../contract/errors.ts'
+import type { Authorization } from './authorization.ts'
 import type { Reply } from '../contract/reply.ts'
 import { isFresh, sendNotModified, setFileName } from './headers.ts'
 
@@ -22,6 +23,7 @@ const isMediaType = (text: string): boolean => text.length <= 255 && MEDIA_TYPE.
 export async function sendFile(
   ctx: Context,
   { file, read, mimeType }: Extract<Reply, { kind: 'file' }>,
+  authorization: Pick<Authorization, 'renew'>,
 ): Promise<void> {
   if (mimeType !== undefined && !isMediaType(mimeType))
     throw new HttpError('VALIDATION_ERROR', 'mimeType must be a media type, such as image/png')
@@ -43,8 +45,27 @@ export async function sendFile(
     ctx.state.head.set('Content-Range', `bytes ${range.start}-${range.end - 1}/${file.size}`)
   }
   // If the bytes are not the recorded ones, the stream fails and the client sees that the response is cut off.
-  if (content !== undefined) ctx.body = Readable.from(content, { objectMode: false })
+  if (content !== undefined) ctx.body = Readable.from(whileAuthorized(content, authorization), { objectMode: false })
   ctx.state.head.set('Content-Length', String(range === undefined ? file.size : range.end - range.start))
+}
+
+/** The same chunks while the request is authorized. Not a generator: if nothing is read, it still ends `content`. */
+function whileAuthorized(
+  content: AsyncIterable<Uint8Array>,
+  authorization: Pick<Authorization, 'renew'>,
+): AsyncIterable<Uint8Array> {
+  const chunks = content[Symbol.asyncIterator]()
+  const checked: AsyncIterator<Uint8Array> = {
+    async next() {
+      await authorization.renew()
+      return chunks.next()
+    },
+    async return() {
+      await chunks.return?.()
+      return { done: true, value: undefined }
+    },
+  }
+  return { [Symbol.asyncIterator]: () => checked }
 }
 
 /** The headers of a file, also of 304. They come last, because an error must not have them. */

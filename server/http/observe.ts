@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Context } from 'koa'
 import { isRegistryError, type Logger, type Principal, type Scope } from '../../core/index.ts'
+import { failureOf } from '../contract/errors.ts'
 import type { RequestMetrics } from './request-metrics.ts'
 import type { ResponseHead } from './response-head.ts'
 
@@ -137,8 +138,10 @@ export function logIncompleteResponse(
   }
   // Koa reports the same error for the body and for the connection.
   if (ctx.state.code !== undefined) return
-  const code = isRegistryError(error) ? error.code : 'INTERNAL'
+  const code = isRegistryError(error) ? error.code : failureOf(error).code
   ctx.state.code = code
+  // Its key has ended.
+  if (code === 'UNAUTHORIZED' || code === 'FORBIDDEN') return
   logger.error({ err: error, ...ids, code }, 'a response was cut off')
 }
 

@@ -1,8 +1,9 @@
 import type { Context } from 'koa'
 import type { TSchema } from '#typebox'
-import type { Scope, StagedFile } from '../../core/index.ts'
+import type { StagedFile } from '../../core/index.ts'
 import type { BodyShape, FormShape } from '../contract/endpoint.ts'
 import type { Admission } from './admission.ts'
+import type { Authorization } from './authorization.ts'
 import { readJsonText } from './body-parser.ts'
 import { bodyType } from './body-type.ts'
 import type { BodyLimits } from './guarded-body.ts'
@@ -10,12 +11,10 @@ import type { EndpointServices } from './endpoint-services.ts'
 import { parseFields, typeOf, type ParsedBody } from './fields.ts'
 import { readMultipart, type Form, type Stage } from './form.ts'
 import type { Reservation } from './memory-budget.ts'
-import type { Sender } from './sender.ts'
 
 /** What the request of a body has. */
 interface BodyContext {
-  readonly scope: Scope
-  readonly sender: Sender
+  readonly authorization: Authorization
   readonly admission: Admission
   readonly services: Pick<EndpointServices, 'registry' | 'bodies' | 'uploads'>
 }
@@ -40,7 +39,7 @@ export class RequestBody {
     this.#ctx = ctx
     this.#shape = shape
     this.#context = context
-    this.#memory = context.services.bodies.reserve(context.sender)
+    this.#memory = context.services.bodies.reserve(context.authorization.sender)
   }
 
   /**
@@ -84,10 +83,11 @@ export class RequestBody {
 
   /** Stores a file. A form is admitted here, with its first file. Until the body has arrived, it can be ended. */
   readonly #stage: Stage = async (file, maxBytes) => {
-    const { scope, admission, services } = this.#context
+    const { authorization, admission, services } = this.#context
     await admission.admit()
     admission.awaitClient(this.#memory)
-    const staged = await services.registry.files.stage(scope, file, { maxBytes })
+    await authorization.renew()
+    const staged = await services.registry.files.stage(authorization.scope, file, { maxBytes })
     this.#staged.push(staged)
     return staged
   }
@@ -100,8 +100,8 @@ export class RequestBody {
   /** Gives the memory back, and destroys the files that no record uses. */
   async release(): Promise<void> {
     this.#memory.release()
-    const { scope, services } = this.#context
-    if (this.#staged.length > 0) await services.registry.files.discard(this.#staged, scope)
+    const { authorization, services } = this.#context
+    if (this.#staged.length > 0) await services.registry.files.discard(this.#staged, authorization.scope)
   }
 }
 

@@ -7,6 +7,7 @@ import { onClose } from './observe.ts'
 import type { Reservation, MemoryBudget } from './memory-budget.ts'
 import type { Sender } from './sender.ts'
 import { cutOff, type Admission } from './admission.ts'
+import type { Authorization } from './authorization.ts'
 import { JSON_TYPE, send, type Content } from './send.ts'
 
 /** Writes what a handler returned to Koa. Nothing else writes the success of an endpoint. */
@@ -21,6 +22,8 @@ export interface ResponseOptions {
   readonly stalledReaderMs: number
   /** Of the request. A file takes it over; each part of a long response is admitted by itself. */
   readonly admission: Pick<Admission, 'admit' | 'release' | 'releaseOnClose'>
+  /** Of the request. A long response ends with it. */
+  readonly authorization: Pick<Authorization, 'renew'>
 }
 
 /**
@@ -41,7 +44,7 @@ export function respond(ctx: Context, reply: Reply, options: ResponseOptions): v
       if (reply.fileName !== undefined) setFileName(ctx, reply.fileName)
       return sendWhole(ctx, reply, reply, options)
     case 'file':
-      return sendFile(ctx, reply).then(() => options.admission.releaseOnClose())
+      return sendFile(ctx, reply, options.authorization).then(() => options.admission.releaseOnClose())
     case 'pages':
       return sendPages(ctx, reply, options)
   }
@@ -103,7 +106,7 @@ async function sendPages(
   { parts, type = JSON_TYPE, fileName }: Extract<Reply, { kind: 'pages' }>,
   options: ResponseOptions,
 ): Promise<void> {
-  const { admission, stalledReaderMs } = options
+  const { admission, authorization, stalledReaderMs } = options
   admission.release()
   let counted = PAGE_BYTES
   const reservation = countUnread(ctx, PAGE_BYTES, options)
@@ -113,6 +116,7 @@ async function sendPages(
     reservation.end = undefined
     try {
       await admission.admit(MAX_PAGE_WAIT_MS)
+      await authorization.renew()
       const part = await parts.next()
       const length = Math.max(PAGE_BYTES, part.value?.length ?? 0)
       reservation.take(length - counted)

@@ -1,24 +1,22 @@
 import type { Context } from 'koa'
-import type { Scope } from '../../core/index.ts'
 import type { Endpoint } from '../contract/endpoint.ts'
 import type { Reply } from '../contract/reply.ts'
 import { idInput } from '../contract/values.ts'
 import { Admission } from './admission.ts'
-import { authorize } from './authorize.ts'
+import { Authorization } from './authorization.ts'
 import type { EndpointServices } from './endpoint-services.ts'
 import type { ParsedBody } from './fields.ts'
 import type { QueueName } from './load-limits.ts'
 import { readQuery } from './query.ts'
-import { noRateLimit } from './rate-limit.ts'
 import { RequestBody } from './request-body.ts'
 import { respond } from './respond.ts'
-import type { Sender } from './sender.ts'
 import { readWriteOptions } from './write-options.ts'
 
 /**
  * One request from its route to its response: authorize, read, admit, handle, respond. It is admitted once its body has
  * arrived, so that slow senders do not take all places. Two exceptions have a function each: `RequestBody` admits a
- * form when its first file is stored, and `pollLong` leaves the place while it waits.
+ * form when its first file is stored, and `pollLong` leaves the place while it waits. If all that took long, it is
+ * authorized again before it is handled.
  */
 export async function serve(ctx: Context, endpoint: Endpoint, services: EndpointServices): Promise<void> {
   // Also of errors: through a cache, a 404 would stay when there is a proof. What is immutable has its own.
@@ -26,15 +24,17 @@ export async function serve(ctx: Context, endpoint: Endpoint, services: Endpoint
   const params: Readonly<Record<string, string>> = ctx['params']
   const { registry, publicPath, replyCache, pageCache, health, unread, stalledReaderMs, longResults } = services
 
-  const { scope, sender } = await authorize(endpoint, ctx, params['COMPANY_ID'] ?? '', services)
+  const authorization = await Authorization.of(endpoint, ctx, params['COMPANY_ID'] ?? '', services)
+  const { sender } = authorization
 
   const query = readQuery(ctx, endpoint)
   const options = readWriteOptions(ctx, endpoint)
-  const isHeavy = endpoint.isHeavy === undefined || (await endpoint.isHeavy(query, { registry, scope }))
+  const isHeavy =
+    endpoint.isHeavy === undefined || (await endpoint.isHeavy(query, { registry, scope: authorization.scope }))
   const isLong = endpoint.method === 'GET' && longResults.expects(sender, endpoint.id)
   const queue = isLong ? 'lists' : queueOf(ctx, endpoint, isHeavy)
   const admission = new Admission(ctx, services.queues.get(queue), sender)
-  const body = endpoint.body && new RequestBody(ctx, endpoint.body, { scope, sender, admission, services })
+  const body = endpoint.body && new RequestBody(ctx, endpoint.body, { authorization, admission, services })
   try {
     let reply: Reply
     try {
@@ -45,6 +45,9 @@ export async function serve(ctx: Context, endpoint: Endpoint, services: Endpoint
       if (queue === 'lists' && !unread.makeRoom(sender, LONG_RESULT_BYTES)) throw unread.reject()
 
       const { fields, files } = body === undefined ? NO_INPUT : await body.parse()
+      const renewal = authorization.renew()
+      if (renewal !== undefined) await renewal
+      const { scope } = authorization
       reply = await endpoint.handle({
         registry,
         param: (name) => paramOf(endpoint, params, name),
@@ -57,7 +60,7 @@ export async function serve(ctx: Context, endpoint: Endpoint, services: Endpoint
         target: ctx.url,
         replyCache,
         pageCache,
-        longPoll: (maxMs, waitFor) => pollLong(ctx, { endpoint, scope, sender, admission, services, maxMs }, waitFor),
+        longPoll: (maxMs, waitFor) => pollLong(ctx, { authorization, admission, services, maxMs }, waitFor),
         health,
       })
       // A repeated request may have returned the first one's result, without using its own files.
@@ -72,6 +75,7 @@ export async function serve(ctx: Context, endpoint: Endpoint, services: Endpoint
       unread,
       stalledReaderMs,
       admission,
+      authorization,
     })
     if (sent !== undefined) await sent
   } finally {
@@ -105,9 +109,7 @@ function paramOf({ path }: Endpoint, params: Readonly<Record<string, string>>, n
 
 /** A request that waits for something to happen. */
 interface LongPoll {
-  readonly endpoint: Endpoint
-  readonly scope: Scope
-  readonly sender: Sender
+  readonly authorization: Authorization
   readonly admission: Admission
   readonly services: EndpointServices
   readonly maxMs: number
@@ -115,16 +117,16 @@ interface LongPoll {
 
 /**
  * Waits without the place of the request. Then authorizes it again, because its key may have been replaced meanwhile,
- * and admits it again. It is counted already.
+ * and admits it again.
  */
 async function pollLong<T>(
   ctx: Context,
-  { endpoint, scope, sender, admission, services, maxMs }: LongPoll,
+  { authorization, admission, services, maxMs }: LongPoll,
   waitFor: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   admission.release()
-  const result = await services.longPolls.wait({ ctx, sender, maxMs }, waitFor)
-  await authorize(endpoint, ctx, scope.companyId, { ...services, rateLimit: noRateLimit })
+  const result = await services.longPolls.wait({ ctx, sender: authorization.sender, maxMs }, waitFor)
+  await authorization.renew(0)
   await admission.admit()
   return result
 }

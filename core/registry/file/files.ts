@@ -40,7 +40,7 @@ export const fileOperations = (context: Context, { tokens, auditLog, damage, ...
   },
   authenticateToken: async (credentials) => {
     assertTexts(credentials, 'companyId', 'token')
-    return tokens.principalOf(credentials.companyId, credentials.token)
+    return tokens.principalOf(credentials)
   },
 })
 
@@ -75,8 +75,12 @@ export class FileTokens {
     return { token, expiresAt: new Date(expires) }
   }
 
-  /** Whom a token of this company makes its holder, `undefined` if it opens nothing. */
-  async principalOf(companyId: string, token: string): Promise<Principal | undefined> {
+  /** See `Files.authenticateToken`. */
+  async principalOf({
+    companyId,
+    token,
+    hasBegun = false,
+  }: Parameters<Files['authenticateToken']>[0]): Promise<Principal | undefined> {
     const bytes = new Uint8Array(Buffer.from(token, 'base64url'))
     const claim = bytes.subarray(0, -MAC_BYTES)
     // The decoder skips unknown characters. Comparing the text makes sure that a token has only one spelling.
@@ -87,7 +91,7 @@ export class FileTokens {
     if (!working.some((keyMac) => timingSafeEqual(this.#mac(companyId, keyMac, claim), given))) return undefined
     const leftMs = readU64(claim) - this.#clock.now()
     // One from a clock that was ahead has no longer life.
-    if (leftMs <= 0 || leftMs > LIFETIME_MS + CLOCK_TOLERANCE_MS) return undefined
+    if ((leftMs <= 0 && !hasBegun) || leftMs > LIFETIME_MS + CLOCK_TOLERANCE_MS) return undefined
     // The HMAC covers the company and the file, so both are what `create` was given.
     return {
       kind: 'fileToken',

@@ -456,6 +456,21 @@ describe('file tokens', () => {
     assert.equal(await fileOfToken(files, COMPANY, token), undefined)
   })
 
+  it('may expire while a download goes on, which ends with the key', async (fixture) => {
+    const { files, sourceSystems, scope, system, clock } = fixture
+    const { one } = await filled(fixture)
+    const { id, apiKey } = await system('R')
+    const principal = await sourceSystems.authenticate({ companyId: COMPANY, apiKey })
+    assert.ok(principal)
+    const { token, expiresAt } = await files.createToken({ companyId: COMPANY, principal }, one.id)
+    clock.set(expiresAt.getTime())
+    const goesOn = async () =>
+      (await files.authenticateToken({ companyId: COMPANY, token, hasBegun: true })) !== undefined
+    assert.equal(await goesOn(), true)
+    await sourceSystems.update(scope, id, { active: false })
+    assert.equal(await goesOn(), false)
+  })
+
   test('are created for existing files only, and mean nothing to another registry', async (t) => {
     const one = await openFixture({ t })
     const other = await openFixture({ t, registry: { secret: new Uint8Array(32).fill(9) } })

@@ -410,7 +410,9 @@ describe('a response that its client has not read', () => {
     started(res)
     const ctx = { method, req, res, writable: true, state: { head: new ResponseHead('id', []) } } as unknown as Context
     const admission = { admit: async () => undefined, release: () => undefined, releaseOnClose: () => undefined }
-    const options = { status: 201, sender: { name: 'acme', hasKey: true }, unread, stalledReaderMs: HANG_MS, admission }
+    const authorization = { renew: () => undefined }
+    const sender = { name: 'acme', hasKey: true }
+    const options = { status: 201, sender, unread, stalledReaderMs: HANG_MS, admission, authorization }
     await respond(ctx, { kind: 'json', text: 'x'.repeat(bytes) }, options)
     return res
   }
