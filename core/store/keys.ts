@@ -116,7 +116,7 @@ export const partsOfKey = (key: Key): readonly string[] => key.split('/')
 export const firstPartOfKey = (key: Key): string => String(partsOfKey(key)[1])
 
 /** A name in the form in which names are compared: Unicode NFC, without white space around it. It is stored as sent. */
-const comparedName = (name: string): string => name.normalize('NFC').trim()
+export const comparedName = (name: string): string => name.normalize('NFC').trim()
 
 /** Whether two texts are the same name: some systems write `ö` as one character, others as two. */
 export const isSameName = (a: string, b: string): boolean => a === b || comparedName(a) === comparedName(b)

@@ -24,7 +24,7 @@ const OTHER_FILES: readonly (readonly [start: RegExp, format: string, conversion
 ]
 
 /**
- * Whether a line is a JSON object; false if it is empty.
+ * Whether a line is a JSON object; false if it is empty. `parseLine` refuses an object with values that are not exact.
  *
  * @throws RegistryError `CONFIG_ERROR` for any other line. If it is the first one, the file has another format: some of
  *   its lines could be objects by chance, and would be created for ever
@@ -33,7 +33,7 @@ export function isObjectLine(line: Uint8Array): boolean {
   const text = Buffer.from(line).toString().trim()
   if (text === '') return false
   try {
-    if (isObject(parseStrictJson(text))) return true
+    if (isObject(JSON.parse(text))) return true
   } catch {
     // The file is described below.
   }

@@ -10,7 +10,7 @@ import {
 } from '../../core/index.ts'
 import { externalIdInUse, isPresent } from './import-existing.ts'
 import { isObjectLine, MAX_LINE_BYTES, parseLine, tooLong } from './import-lines.ts'
-import { assertCreatable, pathIn, placeIn } from './import-subcategories.ts'
+import { assertCreatable, pathIn, placeIn, readCategories } from './import-subcategories.ts'
 import { linesOf } from './lines.ts'
 
 /**
@@ -68,7 +68,7 @@ export interface ImportOptions {
  *   Lines that come later than the failure may have been created, too
  */
 export async function importLines(chunks: AsyncIterable<Uint8Array>, options: ImportOptions): Promise<ImportCounts> {
-  const evidences = new EvidenceImport(options, await options.registry.categories.list(options.scope))
+  const evidences = new EvidenceImport(options, await readCategories(options.registry, options.scope))
   const lines = numbered(chunks, (bytes) => options.onProgress?.(evidences.counts, bytes))
   let isFailed = false
   const work = async (): Promise<void> => {
@@ -184,7 +184,7 @@ class EvidenceImport {
     const { registry, scope, isDryRun } = this.#options
     // It may be of a category that was created meanwhile.
     if (!isDryRun && pathIn(this.#categories, input) === undefined)
-      this.#categories = await registry.categories.list(scope)
+      this.#categories = await readCategories(registry, scope)
     return isPresent(registry, scope, input, pathIn(this.#categories, input))
   }
 }

@@ -132,6 +132,22 @@ describe('an import', () => {
       ])
   })
 
+  it('compares names of categories as the registry does, also in a dry run', async (fixture) => {
+    const [composed, decomposed] = ['Caf\u00e9', ' Cafe\u0301 ']
+    const lines = [composed, decomposed, composed].map((name, i) =>
+      lineOf(i === 0 ? 'a' : 'b', { categoryName: name, subcategoryName: name }),
+    )
+    const expected = { created: 2, present: 1, refused: 0, lines: [] }
+    for (const isDryRun of [true, false]) assert.deepEqual(await runImport(fixture, lines, isDryRun), expected)
+    for (const isDryRun of [true, false])
+      assert.deepEqual(await runImport(fixture, lines, isDryRun), { ...expected, created: 0, present: 3 })
+    const { categoryId } = await evidence(fixture, 'a')
+    await fixture.registry.categories.update(fixture.scope, { categoryId }, { status: 'inactive' })
+    const line = lineOf('c', { categoryName: decomposed })
+    for (const isDryRun of [true, false])
+      assert.deepEqual((await runImport(fixture, [line], isDryRun)).lines, ['1 CATEGORY_INACTIVE'])
+  })
+
   it('creates nothing twice if it runs again, also after evidences were changed', async (fixture) => {
     const lines = linesOf(1_200, { owner: 'Ada', meta: { a: 1 } })
     await runImport(fixture, lines)
@@ -243,6 +259,16 @@ describe('an import', () => {
     for (const [file, message] of files)
       await assert.rejects(runImport(fixture, file.split('\n')), { code: 'CONFIG_ERROR', message })
     assert.deepEqual(await allEvidences(fixture), [])
+  })
+
+  it('refuses a first line with a value that JSON cannot hold exactly, and creates the others', async (fixture) => {
+    const line = JSON.stringify(lineOf('a', { meta: { a: 1 } }))
+    for (const value of ['1e400', '-0', '12345678901234567890', '1,"a":2', String.raw`"\ud800"`])
+      for (const isDryRun of [true, false]) {
+        const { lines } = await runImport(fixture, [line.replace(':1}', `:${value}}`), lineOf('b')], isDryRun)
+        assert.deepEqual(lines, ['1 VALIDATION_ERROR'], value)
+      }
+    assert.deepEqual(await allEvidences(fixture), ['b'])
   })
 
   it('stops at a failure that is not about a line', async (fixture) => {
