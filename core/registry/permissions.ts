@@ -4,6 +4,7 @@ import { RegistryError } from '../errors.ts'
 import { CompanyId as CompanyIdSchema } from '../schemas/fields.ts'
 import { invalidInput, validate } from '../schemas/validation.ts'
 import { keys } from '../store/keys.ts'
+import { assertNeverStored, listEntries } from '../store/read.ts'
 
 const LEVELS = ['R', 'I', 'U', 'A'] as const satisfies readonly PermissionLevel[]
 
@@ -102,11 +103,15 @@ export async function assertCompany(
   )
 }
 
-/** Whether a company exists: its first source system creates it. */
+/** Whether a company exists: its first source system creates it. Throws `CORRUPT` if the store has lost its record. */
 export async function companyExists(
   { records }: { readonly records: RecordStore },
   companyId: CompanyId,
 ): Promise<boolean> {
-  const [company] = await records.get([keys.company(companyId)])
-  return company !== undefined
+  const key = keys.company(companyId)
+  const [company] = await records.get([key])
+  if (company !== undefined) return true
+  const systems = await listEntries(records, { ...keys.sourceSystems(companyId), limit: 1 })
+  await assertNeverStored(records, key, { beside: systems.map((system) => system.key), family: keys.companies() })
+  return false
 }

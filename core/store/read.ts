@@ -109,15 +109,43 @@ export async function listedRecords<T>(
 ): Promise<StoredRecord<T>[]> {
   const found = await records.get(listing.map(({ key }) => keyOf(key)))
   const entries: StoredRecord<T>[] = []
-  for (const [i, { key }] of listing.entries()) {
-    const entry = found[i] ?? (await readIfListed(records, key, keyOf(key)))
+  for (const [i, listed] of listing.entries()) {
+    const entry = found[i] ?? (await readReferred(records, listed, keyOf(listed.key)))
     if (entry !== undefined) entries.push(entry)
   }
   return entries
 }
 
-async function readIfListed(records: RecordStore, listed: Key, key: Key): Promise<Stored | undefined> {
-  const [stillListed, entry] = await records.get([listed, key])
-  if (stillListed !== undefined && entry === undefined) throw danglingReference(`The list entry ${listed}`, key)
-  return entry
+/**
+ * The record to which an entry refers that was read before. `undefined` if the entry was changed or removed meanwhile,
+ * and the record with it. Throws `CORRUPT` if only the record is missing.
+ */
+export async function readReferred<T>(
+  records: Pick<RecordStore, 'get'>,
+  from: Check,
+  to: RecordKey<T>,
+): Promise<StoredRecord<T> | undefined> {
+  const [entry, record] = await readAll(records, [from.key, to])
+  if (record === undefined && entry !== undefined && entry.version === from.version)
+    throw danglingReference(`The entry ${from.key}`, to)
+  return record
 }
+
+/**
+ * Looks for signs that the store has lost a record that was not found: an entry under one of these keys, which exists
+ * only beside the record, or a damaged record beside its place. Throws `CORRUPT` if there is one.
+ */
+export async function assertNeverStored(
+  records: RecordStore,
+  key: Key,
+  { beside, family }: { readonly beside: readonly Key[]; readonly family: Range },
+): Promise<void> {
+  const [record, ...others] = await records.get([key, ...beside])
+  // It may have been created meanwhile. A counter of nothing says nothing.
+  const sign = record === undefined && others.find((other) => other !== undefined && !isZero(other.value))
+  if (sign) throw danglingReference(`The entry ${sign.key}`, key)
+  await assertUndamagedAround(records, key, family)
+}
+
+/** Whether a value is that of a counter of nothing. The entries of lists are empty. */
+const isZero = (value: Uint8Array): boolean => value.length > 0 && value.every((byte) => byte === 0)

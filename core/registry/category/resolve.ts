@@ -3,7 +3,7 @@ import type { CategorySelector } from '../../schemas/evidence-inputs.ts'
 import type { CategoryId, CompanyId } from '../../api/scope.ts'
 import { RegistryError } from '../../errors.ts'
 import { isSameName, keys } from '../../store/keys.ts'
-import { readRecord, type Read } from '../../store/read.ts'
+import { readEntry, readRecord, readReferred, type Read } from '../../store/read.ts'
 import type { CategoryRecord } from '../../store/records.ts'
 import { BoundedMap } from '../../store/bounded-map.ts'
 import type { Context } from '../context.ts'
@@ -134,7 +134,8 @@ async function select(
   }
   const name = nameOf(selector)
   const named = await readRecord(records, keys.categoryName(companyId, parentId, name))
-  const read = named && (await readRecord(records, keys.category(companyId, named.record.id)))
+  const entry = named && (await readReferred(records, named.check, keys.category(companyId, named.record.id)))
+  const read = entry && readEntry(entry)
   // A record that was renamed between the two reads is not the one that was selected.
   return read !== undefined && isSameName(read.record.name, name) ? read : undefined
 }

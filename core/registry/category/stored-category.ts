@@ -1,8 +1,10 @@
 import type { CategoryPath, SubcategoryPath } from '../../schemas/category-inputs.ts'
 import type { CompanyId } from '../../api/scope.ts'
 import { RegistryError } from '../../errors.ts'
+import { isId } from '../../ids.ts'
+import type { RecordStore } from '../../ports/index.ts'
 import { keys } from '../../store/keys.ts'
-import { requireRecord, type Read } from '../../store/read.ts'
+import { assertNeverStored, readRecord, readReferred, type Read } from '../../store/read.ts'
 import type { CategoryRecord, FileOwner } from '../../store/records.ts'
 import type { Context } from '../context.ts'
 
@@ -19,14 +21,39 @@ function notFound(level: Level): RegistryError {
   return new RegistryError(code, message)
 }
 
+/**
+ * The category or subcategory with this id. `parentId`: the category in which it is looked for. Throws `CORRUPT` if the
+ * store has lost it.
+ */
+export async function findCategory(
+  records: RecordStore,
+  companyId: CompanyId,
+  id: string,
+  parentId?: string,
+): Promise<Read<CategoryRecord> | undefined> {
+  const key = keys.category(companyId, id)
+  const read = await readRecord(records, key)
+  if (read !== undefined || !isId(id)) return read
+  const beside = [
+    ...[undefined, parentId].map((parent) => keys.categoryIn(companyId, parent, id)),
+    keys.categoryCount(companyId, id),
+    keys.evidenceCount(['sub', companyId, id]),
+    keys.fileCount(companyId, id),
+  ]
+  await assertNeverStored(records, key, { beside, family: keys.allCategories() })
+  return undefined
+}
+
 /** The category of this level with this id. Throws `CATEGORY_NOT_FOUND` or `SUBCATEGORY_NOT_FOUND`. */
 export async function readCategory(
   { records }: Context,
   companyId: CompanyId,
   level: Level,
   id: string,
+  parentId?: string,
 ): Promise<Read<CategoryRecord>> {
-  const read = await requireRecord(records, keys.category(companyId, id), () => notFound(level))
+  const read = await findCategory(records, companyId, id, parentId)
+  if (read === undefined) throw notFound(level)
   if ((read.record.parentId === undefined) !== (level === 'category')) throw notFound(level)
   return read
 }
@@ -52,7 +79,7 @@ export async function readPath(
 ): Promise<CategoryInPath> {
   const category = await readCategory(context, companyId, 'category', categoryId)
   if (subcategoryId === undefined) return { category }
-  const subcategory = await readCategory(context, companyId, 'subcategory', subcategoryId)
+  const subcategory = await readCategory(context, companyId, 'subcategory', subcategoryId, categoryId)
   if (subcategory.record.parentId !== categoryId) throw notFound('subcategory')
   return { category, subcategory }
 }
@@ -71,6 +98,8 @@ export async function assertCategoryNameFree(
   companyId: CompanyId,
   { parentId, name }: Pick<CategoryRecord, 'parentId' | 'name'>,
 ): Promise<void> {
-  const [taken] = await records.get([keys.categoryName(companyId, parentId, name)])
-  if (taken !== undefined) throw new RegistryError('NAME_EXISTS', 'name is in use by a sibling', { field: 'name' })
+  const taken = await readRecord(records, keys.categoryName(companyId, parentId, name))
+  if (taken === undefined) return
+  await readReferred(records, taken.check, keys.category(companyId, taken.record.id))
+  throw new RegistryError('NAME_EXISTS', 'name is in use by a sibling', { field: 'name' })
 }

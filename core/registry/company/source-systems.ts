@@ -3,7 +3,7 @@ import { type AuditKind, keys, lastPartOfKey } from '../../store/keys.ts'
 import { listCounted } from '../../store/counted.ts'
 import { readCount } from '../../store/counter.ts'
 import { decodeRecord } from '../../store/codec.ts'
-import { listEntries, readOne } from '../../store/read.ts'
+import { danglingReference, listEntries, readOne } from '../../store/read.ts'
 import type { SourceSystemRecord, AuditedValues, AuditRecord } from '../../store/records.ts'
 import type { Context } from '../context.ts'
 import { enterCompany } from '../permissions.ts'
@@ -92,8 +92,9 @@ const readSelf =
   async (scope) => {
     const { companyId, principal } = await enterCompany({ records }, scope, 'R')
     if (principal.kind !== 'sourceSystem') return { name: 'operator', permissions: 'A' }
-    const { record } = await readSystem(records, companyId, principal.id)
-    const { id, name, permissions, expiresAt } = record
+    const system = await readOne(records, keys.sourceSystem(companyId, principal.id))
+    if (system === undefined) throw danglingReference('An API key', `source system ${principal.id}`)
+    const { id, name, permissions, expiresAt } = system
     return { id, name, permissions, ...(expiresAt !== undefined && { expiresAt: new Date(expiresAt) }) }
   }
 

@@ -6,12 +6,13 @@ import { timeOfDate } from '../../clock.ts'
 import type { Version } from '../../ports/index.ts'
 import { listCounted } from '../../store/counted.ts'
 import { readCount } from '../../store/counter.ts'
-import { listEntries, lost, readRecord } from '../../store/read.ts'
+import { listEntries, lost } from '../../store/read.ts'
 import { hasState, withState } from '../cacheable.ts'
 import { keys, searchWords, lastPartOfKey, type StoredRecord } from '../../store/keys.ts'
 import type { EvidenceRecord } from '../../store/records.ts'
 import type { Context } from '../context.ts'
 import { uuidInput, invalidInput, validate } from '../../schemas/validation.ts'
+import { findCategory } from '../category/stored-category.ts'
 import { enterCompany } from '../permissions.ts'
 import { mergedRows, newestEntries, nextRows } from './rows.ts'
 import type { CountedList } from './search-index.ts'
@@ -162,7 +163,7 @@ async function narrowestList(
   const id = subcategoryId ?? categoryId
   if (id === undefined)
     return { counters: [['company', companyId]], ranges: [keys.evidencesOf(companyId)], isWhole: true }
-  const category = await readRecord(context.records, keys.category(companyId, id))
+  const category = await findCategory(context.records, companyId, id, categoryId)
   if (category === undefined) return undefined
   const { parentId } = category.record
   if (subcategoryId !== undefined)

@@ -14,8 +14,8 @@ import { appendEvents, type EventAuthor } from '../event/append.ts'
 import { eraseFile } from '../event/erase.ts'
 import { enterCompany } from '../permissions.ts'
 import { assertVersion, type Decision } from '../write.ts'
-import { selectFile } from './find.ts'
-import { countFiles, fileNotFound, removeFile } from './stored-file.ts'
+import { readOwner, selectFile } from './find.ts'
+import { countFiles, removeFile } from './stored-file.ts'
 
 /** Deletes a file: a deletefile event, if it belongs to an evidence, then its bytes and what the records had of it. */
 export const deleteFile =
@@ -129,7 +129,7 @@ function decideDelete(author: EventAuthor, { file, evidence, attaching }: FileTo
 async function deleteFromCategory(context: Context, file: FileOf<'category'>, request: DeleteRequest): Promise<Commit> {
   const { company, ownerId, id } = file.record
   const ownerKey = keys.category(company, ownerId)
-  const owner = await requireRecord(context.records, ownerKey, fileNotFound)
+  const owner = await readOwner(context.records, file)
   const { imageId, ...rest } = owner.record
   assertVersion(request, rest.version, 'the category')
   const image = imageId === undefined || imageId === id ? {} : { imageId }

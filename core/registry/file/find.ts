@@ -2,10 +2,19 @@ import type { FileInfo, Files } from '../../api/files.ts'
 import { FileSelector } from '../../schemas/file-inputs.ts'
 import type { CompanyId } from '../../api/scope.ts'
 import { isId } from '../../ids.ts'
+import type { RecordStore } from '../../ports/index.ts'
 import { keys } from '../../store/keys.ts'
-import { danglingReference, requireRecord, type Read } from '../../store/read.ts'
+import {
+  assertNeverStored,
+  danglingReference,
+  readEntry,
+  readRecord,
+  readReferred,
+  requireRecord,
+  type Read,
+} from '../../store/read.ts'
 import { textOf } from '../../store/codec.ts'
-import type { DeletedFileRecord, FileRecord } from '../../store/records.ts'
+import type { CategoryRecord, DeletedFileRecord, FileRecord } from '../../store/records.ts'
 import type { Context } from '../context.ts'
 import { assertCompany, authorizeFile } from '../permissions.ts'
 import { validate } from '../../schemas/validation.ts'
@@ -34,9 +43,9 @@ export async function selectFile(
   selector: FileSelector,
 ): Promise<Read<FileRecord>> {
   const { fileId, ...named } = validate(FileSelector, selector)
-  const { record, check } = await readFileRecord(context, fileId)
+  const { record, check } = await readFileRecord(context, companyId, { ...named, fileId })
   if (record.company !== companyId || 'deletion' in record) throw fileNotFound()
-  const owners = await ownersOf(context, record)
+  const owners = await ownersOf(context, { record, check })
   for (const name of ['categoryId', 'subcategoryId'] as const)
     if (named[name] !== undefined && named[name] !== owners[name]) throw fileNotFound()
   const { externalId } = named
@@ -60,24 +69,46 @@ async function assertListedWith(
   if (record.categoryId !== ownerId && record.subcategoryId !== ownerId) throw fileNotFound()
 }
 
-async function readFileRecord({ records }: Context, fileId: string): Promise<Read<FileRecord | DeletedFileRecord>> {
+/** Throws `CORRUPT` if the store has lost the record, as far as the named owners and the records beside it show. */
+async function readFileRecord(
+  { records }: Context,
+  companyId: CompanyId,
+  { fileId, externalId, categoryId, subcategoryId }: FileSelector,
+): Promise<Read<FileRecord | DeletedFileRecord>> {
   if (!isId(fileId)) throw fileNotFound()
-  return requireRecord(records, keys.file(fileId), fileNotFound)
+  const read = await readRecord(records, keys.file(fileId))
+  if (read !== undefined) return read
+  const [name] = externalId === undefined ? [] : await records.get([keys.externalId(companyId, externalId)])
+  const owners = [name && textOf(name), categoryId, subcategoryId].filter((owner) => owner !== undefined)
+  await assertNeverStored(records, keys.file(fileId), {
+    beside: owners.map((owner) => keys.fileOf(companyId, owner, fileId)),
+    family: keys.files(),
+  })
+  throw fileNotFound()
+}
+
+/** The category that owns a file. Throws `FILE_NOT_FOUND` if both were removed meanwhile. */
+export async function readOwner(
+  records: RecordStore,
+  { record: { company, ownerId }, check }: Read<Extract<FileRecord, { readonly ownerKind: 'category' }>>,
+): Promise<Read<CategoryRecord>> {
+  const owner = await readReferred(records, check, keys.category(company, ownerId))
+  if (owner === undefined) throw fileNotFound()
+  return readEntry(owner)
 }
 
 /** The entities that a selector can name as owners of a file. */
 async function ownersOf(
   { records }: Context,
-  { company, ownerKind, ownerId }: FileRecord,
+  { record: file, check }: Read<FileRecord>,
 ): Promise<Omit<FileSelector, 'fileId'>> {
-  if (ownerKind === 'category') {
-    const { record } = await requireRecord(records, keys.category(company, ownerId), fileNotFound)
-    return record.parentId === undefined
-      ? { categoryId: ownerId }
-      : { categoryId: record.parentId, subcategoryId: ownerId }
+  if (file.ownerKind === 'category') {
+    const { record } = await readOwner(records, { record: file, check })
+    const { id, parentId } = record
+    return parentId === undefined ? { categoryId: id } : { categoryId: parentId, subcategoryId: id }
   }
-  const { record } = await requireRecord(records, keys.evidence(company, ownerId), () =>
-    danglingReference(`A file`, `evidence ${ownerId}`),
+  const { record } = await requireRecord(records, keys.evidence(file.company, file.ownerId), () =>
+    danglingReference(`A file`, `evidence ${file.ownerId}`),
   )
   return { externalId: record.externalId, categoryId: record.categoryId, subcategoryId: record.subcategoryId }
 }

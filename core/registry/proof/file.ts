@@ -2,7 +2,7 @@ import type { FileDeletion, FileProof } from '../../schemas/proof-documents.ts'
 import { corrupt } from '../../errors.ts'
 import { isId } from '../../ids.ts'
 import { keys } from '../../store/keys.ts'
-import { readRecord } from '../../store/read.ts'
+import { assertNeverStored, danglingReference, readRecord } from '../../store/read.ts'
 import type { DeletedFileRecord, EvidenceRecord, FileRecord } from '../../store/records.ts'
 import type { Context } from '../context.ts'
 import { discloseEvent } from '../event/opening.ts'
@@ -43,13 +43,19 @@ export const proveFile =
     return statusOf(members, deletion)
   }
 
-/** The record of a file of this evidence, also of a deleted one. */
+/** The record of a file of this evidence, also of a deleted one. Throws `CORRUPT` if the store has lost it. */
 export async function readFileOf(
   { records }: Context,
-  { id }: EvidenceRecord,
+  { id, company, first }: EvidenceRecord,
   fileId: string,
 ): Promise<FileRecord | DeletedFileRecord | undefined> {
-  const file = await readRecord(records, keys.file(fileId))
+  const key = keys.file(fileId)
+  const file = await readRecord(records, key)
+  if (file === undefined) {
+    if (Object.hasOwn(first.files ?? {}, fileId)) throw danglingReference(`Evidence ${id}`, key)
+    const beside = [keys.fileOf(company, id, fileId)]
+    await assertNeverStored(records, key, { beside, family: keys.files() })
+  }
   return file?.record.ownerKind === 'evidence' && file.record.ownerId === id ? file.record : undefined
 }
 

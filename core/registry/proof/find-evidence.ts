@@ -162,7 +162,8 @@ async function findByTxId(context: Context, externalId: string, txId: string): P
   const payload = entry && (await context.log.payloadOf(entry))
   if (payload?.kind !== 'event') return undefined
   const evidence = await readFound(context, payload.company, payload.evidenceId)
-  return evidence?.record.externalId === externalId ? evidence : undefined
+  if (evidence === undefined) throw lost(`The evidence ${payload.evidenceId}, which is in the log,`)
+  return evidence.record.externalId === externalId ? evidence : undefined
 }
 
 /** The oldest evidences with this external id. Ids are in the order of creation. */

@@ -35,6 +35,82 @@ describe('a record that the store has lost', () => {
     await rejectsWith('CORRUPT', registry.categories.list(scope))
   })
 
+  it('is not missing for who asks for a category, or wants to use its name or its files', async (fixture) => {
+    const { registry, scope, stage, evidence } = fixture
+    const { categories, evidences, files } = registry
+    await evidence()
+    const { categoryId, subcategoryId, name } = (await evidences.get(scope, 'e-1')).evidence
+    const path = { categoryId, subcategoryId }
+    const [own] = [await stage()]
+    await categories.update(scope, path, { files: [own] })
+    const list = await categories.list(scope)
+    const names = { category: list[0]?.name ?? '', subcategory: list[0]?.subcategories[0]?.name ?? '' }
+    const again = { ...inCategory(names.category, names.subcategory), externalId: 'e-2', name }
+    const reads: Readonly<Record<string, () => Promise<unknown>>> = {
+      get: () => categories.get(scope, path),
+      update: () => categories.update(scope, path, { description: 'd' }),
+      'create by name': () => evidences.create(scope, again),
+      'create by id': () => evidences.createMany(scope, { ...path, evidences: [{ externalId: 'e-2', name }] }),
+    }
+    const ofSubcategory = {
+      list: () => evidences.list(scope, { subcategoryId }),
+      'list of both': () => evidences.list(scope, path),
+      'create by one id': () => evidences.create(scope, { ...again, category: {}, subcategory: { id: subcategoryId } }),
+      name: () => categories.create(scope, { name: names.subcategory }, { parent: categoryId }),
+      file: () => files.find(scope, { fileId: own.id }),
+      'delete file': () => files.delete(scope, { fileId: own.id }),
+    }
+    const ofCategory = {
+      list: () => evidences.list(scope, { categoryId }),
+      name: () => categories.create(scope, { name: names.category }),
+    }
+    for (const [id, more] of [
+      [categoryId, ofCategory],
+      [subcategoryId, ofSubcategory],
+    ] as const) {
+      const [stored] = await fixture.stores.records.get([keys.category(COMPANY, id)])
+      assert.ok(stored)
+      await lose(fixture, stored.key)
+      for (const [what, read] of Object.entries({ ...reads, ...more })) await rejectsWith('CORRUPT', read(), what)
+      await fixture.stores.records.commit({ writes: [stored] })
+    }
+  })
+
+  it('is not missing for who asks for a file of an owner', async (fixture) => {
+    const { registry, scope, stage, evidence } = fixture
+    const { categories, evidences, files, proofs } = registry
+    const [first, later, ofCategory] = [await stage(), await stage(), await stage()]
+    await evidence({ files: [first] })
+    await evidences.update(scope, 'e-1', { files: [later] })
+    const { categoryId } = (await evidences.get(scope, 'e-1')).evidence
+    await categories.update(scope, { categoryId }, { files: [ofCategory] })
+    for (const { id } of [first, later, ofCategory]) await lose(fixture, keys.file(id))
+    for (const { id: fileId } of [first, later]) {
+      await rejectsWith('CORRUPT', files.find(scope, { fileId, externalId: 'e-1' }))
+      await rejectsWith('CORRUPT', proofs.file({ evidenceId: 'e-1', fileId }))
+      await rejectsWith('CORRUPT', proofs.bundle(scope, { externalId: 'e-1', fields: 'all', files: [fileId] }))
+    }
+    await rejectsWith('CORRUPT', files.find(scope, { fileId: ofCategory.id, categoryId }))
+    const unknown = { fileId: first.id.replace(/...$/, '000'), externalId: 'e-1', categoryId }
+    await rejectsWith('FILE_NOT_FOUND', files.find(scope, unknown))
+  })
+
+  it('is not missing for a source system, or for the operator in its company', async (fixture) => {
+    const { registry, scope, system } = fixture
+    const { sourceSystems } = registry
+    const { id, apiKey } = await system('R')
+    const principal = await sourceSystems.authenticate({ companyId: COMPANY, apiKey })
+    assert.ok(principal)
+    const [{ name } = { name: '' }] = (await sourceSystems.list(scope)).filter((each) => each.id === id)
+    await lose(fixture, keys.sourceSystem(COMPANY, id))
+    await rejectsWith('CORRUPT', sourceSystems.self({ companyId: COMPANY, principal }))
+    await rejectsWith('CORRUPT', sourceSystems.create(scope, { name }))
+    await rejectsWith('SOURCE_SYSTEM_NOT_FOUND', sourceSystems.get(scope, id.replace(/...$/, '000')))
+    await lose(fixture, keys.company(COMPANY))
+    await rejectsWith('CORRUPT', registry.evidences.list({ companyId: COMPANY, principal: OPERATOR }))
+    await rejectsWith('COMPANY_NOT_FOUND', registry.evidences.list({ companyId: 'others', principal: OPERATOR }))
+  })
+
   it('is not left out of the candidates of an ambiguous proof', async (fixture) => {
     const { registry, scope, evidence } = fixture
     await evidence()
@@ -45,6 +121,7 @@ describe('a record that the store has lost', () => {
     const { evidence: stored } = await registry.evidences.get(scope, 'e-1')
     await lose(fixture, keys.evidence(COMPANY, stored.id))
     await rejectsWith('CORRUPT', registry.proofs.evidence({ evidenceId: 'e-1' }))
+    await rejectsWith('CORRUPT', registry.proofs.evidence({ evidenceId: 'e-1', txId: stored.txId }))
   })
 })
 
