@@ -23,6 +23,8 @@ const HTTP_ERRORS = {
   METHOD_NOT_ALLOWED: { status: 405 },
   /** The headers of the request did not arrive in time. */
   REQUEST_TIMEOUT: { status: 408 },
+  /** The header Expect asks for something else than 100-continue. */
+  EXPECTATION_FAILED: { status: 417 },
   /** The headers of the request are too long. */
   HEADERS_TOO_LARGE: { status: 431 },
   /** Too many requests of one client. `Retry-After` says how long to wait. */

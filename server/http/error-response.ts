@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from 'node:http'
 import type { Context } from 'koa'
 import type { Logger } from '../../core/index.ts'
 import { errorBody, failureOf, HttpError, type ErrorShape, type Failure } from '../contract/errors.ts'
@@ -62,13 +63,12 @@ const withRefusal = (failure: Failure, health: Health): Failure =>
 const CHALLENGE = 'ApiKey realm="evidence-registry", header="X-API-Key"'
 
 /**
- * Rejects targets that are not a URL, and paths with broken percent-escapes or control characters. The router would
- * pass them to the endpoints as they are.
+ * Rejects headers without Host or with an unknown Expect, targets that are not a URL, and paths with broken
+ * percent-escapes or control characters. The router would pass these to the endpoints as they are.
  */
 export function assertValidPath(ctx: Context): void {
   const path = pathOf(ctx)
-  if (ctx.req.headers.host === undefined && ctx.req.httpVersion === '1.1')
-    throw new HttpError('VALIDATION_ERROR', 'The request needs a Host header')
+  if (ctx.req.httpVersion === '1.1') assertValidHeaders(ctx.req.headers)
   if (PLAIN_PATH.test(path)) return
   let decoded: string
   try {
@@ -77,6 +77,13 @@ export function assertValidPath(ctx: Context): void {
     throw new HttpError('VALIDATION_ERROR', 'The path contains a broken percent-escape', { cause })
   }
   if (/\p{Cc}/u.test(decoded)) throw new HttpError('VALIDATION_ERROR', 'The path contains a control character')
+}
+
+function assertValidHeaders({ host, expect }: IncomingHttpHeaders): void {
+  if (host === undefined) throw new HttpError('VALIDATION_ERROR', 'The request needs a Host header')
+  // As Node tells it apart: it has answered the other one with 100.
+  if (expect !== undefined && !/(?:^|\W)100-continue(?:$|\W)/i.test(expect))
+    throw new HttpError('EXPECTATION_FAILED', 'Expect must be 100-continue, or not be sent')
 }
 
 /** The target can also be a whole URL, with a host that cannot be parsed. Its request is logged as one for `/`. */

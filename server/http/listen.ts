@@ -81,6 +81,8 @@ export async function listen(app: ListeningApp, options: ListenOptions): Promise
     },
     app.handle,
   )
+  // The app rejects it, with the headers and the log line of every response.
+  server.on('checkExpectation', (request, response) => server.emit('request', request, response))
   server.maxConnections = connectionLimit(maxConnections)
   countConnections(server, app.connections)
   const newest = newestResponses(server)

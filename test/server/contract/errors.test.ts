@@ -35,6 +35,7 @@ const CODES: Readonly<Record<number, readonly string[]>> = {
   413: ['PAYLOAD_TOO_LARGE'],
   415: ['UNSUPPORTED_MEDIA_TYPE'],
   416: ['RANGE_NOT_SATISFIABLE'],
+  417: ['EXPECTATION_FAILED'],
   429: ['RATE_LIMITED'],
   431: ['HEADERS_TOO_LARGE'],
   500: ['INTERNAL', 'BODY_CONSUMED'],

@@ -48,6 +48,12 @@ describe('requests that are not valid HTTP', () => {
     ['an unknown method', BROKEN, 400, 'VALIDATION_ERROR'],
     ['text of another protocol', 'hello\r\n\r\n', 400, 'VALIDATION_ERROR'],
     ['no Host header', 'GET /livez HTTP/1.1\r\nConnection: close\r\n\r\n', 400, 'VALIDATION_ERROR'],
+    [
+      'an unknown expectation',
+      'GET /livez HTTP/1.1\r\nHost: x\r\nExpect: other\r\nConnection: close\r\n\r\n',
+      417,
+      'EXPECTATION_FAILED',
+    ],
     ['headers of more than 16 KiB', `GET / HTTP/1.1\r\nX: ${'x'.repeat(20_000)}`, 431, 'HEADERS_TOO_LARGE'],
     ['a broken body', `${chunked('/api/v1/evidences/acme/category')}zz\r\n`, 400, 'MALFORMED_BODY'],
     [
