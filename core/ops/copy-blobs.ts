@@ -15,8 +15,8 @@ export interface BlobStores {
 export interface CopyBlobsOptions {
   /** Whether a file is known to be complete in the target: then it is not read again if it has its recorded size. */
   readonly isKnown?: (fileId: string) => boolean
-  /** Called for each file that is complete in the target. */
-  readonly onComplete?: (file: FileRecord) => void
+  /** Called for each file that is complete in the target, and whether its bytes were copied. */
+  readonly onComplete?: (file: FileRecord, isCopied: boolean) => void
   /**
    * Called for a file that is not complete in the target, with the reason. `error` is a `SourceDamage` if the source
    * does not have its bytes, else one of the stores failed. The copy ends if it throws.
@@ -63,8 +63,9 @@ export async function copyBlobs(
       const isThere = await isComplete(file, stores.to, isKnown?.(file.id) === true)
       if (isThere === undefined) await copyFile(file, stores, signal)
       else if (!isThere) await replaceFile(file, stores, signal)
-      report[isThere === true ? 'existing' : 'copied'] += 1
-      onComplete?.(file)
+      const isCopied = isThere !== true
+      report[isCopied ? 'copied' : 'existing'] += 1
+      onComplete?.(file, isCopied)
     } catch (error) {
       report.problems += 1
       onProblem(file.id, messageOf(error), error)
@@ -74,11 +75,18 @@ export async function copyBlobs(
   return report
 }
 
-/** Returns `undefined` if the store does not have the file. If it is known, only its size is compared. */
+/**
+ * Returns `undefined` if the store does not have the file. If it is known, only its size is compared. Bytes that the
+ * disk cannot read are wrong bytes.
+ */
 async function isComplete(file: FileRecord, to: BlobStore, isKnown: boolean): Promise<boolean | undefined> {
   const size = await sizeIn(to, file.id)
   if (size === undefined) return undefined
-  return size === file.size && (isKnown || isIntact(to, file))
+  if (size !== file.size || isKnown) return size === file.size
+  return isIntact(to, file).catch((error: unknown) => {
+    if (isDamage(error)) return false
+    throw error
+  })
 }
 
 /** The files in a store that have a blob. */

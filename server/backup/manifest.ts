@@ -50,6 +50,8 @@ const Manifest = Type.Object({
   blobs: Type.Object({ count: Count, bytes: Count }),
   /** Files whose bytes were missing or damaged in the registry itself. */
   damagedBlobs: Type.Array(Type.String()),
+  /** The part of the reused files whose hashes were compared. Missing in a backup of an earlier version. */
+  comparedPart: Type.Optional(Count),
 })
 
 export type Manifest = Readonly<Static<typeof Manifest>>

@@ -4,7 +4,15 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { FileSignedHead, ifExists, openLocalBlobs, writeDurably } from '../../adapters/files/index.ts'
 import { type BlobStore, type RecordStore, type SignedHead } from '../../core/index.ts'
-import { blobStoreName, copyBlobs, fillStore, fsck, type Difference, type FsckStores } from '../../core/ops/index.ts'
+import {
+  blobStoreName,
+  copyBlobs,
+  fillStore,
+  fsck,
+  SourceDamage,
+  type Difference,
+  type FsckStores,
+} from '../../core/ops/index.ts'
 import { checkLedger } from '../commands/fsck-files.ts'
 import type { Config } from '../settings/load.ts'
 import { openBlobs } from '../startup/blobs.ts'
@@ -23,14 +31,9 @@ import {
   SIGNED_HEAD,
   type Manifest,
 } from './manifest.ts'
+import { blobIn, Problems, type RestoreHandlers } from './problems.ts'
 import { openSecrets, type SecretFiles } from './secrets.ts'
 import { configError } from '../settings/config-error.ts'
-
-/** How a restore tells what it finds and does. */
-export interface RestoreHandlers {
-  onProblem(message: string): void
-  onProgress(stage: string, done: number): void
-}
 
 /** What the command asks for. */
 export interface RestoreRequest {
@@ -48,7 +51,7 @@ export interface RestoreReport {
   readonly manifest: Manifest
   /** Without `damagedBlobs`. */
   readonly problems: number
-  /** Files that were missing or damaged in the registry already when it was backed up, and still are. */
+  /** Files whose bytes are missing or damaged in the backup. All else is restored. */
   readonly damagedBlobs: number
   /** Whether the secrets of the registry were restored. */
   readonly hasSecrets: boolean
@@ -62,8 +65,8 @@ export interface RestoreReport {
 /**
  * Restores a backup into an empty data directory, and into the database and bucket of the settings. Verifies the hashes
  * of the backup before it writes anything, the hash of each file while it copies it, and at the end everything that
- * `fsck` checks: each txId, leaf and root, up to the signed checkpoints. Until then, and if anything differs, a file in
- * the data directory keeps every server from starting there.
+ * `fsck` checks: each txId, leaf and root, up to the signed checkpoints. Until then, and if anything differs but the
+ * bytes of files that the backup does not have, a file in the data directory keeps every server from starting there.
  *
  * @throws RegistryError `CONFIG_ERROR` if the target is not empty, there is no backup, `head` is older than it, or the
  *   passphrase is wrong
@@ -74,7 +77,7 @@ export async function restoreBackup(request: RestoreRequest, handlers: RestoreHa
   const backup = await openBackup(from)
   const directory = resolve(config.dataDir)
   const { manifest } = backup
-  const found = new Problems(manifest, handlers)
+  const found = new Problems(handlers)
   await reportDamage(backup, found)
   if (found.count > 0) return { manifest, problems: found.count, damagedBlobs: 0, hasSecrets: false, state: 'unknown' }
   assertNotOlder(head, await backup.signedHead())
@@ -86,7 +89,8 @@ export async function restoreBackup(request: RestoreRequest, handlers: RestoreHa
     const id = await claimBlobStore({ config, blobs }, manifest.origin)
     await fill(backup, { records, blobs, blobStore: config.records === 'level' ? undefined : id }, found)
     const signedHead = isWithin(head, manifest) ? head : await backup.signedHead()
-    await check({ records, blobs, signedHead, secret: secrets?.get('secret') }, join(directory, 'ledger'), found)
+    const stores = { records, blobs, signedHead, secret: secrets?.get('secret') }
+    await check(stores, join(directory, 'ledger'), found, (difference) => found.addDifference(difference))
   })
   const problems = found.count
   if (head !== undefined && problems === 0) await new FileSignedHead(join(directory, SIGNED_HEAD)).write(head)
@@ -118,31 +122,6 @@ export interface VerifyRequest {
 
 export type VerifyReport = Pick<RestoreReport, 'manifest' | 'problems' | 'damagedBlobs'>
 
-/** Reports problems and counts them. */
-class Problems {
-  readonly handlers: RestoreHandlers
-  count = 0
-  readonly damagedBlobs = new Set<string>()
-  readonly #knownBlobs: ReadonlySet<string>
-
-  constructor({ damagedBlobs }: Manifest, handlers: RestoreHandlers) {
-    this.#knownBlobs = new Set(damagedBlobs)
-    this.handlers = handlers
-  }
-
-  /** `blobId`: the file that it is about. One that the registry itself did not have is counted on its own, and once. */
-  add(message: string, blobId = ''): void {
-    if (this.damagedBlobs.has(blobId)) return
-    this.handlers.onProblem(message)
-    if (this.#knownBlobs.has(blobId)) this.damagedBlobs.add(blobId)
-    else this.count += 1
-  }
-
-  addDifference({ kind, key, message }: Difference): void {
-    this.add(`${kind}: ${key}: ${message}`, kind === 'blob' ? key.slice(key.indexOf('/') + 1) : undefined)
-  }
-}
-
 /**
  * Verifies a backup without changing it: the hashes of its files, and, unless `quick` is set, everything that `fsck`
  * checks, with the records in a temporary directory.
@@ -153,7 +132,7 @@ export async function verifyBackup(
 ): Promise<VerifyReport> {
   const backup = await openBackup(from)
   const { manifest } = backup
-  const found = new Problems(manifest, handlers)
+  const found = new Problems(handlers)
   await reportDamage(backup, found)
   if (found.count > 0) return { manifest, problems: found.count, damagedBlobs: 0 }
   if (passphrase !== undefined) await secretsIn(backup, passphrase)
@@ -164,7 +143,11 @@ export async function verifyBackup(
       const records = await parts.add(openLevel(scratch))
       await fillRecords(backup, records, found)
       const stores = { records, blobs: backup.blobs, signedHead: await backup.signedHead() }
-      await check(stores, join(backup.folder, 'data', 'ledger'), found)
+      const ofBlobs: Difference[] = []
+      await check(stores, join(backup.folder, 'data', 'ledger'), found, (difference) =>
+        blobIn(difference) === undefined ? found.addDifference(difference) : ofBlobs.push(difference),
+      )
+      await found.addBlobs(ofBlobs, records)
       return { manifest, problems: found.count, damagedBlobs: found.damagedBlobs.size }
     })
   } finally {
@@ -254,7 +237,10 @@ async function fill(
     filesOfFolder(backup.directory, backup.manifest.folder),
     { from: backup.blobs, to: to.blobs },
     {
-      onProblem: (id, message) => found.add(`blob/${id}: ${message}`, id),
+      onProblem(id, message, error) {
+        if (error instanceof SourceDamage) found.addDamagedBlob(id, message)
+        else found.add(`blob/${id}: ${message}`)
+      },
       onProgress: (done) => found.handlers.onProgress('files', done),
     },
   )
@@ -272,13 +258,18 @@ const fillRecords = (
 }
 
 /** Everything that `fsck` checks, and the local ledger in a folder. */
-async function check(stores: FsckStores, ledgerFolder: string, found: Problems): Promise<void> {
+async function check(
+  stores: FsckStores,
+  ledgerFolder: string,
+  found: Problems,
+  onDifference: (difference: Difference) => void,
+): Promise<void> {
   const { differences, knownHeads } = await checkLedger(ledgerFolder)
   for (const difference of differences) found.addDifference(difference)
   await fsck(
     { ...stores, knownHeads },
     {
-      onDifference: (difference) => found.addDifference(difference),
+      onDifference,
       onProgress: ({ stage, done }) => found.handlers.onProgress(`check of ${stage}`, done),
     },
   )

@@ -14,7 +14,7 @@ export const restoreCommand = defineCommand({
 Restores a backup into an empty data directory. Records and files go where EVIDENCE_RECORDS,
 EVIDENCE_POSTGRES_URL, EVIDENCE_BLOBS and EVIDENCE_S3_... say, as for the server, so a backup can also move a
 registry. Everything is verified: hashes before anything is written, then each txId, leaf and root up to the
-signed checkpoints.
+signed checkpoints. A file that is damaged in the backup is named, and does not keep the rest from being restored.
 
 --head names the newest signed-head.json that still exists: of the lost data directory, or of another server
 of the same records. If the backup holds less, others hold proofs of the lost entries, and the registry then
@@ -71,7 +71,7 @@ function verdictOf(
     ? ''
     : '\nThe secrets were not restored: put secret, checkpoint-keys.json, and the keys of tsa/ and ledger/ ' +
       'into the data directory'
-  const but = damagedBlobs > 0 ? `, but ${damagedBlobs} of them were missing or damaged before the backup` : ''
+  const but = damagedBlobs > 0 ? `, but the bytes of ${damagedBlobs} of them are lost, see above` : ''
   return `${what}: restored and verified${but}\n${NEXT[state](treeSize, head?.size ?? 0)}${secrets}`
 }
 

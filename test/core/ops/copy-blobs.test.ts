@@ -17,7 +17,7 @@ import {
   SourceDamage,
   type CopyBlobsReport,
 } from '../../../core/ops/index.ts'
-import { assertSame, collect, inChunks, mustGet } from '../../contract/blob-bodies.ts'
+import { afterChunks, assertSame, collect, inChunks, mustGet } from '../../contract/blob-bodies.ts'
 import { withMethods } from '../../support/with-methods.ts'
 
 const COUNT = 20
@@ -101,6 +101,21 @@ describe('copying blobs', () => {
     assert.deepEqual(problems, [`${idOf(9)}: Its bytes are wrong in the target, and in the source wrong or missing`])
     for (const [id, bytes] of files)
       assertSame(await collect((await mustGet(to, id)).body), id === idOf(9) ? Buffer.from('y'.repeat(4_500)) : bytes)
+  })
+
+  it('replaces what the disk of the target cannot read', async () => {
+    const { from, to, problems, copy } = await createFixture()
+    await copy()
+    const unreadable = withMethods<BlobStore>(to, {
+      get: async (key, ...args) => {
+        const blob = await to.get(key, ...args)
+        if (key !== idOf(7) || blob === undefined) return blob
+        const body = afterChunks([], () => Promise.reject(Object.assign(new Error('EIO: i/o error'), { code: 'EIO' })))
+        return { ...blob, body }
+      },
+    })
+    assert.deepEqual(await copy({ from, to: unreadable }), { copied: 1, existing: COUNT - 1, problems: 0 })
+    assert.deepEqual(problems, [])
   })
 
   it('reads again what was in the target, unless it is known to be complete', async () => {

@@ -262,6 +262,28 @@ it('a backup without secrets does not replace one that has them', async (t) => {
   await backUp(fixture, { ...paths, passphrase })
 })
 
+it('a file that is damaged in the backup is copied again within seven runs', async (t) => {
+  const { fixture, ids, ...paths } = await createFixture(t)
+  await backUp(fixture, paths)
+  const copies = await openLocalBlobs(join(paths.to, 'blobs'))
+  for (const id of ids) {
+    const { length } = await collect((await mustGet(copies, id)).body)
+    await copies.delete(id)
+    await copies.put(id, inChunks(new Uint8Array(length), 5), { maxBytes: 100 })
+  }
+  let replaced = 0
+  for (let run = 0; run < 7; run += 1) {
+    const { copiedBlobs, reusedBlobs, replacedBlobs, problems } = await backUp(fixture, paths)
+    assert.deepEqual([copiedBlobs, reusedBlobs, problems], [replacedBlobs, ids.length - replacedBlobs, []])
+    replaced += replacedBlobs
+  }
+  assert.equal(replaced, ids.length)
+  for (const id of ids) {
+    const original = await collect((await mustGet(fixture.stores.blobs, id)).body)
+    assertSame(await collect((await mustGet(copies, id)).body), original)
+  }
+})
+
 it('a file that an earlier backup did not have is read again, if an interrupted one left only its size', async (t) => {
   const { fixture, ids, ...paths } = await createFixture(t)
   const [lost = ''] = ids
