@@ -1,7 +1,7 @@
 import { RegistryError } from '../errors.ts'
 import type { BlobStore, Check, Clock, Key, Logger, RecordStore, Version, Write } from '../ports/index.ts'
 import { keys, lastPartOfKey, type RecordKey, type RecordRange, type StoredRecord } from './keys.ts'
-import { listEntries, readRecord } from './read.ts'
+import { listEntries, readOne, readRecord } from './read.ts'
 import { decodeRecord } from './codec.ts'
 import { putRecord } from './entries.ts'
 import type { IdempotencyExpiryRecord, IdempotencyRecord } from './records.ts'
@@ -56,25 +56,40 @@ export function consume(blobs: readonly UnusedBlob[]): {
 /** The write of a commit that stops using a blob at `now` (ms since 1970). */
 export const pendingDeletion = (id: string, now: number): Write => putRecord(keys.pendingDeletion(id), { at: now })
 
-/** Deletes a blob that no record uses. A blob that was used in the meantime stays. */
+/**
+ * Deletes a blob that no record uses. A blob that was used in the meantime stays, also if its upload-intent record is
+ * there again, as an older state of the disk may be.
+ */
 export async function cancelUpload(
   context: BlobContext,
   { id, intent }: UnusedBlob,
   logFields?: object,
 ): Promise<void> {
-  const result = await context.records.commit({
-    checks: [{ key: keys.blobIntent(id), version: intent }],
-    writes: [{ key: keys.blobIntent(id), value: null }, pendingDeletion(id, context.clock.now())],
+  const { records, clock } = context
+  const check = { key: keys.blobIntent(id), version: intent }
+  const removal = { key: check.key, value: null }
+  const result = await records.commit({
+    checks: [check, { key: keys.file(id), version: null }],
+    writes: [removal, pendingDeletion(id, clock.now())],
   })
-  if (result.ok) await destroy(context, id, logFields)
+  if (result.ok) return destroy(context, id, logFields)
+  if (result.conflicts.includes(check.key)) return
+  const removed = await records.commit({ checks: [check], writes: [removal] })
+  if (removed.ok) logUsed(context, id, logFields)
 }
 
+const logUsed = ({ logger }: BlobContext, id: string, logFields?: object): void =>
+  logger.error({ ...logFields, file: id }, 'the bytes of a file were to be destroyed, but a record uses it: run fsck')
+
 /**
- * Deletes the bytes of a blob with a pending-deletion record. If that fails, the record stays and the next sweep tries
- * again.
+ * Deletes the bytes of a blob with a pending-deletion record. If that fails, or if a record uses the file, the record
+ * stays and the next sweep tries again.
  */
-export async function destroy({ records, blobs, logger }: BlobContext, id: string, logFields?: object): Promise<void> {
+export async function destroy(context: BlobContext, id: string, logFields?: object): Promise<void> {
+  const { records, blobs, logger } = context
   try {
+    const file = await readOne(records, keys.file(id))
+    if (file !== undefined && !('deletion' in file)) return logUsed(context, id, logFields)
     await blobs.delete(id)
     await records.commit({ writes: [{ key: keys.pendingDeletion(id), value: null }] })
   } catch (err) {

@@ -8,11 +8,13 @@ import { decorateRecords } from '../../../core/store/decorate.ts'
 import { decodeRecord } from '../../../core/store/codec.ts'
 import { keys } from '../../../core/store/keys.ts'
 import type { EvidenceRecord } from '../../../core/store/records.ts'
-import { sweep } from '../../../core/store/blob-lifecycle.ts'
+import { putRecord } from '../../../core/store/entries.ts'
+import { pendingDeletion, sweep } from '../../../core/store/blob-lifecycle.ts'
 import { displayName } from '../../../core/registry/file/stage.ts'
 import { settle } from '../../support/manual-clock.ts'
 import { bodyOf, COMPANY, openFixture, it, withStatus, Stores, type Fixture } from '../../support/registry-fixture.ts'
 import { recompute } from '../../support/commitment-reference.ts'
+import { recordingLogger } from '../../support/recording-logger.ts'
 import { silentLogger } from '../../support/silent-logger.ts'
 import { rejectsWith } from '../../contract/blob-bodies.ts'
 
@@ -571,6 +573,27 @@ describe('the sweep', () => {
     blobs.delete = destroy
     await fixture.wait(1)
     assert.deepEqual(await stores.blobState(), clean)
+  })
+
+  it('destroys no bytes of a file that a record uses', async ({ stage, evidence, stores, clock, process }) => {
+    const [first, second] = [await stage('first'), await stage('second')]
+    await evidence({ files: [first, second] })
+    // As rows that were deleted come back if the disk loses the newest state of a table.
+    await stores.records.commit({
+      writes: [
+        putRecord(keys.blobIntent(first.id), { at: 1, opening: 'of an earlier process' }),
+        pendingDeletion(second.id, 1),
+      ],
+    })
+    const { logger, lines } = recordingLogger()
+    const context = { records: process.records, blobs: process.blobs, clock, logger }
+    await sweep(context, { before: clock.now() })
+    const { stored, intents } = await stores.blobState()
+    assert.deepEqual([stored, intents], [[first.id, second.id], 0])
+    assert.deepEqual(
+      lines.map(({ level, file }) => [level, file]),
+      stored.map((id) => ['error', id]),
+    )
   })
 
   it('handles any number of uploads, in pages', async ({ stage, stores, clock, process }) => {
