@@ -76,7 +76,8 @@ async function writeSingleFiles() {
   await bundleFile('typebox.js', "export { default } from 'typebox'")
   const verify =
     "import { verifyCommand } from './dist/server/commands/verify.js'\n" +
-    'process.exitCode = await verifyCommand({ args: process.argv.slice(2) })'
+    "import { exitCodeOf } from './dist/server/commands/terminal.js'\n" +
+    'process.exitCode = await exitCodeOf(() => verifyCommand({ args: process.argv.slice(2) }))'
   await bundleFile('verify.mjs', verify, { platform: 'node' })
   copyFileSync(join(root, VERIFIER_IN_PYTHON), join(dist, 'verify.py'))
 }

@@ -1,5 +1,3 @@
-import { once } from 'node:events'
-
 /** What commands print and read on a terminal. */
 
 const TERMINAL_INTERVAL_MS = 100
@@ -34,9 +32,45 @@ export class ProgressLine {
   }
 }
 
-/** Writes a part of the result to stdout, and waits while its reader is slower. */
+/** Writes a part of the result to stdout, and waits while its reader is slower. If it fails, `exitCodeOf` ends all. */
 export async function writeOut(part: Uint8Array | string): Promise<void> {
-  if (!process.stdout.write(part)) await once(process.stdout, 'drain')
+  if (!process.stdout.write(part)) await new Promise<void>((resolve) => process.stdout.once('drain', resolve))
+}
+
+/** Wrong use, and also a result that could not be printed: 1 would say that a proof is refuted. */
+const EXIT_USAGE = 2
+
+/**
+ * Runs the command of this program. If stdout cannot be written, the exit code is 2 and stderr says why. If its reader
+ * has ended, as `head` does, the program ends quietly: with the code of the command, or 2 if it still runs.
+ *
+ * @param run - returns the exit code; `undefined` if the program goes on as a server
+ */
+export async function exitCodeOf(run: () => Promise<number | undefined>): Promise<number | undefined> {
+  let hasEnded = false
+  let hasFailed = false
+  const ignore = (): void => undefined
+  const onError = (error: Error): void => {
+    const isClosed = 'code' in error && error.code === 'EPIPE'
+    if (!isClosed && !hasFailed) process.stderr.write(`evidence-registry: cannot write the output: ${error.message}\n`)
+    hasFailed ||= !isClosed
+    // A command that wrote its last line returns first.
+    setImmediate(() => {
+      if (!hasEnded) process.exit(EXIT_USAGE)
+    })
+  }
+  process.stdout.on('error', onError)
+  process.stderr.on('error', ignore)
+  const code = await run()
+  hasEnded = true
+  if (code === undefined) {
+    process.stdout.off('error', onError)
+    process.stderr.off('error', ignore)
+    return undefined
+  }
+  // Not before all is written, or has failed.
+  await new Promise<void>((resolve) => process.stdout.write('', () => resolve()))
+  return hasFailed ? EXIT_USAGE : code
 }
 
 /**

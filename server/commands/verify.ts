@@ -48,11 +48,12 @@ you trust. To compare files, a bundle needs their hashes: .../bundle?fields=all&
 } as const
 
 const CODES_TEXT =
-  '0 proven; 1 refuted; 2 wrong use, a file or node that cannot be read, or a file that is cut off, changed, ' +
-  'beyond a limit, or of a newer version; 3 consistent, but no keys are pinned; 4 an event is not sealed yet; 5 signed by a retired key: ask ' +
-  'for a new proof, or by a newer key than the policy: fetch the newer policy; 6 of another log than the policy; 7 a ' +
-  'file of --file is not in this proof, or cannot be compared, because the proof discloses no hash of it: this says ' +
-  'nothing about the record, and comes before 3, 4 and 8; 8 something in --require is missing'
+  '0 proven; 1 refuted; 2 wrong use, a file or node that cannot be read, an output that cannot be written, or a file ' +
+  'that is cut off, changed, beyond a limit, or of a newer version; 3 consistent, but no keys are pinned; 4 an event ' +
+  'is not sealed yet; 5 signed by a retired key: ask for a new proof, or by a newer key than the policy: fetch the ' +
+  'newer policy; 6 of another log than the policy; 7 a file of --file is not in this proof, or cannot be compared, ' +
+  'because the proof discloses no hash of it: this says nothing about the record, and comes before 3, 4 and 8; 8 ' +
+  'something in --require is missing'
 
 const EXIT_USAGE = 2
 const EXIT_FILE = 7
@@ -106,8 +107,9 @@ export async function verifyCommand({ args }: Pick<CommandInput, 'args'>): Promi
     // A user who accepts that something is missing must not take another file for the right one.
     return isFileMissing ? EXIT_FILE : EXIT_CODES[result.state]
   } catch (error) {
-    if (!(error instanceof UsageError)) throw error
-    process.stderr.write(`evidence-registry verify: ${error.message}\n`)
+    const isUse = error instanceof UsageError
+    const reason = isUse ? error.message : `the verifier failed, report it: ${printable(String(error))}`
+    process.stderr.write(`evidence-registry verify: ${reason}\n`)
     return EXIT_USAGE
   }
 }

@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict'
-import { spawnSync } from 'node:child_process'
-import { copyFile, mkdir, readFile, writeFile } from 'node:fs/promises'
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { copyFile, mkdir, open, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { text as textOf } from 'node:stream/consumers'
 import { before, describe, it } from 'node:test'
 import type { Bundle } from '../../../core/index.ts'
 import { openBundleRegistry } from '../../support/bundle-fixture.ts'
+import { programArgs } from '../../support/repository.ts'
 import { runCli, ends } from '../../support/server-process.ts'
 import { temporaryOfSuite } from '../../support/temporary.ts'
 import { ofSuite } from '../../support/of-suite.ts'
@@ -83,5 +86,29 @@ describe('evidence-registry verify', () => {
       const { status, stdout, stderr } = spawnSync(process.execPath, ['verify.mjs', ...args], options)
       assert.deepEqual({ code: status, stdout, stderr }, command)
     }
+  })
+  it('never ends with 1 because the output cannot be written', async () => {
+    await save('policy.json', await registry().registry.log.policy())
+    const proven = [path('e-1.evidence.json'), '--policy', path('policy.json')]
+    const cli = programArgs('server/cli.ts')
+    const run = (args: readonly string[], stdout: 'pipe' | number): ChildProcess =>
+      spawn(process.execPath, args, { stdio: ['ignore', stdout, 'pipe'] })
+    const outcomeOf = async (child: ChildProcess): Promise<readonly unknown[]> => {
+      const stderr = child.stderr && textOf(child.stderr)
+      const [code] = (await once(child, 'close')) as readonly unknown[]
+      return [code, await stderr]
+    }
+    const unread = run([...cli, 'verify', ...proven], 'pipe')
+    unread.stdout?.destroy()
+    assert.deepEqual(await outcomeOf(unread), [0, ''])
+    if (process.platform !== 'linux') return
+    const full = await open('/dev/full', 'w')
+    const why = 'evidence-registry: cannot write the output: ENOSPC: no space left on device, write\n'
+    const programs = [
+      [...cli, 'help'],
+      ['dist/verify.mjs', ...proven],
+    ]
+    for (const args of programs) assert.deepEqual(await outcomeOf(run(args, full.fd)), [2, why])
+    await full.close()
   })
 })
