@@ -20,11 +20,14 @@ export interface AuthorityRules {
   readonly assurance: Sealer['assurance']['time']
 }
 
+/** Of all authorities together. Verifiers read policies of 1 MiB, in which those of earlier settings stay. */
+const MAX_TRUST_ANCHOR_BYTES = 262_144
+
 type AuthorityOptions = Pick<SealerOptions, 'timestampAuthority' | 'timestampAuthorities' | 'quorum'>
 
 /**
  * Checks the authorities of `SealerOptions`. Throws `CONFIG_ERROR` if they are more than a proof can hold tokens of, if
- * two are not distinct, or if they cannot reach the quorum.
+ * their trust anchors are too long for a policy, if two are not distinct, or if they cannot reach the quorum.
  */
 export function authorityRules(options: AuthorityOptions): AuthorityRules {
   const { timestampAuthority, timestampAuthorities } = options
@@ -35,6 +38,12 @@ export function authorityRules(options: AuthorityOptions): AuthorityRules {
     throw configError(
       `There may be at most ${MAX_CHECKPOINT_TOKENS} timestamp authorities, because a proof holds at most as many ` +
         `tokens of a stamp: expected 0 to ${MAX_CHECKPOINT_TOKENS}, got ${authorities.length}`,
+    )
+  const size = authorities.flatMap(({ info }) => info.trustAnchors).reduce((sum, { length }) => sum + length, 0)
+  if (size > MAX_TRUST_ANCHOR_BYTES)
+    throw configError(
+      `The trust anchors of all timestamp authorities have ${size} bytes, and may have ${MAX_TRUST_ANCHOR_BYTES}, ` +
+        'because each proof shows them: name only the CA certificates to which the tokens lead, not those of a system',
     )
   const withCertificates = authorities.map((authority) => ({ authority, certificates: trustAnchorsOf(authority) }))
   for (const [i, a] of withCertificates.entries()) for (const b of withCertificates.slice(i + 1)) assertDistinct(a, b)

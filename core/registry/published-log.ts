@@ -3,7 +3,15 @@ import type { PublishedLog } from '../api/log.ts'
 import { toHex } from '../bytes.ts'
 import type { KeyInLog, LogIdentity } from '../log/identity.ts'
 import { entryOfTxId, type LogReader } from '../log/reader.ts'
-import { accountsWith, periodsWith, mergedRanges, rulesOf } from '../log/attestation-rules.ts'
+import {
+  accountsWith,
+  periodsWith,
+  mergedRanges,
+  rulesOf,
+  type Ranged,
+  type TreeRange,
+} from '../log/attestation-rules.ts'
+import type { StampRules } from '../log/records.ts'
 import { TILE_WIDTH } from '../log/tree/tile.ts'
 import { batchPage } from './batches.ts'
 import type { Context } from './context.ts'
@@ -121,15 +129,40 @@ export async function logPolicy(log: LogReader, { identity, trust }: PolicySourc
     witnesses: [],
     groups: [],
     quorum: 'none',
-    timestampAuthorities: mergedRanges(authorities).map(({ value: { name, trustAnchors }, ranges }) => ({
-      name,
-      trustAnchors: trustAnchors.map(pemOf),
-      ranges: [...ranges],
-    })),
+    timestampAuthorities: authoritiesOf(authorities),
     timestampQuorum: periods.at(-1)?.quorum ?? 1,
     timestampQuorums: mergedRanges(quorums).map(({ value: quorum, ranges }) => ({ quorum, ranges: [...ranges] })),
     chains: mergedRanges(chains).map(({ value, ranges }) => ({ ...value, ranges: [...ranges] })),
   }
+}
+
+/**
+ * The authorities, with each certificate once: with lists of which every period changed some, the policy would soon be
+ * too long to be read. So an authority comes again, under its name, with what was trusted for other trees.
+ */
+function authoritiesOf(
+  periods: readonly (TreeRange & { readonly values: StampRules['authorities'] })[],
+): LogPolicy['timestampAuthorities'] {
+  const anchors = mergedRanges(
+    periods.map(({ values, ...range }) => ({
+      ...range,
+      values: values.flatMap(({ name, trustAnchors }): readonly { name: string; anchor?: string }[] =>
+        trustAnchors.length === 0 ? [{ name }] : trustAnchors.map((anchor) => ({ name, anchor })),
+      ),
+    })),
+  )
+  const found = new Map<string, Ranged<string> & { readonly trustAnchors: string[] }>()
+  for (const { value, ranges } of anchors) {
+    const key = JSON.stringify([value.name, ranges])
+    const known = found.get(key) ?? { value: value.name, trustAnchors: [], ranges }
+    if (value.anchor !== undefined) known.trustAnchors.push(pemOf(value.anchor))
+    found.set(key, known)
+  }
+  return Array.from(found.values(), ({ value: name, trustAnchors, ranges }) => ({
+    name,
+    trustAnchors,
+    ranges: [...ranges],
+  }))
 }
 
 const endBefore = (next: { readonly from: number } | undefined): number | null =>

@@ -78,7 +78,8 @@ export interface Policy {
 }
 
 const MAX_POLICY_LENGTH = 1_048_576
-const MAX_LIST = 256
+/** An authority comes again for each change of what it trusts. */
+const MAX_LIST = 1_024
 
 /**
  * Parses a policy: the JSON of `GET /log/policy`, or C2SP tlog-policy text.
@@ -100,7 +101,8 @@ const MAX_LIST = 256
  */
 export function parsePolicy(given: string): Policy {
   const text = withoutBom(given)
-  if (text.length > MAX_POLICY_LENGTH) throw verificationError('form.length', 'The policy is too long')
+  if (text.length > MAX_POLICY_LENGTH)
+    throw verificationError('form.length', `A policy must have at most ${MAX_POLICY_LENGTH} characters`)
   return /^\s*\{/.test(text) ? policyOfJson(text) : policyOfText(text)
 }
 

@@ -248,6 +248,16 @@ describe('a quorum of timestamp authorities', () => {
     assert.throws(rules(8), { code: 'CONFIG_ERROR', message: /share a trust anchor/ })
   })
 
+  it('refuses trust anchors that would make the policy longer than verifiers read', async () => {
+    const { a } = await openFixture()
+    const [anchor = new Uint8Array()] = a.info.trustAnchors
+    const trustAnchors = Array.from({ length: Math.ceil(262_145 / anchor.length) }, () => anchor)
+    assert.throws(() => authorityRules({ timestampAuthority: withInfo(a, { trustAnchors }) }), {
+      code: 'CONFIG_ERROR',
+      message: /^The trust anchors .* name only the CA certificates to which the tokens lead/,
+    })
+  })
+
   it('accepts only distinct authorities and a quorum that can be reached', async () => {
     const { authorities, a, b } = await openFixture()
     const otherName = withInfo(a, { name: 'z' })

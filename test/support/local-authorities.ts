@@ -8,6 +8,8 @@ export interface LocalAuthorityOptions {
   readonly assurance?: Assurance
   /** The difference of its clock from the given one, ms. */
   readonly skewMs?: number
+  /** The names of other authorities, whose CAs it trusts as well. */
+  readonly trusts?: readonly string[]
   /** Returned for each token. */
   readonly validationData?: readonly ValidationData[]
 }
@@ -19,9 +21,13 @@ export const openAuthorities = (
   authorities: readonly LocalAuthorityOptions[],
 ): Promise<readonly ScriptedAuthority[]> =>
   Promise.all(
-    authorities.map(async ({ name, assurance = 'operator', skewMs = 0, validationData = [] }) => {
+    authorities.map(async ({ name, assurance = 'operator', skewMs = 0, trusts = [], validationData = [] }) => {
       const skewed = { now: () => clock.now() + skewMs, sleep: async () => {} }
       const local = await openLocalTsa(join(directory, name), { clock: skewed, keepsLastStamp: false })
-      return Object.assign(new ScriptedAuthority(local, { name, assurance }), { validationData })
+      const others = await Promise.all(
+        trusts.map((other) => openLocalTsa(join(directory, other), { keepsLastStamp: false })),
+      )
+      const trustAnchors = [local, ...others].flatMap(({ info }) => info.trustAnchors)
+      return Object.assign(new ScriptedAuthority(local, { name, assurance, trustAnchors }), { validationData })
     }),
   )

@@ -82,6 +82,10 @@ const CHANGES: Readonly<Record<string, readonly Stage[]>> = {
   ],
   'a lower quorum and an authority less': [{ authorities: [A, B], quorum: 2 }, { authorities: [B] }],
   'there and back': [{ authorities: [A] }, { authorities: [B] }, { authorities: [A] }],
+  'another list of CAs of one authority': [
+    { authorities: [{ ...A, trusts: ['b'] }] },
+    { authorities: [{ ...A, trusts: ['c', 'd'] }] },
+  ],
   'another chain': [
     { authorities: [A], anchor: 'local' },
     { authorities: [A], anchor: 'evm' },
@@ -117,6 +121,22 @@ describe('a change of authorities and chains', () => {
       const [range] = present(a?.ranges)
       assert.ok(range?.from === 1 && (range.until ?? 0) >= present(third).from)
     }))
+
+  it('shows each certificate of an authority once', () =>
+    runStages(
+      [{ authorities: [{ ...A, trusts: ['b'] }] }, { authorities: [{ ...A, trusts: ['c'] }] }],
+      async (registry) => {
+        const { authorities } = await registry.policy()
+        assert.deepEqual(
+          present(authorities).map(({ name, trustAnchors }) => [name, trustAnchors.length]),
+          [
+            ['a', 1],
+            ['a', 1],
+            ['a', 1],
+          ],
+        )
+      },
+    ))
 
   it('lets no thief stamp old trees with an authority that is not in use any more', () =>
     runStages([{ authorities: [A] }, { authorities: [B] }], async (registry, [id]) => {
