@@ -232,6 +232,8 @@ export function assertKeyPositions(keys: readonly { readonly position: number }[
 
 // -- witnesses: cosignatures (https://c2sp.org/tlog-cosignature), with Ed25519 keys of the type 04
 
+/** A bundle can have thousands, and only witnesses can make many: the first wrong one refutes it. */
+const COSIGNATURE_COST = 1 / 8
 const TIME_BYTES = 8
 const SIGNATURE_BYTES = 64
 /** The largest time that is read, in seconds: the end of the year 9999. */
@@ -278,7 +280,7 @@ function verifyCosignature(
   if (seconds === 0n || seconds > MAX_SECONDS)
     throw verificationError('witness.malformed', `The time of the cosignature of ${name} is not a time`)
   const signed = concatBytes(encodeUtf8(`cosignature/v1\ntime ${seconds}\n`), encodeUtf8(text))
-  budget.spend()
+  budget.spend(COSIGNATURE_COST)
   if (!verifySignature(key.publicKey, signed, signature.subarray(TIME_BYTES)))
     throw verificationError('witness.signature', `The cosignature of ${name} does not verify`)
   return { name, time: Number(seconds) * 1000 }

@@ -196,14 +196,17 @@ export function merged(trees: readonly VouchedTree[]): readonly VouchedTree[] {
 
 /** What a verifier spends on a tree. */
 export const unitsOf = ({ stamp, anchor }: VouchedTree): number =>
-  checkpointUnits(
-    tokensOf(stamp).map(({ token }) => token),
-    anchor === undefined ? 0 : 1,
-  )
+  checkpointUnits({ tokens: tokensOf(stamp).map(({ token }) => token), anchors: anchor === undefined ? [] : [anchor] })
 
 /** What a verifier spends on a checkpoint (`core/SPECIFICATION.md`). A token has 850 characters or more for a unit. */
-export const checkpointUnits = (tokens: readonly string[], anchors: number): number =>
-  tokens.reduce((sum, token) => sum + 5 + token.length / 850, 1 + 8 * anchors)
+export const checkpointUnits = ({ tokens, anchors, cosignatures = [] }: CountedCheckpoint): number =>
+  tokens.reduce((sum, token) => sum + 5 + token.length / 850, 1 + 8 * anchors.length + cosignatures.length / 8)
+
+interface CountedCheckpoint {
+  readonly tokens: readonly string[]
+  readonly anchors: readonly unknown[]
+  readonly cosignatures?: readonly string[]
+}
 
 const inclusionsOf = (
   proofs: Pick<LogReader, 'proveInclusion'>,

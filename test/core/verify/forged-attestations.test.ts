@@ -216,6 +216,17 @@ describe('witnesses of bundles', () => {
       assertRefuted(verify(bundle, { witnesses }), 'witness.malformed')
   })
 
+  it('may cosign as many trees as a bundle has', () => {
+    const long = new ForgedLog([])
+    for (let i = 0; i < 800; i++) long.add(event.opening)
+    const sizes = Array.from({ length: 800 }, (_, i) => i + 2)
+    const cosigned = forgeBundle(long, [event], {
+      sizes,
+      attestations: (note) => ({ cosignatures: [cosignatureOf(note)] }),
+    })
+    assert.equal(verify(cosigned, { keys: long.pinned, witnesses }).state, 'proven')
+  })
+
   it('count by the groups of a policy text', () => {
     const cosigned = bundleOf({ attestations: (note) => ({ cosignatures: [cosignatureOf(note)] }) })
     const lines = [`log ${present(log.pinned[1]).vkey}`, `witness w ${vkey} https://w.example`, 'group all all w']
