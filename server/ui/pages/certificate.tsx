@@ -10,6 +10,7 @@ import { formatTime, formatUtc } from '../format.ts'
 import { publicClient, SessionContext, type Session } from '../session.ts'
 import { texts } from '../texts.ts'
 import { CertificateFiles, CertificateHistory, CertificateSubject, NewestEvents } from './certificate-content.tsx'
+import { readText } from './read-text.ts'
 import { verificationLink } from './share-dialog.tsx'
 
 interface CertificatePageProps {
@@ -62,7 +63,7 @@ async function verifiedContent(
   signal: AbortSignal,
 ): Promise<BundleClaims> {
   const bundle = await client.getBundle({ externalId, fields: 'all', files: 'all' }, { signal })
-  const [text, { tokens }] = await Promise.all([bundle.text(), import('../../../core/verify/tokens.ts')])
+  const [text, { tokens }] = await Promise.all([readText(bundle, 'proof'), import('../../../core/verify/tokens.ts')])
   const result = verifyBundle(text, { expect: { txId }, tokens })
   if (!('claims' in result)) throw new Error(result.reason)
   return result.claims

@@ -12,6 +12,7 @@ import { hrefOf, navigate } from '../router.ts'
 import type { Session } from '../session.ts'
 import { texts } from '../texts.ts'
 import { DropZone } from './drop-zone.tsx'
+import { readDocument, readText } from './read-text.ts'
 import { FileVerdicts, type DroppedFile } from './file-verdicts.tsx'
 import { Details, Report, Verdict } from './verdict.tsx'
 import {
@@ -79,11 +80,16 @@ function useVerification({ verify, client, evidenceId }: VerifyPageProps) {
     return () => needed.abort()
   }, [proof, policy, files])
 
+  const refuse = (reason: unknown): void => {
+    setProof(undefined)
+    setOutcome(undefined)
+    setError(reason)
+  }
   const addFiles = async (dropped: readonly File[]): Promise<void> => {
     setError(undefined)
     const contents: DroppedFile[] = []
     for (const file of dropped) {
-      const text = file.name.endsWith('.json') ? await file.text() : ''
+      const text = await readDocument(file)
       const document = isBundle(text) ? undefined : shortFormOf(text)
       if (isBundle(text)) setProof({ text })
       else if (document === undefined)
@@ -94,14 +100,14 @@ function useVerification({ verify, client, evidenceId }: VerifyPageProps) {
     setFiles((known) => [...known, ...contents])
   }
   const leaveOut = (i: number): void => setFiles((known) => known.filter((_, at) => at !== i))
-  return { proof, short, files, leaveOut, policy, setPolicy, check, outcome, error, setError, addFiles }
+  return { proof, short, files, leaveOut, policy, setPolicy, check, outcome, error, setError, refuse, addFiles }
 }
 
 /** Verifies a proof in the browser: a dropped bundle with files, or the public proof of an evidence. Needs no key. */
 export function VerifyPage(props: VerifyPageProps) {
   const t = texts.verify
   const { client, evidenceId, session } = props
-  const { proof, short, files, leaveOut, policy, setPolicy, check, outcome, error, setError, addFiles } =
+  const { proof, short, files, leaveOut, policy, setPolicy, check, outcome, error, setError, refuse, addFiles } =
     useVerification(props)
   const choose = (text: string): void => setPolicy({ text, isOwn: true })
   const isBusy = proof !== undefined && error === undefined && outcome === undefined
@@ -117,7 +123,7 @@ export function VerifyPage(props: VerifyPageProps) {
           <Notice tone="pending">{t.needProof}</Notice>
         )}
         {isBusy && <Working check={check} />}
-        {outcome && <PolicyField policy={policy} onChange={choose} />}
+        {outcome && <PolicyField policy={policy} onChange={choose} onError={setError} />}
         {outcome && <Details outcome={outcome} />}
         <details class="fold no-print" open={outcome === undefined}>
           <summary>
@@ -127,9 +133,9 @@ export function VerifyPage(props: VerifyPageProps) {
           </summary>
           <div class="stack">
             <p class="small muted">{t.intro}</p>
-            <DropZone onFiles={(dropped) => void addFiles(dropped).catch(setError)} />
+            <DropZone onFiles={(dropped) => void addFiles(dropped).catch(refuse)} />
             {client && <LinkForm evidenceId={evidenceId} />}
-            {outcome === undefined && <PolicyField policy={policy} onChange={choose} />}
+            {outcome === undefined && <PolicyField policy={policy} onChange={choose} onError={setError} />}
           </div>
         </details>
         {client && <SaveLink />}
@@ -204,13 +210,14 @@ const SaveLink = () => (
 interface PolicyFieldProps {
   readonly policy: PolicySource | undefined
   readonly onChange: (text: string) => void
+  readonly onError: (error: unknown) => void
 }
 
 /** The policy that the result depends on, and where it came from. */
-function PolicyField({ policy, onChange }: PolicyFieldProps) {
+function PolicyField({ policy, onChange, onError }: PolicyFieldProps) {
   const t = texts.verify
   const read = (file: File | undefined): void => {
-    if (file !== undefined) void file.text().then(onChange)
+    if (file !== undefined) void readText(file, 'policy').then(onChange, onError)
   }
   return (
     <div class="policy no-print">
