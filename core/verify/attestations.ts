@@ -35,7 +35,7 @@ export interface AttestationContext {
   /** `undefined`: tokens are not checked. */
   readonly tokens?: TokenVerifier | undefined
   readonly validationData?: readonly ValidationData[]
-  readonly isBlockOnChain?: (anchor: Omit<ShownAnchor, 'proof'>) => boolean
+  readonly isBlockOnChain?: (anchor: Omit<ShownAnchor, 'proof'>) => boolean | undefined
 }
 
 /**
@@ -295,9 +295,10 @@ function anchorOf(
       const key = ['anchor', chain.account, toHex(noteBytes), ...Object.values(anchor)]
       const verified = budget.onceForAll(key, () => verifyAnchorProof(anchor, chain, noteBytes))
       if (typeof verified === 'string') throw verificationError('anchor.malformed', verified)
-      if (!verified.isBlockFinal && isBlockOnChain?.(shown) === false)
+      const isOnChain = verified.isBlockFinal || isBlockOnChain?.(shown)
+      if (isOnChain === false)
         throw verificationError('anchor.not-on-chain', `The block ${blockHash} is not part of the chain ${network}`)
-      const isBlockFinal = verified.isBlockFinal || isBlockOnChain !== undefined
+      const isBlockFinal = isOnChain === true
       if (!isBlockFinal) doubt({ what, why: `Ask a node whether the block ${blockHash} is part of the chain` })
       const isLocalTest = shown.type === 'local'
       return [{ ...shown, account: chain.account, isLocalTest, blockTime: verified.blockTime, isBlockFinal }]

@@ -78,8 +78,8 @@ export interface VerifyBundleOptions {
   readonly memory?: VerifierMemory
   /** Called when a check begins, to show progress. */
   readonly onCheck?: ((name: BundleCheck) => void) | undefined
-  /** Whether a block belongs to its chain, as a node said beforehand. Default: not known. */
-  readonly isBlockOnChain?: (anchor: Omit<ShownAnchor, 'proof'>) => boolean
+  /** Whether a block belongs to its chain, as a node said beforehand; `undefined` and default: not known. */
+  readonly isBlockOnChain?: (anchor: Omit<ShownAnchor, 'proof'>) => boolean | undefined
 }
 
 type Failure = Extract<BundleResult, { readonly check: BundleCheck }>['state']

@@ -8,27 +8,31 @@ interface Block {
 const TIMEOUT_MS = 30_000
 const MAX_RESPONSE_LENGTH = 1_048_576
 
+/** Names a block, also to a node of another chain. */
+export const nameOf = ({ chainId, blockHash }: Block): string => `${chainId} ${blockHash}`
+
 /**
- * Asks a node of an EVM chain which of these blocks are part of its chain.
+ * Asks a node of an EVM chain which of these blocks are part of its chain. Leaves out those of other chains.
  *
- * @returns their hashes
- * @throws an Error if the node cannot be asked, belongs to another chain, or has deleted a block
+ * @returns the answers by `nameOf`
+ * @throws an Error if the node cannot be asked, belongs to the chain of none of them, or has deleted a block
  */
-export async function blocksOnChain(url: string, blocks: readonly Block[]): Promise<ReadonlySet<string>> {
+export async function blocksOnChain(url: string, blocks: readonly Block[]): Promise<ReadonlyMap<string, boolean>> {
   const chainId = Number(await call(url, 'eth_chainId', []))
-  const other = blocks.find((block) => block.chainId !== chainId)
-  if (other !== undefined) throw new Error(`it belongs to the chain ${chainId}, expected ${other.chainId}`)
-  const onChain = new Set<string>()
-  for (const { blockNumber, blockHash } of new Map(blocks.map((block) => [block.blockHash, block])).values()) {
+  const known = blocks.filter((block) => block.chainId === chainId)
+  if (known.length === 0) throw new Error(`it belongs to the chain ${chainId}, expected ${blocks[0]?.chainId}`)
+  const answers = new Map<string, boolean>()
+  for (const asked of new Map(known.map((block) => [block.blockHash, block])).values()) {
+    const { blockNumber, blockHash } = asked
     const tag = `0x${blockNumber.toString(16)}`
     const header = (): Promise<unknown> => call(url, 'eth_getHeaderByNumber', [tag]).catch(() => null)
     const block = (await call(url, 'eth_getBlockByNumber', [tag, false])) ?? (await header())
     if (block === null && Number(await call(url, 'eth_blockNumber', [])) >= blockNumber)
       throw new Error(`it has deleted the block ${blockNumber}: ask a node that keeps old blocks`)
     const { hash }: { readonly hash?: unknown } = typeof block === 'object' && block !== null ? block : {}
-    if (typeof hash === 'string' && hash.toLowerCase() === blockHash.toLowerCase()) onChain.add(blockHash)
+    answers.set(nameOf(asked), typeof hash === 'string' && hash.toLowerCase() === blockHash.toLowerCase())
   }
-  return onChain
+  return answers
 }
 
 /**

@@ -16,7 +16,7 @@ import { digestFile } from '../file-digest.ts'
 import { adviceOn, whyNoDocument } from '../verdict-advice.ts'
 import type { CommandInput } from './command.ts'
 import { originalAdvice } from './verify-advice.ts'
-import { blocksOnChain } from './verify-blocks.ts'
+import { blocksOnChain, nameOf } from './verify-blocks.ts'
 import { jsonReport, textReport } from './verify-report.ts'
 import { helpOf, parseFlags, UsageError } from './flags.ts'
 import { printable, whyUnreadable } from './terminal.ts'
@@ -42,7 +42,11 @@ you trust. To compare files, a bundle needs their hashes: .../bundle?fields=all&
       doc: 'your policy; without it, only whether the bundle is consistent in itself is checked',
     },
     require: { value: 'timestamp,anchor', isMultiple: true, doc: 'what every event must have: one of them, or both' },
-    rpc: { value: 'URL', doc: "a node of the EVM chain, to ask whether the anchors' blocks are part of the chain" },
+    rpc: {
+      value: 'URL',
+      isMultiple: true,
+      doc: "a node of an EVM chain, to ask whether the anchors' blocks are part of the chain",
+    },
     json: { doc: 'print the result as JSON' },
   },
 } as const
@@ -81,15 +85,15 @@ export async function verifyCommand({ args }: Pick<CommandInput, 'args'>): Promi
       return 0
     }
     const { operand: path, values } = parsed
-    const { file: originals = [], policy, require: required = [], rpc, json = false, export: isExport } = values
+    const { file: originals = [], policy, require: required = [], rpc = [], json = false, export: isExport } = values
     const require = required.flatMap((names) => names.split(','))
     // `fetch` refuses a password in it, and prints it.
-    if (rpc !== undefined && !(/^https?:/i.test(rpc) && URL.canParse(rpc) && new URL(rpc).username === ''))
+    if (!rpc.every((url) => /^https?:/i.test(url) && URL.canParse(url) && new URL(url).username === ''))
       throw new UsageError('--rpc must be an http or https URL without a user')
     if (!require.every(isRequirable)) throw new UsageError('--require must be timestamp or anchor')
     const pinned = policy === undefined ? {} : { policy: await readPolicy(policy) }
     if (isExport) {
-      if (rpc !== undefined || originals.length > 0) throw new UsageError('--export takes neither --file nor --rpc')
+      if (rpc.length > 0 || originals.length > 0) throw new UsageError('--export takes neither --file nor --rpc')
       const { exportReport, verifyExportFile } = await import('./verify-export.ts')
       const exported = await verifyExportFile(path, { ...pinned, require })
       process.stdout.write(json ? jsonReport(exported) : exportReport(basename(path), exported))
@@ -99,7 +103,7 @@ export async function verifyCommand({ args }: Pick<CommandInput, 'args'>): Promi
     const tokens = holdsTokens(text) ? (await import('../../core/verify/tokens.ts')).tokens : undefined
     const contents = await Promise.all(originals.map(digestOf))
     const options = { contents, require, ...pinned, tokens }
-    const result = await verifyWithNode(text, options, rpc)
+    const result = await verifyWithNodes(text, options, rpc)
     if (result.state === 'unreadable') throw whyNoBundle(path, text, result, adviceOn(result))
     const isFileMissing = 'claims' in result && result.file !== undefined && result.file !== 'matches'
     const advice = isFileMissing ? originalAdvice(result.claims) : adviceOn(result)
@@ -191,18 +195,21 @@ async function digestOf(path: string): Promise<NonNullable<VerifyBundleOptions['
 const unreadable = (path: string, error: unknown): UsageError =>
   new UsageError(`cannot read ${path}: ${whyUnreadable(error)}`)
 
-/** With a node, the blocks that only a node can confirm are looked up between two verifications. */
-async function verifyWithNode(
+/** With nodes, the blocks that only a node can confirm are looked up between two verifications. */
+async function verifyWithNodes(
   text: string,
   options: VerifyBundleOptions,
-  rpc: string | undefined,
+  urls: readonly string[],
 ): Promise<BundleResult> {
-  const result = verifyBundle(text, options)
-  if (rpc === undefined || !('claims' in result)) return result
-  const anchors = result.claims.events.flatMap((event) => event.anchors).filter(({ isBlockFinal }) => !isBlockFinal)
-  if (anchors.length === 0) return result
-  const onChain = await blocksOnChain(rpc, anchors).catch((error: unknown) => {
-    throw new UsageError(`the node could not be asked: ${networkReason(error)}. Correct --rpc, or verify without it`)
-  })
-  return verifyBundle(text, { ...options, isBlockOnChain: ({ blockHash }) => onChain.has(blockHash) })
+  const blocks: Parameters<NonNullable<VerifyBundleOptions['isBlockOnChain']>>[0][] = []
+  const result = verifyBundle(text, { ...options, isBlockOnChain: (anchor) => void blocks.push(anchor) })
+  if (!('claims' in result) || urls.length === 0 || blocks.length === 0) return result
+  const answers = new Map<string, boolean>()
+  for (const url of urls)
+    try {
+      for (const [block, answer] of await blocksOnChain(url, blocks)) answers.set(block, answer)
+    } catch (error) {
+      throw new UsageError(`the node could not be asked: ${networkReason(error)}. Correct --rpc, or verify without it`)
+    }
+  return verifyBundle(text, { ...options, isBlockOnChain: (anchor) => answers.get(nameOf(anchor)) })
 }

@@ -343,10 +343,12 @@ describe('forged anchors in bundles', () => {
       const asked = verify(withAnchor(anchor), { chains }, { require, isBlockOnChain: () => true })
       assert.equal(eventClaims(asked).notLaterThan, 9_000)
       assert.equal(eventClaims(asked).anchors[0]?.isBlockFinal, true)
-      const result = verify(withAnchor(anchor), { chains })
-      assert.equal(eventClaims(result).notLaterThan, undefined)
-      assert.equal(eventClaims(result).anchors[0]?.isBlockFinal, false)
-      assert.match(whyUnchecked(result, /the anchor in block 1/) ?? '', /Ask a node/)
+      for (const isBlockOnChain of [undefined, () => undefined]) {
+        const result = verify(withAnchor(anchor), { chains }, isBlockOnChain && { isBlockOnChain })
+        assert.equal(eventClaims(result).notLaterThan, undefined)
+        assert.equal(eventClaims(result).anchors[0]?.isBlockFinal, false)
+        assert.match(whyUnchecked(result, /the anchor in block 1/) ?? '', /Ask a node/)
+      }
       assertMissing(verify(withAnchor(anchor), { chains }, { require }), /has no verified anchor/)
       const unknown = verify(withAnchor(anchor), { chains }, { isBlockOnChain: () => false })
       assertUncounted(unknown, 'anchor.not-on-chain')

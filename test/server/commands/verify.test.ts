@@ -5,6 +5,8 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { before, describe, it } from 'node:test'
 import type { Bundle } from '../../../core/index.ts'
+import { blocksOnChain, nameOf } from '../../../server/commands/verify-blocks.ts'
+import { present } from '../../support/present.ts'
 import { openBundleRegistry } from '../../support/bundle-fixture.ts'
 import { runCli, ends } from '../../support/server-process.ts'
 import { temporaryOfSuite } from '../../support/temporary.ts'
@@ -285,6 +287,9 @@ describe('evidence-registry verify', () => {
     const args = [path('e-1.evidence.json'), '--policy', path('policy.json'), '--rpc', rpc]
     const confirmed = await ends(0, verify(...args))
     assert.doesNotMatch(confirmed.stdout, /Ask a node/)
+    const [block] = anchors
+    const ofTwoChains = await blocksOnChain(rpc, [present(block), { ...present(block), chainId: 8 }])
+    assert.deepEqual([...ofTwoChains], [[nameOf(present(block)), true]])
     hashes = new Map()
     const missing = await ends(0, verify(...args))
     assert.match(missing.stdout, /not checked: the anchor .* is not part of the chain/)
