@@ -9,6 +9,8 @@ export interface StrictJsonLimits extends JsonLimits {
    * false: a sender who writes such digits may mean another integer than the double that they become.
    */
   readonly acceptsCanonicalIntegers?: boolean
+  /** Default true: an error names the place. That takes a second pass, three times as long as the first. */
+  readonly namesPlace?: boolean
 }
 
 /**
@@ -29,9 +31,9 @@ export function parseStrictJson(text: string, limits: StrictJsonLimits = {}): Js
   const value = parse(text)
   const check: Check = { hasOddText: text.includes('\\u') || !text.isWellFormed(), names: 0 }
   const why = problemIn(value, check)
-  if (why !== undefined) throw errorAt(text, why, isWrong)
+  if (why !== undefined) throw errorAt(text, why, isWrong, limits)
   // The parser keeps one of several equal names, so the value then has fewer names than the text.
-  if (check.names !== names) throw duplicateName(text)
+  if (check.names !== names) throw duplicateName(text, limits)
   return value
 }
 
@@ -77,7 +79,7 @@ const kindOf = (char: number): number => KINDS[char] ?? OTHER
  * @returns the number of names in all objects together
  */
 function scan(text: string, limits: StrictJsonLimits): number {
-  const { maxDepth = MAX_DEPTH, maxValues = Infinity, acceptsCanonicalIntegers = false } = limits
+  const { maxDepth = MAX_DEPTH, maxValues = Infinity } = limits
   let depth = 0
   let names = 0
   let namesAndValues = 0
@@ -86,7 +88,7 @@ function scan(text: string, limits: StrictJsonLimits): number {
     if (kind === OTHER) continue
     if (kind === NUMBER) {
       namesAndValues++
-      i = checkNumberAt(text, i, acceptsCanonicalIntegers)
+      i = checkNumberAt(text, i, limits)
     } else if (kind === TEXT) {
       namesAndValues++
       i = endOfString(text, i)
@@ -127,7 +129,7 @@ const MAX_EXACT_LENGTH_WITH_EXPONENT = 15
 const MAX_EXACT_EXPONENT_LENGTH = 4
 
 /** Checks the number whose digits begin at `start`. Returns the index of its last character. */
-function checkNumberAt(text: string, start: number, acceptsCanonicalIntegers: boolean): number {
+function checkNumberAt(text: string, start: number, limits: StrictJsonLimits): number {
   const next = text.charCodeAt(start + 1)
   // Many numbers are a single digit, which needs no check.
   if (kindOf(next) !== NUMBER && !isExponent(next)) return start
@@ -135,14 +137,14 @@ function checkNumberAt(text: string, start: number, acceptsCanonicalIntegers: bo
   const end = endOfNumber(text, start)
   const maxLength = end === digitsEnd ? MAX_EXACT_LENGTH : MAX_EXACT_LENGTH_WITH_EXPONENT
   if (digitsEnd - start >= maxLength || end - digitsEnd > MAX_EXACT_EXPONENT_LENGTH) {
-    const why = problemOfNumber(text.slice(start, end), acceptsCanonicalIntegers)
-    if (why !== undefined) throw errorAt(text, why, (token) => token.start === start)
+    const why = problemOfNumber(text.slice(start, end), limits)
+    if (why !== undefined) throw errorAt(text, why, (token) => token.start === start, limits)
   }
   return end - 1
 }
 
 /** Of an integer, the digits must be exactly the number; a decimal must be held by a double. */
-function problemOfNumber(token: string, acceptsCanonicalIntegers: boolean): string | undefined {
+function problemOfNumber(token: string, { acceptsCanonicalIntegers = false }: StrictJsonLimits): string | undefined {
   if (!/^\d+$/.test(token))
     return isHeldByDouble(token)
       ? undefined
@@ -277,7 +279,13 @@ function nameOf(token: string): string {
 }
 
 /** The error for the first token at which it is, with its place. */
-function errorAt(text: string, why: string, isAt: (token: Token) => boolean): RegistryError {
+function errorAt(
+  text: string,
+  why: string,
+  isAt: (token: Token) => boolean,
+  { namesPlace = true }: StrictJsonLimits,
+): RegistryError {
+  if (!namesPlace) return validationError(why)
   for (const token of tokensOf(text)) {
     if (!isAt(token)) continue
     const field = token.place().slice(0, MAX_PLACE)
@@ -293,8 +301,8 @@ const placeIn = (open: readonly Container[]): string =>
 const MAX_PLACE = 128
 
 /** The error for the first name that occurs twice in one object, in a text that has one. */
-const duplicateName = (text: string): RegistryError =>
-  errorAt(text, 'The key occurs twice in one object', ({ isDuplicate }) => isDuplicate)
+const duplicateName = (text: string, limits: StrictJsonLimits): RegistryError =>
+  errorAt(text, 'The key occurs twice in one object', ({ isDuplicate }) => isDuplicate, limits)
 
 /** Digits that a double can show. */
 const MAX_DIGITS = 17

@@ -79,7 +79,7 @@ export const withoutBom = (text: string): string => (text.startsWith('\uFEFF') ?
 /** Parses a text after its hash was checked. Strict, so that every parser reads the same value from it. */
 export function parseUntrustedJson(text: string, what: string): Json {
   try {
-    return parseStrictJson(text, { acceptsCanonicalIntegers: true, maxValues: MAX_VALUES })
+    return parseStrictJson(text, { acceptsCanonicalIntegers: true, maxValues: MAX_VALUES, namesPlace: false })
   } catch (cause) {
     if (isRegistryError(cause, 'PAYLOAD_TOO_LARGE')) throw verificationError('form.length', `${what}: ${cause.message}`)
     throw verificationError('form.json', `${what} is not strict JSON`, cause)

@@ -34,11 +34,18 @@ const evenHex = (value: number): string => {
   return digits.length % 2 === 0 ? digits : `0${digits}`
 }
 
-/** Decodes the one canonical encoding of an item. Throws a TypeError or RangeError for anything else. */
-export function decodeRlp(encoded: Uint8Array | string): RlpItem {
+/** A registry's transaction and a header have some 20, and a node of a trie 17. More would only cost time. */
+const MAX_ITEMS = 1_024
+
+/**
+ * Decodes the one canonical encoding of an item. Throws a TypeError or RangeError for anything else.
+ *
+ * @param maxItems - at any depth
+ */
+export function decodeRlp(encoded: Uint8Array | string, maxItems = MAX_ITEMS): RlpItem {
   const bytes = typeof encoded === 'string' ? fromHex(encoded.slice(2)) : encoded
   if (bytes === undefined) throw new TypeError('RLP needs 0x and pairs of lowercase hex digits')
-  const { item, end } = decodeItem(bytes, 0)
+  const { item, end } = decodeItem(bytes, 0, { left: maxItems })
   if (end !== bytes.length) throw new TypeError('There are bytes after the RLP item')
   return item
 }
@@ -49,12 +56,18 @@ interface Decoded {
   readonly end: number
 }
 
-function decodeItem(bytes: Uint8Array, offset: number): Decoded {
+/** How many items may follow. */
+interface Limit {
+  left: number
+}
+
+function decodeItem(bytes: Uint8Array, offset: number, limit: Limit): Decoded {
+  if (limit.left-- === 0) throw new RangeError('RLP has too many items')
   const first = byteAt(bytes, offset)
   if (first < STRING) return { item: hexOf(bytes.subarray(offset, offset + 1)), end: offset + 1 }
   const { start, end } = payloadOf(bytes, offset, first < LIST ? first - STRING : first - LIST)
   if (end > bytes.length) throw new TypeError('An RLP item is cut short')
-  if (first >= LIST) return { item: decodeList(bytes, start, end), end }
+  if (first >= LIST) return { item: decodeList(bytes, start, end, limit), end }
   if (end - start === 1 && byteAt(bytes, start) < STRING) throw new TypeError('A single byte has an RLP length')
   return { item: hexOf(bytes.subarray(start, end)), end }
 }
@@ -67,10 +80,10 @@ function payloadOf(bytes: Uint8Array, offset: number, code: number): { readonly 
   return { start, end: start + length }
 }
 
-function decodeList(bytes: Uint8Array, start: number, end: number): readonly RlpItem[] {
+function decodeList(bytes: Uint8Array, start: number, end: number, limit: Limit): readonly RlpItem[] {
   const items: RlpItem[] = []
   for (let offset = start; offset < end;) {
-    const decoded = decodeItem(bytes, offset)
+    const decoded = decodeItem(bytes, offset, limit)
     if (decoded.end > end) throw new TypeError('An RLP item exceeds its list')
     items.push(decoded.item)
     offset = decoded.end

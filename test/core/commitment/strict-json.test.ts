@@ -65,6 +65,12 @@ describe('parseStrictJson', () => {
     ['[{"a":{"__proto__":1}}]', '[0].a.__proto__: The key __proto__'],
     ['1e400', 'A number is too large'],
   ]
+  it('does not look for the place if it is not asked for', () => {
+    for (const text of ['{"a":1,"a":2}', '[1e400]', '[12345678901234567890]'])
+      assert.throws(() => parseStrictJson(text, { namesPlace: false }), {
+        message: /^(?:The key|A|An) /,
+      })
+  })
   for (const [text, message] of places)
     it(`says where ${text} is wrong`, () => {
       assert.throws(

@@ -45,10 +45,16 @@ describe('RLP', () => {
         [bytes, referenceOfBytes(bytes)],
       ] as const) {
         assert.equal(encodeRlp(value), expected)
-        assert.deepEqual(decodeRlp(encodeRlp(value)), value)
+        assert.deepEqual(decodeRlp(encodeRlp(value), Infinity), value)
         assert.deepEqual(referenceDecode(encodeRlp(value)), value)
       }
     }
+  })
+
+  test('rejects more items than a transaction or a node has', () => {
+    const encoded = encodeRlp(Array.from({ length: 1_023 }, () => '0x05'))
+    assert.equal(decodeRlp(encoded).length, 1_023)
+    assert.throws(() => decodeRlp(encodeRlp(['0x05', decodeRlp(encoded)])), { message: 'RLP has too many items' })
   })
 
   test('rejects every encoding that is not canonical', () => {
