@@ -61,7 +61,7 @@ export interface OcspOptions {
   /** Certificates in the response. Default: the responder's, if there is one. */
   readonly certificates?: readonly pkijs.Certificate[]
   readonly thisUpdate?: Date
-  readonly certIdHash?: 'SHA-1' | 'SHA-256' | 'SHA-512'
+  readonly certIdHash?: 'SHA-1' | 'SHA-256' | 'SHA-384' | 'SHA-512'
   readonly extensions?: readonly pkijs.Extension[]
   readonly singleExtensions?: readonly pkijs.Extension[]
   /** Changes the statement about the certificate before it is signed. */

@@ -22,6 +22,8 @@ import { PARSE_COST, type SignatureBudget } from '../untrusted.ts'
 
 /** X.509 § 9.5.2.8. */
 const OID_EXPIRED_CERTS_ON_CRL = '2.5.29.60'
+/** Delta CRL indicator and issuing distribution point (§ 5.2.4 and 5.2.5), also if the issuer forgot to mark them. */
+const LIMITING: ReadonlySet<string> = new Set(['2.5.29.27', '2.5.29.28'])
 /** CRLReason (RFC 5280 § 5.3.1). */
 const REMOVE_FROM_CRL = 8
 /** The OID of the extension certificateIssuer, 2.5.29.29, in DER. */
@@ -34,7 +36,7 @@ interface Crl {
   readonly der: Uint8Array
   readonly issuer: RelativeDistinguishedNames
   readonly good: GoodStatement
-  /** It has a critical extension, which may limit what it is about: what it does not list is unknown (§ 5.2.5). */
+  /** It has an extension that limits, or may limit, what it is about: what it does not list is unknown (§ 5.2.5). */
   readonly isPartial: boolean
   readonly signed: SignedStatement
   readonly list: DerValue | undefined
@@ -59,7 +61,7 @@ export function readCrl(der: Uint8Array, request: StatusRequest): readonly State
   const { good, isPartial } = crl
   const serial = toHex(certificate.pki.serialNumber.valueBlock.valueHexView)
   const entries = (crl.entries.get(serial) ?? [])
-    .filter((entry) => !isPartial || entriesBy(crl, issuer, budget).has(entry.at))
+    .filter((entry) => entriesBy(crl, issuer, budget).has(entry.at))
     .map((entry) => new RevokedCertificate({ schema: readAt(der, entry, budget) }))
     .map(({ revocationDate, crlEntryExtensions }) =>
       revocationOf(revocationDate.value.getTime(), crlEntryExtensions?.extensions, budget),
@@ -68,7 +70,7 @@ export function readCrl(der: Uint8Array, request: StatusRequest): readonly State
   const revoked = entries.filter(({ reason }) => reason !== REMOVE_FROM_CRL)
   if (revoked.length > 0) return revoked.map((entry) => ({ state: 'revoked', by: 'crl', asOf: good.asOf, ...entry }))
   return isPartial
-    ? unusable('it has a critical extension that is not known, and does not list the certificate')
+    ? unusable('it may be about other certificates, and does not list this one')
     : goodUnlessExpired(good, request)
 }
 
@@ -98,7 +100,7 @@ function parseCrl(der: Uint8Array, budget: SignatureBudget): Crl {
     der,
     issuer: new RelativeDistinguishedNames({ schema: read(issuer) }),
     good: { by: 'crl', asOf, until, keptFrom: timeOf(extensionValue(about, OID_EXPIRED_CERTS_ON_CRL, budget)) },
-    isPartial: hasCritical(about),
+    isPartial: hasCritical(about) || about?.some(({ extnID }) => LIMITING.has(extnID)) === true,
     signed: {
       bytes: der.subarray(present(tbs).at, present(tbs).end),
       algorithm: new AlgorithmIdentifier({ schema: read(algorithm) }),

@@ -33,9 +33,11 @@ const OID_ARCHIVE_CUTOFF = '1.3.6.1.5.5.7.48.1.6'
 const OID_OCSP_BASIC = '1.3.6.1.5.5.7.48.1.1'
 const OID_OCSP_SIGNING = '1.3.6.1.5.5.7.3.9'
 /** Hash algorithms of an OCSP CertID, by OID. */
-const CERT_ID_HASHES: ReadonlyMap<string, 'sha1' | 'sha256'> = new Map([
+const CERT_ID_HASHES: ReadonlyMap<string, Parameters<typeof digestOf>[0]> = new Map([
   ['1.3.14.3.2.26', 'sha1'],
   ['2.16.840.1.101.3.4.2.1', 'sha256'],
+  ['2.16.840.1.101.3.4.2.2', 'sha384'],
+  ['2.16.840.1.101.3.4.2.3', 'sha512'],
 ])
 
 /** A response whose signature is not verified. */

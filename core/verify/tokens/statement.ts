@@ -59,9 +59,12 @@ export function hasSignatureBy(
   const scheme = schemeOnce(algorithm, budget)
   const { publicKey } = signer
   if (scheme === undefined || publicKey === undefined) return false
-  return budget.once(`signed ${budget.hashOf(bytes)} ${signer.fingerprint}`, () => {
+  const { valueHexView } = signature.valueBlock
+  // A copy with a broken signature must not hide the right one.
+  const parts = [bytes, valueHexView].map((part) => budget.hashOf(part))
+  return budget.once(`signed ${parts.join(' ')} ${JSON.stringify(scheme)} ${signer.fingerprint}`, () => {
     budget.spend(signatureCost(publicKey), bytes.length)
-    return isSignature(scheme, publicKey, bytes, signature.valueBlock.valueHexView)
+    return isSignature(scheme, publicKey, bytes, valueHexView)
   })
 }
 
