@@ -140,6 +140,11 @@ export function verifyTrees(
       throw verificationError('checkpoint.order', 'The checkpoints must have ascending sizes')
     if (tree.key.until === undefined)
       doubt({ what: 'retired keys', why: 'The policy does not say up to which tree size each key signs' })
+    if (tree.key.compromised === true && (tree.key.until ?? null) === null)
+      doubt({
+        what: `the key ${tree.key.vkey}`,
+        why: 'The policy says that others may know it, and names no later key',
+      })
     assertSigner(tree, keys)
     if (previous !== undefined) assertBeginningOf(tree, previous, previous.shown.consistency)
     previous = tree

@@ -17,12 +17,14 @@ export interface TokenVerifier {
 export const LOCAL_TEST_NOTICE = 'LOCAL TEST - NOT A TRUSTED AUTHORITY'
 
 const TOKENS = /"tokens"\s*:\s*\[\s*"/
+/** A letter of that name as an escape, which no JSON writer makes. */
+const ESCAPED_LETTER = /\\u00(?:6[5bef]|7[34])/i
 
 /**
  * Whether a bundle holds timestamp tokens, so that checking them needs `tokens`. Reads the text
  * without parsing it. A wrong result does no harm: tokens that are not checked are in `unchecked`, and prove nothing.
  */
-export const holdsTokens = (text: string): boolean => TOKENS.test(text)
+export const holdsTokens = (text: string): boolean => TOKENS.test(text) || ESCAPED_LETTER.test(text)
 
 /** What a token is verified against. Exactly one of `data` and `digest` is required. */
 export type VerifyTimestampOptions = {

@@ -34,7 +34,9 @@ you trust. To compare files, a bundle needs their hashes: .../bundle?fields=all&
   operand: 'FILE',
   flags: {
     export: {
-      doc: 'FILE is an export of a company: also fails if a line is missing, changed, twice or in another order',
+      doc:
+        'FILE is an export of a company: also fails if a line is missing, changed, twice or in another order, unless ' +
+        'somebody also wrote its last line again',
     },
     file: { value: 'ORIGINAL', isMultiple: true, doc: 'is compared with the disclosed files: a second verdict' },
     policy: {

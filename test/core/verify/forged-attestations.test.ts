@@ -8,6 +8,7 @@ import { createNoteSigner } from '../../../core/log/note.ts'
 import { blockHash, formatBlock, signedBytes, transactionOf } from '../../../core/verify/chain/ledger-block.ts'
 import {
   isLocalTimeOnly,
+  holdsTokens,
   parsePolicy,
   verifyBundle,
   type BundleResult,
@@ -94,6 +95,19 @@ describe('forged checkpoints and keys in bundles', () => {
   it('say if the policy does not pin when a key was retired', () => {
     const keys = log.pinned.map(({ vkey, from }) => ({ vkey, from }))
     assert.match(whyUnchecked(verify(bundleOf({ sizes }), { keys }), /retired keys/) ?? '', /up to which tree size/)
+  })
+
+  it('say if the policy marks the newest key as known to others', () => {
+    const keys = log.pinned.map((key) => ({ ...key, compromised: true }))
+    const result = verify(bundleOf({ sizes: [LARGE] }), { keys })
+    assert.equal(result.state, 'proven')
+    assert.match(whyUnchecked(result, /^the key /) ?? '', /others may know it/)
+  })
+
+  it('know tokens also by an escaped name', () => {
+    const text = JSON.stringify(bundleOf({ attestations: () => ({ tokens: ['AAAA'] }) }))
+    for (const name of ['tokens', '\\u0074okens', 'to\\u006Bens']) assert.ok(holdsTokens(text.replace('tokens', name)))
+    assert.equal(holdsTokens(JSON.stringify(bundleOf())), false)
   })
 
   it('are refuted: the keys or a checkpoint of another log', () => {
