@@ -38,7 +38,6 @@ export async function findCategory(
     ...[undefined, parentId].map((parent) => keys.categoryIn(companyId, parent, id)),
     keys.categoryCount(companyId, id),
     keys.evidenceCount(['sub', companyId, id]),
-    keys.fileCount(companyId, id),
   ]
   await assertNeverStored(records, key, { beside, family: keys.allCategories() })
   return undefined

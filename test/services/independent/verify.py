@@ -717,7 +717,7 @@ def certificates(pem):
     return found
 
 
-RANGES = or_null([{"from": positive, "until": positive_or_null}, 256])
+RANGES = or_null([{"from": positive, "until": positive_or_null}, 1_024])
 POLICY = {
     "version?": lambda value: None,
     "origin?": lambda value: None,
@@ -732,14 +732,14 @@ POLICY = {
         },
         1024,
     ],
-    "witnesses?": or_null([{"name": string, "vkey": string, "url?": lambda value: None}, 256]),
-    "groups?": or_null([{"name": string, "threshold": lambda value: None, "members": [string, 2**53]}, 256]),
+    "witnesses?": or_null([{"name": string, "vkey": string, "url?": lambda value: None}, 1_024]),
+    "groups?": or_null([{"name": string, "threshold": lambda value: None, "members": [string, 2**53]}, 1_024]),
     "quorum?": or_null(string),
-    "timestampAuthorities?": or_null([{"name": string, "trustAnchors": [certificates, 2**53], "ranges?": RANGES}, 256]),
+    "timestampAuthorities?": or_null([{"name": string, "trustAnchors": [certificates, 2**53], "ranges?": RANGES}, 1_024]),
     "timestampQuorum?": positive,
-    "timestampQuorums?": or_null([{"quorum": positive, "ranges?": RANGES}, 256]),
+    "timestampQuorums?": or_null([{"quorum": positive, "ranges?": RANGES}, 1_024]),
     "chains?": or_null(
-        [{"type": string, "network": string, "chainId": count, "account": string, "ranges?": RANGES}, 256]
+        [{"type": string, "network": string, "chainId": count, "account": string, "ranges?": RANGES}, 1_024]
     ),
     "extensions?": lambda value: None,
 }
