@@ -55,6 +55,12 @@ const names: readonly Name[] = [CONFIG, ...settingNames]
 
 const isSecret = (name: Name): boolean => name !== CONFIG && settings[name].isSecret
 
+/** A value of the setting may contain a secret: each format is that of a URL, where a password or a token may be. */
+const mayHoldSecret = (name: SettingName): boolean => {
+  const schema = settings[name]
+  return isSecret(name) || 'format' in schema || ('items' in schema && 'format' in schema.items)
+}
+
 /** The type of JSON that a setting has, `undefined` for one of several. */
 function kindOf(name: Name): string | undefined {
   const schema = name === CONFIG ? { type: 'string' } : settings[name]
@@ -118,13 +124,13 @@ function valueOf(name: SettingName, value: unknown): unknown {
   return isUrl ? new URL(value).href.replace(/\/+$/, '') : value
 }
 
-/** Names the flag, the variable or the file that gave the value. A secret is never shown. */
+/** Names the flag, the variable or the file that gave the value. A value that may contain a secret is not shown. */
 function wrongSetting(path: string, given: ReadonlyMap<Name, Given>): RegistryError {
   const name = settingNames.find((each) => each === path.split('/', 1)[0])
   if (name === undefined) throw new Error(`A setting without a default is required: ${path}`)
   const { source = name, value } = given.get(name) ?? {}
   const text = typeof value === 'string' ? value : JSON.stringify(value)
-  const got = isSecret(name) ? '' : `, got ${JSON.stringify(text.slice(0, 128))}`
+  const got = mayHoldSecret(name) ? '' : `, got ${JSON.stringify(text.slice(0, 128))}`
   return configError(`${source} must be ${settings[name].accepts}${got}`)
 }
 

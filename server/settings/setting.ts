@@ -78,7 +78,11 @@ export const text = (accepts: string, pattern: string, standard?: string) =>
 export const path = (standard?: string) => text('a path', '^[^\\0]+$', standard)
 
 /** Without credentials, query and fragment. Slashes at its end are removed. */
-export const baseUrl = () => accepted(Type.String({ format: 'base-url' }), 'an http or https URL')
+export const baseUrl = () =>
+  accepted(
+    Type.String({ format: 'base-url' }),
+    'an http or https URL without a name and password, a query and a fragment',
+  )
 
 export const postgresUrl = () =>
   accepted(Type.String({ format: 'postgres-url' }), 'a URL such as postgres://user:password@host:port/database')

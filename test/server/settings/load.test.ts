@@ -100,7 +100,14 @@ describe('configuration', () => {
         { env: { EVIDENCE_SEAL_MAX_WAIT_MS: '1.5' } },
         'EVIDENCE_SEAL_MAX_WAIT_MS must be an integer from 1 to 86400000, got "1.5"',
       ],
-      [{ env: { EVIDENCE_PUBLIC_URL: 'ftp://x' } }, 'EVIDENCE_PUBLIC_URL must be an http or https URL, got "ftp://x"'],
+      ...['ftp://x', 'https://user:password@x', 'https://x/?token=t'].map((url): [Sources, string] => [
+        { env: { EVIDENCE_PUBLIC_URL: url } },
+        'EVIDENCE_PUBLIC_URL must be an http or https URL without a name and password, a query and a fragment',
+      ]),
+      [
+        { env: { EVIDENCE_CORS_ORIGINS: 'https://user:password@x' } },
+        'EVIDENCE_CORS_ORIGINS must be origins such as https://app.example, separated by commas',
+      ],
       [
         { env: { EVIDENCE_LOG_LEVEL: 'loud' } },
         'EVIDENCE_LOG_LEVEL must be one of debug, info, warn, error, silent, got "loud"',
