@@ -74,7 +74,9 @@ async function main(args: readonly string[]): Promise<void> {
   } catch (error) {
     const exitCode = isRegistryError(error, 'CONFIG_ERROR') ? EXIT_CONFIG : EXIT_FAILURE
     // The channel of a process manager, and a part that could not be closed, would keep the process alive.
-    process.stderr.write(`evidence-registry: ${describeFailure(error, config)}\n`, () => process.exit(exitCode))
+    process.stderr.write(`evidence-registry: ${describeFailure(error, config, config?.dataDir)}\n`, () =>
+      process.exit(exitCode),
+    )
   }
 }
 

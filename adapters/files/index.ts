@@ -2,7 +2,7 @@
 export { LocalBlobs, openLocalBlobs } from './blobs.ts'
 export { generateCheckpointKey, openCheckpointKeys, openOrCreateCheckpointKeys } from './checkpoint-keys.ts'
 export { makeDirectoryDurably, removeDurably, writeDurably, type FileDigest, type FileOperations } from './durable.ts'
-export { errnoOf, ifExists, reasonOf, toRegistryError } from './errors.ts'
+export { errnoOf, ifExists, reasonOf, systemAdvice, toRegistryError } from './errors.ts'
 export { discardUnfinishedFiles, readOrCreateSecret, readSecret, writePrivateFile } from './private-files.ts'
 export { FileSignedHead } from './signed-head.ts'
 export { textOfFile, type TextForm } from './text-file.ts'

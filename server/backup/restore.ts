@@ -2,8 +2,8 @@ import { createReadStream } from 'node:fs'
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
-import { FileSignedHead, ifExists, openLocalBlobs, writeDurably } from '../../adapters/files/index.ts'
-import { type BlobStore, type RecordStore, type SignedHead } from '../../core/index.ts'
+import { FileSignedHead, ifExists, openLocalBlobs, systemAdvice, writeDurably } from '../../adapters/files/index.ts'
+import { RegistryError, type BlobStore, type RecordStore, type SignedHead } from '../../core/index.ts'
 import {
   blobStoreName,
   copyBlobs,
@@ -150,9 +150,19 @@ export async function verifyBackup(
       await found.addBlobs(ofBlobs, records)
       return { manifest, problems: found.count, damagedBlobs: found.damagedBlobs.size }
     })
+  } catch (error) {
+    throw fullDisk(error, scratch)
   } finally {
     await rm(scratch, { recursive: true, force: true })
   }
+}
+
+/** The backup is only read, so a full disk is that of the temporary directory. Any other error stays. */
+function fullDisk(error: unknown, scratch: string): unknown {
+  const advice = systemAdvice(error)
+  if (advice?.endsWith('(ENOSPC)') !== true) return error
+  const message = `The records do not fit into ${scratch}: ${advice}, or set TMPDIR`
+  return new RegistryError('UNAVAILABLE', message, { cause: error })
 }
 
 /** A complete backup, open for reading. */

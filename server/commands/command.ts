@@ -56,6 +56,7 @@ const SETTING_FLAGS: readonly string[] = ['data-dir', 'secret-file', 'checkpoint
 export const defineCommand =
   <F extends CommandFlags>(command: Command<F>) =>
   async ({ args, env }: CommandInput): Promise<number> => {
+    let config: Config | undefined
     try {
       const parsed = parseFlags(command, args)
       if (parsed === 'help') {
@@ -64,10 +65,10 @@ export const defineCommand =
         return EXIT_SUCCESS
       }
       const { values, operand } = parsed
-      const config = loadConfig({ args: settingArguments(values), env })
+      config = loadConfig({ args: settingArguments(values), env })
       return (await command.run(values, config, operand)) === 0 ? EXIT_SUCCESS : EXIT_PROBLEMS
     } catch (error) {
-      process.stderr.write(`evidence-registry ${command.name}: ${describeFailure(error, undefined)}\n`)
+      process.stderr.write(`evidence-registry ${command.name}: ${describeFailure(error, undefined, config?.dataDir)}\n`)
       return error instanceof UsageError || isRegistryError(error, 'CONFIG_ERROR') ? EXIT_USAGE : EXIT_PROBLEMS
     }
   }

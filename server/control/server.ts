@@ -125,7 +125,7 @@ async function serve(
     const code = isRegistryError(error) ? error.code : 'INTERNAL'
     if (!signal.aborted) logger.warn({ err: error, code }, 'command failed')
     if (!response.headersSent) response.statusCode = statusOf(code)
-    send({ error: describeFailure(error, undefined), code })
+    send({ error: describeFailure(error, undefined, context.config.dataDir), code })
   }
   // A client that does not read must not keep the server from stopping.
   response.setTimeout(CLIENT_TIMEOUT_MS, () => response.destroy()).end()

@@ -1,3 +1,4 @@
+import { resolve, sep } from 'node:path'
 import { isRegistryError } from '../../core/index.ts'
 import type { Config } from '../settings/load.ts'
 
@@ -17,17 +18,21 @@ const LISTEN_ADVICE: Readonly<Record<string, (address: Address) => string>> = {
 
 /** What to do about a file or directory that cannot be used, by the system's error code. */
 const FILE_ADVICE: Readonly<Record<string, string>> = {
-  EACCES: 'this user has no access: change its owner or mode, or choose another directory with --data-dir',
-  EPERM: 'this user has no access: change its owner or mode, or choose another directory with --data-dir',
-  EROFS: 'the file system is read-only: choose another directory with --data-dir',
-  ENOSPC: 'the disk is full: free some space, or choose another directory with --data-dir',
-  ENOENT: 'it does not exist: mount its volume or restore it, or choose another directory with --data-dir',
-  ENOTDIR: 'a file has the name of a directory: choose another directory with --data-dir',
-  EEXIST: 'a file has the name of a directory: choose another directory with --data-dir',
+  EACCES: 'this user has no access: change its owner or mode',
+  EPERM: 'this user has no access: change its owner or mode',
+  EROFS: 'the file system is read-only: mount it writable',
+  ENOSPC: 'the disk is full: free some space',
+  ENOENT: 'it does not exist: mount its volume or restore it',
+  ENOTDIR: 'a file has the name of a directory: move it away',
+  EEXIST: 'a file has the name of a directory: move it away',
 }
 
-/** Explains in one line why the server cannot start, and what to do. */
-export function describeFailure(error: unknown, address: Address | undefined): string {
+/**
+ * Explains in one line why the server cannot start or a command failed, and what to do.
+ *
+ * @param dataDir - only what is in it can be elsewhere with another --data-dir: a backup is not. Default: everything is
+ */
+export function describeFailure(error: unknown, address: Address | undefined, dataDir?: string): string {
   const message = error instanceof Error ? error.message : String(error)
   const system = systemErrorIn(error)
   if (system === undefined) return withAdvice(message, error)
@@ -43,9 +48,17 @@ export function describeFailure(error: unknown, address: Address | undefined): s
   // An error of ours already names the setting or folder that is missing.
   const isNamed = (code === 'ENOENT' && isRegistryError(error)) || syscall === 'connect'
   const fileAdvice = isNamed ? undefined : FILE_ADVICE[code]
-  if (fileAdvice !== undefined) return `${path ?? 'The data directory'}: ${fileAdvice} (${code})`
+  if (fileAdvice !== undefined) {
+    const isElsewhere = path !== undefined && dataDir !== undefined && !isWithin(path, dataDir)
+    return `${path ?? 'The data directory'}: ${fileAdvice}${isElsewhere ? '' : OTHER_DIRECTORY} (${code})`
+  }
   return isRegistryError(error) && !message.includes(system.message) ? `${message}: ${system.message}` : message
 }
+
+const OTHER_DIRECTORY = ', or choose another directory with --data-dir'
+
+const isWithin = (path: string, directory: string): boolean =>
+  `${resolve(path)}${sep}`.startsWith(`${resolve(directory)}${sep}`)
 
 /** LevelDB reports errors of the system only as texts: those of strerror(3). */
 const SYSTEM_TEXTS: readonly (readonly [text: string, code: string])[] = [
@@ -60,7 +73,9 @@ function withAdvice(message: string, error: unknown): string {
   const texts = causesOf(error).map((cause) => cause.message)
   const code = SYSTEM_TEXTS.find(([text]) => texts.some((each) => each.includes(text)))?.[1]
   const advice = code === undefined ? undefined : FILE_ADVICE[code]
-  return advice === undefined ? message : `The data directory: ${advice} (${code}). ${message}`
+  // An error of ours that names the code also says what to do, and about which directory.
+  if (advice === undefined || (isRegistryError(error) && message.includes(`(${code})`))) return message
+  return `The data directory: ${advice}${OTHER_DIRECTORY} (${code}). ${message}`
 }
 
 const causesOf = (error: unknown): readonly Error[] => (error instanceof Error ? [error, ...causesOf(error.cause)] : [])

@@ -61,6 +61,22 @@ describe('the description of a failed start', () => {
     assert.equal(describeFailure(new RegistryError('UNAVAILABLE', message, { cause }), address), message)
   })
 
+  it('keeps it also if LevelDB reports the error, as it does for the lock of a directory', () => {
+    const cause = new Error('Database failed to open', {
+      cause: new Error('IO error: /b/lock: No space left on device'),
+    })
+    const message = 'The directory /b cannot be locked: the disk is full; free some space (ENOSPC)'
+    assert.equal(describeFailure(new RegistryError('UNAVAILABLE', message, { cause }), undefined), message)
+  })
+
+  it('speaks of --data-dir only for a path in the data directory', () => {
+    for (const [path, expected] of [
+      ['/data/records', /^\/data\/records: the disk is full: free some space, or choose .*--data-dir \(ENOSPC\)$/],
+      ['/database', /^\/database: the disk is full: free some space \(ENOSPC\)$/],
+    ] as const)
+      assert.match(describeFailure(systemError('ENOSPC', { syscall: 'open', path }), undefined, '/data'), expected)
+  })
+
   it('adds the message of the system once', () => {
     const cause = systemError('EIO', { syscall: 'read' })
     for (const message of ['It cannot be opened', 'It cannot be opened: EIO: something'])
