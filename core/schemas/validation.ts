@@ -6,9 +6,12 @@ import { isError, RegistryError } from '../errors.ts'
 import { MAX_META_BYTES, MAX_META_DEPTH } from './fields.ts'
 import { isId } from '../ids.ts'
 
-const RFC_3339 = /^(\d{4}-\d\d-\d\d)T\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)$/i
+const RFC_3339 = /^(\d{4}-\d\d-\d\d)T(?!24)\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)$/i
 
-/** Whether a text is a time in RFC 3339. `Date` would turn February 30 into March 2, so the day is compared. */
+/**
+ * Whether a text is a time in RFC 3339. `Date` would turn February 30 into March 2, so the day is compared.
+ * It also accepts the hour 24.
+ */
 function isDateTime(text: string): boolean {
   const day = RFC_3339.exec(text)?.[1]
   if (day === undefined || Number.isNaN(Date.parse(day)) || Number.isNaN(Date.parse(text))) return false

@@ -52,7 +52,8 @@ describe('source systems', () => {
     assert.equal((await readListed(id)).expiresAt, `${year}-01-31T12:00:00.000Z`)
     await update(id, { expiresAt: `${year}-02-28T12:00:00Z` })
     assert.equal((await readListed(id)).expiresAt, `${year}-02-28T12:00:00.000Z`)
-    for (const expiresAt of [`${year}-02-30T12:00:00Z`, `${year}-01-31`, '2020-01-01T00:00:00Z', 'soon', null, '', 7]) {
+    const wrong = [`${year}-02-30T12:00:00Z`, `${year}-01-31T24:00:00Z`, `${year}-01-31`]
+    for (const expiresAt of [...wrong, '2020-01-01T00:00:00Z', 'soon', null, '', 7]) {
       const request = { ...asLevel('A'), json: { name: 'never', expiresAt } }
       const { body } = await acme.fails('createSourceSystem', 400, 'VALIDATION_ERROR', request)
       assert.match(body.error, /^expiresAt must be a /)
