@@ -69,6 +69,9 @@ const CHALLENGE = 'ApiKey realm="evidence-registry", header="X-API-Key"'
 export function assertValidPath(ctx: Context): void {
   const path = pathOf(ctx)
   if (ctx.req.httpVersion === '1.1') assertValidHeaders(ctx.req.headers)
+  // Node takes the first one, and a proxy before it perhaps the second.
+  if (ctx.req.rawHeaders.filter((text, i) => i % 2 === 0 && /^host$/i.test(text)).length > 1)
+    throw new HttpError('VALIDATION_ERROR', 'The request must have one Host header')
   if (PLAIN_PATH.test(path)) return
   let decoded: string
   try {

@@ -54,6 +54,12 @@ describe('requests that are not valid HTTP', () => {
       417,
       'EXPECTATION_FAILED',
     ],
+    [
+      'two Host headers',
+      'GET /livez HTTP/1.1\r\nHost: a\r\nhost: b\r\nConnection: close\r\n\r\n',
+      400,
+      'VALIDATION_ERROR',
+    ],
     ['headers of more than 16 KiB', `GET / HTTP/1.1\r\nX: ${'x'.repeat(20_000)}`, 431, 'HEADERS_TOO_LARGE'],
     ['a broken body', `${chunked('/api/v1/evidences/acme/category')}zz\r\n`, 400, 'MALFORMED_BODY'],
     [
