@@ -1,4 +1,12 @@
-import { createHash, createPublicKey, randomBytes, sign, type KeyObject } from 'node:crypto'
+import {
+  createHash,
+  createPublicKey,
+  randomBytes,
+  sign,
+  verify,
+  type KeyObject,
+  type X509Certificate,
+} from 'node:crypto'
 import { LOCAL_TEST_NOTICE } from '../../core/verify/token-verifier.ts'
 import { EARLIEST_TIME } from '../kit/index.ts'
 import {
@@ -31,6 +39,16 @@ const spki = (publicKey: KeyObject): Uint8Array => publicKey.export({ type: 'spk
 /** 160 bits of the SHA-256 of the public key info (RFC 7093 § 2). */
 const keyIdentifier = (publicKey: KeyObject): Buffer =>
   createHash('sha256').update(spki(publicKey)).digest().subarray(0, 20)
+
+/** Whether a private key is that of a certificate. `checkPrivateKey` compares only the public part of its file. */
+export function isKeyOf({ publicKey }: X509Certificate, key: KeyObject): boolean {
+  const probe = Buffer.from('probe')
+  try {
+    return verify('sha256', probe, publicKey, sign('sha256', probe, key))
+  } catch {
+    return false
+  }
+}
 
 /** The name contains digits of the key, so that the certificates of two registries differ. */
 function distinguishedName(role: 'CA' | 'TSA', publicKey: KeyObject): Uint8Array {

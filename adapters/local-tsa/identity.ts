@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { decodeUtf8, encodeUtf8, RegistryError } from '../kit/index.ts'
 import { createFile, discardStaged, makeDirectory, type FileOperations } from '../files/durable.ts'
 import { ifExists } from '../files/errors.ts'
-import { authorityName, certificateToPem, issueAuthority, issueSigner } from './certificates.ts'
+import { authorityName, certificateToPem, isKeyOf, issueAuthority, issueSigner } from './certificates.ts'
 import type { Signer } from './response.ts'
 
 /** Who stamps: the signer, and the certificate of the CA that issued it. */
@@ -36,8 +36,8 @@ export async function openIdentity(files: FileOperations, directory: string): Pr
   const key = readKey(keyPath, await readOrCreate(files, keyPath, () => pemOf(newKey())))
   const pem = await readOrCreate(files, certificatePath, () => certificateToPem(issueAuthority(key)))
   const certificate = readCertificate(certificatePath, pem)
-  if (!certificate.checkPrivateKey(key) || !certificate.verify(certificate.publicKey))
-    throw corrupt(`${certificatePath} is damaged, or not the certificate of ${keyPath}: restore both from one backup`)
+  if (!isKeyOf(certificate, key) || !certificate.verify(certificate.publicKey))
+    throw corrupt(`${keyPath} or ${certificatePath} is damaged, or they are not a pair: restore both from one backup`)
   const signerPem = await readOrCreate(files, signerPath, () => newSignerPem(key))
   const signer = { ...readSigner(signerPath, signerPem, certificate), issuerName: authorityName(key) }
   return { signer, trustAnchor: new Uint8Array(certificate.raw) }
@@ -64,7 +64,7 @@ function newSignerPem(authorityKey: KeyObject): string {
 function readSigner(path: string, pem: string, authority: X509Certificate): Omit<Signer, 'issuerName'> {
   const key = readKey(path, pem)
   const certificate = readCertificate(path, pem)
-  if (!certificate.checkPrivateKey(key) || !certificate.verify(authority.publicKey))
+  if (!isKeyOf(certificate, key) || !certificate.verify(authority.publicKey))
     throw corrupt(
       `${path} must contain a key and its certificate, issued by ca.pem: restore it, or remove it to get new ones`,
     )

@@ -1,2 +1,3 @@
 export { LocalTsa, openLocalTsa, type LocalTsaOptions } from './authority.ts'
+export { isKeyOf } from './certificates.ts'
 export { readLastStamped } from './last-stamp.ts'

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { verifyLedger } from '../../adapters/local-ledger/index.ts'
-import { readLastStamped } from '../../adapters/local-tsa/index.ts'
+import { isKeyOf, readLastStamped } from '../../adapters/local-tsa/index.ts'
 import type { SignedHead } from '../../core/index.ts'
 import type { Difference } from '../../core/ops/index.ts'
 import { headsIn } from '../startup/signed-heads.ts'
@@ -44,9 +44,9 @@ export const checkAuthority = (directory: string): Promise<FolderCheck> =>
     const authority = new X509Certificate(await read('ca.pem'))
     const signerPem = await read('tsa.pem')
     const signer = new X509Certificate(signerPem)
-    if (!authority.checkPrivateKey(createPrivateKey(await read('ca.key')))) throw new Error('ca.pem is not of ca.key')
+    if (!isKeyOf(authority, createPrivateKey(await read('ca.key')))) throw new Error('ca.pem is not of ca.key')
     if (!authority.verify(authority.publicKey)) throw new Error('ca.pem is damaged: its signature does not verify')
-    if (!signer.checkPrivateKey(createPrivateKey(signerPem)) || !signer.verify(authority.publicKey))
+    if (!isKeyOf(signer, createPrivateKey(signerPem)) || !signer.verify(authority.publicKey))
       throw new Error('tsa.pem is not a key with its certificate, issued by ca.pem')
     return readLastStamped(directory, authority.raw)
   })

@@ -139,6 +139,8 @@ describe('the files of the local timestamp authority', () => {
     const damages: readonly ((at: string) => Promise<void>)[] = [
       (at) => cp(join(other.directory, 'ca.key'), join(at, 'ca.key')),
       (at) => cp(join(other.directory, 'tsa.pem'), join(at, 'tsa.pem')),
+      (at) => changePrivatePart(join(at, 'ca.key')),
+      (at) => changePrivatePart(join(at, 'tsa.pem')),
       (at) => writeFile(join(at, 'ca.key'), 'no key'),
       (at) => writeFile(join(at, 'ca.pem'), 'no certificate'),
       changeNameOfCa,
@@ -233,3 +235,12 @@ describe('the files of the local timestamp authority', () => {
     await (await openLocalTsa(directory, { clock })).close()
   })
 })
+
+/** Changes the private number of a PKCS #8 key of P-256, and keeps the public one that stands behind it. */
+async function changePrivatePart(path: string): Promise<void> {
+  const pem = await readFile(path, 'utf8')
+  const [body = ''] = /(?<=BEGIN PRIVATE KEY-----\n)[^-]+/.exec(pem) ?? []
+  const der = Buffer.from(body, 'base64')
+  der.writeUInt8(der.readUInt8(50) ^ 1, 50)
+  await writeFile(path, pem.replace(body, `${der.toString('base64')}\n`))
+}
