@@ -946,7 +946,7 @@ def is_cosigned(tree, member):
         return False
     seconds = int.from_bytes(line[2][:8], "big")
     check(len(line[2]) == 72 and 0 < seconds <= 253402300799, "a cosignature is malformed")
-    spend()
+    spend(1 / 8)
     signed = f"cosignature/v1\ntime {seconds}\n{tree['signed']}"
     check(ed25519_verify(public, signed.encode(), line[2][8:]), "a cosignature does not verify")
     return True
