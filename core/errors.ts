@@ -29,6 +29,8 @@ export const ERROR_CODES = [
   'FILE_NOT_FOUND',
   'SOURCE_SYSTEM_NOT_FOUND',
   'BATCH_NOT_FOUND',
+  /** A share that does not exist, has ended or expired, or another secret: a caller cannot tell them apart. */
+  'SHARE_NOT_FOUND',
 
   // -- The call is valid, but conflicts with what is stored.
 
@@ -44,6 +46,8 @@ export const ERROR_CODES = [
   'CATEGORY_INACTIVE',
   /** The category or subcategory has as many files as it can have. Delete some of them first. */
   'TOO_MANY_FILES',
+  /** The evidence has as many open shares as it can have. End some of them first. */
+  'TOO_MANY_SHARES',
   /** A bundle would be larger than a verifier accepts. Choose fewer `fields`, or `versions`. */
   'BUNDLE_TOO_LARGE',
   /** The id and name of a category do not belong together, or the subcategory is not in the category. */

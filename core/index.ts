@@ -21,6 +21,7 @@ export type * from './api/overview.ts'
 export type * from './api/proofs.ts'
 export type * from './api/registry.ts'
 export type * from './api/scope.ts'
+export type * from './api/shares.ts'
 export type * from './api/source-systems.ts'
 export type { Bundle, LogPolicy } from './schemas/bundle.ts'
 export type { CategoryChange, CategoryPath, NewCategory, SubcategoryPath } from './schemas/category-inputs.ts'
@@ -40,6 +41,7 @@ export type { Meta } from './schemas/fields.ts'
 export type { FileSelector, FileToStage, StagedFile } from './schemas/file-inputs.ts'
 export type { EvidenceProof, FileProof, MerkleProof, MerkleRoot, MerkleValidation } from './schemas/proof-documents.ts'
 export type { BatchQuery, BundleSelection, MerkleValidationRequest } from './schemas/proof-inputs.ts'
+export type { NewShare } from './schemas/share-inputs.ts'
 export type {
   BlobStore,
   CheckedPart,

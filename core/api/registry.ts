@@ -5,6 +5,7 @@ import type { Evidences } from './evidences.ts'
 import type { CheckpointKeys, PublishedLog } from './log.ts'
 import type { Files } from './files.ts'
 import type { Proofs } from './proofs.ts'
+import type { Shares } from './shares.ts'
 import type { SourceSystems } from './source-systems.ts'
 
 /**
@@ -36,6 +37,7 @@ export interface Registry {
   readonly evidences: Evidences
   readonly files: Files
   readonly proofs: Proofs
+  readonly shares: Shares
   readonly log: PublishedLog
   /** The keys that sign checkpoints. For the operator of this process: it is not checked who calls. */
   readonly checkpointKeys: CheckpointKeys

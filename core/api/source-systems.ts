@@ -1,5 +1,14 @@
 import type { AuditQuery, NewSourceSystem, SourceSystemChange } from '../schemas/company-inputs.ts'
-import type { SourceSystemId, FileId, PermissionLevel, Principal, Scope, WriteOptions } from './scope.ts'
+import type {
+  EvidenceId,
+  FileId,
+  PermissionLevel,
+  Principal,
+  Scope,
+  ShareId,
+  SourceSystemId,
+  WriteOptions,
+} from './scope.ts'
 
 /** A program that uses the registry with a key of its own. */
 export interface SourceSystem {
@@ -101,8 +110,8 @@ export interface SourceSystems {
   /** The source system of the scope's principal. Requires level `R`. */
   self(scope: Scope): Promise<OwnSourceSystem>
   /**
-   * Who created and changed source systems, who used a rejected key, who made file tokens. Changes are kept for ever,
-   * of the others the newest 10,000. Requires level `A`.
+   * Who created and changed source systems, who made and ended shares, who used a rejected key, who made file tokens.
+   * Changes are kept for ever, of the others the newest 10,000. Requires level `A`.
    *
    * @throws `VALIDATION_ERROR`
    */
@@ -146,6 +155,15 @@ export type AuditEntry =
       readonly type: 'rotated'
       /** Until when the replaced key works. Absent if it stopped at once. */
       readonly replacedKeyEndsAt?: Date
+    })
+  | (AuditEntryBase & {
+      /** A link that discloses a part of an evidence was made, or ended before its time. */
+      readonly type: 'shared' | 'shareEnded'
+      /** Who did it: the id of a source system, or `operator`. */
+      readonly actor: string
+      /** The internal id. */
+      readonly evidenceId: EvidenceId
+      readonly shareId: ShareId
     })
   | (AuditedAccess & {
       readonly type: 'rejected'

@@ -43,6 +43,28 @@ const EVENT = tag('er1.event')
 /** For a value inside an array or object. */
 const INNER = { maxDepth: MAX_DEPTH - 1 }
 
+/** The fields that events can have (core/README.md). */
+export const EVENT_FIELDS: readonly string[] = [
+  'action',
+  'actor',
+  'company',
+  'evidence',
+  'externalId',
+  'name',
+  'categoryId',
+  'subcategoryId',
+  'slotKey',
+  'owner',
+  'description',
+  'summary',
+  'meta',
+  'imageId',
+  'status',
+  'updateDescription',
+  'personaName',
+  'eventDescription',
+]
+
 /** Field names that no event of version 1 has. `author` is reserved for the person or key that signed an event. */
 const RESERVED_FIELDS: readonly string[] = ['author']
 

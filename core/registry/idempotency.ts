@@ -34,6 +34,7 @@ type IdempotentOperation =
   | 'createEvidence'
   | 'createEvidences'
   | 'updateEvidence'
+  | 'createShare'
 
 /** A call that can be repeated with the same idempotency key. */
 export interface Call {

@@ -10,12 +10,13 @@ import type { Logger, RecordStore, SealerStatus } from '../ports/index.ts'
 import { deriveSecret } from '../platform/node.ts'
 import { BoundedMap } from '../store/bounded-map.ts'
 import { SMALL_FILE_BYTES } from '../store/blob-lifecycle.ts'
+import { keys } from '../store/keys.ts'
 import { categoryOperations } from './category/categories.ts'
 import { checkpointKeyOperations } from './checkpoint-keys.ts'
 import { ApiKeys } from './company/api-keys.ts'
 import { AuditLog } from './company/audit.ts'
 import { companyOperations } from './company/companies.ts'
-import { LastUses } from './company/last-uses.ts'
+import { LastUses } from './last-uses.ts'
 import { sourceSystemOperations } from './company/source-systems.ts'
 import type { Context } from './context.ts'
 import { Erasures, startSweeping } from './cleanup.ts'
@@ -25,6 +26,7 @@ import { withFileContents } from './file/stored-file.ts'
 import { assertOptions, type RegistryOptions } from './options.ts'
 import { proofOperations } from './proof/proofs.ts'
 import { publishedLog } from './published-log.ts'
+import { shareOperations } from './share/shares.ts'
 import { openSignedHead } from './signed-head.ts'
 import { WriteGate } from './write-gate.ts'
 import { writer } from './write.ts'
@@ -119,13 +121,14 @@ async function open(options: RegistryOptions): Promise<Registry> {
       process,
     }),
     proofs: proofOperations(context, { identity, trust: sealer.trust }),
+    shares: shareOperations(context, { sources: { identity, trust: sealer.trust }, uses: activity.shareUses }),
     log: publishedLog(context, { identity, trust: sealer.trust }, status),
     checkpointKeys: checkpointKeyOperations({ identity, gate, sealer, isShared }),
     status: () => ({ ...status(), writesRefused: gate.refused, damagedReads: damage.reads }),
     sealNow: readOnly ? async () => gate.assertWritable() : (signal) => sealer.sealNow(signal),
     close: async () => {
-      const { lastUses, auditLog } = activity
-      for (const part of [context.arrivals, sweeping, erasures, lastUses, auditLog]) await part?.stop()
+      const { lastUses, shareUses, auditLog } = activity
+      for (const part of [context.arrivals, sweeping, erasures, lastUses, shareUses, auditLog]) await part?.stop()
       await closeAll(options)
     },
   }
@@ -184,7 +187,11 @@ function createContext(options: RegistryOptions, { gate, ...opened }: OpenedPart
 /** What is collected in memory and written once a minute. */
 function openActivity({ records, clock, logger, ids }: Context, isReadOnly: boolean) {
   const stores = { records, clock, logger, isReadOnly }
-  return { lastUses: new LastUses(stores), auditLog: new AuditLog(stores, ids) }
+  return {
+    lastUses: new LastUses(stores, keys.lastUse),
+    shareUses: new LastUses(stores, keys.shareUse),
+    auditLog: new AuditLog(stores, ids),
+  }
 }
 
 /** Closes the sealer, then the stores, also if one fails. Throws the first error. Skips parts that are missing. */

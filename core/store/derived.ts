@@ -22,6 +22,7 @@ import type {
   DeletedFileRecord,
   FileRecord,
   IdempotencyRecord,
+  ShareRecord,
   SourceSystemRecord,
 } from './records.ts'
 
@@ -56,6 +57,11 @@ export const categoryEntries = (company: CompanyId, category: CategoryRecord): r
 export const fileEntries = (file: FileRecord | DeletedFileRecord): readonly DerivedEntry[] =>
   'deletion' in file ? [] : [listEntry(keys.fileOf(file.company, file.ownerId, file.id))]
 
+/** The entry of a share in the list of its evidence. */
+export const shareEntries = ({ company, evidence, id }: ShareRecord): readonly DerivedEntry[] => [
+  listEntry(keys.shareOf(company, evidence, id)),
+]
+
 /** When an idempotency record expires. `key`: of the record. */
 export const idempotencyEntries = (key: Key, { expires }: IdempotencyRecord): readonly DerivedEntry[] => [
   putRecord(keys.idempotencyExpiry(expires, key), { key }),
@@ -89,6 +95,7 @@ const SOURCES: readonly Source[] = [
   source(keys.allCategories(), (category, key) => categoryEntries(companyIn(key), category)),
   source(keys.evidences(), evidenceEntries),
   source(keys.files(), fileEntries),
+  source(keys.shares(), shareEntries),
   source(keys.allIdempotency(), (record, key) => idempotencyEntries(key, record)),
 ]
 
@@ -143,6 +150,7 @@ export const DERIVED: readonly DerivedFamily[] = [
   ofEvidence(keys.allWordIndex(), 1),
   ofEvidence(keys.allUpdateIndex(), 1),
   family(keys.allFileListings(), ({ key }) => keys.file(lastPartOfKey(key))),
+  family(keys.allShareListings(), ({ key }) => keys.share(lastPartOfKey(key))),
   family(keys.idempotencyExpiries(), (entry) => {
     const { key } = decodeRecord(entry)
     if (!isInRange(key, keys.allIdempotency())) throw corruptRecord(entry, 'not of an idempotency key')
@@ -199,4 +207,5 @@ export const COUNTED: readonly CountedFamily[] = [
   counted(keys.allCategoryListings(), keys.categoryCounts()),
   counted(keys.allAudit(), keys.auditCounts()),
   counted(keys.allFileListings(), keys.fileCounts(), 1),
+  counted(keys.allShareListings(), keys.shareCounts()),
 ]

@@ -1,4 +1,4 @@
-import type { CategoryId, CompanyId, EvidenceId, FileId, IdText, SourceSystemId } from '../api/scope.ts'
+import type { CategoryId, CompanyId, EvidenceId, FileId, IdText, ShareId, SourceSystemId } from '../api/scope.ts'
 import { encodeUtf8, sha256, sha256HexOfText, toHex } from '../bytes.ts'
 import type { Stored, Key, Range } from '../ports/index.ts'
 import type {
@@ -18,6 +18,7 @@ import type {
   OperatorRecord,
   PendingDeletionRecord,
   PendingErasureRecord,
+  ShareRecord,
   SourceSystemRecord,
   UploadIntentRecord,
 } from './records.ts'
@@ -149,6 +150,7 @@ type Company = IdText<CompanyId>
 type Category = IdText<CategoryId>
 type Evidence = IdText<EvidenceId>
 type File = IdText<FileId>
+type Share = IdText<ShareId>
 type SourceSystem = IdText<SourceSystemId>
 
 /** A list of evidences that is stored beside them: of the stolen ones of a company, of a subcategory. */
@@ -271,6 +273,18 @@ export const keys = {
   updateIndex: (company: Company, lastAt: number, id: Evidence): Key => recordKey('up', company, lastAt, id),
   updatesOf: (company: Company): Range => keysUnder(recordKey('up', company)),
   allUpdateIndex: (): Range => keysUnder('up'),
+  // -- shares
+  share: (id: Share): RecordKey<ShareRecord> => recordKey('sh', id),
+  shares: (): RecordRange<ShareRecord> => keysUnder('sh'),
+  shareOf: (company: Company, evidence: Evidence, id: Share): Key => recordKey('se', company, evidence, id),
+  sharesOf: (company: Company, evidence: Evidence): Range => keysUnder(recordKey('se', company, evidence)),
+  allShareListings: (): Range => keysUnder('se'),
+  /** Counter. */
+  shareCount: (company: Company, evidence: Evidence): Key => recordKey('sc', company, evidence),
+  shareCounts: (): Range => keysUnder('sc'),
+  /** When a share was last opened. */
+  shareUse: (company: Company, id: Share): RecordKey<LastUseRecord> => recordKey('su', company, id),
+  allShareUses: (): RecordRange<LastUseRecord> => keysUnder('su'),
   // -- files
   file: (id: File): RecordKey<FileRecord | DeletedFileRecord> => recordKey('fi', id),
   files: (): RecordRange<FileRecord | DeletedFileRecord> => keysUnder('fi'),

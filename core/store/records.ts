@@ -1,4 +1,13 @@
-import type { CategoryId, CompanyId, EvidenceId, FileId, PermissionLevel, SourceSystemId, TxId } from '../api/scope.ts'
+import type {
+  CategoryId,
+  CompanyId,
+  EvidenceId,
+  FileId,
+  PermissionLevel,
+  ShareId,
+  SourceSystemId,
+  TxId,
+} from '../api/scope.ts'
 import type { KeyRejection } from '../api/source-systems.ts'
 import type { Json } from '../commitment/canonical-json.ts'
 import type { AttachedFile, EventFile } from '../commitment/event-format.ts'
@@ -64,7 +73,7 @@ export interface LastUseRecord {
 }
 
 /** One entry of a company's audit trail. Never contains a key or its HMAC. */
-export type AuditRecord = AuditChangeRecord | AuditAccessRecord
+export type AuditRecord = AuditChangeRecord | AuditShareRecord | AuditAccessRecord
 
 interface AuditRecordBase {
   readonly id: string
@@ -89,6 +98,14 @@ export interface AuditChangeRecord extends AuditRecordBase {
   readonly values?: AuditedValues
   /** Of `rotated`: until when the replaced key works, if it still does. */
   readonly replacedKeyEndsAt?: number
+}
+
+/** A share was made or ended. */
+export interface AuditShareRecord extends AuditRecordBase {
+  readonly type: 'shared' | 'shareEnded'
+  readonly actor: string
+  readonly evidenceId: EvidenceId
+  readonly shareId: ShareId
 }
 
 /** A key that was rejected, or a token that was made. Equal ones of about a minute are one entry. */
@@ -214,6 +231,26 @@ export interface DeletedFileRecord {
   readonly ownerId: EvidenceId
   readonly version: number
   readonly deletion: { readonly version: number }
+}
+
+/** A link that discloses a part of an evidence. */
+export interface ShareRecord {
+  readonly id: ShareId
+  readonly kind: 'link' | 'certificate'
+  readonly company: CompanyId
+  readonly evidence: EvidenceId
+  /** SHA-256 of the secret, hex. The secret has 128 random bits, so it cannot be guessed from it. */
+  readonly secretHash: string
+  readonly fields: readonly string[]
+  readonly files: readonly FileId[] | 'all'
+  /** Of the evidence, up to which values and files are disclosed. */
+  readonly version: number
+  /** Who made it: the id of a source system, or `operator`. */
+  readonly actor: string
+  readonly createdAt: number
+  /** From then on it opens nothing. */
+  readonly expiresAt?: number
+  readonly endedAt?: number
 }
 
 export interface IdempotencyRecord {

@@ -38,6 +38,10 @@ export const AuditEntry = Type.Union(
       { description: 'A key was rejected: a wrong one, or one of a source system that is inactive or has expired' },
     ),
     closed(
+      { ...base, type: Type.Enum(['shared', 'shareEnded']), actor: Actor, evidenceId: Id, shareId: Id },
+      { description: 'A link that discloses a part of an evidence was made, or ended before its time' },
+    ),
+    closed(
       { ...base, type: Type.Literal('fileToken'), actor: Actor, fileId: Id, count: Times },
       { description: 'A token for a file was made' },
     ),

@@ -18,9 +18,10 @@ import type { Reply } from './reply.ts'
 
 /**
  * Who may use it: `public` anyone; a permission level the keys that have it; `sourceSystem` any key but the operator's;
- * `operator` the operator's key; `fileToken` a key with level R, or a token in the query that opens the file.
+ * `operator` the operator's key; `fileToken` a key with level R, or a token in the query that opens the file; `share`
+ * anyone with the secret of a share in `X-Share-Secret`.
  */
-export type Access = 'public' | 'sourceSystem' | 'operator' | 'fileToken' | PermissionLevel
+export type Access = 'public' | 'share' | 'sourceSystem' | 'operator' | 'fileToken' | PermissionLevel
 
 /** Where a request may carry files: the names of their parts, and how many. */
 export interface FileSlot {
@@ -87,6 +88,10 @@ export interface EndpointRequest<Q extends TSchema = TSchema, B extends TSchema 
   /** The files that were sent for a slot. */
   readonly files: (slot: string) => readonly StagedFile[]
   readonly options: UpdateOptions & DeleteFileOptions
+  /** The secret of a share, empty if there is none. */
+  readonly shareSecret: string
+  /** The address of the dashboard, without a host if the public one is not known. */
+  readonly dashboardUrl: string
   /** The path of the request, as the client sees it: a proxy may serve the API below a path of its own. */
   readonly path: string
   /** The target of the request: its path and its query, as they were sent. */

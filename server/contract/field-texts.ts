@@ -85,6 +85,7 @@ export const FIELD_TEXTS: Readonly<Record<string, string>> = {
   openapi: 'Version of OpenAPI',
   opening: 'What the txId is the SHA-256 of, hex',
   origin: 'Name of the log in its checkpoints',
+  shareId: 'Id of the link',
   overlayId: 'Id of the file: the `fileId` of other endpoints',
   owner: 'The present owner',
   ownerName: 'The owner when the event was recorded; empty if there was none',

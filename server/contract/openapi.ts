@@ -104,7 +104,7 @@ function operation(endpoint: Endpoint, group: EndpointGroup, emission: Emission)
 
 /** A file can also be opened without a key. Its token is not a scheme: clients would send the key in its place. */
 function security(access: Endpoint['access']): readonly JsonObject[] {
-  if (access === 'public') return []
+  if (access === 'public' || access === 'share') return []
   return access === 'fileToken' ? [{ apiKey: [] }, {}] : [{ apiKey: [] }]
 }
 
@@ -115,6 +115,8 @@ const PATH_PARAMETERS: Readonly<Record<string, string>> = {
   SUBCATEGORY_ID: "A subcategory's id",
   EVIDENCE_EXTERNAL_ID: "The evidence's external id, percent-encoded: `%2F` is part of it",
   SYSTEM_ID: "A source system's id",
+  SHARE_ID: "A share's id",
+  FILE_ID: "A file's id",
   evidenceId: "The evidence's id, or its external id",
   fileId: "The file's id",
   txid: 'A transaction id: 64 hex digits in either case, with or without `0x`',
@@ -160,15 +162,17 @@ const REQUEST_HEADERS = {
     'The ETag that you have of the evidence, the category or the file, or the version of the last event in quotes: ' +
       '412 if it is not the current one',
   ),
+  shareSecret: header('X-Share-Secret', 'The secret of the link: what follows its last point'),
   notModified: header('If-None-Match', 'An ETag that you have: 304 if it is still the current one'),
   range: header('Range', 'One range of bytes, such as `bytes=0-1023`'),
   ifRange: header('If-Range', 'An ETag: the range is only sent if it is still the current one'),
 }
 
 /** The headers that an endpoint reads follow from its description. */
-function requestHeaders({ idempotent, conditional, response }: Endpoint): readonly JsonObject[] {
-  const { idempotent: key, conditional: match, notModified, range, ifRange } = REQUEST_HEADERS
+function requestHeaders({ access, idempotent, conditional, response }: Endpoint): readonly JsonObject[] {
+  const { idempotent: key, conditional: match, shareSecret, notModified, range, ifRange } = REQUEST_HEADERS
   return [
+    ...(access === 'share' ? [shareSecret] : []),
     ...(idempotent ? [key] : []),
     ...(conditional ? [match] : []),
     ...(response.others?.[304] === undefined ? [] : [notModified]),

@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { OVERLOADED, type HttpError } from '../contract/errors.ts'
 import type { QueueLimits } from './load-limits.ts'
 import type { Sender } from './sender.ts'
-import { Shares } from './shares.ts'
+import { Portions } from './portions.ts'
 import { slowestOf, type AwaitedClient, type Holding } from './slow-clients.ts'
 
 /** How often a queue looks for a place that can be taken back, while a newcomer waits. */
@@ -21,8 +21,8 @@ interface QueueOptions {
  * newcomer: if all places are taken, a request with a slow client ends for it.
  */
 export class AdmissionQueue {
-  readonly #admitted: Shares
-  readonly #running: Shares
+  readonly #admitted: Portions
+  readonly #running: Portions
   /** By sender, in the order of their turns. Each is told whether it has a turn or is rejected. */
   readonly #waiting = new Map<string, ((hasTurn: boolean) => void)[]>()
   /** Running requests that wait for their clients, and those of them that were told to end. */
@@ -41,8 +41,8 @@ export class AdmissionQueue {
     { running, waiting }: QueueLimits,
     { maxWaitMs, pauses = false, nowMs = () => performance.now() }: QueueOptions,
   ) {
-    this.#admitted = new Shares(running + waiting)
-    this.#running = new Shares(running)
+    this.#admitted = new Portions(running + waiting)
+    this.#running = new Portions(running)
     this.#maxWaitMs = maxWaitMs
     this.#pauses = pauses
     this.#nowMs = nowMs

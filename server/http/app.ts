@@ -9,6 +9,7 @@ import { files } from '../routes/files.ts'
 import { log } from '../routes/log.ts'
 import { description, operations } from '../routes/operations.ts'
 import { sourceSystems } from '../routes/source-systems.ts'
+import { shares } from '../routes/shares.ts'
 import { verification } from '../routes/verification.ts'
 import { REQUEST_DEFAULTS } from '../settings/schema.ts'
 import { requireBearer } from './bearer-token.ts'
@@ -81,7 +82,7 @@ export interface App extends ListeningApp {
   document(options?: { readonly json?: boolean }): object
 }
 
-const GROUPS = [categories, evidences, files, sourceSystems, verification, log] as const
+const GROUPS = [categories, evidences, files, shares, sourceSystems, verification, log] as const
 
 /**
  * Serves the REST contract for a registry. The caller closes the registry.
@@ -204,6 +205,7 @@ const servicesOf = (
     maxFilesPerRequest: options.maxFilesPerRequest,
   },
   publicPath: new URL(options.publicUrl ?? 'http://localhost').pathname.replace(/\/$/, ''),
+  dashboardUrl: `${options.publicUrl?.replace(/\/$/, '') ?? ''}/ui/`,
   longResults: new LongResults(),
   replyCache: new ReplyCache(64 * 1024 * 1024),
   pageCache: new ReplyCache(8 * 1024 * 1024),

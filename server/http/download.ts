@@ -74,7 +74,6 @@ function setHeaders(ctx: Context, file: FileInfo, etag: string): void {
   ctx.state.head.setAll({
     'Content-Security-Policy': "default-src 'none'; sandbox",
     'X-Content-Type-Options': 'nosniff',
-    'Cache-Control': 'private, no-cache',
     'Accept-Ranges': 'bytes',
     ETag: etag,
     // A link with a token may be shown in pages of other origins.

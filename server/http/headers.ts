@@ -34,6 +34,11 @@ const PUBLIC_PREFLIGHT = {
   'Access-Control-Max-Age': '86400',
 }
 
+const SHARE_PREFLIGHT = {
+  ...PUBLIC_PREFLIGHT,
+  'Access-Control-Allow-Headers': 'Range, X-Request-Id, X-Share-Secret',
+}
+
 const KEYED = Object.entries(SECURITY_HEADERS).flat()
 const PUBLIC = Object.entries({ ...SECURITY_HEADERS, ...SHARED, 'Access-Control-Allow-Origin': '*' }).flat()
 
@@ -43,6 +48,8 @@ export interface HeaderOptions {
   readonly health: Health
   /** Whether any origin may read the responses of a path. */
   readonly isPublic: (target: string) => boolean
+  /** Whether a path is public to who has the secret of a share. */
+  readonly isShare: (target: string) => boolean
   /** Origins that may use all other paths. */
   readonly corsOrigins: readonly string[]
 }
@@ -54,10 +61,11 @@ export interface HeaderOptions {
  * Public responses do not depend on the origin, so they have no `Vary: Origin`: shared caches would otherwise keep each
  * tile once per origin.
  */
-export function headBeginner({ health, isPublic, corsOrigins }: HeaderOptions): (ctx: Context) => boolean {
+export function headBeginner({ health, isPublic, isShare, corsOrigins }: HeaderOptions): (ctx: Context) => boolean {
   const allowed = new Set(corsOrigins)
   return (ctx) => {
-    const isOpen = isPublic(ctx.req.url ?? '')
+    const target = ctx.req.url ?? ''
+    const isOpen = isPublic(target)
     const head = new ResponseHead(ctx.state.ids.requestId, isOpen ? PUBLIC : KEYED)
     ctx.state.head = head
     if (health.isStopping) head.set('Connection', 'close')
@@ -69,7 +77,7 @@ export function headBeginner({ health, isPublic, corsOrigins }: HeaderOptions): 
       head.setAll({ ...SHARED, 'Access-Control-Allow-Origin': origin })
     }
     if (ctx.method !== 'OPTIONS' || ctx.get('Access-Control-Request-Method') === '') return false
-    head.setAll(isOpen ? PUBLIC_PREFLIGHT : KEYED_PREFLIGHT)
+    head.setAll(isOpen ? (isShare(target) ? SHARE_PREFLIGHT : PUBLIC_PREFLIGHT) : KEYED_PREFLIGHT)
     return true
   }
 }

@@ -1,6 +1,6 @@
 import { OVERLOADED, type HttpError } from '../contract/errors.ts'
 import type { Sender } from './sender.ts'
-import { Shares } from './shares.ts'
+import { Portions } from './portions.ts'
 import { clientOf, slowestOf, type AwaitedClient, type Holding, type Traffic } from './slow-clients.ts'
 
 interface BudgetOptions {
@@ -15,8 +15,8 @@ interface BudgetOptions {
 
 /** Bytes in memory. All senders without a key together can have half of them. */
 export class MemoryBudget {
-  readonly #all: Shares
-  readonly #keyless: Shares
+  readonly #all: Portions
+  readonly #keyless: Portions
   readonly #ends: 'newest' | 'slowest'
   readonly #nowMs: () => number
   /** In the order in which they began. */
@@ -24,8 +24,8 @@ export class MemoryBudget {
   #rejected = 0
 
   constructor(maxBytes: number, { ends = 'newest', nowMs = () => performance.now() }: BudgetOptions = {}) {
-    this.#all = new Shares(maxBytes)
-    this.#keyless = new Shares(maxBytes / 2)
+    this.#all = new Portions(maxBytes)
+    this.#keyless = new Portions(maxBytes / 2)
     this.#ends = ends
     this.#nowMs = nowMs
   }

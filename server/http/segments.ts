@@ -19,6 +19,8 @@ export const isBelowBase = (target: string): boolean => segmentOf(target).starts
 export interface PathRules {
   /** Whether scripts of any origin may read the responses. */
   readonly isPublic: (target: string) => boolean
+  /** Whether a secret of a share opens them. Then they are public, too. */
+  readonly isShare: (target: string) => boolean
   /** The body that errors have. */
   readonly errorShapeOf: (target: string) => ErrorShape
 }
@@ -30,10 +32,12 @@ export function pathRulesOf(groups: readonly EndpointGroup[]): PathRules {
         group.endpoints.filter((each) => holds(each, group)).map(({ path }) => segmentOf(BASE_PATH + path)),
       ),
     )
-  const open = segmentsOf(({ access }) => access === 'public')
+  const shared = segmentsOf(({ access }) => access === 'share')
+  const open = segmentsOf(({ access }) => access === 'public' || access === 'share')
   const ofProofs = segmentsOf((_, { errorShape }) => errorShape === 'verification')
   return {
     isPublic: (target) => open.has(segmentOf(target)),
+    isShare: (target) => shared.has(segmentOf(target)),
     errorShapeOf: (target) => (ofProofs.has(segmentOf(target)) ? 'verification' : 'operation'),
   }
 }

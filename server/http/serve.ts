@@ -20,7 +20,7 @@ import { readWriteOptions } from './write-options.ts'
  */
 export async function serve(ctx: Context, endpoint: Endpoint, services: EndpointServices): Promise<void> {
   // Also of errors: through a cache, a 404 would stay when there is a proof. What is immutable has its own.
-  ctx.state.head.set('Cache-Control', endpoint.access === 'public' ? 'no-cache' : 'private, no-cache')
+  ctx.state.head.set('Cache-Control', CACHING[endpoint.access] ?? 'private, no-cache')
   const params: Readonly<Record<string, string>> = ctx['params']
   const { registry, publicPath, replyCache, pageCache, health, unread, stalledReaderMs, longResults } = services
 
@@ -56,6 +56,8 @@ export async function serve(ctx: Context, endpoint: Endpoint, services: Endpoint
         input: fields,
         files: (slot) => files.get(slot) ?? [],
         options,
+        shareSecret: endpoint.access === 'share' ? ctx.get('X-Share-Secret') : '',
+        dashboardUrl: services.dashboardUrl,
         path: publicPath + ctx.path,
         target: ctx.url,
         replyCache,
@@ -83,6 +85,9 @@ export async function serve(ctx: Context, endpoint: Endpoint, services: Endpoint
   }
 }
 
+/** `Cache-Control` of responses that need no key. */
+const CACHING: Readonly<Record<string, string>> = { public: 'no-cache', share: 'no-store' }
+
 /** About the size of a long result: if there is no room for one, none is made. */
 const LONG_RESULT_BYTES = 4 * 1024 * 1024
 
@@ -91,7 +96,7 @@ const LONG_BODY_BYTES = 8 * 1024
 
 /** The queue of a request: that of its kind of work. */
 function queueOf(ctx: Context, { access, method, queue, body }: Endpoint, isHeavy: boolean): QueueName {
-  if (access === 'public') return 'public'
+  if (access === 'public' || (access === 'share' && queue === undefined)) return 'public'
   if (method === 'GET') return queue !== undefined && isHeavy ? queue : 'reads'
   if (body?.form !== undefined && ctx.is('multipart/form-data')) return 'uploads'
   return queue !== undefined && (ctx.request.length ?? Infinity) > LONG_BODY_BYTES ? queue : 'writes'

@@ -15,7 +15,7 @@ export function readWriteOptions(ctx: Context, endpoint: Endpoint): EndpointRequ
  */
 function ifMatch(ctx: Context, { method, access, conditional }: Endpoint): EndpointRequest['options'] {
   const header = ctx.get('If-Match').trim()
-  if (header === '' || method === 'GET' || access === 'public') return {}
+  if (header === '' || method === 'GET' || access === 'public' || access === 'share') return {}
   if (conditional === undefined)
     throw invalid('If-Match must not be sent here: this request does not change anything that has an ETag')
   if (header === '*') return {}

@@ -149,10 +149,16 @@ export const FAMILIES: readonly Family[] = [
   family('other', keys.blobIntents()),
   family('other', keys.pendingDeletions()),
   family('other', keys.pendingErasures()),
+  familyById('other', keys.shares(), ({ company, evidence, version }) => [
+    referTo(keys.evidence(company, evidence), (entry) => decodeRecord(entry).lastVersion >= version),
+  ]),
+  family('other', keys.allShareUses(), (_, company, id = '') => [
+    referTo(keys.share(id), (entry) => decodeRecord(entry).company === company),
+  ]),
   family('other', keys.allIdempotency()),
   ...DERIVED.map(({ range }) => bytes('index', range)),
-  ...[keys.evidenceCounts(), keys.categoryCounts(), keys.auditCounts(), keys.fileCounts()].map((range) =>
-    bytes('counter', range),
+  ...[keys.evidenceCounts(), keys.categoryCounts(), keys.auditCounts(), keys.fileCounts(), keys.shareCounts()].map(
+    (range) => bytes('counter', range),
   ),
 ].toSorted((a, b) => (a.range.gte < b.range.gte ? -1 : 1))
 

@@ -12,7 +12,7 @@ import { readAll } from '../../store/read.ts'
 import type { ApiKeyRecord, OperatorRecord } from '../../store/records.ts'
 import { invalidInput } from '../../schemas/validation.ts'
 import type { AuditLog } from './audit.ts'
-import type { LastUses } from './last-uses.ts'
+import type { LastUses } from '../last-uses.ts'
 
 const MIN_OPERATOR_KEY_LENGTH = 16
 /** About 300 bytes each. */

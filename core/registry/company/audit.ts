@@ -8,8 +8,8 @@ import { countOf } from '../../store/counter.ts'
 import { putRecord } from '../../store/entries.ts'
 import { listEntries } from '../../store/read.ts'
 import { keys, type AuditKind } from '../../store/keys.ts'
-import type { AuditAccessRecord, AuditChangeRecord } from '../../store/records.ts'
-import type { ActivityStores } from './last-uses.ts'
+import type { AuditAccessRecord, AuditChangeRecord, AuditShareRecord } from '../../store/records.ts'
+import type { ActivityStores } from '../last-uses.ts'
 
 /** So many of each kind a company's audit trail keeps: the newest ones. */
 export const MAX_ACCESS_ENTRIES = 10_000
@@ -184,10 +184,10 @@ const ACCESS_KINDS = ['access', 'unknown'] as const
 const kindOf = (record: AuditAccessRecord): AuditKind =>
   record.type === 'rejected' && record.reason === 'unknown' ? 'unknown' : 'access'
 
-/** The part of a commit that adds changes of source systems to the audit trail. They are never deleted. */
+/** The part of a commit that adds changes of source systems and shares to the audit trail. They are never deleted. */
 export const auditChanges = (
   companyId: string,
-  entries: readonly AuditChangeRecord[],
+  entries: readonly (AuditChangeRecord | AuditShareRecord)[],
 ): { readonly writes: readonly Write[]; readonly adds: readonly Add[] } => ({
   writes: entries.map((entry) => putRecord(keys.audit('change', companyId, entry.id), entry)),
   adds: entries.length === 0 ? [] : [{ key: keys.auditCount('change', companyId), delta: entries.length }],

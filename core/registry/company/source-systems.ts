@@ -8,7 +8,7 @@ import type { SourceSystemRecord, AuditedValues, AuditRecord } from '../../store
 import type { Context } from '../context.ts'
 import { enterCompany } from '../permissions.ts'
 import type { AuditLog } from './audit.ts'
-import type { LastUses } from './last-uses.ts'
+import type { LastUses } from '../last-uses.ts'
 import { assertTexts, type ApiKeys } from './api-keys.ts'
 import { createSourceSystem } from './create.ts'
 import { readSystem } from './stored-system.ts'
@@ -126,7 +126,7 @@ const listAudit =
 
 function auditEntry(record: AuditRecord): AuditEntry {
   const at = new Date(record.at)
-  if (record.type === 'rejected' || record.type === 'fileToken') return { ...record, at }
+  if ('count' in record || 'shareId' in record) return { ...record, at }
   const { id, type, actor, systemId, values = {}, replacedKeyEndsAt } = record
   if (type !== 'rotated') return { id, at, type, actor, systemId, values: auditedChange(values) }
   const end = replacedKeyEndsAt === undefined ? {} : { replacedKeyEndsAt: new Date(replacedKeyEndsAt) }

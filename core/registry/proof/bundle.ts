@@ -5,7 +5,7 @@ import { isId } from '../../ids.ts'
 import { firstEventOf, readEvent, readEvents } from '../../store/evidence.ts'
 import type { EventRecord, EvidenceRecord } from '../../store/records.ts'
 import { toHex } from '../../bytes.ts'
-import type { DisclosedText, Disclosure } from '../../commitment/event-format.ts'
+import { type DisclosedText, type Disclosure, EVENT_FIELDS } from '../../commitment/event-format.ts'
 import { checkedOpeningOf, discloseEvent } from '../event/opening.ts'
 import type { Context } from '../context.ts'
 import { BUNDLE_FORMAT, isReadable, MAX_BUNDLE_EVENTS } from '../../commitment/bundle-format.ts'
@@ -18,28 +18,6 @@ import { readFileOf } from './file.ts'
 import type { Proofs } from '../../api/proofs.ts'
 import { findEvidence, FoundEvidence, invalid } from './find-evidence.ts'
 
-/** The fields that events can have (core/README.md). */
-export const EVENT_FIELDS: readonly string[] = [
-  'action',
-  'actor',
-  'company',
-  'evidence',
-  'externalId',
-  'name',
-  'categoryId',
-  'subcategoryId',
-  'slotKey',
-  'owner',
-  'description',
-  'summary',
-  'meta',
-  'imageId',
-  'status',
-  'updateDescription',
-  'personaName',
-  'eventDescription',
-]
-
 /** The bundle of a history. Throws `EVIDENCE_NOT_FOUND`, `FILE_NOT_FOUND`, `VALIDATION_ERROR`, `BUNDLE_TOO_LARGE`. */
 export const bundleHistory =
   (context: Context, sources: BundleSources): Proofs['bundle'] =>
@@ -50,7 +28,7 @@ export const bundleHistory =
     if (Array.isArray(selected.fields)) assertFields(selected.fields, selected.history === true)
     const { record } = await readEvidence(context, entered, externalId)
     if (Array.isArray(selected.files)) await assertFiles(context, record, selected.files)
-    return bundleOf(context, new VouchedTrees(context.log, sources), record, selected)
+    return bundleOf(context, new VouchedTrees(context.log, sources), record, selectionOf(selected))
   }
 
 /** The bundle of the history of an evidence. Throws `BUNDLE_TOO_LARGE`. */
@@ -58,7 +36,7 @@ export async function bundleOf(
   context: Context,
   trees: VouchedTrees,
   evidence: EvidenceRecord,
-  selection: BundleSelection,
+  selection: Selection,
 ): Promise<Bundle> {
   const { lastVersion, txId } = evidence
   if (lastVersion > MAX_BUNDLE_EVENTS)
@@ -141,36 +119,51 @@ function assertVerifiable(bundle: Bundle): void {
 /** The texts of an event have some 100 KiB at most. Of certificates, lists and responses, one has 11 MB at most. */
 const [SMALL_EVENTS, SMALL_PIECES] = [30, 2]
 
-type Selection = BundleSelection['fields']
+/** What a bundle discloses of a version. */
+export interface Selection {
+  /** Whether the version has texts, and a checkpoint of its own. */
+  readonly isShown: (version: number) => boolean
+  readonly hasField: (version: number, name: string) => boolean
+  readonly hasFile: (version: number, id: string) => boolean
+}
+
+/** What a caller asked for. */
+export function selectionOf({ fields, files, history = false, versions }: BundleSelection): Selection {
+  const { from, to } = versions ?? { from: 1, to: MAX_BUNDLE_EVENTS }
+  return {
+    isShown: (version) => version >= from && version <= to,
+    hasField: (_, name) => (name === 'slotKey' ? history : includes(fields, name)),
+    hasFile: (_, id) => includes(files, id),
+  }
+}
+
+const includes = (selected: BundleSelection['fields'], name: string): boolean =>
+  selected === 'all' || (selected !== 'none' && selected.includes(name))
 
 /** Events that are read at the same time. */
 const PAGE = 100
 
-/** The whole history of an evidence, with its headers and what the caller selected. */
+/** The whole history of an evidence, with its headers and what is selected. */
 async function discloseHistory(
   context: Context,
   evidence: EvidenceRecord,
-  { fields, files, history = false, versions: shown = { from: 1, to: MAX_BUNDLE_EVENTS } }: BundleSelection,
+  { isShown, hasField, hasFile }: Selection,
 ): Promise<readonly DisclosedEvent[]> {
-  const isSelected = (name: string): boolean => (name === 'slotKey' ? history : includes(fields, name))
   const events: DisclosedEvent[] = []
   for (let from = 1; from <= evidence.lastVersion; from += PAGE) {
     const versions = Array.from({ length: Math.min(PAGE, evidence.lastVersion - from + 1) }, (_, i) => from + i)
-    const page = await readEvents(context.records, evidence, versions)
-    for (const [i, event] of page.entries()) {
-      const isShown = from + i >= shown.from && from + i <= shown.to
+    for (const event of await readEvents(context.records, evidence, versions)) {
+      const { version } = event
+      const isOpen = isShown(version)
       const { fields: allFields, files: allFiles, ...committed } = open(context, evidence, event)
-      const fieldTexts = selectedOf(allFields, (name) => isShown && isSelected(name))
-      const fileTexts = selectedOf(allFiles, (id) => isShown && includes(files, id))
+      const fieldTexts = selectedOf(allFields, (name) => isOpen && hasField(version, name))
+      const fileTexts = selectedOf(allFiles, (id) => isOpen && hasFile(version, id))
       const selected = { ...(fieldTexts && { fields: fieldTexts }), ...(fileTexts && { files: fileTexts }) }
-      events.push({ txId: event.txId, isShown, disclosed: { ...committed, ...selected } })
+      events.push({ txId: event.txId, isShown: isOpen, disclosed: { ...committed, ...selected } })
     }
   }
   return events
 }
-
-const includes = (selected: Selection, name: string): boolean =>
-  selected === 'all' || (selected !== 'none' && selected.includes(name))
 
 /** The selected texts, `undefined` if there are none. */
 function selectedOf(

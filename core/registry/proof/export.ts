@@ -12,9 +12,10 @@ import type { EvidenceRecord } from '../../store/records.ts'
 import { BlockProofs } from '../../log/block-proofs.ts'
 import type { Context } from '../context.ts'
 import { enterCompany } from '../permissions.ts'
-import { bundleOf } from './bundle.ts'
+import { bundleOf, selectionOf } from './bundle.ts'
 import { type BundleSources, VouchedTrees } from './vouched-trees.ts'
 
+const EVERYTHING = selectionOf({ fields: 'all', files: 'all' })
 /** Evidences that are read at the same time. */
 const PAGE = 32
 /**
@@ -92,7 +93,7 @@ async function shownEvidence(
   try {
     const evidence = decodeRecord(entry)
     named = { id: evidence.id, externalId: evidence.externalId }
-    return { bundle: await bundleOf(context, trees, evidence, { fields: 'all', files: 'all' }) }
+    return { bundle: await bundleOf(context, trees, evidence, EVERYTHING) }
   } catch (error) {
     if (isRegistryError(error, 'CORRUPT') || isRegistryError(error, 'BUNDLE_TOO_LARGE'))
       return { ...named, error: error.code }

@@ -56,6 +56,7 @@ const actorOf = (entry: AuditEntry, nameOf: NameOf): string =>
 function detailsOf(entry: AuditEntry, nameOf: NameOf): string {
   const t = texts.systems
   if (entry.type === 'fileToken') return [entry.fileId, t.times(entry.count)].join(', ')
+  if ('shareId' in entry) return `${t.linkOf} ${entry.evidenceId}`
   if (entry.type === 'rejected') {
     const system = entry.systemId === undefined ? [] : [nameOf(entry.systemId)]
     return [t.rejectedReasons[entry.reason], ...system, t.times(entry.count)].join(', ')

@@ -9,6 +9,7 @@ const CODES: Readonly<Record<number, readonly string[]>> = {
   401: ['UNAUTHORIZED'],
   403: ['FORBIDDEN'],
   404: [
+    'SHARE_NOT_FOUND',
     'COMPANY_NOT_FOUND',
     'CATEGORY_NOT_FOUND',
     'SUBCATEGORY_NOT_FOUND',
@@ -21,6 +22,7 @@ const CODES: Readonly<Record<number, readonly string[]>> = {
   405: ['METHOD_NOT_ALLOWED'],
   408: ['REQUEST_TIMEOUT'],
   409: [
+    'TOO_MANY_SHARES',
     'EXTERNAL_ID_EXISTS',
     'NAME_EXISTS',
     'KEY_EXISTS',

@@ -1,10 +1,10 @@
-import type { SourceSystemId } from '../../api/scope.ts'
-import { Background } from '../../background.ts'
-import type { Clock, Logger, RecordStore } from '../../ports/index.ts'
-import { keys } from '../../store/keys.ts'
-import { decodeRecord } from '../../store/codec.ts'
-import { putRecord } from '../../store/entries.ts'
-import { readAll } from '../../store/read.ts'
+import { Background } from '../background.ts'
+import type { Clock, Logger, RecordStore } from '../ports/index.ts'
+import type { RecordKey } from '../store/keys.ts'
+import { decodeRecord } from '../store/codec.ts'
+import { putRecord } from '../store/entries.ts'
+import { readAll } from '../store/read.ts'
+import type { LastUseRecord } from '../store/records.ts'
 
 const MINUTE_MS = 60_000
 /** Records of one commit. */
@@ -18,45 +18,50 @@ export interface ActivityStores {
   readonly isReadOnly: boolean
 }
 
+/** The key of the last use of what has this id. */
+type UseKey = (companyId: string, id: string) => RecordKey<LastUseRecord>
+
 interface Use {
   readonly companyId: string
-  readonly systemId: SourceSystemId
+  readonly id: string
   /** ms since 1970. */
   readonly minute: number
 }
 
 /**
- * When each source system was last used. Uses are collected in memory and written once a minute, so that a request
- * costs no write.
+ * When each source system, or each share, was last used. Uses are collected in memory and written once a minute, so
+ * that a request costs no write.
  */
 export class LastUses {
   readonly #stores: ActivityStores
+  readonly #keyOf: UseKey
   readonly #task: Background
-  #uses = new Map<SourceSystemId, Use>()
+  #uses = new Map<string, Use>()
 
-  constructor(stores: ActivityStores) {
+  constructor(stores: ActivityStores, keyOf: UseKey) {
     this.#stores = stores
+    this.#keyOf = keyOf
     this.#task = new Background({
       ...stores,
-      failure: 'the last uses of keys could not be written; it is tried again',
+      failure: 'the last uses of keys and shares could not be written; it is tried again',
       retryMs: () => MINUTE_MS,
       run: () => this.#write(),
     })
   }
 
-  note(companyId: string, systemId: SourceSystemId): void {
+  note(companyId: string, id: string): void {
     const { isReadOnly, clock } = this.#stores
     if (isReadOnly) return
     const now = clock.now()
     const minute = now - (now % MINUTE_MS)
-    if (this.#uses.get(systemId)?.minute === minute) return
-    this.#uses.set(systemId, { companyId, systemId, minute })
+    if (this.#uses.get(id)?.minute === minute) return
+    this.#uses.set(id, { companyId, id, minute })
     this.#task.request(MINUTE_MS)
   }
 
   /** The last use that may not be written yet, ms since 1970. */
-  noted(systemId: SourceSystemId): number | undefined {
-    return this.#uses.get(systemId)?.minute
+  noted(id: string): number | undefined {
+    return this.#uses.get(id)?.minute
   }
 
   /** Writes what was noted. */
@@ -69,7 +74,7 @@ export class LastUses {
     const uses = [...this.#uses.values()]
     for (let i = 0; i < uses.length; i += COMMIT_LENGTH) await this.#writeSome(uses.slice(i, i + COMMIT_LENGTH))
     // Only now, so that `noted` returns them until they can be read.
-    for (const use of uses) if (this.#uses.get(use.systemId) === use) this.#uses.delete(use.systemId)
+    for (const use of uses) if (this.#uses.get(use.id) === use) this.#uses.delete(use.id)
   }
 
   /** Without checks: if two servers write the same record, both values are right to the minute. */
@@ -77,14 +82,12 @@ export class LastUses {
     const { records } = this.#stores
     const stored = await readAll(
       records,
-      uses.map(({ companyId, systemId }) => keys.lastUse(companyId, systemId)),
+      uses.map(({ companyId, id }) => this.#keyOf(companyId, id)),
     )
     const later = uses.filter(({ minute }, i) => minute > (decodeRecord(stored[i])?.at ?? 0))
     if (later.length === 0) return
     await records.commit({
-      writes: later.map(({ companyId, systemId, minute }) =>
-        putRecord(keys.lastUse(companyId, systemId), { at: minute }),
-      ),
+      writes: later.map(({ companyId, id, minute }) => putRecord(this.#keyOf(companyId, id), { at: minute })),
     })
   }
 }

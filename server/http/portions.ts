@@ -5,7 +5,7 @@ const IDLE_SENDERS = 64
  * Counts what each sender has of something that is limited. A sender may have seven times what is free: if it is alone,
  * all but an eighth; if several want much, equal parts; and a newcomer finds some, unless others have taken the rest.
  */
-export class Shares {
+export class Portions {
   readonly #max: number
   readonly #bySender = new Map<string, number>()
   #used = 0

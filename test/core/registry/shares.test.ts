@@ -1,0 +1,171 @@
+import assert from 'node:assert/strict'
+import { describe } from 'node:test'
+import type { CreatedShare, SharedEvidence, ShareKey } from '../../../core/index.ts'
+import { verifyBundle } from '../../../core/verify/index.ts'
+import { rejectsWith } from '../../contract/blob-bodies.ts'
+import { present } from '../../support/present.ts'
+import { assertIntact, it, openFixture, Stores } from '../../support/registry-fixture.ts'
+
+const DAY_MS = 86_400_000
+const MINUTE_MS = 60_000
+
+const keyOf = ({ id, secret }: CreatedShare): ShareKey => ({ shareId: id, secret: present(secret) })
+
+/** The names of the disclosed fields of each event, and the ids of its disclosed files. */
+const shown = ({ bundle }: SharedEvidence) =>
+  bundle.events.map(({ fields = {}, files = {} }) => [...Object.keys(fields), ...Object.keys(files)].sort())
+
+describe('a share', () => {
+  it('discloses what was chosen up to its version, and of later events what happened', async (fixture) => {
+    const { registry, scope, evidence, stage } = fixture
+    const photo = await stage('photo', 'front.jpg', 'image/jpeg')
+    const bill = await stage('bill', 'bill.pdf', 'application/pdf')
+    await evidence({
+      externalId: 'VIN-1',
+      owner: 'Ada',
+      description: 'blue',
+      meta: { frame: 7 },
+      image: photo,
+      files: [bill],
+    })
+    const { shares } = registry
+    const everything = ['texts', 'name', 'owner', 'meta', 'categoryId', 'actor', 'externalId'] as const
+    const all = keyOf(await shares.create(scope, 'VIN-1', { fields: [...everything], files: 'all' }))
+    const little = keyOf(await shares.create(scope, 'VIN-1', { fields: [], files: ['image'] }))
+
+    const letter = await stage('letter', 'letter.txt', 'text/plain')
+    const next = { owner: 'Next', description: 'secret', eventDescription: 'secret' }
+    await registry.evidences.update(scope, 'VIN-1', { ...next, files: [letter] })
+    await registry.evidences.update(scope, 'VIN-1', { updateType: 'stolen' })
+    await registry.sealNow()
+
+    const [opened, small] = await Promise.all([shares.open(all), shares.open(little)])
+    const [first, ...later] = shown(opened)
+    const disclosed = ['action', 'actor', 'categoryId', 'description', 'externalId', 'imageId', 'meta', 'name', 'owner']
+    assert.deepEqual(first, [...disclosed, bill.id, photo.id].sort())
+    for (const names of later) assert.deepEqual(new Set(['action', 'status', ...names]), new Set(['action', 'status']))
+    assert.equal(later.length, 4)
+    assert.match(JSON.stringify(later.at(-1)), /status/)
+    assert.deepEqual(shown(small)[0], ['action', 'imageId', photo.id].sort())
+    assert.doesNotMatch(JSON.stringify(opened), /Next|secret|letter/)
+    assert.doesNotMatch(JSON.stringify(small), /Ada|blue|Next|secret|bill|acme|A drill|VIN|Tools|Drills/)
+    assert.deepEqual(opened.filedUnder, { category: 'Tools', subcategory: 'Drills' })
+    assert.equal(small.filedUnder, undefined)
+    const { state } = verifyBundle(JSON.stringify(opened.bundle), {})
+    assert.equal(state, 'consistent')
+
+    assert.deepEqual(opened.files.map(({ id }) => id).sort(), [bill.id, photo.id].sort())
+    assert.deepEqual(
+      small.files.map(({ id }) => id),
+      [photo.id],
+    )
+    assert.equal((await shares.file(little, photo.id.toUpperCase())).name, 'front.jpg')
+    await rejectsWith('FILE_NOT_FOUND', shares.file(little, bill.id))
+    await rejectsWith('FILE_NOT_FOUND', shares.file(all, letter.id))
+    await registry.files.delete(scope, { fileId: photo.id })
+    await rejectsWith('FILE_NOT_FOUND', shares.file(little, photo.id))
+    await assertIntact(fixture)
+  })
+
+  it('opens nothing after its end, with another secret, or if its maker was deactivated', async (fixture) => {
+    const { registry, scope, evidence, system, clock } = fixture
+    await evidence({})
+    const { shares } = registry
+    const { scope: reader, id: systemId } = await system('R')
+    const input = { fields: ['name'], files: [] } as const
+    const [ended, expired, orphan] = await Promise.all([
+      shares.create(scope, 'e-1', input),
+      shares.create(scope, 'e-1', { ...input, expiresAt: new Date(clock.now() + MINUTE_MS) }),
+      shares.create(reader, 'e-1', input),
+    ])
+    await Promise.all([ended, expired, orphan].map((share) => shares.open(keyOf(share))))
+    await rejectsWith('SHARE_NOT_FOUND', shares.open({ shareId: ended.id, secret: present(orphan.secret) }))
+    for (const shareId of ['', 'x', orphan.id.replace(/.$/, 'x'), systemId])
+      await rejectsWith('SHARE_NOT_FOUND', shares.open({ shareId, secret: present(ended.secret) }))
+
+    await shares.end(scope, 'e-1', ended.id)
+    await shares.end(scope, 'e-1', ended.id)
+    await registry.sourceSystems.update(scope, systemId, { apiKey: 'another-key-of-this-system' })
+    await shares.open(keyOf(orphan))
+    await registry.sourceSystems.update(scope, systemId, { active: false })
+    await clock.advance(MINUTE_MS)
+    for (const share of [ended, expired, orphan]) await rejectsWith('SHARE_NOT_FOUND', shares.open(keyOf(share)))
+    const { items } = await registry.sourceSystems.audit(scope)
+    const audited = items.filter(({ type }) => type.startsWith('share')).map(({ type }) => type)
+    assert.deepEqual(audited, ['shareEnded', 'shared', 'shared', 'shared'])
+    await assertIntact(fixture)
+  })
+
+  it('is limited by the level of its maker', async ({ registry, scope, evidence, system, clock, stage }) => {
+    const photo = await stage('photo', 'front.jpg', 'image/jpeg')
+    await evidence({ files: [photo] })
+    await evidence({ externalId: 'e-2' })
+    const { shares } = registry
+    const { scope: reader } = await system('R')
+    const { scope: other } = await system('R')
+    const { scope: writer } = await system('U')
+    const input = { fields: [], files: [] } as const
+    const inDays = (days: number) => new Date(clock.now() + days * DAY_MS)
+    const own = await shares.create(reader, 'e-1', input)
+    assert.deepEqual(own.expiresAt, inDays(30))
+    await rejectsWith('FORBIDDEN', shares.create(reader, 'e-1', { ...input, expiresAt: inDays(31) }))
+    await rejectsWith('FORBIDDEN', shares.create(reader, 'e-1', { ...input, kind: 'certificate' }))
+    assert.equal((await shares.create(writer, 'e-1', { ...input, kind: 'certificate' })).expiresAt, undefined)
+    await rejectsWith('FORBIDDEN', shares.end(other, 'e-1', own.id))
+    await rejectsWith('SHARE_NOT_FOUND', shares.end(writer, 'e-2', own.id))
+    await shares.end(reader, 'e-1', own.id)
+
+    await rejectsWith('FILE_NOT_FOUND', shares.create(scope, 'e-2', { fields: [], files: [photo.id] }))
+    await rejectsWith('FILE_NOT_FOUND', shares.create(scope, 'e-2', { fields: [], files: ['image'] }))
+    for (const wrong of [
+      { fields: ['slotKey'] },
+      { fields: ['nam'] },
+      { files: ['x'] },
+      { more: 1 },
+      { files: 'none' },
+    ])
+      await rejectsWith('VALIDATION_ERROR', shares.create(scope, 'e-1', { ...input, ...wrong } as never))
+  })
+
+  it('is one of at most 100 open ones; of the ended ones the newest 100 are kept', async (fixture) => {
+    const { registry, scope, evidence, clock } = fixture
+    await evidence({})
+    const { shares } = registry
+    const brief = () => ({ fields: [], files: [], expiresAt: new Date(clock.now() + MINUTE_MS) }) as const
+    for (const round of [1, 2, 3]) {
+      for (let i = 0; i < 100; i++) await shares.create(scope, 'e-1', brief())
+      await rejectsWith('TOO_MANY_SHARES', shares.create(scope, 'e-1', brief()))
+      await clock.advance(MINUTE_MS)
+      assert.equal((await shares.list(scope, 'e-1')).length, Math.min(round, 2) * 100)
+    }
+    await assertIntact(fixture)
+  })
+
+  it('is made once for an idempotency key, and its secret is returned once', async ({ registry, scope, evidence }) => {
+    await evidence({})
+    const create = () =>
+      registry.shares.create(scope, 'e-1', { fields: ['name'], files: 'all' }, { idempotencyKey: 'once' })
+    const [first, again] = [await create(), await create()]
+    assert.deepEqual(again, { id: first.id })
+    assert.match(present(first.secret), /^[\w-]{22}$/)
+    const [share, ...others] = await registry.shares.list(scope, 'e-1')
+    assert.deepEqual(others, [])
+    assert.doesNotMatch(JSON.stringify(share), new RegExp(present(first.secret)))
+  })
+
+  it('is listed with its last use, also after a restart', async () => {
+    const stores = new Stores()
+    const { registry, scope, evidence, clock, close } = await openFixture({ stores })
+    await evidence({})
+    const share = await registry.shares.create(scope, 'e-1', { fields: [], files: [] })
+    await clock.advance(MINUTE_MS)
+    await registry.shares.open(keyOf(share))
+    const usedAt = async (opened: typeof registry) => (await opened.shares.list(scope, 'e-1'))[0]?.lastUsedAt?.getTime()
+    const at = clock.now() - (clock.now() % MINUTE_MS)
+    assert.equal(await usedAt(registry), at)
+    await close()
+    const later = await openFixture({ stores })
+    assert.equal(await usedAt(later.registry), at)
+    await later.close()
+  })
+})
