@@ -28,6 +28,7 @@ const VARYING = new Set([
 describe('HEAD, other methods and too many headers', () => {
   let check: DocumentCheck
   let params: Readonly<Record<string, string>>
+  let secret: Readonly<Record<string, string>>
   const acme = new CompanyRequests({ rateLimitPerMinute: 1_000 })
   before(async () => {
     check = new DocumentCheck(acme.service.app.document())
@@ -40,7 +41,12 @@ describe('HEAD, other methods and too many headers', () => {
     }, 'the proof')
     const { object } = await acme.page('e-1')
     const proof = await acme.service.ok('getProof', { params: { txid: txId } })
+    const shared = { params: { EVIDENCE_EXTERNAL_ID: 'e-1' }, json: { fields: [], files: 'all' } }
+    const { id: shareId, url } = await acme.ok('createShare', shared)
+    secret = { 'x-share-secret': String(url).split('.').at(-1) ?? '' }
     params = {
+      SHARE_ID: shareId,
+      FILE_ID: overlayId,
       COMPANY_ID: 'acme',
       EVIDENCE_EXTERNAL_ID: 'e-1',
       CATEGORY_ID: object.categoryId,
@@ -61,6 +67,7 @@ describe('HEAD, other methods and too many headers', () => {
   }
   const request = (id: string): CallOptions => ({
     params,
+    headers: secret,
     key: id === 'listCompanies' ? OPERATOR_KEY : acme.company.keys.A,
     query: QUERIES[id]?.(params['fileId'] ?? '') ?? {},
   })
@@ -68,7 +75,7 @@ describe('HEAD, other methods and too many headers', () => {
     const { key = '' } = options
     const response = await acme.service.fetch(pathOf(endpointOf(id), options), {
       method: 'HEAD',
-      headers: { 'x-api-key': key },
+      headers: { ...secret, 'x-api-key': key },
     })
     const read = await readResponse(response)
     check.check(`head${id.slice(0, 1).toUpperCase()}${id.slice(1)}`, read)
@@ -85,7 +92,7 @@ describe('HEAD, other methods and too many headers', () => {
       const own = await head(id, request(id))
       assert.deepEqual([own.status, own.text], [200, ''])
       assert.deepEqual(comparable(own.headers), comparable(get.headers))
-      if (endpointOf(id).access === 'public') return
+      if (['public', 'share'].includes(endpointOf(id).access)) return
       const rejected = await head(id, { ...request(id), key: 'a-wrong-key-of-a-test' })
       assert.deepEqual([rejected.status, rejected.text], [401, ''])
     })

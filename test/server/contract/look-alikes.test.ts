@@ -20,7 +20,7 @@ it('every keyed read returns the same and reads nothing of others if companies o
   for (const [read, text] of alone) assert.equal(crowded.get(read), text, read)
   const keyed = [...ENDPOINTS.values()].filter(
     // The list of companies is over all of them.
-    ({ method, access }) => method === 'GET' && access !== 'public' && access !== 'operator',
+    ({ method, access }) => method === 'GET' && !['public', 'share', 'operator'].includes(access),
   )
   const missing = keyed.filter(({ id }) => ![...alone.keys()].some((read) => read.split(' ')[0] === id))
   assert.deepEqual(
@@ -87,6 +87,7 @@ async function useAll(service: Service, { id, keys }: Company): Promise<void> {
   }
   const params = { ...of.params, EVIDENCE_EXTERNAL_ID: 'car-1' }
   await service.ok('updateEvidence', { ...of, params, json: { owner: 'Grace', actionType: 'stolen' } })
+  await service.ok('createShare', { ...of, params, json: { fields: ['name'], files: 'all' } })
   const [category] = (await service.ok('listCategories', of)).categories
   const form = formOf({ description: 'with an image' }, [['file', 'c.png', 'c', 'image/png']])
   await service.ok('updateCategory', { ...of, params: { ...of.params, CATEGORY_ID: category.id }, form })
@@ -142,7 +143,8 @@ async function readAll({ service, company, watch }: Crowd): Promise<ReadonlyMap<
   ]
   for (const list of lists) for (const paged of [{}, { len: '2' }]) await read('listEvidences', { ...list, ...paged })
   for (const id of ['getCategory', 'listSubcategories', 'getSubcategory', 'listSubcategoryFiles']) await read(id)
-  for (const id of ['getOverview', 'listEvents', 'getEvidence', 'getBundle', 'exportEvidences']) await read(id)
+  for (const id of ['getOverview', 'listEvents', 'getEvidence', 'getBundle', 'exportEvidences', 'listShares'])
+    await read(id)
   for (const id of ['listSourceSystems', 'getSourceSystem', 'checkSourceSystem', 'getOwnSourceSystem']) await read(id)
   await read('listAudit')
   await read('downloadFile', { fileId: dt[0].overlayId, evidenceId: 'car-1' })
