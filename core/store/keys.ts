@@ -274,17 +274,17 @@ export const keys = {
   updatesOf: (company: Company): Range => keysUnder(recordKey('up', company)),
   allUpdateIndex: (): Range => keysUnder('up'),
   // -- shares
-  share: (id: Share): RecordKey<ShareRecord> => recordKey('sh', id),
-  shares: (): RecordRange<ShareRecord> => keysUnder('sh'),
-  shareOf: (company: Company, evidence: Evidence, id: Share): Key => recordKey('se', company, evidence, id),
-  sharesOf: (company: Company, evidence: Evidence): Range => keysUnder(recordKey('se', company, evidence)),
-  allShareListings: (): Range => keysUnder('se'),
+  share: (id: Share): RecordKey<ShareRecord> => recordKey('ln', id),
+  shares: (): RecordRange<ShareRecord> => keysUnder('ln'),
+  shareOf: (company: Company, evidence: Evidence, id: Share): Key => recordKey('le', company, evidence, id),
+  sharesOf: (company: Company, evidence: Evidence): Range => keysUnder(recordKey('le', company, evidence)),
+  allShareListings: (): Range => keysUnder('le'),
   /** Counter. */
-  shareCount: (company: Company, evidence: Evidence): Key => recordKey('sc', company, evidence),
-  shareCounts: (): Range => keysUnder('sc'),
+  shareCount: (company: Company, evidence: Evidence): Key => recordKey('lc', company, evidence),
+  shareCounts: (): Range => keysUnder('lc'),
   /** When a share was last opened. */
-  shareUse: (company: Company, id: Share): RecordKey<LastUseRecord> => recordKey('su', company, id),
-  allShareUses: (): RecordRange<LastUseRecord> => keysUnder('su'),
+  shareUse: (company: Company, id: Share): RecordKey<LastUseRecord> => recordKey('lv', company, id),
+  allShareUses: (): RecordRange<LastUseRecord> => keysUnder('lv'),
   // -- files
   file: (id: File): RecordKey<FileRecord | DeletedFileRecord> => recordKey('fi', id),
   files: (): RecordRange<FileRecord | DeletedFileRecord> => keysUnder('fi'),

@@ -50,6 +50,7 @@ async function fillRegistry({ registry, scope, stage, settle, clock }: BundleReg
   await evidences.update(scope, 'plain', { updateType: 'stolen' })
   await registry.files.delete(scope, { fileId: deleted.id })
   await settle()
+  await registry.shares.create(scope, drill.externalId, { fields: ['name'], files: 'all' })
   return {
     drill: drill.externalId,
     plain: 'plain',
