@@ -70,8 +70,8 @@ export const shares: EndpointGroup = {
       access: 'share',
       summary: 'What a link discloses',
       description:
-        'Built now, so it shows the present state. The secret of the link stands in `X-Share-Secret`. An ended, expired ' +
-        'or unknown link and a wrong secret are the same 404.',
+        'Built now, so it shows the present state. The secret of the link stands in `X-Share-Secret`. An ended, ' +
+        'expired or unknown link and a wrong secret are the same 404.',
       response: { schema: SharedEvidence },
       errors: ['SHARE_NOT_FOUND', 'BUNDLE_TOO_LARGE'],
       handle: async ({ registry, param, shareSecret }) =>

@@ -147,10 +147,10 @@ describe('the verifier in Python says the same', { skip }, () => {
     const typed = concatBytes(Uint8Array.of(4), witness.publicKey)
     const vkey = `w+${toHex(sha256Of(encodeUtf8('w\n'), typed).subarray(0, 4))}+${toBase64(typed)}`
     const start = `log ${keys[0]?.vkey}\n`
-    await agrees(0, BUNDLE, `# \u0085\n${start}quorum none\n`)
     await agrees(8, BUNDLE, `quorum none\n${start}`.replace('quorum none', `witness w ${vkey}\nquorum w`))
     for (const broken of [
       `# \u007f\n${start}quorum none\n`,
+      `# \u0085\n${start}quorum none\n`,
       `${start}group g all w\nwitness w ${vkey}\nquorum none\n`,
       `${start}quorum w\nwitness w ${vkey}\n`,
       `${start}quorum none\nquorum none\n`,
