@@ -23,6 +23,9 @@ import type { Reply } from './reply.ts'
  */
 export type Access = 'public' | 'share' | 'sourceSystem' | 'operator' | 'fileToken' | PermissionLevel
 
+/** Whether no key is looked up: it is for anyone. */
+export const isKeyless = (access: Access): access is 'public' | 'share' => access === 'public' || access === 'share'
+
 /** Where a request may carry files: the names of their parts, and how many. */
 export interface FileSlot {
   /** The field's own name. As a text field it may hold titles. */

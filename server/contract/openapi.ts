@@ -1,5 +1,5 @@
 import type { TSchema } from '#typebox'
-import { documentPath, parametersOf, type Endpoint, type EndpointGroup, type FileSlot } from './endpoint.ts'
+import { documentPath, isKeyless, parametersOf, type Endpoint, type EndpointGroup, type FileSlot } from './endpoint.ts'
 import { InlineImage } from './files.ts'
 import { BINARY, responseHeaders, responses, withoutContent } from './responses.ts'
 import { SchemaEmitter, type JsonObject } from './schema-emitter.ts'
@@ -104,7 +104,7 @@ function operation(endpoint: Endpoint, group: EndpointGroup, emission: Emission)
 
 /** A file can also be opened without a key. Its token is not a scheme: clients would send the key in its place. */
 function security(access: Endpoint['access']): readonly JsonObject[] {
-  if (access === 'public' || access === 'share') return []
+  if (isKeyless(access)) return []
   return access === 'fileToken' ? [{ apiKey: [] }, {}] : [{ apiKey: [] }]
 }
 

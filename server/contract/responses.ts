@@ -1,6 +1,6 @@
 import type { TSchema } from '#typebox'
 import { codesWith, statusOf, type ResponseCode } from './errors.ts'
-import type { Endpoint, EndpointGroup } from './endpoint.ts'
+import { isKeyless, type Endpoint, type EndpointGroup } from './endpoint.ts'
 import type { JsonObject, SchemaEmitter } from './schema-emitter.ts'
 import { AuthorizationError, OperationError, VerificationError } from './values.ts'
 import { variantsWithStatus } from './verification.ts'
@@ -80,13 +80,12 @@ function failures(endpoint: Endpoint): ReadonlyMap<number, readonly ResponseCode
 
 /** The statuses that any endpoint of this kind can have. */
 function failureStatuses({ access, body }: Endpoint): readonly number[] {
-  const authorization =
-    access === 'public' ? [] : access === 'sourceSystem' || access === 'operator' ? [401] : [401, 403]
+  const authorization = isKeyless(access) ? [] : access === 'sourceSystem' || access === 'operator' ? [401] : [401, 403]
   return [400, ...authorization, 405, ...(body === undefined ? [] : [413, 415]), 429, 500, 503]
 }
 
 const impliedErrors = ({ access, path, idempotent, conditional }: Endpoint): readonly ResponseCode[] => [
-  ...(access !== 'public' && path.includes('{COMPANY_ID}') ? (['COMPANY_NOT_FOUND'] as const) : []),
+  ...(!isKeyless(access) && path.includes('{COMPANY_ID}') ? (['COMPANY_NOT_FOUND'] as const) : []),
   ...(idempotent === true ? (['IDEMPOTENCY_KEY_REUSED'] as const) : []),
   ...(conditional === undefined ? [] : (['VERSION_CONFLICT'] as const)),
 ]

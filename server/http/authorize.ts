@@ -1,6 +1,6 @@
 import type { Context } from 'koa'
 import { permits, type Principal, type Registry, type Scope } from '../../core/index.ts'
-import type { Access, Endpoint } from '../contract/endpoint.ts'
+import { isKeyless, type Access, type Endpoint } from '../contract/endpoint.ts'
 import { HttpError } from '../contract/errors.ts'
 import { clientNetwork } from './client-network.ts'
 import { rawQuery } from './query.ts'
@@ -27,14 +27,13 @@ export async function authorize(
   companyId: string,
   { registry, rateLimit, hasBegun = false }: AuthorizationServices,
 ): Promise<{ readonly scope: Scope; readonly sender: Sender }> {
-  const isOpen = access === 'public' || access === 'share'
-  const scope = isOpen ? ANONYMOUS : await authenticate(registry, ctx, companyId, { access, hasBegun })
+  const scope = isKeyless(access) ? ANONYMOUS : await authenticate(registry, ctx, companyId, { access, hasBegun })
   if (scope === undefined) {
     // Counted by address, so that keys cannot be tried faster than the limit.
     rateLimit(ctx, senderOf(ctx, ANONYMOUS))
     throw new HttpError('UNAUTHORIZED', 'Unauthorized')
   }
-  if (!isOpen) ctx.state.scope = scope
+  if (!isKeyless(access)) ctx.state.scope = scope
   // Before the permission is checked, so that a key cannot send forbidden requests without limit. Who has a token is
   // counted by address: with a link of a company, its keys cannot be brought to their limit.
   const sender = senderOf(ctx, scope)
@@ -45,8 +44,7 @@ export async function authorize(
 
 /** Whether a valid key may use the endpoint. */
 function isPermitted(principal: Principal, access: Access): boolean {
-  if (access === 'public' || access === 'share' || access === 'sourceSystem' || principal.kind === 'fileToken')
-    return true
+  if (isKeyless(access) || access === 'sourceSystem' || principal.kind === 'fileToken') return true
   if (access === 'operator') return principal.kind === 'operator'
   return permits(principal, access === 'fileToken' ? 'R' : access)
 }

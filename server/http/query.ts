@@ -2,7 +2,7 @@ import type { Context } from 'koa'
 import Type, { type Static, type TObject } from '#typebox'
 import { isRegistryError } from '../../core/index.ts'
 import { validate } from '../../core/schemas/index.ts'
-import type { Endpoint } from '../contract/endpoint.ts'
+import { isKeyless, type Endpoint } from '../contract/endpoint.ts'
 import { HttpError } from '../contract/errors.ts'
 import { idInput } from '../contract/values.ts'
 
@@ -33,7 +33,7 @@ export function readQuery(ctx: Context, { query: schema = NO_QUERY, access }: En
   const sent = rawQuery(ctx)
   for (const name of new Set(sent.keys())) {
     const property = Object.hasOwn(known, name) ? known[name] : undefined
-    if (property === undefined && access === 'public') continue
+    if (property === undefined && isKeyless(access)) continue
     if (property === undefined)
       throw new HttpError('VALIDATION_ERROR', `${name.slice(0, 64)} is not a known query parameter`)
     const [value = '', ...others] = sent.getAll(name)

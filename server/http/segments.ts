@@ -1,4 +1,4 @@
-import type { Endpoint, EndpointGroup } from '../contract/endpoint.ts'
+import { isKeyless, type Endpoint, type EndpointGroup } from '../contract/endpoint.ts'
 import type { ErrorShape } from '../contract/errors.ts'
 
 /** All endpoints of the contract are below it. Only another version of the contract would change it. */
@@ -33,7 +33,7 @@ export function pathRulesOf(groups: readonly EndpointGroup[]): PathRules {
       ),
     )
   const shared = segmentsOf(({ access }) => access === 'share')
-  const open = segmentsOf(({ access }) => access === 'public' || access === 'share')
+  const open = segmentsOf(({ access }) => isKeyless(access))
   const ofProofs = segmentsOf((_, { errorShape }) => errorShape === 'verification')
   return {
     isPublic: (target) => open.has(segmentOf(target)),

@@ -1,5 +1,5 @@
 import type { Context } from 'koa'
-import type { Endpoint } from '../contract/endpoint.ts'
+import { isKeyless, type Endpoint } from '../contract/endpoint.ts'
 import type { Reply } from '../contract/reply.ts'
 import { idInput } from '../contract/values.ts'
 import { Admission } from './admission.ts'
@@ -96,7 +96,7 @@ const LONG_BODY_BYTES = 8 * 1024
 
 /** The queue of a request: that of its kind of work. */
 function queueOf(ctx: Context, { access, method, queue, body }: Endpoint, isHeavy: boolean): QueueName {
-  if (access === 'public' || (access === 'share' && queue === undefined)) return 'public'
+  if (isKeyless(access) && queue === undefined) return 'public'
   if (method === 'GET') return queue !== undefined && isHeavy ? queue : 'reads'
   if (body?.form !== undefined && ctx.is('multipart/form-data')) return 'uploads'
   return queue !== undefined && (ctx.request.length ?? Infinity) > LONG_BODY_BYTES ? queue : 'writes'

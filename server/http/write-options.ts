@@ -1,5 +1,5 @@
 import type { Context } from 'koa'
-import type { Endpoint, EndpointRequest } from '../contract/endpoint.ts'
+import { isKeyless, type Endpoint, type EndpointRequest } from '../contract/endpoint.ts'
 import { HttpError } from '../contract/errors.ts'
 
 /** What the headers Idempotency-Key and If-Match ask for, at the endpoints that accept them. */
@@ -15,7 +15,7 @@ export function readWriteOptions(ctx: Context, endpoint: Endpoint): EndpointRequ
  */
 function ifMatch(ctx: Context, { method, access, conditional }: Endpoint): EndpointRequest['options'] {
   const header = ctx.get('If-Match').trim()
-  if (header === '' || method === 'GET' || access === 'public' || access === 'share') return {}
+  if (header === '' || method === 'GET' || isKeyless(access)) return {}
   if (conditional === undefined)
     throw invalid('If-Match must not be sent here: this request does not change anything that has an ETag')
   if (header === '*') return {}

@@ -148,7 +148,10 @@ describe('the OpenAPI document', () => {
     assert.equal(namesOf(operation('updateEvidence')), names)
     assert.deepEqual(operation('downloadFile').security, [{ apiKey: [] }, {}])
     assert.match(namesOf(operation('downloadFile')), / token /)
-    assert.deepEqual(operation('verifyEvidence').security, [])
+    for (const id of ['verifyEvidence', 'openShare']) {
+      const { security, responses } = operation(id)
+      assert.deepEqual([security, responses['401'], responses['403']], [[], undefined, undefined], id)
+    }
     assert.equal(operation('checkSourceSystem').responses['403'], undefined)
   })
 
