@@ -83,7 +83,8 @@ export class Scrub {
   #readBytes = 0
   #unpacedBytes = 0
   #failures = 0
-  #areFilesDue = true
+  /** When the files of the record store are read: after each start, and then with each pass. */
+  #filesDue: 'now' | 'with the next pass' | undefined = 'now'
   readonly #checked = { log: 0, records: 0, blobs: 0 }
 
   /** Begins a minute later. */
@@ -122,10 +123,11 @@ export class Scrub {
   async #run(signal: AbortSignal): Promise<0> {
     const { clock, intervalMs } = this.#options
     try {
-      if (this.#areFilesDue) await this.#checkFiles(signal)
+      if (this.#filesDue === 'now') await this.#checkFiles(signal)
       await this.#sleep(Math.min(this.#state.startedAt - clock.now(), intervalMs), signal)
       // The clock was ahead when the last pass ended.
       if (this.#state.startedAt > clock.now()) this.#state = { ...this.#state, startedAt: clock.now() }
+      if (this.#filesDue !== undefined) await this.#checkFiles(signal)
       await this.#step(signal)
     } catch (error) {
       if (!signal.aborted) this.#failures += 1
@@ -142,7 +144,7 @@ export class Scrub {
         this.#report([{ kind: 'store file', key: file, message: `It is damaged at byte ${damagedAt}` }])
       await this.#pause(signal)
     }
-    this.#areFilesDue = false
+    this.#filesDue = undefined
   }
 
   #report(differences: readonly Difference[]): void {
@@ -211,7 +213,7 @@ export class Scrub {
       differences: 0,
       lastPass: { completedAt, differences },
     }
-    this.#areFilesDue = true
+    this.#filesDue = 'with the next pass'
     await this.#save()
   }
 

@@ -117,6 +117,8 @@ describe('the scrub', () => {
     await clock.advance(DAY_MS - 63_000)
     await completePass()
     await clock.advance(10_000)
+    assert.deepEqual(errors, ['store file 000007.ldb'], 'not twice for one pass')
+    await clock.advance(DAY_MS)
     assert.deepEqual(errors, ['store file 000007.ldb', 'store file 000007.ldb'])
     assert.equal(scrub.status().differences, 1)
   })
