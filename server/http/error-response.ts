@@ -63,15 +63,14 @@ const withRefusal = (failure: Failure, health: Health): Failure =>
 const CHALLENGE = 'ApiKey realm="evidence-registry", header="X-API-Key"'
 
 /**
- * Rejects headers without Host or with an unknown Expect, targets that are not a URL, and paths with broken
+ * Rejects headers without one Host or with an unknown Expect, targets that are not a URL, and paths with broken
  * percent-escapes or control characters. The router would pass these to the endpoints as they are.
  */
-export function assertValidPath(ctx: Context): void {
+export function assertWellFormed(ctx: Context): void {
   const path = pathOf(ctx)
   if (ctx.req.httpVersion === '1.1') assertValidHeaders(ctx.req.headers)
   // Node takes the first one, and a proxy before it perhaps the second.
-  if (ctx.req.rawHeaders.filter((text, i) => i % 2 === 0 && /^host$/i.test(text)).length > 1)
-    throw new HttpError('VALIDATION_ERROR', 'The request must have one Host header')
+  if (hasTwoHosts(ctx.req.rawHeaders)) throw new HttpError('VALIDATION_ERROR', 'The request must have one Host header')
   if (PLAIN_PATH.test(path)) return
   let decoded: string
   try {
@@ -80,6 +79,14 @@ export function assertValidPath(ctx: Context): void {
     throw new HttpError('VALIDATION_ERROR', 'The path contains a broken percent-escape', { cause })
   }
   if (/\p{Cc}/u.test(decoded)) throw new HttpError('VALIDATION_ERROR', 'The path contains a control character')
+}
+
+/** `headers`: names and values in turn. It runs for every request, so it looks at few names. */
+function hasTwoHosts(headers: readonly string[]): boolean {
+  let hosts = 0
+  for (let at = 0; at < headers.length; at += 2)
+    if (headers[at]?.length === 4 && headers[at]?.toLowerCase() === 'host') hosts += 1
+  return hosts > 1
 }
 
 function assertValidHeaders({ host, expect }: IncomingHttpHeaders): void {

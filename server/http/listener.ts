@@ -1,6 +1,6 @@
 import type { RequestListener } from 'node:http'
 import Koa from 'koa'
-import { assertValidPath, drainAfterResponse, sendError, type ErrorOptions } from './error-response.ts'
+import { assertWellFormed, drainAfterResponse, sendError, type ErrorOptions } from './error-response.ts'
 import { headBeginner, type HeaderOptions } from './headers.ts'
 import type { LoadShedder } from './load-shedding.ts'
 import { logIncompleteResponse, observer, type ObserverOptions } from './observe.ts'
@@ -34,7 +34,7 @@ export function createListener(routes: Routes, options: ListenerOptions): Reques
         send(ctx, 204)
         return
       }
-      assertValidPath(ctx)
+      assertWellFormed(ctx)
       const handled = routes.handle(ctx)
       if (handled !== undefined) await handled
       // Koa writes streams.
