@@ -10,7 +10,8 @@ import { authorize, type AuthorizedScope, companyExists } from '../permissions.t
 import { validate } from '../../schemas/validation.ts'
 import type { ApiKeys } from './api-keys.ts'
 import { auditChanges } from './audit.ts'
-import { futureTime, assertSystemNameFree } from './stored-system.ts'
+import { futureTime } from '../future-time.ts'
+import { assertSystemNameFree } from './stored-system.ts'
 import { NewSourceSystem } from '../../schemas/company-inputs.ts'
 
 /** Creates a source system. The operator's first one creates the company. Holds while name, key and company are new. */

@@ -1,5 +1,3 @@
-import { timeOfDate } from '../../clock.ts'
-import { invalidInput } from '../../schemas/validation.ts'
 import type { CompanyId } from '../../api/scope.ts'
 import { RegistryError } from '../../errors.ts'
 import type { RecordStore } from '../../ports/index.ts'
@@ -30,11 +28,4 @@ export async function assertSystemNameFree({ records }: Context, companyId: Comp
   if (taken === undefined) return
   await readReferred(records, taken.check, keys.sourceSystem(companyId, taken.record.id))
   throw new RegistryError('NAME_EXISTS', 'name is in use by another source system of this company', { field: 'name' })
-}
-
-/** `expiresAt` in ms since 1970. Throws `VALIDATION_ERROR` unless it is a valid `Date` after `now`. */
-export function futureTime(expiresAt: Date, now: number): number {
-  const time = timeOfDate(expiresAt)
-  if (!(time > now)) throw invalidInput('expiresAt', 'must be a valid time in the future')
-  return time
 }

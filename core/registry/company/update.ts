@@ -14,7 +14,8 @@ import { invalidInput, validate } from '../../schemas/validation.ts'
 import type { Decision } from '../write.ts'
 import type { ApiKeys } from './api-keys.ts'
 import { auditChanges } from './audit.ts'
-import { futureTime, assertSystemNameFree, readSystem } from './stored-system.ts'
+import { futureTime } from '../future-time.ts'
+import { assertSystemNameFree, readSystem } from './stored-system.ts'
 
 /** Replaced keys of one source system that may still work at the same time. */
 const MAX_REPLACED_KEYS = 16

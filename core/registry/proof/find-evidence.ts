@@ -68,7 +68,7 @@ export async function findEvidence(
     ? findInAllCompanies(context, evidenceId, entry)
     : findInCompany(context, evidenceId, companyId))
   if (found === undefined) {
-    await assertNeverStored(context, evidenceId, companyId)
+    await assertEvidenceNeverStored(context, evidenceId, companyId)
     return notFound
   }
   if (found instanceof FoundEvidence && entry !== undefined && found.record.txId !== entry) return notFound
@@ -142,7 +142,7 @@ async function findById(context: Context, text: string): Promise<FoundEvidence |
  * Throws `CORRUPT` if there are signs that the store has lost an evidence with this id: a damaged record beside its
  * place, or its event in the log. What cannot be seen from here, such as another order of the log, the scrub finds.
  */
-async function assertNeverStored(context: Context, text: string, companyId: string | undefined): Promise<void> {
+async function assertEvidenceNeverStored(context: Context, text: string, companyId: string | undefined): Promise<void> {
   const { records, log } = context
   const id = uuidInput(text)
   if (!isId(id))

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Shares } from '../../api/shares.ts'
 import type { FileId, ShareId } from '../../api/scope.ts'
+import { sha256HexOfText } from '../../bytes.ts'
 import { RegistryError } from '../../errors.ts'
 import { DAY_MS } from '../../ids.ts'
 import type { Check } from '../../ports/index.ts'
@@ -12,14 +13,14 @@ import { keys } from '../../store/keys.ts'
 import type { Read } from '../../store/read.ts'
 import type { EvidenceRecord, ShareRecord } from '../../store/records.ts'
 import { auditChanges } from '../company/audit.ts'
-import { futureTime } from '../company/stored-system.ts'
+import { futureTime } from '../future-time.ts'
 import type { Context } from '../context.ts'
 import { readEvidence } from '../evidence/find.ts'
 import { fileNotFound } from '../file/stored-file.ts'
 import { type AuthorizedScope, enterCompany, permits } from '../permissions.ts'
 import { readFileOf } from '../proof/file.ts'
 import type { Decision } from '../write.ts'
-import { hashOfSecret, isOpenAt, sharesOf } from './stored-share.ts'
+import { isOpenAt, sharesOf } from './stored-share.ts'
 
 const MAX_OPEN = 100
 /** Of the ended ones the newest are kept for the list. */
@@ -44,7 +45,7 @@ export const createShare =
         kind: input.kind ?? 'link',
         company: evidence.company,
         evidence: evidence.id,
-        secretHash: hashOfSecret(secret),
+        secretHash: sha256HexOfText(secret),
         fields: [...new Set(input.fields.flatMap((name) => (name === 'texts' ? TEXTS : [name])))],
         files: await filesOf(context, evidence, input),
         version: evidence.lastVersion,

@@ -74,9 +74,10 @@ const selectionOf = ({ version: last, fields, files }: ShareRecord, first: numbe
 
 /** If a verifier would refuse the whole history, the newest half of it, and so on. The others keep their headers. */
 async function newestBundle(context: Context, sources: BundleSources, share: ShareRecord, evidence: EvidenceRecord) {
+  const trees = new VouchedTrees(context.log, sources)
   for (let first = 1; ; first += Math.ceil((evidence.lastVersion - first) / 2)) {
     try {
-      return await bundleOf(context, new VouchedTrees(context.log, sources), evidence, selectionOf(share, first))
+      return await bundleOf(context, trees, evidence, selectionOf(share, first))
     } catch (error) {
       if (!isRegistryError(error, 'BUNDLE_TOO_LARGE') || first >= evidence.lastVersion) throw error
     }

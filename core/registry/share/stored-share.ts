@@ -11,15 +11,12 @@ import type { Context } from '../context.ts'
 export const shareNotFound = (): RegistryError =>
   new RegistryError('SHARE_NOT_FOUND', 'There is no such link: it was ended, has expired, or is not complete')
 
-/** What is stored of a secret. */
-export const hashOfSecret = (secret: string): string => sha256HexOfText(secret)
-
 /** Of no secret. */
 const NO_HASH = '0'.repeat(64)
 
 /** Whether this is the secret of the share. Takes the same time for a wrong secret, and if there is no share. */
 export const hasSecret = (share: ShareRecord | undefined, secret: string): boolean =>
-  timingSafeEqual(encodeUtf8(hashOfSecret(secret)), encodeUtf8(share?.secretHash ?? NO_HASH))
+  timingSafeEqual(encodeUtf8(sha256HexOfText(secret)), encodeUtf8(share?.secretHash ?? NO_HASH))
 
 /** Whether it has neither been ended nor expired. */
 export const isOpenAt = ({ endedAt, expiresAt = Infinity }: ShareRecord, now: number): boolean =>
