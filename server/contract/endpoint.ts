@@ -93,8 +93,8 @@ export interface EndpointRequest<Q extends TSchema = TSchema, B extends TSchema 
   readonly options: UpdateOptions & DeleteFileOptions
   /** The secret of a share, empty if there is none. */
   readonly shareSecret: string
-  /** The address of the dashboard, without a host if the public one is not known. */
-  readonly dashboardUrl: string
+  /** The address of the dashboard: the public one, or that of the request if it is not known. */
+  readonly dashboardUrl: () => string
   /** The path of the request, as the client sees it: a proxy may serve the API below a path of its own. */
   readonly path: string
   /** The target of the request: its path and its query, as they were sent. */

@@ -205,7 +205,7 @@ const servicesOf = (
     maxFilesPerRequest: options.maxFilesPerRequest,
   },
   publicPath: new URL(options.publicUrl ?? 'http://localhost').pathname.replace(/\/$/, ''),
-  dashboardUrl: `${options.publicUrl?.replace(/\/$/, '') ?? ''}/ui/`,
+  publicUrl: options.publicUrl,
   longResults: new LongResults(),
   replyCache: new ReplyCache(64 * 1024 * 1024),
   pageCache: new ReplyCache(8 * 1024 * 1024),

@@ -17,7 +17,7 @@ export interface EndpointServices extends AuthorizationServices {
   readonly uploads: { readonly pace: BodyPace; readonly maxFileBytes: number; readonly maxFilesPerRequest: number }
   /** The path of the service at its public address: empty, or such as `/registry`. */
   readonly publicPath: string
-  readonly dashboardUrl: string
+  readonly publicUrl: string | undefined
   readonly replyCache: ReplyCache
   readonly pageCache: ReplyCache
   readonly health: EndpointRequest['health']

@@ -57,7 +57,7 @@ export async function serve(ctx: Context, endpoint: Endpoint, services: Endpoint
         files: (slot) => files.get(slot) ?? [],
         options,
         shareSecret: endpoint.access === 'share' ? ctx.get('X-Share-Secret') : '',
-        dashboardUrl: services.dashboardUrl,
+        dashboardUrl: () => `${(services.publicUrl ?? `${ctx.protocol}://${ctx.host}`).replace(/\/$/, '')}/ui/`,
         path: publicPath + ctx.path,
         target: ctx.url,
         replyCache,

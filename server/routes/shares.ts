@@ -34,7 +34,7 @@ export const shares: EndpointGroup = {
       errors: ['EVIDENCE_NOT_FOUND', 'FILE_NOT_FOUND', 'TOO_MANY_SHARES'],
       async handle({ registry, scope, param, input, options, dashboardUrl, path }) {
         const share = await registry.shares.create(scope, param('EVIDENCE_EXTERNAL_ID'), newShare(input), options)
-        return json(createdShare(share, dashboardUrl), { location: `${path}/${share.id}` })
+        return json(createdShare(share, dashboardUrl()), { location: `${path}/${share.id}` })
       },
     }),
     endpoint({

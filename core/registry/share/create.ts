@@ -16,7 +16,6 @@ import { auditChanges } from '../company/audit.ts'
 import { futureTime } from '../future-time.ts'
 import type { Context } from '../context.ts'
 import { readEvidence } from '../evidence/find.ts'
-import { fileNotFound } from '../file/stored-file.ts'
 import { type AuthorizedScope, enterCompany, permits } from '../permissions.ts'
 import { readFileOf } from '../proof/file.ts'
 import type { Decision } from '../write.ts'
@@ -81,7 +80,8 @@ async function filesOf(context: Context, evidence: EvidenceRecord, { files }: Ne
   const found = new Set<FileId>()
   for (const id of ids) {
     const file = id === undefined ? undefined : await readFileOf(context, evidence, id)
-    if (file === undefined || 'deletion' in file) throw fileNotFound()
+    if (file === undefined || 'deletion' in file)
+      throw new RegistryError('FILE_NOT_FOUND', `This evidence has no ${id === undefined ? 'image' : `file ${id}`} now`)
     found.add(file.id)
   }
   return [...found]

@@ -19,23 +19,23 @@ describe('a link', () => {
   const { logger, lines } = recordingLogger()
   const service = ofSuite(() => startService({ publicUrl: PUBLIC_URL, logger, corsOrigins: ['https://own.example'] }))
 
-  async function companyWithBike(id: string): Promise<Company> {
-    const company = await service().company(id)
+  async function companyWithBike(id: string, at = service()): Promise<Company> {
+    const company = await at.company(id)
     const fields = { categoryName: 'Vehicles', subcategoryName: 'Bikes', externalId: 'bike-1', name: 'Red bike' }
-    const form = formOf({ ...fields, owner: 'Ada' }, [['image', 'front.png', 'photo', 'image/png']])
-    await service().ok('createEvidence', { key: company.keys.U, params: { COMPANY_ID: id }, form })
+    const form = formOf({ ...fields, owner: 'Ada L.' }, [['image', 'front.png', 'photo', 'image/png']])
+    await at.ok('createEvidence', { key: company.keys.U, params: { COMPANY_ID: id }, form })
     return company
   }
 
   it('shows a stranger what was chosen, and a theft that was recorded later', async () => {
-    const company = await companyWithBike('acme')
-    const params = { COMPANY_ID: 'acme', EVIDENCE_EXTERNAL_ID: 'bike-1' }
+    const company = await companyWithBike('acme-1')
+    const params = { COMPANY_ID: 'acme-1', EVIDENCE_EXTERNAL_ID: 'bike-1' }
     const { url, headers, SHARE_ID } = await shareOf(service(), company, { fields: ['name'], files: ['image'] })
     assert.match(url, /^https:\/\/registry\.example\/er\/ui\/#\/p\/[0-9a-f-]{36}\.[\w-]{22}$/)
     await service().ok('updateEvidence', {
       key: company.keys.U,
       params,
-      json: { actionType: 'stolen', owner: 'Thief' },
+      json: { actionType: 'stolen', owner: 'A. Thief' },
     })
 
     const shared = await service().call('openShare', { params: { SHARE_ID }, headers })
@@ -44,7 +44,7 @@ describe('a link', () => {
     assert.equal(shared.headers.get('etag'), null)
     assert.match(shared.text, /Red bike/)
     assert.match(shared.text, /\[\\"status\\",\\"stolen\\"\]/)
-    assert.doesNotMatch(shared.text, /Ada|Thief|Vehicles|acme/)
+    assert.doesNotMatch(shared.text, /Ada L|A\. Thief|Vehicles|acme-1/)
     const [{ id: FILE_ID }] = shared.body.files
     const photo = await service().call('downloadSharedFile', { params: { SHARE_ID, FILE_ID }, headers })
     assert.deepEqual([photo.status, photo.text], [200, 'photo'])
@@ -54,6 +54,14 @@ describe('a link', () => {
     assert.deepEqual([shares.length, shares[0].fields, typeof shares[0].lastUsedAt], [1, ['name'], 'string'])
     await service().ok('endShare', { key: company.keys.U, params: { ...params, SHARE_ID } })
     assert.equal((await service().call('openShare', { params: { SHARE_ID }, headers })).status, 404)
+  })
+
+  it('begins with the address of the request if the public one is not known', async (t) => {
+    const other = await startService({ publicUrl: undefined })
+    t.after(() => other.close())
+    const company = await companyWithBike('acme', other)
+    const { url } = await shareOf(other, company, { fields: [], files: [] })
+    assert.ok(url.startsWith(`http://127.0.0.1:${other.port}/ui/#/p/`), url.split('#')[0])
   })
 
   it('is not found in the same way without it, with another secret, and after its end', async () => {
