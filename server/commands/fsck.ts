@@ -98,14 +98,15 @@ export async function checkRegistry(
   const attestations = await createAttestationVerifier(config, directory, { ledger, authority })
   const knownHeads = [...ledger.knownHeads, ...authority.knownHeads]
   return OpenParts.use(async (parts) => {
-    const { records } = await parts.add(
-      openRecords(config, { maxOpenFiles: MAX_OPEN_FILES, onCheckedPart: partHandler(output) }),
-      ({ records: opened }) => opened,
-    )
+    // What is damaged is not repaired: with repairs, damage is not accepted.
+    const settings = { ...config, readOnly: config.readOnly && !repair }
+    const { opening, storeFiles } = openChecked(settings, output)
+    const { records } = await parts.add(opening, ({ records: opened }) => opened)
     const blobs = skipFiles ? undefined : await parts.add(openBlobs(config, directory))
     const isHeadMissing = signedHead === undefined && (await records.logSize()) > 0
     const foreign = await foreignFolders(markers, records)
     const before = [
+      ...storeFiles,
       ...foreign,
       ...ledger.differences,
       ...authority.differences,
@@ -127,15 +128,21 @@ export async function checkRegistry(
   })
 }
 
-/** Prints what is damaged in the files of the record store, which are checked before it opens. */
-function partHandler(output: Output): (part: CheckedPart) => void {
+/** Opens the records. Their files are checked before: `storeFiles` is filled, and printed if nothing is opened. */
+function openChecked(settings: Config, output: Output) {
+  const storeFiles: Difference[] = []
   let done = 0
-  return ({ file, bytes, damagedAt }) => {
+  const onCheckedPart = ({ file, bytes, damagedAt }: CheckedPart): void => {
     done += bytes
     output.progress(`record files: ${Math.floor(done / 1e6)} MB`)
     if (damagedAt !== undefined)
-      showDifference(output, { kind: 'store file', key: file, message: `It is damaged at byte ${damagedAt}` })
+      storeFiles.push({ kind: 'store file', key: file, message: `It is damaged at byte ${damagedAt}` })
   }
+  const opening = openRecords(settings, { maxOpenFiles: MAX_OPEN_FILES, onCheckedPart }).catch((error: unknown) => {
+    for (const difference of storeFiles) showDifference(output, difference)
+    throw error
+  })
+  return { opening, storeFiles }
 }
 
 function showDifference(output: Output, { kind, key, message }: Difference): void {
