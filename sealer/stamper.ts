@@ -142,13 +142,13 @@ export class StampCoordinator {
   }
 
   async nextTask(authority: AuthorityIdentity): Promise<StampTask> {
-    const [stamp, partial] = await Promise.all([
-      this.#options.reader.latestStamp(),
-      this.#options.reader.latestPartialStamp(),
+    const { reader } = this.#options
+    const [stamp, partial, newest] = await Promise.all([
+      reader.latestStamp(),
+      reader.latestPartialStamp(),
+      reader.latestCheckpoint(),
     ])
     this.#noteStamp(stamp)
-    // Read after the stamps, so that it is never older than them.
-    const newest = await this.#options.reader.latestCheckpoint()
     if (newest === undefined) return { dueInMs: this.#options.schedule.pollIntervalMs }
     const current = (partial?.size ?? 0) > (stamp?.size ?? 0) ? partial : stamp
     if (current === undefined) return { checkpoint: newest }

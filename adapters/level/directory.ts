@@ -23,8 +23,11 @@ import { LevelRecords } from './records.ts'
 export interface OpenLevelOptions extends DatabaseOptions, LockOptions {
   /** Creates the database for a folder, without opening it. Default: classic-level. */
   readonly database?: (folder: string) => LevelDatabase
-  /** Gets an error line for a write that fails, and for each read that finds damaged data. Default: none. */
-  readonly logger?: Pick<Logger, 'error'>
+  /**
+   * Gets an error line for a write that fails, and for each read that finds damaged data, and every few seconds a line
+   * about a check of tables that takes long. Default: none.
+   */
+  readonly logger?: Pick<Logger, 'error' | 'info'>
   /** Opens a store with damaged files, to read what is left. A record may be missing without an error. Default: no. */
   readonly acceptDamage?: boolean
   /** If given, all tables are checked before LevelDB opens them. Called after each part. */
@@ -33,6 +36,8 @@ export interface OpenLevelOptions extends DatabaseOptions, LockOptions {
 
 /** So much is checked at every open, in half a second. Larger stores only after an end that was not clean. */
 const ALWAYS_CHECKED_BYTES = 256 * 1024 * 1024
+
+const NOTICE_INTERVAL_MS = 5_000
 
 /**
  * Opens the record store in a directory, or creates it. The directory then holds LevelDB's own files in `db`, and
@@ -145,8 +150,15 @@ async function assertSound(
 ): Promise<void> {
   const maxTableBytes = isClosed && onCheckedPart === undefined ? ALWAYS_CHECKED_BYTES : Infinity
   let damage: string | undefined
+  let checkedBytes = 0
+  let noticeAt = Date.now() + NOTICE_INTERVAL_MS
   for await (const part of checkFiles(database, { hasLogs: true, maxTableBytes })) {
     onCheckedPart?.(part)
+    checkedBytes += part.bytes
+    if (Date.now() >= noticeAt) {
+      logger?.info({ checkedBytes }, 'the record store was not closed, so its files are checked before it opens')
+      noticeAt = Date.now() + NOTICE_INTERVAL_MS
+    }
     if (part.damagedAt !== undefined)
       damage ??= `The record store is damaged: ${join(database, part.file)} at byte ${part.damagedAt}`
     if (damage !== undefined && onCheckedPart === undefined) break

@@ -247,6 +247,13 @@ describe('sealing', () => {
     fixture.clock.set(fixture.clock.now() - 3_600_000)
     await fixture.clock.advance(5_250)
     assert.equal((await fixture.reader.treeHead()).size, 3)
+    // Also if nothing waited then.
+    fixture.clock.set(fixture.clock.now() - 30_000)
+    await fixture.clock.advance(6_000)
+    await fixture.append(1)
+    sealer.notify()
+    await settle()
+    assert.equal((await fixture.reader.treeHead()).size, 4)
   })
 
   it('signs with a new key from the batch on that holds its entry', async () => {

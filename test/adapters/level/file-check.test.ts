@@ -197,6 +197,19 @@ describe('an open of a damaged store', () => {
     assert.deepEqual(damage, [log, table])
   })
 
+  it('says how far a long check is', async (t) => {
+    const { directory } = await newStore(t)
+    const { logger, lines } = recordingLogger()
+    t.mock.timers.enable({ apis: ['Date'] })
+    let bytes = 0
+    const onCheckedPart = (part: { bytes: number }): void => {
+      bytes += part.bytes
+      t.mock.timers.tick(5_000)
+    }
+    await (await openLevelRecords(directory, { logger, onCheckedPart })).close()
+    assert.equal(lines.at(-1)?.['checkedBytes'], bytes)
+  })
+
   it('is noted until the store is closed, so that the next one checks all tables', async (t) => {
     const directory = await temporaryFor(t)
     const store = await openLevelRecords(directory)

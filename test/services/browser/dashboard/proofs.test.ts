@@ -278,6 +278,8 @@ describeDashboard('the pages of proofs in Chromium', (it, dashboard) => {
         const response = await route.fetch()
         await route.fulfill({ response, body: change(await response.text()) })
       })
+      // Without it, the page of the case before could be read while the new one loads.
+      await page.goto('about:blank')
       await page.goto(dashboard.urlOf(pattern.includes('bundle') ? '#/evidences/seal-1' : `#/certificate/${id}`))
       if (pattern.includes('bundle')) await link(page, 'Certificate').click()
       const proof = page.locator('.cert-proof')
