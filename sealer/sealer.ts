@@ -127,6 +127,14 @@ class LogSealer implements Sealer {
     return this.#sealed.at
   }
 
+  get sealedSize(): number {
+    return this.#sealed.size
+  }
+
+  get isSetBack(): boolean {
+    return this.#running?.seal.currentCode === 'LOG_BEHIND_SIGNED'
+  }
+
   status(): SealerStatus {
     const { seal, stamps = [], anchor, stampCoordinator, anchorer, accountAlarm, overdue = [] } = this.#running ?? {}
     const { count, isFailing } = this.#engine.failures ?? { count: 0, isFailing: false }
@@ -134,7 +142,7 @@ class LogSealer implements Sealer {
     const failing = [seal, ...stamps, anchor].flatMap((loop) => loop?.currentCode ?? [])
     const codes = [...failing, ...overdue.flatMap(({ code }) => code ?? [])]
     return {
-      sealedSize: this.#sealed.size,
+      sealedSize: this.sealedSize,
       logSize: this.#logSize,
       unsealedEvents: this.#unsealedEvents,
       lastBatchAt: this.lastBatchAt,

@@ -9,10 +9,10 @@ import type { Shares } from './shares.ts'
 import type { SourceSystems } from './source-systems.ts'
 
 /**
- * Why every write throws `UNAVAILABLE`. `CLOCK`: the clock is behind the last batch. `READ_ONLY`: the registry was
- * opened with `readOnly`.
+ * Why writes are refused. `CLOCK`: the clock is behind the last batch. `READ_ONLY`: the registry was opened with
+ * `readOnly`. `LOG_BEHIND_SIGNED`: the store was set back while it was open, and what is written to it would be lost.
  */
-export type WritesRefused = 'CLOCK' | 'READ_ONLY'
+export type WritesRefused = 'CLOCK' | 'READ_ONLY' | 'LOG_BEHIND_SIGNED'
 
 interface RegistryStatus extends SealerStatus {
   /** `null`: the registry accepts writes. With `CLOCK` only writes of events are refused. */

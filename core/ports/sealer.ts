@@ -47,8 +47,7 @@ export interface SealerHost {
 }
 
 export interface SealerStatus {
-  /** Number of entries in batches. */
-  readonly sealedSize: number
+  readonly sealedSize: Sealer['sealedSize']
   /** Number of entries in the log. */
   readonly logSize: number
   /**
@@ -100,6 +99,13 @@ export interface Sealer {
    * it, so it must be cheap.
    */
   readonly lastBatchAt: number | null
+  /** Number of entries in batches. Every write reads it, so it must be cheap. */
+  readonly sealedSize: number
+  /**
+   * Whether its last step found that the store no longer holds what was signed. Nothing of such a store is sealed any
+   * more. Every write reads it, so it must be cheap.
+   */
+  readonly isSetBack: boolean
   /**
    * Checks that the store still holds what was signed, recovers what a stopped process left unfinished, then starts the
    * loops.

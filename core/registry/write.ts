@@ -91,6 +91,7 @@ async function tryWrite<T extends Json>(
   conflicts: readonly Key[],
 ): Promise<Outcome<T>> {
   const { records, clock, gate, sealer, listeners } = parts
+  gate.assertWritable()
   const use = call && (await findUse<T>(parts, call))
   if (use !== undefined && 'result' in use) return use
   const now = clock.now()
@@ -108,6 +109,7 @@ async function tryWrite<T extends Json>(
   if (!outcome.ok) return outcome
   if (recordsEvents) {
     sealer.notify()
+    gate.assertAppended(outcome.firstPosition)
     for (const notify of listeners) notify()
   }
   return { result }

@@ -17,6 +17,7 @@ const FATAL: ReadonlySet<string> = new Set<ErrorCode>([
 /** What a client is told about a write that is refused. */
 const REFUSED_TEXTS: Readonly<Record<WritesRefused, string>> = {
   READ_ONLY: 'This service is read-only: it serves what is recorded, and accepts no writes',
+  LOG_BEHIND_SIGNED: 'This service accepts no writes, because its record store was set back; try again later',
   CLOCK: 'This server accepts no writes, because its clock is wrong; try again later',
 }
 

@@ -3,6 +3,7 @@ import { describe, test } from 'node:test'
 import { MemoryCheckpointKeys, MemoryBlobs, MemoryRecords, MemorySignedHead } from '../../../adapters/memory/index.ts'
 import { openRegistry, type RegistryError, type RegistryOptions } from '../../../core/index.ts'
 import { logKeys } from '../../../core/log/keys.ts'
+import type { Commit } from '../../../core/ports/index.ts'
 import { createSealer, InlineEngine } from '../../../sealer/index.ts'
 import { until } from '../../support/manual-clock.ts'
 import { openFixture, it, Stores } from '../../support/registry-fixture.ts'
@@ -38,6 +39,40 @@ describe('a registry', () => {
     await second.registry.sealNow()
     assert.equal((await second.registry.proofs.evidence({ evidenceId: 'e-2' })).status, 'ok')
   })
+
+  for (const finder of ['a write', 'the sealer'])
+    test(`accepts nothing if its store is set back while it is open: ${finder} finds it`, async (t) => {
+      let current = new MemoryRecords()
+      const commits: Commit[] = []
+      const { registry, scope, evidence } = await openFixture({
+        t,
+        records: {
+          get: (keys) => current.get(keys),
+          list: (range) => current.list(range),
+          commit: (commit) => {
+            commits.push(commit)
+            return current.commit(commit)
+          },
+          readLog: (from, count) => current.readLog(from, count),
+          readPayloads: (from, count) => current.readPayloads(from, count),
+          logSize: () => current.logSize(),
+          positionsOf: (entries) => current.positionsOf(entries),
+        },
+      })
+      await evidence()
+      await registry.sealNow()
+      const older = new MemoryRecords()
+      for (const commit of commits) await older.commit(commit)
+      await evidence({ externalId: 'e-2' })
+      await registry.sealNow()
+      current = older
+      const late = { externalId: 'e-3' }
+      if (finder === 'a write') await rejectsWith('UNKNOWN_OUTCOME', evidence(late))
+      else await rejectsWith('LOG_BEHIND_SIGNED', registry.sealNow())
+      for (const write of [evidence(late), registry.categories.create(scope, { name: 'Late' })])
+        await rejectsWith('LOG_BEHIND_SIGNED', write)
+      assert.equal(registry.status().writesRefused, 'LOG_BEHIND_SIGNED')
+    })
 
   test('seals what a previous process wrote and did not seal', async (t) => {
     const stores = new Stores()
