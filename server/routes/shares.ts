@@ -68,6 +68,8 @@ export const shares: EndpointGroup = {
       method: 'GET',
       path: SHARE,
       access: 'share',
+      // A bundle, as long as that of a key.
+      queue: 'lists',
       summary: 'What a link discloses',
       description:
         'Built now, so it shows the present state. The secret of the link stands in `X-Share-Secret`. An ended, ' +

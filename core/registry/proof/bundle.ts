@@ -121,19 +121,21 @@ const [SMALL_EVENTS, SMALL_PIECES] = [30, 2]
 
 /** What a bundle discloses of a version. */
 export interface Selection {
-  /** Whether the version has texts, and a checkpoint of its own. */
+  /** Whether the version has a checkpoint of its own. */
   readonly isShown: (version: number) => boolean
-  readonly hasField: (version: number, name: string) => boolean
-  readonly hasFile: (version: number, id: string) => boolean
+  /** `length`: of the texts of later versions. */
+  readonly hasField: (version: number, name: string, length: number) => boolean
+  readonly hasFile: (version: number, id: string, length: number) => boolean
 }
 
 /** What a caller asked for. */
 export function selectionOf({ fields, files, history = false, versions }: BundleSelection): Selection {
   const { from, to } = versions ?? { from: 1, to: MAX_BUNDLE_EVENTS }
+  const isShown = (version: number): boolean => version >= from && version <= to
   return {
-    isShown: (version) => version >= from && version <= to,
-    hasField: (_, name) => (name === 'slotKey' ? history : includes(fields, name)),
-    hasFile: (_, id) => includes(files, id),
+    isShown,
+    hasField: (version, name) => isShown(version) && (name === 'slotKey' ? history : includes(fields, name)),
+    hasFile: (version, id) => isShown(version) && includes(files, id),
   }
 }
 
@@ -143,26 +145,29 @@ const includes = (selected: BundleSelection['fields'], name: string): boolean =>
 /** Events that are read at the same time. */
 const PAGE = 100
 
-/** The whole history of an evidence, with its headers and what is selected. */
+/** The whole history of an evidence, with its headers and what is selected. It is read once, the newest event first. */
 async function discloseHistory(
   context: Context,
   evidence: EvidenceRecord,
   { isShown, hasField, hasFile }: Selection,
 ): Promise<readonly DisclosedEvent[]> {
   const events: DisclosedEvent[] = []
-  for (let from = 1; from <= evidence.lastVersion; from += PAGE) {
-    const versions = Array.from({ length: Math.min(PAGE, evidence.lastVersion - from + 1) }, (_, i) => from + i)
-    for (const event of await readEvents(context.records, evidence, versions)) {
+  let length = 0
+  for (let last = evidence.lastVersion; last > 0; last -= PAGE) {
+    const count = Math.min(PAGE, last)
+    const versions = Array.from({ length: count }, (_, i) => last - count + 1 + i)
+    for (const event of (await readEvents(context.records, evidence, versions)).toReversed()) {
       const { version } = event
-      const isOpen = isShown(version)
       const { fields: allFields, files: allFiles, ...committed } = open(context, evidence, event)
-      const fieldTexts = selectedOf(allFields, (name) => isOpen && hasField(version, name))
-      const fileTexts = selectedOf(allFiles, (id) => isOpen && hasFile(version, id))
+      const later = length
+      const fieldTexts = selectedOf(allFields, (name) => hasField(version, name, later))
+      const fileTexts = selectedOf(allFiles, (id) => hasFile(version, id, later))
       const selected = { ...(fieldTexts && { fields: fieldTexts }), ...(fileTexts && { files: fileTexts }) }
-      events.push({ txId: event.txId, isShown: isOpen, disclosed: { ...committed, ...selected } })
+      for (const { text } of Object.values({ ...fieldTexts, ...fileTexts })) length += text.length
+      events.push({ txId: event.txId, isShown: isShown(version), disclosed: { ...committed, ...selected } })
     }
   }
-  return events
+  return events.reverse()
 }
 
 /** The selected texts, `undefined` if there are none. */

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { describe } from 'node:test'
+import { describe, test } from 'node:test'
 import type { CreatedShare, SharedEvidence, ShareKey } from '../../../core/index.ts'
 import { verifyBundle } from '../../../core/verify/index.ts'
 import { rejectsWith } from '../../contract/blob-bodies.ts'
@@ -68,6 +68,37 @@ describe('a share', () => {
     await registry.files.delete(scope, { fileId: photo.id })
     await rejectsWith('FILE_NOT_FOUND', shares.file(little, photo.id))
     await assertIntact(fixture)
+  })
+
+  test('discloses the newest values of a long history, and every theft, and reads each event once', async (t) => {
+    let reads = 0
+    const stores = new Stores()
+    const { registry, scope, evidence } = await openFixture({
+      t,
+      stores,
+      records: {
+        get: (keys) => {
+          reads += keys.filter((key) => key.startsWith('vh/')).length
+          return stores.records.get(keys)
+        },
+      },
+    })
+    await evidence({})
+    await registry.evidences.update(scope, 'e-1', { updateType: 'stolen' })
+    const long = 'x'.repeat(60_000)
+    // More than fits into a bundle.
+    for (let i = 0; i < 300; i++) await registry.evidences.update(scope, 'e-1', { meta: { i, long } })
+    await registry.sealNow()
+    const key = keyOf(await registry.shares.create(scope, 'e-1', { fields: ['meta'], files: [] }))
+    reads = 0
+    const opened = await registry.shares.open(key)
+    assert.equal(reads, 301)
+    const names = shown(opened)
+    const withMeta = names.filter((each) => each.includes('meta')).length
+    assert.ok(withMeta > 250 && withMeta < 300, `${withMeta} values`)
+    assert.ok(names.at(-1)?.includes('meta'))
+    assert.deepEqual(names[1], ['action', 'status'])
+    assert.equal(verifyBundle(JSON.stringify(opened.bundle), {}).state, 'consistent')
   })
 
   it('opens nothing after its end, with another secret, or if its maker was deactivated', async (fixture) => {
