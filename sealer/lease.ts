@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { isRegistryError } from '../core/errors.ts'
+import { systemClock } from '../core/clock.ts'
+import { isRegistryError, RegistryError } from '../core/errors.ts'
 import { logKeys } from '../core/log/keys.ts'
 import type { SealerLeaseRecord } from '../core/log/records.ts'
 import type { Clock, RecordStore, Version } from '../core/ports/index.ts'
@@ -7,6 +8,31 @@ import type { StoredRecord } from '../core/store/keys.ts'
 import { decodeRecord } from '../core/store/codec.ts'
 import { putRecord } from '../core/store/entries.ts'
 import { readAll } from '../core/store/read.ts'
+
+/** For how long a lease holds that is not renewed, unless `leaseMs` says otherwise. */
+export const LEASE_MS = 5_000
+
+/**
+ * Checks that no sealer runs on these records, for a program that copies a store: what a server writes meanwhile would
+ * be in the source only. If there is a lease, it waits for the lease time, in which a running sealer renews it.
+ *
+ * @returns checks that none has run since
+ * @throws RegistryError `UNAVAILABLE` if one runs or has run
+ */
+export async function assertNoSealer(
+  records: RecordStore,
+  { clock = systemClock, leaseMs = LEASE_MS }: { readonly clock?: Clock; readonly leaseMs?: number } = {},
+): Promise<() => Promise<void>> {
+  const version = async () => (await readAll(records, [logKeys.sealerLease()]))[0]?.version
+  const found = await version()
+  const assertSame = async (): Promise<void> => {
+    if ((await version()) !== found)
+      throw new RegistryError('UNAVAILABLE', 'A server runs on these records: stop all servers, then try again')
+  }
+  if (found !== undefined) await clock.sleep(leaseMs)
+  await assertSame()
+  return assertSame
+}
 
 /**
  * Decides which of several sealers works. It only saves work: every commit of a sealer checks what it depends on, so it

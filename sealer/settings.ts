@@ -2,6 +2,7 @@ import { RegistryError } from '../core/errors.ts'
 import type { Anchor, TimestampAuthority, TreeEngine } from '../core/ports/index.ts'
 import type { AnchorSchedule } from './anchorer.ts'
 import type { BatchRules, DurationObserver, Schedule } from './schedule.ts'
+import { LEASE_MS } from './lease.ts'
 
 /** Options of `createSealer`. The sealer owns the engine, the authorities and the anchor, and closes them. */
 export interface SealerOptions {
@@ -80,7 +81,7 @@ export function sealerSettings(options: SealerOptions): SealerSettings {
       replaceAfterMs: integer('anchorReplaceAfterMs', options.anchorReplaceAfterMs ?? ANCHOR_REPLACE_AFTER_MS, 0),
     },
     pollIntervalMs,
-    leaseMs: integer('leaseMs', options.leaseMs ?? 5_000, 1),
+    leaseMs: integer('leaseMs', options.leaseMs ?? LEASE_MS, 1),
     onDuration: options.onDuration,
   }
 }

@@ -8,6 +8,7 @@ import {
   storedOrigin,
   type BlobStores,
 } from '../../core/ops/index.ts'
+import { assertNoSealer } from '../../sealer/index.ts'
 import type { Config } from '../settings/load.ts'
 import { openBucketBlobs, openFileBlobs } from '../startup/blobs.ts'
 import { assertHasRecords, claimBlobStore, readMarkers } from '../startup/markers.ts'
@@ -31,7 +32,7 @@ export const migrateBlobsCommand = defineCommand({
   usage: ['--from files --to s3 [--data-dir DIR]', '--from s3 --to files [--data-dir DIR]'],
   description: `
 Copies every stored file to the other store, then reads each file from there and verifies its SHA-256. The copy can be
-interrupted and run again: files that are there already are not copied again. Stop the server first, and start it
+interrupted and run again: files that are there already are not copied again. Stop all servers first, and start them
 afterwards with EVIDENCE_BLOBS set to the target.
 
 The source is not changed. Delete it afterwards: files that are deleted later would stay readable there.`,
@@ -56,8 +57,10 @@ async function migrate(config: Config, from: BlobLocation, to: BlobLocation): Pr
   if (from === 'files') await readMarkers({ ...config, blobs: 'files' })
   return OpenParts.use(async (parts) => {
     const { records } = await parts.add(openRecords(config), (opened) => opened.records)
+    const assertNoneSince = await assertNoSealer(records)
     const stores = { from: await parts.add(open(from)), to: await parts.add(open(to)) }
     const problems = await run(records, stores)
+    await assertNoneSince()
     const origin = await storedOrigin(records)
     if (problems > 0 || origin === undefined) return problems
     // From this commit on, servers with the files elsewhere are refused.

@@ -3,6 +3,7 @@ import { FileSignedHead } from '../../adapters/files/index.ts'
 import type { SnapshotSource } from '../../adapters/kit/index.ts'
 import { RegistryError, type RecordStore, type SignedHead } from '../../core/index.ts'
 import { encodeRecords, fillStore, fsck, isUnfinishedCopy, storedOrigin } from '../../core/ops/index.ts'
+import { assertNoSealer } from '../../sealer/index.ts'
 import type { Config } from '../settings/load.ts'
 import { OpenParts } from '../startup/open-parts.ts'
 import { openLevel, openPostgres } from '../startup/records.ts'
@@ -115,15 +116,18 @@ async function signedHeadOf(locations: readonly StoreLocation[]): Promise<Signed
 /** Copies one state of the source. The target is marked as unfinished until all of it is there. */
 async function copy(source: RecordStore & SnapshotSource, target: RecordStore): Promise<void> {
   const progress = new ProgressLine()
+  progress.show('looks whether a server runs')
   const { entries, records } = await fillStore(streamOf(source), target, (done) => progress.show(`copy: ${done}`))
   progress.print(`${entries} log entries and ${records} records copied`)
 }
 
-/** One state of a store. Ends with `UNAVAILABLE` if a server has appended to its log meanwhile. */
+/** One state of a store. Ends with `UNAVAILABLE` if a server runs on it, or has appended to its log meanwhile. */
 async function* streamOf(source: RecordStore & SnapshotSource): AsyncGenerator<Uint8Array> {
+  const assertNoneSince = await assertNoSealer(source)
   const snapshot = await source.snapshot()
   try {
     yield* encodeRecords(snapshot)
+    await assertNoneSince()
     if ((await source.logSize()) === (await snapshot.logSize())) return
   } finally {
     await snapshot.close()

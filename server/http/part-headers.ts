@@ -33,6 +33,9 @@ export function readPartHeaders(headers: Readonly<Record<string, string>>): Part
   const fileName = fileNameOf(parameters)
   const sent = headers['content-type'] ?? ''
   const type = essence(sent)
+  // Several files in one part, as RFC 7578 § 4.3 forbids it. They would be recorded as one file that is none of them.
+  if (fileName === undefined && type?.startsWith('multipart/') === true)
+    throw malformed('A part of the form is a form itself: send each file in a part of its own')
   return {
     name: unescape(name),
     fileName,

@@ -14,8 +14,13 @@ export function readWriteOptions(ctx: Context, endpoint: Endpoint): EndpointRequ
  * checked in any case. A write that cannot evaluate it rejects it, because the client relies on it.
  */
 function ifMatch(ctx: Context, { method, access, conditional }: Endpoint): EndpointRequest['options'] {
+  if (method === 'GET' || isKeyless(access)) return {}
+  const other = ['If-None-Match', 'If-Unmodified-Since'].find(
+    (name) => ctx.req.headers[name.toLowerCase()] !== undefined,
+  )
+  if (other !== undefined) throw invalid(`${other} must not be sent with a write: it is not evaluated`)
+  if (ctx.req.headers['if-match'] === undefined) return {}
   const header = ctx.get('If-Match').trim()
-  if (header === '' || method === 'GET' || isKeyless(access)) return {}
   if (conditional === undefined)
     throw invalid('If-Match must not be sent here: this request does not change anything that has an ETag')
   if (header === '*') return {}

@@ -9,7 +9,7 @@ import { sha256Of, u64 } from '../../core/bytes.ts'
 import type { RecordStore, Sealer, SignedHeadKeeper } from '../../core/ports/index.ts'
 import { createSealer, InlineEngine } from '../../sealer/index.ts'
 import { compileKernel } from '../../sealer/kernel/kernel.ts'
-import { SealerLease } from '../../sealer/lease.ts'
+import { assertNoSealer, SealerLease } from '../../sealer/lease.ts'
 import { faultyRecords } from '../support/faulty-records.ts'
 import { ManualClock, settle, until } from '../support/manual-clock.ts'
 import { FIXTURE_SECRET } from '../support/sealer-fixture.ts'
@@ -60,6 +60,28 @@ describe('the lease', () => {
     assert.equal(await second.acquire(), false)
     await clock.advance(LEASE_MS)
     assert.equal(await second.acquire(), true)
+  })
+
+  it('shows whether a sealer runs, also in the time after a look, and none that was killed', async () => {
+    const records = new MemoryRecords()
+    const clock = new ManualClock()
+    const look = () => assertNoSealer(records, { clock, leaseMs: LEASE_MS })
+    const running = { code: 'UNAVAILABLE', message: /stop all servers/ }
+    const assertNoneSince = await look()
+    const lease = new SealerLease(records, clock, LEASE_MS)
+    await lease.acquire()
+    await assert.rejects(assertNoneSince(), running)
+    const during = assert.rejects(look(), running)
+    await clock.advance(LEASE_MS / 2)
+    await lease.acquire()
+    await clock.advance(LEASE_MS / 2)
+    await during
+    // Nobody renews it any more.
+    const after = look()
+    await clock.advance(LEASE_MS)
+    await (
+      await after
+    )()
   })
 
   it('is not held if a commit fails, is held if only the result was lost, and is released in any case', async () => {

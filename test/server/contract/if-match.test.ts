@@ -79,9 +79,22 @@ describe('If-Match', () => {
     const { body } = await conflicts('deleteFile', withTag(ofD, c))
     assert.match(body.error, /^If-Match /)
     await acme.ok('deleteFile', withTag(`W/${ofC}`, c))
-    for (const wrong of ['4', '"4", "2"', `${ofD}, ${ofC}`, ofD.slice(1, -1), '"x"'])
+    for (const wrong of ['', '4', '"4", "2"', `${ofD}, ${ofC}`, ofD.slice(1, -1), '"x"'])
       await acme.fails('deleteFile', 400, 'VALIDATION_ERROR', withTag(wrong, d))
     await acme.ok('deleteFile', withTag('*', d))
+  })
+
+  it('is the only condition of a write that is evaluated: others are refused', async () => {
+    const params = { EVIDENCE_EXTERNAL_ID: 'tagged' }
+    for (const [name, value] of [
+      ['If-None-Match', '*'],
+      ['If-Unmodified-Since', 'Sat, 28 Nov 2026 12:00:00 GMT'],
+    ] as const)
+      await acme.fails('updateEvidence', 400, 'VALIDATION_ERROR', {
+        params,
+        json: { name: 'x' },
+        headers: { [name]: value },
+      })
   })
 
   it('is refused by every other write', async () => {

@@ -112,6 +112,7 @@ describe('bad input', () => {
     const image = part('image', 'content', { filename: 'a.png' })
     const longBoundary = `multipart/form-data; boundary=${'x'.repeat(71)}`
     const encoded = part('owner', 'eA==', { headers: 'Content-Transfer-Encoding: base64\r\n' })
+    const mixed = '--m\r\nContent-Disposition: attachment; filename="a.txt"\r\n\r\nx\r\n--m--\r\n'
     const headed = (headers: string): string => `--${BOUNDARY}\r\n${headers}\r\n\r\nx\r\n`
     const malformed: readonly (readonly [name: string, body: string, type?: string])[] = [
       ['a boundary that is too long', fields, longBoundary],
@@ -121,6 +122,7 @@ describe('bad input', () => {
       ['a part without headers', `${fields}--${BOUNDARY}\r\n\r\nx\r\n`],
       ['a broken header', fields + headed('Content Disposition')],
       ['a transfer encoding', fields + encoded],
+      ['a form in a part', fields + part('files', mixed, { headers: 'Content-Type: multipart/mixed; boundary=m\r\n' })],
       ['a lone carriage return in a name', fields + part('ow\rner', 'x')],
     ]
     for (const [name, body, type = MULTIPART] of malformed)
