@@ -49,8 +49,8 @@ export class WriteGate {
   }
 
   /**
-   * Throws `UNKNOWN_OUTCOME` if an entry was appended at a position that was sealed before: the store was set back. From
-   * then on, nothing is written.
+   * Throws `UNKNOWN_OUTCOME` if an entry was appended at a position that was sealed before: the store was set back.
+   * Nothing is written from then on.
    */
   assertAppended(position: number): void {
     if (position >= this.#options.sealer.sealedSize) return

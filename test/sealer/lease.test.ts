@@ -76,7 +76,7 @@ describe('the lease', () => {
     await lease.acquire()
     await clock.advance(LEASE_MS / 2)
     await during
-    // Nobody renews it any more.
+    // It was killed: it renews the lease no more.
     const after = look()
     await clock.advance(LEASE_MS)
     await (
