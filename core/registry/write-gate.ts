@@ -18,8 +18,8 @@ const SET_BACK =
 
 /**
  * Decides whether a registry may write. A read-only one writes no record at all. A store that was set back while it is
- * open, as by a fail-over to an older copy, gets no writes: they would be acknowledged and never sealed. A clock that is
- * behind the log's last batch, or was never set, refuses events, which would get a wrong time.
+ * open, as by a fail-over to an older copy, gets no writes: they would be acknowledged and never sealed. A clock that
+ * is behind the log's last batch, or was never set, refuses events, which would get a wrong time.
  */
 export class WriteGate {
   readonly #options: WriteGateOptions

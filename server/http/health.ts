@@ -18,7 +18,7 @@ const FATAL: ReadonlySet<string> = new Set<ErrorCode>([
 const REFUSED_TEXTS: Readonly<Record<WritesRefused, string>> = {
   READ_ONLY: 'This service is read-only: it serves what is recorded, and accepts no writes',
   LOG_BEHIND_SIGNED: 'This service accepts no writes, because its record store was set back; try again later',
-  CLOCK: 'This server accepts no writes, because its clock is wrong; try again later',
+  CLOCK: 'This server accepts no writes, because its clock is behind the last batch; try again later',
 }
 
 /** What the program that opened the registry knows besides its status. */
