@@ -4,6 +4,15 @@ const TIME = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle
 /** A time in the user's zone, to the second. */
 export const formatTime = (time: string | number): string => TIME.format(new Date(time))
 
+const UTC_TIME = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short', timeZone: 'UTC' })
+const UTC_DATE = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeZone: 'UTC' })
+
+/** A time in UTC, to the minute: for what people in several zones compare. */
+export const formatUtcTime = (time: string | number): string => `${UTC_TIME.format(new Date(time))} UTC`
+
+/** A day in UTC. */
+export const formatUtcDate = (time: string | number): string => UTC_DATE.format(new Date(time))
+
 /** A time in UTC as the API writes it, for the tooltip of a local time. */
 export const formatUtc = (time: string | number): string => new Date(time).toISOString()
 

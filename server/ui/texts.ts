@@ -599,6 +599,11 @@ export const texts = {
     noDocument: (why: string) => `This is not a proof: ${why}`,
     needProof: 'This is not a proof. Drop the proof first, then the files that it should contain.',
   },
+  /** By what a registry is recognized. */
+  trust: {
+    picture: 'Picture of the fingerprint',
+    words: 'Words of the fingerprint',
+  },
   certificate: {
     title: 'Certificate of registration',
     print: 'Print or save as PDF',
