@@ -16,6 +16,7 @@ export type {
   TimestampClaim,
   Unchecked,
 } from './claims.ts'
+export type { AttachedFile } from '../commitment/event-format.ts'
 export type { VerifierMemory } from './untrusted.ts'
 export { VERIFICATION_RULES, type VerificationRule } from '../rules.ts'
 export { BUNDLE_FORMAT, EXPORT_FORMAT, MAX_BUNDLE_LENGTH } from '../commitment/bundle-format.ts'

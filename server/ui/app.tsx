@@ -72,6 +72,11 @@ const loadVerifyPage = async () => ({
   ...(await import('./pages/verify-in-worker.ts')),
 })
 
+const loadPassportPage = async () => ({
+  ...(await import('./pages/passport.tsx')),
+  ...(await import('./pages/verify-in-worker.ts')),
+})
+
 interface PageProps {
   readonly location: Location
   readonly session: Session | undefined
@@ -87,6 +92,12 @@ function Page({ location: { path, query }, session, setSession }: PageProps) {
         {({ VerifyPage, verifyInWorker: verify }) => (
           <VerifyPage key={id} verify={verify} client={publicClient} evidenceId={id} session={session} />
         )}
+      </Later>
+    )
+  if (name === 'p')
+    return (
+      <Later key="passport" title={texts.passport.checking} load={loadPassportPage}>
+        {({ PassportPage, verifyInWorker: verify }) => <PassportPage key={id} link={id ?? ''} verify={verify} />}
       </Later>
     )
   if (name === 'certificate' && id !== undefined)
@@ -162,7 +173,7 @@ function Frame({ location, session, onSignOut, children }: FrameProps) {
   )
   const name = location.path[0] ?? 'overview'
   const content = (
-    <main id="main" ref={main} tabIndex={-1} class={name === 'verify' ? 'bleed' : undefined}>
+    <main id="main" ref={main} tabIndex={-1} class={name === 'verify' || name === 'p' ? 'bleed' : undefined}>
       {children}
       <footer class="foot small muted no-print">
         {texts.product} {VERSION} · <a href="licenses.txt">{texts.licenses}</a>
@@ -180,8 +191,7 @@ function Frame({ location, session, onSignOut, children }: FrameProps) {
         <>
           <header class="flex public no-print">
             {brand}
-            <Navigation page={name} session={undefined} />
-            <a href={hrefOf(['sign-in'])}>{texts.nav.signIn}</a>
+            <PublicLinks page={name} />
           </header>
           {content}
         </>
@@ -199,6 +209,17 @@ function Frame({ location, session, onSignOut, children }: FrameProps) {
     </>
   )
 }
+
+/** Who opened a link came for the thing, and must see whose page it is. */
+const PublicLinks = ({ page }: { readonly page: string }) =>
+  page === 'p' ? (
+    <span class="end small muted">{location.host}</span>
+  ) : (
+    <>
+      <Navigation page={page} session={undefined} />
+      <a href={hrefOf(['sign-in'])}>{texts.nav.signIn}</a>
+    </>
+  )
 
 /** The title of the window is the heading of the page, also of one that loads later. */
 function useTitle(main: { readonly current: HTMLElement | null }, page: string): void {

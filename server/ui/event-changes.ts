@@ -80,9 +80,15 @@ export interface LastText {
   readonly isPresent: boolean
 }
 
+/** The events that set a field. */
+export const settersOf = <T extends Pick<DisclosedEvent, 'fields' | 'hiddenFields'>>(
+  events: readonly T[],
+  name: string,
+): readonly T[] => events.filter(({ fields, hiddenFields }) => fields.has(name) || hiddenFields.includes(name))
+
 /** What the events of a history, oldest first, say last of a field. */
 export function lastText(events: readonly DisclosedEvent[], name: string): LastText {
-  const setters = events.filter(({ fields, hiddenFields }) => fields.has(name) || hiddenFields.includes(name))
+  const setters = settersOf(events, name)
   const shown = setters.findLast(({ fields }) => fields.has(name))
   const value = shown?.fields.get(name)
   return {
@@ -116,7 +122,8 @@ function metaChanges(before: unknown, after: unknown): readonly Change[] {
   }))
 }
 
-function membersOf(value: unknown, path: string): readonly (readonly [path: string, value: unknown])[] {
+/** The members of an object, also of objects inside it, each by its path. */
+export function membersOf(value: unknown, path: string): readonly (readonly [path: string, value: unknown])[] {
   if (value === undefined) return []
   const members = Array.isArray(value) ? [] : Object.entries(asRecord(value))
   return members.length === 0

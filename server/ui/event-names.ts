@@ -8,12 +8,18 @@ export function eventName(type: string, updateType?: string, status?: unknown): 
   return names[name] ?? type
 }
 
-/** The same from the disclosed fields of an event, of which `action` is `{type, updateType?}`. */
-export function disclosedName(fields: ReadonlyMap<string, unknown>): string | undefined {
+/** What an event did, from its disclosed fields, of which `action` is `{type, updateType?}`. */
+export function actionOf(fields: ReadonlyMap<string, unknown>) {
   const action = fields.get('action')
   if (typeof action !== 'object' || action === null || !('type' in action)) return undefined
   const updateType = 'updateType' in action ? String(action.updateType) : undefined
-  return eventName(String(action.type), updateType, fields.get('status'))
+  return { type: String(action.type), updateType, status: fields.get('status') }
+}
+
+/** The same in words. */
+export function disclosedName(fields: ReadonlyMap<string, unknown>): string | undefined {
+  const action = actionOf(fields)
+  return action && eventName(action.type, action.updateType, action.status)
 }
 
 /** The name of a field of events, for people. A field without one keeps its own name. */

@@ -479,9 +479,8 @@ export const texts = {
     verdicts: {
       proven: { word: 'Proven', sentence: '' },
       consistent: {
-        word: 'Consistent with itself',
-        sentence:
-          'Everything fits together, but so far only the keys that the registry states for itself vouch for it.',
+        word: 'Consistent with the keys that the file itself states',
+        sentence: 'Everything fits together, but so far only the file vouches for itself.',
       },
       pending: {
         word: 'Not sealed yet',
@@ -510,11 +509,16 @@ export const texts = {
       },
       refuted: { word: 'Forged or damaged', sentence: 'This is not what was recorded. Do not rely on it.' },
     },
+    /** Of a proof that the page asked its own registry for. */
+    ownKeys: {
+      word: "Consistent with this registry's own keys",
+      sentence: 'Everything fits together, but so far only this registry vouches for itself.',
+    },
     itProves: 'It proves',
     itProvesNot: 'It does not prove',
     existedBy: (time: string, isHistory: boolean) =>
       `${isHistory ? 'The record' : 'This one event'} existed by ${time}`,
-    ifTrusted: ', if you trust its stamps',
+    namedTime: (time: string) => `The time, ${time}: only authorities that the registry names itself say it`,
     ifConfirmed: 'if a node confirms the block',
     proves: {
       proven: ['What is shown is as it was recorded', 'A log of which you pinned a key signed it'],
@@ -564,7 +568,7 @@ export const texts = {
       'The registry knows this proof, but says whether there are any only to a key of its company: sign in with a ' +
       'proof that shows the external id, or ask the owner for the present proof.',
     notKnown: 'The registry does not know the newest event of this proof.',
-    stepStates: { ok: 'ok', failed: 'failed', skipped: 'not checked' },
+    stepStates: { ok: 'ok', named: 'named by the registry', failed: 'failed', skipped: 'not checked' },
     steps: 'Steps',
     stepNames: {
       document: 'The document is well-formed',
@@ -603,6 +607,82 @@ export const texts = {
   trust: {
     picture: 'Picture of the fingerprint',
     words: 'Words of the fingerprint',
+    isReal: (host: string) => `Is this the real ${host}?`,
+    compare:
+      'Anyone can set up a page that looks like this. These eight words belong to this registry alone. Compare them ' +
+      'with those on the certificate, and on the pages of shops and insurers that use the registry.',
+    paper:
+      'A paper from the seller alone proves nothing: a person who fakes a registry prints its certificate, too. Ask ' +
+      'the shop, the maker or your insurer.',
+    trust: 'Trust this registry on this device',
+    differ: 'They differ',
+    proven: (date: string) => `Proven by the keys that you trusted on ${date}`,
+    noTime: 'No time is stated by others yet',
+    statedTime: (time: string) => `Time: ${time}, say authorities that the registry names itself`,
+    changed: 'Stop: the keys have changed',
+    changedText: (date: string) =>
+      `This page is not signed by the registry that you trusted on ${date}. It can be an imitation. Do not pay ` +
+      'because of it.',
+    differs: 'Stop: the words differ',
+    differsText:
+      'This is not the registry that you compared it with. It can be an imitation. Do not pay because of it.',
+    nothingShown: 'Nothing that it says is shown.',
+    trusted: 'You trusted',
+    signsNow: 'What signs here now',
+    otherKey: 'Another key. No handover in the log of the registry leads to it.',
+    toDo: 'What to do',
+    steps: [
+      ['Type the address of the registry yourself', 'Or scan the code of a certificate that is not from this seller.'],
+      ['Ask the operator of the registry', 'A registry that changes its key hands over to the new one in its log.'],
+      [
+        'Keep what you saw',
+        'The file helps them to find an imitation. It holds the proof of this page, nothing of yours.',
+      ],
+    ],
+    keepSent: 'Save what this page sent',
+    forget: 'Forget what I trusted on this device',
+    forgetHint:
+      'Only if the operator of the registry told you, on the telephone or on paper, that it was set up again from ' +
+      'nothing. It is then new to you, and you compare its eight words again.',
+    forgetIt: 'Forget it',
+  },
+  /** What a stranger sees by a link. */
+  passport: {
+    checking: 'Being checked on this device …',
+    thing: 'The thing',
+    ended: 'This link shows nothing',
+    endedText:
+      'It was ended, its time is over, or a part of it is missing. The registry does not say which. Ask the person ' +
+      'who gave it to you for a new one.',
+    endedWarning: 'That says nothing about the thing.',
+    endedAdvice: 'Do not take it for “not stolen”.',
+    checkFile: 'Check a proof you have as a file',
+    isNew: 'A registry that is new to this device.',
+    completeNow: (events: number, time: string) =>
+      `Complete up to event ${events}, as the registry knows it now (${time}).`,
+    onlyRegistry: 'Only the registry can say whether there is a later one.',
+    notSealed: (events: number) =>
+      `Event ${events} is recorded, but not sealed yet: until then it is only the word of the registry. Open the ` +
+      'link again in some seconds.',
+    stolenSince: (time: string) => `Since ${time}.`,
+    neverStolen: (date: string) => `Never, since it was recorded on ${date}`,
+    foundOn: (date: string) => `No longer, since ${date}`,
+    itsWord: 'says this registry, which you do not know yet',
+    itsWordNow: 'says this registry; not all of it is sealed yet',
+    ownerBefore: 'Owner before',
+    recordedBy: 'Recorded by',
+    anotherSince: (date: string) => `Another since ${date}`,
+    newOwner: (date: string) => `It has another owner since ${date}.`,
+    newOwnerHint: 'This link is older and does not say who. Ask for a link of the present owner.',
+    notShown: 'not shown by this link',
+    laterEvents: 'Of what happened after the link was made, only kind and time are shown.',
+    hiddenFields: (names: string) => `Not shown by this link: ${names}.`,
+    hiddenFiles: (count: number) => (count === 1 ? '1 file' : `${count.toLocaleString()} files`),
+    filedUnder: (path: string) => `The registry files it under ${path}; no proof covers that.`,
+    checkedHere: 'The thing, its state and its history were checked on this device.',
+    otherFile: (name: string) => `${name} is not shown: what the registry sent is not the file that was recorded.`,
+    saveProof: 'Save this proof as a file',
+    checkElse: 'Check something else',
   },
   certificate: {
     title: 'Certificate of registration',

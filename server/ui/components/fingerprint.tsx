@@ -13,17 +13,18 @@ const [WORDS, WORD_BITS] = [8, 11]
  */
 export function fingerprintOf(origin: string) {
   const id = origin.slice(-ID_DIGITS)
-  const bits = [...id].map((digit) => parseInt(digit, 16).toString(2).padStart(4, '0')).join('')
+  const digits = Array.from(id)
+  const bits = digits.map((digit) => parseInt(digit, 16).toString(2).padStart(4, '0')).join('')
   const numberAt = (i: number): number => parseInt(bits.slice(i * WORD_BITS, (i + 1) * WORD_BITS), 2)
   const words = Array.from({ length: WORDS }, (_, i) => wordlist[numberAt(i)] ?? '')
-  return { id, words, picture: [...id].map(tileOf).join('') }
+  return { id, words, picture: digits.map(tileOf).join('') }
 }
 
 /** The corners of the shape of each hex digit, as digits x and y in a tile of 4 by 4. */
-const SHAPES = [
-  ...['', '00404404', '00404202', '02424404', '00202404', '20404424', '004004', '004044'],
-  ...['404404', '004404', '004024', '042044', '004204', '400244', '20422402', '11313313'],
-]
+const SHAPES = (
+  ',00404404,00404202,02424404,00202404,20404424,004004,004044,' +
+  '404404,004404,004024,042044,004204,400244,20422402,11313313'
+).split(',')
 /** There are eight rows of four tiles, with their mirror images beside them. */
 const [TILE, ROW_TILES, WIDTH] = [4, 4, 32]
 

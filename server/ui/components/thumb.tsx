@@ -63,23 +63,16 @@ interface ThumbProps {
 export function Thumb({ file, width = 96, label, class: name = 'thumb' }: ThumbProps) {
   const { client } = useSession()
   const element = useRef<HTMLSpanElement>(null)
+  const isNear = useNear(element)
   const [image, setImage] = useState<ImageBitmap>()
   const isShown = file !== undefined && INERT_IMAGES.has(file.mimeType ?? '') && (file.size ?? 0) <= MAX_BYTES
   useEffect(() => {
     setImage(undefined)
-    if (!isShown || element.current === null) return undefined
+    if (!isShown || !isNear) return undefined
     let isNeeded = true
-    const observer = new IntersectionObserver(([entry]) => {
-      if (entry?.isIntersecting !== true) return
-      observer.disconnect()
-      void scaledImage(client, file.id, width).then((made) => isNeeded && setImage(made))
-    })
-    observer.observe(element.current)
-    return () => {
-      isNeeded = false
-      observer.disconnect()
-    }
-  }, [client, file?.id, isShown])
+    void scaledImage(client, file.id, width).then((made) => isNeeded && setImage(made))
+    return () => void (isNeeded = false)
+  }, [client, file?.id, isShown, isNear])
   return (
     <span class={name} ref={element}>
       {image === undefined ? (
@@ -89,6 +82,21 @@ export function Thumb({ file, width = 96, label, class: name = 'thumb' }: ThumbP
       )}
     </span>
   )
+}
+
+/** Whether an element has come near the screen. */
+export function useNear(element: { readonly current: Element | null }): boolean {
+  const [isNear, setNear] = useState(false)
+  useEffect(() => {
+    const observer = new IntersectionObserver(([entry]) => {
+      if (entry?.isIntersecting !== true) return
+      observer.disconnect()
+      setNear(true)
+    })
+    if (element.current !== null) observer.observe(element.current)
+    return () => observer.disconnect()
+  }, [])
+  return isNear
 }
 
 /** A canvas needs no address, which the policy of the page would have to allow. */

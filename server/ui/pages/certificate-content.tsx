@@ -148,7 +148,7 @@ const EVENT_COLUMNS: readonly Column<BundleEventClaims>[] = [
 ]
 
 /** What an event did, and to whom it transferred the evidence. */
-function EventName({ fields }: Pick<BundleEventClaims, 'fields'>): ComponentChildren {
+export function EventName({ fields }: Pick<BundleEventClaims, 'fields'>): ComponentChildren {
   const t = texts.certificate
   const owner = fields.get('owner')
   const name = disclosedName(fields)

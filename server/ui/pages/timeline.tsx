@@ -73,17 +73,31 @@ const SIGNS: Readonly<Record<string, IconName>> = {
   deletefile: 'cross',
 }
 
+interface EventSignProps {
+  readonly type: string
+  readonly updateType?: string | undefined
+  /** The one that the event set. */
+  readonly status: unknown
+}
+
+/** What an event was, as a sign. */
+export function EventSign({ type, updateType, status }: EventSignProps) {
+  const isFound = updateType === 'stolen' && status === 'active'
+  const tone = isFound ? 'proven' : updateType === 'stolen' ? 'stolen' : ''
+  return (
+    <span class={`sign ${tone}`}>
+      <Icon name={isFound ? 'found' : (SIGNS[updateType ?? type] ?? 'edit')} />
+    </span>
+  )
+}
+
 /** One event: what it was, what it changed, and how far it is proven. */
 function TimelineEvent({ event, changes: { values, files }, isWhole }: TimelineEventProps) {
   const t = texts.evidence
   const { type, updateType, version, timestamp, merkleSendStatus, personaName } = event
-  const isFound = updateType === 'stolen' && statusOf(event) === 'active'
-  const tone = isFound ? 'proven' : updateType === 'stolen' ? 'stolen' : ''
   return (
     <li>
-      <span class={`sign ${tone}`}>
-        <Icon name={isFound ? 'found' : (SIGNS[updateType ?? type] ?? 'edit')} />
-      </span>
+      <EventSign type={type} updateType={updateType} status={statusOf(event)} />
       <div class="row">
         <h3 class="wrap">{eventName(type, updateType, statusOf(event))}</h3>
         <span class="end">

@@ -6,9 +6,10 @@ import { Notice } from '../components/notice.tsx'
 import { Badge, Facts, StateBadge } from '../components/values.tsx'
 import type { LastText } from '../event-changes.ts'
 import { messageOf } from '../failure.ts'
-import { formatDate, formatTime } from '../format.ts'
+import { formatDate, formatTime, formatUtcDate, formatUtcTime } from '../format.ts'
 import type { Session } from '../session.ts'
 import { texts } from '../texts.ts'
+import { isTrusted, useTrust, type Trust } from '../trust.ts'
 import { askForLater } from './later-events.ts'
 import type { Outcome, Summary } from './verify-document.ts'
 
@@ -19,21 +20,39 @@ const SEALS: { readonly [state in Outcome['state']]?: SealKind } = {
   refuted: 'forged',
 }
 
-/** The verdict over the whole width, in a word and a sentence. */
-export function Verdict({ outcome: { state, summary } }: { readonly outcome: Outcome }) {
-  const { word, sentence } = texts.verify.verdicts[state]
-  const seal = SEALS[state] ?? 'unknown'
+interface VerdictProps {
+  readonly outcome: Outcome
+  /** The page asked its own registry for the proof. */
+  readonly isFetched?: boolean | undefined
+}
+
+/** A verdict in a word and a sentence. Of a log that the user trusts, only the keys are proven, and no time. */
+export function verdictOn(trust: Trust | undefined, { outcome, isFetched = false }: VerdictProps) {
   const t = texts.verify
+  const { state, summary } = outcome
   const { notLaterThan: at, isHistory = false, isLocalTime = false, eventCount = 0 } = summary ?? {}
-  const date = at === undefined || isLocalTime ? undefined : formatDate(at)
-  const existed = isHistory ? t.existed(date, eventCount) : t.existedEvent(date)
-  const proven = state === 'proven' ? (isLocalTime ? `${existed} ${t.localTime}` : existed) : sentence
+  const existed = (date?: string): string => (isHistory ? t.existed(date, eventCount) : t.existedEvent(date))
+  if (isTrusted(trust, outcome)) return { word: texts.trust.proven(formatUtcDate(trust.since)), sentence: existed() }
+  if (state === 'consistent' && isFetched) return t.ownKeys
+  const { word, sentence } = t.verdicts[state]
+  if (state !== 'proven') return { word, sentence }
+  return {
+    word,
+    sentence: isLocalTime ? `${existed()} ${t.localTime}` : existed(at === undefined ? at : formatDate(at)),
+  }
+}
+
+/** The verdict over the whole width. */
+export function Verdict(props: VerdictProps) {
+  const trust = useTrust()
+  const { word, sentence } = verdictOn(trust, props)
+  const seal = isTrusted(trust, props.outcome) ? 'proven' : (SEALS[props.outcome.state] ?? 'unknown')
   return (
     <section class={`verdict ${seal}`} role="status">
       <div>
         <Seal kind={seal} />
         <h1>{word}</h1>
-        <p>{proven}</p>
+        <p>{sentence}</p>
       </div>
     </section>
   )
@@ -46,13 +65,10 @@ interface ReportProps {
 }
 
 /** What is wrong or stolen, the record, and what is proven and what is not. */
-export function Report({ outcome: { state, summary, reason, advice }, ...asked }: ReportProps) {
+export function Report({ outcome, ...asked }: ReportProps) {
   const t = texts.verify
+  const { state, summary, reason, advice } = outcome
   const isWrong = state === 'refuted'
-  const proves = t.proves[state]
-  const { notLaterThan: time, isHistory = false, isLocalTime = false } = summary ?? {}
-  const not = isLocalTime ? [t.localTime, ...t.provesNot[state]] : t.provesNot[state]
-  const existed = (at: string): string => t.existedBy(at, isHistory) + (state === 'proven' ? '' : t.ifTrusted)
   return (
     <>
       {summary && <StateNotice of={summary} />}
@@ -75,20 +91,37 @@ export function Report({ outcome: { state, summary, reason, advice }, ...asked }
           </div>
         </section>
       )}
-      <div class="claims">
-        {proves.length > 0 && (
-          <Claims title={t.itProves} isYes>
-            {time === undefined || isLocalTime ? proves : [existed(formatTime(time)), ...proves]}
-          </Claims>
-        )}
-        <Claims title={t.itProvesNot}>{not}</Claims>
-      </div>
+      <AllClaims outcome={outcome} />
     </>
   )
 }
 
+/** What is proven and what is not. */
+function AllClaims({ outcome }: { readonly outcome: Outcome }) {
+  const t = texts.verify
+  const { state, summary, steps } = outcome
+  const kind = isTrusted(useTrust(), outcome) ? 'proven' : state
+  const { notLaterThan: time, isHistory = false, isLocalTime = false } = summary ?? {}
+  const isNamed = steps.some((step) => step.state === 'named')
+  const proves = [
+    ...(time === undefined || isLocalTime || isNamed ? [] : [t.existedBy(formatTime(time), isHistory)]),
+    ...t.proves[kind],
+  ]
+  const unproven = isLocalTime ? [t.localTime] : isNamed && time !== undefined ? [t.namedTime(formatUtcTime(time))] : []
+  return (
+    <div class="claims">
+      {proves.length > 0 && (
+        <Claims title={t.itProves} isYes>
+          {proves}
+        </Claims>
+      )}
+      <Claims title={t.itProvesNot}>{[...unproven, ...t.provesNot[kind]]}</Claims>
+    </div>
+  )
+}
+
 /** What a buyer must know first: it was reported stolen, or that is hidden. */
-function StateNotice({ of: { status, isHistory } }: { readonly of: Summary }) {
+export function StateNotice({ of: { status, isHistory } }: { readonly of: Summary }) {
   const t = texts.verify
   const { text, version = 0, isPresent } = status
   if (!isHistory || (isPresent && text !== 'stolen')) return null
@@ -167,57 +200,91 @@ const Claims = ({ title, isYes = false, children }: ClaimsProps) => (
   </section>
 )
 
-const STEP_TONES = { ok: 'proven', failed: 'forged', skipped: undefined } as const
-const STEP_ICONS = { ok: 'tick', failed: 'cross', skipped: 'dash' } as const
+const STEP_TONES = { ok: 'proven', named: undefined, failed: 'forged', skipped: undefined } as const
+const STEP_ICONS = { ok: 'tick', named: 'dash', failed: 'cross', skipped: 'dash' } as const
 
 /** A bundle may have 10,000 events, which a page cannot show at once. */
 const GROUPS_AT_ONCE = 100
 
 /** Each check, the values of each event, and what could not be checked, folded. */
-export function Details({ outcome: { steps, groups, unchecked } }: { readonly outcome: Outcome }) {
-  const t = texts.verify
-  const [count, setCount] = useState(GROUPS_AT_ONCE)
+export const Details = ({ outcome }: { readonly outcome: Outcome }) => (
+  <details class="fold">
+    <summary>
+      <Icon name="log" />
+      <span>
+        {texts.details} <span class="muted small">{texts.verify.detailsHint}</span>
+      </span>
+      <Icon name="down" />
+    </summary>
+    <AllDetails outcome={outcome} />
+  </details>
+)
+
+/** The verdict on a proof that the page asked its own registry for, in one line, and folded what it consists of. */
+export function FoldedVerdict({ outcome }: { readonly outcome: Outcome }) {
+  const { notLaterThan: at, isLocalTime = false } = outcome.summary ?? {}
+  const t = texts.trust
   return (
-    <details class="fold">
+    <details class="card fold">
       <summary>
-        <Icon name="log" />
+        <Icon name="verify" />
         <span>
-          {texts.details} <span class="muted small">{t.detailsHint}</span>
+          {verdictOn(useTrust(), { outcome, isFetched: true }).word}
+          <span class="small muted">
+            {at === undefined ? t.noTime : isLocalTime ? texts.verify.localTime : t.statedTime(formatUtcTime(at))}
+          </span>
         </span>
         <Icon name="down" />
       </summary>
       <div class="stack">
-        <ul class="lines" aria-label={t.steps}>
-          {steps.map(({ name, state, detail }, i) => (
-            <li key={i}>
-              <div class="text">
-                <b>{t.stepNames[name]}</b>
-                {detail && <div class="small muted cut">{detail}</div>}
-              </div>
-              <Badge tone={STEP_TONES[state]} icon={STEP_ICONS[state]}>
-                {t.stepStates[state]}
-              </Badge>
-            </li>
-          ))}
-        </ul>
-        {groups.slice(0, count).map(({ title, facts }, i) => (
-          <section key={i}>
-            <h3>{title}</h3>
-            <Facts of={facts.map(([name, value]) => [<bdi>{name}</bdi>, <bdi>{value}</bdi>])} />
-          </section>
-        ))}
-        {count < groups.length && (
-          <button type="button" onClick={() => setCount(count + GROUPS_AT_ONCE)}>
-            {texts.more}
-          </button>
-        )}
-        {unchecked.length > 0 && (
-          <section>
-            <h3>{t.unchecked}</h3>
-            <Facts of={unchecked.map(({ what, why }) => [what, why])} />
-          </section>
-        )}
+        <AllClaims outcome={outcome} />
+        <AllDetails outcome={outcome} />
       </div>
     </details>
+  )
+}
+
+/** The doubt of the verifier that trust in a log resolves. */
+const KEYS = 'the keys of the log'
+
+function AllDetails({ outcome }: { readonly outcome: Outcome }) {
+  const t = texts.verify
+  const { steps, groups } = outcome
+  const [count, setCount] = useState(GROUPS_AT_ONCE)
+  const isKnown = isTrusted(useTrust(), outcome)
+  const unchecked = outcome.unchecked.filter(({ what }) => !isKnown || what !== KEYS)
+  return (
+    <div class="stack">
+      <ul class="lines" aria-label={t.steps}>
+        {steps.map(({ name, state, detail }, i) => (
+          <li key={i}>
+            <div class="text">
+              <b>{t.stepNames[name]}</b>
+              {detail && <div class="small muted cut">{detail}</div>}
+            </div>
+            <Badge tone={STEP_TONES[state]} icon={STEP_ICONS[state]}>
+              {t.stepStates[state]}
+            </Badge>
+          </li>
+        ))}
+      </ul>
+      {groups.slice(0, count).map(({ title, facts }, i) => (
+        <section key={i}>
+          <h3>{title}</h3>
+          <Facts of={facts.map(([name, value]) => [<bdi>{name}</bdi>, <bdi>{value}</bdi>])} />
+        </section>
+      ))}
+      {count < groups.length && (
+        <button type="button" onClick={() => setCount(count + GROUPS_AT_ONCE)}>
+          {texts.more}
+        </button>
+      )}
+      {unchecked.length > 0 && (
+        <section>
+          <h3>{t.unchecked}</h3>
+          <Facts of={unchecked.map(({ what, why }) => [what, why])} />
+        </section>
+      )}
+    </div>
   )
 }

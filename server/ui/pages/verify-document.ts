@@ -23,7 +23,8 @@ import { texts } from '../texts.ts'
 /** One check, in the order in which the page shows them. */
 export interface Step {
   readonly name: BundleCheck | 'history' | 'witnesses' | 'timestamp' | 'anchor' | 'content'
-  readonly state: 'ok' | 'failed' | 'skipped'
+  /** `named`: it holds, by an authority, chain or witness that only the registry itself names. */
+  readonly state: 'ok' | 'named' | 'failed' | 'skipped'
   readonly detail?: string | undefined
 }
 
@@ -51,8 +52,9 @@ export interface Summary {
   readonly isLocalTime: boolean
 }
 
-/** What a verification found. `groups` are what holds. */
+/** What a verification found. `claims` and `groups` are what holds. */
 export interface Outcome {
+  readonly claims?: BundleClaims
   /** Of what holds. */
   readonly summary?: Summary | undefined
   readonly state: BundleResult['state']
@@ -162,7 +164,7 @@ function stepsUntil(failed: BundleCheck, reason: string, state: Step['state']): 
 }
 
 /** Verifies a bundle, with the files of the user. */
-function bundleOutcome({ text, files, expect }: VerifyRequest, options: VerifyBundleOptions): Outcome {
+function bundleOutcome({ text, files, expect, isPinned }: VerifyRequest, options: VerifyBundleOptions): Outcome {
   const result = verifyBundle(text, { ...options, contents: files, ...(expect && { expect }) })
   if (!('claims' in result)) {
     const { state, reason, check, unchecked } = result
@@ -177,8 +179,9 @@ function bundleOutcome({ text, files, expect }: VerifyRequest, options: VerifyBu
   }))
   return {
     state,
+    claims,
     reason: 'reason' in result ? result.reason : undefined,
-    steps: [...bundleSteps(claims), ...contents],
+    steps: [...bundleSteps(claims, isPinned ? 'ok' : 'named'), ...contents],
     summary: summaryOf(claims),
     files: claims.contents,
     groups: claims.events.map(eventFacts),
@@ -202,9 +205,9 @@ function summaryOf({ events, isHistory }: BundleClaims): Summary {
 }
 
 /** The checks in the order in which the page shows them. */
-function bundleSteps({ events, isHistory, origin }: BundleClaims): readonly Step[] {
-  const every = (holds: (event: BundleEventClaims) => boolean): Step['state'] =>
-    events.every(holds) ? 'ok' : 'skipped'
+function bundleSteps({ events, isHistory, origin }: BundleClaims, attested: Step['state']): readonly Step[] {
+  const every = (holds: (event: BundleEventClaims) => boolean, state: Step['state'] = 'ok'): Step['state'] =>
+    events.every(holds) ? state : 'skipped'
   const namesOf = (list: readonly string[]): string => [...new Set(list)].join(', ')
   return [
     { name: 'document', state: 'ok' },
@@ -214,12 +217,12 @@ function bundleSteps({ events, isHistory, origin }: BundleClaims): readonly Step
     { name: 'checkpoint', state: every(({ log }) => log !== undefined), detail: origin },
     {
       name: 'witnesses',
-      state: every(({ witnesses }) => witnesses.length > 0),
+      state: every(({ witnesses }) => witnesses.length > 0, attested),
       detail: namesOf(events.flatMap(({ witnesses }) => witnesses.map(({ name }) => name))),
     },
     {
       name: 'timestamp',
-      state: every(({ timestamps }) => timestamps.length > 0),
+      state: every(({ timestamps }) => timestamps.length > 0, attested),
       detail: namesOf(
         events.flatMap(({ timestamps }) =>
           timestamps.flatMap(({ authorities }) =>
@@ -230,7 +233,7 @@ function bundleSteps({ events, isHistory, origin }: BundleClaims): readonly Step
     },
     {
       name: 'anchor',
-      state: every(({ anchors }) => anchors.some(({ isBlockFinal }) => isBlockFinal)),
+      state: every(({ anchors }) => anchors.some(({ isBlockFinal }) => isBlockFinal), attested),
       detail: namesOf(events.flatMap(({ anchors }) => anchors.map(blockOf))),
     },
   ]

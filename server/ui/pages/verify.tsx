@@ -1,3 +1,4 @@
+import type { ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import type { BundleCheck } from '../../../core/verify/index.ts'
 import { EvidenceRegistryError, type Client, type EvidenceCandidate } from '../../client/index.ts'
@@ -11,7 +12,9 @@ import { Time } from '../components/values.tsx'
 import { hrefOf, navigate } from '../router.ts'
 import type { Session } from '../session.ts'
 import { texts } from '../texts.ts'
+import { isOfStranger, useTrust } from '../trust.ts'
 import { DropZone } from './drop-zone.tsx'
+import { ForgetTrust, KeysChanged } from './keys-changed.tsx'
 import { readDocument, readText } from './read-text.ts'
 import { FileVerdicts, type DroppedFile } from './file-verdicts.tsx'
 import { Details, Report, Verdict } from './verdict.tsx'
@@ -35,7 +38,10 @@ interface PolicySource {
 }
 
 /** What is verified, and what it must be about. */
-type Proof = Pick<VerifyRequest, 'text' | 'expect'>
+interface Proof extends Pick<VerifyRequest, 'text' | 'expect'> {
+  /** This page asked its own registry for it. */
+  readonly isFetched?: boolean
+}
 
 interface VerifyPageProps {
   readonly verify: Verify
@@ -62,7 +68,7 @@ function useVerification({ verify, client, evidenceId }: VerifyPageProps) {
     // A proof that was dropped meanwhile stays.
     client
       .verifyEvidence({ evidenceId, format: 'bundle' })
-      .then((bundle) => setProof((known) => known ?? { text: JSON.stringify(bundle) }), setError)
+      .then((bundle) => setProof((known) => known ?? { text: JSON.stringify(bundle), isFetched: true }), setError)
   }, [evidenceId])
   useEffect(() => {
     if (proof === undefined) return undefined
@@ -111,9 +117,12 @@ export function VerifyPage(props: VerifyPageProps) {
     useVerification(props)
   const choose = (text: string): void => setPolicy({ text, isOwn: true })
   const isBusy = proof !== undefined && error === undefined && outcome === undefined
+  const trust = useTrust()
+  if (proof?.isFetched && outcome && isOfStranger(trust, outcome))
+    return <KeysChanged trust={trust} origin={outcome.claims?.origin} text={proof.text} />
   return (
     <>
-      {outcome && <Verdict outcome={outcome} />}
+      {outcome && <Verdict outcome={outcome} isFetched={proof?.isFetched} />}
       <div class="verdict-page">
         {outcome && <FileVerdicts outcome={outcome} files={files} leaveOut={leaveOut} />}
         {outcome ? <Report outcome={outcome} client={client} session={session} /> : <h1>{t.title}</h1>}
@@ -138,6 +147,7 @@ export function VerifyPage(props: VerifyPageProps) {
             {outcome === undefined && <PolicyField policy={policy} onChange={choose} onError={setError} />}
           </div>
         </details>
+        {trust && <ForgetTrust />}
         {client && <SaveLink />}
       </div>
     </>
@@ -161,7 +171,7 @@ async function bundleOf({ evidenceId, txId, fileId }: ShortForm, client?: Client
       ? await client.verifyEvidence({ ...request, txId })
       : await client.verifyFile({ ...request, fileId })
   // The strict parser also accepts the text that is made from parsed JSON.
-  return { text: JSON.stringify(bundle), expect: { txId, ...(fileId !== undefined && { fileId }) } }
+  return { text: JSON.stringify(bundle), isFetched: true, expect: { txId, ...(fileId !== undefined && { fileId }) } }
 }
 
 /** The policy of the server, unless the user has chosen a file. */
@@ -191,8 +201,8 @@ function LinkForm({ evidenceId }: { readonly evidenceId: string | undefined }) {
   )
 }
 
-/** The same page as one file, for the time when the server is gone. */
-const SaveLink = () => (
+/** The same page as one file, for the time when the server is gone. `children`: what else can be kept. */
+export const SaveLink = ({ children }: { readonly children?: ComponentChildren }) => (
   <details class="fold no-print">
     <summary>
       <Icon name="keep" />
@@ -203,6 +213,7 @@ const SaveLink = () => (
       <a href="verify.html" download="verify.html">
         {texts.verify.savePage}
       </a>
+      {children}
     </div>
   </details>
 )

@@ -18,7 +18,7 @@ describeDashboard('the dashboard in Chromium', (it, dashboard) => {
       await field(page, 'API key').waitFor()
       await assertFits()
       await page.goto(dashboard.urlOf(`#/verify/${id}`))
-      await heading(page, 'Consistent with itself').waitFor()
+      await heading(page, "Consistent with this registry's own keys").waitFor()
       await assertFits()
       await dashboard.signIn(dashboard.company.keys.A)
       for (const [fragment, title, visible] of [

@@ -18,7 +18,8 @@ import {
 import { openBundleRegistry } from '../../../support/bundle-fixture.ts'
 import { temporaryFor } from '../../../support/temporary.ts'
 
-const IS_CONSISTENT = 'Consistent with itself'
+const OWN_KEYS = "Consistent with this registry's own keys"
+const KEYS_OF_FILE = 'Consistent with the keys that the file itself states'
 
 describeDashboard('the pages of proofs in Chromium', (it, dashboard) => {
   const read = async (path: string, key?: string): Promise<string> =>
@@ -31,15 +32,18 @@ describeDashboard('the pages of proofs in Chromium', (it, dashboard) => {
     const worker = page.waitForEvent('worker')
     await page.goto(dashboard.urlOf(`#/verify/${id}`))
     await worker
-    await text(page, IS_CONSISTENT).waitFor()
+    await text(page, OWN_KEYS).waitFor()
     await field(page, 'or choose them').setInputFiles(textFile('hello.txt', 'hello\n'))
     await text(page, 'hello.txt cannot be compared.').waitFor()
     await button(page, 'Leave it out').click()
     await text(page, 'hello.txt cannot be compared.').waitFor({ state: 'detached' })
-    await text(page, IS_CONSISTENT).waitFor()
+    await text(page, OWN_KEYS).waitFor()
     await openDetails()
-    for (const step of ['A key of the log signed the tree', 'A timestamp authority stamped the tree'])
-      await text(page.locator('li', { hasText: step }), 'ok').waitFor()
+    for (const [step, state] of [
+      ['A key of the log signed the tree', 'ok'],
+      ['A timestamp authority stamped the tree', 'named by the registry'],
+    ] as const)
+      await text(page.locator('li', { hasText: step }), state).waitFor()
     const policy = textFile('policy.json', await read('/api/v1/log/policy'))
     await field(page, 'Policy that you trust').setInputFiles(policy)
     await text(page, 'Proven').waitFor()
@@ -57,7 +61,7 @@ describeDashboard('the pages of proofs in Chromium', (it, dashboard) => {
     const short = textFile('proof.json', await read(`/api/v1/merkle/verify/${id}`))
     await field(page, 'or choose them').setInputFiles(short)
     await page.getByText('The server was asked for the proof bundle').waitFor()
-    await text(page, IS_CONSISTENT).waitFor()
+    await text(page, OWN_KEYS).waitFor()
     const { txId } = await dashboard.proofOf(id)
     await page.reload()
     const transaction = textFile('proof.json', await read(`/api/v1/merkle/proof/${txId}`))
@@ -86,7 +90,7 @@ describeDashboard('the pages of proofs in Chromium', (it, dashboard) => {
     await assertAccessible(page)
     await input.setInputFiles([textFile('other.txt', 'other')])
     await text(page, 'other.txt is not in this proof.').waitFor()
-    await text(page, IS_CONSISTENT).waitFor()
+    await text(page, KEYS_OF_FILE).waitFor()
     await input.setInputFiles([textFile('proof.json', bundle.slice(0, -1))])
     await text(page, 'Not a readable proof').waitFor()
     await page.reload()
@@ -123,7 +127,7 @@ describeDashboard('the pages of proofs in Chromium', (it, dashboard) => {
       `{ const transfer = new DataTransfer(); transfer.items.add(${file}); transfer }`,
     )
     await page.getByText('Drop a proof').dispatchEvent('drop', { dataTransfer })
-    await text(page, IS_CONSISTENT).waitFor()
+    await text(page, KEYS_OF_FILE).waitFor()
     await openDetails()
     await page.getByRole('definition').filter({ hasText: /^Ada$/ }).waitFor()
     assert.equal(await page.getByText('private').count(), 0)
@@ -211,7 +215,7 @@ describeDashboard('the pages of proofs in Chromium', (it, dashboard) => {
     await writeFile(path, await read('/ui/verify.html'))
     await page.goto(pathToFileURL(path).href)
     await field(page, 'or choose them').setInputFiles(textFile('proof.json', bundle))
-    await text(page, IS_CONSISTENT).waitFor()
+    await text(page, KEYS_OF_FILE).waitFor()
     await assertAccessible(page)
   })
 
