@@ -1,7 +1,6 @@
 import { fingerprintOf } from './components/fingerprint.tsx'
 import { createStore } from './components/store.ts'
 import type { Outcome } from './pages/verify-document.ts'
-import { API_URL } from './session.ts'
 
 /** The registry of this page, as the user trusts it on this device. */
 export interface Trust {
@@ -12,7 +11,7 @@ export interface Trust {
 }
 
 // There may be several registries below one address.
-const STORAGE_KEY = `evidence-registry.trust ${API_URL}`
+const STORAGE_KEY = `evidence-registry.trust ${new URL('.', document.baseURI).pathname}`
 
 function stored(): Trust | undefined {
   // A saved page belongs to no registry.

@@ -4,6 +4,7 @@ import { Card } from '../components/notice.tsx'
 import { formatUtcDate, saveFile } from '../format.ts'
 import { texts } from '../texts.ts'
 import { forgetTrust, type Trust } from '../trust.ts'
+import { Alarm } from './verdict.tsx'
 
 interface KeysChangedProps {
   /** What the user trusts; `undefined` if the user compared the words, and they differ. */
@@ -20,15 +21,9 @@ export function KeysChanged({ trust, origin, text }: KeysChangedProps) {
   const save = (): void => saveFile(new Blob([text], { type: 'application/json' }), 'stranger.evidence.json')
   return (
     <>
-      <section class="verdict alarm" role="alert">
-        <div>
-          <Icon name="warning" />
-          <h1>{trust ? t.changed : t.differs}</h1>
-          <p>
-            {trust ? t.changedText(formatUtcDate(trust.since)) : t.differsText} <b>{t.nothingShown}</b>
-          </p>
-        </div>
-      </section>
+      <Alarm title={trust ? t.changed : t.differs}>
+        {trust ? t.changedText(formatUtcDate(trust.since)) : t.differsText} <b>{t.nothingShown}</b>
+      </Alarm>
       <div class="verdict-page stack">
         <div class="grid two-prints">
           {trust && (

@@ -15,7 +15,7 @@ import { KeysChanged } from './keys-changed.tsx'
 import { PassportFiles, type ShareKey } from './passport-files.tsx'
 import { PassportHistory } from './passport-history.tsx'
 import { NewOwnerNotice, PassportThing, stolenSince } from './passport-thing.tsx'
-import { FoldedVerdict, Report, StateNotice, Verdict } from './verdict.tsx'
+import { Alarm, FoldedVerdict, Report, StateNotice, Verdict } from './verdict.tsx'
 import { SaveLink } from './verify.tsx'
 import type { Outcome, Verify } from './verify-document.ts'
 
@@ -92,15 +92,9 @@ function Passport({ share, text, outcome, claims, filedUnder, askedAt, onDiffer 
   return (
     <>
       {since !== undefined && (
-        <section class="verdict alarm" role="alert">
-          <div>
-            <Icon name="warning" />
-            <h1>{texts.evidence.updateNames.stolen}</h1>
-            <p>
-              <b>{texts.passport.stolenSince(formatUtcTime(since))}</b> {texts.verify.stolenAdvice}
-            </p>
-          </div>
-        </section>
+        <Alarm title={texts.evidence.updateNames.stolen}>
+          <b>{texts.passport.stolenSince(formatUtcTime(since))}</b> {texts.verify.stolenAdvice}
+        </Alarm>
       )}
       <div class="verdict-page stack">
         <AsOf outcome={outcome} claims={claims} askedAt={askedAt} />

@@ -42,6 +42,22 @@ export function verdictOn(trust: Trust | undefined, { outcome, isFetched = false
   }
 }
 
+interface AlarmProps {
+  readonly title: string
+  readonly children: ComponentChildren
+}
+
+/** What must be known before anything else, over the whole width. */
+export const Alarm = ({ title, children }: AlarmProps) => (
+  <section class="verdict alarm" role="alert">
+    <div>
+      <Icon name="warning" />
+      <h1>{title}</h1>
+      <p>{children}</p>
+    </div>
+  </section>
+)
+
 /** The verdict over the whole width. */
 export function Verdict(props: VerdictProps) {
   const trust = useTrust()
@@ -206,85 +222,86 @@ const STEP_ICONS = { ok: 'tick', named: 'dash', failed: 'cross', skipped: 'dash'
 /** A bundle may have 10,000 events, which a page cannot show at once. */
 const GROUPS_AT_ONCE = 100
 
-/** Each check, the values of each event, and what could not be checked, folded. */
-export const Details = ({ outcome }: { readonly outcome: Outcome }) => (
-  <details class="fold">
-    <summary>
-      <Icon name="log" />
-      <span>
-        {texts.details} <span class="muted small">{texts.verify.detailsHint}</span>
-      </span>
-      <Icon name="down" />
-    </summary>
-    <AllDetails outcome={outcome} />
-  </details>
-)
-
-/** The verdict on a proof that the page asked its own registry for, in one line, and folded what it consists of. */
-export function FoldedVerdict({ outcome }: { readonly outcome: Outcome }) {
-  const { notLaterThan: at, isLocalTime = false } = outcome.summary ?? {}
-  const t = texts.trust
-  return (
-    <details class="card fold">
-      <summary>
-        <Icon name="verify" />
-        <span>
-          {verdictOn(useTrust(), { outcome, isFetched: true }).word}
-          <span class="small muted">
-            {at === undefined ? t.noTime : isLocalTime ? texts.verify.localTime : t.statedTime(formatUtcTime(at))}
-          </span>
-        </span>
-        <Icon name="down" />
-      </summary>
-      <div class="stack">
-        <AllClaims outcome={outcome} />
-        <AllDetails outcome={outcome} />
-      </div>
-    </details>
-  )
-}
-
 /** The doubt of the verifier that trust in a log resolves. */
 const KEYS = 'the keys of the log'
 
-function AllDetails({ outcome }: { readonly outcome: Outcome }) {
+interface DetailsProps {
+  readonly outcome: Outcome
+  /** Default: that these are the details. */
+  readonly title?: ComponentChildren
+  /** What comes before them. */
+  readonly children?: ComponentChildren
+}
+
+/** Each check, the values of each event, and what could not be checked, folded. */
+export function Details({ outcome, title, children }: DetailsProps) {
   const t = texts.verify
   const { steps, groups } = outcome
   const [count, setCount] = useState(GROUPS_AT_ONCE)
   const isKnown = isTrusted(useTrust(), outcome)
   const unchecked = outcome.unchecked.filter(({ what }) => !isKnown || what !== KEYS)
   return (
-    <div class="stack">
-      <ul class="lines" aria-label={t.steps}>
-        {steps.map(({ name, state, detail }, i) => (
-          <li key={i}>
-            <div class="text">
-              <b>{t.stepNames[name]}</b>
-              {detail && <div class="small muted cut">{detail}</div>}
-            </div>
-            <Badge tone={STEP_TONES[state]} icon={STEP_ICONS[state]}>
-              {t.stepStates[state]}
-            </Badge>
-          </li>
+    <details class={`fold ${title ? 'card' : ''}`}>
+      <summary>
+        <Icon name={title ? 'verify' : 'log'} />
+        <span>
+          {title ?? texts.details} {!title && <span class="muted small">{t.detailsHint}</span>}
+        </span>
+        <Icon name="down" />
+      </summary>
+      <div class="stack">
+        {children}
+        <ul class="lines" aria-label={t.steps}>
+          {steps.map(({ name, state, detail }, i) => (
+            <li key={i}>
+              <div class="text">
+                <b>{t.stepNames[name]}</b>
+                {detail && <div class="small muted cut">{detail}</div>}
+              </div>
+              <Badge tone={STEP_TONES[state]} icon={STEP_ICONS[state]}>
+                {t.stepStates[state]}
+              </Badge>
+            </li>
+          ))}
+        </ul>
+        {groups.slice(0, count).map((group, i) => (
+          <section key={i}>
+            <h3>{group.title}</h3>
+            <Facts of={group.facts.map(([name, value]) => [<bdi>{name}</bdi>, <bdi>{value}</bdi>])} />
+          </section>
         ))}
-      </ul>
-      {groups.slice(0, count).map(({ title, facts }, i) => (
-        <section key={i}>
-          <h3>{title}</h3>
-          <Facts of={facts.map(([name, value]) => [<bdi>{name}</bdi>, <bdi>{value}</bdi>])} />
-        </section>
-      ))}
-      {count < groups.length && (
-        <button type="button" onClick={() => setCount(count + GROUPS_AT_ONCE)}>
-          {texts.more}
-        </button>
-      )}
-      {unchecked.length > 0 && (
-        <section>
-          <h3>{t.unchecked}</h3>
-          <Facts of={unchecked.map(({ what, why }) => [what, why])} />
-        </section>
-      )}
-    </div>
+        {count < groups.length && (
+          <button type="button" onClick={() => setCount(count + GROUPS_AT_ONCE)}>
+            {texts.more}
+          </button>
+        )}
+        {unchecked.length > 0 && (
+          <section>
+            <h3>{t.unchecked}</h3>
+            <Facts of={unchecked.map(({ what, why }) => [what, why])} />
+          </section>
+        )}
+      </div>
+    </details>
+  )
+}
+
+/** The verdict on a proof that the page asked its own registry for, in one line, with all else folded. */
+export function FoldedVerdict({ outcome }: { readonly outcome: Outcome }) {
+  const { notLaterThan: at, isLocalTime = false } = outcome.summary ?? {}
+  const t = texts.trust
+  const { word } = verdictOn(useTrust(), { outcome, isFetched: true })
+  const time = at === undefined ? t.noTime : isLocalTime ? texts.verify.localTime : t.statedTime(formatUtcTime(at))
+  return (
+    <Details
+      outcome={outcome}
+      title={
+        <>
+          {word} <span class="small muted">{time}</span>
+        </>
+      }
+    >
+      <AllClaims outcome={outcome} />
+    </Details>
   )
 }
