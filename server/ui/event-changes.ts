@@ -48,15 +48,19 @@ export function changesOf(events: readonly EvidenceEvent[]): readonly EventChang
 }
 
 /** The values that an event sets, as its txId commits to them. */
-function valuesOf({ disclosure, type }: EvidenceEvent): readonly (readonly [name: string, value: unknown])[] {
+function valuesOf(event: EvidenceEvent): readonly (readonly [name: string, value: unknown])[] {
   return SHOWN.flatMap((name) => {
-    const text = disclosure?.fields[name]?.text
-    if (text === undefined) return []
+    if (event.disclosure?.fields[name] === undefined) return []
     // Other events repeat the `meta` of their request without setting it.
-    if (name === 'meta' && type === 'transfer') return []
-    const [, value] = parseArray(text)
-    return [[name, value === null || value === '' ? undefined : value] as const]
+    if (name === 'meta' && event.type === 'transfer') return []
+    return [[name, committedValue(event, name)] as const]
   })
+}
+
+/** The value of a field of an event, as its txId commits to it; `undefined` if it has none. */
+export function committedValue({ disclosure }: EvidenceEvent, name: string): unknown {
+  const [, value] = parseArray(disclosure?.fields[name]?.text ?? '')
+  return value === null || value === '' ? undefined : value
 }
 
 /** The status that an event sets, `undefined` if it sets none. */

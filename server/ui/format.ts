@@ -16,6 +16,11 @@ export const formatUtcDate = (time: string | number): string => UTC_DATE.format(
 /** A time in UTC as the API writes it, for the tooltip of a local time. */
 export const formatUtc = (time: string | number): string => new Date(time).toISOString()
 
+const UTC = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium', timeZone: 'UTC' })
+
+/** A time in UTC, to the second, for paper: it has no hover, and a proven time must not look earlier than it is. */
+export const formatPrinted = (time: string | number): string => `${UTC.format(new Date(time))} UTC`
+
 const UNITS = [
   { unit: 'day', ms: 86_400_000 },
   { unit: 'hour', ms: 3_600_000 },
@@ -36,11 +41,11 @@ export function formatDuration(durationMs: number): string {
 
 const MAX_AGE_MS = 7 * 86_400_000
 
-/** How long ago a time was, such as `4 minutes ago`; after seven days the date. */
+/** How long ago a time was, such as `4 minutes ago`, or in how long it is; beyond seven days the date. */
 export function formatAge(time: string | number): string {
   const ageMs = Date.now() - new Date(time).getTime()
   if (Math.abs(ageMs) > MAX_AGE_MS) return formatDate(time)
-  const { unit, ms } = UNITS.find((each) => ageMs >= each.ms) ?? { unit: 'second', ms: 1_000 }
+  const { unit, ms } = UNITS.find((each) => Math.abs(ageMs) >= each.ms) ?? { unit: 'second', ms: 1_000 }
   return new Intl.RelativeTimeFormat(undefined, { numeric: 'auto', style: 'short' }).format(
     -Math.round(ageMs / ms),
     unit,

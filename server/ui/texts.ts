@@ -1,3 +1,10 @@
+/** A number with its noun. */
+const counted = (count: number, noun: string): string => `${count.toLocaleString()} ${noun}${count === 1 ? '' : 's'}`
+
+/** The first of some values. */
+const few = (values: readonly string[]): string =>
+  values.slice(0, 3).join(', ') + (values.length > 3 ? ` and ${values.length - 3} more` : '')
+
 /**
  * Every text that the dashboard shows. For another language, translate this file. Messages of the API are shown as the
  * service sends them.
@@ -137,7 +144,7 @@ export const texts = {
       anchored: 'Anchored.',
     },
     verify: 'Verify it as a stranger would',
-    verifyText: 'Open the link, or scan the code of its certificate with a phone.',
+    verifyText: 'Here, or with a phone: print its certificate with a code, and scan it.',
     verifyNow: 'Verify it now',
     program: 'Connecting a program instead?',
     hide: 'Hide these steps',
@@ -302,7 +309,7 @@ export const texts = {
       title: 'Report as stolen',
       intro:
         'The report stays in the history for ever. You can record that it was found, but not take the report back. ' +
-        'A proof or a certificate from before the report does not show it, and the link of “Share” never does.',
+        'A proof or a paper from before the report does not show it; a link or the code of a certificate does.',
     },
     found: { verb: 'No longer stolen', title: 'Record that it was found', intro: '' },
     repair: { verb: 'Record repair', title: 'Record a repair', intro: '' },
@@ -363,10 +370,87 @@ export const texts = {
     history: 'Let the reader find later versions in the log',
   },
   share: {
+    title: (name: string) => `Share “${name}”`,
+    sees: 'Everyone with the link sees',
+    always: 'State and kinds of events',
+    alwaysHint: (events: number, files: number) =>
+      `${counted(events, 'event')} and ${counted(files, 'file')}: how many, when, and which fields each sets. ` +
+      'Always shown, so that no link can hide a theft.',
+    groups: {
+      name: 'Name',
+      owner: 'Owner',
+      ids: 'Your id and company',
+      facts: 'Facts',
+      persona: 'Persona',
+      texts: 'Texts of the events',
+      category: 'Category',
+    },
+    hints: {
+      name: few,
+      owner: (owners: readonly string[]) => `${few(owners)}; never one after`,
+      ids: few,
+      facts: few,
+      persona: few,
+      texts: ({ length }: readonly string[]) => `${counted(length, 'text')}, which can name people and places`,
+      category: (names: readonly string[]) => `${names.join()}, and the ids of both`,
+    },
+    cover: 'Cover photo',
+    names: (names: readonly string[]) => `with the name ${names.join(', ')}`,
+    place: (name: string, isKnown: boolean) =>
+      isKnown ? `${name} says where it was taken` : `${name} could not be looked into: it may say where it was taken`,
+    files: (count: number) => counted(count, 'file'),
+    allFiles: 'all files',
+    onlyState: 'Only its state',
+    duration: 'For how long',
+    durations: (days: number) =>
+      days === Infinity ? 'Until I end it' : days === 365 ? '1 year' : `${days.toLocaleString()} days`,
+    upTo: (version: number) =>
+      `It shows this as of event ${version}. Of later events it shows only kind, state and time.`,
+    endsWithKey: (name: string) =>
+      `It ends early if the source system “${name}” is deactivated, and not when its key is rotated.`,
+    preview: 'A stranger sees',
+    hidden: 'not shown',
+    history: (events: number, date: string) => `${counted(events, 'event')} since ${date}`,
+    make: 'Make the link',
+    changed:
+      'Someone changed this evidence meanwhile, or the response of the server was lost. The link was ended again: ' +
+      'open this page again, and look at what it would show.',
+    creationOnly: 'A link that shows only that the creation is recorded',
     intro:
       'Anyone with this link can verify one event: the creation. It shows no name, owner or description, and no ' +
       'later event, such as a theft.',
+    madeTitle: 'The link is ready',
+    shows: (what: string) => `${what}, as of now. Its state is always the one at the moment.`,
+    ends: (time: string) => `Until ${time}.`,
+    endless: 'Until someone ends it.',
+    once: 'It is shown once: the registry keeps only its hash. For another one, make a new link.',
+    copy: 'Copy the link',
+    kept: 'I have copied or printed it',
+    done: 'Done',
     qr: 'QR code of the link',
+    links: 'Links',
+    linksTitle: (name: string) => `Links to “${name}”`,
+    manage: 'Manage',
+    create: 'New link',
+    noneOpen: 'No link is open.',
+    openCount: (count: number) =>
+      `${count} of at most 100 are open. If you end the link of a certificate, its printed code shows nothing.`,
+    otherKey: 'another source system',
+    used: 'Last used',
+    unused: 'Not used',
+    untilEnded: 'until someone ends it',
+    endsOn: 'ends',
+    ended: 'ended',
+    end: 'End now',
+  },
+  localAddress: {
+    works: {
+      computer: 'Links and codes of this registry work only on this computer.',
+      network: 'Links and codes of this registry work only in this network.',
+    },
+    why: (host: string) =>
+      `Their address is ${host}, so a stranger cannot open them. The operator of the server must set ` +
+      'EVIDENCE_PUBLIC_URL to its address on the internet. Links that were made before keep the old address.',
   },
   categories: {
     title: 'Categories',
@@ -687,6 +771,10 @@ export const texts = {
   certificate: {
     title: 'Certificate of registration',
     print: 'Print or save as PDF',
+    printCode: 'Print with a code',
+    printLimited: 'Print with a code for 30 days',
+    printPlain: 'Without a code',
+    withoutPhoto: 'The code does not show the photo, because it says, or may say, where it was taken.',
     content: 'Present state',
     notStolen: 'Not reported stolen',
     hidden: 'Not disclosed',
@@ -700,11 +788,18 @@ export const texts = {
     statedBy: {
       independent: (name: string) => `The time is that of ${name}.`,
       own: () => "It is the time of the operator's own test authority or ledger: it proves no time to others.",
-      none: () => 'The newest event is sealed in the log, without a time stamp. Print again once it has one.',
     },
-    asOf: (size: number) =>
-      `As of log size ${size.toLocaleString()}. Later events, such as a theft, are not on this paper, and the code ` +
-      'does not show them: ask the company.',
+    unstamped: (version: number, leaf: number) =>
+      `Event ${version} is sealed in the log as leaf ${leaf.toLocaleString()}, without a time stamp. Print again once ` +
+      'it has one.',
+    codeShows: 'The code shows the state at the moment you scan it, also a theft that is reported later.',
+    asOf: (size: number, hasCode: boolean) =>
+      `As of log size ${size.toLocaleString()}. Later events, such as a theft, are not on this paper: ` +
+      `${hasCode ? 'scan the code' : 'ask the company'}. All times are UTC.`,
+    registry: 'Registry',
+    compare: 'Your device shows these words when it meets this registry for the first time. They must be the same.',
+    sealOf: (version: number, name: string) => `Seal of event ${version}, ${name}`,
+    creationLink: 'Verify event 1',
     newest: 'Newest events first',
     further: (count: number) =>
       count === 1 ? '1 further event is on the next page.' : `${count} further events are on the next page.`,
@@ -722,6 +817,8 @@ export const texts = {
       'theft. Names and the time of recording are the word of the registry.',
     statedTime: 'Recorded, as stated',
     scan: 'Scan to verify the creation',
+    scanState: 'Scan for the present state',
+    scanUntil: (time: string) => `Scan for the state until ${time}`,
     transaction: 'Anchor transaction',
     checkpoint: 'Checkpoint',
     fingerprint: 'Hashes',

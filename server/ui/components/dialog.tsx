@@ -55,7 +55,7 @@ export function Dialog({ title, canClose = true, isLarge = false, children }: Di
   const [isTyped, setTyped] = useState(false)
   useUnsaved(isTyped)
   const type = ({ target }: Event): void => {
-    if (target instanceof Element && target.matches(':not([type=checkbox])')) setTyped(true)
+    if (target instanceof Element && target.matches(':not([type=checkbox], [type=radio])')) setTyped(true)
   }
   useLayoutEffect(() => {
     const opener = document.activeElement

@@ -146,25 +146,31 @@ interface CheckFieldProps {
   readonly label: string
   readonly hint?: string
   readonly isChecked: boolean
-  readonly onChange: (isChecked: boolean) => void
+  /** Absent: it cannot be changed. */
+  readonly onChange?: (isChecked: boolean) => void
+  /** A switch, whose whole row can be pressed. */
+  readonly isSwitch?: boolean
+  readonly isWarning?: boolean
 }
 
 /** A choice of yes or no. */
-export function CheckField({ label, hint, isChecked, onChange }: CheckFieldProps) {
+export function CheckField({ label, hint, isChecked, onChange, isSwitch = false, isWarning = false }: CheckFieldProps) {
   const id = useId()
   return (
-    <div class="field">
+    <div class={isSwitch ? 'field switch' : 'field'}>
       <div class="check">
         <input
           id={id}
           type="checkbox"
+          {...(isSwitch && { role: 'switch' as const })}
           checked={isChecked}
+          disabled={onChange === undefined}
           aria-describedby={`${id}-hint`}
-          onChange={(event) => onChange(event.currentTarget.checked)}
+          onChange={(event) => onChange?.(event.currentTarget.checked)}
         />
         <label for={id}>{label}</label>
       </div>
-      <div class="hint" id={`${id}-hint`}>
+      <div class={isWarning ? 'hint is-warning' : 'hint'} id={`${id}-hint`}>
         {hint}
       </div>
     </div>

@@ -2,10 +2,10 @@ import type { ComponentChildren } from 'preact'
 import { isLocalTimeOnly, type BundleClaims, type BundleEventClaims } from '../../../core/verify/index.ts'
 import { Table, type Column } from '../components/table.tsx'
 import { Thumb } from '../components/thumb.tsx'
-import { Hash, LongText, Time } from '../components/values.tsx'
+import { Hash, LongText } from '../components/values.tsx'
 import { lastText, type LastText } from '../event-changes.ts'
 import { disclosedName } from '../event-names.ts'
-import { formatDate } from '../format.ts'
+import { formatPrinted } from '../format.ts'
 import { texts } from '../texts.ts'
 
 /** What hangs on the wall: the thing, its present owner and its present state, after all events. */
@@ -19,7 +19,7 @@ export function CertificateSubject({ claims: { events } }: { readonly claims: Bu
   /** When the present value was set, as stated. */
   const since = ({ version = 1, isPresent }: LastText): string => {
     const setter = events[version - 1]
-    return setter === undefined || !isPresent ? '' : t.since(formatDate(setter.committedTime))
+    return setter === undefined || !isPresent ? '' : t.since(formatPrinted(setter.committedTime))
   }
   const [imageId, description] = [text('imageId'), text('description')]
   const [owner, status] = [lastText(events, 'owner'), lastText(events, 'status')]
@@ -107,7 +107,7 @@ const MAX_ON_WALL = 6
 const WALL_COLUMNS: readonly Column<BundleEventClaims>[] = [
   { title: texts.certificate.what, cell: ({ fields }) => <EventName fields={fields} /> },
   { title: texts.change.remark, cell: ({ fields }) => <Remark fields={fields} /> },
-  { title: texts.overview.recorded, cell: ({ committedTime }) => formatDate(committedTime) },
+  { title: texts.overview.recorded, cell: ({ committedTime }) => formatPrinted(committedTime) },
 ]
 
 const Remark = ({ fields }: Pick<BundleEventClaims, 'fields'>) => {
@@ -131,7 +131,7 @@ export const CertificateHistory = ({ events }: ListProps) => (
 
 const EVENT_COLUMNS: readonly Column<BundleEventClaims>[] = [
   { title: texts.certificate.what, cell: ({ fields }) => <EventName fields={fields} /> },
-  { title: texts.overview.recorded, cell: ({ committedTime }) => <Time at={committedTime} /> },
+  { title: texts.overview.recorded, cell: ({ committedTime }) => formatPrinted(committedTime) },
   {
     title: texts.certificate.notLaterThan,
     cell: (event) =>
@@ -139,7 +139,7 @@ const EVENT_COLUMNS: readonly Column<BundleEventClaims>[] = [
         texts.none
       ) : (
         <>
-          <Time at={event.notLaterThan} />
+          {formatPrinted(event.notLaterThan)}
           {isLocalTimeOnly(event) && ` (${texts.ownTest.short})`}
         </>
       ),

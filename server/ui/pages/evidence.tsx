@@ -14,6 +14,7 @@ import { ChangeDialog, showSection, type ChangeKind } from './change-evidence.ts
 import { allOf, EvidenceFiles, type EvidenceFilesProps } from './evidence-files.tsx'
 import { ProofDialog } from './proof-dialog.tsx'
 import { ShareDialog } from './share-dialog.tsx'
+import { LinksCard, useShares } from './share-list.tsx'
 import { Timeline } from './timeline.tsx'
 
 /** One evidence: what it is and what can be done, its photos, files and history, and its facts. */
@@ -25,6 +26,7 @@ export function EvidencePage({ externalId }: { readonly externalId: string }) {
   )
   const [changes, setChanges] = useState(0)
   const files = useLoad((signal) => client.listEvidenceFiles({ externalId }, { signal }), [client, externalId])
+  const shares = useShares(externalId)
   const fileCount = files.loaded.state === 'done' ? allOf(files.loaded.value).length : undefined
   const reload = (): void => {
     page.reload()
@@ -41,7 +43,7 @@ export function EvidencePage({ externalId }: { readonly externalId: string }) {
               {texts.evidences.title}
             </a>
           </nav>
-          <Tag evidence={object} lastVersion={lastVersion} files={files} onChange={reload} />
+          <Tag evidence={object} lastVersion={lastVersion} files={files} onChange={reload} onShare={shares.reload} />
           <nav class="flex tabs phone-only" aria-label={texts.nav.sections}>
             {(
               [
@@ -61,6 +63,7 @@ export function EvidencePage({ externalId }: { readonly externalId: string }) {
               <Timeline externalId={externalId} changes={changes} />
             </div>
             <div>
+              <LinksCard evidence={object} shares={shares} onChange={shares.reload} />
               <EvidenceFacts evidence={object} />
             </div>
           </div>
@@ -78,6 +81,8 @@ interface TagProps {
   readonly lastVersion: number
   readonly files: EvidenceFilesProps['files']
   readonly onChange: () => void
+  /** There is another link. */
+  readonly onShare: () => void
 }
 
 /** A tag with photo, name, id, owner, state and verbs. Right of the perforation the stub with the proof. */
@@ -111,7 +116,7 @@ function Tag(props: TagProps) {
         </dl>
         {hasLevel(session, 'U') && <Verbs {...props} />}
       </div>
-      <Stub evidence={evidence} />
+      <Stub {...props} />
     </section>
   )
 }
@@ -150,15 +155,16 @@ const Verbs = ({ evidence, lastVersion, onChange }: TagProps) => (
 )
 
 /** How far the newest event is proven, and where the proof leads. */
-function Stub({ evidence: { id, externalId } }: Pick<TagProps, 'evidence'>) {
+function Stub({ evidence, onShare }: Pick<TagProps, 'evidence' | 'onShare'>) {
   const t = texts.evidence
+  const { id, externalId } = evidence
   return (
     <div class="stub">
       <ProofState evidenceId={id} />
       <div class="row stub-links small">
         <a href={hrefOf(['verify', id])}>{texts.nav.verify}</a>
         <a href={hrefOf(['certificate', id, externalId])}>{t.certificate}</a>
-        <button class="link" onClick={() => openDialog(<ShareDialog evidenceId={id} />)}>
+        <button class="link" onClick={() => openDialog(<ShareDialog evidence={evidence} onDone={onShare} />)}>
           {t.share}
         </button>
         <button class="link" onClick={() => openDialog(<ProofDialog externalId={externalId} />)}>

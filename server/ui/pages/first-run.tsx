@@ -6,8 +6,10 @@ import { TextField } from '../components/fields.tsx'
 import { Form } from '../components/form.tsx'
 import { useForm } from '../components/use-form.ts'
 import { Icon } from '../components/icon.tsx'
+import { LocalAddress } from '../components/local-address.tsx'
 import { WhenLoaded } from '../components/notice.tsx'
 import { useEvery, useLoad } from '../components/use-load.ts'
+import { publicUrl } from '../public-url.ts'
 import { hrefOf } from '../router.ts'
 import { isOperator, publicClient, signIn, useSession, type Session } from '../session.ts'
 import { texts } from '../texts.ts'
@@ -73,16 +75,7 @@ export function FirstRun({ onHide, onSession, onChange }: FirstRunProps) {
             <p role="status">{t.states[stateOf(value)]}</p>
           </Step>
           <Step number={4} at={at} title={t.verify} text={t.verifyText}>
-            {evidenceId && (
-              <div class="row">
-                <a class="button primary" href={hrefOf(['verify', evidenceId])} onClick={hide}>
-                  {t.verifyNow}
-                </a>
-                <a class="button" href={hrefOf(['certificate', evidenceId, progress ?? ''])}>
-                  {texts.evidence.certificate}
-                </a>
-              </div>
-            )}
+            {evidenceId && <VerifyLinks evidenceId={evidenceId} externalId={progress ?? ''} onVerify={hide} />}
           </Step>
         </ol>
       </section>
@@ -95,6 +88,27 @@ export function FirstRun({ onHide, onSession, onChange }: FirstRunProps) {
     </div>
   )
 }
+
+interface VerifyLinksProps {
+  readonly evidenceId: string
+  readonly externalId: string
+  readonly onVerify: () => void
+}
+
+/** What a stranger would open. */
+const VerifyLinks = ({ evidenceId, externalId, onVerify }: VerifyLinksProps) => (
+  <>
+    <LocalAddress url={publicUrl()} />
+    <div class="row">
+      <a class="button primary" href={hrefOf(['verify', evidenceId])} onClick={onVerify}>
+        {texts.firstRun.verifyNow}
+      </a>
+      <a class="button" href={hrefOf(['certificate', evidenceId, externalId])}>
+        {texts.evidence.certificate}
+      </a>
+    </div>
+  </>
+)
 
 /** A key of the company. Whoever is signed in with one of its keys has it. */
 const firstSystem = async (session: Session, signal: AbortSignal) =>

@@ -1,7 +1,8 @@
 import { useState } from 'preact/hooks'
 import type { SourceSystem } from '../../client/index.ts'
-import { closeDialog, Dialog, FormDialog, openDialog } from '../components/dialog.tsx'
-import { CheckField, SelectField, TextField } from '../components/fields.tsx'
+import { FormDialog, openDialog } from '../components/dialog.tsx'
+import { SelectField, TextField } from '../components/fields.tsx'
+import { ShownOnce } from '../components/shown-once.tsx'
 import { useForm, type FormTexts } from '../components/use-form.ts'
 import { CopyButton } from '../components/values.tsx'
 import { toRfc3339, withoutEmpty } from '../format.ts'
@@ -13,17 +14,12 @@ interface OfSystem {
   readonly onDone: () => void
 }
 
-/** The new key, shown once. Nothing closes it before the user says that the key is stored. */
+/** The new key, shown once. */
 export function NewKey({ apiKey, onDone }: { readonly apiKey: string; readonly onDone: () => void }) {
   const t = texts.systems
   const { companyId } = useSession()
-  const [isStored, setStored] = useState(false)
-  const close = (): void => {
-    closeDialog()
-    onDone()
-  }
   return (
-    <Dialog title={t.keyTitle} canClose={false}>
+    <ShownOnce title={t.keyTitle} kept={t.keyStored} closeText={texts.close} onDone={onDone}>
       <p>{t.keyOnce}</p>
       <code class="key" data-testid="new-key">
         {apiKey}
@@ -37,13 +33,7 @@ export function NewKey({ apiKey, onDone }: { readonly apiKey: string; readonly o
         />
       </div>
       <p class="small muted">{t.keyPractice}</p>
-      <CheckField label={t.keyStored} isChecked={isStored} onChange={setStored} />
-      <div class="row actions">
-        <button class="primary" onClick={close} disabled={!isStored}>
-          {texts.close}
-        </button>
-      </div>
-    </Dialog>
+    </ShownOnce>
   )
 }
 

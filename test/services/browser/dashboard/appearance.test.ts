@@ -41,7 +41,7 @@ describeDashboard('the dashboard in Chromium', (it, dashboard) => {
       await show(`evidences/${externalId}`)
       for (const [title, loaded] of [
         ['Download proof', 'Let the reader find later versions in the log'],
-        ['Share', 'Copy'],
+        ['Share', 'Make the link'],
         ['Report stolen', 'What happened'],
       ] as const) {
         await button(page, title).click()

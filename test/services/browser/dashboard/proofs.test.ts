@@ -233,6 +233,7 @@ describeDashboard('the pages of proofs in Chromium', (it, dashboard) => {
     await page.goto(dashboard.urlOf(`#/certificate/${id}`))
     await heading(page, 'Certificate of registration').waitFor()
     await text(page, txId).waitFor()
+    await page.getByRole('img', { name: 'QR code of the link', exact: true }).waitFor()
     assert.equal(await page.getByText(name).count(), 0, 'without a key, only the public proof is shown')
     await dashboard.signIn(dashboard.company.keys.R, '#/evidences')
     await page.getByRole('link', { name: externalId }).click()
@@ -252,7 +253,6 @@ describeDashboard('the pages of proofs in Chromium', (it, dashboard) => {
     await page.getByText(`As of log size ${treeSize}.`).waitFor()
     assert.match(rows[13] ?? '', /^Transferred to Grace/)
     assert.match(rows[14] ?? '', /^No longer stolen/)
-    await page.getByRole('img', { name: 'QR code of the link', exact: true }).waitFor()
     const pdf = (await page.pdf({ format: 'A4', preferCSSPageSize: true })).toString('latin1')
     const sheets = pdf.match(/\/Type\s*\/Page\b/g)?.length ?? 0
     assert.ok(sheets >= 2 && sheets <= 3, `${sheets} sheets`)
