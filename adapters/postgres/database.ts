@@ -224,14 +224,15 @@ function assertUrl(url: string): void {
   try {
     const { protocol, username, password, pathname } = new URL(url)
     for (const part of [username, password, pathname]) decodeURIComponent(part)
-    if (/^postgres(ql)?:$/.test(protocol)) return
+    // With a slash in a password, what follows it is taken for the name of the database.
+    if (/^postgres(ql)?:$/.test(protocol) && /^(?:\/[^/@]*)?$/.test(pathname)) return
   } catch {
     // Falls through.
   }
   throw new RegistryError(
     'CONFIG_ERROR',
     'The URL of the database must be postgres://user:password@host:port/database, with special characters ' +
-      'percent-encoded: write % as %25',
+      'percent-encoded: write % as %25, / as %2F, @ as %40',
   )
 }
 

@@ -61,11 +61,15 @@ export class Arrivals {
   async next(company: string, from: number, signal: AbortSignal): Promise<number> {
     let at = from
     // What was looked at for others only.
-    while (this.#following !== undefined && at < this.#end)
-      for (const payload of await this.#options.records.readPayloads(at, Math.min(PAGE_ENTRIES, this.#end - at))) {
+    while (this.#following !== undefined && at < this.#end) {
+      const payloads = await this.#options.records.readPayloads(at, Math.min(PAGE_ENTRIES, this.#end - at))
+      // The log was set back.
+      if (payloads.length === 0) break
+      for (const payload of payloads) {
         if (companyOfPayload(payload) === company) return at
         at += 1
       }
+    }
     if (signal.aborted || this.#isStopped) return at
     return new Promise((resolve, reject) => {
       const settle = (): void => {

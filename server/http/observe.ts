@@ -60,6 +60,8 @@ export interface ObserverOptions {
   readonly logsAddresses: boolean
 }
 
+const SECRET_OF_LINK = /([\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12})\.[^/]*/i
+
 /**
  * Gives each request an id, counts it, and logs one line. It contains who sent it and the path, but neither the query,
  * which may contain a token, nor headers or the body. So keys and content never reach the log.
@@ -72,7 +74,9 @@ export function observer({ logger, requests, trustProxy, logsAddresses }: Observ
     ctx.state.ids = ids
     warnAboutProxy(ctx)
     onClose(ctx, () => {
-      const { method, path } = ctx
+      const { method } = ctx
+      // By mistake, a client may put the whole of a link into a path.
+      const path = ctx.path.replace(SECRET_OF_LINK, '$1.…')
       const [status, route, ms] = [ctx.res.statusCode, routeOf(ctx), performance.now() - startedAtMs]
       requests.note({ method, route, status }, (ms - (ctx.state.longPollMs ?? 0)) / 1_000)
       const { code, scope } = ctx.state

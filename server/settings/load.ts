@@ -130,7 +130,7 @@ function wrongSetting(path: string, given: ReadonlyMap<Name, Given>): RegistryEr
   if (name === undefined) throw new Error(`A setting without a default is required: ${path}`)
   const { source = name, value } = given.get(name) ?? {}
   const text = typeof value === 'string' ? value : JSON.stringify(value)
-  const got = mayHoldSecret(name) ? '' : `, got ${JSON.stringify(text.slice(0, 128))}`
+  const got = mayHoldSecret(name) || text.includes('://') ? '' : `, got ${JSON.stringify(text.slice(0, 128))}`
   return configError(`${source} must be ${settings[name].accepts}${got}`)
 }
 

@@ -67,7 +67,8 @@ export const flag = (standard?: boolean) => accepted(Type.Boolean(), 'true or fa
 export const oneOfOrModule = (values: readonly string[], standard: string) =>
   text(
     `${values.join(', ')}, or the path of a module such as ./my-adapter.mjs`,
-    `^(?:${values.join('|')})$|[./\\\\]`,
+    // Not a URL, which belongs in another setting and may hold a password.
+    `^(?:${values.join('|')})$|^(?!.*://).*[./\\\\]`,
     standard,
   )
 

@@ -92,6 +92,8 @@ async function findEvents(
   let position = from
   for (let step = FIRST_ENTRIES; position < logSize && goesOn(); step = MORE_ENTRIES) {
     const payloads = await records.readPayloads(position, Math.min(logSize - position, step - (position % step)))
+    // The log was set back.
+    if (payloads.length === 0) break
     for (const payload of payloads) {
       if (found.length === limit) break
       if (companyOfPayload(payload) === companyId) found.push(foundEvent(position, payload))

@@ -20,3 +20,13 @@ it('a file for TLS that cannot be used is a wrong setting, and not a database th
       { code: 'CONFIG_ERROR', message: new RegExp(`${parameter} in the URL .* cannot be used \\(${code}`) },
     )
 })
+
+it('a URL with a special character that is not encoded is a wrong setting, and the error has no part of it', async () => {
+  const onRetry = (reason: string): void => assert.fail(reason)
+  for (const url of ['postgres://me:/hunter2@127.0.0.1:1/x', 'postgres://me:hunter2/@127.0.0.1:1/x'])
+    await assert.rejects(openPostgresRecords({ url, onRetry }), (error: Error) => {
+      assert.match(error.message, /write % as %25, \/ as %2F/)
+      assert.doesNotMatch(error.message, /hunter2/)
+      return true
+    })
+})

@@ -79,6 +79,8 @@ describe('a link', () => {
       await service().call('openShare', { params: { SHARE_ID: other.SHARE_ID } }),
       await service().call('openShare', { params: { SHARE_ID: 'x' }, headers: other.headers }),
       await service().call('downloadSharedFile', { params: { SHARE_ID, FILE_ID: SHARE_ID }, headers }),
+      // A client that sends the end of the link.
+      await service().call('openShare', { params: { SHARE_ID: `${other.SHARE_ID}.${other.secret}` } }),
     ]
     const seen = responses.map(({ status, headers: sent, body: { requestId: _, ...body } }) =>
       JSON.stringify([status, sent.get('cache-control'), body]),

@@ -116,6 +116,10 @@ describe('configuration', () => {
         { env: { EVIDENCE_LOG_NAME: 'a b' } },
         'EVIDENCE_LOG_NAME must be 1 to 160 characters of A-Z a-z 0-9 . _ - /, got "a b"',
       ],
+      [
+        { env: { EVIDENCE_RECORDS: 'postgres://user:password@x/db' } },
+        'EVIDENCE_RECORDS must be level, postgres, or the path of a module such as ./my-adapter.mjs',
+      ],
       [{ env: { EVIDENCE_TRUST_PROXY: 'yes' } }, 'EVIDENCE_TRUST_PROXY must be true or false, got "yes"'],
       [{ env: { EVIDENCE_PROT: '1' } }, 'Unknown setting EVIDENCE_PROT; --help lists all of them'],
       [{ args: ['--prot', '1'] }, 'Unknown flag --prot; --help lists all of them'],
