@@ -3,7 +3,9 @@ import { systemClock } from '../core/clock.ts'
 import { isRegistryError, RegistryError } from '../core/errors.ts'
 import { logKeys } from '../core/log/keys.ts'
 import type { SealerLeaseRecord } from '../core/log/records.ts'
-import type { Clock, RecordStore, Version } from '../core/ports/index.ts'
+import type { LogReader } from '../core/log/reader.ts'
+import type { Clock, RecordStore, SignedHeadKeeper, Version } from '../core/ports/index.ts'
+import { fromHex, toHex } from '../core/bytes.ts'
 import type { StoredRecord } from '../core/store/keys.ts'
 import { decodeRecord } from '../core/store/codec.ts'
 import { putRecord } from '../core/store/entries.ts'
@@ -34,17 +36,27 @@ export async function assertNoSealer(
   return assertSame
 }
 
+/** What a sealer has signed, and what the records hold. */
+export interface SignedTrees {
+  readonly signedHead: Pick<SignedHeadKeeper, 'read'>
+  readonly reader: Pick<LogReader, 'assertHolds'>
+}
+
 /**
  * Decides which of several sealers works. It only saves work: every commit of a sealer checks what it depends on, so it
  * is harmless if two sealers hold the lease, or none for a while.
  *
  * The clocks of two machines are never compared. A sealer without the lease measures by its own clock for how long the
  * lease record stays unchanged.
+ *
+ * The record also has what its holder signed last. So if the records are replaced by an older state, the other sealers
+ * learn of a tree that is lost, and do not sign the log again in another way.
  */
 export class SealerLease {
   readonly #records: RecordStore
   readonly #clock: Clock
   readonly #leaseMs: number
+  readonly #trees: SignedTrees | undefined
   readonly #holder = randomUUID()
   /** When this sealer last renewed the lease. `undefined` while it does not hold it. */
   #renewedAt: number | undefined
@@ -52,7 +64,8 @@ export class SealerLease {
   #observed: { readonly version: Version; readonly since: number } | undefined
   #acquiring: Promise<boolean> | undefined
 
-  constructor(records: RecordStore, clock: Clock, leaseMs: number) {
+  constructor(records: RecordStore, clock: Clock, leaseMs: number, trees?: SignedTrees) {
+    this.#trees = trees
     this.#records = records
     this.#clock = clock
     this.#leaseMs = leaseMs
@@ -63,7 +76,10 @@ export class SealerLease {
     return this.#renewedAt !== undefined
   }
 
-  /** Returns true if this sealer holds the lease. Renews it, or takes it over, if it is time. */
+  /**
+   * Returns true if this sealer holds the lease. Renews it, or takes it over, if it is time. Throws `LOG_BEHIND_SIGNED`
+   * if the records do not hold what its holder signed.
+   */
   acquire(): Promise<boolean> {
     const age = this.#renewedAt === undefined ? undefined : this.#clock.now() - this.#renewedAt
     if (age !== undefined && age >= 0 && age < this.#leaseMs / 3) return Promise.resolve(true)
@@ -89,6 +105,7 @@ export class SealerLease {
     const [entry] = await readAll(this.#records, [logKeys.sealerLease()])
     if (entry !== undefined && !this.#isMine(entry)) {
       this.#renewedAt = undefined
+      await this.#assertHolds(decodeRecord(entry))
       if (now - this.#unchangedSince(entry.version, now) < this.#leaseMs) return false
     }
     const isAcquired = await this.#write(entry?.version ?? null)
@@ -103,12 +120,20 @@ export class SealerLease {
     return since
   }
 
+  async #assertHolds({ signed }: SealerLeaseRecord): Promise<void> {
+    const root = signed && fromHex(signed.root)
+    if (root !== undefined) await this.#trees?.reader.assertHolds({ size: signed?.size ?? 0, root })
+  }
+
   async #write(version: Version | null): Promise<boolean> {
     const key = logKeys.sealerLease()
+    const signed = await this.#trees?.signedHead.read()
+    const record = {
+      holder: this.#holder,
+      ...(signed && { signed: { size: signed.size, root: toHex(signed.root) } }),
+    }
     try {
-      return (
-        await this.#records.commit({ checks: [{ key, version }], writes: [putRecord(key, { holder: this.#holder })] })
-      ).ok
+      return (await this.#records.commit({ checks: [{ key, version }], writes: [putRecord(key, record)] })).ok
     } catch (error) {
       if (isRegistryError(error, 'UNKNOWN_OUTCOME')) return false
       throw error

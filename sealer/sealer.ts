@@ -164,7 +164,8 @@ class LogSealer implements Sealer {
     const running = this.#running
     if (running !== undefined) await Promise.all([...loopsOf(running), ...running.overdue].map((each) => each.stop()))
     await this.#lastStep
-    await running?.lease?.release()
+    // Else the other sealers would not learn of the tree that is lost.
+    if (!this.isSetBack) await running?.lease?.release()
     await this.#engine.close()
     await running?.batches.close()
     const authorities = this.#authorities.members.map(({ authority }) => authority)
@@ -187,7 +188,9 @@ class LogSealer implements Sealer {
     const stampCoordinator = new StampCoordinator({ host, reader, rules: rulesOf(this.trust), schedule: stampSchedule })
     const anchorer = anchor && new Anchorer({ host, reader, anchor, schedule: anchors, onDuration })
     const accountAlarm = anchor && new AccountAlarm({ anchor, records, logger })
-    const lease = records.isShared ? new SealerLease(records, clock, leaseMs) : undefined
+    const lease = records.isShared
+      ? new SealerLease(records, clock, leaseMs, { signedHead: host.signedHead, reader })
+      : undefined
     const outsideLoop = (step: 'stamp' | 'anchor', work: OutsideWork, fields: object = {}): Background =>
       loopOf(host, {
         step,

@@ -37,6 +37,8 @@ export interface TreeHeadRecord {
 /** Which of several sealers is active. Each renewal changes the version of the record. */
 export interface SealerLeaseRecord {
   readonly holder: string
+  /** What the holder signed last. The root is hex. */
+  readonly signed?: { readonly size: number; readonly root: string }
 }
 
 /** A batch of the entries `start` to `end` (exclusive). It stores no state, so it never changes. */

@@ -166,6 +166,27 @@ describe('several sealers', () => {
     assert.equal((await head.read())?.size, 1)
   })
 
+  it('do not sign again what was lost with a newer state of the records', async (t) => {
+    const records = new MemoryRecords()
+    const clock = new ManualClock()
+    const heads = [new MemorySignedHead(), new MemorySignedHead()]
+    const [first, second] = [await start(t, records, clock, heads[0]!), await start(t, records, clock, heads[1]!)]
+    // The first one has signed a tree that only it knows, and the database was replaced by an older state.
+    const lost = { size: 9, root: new Uint8Array(32).fill(9) }
+    await heads[0]?.write(lost)
+    await records.commit({ append: appendsOf(sha256Of(u64(1))) })
+    await until(async () => {
+      await clock.advance(1_000)
+      await settle()
+      return second.isSetBack
+    })
+    assert.ok(first.isSetBack)
+    await first.close()
+    await clock.advance(4 * LEASE_MS)
+    assert.ok(second.isSetBack)
+    assert.equal(await new LogReader(records).latestCheckpoint(), undefined)
+  })
+
   it('let another one seal if they do not have the newest checkpoint key', async (t) => {
     const records = new MemoryRecords()
     const clock = new ManualClock()
