@@ -19,6 +19,8 @@ export interface Category {
   readonly version: number
   readonly description?: string
   readonly imageId?: FileId
+  /** Whether anyone may ask for the status of the evidences in it. A subcategory has none: its category decides. */
+  readonly publicStatus?: boolean
   readonly evidenceCount: number
   /** The category's own files. Those of its subcategories are in `subcategories`. */
   readonly files: readonly FileEntry[]
@@ -53,7 +55,8 @@ export interface Categories {
   /** Requires level `R`. */
   get(scope: Scope, path: CategoryPath): Promise<Category>
   /**
-   * Changes name, description, image and status, and adds files, in one step. Requires level `U`.
+   * Changes name, description, image and status, and adds files, in one step. Requires level `U`; `A` for
+   * `publicStatus`.
    *
    * @throws `NAME_EXISTS`, `VALIDATION_ERROR`, `FILE_NOT_FOUND`, `TOO_MANY_FILES`, `VERSION_CONFLICT`
    */

@@ -142,4 +142,20 @@ export interface Evidences {
   entriesAfter(scope: Scope, after?: string): Promise<number>
   /** What the company has at a glance, and how far the whole log is. Never scans a list. Requires level `R`. */
   overview(scope: Scope): Promise<Overview>
+  /**
+   * Whether an evidence is reported stolen, for anyone, without a scope. Only a category with `publicStatus` says it.
+   * Ids can be guessed: limit how often someone may ask, as the server does.
+   *
+   * @throws `VALIDATION_ERROR`
+   * @example
+   * const status = await registry.evidences.publicStatus({ companyId: 'acme', externalId: 'VIN-1' })
+   * if (status.state === 'stolen') console.log(`Reported stolen since ${status.since.toISOString()}`)
+   */
+  publicStatus(evidence: { readonly companyId: string; readonly externalId: string }): Promise<PublicStatus>
 }
+
+/** `unknown`: there is no such evidence, or its category does not say. It does not mean that it is not stolen. */
+export type PublicStatus =
+  | { readonly state: 'active' | 'unknown' }
+  /** `since`: when it was first reported, unless it was found in between. */
+  | { readonly state: 'stolen'; readonly since: Date }

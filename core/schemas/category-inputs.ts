@@ -25,6 +25,8 @@ export const CategoryChange = closed({
   /** Added to the files. A category or subcategory has at most 1,000. */
   files: opt(StagedFiles),
   status: opt(Type.Enum(['active', 'inactive'])),
+  /** Of a category: whether anyone may ask for the status of the evidences in it. Requires level `A`. */
+  publicStatus: opt(Type.Boolean({ description: 'a boolean' })),
 })
 export type CategoryChange = Input<typeof CategoryChange>
 

@@ -13,7 +13,7 @@ type Maybe<T> = T | null | undefined
 /**
  * The stored form of an evidence: a JSON array of these values, without names, which would take as much room again in
  * each of them. Its key has its company and its id, and the id its time of creation. What most evidences lack comes
- * last: after the last value that is neither missing nor 0 nor false, none is written.
+ * last: after the last value that is neither missing nor 0, none is written.
  */
 type EvidenceValues = readonly [
   externalId: Of<'externalId'>,
@@ -37,7 +37,7 @@ type EvidenceValues = readonly [
   lastTxId?: Maybe<Of<'lastTxId'>>,
   /** The time from the creation to the last event. */
   age?: number,
-  stolen?: boolean,
+  stolenAt?: Maybe<Of<'stolenAt'>>,
   erased?: Maybe<First<'erased'>>,
 ]
 
@@ -62,7 +62,7 @@ export function joinedTexts(texts: readonly (string | undefined)[]): string {
   return `${out}]`
 }
 
-const isOmitted = (text: string | undefined): boolean => text === undefined || text === '0' || text === 'false'
+const isOmitted = (text: string | undefined): boolean => text === undefined || text === '0'
 
 /** The stored form of an evidence, as JSON. */
 export function evidenceText(evidence: EvidenceRecord): string {
@@ -87,7 +87,7 @@ export function evidenceText(evidence: EvidenceRecord): string {
     changes.transfer,
     lastTxId === txId ? undefined : lastTxId,
     evidence.lastAt - evidence.createdAt,
-    evidence.stolen,
+    evidence.stolenAt,
     first.erased,
   ] satisfies EvidenceValues
   return joinedTexts(values.map((value) => JSON.stringify(value)))
@@ -116,7 +116,7 @@ export function evidenceOfValues(key: Key, values: object): EvidenceRecord | und
     transfer = 0,
     lastTxId,
     age = 0,
-    stolen = false,
+    stolenAt,
     erased,
   ] = values
   const at = key.lastIndexOf('/')
@@ -131,7 +131,8 @@ export function evidenceOfValues(key: Key, values: object): EvidenceRecord | und
     subcategoryId,
     createdAt,
     name,
-    stolen,
+    stolen: typeof stolenAt === 'number',
+    stolenAt: stolenAt ?? undefined,
     description: description ?? undefined,
     summary: summary ?? undefined,
     owner: owner ?? undefined,

@@ -132,6 +132,8 @@ export interface CategoryRecord {
   readonly createdAt: number
   readonly description?: string
   readonly imageId?: FileId
+  /** Of a category: anyone may ask whether an evidence in it is reported stolen. */
+  readonly publicStatus?: true
 }
 
 /** The current state of an evidence: what its events up to `lastVersion` lead to. */
@@ -144,6 +146,8 @@ export interface EvidenceRecord {
   readonly createdAt: number
   readonly name: string
   readonly stolen: boolean
+  /** Of a stolen one: when it was reported, ms since 1970. A repeated report does not change it. */
+  readonly stolenAt?: number | undefined
   readonly description?: string | undefined
   readonly summary?: string | undefined
   readonly owner?: string | undefined

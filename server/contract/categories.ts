@@ -21,6 +21,7 @@ export const CategoryChange = closed({
   description: opt(Text),
   clear: opt(clearSchema(['description'])),
   action: opt(CategoryAction),
+  publicStatus: opt(Type.Boolean()),
 })
 export type CategoryChange = Static<typeof CategoryChange>
 
@@ -32,6 +33,7 @@ const detailFields = {
   digitalTwinsCount: Count,
   imageId: opt(Id),
   description: opt(Type.String()),
+  publicStatus: opt(Type.Boolean()),
 }
 /** A category or a subcategory, without its id: the request has it in its path. */
 export const CategoryDetails = closed(detailFields)
@@ -61,10 +63,10 @@ const STATUS_AFTER = { CHANGE: undefined, ACTIVATE: 'active', DEACTIVATE: 'inact
 
 /** What a request of endpoint 4 or 6 changes, or `remove`. Throws `VALIDATION_ERROR` if its `action` does not fit. */
 export function categoryChange(
-  { name, description, clear, action = 'CHANGE' }: CategoryChange,
+  { name, description, clear, action = 'CHANGE', publicStatus }: CategoryChange,
   file?: StagedFile,
 ): CoreCategoryChange | 'remove' {
-  const change = defined({ name, description, clear, image: file })
+  const change = defined({ name, description, clear, publicStatus, image: file })
   if (action !== 'REMOVE') return { ...change, ...defined({ status: STATUS_AFTER[action] }) }
   if (Object.keys(change).length > 0)
     throw new HttpError('VALIDATION_ERROR', 'action REMOVE must be sent without other fields and files')
@@ -98,7 +100,7 @@ const details = (category: Category): CategoryDetails => ({
   status: category.status,
   fileIds: category.files.map(fileEntry),
   digitalTwinsCount: category.evidenceCount,
-  ...defined({ imageId: category.imageId, description: category.description }),
+  ...defined({ imageId: category.imageId, description: category.description, publicStatus: category.publicStatus }),
 })
 
 /** The same listing as for an evidence, which has no files of its own here. */

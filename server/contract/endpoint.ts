@@ -19,12 +19,14 @@ import type { Reply } from './reply.ts'
 /**
  * Who may use it: `public` anyone; a permission level the keys that have it; `sourceSystem` any key but the operator's;
  * `operator` the operator's key; `fileToken` a key with level R, or a token in the query that opens the file; `share`
- * anyone with the secret of a share in `X-Share-Secret`.
+ * anyone with the secret of a share in `X-Share-Secret`; `rationed` anyone, within narrow limits, because it says
+ * something about ids that can be guessed.
  */
-export type Access = 'public' | 'share' | 'sourceSystem' | 'operator' | 'fileToken' | PermissionLevel
+export type Access = 'public' | 'share' | 'rationed' | 'sourceSystem' | 'operator' | 'fileToken' | PermissionLevel
 
 /** Whether no key is looked up: it is for anyone. */
-export const isKeyless = (access: Access): access is 'public' | 'share' => access === 'public' || access === 'share'
+export const isKeyless = (access: Access): access is 'public' | 'share' | 'rationed' =>
+  access === 'public' || access === 'share' || access === 'rationed'
 
 /** Where a request may carry files: the names of their parts, and how many. */
 export interface FileSlot {

@@ -10,6 +10,7 @@ import { log } from '../routes/log.ts'
 import { description, operations } from '../routes/operations.ts'
 import { shares } from '../routes/shares.ts'
 import { sourceSystems } from '../routes/source-systems.ts'
+import { publicStatus } from '../routes/status.ts'
 import { verification } from '../routes/verification.ts'
 import { REQUEST_DEFAULTS } from '../settings/schema.ts'
 import { requireBearer } from './bearer-token.ts'
@@ -26,7 +27,7 @@ import { createMetrics, type MetricOptions } from './metrics.ts'
 import { mount, type RouteGuard } from './mount.ts'
 import { AdmissionQueue } from './admission-queue.ts'
 import { QUEUE_NAMES, LOAD_LIMITS, type QueueName, type LoadLimits } from './load-limits.ts'
-import { createRateLimiter, noRateLimit } from './rate-limit.ts'
+import { createRateLimiter, createRation, noRateLimit } from './rate-limit.ts'
 import { Routes, type MethodAndPath } from './routes.ts'
 import { BASE_PATH, isBelowBase, pathRulesOf } from './segments.ts'
 import { addPages } from './static.ts'
@@ -56,8 +57,8 @@ export interface AppOptions extends HealthSources, MetricOptions {
   /** Requests of one company, by all of its keys. 0: no limit. */
   readonly rateLimitPerMinute?: number
   /**
-   * Requests of one address without a valid key, except those for the policy, the checkpoint and the tiles of the log.
-   * 0: no limit.
+   * Requests of one address without a valid key, except those for the policy, the checkpoint and the tiles of the log,
+   * and for a public status, which has its own limits. 0: no limit.
    */
   readonly addressLimitPerMinute?: number
   /** For tests: less than a server can do. Default: `LOAD_LIMITS`. */
@@ -82,7 +83,7 @@ export interface App extends ListeningApp {
   document(options?: { readonly json?: boolean }): object
 }
 
-const GROUPS = [categories, evidences, files, shares, sourceSystems, verification, log] as const
+const GROUPS = [categories, evidences, files, shares, publicStatus, sourceSystems, verification, log] as const
 
 /**
  * Serves the REST contract for a registry. The caller closes the registry.
@@ -209,10 +210,10 @@ const servicesOf = (
   longResults: new LongResults(),
   replyCache: new ReplyCache(64 * 1024 * 1024),
   pageCache: new ReplyCache(8 * 1024 * 1024),
-  rateLimit: createRateLimiter({
-    perCompany: options.rateLimitPerMinute,
-    perAddress: options.addressLimitPerMinute,
-  }),
+  // Requests without a valid key are never counted for a company, so that a flood from the address of a key's owner
+  // does not block the key.
+  rateLimit: createRateLimiter(({ hasKey }) => (hasKey ? options.rateLimitPerMinute : options.addressLimitPerMinute)),
+  ration: createRation(),
 })
 
 /** A frequent mistake is a path without the base path. The operator's listener has no API, so it does not say this. */

@@ -31,7 +31,7 @@ export class Authorization {
     companyId: string,
     services: AuthorizationServices,
   ): Promise<Authorization> {
-    const again = { rateLimit: noRateLimit, hasBegun: true }
+    const again = { rateLimit: noRateLimit, ration: noRateLimit, hasBegun: true }
     return new Authorization(await authorize(endpoint, ctx, companyId, services), () =>
       authorize(endpoint, ctx, companyId, { ...services, ...again }),
     )

@@ -4,13 +4,14 @@ import { isKeyless, type Access, type Endpoint } from '../contract/endpoint.ts'
 import { HttpError } from '../contract/errors.ts'
 import { clientNetwork } from './client-network.ts'
 import { rawQuery } from './query.ts'
-import type { RateLimiter } from './rate-limit.ts'
+import type { RateLimiter, Ration } from './rate-limit.ts'
 import { ANONYMOUS, senderOf, type Sender } from './sender.ts'
 
 /** What it needs to look a key up, and to count the request. */
 export interface AuthorizationServices {
   readonly registry: Registry
   readonly rateLimit: RateLimiter
+  readonly ration: Ration
   /** It was authorized before: then the five minutes of a file token do not matter. */
   readonly hasBegun?: boolean
 }
@@ -25,7 +26,7 @@ export async function authorize(
   { access, isUnmetered }: Endpoint,
   ctx: Context,
   companyId: string,
-  { registry, rateLimit, hasBegun = false }: AuthorizationServices,
+  { registry, rateLimit, ration, hasBegun = false }: AuthorizationServices,
 ): Promise<{ readonly scope: Scope; readonly sender: Sender }> {
   const scope = isKeyless(access) ? ANONYMOUS : await authenticate(registry, ctx, companyId, { access, hasBegun })
   if (scope === undefined) {
@@ -37,7 +38,8 @@ export async function authorize(
   // Before the permission is checked, so that a key cannot send forbidden requests without limit. Who has a token is
   // counted by address: with a link of a company, its keys cannot be brought to their limit.
   const sender = senderOf(ctx, scope)
-  if (isUnmetered !== true) rateLimit(ctx, sender.hasKey ? sender : senderOf(ctx, ANONYMOUS))
+  if (access === 'rationed') ration(ctx, sender, companyId)
+  else if (isUnmetered !== true) rateLimit(ctx, sender.hasKey ? sender : senderOf(ctx, ANONYMOUS))
   if (!isPermitted(scope.principal, access)) throw new HttpError('FORBIDDEN', 'Forbidden resource')
   return { scope, sender }
 }

@@ -86,7 +86,7 @@ export async function serve(ctx: Context, endpoint: Endpoint, services: Endpoint
 }
 
 /** `Cache-Control` of responses that need no key. */
-const CACHING: Readonly<Record<string, string>> = { public: 'no-cache', share: 'no-store' }
+const CACHING: Readonly<Record<string, string>> = { public: 'no-cache', share: 'no-store', rationed: 'no-store' }
 
 /** About the size of a long result: if there is no room for one, none is made. */
 const LONG_RESULT_BYTES = 4 * 1024 * 1024

@@ -242,7 +242,8 @@ const load = {
   addressLimitPerMinute: setting(
     integer(0, 10_000_000, REQUEST_DEFAULTS.addressLimitPerMinute),
     'Requests per minute of one address (of IPv6: one /64 network) without a valid key, except those for the ' +
-      'policy, the checkpoint and the tiles of the log. 0 means no limit',
+      'policy, the checkpoint and the tiles of the log, and for a public status, which has its own limits. 0 means ' +
+      'no limit',
   ),
   metricsAddress: optional(
     text('HOST:PORT, such as 127.0.0.1:9464 or [::1]:9464', '^(?:[A-Za-z0-9._-]+|\\[[0-9A-Fa-f:.]+\\]):\\d{1,5}$'),

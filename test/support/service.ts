@@ -33,12 +33,13 @@ import { files } from '../../server/routes/files.ts'
 import { log } from '../../server/routes/log.ts'
 import { shares } from '../../server/routes/shares.ts'
 import { sourceSystems } from '../../server/routes/source-systems.ts'
+import { publicStatus } from '../../server/routes/status.ts'
 import { verification } from '../../server/routes/verification.ts'
 import { AuthorizationError, OperationError, VerificationError } from '../../server/contract/values.ts'
 
 /** Every endpoint of the contract by its operation's id. */
 export const ENDPOINTS: ReadonlyMap<string, Endpoint> = new Map(
-  [categories, evidences, files, shares, sourceSystems, verification, log].flatMap(({ endpoints }) =>
+  [categories, evidences, files, shares, publicStatus, sourceSystems, verification, log].flatMap(({ endpoints }) =>
     endpoints.map((endpoint) => [endpoint.id, endpoint]),
   ),
 )

@@ -70,6 +70,7 @@ class History {
   readonly #changes = { create: 0, update: 0, transfer: 0 }
   /** The last value of each field. */
   readonly #values = new Map<string, Json>()
+  #stolenAt: number | undefined
   #first: EventRecord | undefined
   #last: EventRecord | undefined
 
@@ -91,6 +92,7 @@ class History {
     const expect = (holds: boolean, message: string): void => this.#check.expect(holds, 'event', key, message)
     expect(key === keys.event(company, id, version), 'It is stored under another version')
     for (const name in fields) this.#values.set(name, fields[name] ?? null)
+    this.#stolenAt = this.#values.get('status') === 'stolen' ? (this.#stolenAt ?? time) : undefined
     expect(canonicalJson(fields['action']) === actionOf(event), 'Its type is not the type that it commits to')
     expect(event.ownerName === (this.#values.get('owner') ?? NO_OWNER), 'Its owner is not the owner in its history')
     this.#first ??= event
@@ -157,6 +159,7 @@ class History {
       subcategoryId: valueOf('subcategoryId'),
       name: valueOf('name'),
       stolen: valueOf('status') === 'stolen',
+      stolenAt: this.#stolenAt,
       description: unlessEmpty('description'),
       summary: unlessEmpty('summary'),
       owner: unlessEmpty('owner'),

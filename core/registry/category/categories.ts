@@ -122,6 +122,7 @@ async function describe(
   return {
     ...details,
     path: parent === undefined ? `/${name}` : `/${parent.name}/${name}`,
+    ...(parent === undefined && { publicStatus: record.publicStatus === true }),
     evidenceCount: countOf(count),
     files,
     subcategories: [],

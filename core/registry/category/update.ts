@@ -14,9 +14,9 @@ import type { CategoryRecord } from '../../store/records.ts'
 import type { Context } from '../context.ts'
 import { givenFiles } from '../file/given-files.ts'
 import { attachFiles, countFiles, listFileEntries, removeFile } from '../file/stored-file.ts'
-import { enterCompany } from '../permissions.ts'
+import { type AuthorizedScope, enterCompany, permits } from '../permissions.ts'
 import { assertVersion, type Attempt, type Decision } from '../write.ts'
-import { assertClearOrGiven, validate } from '../../schemas/validation.ts'
+import { assertClearOrGiven, invalidInput, validate } from '../../schemas/validation.ts'
 import { assertCategoryNameFree, fileOwner, readPath } from './stored-category.ts'
 
 /** Changes a category or subcategory. It holds while it is as it was read, and a new name is free. */
@@ -27,6 +27,7 @@ export const updateCategory =
     validate(CategoryPath, path)
     validate(CategoryChange, change)
     assertClearOrGiven(change)
+    assertMayPublish(entered, path, change)
     const { companyId } = entered
     return context.write({ scope: entered, options, ...namedBy(path), input: change }, async (attempt) => {
       const category = await readNamed(context, companyId, path)
@@ -38,6 +39,14 @@ export const updateCategory =
       return decideUpdate(companyId, category, change, attempt)
     })
   }
+
+/** Throws `FORBIDDEN` below level `A`, and `VALIDATION_ERROR` for a subcategory. */
+function assertMayPublish({ principal }: AuthorizedScope, path: CategoryPath, { publicStatus }: CategoryChange): void {
+  if (publicStatus === undefined) return
+  if (!permits(principal, 'A')) throw new RegistryError('FORBIDDEN', 'publicStatus requires level A')
+  if (path.subcategoryId !== undefined)
+    throw invalidInput('publicStatus', 'belongs to a category: change that of the category instead')
+}
 
 /** What the path names. */
 async function readNamed(context: Context, companyId: CompanyId, path: CategoryPath): Promise<Read<CategoryRecord>> {
@@ -97,10 +106,10 @@ function decideUpdate(
 
 function changedRecord(
   before: CategoryRecord,
-  { name, description = '', clear = [], status }: CategoryChange,
+  { name, description = '', clear = [], status, publicStatus }: CategoryChange,
   imageId: FileId | undefined,
 ): CategoryRecord {
-  const { description: oldDescription = '', ...rest } = before
+  const { description: oldDescription = '', publicStatus: wasPublic = false, ...rest } = before
   const newDescription = clear.includes('description') ? '' : description || oldDescription
   return {
     ...rest,
@@ -108,6 +117,7 @@ function changedRecord(
     ...(name !== undefined && { name }),
     ...(status !== undefined && { status }),
     ...(imageId !== undefined && { imageId }),
+    ...((publicStatus ?? wasPublic) && { publicStatus: true }),
   }
 }
 

@@ -13,7 +13,10 @@ import type { EventRecord, EvidenceRecord } from '../../store/records.ts'
 import { makeEvent, newSecret, txIdOfEntry } from './make.ts'
 
 /** An evidence's record without the members that are computed from its events. */
-export type EvidenceState = Omit<EvidenceRecord, 'txId' | 'lastVersion' | 'lastTxId' | 'lastAt' | 'changes' | 'first'>
+export type EvidenceState = Omit<
+  EvidenceRecord,
+  'txId' | 'lastVersion' | 'lastTxId' | 'lastAt' | 'changes' | 'first' | 'stolenAt'
+>
 
 /** One event to append. */
 export interface EventStep {
@@ -130,6 +133,7 @@ function appendEvent(
     lastVersion: draft.version,
     lastTxId: txId,
     lastAt: draft.time,
+    stolenAt: state.stolen ? (before.stolenAt ?? draft.time) : undefined,
     changes: { ...changes, [type]: changes[type] + 1 },
     first: firstEventRecord(state, firstEventOf(before)),
   })

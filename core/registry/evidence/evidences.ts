@@ -7,6 +7,7 @@ import { getEvidenceIfChanged } from './get.ts'
 import { listEvidenceFiles } from './files.ts'
 import { allEvidences, listEvidences, listEvidencesIfChanged } from './list.ts'
 import { readOverview } from './overview.ts'
+import { publicStatus } from './public-status.ts'
 import { updateEvidence } from './update.ts'
 
 /** The operations on evidences. Their contract is `Evidences`. */
@@ -25,6 +26,7 @@ export function evidenceOperations(context: Context): Evidences {
     update: updateEvidence(context),
     files: listEvidenceFiles(context),
     overview: readOverview(context, list),
+    publicStatus: publicStatus(context),
     ...eventFeed(context),
   }
 }

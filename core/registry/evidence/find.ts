@@ -19,7 +19,7 @@ export const missingEvidence = (externalId: string, id: string): RegistryError =
 
 /** The internal id in the entry of an external id. */
 // eslint-disable-next-line typescript/no-unsafe-type-assertion -- `evidenceEntries` wrote an id
-const namedId = (entry: Stored): EvidenceId => textOf(entry) as EvidenceId
+export const namedId = (entry: Stored): EvidenceId => textOf(entry) as EvidenceId
 
 /** The internal id of an evidence. Throws `EVIDENCE_NOT_FOUND`, `VALIDATION_ERROR`. */
 export async function idOfEvidence(

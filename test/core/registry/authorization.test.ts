@@ -86,6 +86,7 @@ describe('authorization', () => {
       'files.read',
       'files.authenticateToken',
       // For anyone.
+      'evidences.publicStatus',
       'proofs.validate',
       'proofs.evidence',
       'proofs.evidenceIfChanged',

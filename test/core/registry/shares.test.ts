@@ -1,10 +1,17 @@
 import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
 import { describe, test } from 'node:test'
-import type { CreatedShare, SharedEvidence, ShareKey } from '../../../core/index.ts'
+import type { CompanyId, CreatedShare, EvidenceId, SharedEvidence, ShareId, ShareKey } from '../../../core/index.ts'
+import { textOf } from '../../../core/store/codec.ts'
+import { shareEntries } from '../../../core/store/derived.ts'
+import { putRecord } from '../../../core/store/entries.ts'
+import { keys } from '../../../core/store/keys.ts'
+import type { ShareRecord } from '../../../core/store/records.ts'
 import { verifyBundle } from '../../../core/verify/index.ts'
 import { rejectsWith } from '../../contract/blob-bodies.ts'
+import { WatchedCalls } from '../../support/watched-calls.ts'
 import { present } from '../../support/present.ts'
-import { assertIntact, it, openFixture, Stores } from '../../support/registry-fixture.ts'
+import { assertIntact, COMPANY, it, openFixture, Stores, type Fixture } from '../../support/registry-fixture.ts'
 
 const DAY_MS = 86_400_000
 const MINUTE_MS = 60_000
@@ -14,6 +21,26 @@ const keyOf = ({ id, secret }: CreatedShare): ShareKey => ({ shareId: id, secret
 /** The names of the disclosed fields of each event, and the ids of its disclosed files. */
 const shown = ({ bundle }: SharedEvidence) =>
   bundle.events.map(({ fields = {}, files = {} }) => [...Object.keys(fields), ...Object.keys(files)].sort())
+
+/** Adds shares of an evidence to a store, also more than the registry makes. */
+async function addShares({ records }: Stores, externalId: string, count: number): Promise<void> {
+  const [named] = await records.get([keys.externalId(COMPANY, externalId)])
+  const evidence = textOf(present(named)) as EvidenceId
+  const shares = Array.from({ length: count }, (): ShareRecord => ({
+    id: randomUUID() as ShareId,
+    kind: 'link',
+    company: COMPANY as CompanyId,
+    evidence,
+    secretHash: '0'.repeat(64),
+    fields: ['name'],
+    files: 'all',
+    version: 1,
+    actor: 'operator',
+    createdAt: 1,
+  }))
+  const writes = shares.flatMap((share) => [putRecord(keys.share(share.id), share), ...shareEntries(share)])
+  await records.commit({ writes, adds: [{ key: keys.shareCount(COMPANY, evidence), delta: count }] })
+}
 
 describe('a share', () => {
   it('discloses what was chosen up to its version, and of later events what happened', async (fixture) => {
@@ -77,9 +104,9 @@ describe('a share', () => {
       t,
       stores,
       records: {
-        get: (keys) => {
-          reads += keys.filter((key) => key.startsWith('vh/')).length
-          return stores.records.get(keys)
+        get: (wanted) => {
+          reads += wanted.filter((key) => key.startsWith('vh/')).length
+          return stores.records.get(wanted)
         },
       },
     })
@@ -185,6 +212,75 @@ describe('a share', () => {
     const [share, ...others] = await registry.shares.list(scope, 'e-1')
     assert.deepEqual(others, [])
     assert.doesNotMatch(JSON.stringify(share), new RegExp(present(first.secret)))
+  })
+
+  it('makes the same calls for a wrong secret, an unknown id and an ended or expired one', async () => {
+    const stores = new Stores()
+    const watched = new WatchedCalls()
+    const { registry, scope, evidence, clock, close } = await openFixture({
+      stores,
+      records: watched.of(stores.records),
+    })
+    await evidence({})
+    const { shares } = registry
+    const input = { fields: [], files: [] } as const
+    const [open, ended, expired] = [
+      await shares.create(scope, 'e-1', input),
+      await shares.create(scope, 'e-1', input),
+      await shares.create(scope, 'e-1', { ...input, expiresAt: new Date(clock.now() + MINUTE_MS) }),
+    ]
+    await shares.end(scope, 'e-1', ended.id)
+    await clock.advance(MINUTE_MS)
+    const refused = [
+      keyOf(ended),
+      keyOf(expired),
+      { ...keyOf(open), secret: present(ended.secret) },
+      { ...keyOf(open), secret: '' },
+      { ...keyOf(open), shareId: open.id.replace(/.{8}$/, '00000000') },
+      { ...keyOf(open), shareId: 'x' },
+    ]
+    for (const key of refused)
+      for (const use of [() => shares.open(key), () => shares.file(key, open.id)])
+        assert.deepEqual(await watched.during(() => rejectsWith('SHARE_NOT_FOUND', use())), ['get ln'])
+    await close()
+  })
+
+  it('costs no read of anything else while it is not used, not even as one of 10,000', async () => {
+    const stores = new Stores()
+    const watched = new WatchedCalls()
+    const records = watched.of(stores.records)
+    const first = await openFixture({ stores, records })
+    await first.evidence({ owner: 'Ada' })
+    await first.registry.evidences.update(first.scope, 'e-1', { updateType: 'stolen' })
+    const used = keyOf(await first.registry.shares.create(first.scope, 'e-1', { fields: ['name'], files: 'all' }))
+    await first.registry.sealNow()
+    await first.close()
+    await addShares(stores, 'e-1', 9_999)
+
+    let fixture: Fixture | undefined
+    const starts = await watched.during(async () => (fixture = await openFixture({ stores, records })))
+    const { registry, scope, evidences, categories, files, proofs, sourceSystems, evidence, close } = present(fixture)
+    const reads = await watched.during(async () => {
+      await evidences.get(scope, 'e-1')
+      await evidences.list(scope, { owner: 'Ada' })
+      await evidences.list(scope, { words: 'drill', status: 'stolen' })
+      await evidences.overview(scope)
+      await evidences.events(scope)
+      await evidences.files(scope, 'e-1')
+      await evidences.publicStatus({ companyId: COMPANY, externalId: 'e-1' })
+      await categories.list(scope)
+      await sourceSystems.list(scope)
+      await sourceSystems.audit(scope)
+      await proofs.evidence({ evidenceId: 'e-1' })
+      await rejectsWith('FILE_NOT_FOUND', files.find(scope, { fileId: randomUUID() }))
+      await evidence({ externalId: 'e-2' })
+      await evidences.update(scope, 'e-1', { owner: 'Next' })
+    })
+    const ofShares = (calls: readonly string[]) => calls.filter((call) => / l[ncev]\b/.test(call))
+    assert.deepEqual(ofShares([...starts, ...reads]), [])
+    assert.ok(reads.length > 30)
+    assert.deepEqual(ofShares(await watched.during(() => registry.shares.open(used))), ['get ln'])
+    await close()
   })
 
   it('is listed with its last use, also after a restart', async () => {

@@ -23,7 +23,7 @@ describe('categories and subcategories', () => {
     const { id: sub } = await acme.ok('createSubcategory', { ...inCategory(id), json })
     await acme.create('hammer-1', { categoryId: id, subcategoryId: sub, categoryName: '', subcategoryName: '' })
     const common = { status: 'active', fileIds: [], digitalTwinsCount: 1 }
-    const category = { path: '/Tools', name: 'Tools', description: 'Hand\nheld', ...common }
+    const category = { path: '/Tools', name: 'Tools', description: 'Hand\nheld', publicStatus: false, ...common }
     const subcategory = { path: '/Tools/Hammers', name: 'Hammers', description: 'heavy', ...common }
     assert.deepEqual(await acme.ok('getCategory', inCategory(id)), category)
     assert.deepEqual(await acme.ok('getSubcategory', inSubcategory(id, sub)), subcategory)

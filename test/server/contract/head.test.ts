@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { before, describe, it } from 'node:test'
+import { isKeyless } from '../../../server/contract/endpoint.ts'
 import { BASE_PATH } from '../../../server/index.ts'
 import { CompanyRequests, VEHICLE_CATEGORY } from '../../support/company-requests.ts'
 import { DocumentCheck } from '../../support/document-check.ts'
@@ -92,7 +93,7 @@ describe('HEAD, other methods and too many headers', () => {
       const own = await head(id, request(id))
       assert.deepEqual([own.status, own.text], [200, ''])
       assert.deepEqual(comparable(own.headers), comparable(get.headers))
-      if (['public', 'share'].includes(endpointOf(id).access)) return
+      if (isKeyless(endpointOf(id).access)) return
       const rejected = await head(id, { ...request(id), key: 'a-wrong-key-of-a-test' })
       assert.deepEqual([rejected.status, rejected.text], [401, ''])
     })

@@ -3,6 +3,7 @@ import { it } from 'node:test'
 import { decorateRecords } from '../../../adapters/kit/index.ts'
 import type { Stored } from '../../../core/ports/index.ts'
 import { OPERATOR, type RecordStore } from '../../../core/index.ts'
+import { isKeyless } from '../../../server/contract/endpoint.ts'
 import { formOf } from '../../support/form.ts'
 import { createMany, numbered } from '../../support/many-evidences.ts'
 import { ENDPOINTS, type Company, type Service, type ServiceResponse, startService } from '../../support/service.ts'
@@ -20,7 +21,7 @@ it('every keyed read returns the same and reads nothing of others if companies o
   for (const [read, text] of alone) assert.equal(crowded.get(read), text, read)
   const keyed = [...ENDPOINTS.values()].filter(
     // The list of companies is over all of them.
-    ({ method, access }) => method === 'GET' && !['public', 'share', 'operator'].includes(access),
+    ({ method, access }) => method === 'GET' && !isKeyless(access) && access !== 'operator',
   )
   const missing = keyed.filter(({ id }) => ![...alone.keys()].some((read) => read.split(' ')[0] === id))
   assert.deepEqual(

@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import type { Context } from 'koa'
 import { clientNetwork } from '../../../server/http/client-network.ts'
+import { createRation } from '../../../server/http/rate-limit.ts'
+import { ResponseHead } from '../../../server/http/response-head.ts'
 
 describe('clientNetwork', () => {
   const rows: readonly (readonly [what: string, network: string, ...addresses: readonly string[]])[] = [
@@ -22,4 +25,26 @@ describe('clientNetwork', () => {
     it(`counts ${what} as one client`, () => {
       for (const address of addresses) assert.equal(clientNetwork(address), network, address)
     })
+})
+
+describe('the ration of questions about a company', () => {
+  it('is 30 a minute for an address and 3,000 an hour for a company, which refused ones do not use up', () => {
+    const ration = createRation()
+    const isRefused = (address: number, companyId: string): boolean => {
+      const ctx = { state: { head: new ResponseHead('', []) } } as unknown as Context
+      try {
+        ration(ctx, { name: `address ${address}`, hasKey: false }, companyId)
+        return false
+      } catch (error) {
+        assert.match(String(error), address === 0 ? /More than 30 .* minute/ : /More than 3000 .* hour/)
+        assert.ok(ctx.state.head.has('Retry-After'))
+        return true
+      }
+    }
+    const refusals = Array.from({ length: 60 }, () => isRefused(0, 'acme'))
+    assert.deepEqual([refusals.indexOf(true), refusals.filter(Boolean).length], [30, 30])
+    for (let i = 30; i < 3_000; i++) assert.equal(isRefused(Math.floor(i / 30), 'acme'), false)
+    assert.equal(isRefused(100, 'acme'), true)
+    assert.equal(isRefused(100, 'other'), false)
+  })
 })
