@@ -17,6 +17,7 @@ import { NewEvidencePage } from './pages/new-evidence.tsx'
 import { OverviewPage } from './pages/overview.tsx'
 import { SignInPage } from './pages/sign-in.tsx'
 import { SourceSystemsPage } from './pages/source-systems.tsx'
+import { StatusPage } from './pages/status.tsx'
 import { hrefOf, useLocation, type Location } from './router.ts'
 import { forget, publicClient, remembered, SessionContext, signIn, type Session } from './session.ts'
 import { texts } from './texts.ts'
@@ -106,6 +107,7 @@ function Page({ location: { path, query }, session, setSession }: PageProps) {
         {({ CertificatePage }) => <CertificatePage key={id} evidenceId={id} externalId={action} />}
       </Later>
     )
+  if (name === 'status' && id !== undefined) return <StatusPage key={id} companyId={id} />
   if (name === 'log') return <LogPage txId={id} />
   // A link with a company fills it in, also if the sign-in page is open already.
   const companyId = query.get('company') ?? ''
@@ -212,7 +214,7 @@ function Frame({ location, session, onSignOut, children }: FrameProps) {
 
 /** Who opened a link came for the thing, and must see whose page it is. */
 const PublicLinks = ({ page }: { readonly page: string }) =>
-  page === 'p' ? (
+  page === 'p' || page === 'status' ? (
     <span class="end small muted">{location.host}</span>
   ) : (
     <>

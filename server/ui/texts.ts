@@ -465,6 +465,31 @@ export const texts = {
     removeTitle: (name: string) => `Remove ${name}?`,
     removeIntro: 'Only an empty category can be removed. Its files are destroyed.',
     status: { active: 'active', inactive: 'inactive', removed: 'removed' },
+    publicStatus: 'Anyone may ask whether a thing of it is reported stolen',
+    publicStatusHint:
+      'A person who knows an id learns “reported stolen since …”, “not reported stolen” or “unknown”: no name, no ' +
+      'owner, no photo.',
+    isPublic: 'Anyone may ask',
+  },
+  /** The state of a thing, for anyone who knows its id. */
+  status: {
+    title: 'Is it reported stolen?',
+    intro: (company: string) =>
+      `${company} answers for some of its categories. You get the state and, for a theft, its date; nothing else.`,
+    number: 'Number, as on its sticker or certificate',
+    numberHint: 'Exactly as it is written there, also capital letters',
+    missing: 'Enter the number of the thing',
+    ask: 'Ask',
+    since: 'since',
+    word: (time: string) => `The registry’s word, not proven here. Asked ${time}.`,
+    activeText: 'It says nothing about the seller: ask for a link or a certificate.',
+    unknown: 'Unknown',
+    unknownText: (company: string) =>
+      `${company} has no such number, or does not answer for its category. Do not take that for “not stolen”.`,
+    tooMany: 'Too many questions',
+    tryAgainIn: (seconds: number) => `Try again in ${seconds} s. Nothing is known about the thing.`,
+    notReached: (host: string) => `${host} cannot be reached`,
+    notReachedText: 'Nothing is known about the thing. Check the connection, then ask again.',
   },
   log: {
     title: 'The log',

@@ -70,7 +70,7 @@ function Tree({ categories, onChange }: TreeProps) {
 function Node({ node, onChange }: { readonly node: CategoryNode; readonly onChange: () => void }) {
   const t = texts.categories
   const session = useSession()
-  const { name, status, digitalTwinsCount, categoryId, subcategoryId, imageId, description } = node
+  const { name, status, digitalTwinsCount, categoryId, subcategoryId, imageId, description, publicStatus } = node
   const action = (type: 'activate' | 'deactivate' | 'remove') => (
     <DialogButton text={t[type]} name={name} dialog={<ActionDialog type={type} node={node} onDone={onChange} />} />
   )
@@ -81,6 +81,7 @@ function Node({ node, onChange }: { readonly node: CategoryNode; readonly onChan
           <bdi>{name}</bdi>
         </strong>
         {status !== 'active' && <Badge tone="pending">{t.status[status]}</Badge>}
+        {publicStatus && <a href={hrefOf(['status', session.companyId])}>{t.isPublic}</a>}
         <a
           href={hrefOf(['evidences'], { categoryId, ...(subcategoryId !== undefined && { subcategoryId }) })}
           aria-label={`${t.evidences(digitalTwinsCount)}: ${name}`}

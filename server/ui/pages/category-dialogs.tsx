@@ -1,9 +1,9 @@
 import { useState } from 'preact/hooks'
 import { FormDialog } from '../components/dialog.tsx'
-import { FileField, TextField } from '../components/fields.tsx'
+import { CheckField, FileField, TextField } from '../components/fields.tsx'
 import { useForm } from '../components/use-form.ts'
 import { withoutEmpty } from '../format.ts'
-import { useSession, type Session } from '../session.ts'
+import { hasLevel, useSession, type Session } from '../session.ts'
 import { texts } from '../texts.ts'
 
 /** A category, or a subcategory if `subcategoryId` is set. */
@@ -15,6 +15,7 @@ export interface CategoryNode {
   readonly status: 'active' | 'inactive' | 'removed'
   readonly digitalTwinsCount: number
   readonly imageId?: string
+  readonly publicStatus?: boolean
 }
 
 type Change = Omit<Parameters<Session['client']['updateCategory']>[0], 'categoryId' | 'companyId'>
@@ -43,6 +44,8 @@ export function DetailsDialog({ node, categoryId, onDone }: DetailsProps) {
   const form = useForm({ name: node?.name ?? '', description: node?.description ?? '' }, ['image', 'file'])
   const { name, description } = form.values
   const [image, setImage] = useState<File>()
+  const wasPublic = node?.publicStatus
+  const [isPublic, setPublic] = useState(wasPublic === true)
   const create = (): Promise<unknown> => {
     const fields = { name, ...withoutEmpty({ description }), ...(image && { image }) }
     if (categoryId === undefined) return session.client.createCategory(fields)
@@ -54,6 +57,7 @@ export function DetailsDialog({ node, categoryId, onDone }: DetailsProps) {
       ...withoutEmpty({ description }),
       ...(description === '' && existing.description && { clear: ['description'] as const }),
       ...(image && { file: image }),
+      ...(wasPublic !== undefined && wasPublic !== isPublic && { publicStatus: isPublic }),
     })
   const createTitle = categoryId === undefined ? t.create : t.createSub
   return (
@@ -71,6 +75,9 @@ export function DetailsDialog({ node, categoryId, onDone }: DetailsProps) {
         onChange={([file]) => setImage(file)}
         problem={form.problemOf('image') ?? form.problemOf('file')}
       />
+      {wasPublic !== undefined && hasLevel(session, 'A') && (
+        <CheckField label={t.publicStatus} hint={t.publicStatusHint} isChecked={isPublic} onChange={setPublic} />
+      )}
     </FormDialog>
   )
 }
