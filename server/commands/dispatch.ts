@@ -12,6 +12,7 @@ const COMMANDS: Readonly<Record<string, readonly [does: string, load: () => Prom
   verify: ['verifies a proof bundle or an export, offline', async () => (await import('./verify.ts')).verifyCommand],
   export: ['writes all evidences of a company to a file', async () => (await import('./export.ts')).exportCommand],
   import: ['creates evidences from lines of JSON', async () => (await import('./import.ts')).importCommand],
+  share: ['makes a link that discloses a part of an evidence', async () => (await import('./share.ts')).shareCommand],
   seal: ['seals what waits, on a running server', async () => (await import('./seal.ts')).sealCommand],
   'keys list': ['shows the checkpoint keys', async () => (await import('./keys.ts')).listCommand],
   'keys generate': ['makes a new checkpoint key', async () => (await import('./keys.ts')).generateCommand],

@@ -1,6 +1,8 @@
 import Type, { type TSchema } from '#typebox'
+import { OPERATOR } from '../../core/index.ts'
 import { confirmForeignUse } from '../../sealer/index.ts'
 import { createBackup } from '../backup/create.ts'
+import { createdShare, newShare, NewShare } from '../contract/shares.ts'
 import { configError } from '../settings/config-error.ts'
 import { noteBackup } from '../startup/readings.ts'
 import type { ControlOperation } from './operation.ts'
@@ -70,6 +72,22 @@ export const adoptTransactionsOperation = define({
   },
 })
 
+/** Makes a link that discloses a part of an evidence. Its result has the secret of the link. */
+export const shareOperation = define({
+  name: 'share',
+  opens: 'writable',
+  args: Type.Object(
+    { companyId: Type.String(), externalId: Type.String(), input: NewShare },
+    { additionalProperties: false },
+  ),
+  async run({ registry, config: { publicUrl } }, { companyId, externalId, input }) {
+    if (publicUrl === undefined)
+      throw configError('Set EVIDENCE_PUBLIC_URL to the address of the server for clients: a link begins with it')
+    const scope = { companyId, principal: OPERATOR }
+    return createdShare(await registry.shares.create(scope, externalId, newShare(input)), `${publicUrl}/ui/`)
+  },
+})
+
 /** Backs the registry up. The process that has the registry open writes the backup. */
 export const backupOperation = define({
   name: 'backup',
@@ -106,5 +124,6 @@ export const OPERATIONS: readonly ControlOperation<TSchema, unknown>[] = [
   rotateKeysOperation,
   markKeyOperation,
   adoptTransactionsOperation,
+  shareOperation,
   backupOperation,
 ]

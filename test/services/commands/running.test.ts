@@ -78,6 +78,65 @@ it('a key is generated, rejected if there is none, and rotated on a running and 
   assert.match(await run('fsck'), /nothing differs/)
 })
 
+it('share prints a link once, of a running server and of a stopped registry, and never logs its secret', async (t) => {
+  const publicUrl = 'https://registry.example/er'
+  const env = { ...NEVER_SEALS, EVIDENCE_PUBLIC_URL: publicUrl }
+  const registry = await RunningRegistry.start(t, undefined, env)
+  const { directory, server, url } = registry
+  await registry.create('bike 1')
+  const args = ['bike 1', '--company', 'acme', '--data-dir', directory]
+  const share = async (...more: readonly string[]) => {
+    const { stdout } = await ends(0, runCli(['share', ...args, ...more], env))
+    const [, id = '', secret = ''] =
+      /^https:\/\/registry\.example\/er\/ui\/#\/p\/([^.]+)\.([\w-]{22})\n$/.exec(stdout) ?? []
+    return { id, secret }
+  }
+  const open = async (at: string, { id, secret }: Awaited<ReturnType<typeof share>>) =>
+    (await fetch(`${at}/api/v1/shares/${id}`, { headers: { 'x-share-secret': secret } })).json() as Promise<{
+      readonly bundle: { readonly events: readonly { readonly fields: object }[] }
+      readonly files: readonly object[]
+    }>
+
+  const running = await share(
+    '--field',
+    'name',
+    '--field',
+    'owner',
+    '--file',
+    'all',
+    '--expires',
+    '2999-01-01T00:00:00Z',
+  )
+  const opened = await open(url, running)
+  assert.ok('name' in (opened.bundle.events[0]?.fields ?? {}))
+  assert.equal(opened.files.length, 1)
+  for (const wrong of [
+    ['--field', 'slotKey'],
+    ['--expires', 'tomorrow'],
+    ['--file', 'image'],
+  ]) {
+    const refused = await ends(1, runCli(['share', ...args, ...wrong], env))
+    assert.equal(refused.stdout, '')
+  }
+  assert.equal(await server.stop(), 0)
+  assert.ok(!server.output.includes(running.secret))
+
+  const stopped = await share()
+  const without = await ends(2, runCli(['share', ...args], LOCAL))
+  assert.match(without.stderr, /EVIDENCE_PUBLIC_URL/)
+  const again = await RunningRegistry.start(t, directory, env)
+  const little = await open(again.url, stopped)
+  assert.deepEqual([Object.keys(little.bundle.events[0]?.fields ?? {}), little.files], [['action'], []])
+  const { shares } = await again.client.listShares({ externalId: 'bike 1' })
+  assert.deepEqual(
+    shares.map(({ actor, expiresAt }) => [actor, expiresAt]),
+    [
+      ['operator', undefined],
+      ['operator', '2999-01-01T00:00:00.000Z'],
+    ],
+  )
+})
+
 it('a command creates no registry, and says why it cannot reach a server', async (t) => {
   const directory = await temporaryFor(t)
   const nothing = await ends(2, runCli(['seal', '--data-dir', directory], LOCAL))
