@@ -125,6 +125,7 @@ describe('the verifier in Python says the same', { skip }, () => {
       policyWith({ keys: [{ ...key, retiredAt: 'today' }] }),
       policyWith({ keys: [{ vkey: key?.vkey.replace(/.$/, '') }] }),
       policyWith({ keys: [{ vkey: [null] }] }),
+      policyWith({ keys: [{ ...key, 'until?': 1 }] }),
       policyWith({ origin: 'other' }),
       policyWith({ origin: {} }),
       policyWith({ quorum: '' }),

@@ -215,7 +215,7 @@ def anything(value):
 def form(value, shape):
     """Refutes a value of another shape: a function, `[shape of items, how many at most]`, or `{name: shape}`.
 
-    A name that ends in `?` may be absent, and `*` stands for any names.
+    A name in a shape that ends in `?` may be absent, and `*` stands for any names.
     """
     if callable(shape):
         shape(value)
@@ -226,9 +226,10 @@ def form(value, shape):
             form(item, shape[0])
     else:
         check(isinstance(value, dict), "an object is missing")
+        members = {name.removesuffix("?"): each for name, each in shape.items()}
         for name in value:
-            check("*" in shape or name in shape or name + "?" in shape, f"the member {name} is unknown")
-            form(value[name], shape.get("*") or shape.get(name) or shape[name + "?"])
+            check("*" in shape or name in members, f"the member {name} is unknown")
+            form(value[name], shape.get("*") or members[name])
         for name in shape:
             check(name in value or name == "*" or name.endswith("?"), f"the member {name} is missing")
     return value
@@ -242,7 +243,7 @@ def is_newer(value, names):
     """A later version may have other members at the top level."""
     version = value.get("version", 1)
     is_later = isinstance(version, (int, float)) and not isinstance(version, bool) and version > 1
-    return is_later or not set(value) <= {*(name.rstrip("?") for name in names), "version"}
+    return is_later or not set(value) <= {*(name.removesuffix("?") for name in names), "version"}
 
 
 NEWER = "made by a newer version: fetch a newer verifier"
