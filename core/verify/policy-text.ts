@@ -65,8 +65,12 @@ export class WitnessQuorum {
   }
 }
 
-/** Returns the verifier keys of the logs, and the quorum. Throws `VERIFICATION_FAILED` with the first broken rule. */
-export function parsePolicyText(text: string): { readonly logs: readonly string[]; readonly required: WitnessGroup } {
+/**
+ * Returns the verifier keys of the logs, and the quorum. Lines may also end in CR LF. Throws `VERIFICATION_FAILED` with
+ * the first broken rule.
+ */
+export function parsePolicyText(given: string): { readonly logs: readonly string[]; readonly required: WitnessGroup } {
+  const text = given.replaceAll('\r\n', '\n')
   if (/[^\t\n\x20-\x7e\u00a0-\u{10ffff}]/u.test(text))
     throw verificationError('policy.line', 'The policy contains a control character')
   const logs: string[] = []

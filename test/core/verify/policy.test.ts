@@ -167,9 +167,10 @@ describe('a policy in text', () => {
     const none = parsePolicy(`log ${logKey(1)}\nquorum none\n`)
     assert.deepEqual(none.witnesses, { threshold: 0, members: [] })
   })
+    assert.deepEqual(parsePolicy(`\uFEFFlog ${logKey(1)}\r\nquorum none\r\n`), none)
 
   it('rejects lines of another form', () => {
-    for (const control of ['\u0007', '\u0085']) wrong('#', `# ${control}`, 'policy.line')
+    for (const control of ['\u0007', '\u0085', '\r#']) wrong('#', `# ${control}`, 'policy.line')
     for (const line of [
       'log',
       `log ${logKey(1)} https://log.example more`,

@@ -118,6 +118,7 @@ describe('the verifier in Python says the same', { skip }, () => {
     await agrees(0, BUNDLE, `log ${key?.vkey}\nquorum none\n`)
     for (const broken of [
       policyWith({ keys: [...keys, ...keys] }),
+    await agrees(0, BUNDLE, `\uFEFFlog ${key?.vkey}\r\nquorum none\r\n`)
       policyWith({ keys: [null] }),
       policyWith({ keys: [{ vkey: 1 }] }),
       policyWith({ keys: [{ ...key, until: '' }] }),

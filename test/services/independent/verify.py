@@ -817,7 +817,8 @@ OPERANDS = {"log": (1, 2), "witness": (2, 3), "group": (3, 2**53), "quorum": (1,
 
 
 def policy_of_lines(source):
-    """C2SP tlog-policy text."""
+    """C2SP tlog-policy text. Lines may also end in CR LF."""
+    source = source.replace("\r\n", "\n")
     check(not re.search(rf"(?![\t\n])[{CONTROL}]", source), "it has a control character")
     lines = [re.findall(r"[^ \t]+", line) for line in source.split("\n")]
     lines = [words for words in lines if words and not words[0].startswith("#")]
