@@ -27,7 +27,8 @@ const BY_RULE: { readonly [rule in VerificationRule]?: string } = {
   'anchor.account-differs': 'Compare the account of the chain in your policy with the one that the operator publishes.',
   'anchor.not-on-chain': 'Ask another node. If it says the same, ask for a new proof, which has a later anchor.',
   'limit.signatures':
-    'The proof has too many stamps, cosignatures or lists of revoked certificates: ask for one of fewer events.',
+    'The proof has too many stamps, cosignatures or lists of revoked certificates: ask for one of fewer events, or ' +
+    'verify it with the policy of its log.',
   'expected.subject': 'This is a proof of something else: ask for the one of your evidence or file.',
   'verifier.failed': 'This is a defect of the verifier: report it, with the proof.',
 }

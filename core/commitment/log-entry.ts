@@ -167,8 +167,12 @@ export function verifyKeyChain(openings: readonly Uint8Array[]): readonly Logged
   return keys
 }
 
-/** As `verifyKeyChain`, for parsed keys, of which there must be one, and all must belong to this origin. */
-export function assertKeyChain(keys: readonly LoggedKey[], origin: string): void {
+/**
+ * As `verifyKeyChain`, for parsed keys, of which there must be one, and all must belong to this origin.
+ *
+ * @param onSignature called before each signature is checked
+ */
+export function assertKeyChain(keys: readonly LoggedKey[], origin: string, onSignature?: () => void): void {
   if (keys.length === 0) throw verificationError('keys.other-log', `There is no key of the log ${origin}`)
   for (const [i, key] of keys.entries()) {
     const { name, publicKey } = parseVerifierKey(key.vkey)
@@ -176,7 +180,7 @@ export function assertKeyChain(keys: readonly LoggedKey[], origin: string): void
       throw verificationError('keys.other-log', `The keys do not belong to the log ${origin}`)
     const previous = keys[i - 1]
     if (previous === undefined) assertFirstKey(key, publicKey)
-    else assertHandover(key, previous)
+    else assertHandover(key, previous, onSignature)
   }
 }
 
@@ -186,11 +190,12 @@ function assertFirstKey({ log, prev }: KeyOpening, publicKey: Uint8Array): void 
     throw verificationError('keys.other-log', 'The origin does not belong to the first key')
 }
 
-function assertHandover(key: KeyOpening, previous: LoggedKey): void {
+function assertHandover(key: KeyOpening, previous: LoggedKey, onSignature?: () => void): void {
   const signature = key.sig === null ? undefined : fromHex(key.sig)
   if (signature === undefined || key.prev !== toHex(previous.entry))
     throw verificationError('keys.order', 'A key does not follow the previous key')
   const { publicKey } = parseVerifierKey(previous.vkey)
+  onSignature?.()
   if (!verifySignature(publicKey, keyHandover(key), signature))
     throw verificationError('keys.handover', 'The previous key did not sign a key')
 }

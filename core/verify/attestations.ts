@@ -5,6 +5,7 @@ import { verifyEvmAnchor } from './chain/evm-anchor.ts'
 import { assertSigned, parseBlock } from './chain/ledger-block.ts'
 import {
   countsFor,
+  PINNED_COSIGNATURE_COST,
   verifyCosignatures,
   type VerifiedTree,
   type VerifiedTrees,
@@ -31,6 +32,8 @@ export interface Attestations {
 /** What attestations are verified with. */
 export interface AttestationContext {
   readonly policy: Policy
+  /** Whether it is the caller's own policy, not the bundle's. */
+  readonly isPinned: boolean
   readonly run: Verification
   /** `undefined`: tokens are not checked. */
   readonly tokens?: TokenVerifier | undefined
@@ -74,7 +77,10 @@ export function verifyAttestations(
     const stampedAt = timestamp === undefined || timestamp.isLocalTest ? Infinity : timestamp.notLaterThan
     for (const { token, position } of renewalsIn.get(size) ?? [])
       logged.set(token, { position, at: Math.min(stampedAt, logged.get(token)?.at ?? Infinity) })
-    const { witnesses, isMet: isCosigned } = verifyCosignatures(tree.note, required, run.budget)
+    const { witnesses, isMet: isCosigned } = verifyCosignatures(tree.note, required, {
+      budget: run.budget,
+      cost: context.isPinned ? PINNED_COSIGNATURE_COST : 1,
+    })
     const anchors = tree.shown.anchors.flatMap((anchor) => anchorOf(anchor, tree, context))
     attestations.set(size, { witnesses, isCosigned, anchors, timestamp })
   }

@@ -49,7 +49,9 @@ export function verifyBundle(text: string, options: VerifyBundleOptions = {}): B
     const events = run.check('events', () => verifyEvents(bundle))
     const trees = run.check('checkpoint', () => verifyTrees(bundle, policy, run))
     run.check('inclusion', () => assertAllIncluded(bundle, trees))
-    const attested = run.check('attestations', () => verifyAttestations(bundle, trees, { ...options, policy, run }))
+    const attested = run.check('attestations', () =>
+      verifyAttestations(bundle, trees, { ...options, policy, isPinned: options.policy !== undefined, run }),
+    )
     run.check('checkpoint', () => assertInTreesThatCount(bundle, trees, attested))
     run.check('checkpoint', () =>
       trees.forEach((tree) => attested.has(tree.size) && assertSameTree(tree, options.policy, run.budget)),
@@ -161,7 +163,7 @@ function policyFor(
   const policy = pinned ?? (claimed === undefined ? { keys: keys.map(toPinned) } : parse(claimed))
   if (!isOfLog(policy, origin))
     throw verificationError('keys.not-pinned', `The policy pins no key of the log ${origin}`)
-  assertKeyChain(keys, origin)
+  assertKeyChain(keys, origin, () => budget.spend())
   assertKeyPositions(keys)
   return policy
 }

@@ -237,12 +237,21 @@ export function assertKeyPositions(keys: readonly { readonly position: number }[
 
 // -- witnesses: cosignatures (https://c2sp.org/tlog-cosignature), with Ed25519 keys of the type 04
 
-/** A bundle can have thousands, and only witnesses can make many: the first wrong one refutes it. */
-const COSIGNATURE_COST = 1 / 8
+/**
+ * A bundle can have thousands, and only witnesses that the caller pins can make many: the first wrong one refutes it.
+ * The maker of a bundle can make those of the witnesses in its own policy, so each of them costs a unit.
+ */
+export const PINNED_COSIGNATURE_COST = 1 / 8
 const TIME_BYTES = 8
 const SIGNATURE_BYTES = 64
 /** The largest time that is read, in seconds: the end of the year 9999. */
 const MAX_SECONDS = 253_402_300_799n
+
+interface CosignatureSpending {
+  readonly budget: SignatureBudget
+  /** Of each signature. */
+  readonly cost: number
+}
 
 /**
  * Verifies the cosignatures of a note by the witnesses of a policy. Lines of other keys are ignored, as C2SP specifies.
@@ -251,11 +260,11 @@ const MAX_SECONDS = 253_402_300_799n
 export function verifyCosignatures(
   note: SignedNote,
   required: WitnessGroup,
-  budget: SignatureBudget,
+  spending: CosignatureSpending,
 ): { readonly witnesses: readonly Cosignature[]; readonly isMet: boolean } {
   const held = new Map<Witness, Cosignature>()
   for (const witness of witnessesOf(required)) {
-    const cosignature = verifyCosignature(note, witness, budget)
+    const cosignature = verifyCosignature(note, witness, spending)
     if (cosignature !== undefined) held.set(witness, cosignature)
   }
   return { witnesses: [...held.values()], isMet: isMet(required, held) }
@@ -272,7 +281,7 @@ const isMet = ({ threshold, members }: WitnessGroup, held: ReadonlyMap<Witness, 
 function verifyCosignature(
   { text, signatures }: SignedNote,
   witness: Witness,
-  budget: SignatureBudget,
+  { budget, cost }: CosignatureSpending,
 ): Cosignature | undefined {
   const { name } = witness
   const key = budget.once(witness, () => usableKey(witness.vkey, ED25519_COSIGNATURE))
@@ -285,7 +294,7 @@ function verifyCosignature(
   if (seconds === 0n || seconds > MAX_SECONDS)
     throw verificationError('witness.malformed', `The time of the cosignature of ${name} is not a time`)
   const signed = concatBytes(encodeUtf8(`cosignature/v1\ntime ${seconds}\n`), encodeUtf8(text))
-  budget.spend(COSIGNATURE_COST)
+  budget.spend(cost)
   if (!verifySignature(key.publicKey, signed, signature.subarray(TIME_BYTES)))
     throw verificationError('witness.signature', `The cosignature of ${name} does not verify`)
   return { name, time: Number(seconds) * 1000 }

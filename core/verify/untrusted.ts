@@ -121,8 +121,8 @@ export function asDocument(value: unknown, format: string, names: readonly strin
 }
 
 /**
- * What one verification may cost. A unit is an Ed25519 signature: 0.1 ms in Node, 2.6 ms in a browser. So those of any
- * bundle take at most 2 s in Node and 4 s in a browser.
+ * What one verification may cost. A unit is an Ed25519 signature: 0.1 ms in Node, 2.6 ms in a browser. So the
+ * signatures of any bundle take at most 2 s in Node and 4 s in a browser, beside those that pinned witnesses made.
  */
 export const MAX_COST = 1_500
 /** Parsing a certificate, a token, or a list of another kind, without its signature. */

@@ -26,8 +26,9 @@ export async function proveEvents(
   const statuses = await log.eventStatuses(events.map(({ txId }) => txId))
   let step = 1
   let coverage = await cover(trees, events, statuses, step)
-  for (let units = coverage.units; units > MAX_UNITS; units = coverage.units) {
-    step *= Math.ceil(units / MAX_UNITS)
+  const max = Math.min(MAX_UNITS, MAX_UNITS_WITH_KEYS - trees.keyCount)
+  for (let units = coverage.units; units > max && step < events.length; units = coverage.units) {
+    step *= Math.ceil(units / max)
     coverage = await cover(trees, events, statuses, step)
   }
   return {
@@ -40,6 +41,8 @@ export async function proveEvents(
 
 /** What a verifier may spend on the checkpoints of a bundle. The rest is for certificates, lists and responses. */
 const MAX_UNITS = 1_000
+/** With the signatures by which each key hands over to the next one. A log has at most 1,024 keys. */
+const MAX_UNITS_WITH_KEYS = 1_300
 
 interface Coverage {
   /** Each once, by their sizes, ascending. */

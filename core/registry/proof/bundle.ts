@@ -105,9 +105,9 @@ const pieceUnits = ({ data }: Bundle['validationData'][number]): number => 5 + d
 
 /** Throws `BUNDLE_TOO_LARGE` if a verifier would refuse the bundle. Small ones need no look at their text. */
 function assertVerifiable(bundle: Bundle): void {
-  const { events, checkpoints, validationData } = bundle
+  const { events, keys, checkpoints, validationData } = bundle
   const units = checkpoints.map(checkpointUnits)
-  const all = [...units, ...validationData.map(pieceUnits)].reduce((sum, each) => sum + each, 0)
+  const all = [keys.length - 1, ...units, ...validationData.map(pieceUnits)].reduce((sum, each) => sum + each, 0)
   const isSmall = events.length < SMALL_EVENTS && validationData.length < SMALL_PIECES
   if (all <= MAX_UNITS && (isSmall || isReadable(JSON.stringify(bundle)))) return
   throw new RegistryError(

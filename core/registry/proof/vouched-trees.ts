@@ -84,6 +84,11 @@ export class VouchedTrees {
     this.#proofs = proofs
   }
 
+  /** The checkpoint keys of the log, all of which a bundle may show. */
+  get keyCount(): number {
+    return this.#sources.identity.keys.length
+  }
+
   /** Forgets what is cached if a stamp, an anchor, a key or the tree has changed. */
   async refresh(): Promise<void> {
     const { identity } = this.#sources

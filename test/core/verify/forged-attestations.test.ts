@@ -238,6 +238,24 @@ describe('witnesses of bundles', () => {
       sizes,
       attestations: (note) => ({ cosignatures: [cosignatureOf(note)] }),
     })
+    // The maker of a bundle can make those of the witnesses that it claims.
+    const claimedPolicy = {
+      keys: long.pinned.map((key) => ({ vkey: key.vkey })),
+      witnesses: witnesses.members,
+      quorum: 'w',
+    }
+    assertBeyondLimit(verifyBundle(JSON.stringify({ ...cosigned, claimedPolicy })))
+  })
+
+  it('are counted as are the signatures by which keys hand over', () => {
+    const long = new ForgedLog()
+    for (let i = 0; i < 1_000; i++) long.addKey()
+    for (let i = 0; i < 501; i++) long.add(event.opening)
+    const stateOf = (count: number): string =>
+      verifyBundle(
+        JSON.stringify(forgeBundle(long, [event], { sizes: Array.from({ length: count }, (_, i) => 1_002 + i) })),
+      ).state
+    assert.deepEqual([stateOf(500), stateOf(501)], ['consistent', 'unreadable'])
     assert.equal(verify(cosigned, { keys: long.pinned, witnesses }).state, 'proven')
   })
 

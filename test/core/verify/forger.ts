@@ -181,7 +181,7 @@ export class ForgedLog {
   }
 }
 
-const seedOf = (index: number): Uint8Array => new Uint8Array(32).fill(index + 1)
+const seedOf = (index: number): Uint8Array => new Uint8Array(32).fill(index + 1).fill((index + 1) ^ (index >> 8), 31)
 
 /** The check and the rule that refuted a bundle, or by which it cannot be read; else its state. */
 export const ruleOf = (result: BundleResult): readonly string[] =>
