@@ -7,6 +7,7 @@ export const VERIFICATION_RULES = [
   'form.value',
   'form.members',
   'form.length',
+  'value.malformed',
   'document.format',
   'document.newer',
   'document.entry',

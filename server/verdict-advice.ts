@@ -44,9 +44,18 @@ const BY_CHECK: { readonly [check in BundleCheck]: string } = {
   expected: 'This is not the proof that you expected.',
 }
 
+/** Rules of the form that a program breaks that parses a bundle and writes it again. */
+const CHANGED: ReadonlySet<VerificationRule> = new Set(['form.value', 'form.members', 'document.entry'])
+
+/** Whether a bundle has another form than the registry writes, so that nothing is said about it. */
+export const isChanged = (result: BundleResult): boolean => result.state === 'unreadable' && CHANGED.has(result.rule)
+
 /** `undefined` if the claims of the bundle hold. */
-export const adviceOn = (result: BundleResult): string | undefined =>
-  'rule' in result ? (BY_RULE[result.rule] ?? BY_CHECK[result.check]) : undefined
+export function adviceOn(result: BundleResult): string | undefined {
+  if (!('rule' in result)) return undefined
+  if (isChanged(result)) return 'It is not as the registry wrote it: fetch it again, or send the original file.'
+  return BY_RULE[result.rule] ?? BY_CHECK[result.check]
+}
 
 /**
  * Why a text is not one JSON object, so that it is not a bundle, and what to do. `undefined` for one that only may be

@@ -67,17 +67,19 @@ export function parseBundle(text: string): ShownBundle {
     )
   const bundle = asDocument(parseUntrustedJson(withoutBom(text), 'The bundle'), BUNDLE_FORMAT, MEMBERS, 'The bundle')
   if (bundle['extensions'] !== undefined) asObject(bundle['extensions'], 'extensions')
-  const policy = bundle['claimedPolicy']
+  const { claimedPolicy: policy, renewals } = bundle
   const [first, ...others] = asObjects(bundle['events'], 'events', MAX_BUNDLE_EVENTS).map(eventOf)
   if (first === undefined) throw verificationError('form.length', 'The bundle has no event')
+  const [key, ...laterKeys] = asObjects(bundle['keys'], 'keys', MAX_LOG_KEYS).map(keyOf)
+  if (key === undefined) throw verificationError('form.length', 'The bundle has no key')
   return {
     origin: asString(bundle['origin'], 'origin'),
     subject: subjectOf(bundle['subject']),
     events: [first, ...others],
-    keys: asObjects(bundle['keys'], 'keys', MAX_LOG_KEYS).map(keyOf),
+    keys: [key, ...laterKeys],
     checkpoints: asObjects(bundle['checkpoints'], 'checkpoints', MAX_CHECKPOINTS).map(checkpointOf),
     validationData: asObjects(bundle['validationData'], 'validationData', MAX_VALIDATION_DATA).map(validationDataOf),
-    renewals: asObjects(bundle['renewals'] ?? [], 'renewals', MAX_RENEWALS).map(renewalOf),
+    renewals: renewals === undefined ? [] : asObjects(renewals, 'renewals', MAX_RENEWALS).map(renewalOf),
     claimedPolicy: policy === undefined ? undefined : JSON.stringify(asObject(policy, 'claimedPolicy')),
   }
 }
@@ -124,7 +126,7 @@ function keyOf(key: UntrustedObject): ShownKey {
 
 function renewalOf(renewal: UntrustedObject): ShownRenewal {
   const { opening, ...place } = openingOf(renewal, 'A renewal', 2)
-  if (kindOf(opening) !== 'token') throw verificationError('document.entry', 'A renewal must be the entry of a token')
+  if (kindOf(opening) !== 'token') throw verificationError('value.malformed', 'A renewal must be the entry of a token')
   return { ...place, entry: entryOf(opening), token: toHex(opening.subarray(TAG_BYTES)) }
 }
 
@@ -159,7 +161,7 @@ function checkpointOf(checkpoint: UntrustedObject): ShownCheckpoint {
 function cosignatureOf(value: unknown): string {
   const line = asString(value, 'A cosignature')
   if (!line.startsWith('— ') || line.includes('\n'))
-    throw verificationError('form.value', 'A cosignature must be a signature line of a note, without the line feed')
+    throw verificationError('value.malformed', 'A cosignature must be a signature line, without the line feed')
   return line
 }
 

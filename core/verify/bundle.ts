@@ -85,11 +85,12 @@ export interface VerifyBundleOptions {
 }
 
 type Failure = Extract<BundleResult, { readonly check: BundleCheck }>['state']
-/** What a rule says if it does not hold. All others refute. */
+/** What a rule says if it does not hold. All others refute, besides those of the form in the first two checks. */
 const STATE_OF: { readonly [rule in VerificationRule]?: Failure } = {
   'keys.retired': 'retired-key',
   'document.format': 'unreadable',
   'document.newer': 'unreadable',
+  'document.entry': 'unreadable',
   // What was not verified to the end contradicts nothing.
   'form.length': 'unreadable',
   'limit.signatures': 'unreadable',
@@ -142,9 +143,10 @@ class Run implements Verification {
     const { rule = 'verifier.failed', message: reason } = isRegistryError(error)
       ? error
       : { message: `The bundle cannot be verified: ${String(error)}` }
-    const isCut = this.#check === 'document' && rule === 'form.json'
+    // The form of the bundle or of its own policy is that of another program. The other checks read what was hashed.
+    const isForm = rule.startsWith('form.') && (this.#check === 'document' || this.#check === 'keys')
     const known = (this.#options.policy && STATE_UNDER_POLICY[rule]) ?? STATE_OF[rule]
-    const state = known ?? (isCut ? 'unreadable' : 'refuted')
+    const state = known ?? (isForm ? 'unreadable' : 'refuted')
     const unchecked = [...this.#unchecked.values()]
     return { state, check: this.#check, rule, reason, unchecked }
   }

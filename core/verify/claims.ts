@@ -32,8 +32,8 @@ export type BundleCheck = 'document' | 'keys' | 'events' | 'checkpoint' | 'inclu
  * - `newer-key`: a key that the policy does not know signed them, and no key that it pins and that is not retired leads
  *   to it by handovers. Fetch the newer policy.
  * - `other-log`: it is of another log than the policy's, so nothing is said about it.
- * - `unreadable`: it is not a whole bundle, a newer version made it, it is beyond a limit, or the verifier failed.
- *   Nothing is said.
+ * - `unreadable`: it is not a whole bundle, a newer version made it, a program wrote it again in another form, it is
+ *   beyond a limit, or the verifier failed. Nothing is said.
  * - `refuted`: the rule `rule` of the check `check` does not hold. Later checks did not run, and there are no claims.
  */
 export type BundleResult =

@@ -77,7 +77,13 @@ const HEAD = ['format', 'company', 'origin', 'treeSize', 'exportedAt', 'counts']
 const EVIDENCE = ['n', 'bundle', 'id', 'externalId', 'error']
 const END = ['end', 'counts', 'sha256']
 /** What breaks these rules contradicts nothing. */
-const UNREADABLE: ReadonlySet<VerificationRule> = new Set(['form.json', 'form.length', 'document.newer'])
+const UNREADABLE: ReadonlySet<VerificationRule> = new Set([
+  'form.json',
+  'form.value',
+  'form.members',
+  'form.length',
+  'document.newer',
+])
 const MAX_KEPT = 20
 /** After so many lines that are refuted or unreadable, the others change nothing and would only cost time. */
 const MAX_WRONG = 100
@@ -229,7 +235,7 @@ export class ExportVerifier {
     const { counts, sha256: stated } = this.#end
     const counted = Object.entries(this.#hasAllClaims ? this.#counts : { evidences })
     const told = asObject(counts, 'counts')
-    if (evidences < this.#least || counted.some(([name, count]) => told[name] !== count))
+    if (counted.filter(([name, count]) => asCount(told[name], name) !== count).length > 0 || evidences < this.#least)
       throw verificationError('export.count', 'The first or the last line counts other lines')
     if (evidences === 0) this.#find('requirement', 'It has no evidence, so nothing in it is signed')
     if (this.#isChanged || stated !== sha256)
@@ -275,9 +281,9 @@ export class ExportVerifier {
     this.#isLocalTime ||= sealed.some(isLocalTimeOnly)
     for (const one of result.unchecked)
       if (this.#unchecked.size < MAX_KEPT) this.#unchecked.set(`${one.what}: ${one.why}`, one)
-    const [id, name, company] = ['evidence', 'externalId', 'company'].map((field) =>
-      asString(events[0]?.fields.get(field), `The field ${field}`),
-    )
+    const [id, name, company] = ['evidence', 'externalId', 'company'].map((field) => events[0]?.fields.get(field))
+    if (typeof id !== 'string' || typeof name !== 'string')
+      throw verificationError('export.subject', 'It does not disclose of which evidence it is')
     if (sealed.length < events.length) {
       this.#counts.unsealed++
       this.#find('pending', `${name} has an event that is not sealed yet`)

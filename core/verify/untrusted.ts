@@ -7,6 +7,9 @@ import { MAX_PROOF_ITEMS } from '../log/tree/proof.ts'
 /**
  * Parses untrusted JSON values (responses of a server that may lie) into types. Every function throws
  * `VERIFICATION_FAILED` if the value does not have the expected type. `what` names the value in the message.
+ *
+ * `form.…` says that a value is of another type or in another spelling: a program that wrote the document again does
+ * so, and it contradicts nothing. `value.malformed` says that a hash, a proof or a number is none: it was changed.
  */
 
 /** A JSON object from an untrusted source. Its members are not checked yet. */
@@ -41,18 +44,21 @@ export function asString(value: unknown, what: string): string {
 
 /** A safe integer >= 0. */
 export function asCount(value: unknown, what: string): number {
-  if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0) return value
-  throw verificationError('form.value', `${what} must be an integer >= 0`)
+  if (typeof value !== 'number') throw verificationError('form.value', `${what} must be a number`)
+  if (Number.isSafeInteger(value) && value >= 0) return value
+  throw verificationError('value.malformed', `${what} must be an integer >= 0`)
 }
 
 /** Bytes from lowercase hex. */
 export function asBytes(value: unknown, what: string): Uint8Array {
-  const bytes = typeof value === 'string' ? fromHex(value) : undefined
-  if (bytes === undefined) throw verificationError('form.value', `${what} must be lowercase hex`)
-  return bytes
+  const text = asString(value, what)
+  const bytes = fromHex(text)
+  if (bytes !== undefined) return bytes
+  const isUppercase = fromHex(text.toLowerCase()) !== undefined
+  throw verificationError(isUppercase ? 'form.value' : 'value.malformed', `${what} must be lowercase hex`)
 }
 
-/** Bytes from padded base64. */
+/** Bytes from padded base64. What is written so contradicts nothing if it is wrong. */
 export function asBase64(value: unknown, what: string): Uint8Array {
   const bytes = typeof value === 'string' ? fromBase64(value) : undefined
   if (bytes === undefined) throw verificationError('form.value', `${what} must be base64`)
@@ -62,7 +68,7 @@ export function asBase64(value: unknown, what: string): Uint8Array {
 /** 32 bytes from lowercase hex. */
 export function asHash(value: unknown, what: string): Uint8Array {
   const bytes = asBytes(value, what)
-  if (bytes.length !== 32) throw verificationError('form.value', `${what} must have 32 bytes, got ${bytes.length}`)
+  if (bytes.length !== 32) throw verificationError('value.malformed', `${what} must have 32 bytes, got ${bytes.length}`)
   return bytes
 }
 

@@ -13,7 +13,7 @@ import {
 } from '../../core/verify/index.ts'
 import { networkReason } from '../client/network-reason.ts'
 import { digestFile } from '../file-digest.ts'
-import { adviceOn, whyNoDocument } from '../verdict-advice.ts'
+import { adviceOn, isChanged, whyNoDocument } from '../verdict-advice.ts'
 import type { CommandInput } from './command.ts'
 import { originalAdvice } from './verify-advice.ts'
 import { blocksOnChain, nameOf } from './verify-blocks.ts'
@@ -106,7 +106,7 @@ export async function verifyCommand({ args }: Pick<CommandInput, 'args'>): Promi
     const contents = await Promise.all(originals.map(digestOf))
     const options = { contents, require, ...pinned, tokens }
     const result = await verifyWithNodes(text, options, rpc)
-    if (result.state === 'unreadable') throw whyNoBundle(path, text, result, adviceOn(result))
+    if (result.state === 'unreadable') throw whyNoBundle(path, text, result)
     const isFileMissing = 'claims' in result && result.file !== undefined && result.file !== 'matches'
     const advice = isFileMissing ? originalAdvice(result.claims) : adviceOn(result)
     process.stdout.write(json ? jsonReport(result, advice) : textReport(basename(path), result, advice))
@@ -129,14 +129,16 @@ const NOT_FINISHED: ReadonlySet<VerificationRule> = new Set(['form.length', 'lim
 function whyNoBundle(
   path: string,
   text: string,
-  { rule, reason }: { rule: VerificationRule; reason: string },
-  advice = '',
+  result: Extract<BundleResult, { readonly rule: VerificationRule }>,
 ): UsageError {
+  const { rule, reason } = result
   const isMeant = text.includes(BUNDLE_FORMAT)
   const why = isMeant || text.includes('\0') || text.includes(EXPORT_FORMAT) ? whyNoDocument(text) : undefined
   if (why !== undefined) return new UsageError(`${path} is not a proof bundle: ${why}`)
   if (rule === 'document.newer') return new UsageError(`${path}: ${printable(reason)}`)
-  if (isMeant && NOT_FINISHED.has(rule)) return new UsageError(`${path}: ${printable(reason)}. ${advice}`)
+  if (isMeant && isChanged(result))
+    return new UsageError(`${path} was changed by a program: ${printable(reason)}. ${adviceOn(result)}`)
+  if (isMeant && NOT_FINISHED.has(rule)) return new UsageError(`${path}: ${printable(reason)}. ${adviceOn(result)}`)
   if (isMeant)
     return new UsageError(
       `${path} is not a whole proof bundle (${reason}): it is cut off or damaged, download it again`,

@@ -616,6 +616,10 @@ export const texts = {
         sentence:
           'It is not whole, another version made it, or it is beyond a limit. Nothing is said about the record.',
       },
+      changed: {
+        word: 'Changed by a program',
+        sentence: 'It does not have the form that the registry writes. Nothing is said about the record.',
+      },
       refuted: { word: 'Forged or damaged', sentence: 'This is not what was recorded. Do not rely on it.' },
     },
     /** Of a proof that the page asked its own registry for. */
@@ -638,6 +642,7 @@ export const texts = {
       'other-log': [],
       requirement: ['The record fits the log of this proof'],
       unreadable: [],
+      changed: [],
       refuted: [],
     },
     provesNot: {
@@ -657,6 +662,7 @@ export const texts = {
       'other-log': ['Anything that it shows: only its form was checked', 'That it is forged'],
       requirement: ['What your policy or you require'],
       unreadable: ['Anything that it shows: it was not checked to the end', 'That it is forged'],
+      changed: ['Anything that it shows: only its form was checked', 'That it is forged'],
       refuted: ['Anything that it shows', 'Who changed it, or whether by accident'],
     },
     saysStolen: 'The record says: reported stolen.',

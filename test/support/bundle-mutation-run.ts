@@ -92,6 +92,6 @@ export async function runMutations({ kind, count, seed, directory, onProgress }:
       assert.ok(truth.has(fact), `${kind}, seed ${seed}, mutation ${i} proves ${fact}\n${text}`)
     if (i % PROGRESS_EVERY === 0) onProgress?.(i)
   }
-  assert.ok((states.get('refuted') ?? 0) > count / 3, JSON.stringify([...states]))
+  assert.ok((states.get('refuted') ?? 0) > count / 10, JSON.stringify([...states]))
   assert.equal(states.has('consistent'), false)
 }

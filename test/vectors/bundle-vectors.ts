@@ -173,12 +173,22 @@ export const bundleVectors = (): Readonly<Record<string, BundleVector>> => ({
     'It is another document',
     edited((copy) => (copy['format'] = 'evidence-registry.export')),
   ),
-  'form.members': refuted(
+  'form.value': unreadable(
+    'form.value',
+    'A program wrote null for a member that is absent',
+    edited(({ checkpoints }) => (present(checkpoints.at(-1))['consistency'] = null)),
+  ),
+  'value.malformed': refuted(
+    'value.malformed',
+    'One hash in the path of an event is not hex',
+    JSON.parse(JSON.stringify(whole).replace(/(?<="path":\[")./, 'x')) as Members,
+  ),
+  'form.members': unreadable(
     'form.members',
     'An event has a member that is not specified',
     edited(({ events }) => (present(events[0])['more'] = 1)),
   ),
-  'document.entry': refuted(
+  'document.entry': unreadable(
     'document.entry',
     'An event has an inclusion proof and no position',
     edited(({ events }) => delete events[0]?.['position']),

@@ -13,7 +13,7 @@ import {
   type Unchecked,
   type VerifyBundleOptions,
 } from '../../../core/verify/index.ts'
-import { adviceOn, LOCAL_TEST, LOCAL_TEST_LEDGER, LOCAL_TIME, whyNoDocument } from '../../verdict-advice.ts'
+import { adviceOn, isChanged, LOCAL_TEST, LOCAL_TEST_LEDGER, LOCAL_TIME, whyNoDocument } from '../../verdict-advice.ts'
 import { lastText, parseJson, type LastText } from '../event-changes.ts'
 import { disclosedName, fieldName } from '../event-names.ts'
 import { FieldError } from '../failure.ts'
@@ -57,7 +57,7 @@ export interface Outcome {
   readonly claims?: BundleClaims
   /** Of what holds. */
   readonly summary?: Summary | undefined
-  readonly state: BundleResult['state']
+  readonly state: BundleResult['state'] | 'changed'
   readonly reason?: string | undefined
   /** What to do. */
   readonly advice?: string | undefined
@@ -169,7 +169,8 @@ function bundleOutcome({ text, files, expect, isPinned }: VerifyRequest, options
   if (!('claims' in result)) {
     const { state, reason, check, unchecked } = result
     const steps = stepsUntil(check, reason, state === 'refuted' ? 'failed' : 'skipped')
-    return { state, reason, advice: adviceOn(result), steps, files: [], groups: [], unchecked }
+    const shown = isChanged(result) ? 'changed' : state
+    return { state: shown, reason, advice: adviceOn(result), steps, files: [], groups: [], unchecked }
   }
   const { state, claims, unchecked } = result
   const contents = claims.contents.map((file): Step => ({

@@ -154,12 +154,12 @@ describe('forged events', () => {
     ['version 2 without prev', () => nextEvent([firstEvent()], { prev: null }), 'event.header-malformed'],
     ['an unknown header member', () => firstEvent({ header: (header) => ({ ...header, x: 1 }) }), 'form.members'],
     ['a version that is not a number', () => firstEvent({ header: (h) => ({ ...h, version: '1' }) }), 'form.value'],
-    ['a link that is not a hash', () => nextEvent([firstEvent()], { prev: 'ab' }), 'form.value'],
+    ['a link that is not a hash', () => nextEvent([firstEvent()], { prev: 'ab' }), 'value.malformed'],
     ['a log that is not a text', () => firstEvent({ header: (header) => ({ ...header, log: 7 }) }), 'form.value'],
     [
       'a field hash that is not a hash',
       () => firstEvent({ header: (h) => ({ ...h, fields: { a: 'ab' } }) }),
-      'form.value',
+      'value.malformed',
     ],
     [
       'a field text of another field',
@@ -188,7 +188,11 @@ describe('forged events', () => {
       () => firstEvent({ files: { [FILE]: `{"deleted":"${'a'.repeat(64)}","id":"${FILE}","x":1}` } }),
       'form.members',
     ],
-    ['a deletion of a text', () => firstEvent({ files: { [FILE]: deletedFileText(FILE, 'no hash') } }), 'form.value'],
+    [
+      'a deletion of a text',
+      () => firstEvent({ files: { [FILE]: deletedFileText(FILE, 'no hash') } }),
+      'value.malformed',
+    ],
     ['a slot of another key', () => firstEvent({ slot: new Uint8Array(32) }), 'event.slot-differs'],
   ]
   for (const [what, event, rule] of forgeries) it(`are rejected: ${what}`, () => rejects(() => verify(event()), rule))

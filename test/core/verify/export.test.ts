@@ -149,10 +149,17 @@ describe('an export', () => {
       ['{"n":2', 'form.json'],
       [b.replace('"version":1', '"version":2'), 'document.newer'],
       [b.replace(/\}$/, ',"more":1}'), 'document.newer'],
+      [b.replace('"n":2', '"n":"2"'), 'form.value'],
+      [b.replace('"inclusion":', '"_id":1,"inclusion":'), 'form.members'],
+      [b.replace('"consistency":', '"keyConsistency":null,"consistency":'), 'form.value'],
     ] as const) {
       const result = verify([head, a, wrong, c, ...others])
-      assert.deepEqual([result.state, ...rulesOf(result)], ['unreadable', rule])
+      assert.deepEqual([result.state, ...rulesOf(result)], ['unreadable', rule], rule)
     }
+    // Some programs leave out a 0.
+    const end = others.at(-1) ?? ''
+    const counted = verify([head, a, b, c, ...others.slice(0, -1), end.replace('"unsealed":0,', '')])
+    assert.deepEqual([counted.state, ...rulesOf(counted)], ['unreadable', 'form.value'])
     const { state, found, stoppedAt } = verify([head, ...Array<string>(500).fill('x'), a])
     assert.deepEqual([state, found, stoppedAt], ['unreadable', 100, 102])
     assert.equal(verify([head, ...Array<string>(500).fill('{}'), a]).found, 100)

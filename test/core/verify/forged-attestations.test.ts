@@ -114,7 +114,6 @@ describe('forged checkpoints and keys in bundles', () => {
     const keys = [...log.pinned, { vkey: createNoteSigner('other/log', new Uint8Array(32).fill(7)).verifierKey }]
     const pending = { ...bundleOf({ sizes: [], withHeaders: false }), origin: 'other/log' }
     assertRefuted(verify(pending, { keys }), 'keys.other-log')
-    assertRefuted(verify({ ...bundleOf({ sizes: [] }), keys: [] }), 'keys.other-log')
     const mixed = bundleOf({ sizes })
     const text = log.checkpoint(SMALL, { key: 0 }).split('\n').slice(1, 3).join('\n')
     const signer = createNoteSigner('other/log', new Uint8Array(32).fill(7))
@@ -238,6 +237,7 @@ describe('witnesses of bundles', () => {
       sizes,
       attestations: (note) => ({ cosignatures: [cosignatureOf(note)] }),
     })
+    assert.equal(verify(cosigned, { keys: long.pinned, witnesses }).state, 'proven')
     // The maker of a bundle can make those of the witnesses that it claims.
     const claimedPolicy = {
       keys: long.pinned.map((key) => ({ vkey: key.vkey })),
@@ -256,7 +256,6 @@ describe('witnesses of bundles', () => {
         JSON.stringify(forgeBundle(long, [event], { sizes: Array.from({ length: count }, (_, i) => 1_002 + i) })),
       ).state
     assert.deepEqual([stateOf(500), stateOf(501)], ['consistent', 'unreadable'])
-    assert.equal(verify(cosigned, { keys: long.pinned, witnesses }).state, 'proven')
   })
 
   it('count by the groups of a policy text', () => {

@@ -125,6 +125,13 @@ describe('forged histories in bundles', () => {
   for (const [what, [events, rule]] of Object.entries(forgeries))
     it(`are refuted: ${what}`, () => assertRefuted(verify(bundleOf(events)), rule))
 
+  it('are refuted: what was hashed has another form', () => {
+    for (const changed of [{ x: 1 }, { version: '1' }]) {
+      const result = verify(bundleOf([firstEvent({ header: (header) => ({ ...header, ...changed }) })]))
+      assert.deepEqual([result.state, 'check' in result && result.check], ['refuted', 'events'])
+    }
+  })
+
   it('may have equal times', () => {
     assert.equal(verify(bundleOf(pairWith({ time: 1_000 }))).state, 'proven')
   })

@@ -137,8 +137,9 @@ describe('a policy in JSON', () => {
   it('rejects authorities and chains that are malformed', () => {
     wrong({ timestampAuthorities: [{ name: 'x', trustAnchors: ['no PEM'] }] }, 'form.value')
     wrong({ timestampAuthorities: [{ name: 1, trustAnchors: [] }] }, 'form.value')
-    for (const [name, value] of Object.entries({ type: 1, network: 1, chainId: -1, account: 1 }))
+    for (const [name, value] of Object.entries({ type: 1, network: 1, chainId: '1', account: 1 }))
       wrong({ chains: [{ ...valid.chains[0], [name]: value }] }, 'form.value')
+    wrong({ chains: [{ ...valid.chains[0], chainId: -1 }] }, 'value.malformed')
   })
 })
 
@@ -166,8 +167,8 @@ describe('a policy in text', () => {
     assert.deepEqual(witnesses?.members, [{ threshold: 2, members: [a, { name: 'b', vkey: b.vkey }] }])
     const none = parsePolicy(`log ${logKey(1)}\nquorum none\n`)
     assert.deepEqual(none.witnesses, { threshold: 0, members: [] })
-  })
     assert.deepEqual(parsePolicy(`\uFEFFlog ${logKey(1)}\r\nquorum none\r\n`), none)
+  })
 
   it('rejects lines of another form', () => {
     for (const control of ['\u0007', '\u0085', '\r#']) wrong('#', `# ${control}`, 'policy.line')

@@ -127,6 +127,13 @@ describe('evidence-registry verify', () => {
     assert.match(stderr, /long\.evidence\.json: events has more than 10000 items\. Ask for another proof\. If this one/)
   })
 
+  it('ends with 2 for a bundle that a program wrote in another form', async () => {
+    await save('nulls.evidence.json', { ...bundle, extensions: null })
+    const { stderr } = await ends(2, verify(path('nulls.evidence.json')))
+    const why = 'was changed by a program: extensions must be an object. It is not as the registry wrote it: fetch it'
+    assert.ok(stderr.endsWith(`nulls.evidence.json ${why} again, or send the original file.\n`), stderr)
+  })
+
   it('ends with 2 for a bundle, an export or a policy of a newer version', async () => {
     const newer = (value: object): object => ({ ...value, version: 2 })
     await save('newer.evidence.json', newer(bundle))

@@ -44,10 +44,12 @@ const CODES: Readonly<Record<BundleResult['state'], number>> = {
 
 const slotKey = new Uint8Array(32)
 
+const LOGGED = { origin: new ForgedLog().origin, slotKey, version: 1, time: 1_000 }
+
 function logOf(name: string) {
   const log = new ForgedLog()
   const fields = { company: 'acme', evidence: name, externalId: name }
-  const event = forgeEvent({ origin: log.origin, slotKey, version: 1, time: 1_000, fields })
+  const event = forgeEvent({ ...LOGGED, fields })
   log.add(event.opening)
   return { log, event, bundle: (parts: BundleParts = {}) => forgeBundle(log, [event], parts) }
 }
@@ -116,17 +118,17 @@ describe('the verifier in Python says the same', { skip }, () => {
     await agrees(0, BUNDLE, policyWith(authority({ ranges: null })))
     await agrees(0, BUNDLE, policyWith().replace('"from":1', '"from":1.0'))
     await agrees(0, BUNDLE, `log ${key?.vkey}\nquorum none\n`)
+    await agrees(0, BUNDLE, `\uFEFFlog ${key?.vkey}\r\nquorum none\r\n`)
     for (const broken of [
       policyWith({ keys: [...keys, ...keys] }),
-    await agrees(0, BUNDLE, `\uFEFFlog ${key?.vkey}\r\nquorum none\r\n`)
       policyWith({ keys: [null] }),
       policyWith({ keys: [{ vkey: 1 }] }),
       policyWith({ keys: [{ ...key, until: '' }] }),
       policyWith({ keys: [{ ...key, compromised: 1 }] }),
+      policyWith({ keys: [{ ...key, 'until?': 1 }] }),
       policyWith({ keys: [{ ...key, retiredAt: 'today' }] }),
       policyWith({ keys: [{ vkey: key?.vkey.replace(/.$/, '') }] }),
       policyWith({ keys: [{ vkey: [null] }] }),
-      policyWith({ keys: [{ ...key, 'until?': 1 }] }),
       policyWith({ origin: 'other' }),
       policyWith({ origin: {} }),
       policyWith({ quorum: '' }),
@@ -212,7 +214,18 @@ describe('the verifier in Python says the same', { skip }, () => {
       [0, floats],
       [0, within('10000000000000000')],
       [0, within('0.1')],
-      [0, change({ renewals: null })],
+      [2, change({ renewals: null })],
+      [2, change({ extensions: null })],
+      [2, change({ claimedPolicy: null })],
+      [2, change({ keys: [] })],
+      [2, change({ subject: { type: 'Evidence', txId: event.txId } })],
+      [2, BUNDLE.replace('"position":', '"position?":1,"position":')],
+      [2, BUNDLE.replace('"note":', '"consistency?":[],"note":')],
+      [2, BUNDLE.replace('"note":', '"consistency":null,"note":')],
+      [2, BUNDLE.replace(/"opening":"[^"]*/, (hex) => hex.toUpperCase().replace('OPENING', 'opening'))],
+      [1, BUNDLE.replace(/"opening":"../, '"opening":"')],
+      [1, BUNDLE.replace('"path":["', '"path":["x')],
+      [1, change(bundle({ attestations: () => ({ cosignatures: ['x'] }) }))],
       [2, within('12345678901234567890')],
       [2, within('9'.repeat(5_000))],
       [2, within('-1e400')],
@@ -224,15 +237,25 @@ describe('the verifier in Python says the same', { skip }, () => {
       [2, within(`"${'x'.repeat(2 ** 25)}"`)],
       [2, change({ validationData: Array.from({ length: 2_001 }, () => ({ type: 'crl', data: '' })) })],
       [2, change({ events: [] })],
-      [1, change({ keys: [{ ...shown[0], inclusion: [...inclusion, ...inclusion] }, ...shown.slice(1)] })],
-      [1, change({ events: [{ ...events[0], files: [] }] })],
-      [1, change({ events: [{ ...events[0], position: true }] })],
-      [1, change(bundle({ attestations: () => ({ tokens: {} }) }))],
-      [1, change(bundle({ attestations: () => ({ tokens: [1] }) }))],
-      [1, change({ claimedPolicy: [] })],
+      [2, change({ keys: [{ ...shown[0], inclusion: [...inclusion, ...inclusion] }, ...shown.slice(1)] })],
+      [2, change({ events: [{ ...events[0], files: [] }] })],
+      [2, change({ events: [{ ...events[0], position: true }] })],
+      [1, change({ events: [{ ...events[0], position: -1 }] })],
+      [2, change({ events: [{ ...events[0], position: undefined }] })],
+      [2, change(bundle({ attestations: () => ({ tokens: {} }) }))],
+      [2, change(bundle({ attestations: () => ({ tokens: [1] }) }))],
+      [2, change(bundle({ attestations: () => ({ tokens: ['*'] }) }))],
+      [2, change({ claimedPolicy: [] })],
     ] as const)
       await agrees(code, text, policy)
     await agrees(1, change({ claimedPolicy: { keys: [] } }))
+    for (const members of [{ chains: [{}] }, { timestampQuorum: 0 }, { format: 'x' }, { 'keys?': [] }])
+      await agrees(2, change({ claimedPolicy: { keys, ...members } }))
+    const later = { ...keys[0], retiredAt: '2026-01-01T00:00:00+00:00' }
+    await agrees(2, change({ claimedPolicy: { keys: [later] } }))
+    await agrees(1, change({ claimedPolicy: { keys: [{ ...keys[0], from: -1 }] } }))
+    const { disclosure } = forgeEvent({ ...LOGGED, header: (header) => ({ ...header, x: 1 }) })
+    await agrees(1, change({ events: [{ ...events[0], ...disclosure }] }), policy)
     await agrees(6, change({ origin: 'other' }), policyWith({ origin: undefined }))
   })
 
@@ -277,7 +300,8 @@ describe('the verifier in Python says the same', { skip }, () => {
     const { code, stdout } = await run(['--export', at('export'), '--policy', at('policy')])
     assert.deepEqual([code, /line 3: refuted: .*fork/.test(stdout)], [1, true], stdout)
     // What cannot be read does not hide what is refuted.
-    await writeFile(at('export'), [lines[0], lines[1]?.replace('"version":1', '"version":2'), '{}', ''].join('\n'))
+    const wrong = lines[2]?.replace('"opening":"6572', '"opening":"6573')
+    await writeFile(at('export'), [lines[0], lines[1]?.replace('"version":1', '"version":2'), wrong, ''].join('\n'))
     assert.equal((await run(['--export', at('export')])).code, 1)
     // Nor do empty lines at the beginning.
     await writeFile(

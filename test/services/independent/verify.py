@@ -51,6 +51,10 @@ class Malformed(Refuted):
     """Not strict JSON. Of a whole document, this says nothing about what was recorded."""
 
 
+class OtherForm(Malformed):
+    """Of another form than the registry writes, as after a program that wrote a document again."""
+
+
 class Unreadable(Exception):
     pass
 
@@ -71,6 +75,11 @@ def check(condition, reason):
 def strict(condition, reason):
     if not condition:
         raise Malformed(reason)
+
+
+def shaped(condition, reason):
+    if not condition:
+        raise OtherForm(reason)
 
 
 def limit(condition, reason):
@@ -107,7 +116,10 @@ def tag(name):
 
 
 def unhex(text, length=None):
-    check(isinstance(text, str) and re.fullmatch("(?:[0-9a-f]{2})*", text), "malformed hex")
+    shaped(isinstance(text, str), "hex is not a text")
+    if not re.fullmatch("(?:[0-9a-f]{2})*", text):
+        shaped(not re.fullmatch("(?:[0-9a-f]{2})*", text.lower()), "hex in upper case")
+        raise Refuted("malformed hex")
     data = bytes.fromhex(text)
     check(length is None or len(data) == length, f"{len(data)} bytes instead of {length}")
     return data
@@ -187,17 +199,18 @@ def parse(text):
 
 
 def string(value):
-    check(isinstance(value, str), "a value is not a text")
+    shaped(isinstance(value, str), "a value is not a text")
     return value
 
 
 def count(value):
+    shaped(type(value) in (int, float), "a value is not a number")
     check(type(value) is int and 0 <= value < 2**53, "a number is not a count")
     return value
 
 
 def positive(value):
-    check(count(value) > 0, "a number is 0")
+    shaped(count(value) > 0, "a number is 0")
 
 
 def positive_or_null(value):
@@ -205,33 +218,41 @@ def positive_or_null(value):
 
 
 def boolean(value):
-    check(isinstance(value, bool), "a value is not true or false")
+    shaped(isinstance(value, bool), "a value is not true or false")
 
 
 def anything(value):
-    check(isinstance(value, dict), "an object is missing")
+    shaped(isinstance(value, dict), "an object is missing")
+
+
+def data64(value):
+    """The base64 of something that refutes nothing if it is wrong."""
+    try:
+        unbase64(value)
+    except Refuted as error:
+        raise OtherForm(str(error)) from None
 
 
 def form(value, shape):
-    """Refutes a value of another shape: a function, `[shape of items, how many at most]`, or `{name: shape}`.
+    """Refuses a value of another shape: a function, `[shape of items, how many at most]`, or `{name: shape}`.
 
     A name in a shape that ends in `?` may be absent, and `*` stands for any names.
     """
     if callable(shape):
         shape(value)
     elif isinstance(shape, list):
-        check(isinstance(value, list), "a list is missing")
+        shaped(isinstance(value, list), "a list is missing")
         limit(len(value) <= shape[1], f"a list has more than {shape[1]} items")
         for item in value:
             form(item, shape[0])
     else:
-        check(isinstance(value, dict), "an object is missing")
+        shaped(isinstance(value, dict), "an object is missing")
         members = {name.removesuffix("?"): each for name, each in shape.items()}
         for name in value:
-            check("*" in shape or name in members, f"the member {name} is unknown")
+            shaped("*" in shape or name in members, f"the member {name} is unknown")
             form(value[name], shape.get("*") or members[name])
         for name in shape:
-            check(name in value or name == "*" or name.endswith("?"), f"the member {name} is missing")
+            shaped(name in value or name == "*" or name.endswith("?"), f"the member {name} is missing")
     return value
 
 
@@ -247,6 +268,7 @@ def is_newer(value, names):
 
 
 NEWER = "made by a newer version: fetch a newer verifier"
+CHANGED = "changed by a program: it is not as the registry wrote it; fetch it again or send the original file"
 
 
 def document(text, kind, names):
@@ -281,9 +303,9 @@ def key_opening(value):
     check(opening[:16] == tag("er1.key"), "not the opening of a key")
     try:
         body = parse(text_of(opening[16:], "utf-8"))
+        form(body, {"log": string, "prev": or_null(hash32), "sig": or_null(unhex), "v": count, "vkey": string})
     except Malformed as error:
         raise Refuted(f"the opening of a key: {error}") from None
-    form(body, {"log": string, "prev": or_null(hash32), "sig": or_null(unhex), "v": count, "vkey": string})
     check(body["v"] == 1 and (body["prev"] is None) == (body["sig"] is None), "the opening of a key is malformed")
     return opening, body
 
@@ -293,12 +315,12 @@ def cosignature(value):
 
 
 def validation_type(value):
-    check(value in ("certificate", "crl", "ocsp"), "a piece of validationData is of another type")
+    shaped(value in ("certificate", "crl", "ocsp"), "a piece of validationData is of another type")
 
 
 def subject(value):
     kind = value.get("type") if isinstance(value, dict) else None
-    check(kind in ("evidence", "file"), "the subject is malformed")
+    shaped(kind in ("evidence", "file"), "the subject is of another type")
     form(value, {"type": string, "txId": hash32, **({"fileId": string} if kind == "file" else {})})
 
 
@@ -330,7 +352,7 @@ CHECKPOINT = {
     "consistency?": PATH,
     "keyConsistency?": PATH,
     "cosignatures": [cosignature, 32],
-    "tokens": [unbase64, 8],
+    "tokens": [data64, 8],
     "anchors": [ANCHOR, 4],
 }
 BUNDLE = {
@@ -341,11 +363,19 @@ BUNDLE = {
     "events": [EVENT, 10_000],
     "keys": [KEY, 1024],
     "checkpoints": [CHECKPOINT, 1000],
-    "validationData": [{"type": validation_type, "data": unbase64}, 2000],
-    "renewals?": or_null([{**KEY, "inclusion": [INCLUSION, 2]}, 8000]),
+    "validationData": [{"type": validation_type, "data": data64}, 2000],
+    "renewals?": [{**KEY, "inclusion": [INCLUSION, 2]}, 8000],
     "claimedPolicy?": anything,
     "extensions?": anything,
 }
+
+
+def as_unreadable(function, value):
+    """What is of another form contradicts nothing."""
+    try:
+        return function(value)
+    except OtherForm as error:
+        raise Unreadable(f"{CHANGED} ({error})") from None
 
 
 def read_bundle(text):
@@ -354,14 +384,15 @@ def read_bundle(text):
     limit(sum(text.count(char) for char in ",[{") <= 2_000_000, "more than 2,000,000 of the characters , [ and {")
     bundle = form(document(text, "bundle", BUNDLE), BUNDLE)
     limit(len(bundle["events"]) > 0, "no event")
-    bundle["renewals"] = bundle.get("renewals") or []
+    limit(len(bundle["keys"]) > 0, "no key")
+    bundle["renewals"] = bundle.get("renewals", [])
     for entry in bundle["events"] + bundle["keys"] + bundle["renewals"]:
         sizes = [item["treeSize"] for item in entry["inclusion"]]
-        check(len(sizes) == len(set(sizes)), "an entry is proven under the same checkpoint twice")
+        shaped(len(sizes) == len(set(sizes)), "an entry is proven under the same checkpoint twice")
     for event in bundle["events"]:
         is_sealed = len(event["inclusion"]) > 0
-        check(("position" in event) == is_sealed, "an event needs a position and a path, or neither")
-        check(("filesText" in event) == ("filesSalt" in event), "an event needs filesText and filesSalt, or neither")
+        shaped(("position" in event) == is_sealed, "an event needs a position and a path, or neither")
+        shaped(("filesText" in event) == ("filesSalt" in event), "an event needs filesText and filesSalt, or neither")
     for key in bundle["keys"]:
         key_opening(key["opening"])
     for renewal in bundle["renewals"]:
@@ -497,7 +528,6 @@ def parse_checkpoint(signed):
 
 def verify_keys(keys, origin):
     """Returns the verifier keys in the order of the log."""
-    check(len(keys) > 0, "the bundle has no key")
     vkeys, previous, last_position = [], None, -1
     for key in keys:
         opening, body = key_opening(key["opening"])
@@ -513,6 +543,7 @@ def verify_keys(keys, origin):
             unsigned = {name: body[name] for name in ("log", "prev", "v", "vkey")}
             canonical = json.dumps(unsigned, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
             handover = tag("er1.key") + canonical.encode()
+            spend()
             is_signed = ed25519_verify(previous[1], handover, unhex(body["sig"]))
             check(is_signed, "a key is not signed by the key before it")
         previous, last_position = (sha256(opening), public), key["position"]
@@ -543,7 +574,6 @@ def begins_with(root, size, start_root, start_size, proof):
     """RFC 9162 section 2.1.4.2: whether a tree begins with a smaller one, or is the same."""
     if start_size == size:
         return start_root == root and not proof
-            spend()
     nodes = ([start_root] if start_size & (start_size - 1) == 0 else []) + proof
     if start_size > size or not nodes:
         return False
@@ -694,7 +724,7 @@ def verify_file(events, subject):
 def time_in_utc(value):
     """ms since 1970."""
     match = re.fullmatch(r"(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:\.(\d+))?Z", string(value), re.ASCII)
-    check(match, "a time is not in RFC 3339, in UTC")
+    shaped(match, "a time is not in RFC 3339, in UTC")
     return ms_of(match.groups()[:6], match[7] or "")
 
 
@@ -703,7 +733,7 @@ def ms_of(parts, fraction):
     try:
         seconds = datetime(*map(int, parts), tzinfo=timezone.utc) - EPOCH
     except ValueError:
-        raise Refuted("a time does not exist") from None
+        raise OtherForm("a time does not exist") from None
     return seconds // timedelta(milliseconds=1) + int(fraction[:3].ljust(3, "0"))
 
 
@@ -713,9 +743,11 @@ EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 def certificates(pem):
     """The DER of all certificates in a PEM text. Other text in it is ignored."""
     body = r"-----BEGIN CERTIFICATE-----(?:([A-Za-z0-9+/=\s]*)-----END CERTIFICATE-----)?"
-    found = [unbase64(re.sub(r"\s", "", data)) for data in re.findall(body, string(pem))]
-    is_pem = found and all([value.tag for value in der(data)] == [0x30] for data in found)
-    check(is_pem, "a trust anchor is not a certificate in PEM")
+    try:
+        found = [unbase64(re.sub(r"\s", "", data)) for data in re.findall(body, string(pem))]
+        check(found and all([value.tag for value in der(data)] == [0x30] for data in found), "not a certificate")
+    except Refuted:
+        raise OtherForm("a trust anchor is not a certificate in PEM") from None
     return found
 
 
@@ -748,8 +780,8 @@ POLICY = {
 
 
 def policy_of(value):
-    """A policy in JSON, with nothing left out. Refutes another form."""
-    check(isinstance(value, dict) and "format" not in value, "it is another document")
+    """A policy in JSON, with nothing left out."""
+    shaped(isinstance(value, dict) and "format" not in value, "it is another document")
     if is_newer(value, POLICY):
         raise Unreadable(NEWER)
     form(value, POLICY)
@@ -1391,7 +1423,7 @@ def pins(policy, origin):
 def verify_bundle(text, pinned, seen=None):
     """Returns the state and the verified events. `seen` has the roots of trees that other bundles show."""
     Budget.left = MAX_COST
-    bundle = read_bundle(text)
+    bundle = as_unreadable(read_bundle, text)
     origin = bundle["origin"]
     vkeys = [key_opening(key["opening"])[1]["vkey"] for key in bundle["keys"]]
     own = policy_of_keys(vkeys)
@@ -1399,7 +1431,7 @@ def verify_bundle(text, pinned, seen=None):
         claimed = bundle["claimedPolicy"]
         length = utf16_length(json.dumps(claimed, ensure_ascii=False, separators=(",", ":")))
         limit(length <= MAX_POLICY, "the bundle's own policy is too long")
-        own = policy_of(claimed)
+        own = as_unreadable(policy_of, claimed)
     policy = pinned or own
     if not pins(policy, origin):
         if pinned:
@@ -1419,7 +1451,7 @@ def verify_bundle(text, pinned, seen=None):
         check(position is None or position > last_position, "the events are in another order in the log")
         last_position = float("inf") if position is None else position
 
-    times, cosigned = attest(bundle, trees, policy)
+    times, cosigned = attest(bundle, trees, policy, pinned is not None)
     for event in events:
         proven = [times[size] for size in event["sizes"] if times.get(size) is not None]
         event["notLaterThan"] = min(proven, default=None)
@@ -1471,7 +1503,7 @@ class Export:
         if match:
             return self.add_bundle(line, int(match[1]), match[2])
         item = parse(text)
-        check(isinstance(item, dict), "a line is not an object")
+        shaped(isinstance(item, dict), "a line is not an object")
         names = ["end", "counts", "sha256"] if "end" in item else ["n", "bundle", "id", "externalId", "error"]
         if is_newer(item, names):
             raise Unreadable(NEWER)
@@ -1506,7 +1538,9 @@ class Export:
         self.counts["events"] += len(events)
         self.counts["unsealed"] += state == "pending"
         fields = events[0]["fields"]
-        item_id, _, company = (string(fields.get(name)) for name in ("evidence", "externalId", "company"))
+        item_id, name, company = (fields.get(each) for each in ("evidence", "externalId", "company"))
+        is_named = isinstance(item_id, str) and isinstance(name, str)
+        check(is_named, "it does not disclose of which evidence it is")
         origin = events[0]["header"] and events[0]["header"]["log"]
         is_own = company == self.head["company"] and origin == self.head["origin"]
         check(is_own, "not a history of this company in this log")
@@ -1529,7 +1563,8 @@ class Export:
             return None
         told = self.end.get("counts")
         counted = self.counts if self.counts_all else {"evidences": self.counts["evidences"]}
-        is_told = isinstance(told, dict) and all(type(told.get(n)) is int and told[n] == counted[n] for n in counted)
+        anything(told)
+        is_told = all([count(told.get(name)) == counted[name] for name in counted])
         check(is_told and counted["evidences"] >= least, "the first or the last line counts other lines")
         if counted["evidences"] == 0:
             self.find(line, "requirement", "it has no evidence, so nothing in it is signed")
@@ -1572,12 +1607,14 @@ def verify_export(data, policy):
         except (Malformed, Unreadable) as error:
             export.unread += 1
             # The last line may be one that is cut off.
-            if i < len(lines) or isinstance(error, Unreadable):
+            if i < len(lines) or isinstance(error, (OtherForm, Unreadable)):
                 export.find(i, "unreadable", str(error))
         except Refuted as error:
             export.find(i, "refuted", str(error))
     try:
         export.check_end(len(lines), sha256(*(line + b"\n" for line in written[:-1])).hex())
+    except OtherForm as error:
+        export.find(len(lines), "unreadable", str(error))
     except Refuted as error:
         export.find(len(lines), "refuted", str(error))
     for line, state, reason in export.findings[:20]:
