@@ -243,10 +243,11 @@ export class ExportVerifier {
   }
 
   #addLine(line: string): void {
-    if (this.#end !== undefined) throw verificationError('export.order', 'It comes after the last line')
     const [, number, bundle] = BUNDLE_LINE.exec(line) ?? []
+    const other = bundle === undefined ? asObject(parseUntrustedJson(line, 'The line'), 'The line') : {}
+    // What a program put behind the last line, and is not a line of an export, contradicts nothing.
+    if (this.#end !== undefined) throw verificationError('export.order', 'It comes after the last line')
     if (bundle !== undefined) return this.#addBundle(Number(number), bundle)
-    const other = asObject(parseUntrustedJson(line, 'The line'), 'The line')
     assertNotNewer(other, 'end' in other ? END : EVIDENCE, 'The export')
     if (other['end'] === true) return void (this.#end = other)
     if (other['bundle'] === undefined) return this.#addWithoutBundle(other)

@@ -196,6 +196,9 @@ describe('an export', () => {
       assert.equal(result.sealedEvents, COUNT + 2)
     }
     assert.equal(verify(spaced.map((line) => line.replace('Grace', 'Greta'))).state, 'refuted')
+    for (const junk of ['\t', '\u001a', '\0'])
+      assert.deepEqual(rulesOf(verify([...lines, junk])), ['export.changed'], JSON.stringify(junk))
+    assert.deepEqual(rulesOf(verify([...lines, 'Kind regards', 'Ada'])), ['form.json'])
   })
 
   it('names a bundle that is refuted, and one of another tree that the log signed', async (t) => {

@@ -1497,13 +1497,13 @@ class Export:
         self.findings.append((line, state, reason))
 
     def add(self, line, text):
-        check(self.end is None, "a line comes after the last one")
         # As the registry writes it. The rest is the bundle.
         match = re.fullmatch(r'\{"n":([1-9][0-9]{0,14}),"bundle":(\{.*\})\}', text, re.DOTALL)
+        item = {} if match else parse(text)
+        shaped(isinstance(item, dict), "a line is not an object")
+        check(self.end is None, "a line comes after the last one")
         if match:
             return self.add_bundle(line, int(match[1]), match[2])
-        item = parse(text)
-        shaped(isinstance(item, dict), "a line is not an object")
         names = ["end", "counts", "sha256"] if "end" in item else ["n", "bundle", "id", "externalId", "error"]
         if is_newer(item, names):
             raise Unreadable(NEWER)
