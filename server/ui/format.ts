@@ -1,25 +1,34 @@
+import { texts } from './texts.ts'
+
+/** A log can sign a time that `Date` cannot show, and an address can hold one that is none. */
+function textOf(time: string | number, format: (date: Date) => string): string {
+  const date = new Date(time)
+  if (!Number.isNaN(date.getTime())) return format(date)
+  return typeof time === 'number' ? texts.farTime(time) : time
+}
+
 // Made once: for a bundle of 10,000 events that took seconds.
 const TIME = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' })
 
 /** A time in the user's zone, to the second. */
-export const formatTime = (time: string | number): string => TIME.format(new Date(time))
+export const formatTime = (time: string | number): string => textOf(time, (date) => TIME.format(date))
 
 const UTC_TIME = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short', timeZone: 'UTC' })
 const UTC_DATE = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeZone: 'UTC' })
 
 /** A time in UTC, to the minute: for what people in several zones compare. */
-export const formatUtcTime = (time: string | number): string => `${UTC_TIME.format(new Date(time))} UTC`
+export const formatUtcTime = (time: string | number): string => textOf(time, (date) => `${UTC_TIME.format(date)} UTC`)
 
 /** A day in UTC. */
-export const formatUtcDate = (time: string | number): string => UTC_DATE.format(new Date(time))
+export const formatUtcDate = (time: string | number): string => textOf(time, (date) => UTC_DATE.format(date))
 
 /** A time in UTC as the API writes it, for the tooltip of a local time. */
-export const formatUtc = (time: string | number): string => new Date(time).toISOString()
+export const formatUtc = (time: string | number): string => textOf(time, (date) => date.toISOString())
 
 const UTC = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium', timeZone: 'UTC' })
 
 /** A time in UTC, to the second, for paper: it has no hover, and a proven time must not look earlier than it is. */
-export const formatPrinted = (time: string | number): string => `${UTC.format(new Date(time))} UTC`
+export const formatPrinted = (time: string | number): string => textOf(time, (date) => `${UTC.format(date)} UTC`)
 
 const UNITS = [
   { unit: 'day', ms: 86_400_000 },
@@ -44,7 +53,7 @@ const MAX_AGE_MS = 7 * 86_400_000
 /** How long ago a time was, such as `4 minutes ago`, or in how long it is; beyond seven days the date. */
 export function formatAge(time: string | number): string {
   const ageMs = Date.now() - new Date(time).getTime()
-  if (Math.abs(ageMs) > MAX_AGE_MS) return formatDate(time)
+  if (!(Math.abs(ageMs) <= MAX_AGE_MS)) return formatDate(time)
   const { unit, ms } = UNITS.find((each) => Math.abs(ageMs) >= each.ms) ?? { unit: 'second', ms: 1_000 }
   return new Intl.RelativeTimeFormat(undefined, { numeric: 'auto', style: 'short' }).format(
     -Math.round(ageMs / ms),
@@ -54,7 +63,7 @@ export function formatAge(time: string | number): string {
 
 /** A day in the user's zone. */
 export const formatDate = (time: string | number): string =>
-  new Intl.DateTimeFormat(undefined, { dateStyle: 'medium' }).format(new Date(time))
+  textOf(time, (date) => new Intl.DateTimeFormat(undefined, { dateStyle: 'medium' }).format(date))
 
 /** A size in the largest unit, such as `2.1 MB`. */
 export function formatBytes(bytes: number): string {
@@ -70,8 +79,8 @@ export function withoutEmpty<T extends object>(fields: T): { [K in keyof T]?: No
   return Object.fromEntries(entries) as { [K in keyof T]?: NonNullable<T[K]> }
 }
 
-/** A value of `<input type="datetime-local">`, in the user's zone, as RFC 3339. Empty stays empty. */
-export const toRfc3339 = (local: string): string => (local === '' ? '' : new Date(local).toISOString())
+/** A value of `<input type="datetime-local">`, in the user's zone, as RFC 3339. Another text stays as it is. */
+export const toRfc3339 = (local: string): string => formatUtc(local)
 
 /** Saves data as a file of the user. */
 export function saveFile(content: Blob, name: string): void {

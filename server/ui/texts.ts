@@ -30,6 +30,7 @@ export const texts = {
   all: 'All',
   nothing: 'None',
   discard: 'Discard what you have entered?',
+  farTime: (ms: number) => `${ms} ms after 1970`,
   notFoundPage: 'There is no page at this address.',
   goHome: 'Go to the evidences',
   nav: {
