@@ -68,3 +68,15 @@ export function whyNoDocument(text: string): string | undefined {
   if (text.includes('\0')) return 'it is not text in UTF-8, but perhaps in UTF-16: save it as UTF-8'
   return /^\uFEFF?\s*\{/.test(text) ? undefined : 'it is not JSON: download it again'
 }
+
+/** A saved response may be the error that the server returned instead of a bundle. The text is a stranger's. */
+export function errorIn(text: string): string | undefined {
+  try {
+    const value: unknown = JSON.parse(text)
+    if (typeof value !== 'object' || value === null || !('error' in value) || typeof value.error !== 'string')
+      return undefined
+    return 'code' in value && typeof value.code === 'string' ? `${value.error} (${value.code})` : value.error
+  } catch {
+    return undefined
+  }
+}

@@ -13,7 +13,7 @@ import {
 } from '../../core/verify/index.ts'
 import { networkReason } from '../client/network-reason.ts'
 import { digestFile } from '../file-digest.ts'
-import { adviceOn, isChanged, whyNoDocument } from '../verdict-advice.ts'
+import { adviceOn, errorIn, isChanged, whyNoDocument } from '../verdict-advice.ts'
 import type { CommandInput } from './command.ts'
 import { originalAdvice } from './verify-advice.ts'
 import { blocksOnChain, nameOf } from './verify-blocks.ts'
@@ -149,18 +149,6 @@ function whyNoBundle(
   return new UsageError(
     `${path} is not a proof bundle (it does not have the format ${BUNDLE_FORMAT}): download one with ?format=bundle`,
   )
-}
-
-/** A saved response may be the error that the server returned instead of a bundle. The text is a stranger's. */
-function errorIn(text: string): string | undefined {
-  try {
-    const value: unknown = JSON.parse(text)
-    if (typeof value !== 'object' || value === null || !('error' in value) || typeof value.error !== 'string')
-      return undefined
-    return 'code' in value && typeof value.code === 'string' ? `${value.error} (${value.code})` : value.error
-  } catch {
-    return undefined
-  }
 }
 
 /** Reads a file as strict UTF-8. */

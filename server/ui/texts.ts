@@ -717,7 +717,9 @@ export const texts = {
       'This is the short form of a proof. The server was asked for the proof bundle of the same event, verified here.',
     badPolicy: (why: string) => `The policy cannot be read, so nothing was checked. ${why}`,
     noDocument: (why: string) => `This is not a proof: ${why}`,
-    needProof: 'This is not a proof. Drop the proof first, then the files that it should contain.',
+    needProof: 'Drop the proof, then the files that it should contain. No proof was dropped yet.',
+    oneProof: ([checked = '', ...others]: readonly string[]) =>
+      `Only ${checked} is checked here. Not checked: ${others.join(', ')}. Drop one proof at a time.`,
   },
   /** By what a registry is recognized. */
   trust: {

@@ -6,6 +6,8 @@ import type { HashedFile, Outcome } from './verify-document.ts'
 /** A file of the user, with a small picture if it is a photo. */
 export interface DroppedFile extends HashedFile {
   readonly photo: ImageBitmap | undefined
+  /** Why it is no proof, if it may have been meant as one. */
+  readonly whyNoProof: string | undefined
 }
 
 interface FileVerdictsProps {
@@ -20,7 +22,7 @@ export const FileVerdicts = ({ outcome, files, leaveOut }: FileVerdictsProps) =>
   <>
     {outcome.files.map(({ name, state }, i) => {
       const t = texts.verify.fileVerdicts[state]
-      const photo = files[i]?.photo
+      const { photo, whyNoProof } = files[i] ?? {}
       const isFound = state === 'matches'
       return (
         <Notice key={i} tone={!isFound ? 'pending' : outcome.state === 'proven' ? 'proven' : 'info'}>
@@ -33,6 +35,7 @@ export const FileVerdicts = ({ outcome, files, leaveOut }: FileVerdictsProps) =>
             <bdi>{name}</bdi> {t.word}
           </b>{' '}
           {t.sentence}
+          {!isFound && whyNoProof !== undefined && <div>{texts.verify.noDocument(whyNoProof)}</div>}
           {!isFound && (
             <div>
               <button class="link" onClick={() => leaveOut(i)}>

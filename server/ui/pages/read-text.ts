@@ -1,3 +1,4 @@
+import { errorIn, whyNoDocument } from '../../verdict-advice.ts'
 import { FieldError } from '../failure.ts'
 import { texts } from '../texts.ts'
 import { isBundle } from './verify-document.ts'
@@ -32,4 +33,19 @@ export async function readDocument(file: File): Promise<string> {
     if (isBundle(await file.text())) throw error
     return ''
   })
+}
+
+/**
+ * What a dropped file is that may have been saved as a proof, but is none; `undefined` for what only a content can be.
+ *
+ * @param text - of `readDocument`
+ */
+export async function whyNoProof(file: File, text: string): Promise<string | undefined> {
+  if (file.size === 0) return 'it is empty: download it again'
+  const error = errorIn(text)
+  if (error !== undefined) return `it is an error of the server: ${error}`
+  const beginning = await file.slice(0, MAX_BEGINNING_BYTES).text()
+  if (/^\s*<(?:!doctype html|html)\b/i.test(beginning)) return 'it is a web page: download the proof again'
+  if (!/\.json$/i.test(file.name)) return undefined
+  return whyNoDocument(text || beginning) ?? 'it is not a proof bundle: download one with ?format=bundle'
 }

@@ -15,7 +15,7 @@ import { texts } from '../texts.ts'
 import { isOfStranger, useTrust } from '../trust.ts'
 import { DropZone } from './drop-zone.tsx'
 import { ForgetTrust, KeysChanged } from './keys-changed.tsx'
-import { readDocument, readText } from './read-text.ts'
+import { readDocument, readText, whyNoProof } from './read-text.ts'
 import { FileVerdicts, type DroppedFile } from './file-verdicts.tsx'
 import { Details, Report, Verdict } from './verdict.tsx'
 import {
@@ -43,6 +43,13 @@ interface Proof extends Pick<VerifyRequest, 'text' | 'expect'> {
   readonly isFetched?: boolean
 }
 
+/** A bundle, or the short form of one. */
+interface DroppedProof {
+  readonly name: string
+  readonly text: string
+  readonly short?: ShortForm
+}
+
 interface VerifyPageProps {
   readonly verify: Verify
   /** For the policy of the server and for public proofs. `undefined` in a saved page, which has no server. */
@@ -56,6 +63,8 @@ interface VerifyPageProps {
 function useVerification({ verify, client, evidenceId }: VerifyPageProps) {
   const [proof, setProof] = useState<Proof>()
   const [short, setShort] = useState<ShortForm>()
+  /** The names of the proofs that were dropped together. The first is the one that is verified. */
+  const [names, setNames] = useState<readonly string[]>([])
   const [files, setFiles] = useState<readonly DroppedFile[]>([])
   const [policy, setPolicy] = usePolicy(client)
   const [check, setCheck] = useState<BundleCheck>('document')
@@ -80,7 +89,7 @@ function useVerification({ verify, client, evidenceId }: VerifyPageProps) {
       }
     setOutcome(undefined)
     setError(undefined)
-    const hashed = files.map(({ photo: _, ...file }) => file)
+    const hashed = files.map(({ name, sha256, size }) => ({ name, sha256, size }))
     const request = { ...proof, policyText: policy?.text, isPinned: policy?.isOwn === true, files: hashed }
     verify(request, ifNeeded(setCheck), needed.signal).then(ifNeeded(setOutcome), ifNeeded(setError))
     return () => needed.abort()
@@ -89,31 +98,48 @@ function useVerification({ verify, client, evidenceId }: VerifyPageProps) {
   const refuse = (reason: unknown): void => {
     setProof(undefined)
     setOutcome(undefined)
+    setNames([])
     setError(reason)
   }
   const addFiles = async (dropped: readonly File[]): Promise<void> => {
     setError(undefined)
-    const contents: DroppedFile[] = []
-    for (const file of dropped) {
-      const text = await readDocument(file)
-      const document = isBundle(text) ? undefined : shortFormOf(text)
-      if (isBundle(text)) setProof({ text })
-      else if (document === undefined)
-        contents.push({ ...(await hashFile(file)), photo: await bitmapOf(file, PHOTO_WIDTH) })
-      else setProof(await bundleOf(document, client))
-      if (isBundle(text) || document !== undefined) setShort(document)
+    const { proofs, contents } = await sort(dropped)
+    const [first] = proofs
+    if (first !== undefined) {
+      setProof(first.short === undefined ? { text: first.text } : await bundleOf(first.short, client))
+      setShort(first.short)
+      setNames(proofs.map(({ name }) => name))
     }
     setFiles((known) => [...known, ...contents])
   }
   const leaveOut = (i: number): void => setFiles((known) => known.filter((_, at) => at !== i))
-  return { proof, short, files, leaveOut, policy, setPolicy, check, outcome, error, setError, refuse, addFiles }
+  return { proof, short, names, files, leaveOut, policy, setPolicy, check, outcome, error, setError, refuse, addFiles }
+}
+
+/** The bundles, then their short forms; and the contents. */
+async function sort(dropped: readonly File[]) {
+  const contents: DroppedFile[] = []
+  const bundles: DroppedProof[] = []
+  const shorts: DroppedProof[] = []
+  for (const file of dropped) {
+    const { name } = file
+    const text = await readDocument(file)
+    const short = isBundle(text) ? undefined : shortFormOf(text)
+    if (short !== undefined) shorts.push({ name, text, short })
+    else if (isBundle(text)) bundles.push({ name, text })
+    else {
+      const why = await whyNoProof(file, text)
+      contents.push({ ...(await hashFile(file)), photo: await bitmapOf(file, PHOTO_WIDTH), whyNoProof: why })
+    }
+  }
+  return { proofs: [...bundles, ...shorts], contents }
 }
 
 /** Verifies a proof in the browser: a dropped bundle with files, or the public proof of an evidence. Needs no key. */
 export function VerifyPage(props: VerifyPageProps) {
   const t = texts.verify
   const { client, evidenceId, session } = props
-  const { proof, short, files, leaveOut, policy, setPolicy, check, outcome, error, setError, refuse, addFiles } =
+  const { proof, short, names, files, leaveOut, policy, setPolicy, check, outcome, error, setError, refuse, addFiles } =
     useVerification(props)
   const choose = (text: string): void => setPolicy({ text, isOwn: true })
   const isBusy = proof !== undefined && error === undefined && outcome === undefined
@@ -128,9 +154,8 @@ export function VerifyPage(props: VerifyPageProps) {
         {outcome ? <Report outcome={outcome} client={client} session={session} /> : <h1>{t.title}</h1>}
         {error !== undefined && <VerifyFailure error={error} />}
         {short && <Notice tone="pending">{proof === undefined ? t.shortForm : t.shortFormFetched}</Notice>}
-        {proof === undefined && short === undefined && files.length > 0 && (
-          <Notice tone="pending">{t.needProof}</Notice>
-        )}
+        {names.length > 1 && <Notice tone="pending">{t.oneProof(names)}</Notice>}
+        {proof === undefined && short === undefined && files.length > 0 && <NeedProof files={files} />}
         {isBusy && <Working check={check} />}
         {outcome && <PolicyField policy={policy} onChange={choose} onError={setError} />}
         {outcome && <Details outcome={outcome} />}
@@ -153,6 +178,24 @@ export function VerifyPage(props: VerifyPageProps) {
     </>
   )
 }
+
+/** What was dropped is no proof, and what it is if it may have been meant as one. */
+const NeedProof = ({ files }: { readonly files: readonly DroppedFile[] }) => (
+  <Notice tone="pending">
+    {files.map(
+      ({ name, whyNoProof: why }, i) =>
+        why !== undefined && (
+          <p key={i}>
+            <b>
+              <bdi>{name}</bdi>
+            </b>{' '}
+            {texts.verify.noDocument(why)}
+          </p>
+        ),
+    )}
+    {texts.verify.needProof}
+  </Notice>
+)
 
 /** The check under way: a large bundle takes seconds. */
 const Working = ({ check }: { readonly check: BundleCheck }) => (

@@ -16,3 +16,33 @@ it('a dropped proof is read as UTF-8 and whatever its name, and a content is not
   assert.equal(await read('a.json', latin1.slice(-9)), '')
   assert.equal(await read('a.txt', 'a text'), '')
 })
+
+it('what was saved in place of a proof is named, and a content is not', async () => {
+  const { readDocument, whyNoProof } = await uiModule<{
+    readDocument: (file: File) => Promise<string>
+    whyNoProof: (file: File, text: string) => Promise<string | undefined>
+  }>('pages/read-text.ts')
+  const why = async (name: string, content: string | Uint8Array): Promise<string | undefined> => {
+    const file = new File([content], name)
+    return whyNoProof(file, await readDocument(file))
+  }
+  const error = '{"error":"There is no such evidence","code":"EVIDENCE_NOT_FOUND"}'
+  for (const [name, content, said] of [
+    ['a.json', '', /^it is empty/],
+    ['a.txt', '', /^it is empty/],
+    ['a.json', error, /^it is an error of the server: There is no such evidence \(EVIDENCE_NOT_FOUND\)$/],
+    ['a', error, /^it is an error of the server/],
+    ['a.evidence.json', '\n<!doctype HTML><html>', /^it is a web page/],
+    ['a.json', Buffer.from('\uFEFF{"format":"evidence-registry.bundle"}', 'utf16le'), /perhaps in UTF-16/],
+    ['a.json', 'HTTP/1.1 200 OK\r\n\r\n{}', /^it begins with the headers/],
+    ['a.json', 'not JSON', /^it is not JSON/],
+    ['a.json', '{"keys":[]}', /^it is not a proof bundle/],
+  ] as const)
+    assert.match((await why(name, content)) ?? '', said)
+  for (const [name, content] of [
+    ['a.txt', 'a text'],
+    ['a.png', '\0'],
+    ['a.txt', '{"a":1}'],
+  ] as const)
+    assert.equal(await why(name, content), undefined)
+})

@@ -105,6 +105,36 @@ describeDashboard('the pages of proofs in Chromium', (it, dashboard) => {
       await text(page.locator('li', { hasText: step }), state).waitFor()
   })
 
+  it('say which proofs of a drop were checked, and what was saved in place of a proof', async ({ page }) => {
+    const ids = [await dashboard.createSealed('drop-1'), await dashboard.createSealed('drop-2')] as const
+    const paths = ids.map((id) => `/api/v1/merkle/verify/${id}?format=bundle`)
+    const [first = '', second = ''] = await Promise.all(paths.map((path) => read(path)))
+    await page.goto(dashboard.urlOf('#/verify'))
+    const input = field(page, 'or choose them')
+    const error = await read(`/api/v1/merkle/verify/nothing?format=bundle`)
+    await input.setInputFiles([
+      textFile('error.evidence.json', error),
+      textFile('login.html', '<!DOCTYPE html><title>Sign in</title>'),
+      textFile('empty.evidence.json', ''),
+      textFile('photo.txt', 'a content'),
+    ])
+    for (const said of ['an error of the server: ', 'a web page', 'empty', 'No proof was dropped yet'])
+      await page.getByText(said).waitFor()
+    assert.equal(await text(page, 'photo.txt').count(), 0)
+    await assertAccessible(page)
+    await page.reload()
+    const proofs = [textFile('a.json', first), textFile('b.json', second), textFile('empty.json', '')]
+    await input.setInputFiles(proofs)
+    await page.getByText('Only a.json is checked here. Not checked: b.json.').waitFor()
+    await text(page, KEYS_OF_FILE).waitFor()
+    await openDetails()
+    await text(page, (await dashboard.proofOf(ids[0])).txId).waitFor()
+    await text(page, 'empty.json cannot be compared.').waitFor()
+    await page.getByText('This is not a proof: it is empty').waitFor()
+    await input.setInputFiles([textFile('b.json', second)])
+    await page.getByText('Not checked: ').waitFor({ state: 'detached' })
+  })
+
   it('download a bundle that discloses only what was chosen, and verify it when it is dropped', async ({ page }) => {
     await dashboard.createSealed('choice-1', { owner: 'Ada', description: 'private' })
     await dashboard.signIn(dashboard.company.keys.R, '#/evidences/choice-1')
