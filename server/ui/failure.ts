@@ -14,6 +14,11 @@ export class FieldError extends Error {
   }
 }
 
+/** @throws `FieldError` for an empty name: the API would take it for one that does not change. */
+export function assertName(name: string | undefined): void {
+  if (name?.trim() === '') throw new FieldError('name', texts.form.nameMissing)
+}
+
 /** Whether an error passes by itself: the server cannot be reached, or cannot do anything now. */
 export const isOutage = (error: unknown): boolean =>
   error instanceof EvidenceRegistryError && (error.code === 'NETWORK_ERROR' || error.status >= 500)
@@ -32,7 +37,8 @@ export function messageOf(error: unknown): string {
   // Each browser has its own text for a module that it cannot load.
   if (error instanceof TypeError && /\bmodule\b/i.test(error.message)) return texts.failure.notLoaded
   if (!(error instanceof EvidenceRegistryError)) return `${texts.failure.unknown} ${String(error)}`
-  if (error.code === 'NETWORK_ERROR') return texts.failure.network
+  if (error.code === 'NETWORK_ERROR')
+    return error.message.startsWith('GET ') ? texts.failure.network : texts.failure.responseLost
   if (error.status === 401) return texts.failure.unauthorized
   if (error.status === 403) return texts.failure.forbidden
   if (error.code === 'VERSION_CONFLICT') return texts.form.conflict

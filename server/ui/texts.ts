@@ -61,6 +61,9 @@ export const texts = {
   },
   failure: {
     network: 'The server cannot be reached. Check the connection, then try again.',
+    responseLost:
+      'The server cannot be reached, or its response was lost. Try again: what it has recorded already is not ' +
+      'recorded twice.',
     notLoaded: 'This part of the page cannot be loaded. Check the connection, then try again or reload the page.',
     unauthorized: 'The API key is wrong, expired or deactivated. Sign in again with another key.',
     forbidden: 'The level of your API key does not allow this. Ask an administrator for a key with a higher level.',
@@ -330,6 +333,7 @@ export const texts = {
     sayWhat: 'Say in a few words what happened',
     chooseFiles: 'Choose at least one file',
     loadNewest: 'Load the newest, keep my text',
+    newest: (text: string) => (text === '' ? 'The newest is empty' : `The newest: ${text}`),
   },
   /** The fields of events. */
   fields: {
@@ -358,11 +362,12 @@ export const texts = {
     categoryHint: 'A name that does not exist yet is created.',
     presentOwner: 'Present owner',
     newOwner: 'New owner',
+    nameMissing: 'Name must not be empty',
     newOwnerMissing: 'New owner must not be empty',
     newOwnerUnchanged: 'New owner must differ from the present owner',
     meta: 'Metadata (JSON object)',
     metaInvalid: 'Metadata must be a JSON object, such as {"color": "red"}',
-    conflict: 'Someone else changed this evidence meanwhile. Your text is kept.',
+    conflict: 'This evidence was changed after you opened it. Your text is kept.',
   },
   proof: {
     intro: 'A bundle proves the whole history offline. Choose what its reader may see. Everything else stays a hash.',

@@ -6,6 +6,7 @@ export interface TextProps {
   readonly value: string
   readonly onChange: (value: string) => void
   readonly problem: string | undefined
+  readonly hint?: string
 }
 
 /** How a form is sent, and its error: at a field, or above all fields. */
@@ -18,11 +19,20 @@ export interface Submission {
   readonly problemOf: (name: string) => string | undefined
   /** The handler of a submission: runs its request, unless another one is running. */
   readonly submit: (action: () => Promise<unknown>) => (event: Event) => void
+  /**
+   * The idempotency key of a request. The same request has the same key until the form is gone: if a response was lost,
+   * the user who sends it again gets what was recorded, and nothing is recorded twice.
+   */
+  readonly keyOf: (request: object) => string
 }
 
 /** The texts of a form by the names of their fields. */
 export interface FormTexts<Name extends string> {
   readonly values: Readonly<Record<Name, string>>
+  /** Those of `values` that the user changed. */
+  readonly changed: Readonly<Partial<Record<Name, string>>>
+  /** Begins with other texts: they appear where the user has changed nothing. */
+  readonly restart: (initial: Readonly<Record<Name, string>>) => void
   readonly change: (values: Readonly<Partial<Record<Name, string>>>) => void
   readonly props: (name: Name) => TextProps
 }
@@ -30,14 +40,16 @@ export interface FormTexts<Name extends string> {
 /**
  * The state of a form whose request can fail.
  *
- * @param initial The texts at first. Their names are those that the API calls them in its messages.
+ * @param firstTexts Their names are those that the API calls them in its messages.
  * @param others Names of the fields that are not texts.
  */
 export function useForm<Name extends string>(
-  initial: Readonly<Record<Name, string>>,
+  firstTexts: Readonly<Record<Name, string>>,
   others: readonly string[] = [],
 ): Submission & FormTexts<Name> {
+  const [initial, setInitial] = useState(firstTexts)
   const [values, setValues] = useState(initial)
+  const [keys] = useState(() => new Map<string, string>())
   const [error, setError] = useState<unknown>()
   const [isBusy, setBusy] = useState(false)
   const field = fieldOf(error, [...Object.keys(initial), ...others])
@@ -53,9 +65,21 @@ export function useForm<Name extends string>(
     }
   }
   const change: FormTexts<Name>['change'] = (changed) => setValues((before) => ({ ...before, ...changed }))
+  const restart: FormTexts<Name>['restart'] = (next) => {
+    setInitial(next)
+    setValues((before) => ({ ...next, ...changedIn(before, initial) }))
+  }
+  const keyOf = (request: object): string => {
+    const input = JSON.stringify(request, nameFiles)
+    const key = keys.get(input) ?? crypto.getRandomValues(new Uint32Array(4)).join('-')
+    keys.set(input, key)
+    return key
+  }
   const problemOf = (name: string): string | undefined => (name === field ? messageOf(error) : undefined)
   return {
     values,
+    changed: changedIn(values, initial),
+    restart,
     change,
     props: (name) => ({
       value: values[name],
@@ -70,5 +94,20 @@ export function useForm<Name extends string>(
       event.preventDefault()
       if (!isBusy) void run(action)
     },
+    keyOf,
   }
 }
+
+/** The texts that are not those at first. */
+function changedIn<Name extends string>(
+  values: Readonly<Record<Name, string>>,
+  initial: Readonly<Record<Name, string>>,
+): Readonly<Partial<Record<Name, string>>> {
+  const changed: Partial<Record<Name, string>> = { ...values }
+  for (const name in initial) if (values[name] === initial[name]) delete changed[name]
+  return changed
+}
+
+/** JSON has no files. Two that differ in their bytes alone are found by the server. */
+const nameFiles = (_: string, value: unknown): unknown =>
+  value instanceof File ? [value.name, value.type, value.size, value.lastModified] : value

@@ -1,7 +1,8 @@
 import { useState } from 'preact/hooks'
 import { FormDialog } from '../components/dialog.tsx'
 import { CheckField, FileField, TextField } from '../components/fields.tsx'
-import { useForm } from '../components/use-form.ts'
+import { useForm, type Submission } from '../components/use-form.ts'
+import { assertName } from '../failure.ts'
 import { withoutEmpty } from '../format.ts'
 import { hasLevel, useSession, type Session } from '../session.ts'
 import { texts } from '../texts.ts'
@@ -21,14 +22,16 @@ export interface CategoryNode {
 type Change = Omit<Parameters<Session['client']['updateCategory']>[0], 'categoryId' | 'companyId'>
 
 /** Both levels are changed by the same fields. */
-const updateNode = (
+function updateNode(
   { client }: Session,
   { categoryId, subcategoryId }: CategoryNode,
-  change: Change,
-): Promise<unknown> =>
-  subcategoryId === undefined
-    ? client.updateCategory({ categoryId, ...change })
-    : client.updateSubcategory({ categoryId, subcategoryId, ...change })
+  { form, ...change }: Change & { readonly form: Submission },
+): Promise<unknown> {
+  const once = { idempotencyKey: form.keyOf(change) }
+  return subcategoryId === undefined
+    ? client.updateCategory({ categoryId, ...change }, once)
+    : client.updateSubcategory({ categoryId, subcategoryId, ...change }, once)
+}
 
 interface DetailsProps {
   /** What is changed. Default: a new category, or a new subcategory of `categoryId`. */
@@ -48,17 +51,21 @@ export function DetailsDialog({ node, categoryId, onDone }: DetailsProps) {
   const [isPublic, setPublic] = useState(wasPublic === true)
   const create = (): Promise<unknown> => {
     const fields = { name, ...withoutEmpty({ description }), ...(image && { image }) }
-    if (categoryId === undefined) return session.client.createCategory(fields)
-    return session.client.createSubcategory({ categoryId, ...fields })
+    const once = { idempotencyKey: form.keyOf(fields) }
+    if (categoryId === undefined) return session.client.createCategory(fields, once)
+    return session.client.createSubcategory({ categoryId, ...fields }, once)
   }
-  const change = (existing: CategoryNode): Promise<unknown> =>
-    updateNode(session, existing, {
-      ...(name !== existing.name && { name }),
-      ...withoutEmpty({ description }),
-      ...(description === '' && existing.description && { clear: ['description'] as const }),
+  /** Sends only what the user changed, so that nothing reverts what somebody else wrote. */
+  const change = (existing: CategoryNode): Promise<unknown> => {
+    assertName(form.changed.name)
+    return updateNode(session, existing, {
+      form,
+      ...withoutEmpty(form.changed),
+      ...(form.changed.description === '' && { clear: ['description'] as const }),
       ...(image && { file: image }),
       ...(wasPublic !== undefined && wasPublic !== isPublic && { publicStatus: isPublic }),
     })
+  }
   const createTitle = categoryId === undefined ? t.create : t.createSub
   return (
     <FormDialog
@@ -94,12 +101,13 @@ interface ActionProps {
 export function ActionDialog({ type, node, onDone }: ActionProps) {
   const t = texts.categories
   const session = useSession()
+  const form = useForm({})
   return (
     <FormDialog
       title={type === 'remove' ? t.removeTitle(node.name) : `${t[type]}: ${node.name}`}
       intro={type === 'remove' && t.removeIntro}
-      form={useForm({})}
-      action={() => updateNode(session, node, { action: ACTIONS[type] })}
+      form={form}
+      action={() => updateNode(session, node, { form, action: ACTIONS[type] })}
       submitText={t[type]}
       onDone={onDone}
     />

@@ -3,12 +3,12 @@ import { EvidenceRegistryError, type Evidence } from '../../client/index.ts'
 import { closeDialog, Dialog } from '../components/dialog.tsx'
 import { TextField } from '../components/fields.tsx'
 import { Form } from '../components/form.tsx'
-import { useForm, type TextProps } from '../components/use-form.ts'
+import { useForm, type FormTexts, type TextProps } from '../components/use-form.ts'
 import { Notice } from '../components/notice.tsx'
 import { toast } from '../components/toast.tsx'
 import { UploadProgress, useUpload } from '../components/upload.tsx'
 import { Facts } from '../components/values.tsx'
-import { FieldError } from '../failure.ts'
+import { assertName, FieldError } from '../failure.ts'
 import { withoutEmpty } from '../format.ts'
 import { useSession } from '../session.ts'
 import { texts } from '../texts.ts'
@@ -54,9 +54,12 @@ const { eventNames, updateNames } = texts.evidence
 /** The event that each kind records. */
 const RECORDED = { ...updateNames, transfer: eventNames.transfer, attach: updateNames.addfile } as const
 
-/** What the request sets and clears. @throws `FieldError` for what the API would take for something else. */
-function changeOf(kind: ChangeKind, evidence: Evidence, values: ChangeTexts) {
-  const { meta: metaText, owner, updateActionDescription, updateActionPersona, ...content } = values
+/**
+ * What the request sets and clears: of the name and the facts only what the user changed, so that nothing reverts what
+ * somebody else wrote. @throws `FieldError` for what the API would take for something else.
+ */
+function changeOf(kind: ChangeKind, evidence: Evidence, { values, changed }: FormTexts<keyof ChangeTexts>) {
+  const { owner, updateActionDescription, updateActionPersona } = values
   const remarks = withoutEmpty({ updateActionDescription, updateActionPersona })
   if ((kind === 'stolen' || kind === 'found' || kind === 'repair') && updateActionDescription.trim() === '')
     throw new FieldError('updateActionDescription', texts.change.sayWhat)
@@ -66,13 +69,17 @@ function changeOf(kind: ChangeKind, evidence: Evidence, values: ChangeTexts) {
     return { owner, ...remarks }
   }
   if (kind !== 'change') return { ...remarks, ...TYPES[kind] }
+  assertName(changed.name)
   const initial = initialTexts(evidence)
-  const meta = metaText === initial.meta ? undefined : parseMeta(metaText)
-  const cleared = (['description', 'summary', 'meta'] as const).filter(
-    (name) => initial[name] !== '' && values[name].trim() === '',
-  )
+  const isCleared = (name: 'description' | 'summary' | 'meta'): boolean =>
+    initial[name] !== '' && changed[name]?.trim() === ''
+  const cleared = (['description', 'summary', 'meta'] as const).filter(isCleared)
+  const { name, description, summary } = changed
+  const meta = parseMeta(changed.meta ?? '')
   return {
-    ...withoutEmpty(content),
+    ...withoutEmpty({ name }),
+    ...(!isCleared('description') && withoutEmpty({ description })),
+    ...(!isCleared('summary') && withoutEmpty({ summary })),
     ...remarks,
     ...(meta && { meta }),
     ...(cleared.length > 0 && { clear: cleared }),
@@ -82,44 +89,59 @@ function changeOf(kind: ChangeKind, evidence: Evidence, values: ChangeTexts) {
 const isConflict = (error: unknown): boolean =>
   error instanceof EvidenceRegistryError && error.code === 'VERSION_CONFLICT'
 
+/** The form over the evidence as it was when the dialog was opened, and after a conflict over the newest. */
+function useNewest(opened: Evidence, lastVersion: number) {
+  const { client } = useSession()
+  const [{ evidence, version }, setNewest] = useState({ evidence: opened, version: lastVersion })
+  const form = useForm(initialTexts(opened), ['files'])
+  const loadNewest = async (): Promise<void> => {
+    const page = await client.getEvidence({ externalId: opened.externalId, last: 1_000_000_000 })
+    setNewest({ evidence: page.object, version: page.lastVersion })
+    form.restart(initialTexts(page.object))
+  }
+  /** Where somebody else changed the same field, the newest is shown beside the text of the user. */
+  const props = (name: keyof ChangeTexts): TextProps => {
+    const newest = initialTexts(evidence)[name]
+    const isNew = form.changed[name] !== undefined && newest !== initialTexts(opened)[name]
+    return { ...form.props(name), ...(isNew && { hint: texts.change.newest(newest) }) }
+  }
+  return { evidence, version, form, props, loadNewest }
+}
+
 /** A small dialog with the fields of one verb. A conflict shows in it, and keeps what was typed. */
-export function ChangeDialog({ kind, evidence, lastVersion, onDone }: ChangeProps) {
+export function ChangeDialog({ kind, evidence: opened, lastVersion, onDone }: ChangeProps) {
   const t = texts.change
   const { client } = useSession()
-  const form = useForm(initialTexts(evidence), ['files'])
+  const { evidence, version, form, props, loadNewest } = useNewest(opened, lastVersion)
   const { percent, upload } = useUpload()
   const [files, setFiles] = useState<readonly File[]>([])
-  const [version, setVersion] = useState(lastVersion)
   const { externalId } = evidence
   const { verb, title, intro } = t[kind]
   const record = async (): Promise<void> => {
     if (kind === 'attach' && files.length === 0) throw new FieldError('files', t.chooseFiles)
-    const change = { externalId, ...changeOf(kind, evidence, form.values), ...(files.length > 0 && { files }) }
-    await upload((options) => client.updateEvidence(change, { ifMatch: version, ...(files.length > 0 && options) }))
+    const change = { externalId, ...changeOf(kind, evidence, form), ...(files.length > 0 && { files }) }
+    const known = { ifMatch: version, idempotencyKey: form.keyOf(change) }
+    await upload((options) => client.updateEvidence(change, { ...known, ...(files.length > 0 && options) }))
     forgetLeftList(client)
     closeDialog()
     onDone()
     const text = texts.evidence.isRecorded(RECORDED[kind])
     toast({ text, action: texts.evidence.show, run: () => showSection('history') })
   }
-  const loadNewest = async (): Promise<void> => {
-    const page = await client.getEvidence({ externalId, last: 1_000_000_000 })
-    setVersion(page.lastVersion)
-  }
   return (
     <Dialog title={title}>
       {intro !== '' && <Notice tone={kind === 'stolen' ? 'stolen' : 'info'}>{intro}</Notice>}
       {isConflict(form.error) && (
-        <button type="button" onClick={() => void form.run(loadNewest)}>
+        <button type="button" onClick={() => void form.run(() => loadNewest().then(onDone))}>
           {t.loadNewest}
         </button>
       )}
       <Form form={form} action={record} submitText={verb} onCancel={closeDialog} isDanger={kind === 'stolen'}>
-        {kind === 'transfer' && <OwnerFields presentOwner={evidence.owner} newOwner={form.props('owner')} />}
+        {kind === 'transfer' && <OwnerFields presentOwner={evidence.owner} newOwner={props('owner')} />}
         {kind === 'change' && (
           <>
-            <TextField label={texts.fields.name} isRequired {...form.props('name')} />
-            <ContentFields props={form.props} />
+            <TextField label={texts.fields.name} isRequired {...props('name')} />
+            <ContentFields props={props} />
           </>
         )}
         {kind !== 'attach' && (

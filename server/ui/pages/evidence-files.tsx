@@ -5,6 +5,7 @@ import { Icon } from '../components/icon.tsx'
 import { Card, Failure, WhenLoaded } from '../components/notice.tsx'
 import { Thumb } from '../components/thumb.tsx'
 import type { Loading } from '../components/use-load.ts'
+import { insteadOf } from '../failure.ts'
 import { formatBytes, formatDate, saveFile } from '../format.ts'
 import { hasLevel, useSession } from '../session.ts'
 import { texts } from '../texts.ts'
@@ -150,7 +151,8 @@ function Viewer(props: FileProps) {
 function DeleteDialog({ file: { name, overlayId: fileId }, evidenceId, onChange }: FileProps) {
   const { client } = useSession()
   const remove = async (): Promise<void> => {
-    await client.deleteFile({ fileId, evidenceId })
+    // If it is gone already, the response to the same request was lost, or somebody else deleted it.
+    await client.deleteFile({ fileId, evidenceId }).catch(insteadOf('FILE_NOT_FOUND', undefined))
     forgetLeftList(client)
   }
   return (

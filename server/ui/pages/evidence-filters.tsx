@@ -91,7 +91,7 @@ export function EvidenceFilters({ filters, categories, hasFocus }: EvidenceFilte
 }
 
 interface MoreFiltersProps extends Pick<EvidenceFiltersProps, 'filters' | 'categories'> {
-  readonly form: FormTexts<keyof FilterTexts>
+  readonly form: Pick<FormTexts<keyof FilterTexts>, 'values' | 'change' | 'props'>
 }
 
 /** The filters that are used less often, folded unless one of them is set. */

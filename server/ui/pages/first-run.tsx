@@ -184,7 +184,8 @@ function CreateKey({ onDone }: { readonly onDone: () => void }) {
   const form = useForm({ name: t.keyName })
   const [apiKey] = useState(randomKey)
   const create = async (): Promise<void> => {
-    await client.createSourceSystem({ name: form.values.name, apiKey, permissions: 'U' })
+    const system = { name: form.values.name, apiKey, permissions: 'U' } as const
+    await client.createSourceSystem(system, { idempotencyKey: form.keyOf(system) })
     openDialog(<NewKey apiKey={apiKey} onDone={onDone} />)
   }
   return (

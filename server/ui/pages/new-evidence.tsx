@@ -72,7 +72,8 @@ export function EvidenceForm({ onCreated, onCancel, isWhole = false, initial }: 
       ...(image && { image }),
       ...(images.length > 0 && { images }),
     }
-    await upload((options) => client.createEvidence(evidence, files.length > 0 ? options : {}))
+    const once = { idempotencyKey: form.keyOf(evidence) }
+    await upload((options) => client.createEvidence(evidence, { ...once, ...(files.length > 0 && options) }))
     forgetLeftList(client)
     setSent(true)
     onCreated(externalId)

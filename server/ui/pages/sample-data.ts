@@ -24,20 +24,23 @@ const SAMPLES: readonly (readonly [id: string, name: string, category: string, k
 
 /** Records the sample evidences, each with a photo that is drawn here. What exists already stays. */
 export async function loadSampleData(client: Client, onProgress: (done: number) => void): Promise<void> {
-  const unlessExists = (error: unknown): void => {
-    if (!(error instanceof EvidenceRegistryError) || error.status !== 409) throw error
+  const unlessDone = (error: unknown): void => {
+    if (!(error instanceof EvidenceRegistryError) || (error.status !== 409 && error.status !== 412)) throw error
   }
-  await client.createSourceSystem({ name: 'Samples', apiKey: randomKey(), permissions: 'U' }).catch(unlessExists)
+  await client.createSourceSystem({ name: 'Samples', apiKey: randomKey(), permissions: 'U' }).catch(unlessDone)
   for (const [i, [externalId, name, categoryName, subcategoryName, owner, shape]] of SAMPLES.entries()) {
     const image = new File([await draw(shape, i)], `${externalId}.png`, { type: 'image/png' })
     const evidence = { externalId, name, categoryName, subcategoryName, owner, image, meta: { sample: true } }
-    await client.createEvidence(evidence).catch(unlessExists)
+    await client.createEvidence(evidence).catch(unlessDone)
     onProgress(i + 1)
   }
   const remark = { updateActionDescription: 'From the yard of depot 3. Sample data.' }
-  await client.updateEvidence({ externalId: 'WAT-1113', actionType: 'stolen', ...remark })
-  await client.updateEvidence({ externalId: 'INS-0552', actionType: 'repair', updateActionDescription: 'New bridge' })
-  await client.updateEvidence({ externalId: 'BIKE-20417', owner: 'Grace Hopper' })
+  for (const change of [
+    { externalId: 'WAT-1113', actionType: 'stolen', ...remark },
+    { externalId: 'INS-0552', actionType: 'repair', updateActionDescription: 'New bridge' },
+    { externalId: 'BIKE-20417', owner: 'Grace Hopper' },
+  ] as const)
+    await client.updateEvidence(change, { ifMatch: 1 }).catch(unlessDone)
 }
 
 const [WIDTH, HEIGHT, FLOOR] = [640, 480, 360]

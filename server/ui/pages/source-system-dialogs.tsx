@@ -5,6 +5,7 @@ import { SelectField, TextField } from '../components/fields.tsx'
 import { ShownOnce } from '../components/shown-once.tsx'
 import { useForm, type FormTexts } from '../components/use-form.ts'
 import { CopyButton } from '../components/values.tsx'
+import { assertName, insteadOf } from '../failure.ts'
 import { toRfc3339, withoutEmpty } from '../format.ts'
 import { API_URL, hasLevel, LEVELS, useSession } from '../session.ts'
 import { texts } from '../texts.ts'
@@ -72,7 +73,10 @@ export function CreateDialog({ onDone }: Pick<OfSystem, 'onDone'>) {
     <NewKeyDialog
       title={t.create}
       form={form}
-      action={(apiKey) => client.createSourceSystem({ apiKey, ...systemOf(form.values) })}
+      action={(apiKey) => {
+        const system = { apiKey, ...systemOf(form.values) }
+        return client.createSourceSystem(system, { idempotencyKey: form.keyOf(system) })
+      }}
       submitText={t.create}
       onDone={onDone}
     >
@@ -86,6 +90,7 @@ export function EditDialog({ system, onDone }: OfSystem) {
   const { client } = useSession()
   const form = useForm({ name: system.name, permissions: system.permissions, expiresAt: '' })
   const change = (): Promise<unknown> => {
+    assertName(form.changed.name)
     const { name, permissions, ...expiry } = systemOf(form.values)
     return client.updateSourceSystem({
       systemId: system.id,
@@ -131,8 +136,11 @@ export function RotateDialog({ system, onDone }: OfSystem) {
   const t = texts.systems
   const { client } = useSession()
   const form = useForm({ graceSeconds: '86400' })
+  // Nobody else has a key that was made here: if it exists, it was recorded, and its response was lost.
   const rotate = (apiKey: string): Promise<unknown> =>
-    client.updateSourceSystem({ systemId: system.id, apiKey, graceSeconds: Number(form.values.graceSeconds) })
+    client
+      .updateSourceSystem({ systemId: system.id, apiKey, graceSeconds: Number(form.values.graceSeconds) })
+      .catch(insteadOf('KEY_EXISTS', undefined))
   return (
     <NewKeyDialog
       title={t.rotateTitle(system.name)}

@@ -7,6 +7,7 @@ import {
   field,
   heading,
   link,
+  SCOPE,
   text,
 } from '../../../support/dashboard.ts'
 import { OPERATOR_KEY } from '../../../support/service.ts'
@@ -19,7 +20,7 @@ describeDashboard('the pages of source systems and categories in Chromium', (it,
     await shown.getByText('separate keys for development and production').waitFor()
     await assertAccessible(dashboard.page)
     // Escape does not lose it.
-    await dashboard.page.keyboard.press('Escape')
+    for (const each of ['Escape', 'Escape']) await dashboard.page.keyboard.press(each)
     await field(shown, 'I have stored the key').check()
     await dashboard.confirm(shown, 'Close')
     return key ?? ''
@@ -75,8 +76,23 @@ describeDashboard('the pages of source systems and categories in Chromium', (it,
     const creation = await dashboard.open('Create a source system', 'Create a source system')
     await field(creation, 'Name').fill('lossy')
     await button(creation, 'Create a source system').click()
-    const key = await readNewKey()
-    await service.ok('checkSourceSystem', { key, params: { COMPANY_ID: 'acme' } })
+    const params = { COMPANY_ID: 'acme' }
+    await service.ok('checkSourceSystem', { key: await readNewKey(), params })
+
+    // A rotation is not repeated by itself.
+    await page.route(
+      '**/sourceSystem/acme/*',
+      async (route) => {
+        await route.fetch()
+        await route.abort()
+      },
+      { times: 1 },
+    )
+    const rotation = await dashboard.open('Rotate key: lossy', 'Rotate the key of lossy')
+    await button(rotation, 'Rotate key').click()
+    await rotation.getByText('its response was lost').waitFor()
+    await button(rotation, 'Rotate key').click()
+    await service.ok('checkSourceSystem', { key: await readNewKey(), params })
   })
 
   it('say that the audit trail loads until the first response', async ({ page }) => {
@@ -101,14 +117,21 @@ describeDashboard('the pages of source systems and categories in Chromium', (it,
     await creation.waitFor({ state: 'detached' })
   })
 
-  it('create, rename, deactivate, activate and remove a category', async ({ page }) => {
+  it('create, rename, deactivate, activate and remove a category', async ({ page, service }) => {
     await dashboard.signIn(dashboard.company.keys.U, '#/categories')
     const creation = await dashboard.open('Create a category', 'Create a category')
     await field(creation, 'Name').fill('Boats')
     await dashboard.confirm(creation, 'Save')
     const change = await dashboard.open('Change: Boats', 'Change Boats')
+    const { categories } = service.registry
+    const [boats] = (await categories.list(SCOPE)).filter(({ name }) => name === 'Boats')
+    await categories.update(SCOPE, { categoryId: boats?.id ?? '' }, { description: 'of somebody else' })
+    await field(change, 'Name').fill('')
+    await button(change, 'Save').click()
+    await text(change, 'Name must not be empty').waitFor()
     await field(change, 'Name').fill('Ships')
     await dashboard.confirm(change, 'Save')
+    await text(page, 'of somebody else').waitFor()
     await dashboard.confirm(await dashboard.open('Deactivate: Ships', 'Deactivate: Ships'), 'Deactivate')
     await dashboard.confirm(await dashboard.open('Activate: Ships', 'Activate: Ships'), 'Activate')
     await button(page, 'Deactivate: Ships').waitFor()

@@ -94,6 +94,96 @@ describeDashboard('the pages of evidences in Chromium', (it, dashboard) => {
     await text(page, 'Transferred').waitFor()
   }
 
+  const loseResponsesOf = (method: string) =>
+    dashboard.page.route('**/api/v1/**', async (route) => {
+      if (route.request().method() !== method) return route.continue()
+      await route.fetch()
+      await route.abort()
+    })
+
+  it('keep what somebody else wrote meanwhile, and show it', async ({ page, service }) => {
+    const before = { owner: 'Ada', summary: 'old summary', description: 'old description', name: 'Golf' }
+    await dashboard.createEvidence('both-1', before)
+    const { evidences } = service.registry
+    await dashboard.signIn(dashboard.company.keys.U, '#/evidences/both-1')
+    const change = await dashboard.open('Change', 'Change name and facts')
+    await evidences.update(SCOPE, 'both-1', { summary: 'brake is broken', name: 'Golf (broken)' })
+    await evidences.update(SCOPE, 'both-1', { description: 'their description' })
+    await field(change, 'Description').fill('my description')
+    await button(change, 'Change').click()
+    await change.getByText('This evidence was changed after you opened it').waitFor()
+    await button(change, 'Load the newest, keep my text').click()
+    await text(change, 'The newest: their description').waitFor()
+    const shown = ['Name', 'Summary', 'Description'].map((label) => field(change, label).inputValue())
+    assert.deepEqual(await Promise.all(shown), ['Golf (broken)', 'brake is broken', 'my description'])
+    await assertAccessible(page)
+    await dashboard.confirm(change, 'Change')
+    const { evidence } = await evidences.get(SCOPE, 'both-1')
+    const { name, summary, description } = evidence
+    assert.deepEqual([name, summary, description], ['Golf (broken)', 'brake is broken', 'my description'])
+
+    const transfer = await dashboard.open('Transfer', 'Transfer to another owner')
+    await evidences.update(SCOPE, 'both-1', { owner: 'Bob' })
+    await field(transfer, 'New owner').fill('Ada')
+    await button(transfer, 'Transfer').click()
+    // The owner of the time at which the dialog was opened.
+    await text(transfer, 'New owner must differ from the present owner').waitFor()
+    await field(transfer, 'New owner').fill('Carol')
+    await button(transfer, 'Transfer').click()
+    await button(transfer, 'Load the newest, keep my text').click()
+    await text(transfer.locator('dl', { hasText: 'Present owner' }), 'Bob').waitFor()
+    await field(transfer, 'New owner').fill('Ada')
+    await dashboard.confirm(transfer, 'Transfer')
+  })
+
+  it('record once what is sent again because its response was lost', async ({ page, service }) => {
+    const { evidences } = service.registry
+    const lost = 'The server cannot be reached, or its response was lost.'
+    await dashboard.signIn(dashboard.company.keys.U, '#/new-evidence')
+    for (const [label, typed] of [
+      ['Name', 'Bike'],
+      ['External id', 'lost-1'],
+      ['Category', 'Vehicles'],
+      ['Subcategory', 'Bikes'],
+    ] as const)
+      await field(page, label).fill(typed)
+    await field(page, 'Choose files').setInputFiles({ name: 'bike.png', mimeType: 'image/png', buffer: PHOTO })
+    await loseResponsesOf('POST')
+    await button(page, 'Record evidence').click()
+    await page.getByText(lost).waitFor()
+    await page.unrouteAll()
+    await button(page, 'Record evidence').click()
+    await heading(page, 'History').waitFor()
+
+    const repair = await dashboard.open('Record repair', 'Record a repair')
+    await field(repair, 'Remark').fill('new brakes')
+    await loseResponsesOf('PUT')
+    await button(repair, 'Record repair').click()
+    await repair.getByText(lost).waitFor()
+    await page.unrouteAll()
+    await dashboard.confirm(repair, 'Record repair')
+
+    const deletion = await dashboard.open('Attach', 'Attach photos or files')
+    await field(deletion, 'Choose files').setInputFiles(textFile('a.txt', 'a'))
+    await dashboard.confirm(deletion, 'Attach')
+    const remove = await dashboard.open('Delete: a.txt', 'Delete a.txt?')
+    await loseResponsesOf('DELETE')
+    await button(remove, 'Delete').click()
+    await remove.getByText(lost).waitFor()
+    await page.unrouteAll()
+    await dashboard.confirm(remove, 'Delete')
+    const { events } = await evidences.get(SCOPE, 'lost-1')
+    assert.deepEqual(
+      events.map(({ type, updateType }) => updateType ?? type),
+      ['create', 'repair', 'addfile', 'deletefile'],
+    )
+  })
+
+  it('say what is wrong with a time in the address', async ({ page }) => {
+    await dashboard.signIn(dashboard.company.keys.R, '#/evidences?createdFrom=yesterday')
+    await page.getByRole('alert').getByText('createdFrom').waitFor()
+  })
+
   it('show every event of a long history', async ({ page }) => {
     await dashboard.createEvidence('long-1')
     // A stand-in for the service: 520 real events take half a minute to make. The last is confirmed at the second read.
