@@ -18,7 +18,7 @@ import { OverviewPage } from './pages/overview.tsx'
 import { SignInPage } from './pages/sign-in.tsx'
 import { SourceSystemsPage } from './pages/source-systems.tsx'
 import { StatusPage } from './pages/status.tsx'
-import { hrefOf, useLocation, type Location } from './router.ts'
+import { hrefOf, mayLeave, useLocation, type Location } from './router.ts'
 import { forget, publicClient, remembered, SessionContext, signIn, type Session } from './session.ts'
 import { texts } from './texts.ts'
 
@@ -52,6 +52,7 @@ export function App() {
     setSession(next)
   }
   const signOut = (): void => {
+    if (!mayLeave()) return
     forget()
     changeSession(undefined)
   }

@@ -52,20 +52,23 @@ export function useLocation(): Location {
   return current
 }
 
-let unsaved = false
+/** One for each form or dialog with what is not sent: a dialog can be open over a form. */
+const unsaved = new Set<symbol>()
 
-/** Asks whether what is not sent may be lost, if there is any. */
-export const mayLeave = (): boolean => !unsaved || confirm(texts.discard)
+/** Asks whether what is not sent may be lost, if there is any. Default: anywhere in the page. */
+export const mayLeave = (isUnsaved = unsaved.size > 0): boolean => !isUnsaved || confirm(texts.discard)
 
-const warn = (event: Event): void => void (unsaved && event.preventDefault())
+const warn = (event: Event): void => void (unsaved.size > 0 && event.preventDefault())
 addEventListener('beforeunload', warn)
 
-/** While it is true, leaving the page or the dialog asks first. */
+/** While it is true, leaving the page asks first. */
 export function useUnsaved(isUnsaved: boolean): void {
   // A layout effect, so that a page that changes it and then leaves is not asked.
   useLayoutEffect(() => {
-    unsaved = isUnsaved
-    return () => void (unsaved = false)
+    if (!isUnsaved) return undefined
+    const own = Symbol('unsaved')
+    unsaved.add(own)
+    return () => void unsaved.delete(own)
   }, [isUnsaved])
 }
 

@@ -49,11 +49,14 @@ interface DialogProps {
 export function Dialog({ title, canClose = true, isLarge = false, children }: DialogProps) {
   const element = useRef<HTMLDialogElement>(null)
   const titleId = useId()
-  const cancel = (event: Event): void => {
-    if (!canClose || !mayLeave()) event.preventDefault()
-  }
   const [isTyped, setTyped] = useState(false)
   useUnsaved(isTyped)
+  const close = (event: Event): void => {
+    event.preventDefault()
+    if (canClose && mayLeave(isTyped)) element.current?.close()
+  }
+  // Chromium closes a dialog at the second Escape without the event `cancel`.
+  const press = (event: KeyboardEvent): void => void (event.key === 'Escape' && !event.isComposing && close(event))
   const type = ({ target }: Event): void => {
     if (target instanceof Element && target.matches(':not([type=checkbox], [type=radio])')) setTyped(true)
   }
@@ -73,24 +76,20 @@ export function Dialog({ title, canClose = true, isLarge = false, children }: Di
       ref={element}
       aria-labelledby={titleId}
       onClose={closeDialog}
-      onCancel={cancel}
+      onCancel={close}
+      onKeyDown={press}
     >
       <header>
         <h2 class="grow" id={titleId}>
           {title}
         </h2>
         {canClose && (
-          <button
-            class="plain square"
-            type="button"
-            onClick={() => mayLeave() && closeDialog()}
-            aria-label={texts.dismiss}
-          >
+          <button class="plain square" type="button" onClick={close} aria-label={texts.dismiss}>
             <Icon name="cross" />
           </button>
         )}
       </header>
-      <div class="body stack" onInput={type}>
+      <div class="body stack" onInput={type} onDrop={() => setTyped(true)}>
         {children}
       </div>
     </dialog>

@@ -10,7 +10,7 @@ import { LocalAddress } from '../components/local-address.tsx'
 import { WhenLoaded } from '../components/notice.tsx'
 import { useEvery, useLoad } from '../components/use-load.ts'
 import { publicUrl } from '../public-url.ts'
-import { hrefOf } from '../router.ts'
+import { hrefOf, mayLeave } from '../router.ts'
 import { isOperator, publicClient, signIn, useSession, type Session } from '../session.ts'
 import { texts } from '../texts.ts'
 import { EvidenceForm } from './new-evidence.tsx'
@@ -41,7 +41,7 @@ export function FirstRun({ onHide, onSession, onChange }: FirstRunProps) {
   const t = texts.firstRun
   const session = useSession()
   const [progress, setProgress] = useState(() => readProgress(session.companyId))
-  const { loaded, reload } = useLoad((signal) => firstSystem(session, signal), [session])
+  const { loaded, reload } = useLoad((signal) => firstSystem(session, signal), [session.companyId])
   const system = loaded.state === 'done' ? loaded.value : undefined
   const proof = useLoad(async (signal) => readProof(session, progress, signal), [session, progress])
   const value = proof.loaded.state === 'done' ? proof.loaded.value : undefined
@@ -81,7 +81,7 @@ export function FirstRun({ onHide, onSession, onChange }: FirstRunProps) {
       </section>
       <p class="small muted">
         {t.program} <a href="../docs">{texts.nav.api}</a> ·{' '}
-        <button class="link" onClick={hide}>
+        <button class="link" onClick={() => mayLeave() && hide()}>
           {t.hide}
         </button>
       </p>
@@ -214,6 +214,7 @@ function SampleData({ onSession }: Pick<FirstRunProps, 'onSession'>) {
     [session],
   )
   const load = async (): Promise<void> => {
+    if (!mayLeave()) return
     const sample = await signIn({ companyId: SAMPLE_COMPANY, apiKey: session.apiKey })
     await loadSampleData(sample.client, setDone)
     onSession(await signIn(sample))

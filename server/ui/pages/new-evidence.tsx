@@ -57,7 +57,7 @@ export function EvidenceForm({ onCreated, onCancel, isWhole = false, initial }: 
   const { values, props } = form
   const [files, setFiles] = useState<readonly File[]>([])
   const [isSent, setSent] = useState(false)
-  useUnsaved(!isSent && (files.length > 0 || values.name !== '' || values.externalId !== ''))
+  useUnsaved(!isSent && (files.length > 0 || Object.keys(form.changed).length > 0))
   const create = async (): Promise<void> => {
     const { externalId, name, meta: metaText, ...rest } = values
     const meta = parseMeta(metaText)

@@ -31,13 +31,17 @@ export function OverviewPage({ onSession }: { readonly onSession: (session: Sess
   const [isHidden, setHidden] = useState(false)
   const overview = useLoad(
     (signal) => client.getOverview({}, { signal }).catch(insteadOf('COMPANY_NOT_FOUND', NOTHING)),
-    [client],
+    // Not the client: signing in again must not end a form of the first steps.
+    [companyId],
   )
-  useEvery(REFRESH_MS, overview.reload)
+  const { loaded } = overview
+  const isFirst = !isHidden && loaded.state === 'done' && isFirstRun(companyId, loaded.value.counts.evidences)
+  // An evidence of somebody else, or a failure, would end a form of the first steps.
+  useEvery(REFRESH_MS, overview.reload, !isFirst)
   return (
     <WhenLoaded of={overview} title={texts.overview.title}>
       {(value) =>
-        !isHidden && isFirstRun(companyId, value.counts.evidences) ? (
+        isFirst ? (
           <FirstRun onHide={() => setHidden(true)} onSession={onSession} onChange={overview.reload} />
         ) : (
           <Glance overview={value} />

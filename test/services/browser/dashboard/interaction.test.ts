@@ -54,6 +54,18 @@ describeDashboard('the ways through the dashboard in Chromium', (it, dashboard) 
     await link(page, 'Log').click()
     await page.waitForURL('**/#/new-evidence')
     assert.equal(await field(page, 'Name').inputValue(), 'Drill')
+    // Neither a dialog that was open over the form, nor another way out.
+    await button(page, 'Keys').click()
+    await page.keyboard.press('Escape')
+    await dialog(page, 'Keys').waitFor({ state: 'detached' })
+    await link(page, 'Log').click()
+    await button(page, 'Sign out').click()
+    assert.equal(await field(page, 'Name').inputValue(), 'Drill')
+    await field(page, 'Name').fill('')
+    await field(page, 'Owner').fill('Ada')
+    await link(page, 'Log').click()
+    await page.waitForURL('**/#/new-evidence')
+    assert.equal(await field(page, 'Owner').inputValue(), 'Ada')
     isDiscarded = true
     await link(page, 'Log').click()
     await heading(page, 'The log').waitFor()
@@ -63,14 +75,29 @@ describeDashboard('the ways through the dashboard in Chromium', (it, dashboard) 
     const transfer = await dashboard.open('Transfer', 'Transfer to another owner')
     await field(transfer, 'New owner').fill('Grace')
     await button(transfer, 'Dismiss').click()
+    // Chromium asks the page only about the first Escape.
+    for (const key of ['Escape', 'Escape']) await page.keyboard.press(key)
     assert.equal(await field(transfer, 'New owner').inputValue(), 'Grace')
     isDiscarded = true
     await page.keyboard.press('Escape')
     await transfer.waitFor({ state: 'detached' })
     assert.deepEqual(
       asked,
-      Array.from({ length: 4 }, () => 'Discard what you have entered?'),
+      Array.from({ length: 9 }, () => 'Discard what you have entered?'),
     )
+  })
+
+  it('keep the first evidence that is typed, whatever happens meanwhile', async ({ page, service }) => {
+    const companyId = 'busy'
+    const { keys } = await service.company(companyId)
+    await page.clock.install()
+    await dashboard.signIn(keys.U, '', companyId)
+    await field(page, 'Name').fill('Drill')
+    let reads = 0
+    page.on('request', (request) => (reads += Number(request.url().endsWith('/overview'))))
+    await page.clock.runFor(60_000)
+    // A read that finds the evidence of somebody else, or fails, ends the form.
+    assert.equal(reads, 0)
   })
 
   it('keep a dialog that is opened in the moment in which its page appears', async ({ page }) => {
