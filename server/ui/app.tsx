@@ -1,10 +1,13 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { EvidenceRegistryError } from '../client/index.ts'
+import { AnotherKey } from './components/another-key.tsx'
 import { OpenDialog } from './components/dialog.tsx'
+import { WhenKeyEnded } from './components/form.tsx'
 import { Mark } from './components/icon.tsx'
 import { Failure, Skeleton, WhenLoaded } from './components/notice.tsx'
 import { Navigation } from './components/navigation.tsx'
+import type { Submission } from './components/use-form.ts'
 import { useLoad } from './components/use-load.ts'
 import { Shortcuts } from './components/shortcuts.tsx'
 import { Toast } from './components/toast.tsx'
@@ -56,15 +59,19 @@ export function App() {
     forget()
     changeSession(undefined)
   }
+  const anotherKey = (form: Submission): ComponentChildren =>
+    session && <AnotherKey session={session} onSession={changeSession} form={form} />
   return (
     <SessionContext.Provider value={session}>
-      <ExactTimes.Provider value={useExactTimes()}>
-        <Frame location={location} session={session} onSignOut={signOut}>
-          {error !== undefined && <Failure error={error} retry={() => void restore()} />}
-          {isRestoring ? <Skeleton /> : <Page location={location} session={session} setSession={changeSession} />}
-          <Toast />
-        </Frame>
-      </ExactTimes.Provider>
+      <WhenKeyEnded.Provider value={anotherKey}>
+        <ExactTimes.Provider value={useExactTimes()}>
+          <Frame location={location} session={session} onSignOut={signOut}>
+            {error !== undefined && <Failure error={error} retry={() => void restore()} />}
+            {isRestoring ? <Skeleton /> : <Page location={location} session={session} setSession={changeSession} />}
+            <Toast />
+          </Frame>
+        </ExactTimes.Provider>
+      </WhenKeyEnded.Provider>
     </SessionContext.Provider>
   )
 }

@@ -1,4 +1,6 @@
-import type { ComponentChildren } from 'preact'
+import { createContext, type ComponentChildren } from 'preact'
+import { useContext } from 'preact/hooks'
+import { EvidenceRegistryError } from '../../client/index.ts'
 import { texts } from '../texts.ts'
 import { Failure } from './notice.tsx'
 import type { Submission } from './use-form.ts'
@@ -13,22 +15,31 @@ export interface FormProps {
   readonly children?: ComponentChildren
 }
 
+/** What stands above a form whose key the service rejects; `undefined` where nobody is signed in. */
+export const WhenKeyEnded = createContext<(form: Submission) => ComponentChildren>(() => undefined)
+
 /** A form with its error, its fields and its buttons. */
 export function Form({ form, action, submitText, onCancel, isDanger = false, children }: FormProps) {
+  const whenKeyEnded = useContext(WhenKeyEnded)
+  const hasKeyEnded = form.error instanceof EvidenceRegistryError && form.error.status === 401
+  const anotherKey = hasKeyEnded ? whenKeyEnded(form) : undefined
   return (
-    <form class="stack" onSubmit={form.submit(action)} noValidate>
-      {form.error !== undefined && <Failure error={form.error} />}
-      {children}
-      <div class="row actions">
-        <button class={`primary ${isDanger ? 'danger' : ''}`} type="submit" disabled={form.isBusy}>
-          {submitText}
-        </button>
-        {onCancel && (
-          <button type="button" onClick={onCancel}>
-            {texts.cancel}
+    <div class="stack">
+      {anotherKey}
+      <form class="stack" onSubmit={form.submit(action)} noValidate>
+        {form.error !== undefined && anotherKey === undefined && <Failure error={form.error} />}
+        {children}
+        <div class="row actions">
+          <button class={`primary ${isDanger ? 'danger' : ''}`} type="submit" disabled={form.isBusy}>
+            {submitText}
           </button>
-        )}
-      </div>
-    </form>
+          {onCancel && (
+            <button type="button" onClick={onCancel}>
+              {texts.cancel}
+            </button>
+          )}
+        </div>
+      </form>
+    </div>
   )
 }

@@ -100,6 +100,31 @@ describeDashboard('the ways through the dashboard in Chromium', (it, dashboard) 
     assert.equal(reads, 0)
   })
 
+  it('take another key in place of one that has ended, and keep what was typed', async ({ page, service, company }) => {
+    const params = { COMPANY_ID: company.id }
+    const apiKey = 'key-of-a-clerk-who-left'
+    const json = { name: 'clerk', apiKey, permissions: 'U' }
+    const { id: SYSTEM_ID } = await service.ok('createSourceSystem', { key: company.keys.A, params, json })
+    await dashboard.createEvidence('ended-1')
+    await dashboard.signIn(apiKey, '#/evidences/ended-1')
+    const repair = await dashboard.open('Record repair', 'Record a repair')
+    await field(repair, 'Remark').fill('new chain')
+    await service.ok('updateSourceSystem', {
+      key: company.keys.A,
+      params: { ...params, SYSTEM_ID },
+      json: { active: false },
+    })
+    await button(repair, 'Record repair').click()
+    await field(repair, 'API key').fill('not-a-key-of-this-company')
+    await button(repair, 'Sign in').click()
+    await assertAccessible(page)
+    await field(repair, 'API key').fill(company.keys.U)
+    await button(repair, 'Sign in').click()
+    await field(repair, 'API key').waitFor({ state: 'detached' })
+    await dashboard.confirm(repair, 'Record repair')
+    await page.getByText('new chain').waitFor()
+  })
+
   it('keep a dialog that is opened in the moment in which its page appears', async ({ page }) => {
     await dashboard.signIn(dashboard.company.keys.A, '#/source-systems')
     await heading(page, 'Source Systems').waitFor()
