@@ -82,7 +82,9 @@ export const shareOperation = define({
   ),
   async run({ registry, config: { publicUrl } }, { companyId, externalId, input }) {
     if (publicUrl === undefined)
-      throw configError('Set EVIDENCE_PUBLIC_URL to the address of the server for clients: a link begins with it')
+      throw configError(
+        'A link begins with EVIDENCE_PUBLIC_URL of the server: set it to the address for clients, and start the server again',
+      )
     const scope = { companyId, principal: OPERATOR }
     return createdShare(await registry.shares.create(scope, externalId, newShare(input)), `${publicUrl}/ui/`)
   },
