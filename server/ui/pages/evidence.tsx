@@ -28,9 +28,12 @@ export function EvidencePage({ externalId }: { readonly externalId: string }) {
   const files = useLoad((signal) => client.listEvidenceFiles({ externalId }, { signal }), [client, externalId])
   const shares = useShares(externalId)
   const fileCount = files.loaded.state === 'done' ? allOf(files.loaded.value).length : undefined
-  const reload = (): void => {
+  const reloadShown = (): void => {
     page.reload()
     files.reload()
+  }
+  const reload = (): void => {
+    reloadShown()
     setChanges((count) => count + 1)
   }
   return (
@@ -60,7 +63,7 @@ export function EvidencePage({ externalId }: { readonly externalId: string }) {
           <div class="split">
             <div>
               <EvidenceFiles externalId={externalId} files={files} onChange={reload} />
-              <Timeline externalId={externalId} changes={changes} />
+              <Timeline {...{ externalId, changes, lastVersion }} onNewer={reloadShown} />
             </div>
             <div>
               <LinksCard evidence={object} shares={shares} onChange={shares.reload} />

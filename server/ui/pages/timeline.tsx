@@ -1,3 +1,4 @@
+import { useEffect } from 'preact/hooks'
 import type { EvidenceEvent } from '../../client/index.ts'
 import { Icon, type IconName } from '../components/icon.tsx'
 import { Card, PageList } from '../components/notice.tsx'
@@ -14,11 +15,20 @@ const PAGE_EVENTS = 50
 const MAX_EVENTS = 500
 const AFTER_ALL = 1_000_000_000
 
+interface TimelineProps {
+  readonly externalId: string
+  readonly changes: number
+  /** What the rest of the page shows. */
+  readonly lastVersion: number
+  /** The history has a newer event than the rest of the page. */
+  readonly onNewer: () => void
+}
+
 /**
  * The history of an evidence, newest first. It is read again until all events are confirmed, and if `changes` grows: a
  * deletion also changes an older event.
  */
-export function Timeline({ externalId, changes }: { readonly externalId: string; readonly changes: number }) {
+export function Timeline({ externalId, changes, lastVersion, onNewer }: TimelineProps) {
   const { client } = useSession()
   const list = usePages<EvidenceEvent, Page<EvidenceEvent>>(
     {
@@ -35,6 +45,10 @@ export function Timeline({ externalId, changes }: { readonly externalId: string;
     },
     { of: [client, externalId], changes },
   )
+  const newest = list.items[0]?.version ?? 0
+  useEffect(() => {
+    if (newest > lastVersion) onNewer()
+  }, [newest])
   return (
     <Card title={texts.evidence.history} aside={texts.evidence.newestFirst} id="history">
       <PageList of={list}>{(events) => <EventList events={events} />}</PageList>

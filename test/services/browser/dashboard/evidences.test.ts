@@ -184,6 +184,22 @@ describeDashboard('the pages of evidences in Chromium', (it, dashboard) => {
     await page.getByRole('alert').getByText('createdFrom').waitFor()
   })
 
+  it('show the present state if another user has changed it meanwhile', async ({ page, service }) => {
+    await dashboard.createEvidence('two-tabs', { owner: 'Ada' })
+    // The history is read again while an event is not confirmed.
+    await page.route('**/evidence/two-tabs?*', async (route) => {
+      const response = await route.fetch()
+      const body = (await response.text()).replaceAll('"merkleSendStatus":"C"', '"merkleSendStatus":"P"')
+      await route.fulfill({ response, body })
+    })
+    await dashboard.signIn(dashboard.company.keys.R, '#/evidences/two-tabs')
+    const tag = page.locator('.tag')
+    await text(tag, 'Active').waitFor()
+    await text(page.locator('.timeline'), 'Created').waitFor()
+    await service.registry.evidences.update(SCOPE, 'two-tabs', { updateType: 'stolen' })
+    await text(tag, 'Stolen').waitFor()
+  })
+
   it('show every event of a long history', async ({ page }) => {
     await dashboard.createEvidence('long-1')
     // A stand-in for the service: 520 real events take half a minute to make. The last is confirmed at the second read.
