@@ -148,7 +148,7 @@ describe('the proxies of the settings', () => {
   })
 
   it('and nodes, authorities and databases must have a percent-encoded password', async () => {
-    const message = /^(?!.*pa%ss).*percent-encoded.*: write % as %25$/
+    const message = /^(?!.*pa%ss).*percent-encoded.*: write % as %25/
     const of = { code: 'CONFIG_ERROR', message }
     assert.throws(() => new Proxies({ httpsProxy: 'http://u:pa%ss@h:1' }), of)
     assert.throws(() => new RpcEndpoints(['https://u:pa%ss@h'], { chainId: 1, timeoutMs: 1 }), of)
