@@ -88,7 +88,8 @@ export function testKeys(test: TestOf<BlobStore>): void {
 
   test('is write-once: a second put is rejected and changes nothing', async (store) => {
     await putBlob(store, 'once', 'first')
-    for (const second of ['other', 'first', '']) await rejectsWith('UNAVAILABLE', putBlob(store, 'once', second))
+    for (const second of ['other', 'first', '', 'x'.repeat(100 * KIB)])
+      await rejectsWith('UNAVAILABLE', putBlob(store, 'once', second))
     await assertBlob(store, 'once', 'first')
   })
 }

@@ -71,7 +71,9 @@ describe('a write that fails', () => {
       const faults: PlannedFaults = {}
       const lines: string[] = []
       const logger = { error: (_: object, message: string) => void lines.push(message) }
-      const store = await LevelRecords.open(faultyLevel(db, faults), { logger })
+      const heads: number[] = []
+      const afterGroup = ({ lastVersion }: { readonly lastVersion: number }): void => void heads.push(lastVersion)
+      const store = await LevelRecords.open(faultyLevel(db, faults), { logger, afterGroup })
       assert.ok((await put(store, 'a')).ok)
       assert.ok(!store.isPoisoned())
 
@@ -81,6 +83,7 @@ describe('a write that fails', () => {
       const message = /the disk is full; free some space \(ENOSPC\)/
       for (const key of ['d', 'e']) await assert.rejects(put(store, key), { code: 'STORE_POISONED', message })
       assert.ok(store.isPoisoned())
+      assert.equal(heads.length, 1, 'only what is durable is reported')
       assert.equal(lines.length, 1)
       assert.match(lines.join(), message)
       assert.ok((await keysOf(store)).includes('a'), 'reads still work')

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
@@ -86,6 +86,7 @@ describe('a locked directory', () => {
     const directory = await temporaryFor(t)
     await lockAndRelease(directory)
     const path = (name: string): string => join(directory, 'lock', name)
+    const { ino } = await stat(path('LOCK'))
     const damages = [
       () => writeFile(path('CURRENT'), 'MANIFEST-999999\n'),
       () => writeFile(path('CURRENT'), ''),
@@ -94,6 +95,8 @@ describe('a locked directory', () => {
     for (const damage of damages) {
       await damage()
       await lockAndRelease(directory)
+      // It is the lock itself, and another process may have just got it.
+      assert.equal((await stat(path('LOCK'))).ino, ino)
     }
   })
 
