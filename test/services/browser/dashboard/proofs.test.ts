@@ -307,16 +307,17 @@ describeDashboard('the pages of proofs in Chromium', (it, dashboard) => {
       ['**/merkle/verify/*', renamed],
     ]
     const shown: (readonly [string | null, boolean])[] = []
+    const proof = page.locator('.cert-proof')
     for (const [pattern, change] of cases) {
       await page.route(pattern, async (route) => {
         const response = await route.fetch()
         await route.fulfill({ response, body: change(await response.text()) })
       })
-      // Without it, the page of the case before could be read while the new one loads.
-      await page.goto('about:blank')
+      // Else the page of the case before could be read while the new one loads.
+      await page.goto(dashboard.urlOf('#/evidences'))
+      await proof.waitFor({ state: 'detached' })
       await page.goto(dashboard.urlOf(pattern.includes('bundle') ? '#/evidences/seal-1' : `#/certificate/${id}`))
       if (pattern.includes('bundle')) await link(page, 'Certificate').click()
-      const proof = page.locator('.cert-proof')
       const said = await proof.locator('.big-proof').textContent()
       shown.push([said?.slice(0, 10) ?? null, (await proof.getAttribute('class')) === 'cert-proof independent'])
       await page.unroute(pattern)
