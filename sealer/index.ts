@@ -2,7 +2,7 @@
  * The sealer: puts the log's new entries into the Merkle tree, signs checkpoints, and has them stamped and anchored.
  */
 export { confirmForeignUse } from './account-alarm.ts'
-export { assertNoSealer } from './lease.ts'
+export { assertNoSealer } from './no-sealer.ts'
 export { createSealer } from './sealer.ts'
 export type { SealerOptions } from './settings.ts'
 export { InlineEngine, PoolEngine, type PoolOptions } from './engine/engines.ts'

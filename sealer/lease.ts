@@ -1,11 +1,10 @@
 import { randomUUID } from 'node:crypto'
-import { systemClock } from '../core/clock.ts'
-import { isRegistryError, RegistryError } from '../core/errors.ts'
+import { fromHex, toHex } from '../core/bytes.ts'
+import { isRegistryError } from '../core/errors.ts'
 import { logKeys } from '../core/log/keys.ts'
 import type { SealerLeaseRecord } from '../core/log/records.ts'
 import type { LogReader } from '../core/log/reader.ts'
 import type { Clock, RecordStore, SignedHeadKeeper, Version } from '../core/ports/index.ts'
-import { fromHex, toHex } from '../core/bytes.ts'
 import type { StoredRecord } from '../core/store/keys.ts'
 import { decodeRecord } from '../core/store/codec.ts'
 import { putRecord } from '../core/store/entries.ts'
@@ -13,28 +12,6 @@ import { readAll } from '../core/store/read.ts'
 
 /** For how long a lease holds that is not renewed, unless `leaseMs` says otherwise. */
 export const LEASE_MS = 5_000
-
-/**
- * Checks that no sealer runs on these records, for a program that copies a store: what a server writes meanwhile would
- * be in the source only. If there is a lease, it waits for the lease time, in which a running sealer renews it.
- *
- * @returns checks that none has run since
- * @throws RegistryError `UNAVAILABLE` if one runs or has run
- */
-export async function assertNoSealer(
-  records: RecordStore,
-  { clock = systemClock, leaseMs = LEASE_MS }: { readonly clock?: Clock; readonly leaseMs?: number } = {},
-): Promise<() => Promise<void>> {
-  const version = async () => (await readAll(records, [logKeys.sealerLease()]))[0]?.version
-  const found = await version()
-  const assertSame = async (): Promise<void> => {
-    if ((await version()) !== found)
-      throw new RegistryError('UNAVAILABLE', 'A server runs on these records: stop all servers, then try again')
-  }
-  if (found !== undefined) await clock.sleep(leaseMs)
-  await assertSame()
-  return assertSame
-}
 
 /** What a sealer has signed, and what the records hold. */
 export interface SignedTrees {
@@ -105,7 +82,7 @@ export class SealerLease {
     const [entry] = await readAll(this.#records, [logKeys.sealerLease()])
     if (entry !== undefined && !this.#isMine(entry)) {
       this.#renewedAt = undefined
-      await this.#assertHolds(decodeRecord(entry))
+      if (this.#observed?.version !== entry.version) await this.#assertHolds(decodeRecord(entry))
       if (now - this.#unchangedSince(entry.version, now) < this.#leaseMs) return false
     }
     const isAcquired = await this.#write(entry?.version ?? null)

@@ -13,8 +13,8 @@ interface WriteGateOptions {
 }
 
 const SET_BACK =
-  'The record store was set back or replaced while this registry is open, so nothing is accepted: what is written to it ' +
-  'cannot be sealed. Restore the newest store, then start the registry again'
+  'The record store was set back or replaced while this registry is open, so nothing is accepted: what is written ' +
+  'to it cannot be sealed. Restore the newest store, then start the registry again'
 
 /**
  * Decides whether a registry may write. A read-only one writes no record at all. A store that was set back while it is

@@ -9,7 +9,7 @@ import { MAX_PROOF_ITEMS } from '../log/tree/proof.ts'
  * `VERIFICATION_FAILED` if the value does not have the expected type. `what` names the value in the message.
  *
  * `form.…` says that a value is of another type or in another spelling: a program that wrote the document again does
- * so, and it contradicts nothing. `value.malformed` says that a hash, a proof or a number is none: it was changed.
+ * so, and it contradicts nothing. `value.malformed` says that a hash, a proof or a number is not one: it was changed.
  */
 
 /** A JSON object from an untrusted source. Its members are not checked yet. */

@@ -15,7 +15,7 @@ export interface FormProps {
   readonly children?: ComponentChildren
 }
 
-/** What stands above a form whose key the service rejects; `undefined` where nobody is signed in. */
+/** What stands above a form whose key the service rejects; `undefined` if no user is signed in. */
 export const WhenKeyEnded = createContext<(form: Submission) => ComponentChildren>(() => undefined)
 
 /** A form with its error, its fields and its buttons. */

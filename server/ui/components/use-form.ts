@@ -31,7 +31,7 @@ export interface FormTexts<Name extends string> {
   readonly values: Readonly<Record<Name, string>>
   /** Those of `values` that the user changed. */
   readonly changed: Readonly<Partial<Record<Name, string>>>
-  /** Begins with other texts: they appear where the user has changed nothing. */
+  /** Begins with other texts: a field that the user has not changed shows them. */
   readonly restart: (initial: Readonly<Record<Name, string>>) => void
   readonly change: (values: Readonly<Partial<Record<Name, string>>>) => void
   readonly props: (name: Name) => TextProps

@@ -99,7 +99,7 @@ function useNewest(opened: Evidence, lastVersion: number) {
     setNewest({ evidence: page.object, version: page.lastVersion })
     form.restart(initialTexts(page.object))
   }
-  /** Where somebody else changed the same field, the newest is shown beside the text of the user. */
+  /** If another user changed the same field, the newest is shown beside the text of the user. */
   const props = (name: keyof ChangeTexts): TextProps => {
     const newest = initialTexts(evidence)[name]
     const isNew = form.changed[name] !== undefined && newest !== initialTexts(opened)[name]

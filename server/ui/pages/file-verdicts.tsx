@@ -6,7 +6,7 @@ import type { HashedFile, Outcome } from './verify-document.ts'
 /** A file of the user, with a small picture if it is a photo. */
 export interface DroppedFile extends HashedFile {
   readonly photo: ImageBitmap | undefined
-  /** Why it is no proof, if it may have been meant as one. */
+  /** Why it is not a proof, if it may have been meant as one. */
   readonly whyNoProof: string | undefined
 }
 
