@@ -82,9 +82,7 @@ export const shareOperation = define({
   ),
   async run({ registry, config: { publicUrl } }, { companyId, externalId, input }) {
     if (publicUrl === undefined)
-      throw configError(
-        'A link begins with EVIDENCE_PUBLIC_URL of the server: set it to the address for clients, and start the server again',
-      )
+      throw configError('Links begin with EVIDENCE_PUBLIC_URL of the server: set it to its address, and restart it')
     const scope = { companyId, principal: OPERATOR }
     return createdShare(await registry.shares.create(scope, externalId, newShare(input)), `${publicUrl}/ui/`)
   },
