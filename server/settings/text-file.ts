@@ -8,13 +8,16 @@ export type ReadFile = (path: string) => Uint8Array
 
 /**
  * Reads a file with a secret, a key or settings that the operator named. `source`: the flag or variable. Throws
- * `CONFIG_ERROR` that names both if the file cannot be read, or is not what `textOfFile` accepts.
+ * `CONFIG_ERROR` that names both if the file cannot be read, or is not what `textOfFile` accepts. The path of a file
+ * with a secret is not shown: it may be the secret, given in place of its file.
  */
 export function readTextFile(source: string, path: string, form: TextForm, readFile: ReadFile = readFileSync): string {
   try {
     return textOfFile(readFile(path), form)
   } catch (cause) {
     const reason = isRegistryError(cause) ? cause.message : reasonOf(cause)
-    throw configError(`${source}: the file ${path} cannot be read (${reason})`, cause)
+    const isSecret = form === 'value'
+    const file = isSecret ? 'the file that it names' : `the file ${path}`
+    throw configError(`${source}: ${file} cannot be read (${reason})`, isSecret ? undefined : cause)
   }
 }

@@ -135,8 +135,8 @@ describe('configuration', () => {
       [{ args: ['--config', 'c'], files: { c: '[]' } }, '--config: c must contain a JSON object of settings'],
       [{ env: { EVIDENCE_CONFIG: 'none' } }, 'EVIDENCE_CONFIG: the file none cannot be read (ENOENT)'],
       [
-        { env: { EVIDENCE_OPERATOR_KEY_FILE: 'none' } },
-        'EVIDENCE_OPERATOR_KEY_FILE: the file none cannot be read (ENOENT)',
+        { env: { EVIDENCE_OPERATOR_KEY_FILE: 'perhaps-the-key-itself' } },
+        'EVIDENCE_OPERATOR_KEY_FILE: the file that it names cannot be read (ENOENT)',
       ],
     ]
     for (const [sources, text] of cases) assert.equal(rejectionOf(sources), text)
@@ -174,7 +174,7 @@ describe('configuration', () => {
     for (const content of [key, `${bom}${key}\r\n`, `${key}\n\n`])
       assert.equal(load({ env, files: { f: content } }).operatorKey, key)
     for (const [content, reason] of [
-      [`${key}\u00e4`, /the file f cannot be read \(it is not text in UTF-8: save it as UTF-8\)/],
+      [`${key}\u00e4`, /the file that it names cannot be read \(it is not text in UTF-8: save it as UTF-8\)/],
       [`\u00ff\u00fe${utf16}`, /not text in UTF-8/],
       [utf16, /control character/],
       [`${key}\nsecond`, /control character/],
