@@ -12,7 +12,7 @@ export const exportCommand = defineClientCommand({
   name: 'export',
   description: `
 Writes all evidences of a company to a file of JSON lines, each as a proof bundle with its whole history. It needs a
-key with level A. Check the file with: evidence-registry verify --export FILE --policy POLICY`,
+key with level R. Check the file with: evidence-registry verify --export FILE --policy POLICY`,
   flags: {
     ...CLIENT_FLAGS,
     to: { value: 'FILE', doc: 'default: COMPANY.evidence.ndjson. It must not exist; - is standard output' },

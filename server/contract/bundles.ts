@@ -57,4 +57,4 @@ const namesOf = (text: string): BundleSelection['fields'] =>
 
 /** The bundle as a download. `id`: of what it is about. */
 export const bundleReply = (bundle: Bundle, id: string): Reply =>
-  bytes(BUNDLE_MEDIA_TYPE, JSON.stringify(bundle), { fileName: bundleFileName(id) })
+  bytes(`${BUNDLE_MEDIA_TYPE}; charset=utf-8`, JSON.stringify(bundle), { fileName: bundleFileName(id) })

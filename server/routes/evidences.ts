@@ -232,7 +232,7 @@ export const evidences: EndpointGroup = {
       headers: ['Content-Disposition'],
       handle: async ({ registry, scope }) =>
         pages(registry.proofs.exportCompany(scope), {
-          type: EXPORT_MEDIA_TYPE,
+          type: `${EXPORT_MEDIA_TYPE}; charset=utf-8`,
           fileName: `${scope.companyId}.evidence.ndjson`,
         }),
     }),

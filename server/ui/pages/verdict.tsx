@@ -101,8 +101,17 @@ export function Report({ outcome, ...asked }: ReportProps) {
             <Icon name="file" />
           </span>
           <div class="column text">
-            <b>{nameOf(summary)}</b>
-            <span class="small muted">{[summary.externalId, ownerOf(summary)].filter(Boolean).join(' · ')}</span>
+            <b>
+              <bdi>{nameOf(summary)}</bdi>
+            </b>
+            <span class="small muted">
+              {[summary.externalId, ownerOf(summary)].filter(Boolean).map((text, index) => (
+                <>
+                  {index > 0 && ' · '}
+                  <bdi>{text}</bdi>
+                </>
+              ))}
+            </span>
             {summary.isHistory && <State of={summary.status} />}
           </div>
         </section>

@@ -25,7 +25,7 @@ describe('proof bundles', () => {
   it('sends the bundle of an evidence as a download', async () => {
     const response = await get({ fields: 'name,owner', files: 'all' })
     assert.equal(response.status, 200)
-    assert.equal(response.headers.get('content-type'), BUNDLE_MEDIA_TYPE)
+    assert.equal(response.headers.get('content-type'), `${BUNDLE_MEDIA_TYPE}; charset=utf-8`)
     assert.match(response.headers.get('content-disposition') ?? '', /filename="car_1~\w{16}\.evidence\.json"/)
     assert.equal(response.headers.get('cache-control'), 'private, no-cache')
     const [event] = validate(Bundle, await response.json()).events
@@ -55,7 +55,7 @@ describe('proof bundles', () => {
   it('gives anyone a bundle without content', async () => {
     for (const path of [id, `${id}/${fileId}`]) {
       const response = await publicBundle(`${path}?format=bundle`)
-      assert.equal(response.headers.get('content-type'), BUNDLE_MEDIA_TYPE)
+      assert.equal(response.headers.get('content-type'), `${BUNDLE_MEDIA_TYPE}; charset=utf-8`)
       assert.equal(response.headers.get('access-control-allow-origin'), '*')
       const [event] = validate(Bundle, await response.json()).events
       assert.deepEqual([event?.fields, event?.files], [undefined, undefined])

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { ERROR_CODES, RegistryError } from '../../../core/index.ts'
 import { codesWith, failureOf, statusOf } from '../../../server/contract/errors.ts'
@@ -50,6 +52,16 @@ describe('errors', () => {
       assert.deepEqual(codesWith(Number(status)).toSorted(), codes.toSorted(), status)
     const unknown = ERROR_CODES.filter((code) => CODES[statusOf(code)] === undefined)
     assert.deepEqual(unknown, [])
+  })
+
+  it('are in the table of the README', () => {
+    const rows = readFileSync(join(import.meta.dirname, '../../../server/README.md'), 'utf8').split('\n')
+    for (const [status, codes] of Object.entries(CODES))
+      for (const code of codes)
+        assert.ok(
+          rows.some((row) => row.startsWith(`| ${status} |`) && row.includes(`\`${code}\``)),
+          code,
+        )
   })
 
   it('never show an internal message in a 5xx', () => {
