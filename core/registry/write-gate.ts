@@ -9,7 +9,7 @@ interface WriteGateOptions {
   /** The operator has confirmed that the clock is right. */
   readonly acceptClock: boolean
   readonly clock: Clock
-  readonly sealer: Pick<Sealer, 'lastBatchAt' | 'sealedSize' | 'isSetBack'>
+  readonly sealer: Pick<Sealer, 'lastBatchAt' | 'isSetBack'>
 }
 
 const SET_BACK =
@@ -49,11 +49,13 @@ export class WriteGate {
   }
 
   /**
-   * Throws `UNKNOWN_OUTCOME` if an entry was appended at a position that was sealed before: the store was set back.
-   * Nothing is written from then on.
+   * Throws `UNKNOWN_OUTCOME` if an entry was appended at a position that was sealed when its commit began: the store
+   * was set back. Nothing is written from then on.
+   *
+   * @param sealedBefore - number of sealed entries before the commit. Its entry may be sealed before it returns
    */
-  assertAppended(position: number): void {
-    if (position >= this.#options.sealer.sealedSize) return
+  assertAppended(position: number, sealedBefore: number): void {
+    if (position >= sealedBefore) return
     this.#hasAppendedBehind = true
     throw new RegistryError('UNKNOWN_OUTCOME', SET_BACK)
   }

@@ -54,7 +54,7 @@ export type RunWrite = <T extends Json>(
 interface WriterParts extends IdempotencyParts {
   readonly gate: WriteGate
   /** Learns that the log has new entries. */
-  readonly sealer: Pick<Sealer, 'notify'>
+  readonly sealer: Pick<Sealer, 'notify' | 'sealedSize'>
   /** Who waits for new entries of the log. */
   readonly listeners: ReadonlySet<() => void>
 }
@@ -103,13 +103,14 @@ async function tryWrite<T extends Json>(
   const { commit, result, replayed = result } = decision
   const recordsEvents = commit.append !== undefined
   if (recordsEvents) gate.assertClock()
+  const sealedBefore = sealer.sealedSize
   const outcome = await records.commit(
     use === undefined ? commit : withIdempotency(commit, use, { answer: replayed, now }),
   )
   if (!outcome.ok) return outcome
   if (recordsEvents) {
     sealer.notify()
-    gate.assertAppended(outcome.firstPosition)
+    gate.assertAppended(outcome.firstPosition, sealedBefore)
     for (const notify of listeners) notify()
   }
   return { result }

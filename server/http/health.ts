@@ -104,7 +104,7 @@ export class Health {
     if (this.#fatal !== undefined) return this.#fatal
     if (this.#sources.isStorePoisoned?.() === true) return 'STORE_POISONED'
     const { currentFailures, writesRefused } = this.#registry.status()
-    if (writesRefused === 'CLOCK') return writesRefused
+    if (writesRefused !== null && writesRefused !== 'READ_ONLY') return writesRefused
     if (this.#sources.areFilesLost?.() === true) return 'FILES_LOST'
     return currentFailures.find((code) => FATAL.has(code))
   }

@@ -74,6 +74,26 @@ describe('a registry', () => {
       assert.equal(registry.status().writesRefused, 'LOG_BEHIND_SIGNED')
     })
 
+  test('accepts an entry that is sealed before its commit returns', async (t) => {
+    const stores = new Stores()
+    let sealFirst: (() => Promise<void>) | undefined
+    const { registry, evidence } = await openFixture({
+      t,
+      stores,
+      records: {
+        commit: async (commit) => {
+          const outcome = await stores.records.commit(commit)
+          if (commit.append !== undefined) await sealFirst?.()
+          return outcome
+        },
+      },
+    })
+    sealFirst = () => registry.sealNow()
+    await evidence()
+    await evidence({ externalId: 'e-2' })
+    assert.equal(registry.status().writesRefused, null)
+  })
+
   test('seals what a previous process wrote and did not seal', async (t) => {
     const stores = new Stores()
     const first = await openFixture({ stores })

@@ -18,6 +18,7 @@ describe('the readiness of a server', () => {
   it('says why writes are refused: the clock, or a missing signed head', () => {
     assert.equal(healthOf({}).problem(), undefined)
     assert.equal(healthOf({ writesRefused: 'CLOCK' }).problem(), 'CLOCK')
+    assert.equal(healthOf({ writesRefused: 'LOG_BEHIND_SIGNED' }).problem(), 'LOG_BEHIND_SIGNED')
     assert.match(healthOf({ writesRefused: 'CLOCK' }).refusedText() ?? '', /clock is behind/)
     const readOnly = healthOf({ writesRefused: 'READ_ONLY' })
     assert.deepEqual([readOnly.problem(), readOnly.readiness().writes], [undefined, 'READ_ONLY'])
