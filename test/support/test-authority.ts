@@ -73,6 +73,8 @@ export interface CertificateOptions {
   readonly keyUsage?: number
   readonly extendedKeyUsage?: ExtendedKeyUsage | undefined
   readonly extensions?: readonly pkijs.Extension[]
+  /** Of the public key. Default: its named curve. */
+  readonly keyParameters?: asn1js.BaseBlock
 }
 
 export interface Issuer {
@@ -99,6 +101,7 @@ export async function certificate(options: CertificateOptions): Promise<pkijs.Ce
   made.notBefore.value = options.notBefore ?? new Date('2025-01-01T00:00:00Z')
   made.notAfter.value = options.notAfter ?? new Date('2040-01-01T00:00:00Z')
   await made.subjectPublicKeyInfo.importKey(options.keys.publicKey)
+  if (options.keyParameters) made.subjectPublicKeyInfo.algorithm.algorithmParams = options.keyParameters
   made.extensions = [...extensionsOf(options), keyIdentifier(made)]
   const hash = options.hash ?? 'sha256'
   await made.sign((options.issuer?.keys ?? options.keys).privateKey, hash === 'sha1' ? 'SHA-1' : WEB_HASH[hash])

@@ -1,16 +1,11 @@
 import { parsePublicKey } from '#certificate-crypto'
 import { BitString, Constructed, OctetString, Primitive, Sequence, type BaseBlock } from 'asn1js'
-import {
-  BasicConstraints,
-  Certificate as PkiCertificate,
-  ExtKeyUsage,
-  type Extension,
-  type RelativeDistinguishedNames,
-} from 'pkijs'
+import { BasicConstraints, Certificate as PkiCertificate, ExtKeyUsage, type Extension } from 'pkijs'
 import { equalBytes, sha256, toHex } from '../../bytes.ts'
 import { verificationError, type RegistryError } from '../../errors.ts'
 import type { VerificationRule } from '../../rules.ts'
 import { childrenOf, parseAsn1, timeOf, isSignature, schemeOnce, spendOnHidden, taggedIn } from './asn1.ts'
+import { isEqualName, nameText } from './name.ts'
 import type { PublicKey } from '../certificate-crypto/types.ts'
 import { PARSE_COST, type SignatureBudget } from '../untrusted.ts'
 
@@ -176,34 +171,14 @@ function tbsMembers(schema: BaseBlock): readonly BaseBlock[] {
 
 function readPublicKey(spki: BaseBlock): PublicKey | undefined {
   try {
-    return parsePublicKey(spki.valueBeforeDecodeView)
+    const key = parsePublicKey(spki.valueBeforeDecodeView)
+    // RFC 5480 § 2.1.1: a curve is named. OpenSSL would also take one that is spelled out.
+    const isSpelledOut = key.type === 'ec' && childrenOf(childrenOf(spki)[0])[1] instanceof Constructed
+    return isSpelledOut ? undefined : key
   } catch {
     return undefined
   }
 }
-
-/** Short names of attribute types (RFC 4519, X.520). */
-const NAME_TYPES: ReadonlyMap<string, string> = new Map([
-  ['2.5.4.3', 'CN'],
-  ['2.5.4.5', 'serialNumber'],
-  ['2.5.4.6', 'C'],
-  ['2.5.4.7', 'L'],
-  ['2.5.4.8', 'ST'],
-  ['2.5.4.10', 'O'],
-  ['2.5.4.11', 'OU'],
-  ['2.5.4.97', 'organizationIdentifier'],
-  ['1.2.840.113549.1.9.1', 'emailAddress'],
-])
-
-/** A name for people, for example `C=DE O=Example CN=TSA 1`, on one line. The issuer of the certificate chose it. */
-const nameText = ({ typesAndValues }: RelativeDistinguishedNames): string =>
-  typesAndValues
-    .map(({ type, value }) => `${NAME_TYPES.get(type) ?? type}=${textOf(value.valueBlock)}`)
-    .join(' ')
-    .replace(/[\p{C}\s]+/gu, ' ')
-
-/** A value that is not a text has no `value`, or one with other values in it. */
-const textOf = ({ value }: { readonly value?: unknown }): string => (typeof value === 'string' ? value : '?')
 
 /** Returns why a public key is too weak or too expensive to use, or `undefined` if it is acceptable. */
 export function keyProblem({ type, bits = 0, exponentBits = 0, curve = '' }: PublicKey): string | undefined {
@@ -286,20 +261,6 @@ export function isSignedBy(subject: Certificate, issuer: Certificate, budget: Si
     const { valueHexView, unusedBits } = subject.pki.signatureValue.valueBlock
     return unusedBits === 0 && isSignature(scheme, publicKey, subject.pki.tbsView, valueHexView)
   })
-}
-
-/** Real names have less than half of it. pkijs takes 0.4 µs for each byte that it compares. */
-const NAME_BYTES_PER_UNIT = 512
-
-/** Whether pkijs finds that two names are equal. An attacker's can have any length, and be compared with many. */
-export function isEqualName(
-  one: RelativeDistinguishedNames,
-  other: RelativeDistinguishedNames,
-  budget: SignatureBudget,
-): boolean {
-  const length = one.valueBeforeDecode.byteLength + other.valueBeforeDecode.byteLength
-  budget.spend(Math.floor(length / NAME_BYTES_PER_UNIT))
-  return one.isEqual(other)
 }
 
 /**

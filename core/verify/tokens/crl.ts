@@ -3,7 +3,8 @@ import { AlgorithmIdentifier, Extensions, RelativeDistinguishedNames, RevokedCer
 import { toHex } from '../../bytes.ts'
 import { derAt, derIn, type DerValue } from '../der.ts'
 import { extensionValue, parseAsn1, timeOf } from './asn1.ts'
-import { isEqualName, keyUsage, type Certificate } from './certificate.ts'
+import { keyUsage, type Certificate } from './certificate.ts'
+import { isEqualName } from './name.ts'
 import {
   goodUnlessExpired,
   hasCritical,

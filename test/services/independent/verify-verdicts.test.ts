@@ -17,6 +17,7 @@ import {
   authorityNamed,
   derOf,
   extension,
+  integer,
   OID,
   response,
   signerUnder,
@@ -63,6 +64,27 @@ interface Stamped {
   readonly checkpoints: readonly { readonly tokens: readonly string[] }[]
 }
 const policyWith = (members: Members = {}): string => JSON.stringify({ origin, keys, ...members })
+
+/** The parameters of P-256 without its name (RFC 3279 § 2.3.5). */
+function spelledOutP256(): asn1js.Sequence {
+  const octets = (hex: string) => new asn1js.OctetString({ valueHex: Uint8Array.from(Buffer.from(hex, 'hex')).buffer })
+  const prime = 'ffffffff00000001000000000000000000000000ffffffffffffffffffffffff'
+  const point =
+    '046b17d1f2e12c4247f8bce6e563a440f277037d812deb33a0f4a13945d898c296' +
+    '4fe342e2fe1a7f9b8ee7eb4a7c0f9e162bce33576b315ececbb6406837bf51f5'
+  const order = 'ffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551'
+  const number = (hex: string) => integer(Buffer.from(hex, 'hex'))
+  const curve = [`${prime.slice(0, -1)}c`, '5ac635d8aa3a93e7b3ebbd55769886bc651d06b0cc53b0f63bce3c3e27d2604b']
+  const value = [
+    number('01'),
+    new asn1js.Sequence({ value: [new asn1js.ObjectIdentifier({ value: '1.2.840.10045.1.1' }), number(prime)] }),
+    new asn1js.Sequence({ value: curve.map(octets) }),
+    octets(point),
+    number(order),
+    number('01'),
+  ]
+  return new asn1js.Sequence({ value })
+}
 
 describe('the verifier in Python says the same', { skip }, () => {
   const directory = temporaryOfSuite()
@@ -388,6 +410,11 @@ describe('the verifier in Python says the same', { skip }, () => {
     const nothing = new asn1js.Null()
     const twice = [extension('1.2.3.5', false, nothing), extension('1.2.3.5', false, nothing)]
     const nameConstraints = [extension('2.5.29.30', true, new asn1js.Sequence({ value: [] }))]
+    const otherNames = extension(
+      '2.5.29.30',
+      false,
+      asn1js.fromBER(Buffer.from('3014a0123010a40e300c310a300806035504030c0178', 'hex')).result,
+    )
     const forCode = { critical: false, purposes: [OID.codeSigning] }
 
     it('by signers of other kinds', async () => {
@@ -401,6 +428,7 @@ describe('the verifier in Python says the same', { skip }, () => {
         ['no signatures', false, { keyUsage: 0x20 }],
         ['name constraints', false, { extensions: nameConstraints }],
         ['an extension twice', false, { extensions: twice }],
+        ['a curve that is spelled out', false, { keyParameters: spelledOutP256() }],
         [
           'two purposes',
           false,
@@ -421,6 +449,9 @@ describe('the verifier in Python says the same', { skip }, () => {
         ['other purpose', false, { extendedKeyUsage: forCode }],
         ['name constraints', false, { extensions: nameConstraints }],
         ['signs no certificates', false, { keyUsage: 0x80 }],
+        ['a curve that is spelled out', false, { keyParameters: spelledOutP256() }],
+        // `openssl verify` applies them; a path may have them, because they are not critical.
+        ['name constraints that are not critical', true, { extensions: [otherNames] }],
       ] as const) {
         const own = await authorityNamed(`root ${what}`, options)
         const between = await authorityNamed(`between ${what}`, { ...options, issuer: root })
@@ -432,6 +463,20 @@ describe('the verifier in Python says the same', { skip }, () => {
         }
         await agreesOnTime(`anchor: ${what}`, isProven, await below(own), pinned)
         await agreesOnTime(what, isProven, await below(between, [between]), policy)
+      }
+      for (const [name, isProven] of [
+        [new asn1js.PrintableString({ value: ' ROOT' }), true],
+        [new asn1js.BmpString({ value: 'Root ' }), true],
+        [new asn1js.Utf8String({ value: 'ro ot' }), false],
+      ] as const) {
+        const { certificate: named } = await authorityNamed('root', { keys: root.keys })
+        named.subject.typesAndValues = [new pkijs.AttributeTypeAndValue({ type: '2.5.4.3', value: name })]
+        named.subject.valueBeforeDecode = new ArrayBuffer(0)
+        const signer = await signerUnder(
+          { keys: root.keys, certificate: named },
+          { name: 'of a root spelled otherwise' },
+        )
+        await agreesOnTime(`root as ${name.valueBlock.value}`, isProven, await stamped({ signer }), policy)
       }
       const path = [root]
       for (let i = 1; i <= 7; i++) path.push(await authorityNamed(`ca ${i}`, { issuer: path.at(-1) ?? root }))

@@ -1040,7 +1040,9 @@ EC = oid("1.2.840.10045.2.1")
 # P-256, P-384, P-521 and those of RFC 5639, with what a check costs.
 CURVES = {oid("1.2.840.10045.3.1.7"): 3, oid("1.3.132.0.34"): 7, oid("1.3.132.0.35"): 7}
 CURVES.update({oid(f"1.3.36.3.3.2.8.1.1.{i}"): cost for i, cost in ((7, 3), (11, 7), (13, 7))})
-KEY_USAGE, BASIC_CONSTRAINTS, EXTENDED_KEY_USAGE = (oid(f"2.5.29.{i}") for i in (15, 19, 37))
+SUBJECT_KEY, KEY_USAGE, BASIC_CONSTRAINTS, ISSUER_KEY, EXTENDED_KEY_USAGE = (
+    oid(f"2.5.29.{i}") for i in (14, 15, 19, 35, 37)
+)
 # Those about policies decide nothing, as with `openssl verify`. Name constraints are not supported.
 KNOWN_EXTENSIONS = {oid(f"2.5.29.{i}") for i in (15, 17, 19, 32, 33, 36, 37, 54)}
 TIME_STAMPING, ANY_PURPOSE = oid("1.3.6.1.5.5.7.3.8"), oid("2.5.29.37.0")
@@ -1090,10 +1092,13 @@ class Certificate(typing.NamedTuple):
     """What is needed of a certificate (RFC 5280 section 4.1)."""
 
     data: bytes
-    issuer: bytes
-    subject: bytes
-    key: bytes
+    signed: bytes
     algorithm: Value
+    signature: bytes
+    serial: bytes
+    issuer: list
+    subject: list
+    key: bytes
     cost: int
     not_before: int
     not_after: int
@@ -1122,9 +1127,9 @@ def certificate(data):
     spend(2, len(data))
     spend_on(data)
     [whole] = der(data)
-    signed, algorithm, _ = whole.values()
+    signed, algorithm, signature = whole.values()
     members = signed.values()
-    _, inner, issuer, validity, subject, key, *others = members[members[0].tag == 0xA0 :]
+    serial, inner, issuer, validity, subject, key, *others = members[members[0].tag == 0xA0 :]
     check(inner.whole == algorithm.whole, "it names two signature algorithms")
     extensions = {}
     for extension in [one for each in others if each.tag == 0xA3 for one in der(each.values()[0].content)]:
@@ -1134,7 +1139,27 @@ def certificate(data):
     for hidden in (key.whole, *(value for _, value in extensions.values())):
         spend(len(hidden) // 2 / 75)
     times = [time_of(value)[0] for value in validity.values()]
-    return Certificate(data, issuer.content, subject.content, key.whole, algorithm, cost_of(key), *times, extensions)
+    signature = data, signed.whole, algorithm, signature.content
+    names = serial.content, name_of(issuer), name_of(subject)
+    return Certificate(*signature, *names, key.whole, cost_of(key), *times, extensions)
+
+
+def name_of(name):
+    """What is compared of a name: its types and values in their order."""
+    pairs = [pair.values() for group in name.values() for pair in group.values()]
+    return [(kind.content, folded(value)) for kind, value in pairs]
+
+
+def folded(value):
+    """A text of a name in any encoding, A to Z as small letters, with single spaces. Else the bytes."""
+    if value.tag not in TEXTS - {0x0E, 0x17, 0x18}:
+        return value.whole
+    encoding = {0x0C: "utf-8", 0x1C: "utf-32-be", 0x1E: "utf-16-be"}.get(value.tag, "latin-1")
+    try:
+        words = value.content.decode(encoding).split(" ")
+    except ValueError:
+        return value.whole
+    return " ".join(filter(None, words)).encode().lower()
 
 
 def cost_of(key):
@@ -1188,11 +1213,27 @@ def may_issue(issuer, path, time):
 
 
 @functools.lru_cache(maxsize=None)
-def is_signed_by(data, issuer, cost):
-    spend(cost, len(data))
-    files = {"certificate": pem_of(data), "issuer": pem_of(issuer)}
-    command = ["verify", "-partial_chain", "-no_check_time", "-trusted", "issuer", "certificate"]
-    return openssl(files, *command)[0]
+def is_signed_by(data, issuer_data):
+    """Whether a certificate, given as bytes, has a signature by the key of another one. Both can be read."""
+    one, issuer = certificate(data), certificate(issuer_data)
+    spend(issuer.cost, len(data))
+    name, *parameters = one.algorithm.values()
+    options = []
+    if name.content == RSA_PSS:
+        salt = next((each.values()[0].content for each in parameters[0].values() if each.tag == 0xA2), b"\x14")
+        options = ["rsa_padding_mode:pss", f"rsa_pss_saltlen:{int.from_bytes(salt, 'big')}"]
+    files = {"signed": one.signed, "signature": one.signature[1:], "key": pem_of(issuer.key, "PUBLIC KEY")}
+    command = ["dgst", f"-{hash_of(one.algorithm)}", "-verify", "key", "-signature", "signature"]
+    sigopts = [argument for option in options for argument in ("-sigopt", option)]
+    return one.signature[:1] == b"\0" and openssl(files, *command, *sigopts, "signed")[0]
+
+
+def is_named_as_issuer(issuer, one):
+    """Whether the names and, if both have them, the key identifiers say so."""
+    by, own = one.single(ISSUER_KEY), issuer.single(SUBJECT_KEY)
+    named = {value.tag: value.content for value in by.values()} if by else {}
+    is_key = 0x80 not in named or own is None or named[0x80] == own.content
+    return one.issuer == issuer.subject and is_key and named.get(0x82, issuer.serial) == issuer.serial
 
 
 def anchor_of(signer, others, anchors, time):
@@ -1203,19 +1244,19 @@ def anchor_of(signer, others, anchors, time):
         if path[-1] in anchors:
             return path[-1].data
         for issuer in [*anchors, *others] if len(path) < 8 else []:
-            if issuer.data in seen or issuer.subject != path[-1].issuer:
+            if issuer.data in seen or not is_named_as_issuer(issuer, path[-1]):
                 continue
             checks += 1
             check(checks <= 64, "too many possible issuers")
             is_accepted = may_issue(issuer, path, time) and hash_of(path[-1].algorithm)
-            if is_accepted and is_signed_by(path[-1].data, issuer.data, issuer.cost):
+            if is_accepted and is_signed_by(path[-1].data, issuer.data):
                 seen.add(issuer.data)
                 paths.append([*path, issuer])
     raise Refuted("no path leads to a trust anchor")
 
 
-def pem_of(data):
-    return b"-----BEGIN CERTIFICATE-----\n" + base64.encodebytes(data) + b"-----END CERTIFICATE-----\n"
+def pem_of(data, label="CERTIFICATE"):
+    return f"-----BEGIN {label}-----\n{base64.encodebytes(data).decode()}-----END {label}-----\n".encode()
 
 
 def openssl(files, *arguments):
