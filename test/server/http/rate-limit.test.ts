@@ -29,7 +29,8 @@ describe('clientNetwork', () => {
 
 describe('the ration of questions about a company', () => {
   it('is 30 a minute for an address and 3,000 an hour for a company, which refused ones do not use up', () => {
-    const ration = createRation()
+    let now = 0
+    const ration = createRation(() => now)
     const isRefused = (address: number, companyId: string): boolean => {
       const ctx = { state: { head: new ResponseHead('', []) } } as unknown as Context
       try {
@@ -46,5 +47,10 @@ describe('the ration of questions about a company', () => {
     for (let i = 30; i < 3_000; i++) assert.equal(isRefused(Math.floor(i / 30), 'acme'), false)
     assert.equal(isRefused(100, 'acme'), true)
     assert.equal(isRefused(100, 'other'), false)
+    now += 1_200
+    assert.deepEqual([isRefused(101, 'acme'), isRefused(102, 'acme')], [false, true])
+    now += 24 * 3_600_000
+    const later = Array.from({ length: 3_001 }, (_, i) => isRefused(200 + Math.floor(i / 30), 'acme'))
+    assert.equal(later.indexOf(true), 3_000)
   })
 })
