@@ -1,10 +1,14 @@
 import { readdir, readFile, readlink, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import { eventually } from '../../support/eventually.ts'
 import { moduleUrl } from '../../support/repository.ts'
 import { ServerProcess, type Environment } from '../../support/server-process.ts'
 
 export const OPERATOR_KEY = 'the-key-of-the-fuzz-operator'
+
+/** What a process that does nothing gains and loses between two readings. */
+const SETTLED_BYTES = 262_144
 
 /** What the server process holds while no request is running. */
 export interface Resources {
@@ -56,9 +60,18 @@ export class Target {
       () => `more than ${sockets} sockets stay open`,
     )
     return {
-      memory: await this.#memory(),
+      memory: await this.#settledMemory(),
       sockets: open.filter((name) => name.startsWith('socket:')).length,
       descriptors: open.length,
+    }
+  }
+
+  /** What is still being released is not counted: a busy machine takes seconds for it. */
+  async #settledMemory(): Promise<number> {
+    for (let before = Infinity; ; await setTimeout(1_000)) {
+      const memory = await this.#memory()
+      if (memory > before - SETTLED_BYTES) return memory
+      before = memory
     }
   }
 
