@@ -27,8 +27,18 @@ export const formatUtc = (time: string | number): string => textOf(time, (date) 
 
 const UTC = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium', timeZone: 'UTC' })
 
-/** A time in UTC, to the second, for paper: it has no hover, and a proven time must not look earlier than it is. */
+/** A time in UTC, to the second, for paper: it has no hover. */
 export const formatPrinted = (time: string | number): string => textOf(time, (date) => `${UTC.format(date)} UTC`)
+
+/**
+ * A time by which something existed, rounded up to the unit that `format` shows: cut off, it would be earlier than what
+ * is proven.
+ */
+export function formatBound(time: number, format: typeof formatTime | typeof formatPrinted): string {
+  const unitMs = format === formatUtcTime ? 60_000 : 1_000
+  const rounded = Math.ceil(time / unitMs) * unitMs
+  return format(Number.isNaN(new Date(rounded).getTime()) ? time : rounded)
+}
 
 const UNITS = [
   { unit: 'day', ms: 86_400_000 },

@@ -5,7 +5,7 @@ import { Thumb } from '../components/thumb.tsx'
 import { Hash, LongText } from '../components/values.tsx'
 import { lastText, type LastText } from '../event-changes.ts'
 import { disclosedName } from '../event-names.ts'
-import { formatPrinted } from '../format.ts'
+import { formatBound, formatPrinted } from '../format.ts'
 import { texts } from '../texts.ts'
 
 /** What hangs on the wall: the thing, its present owner and its present state, after all events. */
@@ -139,7 +139,7 @@ const EVENT_COLUMNS: readonly Column<BundleEventClaims>[] = [
         texts.none
       ) : (
         <>
-          {formatPrinted(event.notLaterThan)}
+          {formatBound(event.notLaterThan, formatPrinted)}
           {isLocalTimeOnly(event) && ` (${texts.ownTest.short})`}
         </>
       ),

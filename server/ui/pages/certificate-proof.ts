@@ -49,7 +49,7 @@ export async function readCertificate(
 ): Promise<CertificateProof | undefined> {
   const proof = await publicClient.verifyEvidence({ evidenceId }, { signal })
   if (proof.status !== 'ok') return undefined
-  if (content === undefined) return { event: creation(proof), claims: undefined }
+  if (content === undefined) return { event: await creation(proof), claims: undefined }
   const claims = await verifiedContent(content.session, content.externalId, proof, signal)
   const newest = claims.events.at(-1)
   if (newest?.log === undefined) return undefined
@@ -76,18 +76,24 @@ export async function readCertificate(
 }
 
 /** What the registry states about the creation. */
-function creation({ txId, createdAt, merkle, tsa }: OkProof): CertifiedEvent {
+async function creation({ txId, createdAt, merkle, tsa }: OkProof): Promise<CertifiedEvent> {
   const { anchor } = merkle
-  const stated = (at: string, by: string) => ({ at: Date.parse(at), by, isLocalTest: isOwn(by) })
+  const stated = (at: number, by: string) => ({ at, by, isLocalTest: isOwn(by) })
   return {
     version: 1,
     name: texts.evidence.eventNames.create,
     txId,
     recordedAt: createdAt,
     merkle,
-    stamps: tsa ? [stated(tsa.genTime, tsa.authority)] : [],
-    blocks: anchor ? [{ ...anchor, ...stated(anchor.blockTime, anchor.network), isFinal: true }] : [],
+    stamps: tsa ? [stated(await latestTime(tsa.token), tsa.authority)] : [],
+    blocks: anchor ? [{ ...anchor, ...stated(Date.parse(anchor.blockTime), anchor.network), isFinal: true }] : [],
   }
+}
+
+/** The latest time that a token (base64) allows: its accuracy is not in `genTime`. */
+async function latestTime(token: string): Promise<number> {
+  const { parseTimestampResponse } = await import('../../../core/verify/tokens.ts')
+  return parseTimestampResponse(Uint8Array.from(atob(token), (char) => char.charCodeAt(0))).notLaterThan
 }
 
 /** The content of an evidence. Throws if it does not hash to the txId that the public proof is about. */

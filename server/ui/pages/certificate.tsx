@@ -6,7 +6,7 @@ import { Notice, WhenLoaded } from '../components/notice.tsx'
 import { QrCode } from '../components/qr-code.tsx'
 import { useEvery, useLoad } from '../components/use-load.ts'
 import { Facts, Hash } from '../components/values.tsx'
-import { formatPrinted } from '../format.ts'
+import { formatBound, formatPrinted } from '../format.ts'
 import { verificationLink } from '../public-url.ts'
 import { SessionContext } from '../session.ts'
 import { texts } from '../texts.ts'
@@ -86,7 +86,7 @@ function FirstPage({ event, claims, evidenceId, code }: PageProps & { readonly c
       <div class={`cert-proof ${by}`}>
         <Seal kind={SEALS[by]} />
         <div>
-          <p class="big-proof">{t.proven[by](formatPrinted(stated?.at ?? 0))}</p>
+          <p class="big-proof">{t.proven[by](formatBound(stated?.at ?? 0, formatPrinted))}</p>
           <p>{claims ? t.provenText : t.provenCreation}</p>
           <p>{by === 'none' ? t.unstamped(event.version, event.merkle.leafIndex) : t.statedBy[by](stated?.by ?? '')}</p>
           {code && <p>{t.codeShows}</p>}
@@ -138,12 +138,15 @@ function Hashes({ event, claims, evidenceId }: PageProps) {
           [t.statedTime, formatPrinted(event.recordedAt)],
           ...stamps.map(
             ({ at, by, isLocalTest }) =>
-              [texts.log.stamp, `${isLocalTest ? texts.ownTest.authority : by}: ${formatPrinted(at)}`] as const,
+              [
+                texts.log.stamp,
+                `${isLocalTest ? texts.ownTest.authority : by}: ${formatBound(at, formatPrinted)}`,
+              ] as const,
           ),
           ...blocks.flatMap(({ at, by, isLocalTest, blockNumber, txHash }) => [
             [
               texts.log.anchor,
-              `${isLocalTest ? texts.ownTest.ledger : by}, ${blockNumber}: ${formatPrinted(at)}`,
+              `${isLocalTest ? texts.ownTest.ledger : by}, ${blockNumber}: ${formatBound(at, formatPrinted)}`,
             ] as const,
             [t.transaction, <Hash value={txHash} />] as const,
           ]),

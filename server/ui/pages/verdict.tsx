@@ -6,7 +6,7 @@ import { Notice } from '../components/notice.tsx'
 import { Badge, Facts, StateBadge } from '../components/values.tsx'
 import type { LastText } from '../event-changes.ts'
 import { messageOf } from '../failure.ts'
-import { formatDate, formatTime, formatUtcDate, formatUtcTime } from '../format.ts'
+import { formatBound, formatDate, formatTime, formatUtcDate, formatUtcTime } from '../format.ts'
 import type { Session } from '../session.ts'
 import { texts } from '../texts.ts'
 import { isTrusted, useTrust, type Trust } from '../trust.ts'
@@ -129,10 +129,14 @@ function AllClaims({ outcome }: { readonly outcome: Outcome }) {
   const { notLaterThan: time, isHistory = false, isLocalTime = false } = summary ?? {}
   const isNamed = steps.some((step) => step.state === 'named')
   const proves = [
-    ...(time === undefined || isLocalTime || isNamed ? [] : [t.existedBy(formatTime(time), isHistory)]),
+    ...(time === undefined || isLocalTime || isNamed ? [] : [t.existedBy(formatBound(time, formatTime), isHistory)]),
     ...t.proves[kind],
   ]
-  const unproven = isLocalTime ? [t.localTime] : isNamed && time !== undefined ? [t.namedTime(formatUtcTime(time))] : []
+  const unproven = isLocalTime
+    ? [t.localTime]
+    : isNamed && time !== undefined
+      ? [t.namedTime(formatBound(time, formatUtcTime))]
+      : []
   return (
     <div class="claims">
       {proves.length > 0 && (
@@ -300,7 +304,8 @@ export function FoldedVerdict({ outcome }: { readonly outcome: Outcome }) {
   const { notLaterThan: at, isLocalTime = false } = outcome.summary ?? {}
   const t = texts.trust
   const { word } = verdictOn(useTrust(), { outcome, isFetched: true })
-  const time = at === undefined ? t.noTime : isLocalTime ? texts.verify.localTime : t.statedTime(formatUtcTime(at))
+  const time =
+    at === undefined ? t.noTime : isLocalTime ? texts.verify.localTime : t.statedTime(formatBound(at, formatUtcTime))
   return (
     <Details
       outcome={outcome}

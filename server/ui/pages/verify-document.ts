@@ -17,7 +17,7 @@ import { adviceOn, isChanged, LOCAL_TEST, LOCAL_TEST_LEDGER, LOCAL_TIME, whyNoDo
 import { lastText, parseJson, type LastText } from '../event-changes.ts'
 import { disclosedName, fieldName } from '../event-names.ts'
 import { FieldError } from '../failure.ts'
-import { formatTime } from '../format.ts'
+import { formatBound, formatTime } from '../format.ts'
 import { texts } from '../texts.ts'
 
 /** One check, in the order in which the page shows them. */
@@ -256,7 +256,9 @@ function eventFacts(event: BundleEventClaims): FactGroup {
     [t.txId, txId],
     [
       t.notLaterThan,
-      notLaterThan === undefined ? undefined : sourceOf(formatTime(notLaterThan), isLocalTimeOnly(event), LOCAL_TIME),
+      notLaterThan === undefined
+        ? undefined
+        : sourceOf(formatBound(notLaterThan, formatTime), isLocalTimeOnly(event), LOCAL_TIME),
     ],
     [t.stated, formatTime(committedTime)],
     [t.position, log && `${log.position}`],
