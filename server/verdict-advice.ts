@@ -66,7 +66,19 @@ export function whyNoDocument(text: string): string | undefined {
   if (text.slice(0, 99).includes(`"${EXPORT_FORMAT}"`))
     return 'it is an export: check it with evidence-registry verify --export'
   if (text.includes('\0')) return 'it is not text in UTF-8, but perhaps in UTF-16: save it as UTF-8'
-  return /^\uFEFF?\s*\{/.test(text) ? undefined : 'it is not JSON: download it again'
+  if (/^\uFEFF?\s*\{/.test(text)) return undefined
+  // The text may be only the beginning of a long one.
+  if (/^\uFEFF?\s*\[\s*\{/.test(text)) return 'it is a list: save each proof in a file of its own'
+  return isJson(text) ? 'it is JSON, but not an object: download it again' : 'it is not JSON: download it again'
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text.replace(/^\uFEFF/, ''))
+    return true
+  } catch {
+    return false
+  }
 }
 
 /** A saved response may be the error that the server returned instead of a bundle. The text is a stranger's. */

@@ -36,6 +36,8 @@ it('what was saved in place of a proof is named, and a content is not', async ()
     ['a.json', Buffer.from('\uFEFF{"format":"evidence-registry.bundle"}', 'utf16le'), /perhaps in UTF-16/],
     ['a.json', 'HTTP/1.1 200 OK\r\n\r\n{}', /^it begins with the headers/],
     ['a.json', 'not JSON', /^it is not JSON/],
+    ['a.json', '[ {"format":"evidence-registry.bundle"} ]', /^it is a list: save each proof in a file of its own$/],
+    ['a.json', '"{}"', /^it is JSON, but not an object/],
     ['a.json', '{"keys":[]}', /^it is not a proof bundle/],
   ] as const)
     assert.match((await why(name, content)) ?? '', said)
