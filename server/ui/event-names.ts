@@ -25,5 +25,8 @@ export function disclosedName(fields: ReadonlyMap<string, unknown>): string | un
 /** The name of a field of events, for people. A field without one keeps its own name. */
 export function fieldName(field: string): string {
   const names: Readonly<Record<string, string>> = texts.fields
-  return names[field] ?? field
+  return (Object.hasOwn(names, field) ? names[field] : undefined) ?? memberName(field)
 }
+
+/** The name of a member of `meta`, which may be empty or only white space; of one inside another, its path. */
+export const memberName = (path: string): string => path.replace(/(^|\.)\s*$/, `$1${texts.noName}`)

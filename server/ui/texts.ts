@@ -31,6 +31,7 @@ export const texts = {
   nothing: 'None',
   discard: 'Discard what you have entered?',
   farTime: (ms: number) => `${ms} ms after 1970`,
+  noName: '(no name)',
   notFoundPage: 'There is no page at this address.',
   goHome: 'Go to the evidences',
   nav: {

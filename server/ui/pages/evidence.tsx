@@ -7,6 +7,7 @@ import { Thumb } from '../components/thumb.tsx'
 import { toast } from '../components/toast.tsx'
 import { useEvery, useLoad } from '../components/use-load.ts'
 import { Badge, CopyButton, Facts, Hash, LongText, StateBadge, Time } from '../components/values.tsx'
+import { memberName } from '../event-names.ts'
 import { hrefOf, navigate } from '../router.ts'
 import { hasLevel, useSession } from '../session.ts'
 import { texts } from '../texts.ts'
@@ -248,7 +249,9 @@ function EvidenceFacts({ evidence }: { readonly evidence: Evidence }) {
             [t.created, <Time at={createDate} />],
             [texts.fields.description, description && <LongText text={description} />],
             [texts.fields.summary, summary && <LongText text={summary} />],
-            ...Object.entries(meta).map(([name, value]) => [<bdi>{name}</bdi>, <MetaValue value={value} />] as const),
+            ...Object.entries(meta).map(
+              ([name, value]) => [<bdi>{memberName(name)}</bdi>, <MetaValue value={value} />] as const,
+            ),
           ]}
         />
       </Card>

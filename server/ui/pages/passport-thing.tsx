@@ -4,7 +4,7 @@ import { Icon } from '../components/icon.tsx'
 import { Notice } from '../components/notice.tsx'
 import { Facts, LongText } from '../components/values.tsx'
 import { lastText, membersOf, settersOf } from '../event-changes.ts'
-import { actionOf } from '../event-names.ts'
+import { actionOf, memberName } from '../event-names.ts'
 import { formatUtcDate } from '../format.ts'
 import { texts } from '../texts.ts'
 import { isTrusted, useTrust } from '../trust.ts'
@@ -121,10 +121,10 @@ function hiddenOwner(events: readonly BundleEventClaims[]): number | undefined {
 /** The facts of the last event that set them. A transfer repeats those of its request without setting them. */
 function metaOf(events: readonly BundleEventClaims[]): readonly (readonly [string, string])[] {
   const setter = settersOf(events, 'meta').findLast(({ fields }) => actionOf(fields)?.type !== 'transfer')
-  return membersOf(setter?.fields.get('meta'), '').map(([path, value]) => [
-    path.slice(1),
-    typeof value === 'string' ? value : JSON.stringify(value),
-  ])
+  return membersOf(setter?.fields.get('meta'), '').flatMap(([path, value]) =>
+    // Only facts that are cleared or empty as a whole have no path.
+    path === '' ? [] : [[memberName(path.slice(1)), typeof value === 'string' ? value : JSON.stringify(value)]],
+  )
 }
 
 /** What a buyer must know first of a link that is older than the last transfer. */

@@ -1,6 +1,6 @@
 import type { Client, Evidence, EvidenceEvent, FileEntry } from '../../client/index.ts'
 import { committedValue, membersOf } from '../event-changes.ts'
-import { fieldName } from '../event-names.ts'
+import { fieldName, memberName } from '../event-names.ts'
 import { texts } from '../texts.ts'
 import { placeIn } from './photo-place.ts'
 
@@ -100,7 +100,9 @@ function valuesOf(events: readonly EvidenceEvent[], names: readonly string[]): r
       const value = committedValue(event, name)
       if (value === undefined) return []
       if (name !== 'meta') return [textOf(value)]
-      return membersOf(value, name).map(([path, fact]) => `${path.replace(/^meta\.?/, '')}: ${textOf(fact)}`)
+      return membersOf(value, '').flatMap(([path, fact]) =>
+        path === '' ? [] : [`${memberName(path.slice(1))}: ${textOf(fact)}`],
+      )
     }),
   )
   return [...new Set(values)]

@@ -107,6 +107,20 @@ describeDashboard('the page of a link in Chromium', (it, dashboard) => {
     assert.doesNotMatch(await page.content(), /Grace|>new</)
   })
 
+  it('shows facts that have no name, and no row if there are none', async ({ page, service }) => {
+    await createBike('facts-1')
+    const facts = page.getByRole('region', { name: 'The thing' }).locator('dt', { hasNotText: 'Owner' })
+    for (const [meta, names] of [
+      [{ '': 'F-78' }, ['(no name)']],
+      [{}, []],
+    ] as const) {
+      await service.registry.evidences.update(SCOPE, 'facts-1', { meta })
+      await page.goto((await linkOf('facts-1', { fields: ['meta'], files: [] })).url)
+      await page.getByText(/Complete up to event/).waitFor()
+      assert.deepEqual(await facts.allTextContents(), names)
+    }
+  })
+
   it('is proven by the keys of a registry that the user trusted, until the user forgets it', async ({ page }) => {
     await createBike('trust-1')
     const { url } = await linkOf('trust-1', { fields: ['name'], files: [] })
