@@ -19,6 +19,10 @@ export function assertName(name: string | undefined): void {
   if (name?.trim() === '') throw new FieldError('name', texts.form.nameMissing)
 }
 
+/** What the client refuses to send, such as `..` in a path. The message begins with the name of the value. */
+const isRefused = (error: unknown): error is TypeError =>
+  error instanceof TypeError && /^[\w-]+ must not /.test(error.message)
+
 /** Whether an error passes by itself: the server cannot be reached, or cannot do anything now. */
 export const isOutage = (error: unknown): boolean =>
   error instanceof EvidenceRegistryError && (error.code === 'NETWORK_ERROR' || error.status >= 500)
@@ -33,7 +37,7 @@ export const insteadOf =
 
 /** What to tell the user about an error. Messages of the API are kept, because they name the field and its rule. */
 export function messageOf(error: unknown): string {
-  if (error instanceof FieldError) return error.message
+  if (error instanceof FieldError || isRefused(error)) return error.message
   // Each browser has its own text for a module that it cannot load.
   if (error instanceof TypeError && /\bmodule\b/i.test(error.message)) return texts.failure.notLoaded
   if (!(error instanceof EvidenceRegistryError)) return `${texts.failure.unknown} ${String(error)}`
@@ -51,8 +55,8 @@ export function messageOf(error: unknown): string {
  */
 export function fieldOf(error: unknown, names: readonly string[]): string | undefined {
   if (error instanceof FieldError) return error.field
-  if (!(error instanceof EvidenceRegistryError)) return undefined
-  const byCode = FIELD_OF_CODE[error.code]
+  if (!(error instanceof EvidenceRegistryError) && !isRefused(error)) return undefined
+  const byCode = error instanceof EvidenceRegistryError ? FIELD_OF_CODE[error.code] : undefined
   if (byCode !== undefined && names.includes(byCode)) return byCode
   const message = error.message.replace(CALL, '')
   return names.find((name) => message.startsWith(name) && !/\w/.test(message.charAt(name.length)))

@@ -48,6 +48,8 @@ describeDashboard('the page that says whether a thing is reported stolen, in Chr
       await page.goto(dashboard.urlOf('#/status/acme'))
       await ask(' ')
       await says('Enter the number of the thing')
+      await ask('..')
+      await says('externalId must not be . or ..')
       await ask('car-1')
       await says('Not reported stolen')
       await ask('CAR-1')
