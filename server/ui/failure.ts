@@ -27,6 +27,10 @@ const isRefused = (error: unknown): error is TypeError =>
 export const isOutage = (error: unknown): boolean =>
   error instanceof EvidenceRegistryError && (error.code === 'NETWORK_ERROR' || error.status >= 500)
 
+/** Whether a request that failed may have been recorded: its response was lost, or says that this is not known. */
+export const mayBeRecorded = (error: unknown): boolean =>
+  isOutage(error) && error instanceof Error && !error.message.startsWith('GET ')
+
 /** Returns a value in place of an error of the service with this code, and throws any other error. */
 export const insteadOf =
   <T>(code: string, value: T) =>
@@ -41,8 +45,7 @@ export function messageOf(error: unknown): string {
   // Each browser has its own text for a module that it cannot load.
   if (error instanceof TypeError && /\bmodule\b/i.test(error.message)) return texts.failure.notLoaded
   if (!(error instanceof EvidenceRegistryError)) return `${texts.failure.unknown} ${String(error)}`
-  if (error.code === 'NETWORK_ERROR')
-    return error.message.startsWith('GET ') ? texts.failure.network : texts.failure.responseLost
+  if (error.code === 'NETWORK_ERROR') return mayBeRecorded(error) ? texts.failure.responseLost : texts.failure.network
   if (error.status === 401) return texts.failure.unauthorized
   if (error.status === 403) return texts.failure.forbidden
   if (error.code === 'VERSION_CONFLICT') return texts.form.conflict

@@ -63,8 +63,8 @@ export const texts = {
   failure: {
     network: 'The server cannot be reached. Check the connection, then try again.',
     responseLost:
-      'The server cannot be reached, or its response was lost. Try again: what it has recorded already is not ' +
-      'recorded twice.',
+      'The server cannot be reached, or its response was lost. Try again without a change: what it has recorded ' +
+      'already is not recorded twice.',
     notLoaded: 'This part of the page cannot be loaded. Check the connection, then try again or reload the page.',
     unauthorized: 'The API key is wrong, expired or deactivated. Sign in again with another key.',
     forbidden: 'The level of your API key does not allow this. Ask an administrator for a key with a higher level.',
@@ -334,6 +334,8 @@ export const texts = {
     sayWhat: 'Say in a few words what happened',
     chooseFiles: 'Choose at least one file',
     loadNewest: 'Load the newest, keep my text',
+    meanwhile: 'Recorded meanwhile:',
+    perhapsYours: 'Your last request may have been recorded, and this one was not sent yet. Recorded meanwhile:',
     newest: (text: string) => (text === '' ? 'The newest is empty' : `The newest: ${text}`),
   },
   /** The fields of events. */

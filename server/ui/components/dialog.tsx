@@ -1,10 +1,11 @@
 import type { ComponentChildren } from 'preact'
-import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { mayLeave, useUnsaved } from '../router.ts'
 import { texts } from '../texts.ts'
 import { Icon } from './icon.tsx'
 import { Form, type FormProps } from './form.tsx'
 import { createStore } from './store.ts'
+import type { Submission } from './use-form.ts'
 
 /** Opens a dialog over the page, in place of another one. Without one, closes what is open. */
 export const openDialog = (dialog?: ComponentChildren): void => open.set(dialog)
@@ -96,6 +97,10 @@ export function Dialog({ title, canClose = true, isLarge = false, children }: Di
   )
 }
 
+/** If a dialog is closed while its request may have been recorded, what the page shows is read again. */
+export const useReadAgain = ({ lostKey }: Submission, read: () => void): void =>
+  useEffect(() => () => void (lostKey() !== undefined && read()), [])
+
 interface FormDialogProps extends Pick<FormProps, 'form' | 'action' | 'children' | 'isDanger'> {
   readonly title: string
   readonly intro?: string | false
@@ -103,11 +108,14 @@ interface FormDialogProps extends Pick<FormProps, 'form' | 'action' | 'children'
   readonly submitText?: string
   /** Follows the action: what the page shows must be read again. */
   readonly onDone: () => void
+  /** Reads again what the page shows. Default: `onDone`. */
+  readonly onLost?: () => void
 }
 
 /** A dialog with a form, whose action changes something. */
 export function FormDialog(props: FormDialogProps) {
-  const { title, intro, submitText = texts.save, onDone, action, ...form } = props
+  const { title, intro, submitText = texts.save, onDone, onLost = onDone, action, ...form } = props
+  useReadAgain(form.form, onLost)
   const submit = async (): Promise<void> => {
     await action()
     closeDialog()

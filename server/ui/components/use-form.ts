@@ -1,5 +1,5 @@
-import { useState } from 'preact/hooks'
-import { fieldOf, messageOf } from '../failure.ts'
+import { useRef, useState } from 'preact/hooks'
+import { fieldOf, mayBeRecorded, messageOf } from '../failure.ts'
 
 /** The properties of a text field's control. */
 export interface TextProps {
@@ -24,6 +24,8 @@ export interface Submission {
    * the user who sends it again gets what was recorded, and nothing is recorded twice.
    */
   readonly keyOf: (request: object) => string
+  /** The last key, if its request failed and may have been recorded. */
+  readonly lostKey: () => string | undefined
 }
 
 /** The texts of a form by the names of their fields. */
@@ -50,6 +52,7 @@ export function useForm<Name extends string>(
   const [initial, setInitial] = useState(firstTexts)
   const [values, setValues] = useState(initial)
   const [keys] = useState(() => new Map<string, string>())
+  const last = useRef<{ key: string; lostKey?: string | undefined }>({ key: '' })
   const [error, setError] = useState<unknown>()
   const [isBusy, setBusy] = useState(false)
   const field = fieldOf(error, [...Object.keys(initial), ...others])
@@ -58,7 +61,9 @@ export function useForm<Name extends string>(
     setError(undefined)
     try {
       await action()
+      last.current.lostKey = undefined
     } catch (failure) {
+      if (mayBeRecorded(failure)) last.current.lostKey = last.current.key
       setError(failure)
     } finally {
       setBusy(false)
@@ -73,6 +78,7 @@ export function useForm<Name extends string>(
     const input = JSON.stringify(request, nameFiles)
     const key = keys.get(input) ?? crypto.getRandomValues(new Uint32Array(4)).join('-')
     keys.set(input, key)
+    last.current.key = key
     return key
   }
   const problemOf = (name: string): string | undefined => (name === field ? messageOf(error) : undefined)
@@ -95,6 +101,7 @@ export function useForm<Name extends string>(
       if (!isBusy) void run(action)
     },
     keyOf,
+    lostKey: () => last.current.lostKey,
   }
 }
 

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
-import { EvidenceRegistryError, type Evidence } from '../../client/index.ts'
-import { closeDialog, Dialog } from '../components/dialog.tsx'
+import { EvidenceRegistryError, type Evidence, type EvidenceEvent } from '../../client/index.ts'
+import { closeDialog, Dialog, useReadAgain } from '../components/dialog.tsx'
 import { TextField } from '../components/fields.tsx'
 import { Form } from '../components/form.tsx'
 import { useForm, type FormTexts, type TextProps } from '../components/use-form.ts'
@@ -8,6 +8,8 @@ import { Notice } from '../components/notice.tsx'
 import { toast } from '../components/toast.tsx'
 import { UploadProgress, useUpload } from '../components/upload.tsx'
 import { Facts } from '../components/values.tsx'
+import { committedValue, statusOf } from '../event-changes.ts'
+import { eventName } from '../event-names.ts'
 import { assertName, FieldError } from '../failure.ts'
 import { withoutEmpty } from '../format.ts'
 import { useSession } from '../session.ts'
@@ -89,15 +91,28 @@ function changeOf(kind: ChangeKind, evidence: Evidence, { values, changed }: For
 const isConflict = (error: unknown): boolean =>
   error instanceof EvidenceRegistryError && error.code === 'VERSION_CONFLICT'
 
+/** What was recorded since the form was opened. */
+interface Meanwhile {
+  readonly events: readonly EvidenceEvent[]
+  /** One of them may be a request of this form whose response was lost. */
+  readonly isLost: boolean
+}
+
 /** The form over the evidence as it was when the dialog was opened, and after a conflict over the newest. */
 function useNewest(opened: Evidence, lastVersion: number) {
   const { client } = useSession()
   const [{ evidence, version }, setNewest] = useState({ evidence: opened, version: lastVersion })
+  const [meanwhile, setMeanwhile] = useState<Meanwhile>()
   const form = useForm(initialTexts(opened), ['files'])
-  const loadNewest = async (): Promise<void> => {
-    const page = await client.getEvidence({ externalId: opened.externalId, last: 1_000_000_000 })
+  /** Returns whether there is a newer version. */
+  const loadNewest = async (): Promise<boolean> => {
+    const isLost = form.lostKey() !== undefined
+    const page = await client.getEvidence({ externalId: opened.externalId, last: version, disclose: true })
+    if (page.lastVersion === version) return false
     setNewest({ evidence: page.object, version: page.lastVersion })
+    setMeanwhile({ events: page.events, isLost })
     form.restart(initialTexts(page.object))
+    return true
   }
   /** If another user changed the same field, the newest is shown beside the text of the user. */
   const props = (name: keyof ChangeTexts): TextProps => {
@@ -105,14 +120,15 @@ function useNewest(opened: Evidence, lastVersion: number) {
     const isNew = form.changed[name] !== undefined && newest !== initialTexts(opened)[name]
     return { ...form.props(name), ...(isNew && { hint: texts.change.newest(newest) }) }
   }
-  return { evidence, version, form, props, loadNewest }
+  return { evidence, version, meanwhile, form, props, loadNewest }
 }
 
 /** A small dialog with the fields of one verb. A conflict shows in it, and keeps what was typed. */
 export function ChangeDialog({ kind, evidence: opened, lastVersion, onDone }: ChangeProps) {
   const t = texts.change
   const { client } = useSession()
-  const { evidence, version, form, props, loadNewest } = useNewest(opened, lastVersion)
+  const { evidence, version, meanwhile, form, props, loadNewest } = useNewest(opened, lastVersion)
+  useReadAgain(form, onDone)
   const { percent, upload } = useUpload()
   const [files, setFiles] = useState<readonly File[]>([])
   const { externalId } = evidence
@@ -120,7 +136,11 @@ export function ChangeDialog({ kind, evidence: opened, lastVersion, onDone }: Ch
   const record = async (): Promise<void> => {
     if (kind === 'attach' && files.length === 0) throw new FieldError('files', t.chooseFiles)
     const change = { externalId, ...changeOf(kind, evidence, form), ...(files.length > 0 && { files }) }
-    const known = { ifMatch: version, idempotencyKey: form.keyOf(change) }
+    const lostKey = form.lostKey()
+    const idempotencyKey = form.keyOf(change)
+    // If the request that was lost is recorded, the user decides again what to send.
+    if (lostKey !== undefined && lostKey !== idempotencyKey && (await loadNewest())) return onDone()
+    const known = { ifMatch: version, idempotencyKey }
     await upload((options) => client.updateEvidence(change, { ...known, ...(files.length > 0 && options) }))
     forgetLeftList(client)
     closeDialog()
@@ -136,6 +156,7 @@ export function ChangeDialog({ kind, evidence: opened, lastVersion, onDone }: Ch
           {t.loadNewest}
         </button>
       )}
+      {meanwhile && <RecordedMeanwhile {...meanwhile} />}
       <Form form={form} action={record} submitText={verb} onCancel={closeDialog} isDanger={kind === 'stolen'}>
         {kind === 'transfer' && <OwnerFields presentOwner={evidence.owner} newOwner={props('owner')} />}
         {kind === 'change' && (
@@ -160,6 +181,29 @@ export function ChangeDialog({ kind, evidence: opened, lastVersion, onDone }: Ch
       </Form>
     </Dialog>
   )
+}
+
+/** What a user must know before the form is sent again. */
+const RecordedMeanwhile = ({ events, isLost }: Meanwhile) => (
+  <Notice tone="pending">
+    {isLost ? texts.change.perhapsYours : texts.change.meanwhile}
+    <ul>
+      {events.map((event) => (
+        <li key={event.version}>
+          <bdi>{inWords(event)}</bdi>
+        </li>
+      ))}
+    </ul>
+  </Notice>
+)
+
+function inWords(event: EvidenceEvent): string {
+  const { type, updateType, updateDescription, eventDescription } = event
+  const owner = type === 'transfer' ? committedValue(event, 'owner') : undefined
+  const to = typeof owner === 'string' ? texts.certificate.newOwner(owner) : undefined
+  return [eventName(type, updateType, statusOf(event)), to, updateDescription, eventDescription]
+    .filter(Boolean)
+    .join(' · ')
 }
 
 /** The fragment of the address is the page, so sections are shown by script. */

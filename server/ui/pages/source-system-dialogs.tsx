@@ -128,7 +128,7 @@ interface NewKeyDialogProps extends Omit<Parameters<typeof FormDialog>[0], 'acti
 function NewKeyDialog({ action, onDone, ...dialog }: NewKeyDialogProps) {
   const [apiKey] = useState(randomKey)
   const show = (): void => openDialog(<NewKey apiKey={apiKey} onDone={onDone} />)
-  return <FormDialog {...dialog} action={() => action(apiKey)} onDone={show} />
+  return <FormDialog {...dialog} action={() => action(apiKey)} onDone={show} onLost={onDone} />
 }
 
 /** A new key, and how long the old one keeps working. */

@@ -179,6 +179,35 @@ describeDashboard('the pages of evidences in Chromium', (it, dashboard) => {
     )
   })
 
+  it('show what may be recorded before they send another request', async ({ page, service }) => {
+    const { evidences } = service.registry
+    await dashboard.createEvidence('lost-2')
+    await dashboard.signIn(dashboard.company.keys.U, '#/evidences/lost-2')
+    const lost = 'The server cannot be reached, or its response was lost.'
+    const repair = await dashboard.open('Record repair', 'Record a repair')
+    await field(repair, 'Remark').fill('new brakes')
+    await loseResponsesOf('PUT')
+    await button(repair, 'Record repair').click()
+    await repair.getByText(lost).waitFor()
+    await page.unrouteAll()
+    await field(repair, 'Remark').fill('new brakes, front')
+    await button(repair, 'Record repair').click()
+    await repair.getByText('Your last request may have been recorded').waitFor()
+    await text(repair, 'Repaired · new brakes').waitFor()
+    await assertAccessible(page)
+    assert.equal((await evidences.get(SCOPE, 'lost-2')).events.length, 2)
+    await dashboard.confirm(repair, 'Record repair')
+
+    const transfer = await dashboard.open('Transfer', 'Transfer to another owner')
+    await field(transfer, 'New owner').fill('Grace')
+    await loseResponsesOf('PUT')
+    await button(transfer, 'Transfer').click()
+    await transfer.getByText(lost).waitFor()
+    await page.unrouteAll()
+    await button(transfer, 'Cancel').click()
+    await text(page.getByRole('region', { name: 'Golf' }), 'Grace').waitFor()
+  })
+
   it('say what is wrong with a time in the address', async ({ page }) => {
     await dashboard.signIn(dashboard.company.keys.R, '#/evidences?createdFrom=yesterday')
     await page.getByRole('alert').getByText('createdFrom').waitFor()
