@@ -40,6 +40,8 @@ export class SealerLease {
   /** The record of another holder, and when this sealer first saw that version. */
   #observed: { readonly version: Version; readonly since: number } | undefined
   #acquiring: Promise<boolean> | undefined
+  /** When a step of this sealer failed last. `undefined` after one that succeeded. */
+  #failedAt: number | undefined
 
   constructor(records: RecordStore, clock: Clock, leaseMs: number, trees?: SignedTrees) {
     this.#trees = trees
@@ -63,6 +65,14 @@ export class SealerLease {
     return (this.#acquiring ??= this.#tryAcquire().finally(() => (this.#acquiring = undefined)))
   }
 
+  /**
+   * Notes how the last step ended. From the next renewal on, another sealer may take the lease over from one that
+   * fails. Until one does, it is renewed and the sealer goes on, because it may be the only one.
+   */
+  noteStep(hasFailed: boolean): void {
+    this.#failedAt = hasFailed ? this.#clock.now() : undefined
+  }
+
   /** Gives the lease up, so that the next sealer need not wait. Never throws, because the lease also expires. */
   async release(): Promise<void> {
     await this.#acquiring?.catch(() => undefined)
@@ -82,12 +92,19 @@ export class SealerLease {
     const [entry] = await readAll(this.#records, [logKeys.sealerLease()])
     if (entry !== undefined && !this.#isMine(entry)) {
       this.#renewedAt = undefined
-      if (this.#observed?.version !== entry.version) await this.#assertHolds(decodeRecord(entry))
-      if (now - this.#unchangedSince(entry.version, now) < this.#leaseMs) return false
+      const record = decodeRecord(entry)
+      if (this.#observed?.version !== entry.version) await this.#assertHolds(record)
+      const isExpired = now - this.#unchangedSince(entry.version, now) >= this.#leaseMs
+      if (!isExpired && (record.isFailing !== true || this.#hasJustFailed(now))) return false
     }
     const isAcquired = await this.#write(entry?.version ?? null)
     this.#renewedAt = isAcquired ? now : undefined
     return isAcquired
+  }
+
+  /** So that sealers which all fail take it from each other once in the lease time, and not at each poll. */
+  #hasJustFailed(now: number): boolean {
+    return this.#failedAt !== undefined && Math.abs(now - this.#failedAt) < this.#leaseMs
   }
 
   /** Since when this sealer has seen this version. Never later than now, also if the clock was set back. */
@@ -108,6 +125,7 @@ export class SealerLease {
     const record = {
       holder: this.#holder,
       ...(signed && { signed: { size: signed.size, root: toHex(signed.root) } }),
+      ...(this.#failedAt !== undefined && { isFailing: true }),
     }
     try {
       return (await this.#records.commit({ checks: [{ key, version }], writes: [putRecord(key, record)] })).ok

@@ -1,6 +1,6 @@
 import { Background } from '../core/background.ts'
 import { backoffMs, untilAborted } from '../core/clock.ts'
-import { isRegistryError, RegistryError } from '../core/errors.ts'
+import { RegistryError } from '../core/errors.ts'
 import { createIdSource } from '../core/ids.ts'
 import { LogReader } from '../core/log/reader.ts'
 import { rulesOf } from '../core/log/attestation-rules.ts'
@@ -251,11 +251,12 @@ class LogSealer implements Sealer {
       await this.#observe(running)
       return pollIntervalMs
     }
-    const { dueInMs } = await this.#runBatchStep(running).catch(async (error: unknown) => {
-      // Another process may have the key that this one lacks.
-      if (isRegistryError(error, 'LOG_KEY_MISMATCH')) await running.lease?.release()
+    const { dueInMs } = await this.#runBatchStep(running).catch((error: unknown) => {
+      // Another process may have the key or the space on its disk that this one lacks.
+      running.lease?.noteStep(true)
       throw error
     })
+    running.lease?.noteStep(false)
     if (dueInMs === null && running.lease === undefined) return pollIntervalMs
     return Math.min(dueInMs ?? pollIntervalMs, BATCH_POLL_MS)
   }

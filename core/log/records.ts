@@ -39,6 +39,8 @@ export interface SealerLeaseRecord {
   readonly holder: string
   /** What the holder signed last. The root is hex. */
   readonly signed?: { readonly size: number; readonly root: string }
+  /** Its last step failed: another sealer may take the lease over at once. */
+  readonly isFailing?: boolean
 }
 
 /** A batch of the entries `start` to `end` (exclusive). It stores no state, so it never changes. */

@@ -6,6 +6,7 @@ import { logKeys } from '../../core/log/keys.ts'
 import { openLogIdentity, type LogIdentity } from '../../core/log/identity.ts'
 import { LogReader } from '../../core/log/reader.ts'
 import { sha256Of, u64 } from '../../core/bytes.ts'
+import { RegistryError } from '../../core/errors.ts'
 import type { RecordStore, Sealer, SignedHeadKeeper } from '../../core/ports/index.ts'
 import { createSealer, InlineEngine } from '../../sealer/index.ts'
 import { compileKernel } from '../../sealer/kernel/kernel.ts'
@@ -38,6 +39,28 @@ describe('the lease', () => {
     await clock.advance(1)
     assert.equal(await second.acquire(), true)
     assert.equal(await first.acquire(), false)
+  })
+
+  it('is taken over from a holder whose steps fail, and back from one that also fails after the lease time', async () => {
+    const records = new MemoryRecords()
+    const clock = new ManualClock()
+    const [first, second] = [new SealerLease(records, clock, LEASE_MS), new SealerLease(records, clock, LEASE_MS)]
+    const renewed = async (): Promise<boolean[]> => {
+      await clock.advance(LEASE_MS / 2)
+      return [await first.acquire(), await second.acquire()]
+    }
+    assert.deepEqual(await renewed(), [true, false])
+    first.noteStep(true)
+    first.noteStep(false)
+    assert.deepEqual(await renewed(), [true, false])
+    // Whichever loop renews it: the outside loops of a sealer that fails do not keep it.
+    first.noteStep(true)
+    assert.deepEqual(await renewed(), [true, true])
+    first.noteStep(true)
+    second.noteStep(true)
+    assert.deepEqual(await renewed(), [false, true])
+    second.noteStep(true)
+    assert.deepEqual(await renewed(), [true, false])
   })
 
   it('is free at once after its holder released it, and only the holder can release it', async () => {
@@ -186,6 +209,38 @@ describe('several sealers', () => {
     await clock.advance(4 * LEASE_MS)
     assert.ok(second.isSetBack)
     assert.equal(await new LogReader(records).latestCheckpoint(), undefined)
+  })
+
+  it('let another one seal if they cannot write what they signed, and go on if there is none', async (t) => {
+    const records = new MemoryRecords()
+    const clock = new ManualClock()
+    let isFull = true
+    const full = new MemorySignedHead()
+    const write = full.write.bind(full)
+    full.write = async (head) => {
+      if (isFull) throw new RegistryError('UNAVAILABLE', 'ENOSPC')
+      return write(head)
+    }
+    const reader = new LogReader(records)
+    const isSigned = async (size: number): Promise<boolean> => (await reader.checkpoint(size)) !== undefined
+    const pass = async (ms: number): Promise<void> => {
+      for (let passed = 0; passed < ms; passed += 250) {
+        await clock.advance(250)
+        await settle()
+      }
+    }
+    const first = await start(t, records, clock, full)
+    await records.commit({ append: appendsOf(sha256Of(u64(1))) })
+    await pass(10_000)
+    assert.deepEqual(first.status().currentFailures, ['UNAVAILABLE'])
+    isFull = false
+    await pass(6_000)
+    assert.equal(await isSigned(2), true)
+    isFull = true
+    await start(t, records, clock, new MemorySignedHead())
+    await records.commit({ append: appendsOf(sha256Of(u64(2))) })
+    await pass(10_000)
+    assert.equal(await isSigned(3), true)
   })
 
   it('let another one seal if they do not have the newest checkpoint key', async (t) => {
