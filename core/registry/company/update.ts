@@ -59,13 +59,13 @@ function assertComplete({ apiKey, graceSeconds, ...values }: SourceSystemChange)
 
 function changedSystem(
   before: SourceSystemRecord,
-  { name, permissions, active, expiresAt, graceSeconds = 0 }: SourceSystemChange,
+  { apiKey, name, permissions, active, expiresAt, graceSeconds = 0 }: SourceSystemChange,
   { mac, now }: { readonly mac: string; readonly now: number },
 ): SourceSystemRecord {
   const { replacedKeys: earlier = [], ...unchanged } = before
   const working = earlier.filter(({ endsAt }) => endsAt > now)
-  const replacedKeys =
-    mac === before.mac ? working : replaceKey(working, { mac: before.mac, endsAt: now + graceSeconds * 1_000 }, now)
+  const endsAt = now + graceSeconds * 1_000
+  const replacedKeys = apiKey === undefined ? working : replaceKey(working, { mac: before.mac, endsAt }, { mac, now })
   return {
     ...unchanged,
     mac,
@@ -77,9 +77,17 @@ function changedSystem(
   }
 }
 
-/** The replaced keys that still work after one more is replaced. A replacement without grace period ends all others. */
-function replaceKey(earlier: readonly ReplacedKey[], replaced: ReplacedKey, now: number): readonly ReplacedKey[] {
+/**
+ * The replaced keys that still work after one more is replaced, by a key that may be the same one. Without a grace
+ * period all of them end.
+ */
+function replaceKey(
+  earlier: readonly ReplacedKey[],
+  replaced: ReplacedKey,
+  { mac, now }: { readonly mac: string; readonly now: number },
+): readonly ReplacedKey[] {
   if (replaced.endsAt === now) return []
+  if (replaced.mac === mac) return earlier
   if (earlier.length >= MAX_REPLACED_KEYS)
     throw invalidInput('graceSeconds', `must be 0, because ${earlier.length} replaced keys still work`)
   return [...earlier, replaced]

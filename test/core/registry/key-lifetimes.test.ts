@@ -53,6 +53,20 @@ describe('a replaced key', () => {
     await assertIntact(fixture)
   })
 
+  it('stops working if its source system is sent the key that it has, without a grace period', async (fixture) => {
+    const { registry, scope, system } = fixture
+    const { id, apiKey } = await system('U')
+    const update = (graceSeconds?: number) =>
+      registry.sourceSystems.update(scope, id, { apiKey: NEW_KEY, ...(graceSeconds && { graceSeconds }) })
+    const working = () => Promise.all([apiKey, NEW_KEY].map((key) => works(fixture, key)))
+    await update(3_600)
+    await update(60)
+    assert.deepEqual(await working(), [true, true])
+    await update()
+    assert.deepEqual(await working(), [false, true])
+    await assertIntact(fixture)
+  })
+
   it('stops working at once in every process, also where it was used before', async (fixture) => {
     const { scope, system, stores } = fixture
     const { id, apiKey } = await system('U')
