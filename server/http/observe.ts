@@ -60,7 +60,21 @@ export interface ObserverOptions {
   readonly logsAddresses: boolean
 }
 
-const SECRET_OF_LINK = /([\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12})\.[^/]*/i
+const UUID = '[\\da-f]{8}-(?:[\\da-f]{4}-){3}[\\da-f]{12}'
+const SECRET_OF_LINK = new RegExp(`(${UUID})\\.[^/]*`, 'gi')
+/** What names a link in a path, and the words of its endpoints. A secret is longer than the words. */
+const NAMES_LINK = new RegExp(`^(?:${UUID}(?:\\.…)?|.{0,15})$`, 'i')
+/** Of what need not be escaped, also more than once. */
+const NEEDLESS_ESCAPE = /%(?:25)*(2[de]|3\d|[46][1-9a-f]|[57][\da]|5f)/gi
+
+/** By mistake, a client may put the secret of a link into a path, which is logged without it. */
+export function withoutSecrets(path: string): string {
+  const plain = path.replace(NEEDLESS_ESCAPE, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
+  const [start = '', ...ofShares] = plain.replace(SECRET_OF_LINK, '$1.…').split(/(?<=\/shares\/)/i)
+  const segments = ofShares.join('').split('/')
+  const shown = start + segments.map((segment) => (NAMES_LINK.test(segment) ? segment : '…')).join('/')
+  return shown === plain ? path : shown
+}
 
 /**
  * Gives each request an id, counts it, and logs one line. It contains who sent it and the path, but neither the query,
@@ -75,8 +89,7 @@ export function observer({ logger, requests, trustProxy, logsAddresses }: Observ
     warnAboutProxy(ctx)
     onClose(ctx, () => {
       const { method } = ctx
-      // By mistake, a client may put the whole of a link into a path.
-      const path = ctx.path.replace(SECRET_OF_LINK, '$1.…')
+      const path = withoutSecrets(ctx.path)
       const [status, route, ms] = [ctx.res.statusCode, routeOf(ctx), performance.now() - startedAtMs]
       requests.note({ method, route, status }, (ms - (ctx.state.longPollMs ?? 0)) / 1_000)
       const { code, scope } = ctx.state

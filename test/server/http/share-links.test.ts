@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { withoutSecrets } from '../../../server/http/observe.ts'
 import { formOf } from '../../support/form.ts'
 import { ofSuite } from '../../support/of-suite.ts'
 import { recordingLogger } from '../../support/recording-logger.ts'
@@ -88,6 +89,29 @@ describe('a link', () => {
     assert.equal(new Set(seen).size, 1)
     assert.match(seen[0] ?? '', /^\[404,"no-store",.*SHARE_NOT_FOUND/)
     assert.doesNotMatch(JSON.stringify(lines), new RegExp([other.secret, headers['x-share-secret']].join('|')))
+  })
+
+  it('leaves no secret in the log, wherever a client puts it', async () => {
+    const company = await companyWithBike('logged')
+    const { SHARE_ID, secret } = await shareOf(service(), company, { fields: [], files: [] })
+    const hidden = `${SHARE_ID}.…`
+    for (const [path, shown] of [
+      [`/shares/${SHARE_ID}`, `/shares/${SHARE_ID}`],
+      [`/shares/${SHARE_ID}/files/${SHARE_ID}`, `/shares/${SHARE_ID}/files/${SHARE_ID}`],
+      [`/evidences/a%2Db/evidence/${secret}`, `/evidences/a%2Db/evidence/${secret}`],
+      [`/shares/${SHARE_ID}%2E${secret}`, `/shares/${hidden}`],
+      [
+        `/shares/${SHARE_ID.replaceAll('-', '%2D')}%252e%${secret.charCodeAt(0).toString(16)}${secret}`,
+        `/shares/${hidden}`,
+      ],
+      [`/ui/%23/p/${SHARE_ID}.x/${SHARE_ID}.${secret}`, `/ui/%23/p/${hidden}/${hidden}`],
+      [`/shares/${SHARE_ID}/${secret}`, `/shares/${SHARE_ID}/…`],
+      [`/shares/${SHARE_ID}%2F${secret}`, '/shares/…'],
+      [`/shares/${secret}/${SHARE_ID}`, `/shares/…/${SHARE_ID}`],
+    ])
+      assert.equal(withoutSecrets(String(path)), shown)
+    await service().fetch(`/api/v1/shares/${SHARE_ID}%2E${secret}`)
+    assert.doesNotMatch(JSON.stringify(lines), new RegExp(secret))
   })
 
   it('may be opened by scripts of any origin, which no other path lets send its secret', async () => {
