@@ -2,6 +2,7 @@ import { parseArgs } from 'node:util'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { parseStrictJson, type RegistryError } from '../../core/index.ts'
 import type { ProxySettings } from '../../adapters/rfc3161/index.ts'
+import { isPath } from './setting.ts'
 import { flagOf, Settings, variableOf, type Config as SettingValues, type SettingName } from './schema.ts'
 import { configError } from './config-error.ts'
 import { readTextFile, type ReadFile } from './text-file.ts'
@@ -124,13 +125,20 @@ function valueOf(name: SettingName, value: unknown): unknown {
   return isUrl ? new URL(value).href.replace(/\/+$/, '') : value
 }
 
-/** Names the flag, the variable or the file that gave the value. A value that may contain a secret is not shown. */
+/** As long as the shortest key. */
+const SECRET_LENGTH = 16
+
+/**
+ * Names the flag, the variable or the file that gave the value. A value that may contain a secret is not shown, also
+ * one that is set in a wrong place: it is long, or has the signs of a URL with a password.
+ */
 function wrongSetting(path: string, given: ReadonlyMap<Name, Given>): RegistryError {
   const name = settingNames.find((each) => each === path.split('/', 1)[0])
   if (name === undefined) throw new Error(`A setting without a default is required: ${path}`)
   const { source = name, value } = given.get(name) ?? {}
   const text = typeof value === 'string' ? value : JSON.stringify(value)
-  const got = mayHoldSecret(name) || text.includes('://') ? '' : `, got ${JSON.stringify(text.slice(0, 128))}`
+  const isShown = !mayHoldSecret(name) && text.length < SECRET_LENGTH && !/[:@{\n]/.test(text)
+  const got = isShown ? `, got ${JSON.stringify(text)}` : ''
   return configError(`${source} must be ${settings[name].accepts}${got}`)
 }
 
@@ -201,6 +209,7 @@ function* readVariables(env: Environment, readFile?: ReadFile): Generator<Giving
 /** The settings that the file gives. */
 function* readConfigFile({ source, value }: Given, readFile?: ReadFile): Generator<Giving> {
   const path = String(value)
+  if (!isPath(path)) throw configError(`${source} must be a path`)
   for (const [key, member] of Object.entries(parseConfigFile(source, path, readFile))) {
     const name = settingNames.find((each) => each === key)
     if (name === undefined) throw configError(`${path}: unknown setting ${key.slice(0, 64)}; --help lists all of them`)

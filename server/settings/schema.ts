@@ -120,7 +120,7 @@ const files = {
     oneOf(['bucket', 'AES256', 'aws:kms'], 'bucket'),
     'Server-side encryption: the default of the bucket, keys of the service, or a key of a key management service',
   ),
-  s3KmsKeyId: optional(text('the id of a key', '^[\\x21-\\x7e]{1,2048}$'), 'Key for aws:kms', {
+  s3KmsKeyId: optional(text('the id of a key', '^(?!.*(?:://|@))[\\x21-\\x7e]{1,2048}$'), 'Key for aws:kms', {
     shownDefault: 'the default key of the account',
   }),
 }

@@ -63,12 +63,20 @@ export const oneOf = <const T extends string>(values: readonly [T, ...T[]], stan
 /** As a flag without a value it is true. */
 export const flag = (standard?: boolean) => accepted(Type.Boolean(), 'true or false', standard)
 
+/**
+ * Paths are shown. So what belongs in another setting and may hold a secret is none: a URL, with or without slashes,
+ * JSON, and several lines. `C:\x\@scope` is one.
+ */
+const PATH = '^(?!.*(?:://|:(?![/\\\\]).*@)|\\s*[{\\[])[^\\0\\r\\n]+$'
+
+/** Whether a text can be a path. */
+export const isPath = (value: string): boolean => new RegExp(PATH).test(value)
+
 /** One of several words, or the path of a module, which contains a full stop or a slash. */
 export const oneOfOrModule = (values: readonly string[], standard: string) =>
   text(
     `${values.join(', ')}, or the path of a module such as ./my-adapter.mjs`,
-    // Not a URL, which belongs in another setting and may hold a password.
-    `^(?:${values.join('|')})$|^(?!.*://).*[./\\\\]`,
+    `^(?:${values.join('|')})$|(?=.*[./\\\\])${PATH}`,
     standard,
   )
 
@@ -76,7 +84,7 @@ export const text = (accepts: string, pattern: string, standard?: string) =>
   accepted(Type.String({ pattern }), accepts, standard)
 
 /** A path of this machine, absolute or relative to the working directory. */
-export const path = (standard?: string) => text('a path', '^[^\\0]+$', standard)
+export const path = (standard?: string) => text('a path', PATH, standard)
 
 /** Without credentials, query and fragment. Slashes at its end are removed. */
 export const baseUrl = () =>
@@ -97,7 +105,7 @@ export const httpUrls = (standard?: []) => listOf({ format: 'http-url' }, 'http 
 /** As a browser writes them in `Origin`. */
 export const origins = () => listOf({ format: 'origin' }, 'origins such as https://app.example', [])
 
-export const paths = () => listOf({ pattern: '^[^\\0]+$' }, 'paths', [])
+export const paths = () => listOf({ pattern: PATH }, 'paths', [])
 
 export const policies = () =>
   listOf({ pattern: '^$|^[0-2](\\.\\d+)+$' }, 'dotted object identifiers (or empty: the authority chooses)', [])

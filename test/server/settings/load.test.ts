@@ -202,6 +202,29 @@ describe('configuration', () => {
     }
   })
 
+  it('never shows what is set in a wrong place and may be a secret', () => {
+    const misplaced = [
+      'https://u:PW@h/x',
+      'postgres:u:PW@h/db.x',
+      'u:PW@h',
+      '{"crypto":"./PW"}',
+      'a/b\nPW',
+      'PW'.repeat(8),
+    ]
+    const paths = ['RECORDS', 'BLOBS', 'TSA', 'ANCHOR', 'DATA_DIR', 'SECRET_FILE', 'CHECKPOINT_KEYS', 'TSA_CA']
+    for (const value of misplaced)
+      for (const name of [...paths, 'EVM_KEYSTORE', 'CONFIG', 'LOG_LEVEL', 'PORT', 'TRUST_PROXY', 'TSA_POLICY']) {
+        // A word is a path, too.
+        if (value.startsWith('PWPW') && (name === 'CONFIG' || /^(?:DATA|SECRET|CHECK|TSA_CA|EVM)/.test(name))) continue
+        const text = rejectionOf({ env: { [`EVIDENCE_${name}`]: value } })
+        assert.match(text, new RegExp(`^EVIDENCE_${name} must be `))
+        assert.doesNotMatch(text, /PW/)
+      }
+    assert.doesNotMatch(rejectionOf({ env: { EVIDENCE_S3_KMS_KEY_ID: 'https://u:PW@h' } }), /PW/)
+    for (const path of ['/a b/c@d/e.mjs', 'C:\\x\\@y\\z.mjs', './node_modules/@acme/records.mjs'])
+      assert.equal(load({ env: { EVIDENCE_RECORDS: path, EVIDENCE_TSA_CA: path } }).records, path)
+  })
+
   it('accepts the URLs of nodes, which may contain keys, and the numbers of an EVM chain', () => {
     const env = {
       EVIDENCE_ANCHOR: 'evm',
