@@ -11,15 +11,25 @@ export const MAX_BUNDLE_LENGTH = 32 * 1024 * 1024
 /** How many values may be separated in a bundle and in all texts in it, which are JSON as well. */
 export const MAX_SEPARATORS = 2_000_000
 
-/** Whether a bundle is short enough to be read in a bounded time. */
-export function isReadable(text: string): boolean {
+/** What a text takes of these limits. */
+export interface Extent {
+  readonly length: number
+  readonly separators: number
+}
+
+/** The extent of a text. Does not count the separators of a text that is too long. */
+export function extentOf(text: string): Extent {
   let separators = 0
   for (let i = 0; i < text.length && text.length <= MAX_BUNDLE_LENGTH; i++) {
     const char = text.charCodeAt(i)
     if (char === 0x2c || char === 0x5b || char === 0x7b) separators++
   }
-  return text.length <= MAX_BUNDLE_LENGTH && separators <= MAX_SEPARATORS
+  return { length: text.length, separators }
 }
+
+/** Whether a bundle of this extent can be read in a bounded time. */
+export const isReadable = ({ length, separators }: Extent): boolean =>
+  length <= MAX_BUNDLE_LENGTH && separators <= MAX_SEPARATORS
 
 /** The most checkpoints of a bundle: each has a signature. */
 export const MAX_CHECKPOINTS = 1_000

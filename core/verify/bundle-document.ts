@@ -5,6 +5,7 @@ import type { ValidationData } from '../ports/index.ts'
 import { verificationError } from '../errors.ts'
 import {
   BUNDLE_FORMAT,
+  extentOf,
   isReadable,
   MAX_ANCHORS,
   MAX_BUNDLE_EVENTS,
@@ -60,7 +61,7 @@ const ANCHOR_MEMBERS = ['type', 'network', 'chainId', 'txHash', 'blockNumber', '
 
 /** Throws `VERIFICATION_FAILED` if the text is not a bundle of version 1. */
 export function parseBundle(text: string): ShownBundle {
-  if (!isReadable(text))
+  if (!isReadable(extentOf(text)))
     throw verificationError(
       'form.length',
       `A bundle must have at most ${MAX_BUNDLE_LENGTH} characters and ${MAX_SEPARATORS} values`,

@@ -1,7 +1,7 @@
 import type { Bundle, BundleEvent } from '../../schemas/bundle.ts'
 import type { EntryStatus, LogReader } from '../../log/reader.ts'
 import type { TxId } from '../../api/scope.ts'
-import { merged, unitsOf, type VouchedTree, type VouchedTrees } from './vouched-trees.ts'
+import { checkpointUnits, merged, unitsOf, type VouchedTree, type VouchedTrees } from './vouched-trees.ts'
 
 /** An event of a bundle and what it discloses, not proven yet. */
 export interface DisclosedEvent {
@@ -24,25 +24,40 @@ export async function proveEvents(
   events: readonly DisclosedEvent[],
 ): Promise<ProvenParts> {
   const statuses = await log.eventStatuses(events.map(({ txId }) => txId))
-  let step = 1
-  let coverage = await cover(trees, events, statuses, step)
-  const max = Math.min(MAX_UNITS, MAX_UNITS_WITH_KEYS - trees.keyCount)
-  for (let units = coverage.units; units > max && step < events.length; units = coverage.units) {
-    step *= Math.ceil(units / max)
-    coverage = await cover(trees, events, statuses, step)
-  }
-  return {
-    events: await Promise.all(
-      events.map((event, i) => eventOf(trees, event, statuses[i]?.position, coverage.ofEvents[i] ?? [])),
-    ),
-    ...(await trees.vouchersOf(coverage.trees)),
+  const maxOfTrees = Math.min(MAX_TREE_UNITS, MAX_UNITS_WITH_KEYS - trees.keyCount)
+  for (let step = 1; ;) {
+    const coverage = await cover(trees, events, statuses, step)
+    const vouchers = coverage.units <= maxOfTrees ? await trees.vouchersOf(coverage.trees) : undefined
+    const excess = vouchers === undefined ? coverage.units / maxOfTrees : bundleUnits(vouchers) / MAX_BUNDLE_UNITS
+    if (excess > 1 && step < events.length) step *= Math.ceil(excess)
+    else
+      return {
+        events: await Promise.all(
+          events.map((event, i) => eventOf(trees, event, statuses[i]?.position, coverage.ofEvents[i] ?? [])),
+        ),
+        ...(vouchers ?? (await trees.vouchersOf(coverage.trees))),
+      }
   }
 }
 
-/** What a verifier may spend on the checkpoints of a bundle. The rest is for certificates, lists and responses. */
-const MAX_UNITS = 1_000
+/** What a verifier may spend on a bundle (`core/SPECIFICATION.md`), less what only a verifier can count. */
+export const MAX_BUNDLE_UNITS = 1_400
+/** Of it on the checkpoints. The rest is for certificates, lists and responses. */
+const MAX_TREE_UNITS = 1_000
 /** With the signatures by which each key hands over to the next one. A log has at most 1,024 keys. */
 const MAX_UNITS_WITH_KEYS = 1_300
+
+/** For its signature, and for every 500 entries of a list, of which each has 30 bytes or more. */
+const pieceUnits = ({ data }: Bundle['validationData'][number]): number => 5 + data.length / 20_000
+
+/** What a verifier spends on a bundle. */
+export const bundleUnits = ({ keys, checkpoints, validationData }: CountedParts): number =>
+  [...checkpoints.map(checkpointUnits), ...validationData.map(pieceUnits)].reduce(
+    (sum, each) => sum + each,
+    keys.length - 1,
+  )
+
+type CountedParts = Pick<Bundle, 'keys' | 'checkpoints' | 'validationData'>
 
 interface Coverage {
   /** Each once, by their sizes, ascending. */

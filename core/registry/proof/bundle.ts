@@ -8,12 +8,13 @@ import { toHex } from '../../bytes.ts'
 import { type DisclosedText, type Disclosure, EVENT_FIELDS } from '../../commitment/event-format.ts'
 import { checkedOpeningOf, discloseEvent } from '../event/opening.ts'
 import type { Context } from '../context.ts'
-import { BUNDLE_FORMAT, isReadable, MAX_BUNDLE_EVENTS } from '../../commitment/bundle-format.ts'
+import { BUNDLE_FORMAT, MAX_BUNDLE_EVENTS } from '../../commitment/bundle-format.ts'
 import { readEvidence } from '../evidence/find.ts'
 import { enterCompany } from '../permissions.ts'
 import { invalidInput, uuidInput, validate } from '../../schemas/validation.ts'
-import { type DisclosedEvent, proveEvents } from './bundle-proofs.ts'
-import { type BundleSources, checkpointUnits, VouchedTrees } from './vouched-trees.ts'
+import { fitted, Room, tooLarge, Turns } from './bundle-limits.ts'
+import { bundleUnits, type DisclosedEvent, MAX_BUNDLE_UNITS, proveEvents } from './bundle-proofs.ts'
+import { type BundleSources, VouchedTrees } from './vouched-trees.ts'
 import { readFileOf } from './file.ts'
 import type { Proofs } from '../../api/proofs.ts'
 import { findEvidence, FoundEvidence, invalid } from './find-evidence.ts'
@@ -45,7 +46,7 @@ export async function bundleOf(
       `A bundle holds at most ${MAX_BUNDLE_EVENTS} events, and this evidence has ${lastVersion}`,
     )
   const events = await discloseHistory(context, evidence, selection)
-  return assemble(context, trees, { type: 'evidence', txId }, events)
+  return assemble(context, trees, { type: 'evidence', txId }, events, selection.kept)
 }
 
 /** A name that no event can have is a typo. One that only this evidence lacks is not. */
@@ -91,41 +92,21 @@ async function assemble(
   trees: VouchedTrees,
   subject: BundleSubject,
   disclosed: readonly DisclosedEvent[],
+  kept?: readonly string[],
 ): Promise<Bundle> {
   const proven = await proveEvents(log, trees, disclosed)
-  const bundle: Bundle = { format: BUNDLE_FORMAT, version: 1, origin, subject, ...proven }
-  assertVerifiable(bundle)
-  return bundle
+  if (bundleUnits(proven) > MAX_BUNDLE_UNITS) throw tooLarge()
+  return fitted({ format: BUNDLE_FORMAT, version: 1, origin, subject, ...proven }, kept)
 }
-
-/** What a verifier may spend on a bundle (`core/SPECIFICATION.md`), less what only a verifier can count. */
-const MAX_UNITS = 1_400
-/** For its signature, and for every 500 entries of a list, of which each has 30 bytes or more. */
-const pieceUnits = ({ data }: Bundle['validationData'][number]): number => 5 + data.length / 20_000
-
-/** Throws `BUNDLE_TOO_LARGE` if a verifier would refuse the bundle. Small ones need no look at their text. */
-function assertVerifiable(bundle: Bundle): void {
-  const { events, keys, checkpoints, validationData } = bundle
-  const units = checkpoints.map(checkpointUnits)
-  const all = [keys.length - 1, ...units, ...validationData.map(pieceUnits)].reduce((sum, each) => sum + each, 0)
-  const isSmall = events.length < SMALL_EVENTS && validationData.length < SMALL_PIECES
-  if (all <= MAX_UNITS && (isSmall || isReadable(JSON.stringify(bundle)))) return
-  throw new RegistryError(
-    'BUNDLE_TOO_LARGE',
-    'A verifier would refuse the bundle: disclose fewer `fields`, or name the `versions` to disclose, such as 1-100',
-  )
-}
-
-/** The texts of an event have some 100 KiB at most. Of certificates, lists and responses, one has 11 MB at most. */
-const [SMALL_EVENTS, SMALL_PIECES] = [30, 2]
 
 /** What a bundle discloses of a version. */
 export interface Selection {
   /** Whether the version has a checkpoint of its own. */
   readonly isShown: (version: number) => boolean
-  /** `length`: of the texts of later versions. */
-  readonly hasField: (version: number, name: string, length: number) => boolean
-  readonly hasFile: (version: number, id: string, length: number) => boolean
+  readonly hasField: (version: number, name: string) => boolean
+  readonly hasFile: (version: number, id: string) => boolean
+  /** The fields that stay if there is no room for the values of the oldest versions. Default: there must be room. */
+  readonly kept?: readonly string[]
 }
 
 /** What a caller asked for. */
@@ -142,29 +123,31 @@ export function selectionOf({ fields, files, history = false, versions }: Bundle
 const includes = (selected: BundleSelection['fields'], name: string): boolean =>
   selected === 'all' || (selected !== 'none' && selected.includes(name))
 
-/** Events that are read at the same time. */
-const PAGE = 100
+/** Events that are read at the same time. Each has some 100 KiB at most. */
+const PAGE = 32
 
-/** The whole history of an evidence, with its headers and what is selected. It is read once, the newest event first. */
+/**
+ * The whole history of an evidence, with its headers and what is selected. It is read once, the newest event first, and
+ * no further than there is room. Throws `BUNDLE_TOO_LARGE`.
+ */
 async function discloseHistory(
   context: Context,
   evidence: EvidenceRecord,
-  { isShown, hasField, hasFile }: Selection,
+  { isShown, hasField, hasFile, kept }: Selection,
 ): Promise<readonly DisclosedEvent[]> {
   const events: DisclosedEvent[] = []
-  let length = 0
+  const [room, turns] = [new Room(kept), new Turns()]
   for (let last = evidence.lastVersion; last > 0; last -= PAGE) {
     const count = Math.min(PAGE, last)
     const versions = Array.from({ length: count }, (_, i) => last - count + 1 + i)
     for (const event of (await readEvents(context.records, evidence, versions)).toReversed()) {
       const { version } = event
       const { fields: allFields, files: allFiles, ...committed } = open(context, evidence, event)
-      const later = length
-      const fieldTexts = selectedOf(allFields, (name) => hasField(version, name, later))
-      const fileTexts = selectedOf(allFiles, (id) => hasFile(version, id, later))
-      const selected = { ...(fieldTexts && { fields: fieldTexts }), ...(fileTexts && { files: fileTexts }) }
-      for (const { text } of Object.values({ ...fieldTexts, ...fileTexts })) length += text.length
-      events.push({ txId: event.txId, isShown: isShown(version), disclosed: { ...committed, ...selected } })
+      const fields = selectedOf(allFields, (name) => hasField(version, name))
+      const files = selectedOf(allFiles, (id) => hasFile(version, id))
+      const disclosed = room.take({ ...committed, ...(fields && { fields }), ...(files && { files }) })
+      events.push({ txId: event.txId, isShown: isShown(version), disclosed })
+      for (const { text } of Object.values(allFields)) await turns.add(text.length)
     }
   }
   return events.reverse()

@@ -1,6 +1,4 @@
 import type { ShareKey, Shares } from '../../api/shares.ts'
-import { isRegistryError } from '../../errors.ts'
-import { MAX_BUNDLE_LENGTH } from '../../commitment/bundle-format.ts'
 import { isId } from '../../ids.ts'
 import { uuidInput } from '../../schemas/validation.ts'
 import { keys } from '../../store/keys.ts'
@@ -27,7 +25,7 @@ export const openShare =
     const evidence = await evidenceOf(context, share)
     const isNamed = share.fields.includes('categoryId') || share.fields.includes('subcategoryId')
     return {
-      bundle: await newestBundle(context, sources, share, evidence),
+      bundle: await bundleOf(context, new VouchedTrees(context.log, sources), evidence, selectionOf(share)),
       files: await sharedFiles(context, share, evidence),
       ...(isNamed && { filedUnder: await categoryNames(context, evidence) }),
     }
@@ -66,34 +64,16 @@ const evidenceOf = async ({ records }: Context, { id, company, evidence }: Share
     )
   ).record
 
-/** Of the texts that a link shows: half of a bundle. The rest is for headers, proofs, and escaped characters. */
-const MAX_TEXT_LENGTH = MAX_BUNDLE_LENGTH / 2
-
 /**
- * Values up to the version of the share, of the versions from `first` on, as long as there is room for their texts. All
- * other versions show what happened, so that no link hides a theft.
+ * Values up to the version of the share, of the newest versions for which there is room. All others show what happened,
+ * so that no link hides a theft.
  */
-function selectionOf({ version: last, fields, files }: ShareRecord, first: number): Selection {
-  const isOpen = (version: number, length: number): boolean =>
-    version >= first && version <= last && length < MAX_TEXT_LENGTH
-  return {
-    isShown: (version) => version >= first,
-    hasField: (version, name, length) => ALWAYS.includes(name) || (isOpen(version, length) && fields.includes(name)),
-    hasFile: (version, id, length) => isOpen(version, length) && (files === 'all' || files.some((file) => file === id)),
-  }
-}
-
-/** If a verifier would refuse the values of the whole history, those of its newest half, and so on. */
-async function newestBundle(context: Context, sources: BundleSources, share: ShareRecord, evidence: EvidenceRecord) {
-  const trees = new VouchedTrees(context.log, sources)
-  for (let first = 1; ; first += Math.ceil((evidence.lastVersion - first) / 2)) {
-    try {
-      return await bundleOf(context, trees, evidence, selectionOf(share, first))
-    } catch (error) {
-      if (!isRegistryError(error, 'BUNDLE_TOO_LARGE') || first >= evidence.lastVersion) throw error
-    }
-  }
-}
+const selectionOf = ({ version: last, fields, files }: ShareRecord): Selection => ({
+  isShown: () => true,
+  hasField: (version, name) => ALWAYS.includes(name) || (version <= last && fields.includes(name)),
+  hasFile: (version, id) => version <= last && (files === 'all' || files.some((file) => file === id)),
+  kept: ALWAYS,
+})
 
 const isShared = (
   { files, version: last }: ShareRecord,

@@ -4,6 +4,8 @@ import { openLocalLedger } from '../../../adapters/local-ledger/index.ts'
 import { openLocalTsa } from '../../../adapters/local-tsa/index.ts'
 import { Bundle, LogPolicy } from '../../../core/schemas/bundle.ts'
 import { toHex } from '../../../core/bytes.ts'
+import { bundleUnits, MAX_BUNDLE_UNITS } from '../../../core/registry/proof/bundle-proofs.ts'
+import { type VouchedTree, VouchedTrees } from '../../../core/registry/proof/vouched-trees.ts'
 import { parseCheckpoint } from '../../../core/log/note.ts'
 import { leafHash } from '../../../core/log/tree/hash.ts'
 import { verifyInclusion } from '../../../core/log/tree/proof.ts'
@@ -12,7 +14,7 @@ import { validate } from '../../../core/schemas/validation.ts'
 import { parsePolicy, verifyBundle } from '../../../core/verify/index.ts'
 import { tokens as verifier } from '../../../core/verify/tokens.ts'
 import { ManualClock, until } from '../../support/manual-clock.ts'
-import { openFixture, it, type Fixture, type FixtureOptions } from '../../support/registry-fixture.ts'
+import { openFixture, it, Stores, type Fixture, type FixtureOptions } from '../../support/registry-fixture.ts'
 import { H } from '../../support/commitment-reference.ts'
 import { temporaryOfSuite } from '../../support/temporary.ts'
 import { rejectsWith } from '../../contract/blob-bodies.ts'
@@ -85,6 +87,65 @@ describe('the proof bundle', () => {
     await rejectsWith('BUNDLE_TOO_LARGE', registry.proofs.bundle(scope, whole))
     await registry.proofs.bundle(scope, { ...whole, versions: { from: 10, to: 12 } })
     await registry.proofs.bundle(scope, { ...whole, fields: ['description'] })
+  })
+
+  test('reads no further than there is room, counted as a verifier counts', async (t) => {
+    let reads = 0
+    const stores = new Stores()
+    const { registry, scope, evidence } = await openFixture({
+      t,
+      stores,
+      records: {
+        get: (wanted) => {
+          reads += wanted.filter((key) => key.startsWith('vh/')).length
+          return stores.records.get(wanted)
+        },
+      },
+    })
+    const whole = { fields: 'all', files: 'all' } as const
+    const refuse = async (externalId: string, count: number, valuesOf: (i: number) => object): Promise<void> => {
+      await evidence({ externalId })
+      for (let i = 0; i < count; i++) await registry.evidences.update(scope, externalId, valuesOf(i))
+      reads = 0
+      await rejectsWith('BUNDLE_TOO_LARGE', registry.proofs.bundle(scope, { ...whole, externalId }))
+    }
+    const [quotes, commas, someCommas] = ['"'.repeat(30_000), ','.repeat(60_000), ','.repeat(8_000)]
+    await refuse('quotes', 320, (i) => ({ meta: { i, quotes } }))
+    assert.ok(reads > 250 && reads < 300, `${reads} reads`)
+    await refuse('commas', 120, (i) => ({ meta: { i, commas } }))
+    assert.ok(reads > 30 && reads < 70, `${reads} reads`)
+    // These are few, but long.
+    const texts = ['description', 'summary', 'updateDescription', 'eventDescription']
+    const textsOf = (i: number) => Object.fromEntries(texts.map((name) => [name, `${i}${someCommas}`]))
+    await refuse('few', 24, (i) => ({ ...textsOf(i), meta: { i, commas } }))
+  })
+
+  test('gives fewer versions a checkpoint of their own if certificates and lists cost too much', async (t) => {
+    const { registry, scope, evidence, settle } = await open('lists', { t })
+    await evidence({})
+    const count = 8
+    for (let version = 1; version <= count; version++) {
+      if (version > 1) await registry.evidences.update(scope, 'e-1', { description: `${version}` })
+      await registry.sealNow()
+      await settle()
+    }
+    const whole = { externalId: 'e-1', fields: 'all', files: 'all' } as const
+    const own = new Set(sizesOf(await registry.proofs.bundle(scope, whole)).map(String)).size
+    // eslint-disable-next-line typescript/unbound-method -- it is called with its object
+    const { vouchersOf } = VouchedTrees.prototype
+    t.mock.method(
+      VouchedTrees.prototype,
+      'vouchersOf',
+      async function (this: VouchedTrees, trees: readonly VouchedTree[]) {
+        const vouchers = await vouchersOf.call(this, trees)
+        const lists = Array.from({ length: 40 * trees.length }, () => ({ type: 'crl', data: 'AAAA' }) as const)
+        return { ...vouchers, validationData: lists }
+      },
+    )
+    const bundle = await registry.proofs.bundle(scope, whole)
+    const stepped = new Set(sizesOf(bundle).map(String)).size
+    assert.ok(own === count && stepped > 1 && stepped < own, `${stepped} of ${own}`)
+    assert.ok(bundleUnits(bundle) <= MAX_BUNDLE_UNITS)
   })
 
   test('gives only some versions a checkpoint of their own if a verifier would refuse all of them', async (t) => {
