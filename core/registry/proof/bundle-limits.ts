@@ -46,21 +46,31 @@ function bare<T extends Values>({ fields = {}, files: _, ...others }: T, kept: r
 }
 
 /**
+ * Small bundles need no look at their text: an event separates some 110,000 values at most, and of certificates, lists
+ * and responses one has 11 MB at most.
+ */
+const [SMALL_EVENTS, SMALL_PIECES] = [12, 2]
+
+/**
  * The room for what events disclose, before they are proven. The newest ones take of it first.
  *
+ * @param events - how many there are
  * @param kept - the fields that stay if there is no room for other values. Default: there must be room for all
  */
 export class Room {
   readonly #kept: readonly string[] | undefined
+  readonly #isEnough: boolean
   #bare = NOTHING
   #whole = NOTHING
 
-  constructor(kept: readonly string[] | undefined) {
+  constructor(events: number, kept: readonly string[] | undefined) {
     this.#kept = kept
+    this.#isEnough = events < SMALL_EVENTS
   }
 
   /** The event, without its values once there is no room for them. Throws `BUNDLE_TOO_LARGE`. */
   take<T extends Values>(event: T): T | Bare<T> {
+    if (this.#isEnough) return event
     const least = this.#kept === undefined ? event : bare(event, this.#kept)
     this.#bare = sum(this.#bare, extentAsJson(least))
     if (!isReadable(this.#bare)) throw tooLarge()
@@ -70,11 +80,6 @@ export class Room {
   }
 }
 
-/**
- * Small bundles need no look at their text: an event separates some 110,000 values at most, and of certificates, lists
- * and responses one has 11 MB at most.
- */
-const [SMALL_EVENTS, SMALL_PIECES] = [12, 2]
 /** If events do not fit even without values, their proofs leave a quarter for the newest values. */
 const MAX_BARE_LENGTH = (MAX_BUNDLE_LENGTH / 4) * 3
 

@@ -136,7 +136,7 @@ async function discloseHistory(
   { isShown, hasField, hasFile, kept }: Selection,
 ): Promise<readonly DisclosedEvent[]> {
   const events: DisclosedEvent[] = []
-  const [room, turns] = [new Room(kept), new Turns()]
+  const [room, turns] = [new Room(evidence.lastVersion, kept), new Turns()]
   for (let last = evidence.lastVersion; last > 0; last -= PAGE) {
     const count = Math.min(PAGE, last)
     const versions = Array.from({ length: count }, (_, i) => last - count + 1 + i)
