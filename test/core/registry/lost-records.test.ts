@@ -34,6 +34,15 @@ describe('a record that the store has lost', () => {
     await rejectsWith('CORRUPT', registry.evidences.list(scope, { owner: 'Ada' }))
   })
 
+  it('is not left out of a later page of a category', async (fixture) => {
+    const { registry, scope, evidence } = fixture
+    for (const externalId of ['e-1', 'e-2']) await evidence({ externalId })
+    const { id, categoryId } = (await registry.evidences.get(scope, 'e-1')).evidence
+    const { id: after } = (await registry.evidences.get(scope, 'e-2')).evidence
+    await lose(fixture, keys.evidence(COMPANY, id))
+    await rejectsWith('CORRUPT', registry.evidences.list(scope, { categoryId, after }))
+  })
+
   it('is not left out of a category', async (fixture) => {
     const { registry, scope, evidence } = fixture
     await evidence()

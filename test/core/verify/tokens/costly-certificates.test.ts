@@ -10,6 +10,7 @@ import {
   type Certificate,
 } from '../../../../core/verify/tokens/certificate.ts'
 import { parseToken, signedAttributes, signingCertificate } from '../../../../core/verify/tokens/token.ts'
+import { certificatesIn } from '../../../../core/verify/tokens/timestamp.ts'
 import { SignatureBudget } from '../../../../core/verify/untrusted.ts'
 import {
   authorityNamed,
@@ -124,4 +125,14 @@ test('a token costs one comparison of names, and each certificate one digest for
   const keys = once.mock.calls.map(({ arguments: [key] }) => key)
   assert.equal(new Set(keys).size, 5)
   assert.ok(keys.every((key) => typeof key === 'string' && key.startsWith('digest sha256 ')))
+})
+
+test('a token is parsed once, also if it is in a bundle for several trees', async () => {
+  const der = await response({ signer: await signerUnder(root), data: Uint8Array.of(1) })
+  const budget = new SignatureBudget()
+  certificatesIn(der, budget)
+  const { used } = budget
+  assert.ok(used > 0)
+  certificatesIn(der.slice(), budget)
+  assert.equal(budget.used, used)
 })
