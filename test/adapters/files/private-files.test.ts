@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
+import { writeFileSync } from 'node:fs'
 import { readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
@@ -55,6 +56,17 @@ describe('a secret file', () => {
     const secrets = await Promise.all(Array.from({ length: 24 }, () => readOrCreateSecret(path)))
     for (const secret of secrets) assertSame(secret, await readFile(path))
     assert.deepEqual(await filesBelow(directory), ['secret'])
+  })
+
+  test('is durable if another process created it, which may not have synced the folder yet', async (t) => {
+    const path = join(await temporaryFor(t), 'secret')
+    const other = randomBytes(32)
+    const faulty = new FaultyFiles()
+    faulty.onCall = (name) => {
+      if (name === 'link') writeFileSync(path, other)
+    }
+    assertSame(await readOrCreateSecret(path, { files: faulty.files }), other)
+    assert.ok(faulty.calls.slice(faulty.calls.indexOf('link')).includes('sync'), faulty.calls.join(', '))
   })
 
   test('is never returned unless it is stored, whichever file operation fails', async (t) => {

@@ -116,13 +116,14 @@ describe('a faulty timestamp authority', () => {
     await faulty.close()
   })
 
-  const clientOf = (timeoutMs = LONG_TIMEOUT_MS) =>
+  const clientOf = (timeoutMs = LONG_TIMEOUT_MS, onTime?: (genTime: number) => void) =>
     createRfc3161Authority({
       url: faulty.url,
       trustAnchors: [faulty.trustAnchor],
       policy: POLICY,
       timeoutMs,
       clock: bench.clock,
+      ...(onTime && { onTime }),
     })
 
   async function assertNothingStored(): Promise<void> {
@@ -162,6 +163,15 @@ describe('a faulty timestamp authority', () => {
     faulty.misbehaviour = async (request, reply, authority) =>
       void reply.writeHead(201, { 'Content-Type': 'application/timestamp-reply' }).end(await authority.token(request))
     assert.ok((await clientOf().stamp(new Uint8Array(1))).length > 0)
+  })
+
+  it('whose time is too far from the clock: its time is told, because the clock may be the wrong one', async () => {
+    const times: number[] = []
+    const client = clientOf(LONG_TIMEOUT_MS, (genTime) => times.push(genTime))
+    const genTime = new Date(Math.floor(bench.clock.now() / 1_000) * 1_000 + DAY_MS)
+    faulty.misbehaviour = withTerms(() => ({ genTime }))
+    await assert.rejects(client.stamp(new Uint8Array(1)), { code: 'AUTHORITY_FAILED' })
+    assert.deepEqual(times, [genTime.getTime()])
   })
 
   it('that asks for a pause is not asked before', async () => {

@@ -94,8 +94,8 @@ describe('a real timestamp authority', { skip: skipWithoutOpenssl() }, () => {
 
   it('rejects invalid options', () => {
     for (const options of [
-      { url: 'ftp://tsa.example/' },
-      { url: 'nonsense' },
+      { url: 'ftp://me:hunter2@tsa.example/' },
+      { url: 'hunter2' },
       { url: 'http://me:hunter2@tsa.example/' },
       { url: 'https://me:hunter2%ff@tsa.example/' },
       { trustAnchors: [] },
