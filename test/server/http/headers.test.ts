@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { CompanyRequests, of } from '../../support/company-requests.ts'
+import { formOf } from '../../support/form.ts'
 import { OPERATOR_KEY, startService } from '../../support/service.ts'
 
 const ORIGIN = 'https://app.example'
@@ -104,6 +105,27 @@ describe('headers of keyed responses', () => {
     for (let count = 0; count < limit; count += 1)
       assert.equal((await limited.call('createCategory', write)).status, 403)
     assert.equal((await limited.call('createCategory', write)).status, 429)
+  })
+
+  it('requests with a file token count for their address, and take nothing from the keys of the company', async (t) => {
+    const limit = 10
+    const limited = await startService({
+      rateLimitPerMinute: limit,
+      addressLimitPerMinute: limit,
+      sealMaxWaitMs: 3_600_000,
+    })
+    t.after(() => limited.close())
+    const { keys } = await limited.company('acme')
+    const owner = { params: { COMPANY_ID: 'acme', EVIDENCE_EXTERNAL_ID: 'shared' }, key: keys.U }
+    const fields = { categoryName: 'C', subcategoryName: 'S', externalId: 'shared', name: 'n' }
+    await limited.ok('createEvidence', { ...owner, form: formOf(fields, [['images', 'a.bin', 'x']]) })
+    const { dt } = await limited.ok('listEvidenceFiles', owner)
+    const { token } = await limited.ok('createFileToken', { ...owner, json: { fileId: dt[0].overlayId } })
+    const download = { params: { COMPANY_ID: 'acme' }, query: { token } }
+    for (let count = 0; count < limit; count += 1)
+      assert.equal((await limited.call('downloadFile', download)).status, 200)
+    assert.equal((await limited.call('downloadFile', download)).status, 429)
+    assert.equal((await limited.call('listCategories', owner)).status, 200)
   })
 
   it('lets scripts of the configured origins use keyed endpoints, and of no other', async () => {

@@ -426,6 +426,12 @@ describe('a response that its client has not read', () => {
     assert.deepEqual([first.destroyed, second.destroyed], [true, false])
   })
 
+  it('is counted and not rejected if it is the result of a write, even if there is no room', async () => {
+    const unread = budget()
+    for (let i = 0; i < 2; i++) await send(unread, 'POST', 900_000)
+    assert.deepEqual([unread.used, unread.rejected], [1_800_000, 0])
+  })
+
   it('is the last one of its sender, whatever found no room before', async () => {
     const unread = budget()
     const only = await send(unread, 'POST', 400_000)

@@ -1,6 +1,28 @@
 import assert from 'node:assert/strict'
+import { mkdir, readFile, rmdir } from 'node:fs/promises'
+import { join } from 'node:path'
 import { it } from 'node:test'
-import { welcome, welcomeBack } from '../../../server/startup/first-start.ts'
+import { loadConfig } from '../../../server/settings/load.ts'
+import { introduceOperator, welcome, welcomeBack } from '../../../server/startup/first-start.ts'
+import { openConfiguredRegistry } from '../../../server/startup/registry.ts'
+import { silentLogger } from '../../support/silent-logger.ts'
+import { temporaryFor } from '../../support/temporary.ts'
+
+it('sets no key without a terminal before a file contains it', async (t) => {
+  const dataDir = await temporaryFor(t)
+  const config = loadConfig({ args: ['--data-dir', dataDir, '--tsa', 'none', '--anchor', 'none'], env: {} })
+  const { registry } = await openConfiguredRegistry(config, silentLogger)
+  t.after(() => registry.close())
+  const start = () => introduceOperator({ registry, logger: silentLogger, dataDir, url: 'http://127.0.0.1:8080' })
+  const path = join(dataDir, 'operator.key')
+  await mkdir(path)
+  await assert.rejects(start(), { code: 'CONFIG_ERROR' })
+  await rmdir(path)
+  await start()
+  const apiKey = (await readFile(path, 'utf8')).trim()
+  const principal = await registry.sourceSystems.authenticate({ companyId: 'acme', apiKey, address: '' })
+  assert.equal(principal?.kind, 'operator')
+})
 
 it('shows a person the addresses, the key once, and four commands', () => {
   const text = welcome({ url: 'http://127.0.0.1:8080', operatorKey: 'the-operator-key' })
