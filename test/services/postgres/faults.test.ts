@@ -153,6 +153,13 @@ describe('a store on PostgreSQL, when calls fail', () => {
     }
   })
 
+  it('reads that wait for a connection when the store is closed return their results', async (t) => {
+    const store = await open(t)
+    const sizes = Array.from({ length: 60 }, () => store.logSize())
+    await store.close()
+    assert.equal(new Set(await Promise.all(sizes)).size, 1)
+  })
+
   it('a read that is called just before the store is closed returns its result', async (t) => {
     const store = await open(t)
     await store.commit(stepOf('one'))
