@@ -30,7 +30,8 @@ describeDashboard('the dashboard in Chromium', (it, dashboard) => {
         ['source-systems', 'Source Systems', 'created'],
         ['log', 'The log', 'Anchored'],
         [`certificate/${id}/${externalId}`, 'Golf', 'Present owner'],
-        ['no-such-page', 'There is no page at this address.', 'Go to the evidences'],
+        // With an escape that is none.
+        ['no-such-page%', 'There is no page at this address.', 'Go to the evidences'],
       ] as const) {
         await show(fragment)
         await heading(page, title).waitFor()
