@@ -100,7 +100,7 @@ describe('configuration', () => {
         { env: { EVIDENCE_SEAL_MAX_WAIT_MS: '1.5' } },
         'EVIDENCE_SEAL_MAX_WAIT_MS must be an integer from 1 to 86400000, got "1.5"',
       ],
-      ...['ftp:user:password@x', 'https://user:password@x', 'https://x/?token=t'].map((url): [Sources, string] => [
+      ...['ftp://x', 'x/?token=t', 'https://user:password@x', 'https://x/?token=t'].map((url): [Sources, string] => [
         { env: { EVIDENCE_PUBLIC_URL: url } },
         'EVIDENCE_PUBLIC_URL must be an http or https URL without a name and password, a query and a fragment',
       ]),
