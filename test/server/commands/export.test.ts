@@ -87,7 +87,7 @@ describe('evidence-registry export', () => {
     const response = await acme.service.fetch('/api/v1/evidences/acme/export', {
       headers: { 'x-api-key': acme.company.keys.R },
     })
-    assert.equal(response.headers.get('content-type'), 'application/x-ndjson')
+    assert.equal(response.headers.get('content-type'), 'application/x-ndjson; charset=utf-8')
     assert.match(response.headers.get('content-disposition') ?? '', /filename="acme\.evidence\.ndjson"/)
     await response.body?.cancel()
   })
