@@ -6,7 +6,8 @@ import type { TestContext } from 'node:test'
  * @returns lets time pass, in ms
  */
 export function stopClock(t: TestContext): (ms: number) => void {
-  let nowMs = performance.now()
+  // Whole milliseconds: the difference of two fractions can be less than what was added.
+  let nowMs = Math.ceil(performance.now())
   t.mock.method(performance, 'now', () => nowMs)
   return (ms) => {
     nowMs += ms
