@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { ERROR_CODES, RegistryError } from '../../../core/index.ts'
 import { codesWith, failureOf, statusOf } from '../../../server/contract/errors.ts'
+import { root } from '../../support/repository.ts'
 
 /** The codes that clients see, written out here so that a change of a status is noticed. */
 const CODES: Readonly<Record<number, readonly string[]>> = {
@@ -55,7 +56,7 @@ describe('errors', () => {
   })
 
   it('are in the table of the README', () => {
-    const rows = readFileSync(join(import.meta.dirname, '../../../server/README.md'), 'utf8').split('\n')
+    const rows = readFileSync(join(root, 'server/README.md'), 'utf8').split('\n')
     for (const [status, codes] of Object.entries(CODES))
       for (const code of codes)
         assert.ok(
