@@ -67,8 +67,12 @@ const NAMES_LINK = new RegExp(`^(?:${UUID}(?:\\.…)?|.{0,15})$`, 'i')
 /** Of what need not be escaped, also more than once. */
 const NEEDLESS_ESCAPE = /%(?:25)*(2[de]|3\d|[46][1-9a-f]|[57][\da]|5f)/gi
 
+/** Almost no other path. Looked at for each request, so it is cheap. */
+const MAY_HOLD_SECRET = /[.%]|\/shares\//i
+
 /** By mistake, a client may put the secret of a link into a path, which is logged without it. */
 export function withoutSecrets(path: string): string {
+  if (!MAY_HOLD_SECRET.test(path)) return path
   const plain = path.replace(NEEDLESS_ESCAPE, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
   const [start = '', ...ofShares] = plain.replace(SECRET_OF_LINK, '$1.…').split(/(?<=\/shares\/)/i)
   const segments = ofShares.join('').split('/')
