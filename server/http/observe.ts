@@ -67,7 +67,7 @@ const NAMES_LINK = new RegExp(`^(?:${UUID}(?:\\.…)?|.{0,15})$`, 'i')
 /** Of what need not be escaped, also more than once. */
 const NEEDLESS_ESCAPE = /%(?:25)*(2[de]|3\d|[46][1-9a-f]|[57][\da]|5f)/gi
 
-/** Almost no other path. Looked at for each request, so it is cheap. */
+/** Other paths cannot hold one. Every request is tested, so this is cheap. */
 const MAY_HOLD_SECRET = /[.%]|\/shares\//i
 
 /** By mistake, a client may put the secret of a link into a path, which is logged without it. */

@@ -1,24 +1,9 @@
 import { type Extent, extentOf, isReadable, MAX_BUNDLE_LENGTH } from '../../commitment/bundle-format.ts'
 import { RegistryError } from '../../errors.ts'
 import type { Bundle, BundleEvent } from '../../schemas/bundle.ts'
+import { Turns } from './turns.ts'
 
 /** What a bundle may hold so that a verifier reads it, counted as it will be written. */
-
-/** Characters that are hashed or written in one turn of the event loop: some ms. */
-const TURN_CHARS = 256 * 1024
-
-/** Lets other requests go on during long work. */
-export class Turns {
-  #chars = 0
-
-  /** Notes work on so many characters. */
-  async add(chars: number): Promise<void> {
-    this.#chars += chars
-    if (this.#chars < TURN_CHARS) return
-    this.#chars = 0
-    await new Promise((resolve) => setImmediate(resolve))
-  }
-}
 
 export const tooLarge = (): RegistryError =>
   new RegistryError(
@@ -52,10 +37,10 @@ function bare<T extends Values>({ fields = {}, files: _, ...others }: T, kept: r
 const [SMALL_EVENTS, SMALL_PIECES] = [12, 2]
 
 /**
- * The room for what events disclose, before they are proven. The newest ones take of it first.
+ * Counts what the events of a bundle disclose, before they are proven, the newest one first.
  *
  * @param events - how many there are
- * @param kept - the fields that stay if there is no room for other values. Default: there must be room for all
+ * @param kept - the fields that stay if other values do not fit. Default: all values must fit
  */
 export class Room {
   readonly #kept: readonly string[] | undefined
@@ -68,7 +53,7 @@ export class Room {
     this.#isEnough = events < SMALL_EVENTS
   }
 
-  /** The event, without its values once there is no room for them. Throws `BUNDLE_TOO_LARGE`. */
+  /** Returns the event; from the first one on whose values do not fit, without them. Throws `BUNDLE_TOO_LARGE`. */
   take<T extends Values>(event: T): T | Bare<T> {
     if (this.#isEnough) return event
     const least = this.#kept === undefined ? event : bare(event, this.#kept)

@@ -12,7 +12,8 @@ import { BUNDLE_FORMAT, MAX_BUNDLE_EVENTS } from '../../commitment/bundle-format
 import { readEvidence } from '../evidence/find.ts'
 import { enterCompany } from '../permissions.ts'
 import { invalidInput, uuidInput, validate } from '../../schemas/validation.ts'
-import { fitted, Room, tooLarge, Turns } from './bundle-limits.ts'
+import { fitted, Room, tooLarge } from './bundle-limits.ts'
+import { Turns } from './turns.ts'
 import { bundleUnits, type DisclosedEvent, MAX_BUNDLE_UNITS, proveEvents } from './bundle-proofs.ts'
 import { type BundleSources, VouchedTrees } from './vouched-trees.ts'
 import { readFileOf } from './file.ts'
@@ -105,7 +106,7 @@ export interface Selection {
   readonly isShown: (version: number) => boolean
   readonly hasField: (version: number, name: string) => boolean
   readonly hasFile: (version: number, id: string) => boolean
-  /** The fields that stay if there is no room for the values of the oldest versions. Default: there must be room. */
+  /** The fields that stay if the values of the oldest versions do not fit. Default: all values must fit. */
   readonly kept?: readonly string[]
 }
 
