@@ -80,6 +80,16 @@ export interface FixtureOptions {
 }
 
 /** A registry in one process. Batches are sealed by `sealNow` only, and the time changes only with `clock.advance`. */
+/** Counts how often the store is asked for a version of an evidence. */
+export function countVersionReads(stores: Stores) {
+  const reads = { count: 0 }
+  const get: RecordStore['get'] = (wanted) => {
+    reads.count += wanted.filter((key) => key.startsWith('vh/')).length
+    return stores.records.get(wanted)
+  }
+  return { stores, records: { get }, reads }
+}
+
 export interface Fixture extends Pick<Registry, 'categories' | 'evidences' | 'files' | 'proofs' | 'sourceSystems'> {
   readonly stores: Stores
   readonly clock: ManualClock

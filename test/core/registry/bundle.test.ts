@@ -14,7 +14,14 @@ import { validate } from '../../../core/schemas/validation.ts'
 import { parsePolicy, verifyBundle } from '../../../core/verify/index.ts'
 import { tokens as verifier } from '../../../core/verify/tokens.ts'
 import { ManualClock, until } from '../../support/manual-clock.ts'
-import { openFixture, it, Stores, type Fixture, type FixtureOptions } from '../../support/registry-fixture.ts'
+import {
+  countVersionReads,
+  openFixture,
+  it,
+  Stores,
+  type Fixture,
+  type FixtureOptions,
+} from '../../support/registry-fixture.ts'
 import { H } from '../../support/commitment-reference.ts'
 import { temporaryOfSuite } from '../../support/temporary.ts'
 import { rejectsWith } from '../../contract/blob-bodies.ts'
@@ -90,30 +97,20 @@ describe('the proof bundle', () => {
   })
 
   test('reads no further than there is room, counted as a verifier counts', async (t) => {
-    let reads = 0
-    const stores = new Stores()
-    const { registry, scope, evidence } = await openFixture({
-      t,
-      stores,
-      records: {
-        get: (wanted) => {
-          reads += wanted.filter((key) => key.startsWith('vh/')).length
-          return stores.records.get(wanted)
-        },
-      },
-    })
+    const { reads, ...options } = countVersionReads(new Stores())
+    const { registry, scope, evidence } = await openFixture({ t, ...options })
     const whole = { fields: 'all', files: 'all' } as const
     const refuse = async (externalId: string, count: number, valuesOf: (i: number) => object): Promise<void> => {
       await evidence({ externalId })
       for (let i = 0; i < count; i++) await registry.evidences.update(scope, externalId, valuesOf(i))
-      reads = 0
+      reads.count = 0
       await rejectsWith('BUNDLE_TOO_LARGE', registry.proofs.bundle(scope, { ...whole, externalId }))
     }
     const [quotes, commas, someCommas] = ['"'.repeat(30_000), ','.repeat(60_000), ','.repeat(8_000)]
     await refuse('quotes', 320, (i) => ({ meta: { i, quotes } }))
-    assert.ok(reads > 250 && reads < 300, `${reads} reads`)
+    assert.ok(reads.count > 250 && reads.count < 300, `${reads.count} reads`)
     await refuse('commas', 120, (i) => ({ meta: { i, commas } }))
-    assert.ok(reads > 30 && reads < 70, `${reads} reads`)
+    assert.ok(reads.count > 30 && reads.count < 70, `${reads.count} reads`)
     // These are few, but long.
     const texts = ['description', 'summary', 'updateDescription', 'eventDescription']
     const textsOf = (i: number) => Object.fromEntries(texts.map((name) => [name, `${i}${someCommas}`]))

@@ -12,7 +12,15 @@ import { verifyBundle } from '../../../core/verify/index.ts'
 import { rejectsWith } from '../../contract/blob-bodies.ts'
 import { WatchedCalls } from '../../support/watched-calls.ts'
 import { present } from '../../support/present.ts'
-import { assertIntact, COMPANY, it, openFixture, Stores, type Fixture } from '../../support/registry-fixture.ts'
+import {
+  assertIntact,
+  COMPANY,
+  countVersionReads,
+  it,
+  openFixture,
+  Stores,
+  type Fixture,
+} from '../../support/registry-fixture.ts'
 
 const DAY_MS = 86_400_000
 const MINUTE_MS = 60_000
@@ -99,18 +107,8 @@ describe('a share', () => {
   })
 
   test('discloses the newest values of a long history, and every theft, and reads each event once', async (t) => {
-    let reads = 0
-    const stores = new Stores()
-    const { registry, scope, evidence } = await openFixture({
-      t,
-      stores,
-      records: {
-        get: (wanted) => {
-          reads += wanted.filter((key) => key.startsWith('vh/')).length
-          return stores.records.get(wanted)
-        },
-      },
-    })
+    const { reads, ...options } = countVersionReads(new Stores())
+    const { registry, scope, evidence } = await openFixture({ t, ...options })
     await evidence({})
     await registry.evidences.update(scope, 'e-1', { updateType: 'stolen' })
     // 120,000 characters as a bundle writes them: more than fits into one.
@@ -118,9 +116,9 @@ describe('a share', () => {
     for (let i = 0; i < 300; i++) await registry.evidences.update(scope, 'e-1', { meta: { i, long } })
     await registry.sealNow()
     const key = keyOf(await registry.shares.create(scope, 'e-1', { fields: ['meta'], files: [] }))
-    reads = 0
+    reads.count = 0
     const opened = await registry.shares.open(key)
-    assert.equal(reads, 301)
+    assert.equal(reads.count, 301)
     const names = shown(opened)
     const newest = names.slice(names.findIndex((each) => each.includes('meta')))
     assert.ok(newest.every((each) => each.includes('meta')))

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import type { Locator } from 'playwright-core'
+import type { Locator, Page } from 'playwright-core'
 import type { EvidenceEvent, EvidenceListItem, EvidencePage } from '../../../../server/client/index.ts'
 import {
   assertAccessible,
@@ -94,12 +94,18 @@ describeDashboard('the pages of evidences in Chromium', (it, dashboard) => {
     await text(page, 'Transferred').waitFor()
   }
 
-  const loseResponsesOf = (method: string) =>
-    dashboard.page.route('**/api/v1/**', async (route) => {
-      if (route.request().method() !== method) return route.continue()
+  /** Sends a form. The service applies it, and its response is lost. */
+  const sendAndLose = async (form: Locator | Page, verb: string): Promise<void> => {
+    const { page } = dashboard
+    await page.route('**/api/v1/**', async (route) => {
+      if (route.request().method() === 'GET') return route.continue()
       await route.fetch()
       await route.abort()
     })
+    await button(form, verb).click()
+    await form.getByText('The server cannot be reached, or its response was lost.').waitFor()
+    await page.unrouteAll()
+  }
 
   it('keep what somebody else wrote meanwhile, and show it', async ({ page, service }) => {
     const before = { owner: 'Ada', summary: 'old summary', description: 'old description', name: 'Golf' }
@@ -138,7 +144,6 @@ describeDashboard('the pages of evidences in Chromium', (it, dashboard) => {
 
   it('record once what is sent again because its response was lost', async ({ page, service }) => {
     const { evidences } = service.registry
-    const lost = 'The server cannot be reached, or its response was lost.'
     await dashboard.signIn(dashboard.company.keys.U, '#/new-evidence')
     for (const [label, typed] of [
       ['Name', 'Bike'],
@@ -148,29 +153,20 @@ describeDashboard('the pages of evidences in Chromium', (it, dashboard) => {
     ] as const)
       await field(page, label).fill(typed)
     await field(page, 'Choose files').setInputFiles({ name: 'bike.png', mimeType: 'image/png', buffer: PHOTO })
-    await loseResponsesOf('POST')
-    await button(page, 'Record evidence').click()
-    await page.getByText(lost).waitFor()
-    await page.unrouteAll()
+    await sendAndLose(page, 'Record evidence')
     await button(page, 'Record evidence').click()
     await heading(page, 'History').waitFor()
 
     const repair = await dashboard.open('Record repair', 'Record a repair')
     await field(repair, 'Remark').fill('new brakes')
-    await loseResponsesOf('PUT')
-    await button(repair, 'Record repair').click()
-    await repair.getByText(lost).waitFor()
-    await page.unrouteAll()
+    await sendAndLose(repair, 'Record repair')
     await dashboard.confirm(repair, 'Record repair')
 
     const deletion = await dashboard.open('Attach', 'Attach photos or files')
     await field(deletion, 'Choose files').setInputFiles(textFile('a.txt', 'a'))
     await dashboard.confirm(deletion, 'Attach')
     const remove = await dashboard.open('Delete: a.txt', 'Delete a.txt?')
-    await loseResponsesOf('DELETE')
-    await button(remove, 'Delete').click()
-    await remove.getByText(lost).waitFor()
-    await page.unrouteAll()
+    await sendAndLose(remove, 'Delete')
     await dashboard.confirm(remove, 'Delete')
     const { events } = await evidences.get(SCOPE, 'lost-1')
     assert.deepEqual(
@@ -183,13 +179,9 @@ describeDashboard('the pages of evidences in Chromium', (it, dashboard) => {
     const { evidences } = service.registry
     await dashboard.createEvidence('lost-2')
     await dashboard.signIn(dashboard.company.keys.U, '#/evidences/lost-2')
-    const lost = 'The server cannot be reached, or its response was lost.'
     const repair = await dashboard.open('Record repair', 'Record a repair')
     await field(repair, 'Remark').fill('new brakes')
-    await loseResponsesOf('PUT')
-    await button(repair, 'Record repair').click()
-    await repair.getByText(lost).waitFor()
-    await page.unrouteAll()
+    await sendAndLose(repair, 'Record repair')
     await field(repair, 'Remark').fill('new brakes, front')
     await button(repair, 'Record repair').click()
     await repair.getByText('Your last request may have been recorded').waitFor()
@@ -200,10 +192,7 @@ describeDashboard('the pages of evidences in Chromium', (it, dashboard) => {
 
     const transfer = await dashboard.open('Transfer', 'Transfer to another owner')
     await field(transfer, 'New owner').fill('Grace')
-    await loseResponsesOf('PUT')
-    await button(transfer, 'Transfer').click()
-    await transfer.getByText(lost).waitFor()
-    await page.unrouteAll()
+    await sendAndLose(transfer, 'Transfer')
     await button(transfer, 'Cancel').click()
     await text(page.getByRole('region', { name: 'Golf' }), 'Grace').waitFor()
   })
