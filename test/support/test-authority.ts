@@ -102,22 +102,26 @@ export async function certificate(options: CertificateOptions): Promise<pkijs.Ce
   made.notAfter.value = options.notAfter ?? new Date('2040-01-01T00:00:00Z')
   await made.subjectPublicKeyInfo.importKey(options.keys.publicKey)
   if (options.keyParameters) made.subjectPublicKeyInfo.algorithm.algorithmParams = options.keyParameters
-  made.extensions = [...extensionsOf(options), keyIdentifier(made)]
+  const extensions = extensionsOf(options)
+  const isNamed = extensions.some(({ extnID }) => extnID === SUBJECT_KEY_ID)
+  made.extensions = isNamed ? extensions : [...extensions, keyIdentifier(made)]
   const hash = options.hash ?? 'sha256'
   await made.sign((options.issuer?.keys ?? options.keys).privateKey, hash === 'sha1' ? 'SHA-1' : WEB_HASH[hash])
   return pkijs.Certificate.fromBER(made.toSchema(true).toBER())
 }
 
+const SUBJECT_KEY_ID = '2.5.29.14'
+
 function keyIdentifier(made: pkijs.Certificate): pkijs.Extension {
   const key = made.subjectPublicKeyInfo.subjectPublicKey.valueBlock.valueHexView
   return extension(
-    '2.5.29.14',
+    SUBJECT_KEY_ID,
     false,
     new asn1js.OctetString({ valueHex: buffer(createHash('sha1').update(key).digest()) }),
   )
 }
 
-function extensionsOf(options: CertificateOptions): readonly pkijs.Extension[] {
+function extensionsOf(options: CertificateOptions): pkijs.Extension[] {
   const { authority, keyUsage, extendedKeyUsage } = options
   const extensions: pkijs.Extension[] = []
   if (authority) {

@@ -194,25 +194,24 @@ export function keyProblem({ type, bits = 0, exponentBits = 0, curve = '' }: Pub
 export const signatureCost = ({ type, bits = 0, curve = '' }: PublicKey): number =>
   type === 'ec' ? (/256/.test(curve) ? 3 : 7) : bits > 4096 ? 3 : 1
 
-/** The first byte of the KeyUsage bits (RFC 5280 § 4.2.1.3), or `undefined` if the extension is absent. */
+/**
+ * The first byte of the KeyUsage bits (RFC 5280 § 4.2.1.3), or `undefined` if the extension is absent. If it is
+ * malformed, the key may be used for nothing.
+ */
 export function keyUsage(certificate: Certificate): number | undefined {
   const extension = certificate.extensions.get(OID_KEY_USAGE)
   if (!extension) return undefined
-  const { value } = extension
-  if (!(value instanceof BitString)) throw certificateError('its key usage is malformed')
-  return value.valueBlock.valueHexView[0] ?? 0
+  return extension.value instanceof BitString ? (extension.value.valueBlock.valueHexView[0] ?? 0) : 0
 }
 
 /**
- * The purposes (OIDs) of ExtendedKeyUsage (RFC 5280 § 4.2.1.12), or `undefined` if the extension is absent. Throws
- * `VERIFICATION_FAILED` if it is malformed.
+ * The purposes (OIDs) of ExtendedKeyUsage (RFC 5280 § 4.2.1.12), or `undefined` if the extension is absent. If it is
+ * malformed, there are none.
  */
 export function extendedKeyUsage(certificate: Certificate): readonly string[] | undefined {
   const extension = certificate.extensions.get(OID_EXTENDED_KEY_USAGE)
   if (!extension) return undefined
-  const { value } = extension
-  if (!(value instanceof ExtKeyUsage)) throw certificateError('its extended key usage is malformed')
-  return value.keyPurposes
+  return extension.value instanceof ExtKeyUsage ? extension.value.keyPurposes : []
 }
 
 /**

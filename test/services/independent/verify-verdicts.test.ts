@@ -15,6 +15,7 @@ import { ForgedLog, forgeEvent } from '../../core/verify/forger.ts'
 import { temporaryOfSuite } from '../../support/temporary.ts'
 import {
   authorityNamed,
+  certificate,
   derOf,
   extension,
   integer,
@@ -496,6 +497,9 @@ describe('the verifier in Python says the same', { skip }, () => {
       await agreesOnTime('in another token', true, await stamped({ certificates: [] }, {}), policy)
       const twoSigners = (signed: pkijs.SignedData): void => void signed.signerInfos.push(...signed.signerInfos)
       await agreesOnTime('two signers', false, await stamped({ after: twoSigners }), policy)
+      const asRsa = ({ signerInfos: [info] }: pkijs.SignedData): void =>
+        void (info && (info.signatureAlgorithm.algorithmId = '1.2.840.113549.1.1.11'))
+      await agreesOnTime('an algorithm of other keys', false, await stamped({ after: asRsa }), policy)
       await agreesOnTime('no ESSCertID', false, await stamped({ attributes: (all) => all.slice(0, 2) }), policy)
       const [token = ''] = (JSON.parse(await stamped({})) as Stamped).checkpoints.flatMap((each) => each.tokens)
       const longer = toBase64(concatBytes(Buffer.from(token, 'base64'), Uint8Array.of(0)))
@@ -505,6 +509,29 @@ describe('the verifier in Python says the same', { skip }, () => {
         (await stamped({})).replace(/"tokens":\["[^"]*/, `"tokens":["${longer}`),
         policy,
       )
+    })
+
+    it('beside a certificate that is malformed, which is no issuer', async () => {
+      const signer = await signerUnder(root, { name: 'signer' })
+      const beside = (other: pkijs.Certificate) => stamped({ signer, certificates: [signer.certificate, other] })
+      for (const [what, extnID, hex] of [
+        ['key identifier', '2.5.29.14', '0405aa'],
+        ['constraints', '2.5.29.19', '300501'],
+        ['key usage', '2.5.29.15', '0500'],
+        ['purposes', '2.5.29.37', '3009aa'],
+      ] as const) {
+        const extensions = [new pkijs.Extension({ extnID, extnValue: Uint8Array.from(Buffer.from(hex, 'hex')).buffer })]
+        const authority = what === 'constraints' ? undefined : {}
+        const malformed = await certificate({ name: 'root', keys: root.keys, authority, extensions })
+        await agreesOnTime(what, true, await beside(malformed), policy)
+      }
+      const { certificate: named } = await authorityNamed('other')
+      const number = new pkijs.AttributeTypeAndValue({ type: '2.5.4.3' })
+      Object.assign(number, { value: new asn1js.Integer({ value: 1 }) })
+      named.subject.typesAndValues = [number]
+      named.subject.valueBeforeDecode = new ArrayBuffer(0)
+      await named.sign(root.keys.privateKey, 'SHA-256')
+      await agreesOnTime('a number as a name', true, await beside(named), policy)
     })
 
     it("by the operator's own authority, of which it says so", async () => {

@@ -1034,9 +1034,8 @@ def oid(text):
 SHA2 = {oid(f"2.16.840.1.101.3.4.2.{i}"): name for i, name in enumerate(("sha256", "sha384", "sha512"), 1)}
 RSA, MGF1, RSA_PSS = (oid(f"1.2.840.113549.1.1.{i}") for i in (1, 8, 10))
 # RSA and ECDSA, each with these hashes.
-SCHEMES = {oid(f"1.2.840.113549.1.1.{i}"): name for i, name in enumerate(SHA2.values(), 11)}
-SCHEMES.update({oid(f"1.2.840.10045.4.3.{i}"): name for i, name in enumerate(SHA2.values(), 2)})
-EC = oid("1.2.840.10045.2.1")
+EC, ECDSA = oid("1.2.840.10045.2.1"), {oid(f"1.2.840.10045.4.3.{i}"): name for i, name in enumerate(SHA2.values(), 2)}
+SCHEMES = {**ECDSA, **{oid(f"1.2.840.113549.1.1.{i}"): name for i, name in enumerate(SHA2.values(), 11)}}
 # P-256, P-384, P-521 and those of RFC 5639, with what a check costs.
 CURVES = {oid("1.2.840.10045.3.1.7"): 3, oid("1.3.132.0.34"): 7, oid("1.3.132.0.35"): 7}
 CURVES.update({oid(f"1.3.36.3.3.2.8.1.1.{i}"): cost for i, cost in ((7, 3), (11, 7), (13, 7))})
@@ -1046,9 +1045,12 @@ SUBJECT_KEY, KEY_USAGE, BASIC_CONSTRAINTS, ISSUER_KEY, EXTENDED_KEY_USAGE = (
 # Those about policies decide nothing, as with `openssl verify`. Name constraints are not supported.
 KNOWN_EXTENSIONS = {oid(f"2.5.29.{i}") for i in (15, 17, 19, 32, 33, 36, 37, 54)}
 TIME_STAMPING, ANY_PURPOSE = oid("1.3.6.1.5.5.7.3.8"), oid("2.5.29.37.0")
-SIGNED_DATA, CONTENT_TYPE = oid("1.2.840.113549.1.7.2"), oid("1.2.840.113549.1.9.3")
+SIGNED_DATA = oid("1.2.840.113549.1.7.2")
+CONTENT_TYPE, MESSAGE_DIGEST = oid("1.2.840.113549.1.9.3"), oid("1.2.840.113549.1.9.4")
 TST_INFO, ESS_V1, ESS_V2 = (oid(f"1.2.840.113549.1.9.16.{i}") for i in ("1.4", "2.12", "2.47"))
 TEXTS = {0x0C, 0x0E, *range(0x12, 0x1F)}
+# Of the characters of UniversalString and BMPString.
+WIDTHS = {0x1C: 4, 0x1E: 2}
 
 
 def or_none(function):
@@ -1065,12 +1067,19 @@ def or_none(function):
     return cached
 
 
+@or_none
+def values_of(data):
+    return der(data)
+
+
 def spend_on(data, depth=0):
     """As much as it costs the other verifiers to read it. Returns how many values there are."""
     check(depth <= 100, "nested too deep")
     number = 0
     for value in der(data):
         kind = value.tag & 0xDF
+        check(value.tag not in (0x06, 0x0D) or value.content[-1] < 0x80, "an object identifier is cut off")
+        check(len(value.content) % WIDTHS.get(value.tag, 1) == 0, "a text is cut off")
         more = len(value.content) / 3 if kind in (0x06, 0x0D) else len(value.content) // 64 if kind in TEXTS else 0
         spend((1 + more) / 75)
         number += 1 + (spend_on(value.content, depth + 1) if value.tag & 0x20 else 0)
@@ -1104,22 +1113,24 @@ class Certificate(typing.NamedTuple):
     not_after: int
     extensions: dict
 
-    def single(self, name):
-        """The value of an extension, None if it is absent."""
-        if name not in self.extensions:
-            return None
-        [value] = der(self.extensions[name][1])
-        return value
+    def extension(self, name, kind):
+        """What is in an extension of this type, None if it is absent or malformed."""
+        values = values_of(self.extensions[name][1]) if name in self.extensions else None
+        return values[0].content if values and len(values) == 1 and values[0].tag == kind else None
+
+    def members(self, name):
+        """Those of an extension that is a SEQUENCE, none if it is absent or malformed."""
+        return values_of(self.extension(name, 0x30) or b"") or []
 
     def usage(self):
-        """The first byte of the bits of its key usage. All, if it does not say."""
-        value = self.single(KEY_USAGE)
-        check(value is None or value.tag == 0x03, "a key usage is malformed")
-        return 0xFF if value is None else value.content[1] if len(value.content) > 1 else 0
+        """The first byte of the bits of its key usage: all if there is none, no bit if it is malformed."""
+        bits = self.extension(KEY_USAGE, 0x03) or b"" if KEY_USAGE in self.extensions else b"\0\xff"
+        return bits[1] if len(bits) > 1 else 0
 
     def purposes(self):
-        value = self.single(EXTENDED_KEY_USAGE)
-        return value and [each.content for each in value.values()]
+        """Of its extended key usage: all if there is none, no purpose if it is malformed."""
+        named = [each.content for each in self.members(EXTENDED_KEY_USAGE)]
+        return named if EXTENDED_KEY_USAGE in self.extensions else [ANY_PURPOSE]
 
 
 @or_none
@@ -1146,8 +1157,11 @@ def certificate(data):
 
 def name_of(name):
     """What is compared of a name: its types and values in their order."""
-    pairs = [pair.values() for group in name.values() for pair in group.values()]
-    return [(kind.content, folded(value)) for kind, value in pairs]
+    groups = name.values()
+    pairs = [pair.values() for group in groups for pair in group.values()]
+    check({name.tag, *(group.tag - 1 for group in groups)} == {0x30}, "malformed name")
+    check(all(kind.tag == 0x06 for kind, *_ in pairs), "malformed name")
+    return [(kind.content, folded(value)) for kind, value, *_ in pairs]
 
 
 def folded(value):
@@ -1201,15 +1215,29 @@ def is_usable(one, time):
 
 def may_issue(issuer, path, time):
     """Whether a certificate may issue the last one of a path."""
-    constraints, purposes = issuer.single(BASIC_CONSTRAINTS), issuer.purposes()
-    values = constraints.values() if constraints else []
+    values, purposes = issuer.members(BASIC_CONSTRAINTS), issuer.purposes()
     longest = [int.from_bytes(value.content, "big", signed=True) for value in values if value.tag == 0x02]
     # Certificates that a CA issued to itself do not count.
     length = sum(each.subject != each.issuer for each in path[1:])
     is_authority = any(value.tag == 0x01 and value.content != b"\0" for value in values)
     is_short = all(length <= most for most in longest)
-    is_purpose = purposes is None or TIME_STAMPING in purposes or ANY_PURPOSE in purposes
+    is_purpose = TIME_STAMPING in purposes or ANY_PURPOSE in purposes
     return is_usable(issuer, time) and is_authority and is_short and issuer.usage() & 0x04 and is_purpose
+
+
+@functools.lru_cache(maxsize=None)
+def is_signature(signature, signed, key, algorithm, digest):
+    """Whether it is one by a public key."""
+    [name, *parameters], owner = algorithm.values(), der(key)[0].values()[0].values()[0].content
+    # OpenSSL would take any signature that the key can make.
+    is_for_key = owner == (EC if name.content in ECDSA else RSA) or (owner, name.content) == (RSA_PSS, RSA_PSS)
+    options = []
+    if name.content == RSA_PSS:
+        salt = next((each.values()[0].content for each in parameters[0].values() if each.tag == 0xA2), b"\x14")
+        options = ["-sigopt", "rsa_padding_mode:pss", "-sigopt", f"rsa_pss_saltlen:{int.from_bytes(salt, 'big')}"]
+    files = {"signed": signed, "signature": signature, "key": pem_of(key, "PUBLIC KEY")}
+    command = ["dgst", f"-{digest}", "-verify", "key", "-signature", "signature", *options, "signed"]
+    return is_for_key and openssl(files, *command)[0]
 
 
 @functools.lru_cache(maxsize=None)
@@ -1217,22 +1245,14 @@ def is_signed_by(data, issuer_data):
     """Whether a certificate, given as bytes, has a signature by the key of another one. Both can be read."""
     one, issuer = certificate(data), certificate(issuer_data)
     spend(issuer.cost, len(data))
-    name, *parameters = one.algorithm.values()
-    options = []
-    if name.content == RSA_PSS:
-        salt = next((each.values()[0].content for each in parameters[0].values() if each.tag == 0xA2), b"\x14")
-        options = ["rsa_padding_mode:pss", f"rsa_pss_saltlen:{int.from_bytes(salt, 'big')}"]
-    files = {"signed": one.signed, "signature": one.signature[1:], "key": pem_of(issuer.key, "PUBLIC KEY")}
-    command = ["dgst", f"-{hash_of(one.algorithm)}", "-verify", "key", "-signature", "signature"]
-    sigopts = [argument for option in options for argument in ("-sigopt", option)]
-    return one.signature[:1] == b"\0" and openssl(files, *command, *sigopts, "signed")[0]
+    signed = one.signature[1:], one.signed, issuer.key, one.algorithm, hash_of(one.algorithm)
+    return one.signature[:1] == b"\0" and is_signature(*signed)
 
 
 def is_named_as_issuer(issuer, one):
     """Whether the names and, if both have them, the key identifiers say so."""
-    by, own = one.single(ISSUER_KEY), issuer.single(SUBJECT_KEY)
-    named = {value.tag: value.content for value in by.values()} if by else {}
-    is_key = 0x80 not in named or own is None or named[0x80] == own.content
+    own, named = issuer.extension(SUBJECT_KEY, 0x04), {value.tag: value.content for value in one.members(ISSUER_KEY)}
+    is_key = 0x80 not in named or own is None or named[0x80] == own
     return one.issuer == issuer.subject and is_key and named.get(0x82, issuer.serial) == issuer.serial
 
 
@@ -1285,10 +1305,12 @@ def require_openssl():
 class Token(typing.NamedTuple):
     """What is needed of a response (RFC 3161 section 2.4.2) and its one signer (RFC 5652 section 5.3)."""
 
-    cms: bytes
     content: bytes
     certificates: list
     attributes: dict
+    names: Value
+    signed: bytes
+    signature: tuple
 
 
 @or_none
@@ -1309,7 +1331,7 @@ def parse_token(data):
     found = [one for each in others if each.tag == 0xA0 for one in each.values() if one.tag == 0x30]
     own = [certificate(one.whole) for one in found]
     check(len(own) <= 32 and None not in own, "malformed certificates")
-    _, _, digest, signed_attributes, algorithm, *_ = signer.values()
+    _, names, digest, signed_attributes, algorithm, signature, *_ = signer.values()
     digest = SHA2[digest.values()[0].content]
     check(signed_attributes.tag == 0xA0 and hash_of(algorithm, digest) == digest, "an algorithm that is not accepted")
     attributes = {}
@@ -1318,22 +1340,35 @@ def parse_token(data):
         check(name.content not in attributes, "an attribute twice")
         [attributes[name.content]] = values.values()
     check(attributes[CONTENT_TYPE].content == TST_INFO, "signed as something else")
-    return Token(cms.whole, content.content, own, attributes)
+    hashed = hashlib.new(digest, content.content).digest()
+    check(attributes[MESSAGE_DIGEST].content == hashed, "signed for other content")
+    # They are signed with the tag of a SET (RFC 5652 section 5.4).
+    signed = b"\x31" + signed_attributes.whole[1:]
+    return Token(content.content, own, attributes, names, signed, (signature.content, algorithm, digest))
 
 
-def signer_of(attributes, candidates):
-    """The certificate that ESSCertID and ESSCertIDv2 name (RFC 5035)."""
+def is_named_by(names, one):
+    """Whether a certificate is that of a SignerIdentifier: issuer and serial number, or the key's identifier."""
+    if names.tag == 0x30:
+        issuer, serial = names.values()
+        return (name_of(issuer), serial.content) == (one.issuer, one.serial)
+    return names.tag == 0x80 and names.content == one.extension(SUBJECT_KEY, 0x04)
+
+
+def signer_of(token, candidates):
+    """The certificate that the token names, also by ESSCertID and ESSCertIDv2 (RFC 5035)."""
     named = []
     for kind, name in ((ESS_V1, "sha1"), (ESS_V2, "sha256")):
-        if kind in attributes:
-            first, *others = attributes[kind].values()[0].values()[0].values()
+        if kind in token.attributes:
+            first, *others = token.attributes[kind].values()[0].values()[0].values()
             if first.tag == 0x30 and kind == ESS_V2:
                 name, first = SHA2[first.values()[0].content], others[0]
             check(first.tag == 0x04, "a malformed ESSCertID")
             named.append((name, first.content))
     check(named, "no certificate is named")
     for one in candidates:
-        if all(hashlib.new(name, one.data).digest() == digest for name, digest in named):
+        is_hashed = all(hashlib.new(name, one.data).digest() == digest for name, digest in named)
+        if is_hashed and is_named_by(token.names, one):
             return one
     raise Refuted("the certificate of the signer is missing")
 
@@ -1369,15 +1404,13 @@ def read_token(data, note, stored, anchors):
     gen_time, latest = parse_tst_info(token.content, note)
     others = [*token.certificates, *map(certificate, stored)]
     trusted = [certificate(each) for each in anchors]
-    signer = signer_of(token.attributes, [*others, *trusted])
+    signer = signer_of(token, [*others, *trusted])
     is_critical, _ = signer.extensions[EXTENDED_KEY_USAGE]
     check(is_critical and signer.purposes() == [TIME_STAMPING], "its certificate is not for time stamps alone")
     check(signer.usage() & 0xC0 and signer.cost > 0, "its key signs nothing, or is weak")
     spend(signer.cost)
-    files = {"cms": token.cms, "signer": pem_of(signer.data)}
-    command = ["cms", "-verify", "-noverify", "-nointern", "-certfile", "signer", "-binary"]
-    is_signed, out = openssl(files, *command, "-inform", "DER", "-in", "cms", "-out", "info")
-    check(is_signed and out["info"] == token.content, "its signature is wrong")
+    signature, algorithm, digest = token.signature
+    check(is_signature(signature, token.signed, signer.key, algorithm, digest), "its signature is wrong")
     return gen_time, latest, signer.key, anchor_of(signer, others, trusted, gen_time)
 
 
