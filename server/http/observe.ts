@@ -64,6 +64,7 @@ const UUID = '[\\da-f]{8}-(?:[\\da-f]{4}-){3}[\\da-f]{12}'
 const SECRET_OF_LINK = new RegExp(`(${UUID})\\.[^/]*`, 'gi')
 /** What names a link in a path, and the words of its endpoints. A secret is longer than the words. */
 const NAMES_LINK = new RegExp(`^(?:${UUID}(?:\\.…)?|.{0,15})$`, 'i')
+const AFTER_SHARES = /(?<=\/shares(?:\/|%(?:25)*2f))/i
 /** Of what need not be escaped, also more than once. */
 const NEEDLESS_ESCAPE = /%(?:25)*(2[de]|3\d|[46][1-9a-f]|[57][\da]|5f)/gi
 
@@ -74,7 +75,7 @@ const MAY_HOLD_SECRET = /[.%]|\/shares\//i
 export function withoutSecrets(path: string): string {
   if (!MAY_HOLD_SECRET.test(path)) return path
   const plain = path.replace(NEEDLESS_ESCAPE, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
-  const [start = '', ...ofShares] = plain.replace(SECRET_OF_LINK, '$1.…').split(/(?<=\/shares\/)/i)
+  const [start = '', ...ofShares] = plain.replace(SECRET_OF_LINK, '$1.…').split(AFTER_SHARES)
   const segments = ofShares.join('').split('/')
   const shown = start + segments.map((segment) => (NAMES_LINK.test(segment) ? segment : '…')).join('/')
   return shown === plain ? path : shown

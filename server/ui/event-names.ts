@@ -29,4 +29,4 @@ export function fieldName(field: string): string {
 }
 
 /** The name of a member of `meta`, which may be empty or only white space; of one inside another, its path. */
-export const memberName = (path: string): string => path.replace(/(^|\.)\s*$/, `$1${texts.noName}`)
+export const memberName = (path: string): string => (path.trim() === '' ? texts.noName : path)

@@ -107,6 +107,8 @@ describe('a link', () => {
       [`/ui/%23/p/${SHARE_ID}.x/${SHARE_ID}.${secret}`, `/ui/%23/p/${hidden}/${hidden}`],
       [`/shares/${SHARE_ID}/${secret}`, `/shares/${SHARE_ID}/…`],
       [`/shares/${SHARE_ID}%2F${secret}`, '/shares/…'],
+      [`/shares%2F${secret}`, '/shares%2F…'],
+      [`/shares%252f${SHARE_ID}/${secret}`, `/shares%252f${SHARE_ID}/…`],
       [`/shares/${secret}/${SHARE_ID}`, `/shares/…/${SHARE_ID}`],
     ])
       assert.equal(withoutSecrets(String(path)), shown)
