@@ -511,7 +511,7 @@ describe('the verifier in Python says the same', { skip }, () => {
       )
     })
 
-    it('beside a certificate that is malformed, which is no issuer', async () => {
+    it('beside a certificate that is malformed, which is not an issuer', async () => {
       const signer = await signerUnder(root, { name: 'signer' })
       const beside = (other: pkijs.Certificate) => stamped({ signer, certificates: [signer.certificate, other] })
       for (const [what, extnID, hex] of [
