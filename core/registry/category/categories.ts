@@ -32,20 +32,22 @@ const listCategories =
   (context: Context): Categories['list'] =>
   async (scope) => {
     const { companyId } = await enterCompany(context, scope, 'R')
-    const siblings = new Map<string | undefined, CategoryRecord[]>()
     const all = await readListed(context, companyId, keys.categoriesOf(companyId), async () =>
       sumOfCounters(await listEntries(context.records, keys.categoryCountsOf(companyId))),
     )
-    for (const record of all) {
-      const { parentId } = record
-      const others = siblings.get(parentId)
-      if (others === undefined) siblings.set(parentId, [record])
-      else others.push(record)
+    const records = new Map(all.map((record) => [record.id, record]))
+    const placed = all.map((record) => ({
+      record,
+      parent: record.parentId === undefined ? undefined : records.get(record.parentId),
+    }))
+    const described = await describe(context, companyId, placed)
+    const siblings = new Map<string | undefined, Category[]>()
+    for (const category of described) {
+      const others = siblings.get(category.parentId)
+      if (others === undefined) siblings.set(category.parentId, [category])
+      else others.push(category)
     }
-    const categories = siblings.get(undefined) ?? []
-    return Promise.all(
-      categories.map((record) => describeWith(context, companyId, record, siblings.get(record.id) ?? [])),
-    )
+    return (siblings.get(undefined) ?? []).map((category) => withSubcategories(category, siblings.get(category.id)))
   }
 
 /** The categories in a listing, oldest first. */
@@ -68,12 +70,18 @@ const getCategory =
     const { companyId } = await enterCompany(context, scope, 'R')
     validate(CategoryPath, path)
     const { category, subcategory } = await readPath(context, companyId, path)
-    if (subcategory !== undefined) return describe(context, companyId, subcategory.record, category.record)
-    const { id } = category.record
+    const parent = category.record
+    if (subcategory !== undefined) return describeOne(context, companyId, { record: subcategory.record, parent })
+    const { id } = parent
     const subcategories = await readListed(context, companyId, keys.categoriesIn(companyId, id), () =>
       readCount(context.records, [keys.categoryCount(companyId, id)]),
     )
-    return describeWith(context, companyId, category.record, subcategories)
+    const described = await describe(
+      context,
+      companyId,
+      subcategories.map((record) => ({ record, parent })),
+    )
+    return withSubcategories(await describeOne(context, companyId, { record: parent }), described)
   }
 
 /** The files of a subcategory and of its category. */
@@ -91,40 +99,50 @@ const listCategoryFiles =
     return { category: ofCategory, subcategory: ofSubcategory }
   }
 
-async function describeWith(
-  context: Context,
-  company: CompanyId,
-  category: CategoryRecord,
-  subcategories: readonly CategoryRecord[],
-): Promise<Category> {
-  const [described, ...others] = await Promise.all([
-    describe(context, company, category),
-    ...subcategories.map((record) => describe(context, company, record, category)),
-  ])
-  return {
-    ...described,
-    evidenceCount: others.reduce((sum, { evidenceCount }) => sum + evidenceCount, 0),
-    subcategories: others,
-  }
+const withSubcategories = (category: Category, subcategories: readonly Category[] = []): Category => ({
+  ...category,
+  evidenceCount: subcategories.reduce((sum, { evidenceCount }) => sum + evidenceCount, 0),
+  subcategories,
+})
+
+interface Placed {
+  readonly record: CategoryRecord
+  /** Of a subcategory. */
+  readonly parent?: CategoryRecord | undefined
 }
 
-/** Without its subcategories, whose evidences are those of a category. `parent`: of a subcategory. */
+async function describeOne(context: Context, company: CompanyId, placed: Placed): Promise<Category> {
+  const [described] = await describe(context, company, [placed])
+  if (described === undefined) throw new Error('It was not described')
+  return described
+}
+
+/**
+ * Without their subcategories, whose evidences are those of a category. A category may have thousands of them: their
+ * counters are read at once, and their files one after the other, so that the reads of others get between them.
+ */
 async function describe(
   context: Context,
   company: CompanyId,
-  record: CategoryRecord,
-  parent?: CategoryRecord,
-): Promise<Category> {
-  const { createdAt: _, ...details } = record
-  const { id, name } = record
-  const counter = keys.evidenceCount(['sub', company, id])
-  const [[count], files] = await Promise.all([context.records.get([counter]), listFiles(context, company, id)])
-  return {
-    ...details,
-    path: parent === undefined ? `/${name}` : `/${parent.name}/${name}`,
-    ...(parent === undefined && { publicStatus: record.publicStatus === true }),
-    evidenceCount: countOf(count),
-    files,
-    subcategories: [],
+  categories: readonly Placed[],
+): Promise<readonly Category[]> {
+  const ids = categories.map(({ record }) => record.id)
+  const counters = await context.records.get([
+    ...ids.map((id) => keys.evidenceCount(['sub', company, id])),
+    ...ids.map((id) => keys.fileCount(company, id)),
+  ])
+  const described: Category[] = []
+  for (const [i, { record, parent }] of categories.entries()) {
+    const { createdAt: _, ...details } = record
+    const { id, name } = record
+    described.push({
+      ...details,
+      path: parent === undefined ? `/${name}` : `/${parent.name}/${name}`,
+      ...(parent === undefined && { publicStatus: record.publicStatus === true }),
+      evidenceCount: countOf(counters[i]),
+      files: countOf(counters[ids.length + i]) === 0 ? [] : await listFiles(context, company, id),
+      subcategories: [],
+    })
   }
+  return described
 }

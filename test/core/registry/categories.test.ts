@@ -37,6 +37,22 @@ describe('categories', () => {
     assert.deepEqual([idsOf(listing.category), idsOf(listing.subcategory)], [[own.id], [ofDrills.id]])
   })
 
+  it('are read with one list, and one more for each that has files, however many there are', async (fixture) => {
+    const { categories, scope, stage, process } = fixture
+    const { id, path } = await tools(fixture)
+    for (let i = 0; i < 20; i++) await categories.create(scope, { name: `Empty ${i}` }, { parent: id })
+    await categories.create(scope, { name: 'Saws', image: await stage('1', '1.png') }, { parent: id })
+    const list = process.records.list.bind(process.records)
+    let lists = 0
+    process.records.list = (range) => {
+      lists += 1
+      return list(range)
+    }
+    assert.equal((await categories.get(scope, path)).subcategories.length, 22)
+    assert.equal((await categories.list(scope))[0]?.subcategories.length, 22)
+    assert.equal(lists, 5)
+  })
+
   it('have names that are unique among siblings only', async (fixture) => {
     const { categories, scope, system } = fixture
     const { id, subPath } = await tools(fixture)
