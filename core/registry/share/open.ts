@@ -80,12 +80,21 @@ const isShared = (
   { id, version }: Pick<FileRecord, 'id' | 'version'>,
 ): boolean => version <= last && (files === 'all' || files.includes(id))
 
-async function sharedFiles(context: Context, share: ShareRecord, { company, id: owner }: EvidenceRecord) {
-  const files = await listFiles(context, company, owner)
-  return files
-    .filter(({ id, eventVersion }) => isShared(share, { id, version: eventVersion }))
-    .map(({ id, mimeType, size }) => ({ id, mimeType, size }))
+/** Those that it names are read one by one, because an evidence may have many others. */
+async function sharedFiles(context: Context, share: ShareRecord, evidence: EvidenceRecord) {
+  if (share.files === 'all') {
+    const files = await listFiles(context, evidence.company, evidence.id)
+    return files.filter(({ id, eventVersion }) => isShared(share, { id, version: eventVersion })).map(shownFile)
+  }
+  const files: FileRecord[] = []
+  for (const id of share.files.toSorted()) {
+    const file = await readFileOf(context, evidence, id)
+    if (file !== undefined && !('deletion' in file) && isShared(share, file)) files.push(file)
+  }
+  return files.map(shownFile)
 }
+
+const shownFile = ({ id, mimeType, size }: Pick<FileRecord, 'id' | 'mimeType' | 'size'>) => ({ id, mimeType, size })
 
 async function categoryNames({ records }: Context, { company, categoryId, subcategoryId }: EvidenceRecord) {
   const nameOf = async (id: string): Promise<string> => (await readOne(records, keys.category(company, id)))?.name ?? ''
