@@ -10,6 +10,9 @@ export interface Sender {
   readonly isCrowd?: boolean
 }
 
+/** All who open a link. Else, one that shows a long history could take the turns of many addresses. */
+export const holdersOf = (shareId: string): Sender => ({ name: `link ${shareId}`, hasKey: false, isCrowd: true })
+
 /** The scope of a request without a key. */
 export const ANONYMOUS: Scope = { companyId: '', principal: { kind: 'anonymous' } }
 

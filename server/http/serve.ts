@@ -10,6 +10,7 @@ import type { QueueName } from './load-limits.ts'
 import { readQuery } from './query.ts'
 import { RequestBody } from './request-body.ts'
 import { respond } from './respond.ts'
+import { holdersOf } from './sender.ts'
 import { readWriteOptions } from './write-options.ts'
 
 /**
@@ -31,9 +32,11 @@ export async function serve(ctx: Context, endpoint: Endpoint, services: Endpoint
   const options = readWriteOptions(ctx, endpoint)
   const isHeavy =
     endpoint.isHeavy === undefined || (await endpoint.isHeavy(query, { registry, scope: authorization.scope }))
-  const isLong = endpoint.method === 'GET' && longResults.expects(sender, endpoint.id)
+  // A link is as long for everyone.
+  const asker = endpoint.access === 'share' ? holdersOf(params['SHARE_ID'] ?? '') : sender
+  const isLong = endpoint.method === 'GET' && longResults.expects(asker, endpoint.id)
   const queue = isLong ? 'lists' : queueOf(ctx, endpoint, isHeavy)
-  const admission = new Admission(ctx, services.queues.get(queue), sender)
+  const admission = new Admission(ctx, services.queues.get(queue), isLong ? asker : sender)
   const body = endpoint.body && new RequestBody(ctx, endpoint.body, { authorization, admission, services })
   try {
     let reply: Reply
@@ -70,7 +73,7 @@ export async function serve(ctx: Context, endpoint: Endpoint, services: Endpoint
     } finally {
       if (body !== undefined) await body.release()
     }
-    if (endpoint.method === 'GET') longResults.note(sender, endpoint.id, reply)
+    if (endpoint.method === 'GET') longResults.note(asker, endpoint.id, reply)
     const sent = respond(ctx, reply, {
       status: endpoint.response.status ?? 200,
       sender,

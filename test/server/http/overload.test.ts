@@ -51,7 +51,7 @@ class HeldStore {
   wrap = (inner: RecordStore) =>
     decorateRecords(inner, {
       get: async (keys) => {
-        if (keys.some((key) => key.startsWith('ex/'))) await this.#pass()
+        if (keys.some((key) => /^(ex|ln)\//.test(key))) await this.#pass()
         return inner.get(keys)
       },
       commit: async (commit) => {
@@ -192,6 +192,30 @@ describe('queues', () => {
     store.release()
     await Promise.all(requests)
     for (const { status } of await Promise.all(others)) assert.equal(status, 200)
+  })
+
+  it('take the requests for a long link as those of one sender, whoever opens it', async (t) => {
+    const params = { COMPANY_ID: acme.id, EVIDENCE_EXTERNAL_ID: '0-0' }
+    const [openLong, openShort] = await Promise.all(
+      [{ fields: ['meta'] }, { fields: [] }].map(async ({ fields }) => {
+        const { id: SHARE_ID, url } = await service.ok('createShare', {
+          key: acme.keys.U,
+          params,
+          json: { fields, files: [] },
+        })
+        const headers = { 'x-share-secret': String(url).split('.').at(-1) ?? '' }
+        return () => service.fetch(`/api/v1/shares/${SHARE_ID}`, { headers })
+      }),
+    )
+    assert.ok(openLong && openShort)
+    assert.ok((await (await openLong()).text()).length > 256 * 1024)
+    store.hold(t)
+    const requests = Array.from({ length: 5 }, openLong)
+    await are('running', 'lists', 3)
+    requests.push(openShort())
+    await are('running', 'lists', 4)
+    store.release()
+    for (const { status } of await Promise.all(requests)) assert.equal(status, 200)
   })
 
   it('are free while bodies arrive', async () => {
