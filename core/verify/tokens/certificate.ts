@@ -94,6 +94,20 @@ export const certificateOnce = (der: Uint8Array, budget: SignatureBudget): Certi
     return parseCertificate(der, budget)
   })
 
+/**
+ * Those that can be parsed. Another one beside them, which may be of a kind that is not supported, does not void what
+ * they sign, also not as a trust anchor.
+ */
+export const readableCertificates = (ders: readonly Uint8Array[], budget: SignatureBudget): readonly Certificate[] =>
+  ders.flatMap((der) => {
+    try {
+      return [certificateOnce(der, budget)]
+    } catch (error) {
+      if (budget.isExceeded) throw error
+      return []
+    }
+  })
+
 function certificateFromSchema(schema: BaseBlock, budget?: SignatureBudget): Certificate {
   const der = schema.valueBeforeDecodeView.slice()
   const [, , , validity, , spki] = tbsMembers(schema)

@@ -4,11 +4,11 @@ import { BasicOCSPResponse, OCSPResponse, type SingleResponse } from 'pkijs'
 import { equalBytes } from '../../bytes.ts'
 import { childrenOf, extensionValue, isEqualInteger, parseAsn1, smallInteger, timeOf } from './asn1.ts'
 import {
-  certificateOnce,
   certificateProblem,
   extendedKeyUsage,
   isNamedAsIssuer,
   isSignedBy,
+  readableCertificates,
   type Certificate,
 } from './certificate.ts'
 import {
@@ -87,17 +87,17 @@ interface ResponderRequest {
 function delegatedResponders(basic: BaseBlock, { issuer, time, budget }: ResponderRequest): readonly Certificate[] {
   // BasicOCSPResponse ::= SEQUENCE {
   //   tbsResponseData, signatureAlgorithm, signature, certs [0] EXPLICIT SEQUENCE OF Certificate OPTIONAL }
-  const certificates = childrenOf(childrenOf(childrenOf(basic)[3])[0])
-  return certificates
-    .slice(0, MAX_RESPONDERS)
-    .map(({ valueBeforeDecodeView }) => certificateOnce(valueBeforeDecodeView, budget))
-    .filter(
-      (responder) =>
-        certificateProblem(responder, time) === undefined &&
-        extendedKeyUsage(responder)?.includes(OID_OCSP_SIGNING) === true &&
-        isNamedAsIssuer(issuer, responder, budget) &&
-        isSignedBy(responder, issuer, budget),
-    )
+  const certificates = childrenOf(childrenOf(childrenOf(basic)[3])[0]).slice(0, MAX_RESPONDERS)
+  return readableCertificates(
+    certificates.map(({ valueBeforeDecodeView }) => valueBeforeDecodeView),
+    budget,
+  ).filter(
+    (responder) =>
+      certificateProblem(responder, time) === undefined &&
+      extendedKeyUsage(responder)?.includes(OID_OCSP_SIGNING) === true &&
+      isNamedAsIssuer(issuer, responder, budget) &&
+      isSignedBy(responder, issuer, budget),
+  )
 }
 
 function identifies(certId: SingleResponse['certID'], certificate: Certificate, issuer: Certificate): boolean {

@@ -5,7 +5,7 @@ import type { ValidationData } from '../../ports/index.ts'
 import { withParserErrors, HASHES, isKeyFor, isSignature, schemeOf } from './asn1.ts'
 import {
   buildPath,
-  certificateOnce,
+  readableCertificates,
   keyProblem,
   signatureCost,
   timestampingProblem,
@@ -125,7 +125,7 @@ interface VerifiedPath {
 }
 
 function verifyToPath(der: Uint8Array, options: VerifyTimestampOptions, budget: SignatureBudget): VerifiedPath {
-  const anchors = budget.once(options.trustAnchors, () => readableOf(options.trustAnchors, budget))
+  const anchors = budget.once(options.trustAnchors, () => readableCertificates(options.trustAnchors, budget))
   return parse(der, budget, (token) => {
     const { info, signer } = token
     checkClaims(info, options)
@@ -153,22 +153,11 @@ function parseStored(validationData: readonly ValidationData[], budget: Signatur
   const pieces = validationData.filter(
     ({ type, der }) => type === 'certificate' && der.length <= MAX_VALIDATION_DATA_BYTES,
   )
-  return readableOf(
+  return readableCertificates(
     pieces.slice(0, MAX_CERTIFICATES).map(({ der }) => der),
     budget,
   )
 }
-
-/** Also a trust anchor may be one that is not supported. It must not void the tokens of other authorities. */
-const readableOf = (certificates: readonly Uint8Array[], budget: SignatureBudget): readonly Certificate[] =>
-  certificates.flatMap((der) => {
-    try {
-      return [certificateOnce(der, budget)]
-    } catch (error) {
-      if (budget.isExceeded) throw error
-      return []
-    }
-  })
 
 // -- claims
 

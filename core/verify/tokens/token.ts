@@ -14,7 +14,7 @@ import { equalBytes, toHex } from '../../bytes.ts'
 import { verificationError, type RegistryError } from '../../errors.ts'
 import type { VerificationRule } from '../../rules.ts'
 import { childrenOf, isEqualInteger, microsOf, parseAsn1, smallInteger, taggedIn, timeOf, HASHES } from './asn1.ts'
-import { certificateOnce, subjectKeyIdentifier, type Certificate } from './certificate.ts'
+import { readableCertificates, subjectKeyIdentifier, type Certificate } from './certificate.ts'
 import { isEqualName } from './name.ts'
 import { MAX_TIMESTAMP_BYTES, type HashName, type TimestampInfo } from '../token-verifier.ts'
 import type { SignatureBudget } from '../untrusted.ts'
@@ -190,7 +190,10 @@ function embeddedCertificates(signedData: BaseBlock, budget: SignatureBudget): r
   const certificates = childrenOf(taggedIn(signedData, 0)).filter((choice) => choice instanceof Sequence)
   if (certificates.length > MAX_CERTIFICATES)
     throw timestampError('form.length', `it carries ${certificates.length} certificates`)
-  return certificates.map(({ valueBeforeDecodeView }) => certificateOnce(valueBeforeDecodeView, budget))
+  return readableCertificates(
+    certificates.map(({ valueBeforeDecodeView }) => valueBeforeDecodeView),
+    budget,
+  )
 }
 
 // -- the signed attributes (RFC 5652 § 11, RFC 5035), and the certificate that they name

@@ -1006,17 +1006,29 @@ MAX_VALUES = 10_000
 
 
 def der(data):
-    """The values of DER, one after the other."""
+    """The values of DER, one after the other. Also of BER with lengths that are not said, as some authorities write."""
     values, at = [], 0
     while at < len(data):
-        check(at + 1 < len(data) and data[at] & 0x1F != 0x1F and len(values) < MAX_VALUES, "malformed DER")
-        start, length = at + 2, data[at + 1]
-        if length >= 0x80:
-            start, length = start + length - 0x80, int.from_bytes(data[start : start + length - 0x80], "big")
-        check(data[at + 1] != 0x80 and start + length <= len(data), "malformed DER")
-        values.append(Value(data[at], data[start : start + length], data[at : start + length]))
-        at = start + length
+        value = first_of(data, at)
+        values.append(value)
+        check(len(values) <= MAX_VALUES, "malformed DER")
+        at += len(value.whole)
     return values
+
+
+def first_of(data, at, depth=0):
+    """The value that begins there."""
+    check(at + 1 < len(data) and data[at] & 0x1F != 0x1F and depth <= 100, "malformed DER")
+    start, length = at + 2, data[at + 1]
+    if length == 0x80 and data[at] & 0x20:
+        end = start
+        while data[end : end + 2] != b"\0\0":
+            end += len(first_of(data, end, depth + 1).whole)
+        return Value(data[at], data[start:end], data[at : end + 2])
+    if length >= 0x80:
+        start, length = start + length - 0x80, int.from_bytes(data[start : start + length - 0x80], "big")
+    check(data[at + 1] != 0x80 and start + length <= len(data), "malformed DER")
+    return Value(data[at], data[start : start + length], data[at : start + length])
 
 
 def oid(text):
@@ -1061,7 +1073,7 @@ def or_none(function):
     def cached(*arguments):
         try:
             return function(*arguments)
-        except (Refuted, ValueError, IndexError, KeyError, StopIteration):
+        except (Refuted, ValueError, TypeError, IndexError, KeyError, StopIteration):
             return None
 
     return cached
@@ -1228,9 +1240,13 @@ def may_issue(issuer, path, time):
 @functools.lru_cache(maxsize=None)
 def is_signature(signature, signed, key, algorithm, digest):
     """Whether it is one by a public key."""
-    [name, *parameters], owner = algorithm.values(), der(key)[0].values()[0].values()[0].content
-    # OpenSSL would take any signature that the key can make.
+    [name, *parameters], [owner, bits] = algorithm.values(), der(key)[0].values()
+    owner = owner.values()[0].content
+    # OpenSSL would take any signature that the key can make, and what follows one.
     is_for_key = owner == (EC if name.content in ECDSA else RSA) or (owner, name.content) == (RSA_PSS, RSA_PSS)
+    if owner != EC:
+        modulus = der(bits.content[1:])[0].values()[0].content
+        is_for_key = is_for_key and len(signature) == len(modulus.lstrip(b"\0"))
     options = []
     if name.content == RSA_PSS:
         salt = next((each.values()[0].content for each in parameters[0].values() if each.tag == 0xA2), b"\x14")
@@ -1320,17 +1336,20 @@ def parse_token(data):
     spend_on(data)
     [whole] = der(data)
     status, cms = whole.values()
-    check(status.values()[0].content in (b"\0", b"\1"), "not granted")
-    kind, wrapped = cms.values()
+    granted = status.values()[0]
+    check(granted.tag == 0x02 and int.from_bytes(granted.content, "big") in (0, 1), "not granted")
+    kind, wrapped, *_ = cms.values()
     [signed] = wrapped.values()
     _, _, encapsulated, *others = signed.values()
     content_type, octets = encapsulated.values()
-    [content] = octets.values()
-    check((kind.content, content_type.content, content.tag) == (SIGNED_DATA, TST_INFO, 0x04), "not a time stamp")
+    octets = octets.values()[0]
+    check((kind.content, content_type.content, octets.tag & 0xDF) == (SIGNED_DATA, TST_INFO, 0x04), "not a time stamp")
+    content = b"".join(part.content for part in octets.values()) if octets.tag & 0x20 else octets.content
     [signer] = next(each for each in others if each.tag == 0x31).values()
-    found = [one for each in others if each.tag == 0xA0 for one in each.values() if one.tag == 0x30]
-    own = [certificate(one.whole) for one in found]
-    check(len(own) <= 32 and None not in own, "malformed certificates")
+    embedded = next((each.values() for each in others if each.tag == 0xA0), [])
+    found = [one for one in embedded if one.tag == 0x30]
+    check(len(found) <= 32, "too many certificates")
+    own = [one for one in (certificate(each.whole) for each in found) if one]
     _, names, digest, signed_attributes, algorithm, signature, *_ = signer.values()
     digest = SHA2[digest.values()[0].content]
     check(signed_attributes.tag == 0xA0 and hash_of(algorithm, digest) == digest, "an algorithm that is not accepted")
@@ -1340,11 +1359,11 @@ def parse_token(data):
         check(name.content not in attributes, "an attribute twice")
         [attributes[name.content]] = values.values()
     check(attributes[CONTENT_TYPE].content == TST_INFO, "signed as something else")
-    hashed = hashlib.new(digest, content.content).digest()
+    hashed = hashlib.new(digest, content).digest()
     check(attributes[MESSAGE_DIGEST].content == hashed, "signed for other content")
     # They are signed with the tag of a SET (RFC 5652 section 5.4).
     signed = b"\x31" + signed_attributes.whole[1:]
-    return Token(content.content, own, attributes, names, signed, (signature.content, algorithm, digest))
+    return Token(content, own, attributes, names, signed, (signature.content, algorithm, digest))
 
 
 def is_named_by(names, one):
