@@ -10,7 +10,7 @@ import type { QueueName } from './load-limits.ts'
 import { readQuery } from './query.ts'
 import { RequestBody } from './request-body.ts'
 import { respond } from './respond.ts'
-import { holdersOf } from './sender.ts'
+import { holdersOf, type Sender } from './sender.ts'
 import { readWriteOptions } from './write-options.ts'
 
 /**
@@ -26,14 +26,12 @@ export async function serve(ctx: Context, endpoint: Endpoint, services: Endpoint
   const { registry, publicPath, replyCache, pageCache, health, unread, stalledReaderMs, longResults } = services
 
   const authorization = await Authorization.of(endpoint, ctx, params['COMPANY_ID'] ?? '', services)
-  const { sender } = authorization
+  const [sender, asker] = sendersOf(endpoint, params, authorization)
 
   const query = readQuery(ctx, endpoint)
   const options = readWriteOptions(ctx, endpoint)
   const isHeavy =
     endpoint.isHeavy === undefined || (await endpoint.isHeavy(query, { registry, scope: authorization.scope }))
-  // A link is as long for everyone.
-  const asker = endpoint.access === 'share' ? holdersOf(params['SHARE_ID'] ?? '') : sender
   const isLong = endpoint.method === 'GET' && longResults.expects(asker, endpoint.id)
   const queue = isLong ? 'lists' : queueOf(ctx, endpoint, isHeavy)
   const admission = new Admission(ctx, services.queues.get(queue), isLong ? asker : sender)
@@ -87,6 +85,16 @@ export async function serve(ctx: Context, endpoint: Endpoint, services: Endpoint
     admission.release()
   }
 }
+
+/** Who sends a request, and whose results are probably as long as the last one: a link is as long for everyone. */
+const sendersOf = (
+  { access }: Endpoint,
+  params: Readonly<Record<string, string>>,
+  { sender }: Authorization,
+): readonly [sender: Sender, asker: Sender] => [
+  sender,
+  access === 'share' ? holdersOf(params['SHARE_ID'] ?? '') : sender,
+]
 
 /** `Cache-Control` of responses that need no key. */
 const CACHING: Readonly<Record<string, string>> = { public: 'no-cache', share: 'no-store', rationed: 'no-store' }

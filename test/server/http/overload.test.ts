@@ -194,7 +194,7 @@ describe('queues', () => {
     for (const { status } of await Promise.all(others)) assert.equal(status, 200)
   })
 
-  it('take the requests for a long link as those of one sender, whoever opens it', async (t) => {
+  it('take the requests for a long link as those of one sender, from any address', async (t) => {
     const params = { COMPANY_ID: acme.id, EVIDENCE_EXTERNAL_ID: '0-0' }
     const [openLong, openShort] = await Promise.all(
       [{ fields: ['meta'] }, { fields: [] }].map(async ({ fields }) => {
