@@ -54,6 +54,8 @@ const getEndpoint = (difference: Difference, pathOf: (param: Param) => CategoryP
     ...difference,
     method: 'GET',
     access: 'R',
+    // A category may have thousands of subcategories.
+    queue: 'lists',
     response: { schema: shapes.CategoryDetails, others: NOT_MODIFIED },
     async handle({ registry, scope, param }) {
       const category = await registry.categories.get(scope, pathOf(param))
