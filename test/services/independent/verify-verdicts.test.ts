@@ -502,13 +502,15 @@ describe('the verifier in Python says the same', { skip }, () => {
       await agreesOnTime('an algorithm of other keys', false, await stamped({ after: asRsa }), policy)
       await agreesOnTime('no ESSCertID', false, await stamped({ attributes: (all) => all.slice(0, 2) }), policy)
       const [token = ''] = (JSON.parse(await stamped({})) as Stamped).checkpoints.flatMap((each) => each.tokens)
-      const longer = toBase64(concatBytes(Buffer.from(token, 'base64'), Uint8Array.of(0)))
-      await agreesOnTime(
-        'a byte behind it',
-        false,
-        (await stamped({})).replace(/"tokens":\["[^"]*/, `"tokens":["${longer}`),
-        policy,
-      )
+      const inside = Buffer.from(token, 'base64').subarray(4)
+      const withTokens = async (der: Uint8Array): Promise<string> =>
+        (await stamped({})).replace(/"tokens":\["[^"]*/, `"tokens":["${toBase64(der)}`)
+      const unsaid = concatBytes(Uint8Array.of(0x30, 0x80), inside, Uint8Array.of(0, 0))
+      await agreesOnTime('a length that is not said', true, await withTokens(unsaid), policy)
+      const nested = Buffer.from('3080'.repeat(95) + '0500'.repeat(9_800) + '0000'.repeat(95), 'hex')
+      await agreesOnTime('many lengths that are not said', false, await withTokens(nested), policy)
+      const longer = concatBytes(Buffer.from(token, 'base64'), Uint8Array.of(0))
+      await agreesOnTime('a byte behind it', false, await withTokens(longer), policy)
     })
 
     it('beside a certificate that is malformed, which is not an issuer', async () => {

@@ -886,12 +886,15 @@ def read_policy(path):
 # -- what is signed, at most
 
 MAX_COST = 1_500
+# Values that are passed to find the end of others. Real tokens have a few thousand.
+MAX_SEARCHES = 2_000_000
 
 
 class Budget:
-    """What checking the signatures of one bundle may cost. Section 6 of "attestations" says how it is counted."""
+    """What checking the signatures of one bundle may cost. Section 6 of "attestations" says how `left` is counted."""
 
     left = MAX_COST
+    searches = MAX_SEARCHES
 
 
 def spend(units=1, length=0):
@@ -1007,28 +1010,31 @@ MAX_VALUES = 10_000
 
 def der(data):
     """The values of DER, one after the other. Also of BER with lengths that are not said, as some authorities write."""
-    values, at = [], 0
+    values, at, left = [], 0, [MAX_VALUES]
     while at < len(data):
-        value = first_of(data, at)
-        values.append(value)
-        check(len(values) <= MAX_VALUES, "malformed DER")
-        at += len(value.whole)
+        start, stop, end = bounds(data, at, left)
+        values.append(Value(data[at], data[start:stop], data[at:end]))
+        at = end
     return values
 
 
-def first_of(data, at, depth=0):
-    """The value that begins there."""
-    check(at + 1 < len(data) and data[at] & 0x1F != 0x1F and depth <= 100, "malformed DER")
+def bounds(data, at, left, depth=0):
+    """Where the content of the value there begins and ends, and where the next value begins. `left`: how many may be."""
+    left[0] -= 1
+    check(at + 1 < len(data) and data[at] & 0x1F != 0x1F and left[0] >= 0 and depth <= 100, "malformed DER")
     start, length = at + 2, data[at + 1]
     if length == 0x80 and data[at] & 0x20:
         end = start
         while data[end : end + 2] != b"\0\0":
-            end += len(first_of(data, end, depth + 1).whole)
-        return Value(data[at], data[start:end], data[at : end + 2])
+            # What is inside is read again with the values that are in it.
+            Budget.searches -= 1
+            limit(Budget.searches >= 0, "its tokens have too many values without a length")
+            _, _, end = bounds(data, end, left, depth + 1)
+        return start, end, end + 2
     if length >= 0x80:
         start, length = start + length - 0x80, int.from_bytes(data[start : start + length - 0x80], "big")
     check(data[at + 1] != 0x80 and start + length <= len(data), "malformed DER")
-    return Value(data[at], data[start : start + length], data[at : start + length])
+    return start, start + length, start + length
 
 
 def oid(text):
@@ -1515,7 +1521,7 @@ def pins(policy, origin):
 
 def verify_bundle(text, pinned, seen=None):
     """Returns the state and the verified events. `seen` has the roots of trees that other bundles show."""
-    Budget.left = MAX_COST
+    Budget.left, Budget.searches = MAX_COST, MAX_SEARCHES
     bundle = as_unreadable(read_bundle, text)
     origin = bundle["origin"]
     vkeys = [key_opening(key["opening"])[1]["vkey"] for key in bundle["keys"]]
