@@ -1,4 +1,5 @@
 import type { Categories, Category } from '../../api/categories.ts'
+import type { FileEntry } from '../../api/files.ts'
 import { enterCompany } from '../permissions.ts'
 import type { Context } from '../context.ts'
 import { createCategory } from './create.ts'
@@ -117,32 +118,33 @@ async function describeOne(context: Context, company: CompanyId, placed: Placed)
   return described
 }
 
-/**
- * Without their subcategories, whose evidences are those of a category. A category may have thousands of them: their
- * counters are read at once, and their files one after the other, so that the reads of others get between them.
- */
+/** How many lists of files are read at a time, so that the reads of others get between them. */
+const MAX_LISTING = 16
+
+/** Without their subcategories, whose evidences are those of a category. It may have thousands of them. */
 async function describe(
   context: Context,
   company: CompanyId,
   categories: readonly Placed[],
 ): Promise<readonly Category[]> {
-  const ids = categories.map(({ record }) => record.id)
-  const counters = await context.records.get([
-    ...ids.map((id) => keys.evidenceCount(['sub', company, id])),
-    ...ids.map((id) => keys.fileCount(company, id)),
-  ])
-  const described: Category[] = []
-  for (const [i, { record, parent }] of categories.entries()) {
+  const counters = await context.records.get(
+    categories.map(({ record }) => keys.evidenceCount(['sub', company, record.id])),
+  )
+  const files: (readonly FileEntry[])[] = []
+  for (let i = 0; i < categories.length; i += MAX_LISTING) {
+    const group = categories.slice(i, i + MAX_LISTING)
+    files.push(...(await Promise.all(group.map(({ record }) => listFiles(context, company, record.id)))))
+  }
+  return categories.map(({ record, parent }, i) => {
     const { createdAt: _, ...details } = record
-    const { id, name } = record
-    described.push({
+    const { name } = record
+    return {
       ...details,
       path: parent === undefined ? `/${name}` : `/${parent.name}/${name}`,
       ...(parent === undefined && { publicStatus: record.publicStatus === true }),
       evidenceCount: countOf(counters[i]),
-      files: countOf(counters[ids.length + i]) === 0 ? [] : await listFiles(context, company, id),
+      files: files[i] ?? [],
       subcategories: [],
-    })
-  }
-  return described
+    }
+  })
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe } from 'node:test'
 import type { CategoryChange, CategoryPath, ErrorCode, Scope, StagedFile } from '../../../core/index.ts'
+import { keys } from '../../../core/store/keys.ts'
 import { it, type Fixture, assertIntact } from '../../support/registry-fixture.ts'
 import { rejectsWith } from '../../contract/blob-bodies.ts'
 
@@ -37,20 +38,23 @@ describe('categories', () => {
     assert.deepEqual([idsOf(listing.category), idsOf(listing.subcategory)], [[own.id], [ofDrills.id]])
   })
 
-  it('are read with one list, and one more for each that has files, however many there are', async (fixture) => {
+  it('list the files of 16 at a time, however many there are, and notice a lost counter', async (fixture) => {
     const { categories, scope, stage, process } = fixture
     const { id, path } = await tools(fixture)
     for (let i = 0; i < 20; i++) await categories.create(scope, { name: `Empty ${i}` }, { parent: id })
-    await categories.create(scope, { name: 'Saws', image: await stage('1', '1.png') }, { parent: id })
+    const saws = await categories.create(scope, { name: 'Saws', image: await stage('1', '1.png') }, { parent: id })
     const list = process.records.list.bind(process.records)
-    let lists = 0
-    process.records.list = (range) => {
-      lists += 1
-      return list(range)
+    let [open, most] = [0, 0]
+    process.records.list = async function* (range) {
+      most = Math.max(most, ++open)
+      yield* list(range)
+      open -= 1
     }
     assert.equal((await categories.get(scope, path)).subcategories.length, 22)
     assert.equal((await categories.list(scope))[0]?.subcategories.length, 22)
-    assert.equal(lists, 5)
+    assert.equal(most, 16)
+    await process.records.commit({ writes: [{ key: keys.fileCount(scope.companyId, saws.id), value: null }] })
+    await rejectsWith('CORRUPT', categories.get(scope, path))
   })
 
   it('have names that are unique among siblings only', async (fixture) => {
