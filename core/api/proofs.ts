@@ -84,4 +84,6 @@ export interface Proofs {
    * attached the file, and the event that deleted it if there is one.
    */
   publicBundle(subject: EvidenceSelector & { readonly fileId?: string }): Promise<PublicBundle>
+  /** The bundle of any event that anyone may have, by its txId: the event without its content. */
+  eventBundle(txId: string): Promise<PublicBundle>
 }

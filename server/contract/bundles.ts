@@ -29,10 +29,10 @@ export type BundleQuery = Static<typeof BundleQuery>
 export const EXPORT_MEDIA_TYPE = 'application/x-ndjson'
 
 /** How the public proof of an evidence or a file is selected, and in which form it is sent. */
-export const ProofQuery = closed({
-  ...CompanyQuery.properties,
+export const FormatQuery = closed({
   format: opt(Type.Enum(['json', 'bundle'], { description: '`bundle`: one file that can be verified offline' })),
 })
+export const ProofQuery = closed({ ...CompanyQuery.properties, ...FormatQuery.properties })
 export type ProofQuery = Static<typeof ProofQuery>
 
 /** The form of the policy: the whole document, or what other tools of C2SP read. */

@@ -8,8 +8,9 @@ import {
   MerkleValidation,
   MerkleValidationRequest,
   BUNDLE_MEDIA_TYPE,
+  type PublicBundle,
 } from '../../core/schemas/index.ts'
-import { bundleReply, ProofQuery } from '../contract/bundles.ts'
+import { bundleReply, FormatQuery, ProofQuery } from '../contract/bundles.ts'
 import { endpoint, type EndpointGroup } from '../contract/endpoint.ts'
 import { bytes, json, type JsonReply, type Reply } from '../contract/reply.ts'
 import { httpStatusOf, type Proof } from '../contract/verification.ts'
@@ -23,10 +24,15 @@ async function publicBundle(
   registry: Registry,
   subject: EvidenceSelector & { readonly fileId?: string },
 ): Promise<Reply> {
-  const result = await registry.proofs.publicBundle(subject)
   const { evidenceId, fileId } = subject
-  if (result.status === 'ok') return bundleReply(result.bundle, fileId ?? evidenceId)
-  return json({ ...result, evidenceId, ...(fileId !== undefined && { fileId }) }, { status: httpStatusOf(result) })
+  const ids = { evidenceId, ...(fileId !== undefined && { fileId }) }
+  return bundleOr(await registry.proofs.publicBundle(subject), fileId ?? evidenceId, ids)
+}
+
+/** `id` names the download, `ids` are members of a failure. */
+function bundleOr(result: PublicBundle, id: string, ids: object): Reply {
+  if (result.status === 'ok') return bundleReply(result.bundle, id)
+  return json({ ...result, ...ids }, { status: httpStatusOf(result) })
 }
 
 const notFound = { 404: 'Not in this registry' }
@@ -109,8 +115,13 @@ export const verification: EndpointGroup = {
       access: 'public',
       summary: "A transaction's path to the root of its batch",
       description: 'The txId is that of an event, and not a transaction of a chain.',
-      response: { schema: MerkleProof, others: notFound },
-      handle: async ({ registry, param }) => proofReply(await registry.proofs.transaction(param('txid'))),
+      query: FormatQuery,
+      response: { schema: MerkleProof, media: BUNDLE, others: notFound },
+      async handle({ registry, param, query: { format } }) {
+        const txId = param('txid')
+        if (format === 'bundle') return bundleOr(await registry.proofs.eventBundle(txId), txId, { txId })
+        return proofReply(await registry.proofs.transaction(txId))
+      },
     }),
     endpoint({
       id: 'getRoot',

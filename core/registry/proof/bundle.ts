@@ -7,7 +7,11 @@ import type { EventRecord, EvidenceRecord } from '../../store/records.ts'
 import { toHex } from '../../bytes.ts'
 import { type DisclosedText, type Disclosure, EVENT_FIELDS } from '../../commitment/event-format.ts'
 import { checkedOpeningOf, discloseEvent } from '../event/opening.ts'
+import { txIdOfEntry } from '../event/make.ts'
 import type { Context } from '../context.ts'
+import { kindOf } from '../../commitment/log-entry.ts'
+import { entryOfHex } from './log-proof.ts'
+import { malformedTxId } from './transaction.ts'
 import { BUNDLE_FORMAT, MAX_BUNDLE_EVENTS } from '../../commitment/bundle-format.ts'
 import { readEvidence } from '../evidence/find.ts'
 import { enterCompany } from '../permissions.ts'
@@ -86,6 +90,21 @@ export const bundlePublic =
     const events = await discloseFile(context, record, file)
     const subject: BundleSubject = { type: 'file', txId: events[0].txId, fileId }
     return { status: 'ok', bundle: await assemble(context, trees, subject, events) }
+  }
+
+/** The bundle of any event, of which only the opening is shown. */
+export const bundleEvent =
+  (context: Context, sources: BundleSources): Proofs['eventBundle'] =>
+  async (text) => {
+    const entry = entryOfHex(text)
+    if (entry === undefined) return malformedTxId
+    const [status] = await context.log.entryStatuses([entry])
+    const opening = status && (await context.log.payloadAt(status.position, entry)).opening
+    if (opening === undefined || kindOf(opening) !== 'event')
+      return { status: 'not_found', error: 'This log contains no event with the txId', code: 'NOT_FOUND' }
+    const event = { txId: txIdOfEntry(entry), disclosed: { opening: toHex(opening) } }
+    const trees = new VouchedTrees(context.log, sources)
+    return { status: 'ok', bundle: await assemble(context, trees, { type: 'evidence', txId: event.txId }, [event]) }
   }
 
 async function assemble(

@@ -1,6 +1,6 @@
 import type { Proofs } from '../../api/proofs.ts'
 import type { Context } from '../context.ts'
-import { bundleHistory, bundlePublic } from './bundle.ts'
+import { bundleEvent, bundleHistory, bundlePublic } from './bundle.ts'
 import type { BundleSources } from './vouched-trees.ts'
 import { proveEvidenceIfChanged } from './evidence.ts'
 import { proveFile } from './file.ts'
@@ -22,6 +22,7 @@ export const proofOperations = (registry: Context, sources: BundleSources): Proo
     bundle: bundleHistory(context, sources),
     exportCompany: exportCompany(context, sources),
     publicBundle: bundlePublic(context, sources),
+    eventBundle: bundleEvent(context, sources),
     timestampToken: timestampToken(context),
   }
 }

@@ -15,7 +15,7 @@ import { leafHash } from '../../log/tree/hash.ts'
 import { rootFromInclusionProof, rootFromSides, sidesOf } from '../../log/tree/proof.ts'
 import { hexInput, validate } from '../../schemas/validation.ts'
 
-const malformed = invalid('txId must be a string of 64 hex digits')
+export const malformedTxId = invalid('txId must be a string of 64 hex digits')
 const notInLog = { status: 'not_found', error: 'This log does not contain the txId', code: 'NOT_FOUND' } as const
 
 /** The path of any log entry to the root of its batch. */
@@ -23,7 +23,7 @@ export const proveTransaction =
   (context: ProofContext): Proofs['transaction'] =>
   async (text) => {
     const entry = entryOfHex(text)
-    if (entry === undefined) return { ...malformed, txId: text }
+    if (entry === undefined) return { ...malformedTxId, txId: text }
     const txId = toHex(entry)
     const [status] = await context.log.entryStatuses([entry])
     if (status === undefined) return { ...notInLog, txId }
@@ -53,7 +53,7 @@ export const describeRoot =
   ({ log }: Context): Proofs['root'] =>
   async (txId) => {
     const entry = entryOfHex(txId)
-    if (entry === undefined) return malformed
+    if (entry === undefined) return malformedTxId
     const [status] = await log.entryStatuses([entry])
     if (status === undefined) return notInLog
     const { batch, sendStatus } = status

@@ -95,6 +95,7 @@ describe('authorization', () => {
       'proofs.root',
       'proofs.timestampToken',
       'proofs.publicBundle',
+      'proofs.eventBundle',
     ])
     assert.deepEqual(Object.keys(operations).sort(), names.filter((name) => !withoutScope.has(name)).sort())
   })

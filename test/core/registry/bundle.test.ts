@@ -279,6 +279,19 @@ describe('the proof bundle', () => {
     assert.deepEqual(deleted.subject, { type: 'file', txId: creation.subject.txId, fileId })
     for (const secret of ['Ada', 'acme', 'note.txt', 'text/plain', 'drill 4711'])
       for (const bundle of [creation, attached, deleted]) assert.ok(!JSON.stringify(bundle).includes(secret), secret)
+    await registry.sealNow()
+    const { evidence: found } = await registry.evidences.get(scope, 'drill 4711')
+    const last = await registry.proofs.eventBundle(found.lastTxId)
+    assert.ok(last.status === 'ok')
+    assert.deepEqual(Object.keys(last.bundle.events[0] ?? {}), ['opening', 'position', 'inclusion'])
+    assert.equal(verifyBundle(JSON.stringify(last.bundle), {}).state, 'consistent')
+    const [key = ''] = (await registry.log.openings({ index: 0, width: 1 })) ?? []
+    for (const [txId, status] of [
+      ['x', 'invalid'],
+      ['00'.repeat(32), 'not_found'],
+      [toHex(H(bytes(key))), 'not_found'],
+    ] as const)
+      assert.equal((await registry.proofs.eventBundle(txId)).status, status)
     assert.equal((await registry.proofs.publicBundle({ evidenceId: 'none' })).status, 'not_found')
     assert.equal((await registry.proofs.publicBundle({ evidenceId: 'drill 4711', fileId: 'x' })).status, 'invalid')
   })

@@ -9,10 +9,11 @@ import { formOf } from '../../support/form.ts'
 describe('proof bundles', () => {
   const acme = new CompanyRequests()
   let id: string
+  let txId: string
   let fileId: string
   before(async () => {
     const fields = { ...VEHICLE_CATEGORY, externalId: 'car/1', name: 'Ü' }
-    ;({ id } = await acme.ok('createEvidence', { form: formOf(fields, [['images', 'photo.txt', 'a photo']]) }))
+    ;({ id, txId } = await acme.ok('createEvidence', { form: formOf(fields, [['images', 'photo.txt', 'a photo']]) }))
     fileId = (await acme.files('car/1'))[0].overlayId
   })
 
@@ -20,7 +21,7 @@ describe('proof bundles', () => {
     acme.service.fetch(`${BASE_PATH}/evidences/acme/evidence/car%2F1/bundle?${new URLSearchParams(query).toString()}`, {
       headers: { 'x-api-key': key },
     })
-  const publicBundle = (path: string) => acme.service.fetch(`${BASE_PATH}/merkle/verify/${path}`)
+  const publicBundle = (path: string) => acme.service.fetch(`${BASE_PATH}/merkle/${path}`)
 
   it('sends the bundle of an evidence as a download', async () => {
     const response = await get({ fields: 'name,owner', files: 'all' })
@@ -53,18 +54,18 @@ describe('proof bundles', () => {
   })
 
   it('gives anyone a bundle without content', async () => {
-    for (const path of [id, `${id}/${fileId}`]) {
+    for (const path of [`verify/${id}`, `verify/${id}/${fileId}`, `proof/${txId}`]) {
       const response = await publicBundle(`${path}?format=bundle`)
       assert.equal(response.headers.get('content-type'), `${BUNDLE_MEDIA_TYPE}; charset=utf-8`)
       assert.equal(response.headers.get('access-control-allow-origin'), '*')
       const [event] = validate(Bundle, await response.json()).events
       assert.deepEqual([event?.fields, event?.files], [undefined, undefined])
     }
-    const missing = await publicBundle('none?format=bundle')
+    const missing = await publicBundle('verify/none?format=bundle')
     assert.equal(missing.status, 404)
     const { status, code, evidenceId } = (await missing.json()) as Record<string, string>
     assert.deepEqual([status, code, evidenceId], ['not_found', 'EVIDENCE_NOT_FOUND', 'none'])
-    assert.equal((await publicBundle(`${id}?format=xml`)).status, 400)
+    assert.equal((await publicBundle(`verify/${id}?format=xml`)).status, 400)
   })
 
   it('shows the policy as JSON and as text', async () => {
