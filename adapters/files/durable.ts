@@ -199,6 +199,14 @@ export async function replaceFile(files: FileOperations, path: string, bytes: Ui
 }
 
 /**
+ * Replaces a file (0600), or creates it, durably. A reader sees the old content or the new one, never a part.
+ *
+ * @param path path of the file, in a directory that exists
+ * @throws errors of the file system
+ */
+export const replaceDurably = (path: string, bytes: Uint8Array): Promise<void> => replaceFile(nodeFiles, path, bytes)
+
+/**
  * Creates a small file (0600). Returns false if the name is taken, also if several processes race. Durable in both
  * cases.
  */

@@ -24,7 +24,18 @@ export type { ShownAnchor } from './shown.ts'
 export { verifyAnchorProof, type VerifiedAnchor } from './attestations.ts'
 export { holdsTokens, type TokenVerifier } from './token-verifier.ts'
 export { HistoryCheck, verifyEvent, type VerifiedEvent } from './event.ts'
-export { logKeysOf, verifyLog, verifySignedCheckpoint, type KeyEntry, type LogKey, type VerifiedLog } from './log.ts'
+export { logKeysOf, verifyLog, verifySignedCheckpoint, type LogKey, type VerifiedLog } from './log.ts'
+export type { KeyEntry, LogPrefix } from './log-reading.ts'
+export {
+  ALARM_KINDS,
+  LogMonitor,
+  type LogMonitorOptions,
+  type LogSource,
+  type MonitorAlarm,
+  type MonitorState,
+} from './monitor.ts'
+export { askFreshness, type Freshness } from './freshness.ts'
+export { MemorySlots, type SlotAt, type SlotSet } from './slot-set.ts'
 export {
   certificatesFromPem,
   parsePolicy,

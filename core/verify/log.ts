@@ -1,10 +1,9 @@
 import { toHex } from '../bytes.ts'
-import { parseOpening, TAG_BYTES } from '../commitment/event-format.ts'
+import { TAG_BYTES } from '../commitment/event-format.ts'
 import { parseCheckpointText, parseNote, type Checkpoint } from '../log/note.ts'
-import { assertKeyChain, entryOf, isLaterKind, kindOf, parseKeyOpening } from '../commitment/log-entry.ts'
-import { TreeAccumulator } from '../log/tree/accumulator.ts'
-import { leafHash } from '../log/tree/hash.ts'
+import { assertKeyChain, parseKeyOpening } from '../commitment/log-entry.ts'
 import { assertKeyPositions, verifyCheckpointUnder } from './checkpoint.ts'
+import { LogReading, type KeyEntry } from './log-reading.ts'
 import type { PinnedKey } from './policy.ts'
 import { verificationError } from '../errors.ts'
 
@@ -16,12 +15,6 @@ export interface LogKey {
   readonly from: number
   /** The largest tree size that does not hold the next key's entry; `null` for the newest key. */
   readonly until: number | null
-}
-
-/** The opening of a key entry, and its position in the log. */
-export interface KeyEntry {
-  readonly opening: Uint8Array
-  readonly position: number
 }
 
 /**
@@ -96,39 +89,37 @@ export function verifyLog(
   openings: Iterable<Uint8Array>,
   { checkpoint, origin = originOf(checkpoint) }: VerifyLogOptions,
 ): VerifiedLog {
-  const tree = new TreeAccumulator()
-  const keyEntries: KeyEntry[] = []
+  const log = new LogReading()
   const slots = new Set<string>()
   const tokens = new Set<string>()
   let skipped = 0
   for (const opening of openings) {
-    const kind = kindOf(opening)
-    if (kind === undefined && !isLaterKind(opening))
-      throw verificationError('log.unknown-entry', `Entry ${tree.size} is of an unknown kind`)
+    const { size } = log.tree
+    const { kind, slot } = log.add(opening)
     if (kind === undefined) skipped++
-    if (kind === 'key') keyEntries.push({ opening, position: tree.size })
     if (kind === 'token') tokens.add(toHex(opening.subarray(TAG_BYTES)))
-    if (kind === 'event') addSlot(slots, opening, tree.size)
-    tree.add(leafHash(entryOf(opening)))
+    if (slot !== undefined) addSlot(slots, toHex(slot), size)
   }
-  const keys = logKeysOf(origin, keyEntries)
-  const signed = verifySignedCheckpoint(checkpoint, keys)
+  const keys = logKeysOf(origin, log.keys)
+  const { size, root } = assertWholeTree(log, verifySignedCheckpoint(checkpoint, keys))
+  const verifierKeys = keys.map(({ vkey }) => vkey)
+  return { origin, verifierKeys, keys, size, root: toHex(root), slots, tokens, skipped }
+}
+
+/** Throws `VERIFICATION_FAILED` unless what was read is the tree of this checkpoint, which it returns. */
+export function assertWholeTree({ tree }: LogReading, signed: Checkpoint): Checkpoint {
   if (signed.size !== tree.size)
     throw verificationError('log.size-differs', `Expected ${signed.size} entries, got ${tree.size}`)
   const [computed, expected] = [toHex(tree.root()), toHex(signed.root)]
   if (computed !== expected)
     throw verificationError('log.root-differs', `The entries hash to ${computed}, and the checkpoint has ${expected}`)
-  const verifierKeys = keys.map(({ vkey }) => vkey)
-  return { origin, verifierKeys, keys, size: tree.size, root: computed, slots, tokens, skipped }
+  return signed
 }
 
 /** The origin that a note states. Its keys must belong to it, so a wrong one verifies nothing. */
 const originOf = (note: string): string => parseCheckpointText(parseNote(note).text).origin
 
-function addSlot(slots: Set<string>, opening: Uint8Array, position: number): void {
-  const slot = parseOpening(opening)?.slot
-  if (slot === undefined) throw verificationError('event.opening', `Entry ${position} has an impossible time`)
-  const text = toHex(slot)
-  if (slots.has(text)) throw verificationError('log.forked', `Entry ${position} forks a history: its slot is taken`)
-  slots.add(text)
+function addSlot(slots: Set<string>, slot: string, position: number): void {
+  if (slots.has(slot)) throw verificationError('log.forked', `Entry ${position} forks a history: its slot is taken`)
+  slots.add(slot)
 }

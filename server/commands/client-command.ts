@@ -45,7 +45,7 @@ export const defineClientCommand =
   }
 
 /** The base path may be left out. */
-function baseUrlOf(url: string): string {
+export function baseUrlOf(url: string): string {
   if (!/^https?:/i.test(url) || !URL.canParse(url)) throw new UsageError('--url must be an http or https URL')
   const { pathname } = new URL(url)
   return pathname === '/' ? new URL('/api/v1', url).href : url

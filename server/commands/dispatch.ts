@@ -10,6 +10,7 @@ const COMMANDS: Readonly<Record<string, readonly [does: string, load: () => Prom
   bundle: ['writes proof bundles', async () => (await import('./evidences.ts')).bundleCommand],
   watch: ['prints events as they are recorded', async () => (await import('./evidences.ts')).watchCommand],
   verify: ['verifies a proof bundle or an export, offline', async () => (await import('./verify.ts')).verifyCommand],
+  monitor: ['follows a log from outside', async () => (await import('./monitor.ts')).monitorCommand],
   export: ['writes all evidences of a company to a file', async () => (await import('./export.ts')).exportCommand],
   import: ['creates evidences from lines of JSON', async () => (await import('./import.ts')).importCommand],
   share: ['makes a link that discloses a part of an evidence', async () => (await import('./share.ts')).shareCommand],

@@ -152,7 +152,7 @@ function whyNoBundle(
 }
 
 /** Reads a file as strict UTF-8. */
-async function readText(path: string): Promise<string> {
+export async function readText(path: string): Promise<string> {
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(await readFile(path))
   } catch (error) {
@@ -161,7 +161,7 @@ async function readText(path: string): Promise<string> {
 }
 
 /** Reads what the user pins. */
-async function readPolicy(path: string): Promise<NonNullable<VerifyBundleOptions['policy']>> {
+export async function readPolicy(path: string): Promise<NonNullable<VerifyBundleOptions['policy']>> {
   const text = await readText(path)
   try {
     return parsePolicy(text)

@@ -21,6 +21,7 @@ import { readCount } from '../../core/store/counter.ts'
 import { listEntries } from '../../core/store/read.ts'
 
 import { certificatesFromPem } from '../../core/verify/policy.ts'
+import { MemorySlots } from '../../core/verify/slot-set.ts'
 import { tokens } from '../../core/verify/tokens.ts'
 import { createSealer } from '../../sealer/index.ts'
 import { createApp } from '../../server/index.ts'
@@ -28,6 +29,7 @@ import { createClient, EvidenceRegistryError } from '../../server/client/index.t
 import { openBundleRegistry, type BundleRegistry } from '../support/bundle-fixture.ts'
 import { examples, needsService, runExample, type Example } from '../support/examples.ts'
 import { FakeNode } from '../support/fake-node.ts'
+import { logSourceOf } from '../support/log-source.ts'
 import { moduleUrl } from '../support/repository.ts'
 import { startService, type Company, type Service } from '../support/service.ts'
 import { makeTemporary, removeTemporary } from '../support/temporary.ts'
@@ -49,6 +51,7 @@ const IMPORTS: Names = {
   tokens,
   verifyCheckpoint,
   certificatesFromPem,
+  MemorySlots,
   accountOfPrivateKey,
   weiOf,
   createSealer,
@@ -152,6 +155,9 @@ describe('the examples of the docstrings', () => {
       receipt: event,
       policy,
       text: JSON.stringify(bundle),
+      source: logSourceOf(registry.registry),
+      slots: new MemorySlots(),
+      state: {},
       note: checkpoint?.note,
       lines,
       verifierKey: policy.keys[0]?.vkey,

@@ -6,12 +6,23 @@ import { emptyRoot, nodeHash } from './hash.ts'
  */
 export class TreeAccumulator {
   /** Complete subtrees from left to right, from large to small: one for each bit that is set in the size. */
-  readonly #subtrees: Uint8Array[] = []
-  #size = 0
+  readonly #subtrees: Uint8Array[]
+  #size: number
+
+  /** Default: an empty tree. Else one that another accumulator had read. */
+  constructor({ size, subtrees }: Pick<TreeAccumulator, 'size' | 'subtrees'> = { size: 0, subtrees: [] }) {
+    this.#size = size
+    this.#subtrees = [...subtrees]
+  }
 
   /** Leaves added so far. */
   get size(): number {
     return this.#size
+  }
+
+  /** What another accumulator needs to go on: hashes of 32 bytes, from large to small subtrees. */
+  get subtrees(): readonly Uint8Array[] {
+    return this.#subtrees
   }
 
   /** Adds one leaf hash, 32 bytes. */
