@@ -50,6 +50,17 @@ export interface Proofs {
   file(file: EvidenceSelector & { readonly fileId: string }): Promise<FileProof>
   /** The path of a txId to the root of its batch. */
   transaction(txId: string): Promise<MerkleProof>
+  /**
+   * The proof of a txId as C2SP tlog-proof, with the opening as `extra`, under the smallest checkpoint that holds it
+   * and that a key which is not retired signed. `undefined` if the log does not hold it, or no signed tree does yet.
+   *
+   * @throws `VALIDATION_ERROR` unless the txId is 64 hex digits
+   * @example
+   * const { evidence } = await registry.evidences.get(scope, 'VIN-1')
+   * const proof = await registry.proofs.tlogProof(evidence.txId)
+   * if (proof !== undefined) await writeFile('VIN-1.tlog-proof', proof)
+   */
+  tlogProof(txId: string): Promise<string | undefined>
   /** The root of the batch of a txId, and its time stamp. */
   root(txId: string): Promise<MerkleRoot>
   /**

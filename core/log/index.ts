@@ -68,6 +68,7 @@ export {
   type NoteSigner,
   type SignedNote,
 } from './note.ts'
+export { formatTlogProof, parseTlogProof, type TlogProof } from './tlog-proof.ts'
 export { TreeAccumulator } from './tree/accumulator.ts'
 export { leafHash, nodeHash, nodesOfRange, type LeafRange, type NodeId, type NodeSource } from './tree/hash.ts'
 export {

@@ -43,6 +43,7 @@ export const logKeys = {
   batchRoots: (): RecordRange<BatchIndexRecord> => keysUnder('br'),
   checkpoint: (treeSize: number): RecordKey<CheckpointRecord> => recordKey('cp', treeSize),
   checkpoints: (): RecordRange<CheckpointRecord> => keysUnder('cp'),
+  checkpointsFrom: (treeSize: number): RecordRange<CheckpointRecord> => keysFrom('cp', treeSize),
   /** Stamps by the size of the checkpoint that was stamped. */
   stamp: (treeSize: number): RecordKey<StampRecord> => recordKey('st', treeSize),
   stamps: (): RecordRange<StampRecord> => keysUnder('st'),

@@ -221,6 +221,11 @@ export class LogReader {
     return stored
   }
 
+  /** The smallest signed checkpoint of this size or larger. */
+  checkpointFrom(minSize: number): Promise<CheckpointRecord | undefined> {
+    return readFirst(this.#records, logKeys.checkpointsFrom(minSize))
+  }
+
   latestCheckpoint(): Promise<CheckpointRecord | undefined> {
     return readFirst(this.#records, { ...logKeys.checkpoints(), reverse: true })
   }

@@ -12,12 +12,14 @@ import {
 } from '../../core/schemas/index.ts'
 import { bundleReply, FormatQuery, ProofQuery } from '../contract/bundles.ts'
 import { endpoint, type EndpointGroup } from '../contract/endpoint.ts'
+import { HttpError } from '../contract/errors.ts'
 import { bytes, json, type JsonReply, type Reply } from '../contract/reply.ts'
 import { httpStatusOf, type Proof } from '../contract/verification.ts'
 
 const proofReply = (proof: Proof): JsonReply => json(proof, { status: httpStatusOf(proof) })
 
 const BUNDLE = { [BUNDLE_MEDIA_TYPE]: Bundle }
+const TLOG_PROOF = 'text/plain; charset=utf-8'
 
 /** The same proof as one file that can be verified offline. A failure has the usual document. */
 async function publicBundle(
@@ -121,6 +123,23 @@ export const verification: EndpointGroup = {
         const txId = param('txid')
         if (format === 'bundle') return bundleOr(await registry.proofs.eventBundle(txId), txId, { txId })
         return proofReply(await registry.proofs.transaction(txId))
+      },
+    }),
+    endpoint({
+      id: 'getTlogProof',
+      method: 'GET',
+      path: '/merkle/tlog-proof/{txid}',
+      access: 'public',
+      summary: 'The proof of a transaction as a text that other tools of C2SP read: a tlog-proof',
+      description:
+        'Under the smallest checkpoint that holds it and that a key which is not retired signed. `extra` is the ' +
+        'opening. 404 also until the event is sealed.',
+      response: { media: TLOG_PROOF, description: 'A C2SP tlog-proof' },
+      errors: ['NOT_FOUND'],
+      async handle({ registry, param }) {
+        const proof = await registry.proofs.tlogProof(param('txid'))
+        if (proof === undefined) throw new HttpError('NOT_FOUND', 'No signed tree of this log holds the txId yet')
+        return bytes(TLOG_PROOF, proof)
       },
     }),
     endpoint({

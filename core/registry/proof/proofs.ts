@@ -6,6 +6,7 @@ import { proveEvidenceIfChanged } from './evidence.ts'
 import { proveFile } from './file.ts'
 import { BatchAttestations } from './log-proof.ts'
 import { exportCompany } from './export.ts'
+import { proveAsText } from './tlog-proof.ts'
 import { describeRoot, proveTransaction, timestampToken, validatePath } from './transaction.ts'
 
 /** The operations on proofs, available to anyone, except `bundle`. Their contract is `Proofs`. */
@@ -18,6 +19,7 @@ export const proofOperations = (registry: Context, sources: BundleSources): Proo
     evidenceIfChanged,
     file: proveFile(context),
     transaction: proveTransaction(context),
+    tlogProof: proveAsText(context, sources),
     root: describeRoot(context),
     bundle: bundleHistory(context, sources),
     exportCompany: exportCompany(context, sources),

@@ -35,6 +35,7 @@ describe('404 of the verification paths', () => {
       { params: { evidenceId: 'known', fileId }, query: { companyId: 'another' } },
     ],
     getProof: () => UNKNOWN_TX_IDS.map((txid) => ({ params: { txid } })),
+    getTlogProof: () => UNKNOWN_TX_IDS.map((txid) => ({ params: { txid } })),
     getRoot: () => UNKNOWN_TX_IDS.map((txid) => ({ params: { txid } })),
     getTimestampToken: () => [UNKNOWN_ID, UNKNOWN_ID.toUpperCase()].map((batchId) => ({ params: { batchId } })),
   }

@@ -107,6 +107,14 @@ describe('verification', () => {
     await rejects(415, 'UNSUPPORTED_MEDIA_TYPE', '{}', { 'content-type': 'text/plain' })
   })
 
+  it('sends the proof of a transaction also as a text', async () => {
+    const { txId } = ids
+    const response = await acme.service.fetch(`/api/v1/merkle/tlog-proof/0x${txId.toUpperCase()}`)
+    assert.deepEqual([response.status, response.headers.get('content-type')], [200, 'text/plain; charset=utf-8'])
+    assert.equal(await response.text(), await acme.service.registry.proofs.tlogProof(txId))
+    await acme.service.fails('getTlogProof', 400, 'VALIDATION_ERROR', { params: { txid: 'x' } })
+  })
+
   it('sends the token of a batch as it is', async () => {
     const response = await acme.service.fetch(`/api/v1/merkle/tsa/${ids.batch}`)
     assert.deepEqual([response.status, response.headers.get('content-type')], [200, 'application/timestamp-reply'])

@@ -1,0 +1,33 @@
+import type { Proofs } from '../../api/proofs.ts'
+import { formatTlogProof } from '../../log/tlog-proof.ts'
+import { leafHash } from '../../log/tree/hash.ts'
+import { invalidInput } from '../../schemas/validation.ts'
+import { storedBytes } from '../../store/codec.ts'
+import type { Context } from '../context.ts'
+import { entryOfHex } from './log-proof.ts'
+import type { BundleSources } from './vouched-trees.ts'
+
+/** The proof of any log entry in the text format of C2SP. */
+export const proveAsText =
+  ({ log }: Context, { identity }: BundleSources): Proofs['tlogProof'] =>
+  async (txId) => {
+    const entry = entryOfHex(txId)
+    if (entry === undefined) throw invalidInput('txId', 'must be a string of 64 hex digits')
+    const [[status], latest] = await Promise.all([
+      log.entryStatuses([entry]),
+      log.latestCheckpoint(),
+      identity.refresh(),
+    ])
+    if (status === undefined || latest === undefined) return undefined
+    // A key is retired once a signed tree holds the next one.
+    const key = identity.keys.findLast(({ position }) => position < latest.size)
+    const checkpoint = await log.checkpointFrom(Math.max(status.position, key?.position ?? 0) + 1)
+    if (checkpoint === undefined) return undefined
+    const root = storedBytes(checkpoint.root, 'A stored root')
+    const claim = { leafHash: leafHash(entry), leafIndex: status.position, treeSize: checkpoint.size, root }
+    const [{ opening: extra }, path] = await Promise.all([
+      log.payloadAt(status.position, entry),
+      log.proveInclusion(claim),
+    ])
+    return formatTlogProof({ extra, index: status.position, path, checkpoint: checkpoint.note })
+  }
