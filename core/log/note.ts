@@ -12,6 +12,9 @@ import { HASH_BYTES } from './tree/hash.ts'
 export const ED25519 = 0x01
 /** The type byte of an Ed25519 key of a witness, which signs cosignatures (https://c2sp.org/tlog-cosignature). */
 export const ED25519_COSIGNATURE = 0x04
+/** The same of an ML-DSA-44 key. */
+export const ML_DSA_44_COSIGNATURE = 0x06
+const ML_DSA_44_KEY_BYTES = 1_312
 const KEY_ID_BYTES = 4
 const PUBLIC_KEY_BYTES = 32
 const SIGNATURE_BYTES = 64
@@ -30,7 +33,9 @@ export interface VerifierKey {
   readonly name: string
   /** 4 bytes: the first ones of SHA-256(name ‖ 0x0A ‖ type byte ‖ public key). */
   readonly keyId: Uint8Array
-  /** Raw Ed25519 public key, 32 bytes. */
+  /** The type byte. */
+  readonly type: number
+  /** The raw public key: 32 bytes of Ed25519, 1,312 of ML-DSA-44. */
   readonly publicKey: Uint8Array
 }
 
@@ -108,25 +113,31 @@ const keyError = (why: string): RegistryError => verificationError('keys.malform
 /**
  * Parses a C2SP verifier key, `NAME+HASH+BASE64`.
  *
- * @param type The type byte that the key must have: `ED25519` or `ED25519_COSIGNATURE`.
+ * @param type The type byte that the key must have: `ED25519` or that of a cosignature.
  * @throws `VERIFICATION_FAILED` if it is malformed, is of another type, its hash does not match its name and key, or
- *   its point is not in canonical form or of small order (`isUsablePoint`).
+ *   its Ed25519 point is not in canonical form or of small order (`isUsablePoint`).
  */
 export function parseVerifierKey(text: string, type = ED25519): VerifierKey {
   const { name, hash, typedKey } = splitVerifierKey(text)
   if (typedKey[0] !== type) throw keyError(`its type is ${typedKey[0]}, expected ${type}`)
-  if (typedKey.length !== 1 + PUBLIC_KEY_BYTES)
-    throw keyError(`its public key must have ${PUBLIC_KEY_BYTES} bytes, got ${typedKey.length - 1}`)
+  const bytes = type === ML_DSA_44_COSIGNATURE ? ML_DSA_44_KEY_BYTES : PUBLIC_KEY_BYTES
+  if (typedKey.length !== 1 + bytes)
+    throw keyError(`its public key must have ${bytes} bytes, got ${typedKey.length - 1}`)
   const keyId = keyIdOf(name, typedKey)
   if (toHex(keyId) !== hash) throw keyError('its hash does not match its name and public key')
   const publicKey = typedKey.subarray(1)
-  if (!isUsablePoint(publicKey)) throw keyError('its point is not in canonical form, or of small order')
-  return { name, keyId, publicKey }
+  if (bytes === PUBLIC_KEY_BYTES && !isUsablePoint(publicKey))
+    throw keyError('its point is not in canonical form, or of small order')
+  return { name, keyId, type, publicKey }
 }
 
 /** As `parseVerifierKey`. `undefined` for a key of a type that cannot be used: it counts as absent. */
 export const usableKey = (text: string, type = ED25519): VerifierKey | undefined =>
   splitVerifierKey(text).typedKey[0] === type ? parseVerifierKey(text, type) : undefined
+
+/** The same of a witness, of any type whose cosignatures can be verified. */
+export const usableCosignatureKey = (text: string): VerifierKey | undefined =>
+  usableKey(text, ED25519_COSIGNATURE) ?? usableKey(text, ML_DSA_44_COSIGNATURE)
 
 /** The parts of a verifier key of any type. Throws `VERIFICATION_FAILED` if it has another form. */
 export function splitVerifierKey(text: string): {

@@ -160,6 +160,7 @@ export const LogPolicy = closed({
       name: Type.String({ description: 'Local to this policy' }),
       vkey: Type.String({ description: 'C2SP verifier key' }),
       url: opt(Type.String({ description: 'Submission prefix' })),
+      ranges: opt(RANGES),
     }),
   ),
   groups: Type.Array(
@@ -169,7 +170,7 @@ export const LogPolicy = closed({
       members: Type.Array(Type.String({ description: 'A witness, or an earlier group' })),
     }),
   ),
-  quorum: Type.String({ description: 'The witness or group that must have cosigned a checkpoint, or none' }),
+  quorum: Type.String({ description: 'The witness or group that is the quorum of cosignatures, or none' }),
   timestampAuthorities: Type.Array(
     closed({
       name: Type.String(),

@@ -3,15 +3,17 @@ import { isRegistryError, verificationError } from '../errors.ts'
 import type { ValidationData } from '../ports/index.ts'
 import { verifyEvmAnchor } from './chain/evm-anchor.ts'
 import { assertSigned, parseBlock } from './chain/ledger-block.ts'
+import { countsFor, type VerifiedTree, type VerifiedTrees, type Verification } from './checkpoint.ts'
+import type { AuthorityClaim, BundleAnchorClaim, TimestampClaim, Unchecked } from './claims.ts'
 import {
-  countsFor,
+  isCosigned,
   PINNED_COSIGNATURE_COST,
   verifyCosignatures,
-  type VerifiedTree,
-  type VerifiedTrees,
-  type Verification,
-} from './checkpoint.ts'
-import type { AuthorityClaim, BundleAnchorClaim, Cosignature, TimestampClaim, Unchecked } from './claims.ts'
+  witnessedBy,
+  type Cosignatures,
+  type VerifyMlDsa44,
+  type Witnessed,
+} from './cosignatures.ts'
 import type { TreeRange } from '../log/attestation-rules.ts'
 import type { PinnedChain, Policy } from './policy.ts'
 import type { ShownAnchor, ShownBundle, ShownRenewal } from './shown.ts'
@@ -22,11 +24,10 @@ import { isObject, parseUntrustedJson } from './untrusted.ts'
 
 /** All that attests a tree of a bundle. It holds for every entry of the tree. */
 export interface Attestations {
-  readonly witnesses: readonly Cosignature[]
   readonly timestamp: TimestampClaim | undefined
   readonly anchors: readonly BundleAnchorClaim[]
-  /** Whether the quorum of witnesses is reached. */
-  readonly isCosigned: boolean
+  /** Of this tree or of a larger one, which begins with it. */
+  readonly witnessed: Witnessed
 }
 
 /** What attestations are verified with. */
@@ -37,15 +38,16 @@ export interface AttestationContext {
   readonly run: Verification
   /** `undefined`: tokens are not checked. */
   readonly tokens?: TokenVerifier | undefined
+  readonly mlDsa44?: VerifyMlDsa44 | undefined
   readonly validationData?: readonly ValidationData[]
   readonly isBlockOnChain?: (anchor: Omit<ShownAnchor, 'proof'>) => boolean | undefined
 }
 
 /**
  * Verifies what authorities, chains and witnesses attest of the trees that count, by their sizes. A tree counts if its
- * key vouches for it, if it was stamped before that key was retired, or if a larger tree of the bundle counts, which
- * begins with it. What does not verify attests nothing: so a bundle is never worth more without it. Throws
- * `VERIFICATION_FAILED` for a wrong cosignature.
+ * key vouches for it, if it was stamped or cosigned before that key was retired, or if a larger tree of the bundle
+ * counts, which begins with it. What does not verify attests nothing: so a bundle is never worth more without it.
+ * Throws `VERIFICATION_FAILED` for a wrong cosignature.
  */
 export function verifyAttestations(
   { renewals, checkpoints, validationData }: ShownBundle,
@@ -54,6 +56,7 @@ export function verifyAttestations(
 ): ReadonlyMap<number, Attestations> {
   const { policy, run } = context
   const { witnesses: required = { threshold: 0, members: [] } } = policy
+  const cosigning = { run, cost: context.isPinned ? PINNED_COSIGNATURE_COST : 1, mlDsa44: context.mlDsa44 }
   const isChecked = (policy.authorities ?? []).length > 0
   const embedded = embeddedCertificates(isChecked ? checkpoints.flatMap(({ tokens }) => tokens) : [], context)
   const pieces = [...(context.validationData ?? []), ...validationData, ...embedded]
@@ -63,12 +66,20 @@ export function verifyAttestations(
   for (const size of trees.keys()) renewalsIn.set(size, [])
   for (const renewal of renewals) for (const { treeSize } of renewal.inclusion) renewalsIn.get(treeSize)?.push(renewal)
   let counts = false
+  let best: Witnessed | undefined
   // The largest tree comes first: it shows which tokens are in the log, and its own tokens show since when.
   for (const tree of [...trees.values()].toReversed()) {
     const { size } = tree
     const { tokens, timestamp } = stampOf(tree, { ...context, validationData: pieces, logged })
-    const { vkey, unpinned } = tree.key
-    counts ||= tree.isVouchedFor || isStampedInTime(tree, tokens, policy)
+    const { vkey, unpinned, retiredAt, compromised = false } = tree.key
+    counts ||= tree.isVouchedFor
+    // Unless the key is marked, only the log had it before it was retired.
+    const limit: number | undefined = counts || compromised ? undefined : retiredAt
+    const cosignatures: Cosignatures =
+      counts || limit !== undefined ? verifyCosignatures(tree, required, cosigning) : new Map()
+    counts ||=
+      limit !== undefined &&
+      (isStampedAt(limit, tokens, quorumOf(policy, size)) || isCosigned(required, cosignatures, size, limit) === true)
     if (!counts) {
       run.doubt({ what: `the tree of ${size} entries`, why: WHY_NOT[unpinned === 'unknown' ? 'unknown' : 'retired'] })
       continue
@@ -77,12 +88,9 @@ export function verifyAttestations(
     const stampedAt = timestamp === undefined || timestamp.isLocalTest ? Infinity : timestamp.notLaterThan
     for (const { token, position } of renewalsIn.get(size) ?? [])
       logged.set(token, { position, at: Math.min(stampedAt, logged.get(token)?.at ?? Infinity) })
-    const { witnesses, isMet: isCosigned } = verifyCosignatures(tree.note, required, {
-      budget: run.budget,
-      cost: context.isPinned ? PINNED_COSIGNATURE_COST : 1,
-    })
+    best = witnessedBy(cosignatures, size, required, best)
     const anchors = tree.shown.anchors.flatMap((anchor) => anchorOf(anchor, tree, context))
-    attestations.set(size, { witnesses, isCosigned, anchors, timestamp })
+    attestations.set(size, { witnessed: best, anchors, timestamp })
   }
   // A check that was left out could have changed what is proven.
   if (run.budget.isExceeded) throw verificationError('limit.signatures', 'The bundle needs too many signature checks')
@@ -193,15 +201,9 @@ const lastOf = (sorted: readonly TokenClaim[], quorum: number): TokenClaim | und
 const quorumOf = ({ timestampQuorums = [], timestampQuorum = 1 }: Policy, size: number): number =>
   timestampQuorums.find(({ ranges }) => countsFor(size, ranges))?.quorum ?? timestampQuorum
 
-/** Unless the key is marked, only the log had it before it was retired. */
-const isStampedInTime = (
-  { size, key: { retiredAt, compromised = false } }: VerifiedTree,
-  tokens: readonly TokenClaim[],
-  policy: Policy,
-): boolean =>
-  retiredAt !== undefined &&
-  !compromised &&
-  differentOf(tokens.filter(({ claim }) => claim.genTime <= retiredAt)).length >= quorumOf(policy, size)
+/** Whether a quorum of authorities had stamped a tree by this time, ms since 1970. */
+const isStampedAt = (time: number, tokens: readonly TokenClaim[], quorum: number): boolean =>
+  differentOf(tokens.filter(({ claim }) => claim.genTime <= time)).length >= quorum
 
 /** Ours have up to 200 characters, and may quote a value. */
 const MAX_REASON = 500

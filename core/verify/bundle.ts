@@ -1,34 +1,23 @@
 import { assertKeyChain } from '../commitment/log-entry.ts'
-import { isRegistryError, verificationError } from '../errors.ts'
+import { verificationError } from '../errors.ts'
 import { usableKey } from '../log/note.ts'
-import type { ValidationData } from '../ports/index.ts'
 import { verifyAttestations, type Attestations } from './attestations.ts'
 import { parseBundle } from './bundle-document.ts'
+import { assertIncluded, assertKeyPositions, assertSameTree, verifyTrees, type VerifiedTrees } from './checkpoint.ts'
 import {
-  assertIncluded,
-  assertKeyPositions,
-  assertSameTree,
-  verifyTrees,
-  type Verification,
-  type VerifiedTrees,
-} from './checkpoint.ts'
-import {
-  FILE_VERDICTS,
   notLaterThanOf,
-  type BundleCheck,
   type BundleClaims,
   type BundleEventClaims,
   type BundleFileClaim,
   type BundleResult,
   type ContentClaim,
-  type Unchecked,
 } from './claims.ts'
+import { witnessedText } from './cosignatures.ts'
 import { deletionIn, holdsFile, verifyEvents, type VerifiedBundleEvent } from './event.ts'
-import type { VerificationRule } from '../rules.ts'
 import { parsePolicy, type Policy } from './policy.ts'
-import type { ShownAnchor, ShownBundle } from './shown.ts'
-import type { TokenVerifier } from './token-verifier.ts'
-import { asHash, MAX_COST, SignatureBudget, type VerifierMemory } from './untrusted.ts'
+import { Run, type VerifyBundleOptions } from './run.ts'
+import type { ShownBundle } from './shown.ts'
+import { asHash, type SignatureBudget } from './untrusted.ts'
 
 /**
  * Verifies a proof bundle, offline (`core/SPECIFICATION.md`). Every claim in the result holds, also for a bundle that
@@ -46,110 +35,37 @@ export function verifyBundle(text: string, options: VerifyBundleOptions = {}): B
   try {
     const bundle = run.check('document', () => parseBundle(text))
     const policy = run.check('keys', () => policyFor(bundle, options, run.budget))
-    const events = run.check('events', () => verifyEvents(bundle))
-    const trees = run.check('checkpoint', () => verifyTrees(bundle, policy, run))
-    run.check('inclusion', () => assertAllIncluded(bundle, trees))
-    const attested = run.check('attestations', () =>
-      verifyAttestations(bundle, trees, { ...options, policy, isPinned: options.policy !== undefined, run }),
-    )
-    run.check('checkpoint', () => assertInTreesThatCount(bundle, trees, attested))
-    run.check('checkpoint', () =>
-      trees.forEach((tree) => attested.has(tree.size) && assertSameTree(tree, options.policy, run.budget)),
-    )
-    const claims = run.check('expected', () => claimsOf(bundle, events, attested, options))
-    return run.result(claims, attested)
+    return verifyShown(run, bundle, policy, () => verifyTrees(bundle, policy, run))
   } catch (error) {
     return run.failure(error)
   }
 }
 
-export interface VerifyBundleOptions {
-  /** What you pin, from a source that you trust (`parsePolicy`). Default: the bundle's own word. */
-  readonly policy?: Policy
-  /** `tokens` of `evidence-registry/verify/tokens`. Default: tokens are not checked, and prove nothing. */
-  readonly tokens?: TokenVerifier | undefined
-  /** What the bundle must be about: its subject's txId (hex), the id of its file. */
-  readonly expect?: { readonly txId?: string; readonly fileId?: string }
-  /** Contents to compare with the files of the bundle, for `file` of the result: SHA-256 in hex and size in bytes. */
-  readonly contents?: readonly { readonly name: string; readonly sha256: string; readonly size: number }[]
-  /** What every event must have, else the state is `requirement`. Default: nothing. */
-  readonly require?: readonly ('timestamp' | 'anchor')[]
-  /** Your own certificates, CRLs and OCSP responses for the tokens. */
-  readonly validationData?: readonly ValidationData[]
-  /** Pass the same one for many bundles of a log: what they share is verified once. Default: none. */
-  readonly memory?: VerifierMemory
-  /** Called when a check begins, to show progress. */
-  readonly onCheck?: ((name: BundleCheck) => void) | undefined
-  /** Whether a block belongs to its chain, as a node said beforehand; `undefined` and default: not known. */
-  readonly isBlockOnChain?: (anchor: Omit<ShownAnchor, 'proof'>) => boolean | undefined
-}
-
-type Failure = Extract<BundleResult, { readonly check: BundleCheck }>['state']
-/** What a rule says if it does not hold. All others refute, besides those of the form in the first two checks. */
-const STATE_OF: { readonly [rule in VerificationRule]?: Failure } = {
-  'keys.retired': 'retired-key',
-  'document.format': 'unreadable',
-  'document.newer': 'unreadable',
-  'document.entry': 'unreadable',
-  // What was not verified to the end contradicts nothing.
-  'form.length': 'unreadable',
-  'limit.signatures': 'unreadable',
-  'verifier.failed': 'unreadable',
-}
-const STATE_UNDER_POLICY: typeof STATE_OF = { 'keys.not-pinned': 'other-log', 'keys.newer': 'newer-key' }
-
-const NOT_IN_IT = ': later events, such as a theft, are not in it'
-
-/** One verification of a bundle. */
-class Run implements Verification {
-  readonly budget: SignatureBudget
-  readonly #options: VerifyBundleOptions
-  readonly #unchecked = new Map<string, Unchecked>()
-  #check: BundleCheck = 'document'
-
-  constructor(options: VerifyBundleOptions) {
-    this.#options = options
-    this.budget = new SignatureBudget(MAX_COST, options.memory)
-  }
-
-  check<T>(name: BundleCheck, step: () => T): T {
-    this.#check = name
-    this.#options.onCheck?.(name)
-    return step()
-  }
-
-  readonly doubt = (one: Unchecked): void => void this.#unchecked.set(`${one.what}: ${one.why}`, one)
-
-  /** What follows from claims that hold. */
-  result(claims: BundleClaims, attested: ReadonlyMap<number, Attestations>): BundleResult {
-    if (this.#options.policy === undefined)
-      this.doubt({ what: 'the keys of the log', why: "No policy is pinned: this is the bundle's own word" })
-    this.doubt(
-      claims.isHistory
-        ? { what: 'later versions', why: `A bundle cannot show that it has the newest version${NOT_IN_IT}` }
-        : {
-            what: 'the history',
-            why: `This is ${claims.events.length === 1 ? 'one event' : 'a part'} of it${NOT_IN_IT}`,
-          },
-    )
-    const uncosigned = [...attested].find(([, { isCosigned }]) => !isCosigned)?.[0]
-    const file = FILE_VERDICTS.find((verdict) => claims.contents.some(({ state }) => state === verdict))
-    const verdict = { ...verdictOn(claims, uncosigned, this.#options), ...(file && { file }) }
-    return { ...verdict, claims, unchecked: [...this.#unchecked.values()] }
-  }
-
-  /** What a policy does not know is not refuted, but what a bundle does not know of itself is. */
-  failure(error: unknown): BundleResult {
-    const { rule = 'verifier.failed', message: reason } = isRegistryError(error)
-      ? error
-      : { message: `The bundle cannot be verified: ${String(error)}` }
-    // The form of the bundle or of its own policy is that of another program. The other checks read what was hashed.
-    const isForm = rule.startsWith('form.') && (this.#check === 'document' || this.#check === 'keys')
-    const known = (this.#options.policy && STATE_UNDER_POLICY[rule]) ?? STATE_OF[rule]
-    const state = known ?? (isForm ? 'unreadable' : 'refuted')
-    const unchecked = [...this.#unchecked.values()]
-    return { state, check: this.#check, rule, reason, unchecked }
-  }
+/**
+ * What trees of a log prove of the events in them.
+ *
+ * @param policy - the pinned one, or that of the bundle itself
+ * @param verifySigned - verifies the signatures of the trees
+ * @throws `VERIFICATION_FAILED`
+ */
+export function verifyShown(
+  run: Run,
+  bundle: ShownBundle,
+  policy: Policy,
+  verifySigned: () => VerifiedTrees,
+): BundleResult {
+  const { options } = run
+  const events = run.check('events', () => verifyEvents(bundle))
+  const trees = run.check('checkpoint', verifySigned)
+  run.check('inclusion', () => assertAllIncluded(bundle, trees))
+  const attested = run.check('attestations', () =>
+    verifyAttestations(bundle, trees, { ...options, policy, isPinned: options.policy !== undefined, run }),
+  )
+  run.check('checkpoint', () => assertInTreesThatCount(bundle, trees, attested))
+  run.check('checkpoint', () =>
+    trees.forEach((tree) => attested.has(tree.size) && assertSameTree(tree, options.policy, run.budget)),
+  )
+  return run.result(run.check('expected', () => claimsOf(bundle, events, attested, options)))
 }
 
 /**
@@ -163,8 +79,7 @@ function policyFor(
 ): Policy {
   const parse = (text: string): Policy => budget.onceForAll(['policy', text], () => parsePolicy(text))
   const policy = pinned ?? (claimed === undefined ? { keys: keys.map(toPinned) } : parse(claimed))
-  if (!isOfLog(policy, origin))
-    throw verificationError('keys.not-pinned', `The policy pins no key of the log ${origin}`)
+  assertOfLog(policy, origin)
   assertKeyChain(keys, origin, () => budget.spend())
   assertKeyPositions(keys)
   return policy
@@ -174,26 +89,13 @@ function policyFor(
 export const isOfLog = ({ keys }: Policy, origin: string): boolean =>
   keys.some(({ vkey }) => usableKey(vkey)?.name === origin)
 
-const toPinned = ({ vkey }: ShownBundle['keys'][number]): Policy['keys'][number] => ({ vkey })
-
-type Verdict =
-  | { readonly state: 'proven' | 'consistent' | 'pending' }
-  | { readonly state: 'requirement'; readonly reason: string }
-
-/** `uncosigned`: the size of a tree that too few witnesses cosigned. */
-function verdictOn(
-  { events }: BundleClaims,
-  uncosigned: number | undefined,
-  { policy, require = [] }: VerifyBundleOptions,
-): Verdict {
-  if (events.some(({ log }) => log === undefined)) return { state: 'pending' }
-  const reason =
-    uncosigned === undefined
-      ? missingIn(events, require)
-      : `Too few of the required witnesses have cosigned the tree of ${uncosigned} entries`
-  if (reason !== undefined) return { state: 'requirement', reason }
-  return { state: policy === undefined ? 'consistent' : 'proven' }
+/** Throws `VERIFICATION_FAILED` if it does not. */
+export function assertOfLog(policy: Policy, origin: string): void {
+  if (!isOfLog(policy, origin))
+    throw verificationError('keys.not-pinned', `The policy pins no key of the log ${origin}`)
 }
+
+const toPinned = ({ vkey }: ShownBundle['keys'][number]): Policy['keys'][number] => ({ vkey })
 
 /** Later versions are later in the log, and after an event that is not sealed none is. Entry 0 is a key. */
 function assertAllIncluded({ events, keys, renewals }: ShownBundle, trees: VerifiedTrees): void {
@@ -252,35 +154,26 @@ function eventClaims(event: VerifiedBundleEvent, attested: ReadonlyMap<number, A
   const { place } = event.shown
   const sizes = (place?.inclusion ?? []).map(({ treeSize }) => treeSize).filter((size) => attested.has(size))
   const trees = sizes.flatMap((size) => attested.get(size) ?? [])
+  const treeSize = Math.min(...sizes)
+  const witnessed = attested.get(treeSize)?.witnessed
   const timestamps = trees.flatMap(({ timestamp }) => timestamp ?? [])
   const anchors = trees.flatMap((tree) => tree.anchors)
   return {
     txId: event.txId,
     committedTime: event.time,
-    log: place && { position: place.position, treeSize: Math.min(...sizes) },
+    log: place && { position: place.position, treeSize },
     notLaterThan: notLaterThanOf({ timestamps, anchors }),
     timestamps,
     anchors,
-    witnesses: trees.flatMap(({ witnesses }) => witnesses),
+    witnesses: witnessed?.witnesses ?? [],
+    isWitnessed: witnessed?.isMet === true,
+    assurance: witnessed && witnessedText(witnessed),
     version: event.header?.version,
     fields: event.header?.fields ?? new Map(),
     hiddenFields: event.header?.hiddenFields ?? [],
     files: event.files ?? new Map(),
     hiddenFiles: event.hiddenFiles,
   }
-}
-
-/** The first event that lacks something required, and what it lacks. */
-function missingIn(
-  events: readonly BundleEventClaims[],
-  require: NonNullable<VerifyBundleOptions['require']>,
-): string | undefined {
-  for (const { txId, timestamps, anchors } of events) {
-    const held = { timestamp: timestamps.length > 0, anchor: anchors.some(({ isBlockFinal }) => isBlockFinal) }
-    const missing = require.find((name) => !held[name])
-    if (missing !== undefined) return `The event ${txId} has no verified ${missing}`
-  }
-  return undefined
 }
 
 function fileClaim({ subject }: ShownBundle, events: readonly VerifiedBundleEvent[]): BundleFileClaim | undefined {

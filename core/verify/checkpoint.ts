@@ -1,9 +1,8 @@
-import { concatBytes, encodeUtf8, equalBytes, sha256HexOfText, toBase64, toHex } from '../bytes.ts'
+import { concatBytes, encodeUtf8, sha256HexOfText, toBase64, toHex } from '../bytes.ts'
 import { isRegistryError, verificationError } from '../errors.ts'
 import {
   parseCheckpointText,
   parseNote,
-  ED25519_COSIGNATURE,
   parseVerifierKey,
   usableKey,
   verifySignature,
@@ -14,8 +13,7 @@ import {
 import type { TreeRange } from '../log/attestation-rules.ts'
 import { leafHash } from '../log/tree/hash.ts'
 import { verifyConsistency, verifyInclusion } from '../log/tree/proof.ts'
-import type { Cosignature, Unchecked } from './claims.ts'
-import type { Witness, WitnessGroup } from './policy-text.ts'
+import type { Unchecked } from './claims.ts'
 import type { PinnedKey, Policy } from './policy.ts'
 import type { ShownBundle, ShownCheckpoint, ShownKey, ShownPlace } from './shown.ts'
 import { SignatureBudget } from './untrusted.ts'
@@ -126,31 +124,38 @@ export type VerifiedTrees = ReadonlyMap<number, VerifiedTree>
 export function verifyTrees(
   { origin, keys, checkpoints }: Pick<ShownBundle, 'origin' | 'keys' | 'checkpoints'>,
   policy: Policy,
-  { budget, doubt }: Verification,
+  run: Verification,
 ): VerifiedTrees {
   const trees = new Map<number, VerifiedTree>()
   const signers = [...policy.keys, ...unpinnedKeys(keys, policy.keys)]
   let previous: VerifiedTree | undefined
   for (const shown of checkpoints) {
-    const whole = [shown.note, ...shown.cosignatures.map((line) => `${line}\n`)].join('')
-    const checkpoint = verifyCheckpointUnder(whole, signers, budget)
-    const tree = { ...checkpoint, shown, isVouchedFor: isVouchedFor(checkpoint, shown) }
+    const tree = verifyTree(shown, signers, run)
     if (tree.origin !== origin) throw verificationError('checkpoint.other-log', 'A checkpoint belongs to another log')
     if (tree.size <= (previous?.size ?? 0))
       throw verificationError('checkpoint.order', 'The checkpoints must have ascending sizes')
-    if (tree.key.until === undefined)
-      doubt({ what: 'retired keys', why: 'The policy does not say up to which tree size each key signs' })
-    if (tree.key.compromised === true && (tree.key.until ?? null) === null)
-      doubt({
-        what: `the key ${tree.key.vkey}`,
-        why: 'The policy says that others may know it, and names no later key',
-      })
     assertSigner(tree, keys)
     if (previous !== undefined) assertBeginningOf(tree, previous, previous.shown.consistency)
     previous = tree
     trees.set(tree.size, tree)
   }
   return trees
+}
+
+/** Verifies that one of these keys signed a tree. Throws `VERIFICATION_FAILED`. */
+export function verifyTree(
+  shown: ShownCheckpoint,
+  signers: readonly Signer[],
+  { budget, doubt }: Verification,
+): VerifiedTree {
+  const whole = [shown.note, ...shown.cosignatures.map((line) => `${line}\n`)].join('')
+  const checkpoint = verifyCheckpointUnder(whole, signers, budget)
+  const { vkey, until, compromised } = checkpoint.key
+  if (until === undefined)
+    doubt({ what: 'retired keys', why: 'The policy does not say up to which tree size each key signs' })
+  if (compromised === true && (until ?? null) === null)
+    doubt({ what: `the key ${vkey}`, why: 'The policy says that others may know it, and names no later key' })
+  return { ...checkpoint, shown, isVouchedFor: isVouchedFor(checkpoint, shown) }
 }
 
 /**
@@ -233,69 +238,4 @@ export function assertKeyPositions(keys: readonly { readonly position: number }[
       throw verificationError('keys.order', 'The positions of the keys must begin at 0 and ascend')
     least = position + 1
   }
-}
-
-// -- witnesses: cosignatures (https://c2sp.org/tlog-cosignature), with Ed25519 keys of the type 04
-
-/**
- * A bundle can have thousands, and only witnesses that the caller pins can make many: the first wrong one refutes it.
- * The maker of a bundle can make those of the witnesses in its own policy, so each of them costs a unit.
- */
-export const PINNED_COSIGNATURE_COST = 1 / 8
-const TIME_BYTES = 8
-const SIGNATURE_BYTES = 64
-/** The largest time that is read, in seconds: the end of the year 9999. */
-const MAX_SECONDS = 253_402_300_799n
-
-interface CosignatureSpending {
-  readonly budget: SignatureBudget
-  /** Of each signature. */
-  readonly cost: number
-}
-
-/**
- * Verifies the cosignatures of a note by the witnesses of a policy. Lines of other keys are ignored, as C2SP specifies.
- * Throws `VERIFICATION_FAILED` if a witness's line does not verify.
- */
-export function verifyCosignatures(
-  note: SignedNote,
-  required: WitnessGroup,
-  spending: CosignatureSpending,
-): { readonly witnesses: readonly Cosignature[]; readonly isMet: boolean } {
-  const held = new Map<Witness, Cosignature>()
-  for (const witness of witnessesOf(required)) {
-    const cosignature = verifyCosignature(note, witness, spending)
-    if (cosignature !== undefined) held.set(witness, cosignature)
-  }
-  return { witnesses: [...held.values()], isMet: isMet(required, held) }
-}
-
-const isGroup = (member: Witness | WitnessGroup): member is WitnessGroup => 'members' in member
-
-const witnessesOf = ({ members }: WitnessGroup): readonly Witness[] =>
-  members.flatMap((member) => (isGroup(member) ? witnessesOf(member) : [member]))
-
-const isMet = ({ threshold, members }: WitnessGroup, held: ReadonlyMap<Witness, Cosignature>): boolean =>
-  members.filter((member) => (isGroup(member) ? isMet(member, held) : held.has(member))).length >= threshold
-
-function verifyCosignature(
-  { text, signatures }: SignedNote,
-  witness: Witness,
-  { budget, cost }: CosignatureSpending,
-): Cosignature | undefined {
-  const { name } = witness
-  const key = budget.once(witness, () => usableKey(witness.vkey, ED25519_COSIGNATURE))
-  const line = key && signatures.find((one) => one.name === key.name && equalBytes(one.keyId, key.keyId))
-  if (key === undefined || line === undefined) return undefined
-  const { signature } = line
-  if (signature.length !== TIME_BYTES + SIGNATURE_BYTES)
-    throw verificationError('witness.malformed', `The cosignature of ${name} has another length`)
-  const seconds = new DataView(signature.buffer, signature.byteOffset).getBigUint64(0)
-  if (seconds === 0n || seconds > MAX_SECONDS)
-    throw verificationError('witness.malformed', `The time of the cosignature of ${name} is not a time`)
-  const signed = concatBytes(encodeUtf8(`cosignature/v1\ntime ${seconds}\n`), encodeUtf8(text))
-  budget.spend(cost)
-  if (!verifySignature(key.publicKey, signed, signature.subarray(TIME_BYTES)))
-    throw verificationError('witness.signature', `The cosignature of ${name} does not verify`)
-  return { name, time: Number(seconds) * 1000 }
 }

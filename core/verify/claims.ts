@@ -26,7 +26,8 @@ export type BundleCheck = 'document' | 'keys' | 'events' | 'checkpoint' | 'inclu
  * - `proven`: every event is in the log, by keys that the policy pins.
  * - `consistent`: the bundle agrees with its own policy, which anyone can make. No policy was pinned.
  * - `pending`: nothing is wrong, but an event is not in a signed tree yet.
- * - `requirement`: it holds, but something that `require` names, or the quorum of witnesses, is missing.
+ * - `requirement`: it holds, but something that `require` names is missing, or the quorum of witnesses that a pinned
+ *   C2SP policy text asks for.
  * - `retired-key`: a key that the policy retired signed the only trees that hold an event, and neither a proof that
  *   leads to the last tree of that key nor a stamp of before its retirement is there. Ask for a new bundle.
  * - `newer-key`: a key that the policy does not know signed them, and no key that it pins and that is not retired leads
@@ -138,6 +139,13 @@ export interface BundleEventClaims {
   readonly anchors: readonly BundleAnchorClaim[]
   /** Witnesses of the policy that cosigned a checkpoint that holds the event. */
   readonly witnesses: readonly Cosignature[]
+  /** Whether a quorum of those that were in use did. False if the policy names none. */
+  readonly isWitnessed: boolean
+  /**
+   * The same in words, such as `witnessed by 2 of 3`: several witnesses of one operator, which are a group of the
+   * policy, count once. `undefined` if the policy names none.
+   */
+  readonly assurance: string | undefined
   /** From 1. `undefined` in a bundle without headers, as are the fields. */
   readonly version: number | undefined
   /** Disclosed fields by name. */

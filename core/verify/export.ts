@@ -2,8 +2,9 @@ import { decodeUtf8 } from '../bytes.ts'
 import { EXPORT_FORMAT, MAX_BUNDLE_LENGTH } from '../commitment/bundle-format.ts'
 import { isRegistryError, verificationError } from '../errors.ts'
 import type { VerificationRule } from '../rules.ts'
-import { isOfLog, verifyBundle, type VerifyBundleOptions } from './bundle.ts'
+import { isOfLog, verifyBundle } from './bundle.ts'
 import { isLocalTimeOnly, type BundleResult, type Unchecked } from './claims.ts'
+import type { VerifyBundleOptions } from './run.ts'
 import {
   asCount,
   asDocument,
@@ -132,7 +133,7 @@ export class ExportVerifier {
   #notLaterThan = 0
   #isLocalTime = false
 
-  constructor(options: Pick<VerifyBundleOptions, 'policy' | 'tokens' | 'require'> = {}) {
+  constructor(options: Pick<VerifyBundleOptions, 'policy' | 'tokens' | 'mlDsa44' | 'require'> = {}) {
     this.#options = { ...options, memory: new Map() }
   }
 

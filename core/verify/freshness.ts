@@ -1,7 +1,8 @@
 import { fromHex } from '../bytes.ts'
 import { slotHash } from '../commitment/event-format.ts'
-import { verifyBundle, type VerifyBundleOptions } from './bundle.ts'
+import { verifyBundle } from './bundle.ts'
 import type { MonitorState } from './monitor.ts'
+import type { VerifyBundleOptions } from './run.ts'
 import type { SlotSet } from './slot-set.ts'
 
 /** Whether a history has a later event than a bundle shows, as far as a monitor has read the log. */

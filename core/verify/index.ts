@@ -3,9 +3,11 @@
  * `verifyBundle` returns what failed. Every other check throws `VERIFICATION_FAILED`. It also runs in browsers.
  * Timestamp tokens are checked by a value of `evidence-registry/verify/tokens`, which the caller passes.
  */
-export { verifyBundle, type VerifyBundleOptions } from './bundle.ts'
+export { verifyBundle } from './bundle.ts'
+export type { Requirement, VerifyBundleOptions } from './run.ts'
 export { ExportVerifier, type ExportFinding, type ExportResult, type ExportState } from './export.ts'
 export { isLocalTimeOnly } from './claims.ts'
+export { needsMlDsa44, type VerifyMlDsa44 } from './cosignatures.ts'
 export type {
   BundleAnchorClaim,
   BundleCheck,

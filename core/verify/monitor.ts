@@ -2,7 +2,8 @@ import { toHex } from '../bytes.ts'
 import { isRegistryError, verificationError } from '../errors.ts'
 import { parseCheckpointText, parseNote, splitVerifierKey, type Checkpoint } from '../log/note.ts'
 import { verifyBundle } from './bundle.ts'
-import { verifyCheckpointUnder, verifyCosignatures } from './checkpoint.ts'
+import { verifyCheckpointUnder } from './checkpoint.ts'
+import { isCosigned, verifyCosignatures, type VerifyMlDsa44 } from './cosignatures.ts'
 import { assertWholeTree, logKeysOf } from './log.ts'
 import { LogReading, type LogPrefix } from './log-reading.ts'
 import type { PinnedKey, Policy } from './policy.ts'
@@ -68,6 +69,7 @@ export interface LogMonitorOptions {
   /** Default: a first round. */
   readonly state?: MonitorState | undefined
   readonly tokens?: TokenVerifier | undefined
+  readonly mlDsa44?: VerifyMlDsa44 | undefined
   /** After how many ms without a stamp, an anchor or a checkpoint there is an alarm. Default: an hour. */
   readonly patienceMs?: number
   /** Saves the state. It is called after each 65,536 entries and at the end of a round. */
@@ -219,13 +221,18 @@ export class LogMonitor {
   }
 
   #unwitnessed(note: string): readonly MonitorAlarm[] {
-    const { witnesses } = this.#options.policy
+    const {
+      policy: { witnesses },
+      mlDsa44,
+    } = this.#options
     if (witnesses === undefined) return []
-    const spending = { budget: new SignatureBudget(), cost: 1 }
-    const { isMet, witnesses: held } = verifyCosignatures(parseNote(note), witnesses, spending)
-    const names = held.map(({ name }) => name).join(', ') || 'none'
+    const parsed = parseNote(note)
+    const tree = { ...parseCheckpointText(parsed.text), note: parsed }
+    const run = { budget: new SignatureBudget(), doubt: () => undefined }
+    const held = verifyCosignatures(tree, witnesses, { run, cost: 1, mlDsa44 })
+    const names = Array.from(held.values(), ({ name }) => name).join(', ') || 'none'
     const text = `Too few witnesses have cosigned the checkpoint: ${names}`
-    return isMet ? [] : [{ kind: 'witnesses', text, notes: [note] }]
+    return isCosigned(witnesses, held, tree.size) === false ? [{ kind: 'witnesses', text, notes: [note] }] : []
   }
 
   /** Waits for stamp and anchor of one event at a time: when it has them, of the newest one. */

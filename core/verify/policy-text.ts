@@ -1,14 +1,17 @@
 import { toHex } from '../bytes.ts'
-import { ED25519, ED25519_COSIGNATURE, splitVerifierKey, usableKey } from '../log/note.ts'
+import { splitVerifierKey, usableCosignatureKey, usableKey } from '../log/note.ts'
 import { verificationError } from '../errors.ts'
+import type { TreeRange } from '../log/attestation-rules.ts'
 
 /** Parses C2SP tlog-policy text (https://c2sp.org/tlog-policy) and resolves its quorum. */
 
 /** A witness, by its local name and its cosignature key. */
 export interface Witness {
   readonly name: string
-  /** C2SP verifier key of the type 04 (Ed25519 cosignature). A witness of another type counts as absent. */
+  /** C2SP verifier key of the type 04 (Ed25519) or 06 (ML-DSA-44). A witness of another type counts as absent. */
   readonly vkey: string
+  /** The trees for which it is in use. Default: all. */
+  readonly ranges?: readonly TreeRange[]
 }
 
 /** At least `threshold` of the members must have cosigned. A threshold of 0 requires nothing. */
@@ -26,9 +29,10 @@ export class WitnessQuorum {
   #required: WitnessGroup | undefined
 
   /** Throws `VERIFICATION_FAILED`, as the other methods. */
-  witness({ name, vkey }: Witness): void {
-    addKey(this.#keys, vkey, ED25519_COSIGNATURE)
-    this.#define(name, { name, vkey })
+  witness(witness: Witness): void {
+    usableCosignatureKey(witness.vkey)
+    addKey(this.#keys, witness.vkey)
+    this.#define(witness.name, witness)
   }
 
   group(name: string, threshold: string, members: readonly string[]): void {
@@ -83,7 +87,10 @@ export function parsePolicyText(given: string): { readonly logs: readonly string
   const { required } = quorum
   if (logs.length === 0) throw verificationError('policy.keys', 'The policy has no log line')
   const keys = new Set<string>()
-  for (const vkey of logs) addKey(keys, vkey, ED25519)
+  for (const vkey of logs) {
+    usableKey(vkey)
+    addKey(keys, vkey)
+  }
   return { logs, required }
 }
 
@@ -101,8 +108,7 @@ function addLine(logs: string[], quorum: WitnessQuorum, words: readonly string[]
 }
 
 /** A key of a type that cannot be used is kept. It counts as absent. */
-function addKey(keys: Set<string>, vkey: string, type: number): void {
-  usableKey(vkey, type)
+function addKey(keys: Set<string>, vkey: string): void {
   const key = toHex(splitVerifierKey(vkey).typedKey)
   if (keys.has(key)) throw verificationError('policy.keys', 'The policy has one key twice')
   keys.add(key)

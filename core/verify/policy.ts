@@ -67,8 +67,10 @@ export interface PinnedChain {
 export interface Policy {
   /** All keys of the log. */
   readonly keys: readonly PinnedKey[]
-  /** The witnesses that must have cosigned the checkpoint. Default: none are required. */
+  /** The witnesses, and how many operators of them are a quorum. Default: none. */
   readonly witnesses?: WitnessGroup
+  /** Whether their quorum is required, as by `require`: of C2SP tlog-policy text. Default: no. */
+  readonly requiresWitnesses?: boolean
   readonly authorities?: readonly PinnedAuthority[]
   /** How many of `authorities` must have stamped the log by the shown time. Default 1. */
   readonly timestampQuorum?: number
@@ -85,7 +87,7 @@ const MAX_LIST = 1_024
  * Parses a policy: the JSON of `GET /log/policy`, or C2SP tlog-policy text.
  *
  *     {"origin", "keys": [{"vkey", "from", "until", "root", "retiredAt", "compromised"}],
- *      "witnesses": [{"name", "vkey", "url"}], "groups": [{"name", "threshold", "members"}], "quorum",
+ *      "witnesses": [{"name", "vkey", "url", "ranges"}], "groups": [{"name", "threshold", "members"}], "quorum",
  *      "timestampAuthorities": [{"name", "trustAnchors": [PEM], "ranges": [{"from", "until"}]}],
  *      "timestampQuorum", "timestampQuorums": [{"quorum", "ranges"}],
  *      "chains": [{"type", "network", "chainId", "account", "ranges"}]}
@@ -108,7 +110,8 @@ export function parsePolicy(given: string): Policy {
 
 function policyOfText(text: string): Policy {
   const { logs, required } = parsePolicyText(text)
-  return { keys: logs.map((vkey) => ({ vkey })), witnesses: required }
+  const keys = logs.map((vkey) => ({ vkey }))
+  return { keys, witnesses: required, requiresWitnesses: required.threshold > 0 }
 }
 
 const LISTS = ['keys', 'witnesses', 'groups', 'timestampAuthorities', 'timestampQuorums', 'chains']
@@ -201,9 +204,9 @@ function assertKeys(keys: readonly PinnedKey[], origin: unknown): void {
 function requiredWitnesses(policy: UntrustedObject): WitnessGroup {
   const quorum = new WitnessQuorum()
   for (const witness of listOf(policy['witnesses'], 'witnesses')) {
-    assertOnlyMembers(witness, ['name', 'vkey', 'url'], 'A witness')
+    assertOnlyMembers(witness, ['name', 'vkey', 'url', 'ranges'], 'A witness')
     const vkey = asString(witness['vkey'], 'The vkey of a witness')
-    quorum.witness({ name: asString(witness['name'], 'The name of a witness'), vkey })
+    quorum.witness({ name: asString(witness['name'], 'The name of a witness'), vkey, ...rangesOf(witness) })
   }
   for (const group of listOf(policy['groups'], 'groups')) {
     assertOnlyMembers(group, ['name', 'threshold', 'members'], 'A group')

@@ -11,7 +11,7 @@ import { helpOf, parseFlags, UsageError, type FlagValues } from './flags.ts'
 import { MonitorDirectory } from './monitor-directory.ts'
 import { openLogSource } from './monitor-source.ts'
 import { printable, ProgressLine, whyUnreadable } from './terminal.ts'
-import { readPolicy, readText } from './verify.ts'
+import { mlDsa44For, readPolicy, readText } from './verify.ts'
 
 const COMMAND = {
   name: 'monitor',
@@ -81,6 +81,7 @@ async function follow(
     source: openLogSource(createClient({ baseUrl: baseUrlOf(url) })),
     policy,
     tokens,
+    mlDsa44: await mlDsa44For({ policy }),
     slots: directory,
     state: await directory.readState(),
     patienceMs: numberOf(patience ?? '60', '--patience') * 60_000,

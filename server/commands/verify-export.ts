@@ -18,7 +18,7 @@ const CHUNK_BYTES = 1024 * 1024
 /** @throws UsageError for a file that cannot be read, or is something else */
 export async function verifyExportFile(
   path: string,
-  options: Pick<VerifyBundleOptions, 'policy' | 'require'>,
+  options: Pick<VerifyBundleOptions, 'policy' | 'require' | 'mlDsa44'>,
 ): Promise<ExportResult> {
   const progress = new ProgressLine()
   const verifier = new ExportVerifier({ ...options, tokens })

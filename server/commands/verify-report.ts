@@ -94,7 +94,7 @@ function eventLines(event: BundleEventClaims): readonly string[] {
 const noteIf = (isLocalTest: boolean, note: string): string => (isLocalTest ? ` (${note})` : '')
 
 /** Who else vouches for the event, and since when. */
-function attestations({ timestamps, anchors, witnesses }: BundleEventClaims): readonly string[] {
+function attestations({ timestamps, anchors, witnesses, assurance }: BundleEventClaims): readonly string[] {
   const authorities = timestamps.flatMap((timestamp) => timestamp.authorities)
   return [
     ...authorities.map(({ name, genTime, serialNumber, isLocalTest, revocation }) => {
@@ -112,6 +112,7 @@ function attestations({ timestamps, anchors, witnesses }: BundleEventClaims): re
         `${printable(account)}${doubt}${noteIf(isLocalTest, LOCAL_TEST_LEDGER)}`
       )
     }),
+    ...(assurance === undefined ? [] : [`    ${assurance}`]),
     ...witnesses.map((witness) => `    witness ${printable(witness.name)}: ${timeText(witness.time)}`),
   ]
 }

@@ -4,10 +4,12 @@ import {
   BUNDLE_FORMAT,
   EXPORT_FORMAT,
   holdsTokens,
+  needsMlDsa44,
   parsePolicy,
   verifyBundle,
   type BundleResult,
   type ExportState,
+  type Requirement,
   type VerificationRule,
   type VerifyBundleOptions,
 } from '../../core/verify/index.ts'
@@ -43,7 +45,11 @@ you trust. To compare files, a bundle needs their hashes: .../bundle?fields=all&
       value: 'FILE',
       doc: 'your policy; without it, only whether the bundle is consistent in itself is checked',
     },
-    require: { value: 'timestamp,anchor', isMultiple: true, doc: 'what every event must have: one of them, or both' },
+    require: {
+      value: 'timestamp,anchor,witnesses',
+      isMultiple: true,
+      doc: 'what every event must have: one or more of these; witnesses: a quorum of those of the policy',
+    },
     rpc: {
       value: 'URL',
       isMultiple: true,
@@ -59,7 +65,7 @@ const CODES_TEXT =
   'is not sealed yet; 5 signed by a retired key: ask for a new proof, or by a newer key than the policy: fetch the ' +
   'newer policy; 6 of another log than the policy; 7 a file of --file is not in this proof, or cannot be compared, ' +
   'because the proof discloses no hash of it: this says nothing about the record, and comes before 3, 4 and 8; 8 ' +
-  'something in --require is missing'
+  'something in --require is missing, or the quorum of witnesses of a policy in C2SP text'
 
 const EXIT_USAGE = 2
 const EXIT_FILE = 7
@@ -92,19 +98,19 @@ export async function verifyCommand({ args }: Pick<CommandInput, 'args'>): Promi
     // `fetch` refuses a password in it, and prints it.
     if (!rpc.every((url) => /^https?:/i.test(url) && URL.canParse(url) && new URL(url).username === ''))
       throw new UsageError('--rpc must be an http or https URL without a user')
-    if (!require.every(isRequirable)) throw new UsageError('--require must be timestamp or anchor')
+    if (!require.every(isRequirable)) throw new UsageError('--require must be timestamp, anchor or witnesses')
     const pinned = policy === undefined ? {} : { policy: await readPolicy(policy) }
     if (isExport) {
       if (rpc.length > 0 || originals.length > 0) throw new UsageError('--export takes neither --file nor --rpc')
       const { exportReport, verifyExportFile } = await import('./verify-export.ts')
-      const exported = await verifyExportFile(path, { ...pinned, require })
+      const exported = await verifyExportFile(path, { ...pinned, require, mlDsa44: await mlDsa44For(pinned) })
       process.stdout.write(json ? jsonReport(exported) : exportReport(basename(path), exported))
       return EXIT_CODES[exported.state]
     }
     const text = await readText(path)
     const tokens = holdsTokens(text) ? (await import('../../core/verify/tokens.ts')).tokens : undefined
     const contents = await Promise.all(originals.map(digestOf))
-    const options = { contents, require, ...pinned, tokens }
+    const options = { contents, require, ...pinned, tokens, mlDsa44: await mlDsa44For(pinned, text) }
     const result = await verifyWithNodes(text, options, rpc)
     if (result.state === 'unreadable') throw whyNoBundle(path, text, result)
     const isFileMissing = 'claims' in result && result.file !== undefined && result.file !== 'matches'
@@ -120,7 +126,14 @@ export async function verifyCommand({ args }: Pick<CommandInput, 'args'>): Promi
   }
 }
 
-const isRequirable = (name: string): name is 'timestamp' | 'anchor' => name === 'timestamp' || name === 'anchor'
+const REQUIREMENTS: ReadonlySet<string> = new Set<Requirement>(['timestamp', 'anchor', 'witnesses'])
+const isRequirable = (name: string): name is Requirement => REQUIREMENTS.has(name)
+
+/** An export and a log are read as a stream, so that the policy alone decides. */
+export async function mlDsa44For({ policy }: Pick<VerifyBundleOptions, 'policy'>, text?: string) {
+  if (policy === undefined || !needsMlDsa44(policy, text)) return undefined
+  return (await import('../../core/verify/ml-dsa.ts')).mlDsa44
+}
 
 /** The bundle may be whole, and the verifier went no further. */
 const NOT_FINISHED: ReadonlySet<VerificationRule> = new Set(['form.length', 'limit.signatures', 'verifier.failed'])

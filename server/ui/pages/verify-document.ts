@@ -2,6 +2,7 @@ import { sha256 } from '@noble/hashes/sha2.js'
 import {
   holdsTokens,
   isLocalTimeOnly,
+  needsMlDsa44,
   parsePolicy,
   verifyBundle,
   type BundleCheck,
@@ -132,7 +133,9 @@ export async function verifyDocument(request: VerifyRequest, onCheck: (check: Bu
   const why = whyNoDocument(text)
   if (why !== undefined) throw new FieldError('proof', texts.verify.noDocument(why))
   const policy = policyText === undefined ? undefined : policyOf(policyText)
-  const outcome = bundleOutcome(request, { tokens: await tokensFor(text), onCheck, ...(policy && { policy }) })
+  const mlDsa44 =
+    policy && needsMlDsa44(policy, text) ? (await import('../../../core/verify/ml-dsa.ts')).mlDsa44 : undefined
+  const outcome = bundleOutcome(request, { tokens: await tokensFor(text), mlDsa44, onCheck, ...(policy && { policy }) })
   return outcome.state === 'proven' && !isPinned ? { ...outcome, state: 'consistent' } : outcome
 }
 
@@ -218,8 +221,13 @@ function bundleSteps({ events, isHistory, origin }: BundleClaims, attested: Step
     { name: 'checkpoint', state: every(({ log }) => log !== undefined), detail: origin },
     {
       name: 'witnesses',
-      state: every(({ witnesses }) => witnesses.length > 0, attested),
-      detail: namesOf(events.flatMap(({ witnesses }) => witnesses.map(({ name }) => name))),
+      state: every(({ isWitnessed, witnesses }) => isWitnessed && witnesses.length > 0, attested),
+      detail: namesOf(
+        events.flatMap(({ assurance, witnesses }) => [
+          ...(assurance === undefined ? [] : [assurance]),
+          ...witnesses.map(({ name }) => name),
+        ]),
+      ),
     },
     {
       name: 'timestamp',

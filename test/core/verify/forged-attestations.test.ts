@@ -2,13 +2,14 @@ import assert from 'node:assert/strict'
 import { before, describe, it } from 'node:test'
 import * as asn1js from 'asn1js'
 import * as pkijs from 'pkijs'
-import { concatBytes, decodeUtf8, encodeUtf8, sha256Of, toBase64, toHex } from '../../../core/bytes.ts'
+import { decodeUtf8, encodeUtf8, toBase64, toHex } from '../../../core/bytes.ts'
 import { entryOf, keyHandover, keyOpening } from '../../../core/commitment/log-entry.ts'
 import { createNoteSigner } from '../../../core/log/note.ts'
 import { blockHash, formatBlock, signedBytes, transactionOf } from '../../../core/verify/chain/ledger-block.ts'
 import {
   isLocalTimeOnly,
   holdsTokens,
+  needsMlDsa44,
   parsePolicy,
   verifyBundle,
   type BundleResult,
@@ -18,6 +19,8 @@ import {
   type VerifyBundleOptions,
 } from '../../../core/verify/index.ts'
 import { MAX_COST, tokens } from '../../../core/verify/tokens.ts'
+import { mlDsa44 } from '../../../core/verify/ml-dsa.ts'
+import type { Witness } from '../../../core/verify/policy-text.ts'
 import { LOCAL_TEST_NOTICE } from '../../../core/verify/token-verifier.ts'
 import { present } from '../../support/present.ts'
 import { SyntheticEvm } from '../../support/synthetic-evm.ts'
@@ -33,6 +36,7 @@ import {
 import { crl, REASON } from '../../support/test-revocation.ts'
 import { entryAt, forgeBundle, type BundleParts, type ForgedBundle, type Members } from './bundle-forger.ts'
 import { ForgedLog, forgeEvent, ruleOf } from './forger.ts'
+import { ForgedWitness } from './forged-witness.ts'
 
 /** Every hash and signature here is correct, so that exactly one rule is left that can refute the bundle. */
 
@@ -200,33 +204,97 @@ describe('forged checkpoints and keys in bundles', () => {
 })
 
 describe('witnesses of bundles', () => {
-  const witness = createNoteSigner('witness', new Uint8Array(32).fill(5))
-  const typed = concatBytes(Uint8Array.of(4), witness.publicKey)
-  const keyId = sha256Of(encodeUtf8('witness\n'), typed).subarray(0, 4)
-  const vkey = `witness+${toHex(keyId)}+${toBase64(typed)}`
-  const witnesses = { threshold: 1, members: [{ name: 'w', vkey }] }
-  function cosignatureOf(note: string, seconds = 1_700_000_000): string {
-    const time = new Uint8Array(8)
-    new DataView(time.buffer).setBigUint64(0, BigInt(seconds))
-    const signed = `cosignature/v1\ntime ${seconds}\n${note.slice(0, note.indexOf('\n\n') + 1)}`
-    return `— witness ${toBase64(concatBytes(keyId, time, witness.sign(encodeUtf8(signed))))}`
-  }
+  const witness = new ForgedWitness('witness', 5)
+  const witnesses = { threshold: 1, members: [witness.pinned] }
+  const required = { require: ['witnesses'] } as const
+  const withLines = (linesOf: (note: string) => readonly string[]): ForgedBundle =>
+    bundleOf({ attestations: (note) => ({ cosignatures: linesOf(note) }) })
+  const cosignedBy = (...cosigners: readonly ForgedWitness[]): ForgedBundle =>
+    withLines((note) => cosigners.map((one) => one.cosign(note)))
+  const other = log.checkpoint(1, { key: 0 })
+  const assuranceOf = (bundle: Members, policy: Partial<Policy>): string | undefined =>
+    eventClaims(verify(bundle, policy)).assurance
 
-  it('must cosign every checkpoint', () => {
-    const cosigned = bundleOf({ attestations: (note) => ({ cosignatures: [cosignatureOf(note)] }) })
-    const claims = eventClaims(verify(cosigned, { witnesses }))
-    assert.deepEqual(claims.witnesses, [{ name: 'w', time: 1_700_000_000_000 }])
-    assertMissing(verify(bundleOf(), { witnesses }), /Too few/)
-    const wrong = bundleOf({ attestations: () => ({ cosignatures: [cosignatureOf(log.checkpoint(1, { key: 0 }))] }) })
+  it('are missing only if they are required', () => {
+    const cosigned = cosignedBy(witness)
+    const claims = eventClaims(verify(cosigned, { witnesses }, required))
+    assert.deepEqual(claims.witnesses, [{ name: 'witness', time: 1_700_000_000_000 }])
+    assert.deepEqual([claims.isWitnessed, claims.assurance], [true, 'witnessed by 1 of 1'])
+    assertMissing(verify(bundleOf(), { witnesses }, required), /Too few/)
+    assert.equal(verify(bundleOf(), { witnesses }).state, 'proven')
+    assert.equal(assuranceOf(bundleOf(), { witnesses }), 'witnessed by 0 of 1, too few')
+    for (const none of [{}, { witnesses: { threshold: 0, members: [] } }]) {
+      assertMissing(verify(cosigned, none, required), /Too few/)
+      assert.equal(assuranceOf(cosigned, none), undefined)
+    }
+  })
+
+  it('refute by a cosignature that is wrong', () => {
+    const wrong = withLines(() => [witness.cosign(other)])
     assertRefuted(verify(wrong, { witnesses }), 'witness.signature')
     assert.deepEqual(eventClaims(verify(wrong)).witnesses, [])
-    const withLine = (change: (note: string) => string): ForgedBundle =>
-      bundleOf({ attestations: (note) => ({ cosignatures: [change(note)] }) })
-    for (const bundle of [
-      withLine((note) => cosignatureOf(note, 0)),
-      withLine((note) => cosignatureOf(note).slice(0, -8)),
-    ])
-      assertRefuted(verify(bundle, { witnesses }), 'witness.malformed')
+    const untimed = withLines((note) => [witness.cosign(note, 0)])
+    const short = withLines((note) => [witness.cosign(note).slice(0, -8)])
+    for (const bundle of [untimed, short]) assertRefuted(verify(bundle, { witnesses }), 'witness.malformed')
+  })
+
+  it('of one operator count once', () => {
+    const [b, c] = [new ForgedWitness('b', 21), new ForgedWitness('c', 22)]
+    const group = { threshold: 1, members: [witness.pinned, b.pinned] }
+    const quorum = { threshold: 2, members: [group, c.pinned, new ForgedWitness('d', 23).pinned] }
+    const policy = { witnesses: { threshold: 1, members: [quorum] } }
+    assert.equal(assuranceOf(cosignedBy(witness, b), policy), 'witnessed by 1 of 3, too few')
+    assert.equal(assuranceOf(cosignedBy(witness, c), policy), 'witnessed by 2 of 3')
+    assertMissing(verify(cosignedBy(witness, b), policy, required), /Too few/)
+  })
+
+  it('are in use for the trees of their ranges, and for others nothing is missing', () => {
+    const later = new ForgedWitness('later', 30)
+    const inUse = (ranges: NonNullable<Witness['ranges']>, threshold = 1) => {
+      const quorum = { threshold, members: [{ ...witness.pinned, ranges }, later.pinned] }
+      return { witnesses: { threshold: 1, members: [quorum] } }
+    }
+    const members = [{ ...witness.pinned, ranges: [{ from: LARGE + 1, until: null }] }]
+    const notYet = { witnesses: { threshold: 1, members } }
+    assert.equal(verify(bundleOf(), notYet, required).state, 'proven')
+    assert.equal(assuranceOf(bundleOf(), notYet), 'no witness was in use')
+    // A cosignature of a witness that is not in use does not count.
+    assert.equal(assuranceOf(cosignedBy(witness), inUse([])), 'witnessed by 0 of 1, too few')
+    // A threshold is not more than the witnesses that are in use.
+    assert.equal(assuranceOf(cosignedBy(later), inUse([{ from: 1, until: LARGE - 1 }], 2)), 'witnessed by 1 of 1')
+    assert.equal(assuranceOf(cosignedBy(later), inUse([{ from: 1, until: LARGE }], 2)), 'witnessed by 1 of 2, too few')
+  })
+
+  it('with keys for ML-DSA-44 count if their cosignatures can be checked, and else as absent', () => {
+    const modern = new ForgedWitness('modern.example/w', 31, 6)
+    const policy = { witnesses: { threshold: 1, members: [modern.pinned] } }
+    const [right, wrong] = [cosignedBy(modern), withLines(() => [modern.cosign(other)])]
+    const checked = (bundle: Members): BundleResult => verify(bundle, policy, { ...required, mlDsa44 })
+    assert.deepEqual(eventClaims(checked(right)).witnesses, [{ name: modern.name, time: 1_700_000_000_000 }])
+    assertRefuted(checked(wrong), 'witness.signature')
+    assertRefuted(checked(withLines((note) => [modern.cosign(note).slice(0, -8)])), 'witness.malformed')
+    assertMissing(checked(withLines((note) => [modern.cosign(note, 0)])), /Too few/)
+    for (const bundle of [right, wrong]) {
+      const unchecked = verify(bundle, policy, required)
+      assertMissing(unchecked, /Too few/)
+      assert.match(whyUnchecked(unchecked, /cosignature of modern/) ?? '', /Type 06: .*verify\/ml-dsa/)
+    }
+    assert.deepEqual(
+      [right, cosignedBy(witness), bundleOf()].map((bundle) => needsMlDsa44(policy, JSON.stringify(bundle))),
+      [true, false, false],
+    )
+    assert.deepEqual([needsMlDsa44(policy), needsMlDsa44({ witnesses })], [true, false])
+  })
+
+  it('may cosign a larger tree, which holds the event, too', () => {
+    const cosigned = (size: number): ForgedBundle =>
+      bundleOf({
+        sizes: [SMALL, LARGE],
+        attestations: (note) => ({ cosignatures: note.split('\n')[1] === `${size}` ? [witness.cosign(note)] : [] }),
+      })
+    for (const size of [SMALL, LARGE])
+      assert.equal(verify(cosigned(size), { witnesses }, required).state, 'proven', `${size}`)
+    assertMissing(verify(cosigned(0), { witnesses }, required), /Too few/)
   })
 
   it('may cosign as many trees as a bundle has', () => {
@@ -235,14 +303,14 @@ describe('witnesses of bundles', () => {
     const sizes = Array.from({ length: 800 }, (_, i) => i + 2)
     const cosigned = forgeBundle(long, [event], {
       sizes,
-      attestations: (note) => ({ cosignatures: [cosignatureOf(note)] }),
+      attestations: (note) => ({ cosignatures: [witness.cosign(note)] }),
     })
     assert.equal(verify(cosigned, { keys: long.pinned, witnesses }).state, 'proven')
     // The maker of a bundle can make those of the witnesses that it claims.
     const claimedPolicy = {
       keys: long.pinned.map((key) => ({ vkey: key.vkey })),
       witnesses: witnesses.members,
-      quorum: 'w',
+      quorum: 'witness',
     }
     assertBeyondLimit(verifyBundle(JSON.stringify({ ...cosigned, claimedPolicy })))
   })
@@ -259,8 +327,9 @@ describe('witnesses of bundles', () => {
   })
 
   it('count by the groups of a policy text', () => {
-    const cosigned = bundleOf({ attestations: (note) => ({ cosignatures: [cosignatureOf(note)] }) })
-    const lines = [`log ${present(log.pinned[1]).vkey}`, `witness w ${vkey} https://w.example`, 'group all all w']
+    const cosigned = cosignedBy(witness)
+    const line = `witness w ${witness.vkey} https://w.example`
+    const lines = [`log ${present(log.pinned[1]).vkey}`, line, 'group all all w']
     const stateOf = (bundle: Members, quorum: string): string =>
       verify(bundle, parsePolicy([...lines, `quorum ${quorum}`, ''].join('\n'))).state
     assert.deepEqual([stateOf(cosigned, 'all'), stateOf(bundleOf(), 'none')], ['proven', 'proven'])
@@ -268,13 +337,13 @@ describe('witnesses of bundles', () => {
   })
 
   it('and keys of the log of a type that cannot be used count as absent', () => {
-    const other = (name: string): string => `${name}+01020304+${toBase64(Uint8Array.of(2, 7))}`
-    const unusable = { threshold: 1, members: [...witnesses.members, { name: 'x', vkey: other('witness') }] }
-    const cosigned = bundleOf({ attestations: (note) => ({ cosignatures: [cosignatureOf(note)] }) })
-    const keys = [...log.pinned, { vkey: other(log.origin) }]
-    assert.equal(verify(cosigned, { keys, witnesses: unusable }).state, 'proven')
-    assertMissing(verify(cosigned, { witnesses: { ...unusable, threshold: 2 } }), /Too few/)
-    assert.equal(verify(cosigned, { keys: [{ vkey: other(log.origin) }] }).state, 'other-log')
+    const unknown = (name: string): string => `${name}+01020304+${toBase64(Uint8Array.of(2, 7))}`
+    const unusable = { threshold: 1, members: [...witnesses.members, { name: 'x', vkey: unknown('witness') }] }
+    const cosigned = cosignedBy(witness)
+    const keys = [...log.pinned, { vkey: unknown(log.origin) }]
+    assert.equal(verify(cosigned, { keys, witnesses: unusable }, required).state, 'proven')
+    assertMissing(verify(cosigned, { witnesses: { ...unusable, threshold: 2 } }, required), /Too few/)
+    assert.equal(verify(cosigned, { keys: [{ vkey: unknown(log.origin) }] }).state, 'other-log')
   })
 })
 

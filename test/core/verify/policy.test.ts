@@ -56,6 +56,7 @@ describe('a policy in JSON', () => {
     for (const newer of [{ more: 1 }, { version: 2 }]) wrong(newer, 'document.newer')
     wrong({ keys: [{ ...key, more: 1 }] }, 'form.members')
     wrong({ witnesses: [{ ...a, more: 1 }, b] }, 'form.members')
+    wrong({ witnesses: [{ ...a, ranges: [{ from: 0, until: null }] }, b] }, 'form.value')
     wrong({ groups: [{ ...valid.groups[0], more: 1 }] }, 'form.members')
     wrong({ timestampAuthorities: [{ name: 'x', trustAnchors: [], more: 1 }] }, 'form.members')
     wrong({ chains: [{ ...valid.chains[0], more: 1 }] }, 'form.members')
@@ -91,7 +92,7 @@ describe('a policy in JSON', () => {
   })
 
   it('keeps keys of types that cannot be used, in text as well', () => {
-    const [log, witness] = [witnessKey(valid.origin, 5, 6), witnessKey('b.example', 2, 6)]
+    const [log, witness] = [witnessKey(valid.origin, 5, 6), witnessKey('b.example', 2, 7)]
     const json = { ...valid, keys: [key, { vkey: log }], witnesses: [a, { name: 'b', vkey: witness }] }
     const lines = `witness a ${a.vkey}\nwitness b ${witness}\ngroup both all a b\nquorum both`
     const text = `log ${logKey(1)}\nlog ${log}\n${lines}`
@@ -132,6 +133,8 @@ describe('a policy in JSON', () => {
       wrong({ keys: [{ vkey: vkeyOf(valid.origin, 1) }] }, 'keys.malformed')
       wrong({ witnesses: [a, { ...b, vkey: vkeyOf('b.example', 4) }] }, 'keys.malformed')
     }
+    // ML-DSA-44 has longer ones.
+    wrong({ witnesses: [a, { ...b, vkey: witnessKey('b.example', 2, 6) }] }, 'keys.malformed')
   })
 
   it('rejects authorities and chains that are malformed', () => {
@@ -162,11 +165,12 @@ describe('a policy in text', () => {
     )
 
   it('is read as C2SP tlog-policy specifies', () => {
-    const { keys, witnesses } = parsePolicy(text((line) => line))
+    const { keys, witnesses, requiresWitnesses } = parsePolicy(text((line) => line))
     assert.deepEqual(keys, [{ vkey: logKey(1) }])
+    assert.deepEqual([requiresWitnesses, parsePolicy(JSON.stringify(valid)).requiresWitnesses], [true, undefined])
     assert.deepEqual(witnesses?.members, [{ threshold: 2, members: [a, { name: 'b', vkey: b.vkey }] }])
     const none = parsePolicy(`log ${logKey(1)}\nquorum none\n`)
-    assert.deepEqual(none.witnesses, { threshold: 0, members: [] })
+    assert.deepEqual([none.witnesses, none.requiresWitnesses], [{ threshold: 0, members: [] }, false])
     assert.deepEqual(parsePolicy(`\uFEFFlog ${logKey(1)}\r\nquorum none\r\n`), none)
   })
 

@@ -9,10 +9,12 @@ import {
   type PinnedKey,
   type VerifierMemory,
 } from '../../../core/verify/index.ts'
+import type { WitnessGroup } from '../../../core/verify/policy-text.ts'
 import type { TokenVerifier } from '../../../core/verify/tokens.ts'
 import { present } from '../../support/present.ts'
 import { forgeBundle, type BundleParts, type Members } from './bundle-forger.ts'
 import { ForgedLog, forgeEvent, ruleOf, type ForgedEvent } from './forger.ts'
+import { ForgedWitness } from './forged-witness.ts'
 
 /** Every key that was rotated out is stolen. The second one is marked. */
 
@@ -113,6 +115,30 @@ describe('a tree that a retired key signed', () => {
         [stateAt(RETIRED_AT), stateAt(RETIRED_AT + 1)],
         [i === 1 ? 'retired-key' : 'proven', 'retired-key'],
       )
+    }
+  })
+
+  it('counts if a quorum of witnesses had cosigned it before, unless the key is marked', () => {
+    const [a, b] = [new ForgedWitness('a', 50), new ForgedWitness('b', 51)]
+    const quorum = { threshold: 2, members: [a.pinned, b.pinned] }
+    const RETIRED_S = RETIRED_AT / 1_000
+    for (const [i, key] of pinned.slice(0, ROTATIONS).entries()) {
+      const size = present(sizesOf(key)[0])
+      const event = present(events.findLast((one) => log.openings.slice(0, size).includes(one.opening)))
+      const stateAt = (seconds: readonly number[], witnesses: WitnessGroup = quorum): string => {
+        const attestations = (note: string) => ({
+          cosignatures: [a, b].map((one, at) => one.cosign(note, seconds[at])),
+        })
+        const text = JSON.stringify(unled(log, event, { sizes: [size], attestations }))
+        return verifyBundle(text, { policy: { keys: pinned, witnesses } }).state
+      }
+      const late = [RETIRED_S, RETIRED_S + 1]
+      assert.equal(stateAt([RETIRED_S, RETIRED_S]), i === 1 ? 'retired-key' : 'proven')
+      assert.equal(stateAt(late), 'retired-key')
+      assert.equal(stateAt(late, { ...quorum, threshold: 1 }), i === 1 ? 'retired-key' : 'proven')
+      // A quorum that asks for no witness had seen nothing.
+      const later = [a, b].map(({ pinned: witness }) => ({ ...witness, ranges: [{ from: size + 1, until: null }] }))
+      for (const members of [[], later]) assert.equal(stateAt([1, 1], { threshold: 0, members }), 'retired-key')
     }
   })
 

@@ -221,7 +221,7 @@ describe('evidence-registry verify', () => {
     }
     const { stderr } = await verify('b.json', '--polcy', 'p')
     const flags =
-      'FILE, --export, --file ORIGINAL, --policy FILE, --require timestamp,anchor, --rpc URL, --json or --help'
+      'FILE, --export, --file ORIGINAL, --policy FILE, --require timestamp,anchor,witnesses, --rpc URL, --json or --help'
     assert.equal(stderr, `evidence-registry verify: expected ${flags}, got --polcy\n`)
     assert.equal((await verify('--help')).code, 0)
   })

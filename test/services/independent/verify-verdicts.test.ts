@@ -6,12 +6,19 @@ import { join, resolve } from 'node:path'
 import { before, describe, it } from 'node:test'
 import * as asn1js from 'asn1js'
 import * as pkijs from 'pkijs'
-import { concatBytes, encodeUtf8, sha256Of, toBase64, toHex } from '../../../core/bytes.ts'
+import { concatBytes, encodeUtf8, toBase64 } from '../../../core/bytes.ts'
 import { createNoteSigner } from '../../../core/log/note.ts'
-import { parsePolicy, verifyBundle, type BundleResult } from '../../../core/verify/index.ts'
+import {
+  parsePolicy,
+  verifyBundle,
+  type BundleResult,
+  type Policy,
+  type VerifyBundleOptions,
+} from '../../../core/verify/index.ts'
 import { tokens } from '../../../core/verify/tokens.ts'
 import { forgeBundle, type BundleParts, type Members } from '../../core/verify/bundle-forger.ts'
 import { ForgedLog, forgeEvent } from '../../core/verify/forger.ts'
+import { ForgedWitness } from '../../core/verify/forged-witness.ts'
 import { temporaryOfSuite } from '../../support/temporary.ts'
 import {
   authorityNamed,
@@ -44,7 +51,9 @@ const CODES: Readonly<Record<BundleResult['state'], number>> = {
   requirement: 8,
 }
 
+type Require = NonNullable<VerifyBundleOptions['require']>
 const slotKey = new Uint8Array(32)
+const RETIRED_AT = '2026-01-01T00:00:00Z'
 
 const LOGGED = { origin: new ForgedLog().origin, slotKey, version: 1, time: 1_000 }
 
@@ -102,27 +111,28 @@ describe('the verifier in Python says the same', { skip }, () => {
       })
     })
 
-  async function verify(text: string, policy?: string, env?: NodeJS.ProcessEnv): Promise<Run> {
+  async function verify(text: string, policy?: string, env?: NodeJS.ProcessEnv, require: Require = []): Promise<Run> {
     await writeFile(at('bundle'), text)
     if (policy !== undefined) await writeFile(at('policy'), policy)
-    return run([at('bundle'), ...(policy === undefined ? [] : ['--policy', at('policy')])], env)
+    const pinned = policy === undefined ? [] : ['--policy', at('policy')]
+    return run([at('bundle'), ...pinned, ...require.flatMap((name) => ['--require', name])], env)
   }
 
-  function codeOf(text: string, policy?: string): number {
-    let pinned = {}
+  function codeOf(text: string, policy: string | undefined, require: Require): number {
+    let pinned: { readonly policy?: Policy } = {}
     try {
       if (policy !== undefined) pinned = { policy: parsePolicy(policy) }
     } catch {
       return 2
     }
-    return CODES[verifyBundle(text, { ...pinned, tokens }).state]
+    return CODES[verifyBundle(text, { ...pinned, tokens, require }).state]
   }
 
   /** The exit code, which is that of the verifier in TypeScript, too. */
-  async function agrees(expected: number, text: string, policy?: string): Promise<string> {
-    const { code, stdout } = await verify(text, policy)
+  async function agrees(expected: number, text: string, policy?: string, require: Require = []): Promise<string> {
+    const { code, stdout } = await verify(text, policy, {}, require)
     const what = `${stdout}\n${text.slice(-300)}\n${policy}`
-    assert.deepEqual([code, codeOf(text, policy)], [expected, expected], what)
+    assert.deepEqual([code, codeOf(text, policy, require)], [expected, expected], what)
     return stdout
   }
 
@@ -170,9 +180,7 @@ describe('the verifier in Python says the same', { skip }, () => {
   })
 
   it('about the order of lines in a policy, and what only looks like a policy', async () => {
-    const witness = createNoteSigner('w', slotKey)
-    const typed = concatBytes(Uint8Array.of(4), witness.publicKey)
-    const vkey = `w+${toHex(sha256Of(encodeUtf8('w\n'), typed).subarray(0, 4))}+${toBase64(typed)}`
+    const { vkey } = new ForgedWitness('w', 1)
     const start = `log ${keys[0]?.vkey}\n`
     await agrees(8, BUNDLE, `quorum none\n${start}`.replace('quorum none', `witness w ${vkey}\nquorum w`))
     for (const broken of [
@@ -283,27 +291,56 @@ describe('the verifier in Python says the same', { skip }, () => {
   })
 
   it('about witnesses', async () => {
-    const witness = createNoteSigner('witness', new Uint8Array(32).fill(5))
-    const typed = concatBytes(Uint8Array.of(4), witness.publicKey)
-    const keyId = sha256Of(encodeUtf8('witness\n'), typed).subarray(0, 4)
-    const vkey = `witness+${toHex(keyId)}+${toBase64(typed)}`
-    const cosigned = (about: (note: string) => string): string => {
-      const line = (note: string): string => {
-        const signed = `cosignature/v1\ntime 9\n${about(note).slice(0, about(note).indexOf('\n\n') + 1)}`
-        const time = Uint8Array.of(0, 0, 0, 0, 0, 0, 0, 9)
-        return `— witness ${toBase64(concatBytes(keyId, time, witness.sign(encodeUtf8(signed))))}`
-      }
-      return JSON.stringify(bundle({ attestations: (note) => ({ cosignatures: [line(note)] }) }))
-    }
+    const [witness, other] = [new ForgedWitness('witness', 5), new ForgedWitness('other', 6)]
+    const cosigned = (about: (note: string) => string): string =>
+      JSON.stringify(bundle({ attestations: (note) => ({ cosignatures: [witness.cosign(about(note))] }) }))
     const [right, wrong] = [cosigned((note) => note), cosigned((note) => `x${note}`)]
-    const required = policyWith({ witnesses: [{ name: 'w', vkey }], quorum: 'w' })
-    await agrees(0, right, required)
-    await agrees(8, BUNDLE, required)
-    await agrees(1, wrong, required)
+    const policyOf = (first: Members = {}, threshold: string | number = 1): string =>
+      policyWith({
+        witnesses: [{ ...witness.pinned, ...first }, other.pinned],
+        groups: [{ name: 'both', threshold, members: ['witness', 'other'] }],
+        quorum: 'both',
+      })
+    const after = { ranges: [{ from: 3, until: null }] }
+    assert.match(await agrees(0, right, policyOf()), /witnessed by 1 of 2\n/)
+    assert.match(await agrees(0, BUNDLE, policyOf()), /witnessed by 0 of 2, too few\n/)
+    await agrees(1, wrong, policyOf())
+    await agrees(0, wrong, policyOf(after))
     await agrees(0, wrong, policyWith())
-    const lines = [`log ${keys[0]?.vkey}`, `witness w ${vkey}`, 'group g all w', 'quorum g', '']
+    const lines = [`log ${keys[0]?.vkey}`, `witness w ${witness.vkey}`, 'group g all w', 'quorum g', '']
     await agrees(0, right, lines.join('\n'))
     await agrees(8, BUNDLE, lines.join('\n'))
+    await agrees(0, right, policyOf(), ['witnesses'])
+    for (const policy of [policyOf({}, 'all'), policyOf(after, 'all'), policyWith()])
+      await agrees(8, right, policy, ['witnesses'])
+  })
+
+  it('about cosignatures with ML-DSA-44, which count as absent, and it says so', async () => {
+    const [ed25519, modern] = [new ForgedWitness('w', 5), new ForgedWitness('modern', 6, 6)]
+    const attestations = (note: string) => ({ cosignatures: [ed25519, modern].map((one) => one.cosign(note)) })
+    const text = JSON.stringify(bundle({ attestations }))
+    const lines = [`log ${keys[0]?.vkey}`, `witness w ${ed25519.vkey}`, `witness modern ${modern.vkey}`]
+    const policyOf = (threshold: string): string =>
+      [...lines, `group g ${threshold} w modern`, 'quorum g', ''].join('\n')
+    assert.match(await agrees(8, text, policyOf('all')), /not checked: the cosignature of modern, .*type 06/)
+    assert.match(await agrees(0, text, policyOf('any')), /witnessed by 1 of 2\n/)
+    await agrees(2, text, policyOf('any').replace(modern.vkey, modern.vkey.slice(0, -8)))
+  })
+
+  it('about a retired key whose tree witnesses had cosigned', async () => {
+    const { log: rotated, event: first } = logOf('e-4')
+    rotated.addKey()
+    const witness = new ForgedWitness('witness', 5)
+    const pinned = rotated.pinned.map(({ vkey, from, until }) => ({ vkey, from, until, retiredAt: RETIRED_AT }))
+    const policy = policyWith({ keys: pinned, witnesses: [witness.pinned], quorum: 'witness' })
+    for (const [code, late] of [
+      [0, 0],
+      [5, 1],
+    ] as const) {
+      const seconds = Date.parse(RETIRED_AT) / 1_000 + late
+      const attestations = (note: string) => ({ cosignatures: [witness.cosign(note, seconds)] })
+      await agrees(code, JSON.stringify(forgeBundle(rotated, [first], { sizes: [2], attestations })), policy)
+    }
   })
 
   it('about two trees of one size in an export', async () => {

@@ -1,17 +1,18 @@
 #!/usr/bin/env python3
 """Verifies a proof bundle with Python's standard library alone, written from core/SPECIFICATION.md.
 
-    python3 verify.py FILE.evidence.json [--policy POLICY] [--file ORIGINAL]...
-    python3 verify.py --export COMPANY.evidence.ndjson [--policy POLICY]
+    python3 verify.py FILE.evidence.json [--policy POLICY] [--file ORIGINAL]... [--require witnesses]
+    python3 verify.py --export COMPANY.evidence.ndjson [--policy POLICY] [--require witnesses]
 
 Checks hashes, history, tree, notes (RFC 8032 Ed25519), the chain of keys, cosignatures and what is disclosed. Tokens
-are checked if the policy names their authorities, their signatures by `openssl` (1.1 or later). Chain proofs, and
-whether a certificate was revoked, are not checked, and the output says so.
+are checked if the policy names their authorities, their signatures by `openssl` (1.1 or later). Chain proofs,
+cosignatures with ML-DSA-44, and whether a certificate was revoked, are not checked, and the output says so.
 
 Exit codes: 0 proven, 1 refuted, 2 nothing is said: not whole, of a newer version, beyond a limit, changed without a
 contradiction, not a policy, openssl is missing, or the output cannot be written; 3 no policy was given, 4 an event is
 not sealed yet, 5 retired or newer key, 6 of another log, 7 a file of --file is not in the proof, or its hash is not
-disclosed (before 3, 4 and 8), 8 too few witnesses, or an evidence without a bundle.
+disclosed (before 3, 4 and 8), 8 too few witnesses, if they are required or the policy is C2SP text, or an evidence
+without a bundle.
 """
 import argparse
 import base64
@@ -469,7 +470,7 @@ def ed25519_verify(public, message, signature):
 
 # -- signed notes and keys
 
-ED25519, COSIGNATURE = 1, 4
+ED25519, COSIGNATURE, ML_DSA_COSIGNATURE = 1, 4, 6
 CONTROL = r"\x00-\x1f\x7f-\x9f"
 # The y of the points whose order divides 8. Under such a key, one signature fits many messages.
 SMALL_ORDER_8 = 0x05FC536D880238B13933C6D305ACDFD5F098EFF289F4C345B027B2C28F95E826
@@ -495,9 +496,11 @@ def parse_vkey(vkey, kind=ED25519):
     if data[0] != kind:
         return None
     key_id = sha256(name.encode() + b"\n", data)[:4]
-    check(len(data) == 33 and key_id.hex() == key_hash, "the length or the hash of a key is wrong")
+    length = 1312 if kind == ML_DSA_COSIGNATURE else 32
+    check(len(data) == 1 + length and key_id.hex() == key_hash, "the length or the hash of a key is wrong")
     y = int.from_bytes(data[1:], "little") & (2**255 - 1)
-    check(y < P and y not in SMALL_ORDER, "a key is not in canonical form, or of small order")
+    is_point = kind == ML_DSA_COSIGNATURE or (y < P and y not in SMALL_ORDER)
+    check(is_point, "a key is not in canonical form, or of small order")
     return name, key_id, data[1:]
 
 
@@ -766,7 +769,7 @@ POLICY = {
         },
         1024,
     ],
-    "witnesses?": or_null([{"name": string, "vkey": string, "url?": lambda value: None}, 1_024]),
+    "witnesses?": or_null([{"name": string, "vkey": string, "url?": lambda value: None, "ranges?": RANGES}, 1_024]),
     "groups?": or_null([{"name": string, "threshold": lambda value: None, "members": [string, 2**53]}, 1_024]),
     "quorum?": or_null(string),
     "timestampAuthorities?": or_null([{"name": string, "trustAnchors": [certificates, 2**53], "ranges?": RANGES}, 1_024]),
@@ -790,7 +793,9 @@ def policy_of(value):
     check(len(vkeys) == len(set(vkeys)), "it has a key twice")
     is_own = "origin" not in value or all(split_vkey(vkey)[0] == value["origin"] for vkey in vkeys)
     check(is_own, "it has a key of another origin")
-    lines = [("witness", each["name"], each["vkey"]) for each in value.get("witnesses") or []]
+    lines = []
+    for each in value.get("witnesses") or []:
+        lines.append(("witness", each["name"], Witness(each["vkey"], each.get("ranges", ALWAYS) or [])))
     lines += [("group", each["name"], str(each["threshold"]), *each["members"]) for each in value.get("groups") or []]
     quorum = value.get("quorum")
     quorums = [(each["quorum"], each.get("ranges") or []) for each in value.get("timestampQuorums") or []]
@@ -809,8 +814,15 @@ def policy_of(value):
 ALWAYS = [{"from": 1, "until": None}]
 
 
+class Witness(typing.NamedTuple):
+    """A verifier key, and the tree sizes for which it is in use."""
+
+    vkey: str
+    ranges: list
+
+
 def required_witnesses(lines):
-    """`(threshold, members)`, of which each is the verifier key of a witness, or again such a pair.
+    """`(threshold, members)`, of which each is a witness, or again such a pair.
 
     The lines are those of C2SP tlog-policy. They define witnesses and groups before they use them.
     """
@@ -826,11 +838,13 @@ def required_witnesses(lines):
 
     for keyword, name, *others in lines:
         if keyword == "witness":
-            parse_vkey(others[0], COSIGNATURE)
-            key = split_vkey(others[0])[2]
+            witness = others[0] if isinstance(others[0], Witness) else Witness(others[0], ALWAYS)
+            parse_vkey(witness.vkey, COSIGNATURE)
+            parse_vkey(witness.vkey, ML_DSA_COSIGNATURE)
+            key = split_vkey(witness.vkey)[2]
             check(key not in keys, "it has the key of a witness twice")
             keys.add(key)
-            define(name, others[0])
+            define(name, witness)
         elif keyword == "group":
             threshold, *members = others
             check(members, f"the group {name} has no members")
@@ -862,7 +876,8 @@ def policy_of_lines(source):
     check(logs and len({split_vkey(vkey)[2] for vkey in logs}) == len(logs), "it has no log line, or a key twice")
     for vkey in logs:
         parse_vkey(vkey)
-    return {**policy_of_keys(logs), "required": required_witnesses(words for words in lines if words[0] != "log")}
+    required = required_witnesses(words for words in lines if words[0] != "log")
+    return {**policy_of_keys(logs), "required": required, "requires_witnesses": required[0] > 0}
 
 
 def policy_of_keys(vkeys):
@@ -897,6 +912,12 @@ class Budget:
     searches = MAX_SEARCHES
 
 
+class Required:
+    """What `--require` names."""
+
+    witnesses = False
+
+
 def spend(units=1, length=0):
     Budget.left -= units + length // 65536
     limit(Budget.left >= 0, "it needs too many checks of signatures: ask for a proof of fewer events")
@@ -911,24 +932,13 @@ def in_range(size, ranges):
 
 def verify_trees(bundle, policy, vkeys):
     """Returns the trees by their size, ascending."""
-    signers = signers_of(bundle["keys"], policy, vkeys)
-    by_line = {}
-    for key in signers:
-        if parse_vkey(key["vkey"]) is not None:
-            by_line.setdefault(parse_vkey(key["vkey"])[:2], []).append(key)
+    by_line = keys_by_line(signers_of(bundle["keys"], policy, vkeys))
     trees, last = {}, None
     for shown in bundle["checkpoints"]:
-        signed, signatures = parse_note("".join([shown["note"], *(line + "\n" for line in shown["cosignatures"])]))
-        origin, size, root = parse_checkpoint(signed)
-        check(origin == bundle["origin"], "a checkpoint belongs to another log")
-        matches = [(key, line) for line in signatures if line[0] == origin for key in by_line.get(line[:2], [])]
-        check(len(matches) == 1, "not exactly one key of the log signed a checkpoint")
-        [(key, (_, key_id, signature))] = matches
-        spend()
-        is_signed = ed25519_verify(parse_vkey(key["vkey"])[2], signed.encode(), signature)
-        check(is_signed, "a signature of a checkpoint does not verify")
-        is_own = size >= key.get("from", 1) and size <= (key.get("until") or size)
-        check(is_own, "a key signed a size that is not its own")
+        tree = verify_tree(shown, by_line)
+        check(tree is not None, "no key of the log signed a checkpoint")
+        size, root, key = tree["size"], tree["root"], tree["key"]
+        check(tree["origin"] == bundle["origin"], "a checkpoint belongs to another log")
         check(size > (last["size"] if last else 0), "the checkpoints must have ascending sizes")
         check(key["vkey"] in vkeys, "the key that signed a checkpoint has no entry in the bundle")
         index = vkeys.index(key["vkey"])
@@ -939,11 +949,36 @@ def verify_trees(bundle, policy, vkeys):
         if last is not None:
             proof = hashes(last["shown"].get("consistency", []))
             check(begins_with(root, size, last["root"], last["size"], proof), "two trees are not of one log")
-        line = f"\u2014 {origin} {base64.b64encode(key_id + signature).decode()}\n"
-        last = {"size": size, "root": root, "key": key, "shown": shown, "signed": signed, "signatures": signatures}
-        last["note"] = f"{signed}\n{line}".encode()
-        trees[size] = last
+        last = trees[size] = tree
     return trees
+
+
+def keys_by_line(keys):
+    """The keys that a signature line can mean, by name and key id."""
+    by_line = {}
+    for key in keys:
+        if parse_vkey(key["vkey"]) is not None:
+            by_line.setdefault(parse_vkey(key["vkey"])[:2], []).append(key)
+    return by_line
+
+
+def verify_tree(shown, by_line):
+    """A checkpoint that one of the keys signed, None if none of them did."""
+    signed, signatures = parse_note("".join([shown["note"], *(line + "\n" for line in shown["cosignatures"])]))
+    origin, size, root = parse_checkpoint(signed)
+    matches = [(key, line) for line in signatures if line[0] == origin for key in by_line.get(line[:2], [])]
+    if not matches:
+        return None
+    check(len(matches) == 1, "the log signed a checkpoint twice")
+    [(key, (_, key_id, signature))] = matches
+    spend()
+    is_signed = ed25519_verify(parse_vkey(key["vkey"])[2], signed.encode(), signature)
+    check(is_signed, "a signature of a checkpoint does not verify")
+    is_own = size >= key.get("from", 1) and size <= (key.get("until") or size)
+    check(is_own, "a key signed a size that is not its own")
+    note = f"{signed}\n\u2014 {origin} {base64.b64encode(key_id + signature).decode()}\n".encode()
+    tree = {"origin": origin, "size": size, "root": root, "key": key, "shown": shown}
+    return {**tree, "signed": signed, "signatures": signatures, "note": note}
 
 
 def signers_of(keys, policy, vkeys):
@@ -973,21 +1008,67 @@ def is_vouched_for(tree):
     return "root" in key and begins_with(unhex(key["root"]), key["until"], tree["root"], tree["size"], proof)
 
 
-def is_cosigned(tree, member, cost):
-    """Whether a witness, or enough members of a group, cosigned a tree. Refutes a wrong cosignature."""
-    if not isinstance(member, str):
-        threshold, members = member
-        return sum([is_cosigned(tree, each, cost) for each in members]) >= threshold
-    name, key_id, public = parse_vkey(member, COSIGNATURE) or (None, None, None)
+# -- witnesses
+
+# What was not checked, in words.
+UNCHECKED = set()
+
+
+def witnesses_in(member):
+    if isinstance(member, Witness):
+        return [member]
+    return [witness for each in member[1] for witness in witnesses_in(each)]
+
+
+def cosigned_times(tree, required, cost):
+    """When each witness that is in use for a tree says that it saw it: ms since 1970 by its key."""
+    times = {}
+    for witness in witnesses_in(required):
+        time = cosigned_time(tree, witness.vkey, cost) if in_range(tree["size"], witness.ranges) else None
+        if time is not None:
+            times[witness.vkey] = time
+    return times
+
+
+def cosigned_time(tree, vkey, cost):
+    """None without a cosignature that can be checked. Refutes a wrong one."""
+    key = parse_vkey(vkey, COSIGNATURE)
+    name, key_id, public = key or parse_vkey(vkey, ML_DSA_COSIGNATURE) or (None, None, None)
     line = next((line for line in tree["signatures"] if line[:2] == (name, key_id)), None)
     if line is None:
-        return False
+        return None
+    if key is None:
+        UNCHECKED.add(f"the cosignature of {name}, which is of type 06 (ML-DSA-44), and counts as absent")
+        return None
     seconds = int.from_bytes(line[2][:8], "big")
     check(len(line[2]) == 72 and 0 < seconds <= 253402300799, "a cosignature is malformed")
     spend(cost)
     signed = f"cosignature/v1\ntime {seconds}\n{tree['signed']}"
     check(ed25519_verify(public, signed.encode(), line[2][8:]), "a cosignature does not verify")
-    return True
+    return seconds * 1000
+
+
+def has_cosigned(member, size, times):
+    """Whether a witness, or enough members of a group, cosigned a tree. None if none of them is in use for it."""
+    if isinstance(member, Witness):
+        return member.vkey in times if in_range(size, member.ranges) else None
+    threshold, members = member
+    found = [each for each in (has_cosigned(one, size, times) for one in members) if each is not None]
+    return sum(found) >= min(threshold, len(found)) if found else None
+
+
+def operators_in(required, size):
+    """The members of the quorum's group, of which each is one operator."""
+    members = [each for each in required[1] if has_cosigned(each, size, {}) is not None]
+    is_group = len(members) == 1 and not isinstance(members[0], Witness)
+    return operators_in(members[0], size) if is_group else members
+
+
+def witnessed_by(required, size, times):
+    """Whether the quorum is reached, and how many operators cosigned, of how many."""
+    operators = operators_in(required, size)
+    count = sum(has_cosigned(each, size, times) for each in operators)
+    return bool(witnesses_in(required)) and has_cosigned(required, size, times) is not False, count, len(operators)
 
 
 # -- tokens: their form and the paths of certificates. OpenSSL checks the signatures.
@@ -1482,12 +1563,13 @@ def time_by(stamps, quorum, is_own):
 
 
 def attest(bundle, trees, policy, is_pinned):
-    """Returns the proven time of each tree that counts, None without one, and whether witnesses cosigned all of them.
+    """Returns the proven time of each tree that counts, None without one, and who cosigned it or a larger one.
 
     Before the time is whether it is the operator's own, which counts only if others state none.
     Only trees that count prove anything: the thief of a retired key can make others.
     """
-    times, logged, counts, cosigned, stored = {}, {}, False, True, ()
+    times, logged, counts, witnessed, best, stored = {}, {}, False, {}, None, ()
+    required = policy["required"]
     shown = [unbase64(token) for tree in trees.values() for token in tree["shown"]["tokens"]]
     if policy["authorities"] and shown:
         require_openssl()
@@ -1499,19 +1581,29 @@ def attest(bundle, trees, policy, is_pinned):
         key = tree["key"]
         quorum = next(quorum for quorum, ranges in policy["quorums"] if in_range(size, ranges))
         stamps = stamps_of(tree, policy, stored, logged)
+        # Only witnesses that are pinned make many. The maker of a bundle can make those of its own policy.
+        cost = 1 / 8 if is_pinned else 1
+        cosigned = None
         if not counts and not is_vouched_for(tree):
-            retired = time_in_utc(key["retiredAt"]) if "retiredAt" in key and not key.get("compromised") else -1
-            if len(different([stamp for stamp in stamps if stamp[1] <= retired])) < quorum:
+            if "retiredAt" not in key or key.get("compromised"):
+                continue
+            retired = time_in_utc(key["retiredAt"])
+            cosigned = cosigned_times(tree, required, cost)
+            timely = {vkey: time for vkey, time in cosigned.items() if time <= retired}
+            is_stamped = len(different([stamp for stamp in stamps if stamp[1] <= retired])) >= quorum
+            if not is_stamped and not has_cosigned(required, size, timely):
                 continue
         counts = True
+        own = witnessed_by(required, size, cosigned_times(tree, required, cost) if cosigned is None else cosigned)
+        # A larger tree begins with this one.
+        best = own if best is None else max(own, best, key=lambda each: each[:2])
+        witnessed[size] = best
         independent = [stamp for stamp in stamps if not stamp[4]]
         times[size] = time_by(independent, quorum, False) or time_by(stamps, quorum, True)
         for renewal in bundle["renewals"]:
             if any(item["treeSize"] == size for item in renewal["inclusion"]):
                 logged[unhex(renewal["opening"])[16:]] = renewal["position"]
-        # Only witnesses that are pinned make many. The maker of a bundle can make those of its own policy.
-        cosigned = is_cosigned(tree, policy["required"], 1 / 8 if is_pinned else 1) and cosigned
-    return times, cosigned
+    return times, witnessed
 
 
 def pins(policy, origin):
@@ -1550,10 +1642,11 @@ def verify_bundle(text, pinned, seen=None):
         check(position is None or position > last_position, "the events are in another order in the log")
         last_position = float("inf") if position is None else position
 
-    times, cosigned = attest(bundle, trees, policy, pinned is not None)
+    times, witnessed = attest(bundle, trees, policy, pinned is not None)
     for event in events:
         proven = [times[size] for size in event["sizes"] if times.get(size) is not None]
         event["notLaterThan"] = min(proven, default=None)
+        event["witnessed"] = witnessed.get(min((size for size in event["sizes"] if size in times), default=None))
         if event["sizes"] and not any(size in times for size in event["sizes"]):
             is_unknown = any(trees[size]["key"].get("unknown") for size in event["sizes"])
             check(pinned or not is_unknown, "a key signed that the bundle's own policy does not know")
@@ -1563,7 +1656,9 @@ def verify_bundle(text, pinned, seen=None):
     verify_file(events, bundle["subject"])
     if not all(event["sizes"] for event in events):
         return "pending", events
-    return ("proven" if pinned else "consistent") if cosigned else "requirement", events
+    is_required = Required.witnesses or policy.get("requires_witnesses", False)
+    is_met = not is_required or all(event["witnessed"][0] for event in events)
+    return ("proven" if pinned else "consistent") if is_met else "requirement", events
 
 
 def compare(path, events):
@@ -1741,7 +1836,7 @@ def run(arguments):
     policy = None if arguments.policy is None else read_policy(arguments.policy)
     if arguments.export:
         state = verify_export(read(arguments.bundle), policy)
-        say(NOT_CHECKED)
+        say_not_checked()
         return STATES[state]
     try:
         source = text_of(read(arguments.bundle))
@@ -1753,9 +1848,12 @@ def run(arguments):
         is_own, time = event["notLaterThan"] or (False, None)
         own = ", by the operator's own test authority: proves no time to others" if is_own else ""
         say(f"event {event['txId']}: {'no time is proven' if time is None else f'existed at {rfc3339(time)}'}{own}")
+        is_met, count, operators = event["witnessed"] or (False, 0, 0)
+        if operators:
+            say(f"  witnessed by {count} of {operators}{'' if is_met else ', too few'}")
         for name, value in sorted(event["fields"].items()):
             say(f"  {name} = {json.dumps(value)}")
-    say(NOT_CHECKED)
+    say_not_checked()
     verdicts = [compare(path, events) for path in arguments.file] if is_proven else []
     for path, verdict in zip(arguments.file, verdicts):
         say(f"{path}: {verdict}")
@@ -1763,7 +1861,12 @@ def run(arguments):
     return 7 if any(verdict != "matches" for verdict in verdicts) else code, meaning
 
 
-NOT_CHECKED = "not checked: the proofs of chains, revocation of certificates, and later events, such as a theft"
+NOT_CHECKED = "the proofs of chains, revocation of certificates, and later events, such as a theft"
+
+
+def say_not_checked():
+    for what in [*sorted(UNCHECKED), NOT_CHECKED]:
+        say(f"not checked: {what}")
 
 
 def main():
@@ -1773,7 +1876,9 @@ def main():
     parser.add_argument("--export", action="store_true")
     parser.add_argument("--policy")
     parser.add_argument("--file", action="append", default=[])
+    parser.add_argument("--require", choices=["witnesses"])
     arguments = parser.parse_args()
+    Required.witnesses = arguments.require is not None
     if arguments.export and arguments.file:
         parser.error("--export takes no --file")
     sys.stdout.reconfigure(errors="backslashreplace")
