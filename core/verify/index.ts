@@ -18,6 +18,8 @@ export type {
   TimestampClaim,
   Unchecked,
 } from './claims.ts'
+export { isTlogProof } from '../log/tlog-proof.ts'
+export { verifyTlogProof, type VerifyTlogProofOptions } from './tlog-proof.ts'
 export type { AttachedFile } from '../commitment/event-format.ts'
 export type { VerifierMemory } from './untrusted.ts'
 export { VERIFICATION_RULES, type VerificationRule } from '../rules.ts'

@@ -105,8 +105,10 @@ export class Run implements Verification {
     const { rule = 'verifier.failed', message: reason } = isRegistryError(error)
       ? error
       : { message: `The bundle cannot be verified: ${String(error)}` }
-    // The form of the bundle or of its own policy is that of another program. The other checks read what was hashed.
-    const isForm = rule.startsWith('form.') && (this.#check === 'document' || this.#check === 'keys')
+    // The form of the bundle or of its own policy is that of another program, and a tlog-proof may be cut off in its
+    // note. The other checks read what was hashed.
+    const isEarly = this.#check === 'document' || this.#check === 'keys'
+    const isForm = isEarly && /^(?:form|note|checkpoint)\./.test(rule)
     const known = (this.options.policy && STATE_UNDER_POLICY[rule]) ?? STATE_OF[rule]
     const state = known ?? (isForm ? 'unreadable' : 'refuted')
     const unchecked = [...this.#unchecked.values()]

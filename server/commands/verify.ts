@@ -4,9 +4,11 @@ import {
   BUNDLE_FORMAT,
   EXPORT_FORMAT,
   holdsTokens,
+  isTlogProof,
   needsMlDsa44,
   parsePolicy,
   verifyBundle,
+  verifyTlogProof,
   type BundleResult,
   type ExportState,
   type Requirement,
@@ -30,9 +32,9 @@ import { printable, whyUnreadable } from './terminal.ts'
 const COMMAND = {
   name: 'verify',
   description: `
-Verifies a proof bundle, offline. Prints what is proven, by whom and when, what is disclosed, and what was not
-checked. A policy is what you pin: the JSON of GET /log/policy, or C2SP tlog-policy text, from a source that
-you trust. To compare files, a bundle needs their hashes: .../bundle?fields=all&files=all`,
+Verifies a proof bundle or a C2SP tlog-proof, offline. Prints what is proven, by whom and when, what is disclosed,
+and what was not checked. A policy is what you pin: the JSON of GET /log/policy, or C2SP tlog-policy text, from a
+source that you trust. To compare files, a bundle needs their hashes: .../bundle?fields=all&files=all`,
   operand: 'FILE',
   flags: {
     export: {
@@ -111,7 +113,7 @@ export async function verifyCommand({ args }: Pick<CommandInput, 'args'>): Promi
     const tokens = holdsTokens(text) ? (await import('../../core/verify/tokens.ts')).tokens : undefined
     const contents = await Promise.all(originals.map(digestOf))
     const options = { contents, require, ...pinned, tokens, mlDsa44: await mlDsa44For(pinned, text) }
-    const result = await verifyWithNodes(text, options, rpc)
+    const result = isTlogProof(text) ? textResult(path, text, options) : await verifyWithNodes(text, options, rpc)
     if (result.state === 'unreadable') throw whyNoBundle(path, text, result)
     const isFileMissing = 'claims' in result && result.file !== undefined && result.file !== 'matches'
     const advice = isFileMissing ? originalAdvice(result.claims) : adviceOn(result)
@@ -129,6 +131,12 @@ export async function verifyCommand({ args }: Pick<CommandInput, 'args'>): Promi
 const REQUIREMENTS: ReadonlySet<string> = new Set<Requirement>(['timestamp', 'anchor', 'witnesses'])
 const isRequirable = (name: string): name is Requirement => REQUIREMENTS.has(name)
 
+/** It holds no keys, so without a policy nothing could be verified. */
+function textResult(path: string, text: string, { policy, ...options }: VerifyBundleOptions): BundleResult {
+  if (policy === undefined) throw new UsageError(`${path} is a tlog-proof, which needs the keys of its log: --policy`)
+  return verifyTlogProof(text, { ...options, policy })
+}
+
 /** An export and a log are read as a stream, so that the policy alone decides. */
 export async function mlDsa44For({ policy }: Pick<VerifyBundleOptions, 'policy'>, text?: string) {
   if (policy === undefined || !needsMlDsa44(policy, text)) return undefined
@@ -145,6 +153,7 @@ function whyNoBundle(
   result: Extract<BundleResult, { readonly rule: VerificationRule }>,
 ): UsageError {
   const { rule, reason } = result
+  if (isTlogProof(text)) return new UsageError(`${path} is not a whole tlog-proof: ${printable(reason)}`)
   const isMeant = text.includes(BUNDLE_FORMAT)
   const why = isMeant || text.includes('\0') || text.includes(EXPORT_FORMAT) ? whyNoDocument(text) : undefined
   if (why !== undefined) return new UsageError(`${path} is not a proof bundle: ${why}`)

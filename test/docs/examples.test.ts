@@ -97,8 +97,10 @@ describe('the examples of the docstrings', () => {
     await (await openLocalLedger('data/ledger')).close()
     const privateKey = randomBytes(32).toString('hex')
     const wallet = { address: (await accountOfPrivateKey(privateKey)).address, privateKey: `0x${privateKey}` }
+    const bundle = await registry.history('all', 'all', EXTERNAL_ID)
     const files: Readonly<Record<string, string | Uint8Array>> = {
-      'VIN-1.evidence.json': JSON.stringify(await registry.history('all', 'all', EXTERNAL_ID)),
+      'VIN-1.evidence.json': JSON.stringify(bundle),
+      'VIN-1.tlog-proof': (await registry.registry.proofs.tlogProof(bundle.subject.txId)) ?? '',
       'policy.json': JSON.stringify(await registry.registry.log.policy()),
       'settings.json': '{"port":8080}',
       'front.jpg': 'a photo',

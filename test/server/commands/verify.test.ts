@@ -55,6 +55,23 @@ describe('evidence-registry verify', () => {
     assert.match(text.stdout, /no time is proven/)
   })
 
+  it('reads a tlog-proof, which needs a policy', async () => {
+    const proof = present(await registry().registry.proofs.tlogProof(bundle.subject.txId))
+    const file = path('e-1.tlog-proof')
+    await save('e-1.tlog-proof', proof)
+    const { stdout } = await ends(0, verify(file, '--policy', path('policy.json')))
+    assert.match(
+      stdout,
+      /^e-1\.tlog-proof: PROVEN\nThis one event only: .*\nlog evidence-registry\/\w+\nevent [0-9a-f]{64}\n/,
+    )
+    await ends(0, verify(file, '--policy', path('policy.txt')))
+    await ends(7, verify(file, '--policy', path('policy.json'), '--file', path('original')))
+    await ends(8, verify(file, '--policy', path('policy.json'), '--require', 'witnesses'))
+    assert.match((await ends(2, verify(file))).stderr, /tlog-proof, which needs the keys of its log: --policy\n$/)
+    await save('e-1.tlog-proof', proof.slice(0, -1))
+    assert.match((await ends(2, verify(file, '--policy', path('policy.txt')))).stderr, /is not a whole tlog-proof: /)
+  })
+
   it('ends with 1 if a check fails', async () => {
     const text = JSON.stringify(bundle)
     await save('tampered.evidence.json', text.replace('A drill', 'A thrill'))

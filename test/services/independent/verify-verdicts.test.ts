@@ -6,11 +6,14 @@ import { join, resolve } from 'node:path'
 import { before, describe, it } from 'node:test'
 import * as asn1js from 'asn1js'
 import * as pkijs from 'pkijs'
-import { concatBytes, encodeUtf8, toBase64 } from '../../../core/bytes.ts'
+import { concatBytes, encodeUtf8, toBase64, toHex } from '../../../core/bytes.ts'
 import { createNoteSigner } from '../../../core/log/note.ts'
+import { formatTlogProof } from '../../../core/log/tlog-proof.ts'
 import {
+  isTlogProof,
   parsePolicy,
   verifyBundle,
+  verifyTlogProof,
   type BundleResult,
   type Policy,
   type VerifyBundleOptions,
@@ -20,6 +23,7 @@ import { forgeBundle, type BundleParts, type Members } from '../../core/verify/b
 import { ForgedLog, forgeEvent } from '../../core/verify/forger.ts'
 import { ForgedWitness } from '../../core/verify/forged-witness.ts'
 import { temporaryOfSuite } from '../../support/temporary.ts'
+import { TLOG_PROOF_POLICY, TLOG_PROOF } from '../../support/tlog-proof-example.ts'
 import {
   authorityNamed,
   certificate as makeCertificate,
@@ -125,7 +129,8 @@ describe('the verifier in Python says the same', { skip }, () => {
     } catch {
       return 2
     }
-    return CODES[verifyBundle(text, { ...pinned, tokens, require }).state]
+    if (!isTlogProof(text)) return CODES[verifyBundle(text, { ...pinned, tokens, require }).state]
+    return pinned.policy === undefined ? 2 : CODES[verifyTlogProof(text, { policy: pinned.policy, require }).state]
   }
 
   /** The exit code, which is that of the verifier in TypeScript, too. */
@@ -341,6 +346,41 @@ describe('the verifier in Python says the same', { skip }, () => {
       const attestations = (note: string) => ({ cosignatures: [witness.cosign(note, seconds)] })
       await agrees(code, JSON.stringify(forgeBundle(rotated, [first], { sizes: [2], attestations })), policy)
     }
+  })
+
+  it('about tlog-proofs', async () => {
+    const change = (from: string | RegExp, to: string): string => TLOG_PROOF.replace(from, to)
+    for (const [code, text] of [
+      [0, TLOG_PROOF],
+      [8, change(/— wit.*\n/, '')],
+      [1, change('ojvV', 'ojvW')],
+      [1, change('AAAAABlU', 'AAAAABlV')],
+      [1, change('index 1', 'index 0')],
+      [1, change('index 1', 'index 2')],
+      [2, change(/extra .*\n/, '')],
+      [2, change('extra ZXIx', 'extra ZXIy')],
+      [2, change('index 1', 'index 01')],
+      [2, change('CA=\n\n', 'CB=\n\n')],
+      [2, `\uFEFF${TLOG_PROOF}`],
+      [2, TLOG_PROOF.slice(0, TLOG_PROOF.indexOf('—'))],
+      [5, change('YHYW3g', 'YHYX3g')],
+    ] as const)
+      await agrees(code, text, TLOG_PROOF_POLICY)
+    await agrees(2, TLOG_PROOF)
+    await agrees(6, TLOG_PROOF, policyWith())
+    const { log: rotated, event: first } = logOf('e-5')
+    rotated.addKey()
+    const [old, ...newer] = rotated.pinned.map(({ vkey, from, until }) => ({ vkey, from, until }))
+    const [extra, path, checkpoint] = [
+      first.opening,
+      rotated.tree.inclusionProof(1, 2),
+      rotated.checkpoint(2, { key: 0 }),
+    ]
+    const text = formatTlogProof({ extra, index: 1, path, checkpoint })
+    await agrees(5, text, policyWith({ keys: [old, ...newer] }))
+    const root = toHex(rotated.tree.root(2))
+    await agrees(0, text, policyWith({ keys: [{ ...old, root }, ...newer] }))
+    await agrees(5, text, policyWith({ keys: newer }))
   })
 
   it('about two trees of one size in an export', async () => {

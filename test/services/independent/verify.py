@@ -2,6 +2,7 @@
 """Verifies a proof bundle with Python's standard library alone, written from core/SPECIFICATION.md.
 
     python3 verify.py FILE.evidence.json [--policy POLICY] [--file ORIGINAL]... [--require witnesses]
+    python3 verify.py TXID.tlog-proof --policy POLICY [--require witnesses]
     python3 verify.py --export COMPANY.evidence.ndjson [--policy POLICY] [--require witnesses]
 
 Checks hashes, history, tree, notes (RFC 8032 Ed25519), the chain of keys, cosignatures and what is disclosed. Tokens
@@ -1661,6 +1662,55 @@ def verify_bundle(text, pinned, seen=None):
     return ("proven" if pinned else "consistent") if is_met else "requirement", events
 
 
+# -- tlog-proofs
+
+TLOG_PROOF = re.compile(
+    r"c2sp\.org/tlog-proof@v1\n(?:extra ([A-Za-z0-9+/]+={0,2})\n)?index (0|[1-9][0-9]{0,15})\n"
+    r"((?:[A-Za-z0-9+/=]+\n){0,64})\n"
+)
+
+
+def read_tlog_proof(text):
+    """The opening of the event, its index and path, and the checkpoint."""
+    match = TLOG_PROOF.match(text)
+    strict(match, "it does not begin with the lines of a proof and an empty line")
+    strict(all(len(line.encode()) <= 65536 for line in text.split("\n")), "a line has more than 65,536 bytes")
+    extra, path = unbase64(match[1] or ""), [unbase64(line) for line in match[3].split("\n")[:-1]]
+    strict(all(len(each) == 32 for each in path), "a hash must have 32 bytes")
+    note = text[match.end() :]
+    return extra, int(match[2]), path, note, parse_checkpoint(parse_note(note)[0])
+
+
+def verify_tlog_proof(text, policy):
+    """Returns the state and the one event, as `verify_bundle`."""
+    if policy is None:
+        raise Unreadable("a tlog-proof needs the keys of its log: --policy")
+    try:
+        extra, index, path, note, (origin, size, root) = read_tlog_proof(text)
+    except Refuted as error:
+        raise Unreadable(f"not a whole tlog-proof: {error}") from None
+    root_from_path(b"", index, size, path)
+    try:
+        opening = event_opening(extra.hex())
+    except Refuted:
+        raise Unreadable("the extra data is not the opening of an event") from None
+    if not pins(policy, origin):
+        raise OtherLog()
+    event = verify_event({"opening": opening.hex()}, origin)
+    event.update(sizes=[size], notLaterThan=None, witnessed=None)
+    tree = verify_tree({"note": note, "cosignatures": [], "tokens": []}, keys_by_line(policy["keys"]))
+    if tree is None:
+        return "newer-key", [event]
+    check(index > 0, "entry 0 is a key")
+    check(root_from_path(sha256(opening), index, size, path) == root, "the event is not in the tree of its checkpoint")
+    _, witnessed = attest({"validationData": [], "renewals": []}, {size: tree}, policy, True)
+    if size not in witnessed:
+        return "retired-key", [event]
+    event["witnessed"] = witnessed[size]
+    is_required = Required.witnesses or policy.get("requires_witnesses", False)
+    return "proven" if not is_required or event["witnessed"][0] else "requirement", [event]
+
+
 def compare(path, events):
     """Whether a file is one of the proof."""
     data = read(path)
@@ -1838,11 +1888,13 @@ def run(arguments):
         state = verify_export(read(arguments.bundle), policy)
         say_not_checked()
         return STATES[state]
+    data = read(arguments.bundle)
+    is_tlog_proof = data.startswith(b"c2sp.org/tlog-proof@v1")
     try:
-        source = text_of(read(arguments.bundle))
+        source = text_of(data, "utf-8" if is_tlog_proof else "utf-8-sig")
     except Malformed as error:
         raise Unreadable(str(error)) from None
-    state, events = verify_bundle(source, policy)
+    state, events = (verify_tlog_proof if is_tlog_proof else verify_bundle)(source, policy)
     is_proven = state not in ("newer-key", "retired-key")
     for event in events if is_proven else []:
         is_own, time = event["notLaterThan"] or (False, None)
