@@ -18,13 +18,15 @@ export function Notice({ tone, children }: { readonly tone: Tone | undefined; re
   )
 }
 
-/** Bars in the place of what is loading. They claim nothing. */
-export const Skeleton = () => (
+const LINES_PX = [12, 12, 12]
+
+/** Bars in the place of what is loading, as high as that will be. They claim nothing. */
+export const Skeleton = ({ heightsPx = LINES_PX }: { readonly heightsPx?: readonly number[] | undefined }) => (
   <div role="status">
     <span class="visually-hidden">{texts.loading}</span>
-    <span class="skeleton" aria-hidden="true" />
-    <span class="skeleton" aria-hidden="true" />
-    <span class="skeleton" aria-hidden="true" />
+    {heightsPx.map((px, i) => (
+      <span key={i} class="skeleton" style={{ height: `${px}px` }} aria-hidden="true" />
+    ))}
   </div>
 )
 
@@ -68,16 +70,20 @@ interface WhenLoadedProps<T> {
   readonly of: Loading<T>
   /** The heading of a page that cannot show its own yet. */
   readonly title?: string
+  /** The heights of what comes. */
+  readonly heightsPx?: readonly number[]
   readonly children: (value: T) => ComponentChildren
 }
 
 /** Shows what was loaded, or that it is loading, or why it failed. */
-export function WhenLoaded<T>({ of: { loaded, reload }, title, children }: WhenLoadedProps<T>) {
-  if (loaded.state === 'done') return <>{children(loaded.value)}</>
+export function WhenLoaded<T>({ of: { loaded, reload }, title, heightsPx, children }: WhenLoadedProps<T>) {
+  const isDone = loaded.state === 'done'
   return (
     <>
-      {title !== undefined && <h1>{title}</h1>}
-      {loaded.state === 'loading' ? <Skeleton /> : <Failure error={loaded.error} retry={reload} />}
+      {title !== undefined && !isDone && <h1>{title}</h1>}
+      {loaded.state === 'loading' && <Skeleton heightsPx={heightsPx} />}
+      {'error' in loaded && <Failure error={loaded.error} retry={reload} />}
+      {isDone && children(loaded.value)}
     </>
   )
 }

@@ -1,10 +1,15 @@
 import { useCallback, useEffect, useState } from 'preact/hooks'
+import { isOutage } from '../failure.ts'
+
+/** The pause before a load is repeated that failed for a reason that passes. */
+const REPEAT_MS = 10_000
 
 /** The state of something that is loaded. */
 export type Loaded<T> =
   | { readonly state: 'loading' }
   | { readonly state: 'failed'; readonly error: unknown }
-  | { readonly state: 'done'; readonly value: T }
+  /** `error`: why it could not be loaded again. */
+  | { readonly state: 'done'; readonly value: T; readonly error?: unknown }
 
 export interface Loading<T> {
   readonly loaded: Loaded<T>
@@ -14,24 +19,31 @@ export interface Loading<T> {
 
 /**
  * Loads something when the component appears, and again if `dependencies` change. A request whose result is not needed
- * any more is aborted.
+ * any more is aborted. While the server cannot be reached, the load is repeated, and what was loaded before stays.
  */
 export function useLoad<T>(load: (signal: AbortSignal) => Promise<T>, dependencies: readonly unknown[]): Loading<T> {
   const [loaded, setLoaded] = useState<Loaded<T>>({ state: 'loading' })
   const [attempt, setAttempt] = useState(0)
+  const reload = useCallback(() => setAttempt((count) => count + 1), [])
   useEffect(() => setLoaded({ state: 'loading' }), dependencies)
   useEffect(() => {
     const abort = new AbortController()
-    const ifNeeded = (next: Loaded<T>): void => {
-      if (!abort.signal.aborted) setLoaded(next)
+    let timer: ReturnType<typeof setTimeout> | undefined
+    const fail = (error: unknown): void => {
+      if (isOutage(error)) timer = setTimeout(reload, REPEAT_MS)
+      setLoaded((before) =>
+        before.state === 'done' && isOutage(error) ? { ...before, error } : { state: 'failed', error },
+      )
     }
     load(abort.signal).then(
-      (value) => ifNeeded({ state: 'done', value }),
-      (error: unknown) => ifNeeded({ state: 'failed', error }),
+      (value) => !abort.signal.aborted && setLoaded({ state: 'done', value }),
+      (error: unknown) => !abort.signal.aborted && fail(error),
     )
-    return () => abort.abort()
+    return () => {
+      abort.abort()
+      clearTimeout(timer)
+    }
   }, [...dependencies, attempt])
-  const reload = useCallback(() => setAttempt((count) => count + 1), [])
   return { loaded, reload }
 }
 

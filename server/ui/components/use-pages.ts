@@ -40,8 +40,9 @@ export interface PagesOptions<T, P extends Page<T>> {
 }
 
 /**
- * Reads a list page by page, and again and again what may change, so that it changes in front of the user. The pauses
- * grow while nothing changes, because a page may stay open for days. Knows nothing of Preact: see `usePages`.
+ * Reads a list page by page, and again and again what may change, so that it changes in front of the user. A read that
+ * fails for a reason that passes is repeated. The pauses grow while nothing changes, because a page may stay open for
+ * days. Knows nothing of Preact: see `usePages`.
  */
 export class PageReader<T, P extends Page<T>> {
   readonly #options: PagesOptions<T, P>
@@ -95,13 +96,14 @@ export class PageReader<T, P extends Page<T>> {
     } catch (error) {
       if (signal.aborted) return
       this.#show({ ...this.#shown, failure: { error, retry: () => void this.#load(known, MIN_PAUSE_MS) } })
-      if (this.#options.mayChange !== undefined && isOutage(error)) this.#loadLater(pauseMs)
+      if (isOutage(error)) this.#loadLater(pauseMs, known)
     }
   }
 
-  #loadLater(pauseMs: number): void {
+  /** Default: all is read again. */
+  #loadLater(pauseMs: number, known: readonly T[] = []): void {
     const longerMs = Math.min(pauseMs * PAUSE_GROWTH, MAX_PAUSE_MS)
-    this.#timer = setTimeout(() => void this.#load([], longerMs), pauseMs)
+    this.#timer = setTimeout(() => void this.#load(known, longerMs), pauseMs)
   }
 
   async #readAfter(known: readonly T[], signal: AbortSignal): Promise<void> {

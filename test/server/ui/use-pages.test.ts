@@ -42,10 +42,15 @@ type NewReader = new (
   options: {
     readonly readPage: (request: { readonly last: Event | undefined; readonly len: number }) => Promise<History>
     readonly pageItems: number
-    readonly mayChange: (items: readonly Event[]) => boolean
+    readonly mayChange?: (items: readonly Event[]) => boolean
   },
   onChange: (shown: Shown) => void,
 ) => Reader
+
+interface UiModules {
+  readonly PageReader: NewReader
+  readonly EvidenceRegistryError: new (message: string, details: { status: number; code: string }) => Error
+}
 
 /** A page that shows a history of a service, whose time only `pass` changes. */
 class ShownHistory {
@@ -112,8 +117,10 @@ class ShownHistory {
 
 describe('a list that is read page by page', () => {
   let PageReader: NewReader
+  let EvidenceRegistryError: UiModules['EvidenceRegistryError']
   before(async () => {
-    ;({ PageReader } = await uiModule<{ PageReader: NewReader }>('components/use-pages.ts'))
+    const modules = ['components/use-pages.ts', '../client/error.ts'] as const
+    ;({ PageReader, EvidenceRegistryError } = await uiModule<UiModules>(...modules))
   })
 
   it('is read twice a minute while none of its events changes for long', async (t) => {
@@ -154,7 +161,24 @@ describe('a list that is read page by page', () => {
     assert.equal(await page.requestsIn(2_000), 1)
   })
 
-  it('is not read again after a failure, until the user tries again', async (t) => {
+  it('is read again after a failure that passes, also if nothing of it can change', async (t) => {
+    t.mock.timers.enable({ apis: ['setTimeout'] })
+    const error = new EvidenceRegistryError('GET /evidences', { status: 0, code: 'NETWORK_ERROR' })
+    const readPage = t.mock.fn(async (): Promise<History> => ({ items: [], isMore: false }))
+    readPage.mock.mockImplementationOnce(() => Promise.reject(error))
+    const reader = new PageReader({ readPage, pageItems: PAGE_EVENTS }, () => undefined)
+    reader.read()
+    await nextTurn()
+    assert.equal(reader.shown.failure?.error, error)
+    t.mock.timers.tick(2_000)
+    await nextTurn()
+    assert.equal(reader.shown.failure, undefined)
+    t.mock.timers.tick(MINUTE_MS)
+    await nextTurn()
+    assert.equal(readPage.mock.callCount(), 2)
+  })
+
+  it('is not read again after another failure, until the user tries again', async (t) => {
     const page = new ShownHistory(t, PageReader, 1, () => 'P')
     page.reader.read()
     await page.pass(1_000)
