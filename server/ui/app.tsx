@@ -11,7 +11,7 @@ import type { Submission } from './components/use-form.ts'
 import { useLoad } from './components/use-load.ts'
 import { Shortcuts } from './components/shortcuts.tsx'
 import { Toast } from './components/toast.tsx'
-import { ExactTimes, useExactTimes } from './components/values.tsx'
+import { AgeClock } from './components/values.tsx'
 import { CategoriesPage } from './pages/categories.tsx'
 import { EvidencePage } from './pages/evidence.tsx'
 import { EvidencesPage } from './pages/evidences.tsx'
@@ -64,13 +64,13 @@ export function App() {
   return (
     <SessionContext.Provider value={session}>
       <WhenKeyEnded.Provider value={anotherKey}>
-        <ExactTimes.Provider value={useExactTimes()}>
+        <AgeClock>
           <Frame location={location} session={session} onSignOut={signOut}>
             {error !== undefined && <Failure error={error} retry={() => void restore()} />}
             {isRestoring ? <Skeleton /> : <Page location={location} session={session} setSession={changeSession} />}
             <Toast />
           </Frame>
-        </ExactTimes.Provider>
+        </AgeClock>
       </WhenKeyEnded.Provider>
     </SessionContext.Provider>
   )

@@ -6,25 +6,33 @@ import { texts } from '../texts.ts'
 import { Icon, type IconName } from './icon.tsx'
 import type { Tone } from './notice.tsx'
 
-/** Whether ages are shown as times. */
-export const ExactTimes = createContext(false)
+/** How all ages are shown. Another object with each tick of their clock. */
+const Ages = createContext({ isExact: false })
 
-/** A tap on an age switches all of the page to times, and back: touch has no hover. */
-export function useExactTimes(): boolean {
-  const [isExact, setExact] = useState(false)
+const TICK_MS = 5_000
+
+/**
+ * The one clock of all ages below it. A tap on an age switches all of them to times, and back: touch has no hover.
+ */
+export function AgeClock({ children }: { readonly children: ComponentChildren }) {
+  const [ages, setAges] = useState({ isExact: false })
   useEffect(() => {
+    const timer = setInterval(() => setAges((before) => ({ ...before })), TICK_MS)
     const tap = ({ target }: Event): void => {
-      if (target instanceof Element && target.matches('.age')) setExact((was) => !was)
+      if (target instanceof Element && target.matches('.age')) setAges(({ isExact }) => ({ isExact: !isExact }))
     }
     addEventListener('click', tap)
-    return () => removeEventListener('click', tap)
+    return () => {
+      clearInterval(timer)
+      removeEventListener('click', tap)
+    }
   }, [])
-  return isExact
+  return <Ages.Provider value={ages}>{children}</Ages.Provider>
 }
 
 /** A time: the exact one in UTC on hover. `isAge`: how long ago it was, for up to seven days. */
 export function Time({ at, isAge = false }: { readonly at: string | number; readonly isAge?: boolean }) {
-  const isExact = useContext(ExactTimes)
+  const { isExact } = useContext(Ages)
   const utc = formatUtc(at)
   return (
     <time dateTime={utc} title={utc} class={isAge ? 'age' : undefined}>
@@ -105,8 +113,9 @@ export const authorityName = (name: string): string => (isOwn(name) ? texts.ownT
 /** Where a block is. */
 export const networkName = (name: string): string => (isOwn(name) ? texts.ownTest.ledger : name)
 
-/** How far an event is proven, in a word. */
-export function SendStatus({ status }: { readonly status: EvidenceEvent['merkleSendStatus'] }) {
+/** How far an event is proven, in a word. `undefined`: only that it is not anchored is known. */
+export function SendStatus({ status }: { readonly status: EvidenceEvent['merkleSendStatus'] | undefined }) {
+  if (status === undefined) return <Track reached={1}>{texts.evidences.notAnchored}</Track>
   const key = status ?? 'null'
   const { short, long } = texts.evidence.sendStatus[key]
   return (
