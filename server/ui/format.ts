@@ -25,6 +25,11 @@ export const formatUtcDate = (time: string | number): string => textOf(time, (da
 /** A time in UTC as the API writes it, for the tooltip of a local time. */
 export const formatUtc = (time: string | number): string => textOf(time, (date) => date.toISOString())
 
+const UTC_DAY = new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric', timeZone: 'UTC' })
+
+/** A day in UTC without its year, such as `Nov 24`, for the axis of a chart. */
+export const formatDay = (time: string | number): string => textOf(time, (date) => UTC_DAY.format(date))
+
 const UTC = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium', timeZone: 'UTC' })
 
 /** A time in UTC, to the second, for paper: it has no hover. */

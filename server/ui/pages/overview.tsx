@@ -6,15 +6,20 @@ import { Card, Empty, WhenLoaded } from '../components/notice.tsx'
 import { Pipeline } from '../components/pipeline.tsx'
 import { Thumb } from '../components/thumb.tsx'
 import { useEvery, useLoad } from '../components/use-load.ts'
-import { Badge, StateBadge, Time } from '../components/values.tsx'
+import { SendStatus, StateBadge, Time } from '../components/values.tsx'
 import { insteadOf } from '../failure.ts'
-import { formatDate } from '../format.ts'
+import { formatDay, formatUtcDate } from '../format.ts'
 import { hrefOf } from '../router.ts'
 import { useSession, type Session } from '../session.ts'
 import { texts } from '../texts.ts'
 import { FirstRun, isFirstRun } from './first-run.tsx'
+import { Health } from './health.tsx'
+import { stateOfLog, useNewest } from './use-newest.ts'
 
 const REFRESH_MS = 10_000
+
+/** The heights of its parts, while they are loading. */
+const PARTS_PX = [118, 172, 255]
 
 /** Of a company that its first source system creates. */
 const NOTHING: Overview = {
@@ -30,7 +35,10 @@ export function OverviewPage({ onSession }: { readonly onSession: (session: Sess
   const { client, companyId } = useSession()
   const [isHidden, setHidden] = useState(false)
   const overview = useLoad(
-    (signal) => client.getOverview({}, { signal }).catch(insteadOf('COMPANY_NOT_FOUND', NOTHING)),
+    async (signal) => {
+      const value = await client.getOverview({}, { signal }).catch(insteadOf('COMPANY_NOT_FOUND', NOTHING))
+      return { ...value, readAt: Date.now() }
+    },
     // Not the client: signing in again must not end a form of the first steps.
     [companyId],
   )
@@ -39,7 +47,7 @@ export function OverviewPage({ onSession }: { readonly onSession: (session: Sess
   // An evidence of somebody else, or a failure, would end a form of the first steps.
   useEvery(REFRESH_MS, overview.reload, !isFirst)
   return (
-    <WhenLoaded of={overview} title={texts.overview.title}>
+    <WhenLoaded of={overview} title={texts.overview.title} heightsPx={PARTS_PX}>
       {(value) =>
         isFirst ? (
           <FirstRun onHide={() => setHidden(true)} onSession={onSession} onChange={overview.reload} />
@@ -51,46 +59,58 @@ export function OverviewPage({ onSession }: { readonly onSession: (session: Sess
   )
 }
 
-function Glance({ overview: { counts, createdPerDay, log, health, dts } }: { readonly overview: Overview }) {
+function Glance({ overview }: { readonly overview: Overview & { readonly readAt: number } }) {
   const t = texts.overview
+  const { log, createdPerDay, dts, readAt } = overview
   const session = useSession()
   return (
     <>
       <div class="head">
         <div>
           <h1>{t.title}</h1>
-          <p class="small muted">{session.companyId}</p>
+          <p class="small muted">
+            {session.companyId} · {t.asOf} <Time at={readAt} />
+          </p>
         </div>
         <NewEvidenceLink session={session} />
       </div>
-      <Tiles counts={counts} today={createdPerDay.at(-1)?.count ?? 0} />
+      <Tiles overview={overview} />
       <Card title={t.pipeline} aside={t.wholeLog}>
         <Pipeline log={log} />
       </Card>
       <div class="split">
         <div>
           <CreatedPerDay days={createdPerDay} />
-          <LastChanged items={dts} />
+          <Card title={t.lastChanged} aside={<a href={hrefOf(['evidences'], { sort: 'updated' })}>{t.all}</a>}>
+            {dts.length === 0 && <Empty icon="evidences">{texts.evidences.none}</Empty>}
+            <ul class="lines">
+              {dts.map((item) => (
+                <ChangedEvidence key={item.id} item={item} logState={stateOfLog(overview)} />
+              ))}
+            </ul>
+          </Card>
         </div>
         <div>
-          <Card title={t.health} aside={<Badge {...HEALTH[health]}>{t.healths[health]}</Badge>}>
-            <p class="small muted">{t.healthTexts[health]}</p>
-          </Card>
+          <Health overview={overview} />
         </div>
       </div>
     </>
   )
 }
 
-const HEALTH = { ok: { tone: 'proven', icon: 'tick' }, degraded: { tone: 'pending', icon: 'warning' } } as const
-
-/** The counts, each with what it leads to. `today`: created today. */
-function Tiles({ counts, today }: Pick<Overview, 'counts'> & { readonly today: number }) {
+/** The counts, each with what it leads to. */
+function Tiles({ overview: { counts, createdPerDay, log } }: { readonly overview: Overview }) {
   const t = texts.overview
+  const { client } = useSession()
+  const { loaded } = useLoad((signal) => client.listCategories({}, { signal }), [client])
+  const categories = loaded.state === 'done' ? loaded.value.categories : undefined
+  const week = createdPerDay.slice(-7).reduce((sum, { count }) => sum + count, 0)
+  // A registry may have no chain: then nothing waits for it.
+  const forBlock = log.anchored.size > 0 ? log.sealed.size - log.anchored.size : 0
   return (
     <div class="grid tiles">
       <Tile icon="evidences" name={texts.evidences.title} count={counts.evidences} href={hrefOf(['evidences'])}>
-        {t.today(today)}
+        {categories && t.inCategories(categories.length, categories.flatMap((each) => each.subcategories).length)}
       </Tile>
       <Tile
         icon="warning"
@@ -101,11 +121,11 @@ function Tiles({ counts, today }: Pick<Overview, 'counts'> & { readonly today: n
       >
         {t.ofAll}
       </Tile>
-      <Tile icon="tag" name={texts.categories.title} count={counts.categories} href={hrefOf(['categories'])}>
-        {t.withSubcategories}
+      <Tile icon="clock" name={t.createdToday} count={createdPerDay.at(-1)?.count ?? 0} href={hrefOf(['evidences'])}>
+        {t.thisWeek(week)}
       </Tile>
-      <Tile icon="attach" name={texts.evidence.files} count={counts.files} href={hrefOf(['evidences'])}>
-        {t.filesOf}
+      <Tile icon="verify" name={t.waitingForProof} count={log.recorded.size - log.sealed.size} href={hrefOf(['log'])}>
+        {t.waitingFor(forBlock)}
       </Tile>
     </div>
   )
@@ -117,7 +137,7 @@ interface TileProps {
   readonly count: number
   readonly href: string
   readonly isAlarm?: boolean
-  readonly children: string
+  readonly children: string | undefined
 }
 
 /** A count that leads to what it counts. */
@@ -134,14 +154,24 @@ const Tile = ({ icon, name, count, href, isAlarm = false, children }: TileProps)
 
 const PERIODS = [7, 30] as const
 const [BAR, GAP, HEIGHT] = [7, 3, 80]
+/** The days between two labels of the axis. */
+const LABEL_DAYS = 7
 
-/** One bar for each day. */
+/** The end of an axis: a number with one digit that can be halved. */
+function axisEnd(max: number): number {
+  const unit = 10 ** Math.floor(Math.log10(max))
+  return unit * (2 * Math.ceil(max / unit / 2))
+}
+
+/** One bar for each day. The labels stand beside the bars. */
 function CreatedPerDay({ days }: { readonly days: Overview['createdPerDay'] }) {
   const t = texts.overview
   const [period, setPeriod] = useState<number>(30)
   const shown = days.slice(-period)
   const max = Math.max(1, ...shown.map(({ count }) => count))
+  const end = axisEnd(max)
   const width = shown.length * (BAR + GAP)
+  const labels = shown.filter((_, i) => i % LABEL_DAYS === 0 && i <= shown.length - LABEL_DAYS)
   const periods = (
     <div class="row" role="group" aria-label={t.period}>
       {PERIODS.map((each) => (
@@ -164,7 +194,7 @@ function CreatedPerDay({ days }: { readonly days: Overview['createdPerDay'] }) {
             <line key={y} x1="0" x2={width} y1={y} y2={y} />
           ))}
           {shown.map(({ date, count }, i) => {
-            const height = (count / max) * HEIGHT
+            const height = (count / end) * HEIGHT
             return (
               <rect
                 key={date}
@@ -174,17 +204,20 @@ function CreatedPerDay({ days }: { readonly days: Overview['createdPerDay'] }) {
                 height={height}
                 class={i === shown.length - 1 ? 'today' : undefined}
               >
-                <title>{`${formatDate(date)}: ${count}`}</title>
+                <title>{`${formatUtcDate(date)}: ${count}`}</title>
               </rect>
             )
           })}
         </svg>
         <div class="column y tiny muted" aria-hidden="true">
-          <span>{max.toLocaleString()}</span>
-          <span>0</span>
+          {[end, end / 2, 0].map((value) => (
+            <span key={value}>{value.toLocaleString()}</span>
+          ))}
         </div>
         <div class="between x tiny muted" aria-hidden="true">
-          <span>{shown[0] && formatDate(shown[0].date)}</span>
+          {labels.map(({ date }) => (
+            <span key={date}>{formatDay(date)}</span>
+          ))}
           <span>{t.todayLabel}</span>
         </div>
       </div>
@@ -192,33 +225,28 @@ function CreatedPerDay({ days }: { readonly days: Overview['createdPerDay'] }) {
   )
 }
 
-/** The evidences that were changed last. */
-function LastChanged({ items }: { readonly items: readonly EvidenceListItem[] }) {
-  const t = texts.overview
+/** An evidence with its newest event. */
+function ChangedEvidence({ item, logState }: { readonly item: EvidenceListItem; readonly logState: string }) {
+  const { externalId, name, iconId } = item
+  const newest = useNewest(item, logState)
   return (
-    <Card title={t.lastChanged} aside={<a href={hrefOf(['evidences'], { sort: 'updated' })}>{t.all}</a>}>
-      {items.length === 0 && <Empty icon="evidences">{texts.evidences.none}</Empty>}
-      <ul class="lines">
-        {items.map(({ id, externalId, name, owner, iconId, stolen, lastUpdateDate, historyChanges }) => (
-          <li key={id}>
-            <Thumb file={iconId} />
-            <div class="text">
-              <a class="stretched quiet" href={hrefOf(['evidences', externalId])}>
-                <b class="cut">
-                  <bdi>{name}</bdi>
-                </b>
-              </a>
-              <span class="small muted cut">
-                {[externalId, owner.name, texts.evidences.eventCount(historyChanges.total)].filter(Boolean).join(' · ')}
-              </span>
-            </div>
-            {stolen && <StateBadge isStolen />}
-            <span class="small muted">
-              <Time at={lastUpdateDate} isAge />
-            </span>
-          </li>
-        ))}
-      </ul>
-    </Card>
+    <li>
+      <Thumb file={iconId} />
+      <div class="text">
+        <a class="stretched quiet" href={hrefOf(['evidences', externalId])}>
+          <b class="cut">
+            <bdi>{name}</bdi>
+          </b>
+        </a>
+        <span class="small muted cut">{[newest.name, externalId, newest.owner].filter(Boolean).join(' · ')}</span>
+      </div>
+      {newest.isStolen && <StateBadge isStolen />}
+      <span class="column small muted">
+        <Time at={newest.at} isAge />
+        <span class="wide-only">
+          <SendStatus status={newest.sendStatus} />
+        </span>
+      </span>
+    </li>
   )
 }

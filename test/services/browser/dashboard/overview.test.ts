@@ -1,0 +1,111 @@
+import assert from 'node:assert/strict'
+import type { Page } from 'playwright-core'
+import type { Overview } from '../../../../server/client/index.ts'
+import {
+  assertAccessible,
+  button,
+  describeDashboard,
+  field,
+  heading,
+  link,
+  SCOPE,
+  text,
+} from '../../../support/dashboard.ts'
+
+describeDashboard('the overview and the list in Chromium', (it, dashboard) => {
+  it('show what happened last and how far it is proven, also when that changes', async ({ page, service }) => {
+    await dashboard.createEvidence('seen-1')
+    await service.registry.evidences.update(SCOPE, 'seen-1', { updateType: 'repair', updateDescription: 'new chain' })
+    const anchor = await holdAnchors(page)
+    await page.clock.install()
+    await dashboard.signIn(dashboard.company.keys.R)
+    const line = page.getByRole('listitem').filter({ hasText: 'seen-1' })
+    await line.getByText('Repaired · seen-1').waitFor()
+    await text(line, 'Sealed').waitFor()
+    await link(page, 'Evidences').click()
+    const row = page.getByRole('row').filter({ hasText: 'seen-1' })
+    for (const shown of ['Vehicles / Cars', 'Repaired', 'Sealed']) await text(row, shown).waitFor()
+    anchor()
+    await page.clock.runFor(10_000)
+    await text(row, 'Anchored').waitFor()
+    assert.equal(await row.getByText('min. ago').count(), 0)
+    await page.clock.runFor(120_000)
+    await row.getByText('min. ago').waitFor()
+  })
+
+  /** Lets no event and no log look anchored, until the function that it returns is called. */
+  async function holdAnchors(page: Page): Promise<() => void> {
+    let isHeld = true
+    await page.route('**/evidence/seen-1?*', async (route) => {
+      const response = await route.fetch()
+      const body = await response.text()
+      const status = isHeld ? 'P' : 'C'
+      await route.fulfill({ response, body: body.replace(/("merkleSendStatus":)(null|"[PSC]")/g, `$1"${status}"`) })
+    })
+    await page.route('**/acme/overview', async (route) => {
+      const response = await route.fetch()
+      const { log, ...rest } = (await response.json()) as Overview
+      const anchored = { ...log.anchored, size: isHeld ? 0 : 1_000 }
+      await route.fulfill({ response, json: { ...rest, log: { ...log, anchored } } })
+    })
+    return () => void (isHeld = false)
+  }
+
+  it('keep what they show while the server cannot be reached, and go on by themselves', async ({ page }) => {
+    await dashboard.createEvidence('kept-1')
+    await page.clock.install()
+    await dashboard.signIn(dashboard.company.keys.R)
+    await text(page, '1 category, 1 subcategory').waitFor()
+    const health = page.locator('section', { has: heading(page, 'Health') })
+    for (const part of ['Recording', 'Sealing', 'Stamping', 'Anchoring', 'Backup', 'Disk'])
+      await text(health, part).waitFor()
+    await page.route('**/api/v1/evidences/**', (route) => route.abort())
+    await page.clock.runFor(10_000)
+    const alert = page.getByRole('alert').getByText('The server cannot be reached')
+    await alert.waitFor()
+    await text(health, 'Sealing').waitFor()
+    await assertAccessible(page)
+    await link(page, 'Evidences').click()
+    await alert.waitFor()
+    await page.unrouteAll()
+    await page.clock.runFor(30_000)
+    await link(page, 'Golf, kept-1').waitFor()
+    assert.equal(await alert.count(), 0)
+  })
+
+  it('search while the user types, and filter at once', async ({ page, service }) => {
+    await dashboard.createEvidence('typed-1', { name: 'Zebra' })
+    await dashboard.createEvidence('typed-2', { name: 'Yak' })
+    await service.registry.evidences.update(SCOPE, 'typed-2', { updateType: 'stolen' })
+    const [zebra, yak] = [link(page, 'Zebra, typed-1'), link(page, 'Yak, typed-2')]
+    await dashboard.signIn(dashboard.company.keys.R, '#/evidences')
+    await yak.waitFor()
+    await field(page, 'Search').pressSequentially('zeb')
+    await yak.waitFor({ state: 'detached' })
+    await zebra.waitFor()
+    // A new search keeps the focus, and one step leads back from all of it.
+    await page.keyboard.press('r')
+    await page.waitForURL('**/#/evidences?q=zebr')
+    await page.goBack()
+    await yak.waitFor()
+    assert.equal(await field(page, 'Search').inputValue(), '')
+
+    await button(page, 'Stolen 1').click()
+    await zebra.waitFor({ state: 'detached' })
+    await yak.waitFor()
+    await field(page, 'Category').selectOption({ index: 2 })
+    await page.waitForURL('**status=stolen&categoryId=*&subcategoryId=*')
+    await field(page, 'Order').selectOption('Last change first')
+    await page.waitForURL('**&sort=updated')
+    await yak.waitFor()
+    await assertAccessible(page)
+    const jump = await dashboard.open('Created', 'Jump to a date')
+    await field(jump, 'Created before').fill('2020-01-01T00:00')
+    await dashboard.confirm(jump, 'Show')
+    await page.getByText('No evidence matches.').waitFor()
+    await button(page, 'Created before Jan 1, 2020').waitFor()
+    await button(page, 'All').click()
+    await zebra.waitFor()
+    assert.match(page.url(), /#\/evidences\?sort=updated$/)
+  })
+})
