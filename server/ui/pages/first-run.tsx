@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
-import type { EvidenceProof } from '../../client/index.ts'
+import type { EvidenceProof, OwnSourceSystem } from '../../client/index.ts'
 import { openDialog } from '../components/dialog.tsx'
 import { TextField } from '../components/fields.tsx'
 import { Form } from '../components/form.tsx'
@@ -9,6 +9,7 @@ import { Icon } from '../components/icon.tsx'
 import { LocalAddress } from '../components/local-address.tsx'
 import { WhenLoaded } from '../components/notice.tsx'
 import { useEvery, useLoad } from '../components/use-load.ts'
+import { Time } from '../components/values.tsx'
 import { publicUrl } from '../public-url.ts'
 import { hrefOf, mayLeave } from '../router.ts'
 import { isOperator, publicClient, signIn, useSession, type Session } from '../session.ts'
@@ -58,16 +59,18 @@ export function FirstRun({ onHide, onSession, onChange }: FirstRunProps) {
   }
   const at = system === undefined ? 1 : progress === undefined ? 2 : !isProven ? 3 : 4
   const evidenceId = value?.status === 'ok' ? value.evidenceId : undefined
+  const keyText = system ? t.keyDone(system, session.companyId) : t.keyText
+  const evidenceText = progress === undefined ? t.evidenceText : t.evidenceDone(progress)
   return (
     <div class="first stack">
       <h1>{t.title}</h1>
       <p class="muted">{t.intro}</p>
       <section class="card flush" aria-label={t.label}>
         <ol class="first-steps">
-          <Step number={1} at={at} title={t.key} text={system ? t.keyDone(system, session.companyId) : t.keyText}>
+          <Step number={1} at={at} title={t.key} text={keyText} time={system?.createdAt}>
             <CreateKey onDone={reload} />
           </Step>
-          <Step number={2} at={at} title={t.evidence} text={t.evidenceText}>
+          <Step number={2} at={at} title={t.evidence} text={evidenceText} time={value?.createdAt}>
             <EvidenceForm onCreated={created} initial={t.category} />
             {isOperator(session) && <SampleData onSession={onSession} />}
           </Step>
@@ -110,8 +113,11 @@ const VerifyLinks = ({ evidenceId, externalId, onVerify }: VerifyLinksProps) => 
   </>
 )
 
-/** A key of the company. Whoever is signed in with one of its keys has it. */
-const firstSystem = async (session: Session, signal: AbortSignal) =>
+/** A key of the company. A user who is signed in with one of its keys has it. */
+const firstSystem = async (
+  session: Session,
+  signal: AbortSignal,
+): Promise<(OwnSourceSystem & { readonly createdAt?: string }) | undefined> =>
   isOperator(session)
     ? session.client.listSourceSystems({}, { signal }).then(
         ({ sourceSystems }) => sourceSystems[0],
@@ -122,22 +128,29 @@ const firstSystem = async (session: Session, signal: AbortSignal) =>
 const STATES = ['recorded', 'sealed', 'stamped', 'anchored'] as const
 
 /** How far the first evidence is on its way; before the third step, the way. */
-const Stops = ({ at, proof }: { readonly at: number; readonly proof: EvidenceProof | undefined }) => (
-  <>
-    <ol class="pipeline">
-      {STATES.map((state, i) => {
-        const next = at < 3 ? -1 : STATES.indexOf(stateOf(proof)) + 1
-        return (
+function Stops({ at, proof }: { readonly at: number; readonly proof: EvidenceProof | undefined }) {
+  const next = at < 3 ? -1 : STATES.indexOf(stateOf(proof)) + 1
+  const { tsa, merkle } = proof?.status === 'ok' ? proof : {}
+  const details = {
+    recorded: proof && <Time at={proof.createdAt} isAge />,
+    sealed: merkle && texts.evidence.leaf(merkle.leafIndex),
+    stamped: tsa && <Time at={tsa.genTime} isAge />,
+    anchored: merkle?.anchor && <Time at={merkle.anchor.blockTime} isAge />,
+  }
+  return (
+    <>
+      <ol class="pipeline">
+        {STATES.map((state, i) => (
           <li key={state} class={i < next ? undefined : i === next ? 'now' : 'idle'}>
             <b>{texts.overview[state]}</b>
-            <span class="small muted">{texts.firstRun.when[state]}</span>
+            <span class="small muted">{details[state] ?? texts.firstRun.when[state]}</span>
           </li>
-        )
-      })}
-    </ol>
-    {proof?.status === 'ok' && <p class="small muted">{proof.assurance.note}</p>}
-  </>
-)
+        ))}
+      </ol>
+      {proof?.status === 'ok' && <p class="small muted">{proof.assurance.note}</p>}
+    </>
+  )
+}
 
 async function readProof({ client }: Session, externalId: string | undefined, signal: AbortSignal) {
   if (externalId === undefined) return undefined
@@ -157,19 +170,23 @@ interface StepProps {
   readonly at: number
   readonly title: string
   readonly text: string
+  /** When it was done. */
+  readonly time?: string | undefined
   /** Shown in every state. */
   readonly always?: ComponentChildren
   readonly children: ComponentChildren
 }
 
 /** A step: ticked, open, or still to come. */
-const Step = ({ number, at, title, text, always, children }: StepProps) => (
+const Step = ({ number, at, title, text, time, always, children }: StepProps) => (
   <li class={number < at ? 'done' : undefined} {...(number === at && { 'aria-current': 'step' as const })}>
     <b class="sign small">{number < at ? <Icon name="tick" /> : number}</b>
     <div class="stack">
       <div>
         <h2>{title}</h2>
-        <p class="muted">{text}</p>
+        <p class="muted">
+          {text} {time && <Time at={time} isAge />}
+        </p>
       </div>
       {always}
       {number === at && children}
