@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
 import type { LogBatch } from '../../client/index.ts'
-import { Notice, PageList } from '../components/notice.tsx'
+import { Notice, PageList, Skeleton } from '../components/notice.tsx'
 import { Plot } from '../components/plot.tsx'
 import { Table, type Column } from '../components/table.tsx'
 import { usePages, type Page, type PagesOptions } from '../components/use-pages.ts'
@@ -12,6 +12,8 @@ import { texts } from '../texts.ts'
 /** For the plots. The table shows fewer at first. */
 const PAGE_BATCHES = 100
 const FIRST_ROWS = 10
+/** The height of the plots, while they are loading. */
+const PLOTS_PX = [240]
 
 /** The sealed batches, the growth of the log, and how long its batches waited for their anchor. */
 export function LogBatches() {
@@ -27,6 +29,7 @@ export function LogBatches() {
   const hasMore = page?.isMore === true || rowCount < items.length
   return (
     <>
+      {page === undefined && <Skeleton heightsPx={PLOTS_PX} />}
       {items.length > 0 && <Plots batches={items} />}
       <section>
         <h2>{t.batches}</h2>
