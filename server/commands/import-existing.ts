@@ -1,13 +1,12 @@
 import {
-  canonicalJson,
   isRegistryError,
   RegistryError,
-  type Disclosure,
   type NewEvidence,
   type Registry,
   type Scope,
   type SubcategoryPath,
 } from '../../core/index.ts'
+import { isCreatedFrom } from '../import/created-from.ts'
 
 /**
  * Whether there is an evidence that was created from a line. Compares the line with the first event of the evidence
@@ -32,16 +31,6 @@ export async function isPresent(
   const disclosure = page.events[0]?.disclosure
   if (path !== undefined && disclosure !== undefined && isCreatedFrom(disclosure, input, path)) return true
   throw externalIdInUse(input)
-}
-
-/** Compares the texts that the first event commits to, which no later change affects. */
-function isCreatedFrom({ fields }: Disclosure, input: NewEvidence, path: SubcategoryPath): boolean {
-  const { name, owner, description, summary, meta } = input
-  const values = { ...path, name, owner, description, summary, meta }
-  return Object.entries(values).every(([field, value]) => {
-    const expected = value === undefined || value === '' ? undefined : canonicalJson([field, value])
-    return fields[field]?.text === expected
-  })
 }
 
 /** The error of a line whose external id has other values. */

@@ -20,7 +20,7 @@ const OTHER_FILES: readonly (readonly [start: RegExp, format: string, conversion
   [/\0/, 'text in UTF-16', 'iconv -f UTF-16 -t UTF-8 FILE > FILE.ndjson'],
   [/^\[/, 'a JSON array', "jq -c '.[]' FILE > FILE.ndjson"],
   [/^\{/, 'JSON over several lines', 'jq -c . FILE > FILE.ndjson'],
-  [/[,;\t]/, 'CSV', 'mlr --icsv --ojsonl cat FILE > FILE.ndjson'],
+  [/[,;\t]/, 'CSV', 'mv FILE FILE.csv'],
 ]
 
 /**

@@ -32,7 +32,7 @@ const FATAL = [
 ]
 
 /** A line of the file. */
-interface ImportLine {
+export interface ImportLine {
   /** 1, 2, … */
   readonly number: number
   readonly bytes: Uint8Array
@@ -85,7 +85,7 @@ export async function importLines(chunks: AsyncIterable<Uint8Array>, options: Im
 }
 
 /** The lines of a file. `onRead`: told before each line how many bytes were read. */
-async function* numbered(
+export async function* numbered(
   chunks: AsyncIterable<Uint8Array>,
   onRead: (bytes: number) => void,
 ): AsyncGenerator<ImportLine, undefined> {

@@ -34,9 +34,8 @@ const installed = (name: string): string =>
   (JSON.parse(readFileSync(join(root, 'node_modules', name, 'package.json'), 'utf8')) as { version: string }).version
 
 /** Packages that an embedding program must never load. */
-const SERVER_ONLY = 'koa @koa/ koa-body formidable zod ipaddr.js lru-cache pino prom-client @aws-sdk pg @redocly'.split(
-  ' ',
-)
+const SERVER_ONLY =
+  'koa @koa/ koa-body formidable papaparse zod ipaddr.js lru-cache pino prom-client @aws-sdk pg @redocly'.split(' ')
 const TOKENS_ONLY = ['pkijs', 'asn1js']
 /** Single files that verify without an installation. */
 const VERIFIERS = ['dist/verify.mjs', 'dist/verify.py']

@@ -7,9 +7,9 @@ import { runCli } from './server-process.ts'
 import { temporaryFor } from './temporary.ts'
 
 /** A data directory with the company `acme`, and a file of lines. */
-export async function importFixture(t: TestContext, content: string) {
+export async function importFixture(t: TestContext, content: string, name = 'evidences.ndjson') {
   const directory = await directoryWith(t, [])
-  const file = join(await temporaryFor(t), 'evidences.ndjson')
+  const file = join(await temporaryFor(t), name)
   await writeFile(file, content)
   /** Runs the command with the data directory. */
   const run = (...args: readonly string[]) => runCli(['import', '--company', 'acme', '--data-dir', directory, ...args])

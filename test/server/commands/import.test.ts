@@ -48,3 +48,32 @@ describe('evidence-registry import', () => {
     assert.match(stdout, /^Exit codes: 0 every line is in the registry; 1 lines were refused, or the import stopped; /m)
   })
 })
+
+describe('evidence-registry import of a CSV file', () => {
+  const rows = [
+    'External ID;Name;Category;Subcategory;meta.Serial',
+    'b-1;"Bike; blue";Tools;Drills;NL7',
+    '',
+    'b-2;;Tools;Drills;',
+  ]
+
+  it('creates the evidences of its rows, and prints the numbers of those that are refused', async (t) => {
+    const { directory, file, run } = await importFixture(t, rows.join('\r\n'), 'inventory.csv')
+    const { stdout } = await ends(1, run(file))
+    assert.match(stdout, /^4 VALIDATION_ERROR name is required/m)
+    assert.match(stdout, /^1 evidences created, 0 present before, 1 lines refused$/m)
+    await assertHolds(directory, 1)
+  })
+
+  it('stops before it creates anything if a column is not a field, or the file is not CSV', async (t) => {
+    for (const [header, message] of [
+      ['externalId,name,Remarks', /The column "Remarks" is not externalId, /],
+      ['externalId,name,Name', /The column "Name" is not .*or there twice/],
+      ['externalId,"name', /Row 1: a quotation mark is not closed/],
+    ] as const) {
+      const { directory, file, run } = await importFixture(t, `${header}\n1,a,b\n`, 'inventory.csv')
+      assert.match((await ends(2, run(file))).stderr, message)
+      await assertHolds(directory, 0)
+    }
+  })
+})
