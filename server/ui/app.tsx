@@ -125,6 +125,12 @@ function Page({ location: { path, query }, session, setSession }: PageProps) {
   if (name === 'source-systems') return <SourceSystemsPage />
   if (name === 'categories') return <CategoriesPage />
   if (name === 'new-evidence') return <NewEvidencePage />
+  if (name === 'import')
+    return (
+      <Later key="import" title={texts.import.title} load={() => import('./pages/import.tsx')}>
+        {({ ImportPage }) => <ImportPage />}
+      </Later>
+    )
   if (name !== 'evidences') return <NotFound />
   return id === undefined ? <EvidencesPage query={query} /> : <EvidencePage key={id} externalId={id} />
 }

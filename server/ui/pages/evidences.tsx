@@ -6,7 +6,7 @@ import { useEvery, useLoad } from '../components/use-load.ts'
 import { SendStatus, StateBadge, Time } from '../components/values.tsx'
 import { GridRow, VirtualList } from '../components/virtual-list.tsx'
 import { hrefOf } from '../router.ts'
-import { useSession } from '../session.ts'
+import { hasLevel, useSession } from '../session.ts'
 import { texts } from '../texts.ts'
 import { EvidenceFilters, filterOf, filterTextsOf } from './evidence-filters.tsx'
 import { useEvidences } from './use-evidences.ts'
@@ -33,6 +33,7 @@ export function EvidencesPage({ query }: { readonly query: URLSearchParams }) {
     <>
       <div class="head">
         <h1>{t.title}</h1>
+        {hasLevel(session, 'I') && <a href={hrefOf(['import'])}>{texts.import.title}</a>}
         <NewEvidenceLink session={session} />
       </div>
       <EvidenceFilters

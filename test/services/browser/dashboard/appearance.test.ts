@@ -26,6 +26,7 @@ describeDashboard('the dashboard in Chromium', (it, dashboard) => {
         ['evidences', 'Evidences', externalId],
         [`evidences/${externalId}`, 'Golf', 'Version 1 ·'],
         ['new-evidence', 'New evidence', 'Record evidence'],
+        ['import', 'Import', 'Drop your list here, or choose a file'],
         ['categories', 'Categories', 'Vehicles'],
         ['source-systems', 'Source Systems', 'created'],
         ['log', 'The log', 'Anchored'],
