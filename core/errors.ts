@@ -105,6 +105,8 @@ export const ERROR_CODES = [
   'AUTHORITY_FAILED',
   /** A chain did not accept or confirm an anchor, or its endpoint failed. The sealer tries again by itself. */
   'ANCHOR_FAILED',
+  /** A witness did not return a valid cosignature, or cannot be reached. The sealer asks it again by itself. */
+  'WITNESS_FAILED',
   /** The object was closed, or not started. Open a new one. */
   'CLOSED',
 ] as const

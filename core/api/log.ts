@@ -52,7 +52,12 @@ export interface PublishedLog {
   /** The newest signed checkpoint (the whole note), `undefined` before the first batch is sealed. */
   latestCheckpoint(): Promise<string | undefined>
   /**
-   * The signed checkpoint of a tree of exactly this size, `undefined` if no batch ended there.
+   * The checkpoint that the log shows to everyone: the newest one. With witnesses, the newest that was submitted to
+   * them, with their cosignatures: at most a minute old, and never smaller than an earlier one.
+   */
+  publishedCheckpoint(): Promise<string | undefined>
+  /**
+   * The signed checkpoint of a tree of exactly this size with its cosignatures, `undefined` if no batch ended there.
    *
    * @throws `VALIDATION_ERROR` if the size is not a whole number
    */

@@ -8,12 +8,14 @@ import type {
   CheckpointRecord,
   ConfirmedAnchorRecord,
   ConfirmedUsesRecord,
+  CosignedRecord,
   LogIdentityRecord,
   SealerLeaseRecord,
   StampHeadRecord,
   StampHistoryRecord,
   StampRecord,
   TreeHeadRecord,
+  WitnessesRecord,
 } from './records.ts'
 
 /** Keys of the records that the log keeps beside its entries, made as in `keys`. For the records see `records.ts`. */
@@ -56,6 +58,11 @@ export const logKeys = {
   stampHead: (): RecordKey<StampHeadRecord> => 'sh',
   /** Whose tokens counted from which tree size on. */
   stampHistory: (): RecordKey<StampHistoryRecord> => 'sr',
+  /** Cosignatures by the size of the checkpoint. */
+  cosigned: (treeSize: number): RecordKey<CosignedRecord> => recordKey('cs', treeSize),
+  cosignedFrom: (treeSize: number): RecordRange<CosignedRecord> => keysFrom('cs', treeSize),
+  /** What was submitted to which witness. */
+  witnesses: (): RecordKey<WitnessesRecord> => 'wi',
   /** The DER of validation data, by its SHA-256 in hex. Many tokens share it. */
   validationData: (hash: string): Key => recordKey('te', hash),
   allValidationData: (): Range => keysUnder('te'),

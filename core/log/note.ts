@@ -226,6 +226,10 @@ export function verifySignature(publicKey: Uint8Array, bytes: Uint8Array, signat
   return verifyEd25519(publicKey, bytes, signature)
 }
 
+/** The note with more signature lines, which have no line feed. */
+export const withSignatures = (note: string, lines: readonly string[]): string =>
+  [note, ...lines.map((line) => `${line}\n`)].join('')
+
 /**
  * Makes a signer from an Ed25519 seed (RFC 8032 § 5.1.5).
  *
@@ -266,8 +270,8 @@ function signerOfSeed(seed: Uint8Array): ReturnType<typeof ed25519Signer> {
 
 /**
  * A checkpoint (https://c2sp.org/tlog-checkpoint): the size and root of a log's tree. It is published as a signed note
- * with the text `ORIGIN\nSIZE\nBASE64(root)\n`. The notes here have exactly one signature, by a key that is named like
- * the origin, and no extension lines.
+ * with the text `ORIGIN\nSIZE\nBASE64(root)\n`, without extension lines. The notes that are stored have exactly one
+ * signature, by a key that is named like the origin.
  */
 export interface Checkpoint {
   /** Names the log, for example `example.org/log`. */
@@ -309,23 +313,30 @@ export function parseCheckpointText(text: string): Checkpoint {
  */
 export function parseCheckpoint(note: string): Checkpoint {
   const { text, signatures } = parseNote(note)
-  const checkpoint = parseCheckpointText(text)
-  if (text !== checkpointText(checkpoint)) throw checkpointError('the text must have three lines')
+  const checkpoint = parseOwnText(text)
   if (signatures.length !== 1 || signatures[0]?.name !== checkpoint.origin)
     throw checkpointError('it must have one signature, by its origin')
   return checkpoint
 }
 
 /**
- * Verifies a signed checkpoint and returns its content.
+ * Verifies a signed checkpoint and returns its content. Signatures by other keys, such as those of witnesses, are
+ * ignored.
  *
  * @param note The whole signed note. It may come from an attacker.
  * @param verifierKey The C2SP verifier key of the log, `NAME+HASH+BASE64`. Its name must be the origin.
  * @throws `VERIFICATION_FAILED` if it is not a checkpoint, or this key did not sign it.
  */
 export function verifyCheckpoint(note: string, verifierKey: string): Checkpoint {
-  const checkpoint = parseCheckpoint(note)
-  // The only signature is named like the origin. So a key with another name finds no signature of its own, and throws.
-  openNote(note, verifierKey)
+  const checkpoint = parseOwnText(openNote(note, verifierKey))
+  if (checkpoint.origin !== parseVerifierKey(verifierKey).name)
+    throw checkpointError('the key must be named like its origin')
+  return checkpoint
+}
+
+/** The text of a checkpoint of this kind of log, which has no extension lines. */
+function parseOwnText(text: string): Checkpoint {
+  const checkpoint = parseCheckpointText(text)
+  if (text !== checkpointText(checkpoint)) throw checkpointError('the text must have three lines')
   return checkpoint
 }

@@ -1,8 +1,9 @@
 import { equalBytes, toHex } from '../bytes.ts'
 import { corrupt, isError, RegistryError } from '../errors.ts'
-import type { RecordStore, SignedHead, ValidationData, Version } from '../ports/index.ts'
+import type { RecordStore, SignedHead, ValidationData, Version, WitnessPolicy } from '../ports/index.ts'
 import { decodeRecord, storedBytes } from '../store/codec.ts'
-import { lost, readFirst, readOne, readAll } from '../store/read.ts'
+import { listRecords, lost, readFirst, readOne, readAll } from '../store/read.ts'
+import { hasQuorum } from './attestation-rules.ts'
 import { positionsWithin, readLogWindow, type LogWindow } from './positions.ts'
 import { CoveringRecords } from './covering-records.ts'
 import type { StoredRecord } from '../store/keys.ts'
@@ -21,6 +22,7 @@ import {
   type StampRecord,
   type TreeHeadRecord,
   type ValidationDataRef,
+  type WitnessesRecord,
 } from './records.ts'
 import { SealedTiles, StoredTiles } from './tiles.ts'
 import { emptyRoot, nodesOfRange, rangeHash, type LeafRange } from './tree/hash.ts'
@@ -49,6 +51,8 @@ export interface EntryStatus {
 export interface LogReaderOptions {
   /** Tiles kept in memory, at most 16,352 bytes each. Default 512: 8 MiB. */
   readonly maxCachedTiles?: number
+  /** Whether witnesses cosign the log. Otherwise no cosignature is read. Default false. */
+  readonly hasWitnesses?: boolean
 }
 
 /** About 400 bytes each: 1.6 MiB. */
@@ -66,10 +70,12 @@ export class LogReader {
   readonly #tiles: StoredTiles
   /** A stored batch never changes. */
   readonly #batches: CoveringRecords<BatchRecord>
+  readonly #hasWitnesses: boolean
   #anchors: AnchorState | undefined
 
-  constructor(records: RecordStore, { maxCachedTiles = 512 }: LogReaderOptions = {}) {
+  constructor(records: RecordStore, { maxCachedTiles = 512, hasWitnesses = false }: LogReaderOptions = {}) {
     this.#records = records
+    this.#hasWitnesses = hasWitnesses
     this.#batches = new CoveringRecords(
       records,
       { rangeFrom: logKeys.batchesFrom, startOf: ({ start }) => start, sizeOf: ({ end }) => end },
@@ -254,12 +260,39 @@ export class LogReader {
     return readFirst(this.#records, { ...logKeys.partialStamps(), reverse: true })
   }
 
+  /** What was submitted to witnesses; `undefined` before the first time, and without witnesses. */
+  async witnesses(): Promise<WitnessesRecord | undefined> {
+    return this.#hasWitnesses ? readOne(this.#records, logKeys.witnesses()) : undefined
+  }
+
+  /** The checkpoint that was submitted to witnesses last, `undefined` before. Without witnesses, the newest one. */
+  async submittedCheckpoint(): Promise<CheckpointRecord | undefined> {
+    const submitted = await this.witnesses()
+    if (submitted !== undefined) return this.checkpoint(submitted.size)
+    return this.#hasWitnesses ? undefined : this.latestCheckpoint()
+  }
+
+  /** One cosignature of each witness, of the checkpoint of exactly this size: lines without the line feed. */
+  async cosignatures(size: number, which: 'first' | 'newest' = 'first'): Promise<readonly string[]> {
+    const record = this.#hasWitnesses ? await readOne(this.#records, logKeys.cosigned(size)) : undefined
+    return (record?.cosignatures ?? []).map((cosignature) => cosignature[which])
+  }
+
+  /** The first checkpoint of this size or a larger one that a quorum of witnesses cosigned. */
+  async cosignedFrom(size: number, policy: WitnessPolicy): Promise<CheckpointRecord | undefined> {
+    for await (const entry of this.#hasWitnesses ? listRecords(this.#records, logKeys.cosignedFrom(size)) : []) {
+      const record = decodeRecord(entry)
+      if (hasQuorum(policy, record)) return this.checkpoint(record.size)
+    }
+    return undefined
+  }
+
   /**
-   * Changes whenever a stamp or an anchor changes. Read it before what is kept under it.
+   * Changes whenever a stamp, an anchor or a cosignature changes. Read it before what is kept under it.
    */
   async attestationVersion(): Promise<string> {
-    const [stampHead, anchorHead] = await this.#records.get([logKeys.stampHead(), logKeys.anchorHead()])
-    return `${stampHead?.version}/${anchorHead?.version}`
+    const heads = [logKeys.stampHead(), logKeys.anchorHead(), ...(this.#hasWitnesses ? [logKeys.witnesses()] : [])]
+    return (await this.#records.get(heads)).map((head) => head?.version).join('/')
   }
 
   /** The DER of the validation data of a token, in order. Throws `CORRUPT` if one is missing. */

@@ -1,4 +1,4 @@
-import type { AnchorInfo, Assurance, ValidationData } from '../ports/index.ts'
+import type { AnchorInfo, Assurance, ValidationData, WitnessStatus } from '../ports/index.ts'
 
 /**
  * The records that the log keeps beside its entries: identity, tree head, batches, checkpoints, stamps, anchors. They
@@ -140,6 +140,38 @@ export interface StampToken {
 export interface ValidationDataRef {
   readonly type: ValidationData['type']
   readonly sha256: string
+}
+
+/** What witnesses have cosigned of one checkpoint that was submitted to them. */
+export interface CosignedRecord {
+  /** The size of the checkpoint. */
+  readonly size: number
+  /** When it was first submitted. */
+  readonly submittedAt: number
+  /**
+   * Of each witness, by its C2SP verifier key: signature lines without the line feed. The first one says since when the
+   * witness knows the checkpoint. A log without new entries has the same checkpoint cosigned again and again.
+   */
+  readonly cosignatures: readonly { readonly vkey: string; readonly first: string; readonly newest: string }[]
+}
+
+/** The state of the submissions. Every commit that stores a cosignature also writes it, so its version shows that. */
+export interface WitnessesRecord {
+  /** The size of the checkpoint that was submitted last. */
+  readonly size: number
+  /** When it was submitted last. */
+  readonly submittedAt: number
+  readonly witnesses: readonly WitnessState[]
+  /** Up to which size old cosignatures were thinned, and the newest hour of which one is kept, in hours since 1970. */
+  readonly thinned: { readonly size: number; readonly hour: number }
+}
+
+/** `cosignedAt` is by the registry's clock. */
+export interface WitnessState extends Omit<WitnessStatus, 'name'> {
+  /** The C2SP verifier key of the witness. */
+  readonly vkey: string
+  /** The size of the first checkpoint that was submitted to it. */
+  readonly from: number
 }
 
 export interface AnchorTransaction {

@@ -2,6 +2,7 @@ import type { AnchorInfo } from './anchor.ts'
 import type { Assurance, TimestampAuthorityInfo } from './timestamp-authority.ts'
 import type { RecordStore } from './record-store.ts'
 import type { Clock, Logger } from './runtime.ts'
+import type { WitnessPolicy } from './witness.ts'
 
 /**
  * Size and root of the last signed tree. Stored outside the record store, so that a store that was set back is noticed.
@@ -24,6 +25,8 @@ export interface SignedHeadKeeper {
 export interface LogSigner {
   /** `NAME/ID`: the log's name in checkpoints, and the key name of its signatures. */
   readonly origin: string
+  /** Every checkpoint key of the log, oldest first. `isCompromised`: others may know it. */
+  readonly keys: readonly { readonly verifierKey: string; readonly isCompromised: boolean }[]
   /**
    * Signs the checkpoint of a tree with the newest key whose entry the tree contains.
    *
@@ -74,10 +77,25 @@ export interface SealerStatus {
     Record<'seal' | 'stamp' | 'anchor' | 'engine', { readonly count: number; readonly lastCode: string | null }>
   >
   /**
-   * The codes of the errors of what failed at its last attempt, and `STAMP_OVERDUE` or `ANCHOR_OVERDUE` if no stamp or
-   * anchor was made for three intervals although entries wait for one. Empty if everything works now.
+   * The codes of the errors of what failed at its last attempt, `STAMP_OVERDUE` or `ANCHOR_OVERDUE` if no stamp or
+   * anchor was made for three intervals although entries wait for one, and the alarms of witnesses. Empty if everything
+   * works now.
    */
   readonly currentFailures: readonly string[]
+}
+
+export interface WitnessStatus {
+  /** Its name in the policy. */
+  readonly name: string
+  /** The size of the checkpoint that it cosigned last, 0 before. */
+  readonly size: number
+  /** When it did, ms since 1970. */
+  readonly cosignedAt: number | null
+  /**
+   * - `WITNESS_OTHER_HISTORY`: it has cosigned another history of this log. It gets no more requests.
+   * - `WITNESS_AHEAD`: it has cosigned a larger tree than this log has.
+   */
+  readonly alarm: 'WITNESS_OTHER_HISTORY' | 'WITNESS_AHEAD' | null
 }
 
 /** What a verifier pins to check the stamps and anchors of a log. */
@@ -87,7 +105,12 @@ export interface SealerTrust {
   readonly authorities: readonly Pick<TimestampAuthorityInfo, 'name' | 'trustAnchors'>[]
   /** `undefined` without an anchor. */
   readonly chain: AnchorInfo | undefined
+  /** Absent without witnesses. */
+  readonly witnesses?: WitnessTrust
 }
+
+/** The witnesses that cosign a log. `submissionKey`: its public key with the type byte, as in `CheckpointSigner`. */
+type WitnessTrust = WitnessPolicy & { readonly submissionKey?: Uint8Array }
 
 /** Seals the log: batches, checkpoints, stamps, anchors. `createSealer` of `evidence-registry/sealer` makes one. */
 export interface Sealer {

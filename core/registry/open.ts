@@ -91,7 +91,7 @@ async function open(options: RegistryOptions): Promise<Registry> {
   await assertOpenable(options)
   const gate = new WriteGate({ isReadOnly: readOnly, acceptClock, clock, sealer })
   const records = gate.guard(options.records)
-  const log = new LogReader(records)
+  const log = new LogReader(records, { hasWitnesses: sealer.trust.witnesses !== undefined })
   const identity = await openIdentity(options, records)
   // First, because it checks that the store still holds what was signed: nothing is written before.
   if (!readOnly) await sealer.start({ records: options.records, signedHead, identity, clock, logger })

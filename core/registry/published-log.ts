@@ -11,7 +11,8 @@ import {
   type Ranged,
   type TreeRange,
 } from '../log/attestation-rules.ts'
-import type { StampRules } from '../log/records.ts'
+import { formatTypedKey, withSignatures } from '../log/note.ts'
+import type { CheckpointRecord, StampRules } from '../log/records.ts'
 import { TILE_WIDTH } from '../log/tree/tile.ts'
 import { batchPage } from './batches.ts'
 import type { Context } from './context.ts'
@@ -36,6 +37,9 @@ export function publishedLog(
     await identity.refresh()
     return logPolicy(log, { identity, trust })
   }
+  /** The note with the newest cosignature of each witness. */
+  const cosigned = async (checkpoint: CheckpointRecord | undefined): Promise<string | undefined> =>
+    checkpoint && withSignatures(checkpoint.note, await log.cosignatures(checkpoint.size, 'newest'))
   return {
     origin: identity.origin,
     get verifierKey() {
@@ -44,9 +48,10 @@ export function publishedLog(
     policy,
     policyText: async () => logPolicyText(await policy()),
     latestCheckpoint: async () => (await log.latestCheckpoint())?.note,
+    publishedCheckpoint: async () => cosigned((await log.submittedCheckpoint()) ?? (await log.latestCheckpoint())),
     checkpoint: async (treeSize) => {
       assertInteger('treeSize', treeSize)
-      return (await log.checkpoint(treeSize))?.note
+      return cosigned(await log.checkpoint(treeSize))
     },
     tile: async ({ level, index, width }) => {
       assertInteger('level', level)
@@ -98,6 +103,8 @@ interface PolicySources {
   readonly trust: SealerTrust
 }
 
+const NO_WITNESSES: NonNullable<SealerTrust['witnesses']> = { witnesses: [], groups: [], quorum: 'none' }
+
 /** What a verifier pins: `GET /log/policy`. In a bundle it is the registry's own word. */
 export async function logPolicy(log: LogReader, { identity, trust }: PolicySources): Promise<LogPolicy> {
   const { origin, keys } = identity
@@ -123,16 +130,16 @@ export async function logPolicy(log: LogReader, { identity, trust }: PolicySourc
     until: accounts[i + 1]?.from ?? null,
     values: account === undefined ? [] : [{ type, network, chainId, account }],
   }))
+  const { submissionKey, ...witnesses } = trust.witnesses ?? NO_WITNESSES
   return {
     origin,
     keys: await Promise.all(keys.map((key, i) => policyKey(log, key, { next: keys[i + 1], sealedSize: size }))),
-    witnesses: [],
-    groups: [],
-    quorum: 'none',
+    ...witnesses,
     timestampAuthorities: authoritiesOf(authorities),
     timestampQuorum: periods.at(-1)?.quorum ?? 1,
     timestampQuorums: mergedRanges(quorums).map(({ value: quorum, ranges }) => ({ quorum, ranges: [...ranges] })),
     chains: mergedRanges(chains).map(({ value, ranges }) => ({ ...value, ranges: [...ranges] })),
+    ...(submissionKey && { extensions: { submissionKey: formatTypedKey(origin, submissionKey) } }),
   }
 }
 

@@ -40,10 +40,10 @@ export const BundleEvent = closed({
   opening: Type.String({ ...hexOf(240), description: '120 bytes. Its SHA-256 is the txId, a log entry' }),
   position: opt(Type.Integer({ minimum: 0, description: 'Index of the entry in the log. Absent until it is sealed' })),
   inclusion: Type.Array(BundleInclusion, {
-    maxItems: 2,
+    maxItems: 3,
     description:
-      'Under the earliest stamped and the earliest anchored checkpoint that cover the event; without either, under ' +
-      'the earliest checkpoint. Empty until the event is sealed',
+      'Under the earliest stamped, the earliest anchored and, if the stamped one has no quorum of witnesses, the ' +
+      'earliest cosigned checkpoint that cover the event; else the earliest one. Empty until the event is sealed',
   }),
   header: opt(Type.String({ description: 'Exact text. Only in bundles made with a key' })),
   filesText: opt(Type.String({ description: 'Exact text of the map of file hashes. Always together with filesSalt' })),

@@ -113,7 +113,7 @@ function inclusionOf(entry: UntrustedObject, max: number): readonly ShownInclusi
 function eventOf(event: UntrustedObject): ShownBundleEvent {
   assertOnlyMembers(event, EVENT_MEMBERS, 'An event')
   const { position } = event
-  const inclusion = inclusionOf(event, 2)
+  const inclusion = inclusionOf(event, 3)
   if ((position === undefined) !== (inclusion.length === 0))
     throw verificationError('document.entry', 'An event must have both a position and an inclusion proof, or neither')
   const place = position === undefined ? undefined : { position: asCount(position, 'position'), inclusion }

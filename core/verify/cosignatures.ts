@@ -70,7 +70,7 @@ export function verifyCosignatures(tree: Cosigned, required: WitnessGroup, cosig
   return held
 }
 
-function verifyCosignature(
+export function verifyCosignature(
   tree: Cosigned,
   witness: Witness,
   { run: { budget, doubt }, cost, mlDsa44 }: Cosigning,

@@ -2,6 +2,7 @@ import { toHex } from '../bytes.ts'
 import { splitVerifierKey, usableCosignatureKey, usableKey } from '../log/note.ts'
 import { verificationError } from '../errors.ts'
 import type { TreeRange } from '../log/attestation-rules.ts'
+import type { WitnessPolicy } from '../ports/index.ts'
 
 /** Parses C2SP tlog-policy text (https://c2sp.org/tlog-policy) and resolves its quorum. */
 
@@ -69,41 +70,58 @@ export class WitnessQuorum {
   }
 }
 
+/** As `readPolicyText`, of a policy that names a log. */
+export function parsePolicyText(given: string): ReturnType<typeof readPolicyText> {
+  const policy = readPolicyText(given)
+  if (policy.logs.length === 0) throw verificationError('policy.keys', 'The policy has no log line')
+  return policy
+}
+
 /**
- * Returns the verifier keys of the logs, and the quorum. Lines may also end in CR LF. Throws `VERIFICATION_FAILED` with
- * the first broken rule.
+ * Returns the verifier keys of the logs, the quorum, and the lines about witnesses as they are written. Lines may also
+ * end in CR LF. Throws `VERIFICATION_FAILED` with the first broken rule.
  */
-export function parsePolicyText(given: string): { readonly logs: readonly string[]; readonly required: WitnessGroup } {
+export function readPolicyText(given: string) {
   const text = given.replaceAll('\r\n', '\n')
   if (/[^\t\n\x20-\x7e\u00a0-\u{10ffff}]/u.test(text))
     throw verificationError('policy.line', 'The policy contains a control character')
-  const logs: string[] = []
+  const lines: PolicyLines = { logs: [], witnesses: [], groups: [], quorum: 'none' }
   const quorum = new WitnessQuorum()
   for (const [i, line] of text.split('\n').entries()) {
     const words = line.split(/[ \t]+/).filter((word) => word !== '')
-    if (words.length > 0 && words[0]?.startsWith('#') !== true && !addLine(logs, quorum, words))
+    if (words.length > 0 && words[0]?.startsWith('#') !== true && !addLine(lines, quorum, words))
       throw verificationError('policy.line', `Line ${i + 1} of the policy is not a tlog-policy line`)
   }
   const { required } = quorum
-  if (logs.length === 0) throw verificationError('policy.keys', 'The policy has no log line')
+  const { logs, ...witnesses } = lines
   const keys = new Set<string>()
   for (const vkey of logs) {
     usableKey(vkey)
     addKey(keys, vkey)
   }
-  return { logs, required }
+  return { logs, required, witnesses }
 }
 
+/** The lines of a policy, as they are written. */
+type PolicyLines = WitnessPolicy & { readonly logs: string[] }
+
 /** Returns false if the line has another form. */
-function addLine(logs: string[], quorum: WitnessQuorum, words: readonly string[]): boolean {
-  const [keyword, first, second, ...others] = words
-  if (first === undefined) return false
-  if (keyword === 'log' && others.length === 0) logs.push(first)
-  else if (keyword === 'witness' && second !== undefined && others.length <= 1)
-    quorum.witness({ name: first, vkey: second })
-  else if (keyword === 'group' && second !== undefined && others.length > 0) quorum.group(first, second, others)
-  else if (keyword === 'quorum' && second === undefined) quorum.require(first)
-  else return false
+function addLine(lines: PolicyLines, quorum: WitnessQuorum, words: readonly string[]): boolean {
+  const [keyword, name, second, ...others] = words
+  if (name === undefined) return false
+  if (keyword === 'log' && others.length === 0) lines.logs.push(name)
+  else if (keyword === 'witness' && second !== undefined && others.length <= 1) {
+    quorum.witness({ name, vkey: second })
+    const [url] = others
+    lines.witnesses.push({ name, vkey: second, ...(url !== undefined && { url }) })
+  } else if (keyword === 'group' && second !== undefined && others.length > 0) {
+    quorum.group(name, second, others)
+    const threshold = second === 'all' || second === 'any' ? second : Number(second)
+    lines.groups.push({ name, threshold, members: others })
+  } else if (keyword === 'quorum' && second === undefined) {
+    quorum.require(name)
+    lines.quorum = name
+  } else return false
   return true
 }
 

@@ -112,6 +112,7 @@ const RESPONSES: { readonly [K in ResponseCode]: ErrorResponse } = {
   ENGINE_FAILED: unavailable,
   AUTHORITY_FAILED: unavailable,
   ANCHOR_FAILED: unavailable,
+  WITNESS_FAILED: unavailable,
   CLOSED: unavailable,
   ...HTTP_ERRORS,
 }

@@ -56,12 +56,13 @@ export const log: EndpointGroup = {
       path: '/log/checkpoint',
       access: 'public',
       isUnmetered: true,
-      summary: 'The newest signed checkpoint',
-      description: 'A signed note (C2SP tlog-checkpoint). It changes with every batch.',
+      summary: 'The newest signed checkpoint, with the cosignatures of witnesses',
+      description:
+        'A signed note (C2SP tlog-checkpoint): of a log with witnesses the newest that was submitted to them.',
       response: { media: TEXT, description: 'A C2SP signed note' },
       errors: ['NOT_FOUND'],
       async handle({ registry }) {
-        const checkpoint = await registry.log.latestCheckpoint()
+        const checkpoint = await registry.log.publishedCheckpoint()
         if (checkpoint === undefined) throw new HttpError('NOT_FOUND', 'Nothing is sealed yet')
         return bytes(TEXT, checkpoint)
       },

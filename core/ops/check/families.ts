@@ -26,6 +26,7 @@ export type DifferenceKind =
   | 'head'
   | 'checkpoint'
   | 'stamp'
+  | 'cosignature'
   | 'anchor'
   /** An event: its opening, its txId or its version. */
   | 'event'
@@ -119,6 +120,8 @@ export const FAMILIES: readonly Family[] = [
   family('stamp', logKeys.partialStamps()),
   family('stamp', onlyKey(logKeys.stampHistory())),
   family('index', onlyKey(logKeys.stampHead())),
+  family('cosignature', logKeys.cosignedFrom(0), ({ size }) => [{ key: logKeys.checkpoint(size) }]),
+  family('cosignature', onlyKey(logKeys.witnesses())),
   bytes('stamp', logKeys.allValidationData()),
   family('anchor', logKeys.anchors()),
   family('anchor', onlyKey(logKeys.anchorHead())),

@@ -14,9 +14,10 @@ export interface DisclosedEvent {
 type ProvenParts = Omit<Bundle, 'format' | 'version' | 'origin' | 'subject' | 'extensions'>
 
 /**
- * Proves events under the earliest stamped and the earliest anchored checkpoint that cover them. An event without
- * either is proven under the earliest checkpoint, and one that is not sealed yet is not proven. If these are more
- * checkpoints than a verifier reads, only every nth event has its own, and those between are proven under the next.
+ * Proves events under the earliest stamped and the earliest anchored checkpoint that cover them, and if witnesses have
+ * not cosigned the stamped one, also under the earliest that they have. An event without any of these is proven under
+ * the earliest checkpoint, and one that is not sealed yet is not proven. If these are more checkpoints than a verifier
+ * reads, only every nth event has its own, and those between are proven under the next.
  */
 export async function proveEvents(
   log: LogReader,
@@ -88,13 +89,14 @@ async function cover(
   return { trees: all, ofEvents, units: all.reduce((sum, tree) => sum + unitsOf(tree), 0) }
 }
 
-/** The one or two trees that prove an entry; none if it is not sealed. */
+/** The one to three trees that prove an entry; none if it is not sealed. */
 async function treesOf(trees: VouchedTrees, status: EntryStatus | undefined): Promise<readonly VouchedTree[]> {
   if (status === undefined || status.batch === null) return []
   const minSize = status.position + 1
   const stamped = await trees.stampedFrom(minSize)
   const anchored = await trees.anchoredFrom(minSize)
-  const found = [stamped, anchored].filter((tree) => tree !== undefined)
+  const cosigned = await trees.cosignedFrom(minSize, stamped)
+  const found = [stamped, anchored, cosigned].filter((tree) => tree !== undefined)
   if (found.length > 0) return merged(found)
   const ofBatch = await trees.ofBatch(status.batch)
   return ofBatch === undefined ? [] : [ofBatch]

@@ -9,6 +9,7 @@ import { fromHex, toBase64, toHex } from '../../bytes.ts'
 import { entryOfTxId, type EntryStatus, type LogReader, type SendStatus } from '../../log/reader.ts'
 import type { AnchorRecord, BatchRecord, StampRecord, StampToken } from '../../log/records.ts'
 import { claimOf, type StampClaim } from '../../log/attestation-rules.ts'
+import { withSignatures } from '../../log/note.ts'
 import { leafHash } from '../../log/tree/hash.ts'
 import { sidesOf } from '../../log/tree/proof.ts'
 import { hexInput } from '../../schemas/validation.ts'
@@ -94,7 +95,7 @@ export async function proveEvent(
 export interface BatchAttestation {
   readonly batch: BatchRecord
   readonly sendStatus: Exclude<SendStatus, null>
-  /** The signed checkpoint at the batch's end. */
+  /** The signed checkpoint at the batch's end, with its cosignatures. */
   readonly checkpoint: string
   readonly anchor: AnchorProof | undefined
   readonly stamp: StampProof | undefined
@@ -153,8 +154,9 @@ export class BatchAttestations {
 async function readAttestation(log: LogReader, batch: BatchRecord): Promise<BatchAttestation | undefined> {
   // First, so that an anchor which is confirmed meanwhile is shown as sent.
   const sendStatus = await log.sendStatusOf(batch)
-  const [checkpoint, anchor, stamp] = await Promise.all([
+  const [checkpoint, cosignatures, anchor, stamp] = await Promise.all([
     log.checkpointOf(batch),
+    log.cosignatures(batch.end),
     log.anchorCovering(batch.end),
     log.shownStamp(batch.end),
   ])
@@ -165,7 +167,7 @@ async function readAttestation(log: LogReader, batch: BatchRecord): Promise<Batc
   return {
     batch,
     sendStatus,
-    checkpoint: checkpoint.note,
+    checkpoint: withSignatures(checkpoint.note, cosignatures),
     anchor: anchor && confirmation && (await anchorProof(log, batch, anchor, confirmation)),
     stamp: stamp && claim && (await stampProof(log, batch, stamp, claim)),
     blockNumber: confirmation?.blockNumber,

@@ -17,7 +17,7 @@ import type { LogReader } from '../../log/reader.ts'
 import type { AnchorRecord, BatchRecord, StampRecord, StampToken, ValidationDataRef } from '../../log/records.ts'
 import { distinctTokens } from '../../log/attestation-rules.ts'
 import { leafHash } from '../../log/tree/hash.ts'
-import { MAX_CHECKPOINT_TOKENS } from '../../commitment/bundle-format.ts'
+import { MAX_CHECKPOINT_TOKENS, MAX_COSIGNATURES } from '../../commitment/bundle-format.ts'
 import type { SealerTrust } from '../../ports/index.ts'
 import { type LogRange, RangeCache } from '../../log/range-cache.ts'
 import { BoundedMap } from '../../store/bounded-map.ts'
@@ -66,6 +66,7 @@ interface Found extends LogRange {
 class Cached {
   readonly stamped = new RangeCache<Found>(MAX_CACHED_TREES)
   readonly anchored = new RangeCache<Found>(MAX_CACHED_TREES)
+  readonly cosigned = new RangeCache<Found>(MAX_CACHED_TREES)
   readonly vouchers = new BoundedMap<string, Vouchers>(MAX_CACHED_CHARS, charsOf)
 }
 
@@ -118,6 +119,21 @@ export class VouchedTrees {
     })
     // A reorganization of the chain may have removed it meanwhile.
     return tree?.anchor?.confirmation && tree
+  }
+
+  /**
+   * Of the trees of this size or larger, the smallest that a quorum of witnesses cosigned; `stamped` if it has one.
+   */
+  async cosignedFrom(minSize: number, stamped: VouchedTree | undefined): Promise<VouchedTree | undefined> {
+    const { witnesses } = this.#sources.trust
+    if (witnesses === undefined || witnesses.quorum === 'none') return undefined
+    const from = (size: number): Promise<VouchedTree | undefined> =>
+      firstFrom(this.#cached.cosigned, size, async () => {
+        const found = await this.#log.cosignedFrom(size, witnesses)
+        return found && { size: found.size, note: found.note, root: rootOfNote(found.note) }
+      })
+    const next = stamped && (await from(stamped.size))
+    return next !== undefined && next.size === stamped?.size ? stamped : from(minSize)
   }
 
   /** The tree of a batch, `undefined` until its checkpoint is signed. */
@@ -205,7 +221,7 @@ export const unitsOf = ({ stamp, anchor }: VouchedTree): number =>
 
 /** What a verifier spends on a checkpoint (`core/SPECIFICATION.md`). A token has 850 characters or more for a unit. */
 export const checkpointUnits = ({ tokens, anchors, cosignatures = [] }: CountedCheckpoint): number =>
-  tokens.reduce((sum, token) => sum + 5 + token.length / 850, 1 + 8 * anchors.length + cosignatures.length / 8)
+  tokens.reduce((sum, token) => sum + 5 + token.length / 850, 1 + 8 * anchors.length + cosignatures.length)
 
 interface CountedCheckpoint {
   readonly tokens: readonly string[]
@@ -266,7 +282,7 @@ async function checkpointsOf(
     checkpoints.push({
       note: tree.note,
       ...(await consistencyOf(log, { tree, next: trees[i + 1], keys })),
-      cosignatures: [],
+      cosignatures: (await log.cosignatures(tree.size)).slice(0, MAX_COSIGNATURES),
       tokens: tokens.map(({ token }) => token),
       anchors: anchorsOf(tree.anchor),
     })

@@ -98,7 +98,7 @@ describe('the form of a bundle', () => {
     unreadable(set(['checkpoints', '0', 'tokens'], many(9, '')), 'form.length')
     unreadable(set(['checkpoints', '0', 'anchors'], many(5, {})), 'form.length')
     unreadable(set(['checkpoints', '0', 'cosignatures'], many(33, '')), 'form.length')
-    unreadable(set(['events', '0', 'inclusion'], many(3, {})), 'form.length')
+    unreadable(set(['events', '0', 'inclusion'], many(4, {})), 'form.length')
     unreadable(set(['events', '0', 'inclusion', '0', 'path'], many(65, '')), 'form.length')
     unreadable(set(['keys', '0', 'opening'], '00'.repeat(16_385)), 'form.length')
     const long = { ...example.claimedPolicy, extensions: { long: 'x'.repeat(1_048_576) } }

@@ -332,7 +332,7 @@ SALTED = {"*": {"text": string, "salt": hash32}}
 EVENT = {
     "opening": event_opening,
     "position?": count,
-    "inclusion": [INCLUSION, 2],
+    "inclusion": [INCLUSION, 3],
     "header?": string,
     "filesText?": string,
     "filesSalt?": hash32,
