@@ -118,3 +118,10 @@ export class Background {
     }
   }
 }
+
+/** The failures of several, as those of one. */
+export function failuresOf(all: readonly (Background | undefined)[]): Omit<BackgroundFailures, 'lastAt'> {
+  const failures = all.flatMap((each) => (each === undefined ? [] : [each.failures]))
+  const last = failures.filter(({ count }) => count > 0).toSorted((a, b) => b.lastAt - a.lastAt)[0]
+  return { count: failures.reduce((sum, { count }) => sum + count, 0), lastCode: last?.lastCode ?? null }
+}

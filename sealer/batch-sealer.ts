@@ -9,7 +9,7 @@ import type { BatchRecord, TreeHeadRecord } from '../core/log/records.ts'
 import { StoredTiles } from '../core/log/tiles.ts'
 import { emptyRoot, HASH_BYTES, nodesOfRange, rangeHash, type NodeId } from '../core/log/tree/hash.ts'
 import { nodeAt, rowPrefix, TILE_HEIGHT, TILE_WIDTH, tileOfNode } from '../core/log/tree/tile.ts'
-import type { Key, SealerHost, TreeEngine, Version } from '../core/ports/index.ts'
+import type { Key, SealerHost, SignedHead, TreeEngine, Version } from '../core/ports/index.ts'
 import { batchEntries } from '../core/store/derived.ts'
 import { decodeRecord } from '../core/store/codec.ts'
 import { putRecord } from '../core/store/entries.ts'
@@ -125,6 +125,15 @@ export class BatchSealer {
     return { head, logSize, unsealedEvents: await this.#unsealedEvents(head.size, logSize) }
   }
 
+  /**
+   * Makes a tree that is not the beginning of this log the signed head. So every step and every later start finds that
+   * the store does not hold what was signed, and signs nothing. Requires that no step is running.
+   */
+  async refuse(forked: SignedHead): Promise<void> {
+    await this.#host.signedHead.write(forked)
+    this.#signedSize = 0
+  }
+
   /** Waits until nothing reads the store any more. Requires that no step is running. */
   close(): Promise<void> {
     return this.#integrator.close()
@@ -182,7 +191,7 @@ export class BatchSealer {
     const head = await this.#head()
     const { size } = head.record
     const isStored = (await this.#reader.checkpoint(size)) !== undefined
-    if (!isStored || signed?.size !== size) {
+    if (!isStored || signed?.size !== size || toHex(signed.root) !== head.record.root) {
       const root = await this.#reader.rootHolding(head.record, signed)
       await identity.refresh()
       // 2: before any signature exists.

@@ -1,3 +1,7 @@
+import { Background, type BackgroundOptions } from '../core/background.ts'
+import { backoffMs } from '../core/clock.ts'
+import type { SealerHost } from '../core/ports/index.ts'
+
 /**
  * `seal`: a batch was hashed and committed. `stamp`: an authority stamped a checkpoint. `anchor`: an anchor was
  * confirmed, counted from its first transaction.
@@ -19,3 +23,20 @@ export interface Schedule {
   /** How often the store or the chain is polled if nothing wakes the loop, ms. */
   readonly pollIntervalMs: number
 }
+
+export const FIRST_BACKOFF_MS = 250
+
+/** Longer and longer pauses after failures, up to this one. */
+export const backoffUpTo =
+  (maxMs: number): BackgroundOptions['retryMs'] =>
+  (attempt) =>
+    backoffMs({ attempt, firstMs: FIRST_BACKOFF_MS, maxMs })
+
+interface LoopOptions extends Pick<BackgroundOptions, 'run' | 'retryMs'> {
+  readonly step: 'seal' | 'stamp' | 'anchor' | 'cosign'
+  readonly fields?: object
+}
+
+/** A loop that tries again after failures. */
+export const loopOf = ({ clock, logger }: SealerHost, { step, fields, ...work }: LoopOptions): Background =>
+  new Background({ clock, logger, ...work, failure: `${step} failed: it is tried again`, fields: { step, ...fields } })

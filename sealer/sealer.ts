@@ -1,5 +1,5 @@
-import { Background } from '../core/background.ts'
-import { backoffMs, untilAborted } from '../core/clock.ts'
+import { failuresOf, type Background } from '../core/background.ts'
+import { untilAborted } from '../core/clock.ts'
 import { RegistryError } from '../core/errors.ts'
 import { createIdSource } from '../core/ids.ts'
 import { LogReader } from '../core/log/reader.ts'
@@ -9,13 +9,14 @@ import { AccountAlarm } from './account-alarm.ts'
 import { Anchorer } from './anchorer.ts'
 import { authorityRules, labelOf, type AuthorityRules } from './authorities.ts'
 import { BatchSealer, type SealStep } from './batch-sealer.ts'
+import { Cosigner } from './cosigner.ts'
 import { PoolEngine } from './engine/engines.ts'
 import { SealerLease } from './lease.ts'
 import { Overdue } from './overdue.ts'
+import { backoffUpTo, FIRST_BACKOFF_MS, loopOf } from './schedule.ts'
 import { sealerSettings, type SealerOptions, type SealerSettings } from './settings.ts'
 import { StampCoordinator, Stamper } from './stamper.ts'
 
-const FIRST_BACKOFF_MS = 250
 /** The longest pause after failures: minutes for outside services, seconds for the registry's own store. */
 const MAX_OUTSIDE_BACKOFF_MS = 120_000
 const MAX_SEAL_BACKOFF_MS = 5_000
@@ -42,6 +43,7 @@ interface Running {
   readonly batches: BatchSealer
   readonly stampCoordinator: StampCoordinator
   readonly anchorer: Anchorer | undefined
+  readonly cosigner: Cosigner | undefined
   readonly accountAlarm: AccountAlarm | undefined
   /** Set if other processes seal the same records. */
   readonly lease: SealerLease | undefined
@@ -49,12 +51,13 @@ interface Running {
   /** One for each authority. */
   readonly stamps: readonly Background[]
   readonly anchor: Background | undefined
+  readonly cosign: Background | undefined
   readonly overdue: readonly Overdue[]
 }
 
 /**
- * Runs independent loops: one for batches and checkpoints, one for each authority, one for anchors. Each step starts
- * from stored state, so recovery after a crash is the normal loop.
+ * Runs independent loops: one for batches and checkpoints, one for each authority, one for anchors, one for witnesses.
+ * Each step starts from stored state, so recovery after a crash is the normal loop.
  */
 class LogSealer implements Sealer {
   readonly assurance: Sealer['assurance']
@@ -84,17 +87,19 @@ class LogSealer implements Sealer {
     this.#engine = options.engine ?? new PoolEngine()
     this.assurance = { time: this.#authorities.assurance, anchor: options.anchor?.info.assurance ?? 'none' }
     const { members, quorum } = this.#authorities
+    const { witnesses } = this.#settings
     this.trust = {
       quorum: members.length === 0 ? 0 : quorum,
       authorities: members.map(({ authority }) => authority.info),
       chain: options.anchor?.info,
+      ...(witnesses && { witnesses: { ...witnesses.policy, submissionKey: witnesses.submissionKey.publicKey } }),
     }
   }
 
   async start(host: SealerHost): Promise<void> {
     if (this.#running !== undefined || this.#closed !== undefined)
       throw new RegistryError('CLOSED', 'A sealer can be started only once: create another')
-    const reader = new LogReader(host.records)
+    const reader = new LogReader(host.records, { hasWitnesses: this.#settings.witnesses !== undefined })
     const running = this.#assemble(host, reader)
     await running.batches.start()
     const logSize = await host.records.logSize()
@@ -136,11 +141,23 @@ class LogSealer implements Sealer {
   }
 
   status(): SealerStatus {
-    const { seal, stamps = [], anchor, stampCoordinator, anchorer, accountAlarm, overdue = [] } = this.#running ?? {}
+    const {
+      seal,
+      stamps = [],
+      anchor,
+      cosign,
+      stampCoordinator,
+      anchorer,
+      cosigner,
+      accountAlarm,
+      overdue = [],
+    } = this.#running ?? {}
+    const witnesses = cosigner?.status ?? []
     const { count, isFailing } = this.#engine.failures ?? { count: 0, isFailing: false }
     const engine = { count, lastCode: count > 0 ? 'ENGINE_FAILED' : null }
-    const failing = [seal, ...stamps, anchor].flatMap((loop) => loop?.currentCode ?? [])
-    const codes = [...failing, ...overdue.flatMap(({ code }) => code ?? [])]
+    const failing = [seal, ...stamps, anchor, cosign].flatMap((loop) => loop?.currentCode ?? [])
+    const alarms = [...overdue.map(({ code }) => code), ...witnesses.map(({ alarm }) => alarm)]
+    const codes = [...failing, ...alarms.flatMap((code) => code ?? [])]
     return {
       sealedSize: this.sealedSize,
       logSize: this.#logSize,
@@ -152,6 +169,7 @@ class LogSealer implements Sealer {
       hasAccountConflict: accountAlarm?.isRaised ?? false,
       failures: { seal: failuresOf([seal]), stamp: failuresOf(stamps), anchor: failuresOf([anchor]), engine },
       currentFailures: isFailing ? [...codes, 'ENGINE_FAILED'] : codes,
+      witnesses,
     }
   }
 
@@ -174,7 +192,7 @@ class LogSealer implements Sealer {
 
   #assemble(host: SealerHost, reader: LogReader): Running {
     const { clock, logger, records } = host
-    const { batches: rules, stamps: stampSchedule, anchors, leaseMs, onDuration } = this.#settings
+    const { batches: rules, stamps: stampSchedule, anchors, witnesses, leaseMs, onDuration } = this.#settings
     const { members } = this.#authorities
     const anchor = this.#anchor
     const batches = new BatchSealer({
@@ -186,6 +204,9 @@ class LogSealer implements Sealer {
       onDuration,
     })
     const stampCoordinator = new StampCoordinator({ host, reader, rules: rulesOf(this.trust), schedule: stampSchedule })
+    const cosigner =
+      witnesses &&
+      new Cosigner({ host, reader, witnesses, onForkedTree: (tree) => this.#afterLastStep(() => batches.refuse(tree)) })
     const anchorer = anchor && new Anchorer({ host, reader, anchor, schedule: anchors, onDuration })
     const accountAlarm = anchor && new AccountAlarm({ anchor, records, logger })
     const lease = records.isShared
@@ -196,22 +217,34 @@ class LogSealer implements Sealer {
         step,
         fields,
         run: (signal) => this.#stepWithLease(lease, work, signal),
-        maxBackoffMs: MAX_OUTSIDE_BACKOFF_MS,
+        retryMs: backoffUpTo(MAX_OUTSIDE_BACKOFF_MS),
       })
     const running: Running = {
       host,
       batches,
       stampCoordinator,
       anchorer,
+      cosigner,
       accountAlarm,
       lease,
-      seal: loopOf(host, { step: 'seal', run: () => this.#sealStep(running), maxBackoffMs: MAX_SEAL_BACKOFF_MS }),
+      seal: loopOf(host, {
+        step: 'seal',
+        run: () => this.#sealStep(running),
+        retryMs: backoffUpTo(MAX_SEAL_BACKOFF_MS),
+      }),
       stamps: members.map(({ authority, trustAnchors }) =>
         outsideLoop('stamp', new Stamper({ coordinator: stampCoordinator, authority, trustAnchors, onDuration }), {
           authority: labelOf(authority),
         }),
       ),
       anchor: anchorer && accountAlarm && outsideLoop('anchor', withAlarm(anchorer, accountAlarm)),
+      cosign:
+        cosigner &&
+        loopOf(host, {
+          step: 'cosign',
+          run: (signal) => this.#stepWithLease(lease, cosigner, signal),
+          retryMs: () => Math.max(cosigner.dueInMs, FIRST_BACKOFF_MS),
+        }),
       overdue: this.#watchesOf({ host, reader, stampCoordinator, anchorer, lease }),
     }
     return running
@@ -326,30 +359,5 @@ const withAlarm = (anchorer: Anchorer, alarm: AccountAlarm): OutsideWork => ({
   observe: () => anchorer.observe(),
 })
 
-interface LoopOptions {
-  readonly step: 'seal' | 'stamp' | 'anchor'
-  readonly fields?: object
-  readonly run: (signal: AbortSignal) => Promise<number>
-  readonly maxBackoffMs: number
-}
-
-/** A loop that tries again after failures, with longer and longer pauses. */
-const loopOf = ({ clock, logger }: SealerHost, { step, fields, run, maxBackoffMs }: LoopOptions): Background =>
-  new Background({
-    clock,
-    logger,
-    run,
-    retryMs: (attempt) => backoffMs({ attempt, firstMs: FIRST_BACKOFF_MS, maxMs: maxBackoffMs }),
-    failure: `${step} failed: it is tried again`,
-    fields: { step, ...fields },
-  })
-
-const loopsOf = ({ seal, stamps, anchor }: Running): readonly Background[] =>
-  [seal, ...stamps, anchor].filter((loop) => loop !== undefined)
-
-/** The failures of several loops, as those of one. */
-function failuresOf(loops: readonly (Background | undefined)[]): SealerStatus['failures']['seal'] {
-  const all = loops.flatMap((loop) => (loop === undefined ? [] : [loop.failures]))
-  const last = all.filter(({ count }) => count > 0).toSorted((a, b) => b.lastAt - a.lastAt)[0]
-  return { count: all.reduce((sum, { count }) => sum + count, 0), lastCode: last?.lastCode ?? null }
-}
+const loopsOf = ({ seal, stamps, anchor, cosign }: Running): readonly Background[] =>
+  [seal, ...stamps, anchor, cosign].filter((loop) => loop !== undefined)

@@ -3,6 +3,7 @@ import type { Anchor, TimestampAuthority, TreeEngine } from '../core/ports/index
 import type { AnchorSchedule } from './anchorer.ts'
 import type { BatchRules, DurationObserver, Schedule } from './schedule.ts'
 import { LEASE_MS } from './lease.ts'
+import { witnessSettings, type WitnessOptions, type WitnessSettings } from './witness-settings.ts'
 
 /** Options of `createSealer`. The sealer owns the engine, the authorities and the anchor, and closes them. */
 export interface SealerOptions {
@@ -19,6 +20,8 @@ export interface SealerOptions {
   readonly quorum?: number | undefined
   /** The chain that checkpoints are anchored in. Default: none. */
   readonly anchor?: Anchor
+  /** The witnesses that cosign the checkpoints. Default: none. */
+  readonly witnesses?: WitnessOptions | undefined
   /**
    * The least time from one batch to the next, ms: how long an event waits at most. An event that comes after a pause
    * is sealed at once. Default 500.
@@ -33,7 +36,7 @@ export interface SealerOptions {
   readonly anchorIntervalMs?: number
   /**
    * Minimum time between two stamps, ms. Default 60,000. 0: the newest checkpoint is stamped as soon as the previous
-   * stamp is complete.
+   * stamp is complete. With witnesses it is not less than their interval.
    */
   readonly tsaIntervalMs?: number
   /** How often the store and the chain are polled, ms. Default 1,000. */
@@ -56,6 +59,7 @@ export interface SealerSettings {
   readonly batches: BatchRules
   readonly stamps: Schedule
   readonly anchors: AnchorSchedule
+  readonly witnesses: WitnessSettings | undefined
   readonly pollIntervalMs: number
   readonly leaseMs: number
   readonly onDuration: DurationObserver | undefined
@@ -69,12 +73,16 @@ const ANCHOR_REPLACE_AFTER_MS = 180_000
 /** Throws `CONFIG_ERROR` if a number is out of range. */
 export function sealerSettings(options: SealerOptions): SealerSettings {
   const pollIntervalMs = integer('pollIntervalMs', options.pollIntervalMs ?? 1_000, 1)
+  const witnesses = options.witnesses && witnessSettings(options.witnesses)
+  const tsaIntervalMs = integer('tsaIntervalMs', options.tsaIntervalMs ?? INTERVAL_MS, 0)
   return {
+    witnesses,
     batches: {
       maxLeaves: integer('maxLeaves', options.maxLeaves ?? 65_536, 1),
       maxWaitMs: integer('maxWaitMs', options.maxWaitMs ?? 500, 0),
     },
-    stamps: { intervalMs: integer('tsaIntervalMs', options.tsaIntervalMs ?? INTERVAL_MS, 0), pollIntervalMs },
+    // Only a checkpoint that was submitted to witnesses is stamped.
+    stamps: { intervalMs: Math.max(tsaIntervalMs, witnesses?.intervalMs ?? 0), pollIntervalMs },
     anchors: {
       intervalMs: integer('anchorIntervalMs', options.anchorIntervalMs ?? INTERVAL_MS, 0),
       pollIntervalMs: integer('anchorPollIntervalMs', options.anchorPollIntervalMs ?? pollIntervalMs, 1),

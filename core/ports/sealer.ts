@@ -82,6 +82,8 @@ export interface SealerStatus {
    * works now.
    */
   readonly currentFailures: readonly string[]
+  /** The witnesses of the policy, in its order. */
+  readonly witnesses: readonly WitnessStatus[]
 }
 
 export interface WitnessStatus {

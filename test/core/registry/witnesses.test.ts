@@ -1,0 +1,98 @@
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import { openLocalTsa } from '../../../adapters/local-tsa/index.ts'
+import { parseCheckpoint, verifyCheckpoint } from '../../../core/log/note.ts'
+import { parsePolicy, verifyBundle } from '../../../core/verify/index.ts'
+import { until } from '../../support/manual-clock.ts'
+import { assertIntact, openFixture, withStatus } from '../../support/registry-fixture.ts'
+import { present } from '../../support/present.ts'
+import { temporaryFor } from '../../support/temporary.ts'
+import type { TestWitness } from '../../support/witness.ts'
+import { startWitnesses } from '../../support/witnessed-log.ts'
+
+const linesOf = (note: string | undefined): readonly string[] =>
+  (note ?? '').split('\n').filter((line) => line.startsWith('— wit.example/'))
+
+it('shows cosignatures in the checkpoint, in proofs and in bundles, and what a verifier pins', async (t) => {
+  const { witnesses, options, trust } = await startWitnesses(t, { count: 3, quorum: 2 })
+  const fixture = await openFixture({ t, sealer: { witnesses: options, pollIntervalMs: 1_000 } })
+  const { registry, clock } = fixture
+  trust(registry.log.origin)
+  await fixture.evidence()
+  await registry.sealNow()
+  const published = async (): Promise<readonly string[]> => linesOf(await registry.log.publishedCheckpoint())
+  await until(async () => {
+    await clock.advance(60_000)
+    return (await published()).length === 3
+  })
+  const note = present(await registry.log.publishedCheckpoint())
+  assert.equal(verifyCheckpoint(note, registry.log.verifierKey).size, 2)
+  const proof = withStatus(await registry.proofs.evidence({ evidenceId: 'e-1' }), 'ok')
+  assert.equal(linesOf(proof.merkle.checkpoint).length, 3)
+  verifyCheckpoint(proof.merkle.checkpoint, registry.log.verifierKey)
+
+  const { witnesses: shown, groups, quorum, extensions } = await registry.log.policy()
+  assert.deepEqual(
+    shown.map(({ name, vkey, url }) => ({ name, vkey, url })),
+    witnesses.map(({ vkey, url }, i) => ({ name: `w${i + 1}`, vkey, url })),
+  )
+  assert.deepEqual(groups, [{ name: 'enough', threshold: 2, members: ['w1', 'w2', 'w3'] }])
+  assert.deepEqual([quorum, extensions], ['enough', { submissionKey: witnesses[0]?.logKey }])
+
+  const bundle = await registry.proofs.bundle(fixture.scope, { externalId: 'e-1', fields: 'none', files: 'none' })
+  assert.equal(bundle.checkpoints[0]?.cosignatures.length, 3)
+  const policy = parsePolicy(await registry.log.policyText())
+  assert.equal(verifyBundle(JSON.stringify(bundle), { policy }).state, 'proven')
+  const without = { ...bundle, checkpoints: bundle.checkpoints.map((each) => ({ ...each, cosignatures: [] })) }
+  assert.equal(verifyBundle(JSON.stringify(without), { policy }).state, 'requirement')
+  await assertIntact(fixture)
+})
+
+it('publishes the checkpoint that was submitted last, and none that is smaller than the one before', async (t) => {
+  const { options, trust } = await startWitnesses(t, { count: 1 })
+  const { registry, clock, evidence } = await openFixture({ t, sealer: { witnesses: options, pollIntervalMs: 1_000 } })
+  trust(registry.log.origin)
+  const sizes: number[] = []
+  for (let round = 0; round < 20; round++) {
+    await evidence({ externalId: `e-${round}` })
+    await registry.sealNow()
+    await clock.advance(10_000)
+    sizes.push(verifyCheckpoint(present(await registry.log.publishedCheckpoint()), registry.log.verifierKey).size)
+  }
+  assert.ok(sizes.every((size, i) => size >= (sizes[i - 1] ?? 0)))
+  // At most one in a minute.
+  assert.ok(new Set(sizes).size <= 4, String(sizes))
+  assert.equal(parseCheckpoint(present(await registry.log.latestCheckpoint())).size, registry.status().sealedSize)
+})
+
+it('proves an event under a cosigned tree, too, if the stamped one has no quorum', async (t) => {
+  const { witnesses, options, trust } = await startWitnesses(t, { count: 1, timeoutMs: 5_000 })
+  const timestampAuthority = await openLocalTsa(await temporaryFor(t), { keepsLastStamp: false })
+  const fixture = await openFixture({ t, sealer: { witnesses: options, timestampAuthority, pollIntervalMs: 1_000 } })
+  const { registry, clock, scope } = fixture
+  trust(registry.log.origin)
+  const [witness] = witnesses as [TestWitness]
+  witness.mode = 'dead'
+  await fixture.evidence()
+  await registry.sealNow()
+  await until(async () => {
+    await clock.advance(1_000)
+    return registry.status().stampedSize === 2
+  })
+  // The tree that was stamped must not be cosigned later.
+  await fixture.evidence({ externalId: 'e-2' })
+  await registry.sealNow()
+  witness.mode = 'honest'
+  await until(async () => {
+    await clock.advance(60_000)
+    return registry.status().witnesses[0]?.cosignedAt !== null
+  })
+  const bundle = await registry.proofs.bundle(scope, { externalId: 'e-1', fields: 'none', files: 'none' })
+  const [stamped, cosigned] = bundle.checkpoints
+  assert.deepEqual([stamped?.tokens.length, stamped?.cosignatures.length], [1, 0])
+  assert.equal(cosigned?.cosignatures.length, 1)
+  assert.deepEqual(
+    bundle.events[0]?.inclusion.map(({ treeSize }) => treeSize),
+    [stamped, cosigned].map((checkpoint) => parseCheckpoint(checkpoint?.note ?? '').size),
+  )
+})

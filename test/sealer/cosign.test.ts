@@ -1,0 +1,235 @@
+import assert from 'node:assert/strict'
+import { describe, it, type TestContext } from 'node:test'
+import { openLocalTsa } from '../../adapters/local-tsa/index.ts'
+import { logKeys } from '../../core/log/keys.ts'
+import { checkpointText, createNoteSigner } from '../../core/log/note.ts'
+import type { CosignedRecord } from '../../core/log/records.ts'
+import type { Sealer } from '../../core/ports/index.ts'
+import { decorateRecords } from '../../core/store/decorate.ts'
+import { readOne } from '../../core/store/read.ts'
+import { resumeWitness, type SealerOptions } from '../../sealer/index.ts'
+import { until } from '../support/manual-clock.ts'
+import { present } from '../support/present.ts'
+import { recordsOf, sealerFixtures, type SealerFixture } from '../support/sealer-fixture.ts'
+import { temporaryFor } from '../support/temporary.ts'
+import type { TestWitness } from '../support/witness.ts'
+import { startWitnesses } from '../support/witnessed-log.ts'
+
+const MINUTE_MS = 60_000
+const otherRoot = Buffer.alloc(32, 5)
+
+describe('cosigning', () => {
+  const { open } = sealerFixtures()
+
+  async function start(t: TestContext, wanted: Parameters<typeof startWitnesses>[1], options: SealerOptions = {}) {
+    const { witnesses, options: asked, trust } = await startWitnesses(t, wanted)
+    const fixture = await open()
+    trust(fixture.identity.origin)
+    const restart = (): Promise<Sealer> => fixture.start({ ...options, witnesses: asked })
+    return { fixture, witnesses, sealer: await restart(), restart }
+  }
+
+  const cosigned = (fixture: SealerFixture, size: number): Promise<CosignedRecord | undefined> =>
+    readOne(fixture.records, logKeys.cosigned(size))
+
+  /** Adds an event, seals, and lets time pass until so many witnesses have cosigned the new tree. */
+  async function grow(fixture: SealerFixture, sealer: Sealer, count: number): Promise<number> {
+    await fixture.append(1)
+    await sealer.sealNow()
+    const { size } = await fixture.reader.treeHead()
+    await until(async () => {
+      const record = await cosigned(fixture, size)
+      if (record === undefined) await fixture.clock.advance(MINUTE_MS / 2)
+      return record?.cosignatures.length === count
+    })
+    return size
+  }
+
+  const alarmsOf = (sealer: Sealer) => sealer.status().witnesses.map(({ alarm }) => alarm)
+  const first = (witnesses: readonly TestWitness[]): TestWitness => present(witnesses[0])
+
+  it('keeps the first and the newest cosignature of each witness', async (t) => {
+    const { fixture, sealer, witnesses } = await start(t, { count: 3 })
+    const size = await grow(fixture, sealer, 3)
+    const before = present(await cosigned(fixture, size))
+    assert.deepEqual(
+      before.cosignatures.map(({ vkey }) => vkey).toSorted(),
+      witnesses.map(({ vkey }) => vkey).toSorted(),
+    )
+    for (const { first: line, newest } of before.cosignatures) assert.equal(line, newest)
+    await until(async () => {
+      await fixture.clock.advance(MINUTE_MS)
+      return (await cosigned(fixture, size))?.cosignatures.every((each) => each.newest !== each.first) === true
+    })
+    const after = present(await cosigned(fixture, size))
+    const lineOf = ({ cosignatures }: CosignedRecord, vkey: string) =>
+      cosignatures.find((each) => each.vkey === vkey)?.first
+    for (const { vkey } of witnesses) assert.equal(lineOf(after, vkey), lineOf(before, vkey))
+    assert.deepEqual(sealer.status().currentFailures, [])
+  })
+
+  it('asks each witness once in an interval, also after a restart', async (t) => {
+    const { fixture, sealer, witnesses, restart } = await start(t, { count: 1 })
+    await grow(fixture, sealer, 1)
+    const asked = first(witnesses).bodies.length
+    const since = present(await readOne(fixture.records, logKeys.witnesses())).submittedAt
+    await fixture.append(1)
+    await sealer.sealNow()
+    await fixture.clock.advance(since + MINUTE_MS - 1 - fixture.clock.now())
+    await sealer.close()
+    await restart()
+    await fixture.clock.advance(0)
+    assert.equal(first(witnesses).bodies.length, asked)
+    await fixture.clock.advance(1)
+    await until(() => first(witnesses).bodies.length > asked)
+  })
+
+  it('proves each later tree, also over a rotation, and to a witness that lost its state', async (t) => {
+    const { fixture, sealer, witnesses } = await start(t, { count: 1 })
+    for (let round = 0; round < 3; round++) await grow(fixture, sealer, 1)
+    await fixture.identity.rotateCheckpointKey()
+    await grow(fixture, sealer, 1)
+    first(witnesses).seen = undefined
+    const size = await grow(fixture, sealer, 1)
+    assert.equal(first(witnesses).seen?.size, size)
+    assert.deepEqual(alarmsOf(sealer), [null])
+    assert.ok(first(witnesses).bodies.every((body) => body.split('\n— ').length === 3, 'two signatures, no others'))
+  })
+
+  it('waits for no witness that does not respond', async (t) => {
+    const { fixture, sealer, witnesses } = await start(t, { count: 3, quorum: 2, timeoutMs: 5_000 })
+    first(witnesses).mode = 'dead'
+    const size = await grow(fixture, sealer, 2)
+    await until(() => sealer.status().currentFailures.includes('WITNESS_FAILED'))
+    assert.equal(sealer.status().witnesses[0]?.cosignedAt, null)
+    await fixture.append(1)
+    await sealer.sealNow()
+    assert.ok(sealer.sealedSize > size)
+    first(witnesses).mode = 'honest'
+    await grow(fixture, sealer, 3)
+    await until(() => sealer.status().currentFailures.length === 0)
+  })
+
+  it('keeps no cosignature that does not verify', async (t) => {
+    const { fixture, sealer, witnesses } = await start(t, { count: 2 })
+    first(witnesses).mode = 'wrong key'
+    const size = await grow(fixture, sealer, 1)
+    await until(() => sealer.status().currentFailures.includes('WITNESS_FAILED'))
+    assert.deepEqual(
+      (await cosigned(fixture, size))?.cosignatures.map(({ vkey }) => vkey),
+      [witnesses[1]?.vkey],
+    )
+  })
+
+  for (const mode of ['honest', 'version 1.0.0'] as const)
+    it(`asks no witness any more that saw another history, until it is resumed (${mode})`, async (t) => {
+      const { fixture, sealer, witnesses, restart } = await start(t, { count: 2 })
+      const forked = first(witnesses)
+      await grow(fixture, sealer, 2)
+      const size = await grow(fixture, sealer, 2)
+      const right = present(forked.seen)
+      Object.assign(forked, { mode, seen: { ...right, root: otherRoot } })
+      await until(async () => {
+        await fixture.clock.advance(MINUTE_MS)
+        return alarmsOf(sealer)[0] === 'WITNESS_OTHER_HISTORY'
+      })
+      assert.deepEqual(sealer.status().currentFailures, ['WITNESS_OTHER_HISTORY'])
+      await sealer.close()
+      const later = await restart()
+      const asked = forked.bodies.length
+      await grow(fixture, later, 1)
+      assert.deepEqual([forked.bodies.length, alarmsOf(later)[0]], [asked, 'WITNESS_OTHER_HISTORY'])
+      forked.seen = right
+      assert.equal(await resumeWitness(fixture.records, forked.vkey), true)
+      assert.equal(await resumeWitness(fixture.records, forked.vkey), false)
+      assert.ok((await grow(fixture, later, 2)) > size)
+      assert.deepEqual(alarmsOf(later), [null, null])
+    })
+
+  it('goes on signing if a witness only says that it saw a larger tree', async (t) => {
+    const { fixture, sealer, witnesses } = await start(t, { count: 1 })
+    const { origin } = fixture.identity
+    const stranger = createNoteSigner(origin, new Uint8Array(32).fill(8))
+    const note = stranger.signNote(checkpointText({ origin, size: 1_000, root: otherRoot }))
+    const size = await grow(fixture, sealer, 1)
+    const right = first(witnesses).seen
+    first(witnesses).seen = { size: 1_000, root: otherRoot, note }
+    await until(async () => {
+      await fixture.clock.advance(MINUTE_MS)
+      return alarmsOf(sealer)[0] === 'WITNESS_AHEAD'
+    })
+    await fixture.append(1)
+    await sealer.sealNow()
+    assert.ok(sealer.sealedSize > size)
+    first(witnesses).seen = right
+    await grow(fixture, sealer, 1)
+    assert.deepEqual(alarmsOf(sealer), [null])
+  })
+
+  it('signs nothing any more once a witness shows a tree that the log signed and does not hold', async (t) => {
+    for (const of of ['a larger tree', 'another tree of this size']) {
+      const { fixture, sealer, witnesses, restart } = await start(t, { count: 1 })
+      const size = await grow(fixture, sealer, 1)
+      const forkedSize = of === 'a larger tree' ? size + 1_000 : size
+      const note = await fixture.identity.signCheckpoint(forkedSize, otherRoot)
+      first(witnesses).seen = { size: forkedSize, root: otherRoot, note }
+      await until(async () => {
+        await fixture.clock.advance(MINUTE_MS)
+        return sealer.isSetBack
+      })
+      await fixture.append(1)
+      await assert.rejects(sealer.sealNow(), { code: 'LOG_BEHIND_SIGNED' })
+      assert.equal((await fixture.reader.latestCheckpoint())?.size, size, of)
+      await sealer.close()
+      await assert.rejects(restart(), { code: 'LOG_BEHIND_SIGNED' })
+    }
+  })
+
+  it('lets only checkpoints be stamped that were submitted, also if no witness responds', async (t) => {
+    const timestampAuthority = await openLocalTsa(await temporaryFor(t), { keepsLastStamp: false })
+    const { fixture, sealer, witnesses } = await start(t, { count: 1, timeoutMs: 100 }, { timestampAuthority })
+    first(witnesses).mode = 'dead'
+    for (let round = 0; round < 6; round++) {
+      await fixture.append(1)
+      await sealer.sealNow()
+      await fixture.clock.advance(MINUTE_MS / 3)
+    }
+    await until(async () => {
+      await fixture.clock.advance(MINUTE_MS)
+      return sealer.status().stampedSize === sealer.sealedSize
+    })
+    const submitted = [...(await recordsOf(fixture.records, 'cs')).keys()].map((key) => key.slice(3))
+    const stamped = [...(await recordsOf(fixture.records, 'st')).keys()].map((key) => key.slice(3))
+    assert.ok(stamped.length > 1 && stamped.every((size) => submitted.includes(size)), String([stamped, submitted]))
+  })
+
+  it('keeps one cosigned checkpoint an hour after a day', async (t) => {
+    const intervalMs = 20 * MINUTE_MS
+    const { fixture, sealer } = await start(t, { count: 1, intervalMs }, { pollIntervalMs: intervalMs })
+    for (let round = 0; round < 8; round++) await grow(fixture, sealer, 1)
+    const timeIn = (value: Uint8Array): number => JSON.parse(Buffer.from(value).toString()).submittedAt
+    const times = async (): Promise<number[]> => [...(await recordsOf(fixture.records, 'cs')).values()].map(timeIn)
+    const submitted = await times()
+    await fixture.clock.advance(25 * 60 * MINUTE_MS)
+    // One is thinned with each submission.
+    for (let round = 0; round < 12; round++) await grow(fixture, sealer, 1)
+    const hourOf = (time: number): number => Math.floor(time / (60 * MINUTE_MS))
+    const kept = submitted.filter((time, i) => hourOf(time) !== hourOf(submitted[i - 1] ?? 0))
+    const left = (await times()).filter((time) => submitted.includes(time))
+    assert.deepEqual([left, kept.length], [kept, 3])
+  })
+
+  it('costs nothing without witnesses', async () => {
+    const fixture = await open()
+    const read = new Set<string>()
+    const records = decorateRecords(fixture.records, {
+      get: (keys) => (keys.forEach((key) => read.add(key.slice(0, 2))), fixture.records.get(keys)),
+    })
+    const sealer = await fixture.start({}, records)
+    await fixture.append(1)
+    await sealer.sealNow()
+    await fixture.clock.advance(10 * MINUTE_MS)
+    assert.deepEqual([read.has('th'), read.has('cs'), read.has('wi')], [true, false, false])
+    assert.equal(await readOne(fixture.records, logKeys.witnesses()), undefined)
+  })
+})
