@@ -2,6 +2,7 @@ import { createReadStream, existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { MarkedFolder } from '../startup/markers.ts'
+import { SUBMISSION_KEY_FILE, submissionKeyPath } from '../startup/witnesses.ts'
 import type { Config } from '../settings/load.ts'
 import type { SecretFiles } from './secrets.ts'
 
@@ -25,6 +26,7 @@ const KEYRING = 'checkpoint-keys.json'
 export const SECRET_FILES: readonly string[] = [
   ROOT_SECRET,
   KEYRING,
+  SUBMISSION_KEY_FILE,
   'tsa/ca.key',
   // The signer's key and certificate together.
   'tsa/tsa.pem',
@@ -51,12 +53,14 @@ export async function openDataFile(directory: string, path: string): Promise<Asy
   return existsSync(file) ? createReadStream(file) : undefined
 }
 
-/** Reads the secret files that exist. The root secret and the keyring may be outside of the data directory. */
-export async function readSecretFiles({ dataDir, secretFile, checkpointKeys }: Config): Promise<SecretFiles> {
+/** Reads the secret files that exist. The root secret and the keys of the log may be outside of the data directory. */
+export async function readSecretFiles(config: Config): Promise<SecretFiles> {
+  const { dataDir, secretFile, checkpointKeys } = config
   const files = new Map<string, Uint8Array>()
   const elsewhere: Readonly<Record<string, string | undefined>> = {
     [ROOT_SECRET]: secretFile,
     [KEYRING]: checkpointKeys,
+    [SUBMISSION_KEY_FILE]: submissionKeyPath(config),
   }
   for (const path of SECRET_FILES) {
     const file = elsewhere[path] ?? join(dataDir, path)

@@ -25,6 +25,7 @@ const COMMANDS: Readonly<Record<string, readonly [does: string, load: () => Prom
     'ends the alarm that others use the account of the anchors',
     async () => (await import('./adopt.ts')).adoptTransactionsCommand,
   ],
+  'witnesses resume': ['ends the alarm of a witness', async () => (await import('./witnesses.ts')).resumeCommand],
   'config check': [
     'shows the settings, and tries what they name',
     async () => (await import('./config-check.ts')).configCheckCommand,

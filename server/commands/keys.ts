@@ -12,12 +12,14 @@ export const listCommand = defineCommand({
   name: 'keys list',
   description: `
 Lists the checkpoint keys of the log, oldest first, then those that only the keyring has: the tree sizes that each key
-signs, its state, whether the keyring has its private key, and its verifier key.`,
+signs, its state, whether the keyring has its private key, and its verifier key. If the log has witnesses, the last line
+is the submission key, by which they know it.`,
   flags,
   success: 'the keys are listed',
   async run(_, config) {
-    const keys = await runOperation(listKeysOperation, {}, { config })
+    const { keys, submissionKey } = await runOperation(listKeysOperation, {}, { config })
     process.stdout.write(keys.map(lineOf).join(''))
+    if (typeof submissionKey === 'string') process.stdout.write(`submission key: ${submissionKey}\n`)
     return 0
   },
 })

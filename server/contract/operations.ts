@@ -20,7 +20,8 @@ export const Readiness = closed({
     Type.Array(Type.String(), {
       description:
         'Codes of what failed at its last attempt: sealing, an authority, a chain, worker threads. STAMP_OVERDUE, ' +
-        'ANCHOR_OVERDUE: entries have waited for three intervals, and nothing was made',
+        'ANCHOR_OVERDUE: entries have waited for three intervals, and nothing was made. WITNESS_OTHER_HISTORY, ' +
+        'WITNESS_AHEAD: what a witness has cosigned is not in this log',
     }),
   ),
 })

@@ -1,6 +1,6 @@
 import Type, { type TSchema } from '#typebox'
 import { OPERATOR } from '../../core/index.ts'
-import { confirmForeignUse } from '../../sealer/index.ts'
+import { confirmForeignUse, resumeWitness } from '../../sealer/index.ts'
 import { createBackup } from '../backup/create.ts'
 import { createdShare, newShare, NewShare } from '../contract/shares.ts'
 import { configError } from '../settings/config-error.ts'
@@ -30,7 +30,10 @@ export const listKeysOperation = define({
   name: 'keys/list',
   opens: 'read-only',
   args: NO_ARGS,
-  run: ({ registry }) => registry.checkpointKeys.list(),
+  async run({ registry }) {
+    const { extensions } = await registry.log.policy()
+    return { keys: await registry.checkpointKeys.list(), submissionKey: extensions?.['submissionKey'] }
+  },
 })
 
 /** Puts the next checkpoint key into the log, signed by the current one. */
@@ -69,6 +72,21 @@ export const adoptTransactionsOperation = define({
     if (confirmed === undefined) return null
     logger.info({ confirmed: confirmed.message }, 'transactions of the account that are not on record are confirmed')
     return confirmed.message
+  },
+})
+
+/** Ends the alarm of a witness. Returns false if it has none. */
+export const resumeWitnessOperation = define({
+  name: 'witnesses/resume',
+  opens: 'writable',
+  args: Type.Object({ name: Type.String() }, { additionalProperties: false }),
+  async run({ registry, stores, logger }, { name }) {
+    const { witnesses } = await registry.log.policy()
+    const witness = witnesses.find((each) => each.name === name)
+    if (witness === undefined) throw configError(`EVIDENCE_WITNESS_POLICY has no witness ${name}`)
+    const hadAlarm = await resumeWitness(stores.records, witness.vkey)
+    logger.info({ witness: name, hadAlarm }, 'witness resumed')
+    return hadAlarm
   },
 })
 
@@ -124,6 +142,7 @@ export const OPERATIONS: readonly ControlOperation<TSchema, unknown>[] = [
   rotateKeysOperation,
   markKeyOperation,
   adoptTransactionsOperation,
+  resumeWitnessOperation,
   shareOperation,
   backupOperation,
 ]

@@ -127,6 +127,12 @@ function logGauges({ registry }: MetricSources): readonly MetricRow[] {
       secondsSince(status().oldestUnanchoredAt),
     ),
     one('anchor_account_conflict', '1 if others use the anchoring account', () => Number(status().hasAccountConflict)),
+    many('witness_cosigned_timestamp_seconds', 'When the witness cosigned last; 0 before', 'witness', () =>
+      status().witnesses.map(({ name, cosignedAt }) => [name, (cosignedAt ?? 0) / 1_000]),
+    ),
+    many('witness_alarm', '1 if the witness saw another history or a larger tree', 'witness', () =>
+      status().witnesses.map(({ name, alarm }) => [name, Number(alarm !== null)]),
+    ),
     many('sealer_failures_total', 'Steps and workers of the sealer that failed since the start', 'step', () =>
       Object.entries(status().failures).map(([step, { count }]) => [step, count]),
     ),

@@ -134,6 +134,7 @@ const log = {
     integer(1, DAY_MS, 500),
     'Least time from one batch to the next: how long an event waits at most. After a pause it is sealed at once',
   ),
+  witnessPolicy: optional(path(), 'C2SP tlog-policy file with the witnesses that cosign checkpoints, and their quorum'),
   sealMaxLeaves: setting(integer(1, 1_048_576, 65_536), 'A batch is closed when it has this many entries'),
   acceptClock: setting(
     flag(false),

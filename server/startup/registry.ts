@@ -27,6 +27,7 @@ import { assertSharable, openRecords } from './records.ts'
 import { assertLedgerComplete, knownHeads } from './signed-heads.ts'
 import { openTimestampAuthorities } from './timestamp-authorities.ts'
 import { assertRestored } from './unfinished-restore.ts'
+import { openWitnesses } from './witnesses.ts'
 import { configError } from '../settings/config-error.ts'
 
 /** A registry with what was opened for it. */
@@ -51,6 +52,7 @@ export interface OpenedRegistry {
  *     ledger/            the local ledger, if that is the anchor
  *     secret             the root secret, unless EVIDENCE_SECRET_FILE names another file
  *     checkpoint-keys.json  the keys that sign checkpoints, unless EVIDENCE_CHECKPOINT_KEYS names another file
+ *     submission-key.json   the key by which witnesses know the log, beside the checkpoint keys
  *     signed-head.json   the size and root of the last signed checkpoint
  *     registry.json      the log's origin, and the folders that must be there; each of these folders has one, too
  *     operator.key       the operator key, if the first start was not on a terminal
@@ -104,7 +106,7 @@ async function openParts(
   const blobs = await parts.add(openBlobs(config, directory, logger))
   const claimFiles = await checkBlobStore({ config, records, blobs })
   const instruments = createInstruments()
-  const { sealer, heads, ...watched } = await openSealer(config, { directory, logger, parts, instruments })
+  const { sealer, heads, ...watched } = await openSealer(config, { directory, logger, parts, instruments, records })
   const { anchor } = watched
   if (anchor instanceof LocalLedger && !config.readOnly) await assertLedgerComplete(records, anchor)
   const registry = await openRegistry({
@@ -146,13 +148,14 @@ interface SealerContext {
   readonly logger: Logger
   readonly parts: OpenParts
   readonly instruments: Instruments
+  readonly records: RecordStore
 }
 
 /** A public authority would not accept a request every few seconds for long. */
 const OUTSIDE_INTERVAL_MS = 600_000
 
 /** Makes the sealer, with the authorities and the chain that it uses. */
-async function openSealer(config: Config, { directory, logger, parts, instruments }: SealerContext) {
+async function openSealer(config: Config, { directory, logger, parts, instruments, records }: SealerContext) {
   const clockWatch = new ClockWatch({ logger })
   const timestampAuthorities = await openTimestampAuthorities(config, directory, { logger, clockWatch })
   for (const authority of timestampAuthorities) parts.keep(authority)
@@ -164,6 +167,7 @@ async function openSealer(config: Config, { directory, logger, parts, instrument
     timestampAuthorities: timestampAuthorities.map((authority) => readings.watch(authority)),
     quorum: config.tsaQuorum,
     ...anchoring,
+    witnesses: await openWitnesses(config, records),
     maxWaitMs: config.sealMaxWaitMs,
     maxLeaves: config.sealMaxLeaves,
     tsaIntervalMs: config.tsaIntervalMs ?? (config.tsa === 'local' ? LOCAL_INTERVAL_MS : OUTSIDE_INTERVAL_MS),

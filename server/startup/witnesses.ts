@@ -1,0 +1,40 @@
+import { existsSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { openOrCreateCheckpointKeys } from '../../adapters/files/index.ts'
+import { createWitnessClient } from '../../adapters/witness/index.ts'
+import { RegistryError, type RecordStore } from '../../core/index.ts'
+import { hasAskedWitnesses, type WitnessOptions } from '../../sealer/index.ts'
+import type { Config } from '../settings/load.ts'
+import { readTextFile } from '../settings/text-file.ts'
+import { keyringPath } from './checkpoint-keys.ts'
+
+/** The file with the submission key, a keyring with one key. */
+export const SUBMISSION_KEY_FILE = 'submission-key.json'
+
+/** Beside the keyring with the checkpoint keys, because servers of shared records need the same one. */
+export const submissionKeyPath = (config: Pick<Config, 'checkpointKeys' | 'dataDir'>): string =>
+  join(dirname(keyringPath(config)), SUBMISSION_KEY_FILE)
+
+/**
+ * The witnesses of the settings; `undefined` if there are none, or if a read-only registry lacks the submission key.
+ * Witnesses know the log by this key, so it is created only for a registry that has not asked one yet. Throws
+ * `CONFIG_ERROR` or `LOG_KEY_MISMATCH`.
+ */
+export async function openWitnesses(config: Config, records: RecordStore): Promise<WitnessOptions | undefined> {
+  const path = submissionKeyPath(config)
+  const isMissing = !existsSync(path)
+  if (config.witnessPolicy === undefined || (config.readOnly && isMissing)) return undefined
+  if (isMissing && (records.isShared || (await hasAskedWitnesses(records))))
+    throw new RegistryError(
+      'LOG_KEY_MISMATCH',
+      `${path} is missing, by which witnesses know this log: restore it from a backup, or copy it from another ` +
+        'server. If it is lost for good, or for a new log of several servers, see Witnesses in OPERATIONS.md',
+    )
+  const signer = await openOrCreateCheckpointKeys(path)
+  const [publicKey = new Uint8Array()] = await signer.publicKeys()
+  return {
+    policy: readTextFile('EVIDENCE_WITNESS_POLICY', config.witnessPolicy, 'json'),
+    client: createWitnessClient({ proxies: config }),
+    submissionKey: { publicKey, sign: (bytes) => signer.sign(publicKey, bytes) },
+  }
+}
