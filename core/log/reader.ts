@@ -9,6 +9,7 @@ import { CoveringRecords } from './covering-records.ts'
 import type { StoredRecord } from '../store/keys.ts'
 import { logKeys } from './keys.ts'
 import { EventTimes } from './event-times.ts'
+import { MAX_NOTE_LENGTH } from './note.ts'
 import { decodePayload, type LogPayload } from './payload.ts'
 import { readProofBlocks, type ProofBlock, type ProofRange } from './proof-blocks.ts'
 import {
@@ -55,6 +56,8 @@ export interface LogReaderOptions {
   readonly hasWitnesses?: boolean
 }
 
+/** Characters of a note that are left for the text and the signature of the log. */
+const OWN_PART = 1_024
 /** About 400 bytes each: 1.6 MiB. */
 const MAX_CACHED_BATCHES = 4_096
 
@@ -272,10 +275,16 @@ export class LogReader {
     return this.#hasWitnesses ? undefined : this.latestCheckpoint()
   }
 
-  /** One cosignature of each witness, of the checkpoint of exactly this size: lines without the line feed. */
+  /**
+   * One cosignature of each witness, of the checkpoint of exactly this size: lines without the line feed, as many as a
+   * note may have.
+   */
   async cosignatures(size: number, which: 'first' | 'newest' = 'first'): Promise<readonly string[]> {
     const record = this.#hasWitnesses ? await readOne(this.#records, logKeys.cosigned(size)) : undefined
-    return (record?.cosignatures ?? []).map((cosignature) => cosignature[which])
+    let room = MAX_NOTE_LENGTH - OWN_PART
+    return (record?.cosignatures ?? [])
+      .map((cosignature) => cosignature[which])
+      .filter((line) => (room -= line.length + 1) > 0)
   }
 
   /** The first checkpoint of this size or a larger one that a quorum of witnesses cosigned. */

@@ -108,11 +108,13 @@ const NO_WITNESSES: NonNullable<SealerTrust['witnesses']> = { witnesses: [], gro
 /** What a verifier pins: `GET /log/policy`. In a bundle it is the registry's own word. */
 export async function logPolicy(log: LogReader, { identity, trust }: PolicySources): Promise<LogPolicy> {
   const { origin, keys } = identity
-  const [{ size }, stamp, stored, anchors] = await Promise.all([
+  const { submissionKey, ...witnessPolicy } = trust.witnesses ?? NO_WITNESSES
+  const [{ size }, stamp, stored, anchors, submitted] = await Promise.all([
     log.treeHead(),
     log.latestStamp(),
     log.stampPeriods(),
     log.anchorHead(),
+    log.witnesses(),
   ])
   const stampedSize = stamp?.size ?? 0
   const periods = periodsWith(stored, rulesOf(trust), stampedSize)
@@ -130,11 +132,15 @@ export async function logPolicy(log: LogReader, { identity, trust }: PolicySourc
     until: accounts[i + 1]?.from ?? null,
     values: account === undefined ? [] : [{ type, network, chainId, account }],
   }))
-  const { submissionKey, ...witnesses } = trust.witnesses ?? NO_WITNESSES
+  const witnesses = witnessPolicy.witnesses.map((witness) => {
+    const from = submitted?.witnesses.find(({ vkey }) => vkey === witness.vkey)?.from ?? size + 1
+    return { ...witness, ranges: [{ from, until: null }] }
+  })
   return {
     origin,
     keys: await Promise.all(keys.map((key, i) => policyKey(log, key, { next: keys[i + 1], sealedSize: size }))),
-    ...witnesses,
+    ...witnessPolicy,
+    witnesses,
     timestampAuthorities: authoritiesOf(authorities),
     timestampQuorum: periods.at(-1)?.quorum ?? 1,
     timestampQuorums: mergedRanges(quorums).map(({ value: quorum, ranges }) => ({ quorum, ranges: [...ranges] })),

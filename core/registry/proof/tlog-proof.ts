@@ -1,4 +1,5 @@
 import type { Proofs } from '../../api/proofs.ts'
+import { withSignatures } from '../../log/note.ts'
 import { formatTlogProof } from '../../log/tlog-proof.ts'
 import { leafHash } from '../../log/tree/hash.ts'
 import { invalidInput } from '../../schemas/validation.ts'
@@ -9,7 +10,7 @@ import type { BundleSources } from './vouched-trees.ts'
 
 /** The proof of any log entry in the text format of C2SP. */
 export const proveAsText =
-  ({ log }: Context, { identity }: BundleSources): Proofs['tlogProof'] =>
+  ({ log }: Context, { identity, trust }: BundleSources): Proofs['tlogProof'] =>
   async (txId) => {
     const entry = entryOfHex(txId)
     if (entry === undefined) throw invalidInput('txId', 'must be a string of 64 hex digits')
@@ -21,13 +22,21 @@ export const proveAsText =
     if (status === undefined || latest === undefined) return undefined
     // A key is retired once a signed tree holds the next one.
     const key = identity.keys.findLast(({ position }) => position < latest.size)
-    const checkpoint = await log.checkpointFrom(Math.max(status.position, key?.position ?? 0) + 1)
+    const least = Math.max(status.position, key?.position ?? 0) + 1
+    const cosigned = trust.witnesses && (await log.cosignedFrom(least, trust.witnesses))
+    const checkpoint = cosigned ?? (await log.checkpointFrom(least))
     if (checkpoint === undefined) return undefined
     const root = storedBytes(checkpoint.root, 'A stored root')
     const claim = { leafHash: leafHash(entry), leafIndex: status.position, treeSize: checkpoint.size, root }
-    const [{ opening: extra }, path] = await Promise.all([
+    const [{ opening: extra }, path, cosignatures] = await Promise.all([
       log.payloadAt(status.position, entry),
       log.proveInclusion(claim),
+      log.cosignatures(checkpoint.size),
     ])
-    return formatTlogProof({ extra, index: status.position, path, checkpoint: checkpoint.note })
+    return formatTlogProof({
+      extra,
+      index: status.position,
+      path,
+      checkpoint: withSignatures(checkpoint.note, cosignatures),
+    })
   }

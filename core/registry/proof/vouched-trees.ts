@@ -221,7 +221,13 @@ export const unitsOf = ({ stamp, anchor }: VouchedTree): number =>
 
 /** What a verifier spends on a checkpoint (`core/SPECIFICATION.md`). A token has 850 characters or more for a unit. */
 export const checkpointUnits = ({ tokens, anchors, cosignatures = [] }: CountedCheckpoint): number =>
-  tokens.reduce((sum, token) => sum + 5 + token.length / 850, 1 + 8 * anchors.length + cosignatures.length)
+  1 +
+  8 * anchors.length +
+  tokens.reduce((sum, token) => sum + 5 + token.length / 850, 0) +
+  cosignatures.reduce((sum, line) => sum + (line.length > LONGEST_ED25519 ? 2 : 1), 0)
+
+/** A signature line with more characters is one of ML-DSA-44. */
+const LONGEST_ED25519 = 1_000
 
 interface CountedCheckpoint {
   readonly tokens: readonly string[]

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { openLocalTsa } from '../../../adapters/local-tsa/index.ts'
 import { parseCheckpoint, verifyCheckpoint } from '../../../core/log/note.ts'
-import { parsePolicy, verifyBundle } from '../../../core/verify/index.ts'
+import { parsePolicy, verifyBundle, verifyTlogProof } from '../../../core/verify/index.ts'
 import { until } from '../../support/manual-clock.ts'
 import { assertIntact, openFixture, withStatus } from '../../support/registry-fixture.ts'
 import { present } from '../../support/present.ts'
@@ -33,8 +33,8 @@ it('shows cosignatures in the checkpoint, in proofs and in bundles, and what a v
 
   const { witnesses: shown, groups, quorum, extensions } = await registry.log.policy()
   assert.deepEqual(
-    shown.map(({ name, vkey, url }) => ({ name, vkey, url })),
-    witnesses.map(({ vkey, url }, i) => ({ name: `w${i + 1}`, vkey, url })),
+    shown,
+    witnesses.map(({ vkey, url }, i) => ({ name: `w${i + 1}`, vkey, url, ranges: [{ from: 2, until: null }] })),
   )
   assert.deepEqual(groups, [{ name: 'enough', threshold: 2, members: ['w1', 'w2', 'w3'] }])
   assert.deepEqual([quorum, extensions], ['enough', { submissionKey: witnesses[0]?.logKey }])
@@ -43,6 +43,10 @@ it('shows cosignatures in the checkpoint, in proofs and in bundles, and what a v
   assert.equal(bundle.checkpoints[0]?.cosignatures.length, 3)
   const policy = parsePolicy(await registry.log.policyText())
   assert.equal(verifyBundle(JSON.stringify(bundle), { policy }).state, 'proven')
+  const { txId } = (await registry.evidences.get(fixture.scope, 'e-1')).evidence
+  const text = present(await registry.proofs.tlogProof(txId))
+  assert.equal(linesOf(text).length, 3)
+  assert.equal(verifyTlogProof(text, { policy }).state, 'proven')
   const without = { ...bundle, checkpoints: bundle.checkpoints.map((each) => ({ ...each, cosignatures: [] })) }
   assert.equal(verifyBundle(JSON.stringify(without), { policy }).state, 'requirement')
   await assertIntact(fixture)
