@@ -1,7 +1,7 @@
 import { encodeUtf8, equalBytes, toBase64, toHex } from '../core/bytes.ts'
 import { DueTime } from '../core/clock.ts'
 import { isRegistryError, messageOf, RegistryError } from '../core/errors.ts'
-import { hasQuorum } from '../core/log/attestation-rules.ts'
+import { hasQuorum } from '../core/log/cosigned.ts'
 import { logKeys } from '../core/log/keys.ts'
 import { formatNote, formatTypedKey, parseCheckpointText, parseNote, splitVerifierKey } from '../core/log/note.ts'
 import type { LogReader } from '../core/log/reader.ts'

@@ -1,6 +1,6 @@
 import { toBase64 } from '../bytes.ts'
-import type { AnchorInfo, Assurance, SealerTrust, WitnessPolicy } from '../ports/index.ts'
-import type { AnchorHeadRecord, CosignedRecord, StampPeriod, StampRecord, StampRules, StampToken } from './records.ts'
+import type { AnchorInfo, Assurance, SealerTrust } from '../ports/index.ts'
+import type { AnchorHeadRecord, StampPeriod, StampRecord, StampRules, StampToken } from './records.ts'
 
 /** What a stamp claims, and the history that verifiers pin: whose tokens and anchors count, for which trees. */
 
@@ -41,20 +41,6 @@ export function claimOf({ tokens, ...stamp }: Pick<StampRecord, 'tokens' | 'quor
   const eligible = assurance === 'independent' ? independent : distinct
   const token = eligible.toSorted((a, b) => a.genTime - b.genTime)[quorum - 1]
   return token && { token, assurance }
-}
-
-/** Whether the witnesses that cosigned a checkpoint are a quorum of a policy. */
-export function hasQuorum(
-  { witnesses, groups, quorum }: WitnessPolicy,
-  { cosignatures }: Pick<CosignedRecord, 'cosignatures'>,
-): boolean {
-  const cosigned = witnesses.filter((witness) => cosignatures.some(({ vkey }) => vkey === witness.vkey))
-  const reached = new Set(cosigned.map(({ name }) => name))
-  for (const { name, threshold, members } of groups) {
-    const least = threshold === 'all' ? members.length : threshold === 'any' ? 1 : threshold
-    if (members.filter((member) => reached.has(member)).length >= least) reached.add(name)
-  }
-  return quorum === 'none' || reached.has(quorum)
 }
 
 // -- the history of authorities and accounts

@@ -3,13 +3,12 @@ import { corrupt, isError, RegistryError } from '../errors.ts'
 import type { RecordStore, SignedHead, ValidationData, Version, WitnessPolicy } from '../ports/index.ts'
 import { decodeRecord, storedBytes } from '../store/codec.ts'
 import { listRecords, lost, readFirst, readOne, readAll } from '../store/read.ts'
-import { hasQuorum } from './attestation-rules.ts'
+import { hasQuorum, linesOf } from './cosigned.ts'
 import { positionsWithin, readLogWindow, type LogWindow } from './positions.ts'
 import { CoveringRecords } from './covering-records.ts'
 import type { StoredRecord } from '../store/keys.ts'
 import { logKeys } from './keys.ts'
 import { EventTimes } from './event-times.ts'
-import { MAX_NOTE_LENGTH } from './note.ts'
 import { decodePayload, type LogPayload } from './payload.ts'
 import { readProofBlocks, type ProofBlock, type ProofRange } from './proof-blocks.ts'
 import {
@@ -56,8 +55,6 @@ export interface LogReaderOptions {
   readonly hasWitnesses?: boolean
 }
 
-/** Characters of a note that are left for the text and the signature of the log. */
-const OWN_PART = 1_024
 /** About 400 bytes each: 1.6 MiB. */
 const MAX_CACHED_BATCHES = 4_096
 
@@ -281,10 +278,7 @@ export class LogReader {
    */
   async cosignatures(size: number, which: 'first' | 'newest' = 'first'): Promise<readonly string[]> {
     const record = this.#hasWitnesses ? await readOne(this.#records, logKeys.cosigned(size)) : undefined
-    let room = MAX_NOTE_LENGTH - OWN_PART
-    return (record?.cosignatures ?? [])
-      .map((cosignature) => cosignature[which])
-      .filter((line) => (room -= line.length + 1) > 0)
+    return record === undefined ? [] : linesOf(record, which)
   }
 
   /** The first checkpoint of this size or a larger one that a quorum of witnesses cosigned. */
