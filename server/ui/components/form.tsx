@@ -30,14 +30,14 @@ export function Form({ form, action, submitText, onCancel, isDanger = false, chi
         {form.error !== undefined && anotherKey === undefined && <Failure error={form.error} />}
         {children}
         <div class="row actions">
-          <button class={`primary ${isDanger ? 'danger' : ''}`} type="submit" disabled={form.isBusy}>
-            {submitText}
-          </button>
           {onCancel && (
             <button type="button" onClick={onCancel}>
               {texts.cancel}
             </button>
           )}
+          <button class={`primary ${isDanger ? 'danger' : ''}`} type="submit" disabled={form.isBusy}>
+            {submitText}
+          </button>
         </div>
       </form>
     </div>

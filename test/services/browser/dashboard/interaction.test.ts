@@ -87,6 +87,22 @@ describeDashboard('the ways through the dashboard in Chromium', (it, dashboard) 
     )
   })
 
+  it('give dialogs the order of the Tab key that they show', async ({ page }) => {
+    await dashboard.createEvidence('order-1')
+    await dashboard.signIn(dashboard.company.keys.U, '#/evidences/order-1')
+    for (const width of [1_200, 390]) {
+      await page.setViewportSize({ width, height: 800 })
+      const repair = await dashboard.open('Record repair', 'Record a repair')
+      const buttons = [button(repair, 'Cancel'), button(repair, 'Record repair')] as const
+      await buttons[0].focus()
+      await page.keyboard.press('Tab')
+      await buttons[1].and(page.locator(':focus')).waitFor()
+      const [cancel, record] = await Promise.all(buttons.map((each) => each.boundingBox()))
+      assert.ok(cancel && record && cancel.x < record.x && cancel.y === record.y)
+      await dashboard.confirm(repair, 'Cancel')
+    }
+  })
+
   it('keep the first evidence that is typed, whatever happens meanwhile', async ({ page, service }) => {
     const companyId = 'busy'
     const { keys } = await service.company(companyId)

@@ -1,11 +1,28 @@
 import assert from 'node:assert/strict'
-import { assertAccessible, button, describeDashboard, dialog, field, heading } from '../../../support/dashboard.ts'
+import {
+  assertAccessible,
+  button,
+  describeDashboard,
+  dialog,
+  field,
+  heading,
+  link,
+} from '../../../support/dashboard.ts'
 
 describeDashboard('the sign-in page in Chromium', (it, dashboard) => {
   it('shows what to do about a wrong key', async ({ page }) => {
     await dashboard.signIn('not-a-key-of-this-company')
     await page.getByRole('alert').getByText('The API key is wrong').waitFor()
     await assertAccessible(page)
+  })
+
+  it('is one line in the header of a phone', async ({ page }) => {
+    await page.setViewportSize({ width: 390, height: 844 })
+    await page.goto(dashboard.urlOf('#/verify'))
+    const [brand, signIn] = await Promise.all(
+      ['Evidence Registry', 'Sign in'].map((name) => link(page, name).boundingBox()),
+    )
+    assert.ok(brand && signIn && signIn.y < brand.y + brand.height && signIn.height < 2 * brand.height)
   })
 
   it('keeps the key in memory only, unless the user says so', async ({ page }) => {
