@@ -745,8 +745,8 @@ export const texts = {
     later: (version: number) => `The registry says that there are later events: the newest is event ${version}.`,
     noneLater: 'The registry says that there is none later.',
     knownOnly:
-      'The registry knows this proof, but says whether there are any only to a key of its company: sign in with a ' +
-      'proof that shows the external id, or ask the owner for the present proof.',
+      'The registry knows this proof, but says whether there are any only to a key of its company: sign in with one, ' +
+      'or ask the owner for the present proof.',
     notKnown: 'The registry does not know the newest event of this proof.',
     stepStates: { ok: 'ok', named: 'named by the registry', failed: 'failed', skipped: 'not checked' },
     steps: 'Steps',
@@ -765,6 +765,10 @@ export const texts = {
       content: 'Your file has the hash of a file of the record',
     },
     unchecked: 'What could not be checked',
+    present: (name: string, isStolen: boolean, owner: string | undefined) =>
+      `At present \u2068${name}\u2069 ${isStolen ? 'is reported stolen' : 'is not reported stolen'}, ` +
+      `and has ${owner ? `the owner \u2068${owner}\u2069` : 'no owner'}.`,
+    newest: (event: string, age: string) => `Newest event: ${event}, ${age}.`,
     notLaterThan: 'Existed not later than',
     txId: 'txId',
     position: 'Position in the log',

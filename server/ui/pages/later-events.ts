@@ -1,31 +1,45 @@
-import type { Client } from '../../client/index.ts'
+import type { Client, EvidencePage } from '../../client/index.ts'
+import { statusOf } from '../event-changes.ts'
+import { eventName } from '../event-names.ts'
 import { insteadOf } from '../failure.ts'
+import { formatAge, formatUtc } from '../format.ts'
 import { texts } from '../texts.ts'
 import type { Summary } from './verify-document.ts'
 
-/** More than a history has. */
-const AFTER_ALL = 1_000_000_000
-
-type Proof = Pick<Summary, 'eventCount' | 'externalId' | 'lastTxId'>
+type Proof = Pick<Summary, 'eventCount' | 'first' | 'lastTxId'>
 
 /** What the registry says about events after those of a proof. `ofCompany`: with the key of the user. */
 export async function askForLater(proof: Proof, anyone: Client, ofCompany?: Client): Promise<string> {
   const t = texts.verify
-  const newest = ofCompany && (await newestVersion(proof, ofCompany))
-  if (newest !== undefined) return newest > proof.eventCount ? t.later(newest) : t.noneLater
+  const own = ofCompany && (await readOwn(proof.first, ofCompany))
+  if (own !== undefined) return sayPresent(own, proof.eventCount)
   const isKnown = await anyone.getProof({ txId: proof.lastTxId }).then(() => true, insteadOf('NOT_FOUND', false))
   return isKnown ? t.knownOnly : t.notKnown
 }
 
+/** What a user of its company sees at once: whether the proof is the newest, owner, state and newest event. */
+function sayPresent({ object, events, lastVersion }: EvidencePage, eventCount: number): string {
+  const t = texts.verify
+  const newest = events.map((event) =>
+    t.newest(eventName(event.type, event.updateType, statusOf(event)), formatAge(event.timestamp)),
+  )
+  const later = lastVersion > eventCount ? t.later(lastVersion) : t.noneLater
+  return [later, t.present(object.name, object.status === 'stolen', object.owner), ...newest].join(' ')
+}
+
+/** The most that one request returns. */
+const MAX_EVIDENCES = 1_000
+
 /**
- * The newest version of the history of a proof. Another company may have the same external id: `undefined` unless its
- * history holds the last event of the proof.
+ * The record that begins with an event, with its newest event; `undefined` if the company of the key has none. It is
+ * found by the time and the txId of its creation: another company may have the same external id, and a proof need not
+ * show it.
  */
-async function newestVersion({ eventCount, externalId, lastTxId }: Proof, client: Client): Promise<number | undefined> {
-  if (externalId === undefined) return undefined
-  const page = await client
-    .getEvidence({ externalId, last: eventCount - 1, len: 1 })
-    .catch(insteadOf('EVIDENCE_NOT_FOUND', undefined))
-  if (page?.events[0]?.txId !== lastTxId) return undefined
-  return (await client.getEvidence({ externalId, last: AFTER_ALL })).lastVersion
+async function readOwn({ txId, time }: Summary['first'], client: Client): Promise<EvidencePage | undefined> {
+  const created = { createdFrom: formatUtc(time), createdTo: formatUtc(time + 1) }
+  const { dts } = await client.listEvidences({ ...created, len: MAX_EVIDENCES })
+  const own = dts.find((each) => each.txId === txId)
+  if (own === undefined) return undefined
+  const { externalId, historyChanges } = own
+  return client.getEvidence({ externalId, last: historyChanges.total - 1, len: 1, disclose: true })
 }

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact'
-import { useState } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 import type { Client } from '../../client/index.ts'
 import { Icon, Seal, type SealKind } from '../components/icon.tsx'
 import { Notice } from '../components/notice.tsx'
@@ -189,11 +189,15 @@ const State = ({ of: { text, isPresent } }: { readonly of: LastText }) =>
 /** How far the history is shown. Whether it goes on, only the registry can say. */
 function History({ summary, client, session }: Omit<ReportProps, 'outcome'> & { readonly summary: Summary }) {
   const t = texts.verify
-  const [answer, setAnswer] = useState<string>()
+  const [answer, setAnswer] = useState<ComponentChildren>()
   const ask = (registry: Client): void =>
     void askForLater(summary, registry, session?.client).then(setAnswer, (error: unknown) =>
       setAnswer(messageOf(error)),
     )
+  // Of their own records, users see at once what was recorded since.
+  useEffect(() => {
+    if (client && session) ask(client)
+  }, [summary.first.txId, session])
   return (
     <p class="row current small">
       <Icon name="clock" />

@@ -45,6 +45,8 @@ export interface Summary {
   readonly status: LastText
   readonly isHistory: boolean
   readonly eventCount: number
+  /** The first event: its txId in hex, and when it was recorded, as the registry states, ms since 1970. */
+  readonly first: { readonly txId: string; readonly time: number }
   /** Of the last event, hex. */
   readonly lastTxId: string
   /** ms since 1970: when all events were proven at the latest; `undefined` if one is not. */
@@ -202,6 +204,7 @@ function summaryOf({ events, isHistory }: BundleClaims): Summary {
     status: lastText(events, 'status'),
     isHistory,
     eventCount: events.length,
+    first: { txId: events[0]?.txId ?? '', time: events[0]?.committedTime ?? 0 },
     lastTxId: events.at(-1)?.txId ?? '',
     notLaterThan: times.length === events.length ? Math.max(...times) : undefined,
     isLocalTime: events.some(isLocalTimeOnly),

@@ -205,13 +205,13 @@ describeDashboard('the pages of proofs in Chromium', (it, dashboard) => {
     await link(page, 'Verify').click()
     const ask = async (bundle: string, answer: string): Promise<void> => {
       await field(page, 'or choose them').setInputFiles(textFile('proof.json', bundle))
-      await button(page, 'Ask the registry').click()
       await page.getByText(answer).waitFor()
     }
     await ask(foreign, 'The registry knows this proof, but says whether there are any only to a key of its company')
     await ask(own, 'The registry says that there is none later.')
     await service.registry.evidences.update(SCOPE, 'VIN-1', { updateType: 'stolen' })
     await ask(own, 'The registry says that there are later events: the newest is event 2.')
+    await page.getByText('Newest event: Reported stolen').waitFor()
   })
 
   it('say only what was checked', async ({ page }, t) => {
