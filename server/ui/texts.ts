@@ -6,6 +6,9 @@ const counted = (count: number, noun: string, nouns = `${noun}s`): string =>
 const few = (values: readonly string[]): string =>
   values.slice(0, 3).join(', ') + (values.length > 3 ? ` and ${values.length - 3} more` : '')
 
+/** What a key may do. */
+const LEVELS = { R: 'may read', I: 'may create', U: 'may update', A: 'may administer' } as const
+
 /**
  * Every text that the dashboard shows. For another language, translate this file. Messages of the API are shown as the
  * service sends them.
@@ -50,7 +53,7 @@ export const texts = {
     signOut: 'Sign out',
   },
   keys: {
-    title: 'Keys',
+    title: 'Keyboard',
     does: {
       '/': 'Search',
       c: 'New evidence',
@@ -79,9 +82,7 @@ export const texts = {
     note: "“Operator's own test” is the operator's own test authority or ledger: it proves no time to others.",
   },
   signIn: {
-    intro:
-      'Sign in with the API key of a source system. The first key is the operator key, which the server ' +
-      'shows at its first start.',
+    intro: 'Sign in with your API key. The first one is the operator key, which the server shows at its first start.',
     companyHint: 'With the operator key, leave it empty to choose from a list.',
     key: 'API key',
     remember: 'Remember the key until I close this tab',
@@ -90,7 +91,7 @@ export const texts = {
     chooseCompany: 'Choose a company',
     noCompanies: 'There is no company yet. Enter a new company id above: its first source system creates it.',
     counts: (systems: number, categories: number, evidences: number) =>
-      `${systems} source systems, ${categories} categories, ${evidences} evidences`,
+      `${counted(systems, 'key')}, ${categories} categories, ${counted(evidences, 'record')}`,
     verifyInstead: 'Verify a proof without a key',
   },
   overview: {
@@ -141,8 +142,8 @@ export const texts = {
     label: 'First steps',
     key: 'Create a key',
     keyText: 'Programs and people record with a key of their company. The first key creates the company.',
-    keyDone: ({ name, permissions }: { name: string; permissions: string }, company: string) =>
-      `“${name}” of ${company}, level ${permissions}.`,
+    keyDone: ({ name, permissions }: { name: string; permissions: keyof typeof LEVELS }, company: string) =>
+      `“${name}” of ${company} ${LEVELS[permissions]}.`,
     keyName: 'Front desk',
     createKey: 'Create the key',
     evidence: 'Record your first evidence',
@@ -173,12 +174,12 @@ export const texts = {
       'Twelve evidences are recorded in the company sample-data. They stay in the log of this registry for ever.',
     loadSamples: 'Load sample data',
   },
-  levels: { R: 'Read', I: 'Insert', U: 'Update', A: 'Admin' },
+  levels: LEVELS,
   levelHints: {
-    R: 'reads',
-    I: 'also creates evidences and categories',
+    R: 'sees everything',
+    I: 'also creates records and categories',
     U: 'also updates, transfers, attaches and deletes files',
-    A: 'also manages source systems',
+    A: 'also manages keys',
   },
   systems: {
     title: 'Source Systems',
@@ -388,6 +389,7 @@ export const texts = {
     whatHappened: 'What happened',
     remark: 'Remark',
     sayWhat: 'Say in a few words what happened',
+    personHint: 'A person or a workshop. The history shows it; that your key was used is recorded anyway.',
     chooseFiles: 'Choose at least one file',
     loadNewest: 'Load the newest, keep my text',
     meanwhile: 'Recorded meanwhile:',
@@ -403,16 +405,17 @@ export const texts = {
     summary: 'Summary',
     externalId: 'External id',
     meta: 'Metadata',
-    personaName: 'Persona',
+    personaName: 'Who did it',
     eventDescription: 'Description of the event',
     updateDescription: 'Description of the update',
     company: 'Company',
-    actor: 'Source system',
+    actor: 'Key',
     evidence: 'Evidence id',
     action: 'Type of event',
-    categoryId: 'Category id',
-    subcategoryId: 'Subcategory id',
-    imageId: 'Image id',
+    categoryId: 'Category',
+    subcategoryId: 'Subcategory',
+    imageId: 'Photo',
+    slotKey: 'Place of later events in the log',
   },
   form: {
     idHint: 'Serial or inventory number',
@@ -432,7 +435,8 @@ export const texts = {
     intro: 'A bundle proves the whole history offline. Choose what its reader may see. Everything else stays a hash.',
     fields: 'Fields that the reader may see',
     files: 'Files whose name, type and hash the reader may see',
-    history: 'Let the reader find later versions in the log',
+    history: 'Let the reader see whether there are later events',
+    historyHint: 'It discloses where the log holds them: that they exist and when, not what they say.',
   },
   share: {
     title: (name: string) => `Share “${name}”`,
@@ -446,7 +450,7 @@ export const texts = {
       owner: 'Owner',
       ids: 'Your id and company',
       facts: 'Facts',
-      persona: 'Persona',
+      persona: 'Who did it',
       texts: 'Texts of the events',
       category: 'Category',
     },
@@ -471,14 +475,13 @@ export const texts = {
       days === Infinity ? 'Until I end it' : days === 365 ? '1 year' : `${days.toLocaleString()} days`,
     upTo: (version: number) =>
       `It shows this as of event ${version}. Of later events it shows only kind, state and time.`,
-    endsWithKey: (name: string) =>
-      `It ends early if the source system “${name}” is deactivated, and not when its key is rotated.`,
+    endsWithKey: (name: string) => `It ends early if the key “${name}” is deactivated, and not when it is rotated.`,
     preview: 'A stranger sees',
     hidden: 'not shown',
     history: (events: number, date: string) => `${counted(events, 'event')} since ${date}`,
     make: 'Make the link',
     changed:
-      'Someone changed this evidence meanwhile, or the response of the server was lost. The link was ended again: ' +
+      'Someone changed this record meanwhile, or the response of the server was lost. The link was ended again: ' +
       'open this page again, and look at what it would show.',
     creationOnly: 'A link that shows only that the creation is recorded',
     intro:
@@ -500,7 +503,7 @@ export const texts = {
     noneOpen: 'No link is open.',
     openCount: (count: number) =>
       `${count} of at most 100 are open. If you end the link of a certificate, its printed code shows nothing.`,
-    otherKey: 'another source system',
+    otherKey: 'another key',
     used: 'Last used',
     unused: 'Not used',
     untilEnded: 'until someone ends it',
@@ -601,7 +604,7 @@ export const texts = {
     intro: 'Everything is checked in this browser. Files are hashed here and never uploaded.',
     drop: 'Drop a proof (a .json bundle) and files that it should contain here',
     choose: 'or choose them',
-    linkHint: 'Fetches the public proof of this evidence',
+    linkHint: 'Fetches the public proof of this record',
     fetch: 'Fetch and verify',
     policy: 'Policy that you trust',
     policyHint: 'Without your own policy file, the result only shows what this server says about itself.',
@@ -778,7 +781,7 @@ export const texts = {
     stated: 'Recorded, as the registry states',
     event: (version?: number, action?: string) =>
       (version === undefined ? 'Event' : `Event ${version}`) + (action === undefined ? '' : `: ${action}`),
-    ambiguous: 'Several evidences have this external id. Choose one:',
+    ambiguous: 'Several records have this external id. Choose one:',
     shortForm:
       'This is the short form of a proof. Fetch the proof bundle from the server (?format=bundle), and drop it here.',
     shortFormFetched:

@@ -173,7 +173,7 @@ export function ChangeDialog({ kind, evidence: opened, lastVersion, onDone }: Ch
             {...form.props('updateActionDescription')}
           />
         )}
-        <TextField label={texts.fields.personaName} {...form.props('updateActionPersona')} />
+        <TextField label={texts.fields.personaName} hint={t.personHint} {...form.props('updateActionPersona')} />
         {kind !== 'transfer' && kind !== 'change' && (
           <FilePicker files={files} onChange={setFiles} problem={form.problemOf('files')} />
         )}

@@ -85,7 +85,7 @@ function ProofForm({ externalId, choices }: ProofFormProps) {
       {choices.files.length > 0 && (
         <CheckList legend={t.files} choices={choices.files} chosen={files} onChange={setFiles} />
       )}
-      <CheckField label={t.history} isChecked={hasHistory} onChange={setHistory} />
+      <CheckField label={t.history} hint={t.historyHint} isChecked={hasHistory} onChange={setHistory} />
     </Form>
   )
 }

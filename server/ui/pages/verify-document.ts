@@ -279,7 +279,7 @@ function eventFacts(event: BundleEventClaims): FactGroup {
     ...[...files.values()].map((file) =>
       'sha256' in file ? ([file.name, file.sha256] as const) : ([t.deleted, file.id] as const),
     ),
-    [t.hidden, hiddenFields.length === 0 ? undefined : hiddenFields.join(', ')],
+    [t.hidden, hiddenFields.length === 0 ? undefined : hiddenFields.map(fieldName).join(', ')],
     [t.hiddenFiles, hiddenFiles.length === 0 ? undefined : `${hiddenFiles.length}`],
   ]
   return {

@@ -42,7 +42,7 @@ describeDashboard('the dashboard in Chromium', (it, dashboard) => {
       }
       await show(`evidences/${externalId}`)
       for (const [title, loaded] of [
-        ['Download proof', 'Let the reader find later versions in the log'],
+        ['Download proof', 'Let the reader see whether there are later events'],
         ['Share', 'Make the link'],
         ['Report stolen', 'What happened'],
       ] as const) {
