@@ -136,7 +136,7 @@ export function createApp(given: AppOptions): App {
   for (const group of rootGroups)
     mount(routes, group, { base: '', services: rootServices, guard: metricsGuard(metricsToken) })
   for (const group of groups) mount(routes, group, { base: BASE_PATH, services })
-  addPages(routes, { specPath: `${BASE_PATH}/openapi.json?json=1`.slice(1), publicUrl: options.publicUrl })
+  addPages(routes, { ...options, specPath: `${BASE_PATH}/openapi.json?json=1`.slice(1) })
   const operatorRoutes = new Routes()
   mount(operatorRoutes, operatorGroup, { base: '', services: rootServices })
   const { requests } = metrics

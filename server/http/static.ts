@@ -54,16 +54,16 @@ interface StaticFile {
   readonly etag: string
 }
 
+/** What the dashboard is told about its server: see `AppOptions`. */
+type PageData = Readonly<{ publicUrl?: string | undefined; maxFileBytes: number }>
+
 /**
  * Adds `/ui/`, `/docs` and `/`. The files are few and small, so they are kept in memory: a stream would hold a
  * descriptor for each client that does not read. A path is looked up by its name and never joined to a folder.
  *
- * `specPath`: of the OpenAPI document, without a leading slash. `publicUrl`: see `AppOptions`.
+ * `specPath`: of the OpenAPI document, without a leading slash.
  */
-export function addPages(
-  routes: Routes,
-  { specPath, publicUrl }: { readonly specPath: string; readonly publicUrl: string | undefined },
-): void {
+export function addPages(routes: Routes, { specPath, ...data }: PageData & { readonly specPath: string }): void {
   // Relative, so that it also works below a path prefix of a proxy. 302: a later version may show something else.
   const redirect = (ctx: Context, to: string): void => {
     ctx.state.head.set('Location', to)
@@ -80,7 +80,7 @@ export function addPages(
     ctx.state.head.set('Content-Security-Policy', DOCS_POLICY)
     send(ctx, 200, { type: HTML_TYPE, data: apiPage(specPath) })
   })
-  const files = staticFiles(publicUrl)
+  const files = staticFiles(data)
   for (const path of ['/ui/', '/ui/*path', '/docs/rapidoc.js'])
     add(path, async (ctx) => sendStatic(ctx, await files()), path.replace('*path', '{path}'))
 }
@@ -117,17 +117,17 @@ const TYPES: Readonly<Record<string, string>> = {
 type StaticFiles = ReadonlyMap<string, StaticFile>
 
 /** Returns a function that reads all files at its first call. If that fails, the next call tries again. */
-function staticFiles(publicUrl: string | undefined): () => Promise<StaticFiles> {
+function staticFiles(data: PageData): () => Promise<StaticFiles> {
   let files: Promise<StaticFiles> | undefined
   return () =>
-    (files ??= readStatics(publicUrl).catch((error: unknown) => {
+    (files ??= readStatics(data).catch((error: unknown) => {
       files = undefined
       throw error
     }))
 }
 
 /** Every file by its path in the URL. */
-async function readStatics(publicUrl: string | undefined): Promise<StaticFiles> {
+async function readStatics(data: PageData): Promise<StaticFiles> {
   const entries = (await ifExists(readdir(FOLDERS.ui, { recursive: true, withFileTypes: true }))) ?? []
   const paths = entries.filter((entry) => entry.isFile()).map(({ parentPath, name }) => join(parentPath, name))
   const named = paths.map((path) => [`ui/${relative(FOLDERS.ui, path).replaceAll(sep, '/')}`, path] as const)
@@ -137,14 +137,16 @@ async function readStatics(publicUrl: string | undefined): Promise<StaticFiles> 
     if (file !== undefined) files.set(name, file)
   }
   const page = files.get(PAGE)
-  if (page !== undefined && publicUrl !== undefined) files.set(PAGE, await withPublicUrl(page, publicUrl))
+  if (page !== undefined) files.set(PAGE, await withData(page, data))
   return files
 }
 
-/** Tells the dashboard which address its links and codes must have, also if it was opened at another one. */
-async function withPublicUrl({ type, content }: StaticFile, publicUrl: string): Promise<StaticFile> {
-  const meta = `<meta name="public-url" content="${publicUrl.replaceAll('&', '&amp;').replaceAll('"', '&quot;')}" />`
-  const changed = Buffer.from(content.toString().replace('</head>', () => `${meta}</head>`))
+/** Which files are too large, and the address of links and codes, also if the page was opened at another one. */
+async function withData({ type, content }: StaticFile, { publicUrl, maxFileBytes }: PageData): Promise<StaticFile> {
+  const metaOf = (name: string, text = ''): string =>
+    `<meta name="${name}" content="${text.replaceAll('&', '&amp;').replaceAll('"', '&quot;')}" />`
+  const metas = metaOf('max-file-bytes', `${maxFileBytes}`) + metaOf('public-url', publicUrl)
+  const changed = Buffer.from(content.toString().replace('</head>', () => `${metas}</head>`))
   return { type, content: changed, compressed: await promisify(gzip)(changed), etag: etagOf(changed) }
 }
 

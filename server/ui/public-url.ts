@@ -1,7 +1,7 @@
 /** Where clients reach this page. The server knows it if the operator has set it. */
 export function publicUrl(): string {
   const given = document.querySelector<HTMLMetaElement>('meta[name="public-url"]')?.content
-  return given === undefined ? document.baseURI : `${given}/ui/`
+  return given ? `${given}/ui/` : document.baseURI
 }
 
 /** The address of the public verification page of an evidence. It names only the internal id. */

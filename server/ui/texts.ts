@@ -362,6 +362,7 @@ export const texts = {
     drop: 'or drop them here',
     chosen: 'Chosen files',
     leaveOut: 'Leave out',
+    tooLarge: (files: readonly string[], max: string) => `Too large: ${files.join(', ')}. A file has at most ${max}.`,
     notShown: (type: string) => `This browser cannot show this file (${type}). Download it.`,
   },
   /** What is recorded about an evidence. */

@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact'
-import { useEffect, useId } from 'preact/hooks'
+import { useEffect, useId, useState } from 'preact/hooks'
 import { texts } from '../texts.ts'
+import { fittingFiles } from './upload.tsx'
 
 interface FieldProps {
   readonly label: string
@@ -126,18 +127,18 @@ interface FileFieldProps extends FieldProps {
   readonly accept?: string
 }
 
-/** A choice of files. The browser keeps them: a form only gets them on a change. */
-export function FileField({ onChange, accept, ...field }: FileFieldProps) {
+/** A choice of files. The browser keeps them: a form only gets them on a change. One that is too large is refused. */
+export function FileField({ onChange, accept, problem, ...field }: FileFieldProps) {
+  const [tooLarge, setTooLarge] = useState<string>()
+  const choose = ({ currentTarget }: { readonly currentTarget: HTMLInputElement }): void => {
+    const { fitting, problem: refused } = fittingFiles(currentTarget.files ?? [])
+    if (refused !== undefined) currentTarget.value = ''
+    setTooLarge(refused)
+    onChange(fitting)
+  }
   return (
-    <Field {...field}>
-      {(control) => (
-        <input
-          {...control}
-          type="file"
-          {...(accept && { accept })}
-          onChange={(event) => onChange([...(event.currentTarget.files ?? [])])}
-        />
-      )}
+    <Field problem={tooLarge ?? problem} {...field}>
+      {(control) => <input {...control} type="file" {...(accept && { accept })} onChange={choose} />}
     </Field>
   )
 }

@@ -1,6 +1,15 @@
 import { useState } from 'preact/hooks'
 import type { RequestOptions } from '../../client/index.ts'
+import { formatBytes } from '../format.ts'
 import { texts } from '../texts.ts'
+
+/** The files that are not too large for this server, which tells the page its limit; and which are. */
+export function fittingFiles(chosen: Iterable<File>) {
+  const max = Number(document.querySelector<HTMLMetaElement>('meta[name=max-file-bytes]')?.content ?? Infinity)
+  const fitting = [...chosen].filter(({ size }) => size <= max)
+  const others = [...chosen].filter(({ size }) => size > max).map(({ name, size }) => `${name} (${formatBytes(size)})`)
+  return { fitting, problem: others.length > 0 ? texts.files.tooLarge(others, formatBytes(max)) : undefined }
+}
 
 /** Sends requests with files. `percent` is how much of the current one was sent, `undefined` if none is running. */
 export function useUpload() {

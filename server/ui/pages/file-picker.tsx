@@ -1,4 +1,7 @@
+import type { ComponentChildren } from 'preact'
+import { useState } from 'preact/hooks'
 import { Icon } from '../components/icon.tsx'
+import { fittingFiles } from '../components/upload.tsx'
 import { texts } from '../texts.ts'
 import { DropArea } from './drop-zone.tsx'
 import { ChosenFile } from './file-preview.tsx'
@@ -6,13 +9,18 @@ import { ChosenFile } from './file-preview.tsx'
 interface FilePickerProps {
   readonly files: readonly File[]
   readonly onChange: (files: readonly File[]) => void
-  readonly problem?: string | undefined
+  readonly problem?: ComponentChildren
 }
 
 /** Photos by the camera of a phone, files by a dialog or by drag and drop, each with a preview until it is sent. */
 export function FilePicker({ files, onChange, problem }: FilePickerProps) {
   const t = texts.files
-  const add = (more: Iterable<File>): void => onChange([...files, ...more])
+  const [leftOut, setLeftOut] = useState<string>()
+  const add = (more: Iterable<File>): void => {
+    const { fitting, problem: why } = fittingFiles(more)
+    setLeftOut(why)
+    onChange([...files, ...fitting])
+  }
   const choose = (event: { readonly currentTarget: HTMLInputElement }): void => {
     add(event.currentTarget.files ?? [])
     event.currentTarget.value = ''
@@ -31,11 +39,9 @@ export function FilePicker({ files, onChange, problem }: FilePickerProps) {
         </label>
       </div>
       <p class="hint wide-only">{t.drop}</p>
-      {problem !== undefined && (
-        <p class="problem" role="alert">
-          {problem}
-        </p>
-      )}
+      <p class="problem" role="alert">
+        {leftOut ?? problem}
+      </p>
       {files.length > 0 && (
         <ul class="grid previews tiny" aria-label={t.chosen}>
           {files.map((file, i) => (

@@ -28,6 +28,8 @@ describe('the files of the dashboard', () => {
     assert.equal(page.headers.get('cache-control'), 'no-cache')
     // For links and codes, also if the page was opened at another address.
     assert.match(html, /<meta name="public-url" content="https:\/\/evidence\.example" \/>/)
+    // For files that are too large, before they are sent.
+    assert.match(html, /<meta name="max-file-bytes" content="1048576" \/>/)
   })
 
   it('name the licences of what they contain', async () => {
