@@ -1,23 +1,47 @@
+import type { ComponentChildren } from 'preact'
 import { EvidenceRegistryError } from '../client/index.ts'
 import { texts } from './texts.ts'
 
 /** The part of a message that says which request failed: `POST /evidences/…: `. */
 const CALL = /^[A-Z]+ \S+: /
 
-/** A value of a form that is rejected before it is sent. */
-export class FieldError extends Error {
-  readonly field: string
+/** What is wrong with the values of a form, by the names of their fields; `undefined` for what is right. */
+export type Problems = Readonly<Record<string, ComponentChildren>>
 
-  constructor(field: string, message: string) {
-    super(message)
-    this.field = field
+/** Values that are rejected, by the page before they are sent, or by the service. */
+export class FieldError extends Error {
+  readonly problems: Problems
+
+  constructor(problems: Problems) {
+    const said = Object.values(problems).filter((each) => typeof each === 'string')
+    super(said.join(' '))
+    this.problems = problems
   }
 }
 
-/** @throws `FieldError` for an empty name: the API would take it for one that does not change. */
-export function assertName(name: string | undefined): void {
-  if (name?.trim() === '') throw new FieldError('name', texts.form.nameMissing)
+/** How many characters the API accepts of a text, if not 256. */
+const MAX_LENGTHS: Readonly<Record<string, number>> = {
+  companyId: 64,
+  externalId: 128,
+  description: 8_192,
+  summary: 8_192,
+  updateActionDescription: 8_192,
+  meta: Infinity,
 }
+
+/** All that is wrong with the texts of a form and is known before they are sent. `required`: those not to be blank. */
+export function problemsIn(values: Readonly<Record<string, string>>, required: readonly string[]): Problems {
+  const t = texts.problems
+  const problemOf = (name: string, value: string): string | undefined => {
+    const max = MAX_LENGTHS[name] ?? 256
+    const { length } = Array.from(value)
+    if (required.includes(name) && value.trim() === '') return named(t.missing, name) ?? t.blank
+    return length > max ? t.tooLong(length, max) : undefined
+  }
+  return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, problemOf(name, value)]))
+}
+
+const named = (of: Readonly<Record<string, string>>, name: string): string | undefined => of[name]
 
 /** What the client refuses to send, such as `..` in a path. The message begins with the name of the value. */
 const isRefused = (error: unknown): error is TypeError =>
@@ -39,35 +63,40 @@ export const insteadOf =
     throw error
   }
 
-/** What to tell the user about an error. Messages of the API are kept, because they name the field and its rule. */
+/** What to tell the user about an error. No text of the service is shown: its codes and fields have texts here. */
 export function messageOf(error: unknown): string {
-  if (error instanceof FieldError || isRefused(error)) return error.message
+  const t = texts.failure
+  if (error instanceof FieldError) return error.message
+  const field = namedBy(error)
+  if (field !== undefined)
+    return named(texts.problems.invalid, field) ?? texts.problems.refused(named(texts.fields, field) ?? field)
   // Each browser has its own text for a module that it cannot load.
-  if (error instanceof TypeError && /\bmodule\b/i.test(error.message)) return texts.failure.notLoaded
-  if (!(error instanceof EvidenceRegistryError)) return `${texts.failure.unknown} ${String(error)}`
-  if (error.code === 'NETWORK_ERROR') return mayBeRecorded(error) ? texts.failure.responseLost : texts.failure.network
-  if (error.status === 401) return texts.failure.unauthorized
-  if (error.status === 403) return texts.failure.forbidden
-  if (error.code === 'VERSION_CONFLICT') return texts.form.conflict
-  return error.message.replace(CALL, '')
+  if (error instanceof TypeError && /\bmodule\b/i.test(error.message)) return t.notLoaded
+  if (!(error instanceof EvidenceRegistryError)) return `${t.unknown} ${String(error)}`
+  const { code, status } = error
+  if (code === 'NETWORK_ERROR' || code === 'UNKNOWN_OUTCOME') return mayBeRecorded(error) ? t.responseLost : t.network
+  if (status >= 500) return t.unavailable
+  return named(t.codes, code) ?? named(t.codes, `${status}`) ?? t.refused(code)
 }
 
-/**
- * The field that an error of the API is about; `undefined` if it is about none of `names`. Messages of validation begin
- * with the name of the field.
- */
-export function fieldOf(error: unknown, names: readonly string[]): string | undefined {
-  if (error instanceof FieldError) return error.field
-  if (!(error instanceof EvidenceRegistryError) && !isRefused(error)) return undefined
+/** What an error says about the fields of a form that has `names`; nothing if it is about none of them. */
+export function problemsOf(error: unknown, names: readonly string[]): Problems {
+  if (error instanceof FieldError) return names.some((name) => error.problems[name]) ? error.problems : {}
   const byCode = error instanceof EvidenceRegistryError ? FIELD_OF_CODE[error.code] : undefined
-  if (byCode !== undefined && names.includes(byCode)) return byCode
-  const message = error.message.replace(CALL, '')
-  return names.find((name) => message.startsWith(name) && !/\w/.test(message.charAt(name.length)))
+  const field = byCode ?? namedBy(error)
+  return field !== undefined && names.includes(field) ? { [field]: messageOf(error) } : {}
+}
+
+/** The field whose value the service or the client does not accept. Their messages begin with its name. */
+function namedBy(error: unknown): string | undefined {
+  const isInvalid = error instanceof EvidenceRegistryError && error.code === 'VALIDATION_ERROR'
+  if (!isInvalid && !isRefused(error)) return undefined
+  return /^(?:[a-z]\w*|[A-Z_]{3,}\b)/.exec(error.message.replace(CALL, ''))?.[0]
 }
 
 /** Errors whose messages do not begin with the field. */
 const FIELD_OF_CODE: Readonly<Record<string, string>> = {
   EXTERNAL_ID_EXISTS: 'externalId',
   NAME_EXISTS: 'name',
-  KEY_EXISTS: 'apiKey',
+  CATEGORY_INACTIVE: 'categoryName',
 }

@@ -10,8 +10,8 @@ const few = (values: readonly string[]): string =>
 const LEVELS = { R: 'may read', I: 'may create', U: 'may update', A: 'may administer' } as const
 
 /**
- * Every text that the dashboard shows. For another language, translate this file. Messages of the API are shown as the
- * service sends them.
+ * Every text that the dashboard shows, also about errors of the API, whose own texts are for programs. For another
+ * language, translate this file.
  */
 export const texts = {
   product: 'Evidence Registry',
@@ -70,9 +70,49 @@ export const texts = {
       'The server cannot be reached, or its response was lost. Try again without a change: what it has recorded ' +
       'already is not recorded twice.',
     notLoaded: 'This part of the page cannot be loaded. Check the connection, then try again or reload the page.',
-    unauthorized: 'The API key is wrong, expired or deactivated. Sign in again with another key.',
-    forbidden: 'The level of your API key does not allow this. Ask an administrator for a key with a higher level.',
+    unavailable: 'The registry cannot do this at the moment. Try again later; if it stays so, tell its operator.',
+    refused: (code: string) => `The registry did not accept this (${code}).`,
     unknown: 'Something went wrong in this page:',
+    /** By the code of the error, else by its HTTP status. */
+    codes: {
+      '400': 'The registry does not accept this, or nothing would change.',
+      '401': 'Your API key is wrong, expired or deactivated. Sign in again with another key.',
+      '403': 'Your API key may not do this. Ask an administrator for one that may.',
+      '404': 'There is nothing with this id, or it was deleted.',
+      '413': 'This is more than the registry accepts at once.',
+      '429': 'Too many requests. Wait a minute, then try again.',
+      EXTERNAL_ID_EXISTS: 'Another record has this external id',
+      NAME_EXISTS: 'This name is taken: choose another',
+      CATEGORY_INACTIVE: 'This category, or its subcategory, is inactive: choose another',
+      CATEGORY_NOT_EMPTY: 'Only a category without records and subcategories can be removed.',
+      TOO_MANY_SHARES: 'It has as many open links as it can have: end some first.',
+      VERSION_CONFLICT: 'This record was changed after you opened it. Your text is kept.',
+    },
+  },
+  /** What is wrong with a field, by its name in the API. */
+  problems: {
+    blank: 'Enter a value',
+    missing: {
+      name: 'Enter a name',
+      owner: 'Enter the new owner',
+      externalId: 'Enter an external id',
+      categoryName: 'Enter or choose a category',
+      subcategoryName: 'Enter or choose a subcategory',
+      apiKey: 'Enter the API key',
+      updateActionDescription: 'Say in a few words what happened',
+    },
+    tooLong: (length: number, max: number) =>
+      `At most ${max.toLocaleString()} characters; these are ${length.toLocaleString()}`,
+    refused: (field: string) => `“${field}” has a value that is not accepted, such as a control character or a /`,
+    invalid: {
+      COMPANY_ID: 'The address names no company',
+      companyId: 'A company id has only letters, digits, dots, hyphens and underscores',
+      externalId: 'An external id cannot be . or .., nor have control characters',
+      meta: 'Enter a JSON object, such as {"color": "red"}, of at most 64 KiB and 32 levels',
+      apiKey: 'A key has only letters, digits and signs without accents',
+      expiresAt: 'Choose a time in the future',
+    },
+    takenBy: (name: string) => `This external id is taken by ${name}`,
   },
   /** What the embedded authority and ledger are. */
   ownTest: {
@@ -89,7 +129,9 @@ export const texts = {
     rememberHint: 'Otherwise it is kept only in the memory of this page.',
     companies: 'Companies',
     chooseCompany: 'Choose a company',
-    noCompanies: 'There is no company yet. Enter a new company id above: its first source system creates it.',
+    noCompanies: 'There is no company yet: enter a short name for yours above, such as “acme”, and sign in again.',
+    companyMissing: 'Enter your company. Only the operator key works without one.',
+    doNotFit: 'Company and key do not fit together. Check both; a key can also have expired or been deactivated.',
     counts: (systems: number, categories: number, evidences: number) =>
       `${counted(systems, 'key')}, ${categories} categories, ${counted(evidences, 'record')}`,
     verifyInstead: 'Verify a proof without a key',
@@ -389,8 +431,8 @@ export const texts = {
     change: { verb: 'Change', title: 'Change name and facts', intro: '' },
     whatHappened: 'What happened',
     remark: 'Remark',
-    sayWhat: 'Say in a few words what happened',
     personHint: 'A person or a workshop. The history shows it; that your key was used is recorded anyway.',
+    nothingChanged: 'Nothing is changed yet',
     chooseFiles: 'Choose at least one file',
     loadNewest: 'Load the newest, keep my text',
     meanwhile: 'Recorded meanwhile:',
@@ -405,7 +447,7 @@ export const texts = {
     description: 'Description',
     summary: 'Summary',
     externalId: 'External id',
-    meta: 'Metadata',
+    meta: 'Facts',
     personaName: 'Who did it',
     eventDescription: 'Description of the event',
     updateDescription: 'Description of the update',
@@ -425,12 +467,18 @@ export const texts = {
     categoryHint: 'A name that does not exist yet is created.',
     presentOwner: 'Present owner',
     newOwner: 'New owner',
-    nameMissing: 'Name must not be empty',
-    newOwnerMissing: 'New owner must not be empty',
-    newOwnerUnchanged: 'New owner must differ from the present owner',
-    meta: 'Metadata (JSON object)',
-    metaInvalid: 'Metadata must be a JSON object, such as {"color": "red"}',
-    conflict: 'This evidence was changed after you opened it. Your text is kept.',
+    newOwnerUnchanged: 'This is the present owner: enter another one',
+  },
+  /** Rows of name and value. */
+  facts: {
+    title: 'Facts',
+    json: 'Facts as JSON',
+    asJson: 'Edit as JSON',
+    asRows: 'Edit as rows',
+    parts: { name: 'Name', value: 'Value' },
+    label: (row: number, part: string) => `Fact ${row}, ${part}`,
+    remove: (row: number) => `Remove fact ${row}`,
+    wrongNames: 'Each fact needs a name, and no other fact has it',
   },
   proof: {
     intro: 'A bundle proves the whole history offline. Choose what its reader may see. Everything else stays a hash.',

@@ -1,24 +1,28 @@
 import type { ComponentChildren } from 'preact'
-import { useEffect, useId, useState } from 'preact/hooks'
+import { useId, useState } from 'preact/hooks'
 import { texts } from '../texts.ts'
 import { fittingFiles } from './upload.tsx'
 
 interface FieldProps {
+  /** As the API calls it. */
+  readonly name?: string
   readonly label: string
   readonly hint?: string | undefined
-  readonly problem?: string | undefined
+  readonly problem?: ComponentChildren
   readonly isRequired?: boolean
 }
 
 interface Control {
+  readonly name: string | undefined
   readonly id: string
   readonly 'aria-describedby': string
   readonly 'aria-invalid': boolean
   readonly required: boolean
 }
 
-/** A label, its control, a hint, and the API's message about the value. */
+/** A label, its control, a hint, and what is wrong with the value. */
 export function Field({
+  name,
   label,
   hint,
   problem,
@@ -26,16 +30,13 @@ export function Field({
   children,
 }: FieldProps & { children: (control: Control) => ComponentChildren }) {
   const id = useId()
-  const isInvalid = problem !== undefined
   const control = {
     id,
+    name,
     'aria-describedby': `${id}-hint ${id}-problem`,
-    'aria-invalid': isInvalid,
+    'aria-invalid': problem !== undefined,
     required: isRequired,
   }
-  useEffect(() => {
-    if (isInvalid) document.getElementById(id)?.focus()
-  }, [problem])
   return (
     <div class="field">
       <label for={id} class={isRequired ? 'is-required' : undefined}>
@@ -75,7 +76,13 @@ export function TextField({
   const change = (event: { readonly currentTarget: { readonly value: string } }): void =>
     onChange(event.currentTarget.value)
   // The types of Preact allow `list` only for some literal types of an input.
-  const attributes: Readonly<Record<string, string>> = { type, autocomplete, ...(suggestions && { list: listId }) }
+  const attributes: Readonly<Record<string, string>> = {
+    type,
+    autocomplete,
+    ...(suggestions && { list: listId }),
+    // It is typed exactly as it is written on the thing.
+    ...(field.name === 'externalId' && { autocapitalize: 'off', spellcheck: 'false' }),
+  }
   return (
     <Field {...field}>
       {(control) =>

@@ -1,6 +1,7 @@
 import { createContext, type ComponentChildren } from 'preact'
 import { useContext } from 'preact/hooks'
 import { EvidenceRegistryError } from '../../client/index.ts'
+import type { Problems } from '../failure.ts'
 import { texts } from '../texts.ts'
 import { Failure } from './notice.tsx'
 import type { Submission } from './use-form.ts'
@@ -8,6 +9,8 @@ import type { Submission } from './use-form.ts'
 export interface FormProps {
   readonly form: Submission
   readonly action: () => Promise<unknown>
+  /** What is wrong and is known before the action, besides what `form.submit` finds. */
+  readonly check?: (() => Problems) | undefined
   readonly submitText: string
   readonly onCancel?: (() => void) | undefined
   /** What cannot be taken back is red. */
@@ -19,14 +22,14 @@ export interface FormProps {
 export const WhenKeyEnded = createContext<(form: Submission) => ComponentChildren>(() => undefined)
 
 /** A form with its error, its fields and its buttons. */
-export function Form({ form, action, submitText, onCancel, isDanger = false, children }: FormProps) {
+export function Form({ form, action, check, submitText, onCancel, isDanger = false, children }: FormProps) {
   const whenKeyEnded = useContext(WhenKeyEnded)
   const hasKeyEnded = form.error instanceof EvidenceRegistryError && form.error.status === 401
   const anotherKey = hasKeyEnded ? whenKeyEnded(form) : undefined
   return (
     <div class="stack">
       {anotherKey}
-      <form class="stack" onSubmit={form.submit(action)} noValidate>
+      <form class="stack" onSubmit={form.submit(action, check)} noValidate>
         {form.error !== undefined && anotherKey === undefined && <Failure error={form.error} />}
         {children}
         <div class="row actions">

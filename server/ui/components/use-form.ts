@@ -1,11 +1,13 @@
-import { useRef, useState } from 'preact/hooks'
-import { fieldOf, mayBeRecorded, messageOf } from '../failure.ts'
+import type { ComponentChildren } from 'preact'
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { FieldError, mayBeRecorded, problemsIn, problemsOf, type Problems } from '../failure.ts'
 
 /** The properties of a text field's control. */
 export interface TextProps {
+  readonly name: string
   readonly value: string
   readonly onChange: (value: string) => void
-  readonly problem: string | undefined
+  readonly problem: ComponentChildren
   readonly hint?: string
 }
 
@@ -16,9 +18,12 @@ export interface Submission {
   /** Runs a request of the form, and keeps its error. */
   readonly run: (action: () => Promise<unknown>) => Promise<void>
   /** The message for a field. */
-  readonly problemOf: (name: string) => string | undefined
-  /** The handler of a submission: runs its request, unless another one is running. */
-  readonly submit: (action: () => Promise<unknown>) => (event: Event) => void
+  readonly problemOf: (name: string) => ComponentChildren
+  /**
+   * The handler of a submission: runs its request, unless another one is running, or a value is wrong. `check` returns
+   * what is wrong besides texts that are too long, and fields that the page marks as required and that are blank.
+   */
+  readonly submit: (action: () => Promise<unknown>, check?: () => Problems) => (event: Event) => void
   /**
    * The idempotency key of a request. The same request has the same key until the form is gone: if a response was lost,
    * the user who sends it again gets what was recorded, and nothing is recorded twice.
@@ -51,11 +56,11 @@ export function useForm<Name extends string>(
 ): Submission & FormTexts<Name> {
   const [initial, setInitial] = useState(firstTexts)
   const [values, setValues] = useState(initial)
-  const [keys] = useState(() => new Map<string, string>())
-  const last = useRef<{ key: string; lostKey?: string | undefined }>({ key: '' })
+  const { keyOf, last } = useKeys()
   const [error, setError] = useState<unknown>()
   const [isBusy, setBusy] = useState(false)
-  const field = fieldOf(error, [...Object.keys(initial), ...others])
+  const problems = problemsOf(error, [...Object.keys(initial), ...others])
+  const sent = useFocusOfWrong(error)
   const run = async (action: () => Promise<unknown>): Promise<void> => {
     setBusy(true)
     setError(undefined)
@@ -74,6 +79,39 @@ export function useForm<Name extends string>(
     setInitial(next)
     setValues((before) => ({ ...next, ...changedIn(before, initial) }))
   }
+  const problemOf = (name: string): ComponentChildren => problems[name]
+  return {
+    values,
+    changed: changedIn(values, initial),
+    restart,
+    change,
+    props: (name) => ({
+      name,
+      value: values[name],
+      onChange: (value) => setValues((before) => ({ ...before, [name]: value })),
+      problem: problemOf(name),
+    }),
+    error: Object.values(problems).some(Boolean) ? undefined : error,
+    isBusy,
+    run,
+    problemOf,
+    submit: (action, check) => (event) => {
+      event.preventDefault()
+      if (isBusy || !(event.currentTarget instanceof Element)) return
+      sent.current = event.currentTarget
+      const wrong = wrongIn(sent.current, values, check)
+      if (wrong !== undefined) setError(wrong)
+      else void run(action)
+    },
+    keyOf,
+    lostKey: () => last.current.lostKey,
+  }
+}
+
+/** The keys of `Submission.keyOf`, and the last one. */
+function useKeys() {
+  const [keys] = useState(() => new Map<string, string>())
+  const last = useRef<{ key: string; lostKey?: string | undefined }>({ key: '' })
   const keyOf = (request: object): string => {
     const input = JSON.stringify(request, nameFiles)
     const key = keys.get(input) ?? crypto.getRandomValues(new Uint32Array(4)).join('-')
@@ -81,28 +119,25 @@ export function useForm<Name extends string>(
     last.current.key = key
     return key
   }
-  const problemOf = (name: string): string | undefined => (name === field ? messageOf(error) : undefined)
-  return {
-    values,
-    changed: changedIn(values, initial),
-    restart,
-    change,
-    props: (name) => ({
-      value: values[name],
-      onChange: (value) => setValues((before) => ({ ...before, [name]: value })),
-      problem: problemOf(name),
-    }),
-    error: field === undefined ? error : undefined,
-    isBusy,
-    run,
-    problemOf,
-    submit: (action) => (event) => {
-      event.preventDefault()
-      if (!isBusy) void run(action)
-    },
-    keyOf,
-    lostKey: () => last.current.lostKey,
-  }
+  return { keyOf, last }
+}
+
+/** What is wrong with a form and is known before it is sent. */
+function wrongIn(form: Element, values: Readonly<Record<string, string>>, check?: () => Problems) {
+  const required = Array.from(form.querySelectorAll<HTMLInputElement>('[required]'), ({ name }) => name)
+  const problems = { ...problemsIn(values, required), ...check?.() }
+  return Object.values(problems).some(Boolean) ? new FieldError(problems) : undefined
+}
+
+/** After an error, the first control that is wrong gets the focus, also in a fold. Returns where to put the form. */
+function useFocusOfWrong(error: unknown) {
+  const form = useRef<Element | null>(null)
+  useEffect(() => {
+    const first = form.current?.querySelector<HTMLElement>('[aria-invalid=true]')
+    first?.closest('details')?.setAttribute('open', '')
+    first?.focus()
+  }, [error])
+  return form
 }
 
 /** The texts that are not those at first. */

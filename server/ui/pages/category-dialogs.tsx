@@ -2,7 +2,6 @@ import { useState } from 'preact/hooks'
 import { FormDialog } from '../components/dialog.tsx'
 import { CheckField, FileField, TextField } from '../components/fields.tsx'
 import { useForm, type Submission } from '../components/use-form.ts'
-import { assertName } from '../failure.ts'
 import { withoutEmpty } from '../format.ts'
 import { hasLevel, useSession, type Session } from '../session.ts'
 import { texts } from '../texts.ts'
@@ -57,7 +56,6 @@ export function DetailsDialog({ node, categoryId, onDone }: DetailsProps) {
   }
   /** Sends only what the user changed, so that nothing reverts what somebody else wrote. */
   const change = (existing: CategoryNode): Promise<unknown> => {
-    assertName(form.changed.name)
     return updateNode(session, existing, {
       form,
       ...withoutEmpty(form.changed),

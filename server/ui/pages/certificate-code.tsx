@@ -27,16 +27,14 @@ interface PrintButtonsProps {
 /** Printing without a code makes nothing; with one it makes one link, which shows name, photo and state. */
 export function PrintButtons({ source, code, onCode }: PrintButtonsProps) {
   const t = texts.certificate
-  const form = useForm({}, ['share'])
+  const form = useForm({})
   useEffect(() => {
     if (code !== undefined) print()
   }, [code])
   const isLimited = source !== undefined && !hasLevel(source.session, 'U')
-  const problem = form.problemOf('share')
   return (
     <div class="stack no-print">
       {form.error !== undefined && <Failure error={form.error} />}
-      {problem !== undefined && <Notice tone="stolen">{problem}</Notice>}
       {code?.isWithoutPhoto === true && <Notice tone="pending">{t.withoutPhoto}</Notice>}
       {source && <LocalAddress url={code?.url ?? publicUrl()} />}
       <div class="row">

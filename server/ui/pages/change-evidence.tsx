@@ -10,11 +10,12 @@ import { UploadProgress, useUpload } from '../components/upload.tsx'
 import { Facts } from '../components/values.tsx'
 import { committedValue, statusOf } from '../event-changes.ts'
 import { eventName } from '../event-names.ts'
-import { assertName, FieldError } from '../failure.ts'
+import type { Problems } from '../failure.ts'
 import { withoutEmpty } from '../format.ts'
 import { useSession } from '../session.ts'
 import { texts } from '../texts.ts'
-import { ContentFields, parseMeta } from './evidence-fields.tsx'
+import { ContentFields } from './evidence-fields.tsx'
+import { parseFacts, problemInFacts } from './facts-field.tsx'
 import { FilePicker } from './file-picker.tsx'
 import { forgetLeftList } from './use-evidences.ts'
 
@@ -58,26 +59,19 @@ const RECORDED = { ...updateNames, transfer: eventNames.transfer, attach: update
 
 /**
  * What the request sets and clears: of the name and the facts only what the user changed, so that nothing reverts what
- * somebody else wrote. @throws `FieldError` for what the API would take for something else.
+ * somebody else wrote.
  */
 function changeOf(kind: ChangeKind, evidence: Evidence, { values, changed }: FormTexts<keyof ChangeTexts>) {
   const { owner, updateActionDescription, updateActionPersona } = values
   const remarks = withoutEmpty({ updateActionDescription, updateActionPersona })
-  if ((kind === 'stolen' || kind === 'found' || kind === 'repair') && updateActionDescription.trim() === '')
-    throw new FieldError('updateActionDescription', texts.change.sayWhat)
-  if (kind === 'transfer') {
-    if (owner.trim() === '') throw new FieldError('owner', texts.form.newOwnerMissing)
-    if (owner === evidence.owner) throw new FieldError('owner', texts.form.newOwnerUnchanged)
-    return { owner, ...remarks }
-  }
+  if (kind === 'transfer') return { owner, ...remarks }
   if (kind !== 'change') return { ...remarks, ...TYPES[kind] }
-  assertName(changed.name)
   const initial = initialTexts(evidence)
   const isCleared = (name: 'description' | 'summary' | 'meta'): boolean =>
     initial[name] !== '' && changed[name]?.trim() === ''
   const cleared = (['description', 'summary', 'meta'] as const).filter(isCleared)
   const { name, description, summary } = changed
-  const meta = parseMeta(changed.meta ?? '')
+  const meta = parseFacts(changed.meta ?? '')
   return {
     ...withoutEmpty({ name }),
     ...(!isCleared('description') && withoutEmpty({ description })),
@@ -118,7 +112,9 @@ function useNewest(opened: Evidence, lastVersion: number) {
   const props = (name: keyof ChangeTexts): TextProps => {
     const newest = initialTexts(evidence)[name]
     const isNew = form.changed[name] !== undefined && newest !== initialTexts(opened)[name]
-    return { ...form.props(name), ...(isNew && { hint: texts.change.newest(newest) }) }
+    // Facts are JSON, which people need not read.
+    const shown = name === 'meta' ? newest.replaceAll(/["{}]/g, '') : newest
+    return { ...form.props(name), ...(isNew && { hint: texts.change.newest(shown) }) }
   }
   return { evidence, version, meanwhile, form, props, loadNewest }
 }
@@ -134,7 +130,6 @@ export function ChangeDialog({ kind, evidence: opened, lastVersion, onDone }: Ch
   const { externalId } = evidence
   const { verb, title, intro } = t[kind]
   const record = async (): Promise<void> => {
-    if (kind === 'attach' && files.length === 0) throw new FieldError('files', t.chooseFiles)
     const change = { externalId, ...changeOf(kind, evidence, form), ...(files.length > 0 && { files }) }
     const lostKey = form.lostKey()
     const idempotencyKey = form.keyOf(change)
@@ -148,6 +143,13 @@ export function ChangeDialog({ kind, evidence: opened, lastVersion, onDone }: Ch
     const text = texts.evidence.isRecorded(RECORDED[kind])
     toast({ text, action: texts.evidence.show, run: () => showSection('history') })
   }
+  /** What the API would take for something else, or for nothing. */
+  const check = (): Problems => ({
+    meta: problemInFacts(form.values.meta),
+    files: kind === 'attach' && files.length === 0 && t.chooseFiles,
+    ...(kind === 'transfer' && form.values.owner === evidence.owner && { owner: texts.form.newOwnerUnchanged }),
+    ...(kind === 'change' && Object.keys(form.changed).length === 0 && { name: t.nothingChanged }),
+  })
   return (
     <Dialog title={title}>
       {intro !== '' && <Notice tone={kind === 'stolen' ? 'stolen' : 'info'}>{intro}</Notice>}
@@ -157,23 +159,15 @@ export function ChangeDialog({ kind, evidence: opened, lastVersion, onDone }: Ch
         </button>
       )}
       {meanwhile && <RecordedMeanwhile {...meanwhile} />}
-      <Form form={form} action={record} submitText={verb} onCancel={closeDialog} isDanger={kind === 'stolen'}>
-        {kind === 'transfer' && <OwnerFields presentOwner={evidence.owner} newOwner={props('owner')} />}
-        {kind === 'change' && (
-          <>
-            <TextField label={texts.fields.name} isRequired {...props('name')} />
-            <ContentFields props={props} />
-          </>
-        )}
-        {kind !== 'attach' && (
-          <TextField
-            label={kind === 'stolen' ? t.whatHappened : t.remark}
-            rows={3}
-            isRequired={kind === 'stolen' || kind === 'found' || kind === 'repair'}
-            {...form.props('updateActionDescription')}
-          />
-        )}
-        <TextField label={texts.fields.personaName} hint={t.personHint} {...form.props('updateActionPersona')} />
+      <Form
+        form={form}
+        action={record}
+        check={check}
+        submitText={verb}
+        onCancel={closeDialog}
+        isDanger={kind === 'stolen'}
+      >
+        <ChangeFields kind={kind} evidence={evidence} props={props} />
         {kind !== 'transfer' && kind !== 'change' && (
           <FilePicker files={files} onChange={setFiles} problem={form.problemOf('files')} />
         )}
@@ -182,6 +176,37 @@ export function ChangeDialog({ kind, evidence: opened, lastVersion, onDone }: Ch
     </Dialog>
   )
 }
+
+interface ChangeFieldsProps extends Pick<ChangeProps, 'kind' | 'evidence'> {
+  readonly props: (name: keyof ChangeTexts) => TextProps
+}
+
+/** The texts of a verb. The present owner is shown, because a transfer must name another one. */
+const ChangeFields = ({ kind, evidence, props }: ChangeFieldsProps) => (
+  <>
+    {kind === 'transfer' && (
+      <>
+        <Facts of={[[texts.form.presentOwner, <bdi>{evidence.owner || texts.none}</bdi>]]} />
+        <TextField label={texts.form.newOwner} isRequired {...props('owner')} />
+      </>
+    )}
+    {kind === 'change' && (
+      <>
+        <TextField label={texts.fields.name} isRequired {...props('name')} />
+        <ContentFields props={props} />
+      </>
+    )}
+    {kind !== 'attach' && (
+      <TextField
+        label={kind === 'stolen' ? texts.change.whatHappened : texts.change.remark}
+        rows={3}
+        isRequired={kind === 'stolen' || kind === 'found' || kind === 'repair'}
+        {...props('updateActionDescription')}
+      />
+    )}
+    <TextField label={texts.fields.personaName} hint={texts.change.personHint} {...props('updateActionPersona')} />
+  </>
+)
 
 /** What a user must know before the form is sent again. */
 const RecordedMeanwhile = ({ events, isLost }: Meanwhile) => (
@@ -208,19 +233,3 @@ function inWords(event: EvidenceEvent): string {
 
 /** The fragment of the address is the page, so sections are shown by script. */
 export const showSection = (id: string): void => document.getElementById(id)?.scrollIntoView()
-
-interface OwnerFieldsProps {
-  readonly presentOwner: string | undefined
-  readonly newOwner: TextProps
-}
-
-/** The present owner is shown, because a transfer must name another one. */
-function OwnerFields({ presentOwner, newOwner }: OwnerFieldsProps) {
-  const t = texts.form
-  return (
-    <>
-      <Facts of={[[t.presentOwner, <bdi>{presentOwner || texts.none}</bdi>]]} />
-      <TextField label={t.newOwner} isRequired {...newOwner} />
-    </>
-  )
-}

@@ -16,13 +16,14 @@ import { allOf, EvidenceFiles, type EvidenceFilesProps } from './evidence-files.
 import { ProofDialog } from './proof-dialog.tsx'
 import { ShareDialog } from './share-dialog.tsx'
 import { LinksCard, useShares } from './share-list.tsx'
-import { Timeline } from './timeline.tsx'
+import { AFTER_ALL, Timeline } from './timeline.tsx'
 
 /** One evidence: what it is and what can be done, its photos, files and history, and its facts. */
 export function EvidencePage({ externalId }: { readonly externalId: string }) {
   const { client } = useSession()
+  // Only the data of the evidence and its newest version, without events.
   const page = useLoad(
-    (signal) => client.getEvidence({ externalId, last: NEWEST, len: 1 }, { signal }),
+    (signal) => client.getEvidence({ externalId, last: AFTER_ALL, len: 1 }, { signal }),
     [client, externalId],
   )
   const [changes, setChanges] = useState(0)
@@ -76,9 +77,6 @@ export function EvidencePage({ externalId }: { readonly externalId: string }) {
     </WhenLoaded>
   )
 }
-
-/** Reads only the data of an evidence and its newest version, without events. */
-const NEWEST = 1_000_000_000
 
 interface TagProps {
   readonly evidence: Evidence

@@ -29,7 +29,7 @@ export const LABELS: Readonly<Record<ImportField, string>> = {
   subcategoryName: texts.evidences.subcategory,
 }
 
-const fault = (reason: string): FieldError => new FieldError('file', reason)
+const fault = (reason: string): FieldError => new FieldError({ file: reason })
 
 /** Reads a file on this device. Throws a `FieldError` if it has no rows. */
 export async function readImport(file: File): Promise<ImportFile> {

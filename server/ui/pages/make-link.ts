@@ -22,5 +22,5 @@ export async function makeLink(
   const { shares } = await client.listShares({ externalId })
   if (url !== undefined && shares.find((share) => share.id === id)?.version === version) return { url, expiresAt }
   await client.endShare({ externalId, shareId: id })
-  throw new FieldError('share', texts.share.changed)
+  throw new FieldError({ share: texts.share.changed })
 }

@@ -1,15 +1,18 @@
 import { useState } from 'preact/hooks'
+import type { Client } from '../../client/index.ts'
 import { TextField } from '../components/fields.tsx'
 import { Form } from '../components/form.tsx'
 import { useForm, type TextProps } from '../components/use-form.ts'
 import { Icon } from '../components/icon.tsx'
 import { UploadProgress, useUpload } from '../components/upload.tsx'
 import { useLoad } from '../components/use-load.ts'
+import { FieldError, insteadOf, type Problems } from '../failure.ts'
 import { withoutEmpty } from '../format.ts'
-import { navigate, useUnsaved } from '../router.ts'
+import { hrefOf, navigate, useUnsaved } from '../router.ts'
 import { useSession } from '../session.ts'
 import { texts } from '../texts.ts'
-import { ContentFields, parseMeta } from './evidence-fields.tsx'
+import { ContentFields } from './evidence-fields.tsx'
+import { parseFacts, problemInFacts } from './facts-field.tsx'
 import { FilePicker } from './file-picker.tsx'
 import { forgetLeftList } from './use-evidences.ts'
 
@@ -48,7 +51,7 @@ interface EvidenceFormProps {
   readonly initial?: Partial<typeof NEW_EVIDENCE>
 }
 
-/** The form of a new evidence. Values are checked by the API, whose messages appear at the fields. */
+/** The form of a new evidence. */
 export function EvidenceForm({ onCreated, onCancel, isWhole = false, initial }: EvidenceFormProps) {
   const t = texts.form
   const { client } = useSession()
@@ -59,8 +62,8 @@ export function EvidenceForm({ onCreated, onCancel, isWhole = false, initial }: 
   const [isSent, setSent] = useState(false)
   useUnsaved(!isSent && (files.length > 0 || Object.keys(form.changed).length > 0))
   const create = async (): Promise<void> => {
-    const { externalId, name, meta: metaText, ...rest } = values
-    const meta = parseMeta(metaText)
+    const { externalId, name, meta: facts, ...rest } = values
+    const meta = parseFacts(facts)
     // The first photo is the one of lists.
     const image = files.find(({ type }) => type.startsWith('image/'))
     const images = files.filter((file) => file !== image)
@@ -73,13 +76,14 @@ export function EvidenceForm({ onCreated, onCancel, isWhole = false, initial }: 
       ...(images.length > 0 && { images }),
     }
     const once = { idempotencyKey: form.keyOf(evidence) }
-    await upload((options) => client.createEvidence(evidence, { ...once, ...(files.length > 0 && options) }))
+    await upload((options) => createNew(client, evidence, { ...once, ...(files.length > 0 && options) }))
     forgetLeftList(client)
     setSent(true)
     onCreated(externalId)
   }
+  const check = (): Problems => ({ meta: problemInFacts(values.meta) })
   return (
-    <Form form={form} action={create} submitText={t.submitCreate} onCancel={onCancel}>
+    <Form form={form} action={create} check={check} submitText={t.submitCreate} onCancel={onCancel}>
       <FilePicker files={files} onChange={setFiles} problem={form.problemOf('image') ?? form.problemOf('images')} />
       <div class="pair">
         <TextField label={texts.fields.name} isRequired {...props('name')} />
@@ -103,6 +107,16 @@ export function EvidenceForm({ onCreated, onCancel, isWhole = false, initial }: 
       <UploadProgress percent={percent} />
     </Form>
   )
+}
+
+/** Throws a `FieldError` that names the evidence which has the external id, and leads to it. */
+async function createNew(client: Client, ...request: Parameters<Client['createEvidence']>): Promise<void> {
+  const created = await client.createEvidence(...request).catch(insteadOf('EXTERNAL_ID_EXISTS', undefined))
+  if (created !== undefined) return
+  const [{ externalId }] = request
+  const { object } = await client.getEvidence({ externalId, len: 1 })
+  const to = hrefOf(['evidences', externalId])
+  throw new FieldError({ externalId: <a href={to}>{texts.problems.takenBy(object.name)}</a> })
 }
 
 /** The names of a category and a subcategory, with those that exist as suggestions. */

@@ -38,7 +38,7 @@ async function readShared(
 ): Promise<Blob> {
   const response = await publicClient.downloadSharedFile({ shareId, fileId }, { headers, ...(signal && { signal }) })
   const file = new File([await response.blob()], name, { type: mimeType })
-  if ((await hashFile(file)).sha256 !== sha256) throw new FieldError(name, texts.passport.otherFile(name))
+  if ((await hashFile(file)).sha256 !== sha256) throw new FieldError({ [name]: texts.passport.otherFile(name) })
   return file
 }
 

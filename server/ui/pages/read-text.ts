@@ -19,7 +19,7 @@ export async function readText(from: Pick<Blob, 'arrayBuffer'>, field: 'proof' |
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
   } catch {
     const why = 'it is not text in UTF-8: download it again'
-    throw new FieldError(field, field === 'proof' ? texts.verify.noDocument(why) : texts.verify.badPolicy(why))
+    throw new FieldError({ [field]: field === 'proof' ? texts.verify.noDocument(why) : texts.verify.badPolicy(why) })
   }
 }
 

@@ -56,7 +56,7 @@ const DURATIONS = [WEEK, MONTH, 365, Infinity] as const
 function ShareForm({ shareable, onDone }: { readonly shareable: Shareable } & Pick<ShareDialogProps, 'onDone'>) {
   const t = texts.share
   const session = useSession()
-  const form = useForm({}, ['share'])
+  const form = useForm({})
   const choices = useMemo(() => choicesOf(shareable), [shareable])
   const [chosen, setChosen] = useState<readonly Choice[]>(() => choices.filter(({ isOnAtFirst }) => isOnAtFirst))
   const [days, setDays] = useState<number>(MONTH)
@@ -99,9 +99,6 @@ function ShareForm({ shareable, onDone }: { readonly shareable: Shareable } & Pi
         </div>
         <SharePreview shareable={shareable} choices={choices} chosen={chosen} />
       </div>
-      <p class="problem" role="alert">
-        {form.problemOf('share')}
-      </p>
     </Form>
   )
 }

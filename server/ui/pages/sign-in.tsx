@@ -1,9 +1,10 @@
 import { useContext, useEffect, useState } from 'preact/hooks'
-import { createClient, type Company } from '../../client/index.ts'
+import { createClient, EvidenceRegistryError, type Company } from '../../client/index.ts'
 import { CheckField, TextField } from '../components/fields.tsx'
 import { Form } from '../components/form.tsx'
 import { useForm } from '../components/use-form.ts'
 import { Time } from '../components/values.tsx'
+import { FieldError } from '../failure.ts'
 import { hrefOf, navigate } from '../router.ts'
 import { API_URL, forget, isOperator, remember, remembered, SessionContext, signIn, type Session } from '../session.ts'
 import { texts } from '../texts.ts'
@@ -38,11 +39,14 @@ export function SignInPage({ companyId: given, isPage, onSignIn }: SignInPagePro
     onSignIn(next)
     if (isPage) navigate(['overview'])
   }
-  const submit = async (): Promise<void> => {
-    const company = form.values.companyId.trim()
-    if (company !== '') return open(company)
+  const list = async (): Promise<void> => {
     const page = await createClient({ baseUrl: API_URL, apiKey }).listCompanies({ len: MAX_COMPANIES })
     setCompanies(page.companies)
+  }
+  const submit = (): Promise<void> => {
+    const company = form.values.companyId.trim()
+    const attempt = company === '' ? list() : open(company)
+    return isSwitch ? attempt : attempt.catch((error: unknown) => refuse(company, error))
   }
   useEffect(() => {
     if (isSwitch && given === '') void form.run(submit)
@@ -61,13 +65,19 @@ export function SignInPage({ companyId: given, isPage, onSignIn }: SignInPagePro
           />
           {!isSwitch && (
             <>
-              <TextField label={t.key} type="password" autocomplete="current-password" {...form.props('apiKey')} />
+              <TextField
+                label={t.key}
+                type="password"
+                autocomplete="current-password"
+                isRequired
+                {...form.props('apiKey')}
+              />
               <CheckField label={t.remember} hint={t.rememberHint} isChecked={isRemembered} onChange={setRemembered} />
             </>
           )}
         </Form>
       </div>
-      {companies && <CompanyList companies={companies} onChoose={(id) => form.submit(() => open(id))} />}
+      {companies && <CompanyList companies={companies} onChoose={(id) => void form.run(() => open(id))} />}
       <p>
         <a href={hrefOf(['verify'])}>{t.verifyInstead}</a>
       </p>
@@ -75,9 +85,16 @@ export function SignInPage({ companyId: given, isPage, onSignIn }: SignInPagePro
   )
 }
 
+/** The service does not say which of the two is wrong. */
+function refuse(company: string, error: unknown): never {
+  if (!(error instanceof EvidenceRegistryError) || ![401, 403].includes(error.status)) throw error
+  const t = texts.signIn
+  throw new FieldError(company === '' ? { companyId: t.companyMissing } : { apiKey: t.doNotFit })
+}
+
 interface CompanyListProps {
   readonly companies: readonly Company[]
-  readonly onChoose: (companyId: string) => (event: Event) => void
+  readonly onChoose: (companyId: string) => void
 }
 
 /** The companies that the operator can open. */
@@ -90,7 +107,7 @@ function CompanyList({ companies, onChoose }: CompanyListProps) {
       <ul class="rows">
         {companies.map(({ id, createdAt, sourceSystemCount, categoryCount, evidenceCount }) => (
           <li key={id}>
-            <button onClick={onChoose(id)}>{id}</button>{' '}
+            <button onClick={() => onChoose(id)}>{id}</button>{' '}
             <span class="muted">
               {t.counts(sourceSystemCount, categoryCount, evidenceCount)} · {texts.evidence.created}{' '}
               <Time at={createdAt} />

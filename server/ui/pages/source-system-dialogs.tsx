@@ -5,7 +5,7 @@ import { SelectField, TextField } from '../components/fields.tsx'
 import { ShownOnce } from '../components/shown-once.tsx'
 import { useForm, type FormTexts } from '../components/use-form.ts'
 import { CopyButton } from '../components/values.tsx'
-import { assertName, insteadOf } from '../failure.ts'
+import { insteadOf } from '../failure.ts'
 import { toRfc3339, withoutEmpty } from '../format.ts'
 import { API_URL, hasLevel, LEVELS, useSession } from '../session.ts'
 import { texts } from '../texts.ts'
@@ -90,7 +90,6 @@ export function EditDialog({ system, onDone }: OfSystem) {
   const { client } = useSession()
   const form = useForm({ name: system.name, permissions: system.permissions, expiresAt: '' })
   const change = (): Promise<unknown> => {
-    assertName(form.changed.name)
     const { name, permissions, ...expiry } = systemOf(form.values)
     return client.updateSourceSystem({
       systemId: system.id,

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
 import { createClient, EvidenceRegistryError, type Client } from '../../client/index.ts'
-import { Field } from '../components/fields.tsx'
+import { TextField } from '../components/fields.tsx'
 import { Icon, type IconName } from '../components/icon.tsx'
 import { Failure } from '../components/notice.tsx'
 import { useForm } from '../components/use-form.ts'
@@ -20,7 +20,6 @@ export function StatusPage({ companyId }: { readonly companyId: string }) {
   const t = texts.status
   const form = useForm({ externalId: '' })
   const [answer, setAnswer] = useState<{ readonly status: Status; readonly askedAt: number }>()
-  const { value, problem } = form.props('externalId')
   const change = (externalId: string): void => {
     // An answer stands only beside the id that it is about.
     setAnswer(undefined)
@@ -28,8 +27,8 @@ export function StatusPage({ companyId }: { readonly companyId: string }) {
   }
   const ask = async (): Promise<void> => {
     setAnswer(undefined)
-    const externalId = value.trim()
-    if (externalId === '') throw new FieldError('externalId', t.missing)
+    const externalId = form.values.externalId.trim()
+    if (externalId === '') throw new FieldError({ externalId: t.missing })
     const status = await CLIENT.getPublicStatus({ companyId, externalId })
     setAnswer({ status, askedAt: Date.now() })
   }
@@ -39,18 +38,7 @@ export function StatusPage({ companyId }: { readonly companyId: string }) {
       <p class="muted">{t.intro(companyId)}</p>
       <section class="card stack" aria-label={t.ask}>
         <form class="stack" onSubmit={form.submit(ask)} noValidate>
-          <Field label={t.number} hint={t.numberHint} problem={problem}>
-            {(control) => (
-              <input
-                {...control}
-                value={value}
-                autocomplete="off"
-                autocapitalize="off"
-                spellcheck={false}
-                onInput={(event) => change(event.currentTarget.value)}
-              />
-            )}
-          </Field>
+          <TextField label={t.number} hint={t.numberHint} {...form.props('externalId')} onChange={change} />
           <button class="primary" type="submit" disabled={form.isBusy}>
             {t.ask}
           </button>

@@ -13,7 +13,8 @@ import { texts } from '../texts.ts'
 const PAGE_EVENTS = 50
 /** The most that one request returns. */
 const MAX_EVENTS = 500
-const AFTER_ALL = 1_000_000_000
+/** More than a history has. */
+export const AFTER_ALL = 1_000_000_000
 
 interface TimelineProps {
   readonly externalId: string

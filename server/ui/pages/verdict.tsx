@@ -189,7 +189,7 @@ const State = ({ of: { text, isPresent } }: { readonly of: LastText }) =>
 /** How far the history is shown. Whether it goes on, only the registry can say. */
 function History({ summary, client, session }: Omit<ReportProps, 'outcome'> & { readonly summary: Summary }) {
   const t = texts.verify
-  const [answer, setAnswer] = useState<ComponentChildren>()
+  const [answer, setAnswer] = useState<string>()
   const ask = (registry: Client): void =>
     void askForLater(summary, registry, session?.client).then(setAnswer, (error: unknown) =>
       setAnswer(messageOf(error)),

@@ -133,7 +133,7 @@ export type Verify = (
 export async function verifyDocument(request: VerifyRequest, onCheck: (check: BundleCheck) => void): Promise<Outcome> {
   const { text, policyText, isPinned } = request
   const why = whyNoDocument(text)
-  if (why !== undefined) throw new FieldError('proof', texts.verify.noDocument(why))
+  if (why !== undefined) throw new FieldError({ proof: texts.verify.noDocument(why) })
   const policy = policyText === undefined ? undefined : policyOf(policyText)
   const mlDsa44 =
     policy && needsMlDsa44(policy, text) ? (await import('../../../core/verify/ml-dsa.ts')).mlDsa44 : undefined
@@ -145,7 +145,7 @@ function policyOf(text: string): Policy {
   try {
     return parsePolicy(text)
   } catch (error) {
-    throw new FieldError('policy', texts.verify.badPolicy(error instanceof Error ? error.message : String(error)))
+    throw new FieldError({ policy: texts.verify.badPolicy(error instanceof Error ? error.message : String(error)) })
   }
 }
 

@@ -28,8 +28,7 @@ export const verifyInWorker: Verify = (request, onCheck, signal) =>
     worker.addEventListener('message', ({ data }: MessageEvent<WorkerMessage>) => {
       if ('check' in data) onCheck(data.check)
       else if ('outcome' in data) end(() => resolve(data.outcome))
-      else
-        end(() => reject(data.field === undefined ? new Error(data.message) : new FieldError(data.field, data.message)))
+      else end(() => reject('problems' in data ? new FieldError(data.problems) : new Error(data.message)))
     })
     // eslint-disable-next-line unicorn/require-post-message-target-origin -- a worker has none
     worker.postMessage(request)

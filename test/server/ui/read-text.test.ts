@@ -10,8 +10,7 @@ it('a dropped proof is read as UTF-8 and whatever its name, and a content is not
     for (const text of [proof, `\uFEFF${proof}`]) assert.equal(await read(name, text), proof)
   const latin1 = new Uint8Array(Buffer.from(proof, 'latin1'))
   await assert.rejects(read('a.json', latin1), {
-    field: 'proof',
-    message: /^This is not a proof: it is not text in UTF-8/,
+    problems: { proof: 'This is not a proof: it is not text in UTF-8: download it again' },
   })
   assert.equal(await read('a.json', latin1.slice(-9)), '')
   assert.equal(await read('a.txt', 'a text'), '')

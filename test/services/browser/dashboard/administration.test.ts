@@ -105,13 +105,13 @@ describeDashboard('the pages of source systems and categories in Chromium', (it,
     await trail.getByRole('table').waitFor()
   })
 
-  it('show the message of the API at the field', async ({ page }) => {
+  it('say at the field what the API rejects', async ({ page }) => {
     await dashboard.signIn(dashboard.company.keys.A, '#/source-systems')
     await button(page, 'Create a source system').click()
     const creation = dialog(page, 'Create a source system')
     await field(creation, 'Name').fill('A')
     await button(creation, 'Create a source system').click()
-    await creation.locator('.field', { hasText: 'Name' }).locator('.problem:not(:empty)').waitFor()
+    await text(creation.locator('.field', { hasText: 'Name' }), 'This name is taken: choose another').waitFor()
     await field(creation, 'Name').and(page.locator('[aria-invalid=true]')).waitFor()
     await button(creation, 'Cancel').click()
     await creation.waitFor({ state: 'detached' })
@@ -128,7 +128,7 @@ describeDashboard('the pages of source systems and categories in Chromium', (it,
     await categories.update(SCOPE, { categoryId: boats?.id ?? '' }, { description: 'of somebody else' })
     await field(change, 'Name').fill('')
     await button(change, 'Save').click()
-    await text(change, 'Name must not be empty').waitFor()
+    await text(change, 'Enter a name').waitFor()
     await field(change, 'Name').fill('Ships')
     await dashboard.confirm(change, 'Save')
     await text(page, 'of somebody else').waitFor()

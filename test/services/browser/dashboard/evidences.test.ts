@@ -39,11 +39,14 @@ describeDashboard('the pages of evidences in Chromium', (it, dashboard) => {
     await assertAccessible(page)
 
     const change = await dashboard.open('Change', 'Change name and facts')
-    await field(change, 'Metadata (JSON object)').fill('not JSON')
     await button(change, 'Change').click()
-    await change.getByText('Metadata must be a JSON object').waitFor()
-    await field(change, 'Metadata (JSON object)').and(page.locator(':focus')).waitFor()
-    await field(change, 'Metadata (JSON object)').fill('{"color":"red"}')
+    await text(change, 'Nothing is changed yet').waitFor()
+    await button(change, 'Edit as JSON').click()
+    await field(change, 'Facts as JSON').fill('not JSON')
+    await button(change, 'Change').click()
+    await change.getByText('Enter a JSON object').waitFor()
+    await field(change, 'Facts as JSON').and(page.locator(':focus')).waitFor()
+    await field(change, 'Facts as JSON').fill('{"color":"red"}')
     await button(change, 'Change').click()
     await text(page, 'Changed').waitFor()
     await text(page.getByRole('table', { name: 'What this event changed' }), 'red').waitFor()
@@ -71,8 +74,8 @@ describeDashboard('the pages of evidences in Chromium', (it, dashboard) => {
     await text(transfer.locator('dl', { hasText: 'Present owner' }), owner).waitFor()
     await field(transfer, 'Remark').fill('sold')
     for (const [typed, problem] of [
-      ['', 'New owner must not be empty'],
-      [owner, 'New owner must differ from the present owner'],
+      ['', 'Enter the new owner'],
+      [owner, 'This is the present owner: enter another one'],
     ] as const) {
       await field(transfer, 'New owner').fill(typed)
       await button(transfer, 'Transfer').click()
@@ -107,6 +110,78 @@ describeDashboard('the pages of evidences in Chromium', (it, dashboard) => {
     await page.unrouteAll()
   }
 
+  it('say all that is wrong at once, each beside its field, before anything is sent', async ({ page }) => {
+    await dashboard.createEvidence('taken-1')
+    await dashboard.signIn(dashboard.company.keys.U, '#/new-evidence')
+    await field(page, 'Name').waitFor()
+    let sent = 0
+    page.on('request', (request) => (sent += Number(request.method() === 'POST')))
+    await page.locator('summary', { hasText: 'More facts' }).click()
+    await field(page, 'Fact 1, value').fill('red')
+    await field(page, 'Summary').fill('s'.repeat(8_193))
+    await page.evaluate(`document.querySelector('meta[name=max-file-bytes]').content = '3'`)
+    const files = [textFile('small.txt', 'abc'), textFile('large.txt', 'abcd')]
+    await field(page, 'Choose files').setInputFiles(files)
+    await button(page, 'Record evidence').click()
+    for (const said of [
+      'Too large: large.txt (4 byte). A file has at most 3 byte.',
+      'Enter a name',
+      'Enter an external id',
+      'Enter or choose a category',
+      'Enter or choose a subcategory',
+      'At most 8,192 characters; these are 8,193',
+      'Each fact needs a name, and no other fact has it',
+    ])
+      await text(page, said).waitFor()
+    await button(page, 'Leave out: small.txt').waitFor()
+    await field(page, 'Name').and(page.locator(':focus')).waitFor()
+    await assertAccessible(page)
+    assert.equal(sent, 0)
+
+    for (const [label, typed] of [
+      ['Name', 'Bike'],
+      ['External id', 'taken-1'],
+      ['Category', 'Vehicles'],
+      ['Subcategory', 'Bikes'],
+      ['Summary', ''],
+      ['Fact 1, name', 'color'],
+    ] as const)
+      await field(page, label).fill(typed)
+    await button(page, 'Record evidence').click()
+    await link(page, 'This external id is taken by Golf').waitFor()
+    assert.equal(await page.locator('[aria-invalid=true]').count(), 1)
+    await field(page, 'External id').and(page.locator(':focus')).fill('free-1')
+    await button(page, 'Record evidence').click()
+    await heading(page, 'Bike').waitFor()
+    assert.deepEqual((await dashboard.service.registry.evidences.get(SCOPE, 'free-1')).evidence.meta, { color: 'red' })
+  })
+
+  it('change facts in rows, and keep which of them are numbers', async ({ page, service }) => {
+    const { evidences } = service.registry
+    await dashboard.createEvidence('facts-1', { meta: '{"color":"red","seats":5,"is new":true,"size":{"cm":3}}' })
+    await dashboard.signIn(dashboard.company.keys.U, '#/evidences/facts-1')
+    const change = await dashboard.open('Change', 'Change name and facts')
+    // Rows have no objects in objects.
+    await field(change, 'Facts as JSON').fill('{"color":"red","seats":5,"is new":true}')
+    await button(change, 'Edit as rows').click()
+    const typeFact = async (row: number, name: string, value: string): Promise<void> => {
+      await field(change, `Fact ${row}, name`).fill(name)
+      await field(change, `Fact ${row}, value`).fill(value)
+    }
+    await field(change, 'Fact 2, value').fill('')
+    await typeFact(2, 'seats', '4')
+    await typeFact(4, 'color', '7')
+    await button(change, 'Change').click()
+    await text(change, 'Each fact needs a name, and no other fact has it').waitFor()
+    await field(change, 'Fact 1, name').and(page.locator(':focus')).waitFor()
+    await assertAccessible(page)
+    await typeFact(4, 'plate', '7')
+    await button(change, 'Remove fact 1').click()
+    await dashboard.confirm(change, 'Change')
+    const { evidence } = await evidences.get(SCOPE, 'facts-1')
+    assert.deepEqual(evidence.meta, { 'is new': true, plate: '7', seats: 4 })
+  })
+
   it('keep what somebody else wrote meanwhile, and show it', async ({ page, service }) => {
     const before = { owner: 'Ada', summary: 'old summary', description: 'old description', name: 'Golf' }
     await dashboard.createEvidence('both-1', before)
@@ -117,7 +192,7 @@ describeDashboard('the pages of evidences in Chromium', (it, dashboard) => {
     await evidences.update(SCOPE, 'both-1', { description: 'their description' })
     await field(change, 'Description').fill('my description')
     await button(change, 'Change').click()
-    await change.getByText('This evidence was changed after you opened it').waitFor()
+    await change.getByText('This record was changed after you opened it').waitFor()
     await button(change, 'Load the newest, keep my text').click()
     await text(change, 'The newest: their description').waitFor()
     const shown = ['Name', 'Summary', 'Description'].map((label) => field(change, label).inputValue())
@@ -133,7 +208,7 @@ describeDashboard('the pages of evidences in Chromium', (it, dashboard) => {
     await field(transfer, 'New owner').fill('Ada')
     await button(transfer, 'Transfer').click()
     // The owner of the time at which the dialog was opened.
-    await text(transfer, 'New owner must differ from the present owner').waitFor()
+    await text(transfer, 'This is the present owner: enter another one').waitFor()
     await field(transfer, 'New owner').fill('Carol')
     await button(transfer, 'Transfer').click()
     await button(transfer, 'Load the newest, keep my text').click()

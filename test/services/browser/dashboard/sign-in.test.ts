@@ -7,13 +7,30 @@ import {
   field,
   heading,
   link,
+  text,
 } from '../../../support/dashboard.ts'
 
 describeDashboard('the sign-in page in Chromium', (it, dashboard) => {
-  it('shows what to do about a wrong key', async ({ page }) => {
+  it('says what does not fit together, or is missing', async ({ page }) => {
+    const { R: key } = dashboard.company.keys
+    const wrong = page.getByText('Company and key do not fit together.')
     await dashboard.signIn('not-a-key-of-this-company')
-    await page.getByRole('alert').getByText('The API key is wrong').waitFor()
+    await wrong.waitFor()
     await assertAccessible(page)
+    await dashboard.fillSignIn(key, 'acne')
+    assert.equal(await wrong.count(), 1)
+    await button(page, 'Sign in').click()
+    await field(page, 'API key').and(page.locator(':focus')).waitFor()
+    await wrong.waitFor()
+    for (const [apiKey, said] of [
+      [key, 'Enter your company. Only the operator key works without one.'],
+      ['', 'Enter the API key'],
+    ] as const) {
+      await dashboard.fillSignIn(apiKey, '')
+      await button(page, 'Sign in').click()
+      await text(page, said).waitFor()
+      assert.equal(await wrong.count(), 0)
+    }
   })
 
   it('is one line in the header of a phone', async ({ page }) => {

@@ -49,7 +49,7 @@ describeDashboard('the page that says whether a thing is reported stolen, in Chr
       await ask(' ')
       await says('Enter the number of the thing')
       await ask('..')
-      await says('externalId must not be . or ..')
+      await says('An external id cannot be . or ..')
       await ask('car-1')
       await says('Not reported stolen')
       await ask('CAR-1')
@@ -59,7 +59,7 @@ describeDashboard('the page that says whether a thing is reported stolen, in Chr
     }
     await page.goto(dashboard.urlOf('#/status/no company'))
     await ask('car-1')
-    await says('COMPANY_ID must be')
+    await says('The address names no company')
     await page.goto(dashboard.urlOf('#/status/acme'))
     await page.route('**/status/**', (route) => route.abort())
     await ask('car-1')
