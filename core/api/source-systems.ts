@@ -135,6 +135,8 @@ export interface AuditedChange {
   readonly permissions?: PermissionLevel
   readonly active?: boolean
   readonly expiresAt?: Date
+  /** Values that it lost. */
+  readonly clear?: 'expiresAt'[]
 }
 
 interface AuditedSystem extends AuditEntryBase {

@@ -1,5 +1,17 @@
 import Type from '#typebox'
-import { closed, CompanyId, IdToFind, type Input, limitSchema, Name, opt, Permission, Time, without } from './fields.ts'
+import {
+  clearSchema,
+  closed,
+  CompanyId,
+  IdToFind,
+  type Input,
+  limitSchema,
+  Name,
+  opt,
+  Permission,
+  Time,
+  without,
+} from './fields.ts'
 
 /** What the operations on companies and their source systems take. */
 
@@ -19,6 +31,9 @@ export const graceSeconds = Type.Integer({
   maximum: MAX_GRACE_SECONDS,
   description: `an integer of 0 to ${MAX_GRACE_SECONDS}`,
 })
+
+/** What a change of a source system can remove. */
+export const removedExpiry = clearSchema(['expiresAt'])
 
 export const NewSourceSystem = closed({
   /** 1 to 256 characters without control characters. */
@@ -48,6 +63,8 @@ export const SourceSystemChange = closed({
   active: opt(Type.Boolean({ description: 'a boolean' })),
   /** In the future. It stays as it is if the key is replaced. */
   expiresAt: opt(Time),
+  /** Removes the expiry, which must not be given then. */
+  clear: opt(removedExpiry),
 })
 /** At least one member must be given. */
 export type SourceSystemChange = Input<typeof SourceSystemChange>

@@ -86,6 +86,7 @@ export interface AuditedValues {
   readonly permissions?: PermissionLevel
   readonly active?: boolean
   readonly expiresAt?: number
+  readonly clear?: 'expiresAt'[]
 }
 
 /** A source system was created, changed, or got another key. */

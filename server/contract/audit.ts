@@ -1,5 +1,6 @@
 import Type, { type Static } from '#typebox'
 import type { AuditPage as CoreAuditPage } from '../../core/index.ts'
+import { removedExpiry } from '../../core/schemas/index.ts'
 import { closed, DateTime, Id, Name, opt, pageLength, Permission } from './values.ts'
 
 const base = { id: Id, at: DateTime }
@@ -13,6 +14,7 @@ const Values = closed({
   permissions: opt(Permission),
   active: opt(Type.Boolean()),
   expiresAt: opt(DateTime),
+  clear: opt(removedExpiry),
 })
 
 /** One thing that happened to the keys of a company. The types are those of `registry.sourceSystems.audit`. */

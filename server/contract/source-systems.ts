@@ -4,7 +4,7 @@ import type {
   SourceSystem as CoreSourceSystem,
   SourceSystemChange as CoreSourceSystemChange,
 } from '../../core/index.ts'
-import { apiKey, graceSeconds } from '../../core/schemas/index.ts'
+import { apiKey, graceSeconds, removedExpiry } from '../../core/schemas/index.ts'
 import { closed, Count, DateTime, defined, Id, Name, opt, Permission, time, TimeInput } from './values.ts'
 
 /** Endpoint 16. Without `apiKey` the service makes a key. */
@@ -24,6 +24,7 @@ export const SourceSystemChange = closed({
   permissions: opt(Permission),
   active: opt(Type.Boolean()),
   expiresAt: opt(TimeInput),
+  clear: opt(removedExpiry),
 })
 type SourceSystemChange = Static<typeof SourceSystemChange>
 

@@ -46,7 +46,8 @@ export const sourceSystems: EndpointGroup = {
       summary: 'Rotate the key, rename, change permissions or expiry, (de)activate',
       description:
         'The previous key stops working at once, or after `graceSeconds`. A rotation without `graceSeconds` ' +
-        'also ends every earlier grace period. `expiresAt` stays as it is when the key is replaced.',
+        'also ends every earlier grace period. `expiresAt` stays as it is when the key is replaced; ' +
+        '`clear` removes it.',
       body: { schema: shapes.SourceSystemChange, rejectsEmpty: true, example: { active: false } },
       response: { schema: Ok },
       errors: ['SOURCE_SYSTEM_NOT_FOUND', 'NAME_EXISTS', 'KEY_EXISTS'],

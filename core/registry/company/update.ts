@@ -10,7 +10,7 @@ import type { AuditChangeRecord, AuditedValues, ReplacedKey, SourceSystemRecord 
 import type { Context } from '../context.ts'
 import { enterCompany } from '../permissions.ts'
 import { IdToFind } from '../../schemas/fields.ts'
-import { invalidInput, validate } from '../../schemas/validation.ts'
+import { assertClearOrGiven, invalidInput, validate } from '../../schemas/validation.ts'
 import type { Decision } from '../write.ts'
 import type { ApiKeys } from './api-keys.ts'
 import { auditChanges } from './audit.ts'
@@ -28,6 +28,7 @@ export const updateSourceSystem =
     validate(IdToFind, systemId, 'systemId')
     validate(SourceSystemChange, change)
     assertComplete(change)
+    assertClearOrGiven(change)
     const { apiKey } = change
     await context.write(undefined, async ({ now }) => {
       const system = await readSystem(context.records, companyId, systemId)
@@ -53,26 +54,27 @@ function assertComplete({ apiKey, graceSeconds, ...values }: SourceSystemChange)
   if (apiKey === undefined && Object.values(values).every((value) => value === undefined))
     throw new RegistryError(
       'VALIDATION_ERROR',
-      'Give something to change: apiKey, name, permissions, active or expiresAt',
+      'Give something to change: apiKey, name, permissions, active, expiresAt or clear',
     )
 }
 
 function changedSystem(
   before: SourceSystemRecord,
-  { apiKey, name, permissions, active, expiresAt, graceSeconds = 0 }: SourceSystemChange,
+  { apiKey, name, permissions, active, expiresAt, clear = [], graceSeconds = 0 }: SourceSystemChange,
   { mac, now }: { readonly mac: string; readonly now: number },
 ): SourceSystemRecord {
-  const { replacedKeys: earlier = [], ...unchanged } = before
+  const { replacedKeys: earlier = [], expiresAt: oldExpiry, ...unchanged } = before
   const working = earlier.filter(({ endsAt }) => endsAt > now)
   const endsAt = now + graceSeconds * 1_000
   const replacedKeys = apiKey === undefined ? working : replaceKey(working, { mac: before.mac, endsAt }, { mac, now })
+  const newExpiry = expiresAt === undefined ? oldExpiry : futureTime(expiresAt, now)
   return {
     ...unchanged,
     mac,
     name: name ?? before.name,
     permissions: permissions ?? before.permissions,
     active: active ?? before.active,
-    ...(expiresAt !== undefined && { expiresAt: futureTime(expiresAt, now) }),
+    ...(newExpiry !== undefined && !clear.includes('expiresAt') && { expiresAt: newExpiry }),
     ...(replacedKeys.length > 0 && { replacedKeys }),
   }
 }
@@ -103,6 +105,7 @@ function auditRecords(before: SourceSystemRecord, after: SourceSystemRecord): re
     ...(permissions !== before.permissions && { permissions }),
     ...(active !== before.active && { active }),
     ...(expiresAt !== undefined && expiresAt !== before.expiresAt && { expiresAt }),
+    ...(expiresAt === undefined && before.expiresAt !== undefined && { clear: ['expiresAt'] }),
   }
   const endsAt = after.replacedKeys?.find(({ mac }) => mac === before.mac)?.endsAt
   const rotation: AuditedUpdate = { type: 'rotated', ...(endsAt !== undefined && { replacedKeyEndsAt: endsAt }) }

@@ -60,6 +60,23 @@ describe('source systems', () => {
     }
   })
 
+  it('17: clear removes the expiry, which the audit trail says once', async () => {
+    const expiresAt = `${new Date().getUTCFullYear() + 1}-01-31T12:00:00.000Z`
+    const { id } = await create({ name: 'expiring', expiresAt })
+    const both = { ...system(id), json: { expiresAt, clear: ['expiresAt'] } }
+    const { body } = await acme.fails('updateSourceSystem', 400, 'VALIDATION_ERROR', both)
+    assert.match(body.error, /^expiresAt must not be both cleared and given/)
+    await update(id, { name: 'endless' })
+    assert.equal((await readListed(id)).expiresAt, expiresAt)
+    for (const json of [{ clear: ['expiresAt'] }, { clear: ['expiresAt'], active: false }]) await update(id, json)
+    assert.equal((await readListed(id)).expiresAt, undefined)
+    const { entries } = await acme.ok('listAudit', asLevel('A'))
+    const values = entries
+      .filter((each: { systemId?: string }) => each.systemId === id)
+      .map((each: { values: object }) => each.values)
+    assert.deepEqual(values.slice(0, 3), [{ active: false }, { clear: ['expiresAt'] }, { name: 'endless' }])
+  })
+
   it('17: take key, graceSeconds, name, level and state, and show what they are then', async () => {
     const { id, apiKey } = await create({ name: 'rotated' })
     const change = { apiKey: 'the-next-key-of-it', graceSeconds: 604_800, name: 'renamed', permissions: 'R' }
