@@ -1,13 +1,10 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
-import { EvidenceRegistryError } from '../client/index.ts'
 import { AnotherKey } from './components/another-key.tsx'
 import { OpenDialog } from './components/dialog.tsx'
-import { WhenKeyEnded } from './components/form.tsx'
 import { Mark } from './components/icon.tsx'
 import { Failure, Skeleton, WhenLoaded } from './components/notice.tsx'
 import { Navigation } from './components/navigation.tsx'
-import type { Submission } from './components/use-form.ts'
 import { useLoad } from './components/use-load.ts'
 import { Shortcuts } from './components/shortcuts.tsx'
 import { Toast } from './components/toast.tsx'
@@ -21,8 +18,10 @@ import { OverviewPage } from './pages/overview.tsx'
 import { SignInPage } from './pages/sign-in.tsx'
 import { SourceSystemsPage } from './pages/source-systems.tsx'
 import { StatusPage } from './pages/status.tsx'
+import { isUnauthorized } from './failure.ts'
 import { hrefOf, mayLeave, useLocation, type Location } from './router.ts'
-import { forget, publicClient, remembered, SessionContext, signIn, type Session } from './session.ts'
+import { endedClient, forget, publicClient, remembered, SessionContext, signIn, type Session } from './session.ts'
+import { useSessionOfTabs } from './tabs.ts'
 import { texts } from './texts.ts'
 
 /** Of the package: `vite.config.mjs` puts it here. */
@@ -34,22 +33,23 @@ export function App() {
   const [session, setSession] = useState<Session>()
   const [isRestoring, setRestoring] = useState(() => remembered() !== undefined)
   const [error, setError] = useState<unknown>()
-  /** Signs in with the remembered key. Only a key that the service rejects is forgotten. */
-  const restore = async (): Promise<void> => {
-    const credentials = remembered()
+  const ended = endedClient.use()
+  /** Signs in with the remembered key, or that of another tab. Only a key that the service rejects is forgotten. */
+  const restore = async (credentials = remembered()): Promise<void> => {
     if (credentials === undefined) return
     setRestoring(true)
     setError(undefined)
     try {
       setSession(await signIn(credentials))
     } catch (failure) {
-      if (failure instanceof EvidenceRegistryError && failure.status === 401) forget()
+      if (isUnauthorized(failure)) forget()
       else setError(failure)
     } finally {
       setRestoring(false)
     }
   }
   useEffect(() => void restore(), [])
+  useSessionOfTabs(session, (credentials) => void restore(credentials))
   const changeSession = (next: Session | undefined): void => {
     setError(undefined)
     setSession(next)
@@ -59,19 +59,18 @@ export function App() {
     forget()
     changeSession(undefined)
   }
-  const anotherKey = (form: Submission): ComponentChildren =>
-    session && <AnotherKey session={session} onSession={changeSession} form={form} />
   return (
     <SessionContext.Provider value={session}>
-      <WhenKeyEnded.Provider value={anotherKey}>
-        <AgeClock>
-          <Frame location={location} session={session} onSignOut={signOut}>
-            {error !== undefined && <Failure error={error} retry={() => void restore()} />}
-            {isRestoring ? <Skeleton /> : <Page location={location} session={session} setSession={changeSession} />}
-            <Toast />
-          </Frame>
-        </AgeClock>
-      </WhenKeyEnded.Provider>
+      <AgeClock>
+        <Frame location={location} session={session} onSignOut={signOut}>
+          {error !== undefined && <Failure error={error} retry={() => globalThis.location.reload()} />}
+          {isRestoring ? <Skeleton /> : <Page location={location} session={session} setSession={changeSession} />}
+          <Toast />
+        </Frame>
+        {session && session.client === ended && (
+          <AnotherKey session={session} onSession={changeSession} onSignOut={signOut} />
+        )}
+      </AgeClock>
     </SessionContext.Provider>
   )
 }

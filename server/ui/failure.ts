@@ -51,6 +51,10 @@ const isRefused = (error: unknown): error is TypeError =>
 export const isOutage = (error: unknown): boolean =>
   error instanceof EvidenceRegistryError && (error.code === 'NETWORK_ERROR' || error.status >= 500)
 
+/** Whether the service rejected the key. */
+export const isUnauthorized = (error: unknown): boolean =>
+  error instanceof EvidenceRegistryError && error.status === 401
+
 /** Whether a request that failed may have been recorded: its response was lost, or says that this is not known. */
 export const mayBeRecorded = (error: unknown): boolean =>
   isOutage(error) && error instanceof Error && !error.message.startsWith('GET ')

@@ -52,22 +52,23 @@ export function useLocation(): Location {
   return current
 }
 
-/** One for each form or dialog with what is not sent: a dialog can be open over a form. */
-const unsaved = new Set<symbol>()
+/** The question of each form or dialog with what would be lost: a dialog can be open over a form. */
+const unsaved = new Map<symbol, string>()
 
-/** Asks whether what is not sent may be lost, if there is any. Default: anywhere in the page. */
-export const mayLeave = (isUnsaved = unsaved.size > 0): boolean => !isUnsaved || confirm(texts.discard)
+/** Asks whether what is not kept may be lost, if there is any. Default: anywhere in the page. */
+export const mayLeave = (isUnsaved = unsaved.size > 0): boolean =>
+  !isUnsaved || confirm([...unsaved.values()].at(-1) ?? texts.discard)
 
 const warn = (event: Event): void => void (unsaved.size > 0 && event.preventDefault())
 addEventListener('beforeunload', warn)
 
 /** While it is true, leaving the page asks first. */
-export function useUnsaved(isUnsaved: boolean): void {
+export function useUnsaved(isUnsaved: boolean, question: string = texts.discard): void {
   // A layout effect, so that a page that changes it and then leaves is not asked.
   useLayoutEffect(() => {
     if (!isUnsaved) return undefined
     const own = Symbol('unsaved')
-    unsaved.add(own)
+    unsaved.set(own, question)
     return () => void unsaved.delete(own)
   }, [isUnsaved])
 }

@@ -1,6 +1,7 @@
 import { createContext } from 'preact'
 import { useContext } from 'preact/hooks'
 import { createClient, type Client, type OwnSourceSystem } from '../client/index.ts'
+import { createStore } from './components/store.ts'
 import { insteadOf } from './failure.ts'
 import { texts } from './texts.ts'
 
@@ -33,6 +34,9 @@ export const LEVELS = ['R', 'I', 'U', 'A'] as const
 /** The operator key is the only key that is not a source system. */
 export const isOperator = ({ system }: Session): boolean => system.id === undefined
 
+/** The client whose key worked and does not work any more. */
+export const endedClient = createStore<Client | undefined>(undefined)
+
 /**
  * Signs in: reads the key's own source system, which every valid key may do. The operator key also opens a company
  * that does not exist yet, because only it can create the company.
@@ -40,10 +44,17 @@ export const isOperator = ({ system }: Session): boolean => system.id === undefi
  * @throws the error of the service if the key or the company is wrong.
  */
 export async function signIn({ companyId, apiKey }: Credentials): Promise<Session> {
-  const client = createClient({ baseUrl: API_URL, companyId, apiKey })
+  let hasWorked = false
+  const observe = async (url: string, init: RequestInit): Promise<Response> => {
+    const response = await fetch(url, init)
+    if (hasWorked && response.status === 401) endedClient.set(client)
+    return response
+  }
+  const client: Client = createClient({ baseUrl: API_URL, companyId, apiKey, fetch: observe })
   // Only the operator key sees that a company is unknown.
   const operator: OwnSourceSystem = { name: texts.systems.operator, permissions: 'A' }
   const system = await client.getOwnSourceSystem().catch(insteadOf('COMPANY_NOT_FOUND', operator))
+  hasWorked = true
   return { companyId, apiKey, client, system }
 }
 

@@ -137,6 +137,20 @@ export class Dashboard {
   /** Clicks a button, and waits for the dialog that it opens, which must be accessible. */
   async open(name: string, title = name): Promise<Locator> {
     await button(this.page, name).click()
+    return this.#opened(title)
+  }
+
+  /** As `open`, with an item of the menu of a row. */
+  async choose(row: string, item: string, title: string): Promise<Locator> {
+    await button(this.page, `Actions for ${row}`).click()
+    await this.page
+      .locator('.menu:popover-open')
+      .getByRole('button', { name: new RegExp(`^${item}`) })
+      .click()
+    return this.#opened(title)
+  }
+
+  async #opened(title: string): Promise<Locator> {
     const opened = dialog(this.page, title)
     await opened.waitFor()
     await assertAccessible(this.page)

@@ -1,39 +1,34 @@
-import { useState } from 'preact/hooks'
 import { remember, remembered, signIn, type Session } from '../session.ts'
 import { texts } from '../texts.ts'
+import { Dialog } from './dialog.tsx'
 import { TextField } from './fields.tsx'
-import { Failure } from './notice.tsx'
-import type { Submission } from './use-form.ts'
+import { Form } from './form.tsx'
+import { useForm } from './use-form.ts'
 
 interface AnotherKeyProps {
   readonly session: Session
   readonly onSession: (session: Session) => void
-  readonly form: Submission
+  readonly onSignOut: () => void
 }
 
-/** A key in place of one that has ended, above the form that it rejected: what was typed into it stays. */
-export function AnotherKey({ session, onSession, form }: AnotherKeyProps) {
-  const [apiKey, setKey] = useState('')
+/** Asks for another key in place of one that has ended, over everything else: what was typed below it stays. */
+export function AnotherKey({ session, onSession, onSignOut }: AnotherKeyProps) {
+  const t = texts.anotherKey
+  const form = useForm({ apiKey: '' })
   const change = async (): Promise<void> => {
-    const next = await signIn({ companyId: session.companyId, apiKey })
+    const next = await signIn({ companyId: session.companyId, apiKey: form.values.apiKey })
     if (remembered() !== undefined) remember(next)
     onSession(next)
   }
   return (
-    <form class="stack" onSubmit={form.submit(change)} noValidate>
-      <Failure error={form.error} />
-      <TextField
-        label={texts.signIn.key}
-        type="password"
-        autocomplete="current-password"
-        value={apiKey}
-        onChange={setKey}
-      />
-      <div class="row actions">
-        <button type="submit" disabled={form.isBusy}>
-          {texts.nav.signIn}
-        </button>
-      </div>
-    </form>
+    <Dialog title={t.title} canClose={false}>
+      <p>{t.intro(session.system.name)}</p>
+      <Form form={form} action={change} submitText={t.go}>
+        <TextField label={texts.signIn.key} type="password" autocomplete="current-password" {...form.props('apiKey')} />
+      </Form>
+      <button class="link" onClick={onSignOut}>
+        {texts.nav.signOut}
+      </button>
+    </Dialog>
   )
 }

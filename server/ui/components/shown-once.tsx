@@ -1,5 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
+import { useUnsaved } from '../router.ts'
+import { texts } from '../texts.ts'
 import { closeDialog, Dialog } from './dialog.tsx'
 import { CheckField } from './fields.tsx'
 
@@ -12,9 +14,10 @@ interface ShownOnceProps {
   readonly children: ComponentChildren
 }
 
-/** A secret, shown once. Nothing closes the dialog before the user says that it is kept. */
+/** A secret, shown once. Until the user says that it is kept, no button closes the dialog, and leaving the page asks. */
 export function ShownOnce({ title, kept, closeText, onDone, children }: ShownOnceProps) {
   const [isKept, setKept] = useState(false)
+  useUnsaved(!isKept, texts.loseShown)
   const close = (): void => {
     closeDialog()
     onDone?.()

@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact'
-import { useEffect, useRef, useState } from 'preact/hooks'
-import { FieldError, mayBeRecorded, problemsIn, problemsOf, type Problems } from '../failure.ts'
+import { useContext, useEffect, useRef, useState } from 'preact/hooks'
+import { FieldError, isUnauthorized, mayBeRecorded, problemsIn, problemsOf, type Problems } from '../failure.ts'
+import { SessionContext } from '../session.ts'
 
 /** The properties of a text field's control. */
 export interface TextProps {
@@ -59,6 +60,7 @@ export function useForm<Name extends string>(
   const { keyOf, last } = useKeys()
   const [error, setError] = useState<unknown>()
   const [isBusy, setBusy] = useState(false)
+  const noteFailure = useSessionKey(() => setError(undefined))
   const problems = problemsOf(error, [...Object.keys(initial), ...others])
   const sent = useFocusOfWrong(error)
   const run = async (action: () => Promise<unknown>): Promise<void> => {
@@ -69,7 +71,7 @@ export function useForm<Name extends string>(
       last.current.lostKey = undefined
     } catch (failure) {
       if (mayBeRecorded(failure)) last.current.lostKey = last.current.key
-      setError(failure)
+      setError(noteFailure(failure))
     } finally {
       setBusy(false)
     }
@@ -138,6 +140,17 @@ function useFocusOfWrong(error: unknown) {
     first?.focus()
   }, [error])
   return form
+}
+
+/** Resets a form if another key takes the place of one that has ended. Returns what passes each failure on. */
+function useSessionKey(reset: () => void): (failure: unknown) => unknown {
+  const session = useContext(SessionContext)
+  useEffect(reset, [session])
+  return (failure) => {
+    // An upload does not notice by itself that the key has ended.
+    if (isUnauthorized(failure)) void session?.client.getOwnSourceSystem().catch(() => undefined)
+    return failure
+  }
 }
 
 /** The texts that are not those at first. */

@@ -1,9 +1,11 @@
+import type { ComponentChildren } from 'preact'
 import type { AuditEntry, SourceSystem } from '../../client/index.ts'
-import { PageList } from '../components/notice.tsx'
-import { Table, type Column } from '../components/table.tsx'
+import { Icon, type IconName } from '../components/icon.tsx'
+import { Card, PageList } from '../components/notice.tsx'
 import { usePages, type Page } from '../components/use-pages.ts'
-import { Time } from '../components/values.tsx'
+import { Hash, Time } from '../components/values.tsx'
 import { formatTime } from '../format.ts'
+import { hrefOf } from '../router.ts'
 import { useSession } from '../session.ts'
 import { texts } from '../texts.ts'
 
@@ -29,41 +31,100 @@ export function AuditTrail({ changes, systems }: AuditTrailProps) {
     },
     { of: [client], changes },
   )
-  const nameOf: NameOf = (systemId) => systems.find(({ id }) => id === systemId)?.name ?? systemId
-  const columns: readonly Column<AuditEntry>[] = [
-    { title: t.when, cell: ({ at }) => <Time at={at} /> },
-    { title: t.what, cell: ({ type }) => t.auditTypes[type] },
-    { title: t.who, cell: (entry) => <bdi>{actorOf(entry, nameOf)}</bdi> },
-    { title: texts.details, cell: (entry) => <bdi>{detailsOf(entry, nameOf)}</bdi> },
-  ]
+  const nameOf = (systemId: string): string =>
+    systemId === 'operator' ? t.operator : (systems.find(({ id }) => id === systemId)?.name ?? systemId)
   return (
-    <section>
-      <h2>{t.audit}</h2>
+    <Card title={t.audit}>
       <PageList of={list} empty={<p class="muted">{t.auditEmpty}</p>}>
-        {(entries) => <Table label={t.audit} columns={columns} items={entries} keyOf={({ id }) => id} />}
+        {(entries) => (
+          <ul class="lines" aria-label={t.audit}>
+            {entries.map((entry, i) => (
+              <Happened key={entry.id} entry={entry} older={entries.slice(i + 1)} nameOf={nameOf} />
+            ))}
+          </ul>
+        )}
       </PageList>
-    </section>
+    </Card>
   )
 }
 
-/** The name of a source system, or its id if it is not among those that are listed. */
+/** The name of a source system, or its id if it is not known. */
 type NameOf = (systemId: string) => string
 
-const actorOf = (entry: AuditEntry, nameOf: NameOf): string =>
-  'actor' in entry ? nameOf(entry.actor) : (entry.address ?? texts.none)
-
-/** What belongs to the type of an entry, in one line. */
-function detailsOf(entry: AuditEntry, nameOf: NameOf): string {
-  const t = texts.systems
-  if (entry.type === 'fileToken') return [entry.fileId, t.times(entry.count)].join(', ')
-  if ('shareId' in entry) return `${t.linkOf} ${entry.evidenceId}`
-  if (entry.type === 'rejected') {
-    const system = entry.systemId === undefined ? [] : [nameOf(entry.systemId)]
-    return [t.rejectedReasons[entry.reason], ...system, t.times(entry.count)].join(', ')
+/** The names that the newest of some entries leave: a source system may have got another one since. */
+const namesIn =
+  (entries: readonly AuditEntry[], nameOf: NameOf): NameOf =>
+  (systemId) => {
+    const names = entries.map((each) => 'values' in each && each.systemId === systemId && each.values.name)
+    return names.find(Boolean) || nameOf(systemId)
   }
-  const name = nameOf(entry.systemId)
-  if (entry.type !== 'rotated')
-    return [name, ...Object.entries(entry.values).map(([field, value]) => `${field}: ${value}`)].join(', ')
-  const { replacedKeyEndsAt } = entry
-  return replacedKeyEndsAt === undefined ? name : `${name}, ${t.oldKeyUntil} ${formatTime(replacedKeyEndsAt)}`
+
+interface HappenedProps {
+  readonly entry: AuditEntry
+  readonly older: readonly AuditEntry[]
+  readonly nameOf: NameOf
+}
+
+/** What happened, below it who did it, and when. */
+function Happened({ entry, older, nameOf }: HappenedProps) {
+  const [verb, object, rest] = sentenceOf(entry, namesIn(entry.type === 'created' ? [entry] : older, nameOf))
+  return (
+    <li>
+      <span class="sign">
+        <Icon name={iconOf(entry)} />
+      </span>
+      <div class="text">
+        {verb} {object}
+        {rest}
+        <div class="small muted">
+          <bdi>{'actor' in entry ? nameOf(entry.actor) : (entry.address ?? texts.systems.somebody)}</bdi>,{' '}
+          <Time at={entry.at} isAge />
+        </div>
+      </div>
+    </li>
+  )
+}
+
+const iconOf = (entry: AuditEntry): IconName =>
+  'shareId' in entry ? 'link' : entry.type === 'rejected' ? 'warning' : entry.type === 'fileToken' ? 'file' : 'key'
+
+/** A sentence without its subject. Its object is named by the user. */
+type Sentence = readonly [verb: string, object: ComponentChildren, rest?: string | false]
+
+function sentenceOf(entry: AuditEntry, nameOf: NameOf): Sentence {
+  const t = texts.systems.did
+  const times = 'count' in entry && entry.count > 1 && t.times(entry.count)
+  if (entry.type === 'fileToken') return [t.fileToken, <Hash value={entry.fileId} isShort />, times]
+  if ('shareId' in entry) return [t[entry.type], <a href={hrefOf(['verify', entry.evidenceId])}>{t.aRecord}</a>]
+  const name = <b dir="auto">{entry.systemId === undefined ? t.unknownKey : nameOf(entry.systemId)}</b>
+  if (entry.type === 'rejected') return [t.rejected[entry.reason], name, times]
+  if (entry.type === 'rotated') return [t.rotated, name, oldKeyOf(entry.replacedKeyEndsAt)]
+  return [verbOf(entry), name, valuesOf(entry)]
+}
+
+/** What becomes of a replaced key. */
+const oldKeyOf = (endsAt: string | undefined): string =>
+  endsAt === undefined ? texts.systems.did.oldKeyEnded : texts.systems.did.oldKeyUntil(formatTime(endsAt))
+
+type Changed = Extract<AuditEntry, { readonly type: 'created' | 'changed' }>
+
+/** What was done to a source system. */
+function verbOf({ type, values: { name, active } }: Changed): string {
+  const t = texts.systems.did
+  if (type === 'created') return t.created
+  if (name !== undefined) return t.renamed
+  return active === undefined ? t.changed : active ? t.reactivated : t.deactivated
+}
+
+/** What a source system is after that. */
+function valuesOf({ type, values: { name, permissions, active, expiresAt, clear } }: Changed): string {
+  const t = texts.systems.did
+  const values = [
+    permissions && texts.levels[permissions],
+    name && active !== undefined && (active ? t.active : t.inactive),
+    expiresAt && t.expires(formatTime(expiresAt)),
+    clear && t.endless,
+  ].filter(Boolean)
+  const to = type === 'changed' && name !== undefined ? t.to(name) : ''
+  return to + (values.length === 0 ? '' : t.which(values.join(t.and)))
 }

@@ -1,15 +1,18 @@
 import type { CategoryList } from '../../client/index.ts'
-import { DialogButton, openDialog } from '../components/dialog.tsx'
+import { openDialog } from '../components/dialog.tsx'
+import { Icon } from '../components/icon.tsx'
+import { Menu, type MenuItem } from '../components/menu.tsx'
 import { Notice, WhenLoaded } from '../components/notice.tsx'
+import { Table, type Column } from '../components/table.tsx'
+import { Thumb } from '../components/thumb.tsx'
 import { useLoad } from '../components/use-load.ts'
 import { Badge, LongText } from '../components/values.tsx'
 import { hrefOf } from '../router.ts'
-import { hasLevel, useSession } from '../session.ts'
+import { hasLevel, useSession, type Session } from '../session.ts'
 import { texts } from '../texts.ts'
 import { ActionDialog, DetailsDialog, type CategoryNode } from './category-dialogs.tsx'
-import { FileImage } from './file-preview.tsx'
 
-/** The tree of categories and subcategories. */
+/** The categories, each with its subcategories below it. */
 export function CategoriesPage() {
   const t = texts.categories
   const session = useSession()
@@ -18,9 +21,13 @@ export function CategoriesPage() {
   return (
     <>
       <div class="head">
-        <h1>{t.title}</h1>
+        <div>
+          <h1>{t.title}</h1>
+          {list.loaded.state === 'done' && <p class="small muted">{t.counts(list.loaded.value.categories)}</p>}
+        </div>
         {hasLevel(session, 'I') && (
           <button class="primary" onClick={() => openDialog(<DetailsDialog onDone={list.reload} />)}>
+            <Icon name="plus" />
             {t.create}
           </button>
         )}
@@ -30,7 +37,7 @@ export function CategoriesPage() {
           categories.length === 0 ? (
             <Notice tone="pending">{t.empty}</Notice>
           ) : (
-            <Tree categories={categories} onChange={list.reload} />
+            <CategoryTable categories={categories} onChange={list.reload} />
           )
         }
       </WhenLoaded>
@@ -38,75 +45,108 @@ export function CategoriesPage() {
   )
 }
 
-interface TreeProps {
-  readonly categories: CategoryList['categories']
+type Category = CategoryList['categories'][number]
+
+interface CategoryTableProps {
+  readonly categories: readonly Category[]
   readonly onChange: () => void
 }
 
-/** Categories with their subcategories below them. */
-function Tree({ categories, onChange }: TreeProps) {
+/** All in one table, with what the key may do to each. */
+function CategoryTable({ categories, onChange }: CategoryTableProps) {
+  const t = texts.categories
+  const session = useSession()
+  const nodes = categories.flatMap(nodesOf)
+  const columns: readonly Column<CategoryNode>[] = [
+    { title: t.category, cell: CategoryName },
+    { title: t.records, kind: 'number', cell: RecordCount },
+    { title: t.answeredTo, cell: (node) => <AnsweredTo node={node} /> },
+    {
+      title: texts.evidence.actions,
+      kind: 'end',
+      cell: (node) => <Menu name={node.name} items={itemsOf(node, session, onChange)} />,
+    },
+  ]
   return (
-    <ul class="rows card">
-      {categories.map((category) => (
-        <li key={category.id}>
-          <Node node={{ ...category, categoryId: category.id }} onChange={onChange} />
-          <ul class="rows tree-children">
-            {category.subcategories.map((subcategory) => (
-              <li key={subcategory.id}>
-                <Node
-                  node={{ ...subcategory, categoryId: category.id, subcategoryId: subcategory.id }}
-                  onChange={onChange}
-                />
-              </li>
-            ))}
-          </ul>
-        </li>
-      ))}
-    </ul>
+    <Table
+      label={t.title}
+      columns={hasLevel(session, 'I') ? columns : columns.slice(0, -1)}
+      items={nodes}
+      keyOf={({ categoryId, subcategoryId }) => subcategoryId ?? categoryId}
+      classOf={({ status, subcategoryId }) => `${status === 'active' ? '' : 'off'} ${subcategoryId ? 'sub' : ''}`}
+      hasRowNames
+    />
   )
 }
 
-/** A category or subcategory with what the key may do to it. */
-function Node({ node, onChange }: { readonly node: CategoryNode; readonly onChange: () => void }) {
-  const t = texts.categories
-  const session = useSession()
-  const { name, status, digitalTwinsCount, categoryId, subcategoryId, imageId, description, publicStatus } = node
-  const action = (type: 'activate' | 'deactivate' | 'remove') => (
-    <DialogButton text={t[type]} name={name} dialog={<ActionDialog type={type} node={node} onDone={onChange} />} />
-  )
+/** A category, and its subcategories. Their images are among its files. */
+function nodesOf(category: Category): readonly CategoryNode[] {
+  const { id: categoryId, fileIds, subcategories } = category
+  const below = subcategories.map((each) => ({ ...each, categoryId, subcategoryId: each.id, subcategoryCount: 0 }))
+  return [{ ...category, categoryId, subcategoryCount: below.length }, ...below].map((node) => ({
+    ...node,
+    image: fileIds.find(({ overlayId }) => overlayId === node.imageId),
+  }))
+}
+
+/** Its image, name and description. */
+const CategoryName = ({ name, image, status, description }: CategoryNode) => (
+  <div class="flex">
+    {image && <Thumb file={{ id: image.overlayId, ...image }} label={name} />}
+    <div>
+      <bdi>{name}</bdi> {status !== 'active' && <Badge icon="power">{texts.categories.status[status]}</Badge>}
+      {description && (
+        <div class="small muted">
+          <LongText text={description} />
+        </div>
+      )}
+    </div>
+  </div>
+)
+
+/** How many records it has, with a link to them. */
+function RecordCount({ name, categoryId, subcategoryId, digitalTwinsCount }: CategoryNode) {
+  const query = { categoryId, ...(subcategoryId !== undefined && { subcategoryId }) }
   return (
-    <>
-      <div class="row">
-        <strong>
-          <bdi>{name}</bdi>
-        </strong>
-        {status !== 'active' && <Badge tone="pending">{t.status[status]}</Badge>}
-        {publicStatus && <a href={hrefOf(['status', session.companyId])}>{t.isPublic}</a>}
-        <a
-          href={hrefOf(['evidences'], { categoryId, ...(subcategoryId !== undefined && { subcategoryId }) })}
-          aria-label={`${t.evidences(digitalTwinsCount)}: ${name}`}
-        >
-          {t.evidences(digitalTwinsCount)}
-        </a>
-        <span class="row end">
-          {subcategoryId === undefined && hasLevel(session, 'I') && (
-            <DialogButton
-              text={t.createSub}
-              name={name}
-              dialog={<DetailsDialog categoryId={categoryId} onDone={onChange} />}
-            />
-          )}
-          {hasLevel(session, 'U') && (
-            <>
-              <DialogButton text={texts.edit} name={name} dialog={<DetailsDialog node={node} onDone={onChange} />} />
-              {action(status === 'active' ? 'deactivate' : 'activate')}
-              {action('remove')}
-            </>
-          )}
-        </span>
-      </div>
-      {description && <LongText text={description} />}
-      {imageId && <FileImage fileId={imageId} label={name} />}
-    </>
+    <a href={hrefOf(['evidences'], query)} aria-label={texts.categories.recordsOf(name, digitalTwinsCount)}>
+      {digitalTwinsCount.toLocaleString()}
+    </a>
   )
+}
+
+/** Who may ask whether a thing of it is reported stolen. */
+function AnsweredTo({ node: { subcategoryId, publicStatus } }: { readonly node: CategoryNode }) {
+  const t = texts.categories
+  const { companyId } = useSession()
+  if (publicStatus !== true) return <span class="muted">{subcategoryId === undefined ? t.ownKeys : t.asAbove}</span>
+  return (
+    <a class="quiet" href={hrefOf(['status', companyId])}>
+      <Badge icon="eye">{t.isPublic}</Badge>
+    </a>
+  )
+}
+
+/** What the key may do to a category. */
+function itemsOf(node: CategoryNode, session: Session, onDone: () => void): readonly MenuItem[] {
+  const t = texts.categories
+  const { categoryId, subcategoryId, status, digitalTwinsCount, subcategoryCount } = node
+  const isActive = status === 'active'
+  const notRemovable =
+    digitalTwinsCount > 0 ? t.hasRecords(digitalTwinsCount) : subcategoryCount > 0 ? t.hasSubcategories : undefined
+  const action = (type: 'activate' | 'deactivate' | 'remove') => (
+    <ActionDialog type={type} node={node} onDone={onDone} />
+  )
+  const add: MenuItem = {
+    icon: 'plus',
+    text: t.createSub,
+    dialog: <DetailsDialog categoryId={categoryId} onDone={onDone} />,
+  }
+  const changes: readonly MenuItem[] = [
+    { icon: 'edit', text: texts.edit, dialog: <DetailsDialog node={node} onDone={onDone} /> },
+    isActive
+      ? { icon: 'power', text: t.deactivate, hint: t.deactivateHint, dialog: action('deactivate') }
+      : { icon: 'power', text: t.activate, dialog: action('activate') },
+    { icon: 'bin', text: t.remove, hint: notRemovable, dialog: notRemovable ? undefined : action('remove') },
+  ]
+  return [...(subcategoryId === undefined ? [add] : []), ...(hasLevel(session, 'U') ? changes : [])]
 }

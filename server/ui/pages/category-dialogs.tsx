@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks'
+import type { FileEntry } from '../../client/index.ts'
 import { FormDialog } from '../components/dialog.tsx'
 import { CheckField, FileField, TextField } from '../components/fields.tsx'
 import { useForm, type Submission } from '../components/use-form.ts'
@@ -14,7 +15,9 @@ export interface CategoryNode {
   readonly description?: string
   readonly status: 'active' | 'inactive' | 'removed'
   readonly digitalTwinsCount: number
-  readonly imageId?: string
+  readonly image: FileEntry | undefined
+  /** Of a category. */
+  readonly subcategoryCount: number
   readonly publicStatus?: boolean
 }
 

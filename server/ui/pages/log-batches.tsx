@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
 import type { LogBatch } from '../../client/index.ts'
-import { Notice, PageList, Skeleton } from '../components/notice.tsx'
+import { Card, Notice, PageList, Skeleton } from '../components/notice.tsx'
 import { Plot } from '../components/plot.tsx'
 import { Table, type Column } from '../components/table.tsx'
 import { usePages, type Page, type PagesOptions } from '../components/use-pages.ts'
@@ -31,8 +31,7 @@ export function LogBatches() {
     <>
       {page === undefined && <Skeleton heightsPx={PLOTS_PX} />}
       {items.length > 0 && <Plots batches={items} />}
-      <section>
-        <h2>{t.batches}</h2>
+      <Card title={t.batches} aside={t.batchesNote}>
         {hasOwn && <p class="small muted">{texts.ownTest.note}</p>}
         <PageList of={list} empty={<Notice tone="pending">{t.empty}</Notice>} onMore={hasMore ? showMore : undefined}>
           {(batches) => (
@@ -41,10 +40,11 @@ export function LogBatches() {
               columns={COLUMNS}
               items={batches.slice(0, rowCount)}
               keyOf={({ batchId }) => batchId}
+              isCard={false}
             />
           )}
         </PageList>
-      </section>
+      </Card>
     </>
   )
 }
@@ -63,11 +63,10 @@ const BATCHES: PagesOptions<LogBatch, Page<LogBatch>> = {
 const shortName = (name: string): string => (isOwn(name) ? texts.ownTest.short : name)
 
 const COLUMNS: readonly Column<LogBatch>[] = [
-  { title: texts.overview.sealed, cell: ({ createdAt }) => <Time at={createdAt} /> },
-  { title: texts.log.size, cell: ({ txidCount }) => txidCount.toLocaleString() },
-  { title: texts.log.logSize, cell: ({ treeSize }) => treeSize.toLocaleString() },
-  { title: texts.log.root, cell: ({ merkleRoot }) => <Hash value={merkleRoot} isShort /> },
-  { title: texts.fields.status, cell: ({ sendStatus }) => <SendStatus status={sendStatus} /> },
+  { title: texts.overview.sealed, cell: ({ createdAt }) => <Time at={createdAt} isAge /> },
+  { title: texts.log.added, kind: 'number', cell: ({ txidCount }) => txidCount.toLocaleString() },
+  { title: texts.log.size, kind: 'number', cell: ({ treeSize }) => treeSize.toLocaleString() },
+  { title: texts.evidences.proof, cell: ({ sendStatus }) => <SendStatus status={sendStatus} /> },
   {
     title: texts.log.stamp,
     cell: ({ tsa }) => (tsa ? <Covered by={shortName(tsa.authority)} at={tsa.genTime} /> : texts.none),
@@ -77,16 +76,15 @@ const COLUMNS: readonly Column<LogBatch>[] = [
     cell: ({ anchor }) =>
       anchor ? <Covered by={`${shortName(anchor.network)} ${anchor.blockNumber}`} at={anchor.blockTime} /> : texts.none,
   },
+  { title: texts.log.root, cell: ({ merkleRoot }) => <Hash value={merkleRoot} isShort /> },
 ]
 
-/** When and by whom a batch was stamped or anchored. */
-function Covered({ by, at }: { readonly by: string; readonly at: string }) {
-  return (
-    <>
-      <Time at={at} /> <span class="muted">{by}</span>
-    </>
-  )
-}
+/** By whom and when a batch was stamped or anchored. */
+const Covered = ({ by, at }: { readonly by: string; readonly at: string }) => (
+  <>
+    {by}, <Time at={at} isAge />
+  </>
+)
 
 /** How the log grew, and how long batches waited for their anchor. */
 function Plots({ batches }: { readonly batches: readonly LogBatch[] }) {
@@ -102,31 +100,26 @@ function Plots({ batches }: { readonly batches: readonly LogBatch[] }) {
     const at = Date.parse(createdAt)
     return anchor === undefined ? [] : [{ at, value: Math.max(0, Date.parse(anchor.blockTime) - at) }]
   })
-  const longestMs = Math.max(0, ...lags.map(({ value }) => value))
+  const growth = t.growthSummary(sizes[0]?.value ?? 0, sizes.at(-1)?.value ?? 0)
+  const longest = formatDuration(Math.max(0, ...lags.map(({ value }) => value)))
+  const lag = t.lagSummary(longest, batches.length - lags.length)
   return (
     <div class="grid plots">
-      <section class="card">
+      <Card title={t.growth} aside={growth}>
         <Plot
-          title={t.growth}
-          summary={t.growthSummary(sizes[0]?.value ?? 0, sizes.at(-1)?.value ?? 0)}
+          summary={`${t.growth}: ${growth}`}
           points={sizes}
           format={(value) => value.toLocaleString()}
           kind="steps"
         />
-      </section>
-      <section class="card">
+      </Card>
+      <Card title={t.lag} aside={lags.length > 0 && lag}>
         {lags.length === 0 ? (
           <p class="muted">{t.noAnchor}</p>
         ) : (
-          <Plot
-            title={t.lag}
-            summary={t.lagSummary(formatDuration(longestMs), batches.length - lags.length)}
-            points={lags}
-            format={formatDuration}
-            kind="dots"
-          />
+          <Plot summary={`${t.lag}: ${lag}`} points={lags} format={formatDuration} kind="bars" />
         )}
-      </section>
+      </Card>
     </div>
   )
 }

@@ -18,34 +18,19 @@ interface LogPageProps {
   readonly txId?: string | undefined
 }
 
-/** The log: its newest checkpoint, growth, policy, and the path of a transaction. Public. */
+/** The log: its growth, batches, policy, newest checkpoint, and the path of a transaction. Public. */
 export function LogPage({ txId }: LogPageProps) {
   const t = texts.log
   return (
     <>
       <h1>{t.title}</h1>
-      <p>{t.intro}</p>
-      {txId !== undefined && <FindTransaction key={txId} linkedTxId={txId} />}
-      <CheckpointCard />
+      <p class="small muted">{t.intro}</p>
+      <FindTransaction key={txId} linkedTxId={txId} />
       <LogBatches />
-      {txId === undefined && <FindTransaction />}
       <PolicyCard />
+      <CheckpointCard />
     </>
   )
-}
-
-interface ShownCheckpoint {
-  readonly origin: string
-  readonly size: number
-  readonly root: string
-  readonly signatures: readonly string[]
-}
-
-/** Reads a signed note (https://c2sp.org/tlog-checkpoint) to show it. Nothing is verified here. */
-export function readCheckpoint(note: string): ShownCheckpoint {
-  const [body = '', signatures = ''] = note.split('\n\n', 2)
-  const [origin = '', size = '', root = ''] = body.split('\n')
-  return { origin, size: Number(size), root, signatures: signatures.split('\n').filter(Boolean) }
 }
 
 /** The newest checkpoint, as the log signed it; `undefined` before the first batch. */
@@ -54,39 +39,17 @@ const loadCheckpoint = (signal: AbortSignal): Promise<string | undefined> =>
 
 const REFRESH_MS = 3_000
 
-/** It is read again and again. */
+/** A signed note: origin, entries, root and signatures (https://c2sp.org/tlog-checkpoint). It is read again and again. */
 function CheckpointCard() {
   const t = texts.log
   const checkpoint = useLoad(loadCheckpoint, [])
   useEvery(REFRESH_MS, checkpoint.reload)
   return (
-    <Card title={t.checkpoint}>
+    <Card title={t.checkpoint} aside={t.checkpointNote}>
       <WhenLoaded of={checkpoint}>
-        {(note) =>
-          note === undefined ? <Notice tone="pending">{t.empty}</Notice> : <Checkpoint {...readCheckpoint(note)} />
-        }
+        {(note) => (note === undefined ? <Notice tone="pending">{t.empty}</Notice> : <pre>{note}</pre>)}
       </WhenLoaded>
     </Card>
-  )
-}
-
-/** The parts of a checkpoint. */
-function Checkpoint({ origin, size, root, signatures }: ShownCheckpoint) {
-  const t = texts.log
-  const lines = signatures.map((line) => (
-    <li key={line}>
-      <Hash value={line} />
-    </li>
-  ))
-  return (
-    <Facts
-      of={[
-        [t.origin, origin],
-        [t.size, size.toLocaleString()],
-        [t.root, <Hash value={root} />],
-        [t.signatures, <ul class="rows">{lines}</ul>],
-      ]}
-    />
   )
 }
 
@@ -96,7 +59,7 @@ interface FoundTransaction {
 }
 
 /** Finds a transaction by its txId, the linked one without a click. */
-function FindTransaction({ linkedTxId = '' }: { readonly linkedTxId?: string }) {
+function FindTransaction({ linkedTxId = '' }: { readonly linkedTxId?: string | undefined }) {
   const t = texts.log
   const form = useForm({ txid: linkedTxId }, ['txId'])
   const [found, setFound] = useState<FoundTransaction>()

@@ -1,12 +1,12 @@
 import { useState } from 'preact/hooks'
 import type { SourceSystem } from '../../client/index.ts'
 import { FormDialog, openDialog } from '../components/dialog.tsx'
-import { SelectField, TextField } from '../components/fields.tsx'
+import { CheckField, SelectField, TextField } from '../components/fields.tsx'
 import { ShownOnce } from '../components/shown-once.tsx'
 import { useForm, type FormTexts } from '../components/use-form.ts'
 import { CopyButton } from '../components/values.tsx'
 import { insteadOf } from '../failure.ts'
-import { toRfc3339, withoutEmpty } from '../format.ts'
+import { formatTime, toRfc3339, withoutEmpty } from '../format.ts'
 import { API_URL, hasLevel, LEVELS, useSession } from '../session.ts'
 import { texts } from '../texts.ts'
 
@@ -40,19 +40,24 @@ export function NewKey({ apiKey, onDone }: { readonly apiKey: string; readonly o
 
 const NEW_SYSTEM = { name: '', permissions: 'U', expiresAt: '' }
 
+interface SystemFieldsProps {
+  readonly form: FormTexts<keyof typeof NEW_SYSTEM>
+  /** The present expiry. */
+  readonly expiresAt?: string | undefined
+}
+
 /** The fields of a new or an existing source system. The session's key may grant no level above its own. */
-function SystemFields({ form: { props } }: { readonly form: FormTexts<keyof typeof NEW_SYSTEM> }) {
+function SystemFields({ form: { props }, expiresAt }: SystemFieldsProps) {
   const t = texts.systems
   const session = useSession()
   const levels = LEVELS.filter((level) => hasLevel(session, level))
-  const choices = levels.map(
-    (level) => [level, `${level} · ${texts.levels[level]}: ${texts.levelHints[level]}`] as const,
-  )
+  const choices = levels.map((level) => [level, `${texts.levels[level]}: ${texts.levelHints[level]}`] as const)
+  const hint = expiresAt === undefined ? t.expiryHint : t.expiresNow(formatTime(expiresAt))
   return (
     <>
       <TextField label={texts.fields.name} isRequired {...props('name')} />
       <SelectField label={t.level} choices={choices} {...props('permissions')} />
-      <TextField label={t.expires} hint={t.expiryHint} type="datetime-local" {...props('expiresAt')} />
+      <TextField label={t.expires} hint={hint} type="datetime-local" {...props('expiresAt')} />
     </>
   )
 }
@@ -87,7 +92,9 @@ export function CreateDialog({ onDone }: Pick<OfSystem, 'onDone'>) {
 
 /** Sends only what was changed. */
 export function EditDialog({ system, onDone }: OfSystem) {
+  const t = texts.systems
   const { client } = useSession()
+  const [isEndless, setEndless] = useState(false)
   const form = useForm({ name: system.name, permissions: system.permissions, expiresAt: '' })
   const change = (): Promise<unknown> => {
     const { name, permissions, ...expiry } = systemOf(form.values)
@@ -95,12 +102,13 @@ export function EditDialog({ system, onDone }: OfSystem) {
       systemId: system.id,
       ...(name !== system.name && { name }),
       ...(permissions !== system.permissions && { permissions }),
-      ...expiry,
+      ...(isEndless ? { clear: ['expiresAt'] as const } : expiry),
     })
   }
   return (
     <FormDialog title={texts.editTitle(system.name)} form={form} action={change} onDone={onDone}>
-      <SystemFields form={form} />
+      <SystemFields form={form} expiresAt={system.expiresAt} />
+      {system.expiresAt && <CheckField label={t.endless} isChecked={isEndless} onChange={setEndless} />}
     </FormDialog>
   )
 }

@@ -1,6 +1,8 @@
 import { useState } from 'preact/hooks'
 import type { SourceSystem, SourceSystemList } from '../../client/index.ts'
-import { DialogButton, openDialog } from '../components/dialog.tsx'
+import { openDialog } from '../components/dialog.tsx'
+import { Icon } from '../components/icon.tsx'
+import { Menu } from '../components/menu.tsx'
 import { Notice, WhenLoaded } from '../components/notice.tsx'
 import { Table, type Column } from '../components/table.tsx'
 import { useLoad } from '../components/use-load.ts'
@@ -13,10 +15,10 @@ import { ActivationDialog, CreateDialog, EditDialog, RotateDialog } from './sour
 
 const NO_SYSTEMS: SourceSystemList = { sourceSystems: [], count: 0 }
 
-/** Administration > Source Systems: the API keys of a company. */
+/** Access: the keys of a company. */
 export function SourceSystemsPage() {
   const t = texts.systems
-  const { client } = useSession()
+  const { client, companyId } = useSession()
   const systems = useLoad(
     // Creating its first source system creates the company.
     (signal) => client.listSourceSystems({}, { signal }).catch(insteadOf('COMPANY_NOT_FOUND', NO_SYSTEMS)),
@@ -29,10 +31,13 @@ export function SourceSystemsPage() {
   }
   return (
     <>
-      <p class="muted">{t.area}</p>
       <div class="head">
-        <h1>{t.title}</h1>
+        <div>
+          <h1>{t.title}</h1>
+          <p class="small muted">{t.intro(companyId)}</p>
+        </div>
         <button class="primary" onClick={() => openDialog(<CreateDialog onDone={reload} />)}>
+          <Icon name="plus" />
           {t.create}
         </button>
       </div>
@@ -58,36 +63,67 @@ interface SystemTableProps {
   readonly onChange: () => void
 }
 
-/** The source systems, with what can be done with each. */
+/** The keys, with what can be done with each. */
 function SystemTable({ systems, onChange }: SystemTableProps) {
   const t = texts.systems
+  const own = useSession().system
   const columns: readonly Column<SourceSystem>[] = [
-    { title: texts.fields.name, cell: ({ name }) => <bdi>{name}</bdi> },
+    { title: t.key, cell: (system) => <SystemName system={system} /> },
     {
       title: t.level,
-      cell: ({ permissions }) => (
-        <span title={texts.levelHints[permissions]}>
-          {permissions} · {texts.levels[permissions]}
-        </span>
-      ),
+      cell: ({ permissions }) => <span title={texts.levelHints[permissions]}>{texts.levels[permissions]}</span>,
     },
-    { title: texts.fields.status, cell: (system) => <SystemState system={system} /> },
-    { title: texts.evidence.created, cell: ({ createdAt }) => <Time at={createdAt} /> },
-    { title: t.lastUsed, cell: ({ lastUsedAt }) => (lastUsedAt ? <Time at={lastUsedAt} /> : t.never) },
+    {
+      title: t.lastUsed,
+      cell: ({ id, lastUsedAt }) => (id === own.id ? t.isYou : lastUsedAt ? <Time at={lastUsedAt} isAge /> : t.never),
+    },
     { title: t.expires, cell: (system) => <Expiry system={system} /> },
-    { title: texts.evidence.actions, cell: (system) => <SystemActions system={system} onDone={onChange} /> },
+    {
+      title: texts.evidence.actions,
+      kind: 'end',
+      cell: (system) => <SystemMenu system={system} onDone={onChange} />,
+    },
   ]
-  return <Table label={t.title} columns={columns} items={systems} keyOf={({ id }) => id} hasRowNames />
+  return (
+    <Table
+      label={t.title}
+      columns={columns}
+      items={systems}
+      keyOf={({ id }) => id}
+      classOf={({ active }) => (active ? '' : 'off')}
+      hasRowNames
+    />
+  )
 }
+
+/** Whose key it is, and since when. */
+const SystemName = ({ system: { name, active, createdAt } }: { readonly system: SourceSystem }) => (
+  <>
+    <bdi>{name}</bdi> {!active && <Badge icon="power">{texts.systems.inactive}</Badge>}
+    <div class="small muted">
+      {texts.systems.made} <Time at={createdAt} isAge />
+    </div>
+  </>
+)
+
+const SOON_MS = 14 * 86_400_000
 
 /** When the key ends, and a replaced one that still works. */
 function Expiry({ system: { expiresAt, replacedKeyEndsAt } }: { readonly system: SourceSystem }) {
   const t = texts.systems
+  const leftMs = expiresAt === undefined ? Infinity : Date.parse(expiresAt) - Date.now()
+  const end = expiresAt === undefined ? t.never : <Time at={expiresAt} isAge />
   return (
     <>
-      {expiresAt ? <Time at={expiresAt} /> : t.never}
+      {leftMs > SOON_MS ? (
+        end
+      ) : (
+        <Badge tone="pending" icon="clock">
+          {leftMs <= 0 && t.expired} {end}
+        </Badge>
+      )}
       {replacedKeyEndsAt && Date.parse(replacedKeyEndsAt) > Date.now() && (
-        <div class="muted">
+        <div class="small muted">
           {t.oldKeyUntil} <Time at={replacedKeyEndsAt} />
         </div>
       )}
@@ -95,23 +131,23 @@ function Expiry({ system: { expiresAt, replacedKeyEndsAt } }: { readonly system:
   )
 }
 
-/** The buttons of a row. */
-function SystemActions(of: { readonly system: SourceSystem; readonly onDone: () => void }) {
+/** What can be done with a key. */
+function SystemMenu(of: { readonly system: SourceSystem; readonly onDone: () => void }) {
   const t = texts.systems
   const { name, active } = of.system
   return (
-    <span class="row">
-      <DialogButton text={t.rotate} name={name} dialog={<RotateDialog {...of} />} />
-      <DialogButton text={texts.edit} name={name} dialog={<EditDialog {...of} />} />
-      <DialogButton text={active ? t.deactivate : t.reactivate} name={name} dialog={<ActivationDialog {...of} />} />
-    </span>
+    <Menu
+      name={name}
+      items={[
+        { icon: 'rotate', text: t.rotate, hint: t.rotateHint, dialog: <RotateDialog {...of} /> },
+        { icon: 'edit', text: texts.edit, hint: t.editHint, dialog: <EditDialog {...of} /> },
+        {
+          icon: 'power',
+          text: active ? t.deactivate : t.reactivate,
+          hint: active ? t.deactivateHint : undefined,
+          dialog: <ActivationDialog {...of} />,
+        },
+      ]}
+    />
   )
-}
-
-/** Active, inactive or expired. */
-function SystemState({ system: { active, expiresAt } }: { readonly system: SourceSystem }) {
-  const t = texts.systems
-  if (!active) return <Badge tone="stolen">{t.inactive}</Badge>
-  const isExpired = expiresAt !== undefined && Date.parse(expiresAt) <= Date.now()
-  return isExpired ? <Badge tone="pending">{t.expired}</Badge> : <Badge tone="proven">{t.active}</Badge>
 }

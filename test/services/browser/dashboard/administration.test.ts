@@ -12,7 +12,7 @@ import {
 } from '../../../support/dashboard.ts'
 import { OPERATOR_KEY } from '../../../support/service.ts'
 
-describeDashboard('the pages of source systems and categories in Chromium', (it, dashboard) => {
+describeDashboard('the pages of keys and categories in Chromium', (it, dashboard) => {
   /** Reads the new key that a dialog shows, and closes the dialog. */
   async function readNewKey(): Promise<string> {
     const shown = dialog(dashboard.page, 'The new API key')
@@ -36,31 +36,89 @@ describeDashboard('the pages of source systems and categories in Chromium', (it,
     await button(page, 'Sign in').click()
     await button(page, 'acme').click()
     await link(page, 'Access').click()
-    await heading(page, 'Source Systems').waitFor()
+    await heading(page, 'Access').waitFor()
     await assertAccessible(page)
 
-    const creation = await dashboard.open('Create a source system', 'Create a source system')
+    const creation = await dashboard.open('New key')
     await field(creation, 'Name').fill('scanner')
-    await button(creation, 'Create a source system').click()
+    await button(creation, 'New key').click()
     const key = await readNewKey()
     await service.ok('checkSourceSystem', { key, params })
 
-    await button(await dashboard.open('Rotate key: scanner', 'Rotate the key of scanner'), 'Rotate key').click()
+    await button(await dashboard.choose('scanner', 'New key', 'New key for scanner'), 'New key').click()
     const rotated = await readNewKey()
     assert.notEqual(rotated, key)
     for (const each of [key, rotated]) await service.ok('checkSourceSystem', { key: each, params })
 
-    const change = await dashboard.open('Change: scanner', 'Change scanner')
+    const change = await dashboard.choose('scanner', 'Change', 'Change scanner')
     await field(change, 'Name').fill('reader')
     await dashboard.confirm(change, 'Save')
-    await dashboard.confirm(await dashboard.open('Deactivate: reader', 'Deactivate reader?'), 'Deactivate')
-    await button(page, 'Reactivate: reader').waitFor()
+    await dashboard.confirm(await dashboard.choose('reader', 'Deactivate', 'Deactivate reader?'), 'Deactivate')
+    const row = page.getByRole('row').filter({ has: page.getByRole('rowheader', { name: /^reader/ }) })
+    await text(row, 'Inactive').waitFor()
+    // Red is for what is stolen.
+    assert.equal(await row.locator('.stolen').count(), 0)
     assert.equal((await service.call('checkSourceSystem', { key: rotated, params })).status, 401)
-    await dashboard.confirm(await dashboard.open('Reactivate: reader', 'Reactivate: reader'), 'Reactivate')
-    await button(page, 'Deactivate: reader').waitFor()
+    await dashboard.confirm(await dashboard.choose('reader', 'Reactivate', 'Reactivate: reader'), 'Reactivate')
+    await text(row, 'Inactive').waitFor({ state: 'detached' })
     await service.ok('checkSourceSystem', { key: rotated, params })
-    const trail = page.getByRole('table', { name: 'Audit trail', exact: true })
-    await trail.getByRole('cell', { name: 'key rotated', exact: true }).first().waitFor()
+
+    const trail = page.getByRole('list', { name: 'What happened' }).getByRole('listitem')
+    await trail.filter({ hasText: 'Reactivated reader' }).waitFor()
+    const all = await trail.filter({ hasText: 'operator,' }).allTextContents()
+    const sentences = all.slice(0, 5).map((each) => each.replace(/operator,.*/, ''))
+    assert.deepEqual(sentences.toSpliced(3, 1), [
+      'Reactivated reader',
+      'Deactivated reader',
+      'Renamed scanner to \u2068reader\u2069',
+      'Made the key scanner, which may update',
+    ])
+    assert.match(sentences[3] ?? '', /^Gave a new key to scanner; the old one works until /)
+  })
+
+  it('show, change and remove the expiry of a key', async ({ page, service, company }) => {
+    const key = company.keys.A
+    const params = { COMPANY_ID: company.id }
+    const expiresAt = new Date(Date.now() + 5 * 86_400_000).toISOString()
+    const { id: SYSTEM_ID } = await service.ok('createSourceSystem', { key, params, json: { name: 'lent', expiresAt } })
+    const readExpiry = async () =>
+      (await service.ok('getSourceSystem', { key, params: { ...params, SYSTEM_ID } })).expiresAt
+    await dashboard.signIn(key, '#/source-systems')
+    await page.locator('.badge.pending', { hasText: 'in 5 days' }).waitFor()
+    let change = await dashboard.choose('lent', 'Change', 'Change lent')
+    await field(change, 'Name').fill('lent out')
+    await dashboard.confirm(change, 'Save')
+    assert.equal(await readExpiry(), expiresAt)
+    change = await dashboard.choose('lent out', 'Change', 'Change lent out')
+    await field(change, 'Expires').fill('2999-01-31T12:00')
+    await dashboard.confirm(change, 'Save')
+    assert.match(await readExpiry(), /^2999-01-31T/)
+    change = await dashboard.choose('lent out', 'Change', 'Change lent out')
+    await field(change, 'Remove the expiry: the key does not expire').check()
+    await dashboard.confirm(change, 'Save')
+    assert.equal(await readExpiry(), undefined)
+    await page.getByText('Changed lent out, which does not expire any more').waitFor()
+  })
+
+  it('ask before the only look at a new key is lost', async ({ page }) => {
+    const asked: string[] = []
+    page.on('dialog', (question) => {
+      asked.push(question.message())
+      void question.dismiss()
+    })
+    await dashboard.signIn(dashboard.company.keys.A, '#/source-systems')
+    const creation = await dashboard.open('New key')
+    await field(creation, 'Name').fill('shown once')
+    await button(creation, 'New key').click()
+    const shown = dialog(page, 'The new API key')
+    await shown.waitFor()
+    await page.evaluate("location.hash = '#/log'")
+    await page.waitForURL('**/#/source-systems')
+    assert.match(asked.join(), /^This is shown only once/)
+    await field(shown, 'I have stored the key').check()
+    await page.evaluate("location.hash = '#/log'")
+    await heading(page, 'Log').waitFor()
+    assert.equal(asked.length, 1)
   })
 
   it('show a key that works if the first response to its creation is lost', async ({ page, service }) => {
@@ -73,9 +131,9 @@ describeDashboard('the pages of source systems and categories in Chromium', (it,
       },
       { times: 1 },
     )
-    const creation = await dashboard.open('Create a source system', 'Create a source system')
+    const creation = await dashboard.open('New key')
     await field(creation, 'Name').fill('lossy')
-    await button(creation, 'Create a source system').click()
+    await button(creation, 'New key').click()
     const params = { COMPANY_ID: 'acme' }
     await service.ok('checkSourceSystem', { key: await readNewKey(), params })
 
@@ -88,29 +146,28 @@ describeDashboard('the pages of source systems and categories in Chromium', (it,
       },
       { times: 1 },
     )
-    const rotation = await dashboard.open('Rotate key: lossy', 'Rotate the key of lossy')
-    await button(rotation, 'Rotate key').click()
+    const rotation = await dashboard.choose('lossy', 'New key', 'New key for lossy')
+    await button(rotation, 'New key').click()
     await rotation.getByText('its response was lost').waitFor()
-    await button(rotation, 'Rotate key').click()
+    await button(rotation, 'New key').click()
     await service.ok('checkSourceSystem', { key: await readNewKey(), params })
   })
 
   it('say that the audit trail loads until the first response', async ({ page }) => {
     const release = await dashboard.hold('**/audit?*')
     await dashboard.signIn(dashboard.company.keys.A, '#/source-systems')
-    const trail = page.locator('section', { has: heading(page, 'Audit trail') })
+    const trail = page.locator('section', { has: heading(page, 'What happened') })
     await text(trail, 'Loading …').waitFor()
     assert.equal(await text(trail, 'Nothing is recorded yet.').count(), 0)
     release()
-    await trail.getByRole('table').waitFor()
+    await trail.getByRole('listitem').first().waitFor()
   })
 
   it('say at the field what the API rejects', async ({ page }) => {
     await dashboard.signIn(dashboard.company.keys.A, '#/source-systems')
-    await button(page, 'Create a source system').click()
-    const creation = dialog(page, 'Create a source system')
+    const creation = await dashboard.open('New key')
     await field(creation, 'Name').fill('A')
-    await button(creation, 'Create a source system').click()
+    await button(creation, 'New key').click()
     await text(creation.locator('.field', { hasText: 'Name' }), 'This name is taken: choose another').waitFor()
     await field(creation, 'Name').and(page.locator('[aria-invalid=true]')).waitFor()
     await button(creation, 'Cancel').click()
@@ -119,10 +176,10 @@ describeDashboard('the pages of source systems and categories in Chromium', (it,
 
   it('create, rename, deactivate, activate and remove a category', async ({ page, service }) => {
     await dashboard.signIn(dashboard.company.keys.U, '#/categories')
-    const creation = await dashboard.open('Create a category', 'Create a category')
+    const creation = await dashboard.open('New category')
     await field(creation, 'Name').fill('Boats')
     await dashboard.confirm(creation, 'Save')
-    const change = await dashboard.open('Change: Boats', 'Change Boats')
+    const change = await dashboard.choose('Boats', 'Change', 'Change Boats')
     const { categories } = service.registry
     const [boats] = (await categories.list(SCOPE)).filter(({ name }) => name === 'Boats')
     await categories.update(SCOPE, { categoryId: boats?.id ?? '' }, { description: 'of somebody else' })
@@ -132,11 +189,27 @@ describeDashboard('the pages of source systems and categories in Chromium', (it,
     await field(change, 'Name').fill('Ships')
     await dashboard.confirm(change, 'Save')
     await text(page, 'of somebody else').waitFor()
-    await dashboard.confirm(await dashboard.open('Deactivate: Ships', 'Deactivate: Ships'), 'Deactivate')
-    await dashboard.confirm(await dashboard.open('Activate: Ships', 'Activate: Ships'), 'Activate')
-    await button(page, 'Deactivate: Ships').waitFor()
-    await dashboard.confirm(await dashboard.open('Remove: Ships', 'Remove Ships?'), 'Remove')
-    await text(page, 'Ships').waitFor({ state: 'detached' })
+    await dashboard.confirm(await dashboard.choose('Ships', 'Deactivate', 'Deactivate: Ships'), 'Deactivate')
+    await dashboard.confirm(await dashboard.choose('Ships', 'Activate', 'Activate: Ships'), 'Activate')
+    await dashboard.confirm(await dashboard.choose('Ships', 'Remove', 'Remove Ships?'), 'Remove')
+    await page.getByRole('rowheader', { name: /^Ships/ }).waitFor({ state: 'detached' })
     await assertAccessible(page)
+  })
+
+  it('say why a category cannot be removed, at every width', async ({ page }) => {
+    await dashboard.createEvidence('kept-in-category')
+    await dashboard.signIn(dashboard.company.keys.U, '#/categories')
+    await text(page, '1 category, 1 subcategory').waitFor()
+    for (const width of [1_440, 768, 390]) {
+      await page.setViewportSize({ width, height: 800 })
+      await button(page, 'Actions for Cars').click()
+      const item = page.locator('.menu:popover-open').getByRole('button', { name: /^Remove/ })
+      assert.equal(await item.textContent(), 'RemoveNot possible: it has 1 record')
+      assert.ok(await item.isDisabled())
+      const box = await page.locator('.menu:popover-open').boundingBox()
+      assert.ok(box !== null && box.x >= 0 && box.x + box.width <= width && box.y + box.height <= 800)
+      await page.keyboard.press('Escape')
+      await page.locator('button:focus[aria-label="Actions for Cars"]').waitFor()
+    }
   })
 })

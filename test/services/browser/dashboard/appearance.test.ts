@@ -28,8 +28,8 @@ describeDashboard('the dashboard in Chromium', (it, dashboard) => {
         ['new-evidence', 'New evidence', 'Record evidence'],
         ['import', 'Import', 'Drop your list here, or choose a file'],
         ['categories', 'Categories', 'Vehicles'],
-        ['source-systems', 'Source Systems', 'created'],
-        ['log', 'The log', 'Anchored'],
+        ['source-systems', 'Access', 'Made the key'],
+        ['log', 'Log', 'Anchored'],
         [`certificate/${id}/${externalId}`, 'Golf', 'Present owner'],
         // With an escape that is none.
         ['no-such-page%', 'There is no page at this address.', 'Go to the evidences'],

@@ -68,7 +68,7 @@ describeDashboard('the ways through the dashboard in Chromium', (it, dashboard) 
     assert.equal(await field(page, 'Owner').inputValue(), 'Ada')
     isDiscarded = true
     await link(page, 'Log').click()
-    await heading(page, 'The log').waitFor()
+    await heading(page, 'Log').waitFor()
 
     isDiscarded = false
     await page.evaluate("location.hash = '#/evidences/kept-1'")
@@ -131,24 +131,26 @@ describeDashboard('the ways through the dashboard in Chromium', (it, dashboard) 
       json: { active: false },
     })
     await button(repair, 'Record repair').click()
-    await field(repair, 'API key').fill('not-a-key-of-this-company')
-    await button(repair, 'Sign in').click()
+    const ended = dialog(page, 'Your key does not work any more')
+    await field(ended, 'API key').fill('not-a-key-of-this-company')
+    await button(ended, 'Go on with this key').click()
+    await ended.getByRole('alert').waitFor()
     await assertAccessible(page)
-    await field(repair, 'API key').fill(company.keys.U)
-    await button(repair, 'Sign in').click()
-    await field(repair, 'API key').waitFor({ state: 'detached' })
+    await field(ended, 'API key').fill(company.keys.U)
+    await dashboard.confirm(ended, 'Go on with this key')
+    assert.equal(await repair.getByRole('alert').filter({ hasText: /./ }).count(), 0)
     await dashboard.confirm(repair, 'Record repair')
     await page.getByText('new chain').waitFor()
   })
 
   it('keep a dialog that is opened in the moment in which its page appears', async ({ page }) => {
     await dashboard.signIn(dashboard.company.keys.A, '#/source-systems')
-    await heading(page, 'Source Systems').waitFor()
+    await heading(page, 'Access').waitFor()
     await page.evaluate(`location.hash = '#/log'`)
-    await heading(page, 'The log').waitFor()
+    await heading(page, 'Log').waitFor()
     await page.evaluate(`new Promise((resolve) => {
       new MutationObserver((_, observer) => {
-        const opener = [...document.querySelectorAll('button')].find((it) => it.textContent === 'Create a source system')
+        const opener = [...document.querySelectorAll('button')].find((it) => it.textContent === 'New key')
         if (opener === undefined) return
         observer.disconnect()
         opener.click()
@@ -156,7 +158,7 @@ describeDashboard('the ways through the dashboard in Chromium', (it, dashboard) 
       }).observe(document.body, { childList: true, subtree: true })
       location.hash = '#/source-systems'
     })`)
-    await dialog(page, 'Create a source system').waitFor()
+    await dialog(page, 'New key').waitFor()
   })
 
   it('say what was recorded, and show it', async ({ page }) => {

@@ -7,9 +7,10 @@ describeDashboard('the page of the log in Chromium', (it, dashboard) => {
     const { txId, merkle } = await dashboard.proofOf(id)
     await page.goto(dashboard.urlOf('#/log'))
     await heading(page, 'Newest checkpoint').waitFor()
-    for (const name of [/^Growth: from 0 to /, /^Anchor lag: /]) await page.getByRole('img', { name }).waitFor()
+    for (const name of [/^Growth: from 0 to /, /^From seal to block: at most /])
+      await page.getByRole('img', { name }).waitFor()
     // One batch is enough for a line that can be seen.
-    const line = await page.locator('.plot .line').boundingBox()
+    const line = await page.locator('.bars polyline').boundingBox()
     assert.ok(line !== null && line.width > 0 && line.height > 0, JSON.stringify(line))
     const row = page.getByRole('row').filter({ has: page.getByTitle(merkle.merkleRoot, { exact: true }) })
     await text(row, 'Anchored').waitFor()

@@ -81,6 +81,30 @@ describeDashboard('the sign-in page in Chromium', (it, dashboard) => {
     assert.equal(await page.evaluate('sessionStorage.length'), 0)
   })
 
+  it('gives a new tab the session of an open one, until the last tab is closed', async ({ page }) => {
+    await dashboard.signIn(dashboard.company.keys.A)
+    const start = 'Record a thing. Prove it later.'
+    await heading(page, start).waitFor()
+    const openTab = async (fragment: string) => {
+      const opened = page.waitForEvent('popup')
+      await page.evaluate(`void open(${JSON.stringify(dashboard.urlOf(fragment))})`)
+      return opened
+    }
+    const second = await openTab('#/source-systems')
+    await heading(second, 'Access').waitFor()
+    assert.equal(await second.evaluate('sessionStorage.length + localStorage.length'), 0)
+    // A tab in which the user has signed out does not take the session of another one.
+    await button(page, 'Sign out').click()
+    const third = await openTab('')
+    await heading(third, start).waitFor()
+    await field(page, 'API key').waitFor()
+    await second.close()
+    await third.close()
+    const last = await openTab('')
+    await field(last, 'API key').waitFor()
+    assert.equal(await heading(last, start).count(), 0)
+  })
+
   it('fills in the company of a link, also if the page is open already', async ({ page }) => {
     await page.goto(dashboard.urlOf(''))
     await field(page, 'Company').fill('other')
@@ -106,14 +130,14 @@ describeDashboard('the sign-in page in Chromium', (it, dashboard) => {
     await press('Enter')
     await heading(page, 'Record a thing. Prove it later.').waitFor()
     await page.evaluate("location.hash = '#/source-systems'")
-    await heading(page, 'Source Systems').waitFor()
+    await heading(page, 'Access').waitFor()
     // The focus moves in the same step in which the page appears.
     await page.locator('main:focus').waitFor()
     await press('Tab')
-    const opener = page.locator('button:focus', { hasText: 'Create a source system' })
+    const opener = page.locator('button:focus', { hasText: 'New key' })
     await opener.waitFor()
     await press('Enter')
-    await dialog(page, 'Create a source system').locator('input:focus').waitFor()
+    await dialog(page, 'New key').locator('input:focus').waitFor()
     await press('Escape')
     await opener.waitFor()
   })
