@@ -92,6 +92,7 @@ describe('authorization', () => {
       'proofs.evidenceIfChanged',
       'proofs.file',
       'proofs.transaction',
+      'proofs.tlogProof',
       'proofs.root',
       'proofs.timestampToken',
       'proofs.publicBundle',
