@@ -59,7 +59,7 @@ export function ImportPage() {
 /** The choice of a file, by drag and drop or by a dialog. */
 function FileStep({ go }: Pick<StepProps, 'go'>) {
   const t = texts.import
-  const { run, problemOf } = useForm({})
+  const { run, problemOf } = useForm({}, ['file'])
   const problem = problemOf('file')
   const read = async (file: File): Promise<void> => {
     const chosen = await readImport(file)

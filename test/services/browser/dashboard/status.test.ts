@@ -16,7 +16,7 @@ describeDashboard('the page that says whether a thing is reported stolen, in Chr
     await service.ok('updateEvidence', { key: keys.U, params, json: { actionType: 'stolen' } })
     await dashboard.signIn(keys.U, '#/categories')
     const label = 'Anyone may ask whether a thing of it is reported stolen'
-    const change = async () => dashboard.open('Change: Vehicles', 'Change Vehicles')
+    const change = async () => dashboard.choose('Vehicles', 'Change', 'Change Vehicles')
     const asWriter = await change()
     assert.equal(await field(asWriter, label).count(), 0)
     await button(asWriter, 'Cancel').click()
