@@ -1,8 +1,8 @@
-import { createContext } from 'preact'
 import { useContext } from 'preact/hooks'
 import { createClient, type Client, type OwnSourceSystem } from '../client/index.ts'
 import { createStore } from './components/store.ts'
 import { insteadOf } from './failure.ts'
+import { SessionContext } from './session-context.ts'
 import { texts } from './texts.ts'
 
 /** The service that served this page. Relative, so that a path prefix of a reverse proxy is kept. */
@@ -72,9 +72,6 @@ export function remembered(): Credentials | undefined {
   const [companyId, apiKey] = sessionStorage.getItem(STORAGE_KEY)?.split('\n') ?? []
   return companyId && apiKey ? { companyId, apiKey } : undefined
 }
-
-/** The session of the pages that need a key. */
-export const SessionContext = createContext<Session | undefined>(undefined)
 
 /** The session of the user. A page that needs one is shown only after the sign-in. */
 export function useSession(): Session {

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { useContext, useEffect, useRef, useState } from 'preact/hooks'
 import { FieldError, isUnauthorized, mayBeRecorded, problemsIn, problemsOf, type Problems } from '../failure.ts'
-import { SessionContext } from '../session.ts'
+import { SessionContext } from '../session-context.ts'
 
 /** The properties of a text field's control. */
 export interface TextProps {

@@ -6,7 +6,8 @@ import { useForm } from '../components/use-form.ts'
 import { Time } from '../components/values.tsx'
 import { FieldError } from '../failure.ts'
 import { hrefOf, navigate } from '../router.ts'
-import { API_URL, forget, isOperator, remember, remembered, SessionContext, signIn, type Session } from '../session.ts'
+import { API_URL, forget, isOperator, remember, remembered, signIn, type Session } from '../session.ts'
+import { SessionContext } from '../session-context.ts'
 import { texts } from '../texts.ts'
 
 interface SignInPageProps {
