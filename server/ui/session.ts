@@ -2,27 +2,16 @@ import { useContext } from 'preact/hooks'
 import { createClient, type Client, type OwnSourceSystem } from '../client/index.ts'
 import { createStore } from './components/store.ts'
 import { insteadOf } from './failure.ts'
-import { SessionContext } from './session-context.ts'
+import { SessionContext, type Credentials, type Session } from './session-context.ts'
 import { texts } from './texts.ts'
+
+export type { Credentials, Session }
 
 /** The service that served this page. Relative, so that a path prefix of a reverse proxy is kept. */
 export const API_URL = new URL('../api/v1', document.baseURI).href
 
 /** A client without a key, for the public endpoints. */
 export const publicClient: Client = createClient({ baseUrl: API_URL })
-
-/** What a user signs in with. */
-export interface Credentials {
-  readonly companyId: string
-  readonly apiKey: string
-}
-
-/** A key that works, with the client that uses it. */
-export interface Session extends Credentials {
-  readonly client: Client
-  /** The key's own source system. The operator key has the level A and no id. */
-  readonly system: OwnSourceSystem
-}
 
 /** Whether the session's key includes a level. */
 export const hasLevel = ({ system }: Session, level: OwnSourceSystem['permissions']): boolean =>
