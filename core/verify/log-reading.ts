@@ -17,6 +17,8 @@ export interface LogPrefix {
   /** The complete subtrees at the right edge of the tree, from large to small, hex. */
   readonly subtrees: readonly string[]
   readonly keys: readonly { readonly opening: string; readonly position: number }[]
+  /** The txId of the newest event, hex. */
+  readonly newest?: string
 }
 
 /** What an opening was. */
@@ -25,18 +27,18 @@ export interface ReadEntry {
   readonly kind: EntryKind | undefined
   /** Of an event. */
   readonly slot?: Uint8Array
-  /** 32 bytes, of an event its txId. */
-  readonly entry: Uint8Array
 }
 
 /** Reads the openings of a log in their order, in bounded memory: computes its tree, and collects its keys. */
 export class LogReading {
   readonly tree: TreeAccumulator
   readonly keys: KeyEntry[]
+  #newest: Uint8Array | undefined
 
-  constructor({ size, subtrees, keys }: LogPrefix = { size: 0, subtrees: [], keys: [] }) {
+  constructor({ size, subtrees, keys, newest }: LogPrefix = { size: 0, subtrees: [], keys: [] }) {
     this.tree = new TreeAccumulator({ size, subtrees: subtrees.map(bytesOf) })
     this.keys = keys.map(({ opening, position }) => ({ opening: bytesOf(opening), position }))
+    this.#newest = newest === undefined ? undefined : bytesOf(newest)
   }
 
   /** Throws `VERIFICATION_FAILED` for an opening that no log may have. */
@@ -49,12 +51,15 @@ export class LogReading {
     if (kind === 'key') this.keys.push({ opening, position })
     const entry = entryOf(opening)
     this.tree.add(leafHash(entry))
-    return { kind, entry, ...(slot && { slot }) }
+    if (slot === undefined) return { kind }
+    this.#newest = entry
+    return { kind, slot }
   }
 
   get prefix(): LogPrefix {
     const keys = this.keys.map(({ opening, position }) => ({ opening: toHex(opening), position }))
-    return { size: this.tree.size, subtrees: this.tree.subtrees.map(toHex), keys }
+    const newest = this.#newest && { newest: toHex(this.#newest) }
+    return { size: this.tree.size, subtrees: this.tree.subtrees.map(toHex), keys, ...newest }
   }
 }
 

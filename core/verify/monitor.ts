@@ -31,8 +31,6 @@ export interface MonitorState {
   readonly read?: LogPrefix
   /** When the log last showed a valid checkpoint, ms since 1970; absent: never. */
   readonly seenAt?: number
-  /** The newest event that was read, its txId in hex. */
-  readonly newest?: string
   /** The event whose stamp and anchor are awaited, and since when, ms since 1970. */
   readonly awaited?: { readonly txId: string; readonly since: number }
   /** The last event that was awaited and has them. */
@@ -154,18 +152,21 @@ export class LogMonitor {
     return [forkAt(size, [...(before === undefined ? [] : [before]), note])]
   }
 
-  /** Reads the entries up to a checkpoint. If they do not go on with what was verified, returns `undefined`. */
+  /**
+   * Reads the entries up to a checkpoint. If they do not go on with what was verified, returns `undefined`. What an
+   * earlier round read and could not verify proves nothing, so all is read again first.
+   */
   async #read(note: string, size: number): Promise<LogReading | undefined> {
     const { source, onProgress, save } = this.#options
     const { verified, read = verified } = this.#state
     const reading = new LogReading(read !== undefined && read.size <= size ? read : verified)
-    let events: ReadEvent[] = []
+    let events: SlotAt[] = []
     try {
       for await (const openings of openingsOf(source, reading.tree.size, size)) {
         for (const opening of openings) {
           const position = reading.tree.size
-          const { slot, entry } = reading.add(opening)
-          if (slot !== undefined) events.push({ slot, position, txId: toHex(entry) })
+          const { slot } = reading.add(opening)
+          if (slot !== undefined) events.push({ slot, position })
         }
         onProgress?.(reading.tree.size, size)
         if (events.length < SAVE_EVERY) continue
@@ -179,19 +180,18 @@ export class LogMonitor {
     } catch (error) {
       if (!isRegistryError(error, 'VERIFICATION_FAILED')) throw error
       await this.#forget()
+      if (read !== verified) return this.#read(note, size)
       if (error.rule === 'log.root-differs' && verified !== undefined) return undefined
       throw error
     }
   }
 
-  async #keep(events: readonly ReadEvent[], reading: LogReading): Promise<void> {
+  async #keep(events: readonly SlotAt[], reading: LogReading): Promise<void> {
     const taken = await this.#options.slots.add(events)
-    const { doubles = [], newest = '' } = this.#state
-    const last = events.at(-1)?.txId ?? newest
+    const { doubles = [] } = this.#state
     this.#state = {
       ...this.#state,
       read: reading.prefix,
-      ...(last !== '' && { newest: last }),
       doubles: [...new Set([...doubles, ...taken.map(({ position }) => position)])].slice(0, MAX_DOUBLES),
     }
   }
@@ -199,8 +199,9 @@ export class LogMonitor {
   /** What was read and does not verify must not stay. */
   async #forget(): Promise<void> {
     const { read: _, ...state } = this.#state
-    await this.#options.slots.forgetFrom(state.verified?.size ?? 0)
-    this.#state = state
+    const { verified: { size } = { size: 0 }, doubles = [] } = state
+    await this.#options.slots.forgetFrom(size)
+    this.#state = { ...state, doubles: doubles.filter((position) => position < size) }
   }
 
   /** Verifies a checkpoint under the keys of the log, which must hold those of the policy. */
@@ -237,12 +238,16 @@ export class LogMonitor {
 
   /** Waits for stamp and anchor of one event at a time: when it has them, of the newest one. */
   async #late(): Promise<readonly MonitorAlarm[]> {
-    const { newest, proven } = this.#state
+    const { verified, proven } = this.#state
+    const newest = verified?.newest
     const isProven = newest === undefined || newest === proven
     const { awaited = isProven ? undefined : { txId: newest, since: this.#now() }, ...state } = this.#state
     if (awaited === undefined) return []
     this.#state = { ...state, awaited }
-    const why = await this.#whyUnproven(awaited.txId)
+    const why = await this.#whyUnproven(awaited.txId).catch((error: unknown) => {
+      if (error instanceof SilentSource) return `its proof cannot be read: ${error.message}`
+      throw error
+    })
     if (why === undefined) this.#state = { ...state, proven: awaited.txId }
     else if (this.#isOver(awaited.since)) return [{ kind: 'late', text: `The event ${awaited.txId}: ${why}` }]
     return []
@@ -262,11 +267,6 @@ export class LogMonitor {
     if (authorities.length > 0 && tokens !== undefined && event.timestamps.length === 0) return 'it has no time stamp'
     return chains.length > 0 && event.anchors.length === 0 ? 'it has no anchor' : undefined
   }
-}
-
-interface ReadEvent extends SlotAt {
-  /** Hex. */
-  readonly txId: string
 }
 
 const forkAt = (size: number, notes: readonly string[]): MonitorAlarm => ({

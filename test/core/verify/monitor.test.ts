@@ -105,6 +105,26 @@ describe('a monitor', () => {
     }
   })
 
+  it('takes nothing that it could not verify for the history of the log', async () => {
+    const log = logOf(1, 2)
+    const [own, other] = [log, logOf(1, 2, 7)].map((each) => monitorOf(new ForgedSource(each), { keys: each.pinned }))
+    await own?.kinds()
+    await other?.kinds()
+    const state = { ...own?.monitor.state, read: present(other?.monitor.state.verified), doubles: [3] }
+    log.add(event(log, 3))
+    log.add(event(log, 4))
+    const { kinds, monitor } = monitorOf(new ForgedSource(log), { keys: log.pinned }, state)
+    assert.deepEqual([await kinds(), monitor.state.verified?.size], [[], 5])
+  })
+
+  it('says that an event is late, too, if the log does not show its proof', async () => {
+    const log = logOf(1)
+    const { kinds, pass } = monitorOf(new ForgedSource(log), { keys: log.pinned })
+    assert.deepEqual(await kinds(), [])
+    pass(60)
+    assert.deepEqual(await kinds(), ['late'])
+  })
+
   it('notices a smaller tree than before', async () => {
     const log = logOf(1, 2, 3)
     const source = new ForgedSource(log)
