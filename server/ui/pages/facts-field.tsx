@@ -25,7 +25,7 @@ export function problemInFacts(text: string): string | undefined {
   return text === WRONG_NAMES ? texts.facts.wrongNames : texts.problems.invalid.meta
 }
 
-/** The text of rows that are no object: a name is missing, or there twice. */
+/** The text of rows that are not an object: a name is missing, or there twice. */
 const WRONG_NAMES = '[]'
 
 /** The rows of a text; `undefined` for what only JSON can show. */
