@@ -32,6 +32,8 @@ export interface Scope {
   readonly principal: Principal
   /** What each log line that the operation causes has, too, such as the id of a request. */
   readonly logFields?: object | undefined
+  /** Told the internal id of an evidence that the call names by its external id, which a log must not contain. */
+  readonly onEvidence?: ((id: EvidenceId) => void) | undefined
 }
 
 /**

@@ -18,7 +18,7 @@ export const OPERATOR: Principal = { kind: 'operator' }
  * A scope whose principal may do what it asks for. Operations take it instead of a `Scope`, so none can forget the
  * check.
  */
-export interface AuthorizedScope {
+export interface AuthorizedScope extends Pick<Scope, 'onEvidence'> {
   readonly companyId: CompanyId
   readonly principal: Principal
   /** The name under which events commit to who recorded them: the id of the source system, or `operator`. */
@@ -69,7 +69,7 @@ function belongsToCompany(scope: Scope): AuthorizedScope {
   const companyId = validate(CompanyIdSchema, scope.companyId, 'companyId')
   if ('companyId' in principal && principal.companyId !== companyId)
     throw forbidden('The principal belongs to another company')
-  return { companyId, principal, actor: actorOf(principal) }
+  return { companyId, principal, actor: actorOf(principal), onEvidence: scope.onEvidence }
 }
 
 const actorOf = (principal: Principal): string => (principal.kind === 'sourceSystem' ? principal.id : principal.kind)

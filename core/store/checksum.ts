@@ -1,6 +1,7 @@
 import { crc32 } from 'node:zlib'
 import { allocate } from '../bytes.ts'
 import { RegistryError } from '../errors.ts'
+import { shownKey } from './keys.ts'
 
 /**
  * The form in which a store keeps a value: u32 CRC-32 ‖ value. The CRC is computed over the key and the value, so it
@@ -38,15 +39,16 @@ export function checked(key: string | Uint8Array, sealed: Uint8Array): Uint8Arra
 const readCrc = (bytes: Uint8Array): number =>
   (((bytes[0] ?? 0) << 24) | ((bytes[1] ?? 0) << 16) | ((bytes[2] ?? 0) << 8) | (bytes[3] ?? 0)) >>> 0
 
-/** `CORRUPT` for a value that fails its check. Names the key, with bytes that are not printable in hex. */
+/** `CORRUPT` for a value that fails its check. The message names the key as a log may show it. */
 export class DamagedValueError extends RegistryError {
+  /** The whole key, with bytes that are not printable in hex. */
   readonly key: string
 
   constructor(key: string | Uint8Array) {
     const name = nameOfKey(key)
     super(
       'CORRUPT',
-      `The stored value of ${name} is damaged (its CRC-32 differs): restore the record store from a backup`,
+      `The stored value of ${shownKey(name)} is damaged (its CRC-32 differs): restore the record store from a backup`,
     )
     this.key = name
   }

@@ -143,6 +143,12 @@ export function searchWords(text: string): readonly string[] {
   ]
 }
 
+/** Families whose keys contain texts of evidences. */
+const WITH_TEXT = /^(ex|wo|ow|ik)\/([^/]*)\/.*$/
+
+/** A key as a log may show it: without texts of evidences, which can be personal. */
+export const shownKey = (key: Key): string => key.replace(WITH_TEXT, '$1/$2/…')
+
 /** The last part of a key, for keys that end with an id. */
 export const lastPartOfKey = (key: Key): string => key.slice(key.lastIndexOf('/') + 1)
 

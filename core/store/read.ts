@@ -1,7 +1,7 @@
 import { corrupt, type RegistryError } from '../errors.ts'
 import type { Check, Key, Range, RecordStore, Stored } from '../ports/index.ts'
 import { decodeRecord } from './codec.ts'
-import type { RecordKey, RecordRange, StoredRecord } from './keys.ts'
+import { shownKey, type RecordKey, type RecordRange, type StoredRecord } from './keys.ts'
 
 /** Reads of records. Each has the type of its key. */
 
@@ -127,7 +127,7 @@ export async function readReferred<T>(
 ): Promise<StoredRecord<T> | undefined> {
   const [entry, record] = await readAll(records, [from.key, to])
   if (record === undefined && entry !== undefined && entry.version === from.version)
-    throw danglingReference(`The entry ${from.key}`, to)
+    throw danglingReference(`The entry ${shownKey(from.key)}`, to)
   return record
 }
 
@@ -143,7 +143,7 @@ export async function assertNeverStored(
   const [record, ...others] = await records.get([key, ...beside])
   // It may have been created meanwhile. A counter of nothing says nothing.
   const sign = record === undefined && others.find((other) => other !== undefined && !isZero(other.value))
-  if (sign) throw danglingReference(`The entry ${sign.key}`, key)
+  if (sign) throw danglingReference(`The entry ${shownKey(sign.key)}`, key)
   await assertUndamagedAround(records, key, family)
 }
 

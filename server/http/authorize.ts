@@ -64,7 +64,7 @@ async function authenticate(
   const principal = await registry.sourceSystems.authenticate({ companyId, apiKey, address: clientNetwork(ctx.ip) })
   // The operator is not a source system.
   if (principal === undefined || (access === 'sourceSystem' && principal.kind === 'operator')) return undefined
-  return { companyId, principal, logFields: ctx.state.ids }
+  return { companyId, principal, logFields: ctx.state.ids, onEvidence: (id) => void (ctx.state.evidence = id) }
 }
 
 /** A file token stands for one file: a query that names another one does not fit. */

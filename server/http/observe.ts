@@ -23,6 +23,8 @@ declare module 'koa' {
     head: ResponseHead
     /** Of a valid key or file token. */
     scope?: Scope
+    /** The internal id of the evidence that its path names by the external one. */
+    evidence?: string
     /** The code of the error with which it ended. */
     code?: string
     /** How long it waited for something else than the server. The metrics of durations do not count this. */
@@ -60,52 +62,32 @@ export interface ObserverOptions {
   readonly logsAddresses: boolean
 }
 
-const UUID = '[\\da-f]{8}-(?:[\\da-f]{4}-){3}[\\da-f]{12}'
-const SECRET_OF_LINK = new RegExp(`(${UUID})\\.[^/]*`, 'gi')
-/** What names a link in a path, and the words of its endpoints. A secret is longer than the words. */
-const NAMES_LINK = new RegExp(`^(?:${UUID}(?:\\.…)?|.{0,15})$`, 'i')
-const AFTER_SHARES = /(?<=\/shares(?:\/|%(?:25)*2f))/i
-/** Of what need not be escaped, also more than once. */
-const NEEDLESS_ESCAPE = /%(?:25)*(2[de]|3\d|[46][1-9a-f]|[57][\da]|5f)/gi
-
-/** Other paths cannot hold one. Every request is tested, so this is cheap. */
-const MAY_HOLD_SECRET = /[.%]|\/shares\//i
-
-/** By mistake, a client may put the secret of a link into a path, which is logged without it. */
-export function withoutSecrets(path: string): string {
-  if (!MAY_HOLD_SECRET.test(path)) return path
-  const plain = path.replace(NEEDLESS_ESCAPE, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
-  const [start = '', ...ofShares] = plain.replace(SECRET_OF_LINK, '$1.…').split(AFTER_SHARES)
-  const segments = ofShares.join('').split('/')
-  const shown = start + segments.map((segment) => (NAMES_LINK.test(segment) ? segment : '…')).join('/')
-  return shown === plain ? path : shown
-}
-
 /**
- * Gives each request an id, counts it, and logs one line. It contains who sent it and the path, but neither the query,
- * which may contain a token, nor headers or the body. So keys and content never reach the log.
+ * Gives each request an id, counts it, and logs one line. It contains who sent it, the route and the ids in its path.
+ * The path itself may hold an external id, which can name a person, or by mistake the secret of a link. It is never
+ * logged, and neither are the query, headers and the body.
  */
 export function observer({ logger, requests, trustProxy, logsAddresses }: ObserverOptions): (ctx: Context) => void {
   const warnAboutProxy = proxyWarning(logger, trustProxy)
   return (ctx) => {
     const startedAtMs = performance.now()
-    const ids = idsOf(ctx)
+    const ids = requestIdsOf(ctx)
     ctx.state.ids = ids
     warnAboutProxy(ctx)
     onClose(ctx, () => {
       const { method } = ctx
-      const path = withoutSecrets(ctx.path)
       const [status, route, ms] = [ctx.res.statusCode, routeOf(ctx), performance.now() - startedAtMs]
       requests.note({ method, route, status }, (ms - (ctx.state.longPollMs ?? 0)) / 1_000)
-      const { code, scope } = ctx.state
+      const { code, scope, evidence } = ctx.state
       // One shape for all requests: spreads cost five times as much here, and pino leaves out what is undefined.
       logger.info(
         {
           requestId: ids.requestId,
           traceparent: ids.traceparent,
           method,
-          path,
           route,
+          evidence,
+          ids: idsOf(ctx['params']),
           status,
           ms: Math.round(ms),
           company: scope?.companyId,
@@ -120,11 +102,25 @@ export function observer({ logger, requests, trustProxy, logsAddresses }: Observ
   }
 }
 
+/** Parameters that a caller fills with ids of its own. */
+const EXTERNAL: readonly string[] = ['EVIDENCE_EXTERNAL_ID', 'evidenceId']
+const ID = /^(?:[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}|[\da-f]{64})$/
+
+/** Our own ids in a path: UUIDs and txIds. `undefined` if there are none. */
+function idsOf(params: Readonly<Record<string, string>> = {}): readonly string[] | undefined {
+  let ids: string[] | undefined
+  for (const name in params) {
+    const value = params[name]
+    if (value !== undefined && ID.test(value) && !EXTERNAL.includes(name)) (ids ??= []).push(value)
+  }
+  return ids
+}
+
 /** The id of the source system, or what else opened the endpoint. */
 const senderName = (principal: Principal): string => (principal.kind === 'sourceSystem' ? principal.id : principal.kind)
 
 /** The id of the client if it is well-formed, otherwise a new one; and the position in its trace, if it is valid. */
-function idsOf({ req: { headers } }: Context): RequestIds {
+function requestIdsOf({ req: { headers } }: Context): RequestIds {
   const given = headers['x-request-id']
   const requestId = typeof given === 'string' && REQUEST_ID.test(given) ? given : randomUUID()
   const trace = headers['traceparent'] === undefined ? null : TRACEPARENT.exec(String(headers['traceparent']))

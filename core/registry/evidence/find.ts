@@ -1,6 +1,6 @@
 import type { EvidenceId } from '../../api/scope.ts'
 import { RegistryError } from '../../errors.ts'
-import type { Stored } from '../../ports/index.ts'
+import type { Key, Stored } from '../../ports/index.ts'
 import { ExternalId } from '../../schemas/fields.ts'
 import { validate } from '../../schemas/validation.ts'
 import { textOf } from '../../store/codec.ts'
@@ -13,24 +13,27 @@ import type { AuthorizedScope } from '../permissions.ts'
 const evidenceNotFound = (): RegistryError =>
   new RegistryError('EVIDENCE_NOT_FOUND', 'There is no such evidence in this company')
 
-/** The error for an evidence whose external id is stored, but whose record is not. */
-export const missingEvidence = (externalId: string, id: string): RegistryError =>
-  danglingReference(`The external id ${JSON.stringify(externalId)}`, `evidence ${id}`)
+/** The error for an evidence whose external id is stored, but whose record is not. It is logged, so it names the id. */
+export const missingEvidence = (id: string): RegistryError => danglingReference('An external id', `evidence ${id}`)
 
 /** The internal id in the entry of an external id. */
 // eslint-disable-next-line typescript/no-unsafe-type-assertion -- `evidenceEntries` wrote an id
 export const namedId = (entry: Stored): EvidenceId => textOf(entry) as EvidenceId
 
-/** The internal id of an evidence. Throws `EVIDENCE_NOT_FOUND`, `VALIDATION_ERROR`. */
+/** The internal id of an evidence, which the scope is told. Throws `EVIDENCE_NOT_FOUND`, `VALIDATION_ERROR`. */
 export async function idOfEvidence(
-  { records, evidenceIds }: Context,
-  { companyId }: AuthorizedScope,
+  context: Context,
+  { companyId, onEvidence }: AuthorizedScope,
   externalId: string,
 ): Promise<EvidenceId> {
   validate(ExternalId, externalId, 'externalId')
   const key = keys.externalId(companyId, externalId)
-  const cached = evidenceIds.get(key)
-  if (cached !== undefined) return cached
+  const id = context.evidenceIds.get(key) ?? (await storedId(context, key))
+  onEvidence?.(id)
+  return id
+}
+
+async function storedId({ records, evidenceIds }: Context, key: Key): Promise<EvidenceId> {
   const [found] = await records.get([key])
   if (found === undefined) {
     await assertUndamagedAround(records, key, keys.allExternalIds())
@@ -58,6 +61,6 @@ export async function readEvidenceEntry(
 ): Promise<StoredRecord<EvidenceRecord>> {
   const id = await idOfEvidence(context, scope, externalId)
   const [entry] = await readAll(context.records, [keys.evidence(scope.companyId, id)])
-  if (entry === undefined) throw missingEvidence(externalId, id)
+  if (entry === undefined) throw missingEvidence(id)
   return entry
 }

@@ -22,7 +22,7 @@ export const publicStatus =
     const id = named === undefined ? NO_ID : namedId(named)
     const evidence = await readOne(records, keys.evidence(companyId, id))
     const category = await readOne(records, keys.category(companyId, evidence?.categoryId ?? NO_ID))
-    if (named !== undefined && evidence === undefined) throw missingEvidence(externalId, id)
+    if (named !== undefined && evidence === undefined) throw missingEvidence(id)
     if (evidence === undefined || category?.publicStatus !== true) return { state: 'unknown' }
     const { stolenAt } = evidence
     return stolenAt === undefined ? { state: 'active' } : { state: 'stolen', since: new Date(stolenAt) }

@@ -6,7 +6,7 @@ import { MAX_READS } from '../../store/counted.ts'
 import { readCount, type Count as StoredCount } from '../../store/counter.ts'
 import { danglingReference, readAll } from '../../store/read.ts'
 import { decodeRecord } from '../../store/codec.ts'
-import { keys, foldCase, searchWords } from '../../store/keys.ts'
+import { foldCase, keys, searchWords, shownKey } from '../../store/keys.ts'
 import type { EvidenceRecord } from '../../store/records.ts'
 import type { Context } from '../context.ts'
 import { invalidInput } from '../../schemas/validation.ts'
@@ -174,7 +174,7 @@ async function readMatches(
   const matches: Match[] = []
   for (const row of rows) {
     const entry = row.record ?? entries.next().value
-    if (entry === undefined) throw danglingReference(`The index entry ${row.key}`, `evidence ${row.id}`)
+    if (entry === undefined) throw danglingReference(`The index entry ${shownKey(row.key)}`, `evidence ${row.id}`)
     const read = decodeRecord(entry)
     const evidence =
       index.keyOf(read, row.key) === row.key ? read : await readChanged(context, companyId, { row, index })
@@ -198,7 +198,7 @@ async function readChanged(
   if (stillListed === undefined) return undefined
   const evidence = entry && decodeRecord(entry)
   if (evidence !== undefined && index.keyOf(evidence, row.key) === row.key) return evidence
-  throw corrupt(`The index entry ${row.key} does not belong to its evidence`)
+  throw corrupt(`The index entry ${shownKey(row.key)} does not belong to evidence ${row.id}`)
 }
 
 const HASH_LENGTH = 16

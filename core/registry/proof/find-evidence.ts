@@ -81,7 +81,7 @@ async function findInCompany(
   companyId: string,
 ): Promise<FoundEvidence | undefined> {
   const [name] = await context.records.get([keys.externalId(companyId, evidenceId)])
-  if (name !== undefined) return readNamed(context, evidenceId, companyId, textOf(name))
+  if (name !== undefined) return readNamed(context, companyId, textOf(name))
   const id = uuidInput(evidenceId)
   return isId(id) ? readFound(context, companyId, id) : undefined
 }
@@ -97,7 +97,7 @@ async function findInAllCompanies(
   const [first, second] = await listEntries(records, { ...keys.publicIds(evidenceId), limit: 2 })
   if (first === undefined) return undefined
   if (second === undefined) {
-    const found = await readNamed(context, evidenceId, textOf(first), lastPartOfKey(first.key))
+    const found = await readNamed(context, textOf(first), lastPartOfKey(first.key))
     return assertNamed(found.record, evidenceId) && found
   }
   if (txId !== undefined) return findByTxId(context, evidenceId, txId)
@@ -112,13 +112,13 @@ async function findInAllCompanies(
 /** Throws `CORRUPT` if it has another external id. It would be a proof of something else. */
 function assertNamed({ id, externalId }: EvidenceRecord, named: string): true {
   if (externalId === named) return true
-  throw corrupt(`The external id ${JSON.stringify(named)} refers to evidence ${id}, which has another one`)
+  throw corrupt(`An external id refers to evidence ${id}, which has another one`)
 }
 
 /** Reads the evidence that an external id refers to. Throws `CORRUPT` if it is missing. */
-async function readNamed(context: Context, externalId: string, company: string, id: string): Promise<FoundEvidence> {
+async function readNamed(context: Context, company: string, id: string): Promise<FoundEvidence> {
   const found = await readFound(context, company, id)
-  if (found === undefined) throw missingEvidence(externalId, id)
+  if (found === undefined) throw missingEvidence(id)
   return found
 }
 
@@ -176,7 +176,7 @@ async function candidatesOf({ records }: Context, externalId: string): Promise<E
   )
   return named.map(({ id: stored }, i) => {
     const entry = entries[i]
-    if (entry === undefined) throw missingEvidence(externalId, stored)
+    if (entry === undefined) throw missingEvidence(stored)
     const record = decodeRecord(entry)
     assertNamed(record, externalId)
     const { id, txId, createdAt } = record
