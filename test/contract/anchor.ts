@@ -50,7 +50,7 @@ type Confirmed = Extract<AnchorStatus, { state: 'confirmed' }>
  * })
  */
 export function anchorContract(name: string, open: () => Promise<AnchorUnderTest>): void {
-  const test = testsOf(open, ({ dispose }) => dispose())
+  const test = testsOf(open, 'anchor', ({ dispose }) => dispose())
 
   describe(`Anchor contract: ${name}`, () => {
     testStatuses(test)

@@ -36,7 +36,7 @@ export interface DurableBlobStoreUnderTest extends BlobStoreUnderTest {
  * ```
  */
 export function blobStoreContract(name: string, open: () => Promise<BlobStoreUnderTest>): void {
-  const testSubject = testsOf(open, async ({ store, dispose }) => {
+  const testSubject = testsOf(open, 'store', async ({ store, dispose }) => {
     await store.close()
     await dispose?.()
   })
@@ -76,7 +76,7 @@ export function blobStoreContract(name: string, open: () => Promise<BlobStoreUnd
  * ```
  */
 export function durableBlobStoreContract(name: string, open: () => Promise<DurableBlobStoreUnderTest>): void {
-  const test = testsOf(open, async ({ dispose }) => dispose?.())
+  const test = testsOf(open, 'reopen', async ({ dispose }) => dispose?.())
   test(`BlobStore contract: ${name}: it holds the same blobs when it is opened again`, async ({ store, reopen }) => {
     const bytes = randomBytes(100 * KIB)
     await putBlob(store, 'survives', bytes)

@@ -26,12 +26,20 @@ export async function assertClosed<Port extends { close(): Promise<void> }>(
 /** Registers a test that has a subject of its own. */
 export type TestOf<Subject> = (name: string, run: (subject: Subject, t: TestContext) => Promise<void>) => void
 
-/** Tests of what `open` opens for each of them. `close` is called after each test, also after one that failed. */
+/**
+ * Tests of what `open` opens for each of them: an object with this member. `close` is called after each test, also
+ * after one that failed.
+ */
 export const testsOf =
-  <Subject>(open: () => Promise<Subject>, close: (subject: Subject) => Promise<void>): TestOf<Subject> =>
+  <Subject extends object>(
+    open: () => Promise<Subject>,
+    member: keyof Subject & string,
+    close: (subject: Subject) => Promise<void>,
+  ): TestOf<Subject> =>
   (name, run) =>
     void test(name, async (t) => {
       const subject = await open()
+      assert.ok(subject?.[member], `\`open\` must resolve to an object with the member \`${member}\``)
       t.after(() => close(subject))
       await run(subject, t)
     })

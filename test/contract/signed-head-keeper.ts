@@ -27,7 +27,7 @@ export interface SignedHeadKeeperUnderTest {
  * ```
  */
 export function signedHeadKeeperContract(name: string, open: () => Promise<SignedHeadKeeperUnderTest>): void {
-  const test = testsOf(open, async ({ dispose }) => dispose?.())
+  const test = testsOf(open, 'keeper', async ({ dispose }) => dispose?.())
 
   describe(`SignedHeadKeeper contract: ${name}`, () => {
     test('returns undefined before the first write', async ({ keeper }) => assert.equal(await keeper.read(), undefined))

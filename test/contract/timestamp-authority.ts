@@ -37,7 +37,7 @@ const MAX_DIFFERENCE_MS = 120_000
  * })
  */
 export function timestampAuthorityContract(name: string, open: () => Promise<TimestampAuthorityUnderTest>): void {
-  const test = testsOf(open, async ({ authority, dispose }) => {
+  const test = testsOf(open, 'authority', async ({ authority, dispose }) => {
     await authority.close()
     await dispose?.()
   })

@@ -52,6 +52,11 @@ const directory = mkdtempSync(join(tmpdir(), 'evidence-package-'))
 try {
   const tarball = step('npm pack', pack)
   const app = join(directory, 'app')
+  step('entries and types, as publint and attw see them', () => {
+    run(root, 'node_modules/.bin/publint', ['run', tarball, '--strict'])
+    // The package has only ES modules, and needs a `moduleResolution` that reads `exports`.
+    run(root, 'node_modules/.bin/attw', [tarball, '--profile', 'esm-only'])
+  })
   step('npm install into an empty folder', () => install(app, tarball))
   step('measure the installation', () => measure(app))
   step('npm install of what the programs need', () => installTools(app))
@@ -217,7 +222,9 @@ function pack(): string {
       `${target} is missing`,
     )
   }
-  assert.ok(!packedManifest(join(directory, packed.filename)).includes('"source"'), 'the condition `source` is packed')
+  const manifestText = packedManifest(join(directory, packed.filename))
+  for (const name of ['source', 'scripts', 'devDependencies'])
+    assert.ok(!manifestText.includes(`"${name}":`), `${name} is in the packed package.json`)
   const unexpected = [...paths].filter(
     (path) =>
       path.startsWith('dist/') &&
