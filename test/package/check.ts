@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import {
+  chmodSync,
   cpSync,
   existsSync,
   mkdirSync,
@@ -146,6 +147,14 @@ try {
     assert.match(run(app, command, ['fsck', '--data-dir', 'data']), /nothing differs/)
     const migrate = ['migrate', '--from', 'level:data', '--to', 'postgres://127.0.0.1:1/x']
     assert.throws(() => run(app, command, migrate), /ended with 2:[^]*npm install pg/)
+  })
+  step('start what is in the image, as a user without rights', () => {
+    const image = join(directory, 'image')
+    cpSync(join(root, 'server/image'), image, { recursive: true })
+    cpSync(tarball, join(image, 'evidence-registry.tgz'))
+    run(image, 'npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--prefer-offline'])
+    chmodSync(directory, 0o755)
+    run(image, process.execPath, [join(programs, 'image.js'), join(root, 'server/Dockerfile')])
   })
   step('bundle and trace a program', () =>
     tryBundlers(app, installed('esbuild'), { run, install: (packages) => npmInstall(app, packages) }),
