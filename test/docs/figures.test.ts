@@ -20,8 +20,10 @@ describe('figures in the documentation', () => {
     const neededSeconds = (loadConfig({ args: [], env: {} }).shutdownMs + CLOSE_MS) / 1_000
     assert.equal(figure('server/README.md', /and (\d+) s for the stores/) * 1_000, CLOSE_MS)
     const preStop = figure('server/README.md', /command: \[sleep, "(\d+)"\]/)
+    assert.equal(figure('server/kubernetes.yaml', /command: \[sleep, '(\d+)'\]/), preStop)
     const given = [
       figure('server/README.md', /`terminationGracePeriodSeconds: (\d+)`/) - preStop,
+      figure('server/kubernetes.yaml', /^ +terminationGracePeriodSeconds: (\d+)/) - preStop,
       figure('server/compose.yaml', /stop_grace_period: (\d+)s/),
       figure('server/evidence-registry.service', /^TimeoutStopSec=(\d+)s/),
       figure('server/Dockerfile', /use (\d+) s as the stop timeout/),

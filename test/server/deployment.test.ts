@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { it } from 'node:test'
+import { parse } from 'yaml'
 import { loadConfig } from '../../server/index.ts'
 
 const SECRETS: Readonly<Record<string, string>> = {
@@ -9,8 +10,10 @@ const SECRETS: Readonly<Record<string, string>> = {
 }
 
 /** The configuration by the settings that a file names, as `NAME=value` or `NAME: value`. */
-function configIn(path: string) {
-  const text = readFileSync(path, 'utf8').replaceAll(/^\s*#.*$/gm, '')
+const configIn = (path: string) => configOf(readFileSync(path, 'utf8'))
+
+function configOf(content: string) {
+  const text = content.replaceAll(/^\s*#.*$/gm, '')
   const env = Object.fromEntries(
     Array.from(text.matchAll(/\b(EVIDENCE_[A-Z_]+)[=:] ?(\S+)/g), ([, name, value]) => [name ?? '', value ?? '']),
   )
@@ -35,7 +38,15 @@ it('the image, compose and the unit probe the address of the operations', () => 
   assert.ok(!compose.includes(port.slice(1)) && !compose.includes('EVIDENCE_METRICS_ADDRESS'))
   const check = /HEALTHCHECK[^]*?CMD (\[.*\])/.exec(readFileSync('server/Dockerfile', 'utf8'))?.[1] ?? ''
   assert.match(check, /EVIDENCE_METRICS_ADDRESS.*\/readyz/)
-  const probes = /```yaml\n([^]*?)```/.exec(readFileSync('server/OPERATIONS.md', 'utf8'))?.[1] ?? ''
-  assert.deepEqual(probes.match(/port: \w+/g), ['port: operations', 'port: operations', 'port: operations'])
-  assert.match(probes, new RegExp(`operations, containerPort${port.replace(':', ': ')}`))
+})
+
+it('compose has a real authority in comments', () => {
+  const text = readFileSync('server/compose.yaml', 'utf8')
+    .replaceAll(/^( *)# (?=(?:- )?\S*tsa|  file)/gim, '$1')
+    .replace('EVIDENCE_TSA: none', 'EVIDENCE_TSA: rfc3161')
+  const { tsa, tsaUrl, tsaCa } = configOf(text)
+  assert.deepEqual([tsa, tsaUrl.length, tsaCa], ['rfc3161', 1, ['/run/secrets/tsa-ca']])
+  const { services, secrets } = parse(text)
+  assert.equal(services.server.secrets.at(-1), 'tsa-ca')
+  assert.equal(secrets['tsa-ca'].file, './secrets/tsa-ca.pem')
 })
