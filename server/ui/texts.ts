@@ -183,7 +183,9 @@ export const texts = {
     disk: 'Disk',
     entries: (count: number) => `${count.toLocaleString()} entries in the log`,
     waiting: (count: number) => (count > 0 ? `${count.toLocaleString()} in the log wait` : 'nothing waits'),
-    notYet: 'none yet, or none is set up',
+    notYet: 'none yet',
+    noAuthority: 'no timestamp authority is set up: proofs show no time. The operator sets EVIDENCE_TSA',
+    noChain: 'no chain is set up. The operator sets EVIDENCE_ANCHOR',
     notSeen: 'not reported to this page',
     degraded: 'Something does not work as it should. What is recorded is safe; ask the operator of this registry.',
   },
@@ -208,6 +210,7 @@ export const texts = {
       sealed: 'within seconds',
       stamped: 'with the next stamp',
       anchored: 'with the next anchor',
+      never: 'not set up',
     },
     states: {
       recorded: 'Recorded. It waits for the next batch.',

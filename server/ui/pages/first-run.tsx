@@ -17,6 +17,7 @@ import { texts } from '../texts.ts'
 import { EvidenceForm } from './new-evidence.tsx'
 import { loadSampleData, SAMPLE_COMPANY } from './sample-data.ts'
 import { NewKey, randomKey } from './source-system-dialogs.tsx'
+import { useVouchers, type Vouchers } from './use-vouchers.ts'
 
 const STORAGE_KEY = 'evidence-registry.first-run'
 
@@ -46,7 +47,8 @@ export function FirstRun({ onHide, onSession, onChange }: FirstRunProps) {
   const system = loaded.state === 'done' ? loaded.value : undefined
   const proof = useLoad(async (signal) => readProof(session, progress, signal), [session, progress])
   const value = proof.loaded.state === 'done' ? proof.loaded.value : undefined
-  const isProven = value?.status === 'ok' && value.merkle.sendStatus === 'C'
+  const vouchers = useVouchers()
+  const isProven = isComplete(value, vouchers)
   useEvery(2_000, proof.reload, progress !== undefined && !isProven)
   const created = (externalId: string): void => {
     sessionStorage.setItem(STORAGE_KEY, `${session.companyId}\n${externalId}`)
@@ -74,7 +76,13 @@ export function FirstRun({ onHide, onSession, onChange }: FirstRunProps) {
             <EvidenceForm onCreated={created} initial={t.category} />
             {isOperator(session) && <SampleData onSession={onSession} />}
           </Step>
-          <Step number={3} at={at} title={t.watch} text={t.watchText} always={<Stops at={at} proof={value} />}>
+          <Step
+            number={3}
+            at={at}
+            title={t.watch}
+            text={t.watchText}
+            always={<Stops at={at} proof={value} vouchers={vouchers} />}
+          >
             <p role="status">{t.states[stateOf(value)]}</p>
           </Step>
           <Step number={4} at={at} title={t.verify} text={t.verifyText}>
@@ -127,15 +135,22 @@ const firstSystem = async (
 
 const STATES = ['recorded', 'sealed', 'stamped', 'anchored'] as const
 
+interface StopsProps {
+  readonly at: number
+  readonly proof: EvidenceProof | undefined
+  readonly vouchers: Vouchers | undefined
+}
+
 /** How far the first evidence is on its way; before the third step, the way. */
-function Stops({ at, proof }: { readonly at: number; readonly proof: EvidenceProof | undefined }) {
+function Stops({ at, proof, vouchers }: StopsProps) {
+  const t = texts.firstRun.when
   const next = at < 3 ? -1 : STATES.indexOf(stateOf(proof)) + 1
   const { tsa, merkle } = proof?.status === 'ok' ? proof : {}
   const details = {
     recorded: proof && <Time at={proof.createdAt} isAge />,
     sealed: merkle && texts.evidence.leaf(merkle.leafIndex),
-    stamped: tsa && <Time at={tsa.genTime} isAge />,
-    anchored: merkle?.anchor && <Time at={merkle.anchor.blockTime} isAge />,
+    stamped: tsa ? <Time at={tsa.genTime} isAge /> : vouchers?.hasAuthority === false && t.never,
+    anchored: merkle?.anchor ? <Time at={merkle.anchor.blockTime} isAge /> : vouchers?.hasChain === false && t.never,
   }
   return (
     <>
@@ -143,7 +158,7 @@ function Stops({ at, proof }: { readonly at: number; readonly proof: EvidencePro
         {STATES.map((state, i) => (
           <li key={state} class={i < next ? undefined : i === next ? 'now' : 'idle'}>
             <b>{texts.overview[state]}</b>
-            <span class="small muted">{details[state] ?? texts.firstRun.when[state]}</span>
+            <span class="small muted">{details[state] || t[state]}</span>
           </li>
         ))}
       </ol>
@@ -156,6 +171,13 @@ async function readProof({ client }: Session, externalId: string | undefined, si
   if (externalId === undefined) return undefined
   const { object } = await client.getEvidence({ externalId, last: 1 }, { signal })
   return client.verifyEvidence({ evidenceId: object.id }, { signal })
+}
+
+/** Whether nothing more will vouch for the evidence: it is anchored, or stamped as far as that is set up. */
+function isComplete(proof: EvidenceProof | undefined, vouchers: Vouchers | undefined): boolean {
+  if (proof?.status !== 'ok') return false
+  if (vouchers === undefined || vouchers.hasChain) return proof.merkle.sendStatus === 'C'
+  return !vouchers.hasAuthority || proof.tsa !== undefined
 }
 
 const stateOf = (proof: EvidenceProof | undefined): keyof typeof texts.firstRun.states => {

@@ -3,6 +3,7 @@ import { Icon } from '../components/icon.tsx'
 import { Card } from '../components/notice.tsx'
 import { authorityName, Badge, Time } from '../components/values.tsx'
 import { texts } from '../texts.ts'
+import { useVouchers } from './use-vouchers.ts'
 
 const HEALTH = { ok: { tone: 'proven', icon: 'tick' }, degraded: { tone: 'pending', icon: 'warning' } } as const
 
@@ -10,11 +11,14 @@ const HEALTH = { ok: { tone: 'proven', icon: 'tick' }, degraded: { tone: 'pendin
 export function Health({ overview: { log, health, dts } }: { readonly overview: Overview }) {
   const t = texts.health
   const { recorded, sealed, stamped, anchored } = log
+  const vouchers = useVouchers()
+  const noStamp = vouchers?.hasAuthority === false ? t.noAuthority : t.notYet
+  const noAnchor = vouchers?.hasChain === false ? t.noChain : t.notYet
   const parts = [
     [t.recording, t.entries(recorded.size), dts[0]?.lastUpdateDate],
     [t.sealing, t.waiting(recorded.size - sealed.size), sealed.at],
-    [t.stamping, stamped.authority ? authorityName(stamped.authority) : t.notYet, stamped.at],
-    [t.anchoring, anchored.size > 0 ? t.waiting(sealed.size - anchored.size) : t.notYet, anchored.at],
+    [t.stamping, stamped.authority ? authorityName(stamped.authority) : noStamp, stamped.at],
+    [t.anchoring, anchored.size > 0 ? t.waiting(sealed.size - anchored.size) : noAnchor, anchored.at],
     [t.backup, t.notSeen],
     [t.disk, t.notSeen],
   ] as const

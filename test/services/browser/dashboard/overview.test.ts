@@ -11,6 +11,7 @@ import {
   SCOPE,
   text,
 } from '../../../support/dashboard.ts'
+import { OPERATOR_KEY } from '../../../support/service.ts'
 
 describeDashboard('the overview and the list in Chromium', (it, dashboard) => {
   it('show what happened last and how far it is proven, also when that changes', async ({ page, service }) => {
@@ -50,6 +51,33 @@ describeDashboard('the overview and the list in Chromium', (it, dashboard) => {
     })
     return () => void (isHeld = false)
   }
+
+  it('say what is missing without an authority and a chain, and wait for neither', async ({ page }) => {
+    const change = (address: string, edit: (body: Record<string, object>) => object) =>
+      page.route(address, async (route) => {
+        const response = await route.fetch()
+        await route.fulfill({ response, json: edit(await response.json()) })
+      })
+    const none = { stamped: { size: 0 }, anchored: { size: 0 } }
+    await change('**/log/policy', (policy) => ({ ...policy, timestampAuthorities: [], chains: [] }))
+    await change('**/overview', ({ log, ...rest }) => ({ ...rest, log: { ...log, ...none } }))
+    await change('**/merkle/verify/*', ({ tsa: _, merkle, ...rest }) => ({
+      ...rest,
+      ...(merkle && { merkle: { ...merkle, sendStatus: 'P', anchor: undefined } }),
+    }))
+    await dashboard.signIn(OPERATOR_KEY, '', 'unstamped')
+    await button(page, 'Create the key').click()
+    await field(page, 'I have stored the key').check()
+    await button(page, 'Close').click()
+    await field(page, 'Name').fill('Drill')
+    await field(page, 'External id').fill('unstamped-1')
+    await button(page, 'Record evidence').click()
+    await link(page, 'Verify it now').waitFor()
+    assert.equal(await text(page, 'not set up').count(), 2)
+    await button(page, 'Hide these steps').click()
+    const health = page.locator('section', { has: heading(page, 'Health') })
+    for (const setting of ['EVIDENCE_TSA', 'EVIDENCE_ANCHOR']) await health.getByText(setting).waitFor()
+  })
 
   it('keep what they show while the server cannot be reached, and go on by themselves', async ({ page }) => {
     await dashboard.createEvidence('kept-1')
