@@ -30,8 +30,7 @@ async function pack(checkout, to) {
 }
 
 /** Packs here and in a clean copy of the commit. Throws unless both packages have the same bytes. */
-async function packTwice(folder, work) {
-  const copy = join(work, 'copy')
+async function packTwice(folder, work, copy) {
   await run(root, 'git', ['clone', '--quiet', root, copy])
   symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'))
   const [first, second] = [await pack(root, folder), await pack(copy, join(work, 'again'))]
@@ -39,10 +38,11 @@ async function packTwice(folder, work) {
   throw new Error(`${first} differs from the package of a clean copy: is everything committed?`)
 }
 
-async function writeSboms(folder) {
+/** In the copy, because npm names what it describes by the name of the folder. */
+async function writeSboms(folder, copy) {
   for (const format of ['cyclonedx', 'spdx']) {
     const args = ['sbom', '--omit=dev', '--package-lock-only', `--sbom-format=${format}`]
-    writeFileSync(join(folder, `sbom.${format}.json`), await run(root, 'npm', args))
+    writeFileSync(join(folder, `sbom.${format}.json`), await run(copy, 'npm', args))
   }
 }
 
@@ -104,9 +104,10 @@ if (process.argv[2] === undefined) throw new Error('Name the folder: node .ci/re
 const folder = resolve(process.argv[2])
 const work = mkdtempSync(join(tmpdir(), 'evidence-release-'))
 try {
-  const tarball = await packTwice(folder, work)
+  const copy = join(work, 'evidence-registry')
+  const tarball = await packTwice(folder, work, copy)
   process.stdout.write(`${basename(tarball)}: two builds have the same bytes\n`)
-  await writeSboms(folder)
+  await writeSboms(folder, copy)
   process.stdout.write(await prove(tarball, folder, work))
   writeChecksums(folder)
 } finally {
