@@ -13,7 +13,7 @@ export const ProofItem = closed({
   hash: Hash,
   position: Type.Enum(['left', 'right'], { description: 'The side of the sibling' }),
 })
-export type ProofItem = Static<typeof ProofItem>
+export interface ProofItem extends Static<typeof ProofItem> {}
 
 export const AnchorProof = closed({
   type: Type.String(),
@@ -29,7 +29,7 @@ export const AnchorProof = closed({
   checkpoint: Type.String(),
   consistency: Type.Array(Hash),
 })
-export type AnchorProof = Static<typeof AnchorProof>
+export interface AnchorProof extends Static<typeof AnchorProof> {}
 
 export const EventMerkleProof = closed({
   batchId: Id,
@@ -41,7 +41,9 @@ export const EventMerkleProof = closed({
   checkpoint: Type.String({ description: 'The whole signed note (C2SP tlog-checkpoint) at treeSize' }),
   anchor: opt(AnchorProof),
 })
-export type EventMerkleProof = Static<typeof EventMerkleProof>
+export interface EventMerkleProof extends Static<typeof EventMerkleProof> {
+  anchor?: AnchorProof
+}
 
 export const TsaProof = closed({
   authority: Type.String(),
@@ -61,7 +63,7 @@ export const TsaProof = closed({
     }),
   ),
 })
-export type TsaProof = Static<typeof TsaProof>
+export interface TsaProof extends Static<typeof TsaProof> {}
 
 const Tsas = Type.Array(TsaProof, {
   description:
@@ -71,7 +73,7 @@ const Tsas = Type.Array(TsaProof, {
 
 export const AssuranceLevel = Type.Enum(['none', 'operator', 'independent'])
 export const AssuranceNote = closed({ time: AssuranceLevel, anchor: AssuranceLevel, note: Type.String() })
-export type AssuranceNote = Static<typeof AssuranceNote>
+export interface AssuranceNote extends Static<typeof AssuranceNote> {}
 
 /** What could not be proven, and why. `error` is for people and can change, `code` is stable. */
 const failure = { error: Type.String(), code: Type.String() }
@@ -130,7 +132,7 @@ export const EvidenceCandidate = closed({
   txId: Hash,
   createdAt: DateTime,
 })
-export type EvidenceCandidate = Static<typeof EvidenceCandidate>
+export interface EvidenceCandidate extends Static<typeof EvidenceCandidate> {}
 const Candidates = Type.Array(EvidenceCandidate, {
   maxItems: 100,
   description: 'The evidences that the external id can mean, oldest first: their internal ids',
@@ -139,13 +141,27 @@ const Candidates = Type.Array(EvidenceCandidate, {
 const evidence = { evidenceId: Type.String() }
 const creation = { ...evidence, txId: Hash, createdAt: DateTime, fileCount: Count, ...opened }
 
-export const EvidenceProof = Type.Union([
-  closed({ status: Type.Literal('ok'), ...creation, ...sealed }),
-  closed({ status: Type.Literal('pending'), ...creation }),
-  closed({ status: Type.Literal('ambiguous'), ...evidence, ...failure, candidates: Candidates }),
-  closed({ status: Type.Enum(['invalid', 'not_found']), ...evidence, ...failure }),
-])
-export type EvidenceProof = Static<typeof EvidenceProof>
+const ProvenEvidence = closed({ status: Type.Literal('ok'), ...creation, ...sealed })
+const PendingEvidence = closed({ status: Type.Literal('pending'), ...creation })
+const AmbiguousEvidence = closed({
+  status: Type.Literal('ambiguous'),
+  ...evidence,
+  ...failure,
+  candidates: Candidates,
+})
+const UnknownEvidence = closed({ status: Type.Enum(['invalid', 'not_found']), ...evidence, ...failure })
+
+// Interfaces, because an editor shows their names, and of other types all members.
+export interface ProvenEvidence extends Static<typeof ProvenEvidence> {
+  merkle: EventMerkleProof
+  tsa?: TsaProof
+  tsas?: TsaProof[]
+}
+export interface PendingEvidence extends Static<typeof PendingEvidence> {}
+export interface AmbiguousEvidence extends Static<typeof AmbiguousEvidence> {}
+export interface UnknownEvidence extends Static<typeof UnknownEvidence> {}
+export const EvidenceProof = Type.Union([ProvenEvidence, PendingEvidence, AmbiguousEvidence, UnknownEvidence])
+export type EvidenceProof = ProvenEvidence | PendingEvidence | AmbiguousEvidence | UnknownEvidence
 
 const file = { fileId: Type.String(), evidenceId: Type.String() }
 const attachment = {
@@ -174,7 +190,7 @@ export const FileDeletion = closed({
     },
   ),
 })
-export type FileDeletion = Static<typeof FileDeletion>
+export interface FileDeletion extends Static<typeof FileDeletion> {}
 
 export const FileProof = Type.Union([
   closed({ status: Type.Literal('ok'), ...attachment, ...sealed }),

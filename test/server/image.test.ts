@@ -1,34 +1,23 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
-import { describe, it } from 'node:test'
+import { it } from 'node:test'
 
-interface Lock {
-  readonly packages: Readonly<Record<string, Package>>
-}
-interface Package {
-  readonly version: string
-  readonly integrity?: string
-  readonly dependencies?: Readonly<Record<string, string>>
-}
+type Package = Readonly<Record<'version' | 'integrity' | 'dependencies', unknown>>
+const read = (path: string) => JSON.parse(readFileSync(path, 'utf8'))
 
-const read = <T>(path: string): T => JSON.parse(readFileSync(path, 'utf8'))
-const { packages: ofImage } = read<Lock>('server/image/package-lock.json')
-const OURS = 'node_modules/evidence-registry'
+/** The packages of a lock, as texts that name version and content. */
+const packagesIn = (path: string): readonly string[] =>
+  Object.entries<Package>(read(path).packages)
+    .filter(([at, { integrity }]) => at !== '' && integrity !== undefined)
+    .map(([at, { version, integrity }]) => `${at.split('node_modules/').at(-1)} ${version} ${integrity}`)
 
-describe('the lock of the image', () => {
-  it('has only packages that the tests use, in the same versions', () => {
-    const { packages: tested } = read<Lock>('package-lock.json')
-    const idOf = (path: string, { version, integrity }: Package): string =>
-      `${path.split('node_modules/').at(-1)} ${version} ${integrity}`
-    const known = new Set(Object.entries(tested).map(([path, each]) => idOf(path, each)))
-    const found = Object.entries(ofImage).filter(([path]) => path !== '' && path !== OURS)
-    assert.ok(found.length > 100)
-    const others = found.map(([path, each]) => idOf(path, each)).filter((id) => !known.has(id))
-    assert.deepEqual(others, [], 'run `npm run generate:image`')
-  })
-
-  it('has what this package depends on', () => {
-    const { version, dependencies } = read<Package>('package.json')
-    assert.deepEqual([ofImage[OURS]?.version, ofImage[OURS]?.dependencies], [version, dependencies])
-  })
+it('the lock of the image has what this package depends on, in the versions that are tested', () => {
+  const tested = new Set(packagesIn('package-lock.json'))
+  const inImage = packagesIn('server/image/package-lock.json')
+  assert.ok(inImage.length > 100)
+  const others = inImage.filter((each) => !tested.has(each))
+  assert.deepEqual(others, [], 'run `npm run generate:image`')
+  const { version, dependencies } = read('server/image/package-lock.json').packages['node_modules/evidence-registry']
+  const { version: ofPackage, dependencies: needed } = read('package.json')
+  assert.deepEqual([version, dependencies], [ofPackage, needed], 'run `npm run generate:image`')
 })
