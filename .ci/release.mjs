@@ -1,7 +1,7 @@
 // Makes what a release publishes, in a folder: the package, its SBOMs, the proof that the package was recorded with the
 // policy of that log, and SHA256SUMS. Needs `npm ci` before, and git. `.ci/run` runs it, too.
 //
-//   node .ci/release.mjs FOLDER
+//   node .ci/release.mjs FOLDER      an empty one
 //
 // EVIDENCE_TSA and its settings name the authority that stamps the proof. Without them it is the embedded one.
 import { execFile, spawn } from 'node:child_process'
@@ -102,6 +102,8 @@ function writeChecksums(folder) {
 
 if (process.argv[2] === undefined) throw new Error('Name the folder: node .ci/release.mjs FOLDER')
 const folder = resolve(process.argv[2])
+mkdirSync(folder, { recursive: true })
+if (readdirSync(folder).length > 0) throw new Error(`${folder} is not empty`)
 const work = mkdtempSync(join(tmpdir(), 'evidence-release-'))
 try {
   const copy = join(work, 'evidence-registry')
