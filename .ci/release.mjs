@@ -1,5 +1,5 @@
 // Makes what a release publishes, in a folder: the package, its SBOMs, the proof that the package was recorded with the
-// policy of that log, and SHA256SUMS. Needs `npm ci` before, and git. `.ci/run` runs it, too.
+// policy of that log, and SHA256SUMS. Needs `npm ci` before, and git. `CI_FULL=1 bash .ci/run` runs it, too.
 //
 //   node .ci/release.mjs FOLDER      an empty one
 //
