@@ -14,6 +14,7 @@ import { logSourceOf } from '../../support/log-source.ts'
 import { present } from '../../support/present.ts'
 import { temporaryOfSuite } from '../../support/temporary.ts'
 import { forgeEvent, ForgedLog, SLOT_KEY } from './forger.ts'
+import { ForgedWitness } from './forged-witness.ts'
 
 const MINUTE_MS = 60_000
 
@@ -54,10 +55,10 @@ function logOf(...times: readonly number[]): ForgedLog {
   return log
 }
 
-function monitorOf(source: LogSource, { keys }: { readonly keys: Policy['keys'] }, state?: MonitorState) {
+function monitorOf(source: LogSource, policy: Pick<Policy, 'keys' | 'witnesses'>, state?: MonitorState) {
   let now = 1_000 * MINUTE_MS
   const slots = new MemorySlots()
-  const monitor = new LogMonitor({ source, policy: { keys }, slots, state, now: () => now })
+  const monitor = new LogMonitor({ source, policy, slots, state, now: () => now })
   const kinds = async () => (await monitor.round()).map(({ kind }) => kind)
   return { monitor, slots, kinds, pass: (minutes: number) => (now += minutes * MINUTE_MS) }
 }
@@ -117,12 +118,34 @@ describe('a monitor', () => {
     assert.deepEqual([await kinds(), monitor.state.verified?.size], [[], 5])
   })
 
-  it('says that an event is late, too, if the log does not show its proof', async () => {
+  it('says that an event is late, too, if the log does not show its proof, and gets others', async () => {
     const log = logOf(1)
     const { kinds, pass } = monitorOf(new ForgedSource(log), { keys: log.pinned })
     assert.deepEqual(await kinds(), [])
-    pass(60)
+    pass(59)
+    log.add(event(log, 2))
+    assert.deepEqual(await kinds(), [])
+    pass(1)
     assert.deepEqual(await kinds(), ['late'])
+  })
+
+  it('alarms while too few witnesses have cosigned the checkpoint', async () => {
+    const log = logOf(1)
+    const source = new ForgedSource(log)
+    const witness = new ForgedWitness('witness', 5)
+    const witnesses = { threshold: 1, members: [witness.pinned] }
+    const { kinds } = monitorOf(source, { keys: log.pinned, witnesses })
+    assert.deepEqual(await kinds(), ['witnesses'])
+    source.note = () => `${log.checkpoint()}${witness.cosign(log.checkpoint())}\n`
+    assert.deepEqual(await kinds(), [])
+  })
+
+  it('has read nothing whose slots could not be kept', async () => {
+    const log = logOf(1)
+    const { monitor, slots, kinds } = monitorOf(new ForgedSource(log), { keys: log.pinned })
+    slots.add = () => Promise.reject(new Error('the disk is full'))
+    await assert.rejects(kinds(), { message: 'the disk is full' })
+    assert.deepEqual(monitor.state, {})
   })
 
   it('notices a smaller tree than before', async () => {
@@ -196,5 +219,10 @@ describe('a monitor of stamps and anchors', () => {
     assert.deepEqual(await kinds(), ['late'])
     await settle()
     assert.deepEqual([await kinds(), monitor.state.awaited], [[], undefined])
+    await evidence({ externalId: 'e-2' })
+    await settle()
+    const other = present(monitor.state.proven)
+    source.bundle = () => logSourceOf(registry).bundle(other)
+    assert.deepEqual(await kinds(), ['invalid'], 'the proof of another event')
   })
 })

@@ -27,15 +27,16 @@ describe('evidence-registry monitor', () => {
   })
 
   it('says from its own state whether a bundle is the newest of its history', async () => {
-    const bundle = await acme.call('getBundle', {
-      ...of('a'),
-      query: { fields: 'none', files: 'none', history: 'true' },
-    })
-    await writeFile(path('a.json'), bundle.text, 'latin1')
+    const query = { fields: 'none', files: 'none', history: 'true' }
+    const save = async (name: string): Promise<void> =>
+      writeFile(path(name), (await acme.call('getBundle', { ...of('a'), query })).text, 'latin1')
+    await save('a.json')
     const ask = (name: string) => monitor('--ask', path(name))
     assert.equal(JSON.parse((await ends(0, ask('a.json'))).stdout).state, 'fresh')
     await acme.ok('updateEvidence', { ...of('a'), json: { summary: 'x' } })
     await seal()
+    await save('newer.json')
+    assert.match((await ends(3, ask('newer.json'))).stdout, /has not read the log so far/)
     await ends(0, monitor('--once'))
     assert.equal(JSON.parse((await ends(1, ask('a.json'))).stdout).state, 'stale')
     const single = await acme.call('getBundle', { ...of('b'), query: { fields: 'all', files: 'none' } })
