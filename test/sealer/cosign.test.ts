@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { openLocalTsa } from '../../adapters/local-tsa/index.ts'
+import { createWitnessClient } from '../../adapters/witness/index.ts'
 import { logKeys } from '../../core/log/keys.ts'
 import { checkpointText, createNoteSigner } from '../../core/log/note.ts'
 import type { CosignedRecord } from '../../core/log/records.ts'
@@ -49,8 +50,18 @@ describe('cosigning', () => {
   const first = (witnesses: readonly TestWitness[]): TestWitness => present(witnesses[0])
 
   it('keeps the first and the newest cosignature of each witness', async (t) => {
-    const { fixture, sealer, witnesses } = await start(t, { count: 3 })
+    const client = createWitnessClient()
+    let [arrived, release] = [0, (): void => undefined]
+    const all = new Promise<void>((resolve) => (release = resolve))
+    const addCheckpoint: typeof client.addCheckpoint = async (...request) => {
+      const response = await client.addCheckpoint(...request)
+      if (++arrived === 3) release()
+      await all
+      return response
+    }
+    const { fixture, sealer, witnesses } = await start(t, { count: 3, client: { addCheckpoint } })
     const size = await grow(fixture, sealer, 3)
+    assert.equal(arrived, 3, 'each one is kept, also if they come at the same time')
     const before = present(await cosigned(fixture, size))
     assert.deepEqual(
       before.cosignatures.map(({ vkey }) => vkey).toSorted(),
@@ -97,9 +108,10 @@ describe('cosigning', () => {
   })
 
   it('waits for no witness that does not respond', async (t) => {
-    const { fixture, sealer, witnesses } = await start(t, { count: 3, quorum: 2, timeoutMs: 5_000 })
+    const { fixture, sealer, witnesses } = await start(t, { count: 3, quorum: 2, timeoutMs: 600_000 })
     first(witnesses).mode = 'dead'
     const size = await grow(fixture, sealer, 2)
+    first(witnesses).hangUp()
     await until(() => sealer.status().currentFailures.includes('WITNESS_FAILED'))
     assert.equal(sealer.status().witnesses[0]?.cosignedAt, null)
     await fixture.append(1)
@@ -110,15 +122,17 @@ describe('cosigning', () => {
     await until(() => sealer.status().currentFailures.length === 0)
   })
 
-  it('keeps no cosignature that does not verify', async (t) => {
-    const { fixture, sealer, witnesses } = await start(t, { count: 2 })
-    first(witnesses).mode = 'wrong key'
-    const size = await grow(fixture, sealer, 1)
-    await until(() => sealer.status().currentFailures.includes('WITNESS_FAILED'))
-    assert.deepEqual(
-      (await cosigned(fixture, size))?.cosignatures.map(({ vkey }) => vkey),
-      [witnesses[1]?.vkey],
-    )
+  it('keeps no cosignature that does not verify, or is of another text', async (t) => {
+    for (const mode of ['wrong key', 'longer text'] as const) {
+      const { fixture, sealer, witnesses } = await start(t, { count: 2 })
+      first(witnesses).mode = mode
+      const size = await grow(fixture, sealer, 1)
+      await until(() => sealer.status().currentFailures.includes('WITNESS_FAILED'))
+      assert.deepEqual(
+        (await cosigned(fixture, size))?.cosignatures.map(({ vkey }) => vkey),
+        [witnesses[1]?.vkey],
+      )
+    }
   })
 
   for (const mode of ['honest', 'version 1.0.0'] as const)
@@ -146,24 +160,51 @@ describe('cosigning', () => {
       assert.deepEqual(alarmsOf(later), [null, null])
     })
 
-  it('goes on signing if a witness only says that it saw a larger tree', async (t) => {
-    const { fixture, sealer, witnesses } = await start(t, { count: 1 })
-    const { origin } = fixture.identity
-    const stranger = createNoteSigner(origin, new Uint8Array(32).fill(8))
-    const note = stranger.signNote(checkpointText({ origin, size: 1_000, root: otherRoot }))
-    const size = await grow(fixture, sealer, 1)
-    const right = first(witnesses).seen
-    first(witnesses).seen = { size: 1_000, root: otherRoot, note }
-    await until(async () => {
-      await fixture.clock.advance(MINUTE_MS)
-      return alarmsOf(sealer)[0] === 'WITNESS_AHEAD'
-    })
+  it('goes on signing if a stranger, or a key that others may know, signed the larger tree of a witness', async (t) => {
+    for (const isStranger of [true, false]) {
+      const { fixture, sealer, witnesses } = await start(t, { count: 1 })
+      const { identity } = fixture
+      const tree = { origin: identity.origin, size: 1_000, root: otherRoot }
+      const stranger = createNoteSigner(tree.origin, new Uint8Array(32).fill(8))
+      const note = isStranger
+        ? stranger.signNote(checkpointText(tree))
+        : await identity.signCheckpoint(tree.size, tree.root)
+      if (!isStranger) await identity.rotateCheckpointKey({ compromised: true })
+      const size = await grow(fixture, sealer, 1)
+      const right = first(witnesses).seen
+      first(witnesses).seen = { ...tree, note }
+      await until(async () => {
+        await fixture.clock.advance(MINUTE_MS)
+        return alarmsOf(sealer)[0] === 'WITNESS_AHEAD'
+      })
+      await fixture.append(1)
+      await sealer.sealNow()
+      assert.ok(sealer.sealedSize > size)
+      first(witnesses).seen = right
+      await grow(fixture, sealer, 1)
+      assert.deepEqual(alarmsOf(sealer), [null])
+    }
+  })
+
+  it('raises no alarm if another server has submitted a later tree of this log', async (t) => {
+    let later = (): Promise<number> => Promise.resolve(0)
+    const addCheckpoint = async () => ({ state: 'other-size', size: await later() }) as const
+    const { fixture, sealer } = await start(t, { count: 1, client: { addCheckpoint } })
+    const submitted: (number | undefined)[] = []
+    later = async () => {
+      submitted.push((await readOne(fixture.records, logKeys.witnesses()))?.size)
+      await fixture.append(1)
+      await sealer.sealNow()
+      return sealer.sealedSize
+    }
     await fixture.append(1)
     await sealer.sealNow()
-    assert.ok(sealer.sealedSize > size)
-    first(witnesses).seen = right
-    await grow(fixture, sealer, 1)
-    assert.deepEqual(alarmsOf(sealer), [null])
+    await until(async () => {
+      await fixture.clock.advance(MINUTE_MS)
+      return submitted.length > 1
+    })
+    assert.deepEqual(submitted, [2, 3], 'stored before it is submitted')
+    assert.deepEqual([alarmsOf(sealer), sealer.status().currentFailures], [[null], []])
   })
 
   it('signs nothing any more once a witness shows a tree that the log signed and does not hold', async (t) => {
@@ -203,20 +244,26 @@ describe('cosigning', () => {
     assert.ok(stamped.length > 1 && stamped.every((size) => submitted.includes(size)), String([stamped, submitted]))
   })
 
-  it('keeps one cosigned checkpoint an hour after a day', async (t) => {
+  it('keeps one cosigned checkpoint an hour after a day, and those that were stamped', async (t) => {
     const intervalMs = 20 * MINUTE_MS
-    const { fixture, sealer } = await start(t, { count: 1, intervalMs }, { pollIntervalMs: intervalMs })
-    for (let round = 0; round < 8; round++) await grow(fixture, sealer, 1)
+    const { fixture, sealer, witnesses } = await start(t, { count: 1, intervalMs }, { pollIntervalMs: intervalMs })
+    const sizes: number[] = []
+    for (let round = 0; round < 8; round++) {
+      first(witnesses).mode = round === 3 ? 'wrong key' : 'honest'
+      sizes.push(await grow(fixture, sealer, round === 3 ? 0 : 1))
+    }
+    const stamps = [logKeys.stamp(present(sizes[1])), logKeys.partialStamp(present(sizes[5]))]
+    await fixture.records.commit({ writes: stamps.map((key) => ({ key, value: Buffer.from('{}') })) })
     const timeIn = (value: Uint8Array): number => JSON.parse(Buffer.from(value).toString()).submittedAt
     const times = async (): Promise<number[]> => [...(await recordsOf(fixture.records, 'cs')).values()].map(timeIn)
     const submitted = await times()
     await fixture.clock.advance(25 * 60 * MINUTE_MS)
     // One is thinned with each submission.
     for (let round = 0; round < 12; round++) await grow(fixture, sealer, 1)
-    const hourOf = (time: number): number => Math.floor(time / (60 * MINUTE_MS))
-    const kept = submitted.filter((time, i) => hourOf(time) !== hourOf(submitted[i - 1] ?? 0))
-    const left = (await times()).filter((time) => submitted.includes(time))
-    assert.deepEqual([left, kept.length], [kept, 3])
+    const left = await times()
+    const rounds = [...submitted.keys()].filter((round) => left.includes(submitted[round] ?? 0))
+    // Three an hour: the first of each that has a quorum, and those that were stamped.
+    assert.deepEqual(rounds, [0, 1, 4, 5, 6])
   })
 
   it('costs nothing without witnesses', async () => {

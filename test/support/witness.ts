@@ -65,12 +65,14 @@ export class TestWitness {
   seen: { readonly size: number; readonly root: Buffer; readonly note: string } | undefined
   /** Sees each request for a cosignature. */
   readonly bodies: string[] = []
-  /** How it responds. `dead`: never. */
-  mode: 'honest' | 'dead' | 'version 1.0.0' | 'wrong key' = 'honest'
+  /** How it responds. `dead`: never. `longer text`: its lines make the note another one, which it has signed. */
+  mode: 'honest' | 'dead' | 'version 1.0.0' | 'wrong key' | 'longer text' = 'honest'
   /** Of the log: set it to the submission key of the log. */
   logKey = ''
   time = 1_700_000_000
   url = ''
+  /** Ends the requests to which it does not respond. */
+  hangUp = (): void => undefined
   readonly #keys = generateKeyPairSync('ed25519')
 
   private constructor(name: string) {
@@ -89,8 +91,9 @@ export class TestWitness {
         return status > 0 && response.writeHead(status, { 'Content-Type': type }).end(content)
       })
     })
+    witness.hangUp = () => server.closeAllConnections()
     t.after(() => {
-      server.closeAllConnections()
+      witness.hangUp()
       server.close()
     })
     witness.url = `http://127.0.0.1:${await listenOnLoopback(server)}/prefix`
@@ -119,7 +122,8 @@ export class TestWitness {
     if (last === undefined ? path.length > 0 : !isConsistent([old, size], [last.root, root, ...path]))
       return [this.mode === 'version 1.0.0' && old === size ? 409 : 422]
     this.seen = { size, root, note }
-    return [200, this.#cosign(note.slice(0, note.lastIndexOf('\n\n') + 1))]
+    const signed = note.slice(0, note.lastIndexOf('\n\n') + 1)
+    return [200, this.mode === 'longer text' ? `more\n\n${this.#cosign(`${signed}\nmore\n`)}` : this.#cosign(signed)]
   }
 
   /** https://c2sp.org/tlog-cosignature, cosignature/v1, after a line of an unknown key. */

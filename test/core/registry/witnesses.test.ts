@@ -20,6 +20,8 @@ it('shows cosignatures in the checkpoint, in proofs and in bundles, and what a v
   trust(registry.log.origin)
   await fixture.evidence()
   await registry.sealNow()
+  const [unasked] = (await registry.log.policy()).witnesses
+  assert.deepEqual(unasked?.ranges, [{ from: 3, until: null }], 'no tree so far was submitted')
   const published = async (): Promise<readonly string[]> => linesOf(await registry.log.publishedCheckpoint())
   await until(async () => {
     await clock.advance(60_000)
