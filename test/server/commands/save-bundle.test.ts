@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { readFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { it } from 'node:test'
 import { saveBundle } from '../../../server/commands/save-bundle.ts'
@@ -38,4 +38,14 @@ it('a saved bundle is replaced by one whose events have more tokens and anchors,
     assert.equal(await saveBundle(path, text), path)
     assert.equal(await readFile(path, 'utf8'), text)
   }
+})
+
+it('a file of other events stays, and one that is not a bundle: the name then gets a number', async () => {
+  const path = join(directory, 'b.evidence.json')
+  await writeFile(path, 'a text')
+  const [one, other] = [bundleOf([[2]], ['of one authority']), bundleOf([[2], [3]], [])]
+  for (const _ of [1, 2]) assert.equal(await saveBundle(path, one), join(directory, 'b~2.evidence.json'))
+  assert.equal(await saveBundle(path, other), join(directory, 'b~3.evidence.json'))
+  assert.equal(await readFile(path, 'utf8'), 'a text')
+  assert.equal(await readFile(join(directory, 'b~2.evidence.json'), 'utf8'), one)
 })

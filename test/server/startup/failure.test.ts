@@ -77,6 +77,12 @@ describe('the description of a failed start', () => {
       assert.match(describeFailure(systemError('ENOSPC', { syscall: 'open', path }), undefined, '/data'), expected)
   })
 
+  it('keeps a message that names what is missing', () => {
+    const cause = systemError('ENOENT', { syscall: 'open', path: '/run/secret' })
+    const error = new RegistryError('CONFIG_ERROR', 'EVIDENCE_SECRET_FILE: /run/secret cannot be read', { cause })
+    assert.equal(describeFailure(error, address), `${error.message}: ${cause.message}`)
+  })
+
   it('adds the message of the system once', () => {
     const cause = systemError('EIO', { syscall: 'read' })
     for (const message of ['It cannot be opened', 'It cannot be opened: EIO: something'])
