@@ -193,12 +193,20 @@ describe('a share', () => {
     await evidence({})
     const { shares } = registry
     const brief = () => ({ fields: [], files: [], expiresAt: new Date(clock.now() + MINUTE_MS) }) as const
+    const used = await shares.create(scope, 'e-1', brief())
+    await shares.open(keyOf(used))
+    const made = [used.id]
     for (const round of [1, 2, 3]) {
-      for (let i = 0; i < 100; i++) await shares.create(scope, 'e-1', brief())
+      while (made.length < round * 100) made.unshift((await shares.create(scope, 'e-1', brief())).id)
       await rejectsWith('TOO_MANY_SHARES', shares.create(scope, 'e-1', brief()))
       await clock.advance(MINUTE_MS)
-      assert.equal((await shares.list(scope, 'e-1')).length, Math.min(round, 2) * 100)
+      const listed = await shares.list(scope, 'e-1')
+      assert.deepEqual(
+        listed.map(({ id }) => id),
+        made.slice(0, Math.min(round, 2) * 100),
+      )
     }
+    assert.deepEqual(await fixture.stores.keysOf('lv'), [], 'its last use is gone with it')
     await assertIntact(fixture)
   })
 
