@@ -7,10 +7,11 @@ import { decorateRecords } from '../../../core/store/decorate.ts'
 import { encodeRecord } from '../../../core/store/codec.ts'
 import { LogReader } from '../../../core/log/reader.ts'
 import type { Key, RecordStore, Write } from '../../../core/ports/index.ts'
-import { emptyRoot } from '../../../core/log/tree/hash.ts'
+import { emptyRoot, leafHash } from '../../../core/log/tree/hash.ts'
 import { consistencyProof, inclusionProof, rootFromNodes } from '../../../core/log/tree/proof.ts'
 import { SealerFixture } from '../../support/sealer-fixture.ts'
 import { nodeTable } from '../../support/node-table.ts'
+import { present } from '../../support/present.ts'
 
 /** Records that count what is read from them. */
 const confirmedAnchor = (size: number, blockNumber: number): Write => ({
@@ -108,6 +109,19 @@ describe('the log reader', () => {
     await assert.rejects(reader.inclusionProof(513, 513), RangeError)
     await assert.rejects(reader.consistencyProof(513, 2), RangeError)
     await assert.rejects(reader.inclusionProof(0, 700), { code: 'CORRUPT' })
+  })
+
+  it('throws in place of a proof that does not lead to the root', async () => {
+    const { bench, entries } = await sealedAt(2, 5)
+    const { reader } = bench
+    const inclusion = { leafHash: leafHash(present(entries[1])), leafIndex: 1, treeSize: 5 }
+    const consistency = { fromSize: 2, fromRoot: await reader.rootAt(2), toSize: 5 }
+    const root = await reader.rootAt(5)
+    await reader.proveInclusion({ ...inclusion, root })
+    await reader.proveConsistency({ ...consistency, toRoot: root })
+    const other = new Uint8Array(32)
+    await assert.rejects(reader.proveInclusion({ ...inclusion, root: other }), { code: 'CORRUPT' })
+    await assert.rejects(reader.proveConsistency({ ...consistency, toRoot: other }), { code: 'CORRUPT' })
   })
 
   it('reads the tiles of a proof together, and full tiles only once', async () => {

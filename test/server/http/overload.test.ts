@@ -11,6 +11,7 @@ import { LoadShedder } from '../../../server/http/load-shedding.ts'
 import { LongResults } from '../../../server/http/long-results.ts'
 import { ResponseHead } from '../../../server/http/response-head.ts'
 import { MemoryBudget } from '../../../server/http/memory-budget.ts'
+import { Portions } from '../../../server/http/portions.ts'
 import { LOAD_LIMITS, type QueueName } from '../../../server/http/load-limits.ts'
 import { respond } from '../../../server/http/respond.ts'
 import type { Sender } from '../../../server/http/sender.ts'
@@ -338,6 +339,13 @@ describe('a budget of memory', () => {
     held.end = () => assert.fail('it has not ended')
     for (let i = 0; i < 4; i++) budget.reserve(address(i)).take(125)
     assert.equal(budget.makeRoom(address(99), 1), false)
+  })
+
+  it('lets a sender alone have more than there is', () => {
+    const portions = new Portions(10)
+    assert.ok(portions.hasRoom('one', 11))
+    portions.add('other', 1)
+    assert.ok(!portions.hasRoom('one', 11))
   })
 
   it('lets a company have what no sender without a key uses', () => {
