@@ -167,6 +167,10 @@ export function isRegistryError(error: unknown, code?: ErrorCode): error is Regi
   return code === undefined || error.code === code
 }
 
+/** What was thrown, if it is a `RegistryError`, else one with this code and that as its cause. */
+export const withCode = (code: ErrorCode, thrown: unknown): RegistryError =>
+  isRegistryError(thrown) ? thrown : new RegistryError(code, messageOf(thrown), { cause: thrown })
+
 /** The error for what breaks a rule of verification. */
 export const verificationError = (rule: VerificationRule, message: string, cause?: unknown): RegistryError =>
   new RegistryError('VERIFICATION_FAILED', message, { rule, cause })

@@ -3,6 +3,7 @@ import { sha256, toHex } from '../core/bytes.ts'
 import { RegistryError } from '../core/errors.ts'
 import type { Sealer, TimestampAuthority } from '../core/ports/index.ts'
 import { MAX_CHECKPOINT_TOKENS } from '../core/commitment/bundle-format.ts'
+import { withAuthorityErrors } from '../core/store/decorate.ts'
 import type { SealerOptions } from './settings.ts'
 
 /** One of the authorities. */
@@ -56,7 +57,7 @@ export function authorityRules(options: AuthorityOptions): AuthorityRules {
   const isIndependent = authorities.every(({ info }) => info.assurance === 'independent')
   return {
     members: withCertificates.map(({ authority, certificates }) => ({
-      authority,
+      authority: withAuthorityErrors(authority),
       trustAnchors: certificates.map(keyHash),
     })),
     quorum,

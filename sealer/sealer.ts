@@ -5,6 +5,7 @@ import { createIdSource } from '../core/ids.ts'
 import { LogReader } from '../core/log/reader.ts'
 import { rulesOf } from '../core/log/attestation-rules.ts'
 import type { Anchor, Sealer, SealerHost, SealerStatus, TreeEngine } from '../core/ports/index.ts'
+import { withAnchorErrors } from '../core/store/decorate.ts'
 import { AccountAlarm } from './account-alarm.ts'
 import { Anchorer } from './anchorer.ts'
 import { authorityRules, labelOf, type AuthorityRules } from './authorities.ts'
@@ -83,7 +84,7 @@ class LogSealer implements Sealer {
   constructor(options: SealerOptions) {
     this.#authorities = authorityRules(options)
     this.#settings = sealerSettings(options)
-    this.#anchor = options.anchor
+    this.#anchor = options.anchor && withAnchorErrors(options.anchor)
     this.#engine = options.engine ?? new PoolEngine()
     this.assurance = { time: this.#authorities.assurance, anchor: options.anchor?.info.assurance ?? 'none' }
     const { members, quorum } = this.#authorities
@@ -195,14 +196,8 @@ class LogSealer implements Sealer {
     const { batches: rules, stamps: stampSchedule, anchors, witnesses, leaseMs, onDuration } = this.#settings
     const { members } = this.#authorities
     const anchor = this.#anchor
-    const batches = new BatchSealer({
-      host,
-      reader,
-      engine: this.#engine,
-      ids: createIdSource(clock),
-      rules,
-      onDuration,
-    })
+    const ids = createIdSource(clock)
+    const batches = new BatchSealer({ host, reader, engine: this.#engine, ids, rules, onDuration })
     const stampCoordinator = new StampCoordinator({ host, reader, rules: rulesOf(this.trust), schedule: stampSchedule })
     const cosigner =
       witnesses &&

@@ -28,6 +28,7 @@ export {
 } from '../../core/store/commit-plan.ts'
 export { CommitQueue } from '../../core/store/commit-queue.ts'
 export { decorateAuthority, decorateBlobs, decorateRecords, STORE_MEMBERS } from '../../core/store/decorate.ts'
+export { withBlobErrors, withRecordErrors } from '../../core/store/decorate.ts'
 export { damagedValue, checked, withChecksum } from '../../core/store/checksum.ts'
 export { assertFormat, STORE_FORMAT } from '../../core/store/format.ts'
 export { encodeNumber } from '../../core/store/keys.ts'

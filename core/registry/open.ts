@@ -10,6 +10,7 @@ import type { Logger, RecordStore, SealerStatus } from '../ports/index.ts'
 import { deriveSecret } from '../platform/node.ts'
 import { BoundedMap } from '../store/bounded-map.ts'
 import { SMALL_FILE_BYTES } from '../store/blob-lifecycle.ts'
+import { withSignedHeadErrors, withSignerErrors } from '../store/decorate.ts'
 import { keys } from '../store/keys.ts'
 import { categoryOperations } from './category/categories.ts'
 import { checkpointKeyOperations } from './checkpoint-keys.ts'
@@ -77,7 +78,11 @@ const silent: Logger = { debug() {}, info() {}, warn() {}, error() {} }
 export async function openRegistry(options: RegistryOptions): Promise<Registry> {
   try {
     assertOptions(options)
-    return await open(options)
+    return await open({
+      ...options,
+      signedHead: withSignedHeadErrors(options.signedHead),
+      checkpointSigner: withSignerErrors(options.checkpointSigner),
+    })
   } catch (error) {
     await closeAll(options).catch(() => undefined)
     throw error

@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { openLocalBlobs } from '../../adapters/files/index.ts'
+import { withBlobErrors } from '../../adapters/kit/index.ts'
 import type { BlobStore, Logger } from '../../core/index.ts'
 import type { Config } from '../settings/load.ts'
 import { configError } from '../settings/config-error.ts'
@@ -8,8 +9,8 @@ import { folderMarker } from './markers.ts'
 import { namesModule, openModule } from './own-module.ts'
 
 /** Opens the store for files that the settings select. Throws `CONFIG_ERROR` and `UNAVAILABLE`. */
-export function openBlobs(config: Config, directory: string, logger: Logger = stderrLogger): Promise<BlobStore> {
-  if (namesModule(config.blobs)) return openModule('blobs', config, logger)
+export async function openBlobs(config: Config, directory: string, logger: Logger = stderrLogger): Promise<BlobStore> {
+  if (namesModule(config.blobs)) return withBlobErrors(await openModule('blobs', config, logger))
   return config.blobs === 's3' ? openBucketBlobs(config) : openFileBlobs(directory)
 }
 

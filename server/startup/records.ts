@@ -1,5 +1,6 @@
 import { join, resolve } from 'node:path'
 import { makeDirectoryDurably } from '../../adapters/files/index.ts'
+import { withRecordErrors } from '../../adapters/kit/index.ts'
 import type { LevelRecords, OpenLevelOptions } from '../../adapters/level/index.ts'
 import { RegistryError, type CheckedPart, type Logger, type RecordStore } from '../../core/index.ts'
 import { isUnfinishedCopy } from '../../core/ops/index.ts'
@@ -75,7 +76,7 @@ export async function openOutside(
   settings: RecordSettings,
   { logger = stderrLogger, ...options }: Pick<OpenRecordsOptions, 'logger'> & OpenPostgresSettings = {},
 ): Promise<OpenedRecords> {
-  if (namesModule(settings.records)) return { records: await openModule('records', settings, logger) }
+  if (namesModule(settings.records)) return { records: withRecordErrors(await openModule('records', settings, logger)) }
   if (settings.postgresUrl === undefined)
     throw configError('EVIDENCE_RECORDS=postgres needs EVIDENCE_POSTGRES_URL or EVIDENCE_POSTGRES_URL_FILE')
   return orClose(await openPostgres(settings.postgresUrl, { logger, ...options }), async (records) => {

@@ -25,7 +25,7 @@ export class ScriptedAuthority implements TimestampAuthority {
   async stamp(bytes: Uint8Array): Promise<Uint8Array> {
     this.calls++
     const fault = this.faults.shift()
-    if (this.isDown || fault === 'before') throw new RegistryError('AUTHORITY_FAILED', 'Injected: it is down')
+    if (this.isDown || fault === 'before') throw new Error('Injected: it is down')
     const response = await this.#authority.stamp(bytes)
     this.stamped++
     if (fault === 'after') throw new RegistryError('AUTHORITY_FAILED', 'Injected: its response was lost')
