@@ -250,7 +250,7 @@ export class LogIdentity implements LogSigner {
     if (vkey === undefined)
       throw new RegistryError(
         'CONFIG_ERROR',
-        'There is no new checkpoint key: run evidence-registry keys generate first',
+        'There is no new checkpoint key: run evidence-registry keys generate first, or add one to your own signer',
       )
     if (record.keys.length >= MAX_LOG_KEYS)
       throw new RegistryError(

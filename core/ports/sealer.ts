@@ -187,10 +187,11 @@ export interface CheckpointSigner {
    */
   publicKeys(): Promise<readonly Uint8Array[]>
   /**
-   * Signs bytes with the private key of this public key.
+   * Signs bytes with the private key of this public key. Takes a bounded time: the next batch waits for it.
    *
    * @returns the signature, for Ed25519 64 bytes
-   * @throws RegistryError `LOG_KEY_MISMATCH` if it does not have that key, `UNAVAILABLE` if it cannot be reached
+   * @throws RegistryError `LOG_KEY_MISMATCH` if it does not have that key. Another error counts as `UNAVAILABLE`: the
+   *   sealer tries again
    */
   sign(publicKey: Uint8Array, bytes: Uint8Array): Promise<Uint8Array>
 }

@@ -16,7 +16,6 @@ import {
 } from '../../core/ops/index.ts'
 import type { OperationRun } from '../control/operation.ts'
 import type { Config } from '../settings/load.ts'
-import { usedFolders } from '../startup/markers.ts'
 import { headsIn } from '../startup/signed-heads.ts'
 import { LEDGER_FILE, missingSecrets, openDataFile, PUBLIC_FILES, readSecretFiles } from './data-files.ts'
 import { assertApart, assertUsable, fileError, newFolder, removeFoldersBut, removeOtherBlobs } from './directory.ts'
@@ -203,7 +202,7 @@ class Backup {
   async #addSecrets(passphrase: string): Promise<void> {
     const { config } = this.#sources
     const files = await readSecretFiles(config)
-    this.#missingSecrets = missingSecrets(files, usedFolders(config))
+    this.#missingSecrets = missingSecrets(files, config)
     await this.#add(SECRETS, [await sealSecrets(files, passphrase)])
   }
 

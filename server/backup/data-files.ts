@@ -1,7 +1,9 @@
 import { createReadStream, existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { MarkedFolder } from '../startup/markers.ts'
+import { keyringPath } from '../startup/checkpoint-keys.ts'
+import { usedFolders, type MarkedFolder } from '../startup/markers.ts'
+import { namesSigner } from '../startup/own-module.ts'
 import { SUBMISSION_KEY_FILE, submissionKeyPath } from '../startup/witnesses.ts'
 import type { Config } from '../settings/load.ts'
 import type { SecretFiles } from './secrets.ts'
@@ -41,9 +43,10 @@ const NEEDED_SECRETS: Readonly<Record<MarkedFolder, readonly string[]>> = {
   ledger: ['ledger/ledger.key'],
 }
 
-/** The secret files that a restored registry with these folders needs and that are not among `files`. */
-export function missingSecrets(files: SecretFiles, folders: readonly MarkedFolder[]): readonly string[] {
-  const needed = [ROOT_SECRET, KEYRING, ...folders.flatMap((name) => NEEDED_SECRETS[name])]
+/** The secret files that a restored registry with these settings needs and that are not among `files`. */
+export function missingSecrets(files: SecretFiles, config: Config): readonly string[] {
+  const keyring = namesSigner(config) ? [] : [KEYRING]
+  const needed = [ROOT_SECRET, ...keyring, ...usedFolders(config).flatMap((name) => NEEDED_SECRETS[name])]
   return needed.filter((path) => !files.has(path))
 }
 
@@ -55,11 +58,11 @@ export async function openDataFile(directory: string, path: string): Promise<Asy
 
 /** Reads the secret files that exist. The root secret and the keys of the log may be outside of the data directory. */
 export async function readSecretFiles(config: Config): Promise<SecretFiles> {
-  const { dataDir, secretFile, checkpointKeys } = config
+  const { dataDir, secretFile } = config
   const files = new Map<string, Uint8Array>()
   const elsewhere: Readonly<Record<string, string | undefined>> = {
     [ROOT_SECRET]: secretFile,
-    [KEYRING]: checkpointKeys,
+    [KEYRING]: keyringPath(config),
     [SUBMISSION_KEY_FILE]: submissionKeyPath(config),
   }
   for (const path of SECRET_FILES) {

@@ -34,7 +34,7 @@ export const SECRET_FILE = {
 
 export const CHECKPOINT_KEYS = {
   value: 'FILE',
-  doc: 'the keyring; default: EVIDENCE_CHECKPOINT_KEYS, else the file checkpoint-keys.json in the data directory',
+  doc: 'the keyring, or a module; default: EVIDENCE_CHECKPOINT_KEYS, else the file checkpoint-keys.json in the data directory',
 } as const satisfies CommandFlag
 
 /** The directory of a backup that a flag names. `-` would be standard output or input. */

@@ -2,13 +2,13 @@ import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { access, constants, statfs } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
-import { openCheckpointKeys, readSecret } from '../../adapters/files/index.ts'
+import { readSecret } from '../../adapters/files/index.ts'
 import { isRegistryError, RegistryError, systemClock } from '../../core/index.ts'
 import { loadSettings, type Config, type LoadedSettings } from '../settings/load.ts'
 import { Settings, variableOf } from '../settings/schema.ts'
 import { anchorOptions } from '../startup/anchor.ts'
 import { openBlobs } from '../startup/blobs.ts'
-import { keyringPath } from '../startup/checkpoint-keys.ts'
+import { keyringPath, openSigner } from '../startup/checkpoint-keys.ts'
 import { LEAST_FREE_BYTES } from '../startup/failed-store.ts'
 import { describeFailure } from '../startup/failure.ts'
 import { readMarkers } from '../startup/markers.ts'
@@ -107,9 +107,14 @@ async function tryKeys(config: Config): Promise<string> {
   if (config.anchor === 'evm' && config.evmRpcUrl === undefined) await tryAnchor(config)
   const secret = config.secretFile ?? join(config.dataDir, 'secret')
   if (config.secretFile !== undefined || existsSync(secret)) await readSecret(secret)
-  if (config.checkpointKeys !== undefined || existsSync(keyringPath(config)))
-    await openCheckpointKeys(keyringPath(config))
+  if (config.checkpointKeys !== undefined || existsSync(keyringPath(config))) await trySigner(config)
   return 'they can be read, or the first start creates them'
+}
+
+/** Signs with each key: for a key management service this takes its permissions. */
+async function trySigner(config: Config): Promise<void> {
+  const signer = await openSigner(config)
+  for (const key of await signer.publicKeys()) await signer.sign(key, randomBytes(32))
 }
 
 /** Closes what was opened to be tried. */
@@ -121,7 +126,7 @@ async function closing<T extends { close(): Promise<void> }>(part: T, use: (part
   }
 }
 
-/** A store of a module may bear only one process, so the data directory is claimed for it, as a start does. */
+/** A store of a module may allow only one process, so the data directory is claimed for it, as a start does. */
 async function tryRecords(config: Config): Promise<string> {
   const opening = namesModule(config.records) ? openRecords(config) : openOutside(config, { retryForMs: 0 })
   try {

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { FileSignedHead, openCheckpointKeys, readSecret } from '../../adapters/files/index.ts'
+import { FileSignedHead, readSecret } from '../../adapters/files/index.ts'
 import { isRegistryError, type CheckedPart, type RecordStore } from '../../core/index.ts'
 import {
   fsck,
@@ -13,7 +13,7 @@ import {
 } from '../../core/ops/index.ts'
 import type { Config } from '../settings/load.ts'
 import { openBlobs } from '../startup/blobs.ts'
-import { keyringPath } from '../startup/checkpoint-keys.ts'
+import { keyringPath, openSigner } from '../startup/checkpoint-keys.ts'
 import { OpenParts } from '../startup/open-parts.ts'
 import { assertHasRecords, assertOneRegistry, readMarkers, type DirectoryMarkers } from '../startup/markers.ts'
 import { openRecords } from '../startup/records.ts'
@@ -91,7 +91,8 @@ export async function checkRegistry(
   const markers = await readMarkers(config)
   const missing: string[] = []
   const secret = await readNeeded(config.secretFile, join(directory, 'secret'), readSecret, missing)
-  const checkpointSigner = await readNeeded(config.checkpointKeys, keyringPath(config), openCheckpointKeys, missing)
+  const openKeys = () => openSigner(config)
+  const checkpointSigner = await readNeeded(config.checkpointKeys, keyringPath(config), openKeys, missing)
   const signedHead = await new FileSignedHead(join(directory, 'signed-head.json')).read()
   const ledger = await checkLedger(join(directory, 'ledger'))
   const authority = await checkAuthority(join(directory, 'tsa'))

@@ -2,7 +2,9 @@ import { generateCheckpointKey } from '../../adapters/files/index.ts'
 import { runOperation } from '../control/client.ts'
 import { listKeysOperation, markKeyOperation, rotateKeysOperation } from '../control/operations.ts'
 import type { CheckpointKeyInfo } from '../../core/index.ts'
+import { configError } from '../settings/config-error.ts'
 import { keyringPath } from '../startup/checkpoint-keys.ts'
+import { namesSigner } from '../startup/own-module.ts'
 import { CHECKPOINT_KEYS, DATA_DIR, defineCommand, SECRET_FILE } from './command.ts'
 
 const flags = { 'data-dir': DATA_DIR, 'secret-file': SECRET_FILE, 'checkpoint-keys': CHECKPOINT_KEYS } as const
@@ -41,6 +43,8 @@ ends.`,
   flags: { 'data-dir': DATA_DIR, 'checkpoint-keys': CHECKPOINT_KEYS },
   success: 'the key is in the keyring',
   async run(_, config) {
+    if (namesSigner(config))
+      throw configError('A module has the checkpoint keys: make the new key where it keeps them, then run keys rotate')
     const path = keyringPath(config)
     const publicKey = await generateCheckpointKey(path)
     process.stdout.write(`${path}: new key ${Buffer.from(publicKey).toString('base64')}\n`)

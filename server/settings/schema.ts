@@ -57,7 +57,8 @@ const server = {
   ),
   checkpointKeys: optional(
     path(),
-    'Keyring with the keys that sign checkpoints. Servers of shared records need the same keys',
+    'Keyring with the keys that sign checkpoints, or a module of yours with them (.js, .mjs or .cjs). Servers of ' +
+      'shared records need the same keys',
     { shownDefault: 'checkpoint-keys.json in the data directory, created at the first start' },
   ),
   operatorKey: optional(

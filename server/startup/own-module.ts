@@ -2,7 +2,8 @@ import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { errnoOf } from '../../adapters/files/index.ts'
-import { messageOf, STORE_MEMBERS, type Anchor, type TimestampAuthority } from '../../adapters/kit/index.ts'
+import { messageOf, STORE_MEMBERS } from '../../adapters/kit/index.ts'
+import type { Anchor, CheckpointSigner, TimestampAuthority } from '../../adapters/kit/index.ts'
 import { isRegistryError, RegistryError, type BlobStore, type Logger, type RecordStore } from '../../core/index.ts'
 import { configError } from '../settings/config-error.ts'
 import type { Config } from '../settings/load.ts'
@@ -14,6 +15,7 @@ interface Ports {
   readonly blobs: BlobStore
   readonly tsa: TimestampAuthority
   readonly anchor: Anchor
+  readonly checkpointKeys: CheckpointSigner
 }
 
 /** What each of them must have. `core/ports` says what it must do. */
@@ -21,10 +23,15 @@ const MEMBERS = {
   ...STORE_MEMBERS,
   tsa: ['info', 'stamp', 'validationDataOf', 'close'],
   anchor: ['info', 'prepare', 'broadcast', 'status', 'findForeignUse', 'close', 'funds'],
+  checkpointKeys: ['publicKeys', 'sign'],
 } as const
 
 /** Whether a setting names a module: the words that it accepts contain none of these characters. */
 export const namesModule = (value: string): boolean => /[./\\]/.test(value)
+
+/** Whether the setting of the checkpoint keys names a module, and not the file of a keyring. */
+export const namesSigner = ({ checkpointKeys = '' }: Pick<Config, 'checkpointKeys'>): boolean =>
+  /\.[cm]?js$/.test(checkpointKeys)
 
 /**
  * Loads the module that a setting names, and opens the port with its default export, which gets the server's log and
@@ -37,7 +44,7 @@ export async function openModule<N extends keyof Ports>(
   config: Pick<Config, N | 'dataDir'>,
   logger: Logger,
 ): Promise<Ports[N]> {
-  const path = resolve(config[name])
+  const path = resolve(config[name] ?? '')
   const source = `${variableOf(name)}: the module ${path}`
   const open = await load(source, path)
   const part = await call(source, open, { logger, dataDir: resolve(config.dataDir) })

@@ -102,7 +102,7 @@ async function openParts(
     throw configError('There is no registry in these records: start the server first')
   assertBelongsTo(markers, origin)
   const secret = await openSecret(config, directory, origin)
-  const checkpointSigner = await openKeyring({ config, records })
+  const checkpointSigner = await openKeyring({ config, records, logger })
   const blobs = await parts.add(openBlobs(config, directory, logger))
   const claimFiles = await checkBlobStore({ config, records, blobs })
   const instruments = createInstruments()

@@ -9,6 +9,7 @@ export {
   type BlobStoreUnderTest,
   type DurableBlobStoreUnderTest,
 } from './blob-store.ts'
+export { checkpointSignerContract, type CheckpointSignerUnderTest } from './checkpoint-signer.ts'
 export { recordSnapshotContract } from './record-store-reads.ts'
 export { recordStoreContract, type RecordStoreContractOptions } from './record-store.ts'
 export { signedHeadKeeperContract, type SignedHeadKeeperUnderTest } from './signed-head-keeper.ts'

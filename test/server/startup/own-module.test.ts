@@ -1,13 +1,16 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { randomUUID } from 'node:crypto'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { after, describe, it, type TestContext } from 'node:test'
+import { Readable } from 'node:stream'
+import { after, describe, it, mock, type TestContext } from 'node:test'
 import { pathToFileURL } from 'node:url'
-import type { BlobStore } from '../../../adapters/kit/index.ts'
+import { withBlobErrors, withRecordErrors, type BlobStore } from '../../../adapters/kit/index.ts'
+import { MemoryBlobs, MemoryRecords } from '../../../adapters/memory/index.ts'
 import { OPERATOR } from '../../../core/index.ts'
 import { loadConfig } from '../../../server/settings/load.ts'
 import { openModule } from '../../../server/startup/own-module.ts'
-import { blobStoreContract, durableBlobStoreContract } from '../../contract/index.ts'
+import { blobStoreContract, checkpointSignerContract, durableBlobStoreContract } from '../../contract/index.ts'
 import { addEvidence, openDirectory } from '../../support/configured-registry.ts'
 import { eventually } from '../../support/eventually.ts'
 import { root } from '../../support/repository.ts'
@@ -18,11 +21,16 @@ import { makeTemporary, removeTemporary, temporaryFor } from '../../support/temp
 /** The module that adapters/README.md shows, below this folder, so that the package's own entries resolve. */
 const folder = mkdtempSync(join(import.meta.dirname, 'example-'))
 after(() => rmSync(folder, { recursive: true }))
-const [, section = ''] = readFileSync(join(root, 'adapters/README.md'), 'utf8').split('### A module for the server')
-const [, code] = /```js\n([^]*?)```/.exec(section) ?? []
-assert.ok(code, 'adapters/README.md has no example')
-const example = join(folder, 'mirrored-files.mjs')
-writeFileSync(example, code)
+
+/** Writes the example of a section of adapters/README.md. */
+function writeExample(heading: string, name: string): string {
+  const [, section = ''] = readFileSync(join(root, 'adapters/README.md'), 'utf8').split(`### ${heading}\n`)
+  const [, code] = /```js\n([^]*?)```/.exec(section) ?? []
+  assert.ok(code, `adapters/README.md has no example below ${heading}`)
+  writeFileSync(join(folder, name), code)
+  return join(folder, name)
+}
+const example = writeExample('A module for the server', 'mirrored-files.mjs')
 
 interface Example {
   readonly default: (context: object) => Promise<BlobStore>
@@ -122,5 +130,110 @@ describe('an adapter of the operator', () => {
       assert.ok(loadConfig({ args: [flag, './mine.mjs'], env: {} }), flag)
       assert.throws(() => loadConfig({ args: [flag, 'mine'], env: {} }), /or the path of a module such as/, flag)
     }
+  })
+})
+
+/** A client of AWS KMS whose keys follow from their ids. The file `mode` beside it says how it fails. */
+const FAKE_KMS = `
+import { createHash, createPrivateKey, createPublicKey, sign } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+
+export const GetPublicKeyCommand = class { constructor(input) { this.input = input } }
+export const SignCommand = class extends GetPublicKeyCommand {}
+export class KMSClient {
+  async send({ input, constructor }, { abortSignal }) {
+    const mode = readFileSync(new URL('mode', import.meta.url), 'utf8')
+    if (mode === 'unavailable') throw new Error('KMSInternalException')
+    if (mode === 'slow') await new Promise((resolve) => abortSignal.aborted ? resolve() : abortSignal.onabort = resolve)
+    abortSignal.throwIfAborted()
+    const seed = createHash('sha256').update(input.KeyId).digest()
+    const der = Buffer.concat([Buffer.from('302e020100300506032b657004220420', 'hex'), seed])
+    const key = createPrivateKey({ key: der, format: 'der', type: 'pkcs8' })
+    if (constructor === GetPublicKeyCommand)
+      return { PublicKey: new Uint8Array(createPublicKey(key).export({ format: 'der', type: 'spki' })) }
+    if (input.SigningAlgorithm + input.MessageType !== 'ED25519_SHA_512RAW') throw new Error('ValidationException')
+    return { Signature: new Uint8Array(sign(null, input.Message, key)) }
+  }
+}`
+const kms = writeExample('Checkpoint keys in AWS KMS', 'kms-keys.mjs')
+const client = join(folder, 'node_modules/@aws-sdk/client-kms')
+mkdirSync(client, { recursive: true })
+writeFileSync(join(client, 'package.json'), '{ "type": "module", "exports": "./index.js" }')
+writeFileSync(join(client, 'index.js'), FAKE_KMS)
+const setMode = (mode: '' | 'unavailable' | 'slow'): void => writeFileSync(join(client, 'mode'), mode)
+setMode('')
+
+checkpointSignerContract('AWS KMS, by the example of a module', async () => {
+  const dataDir = await makeTemporary()
+  const addKey = (): void => writeFileSync(join(dataDir, 'kms-keys.txt'), `${randomUUID()}\n`, { flag: 'a' })
+  addKey()
+  const config = loadConfig({ args: ['--checkpoint-keys', kms, '--data-dir', dataDir], env: {} })
+  return {
+    signer: await openModule('checkpointKeys', config, silentLogger),
+    addKey: async () => addKey(),
+    interrupt: async (mode) => {
+      setMode(mode)
+      // The time is over.
+      mock.method(AbortSignal, 'timeout', () => AbortSignal.abort())
+    },
+    dispose: async () => {
+      setMode('')
+      mock.restoreAll()
+      await removeTemporary(dataDir)
+    },
+  }
+})
+
+describe('checkpoint keys of a module', () => {
+  it('sign for a server, rotate, and are in no keyring and no backup', async (t) => {
+    const [directory, to] = [await temporaryFor(t), await temporaryFor(t)]
+    const ids = join(directory, 'kms-keys.txt')
+    writeFileSync(ids, 'key-1\n')
+    const env = { EVIDENCE_CHECKPOINT_KEYS: kms }
+    const { registry } = await openDirectory(directory, env)
+    t.after(() => registry.close())
+    await registry.sourceSystems.create({ companyId: 'acme', principal: OPERATOR }, { name: 'first' })
+    await registry.sealNow()
+    writeFileSync(ids, 'key-1\nkey-2\n')
+    await registry.checkpointKeys.rotate()
+    await addEvidence(registry, 'a')
+    await registry.sealNow()
+    const states = (await registry.checkpointKeys.list()).map(({ state }) => state)
+    assert.deepEqual(states, ['retired', 'current'])
+    setMode('unavailable')
+    await addEvidence(registry, 'b')
+    await assert.rejects(registry.sealNow(), { code: 'UNAVAILABLE', message: 'KMSInternalException' })
+    setMode('')
+    await registry.sealNow()
+    await registry.close()
+    const passphrase = join(await temporaryFor(t), 'passphrase')
+    writeFileSync(passphrase, 'a passphrase')
+    const secrets = ['--secrets', '--passphrase-file', passphrase]
+    for (const command of [['fsck'], ['config', 'check'], ['backup', '--to', to, ...secrets]])
+      await ends(0, runCli([...command, '--data-dir', directory], env))
+    const { stderr } = await ends(2, runCli(['keys', 'generate', '--data-dir', directory], env))
+    assert.match(stderr, /A module has the checkpoint keys: make the new key where it keeps them/)
+    assert.ok(!readdirSync(directory).includes('checkpoint-keys.json'))
+  })
+})
+
+describe('the errors of a store of others', () => {
+  const failure = new Error('no disk')
+  const fails = (): Promise<never> => Promise.reject(failure)
+  const failing = { get: fails, commit: fails, put: fails }
+
+  it('have a code, and are the cause; those of a body and of an abort stay', async () => {
+    const list = () => Readable.from([fails()])
+    const records = withRecordErrors(Object.assign(new MemoryRecords(), failing, { list }))
+    const unavailable = { code: 'UNAVAILABLE', message: 'no disk', cause: failure }
+    await assert.rejects(records.get(['a']), unavailable)
+    await assert.rejects(async () => {
+      for await (const each of records.list({ gte: 'a', lt: 'b' })) assert.fail(each.key)
+    }, unavailable)
+    await assert.rejects(records.commit({}), { code: 'UNKNOWN_OUTCOME', cause: failure })
+    const blobs = withBlobErrors(Object.assign(new MemoryBlobs(), failing))
+    await assert.rejects(blobs.get('a'), unavailable)
+    await assert.rejects(blobs.get('a', undefined, AbortSignal.abort()), (error) => error === failure)
+    await assert.rejects(blobs.put('a', Readable.from([]), { maxBytes: 1 }), (error) => error === failure)
   })
 })
