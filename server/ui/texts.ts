@@ -695,6 +695,24 @@ export const texts = {
     stamp: 'Time stamp',
     vouches: 'Time',
   },
+  /** Of a saved page that is about one proof. */
+  report: {
+    custody: 'Custody: each event, and each check',
+    check: 'Check it without this page',
+    whoMadeIt:
+      'Another party made this page, and could have changed what it says. What convinces is a check by a program that ' +
+      'you got yourself:',
+    steps: [
+      'Save the proof. It is a file of text that holds all that a check needs.',
+      'Get the policy of the log, which holds its keys, from a source that you trust, and not from this page.',
+      'Get a verifier from a source that you trust: verify.py for Python, or verify.mjs for Node.',
+      'Run: python3 verify.py proof.evidence.json --policy policy.json',
+    ],
+    saveProof: 'Save the proof',
+    qualified:
+      'Not checked: whether an authority that stamped the record was qualified in the EU at that time. Look for its ' +
+      'name in the trusted lists:',
+  },
   verify: {
     title: 'Verify a proof',
     intro: 'Everything is checked in this browser. Files are hashed here and never uploaded.',
@@ -707,6 +725,8 @@ export const texts = {
     policyFrom: {
       document: 'In use: what the proof says about itself',
       service: 'In use: the policy of this server',
+      report:
+        'In use: that of the party that made this report. With one from a source that you trust, it can be Proven.',
       file: 'In use: your file',
     },
     savePage: 'Save this page as one file that works without the server',

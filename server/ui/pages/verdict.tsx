@@ -6,7 +6,7 @@ import { Notice } from '../components/notice.tsx'
 import { Badge, Facts, StateBadge } from '../components/values.tsx'
 import type { LastText } from '../event-changes.ts'
 import { messageOf } from '../failure.ts'
-import { formatBound, formatDate, formatTime, formatUtcDate, formatUtcTime } from '../format.ts'
+import { formatBound, formatPrinted, formatUtcDate, formatUtcTime } from '../format.ts'
 import type { Session } from '../session.ts'
 import { texts } from '../texts.ts'
 import { isTrusted, useTrust, type Trust } from '../trust.ts'
@@ -38,7 +38,7 @@ export function verdictOn(trust: Trust | undefined, { outcome, isFetched = false
   if (state !== 'proven') return { word, sentence }
   return {
     word,
-    sentence: isLocalTime ? `${existed()} ${t.localTime}` : existed(at === undefined ? at : formatDate(at)),
+    sentence: isLocalTime ? `${existed()} ${t.localTime}` : existed(at === undefined ? at : formatUtcDate(at)),
   }
 }
 
@@ -129,7 +129,7 @@ function AllClaims({ outcome }: { readonly outcome: Outcome }) {
   const { notLaterThan: time, isHistory = false, isLocalTime = false } = summary ?? {}
   const isNamed = steps.some((step) => step.state === 'named')
   const proves = [
-    ...(time === undefined || isLocalTime || isNamed ? [] : [t.existedBy(formatBound(time, formatTime), isHistory)]),
+    ...(time === undefined || isLocalTime || isNamed ? [] : [t.existedBy(formatBound(time, formatPrinted), isHistory)]),
     ...t.proves[kind],
   ]
   const unproven = isLocalTime
@@ -246,19 +246,20 @@ interface DetailsProps {
   readonly outcome: Outcome
   /** Default: that these are the details. */
   readonly title?: ComponentChildren
+  readonly isOpen?: boolean
   /** What comes before them. */
   readonly children?: ComponentChildren
 }
 
 /** Each check, the values of each event, and what could not be checked, folded. */
-export function Details({ outcome, title, children }: DetailsProps) {
+export function Details({ outcome, title, isOpen = false, children }: DetailsProps) {
   const t = texts.verify
   const { steps, groups } = outcome
   const [count, setCount] = useState(GROUPS_AT_ONCE)
   const isKnown = isTrusted(useTrust(), outcome)
   const unchecked = outcome.unchecked.filter(({ what }) => !isKnown || what !== KEYS)
   return (
-    <details class={`fold ${title ? 'card' : ''}`}>
+    <details class={`fold ${title ? 'card' : ''}`} open={isOpen}>
       <summary>
         <Icon name={title ? 'verify' : 'log'} />
         <span>

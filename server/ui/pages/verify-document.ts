@@ -18,7 +18,7 @@ import { adviceOn, isChanged, LOCAL_TEST, LOCAL_TEST_LEDGER, LOCAL_TIME, whyNoDo
 import { lastText, parseJson, type LastText } from '../event-changes.ts'
 import { disclosedName, fieldName } from '../event-names.ts'
 import { FieldError } from '../failure.ts'
-import { formatBound, formatTime } from '../format.ts'
+import { formatBound, formatPrinted } from '../format.ts'
 import { texts } from '../texts.ts'
 
 /** One check, in the order in which the page shows them. */
@@ -269,9 +269,9 @@ function eventFacts(event: BundleEventClaims): FactGroup {
       t.notLaterThan,
       notLaterThan === undefined
         ? undefined
-        : sourceOf(formatBound(notLaterThan, formatTime), isLocalTimeOnly(event), LOCAL_TIME),
+        : sourceOf(formatBound(notLaterThan, formatPrinted), isLocalTimeOnly(event), LOCAL_TIME),
     ],
-    [t.stated, formatTime(committedTime)],
+    [t.stated, formatPrinted(committedTime)],
     [t.position, log && `${log.position}`],
     ...[...fields]
       .filter(([name]) => name !== 'action')

@@ -13,6 +13,7 @@ import { hrefOf, navigate } from '../router.ts'
 import type { Session } from '../session.ts'
 import { texts } from '../texts.ts'
 import { isOfStranger, useTrust } from '../trust.ts'
+import { CheckYourself, type SavedReport } from './check-yourself.tsx'
 import { DropZone } from './drop-zone.tsx'
 import { ForgetTrust, KeysChanged } from './keys-changed.tsx'
 import { readDocument, readText, whyNoProof } from './read-text.ts'
@@ -31,10 +32,10 @@ import {
 
 const PHOTO_WIDTH = 176
 
-/** A policy, and whether the user chose it. */
+/** A policy, and where it is from. Only a file was chosen by the user. */
 interface PolicySource {
   readonly text: string
-  readonly isOwn: boolean
+  readonly from: 'service' | 'report' | 'file'
 }
 
 /** What is verified, and what it must be about. */
@@ -57,16 +58,18 @@ interface VerifyPageProps {
   readonly evidenceId?: string | undefined
   /** Of a user who is signed in. */
   readonly session?: Session | undefined
+  /** Of a saved page that is a report. */
+  readonly report?: SavedReport | undefined
 }
 
 /** What is verified, and what was found. */
-function useVerification({ verify, client, evidenceId }: VerifyPageProps) {
-  const [proof, setProof] = useState<Proof>()
+function useVerification({ verify, client, evidenceId, report }: VerifyPageProps) {
+  const [proof, setProof] = useState<Proof | undefined>(report && { text: report.bundle })
   const [short, setShort] = useState<ShortForm>()
   /** The names of the proofs that were dropped together. The first is the one that is verified. */
   const [names, setNames] = useState<readonly string[]>([])
   const [files, setFiles] = useState<readonly DroppedFile[]>([])
-  const [policy, setPolicy] = usePolicy(client)
+  const [policy, setPolicy] = usePolicy(client, report)
   const [check, setCheck] = useState<BundleCheck>('document')
   const [outcome, setOutcome] = useState<Outcome>()
   const [error, setError] = useState<unknown>()
@@ -90,7 +93,7 @@ function useVerification({ verify, client, evidenceId }: VerifyPageProps) {
     setOutcome(undefined)
     setError(undefined)
     const hashed = files.map(({ name, sha256, size }) => ({ name, sha256, size }))
-    const request = { ...proof, policyText: policy?.text, isPinned: policy?.isOwn === true, files: hashed }
+    const request = { ...proof, policyText: policy?.text, isPinned: policy?.from === 'file', files: hashed }
     verify(request, ifNeeded(setCheck), needed.signal).then(ifNeeded(setOutcome), ifNeeded(setError))
     return () => needed.abort()
   }, [proof, policy, files])
@@ -138,10 +141,10 @@ async function sort(dropped: readonly File[]) {
 /** Verifies a proof in the browser: a dropped bundle with files, or the public proof of an evidence. Needs no key. */
 export function VerifyPage(props: VerifyPageProps) {
   const t = texts.verify
-  const { client, evidenceId, session } = props
+  const { client, evidenceId, session, report } = props
   const { proof, short, names, files, leaveOut, policy, setPolicy, check, outcome, error, setError, refuse, addFiles } =
     useVerification(props)
-  const choose = (text: string): void => setPolicy({ text, isOwn: true })
+  const choose = (text: string): void => setPolicy({ text, from: 'file' })
   const isBusy = proof !== undefined && error === undefined && outcome === undefined
   const trust = useTrust()
   if (proof?.isFetched && outcome && isOfStranger(trust, outcome))
@@ -158,7 +161,8 @@ export function VerifyPage(props: VerifyPageProps) {
         {proof === undefined && short === undefined && files.length > 0 && <NeedProof files={files} />}
         {isBusy && <Working check={check} />}
         {outcome && <PolicyField policy={policy} onChange={choose} onError={setError} />}
-        {outcome && <Details outcome={outcome} />}
+        {outcome && <Details outcome={outcome} title={report && texts.report.custody} isOpen={report !== undefined} />}
+        {report && <CheckYourself bundle={report.bundle} />}
         <details class="fold no-print" open={outcome === undefined}>
           <summary>
             <Icon name="search" />
@@ -217,12 +221,13 @@ async function bundleOf({ evidenceId, txId, fileId }: ShortForm, client?: Client
   return { text: JSON.stringify(bundle), isFetched: true, expect: { txId, ...(fileId !== undefined && { fileId }) } }
 }
 
-/** The policy of the server, unless the user has chosen a file. */
-function usePolicy(client: Client | undefined) {
-  const [policy, setPolicy] = useState<PolicySource>()
+/** The policy of the server or of the report, unless the user has chosen a file. */
+function usePolicy(client: Client | undefined, report: SavedReport | undefined) {
+  const [policy, setPolicy] = useState<PolicySource | undefined>(report && { text: report.policy, from: 'report' })
   useEffect(() => {
     client?.getPolicy().then(
-      (value) => setPolicy((known) => (known?.isOwn ? known : { text: JSON.stringify(value), isOwn: false })),
+      (value) =>
+        setPolicy((known) => (known?.from === 'file' ? known : { text: JSON.stringify(value), from: 'service' })),
       () => undefined,
     )
   }, [])
@@ -277,11 +282,11 @@ function PolicyField({ policy, onChange, onError }: PolicyFieldProps) {
     <div class="policy no-print">
       <FileField
         label={t.policy}
-        hint={policy?.isOwn ? undefined : t.policyHint}
+        hint={['file', 'report'].includes(policy?.from ?? '') ? undefined : t.policyHint}
         accept=".json,.txt"
         onChange={([file]) => read(file)}
       />
-      <p class="small">{t.policyFrom[policy === undefined ? 'document' : policy.isOwn ? 'file' : 'service']}</p>
+      <p class="small">{t.policyFrom[policy?.from ?? 'document']}</p>
     </div>
   )
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { writeFile } from 'node:fs/promises'
+import { readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { before, describe, it } from 'node:test'
 import type { Bundle } from '../../../core/index.ts'
@@ -70,6 +70,21 @@ describe('evidence-registry verify', () => {
     assert.match((await ends(2, verify(file))).stderr, /tlog-proof, which needs the keys of its log: --policy\n$/)
     await save('e-1.tlog-proof', proof.slice(0, -1))
     assert.match((await ends(2, verify(file, '--policy', path('policy.txt')))).stderr, /is not a whole tlog-proof: /)
+  })
+
+  it('is what `report` does, which also writes the page with the bundle and the policy', async () => {
+    const report = (name: string) =>
+      runCli(['report', path(name), '--policy', path('policy.json'), '--to', path('report.html')])
+    const { stdout } = await ends(0, report('e-1.evidence.json'))
+    assert.match(stdout, /^e-1\.evidence\.json: PROVEN\n[^]*\nnot checked: [^]*report\.html: the report, for a browser/)
+    const html = await readFile(path('report.html'), 'utf8')
+    const [, json = ''] = /<script type="application\/json" id="report">([^<]*)<\/script><main /.exec(html) ?? []
+    const policy = await readFile(path('policy.json'), 'utf8')
+    assert.deepEqual(JSON.parse(json), { bundle: JSON.stringify(bundle), policy })
+    await ends(4, report('pending.evidence.json'))
+    await rm(path('report.html'))
+    assert.match((await ends(2, report('original'))).stderr, /original is not a proof bundle/)
+    await assert.rejects(readFile(path('report.html')))
   })
 
   it('ends with 1 if a check fails', async () => {

@@ -16,6 +16,7 @@ import {
   textFile,
 } from '../../../support/dashboard.ts'
 import { openBundleRegistry } from '../../../support/bundle-fixture.ts'
+import { ends, runCli } from '../../../support/server-process.ts'
 import { temporaryFor } from '../../../support/temporary.ts'
 
 const OWN_KEYS = "Consistent with this registry's own keys"
@@ -247,6 +248,27 @@ describeDashboard('the pages of proofs in Chromium', (it, dashboard) => {
     await field(page, 'or choose them').setInputFiles(textFile('proof.json', bundle))
     await text(page, KEYS_OF_FILE).waitFor()
     await assertAccessible(page)
+  })
+
+  it('are a report in one file, which holds the proof and lets the reader check it', async ({ page, company }, t) => {
+    const owner = '</script><script>alert(1)</script><!--'
+    await dashboard.createSealed('report-1', { owner })
+    const path = '/api/v1/evidences/acme/evidence/report-1/bundle?fields=all&files=all'
+    const bundle = await read(path, company.keys.R)
+    const file = join(await temporaryFor(t), 'file')
+    await writeFile(file, bundle)
+    await writeFile(`${file}.policy`, await read('/api/v1/log/policy'))
+    await ends(0, runCli(['report', file, '--policy', `${file}.policy`, '--to', `${file}.html`]))
+    await page.goto(pathToFileURL(`${file}.html`).href)
+    await text(page, KEYS_OF_FILE).waitFor()
+    await text(page.getByRole('definition'), owner).waitFor()
+    await page.getByRole('definition').filter({ hasText: / UTC$/ }).first().waitFor()
+    await page.getByText('Not checked: whether an authority').waitFor()
+    await assertAccessible(page)
+    const [download] = await Promise.all([page.waitForEvent('download'), button(page, 'Save the proof').click()])
+    assert.equal(await readFile(await download.path(), 'utf8'), bundle)
+    await field(page, 'Policy that you trust').setInputFiles(`${file}.policy`)
+    await text(page, 'Proven').waitFor()
   })
 
   it('print a certificate of the present state on few sheets, with content in any script', async ({ page }) => {
