@@ -26,7 +26,7 @@ export interface Overview {
   }
   /** The evidences that were created on each of the last 30 days in UTC, oldest first. */
   readonly createdPerDay: readonly { readonly day: Date; readonly count: number }[]
-  /** The ten evidences that were changed last, latest first. */
+  /** The ten evidences with the newest changes, newest first. */
   readonly lastChanged: readonly EvidenceSummary[]
   readonly log: LogProgress
 }

@@ -44,7 +44,7 @@ export const Overview = closed({
     { description: 'Of the whole log: of all companies' },
   ),
   health: Type.Enum(['ok', 'degraded'], { description: 'Whether this server works as it should' }),
-  dts: Type.Array(EvidenceListItem, { description: 'The ten evidences that were changed last, latest first' }),
+  dts: Type.Array(EvidenceListItem, { description: 'The ten evidences with the newest changes, newest first' }),
 })
 
 /** An `Overview` as JSON. The items of its list are made as those of any list. */

@@ -137,7 +137,7 @@ export const evidences: EndpointGroup = {
       access: 'R',
       summary: 'What a company has at a glance, and how far the log is',
       description:
-        'Counts, creations per day, the evidences that were changed last, and how far all entries of the log are ' +
+        'Counts, creations per day, the evidences with the newest changes, and how far all entries of the log are ' +
         'on their way to a proof. `health` says whether this server works as it should.',
       response: { schema: Overview },
       handle: async ({ registry, scope, health }) => json(overview(await registry.evidences.overview(scope), health())),

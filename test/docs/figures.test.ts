@@ -6,7 +6,7 @@ import { loadConfig } from '../../server/settings/load.ts'
 import { CLOSE_MS } from '../../server/startup/shutdown.ts'
 
 /** Figures of the documentation that the code has, too. Each is at one place of the documentation. */
-const README = readFileSync('server/README.md', 'utf8')
+const SETTINGS = readFileSync('server/SETTINGS.md', 'utf8')
 
 /** The number in the first group of a pattern, which a file has once. */
 function figure(path: string, pattern: RegExp): number {
@@ -32,7 +32,7 @@ describe('figures in the documentation', () => {
   })
 
   it('are those of the queues', () => {
-    const [, table = ''] = /\| queue \| run \| wait \|\n[^\n]*\n((?:\|.*\n)+)/.exec(README) ?? []
+    const [, table = ''] = /\| queue \| run \| wait \|\n[^\n]*\n((?:\|.*\n)+)/.exec(SETTINGS) ?? []
     const shown = [...table.matchAll(/\| ([\d,]+) \| ([\d,]+) \|$/gm)].map((row) =>
       row.slice(1).map((text) => Number(text.replaceAll(',', ''))),
     )

@@ -25,7 +25,7 @@ function settingsTables(): string {
   const topics = [...new Set(rows.map(({ topic }) => topic))]
   const head = ['', '| variable, flag | default | meaning |', '|---|---|---|']
   return topics
-    .map((name) => [`### ${name}`, ...head, ...rows.filter(({ topic }) => topic === name).map(settingLine)].join('\n'))
+    .map((name) => [`## ${name}`, ...head, ...rows.filter(({ topic }) => topic === name).map(settingLine)].join('\n'))
     .join('\n\n')
 }
 
@@ -65,7 +65,7 @@ function workedExample(): string {
 }
 
 const GENERATED = [
-  { file: 'server/README.md', name: 'settings', make: settingsTables },
+  { file: 'server/SETTINGS.md', name: 'settings', make: settingsTables },
   { file: 'core/SPECIFICATION.md', name: 'worked-example', make: workedExample },
 ] as const
 
