@@ -48,7 +48,7 @@ export const ALARM_KINDS = ['fork', 'roll-back', 'double-slot', 'invalid', 'witn
  * - `roll-back`: it shows a smaller tree than before.
  * - `double-slot`: two events are the same version of a history.
  * - `invalid`: what it serves does not verify under the policy.
- * - `witnesses`: too few witnesses have cosigned its checkpoint.
+ * - `witnesses`: too few witnesses have cosigned its checkpoint, or not within the given time.
  * - `late`: an event has no stamp or no anchor of the policy after the given time.
  * - `silence`: it has shown no checkpoint for the given time.
  */
@@ -68,7 +68,7 @@ export interface LogMonitorOptions {
   readonly state?: MonitorState | undefined
   readonly tokens?: TokenVerifier | undefined
   readonly mlDsa44?: VerifyMlDsa44 | undefined
-  /** After how many ms without a stamp, an anchor or a checkpoint there is an alarm. Default: an hour. */
+  /** After how many ms without a stamp, anchor, cosignature or checkpoint there is an alarm. Default: an hour. */
   readonly patienceMs?: number
   /** Saves the state. It is called after each 65,536 entries and at the end of a round. */
   readonly save?: (state: MonitorState) => Promise<void>
@@ -230,10 +230,13 @@ export class LogMonitor {
     const parsed = parseNote(note)
     const tree = { ...parseCheckpointText(parsed.text), note: parsed }
     const run = { budget: new SignatureBudget(), doubt: () => undefined }
-    const held = verifyCosignatures(tree, witnesses, { run, cost: 1, mlDsa44 })
-    const names = Array.from(held.values(), ({ name }) => name).join(', ') || 'none'
-    const text = `Too few witnesses have cosigned the checkpoint: ${names}`
-    return isCosigned(witnesses, held, tree.size) === false ? [{ kind: 'witnesses', text, notes: [note] }] : []
+    const held = [...verifyCosignatures(tree, witnesses, { run, cost: 1, mlDsa44 })]
+    // A witness cosigns a checkpoint again and again, so one with old cosignatures is not the newest.
+    const recent = new Map(held.filter(([, { time }]) => !this.#isOver(time)))
+    if (isCosigned(witnesses, recent, tree.size) !== false) return []
+    const names = Array.from(recent.values(), ({ name }) => name).join(', ') || 'none'
+    const text = `Too few witnesses have cosigned the checkpoint lately: ${names}`
+    return [{ kind: 'witnesses', text, notes: [note] }]
   }
 
   /** Waits for stamp and anchor of one event at a time: when it has them, of the newest one. */

@@ -26,7 +26,7 @@ it begins and when it ends. URL is the address of the service without /api/v1.`,
     state: { value: 'DIR', isRequired: true, doc: 'a directory for what was read, 40 bytes an event' },
     once: { doc: 'one round, then end: 0 nothing is wrong, 1 an alarm' },
     interval: { value: 'SECONDS', doc: 'the pause between two rounds; default: 60' },
-    patience: { value: 'MINUTES', doc: 'how long a stamp, an anchor or a checkpoint may be missing; default: 60' },
+    patience: { value: 'MINUTES', doc: 'how late a stamp, anchor, cosignature or checkpoint may be; default: 60' },
     'on-alarm': { value: 'COMMAND', doc: 'is run by the shell for each alarm, with its line of JSON as input' },
     metrics: { value: 'FILE', doc: 'is replaced after each round, for the textfile collector of node_exporter' },
     ask: {

@@ -185,6 +185,22 @@ describe('a monitor', () => {
     assert.deepEqual(await missing.kinds(), ['invalid'], 'the log does not hold a pinned key')
   })
 
+  it('misses witnesses whose cosignatures are old, as if a log always shows the same checkpoint', async () => {
+    const log = logOf(1)
+    const source = new ForgedSource(log)
+    const witness = new ForgedWitness('wit.example/w', 7)
+    let minute = 1_000
+    source.note = () => `${log.checkpoint()}${witness.cosign(log.checkpoint(), minute * 60)}\n`
+    const witnesses = { threshold: 1, members: [witness.pinned] }
+    const { kinds, pass } = monitorOf(source, { keys: log.pinned, witnesses })
+    pass(59)
+    assert.deepEqual(await kinds(), [])
+    pass(1)
+    assert.deepEqual(await kinds(), ['witnesses'])
+    minute += 60
+    assert.deepEqual(await kinds(), [])
+  })
+
   it('says that the log is silent at once if it was never seen, and later after a while', async () => {
     const log = logOf(1)
     const source = new ForgedSource(log)
