@@ -170,12 +170,14 @@ export class Cosigner {
 
   /**
    * The tree of a checkpoint from anywhere, if a key of this log signed it and it is not in this log. Others may have
-   * signed with a key that is marked as compromised.
+   * signed with a key that is marked as compromised. A key of the keyring that is not in the log was in it, if the
+   * store was set back to before a rotation.
    */
   async #forkIn(note: string): Promise<SignedHead | undefined> {
     const { reader, host } = this.#options
     const keys = host.identity.keys.filter(({ isCompromised }) => !isCompromised)
-    const pinned = keys.map(({ verifierKey: vkey }) => ({ vkey }))
+    const own = [...keys.map(({ verifierKey }) => verifierKey), ...(await host.identity.pendingKeys())]
+    const pinned = own.map((vkey) => ({ vkey }))
     const tree = orNothing(() => verifyCheckpointUnder(note, pinned))
     if (tree === undefined) return undefined
     const { size, root } = tree

@@ -222,7 +222,7 @@ export class LogIdentity implements LogSigner {
     if (stored.version !== this.#ring.stored.version) this.#ring = await openKeyRing(this.#records, stored)
   }
 
-  /** The verifier keys that the signer has, and that were never in the log, in the order of the signer. */
+  /** The verifier keys that the signer has, and that are not in the log, in the order of the signer. */
   async pendingKeys(): Promise<readonly string[]> {
     const own = (await this.#signer.publicKeys()).map((publicKey) => formatTypedKey(this.origin, publicKey))
     return own.filter((verifierKey) => !this.keys.some((key) => key.verifierKey === verifierKey))

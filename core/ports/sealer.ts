@@ -38,6 +38,8 @@ export interface LogSigner {
   signCheckpoint(size: number, root: Uint8Array): Promise<string>
   /** Reads keys that another process has added. */
   refresh(): Promise<void>
+  /** The verifier keys of the keyring that are not in the log. */
+  pendingKeys(): Promise<readonly string[]>
 }
 
 /** What the registry gives to its sealer. */
