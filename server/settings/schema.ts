@@ -136,6 +136,10 @@ const log = {
     'Least time from one batch to the next: how long an event waits at most. After a pause it is sealed at once',
   ),
   witnessPolicy: optional(path(), 'C2SP tlog-policy file with the witnesses that cosign checkpoints, and their quorum'),
+  witnessIntervalMs: setting(
+    integer(1_000, DAY_MS, 60_000),
+    'Least time between submissions to the witnesses, as agreed with their operators',
+  ),
   sealMaxLeaves: setting(integer(1, 1_048_576, 65_536), 'A batch is closed when it has this many entries'),
   acceptClock: setting(
     flag(false),

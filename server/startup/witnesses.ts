@@ -36,5 +36,6 @@ export async function openWitnesses(config: Config, records: RecordStore): Promi
     policy: readTextFile('EVIDENCE_WITNESS_POLICY', config.witnessPolicy, 'json'),
     client: createWitnessClient({ proxies: config }),
     submissionKey: { publicKey, sign: (bytes) => signer.sign(publicKey, bytes) },
+    intervalMs: config.witnessIntervalMs,
   }
 }
