@@ -85,6 +85,8 @@ export class Cosigner {
       ({ vkey }) => stateOf(this.#state, vkey)?.alarm !== 'WITNESS_OTHER_HISTORY',
     )
     const results = await Promise.allSettled(asked.map((witness) => this.#submit(witness, submission, signal)))
+    signal.throwIfAborted()
+    await this.#show(newest.size)
     const reasons: unknown[] = results.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []))
     const own = reasons.find((reason) => !isRegistryError(reason, 'WITNESS_FAILED'))
     if (own !== undefined) throw own
@@ -100,8 +102,16 @@ export class Cosigner {
       const witnesses = this.#options.witnesses.policy.witnesses.map(
         ({ vkey }) => stateOf(state, vkey) ?? { vkey, from: size, size: 0, cosignedAt: null, alarm: null },
       )
-      return { state: { size, submittedAt, witnesses, thinned }, cosigned, writes }
+      // Before the first submission, the log has shown its newest checkpoint.
+      const shown = state.size === 0 ? size : (state.shown ?? state.size)
+      return { state: { size, shown, submittedAt, witnesses, thinned }, cosigned, writes }
     })
+  }
+
+  /** Shows the checkpoint, whatever cosignatures it has. */
+  async #show(size: number): Promise<void> {
+    if (this.#state?.shown === size) return
+    await this.#update(size, (state, cosigned) => ({ state: showing(state, size), cosigned }))
   }
 
   /** The note with the signature of the submission key. Verifiers ignore it, because they do not know that key. */
@@ -149,7 +159,8 @@ export class Cosigner {
       const others = cosigned.cosignatures.filter((each) => each !== before)
       const cosignatures = [...others, { vkey, first: before?.first ?? line, newest: line }]
       const next = withWitness(state, vkey, { size, cosignedAt, alarm: null })
-      return { state: next, cosigned: { ...cosigned, cosignatures } }
+      const isEnough = hasQuorum(this.#options.witnesses.policy, { cosignatures })
+      return { state: isEnough ? showing(next, size) : next, cosigned: { ...cosigned, cosignatures } }
     })
   }
 
@@ -227,6 +238,12 @@ interface Change {
   readonly cosigned: CosignedRecord
   readonly writes?: readonly Write[]
 }
+
+/** Never a smaller one than before. */
+const showing = (state: WitnessesRecord, size: number): WitnessesRecord => ({
+  ...state,
+  shown: Math.max(size, state.shown ?? 0),
+})
 
 const failed = (reason: string): RegistryError => new RegistryError('WITNESS_FAILED', reason)
 

@@ -53,7 +53,8 @@ export interface PublishedLog {
   latestCheckpoint(): Promise<string | undefined>
   /**
    * The checkpoint that the log shows to everyone: the newest one. With witnesses, the newest that was submitted to
-   * them, with their cosignatures: at most a minute old, and never smaller than an earlier one.
+   * them and has a quorum, or to which each of them had time to respond, with their cosignatures: hardly more than a
+   * minute old, and never smaller than an earlier one.
    */
   publishedCheckpoint(): Promise<string | undefined>
   /**

@@ -272,6 +272,12 @@ export class LogReader {
     return this.#hasWitnesses ? undefined : this.latestCheckpoint()
   }
 
+  /** The checkpoint that the log shows. Its witnesses had time to cosign it, if it has witnesses. */
+  async shownCheckpoint(): Promise<CheckpointRecord | undefined> {
+    const submitted = await this.witnesses()
+    return submitted === undefined ? this.latestCheckpoint() : this.checkpoint(submitted.shown ?? submitted.size)
+  }
+
   /**
    * One cosignature of each witness, of the checkpoint of exactly this size: lines without the line feed, as many as a
    * note may have.

@@ -159,6 +159,11 @@ export interface CosignedRecord {
 export interface WitnessesRecord {
   /** The size of the checkpoint that was submitted last. */
   readonly size: number
+  /**
+   * The size of the checkpoint that the log shows: the one that was submitted before, until the last one has a quorum,
+   * or each witness has responded or had its time. Absent: `size`.
+   */
+  readonly shown?: number
   /** When it was submitted last. */
   readonly submittedAt: number
   readonly witnesses: readonly WitnessState[]

@@ -48,7 +48,7 @@ export function publishedLog(
     policy,
     policyText: async () => logPolicyText(await policy()),
     latestCheckpoint: async () => (await log.latestCheckpoint())?.note,
-    publishedCheckpoint: async () => cosigned((await log.submittedCheckpoint()) ?? (await log.latestCheckpoint())),
+    publishedCheckpoint: async () => cosigned(await log.shownCheckpoint()),
     checkpoint: async (treeSize) => {
       assertInteger('treeSize', treeSize)
       return cosigned(await log.checkpoint(treeSize))

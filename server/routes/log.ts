@@ -58,7 +58,7 @@ export const log: EndpointGroup = {
       isUnmetered: true,
       summary: 'The newest signed checkpoint, with the cosignatures of witnesses',
       description:
-        'A signed note (C2SP tlog-checkpoint): of a log with witnesses the newest that was submitted to them.',
+        'A signed note (C2SP tlog-checkpoint): of a log with witnesses the newest that they had time to cosign.',
       response: { media: TEXT, description: 'A C2SP signed note' },
       errors: ['NOT_FOUND'],
       async handle({ registry }) {

@@ -71,6 +71,39 @@ it('publishes the checkpoint that was submitted last, and none that is smaller t
   assert.equal(parseCheckpoint(present(await registry.log.latestCheckpoint())).size, registry.status().sealedSize)
 })
 
+it('shows a checkpoint once it has a quorum, or each witness had its time', async (t) => {
+  const { witnesses, options, trust } = await startWitnesses(t, { count: 2, timeoutMs: 120_000 })
+  const { registry, clock, evidence } = await openFixture({ t, sealer: { witnesses: options, pollIntervalMs: 1_000 } })
+  trust(registry.log.origin)
+  const [first, second] = witnesses as [TestWitness, TestWitness]
+  const note = async (): Promise<string> => present(await registry.log.publishedCheckpoint())
+  const grow = async (): Promise<void> => {
+    await evidence({ externalId: `e-${registry.status().logSize}` })
+    await registry.sealNow()
+  }
+  const untilShown = (cosignatures: number): Promise<void> =>
+    until(async () => {
+      if (linesOf(await note()).length !== cosignatures) await clock.advance(30_000)
+      return linesOf(await note()).length === cosignatures
+    })
+  await grow()
+  await untilShown(2)
+  const before = await note()
+  second.mode = 'slow'
+  await grow()
+  await until(async () => {
+    await clock.advance(10_000)
+    return first.seen?.size === registry.status().sealedSize
+  })
+  assert.equal(await note(), before)
+  second.mode = 'honest'
+  await until(async () => (await note()) !== before)
+  assert.equal(linesOf(await note()).length, 2)
+  second.mode = 'wrong key'
+  await grow()
+  await untilShown(1)
+})
+
 it('proves an event under a cosigned tree, too, if the stamped one has no quorum', async (t) => {
   const { witnesses, options, trust } = await startWitnesses(t, { count: 1, timeoutMs: 5_000 })
   const timestampAuthority = await openLocalTsa(await temporaryFor(t), { keepsLastStamp: false })
