@@ -1,9 +1,9 @@
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:net'
 
-/** Makes the server listen on a free port of the loopback, and returns that port. */
-export async function listenOnLoopback(server: Server): Promise<number> {
-  server.listen(0, '127.0.0.1')
+/** Makes the server listen on a port of the loopback, by default a free one, and returns that port. */
+export async function listenOnLoopback(server: Server, port = 0): Promise<number> {
+  server.listen(port, '127.0.0.1')
   await once(server, 'listening')
   return portOf(server)
 }

@@ -1,7 +1,8 @@
 import { createHash, createPublicKey, generateKeyPairSync, sign, verify, type KeyObject } from 'node:crypto'
-import { createServer } from 'node:http'
+import { createServer, type Server } from 'node:http'
 import type { TestContext } from 'node:test'
 import { text } from 'node:stream/consumers'
+import { setTimeout as delay } from 'node:timers/promises'
 import { listenOnLoopback } from './ports.ts'
 
 /**
@@ -58,6 +59,12 @@ function isSignedBy(note: string, vkey: string): boolean {
 
 type Reply = readonly [status: number, body?: string, type?: string]
 
+/** The tree of a checkpoint. */
+export function treeOf(note: string) {
+  const [, size, root = ''] = note.split('\n')
+  return { size: Number(size), root: Buffer.from(root, 'base64'), note }
+}
+
 export class TestWitness {
   readonly name: string
   readonly vkey: string
@@ -65,42 +72,58 @@ export class TestWitness {
   seen: { readonly size: number; readonly root: Buffer; readonly note: string } | undefined
   /** Sees each request for a cosignature. */
   readonly bodies: string[] = []
-  /** How it responds. `dead`: never. `longer text`: its lines make the note another one, which it has signed. */
-  mode: 'honest' | 'dead' | 'version 1.0.0' | 'wrong key' | 'longer text' = 'honest'
+  /** Is called after each of them, before the response. */
+  onSubmission = (): void => undefined
+  /**
+   * How it responds. `dead`: never. `slow`: when the mode changes. `hidden`: it does not show its checkpoint. `longer
+   * text`: its lines make the note another one, which it has signed.
+   */
+  mode: 'honest' | 'dead' | 'slow' | 'hidden' | 'version 1.0.0' | 'wrong key' | 'longer text' = 'honest'
   /** Of the log: set it to the submission key of the log. */
   logKey = ''
   time = 1_700_000_000
   url = ''
   /** Ends the requests to which it does not respond. */
   hangUp = (): void => undefined
-  readonly #keys = generateKeyPairSync('ed25519')
+  readonly #key: KeyObject
+  readonly #publicKey: Buffer
 
-  private constructor(name: string) {
+  constructor(name: string, key = generateKeyPairSync('ed25519').privateKey) {
     this.name = name
-    const key = rawKey(this.#keys.publicKey)
-    const typed = Buffer.concat([Uint8Array.of(4), key])
-    this.vkey = `${name}+${keyIdOf(name, 4, key).toString('hex')}+${typed.toString('base64')}`
+    this.#key = key
+    this.#publicKey = rawKey(createPublicKey(key))
+    const typed = Buffer.concat([Uint8Array.of(4), this.#publicKey])
+    this.vkey = `${name}+${keyIdOf(name, 4, this.#publicKey).toString('hex')}+${typed.toString('base64')}`
   }
 
   static async start(t: TestContext, name: string): Promise<TestWitness> {
     const witness = new TestWitness(name)
-    const server = createServer((request, response) => {
-      void text(request).then((body) => {
-        const reply = request.method === 'POST' ? witness.#add(body) : witness.#show(request.url ?? '')
-        const [status, content, type = 'text/plain'] = reply ?? [0]
-        return status > 0 && response.writeHead(status, { 'Content-Type': type }).end(content)
-      })
-    })
+    const server = await witness.listen()
     witness.hangUp = () => server.closeAllConnections()
     t.after(() => {
       witness.hangUp()
       server.close()
     })
-    witness.url = `http://127.0.0.1:${await listenOnLoopback(server)}/prefix`
     return witness
   }
 
+  /** @param port - of the loopback. Default: a free one */
+  async listen(port?: number): Promise<Server> {
+    const server = createServer((request, response) => {
+      void text(request).then(async (body) => {
+        while (this.mode === 'slow') await delay(20)
+        const reply = request.method === 'POST' ? this.#add(body) : this.#show(request.url ?? '')
+        if (request.method === 'POST') this.onSubmission()
+        const [status, content, type = 'text/plain'] = reply ?? [0]
+        return status > 0 && response.writeHead(status, { 'Content-Type': type }).end(content)
+      })
+    })
+    this.url = `http://127.0.0.1:${await listenOnLoopback(server, port)}/prefix`
+    return server
+  }
+
   #show(path: string): Reply {
+    if (this.mode === 'hidden') return [404]
     const log = hash(Buffer.from(this.logKey.split('+')[0] ?? '')).toString('hex')
     return path === `/prefix/${log}/checkpoint` && this.seen !== undefined ? [200, this.seen.note] : [404]
   }
@@ -111,9 +134,9 @@ export class TestWitness {
     const split = body.indexOf('\n\n')
     const [first = '', ...proof] = body.slice(0, split).split('\n')
     const note = body.slice(split + 2)
-    const [origin, sizeText, rootText = ''] = note.split('\n')
-    const [old, size] = [Number(first.replace('old ', '')), Number(sizeText)]
-    const [root, path] = [Buffer.from(rootText, 'base64'), proof.map((line) => Buffer.from(line, 'base64'))]
+    const [origin] = note.split('\n')
+    const { size, root } = treeOf(note)
+    const [old, path] = [Number(first.replace('old ', '')), proof.map((line) => Buffer.from(line, 'base64'))]
     if (!/^old (0|[1-9]\d*)$/.test(first) || path.some(({ length }) => length !== 32) || old > size) return [400]
     if (!this.logKey.startsWith(`${origin}+`)) return [404]
     if (!isSignedBy(note, this.logKey)) return [403]
@@ -131,15 +154,15 @@ export class TestWitness {
     const seconds = Buffer.alloc(8)
     seconds.writeBigUInt64BE(BigInt(++this.time))
     const message = Buffer.from(`cosignature/v1\ntime ${this.time}\n${signed}`)
-    const key = this.mode === 'wrong key' ? generateKeyPairSync('ed25519').privateKey : this.#keys.privateKey
-    const keyId = keyIdOf(this.name, 4, rawKey(this.#keys.publicKey))
+    const key = this.mode === 'wrong key' ? generateKeyPairSync('ed25519').privateKey : this.#key
+    const keyId = keyIdOf(this.name, 4, this.#publicKey)
     const line = Buffer.concat([keyId, seconds, sign(null, message, key)]).toString('base64')
     return `— unknown.example ${Buffer.alloc(3_000, 1).toString('base64')}\n— ${this.name} ${line}\n`
   }
 }
 
 /** C2SP tlog-policy text of witnesses with this quorum of them. */
-export function policyOf(witnesses: readonly TestWitness[], quorum: number): string {
+export function policyOf(witnesses: readonly Pick<TestWitness, 'vkey' | 'url'>[], quorum: number): string {
   const lines = witnesses.map(({ vkey, url }, i) => `witness w${i + 1} ${vkey} ${url}\n`)
   const names = witnesses.map((_, i) => `w${i + 1}`)
   return `${lines.join('')}group enough ${quorum} ${names.join(' ')}\nquorum enough\n`
