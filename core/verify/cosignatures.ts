@@ -3,6 +3,8 @@ import { verificationError } from '../errors.ts'
 import {
   ED25519_COSIGNATURE,
   ML_DSA_44_COSIGNATURE,
+  parseCheckpointText,
+  parseNote,
   usableCosignatureKey,
   usableKey,
   verifySignature,
@@ -54,6 +56,12 @@ export interface Cosigning {
 /** What was cosigned: a checkpoint and its note. */
 type Cosigned = Checkpoint & { readonly note: SignedNote }
 
+/** Parses the note of a checkpoint. Throws `VERIFICATION_FAILED`. */
+export function parseCosigned(text: string): Cosigned {
+  const note = parseNote(text)
+  return { ...parseCheckpointText(note.text), note }
+}
+
 /** The cosignatures of a tree that hold. */
 export type Cosignatures = ReadonlyMap<Witness, Cosignature>
 
@@ -81,7 +89,7 @@ export function verifyCosignature(
   if (key === undefined || line === undefined) return undefined
   const isEd25519 = key.type === ED25519_COSIGNATURE
   if (!isEd25519 && mlDsa44 === undefined) {
-    doubt({ what: `the cosignature of ${name}`, why: 'Type 06: pass `mlDsa44` of evidence-registry/verify/ml-dsa' })
+    doubt({ what: `the cosignature of ${name}`, why: 'Type 06: needs `mlDsa44` of evidence-registry/verify/ml-dsa' })
     return undefined
   }
   const { signature } = line

@@ -41,7 +41,7 @@ export {
   type MonitorState,
 } from './monitor.ts'
 export { askFreshness, type Freshness } from './freshness.ts'
-export { MemorySlots, type SlotAt, type SlotSet } from './slot-set.ts'
+export { MemorySlots, SLOT_BYTES, SLOT_RECORD_BYTES, type SlotSet } from './slot-set.ts'
 export {
   certificatesFromPem,
   parsePolicy,

@@ -1,13 +1,13 @@
-import { toHex } from '../bytes.ts'
+import { toHex, writeU64 } from '../bytes.ts'
 import { isRegistryError, verificationError } from '../errors.ts'
 import { parseCheckpointText, parseNote, splitVerifierKey, type Checkpoint } from '../log/note.ts'
 import { verifyBundle } from './bundle.ts'
 import { verifyCheckpointUnder } from './checkpoint.ts'
-import { isCosigned, verifyCosignatures, type VerifyMlDsa44 } from './cosignatures.ts'
+import { isCosigned, parseCosigned, verifyCosignatures, type VerifyMlDsa44 } from './cosignatures.ts'
 import { assertWholeTree, logKeysOf } from './log.ts'
 import { LogReading, type LogPrefix } from './log-reading.ts'
 import type { PinnedKey, Policy } from './policy.ts'
-import type { SlotAt, SlotSet } from './slot-set.ts'
+import { SLOT_BYTES, SLOT_RECORD_BYTES, type SlotSet } from './slot-set.ts'
 import type { TokenVerifier } from './token-verifier.ts'
 import { SignatureBudget } from './untrusted.ts'
 
@@ -160,21 +160,25 @@ export class LogMonitor {
     const { source, onProgress, save } = this.#options
     const { verified, read = verified } = this.#state
     const reading = new LogReading(read !== undefined && read.size <= size ? read : verified)
-    let events: SlotAt[] = []
+    const slots = new Uint8Array(SLOT_RECORD_BYTES * Math.min(size - reading.tree.size + 1, SAVE_EVERY))
+    let end = 0
     try {
       for await (const openings of openingsOf(source, reading.tree.size, size)) {
         for (const opening of openings) {
           const position = reading.tree.size
           const { slot } = reading.add(opening)
-          if (slot !== undefined) events.push({ slot, position })
+          if (slot === undefined) continue
+          slots.set(slot, end)
+          writeU64(slots, end + SLOT_BYTES, position)
+          end += SLOT_RECORD_BYTES
+          if (end < slots.length) continue
+          await this.#keep(slots, reading)
+          await save?.(this.#state)
+          end = 0
         }
         onProgress?.(reading.tree.size, size)
-        if (events.length < SAVE_EVERY) continue
-        await this.#keep(events, reading)
-        await save?.(this.#state)
-        events = []
       }
-      await this.#keep(events, reading)
+      await this.#keep(slots.subarray(0, end), reading)
       assertWholeTree(reading, this.#signed(note, reading))
       return reading
     } catch (error) {
@@ -186,13 +190,13 @@ export class LogMonitor {
     }
   }
 
-  async #keep(events: readonly SlotAt[], reading: LogReading): Promise<void> {
-    const taken = await this.#options.slots.add(events)
+  async #keep(slots: Uint8Array, reading: LogReading): Promise<void> {
+    const taken = await this.#options.slots.add(slots)
     const { doubles = [] } = this.#state
     this.#state = {
       ...this.#state,
       read: reading.prefix,
-      doubles: [...new Set([...doubles, ...taken.map(({ position }) => position)])].slice(0, MAX_DOUBLES),
+      doubles: [...new Set([...doubles, ...taken])].slice(0, MAX_DOUBLES),
     }
   }
 
@@ -227,8 +231,7 @@ export class LogMonitor {
       mlDsa44,
     } = this.#options
     if (witnesses === undefined) return []
-    const parsed = parseNote(note)
-    const tree = { ...parseCheckpointText(parsed.text), note: parsed }
+    const tree = parseCosigned(note)
     const run = { budget: new SignatureBudget(), doubt: () => undefined }
     const held = [...verifyCosignatures(tree, witnesses, { run, cost: 1, mlDsa44 })]
     // A witness cosigns a checkpoint again and again, so one with old cosignatures is not the newest.

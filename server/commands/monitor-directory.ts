@@ -1,15 +1,13 @@
 import { mkdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ifExists, replaceDurably } from '../../adapters/files/index.ts'
-import type { MonitorState, SlotAt, SlotSet } from '../../core/verify/index.ts'
+import { SLOT_BYTES, SLOT_RECORD_BYTES, type MonitorState, type SlotSet } from '../../core/verify/index.ts'
 
-const SLOT_BYTES = 32
-const RECORD_BYTES = 40
 const BUCKETS = 256
 
 /**
  * What a monitor keeps in a directory: its state, and the slots of the log in 256 files by their first byte. A file has
- * 40 bytes for each slot, in the order of the slots: the slot, then its position in the log (u64, big-endian).
+ * the records of its slots, in the order of the slots.
  */
 export class MonitorDirectory implements SlotSet {
   readonly #path: string
@@ -34,53 +32,49 @@ export class MonitorDirectory implements SlotSet {
     return replaceDurably(join(this.#path, 'state.json'), Buffer.from(JSON.stringify(state)))
   }
 
-  async add(slots: readonly SlotAt[]): Promise<readonly SlotAt[]> {
-    const added = slots.map(recordOf).toSorted((a, b) => a.compare(b))
-    const taken: SlotAt[] = []
-    for (let at = 0; at < added.length;) {
-      const bucket = added[at]?.[0] ?? 0
-      const end = added.findIndex((record, i) => i > at && record[0] !== bucket)
-      const records = added.slice(at, end === -1 ? added.length : end)
-      taken.push(...(await this.#merge(bucket, records)))
-      at += records.length
+  async add(records: Uint8Array): Promise<readonly number[]> {
+    const added = sorted(Buffer.from(records.buffer, records.byteOffset, records.length))
+    const taken: number[] = []
+    for (let bucket = 0, at = 0; bucket < BUCKETS; bucket++) {
+      const start = at
+      while (added[at] === bucket) at += SLOT_RECORD_BYTES
+      if (at > start) taken.push(...(await this.#merge(bucket, added.subarray(start, at))))
     }
     return taken
   }
 
   async has(slot: Uint8Array): Promise<boolean> {
-    return (await this.#read(slot[0] ?? 0)).some((record) => slotOf(record).equals(slot))
+    return recordsIn(await this.#read(slot[0] ?? 0)).some((record) => slotOf(record).equals(slot))
   }
 
   async forgetFrom(position: number): Promise<void> {
     for (let bucket = 0; bucket < BUCKETS; bucket++) {
-      const records = await this.#read(bucket)
+      const records = recordsIn(await this.#read(bucket))
       const stay = records.filter((record) => positionOf(record) < position)
-      if (stay.length < records.length) await this.#write(bucket, stay)
+      if (stay.length < records.length) await this.#write(bucket, Buffer.concat(stay))
     }
   }
 
-  /** Returns those whose slot another position has. The lowest position stays. */
-  async #merge(bucket: number, added: readonly Buffer[]): Promise<readonly SlotAt[]> {
-    const taken: SlotAt[] = []
-    const merged: Buffer[] = []
-    for (const record of [...(await this.#read(bucket)), ...added].toSorted((a, b) => a.compare(b))) {
-      const before = merged.at(-1)
-      if (before === undefined || !slotOf(before).equals(slotOf(record))) merged.push(record)
-      else if (!before.equals(record)) taken.push({ slot: slotOf(record), position: positionOf(record) })
+  /** Returns the positions of those whose slot another position has. The lowest position stays. */
+  async #merge(bucket: number, added: Buffer): Promise<readonly number[]> {
+    const taken: number[] = []
+    const merged = sorted(Buffer.concat([await this.#read(bucket), added]))
+    let end = 0
+    for (const record of recordsIn(merged)) {
+      const before = merged.subarray(Math.max(0, end - SLOT_RECORD_BYTES), end)
+      if (!slotOf(before).equals(slotOf(record))) end += record.copy(merged, end)
+      else if (!before.equals(record)) taken.push(positionOf(record))
     }
-    await this.#write(bucket, merged)
+    await this.#write(bucket, merged.subarray(0, end))
     return taken
   }
 
-  async #read(bucket: number): Promise<readonly Buffer[]> {
-    const bytes = (await ifExists(readFile(this.#file(bucket)))) ?? Buffer.alloc(0)
-    return Array.from({ length: bytes.length / RECORD_BYTES }, (_, i) =>
-      bytes.subarray(i * RECORD_BYTES, (i + 1) * RECORD_BYTES),
-    )
+  async #read(bucket: number): Promise<Buffer> {
+    return (await ifExists(readFile(this.#file(bucket)))) ?? Buffer.alloc(0)
   }
 
-  #write(bucket: number, records: readonly Buffer[]): Promise<void> {
-    return replaceDurably(this.#file(bucket), Buffer.concat(records))
+  #write(bucket: number, records: Buffer): Promise<void> {
+    return replaceDurably(this.#file(bucket), records)
   }
 
   #file(bucket: number): string {
@@ -88,12 +82,12 @@ export class MonitorDirectory implements SlotSet {
   }
 }
 
-function recordOf({ slot, position }: SlotAt): Buffer {
-  const record = Buffer.alloc(RECORD_BYTES)
-  record.set(slot)
-  record.writeBigUInt64BE(BigInt(position), SLOT_BYTES)
-  return record
-}
+const recordsIn = (bytes: Buffer): readonly Buffer[] =>
+  Array.from({ length: bytes.length / SLOT_RECORD_BYTES }, (_, i) =>
+    bytes.subarray(i * SLOT_RECORD_BYTES, (i + 1) * SLOT_RECORD_BYTES),
+  )
+
+const sorted = (records: Buffer): Buffer => Buffer.concat(recordsIn(records).toSorted((a, b) => a.compare(b)))
 
 const slotOf = (record: Buffer): Buffer => record.subarray(0, SLOT_BYTES)
 const positionOf = (record: Buffer): number => Number(record.readBigUInt64BE(SLOT_BYTES))

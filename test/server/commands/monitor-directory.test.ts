@@ -1,23 +1,37 @@
 import assert from 'node:assert/strict'
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { it } from 'node:test'
+import { concatBytes, sha256Of, u64 } from '../../../core/bytes.ts'
 import { MemorySlots } from '../../../core/verify/index.ts'
 import { MonitorDirectory } from '../../../server/commands/monitor-directory.ts'
 import { temporaryFor } from '../../support/temporary.ts'
 
-const at = (slot: number, position: number) => ({ slot: Buffer.alloc(32, slot), position })
-
-for (const kind of ['memory', 'a directory'] as const)
-  it(`slots in ${kind} show those that another position has, also after some were forgotten`, async (t) => {
-    const path = await temporaryFor(t)
-    const open = async () => (kind === 'memory' ? new MemorySlots() : await MonitorDirectory.open(path))
-    const slots = await open()
-    assert.deepEqual(await slots.add([at(1, 3), at(2, 4)]), [])
-    const later = kind === 'memory' ? slots : await open()
-    // The same ones, as after a round that ended before its state was saved.
-    assert.deepEqual(await later.add([at(1, 3), at(2, 4)]), [])
-    assert.deepEqual(await later.add([at(1, 7)]), [at(1, 7)])
-    assert.deepEqual(await later.add([at(1, 3)]), [], 'the first position stays')
-    await later.forgetFrom(4)
-    assert.deepEqual([await later.has(at(1, 3).slot), await later.has(at(2, 4).slot)], [true, false])
-    assert.deepEqual(await later.add([at(2, 9)]), [])
+/** The events of some positions, at others. Many slots begin with the same byte. */
+function slotsOf(from: number, to: number, shift = 0): Uint8Array {
+  const records = Array.from({ length: to - from }, (_, i) => {
+    const slot = sha256Of(u64(from + i))
+    return Uint8Array.of((slot[0] ?? 0) % 3, ...slot.subarray(1), ...u64(from + i + shift))
   })
+  return concatBytes(...records)
+}
+
+it('the directory of a monitor holds the same slots as memory does, sorted, 40 bytes each', async (t) => {
+  const path = await temporaryFor(t)
+  const [memory, kept] = [new MemorySlots(), await MonitorDirectory.open(path)]
+  const twice = concatBytes(slotsOf(500, 501), slotsOf(500, 501, 1))
+  const parts = [slotsOf(0, 100), slotsOf(50, 200), new Uint8Array(), slotsOf(20, 30, 1_000), twice]
+  for (const [i, records] of parts.entries()) {
+    const taken = new Set(await memory.add(records))
+    assert.deepEqual([new Set(await kept.add(records)), taken.size], [taken, [0, 0, 0, 10, 1][i]])
+  }
+  await kept.forgetFrom(150)
+  const opened = await MonitorDirectory.open(path)
+  for (const at of [0, 1, 75, 149, 150, 199, 500])
+    assert.equal(await opened.has(slotsOf(at, at + 1).subarray(0, 32)), at < 150, String(at))
+  const files = (await readdir(join(path, 'slots'))).toSorted()
+  const contents = await Promise.all(files.map((name) => readFile(join(path, 'slots', name), 'hex')))
+  const records = contents.flatMap((hex) => hex.match(/.{80}/g) ?? [])
+  assert.deepEqual([files, records.length], [['00', '01', '02'], 150])
+  assert.deepEqual(records, records.toSorted())
+})
