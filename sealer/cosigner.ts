@@ -3,7 +3,7 @@ import { DueTime } from '../core/clock.ts'
 import { isRegistryError, messageOf, RegistryError } from '../core/errors.ts'
 import { hasQuorum } from '../core/log/cosigned.ts'
 import { logKeys } from '../core/log/keys.ts'
-import { formatNote, formatTypedKey, parseCheckpointText, parseNote, splitVerifierKey } from '../core/log/note.ts'
+import { formatNote, formatTypedKey, parseNote, splitVerifierKey } from '../core/log/note.ts'
 import type { LogReader } from '../core/log/reader.ts'
 import type { CheckpointRecord, CosignedRecord, WitnessesRecord } from '../core/log/records.ts'
 import type { SealerHost, SignedHead, WitnessPolicy, WitnessStatus, Write } from '../core/ports/index.ts'
@@ -11,7 +11,7 @@ import { decodeRecord, storedBytes } from '../core/store/codec.ts'
 import { putRecord } from '../core/store/entries.ts'
 import { readAll, readFirst } from '../core/store/read.ts'
 import { verifyCheckpointUnder } from '../core/verify/checkpoint.ts'
-import { needsMlDsa44, verifyCosignature } from '../core/verify/cosignatures.ts'
+import { parseCosigned, verifyCosignature } from '../core/verify/cosignatures.ts'
 import { SignatureBudget } from '../core/verify/untrusted.ts'
 import type { WitnessSettings } from './witness-settings.ts'
 import { stateOf, withWitness } from './witness-state.ts'
@@ -150,7 +150,7 @@ export class Cosigner {
 
   /** Stores a cosignature, if it verifies. */
   async #keep(witness: Witness, { size, note }: Submission, lines: string): Promise<void> {
-    const line = await lineIn(lines, note, witness)
+    const line = this.#lineIn(lines, note, witness)
     if (line === undefined) throw failed(`${witness.name}: its response has no cosignature that can be verified`)
     const { vkey } = witness
     const cosignedAt = this.#options.host.clock.now()
@@ -161,6 +161,22 @@ export class Cosigner {
       const next = withWitness(state, vkey, { size, cosignedAt, alarm: null })
       const isEnough = hasQuorum(this.#options.witnesses.policy, { cosignatures })
       return { state: isEnough ? showing(next, size) : next, cosigned: { ...cosigned, cosignatures } }
+    })
+  }
+
+  /** The signature line of a witness among the lines that it sent, if it verifies. */
+  #lineIn(lines: string, note: string, witness: Witness): string | undefined {
+    const { mlDsa44 } = this.#options.witnesses
+    return orNothing(() => {
+      const { text } = parseNote(note)
+      const tree = parseCosigned(`${text}\n${lines}`)
+      const run = { budget: new SignatureBudget(), doubt: () => undefined }
+      // With an empty line among them, the text would be another one.
+      if (tree.note.text !== text || verifyCosignature(tree, witness, { run, cost: 1, mlDsa44 }) === undefined)
+        return undefined
+      const { name, hash } = splitVerifierKey(witness.vkey)
+      const index = tree.note.signatures.findIndex((one) => one.name === name && toHex(one.keyId) === hash)
+      return lines.split('\n')[index]
     })
   }
 
@@ -246,24 +262,6 @@ const showing = (state: WitnessesRecord, size: number): WitnessesRecord => ({
 })
 
 const failed = (reason: string): RegistryError => new RegistryError('WITNESS_FAILED', reason)
-
-/** The signature line of a witness among the lines that it sent, if it verifies. */
-async function lineIn(lines: string, note: string, witness: Witness): Promise<string | undefined> {
-  const isMlDsa44 = needsMlDsa44({ witnesses: { threshold: 1, members: [witness] } })
-  const mlDsa44 = isMlDsa44 ? (await import('../core/verify/ml-dsa.ts')).mlDsa44 : undefined
-  return orNothing(() => {
-    const { text } = parseNote(note)
-    const cosigned = parseNote(`${text}\n${lines}`)
-    const run = { budget: new SignatureBudget(), doubt: () => undefined }
-    const tree = { ...parseCheckpointText(text), note: cosigned }
-    // With an empty line among them, the text would be another one.
-    if (cosigned.text !== text || verifyCosignature(tree, witness, { run, cost: 1, mlDsa44 }) === undefined)
-      return undefined
-    const { name, hash } = splitVerifierKey(witness.vkey)
-    const index = cosigned.signatures.findIndex((one) => one.name === name && toHex(one.keyId) === hash)
-    return lines.split('\n')[index]
-  })
-}
 
 /** What a check of something untrusted returns, `undefined` if it fails. */
 function orNothing<T>(check: () => T): T | undefined {

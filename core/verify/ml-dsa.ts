@@ -1,6 +1,7 @@
 /**
  * Checks cosignatures of witnesses with ML-DSA-44 keys (type 06). A separate entry, because its library is not audited,
- * and only a policy that names such a key needs it: pass `mlDsa44` to `verifyBundle`.
+ * and only a policy that names such a key needs it: pass `mlDsa44` to `verifyBundle`, or to the sealer's witnesses.
+ * Needs the package `@noble/post-quantum` (`npm install @noble/post-quantum`).
  *
  * @example
  * import { needsMlDsa44, verifyBundle } from 'evidence-registry/verify'

@@ -5,7 +5,6 @@ import {
   EXPORT_FORMAT,
   holdsTokens,
   isTlogProof,
-  needsMlDsa44,
   parsePolicy,
   verifyBundle,
   verifyTlogProof,
@@ -17,6 +16,7 @@ import {
 } from '../../core/verify/index.ts'
 import { networkReason } from '../client/network-reason.ts'
 import { digestFile } from '../file-digest.ts'
+import { loadMlDsa44 } from '../startup/ml-dsa.ts'
 import { adviceOn, errorIn, isChanged, whyNoDocument } from '../verdict-advice.ts'
 import type { CommandInput } from './command.ts'
 import { originalAdvice } from './verify-advice.ts'
@@ -137,11 +137,15 @@ function textResult(path: string, text: string, { policy, ...options }: VerifyBu
   return verifyTlogProof(text, { ...options, policy })
 }
 
-/** An export and a log are read as a stream, so that the policy alone decides. */
-export async function mlDsa44For({ policy }: Pick<VerifyBundleOptions, 'policy'>, text?: string) {
-  if (policy === undefined || !needsMlDsa44(policy, text)) return undefined
-  return (await import('../../core/verify/ml-dsa.ts')).mlDsa44
-}
+/**
+ * An export and a log are read as a stream, so that the policy alone decides. Without the package, it says so, and the
+ * cosignatures count as absent.
+ */
+export const mlDsa44For = ({ policy }: Pick<VerifyBundleOptions, 'policy'>, text?: string) =>
+  loadMlDsa44(policy ?? {}, text).catch((error: unknown) => {
+    process.stderr.write(`${printable(whyUnreadable(error))}\n`)
+    return undefined
+  })
 
 /** The bundle may be whole, and the verifier went no further. */
 const NOT_FINISHED: ReadonlySet<VerificationRule> = new Set(['form.length', 'limit.signatures', 'verifier.failed'])

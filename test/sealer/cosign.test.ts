@@ -8,7 +8,9 @@ import type { CosignedRecord } from '../../core/log/records.ts'
 import type { Sealer } from '../../core/ports/index.ts'
 import { decorateRecords } from '../../core/store/decorate.ts'
 import { readOne } from '../../core/store/read.ts'
+import { mlDsa44 } from '../../core/verify/ml-dsa.ts'
 import { resumeWitness, type SealerOptions } from '../../sealer/index.ts'
+import { ForgedWitness } from '../core/verify/forged-witness.ts'
 import { until } from '../support/manual-clock.ts'
 import { present } from '../support/present.ts'
 import { recordsOf, sealerFixtures, type SealerFixture } from '../support/sealer-fixture.ts'
@@ -242,6 +244,46 @@ describe('cosigning', () => {
     const submitted = [...(await recordsOf(fixture.records, 'cs')).keys()].map((key) => key.slice(3))
     const stamped = [...(await recordsOf(fixture.records, 'st')).keys()].map((key) => key.slice(3))
     assert.ok(stamped.length > 1 && stamped.every((size) => submitted.includes(size)), String([stamped, submitted]))
+  })
+
+  it('asks only from the server with the lease, and the others know what it got', async (t) => {
+    const { witnesses, options: asked, trust } = await startWitnesses(t, { count: 1, timeoutMs: 600_000 })
+    const [witness, fixture] = [first(witnesses), await open()]
+    trust(fixture.identity.origin)
+    const shared = decorateRecords(fixture.records, { isShared: true })
+    const startServer = (): Promise<Sealer> => fixture.start({ witnesses: asked }, shared)
+    const [holder, other] = [await startServer(), await startServer()] as const
+    const size = await grow(fixture, holder, 1)
+    await until(async () => {
+      await fixture.clock.advance(1_000)
+      return [holder, other].every((server) => server.status().witnesses[0]?.size === size)
+    })
+    // The holder waits for a response. For the other server, the next two submissions would be due.
+    witness.mode = 'dead'
+    const before = witness.bodies.length
+    for (let seconds = 0; seconds < 150; seconds++) await fixture.clock.advance(1_000)
+    await until(() => witness.bodies.length > before)
+    assert.equal(witness.bodies.length, before + 1)
+    witness.mode = 'honest'
+    await holder.close()
+    assert.equal(witness.seen?.size, size)
+    assert.ok((await grow(fixture, other, 1)) > size)
+  })
+
+  it('keeps cosignatures of type 06, and needs what verifies them', async (t) => {
+    const { witnesses, options: asked, trust } = await startWitnesses(t, { count: 1 })
+    const [witness, modern] = [first(witnesses), new ForgedWitness('modern.example/w', 31, 6)]
+    witness.cosignsAs = modern
+    const policy = `witness w ${modern.vkey} ${witness.url}\nquorum w\n`
+    const fixture = await open()
+    trust(fixture.identity.origin)
+    await assert.rejects(fixture.start({ witnesses: { ...asked, policy } }), { code: 'CONFIG_ERROR', message: /06/ })
+    const sealer = await fixture.start({ witnesses: { ...asked, policy, mlDsa44 } })
+    const { cosignatures } = present(await cosigned(fixture, await grow(fixture, sealer, 1)))
+    assert.deepEqual(
+      cosignatures.map(({ vkey, first: line }) => [vkey, line.startsWith('— modern.example/w ')]),
+      [[modern.vkey, true]],
+    )
   })
 
   it('keeps one cosigned checkpoint an hour after a day, and those that were stamped', async (t) => {

@@ -82,6 +82,8 @@ export class TestWitness {
   /** Of the log: set it to the submission key of the log. */
   logKey = ''
   time = 1_700_000_000
+  /** Cosigns in its place. */
+  cosignsAs: { cosign(note: string, seconds: number): string } | undefined
   url = ''
   /** Ends the requests to which it does not respond. */
   hangUp = (): void => undefined
@@ -145,6 +147,7 @@ export class TestWitness {
     if (last === undefined ? path.length > 0 : !isConsistent([old, size], [last.root, root, ...path]))
       return [this.mode === 'version 1.0.0' && old === size ? 409 : 422]
     this.seen = { size, root, note }
+    if (this.cosignsAs !== undefined) return [200, `${this.cosignsAs.cosign(note, ++this.time)}\n`]
     const signed = note.slice(0, note.lastIndexOf('\n\n') + 1)
     return [200, this.mode === 'longer text' ? `more\n\n${this.#cosign(`${signed}\nmore\n`)}` : this.#cosign(signed)]
   }

@@ -10,7 +10,20 @@ import { present } from '../../support/present.ts'
 import { openBundleRegistry } from '../../support/bundle-fixture.ts'
 import { runCli, ends } from '../../support/server-process.ts'
 import { temporaryOfSuite } from '../../support/temporary.ts'
+import { ForgedWitness } from '../../core/verify/forged-witness.ts'
 import { ofSuite } from '../../support/of-suite.ts'
+
+const dataUrl = (code: string): string => `data:text/javascript,${encodeURIComponent(code)}`
+
+/** An option of Node with which imports do not find a package. */
+function withoutPackage(name: string): string {
+  const hook = `export const resolve = (specifier, context, next) => {
+    if (specifier.startsWith('${name}')) throw new Error('it is hidden')
+    return next(specifier, context)
+  }`
+  const hooks = JSON.stringify(dataUrl(hook))
+  return `--import=${dataUrl(`import { register } from 'node:module'; register(${hooks})`)}`
+}
 
 describe('evidence-registry verify', () => {
   const directory = temporaryOfSuite()
@@ -85,6 +98,18 @@ describe('evidence-registry verify', () => {
     await rm(path('report.html'))
     assert.match((await ends(2, report('original'))).stderr, /original is not a proof bundle/)
     await assert.rejects(readFile(path('report.html')))
+  })
+
+  it('counts cosignatures of type 06, as absent if their package is not installed, which it says', async () => {
+    const modern = new ForgedWitness('modern.example/w', 31, 6)
+    const proof = present(await registry().registry.proofs.tlogProof(bundle.subject.txId))
+    await save('w.tlog-proof', `${proof}${modern.cosign(proof.slice(proof.indexOf('\n\n') + 2))}\n`)
+    const policy = await registry().registry.log.policyText()
+    await save('w.txt', policy.replace('quorum none', `witness w ${modern.vkey}\nquorum w`))
+    const args = ['verify', path('w.tlog-proof'), '--policy', path('w.txt')]
+    assert.match((await ends(0, runCli(args))).stdout, /witnessed by 1 of 1/)
+    const { stderr } = await ends(8, runCli(args, { NODE_OPTIONS: withoutPackage('@noble/post-quantum') }))
+    assert.match(stderr, /type 06 .*: run npm install @noble\/post-quantum\n/)
   })
 
   it('ends with 1 if a check fails', async () => {
