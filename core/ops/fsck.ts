@@ -35,7 +35,7 @@ export interface FsckReport {
  *
  * - each txId against the values and salts of its event,
  * - each leaf, tile and root against the entries of the log,
- * - batches, checkpoint signatures, stamps and anchors against the roots,
+ * - batches, checkpoint signatures, cosignatures, stamps and anchors against the roots,
  * - each evidence's record against its history,
  * - every index, listing and counter,
  * - the bytes of every file; without `blobs`, only those of small files, which are in the records.

@@ -13,6 +13,7 @@ import { verifyAnchorProof } from '../../core/verify/index.ts'
 import { verifyTimestamp } from '../../core/verify/tokens.ts'
 import type { Config } from '../settings/load.ts'
 import { headsIn } from '../startup/signed-heads.ts'
+import { mlDsa44Of } from '../startup/witnesses.ts'
 import type { FolderCheck } from './fsck-files.ts'
 
 /**
@@ -46,6 +47,7 @@ export async function createAttestationVerifier(
       )
     },
     verifyAnchor,
+    mlDsa44: await mlDsa44Of(config),
     ...(hasLedger && { localLedgerSize: ledger.knownHeads[0]?.size ?? 0 }),
   }
 }

@@ -1,5 +1,6 @@
 import type { AnchorConfirmation, StampToken } from '../../log/records.ts'
 import type { AnchorInfo, ValidationData } from '../../ports/index.ts'
+import type { VerifyMlDsa44 } from '../../verify/cosignatures.ts'
 
 /** A token of a stamp, with what the stamp says about it. */
 export interface TokenToVerify extends Pick<
@@ -32,4 +33,6 @@ export interface AttestationVerifier {
   verifyAnchor(anchor: AnchorToVerify): void
   /** The size of the newest checkpoint in the local ledger, `undefined` if there is no local ledger. */
   readonly localLedgerSize?: number | undefined
+  /** Without it, cosignatures of type 06 are not verified. */
+  readonly mlDsa44?: VerifyMlDsa44 | undefined
 }

@@ -4,6 +4,7 @@ import { checkAnchors } from './anchors.ts'
 import type { AttestationVerifier } from './attestation-verifier.ts'
 import type { Check } from './check.ts'
 import { checkCheckpoints } from './checkpoints.ts'
+import { checkCosignatures } from './cosignatures.ts'
 import type { Family } from './families.ts'
 import { HistoriesCheck } from './history.ts'
 import type { CheckedIdentity } from './identity.ts'
@@ -60,6 +61,7 @@ export class WholeStore {
     await this.#lists.add(family, page)
     const { gte } = family.range
     if (gte === logKeys.checkpoints().gte) await checkCheckpoints(this.#check, this.#options.identity?.keys, page)
+    if (gte === logKeys.cosignedFrom(0).gte) await checkCosignatures(this.#check, this.#options.verifier?.mlDsa44, page)
     if (gte === logKeys.allValidationData().gte) checkValidationData(this.#check, page)
   }
 

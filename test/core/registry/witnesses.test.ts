@@ -1,14 +1,19 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { openLocalTsa } from '../../../adapters/local-tsa/index.ts'
+import { logKeys } from '../../../core/log/keys.ts'
 import { parseCheckpoint, verifyCheckpoint } from '../../../core/log/note.ts'
+import { putRecord } from '../../../core/store/entries.ts'
 import { parsePolicy, verifyBundle, verifyTlogProof } from '../../../core/verify/index.ts'
+import { mlDsa44 } from '../../../core/verify/ml-dsa.ts'
 import { until } from '../../support/manual-clock.ts'
 import { assertIntact, openFixture, withStatus } from '../../support/registry-fixture.ts'
 import { present } from '../../support/present.ts'
 import { temporaryFor } from '../../support/temporary.ts'
+import { differencesIn } from '../../support/whole-store.ts'
 import type { TestWitness } from '../../support/witness.ts'
 import { startWitnesses } from '../../support/witnessed-log.ts'
+import { ForgedWitness } from '../verify/forged-witness.ts'
 
 const linesOf = (note: string | undefined): readonly string[] =>
   (note ?? '').split('\n').filter((line) => line.startsWith('— wit.example/'))
@@ -52,6 +57,33 @@ it('shows cosignatures in the checkpoint, in proofs and in bundles, and what a v
   const without = { ...bundle, checkpoints: bundle.checkpoints.map((each) => ({ ...each, cosignatures: [] })) }
   assert.equal(verifyBundle(JSON.stringify(without), { policy }).state, 'requirement')
   await assertIntact(fixture)
+})
+
+it('has every stored cosignature checked by fsck', async (t) => {
+  const fixture = await openFixture({ t })
+  const { registry, stores } = fixture
+  const { records } = stores
+  await fixture.evidence()
+  await registry.sealNow()
+  const note = present(await registry.log.latestCheckpoint())
+  const other = note.replace(/^2$/m, '3')
+  const key = logKeys.cosigned(2)
+  const attestations = { verifyToken: () => undefined, verifyAnchor: () => undefined, mlDsa44 }
+  for (const type of [4, 6] as const) {
+    const witness = new ForgedWitness('wit.example/1', 31, type)
+    const [right, wrong] = [witness.cosign(note), witness.cosign(other)]
+    const stranger = new ForgedWitness('wit.example/2', 32).cosign(note)
+    const found = async (first: string, newest: string, verifier = {}) => {
+      const record = { size: 2, submittedAt: 0, cosignatures: [{ vkey: witness.vkey, first, newest }] }
+      await records.commit({ writes: [putRecord(key, record)] })
+      return (await differencesIn({ records, ...verifier })).map((difference) => [difference.kind, difference.key])
+    }
+    const differs = [['cosignature', key]]
+    assert.deepEqual(await found(right, right, { attestations }), [])
+    assert.deepEqual(await found(right, wrong, { attestations }), differs)
+    assert.deepEqual(await found(stranger, right, { attestations }), differs)
+    assert.deepEqual(await found(wrong, right), type === 4 ? differs : [], 'type 06 is not checked without its library')
+  }
 })
 
 it('publishes the checkpoint that was submitted last, and none that is smaller than the one before', async (t) => {
