@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs'
 import { access, constants, statfs } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { readSecret } from '../../adapters/files/index.ts'
+import { createWitnessClient } from '../../adapters/witness/index.ts'
 import { isRegistryError, RegistryError, systemClock } from '../../core/index.ts'
 import { loadSettings, type Config, type LoadedSettings } from '../settings/load.ts'
 import { Settings, variableOf } from '../settings/schema.ts'
@@ -16,12 +17,13 @@ import { stderrLogger } from '../startup/logger.ts'
 import { namesModule } from '../startup/own-module.ts'
 import { assertSharable, openOutside, openRecords } from '../startup/records.ts'
 import { assertConsistent, authorityLabels, openTimestampAuthorities } from '../startup/timestamp-authorities.ts'
+import { namedWitnesses } from '../startup/witnesses.ts'
 import type { CommandInput } from './command.ts'
 
 const HELP = `Usage: evidence-registry config check [flags of the server]
 
-Prints the settings that a start would have, and where each comes from. Then tries each store, authority and
-chain once. It starts no server, and can run beside one: LevelDB, local files, and the embedded authority and
+Prints the settings that a start would have, and where each comes from. Then tries each store, authority, chain
+and witness once. It starts no server, and can run beside one: LevelDB, local files, and the embedded authority and
 ledger are not opened.
 
 Exit codes: 0 all of them work; 1 one of them does not; 2 a wrong flag or setting.
@@ -84,6 +86,8 @@ function* attemptsOf(config: Config): Generator<readonly [what: string, attempt:
   if (namesModule(anchor)) yield [`anchor (${anchor})`, () => tryAnchor(config)]
   for (const [i, url] of evmRpcUrl.entries())
     yield [`EVM chain (node ${i + 1})`, () => tryAnchor({ ...config, evmRpcUrl: [url] })]
+  for (const { name, url } of namedWitnesses(config))
+    if (url !== undefined) yield [`witness (${name})`, () => tryWitness(config, url)]
 }
 
 /** The data directory, or the folder in which it will be created, and the markers of its volumes. */
@@ -166,4 +170,10 @@ async function tryAnchor(config: Config): Promise<string> {
     await anchor.prepare({ checkpoint: randomBytes(300) })
     return `the account ${anchor.info.account ?? ''} can anchor`
   })
+}
+
+/** Asks for its newest checkpoint of a log that does not exist: 404 is right, and shows that it can be reached. */
+async function tryWitness(proxies: Config, url: string): Promise<string> {
+  await createWitnessClient({ proxies }).readCheckpoint(url, 'config-check')
+  return 'it responds'
 }

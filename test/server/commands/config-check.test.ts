@@ -7,6 +7,7 @@ import { FakeNode } from '../../support/fake-node.ts'
 import { runCli, ends } from '../../support/server-process.ts'
 import { temporaryFor } from '../../support/temporary.ts'
 import { authorityNamed, derOf } from '../../support/test-authority.ts'
+import { TestWitness } from '../../support/witness.ts'
 
 describe('config check', () => {
   it('shows each setting with its source, no secret, and writes nothing', async (t) => {
@@ -28,7 +29,7 @@ describe('config check', () => {
     assert.deepEqual(await readdir(directory), [])
   })
 
-  it('tries each store, authority and node alone, and says what to do about those that fail', async (t) => {
+  it('tries each store, authority, node and witness alone, and says what to do about those that fail', async (t) => {
     const node = await FakeNode.start()
     t.after(() => node.stop())
     const folder = await temporaryFor(t)
@@ -36,7 +37,12 @@ describe('config check', () => {
     await writeFile(ca, certificateToPem(derOf((await authorityNamed('a')).certificate)))
     const store = join(folder, 'broken.mjs')
     await writeFile(store, 'export default () => ({ close() {} })')
+    const [witness, lost] = [await TestWitness.start(t, 'wit.example/1'), await TestWitness.start(t, 'wit.example/2')]
+    const witnesses = join(folder, 'witnesses.policy')
+    const lines = [`witness up ${witness.vkey} ${witness.url}`, `witness down ${lost.vkey} http://127.0.0.1:1`]
+    await writeFile(witnesses, [...lines, 'quorum none', ''].join('\n'))
     const unreachable = {
+      EVIDENCE_WITNESS_POLICY: witnesses,
       EVIDENCE_BLOBS: store,
       EVIDENCE_TSA: 'rfc3161',
       EVIDENCE_TSA_URL: 'http://127.0.0.1:1/hunter2',
@@ -48,7 +54,7 @@ describe('config check', () => {
     }
     const args = ['config', 'check', '--data-dir', join(folder, 'new', 'data')]
     const { stdout } = await ends(1, runCli(args, unreachable))
-    const lines = stdout.split('\n').filter((line) => /^(?:ok|FAILED) /.test(line))
+    const results = stdout.split('\n').filter((line) => /^(?:ok|FAILED) /.test(line))
     const expected = [
       /^ok .*data directory: .*, to be created, \d+ MiB free$/,
       /^ok .*secrets and keys: /,
@@ -56,10 +62,12 @@ describe('config check', () => {
       /^FAILED .*timestamp authority \(127\.0\.0\.1:1\): .*ECONNREFUSED/,
       /^FAILED .*EVM chain \(node 1\): .*ECONNREFUSED/,
       /^ok .*EVM chain \(node 2\): the account 0x[0-9a-fA-F]{40} can anchor$/,
+      /^ok .*witness \(up\): it responds$/,
+      /^FAILED .*witness \(down\): .*ECONNREFUSED/,
     ]
     assert.doesNotMatch(stdout, /hunter2/)
-    assert.equal(lines.length, expected.length, stdout)
-    for (const [i, pattern] of expected.entries()) assert.match(lines[i] ?? '', pattern)
+    assert.equal(results.length, expected.length, stdout)
+    for (const [i, pattern] of expected.entries()) assert.match(results[i] ?? '', pattern)
     assert.ok(!stdout.includes('ab'.repeat(32)), stdout)
   })
 
