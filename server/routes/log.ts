@@ -4,6 +4,7 @@ import { PolicyQuery } from '../contract/bundles.ts'
 import { endpoint, type EndpointGroup } from '../contract/endpoint.ts'
 import { BatchPage, batchPage, BatchQuery, batchQuery, parseTilePath, type TilePath } from '../contract/log.ts'
 import { bytes, json, type Reply } from '../contract/reply.ts'
+import { WitnessList, witnessList } from '../contract/witnesses.ts'
 import { HttpError } from '../contract/errors.ts'
 
 /** Level 6 would need 2^56 entries. */
@@ -78,6 +79,17 @@ export const log: EndpointGroup = {
       response: { schema: BatchPage },
       errors: ['BATCH_NOT_FOUND'],
       handle: async ({ registry, query }) => json(batchPage(await registry.log.batches(batchQuery(query)))),
+    }),
+    endpoint({
+      id: 'listWitnesses',
+      method: 'GET',
+      path: '/log/witnesses',
+      access: 'public',
+      isUnmetered: true,
+      summary: 'The witnesses of the log, and what each has cosigned last',
+      description: 'As this server knows them. `/log/policy` has their keys and their quorum.',
+      response: { schema: WitnessList },
+      handle: async ({ registry }) => json(witnessList(registry.status())),
     }),
     endpoint({
       id: 'getEntries',

@@ -670,6 +670,21 @@ export const texts = {
     keys: 'Checkpoint keys',
     authorities: 'Timestamp authorities',
     chains: 'Chains',
+    fingerprint:
+      'The fingerprint of this registry. It stands on every certificate. Show it on your own web page, too, so that ' +
+      'buyers can compare it.',
+    witnesses: 'Witnesses',
+    witnessesNote: 'each signs only what continues what it signed before',
+    quorum: (needed: number, names: readonly string[]) => `${needed} of ${names.length}: ${names.join(', ')}`,
+    cosigned: (size: number) => `signed ${size.toLocaleString()} entries`,
+    notCosigned: 'has not signed yet',
+    resume: (name: string) => `evidence-registry witnesses resume ${name}`,
+    alarms: {
+      WITNESS_OTHER_HISTORY:
+        'It says that it has signed another history of this log, and is asked no more. The operator finds out why, ' +
+        'then has it asked again:',
+      WITNESS_AHEAD: 'It has signed more entries than this log has. The operator must find out why.',
+    },
     batches: 'Batches',
     batchesNote: 'each is one signature over all entries so far',
     added: 'New',

@@ -1,6 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
-import type { MerkleProof, MerkleRoot } from '../../client/index.ts'
+import type { LogPolicy, MerkleProof, MerkleRoot } from '../../client/index.ts'
 import { TextField } from '../components/fields.tsx'
+import { Fingerprint } from '../components/fingerprint.tsx'
 import { Form } from '../components/form.tsx'
 import { useForm } from '../components/use-form.ts'
 import { Card, Notice, WhenLoaded } from '../components/notice.tsx'
@@ -12,13 +13,14 @@ import { saveFile } from '../format.ts'
 import { API_URL, publicClient } from '../session.ts'
 import { texts } from '../texts.ts'
 import { LogBatches } from './log-batches.tsx'
+import { WitnessesCard } from './log-witnesses.tsx'
 
 interface LogPageProps {
   /** The transaction that a link leads to. It is shown first. */
   readonly txId?: string | undefined
 }
 
-/** The log: its growth, batches, policy, newest checkpoint, and the path of a transaction. Public. */
+/** The log: its growth, batches, witnesses, policy, newest checkpoint, and the path of a transaction. Public. */
 export function LogPage({ txId }: LogPageProps) {
   const t = texts.log
   return (
@@ -27,6 +29,7 @@ export function LogPage({ txId }: LogPageProps) {
       <p class="small muted">{t.intro}</p>
       <FindTransaction key={txId} linkedTxId={txId} />
       <LogBatches />
+      <WitnessesCard />
       <PolicyCard />
       <CheckpointCard />
     </>
@@ -139,9 +142,13 @@ function PolicyCard() {
       <WhenLoaded of={policy}>
         {(value) => (
           <>
+            <Fingerprint origin={value.origin} />
+            <p class="small muted">{t.fingerprint}</p>
             <Facts
               of={[
+                [t.title, value.origin],
                 [t.keys, value.keys.map(({ vkey }) => vkey).join('\n')],
+                [t.witnesses, quorumOf(value)],
                 [t.authorities, value.timestampAuthorities.map(({ name }) => authorityName(name)).join(', ')],
                 [
                   t.chains,
@@ -166,4 +173,13 @@ function PolicyCard() {
       </WhenLoaded>
     </Card>
   )
+}
+
+/** How many of which witnesses or groups of them must cosign; nothing without witnesses. */
+function quorumOf({ witnesses, groups, quorum }: LogPolicy): string | undefined {
+  if (witnesses.length === 0) return undefined
+  if (quorum === 'none') return witnesses.map(({ name }) => name).join(', ')
+  const { threshold, members } = groups.find(({ name }) => name === quorum) ?? { threshold: 1, members: [quorum] }
+  const needed = threshold === 'all' ? members.length : threshold === 'any' ? 1 : threshold
+  return texts.log.quorum(needed, members)
 }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { before, describe, it } from 'node:test'
 import type { Static } from 'typebox'
 import { parseTilePath, type BatchPage, type LogBatch } from '../../../server/contract/log.ts'
+import { witnessList } from '../../../server/contract/witnesses.ts'
 import { CompanyRequests } from '../../support/company-requests.ts'
 import { H } from '../../support/commitment-reference.ts'
 import { present } from '../../support/present.ts'
@@ -14,6 +15,17 @@ it('parses the width of a tile only in its one form, also if the log has that ma
   assert.deepEqual(parseTilePath('x001/067.p/255'), { index: 1_067, width: 255 })
   for (const path of ['000.p/256', '000.p/999', '000.p/0', '000.p/01', 'x000/000'])
     assert.equal(parseTilePath(path), undefined, path)
+})
+
+it('leaves out of the witnesses what has not happened', () => {
+  const witnesses = [
+    { name: 'w1', size: 7, cosignedAt: 0, alarm: null },
+    { name: 'w2', size: 0, cosignedAt: null, alarm: 'WITNESS_AHEAD' },
+  ] as const
+  assert.deepEqual(witnessList({ witnesses }).witnesses, [
+    { name: 'w1', treeSize: 7, cosignedAt: new Date(0) },
+    { name: 'w2', treeSize: 0, alarm: 'WITNESS_AHEAD' },
+  ])
 })
 
 describe('the log as tiles', () => {
@@ -54,6 +66,10 @@ describe('the log as tiles', () => {
     assert.equal(Buffer.from(referenceRoot(logged)).toString('base64'), root)
     for (const { headers } of [tile, entries, openings])
       assert.equal(headers.get('cache-control'), 'public, max-age=31536000, immutable')
+  })
+
+  it('has no witnesses unless the settings name some', async () => {
+    assert.deepEqual(await acme.service.ok('listWitnesses'), { witnesses: [] })
   })
 
   it('has no tile beyond its end, and only one path for each tile', async () => {

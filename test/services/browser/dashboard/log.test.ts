@@ -22,6 +22,34 @@ describeDashboard('the page of the log in Chromium', (it, dashboard) => {
     await assertAccessible(page)
   })
 
+  it('shows the fingerprint, the quorum, and what each witness has cosigned', async ({ page }) => {
+    const [cosignedAt, alarm] = [new Date().toISOString(), 'WITNESS_OTHER_HISTORY']
+    const witnesses = [
+      { name: 'police', treeSize: 31_903, cosignedAt },
+      { name: 'insurers', treeSize: 12, cosignedAt, alarm },
+      { name: 'notary', treeSize: 0 },
+    ]
+    const names = witnesses.map(({ name }) => name)
+    const groups = [{ name: 'enough', threshold: 2, members: names }]
+    const named = { witnesses: names.map((name) => ({ name, vkey: name })), groups, quorum: 'enough' }
+    await page.route('**/log/witnesses', (route) => route.fulfill({ json: { witnesses } }))
+    await page.route('**/log/policy', async (route) =>
+      route.fulfill({ json: { ...(await (await route.fetch()).json()), ...named } }),
+    )
+    await page.goto(dashboard.urlOf('#/log'))
+    await text(page, '2 of 3: police, insurers, notary').waitFor()
+    assert.equal(await page.getByRole('list', { name: 'Words of the fingerprint' }).getByRole('listitem').count(), 8)
+    const rows = page.locator('section', { has: heading(page, 'Witnesses') }).getByRole('listitem')
+    for (const [i, said] of [
+      /police.*signed 31,903 entries/s,
+      /insurers.*is asked no more/s,
+      /has not signed/,
+    ].entries())
+      assert.match(await rows.nth(i).innerText(), said)
+    await text(rows.nth(1), 'evidence-registry witnesses resume insurers').waitFor()
+    await assertAccessible(page)
+  })
+
   it('says that it loads until the first response', async ({ page }) => {
     const release = await dashboard.hold('**/log/batches?*')
     await page.goto(dashboard.urlOf('#/log'))
