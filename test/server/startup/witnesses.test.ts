@@ -7,8 +7,10 @@ import { readSecretFiles } from '../../../server/backup/data-files.ts'
 import { listKeysOperation, resumeWitnessOperation } from '../../../server/control/operations.ts'
 import type { ControlContext } from '../../../server/control/operation.ts'
 import { loadConfig } from '../../../server/settings/load.ts'
+import { assertSuccess, backUp, headOf, withSecrets } from '../../support/backups.ts'
 import { addEvidence, directoryWith, openDirectory } from '../../support/configured-registry.ts'
 import { eventually } from '../../support/eventually.ts'
+import { runCli } from '../../support/server-process.ts'
 import { silentLogger } from '../../support/silent-logger.ts'
 import { temporaryFor } from '../../support/temporary.ts'
 import { policyOf, TestWitness } from '../../support/witness.ts'
@@ -44,4 +46,14 @@ it('asks the witnesses of EVIDENCE_WITNESS_POLICY with a key of its own, which m
   const { extensions } = await again.registry.log.policy()
   await again.registry.close()
   assert.deepEqual(extensions, { submissionKey })
+
+  const [backup, restored] = [join(await temporaryFor(t), 'backup'), join(await temporaryFor(t), 'restored')]
+  const secrets = await withSecrets(t)
+  assertSuccess(await backUp(directory, backup, ...secrets))
+  const head = ['--head', headOf(directory)]
+  assertSuccess(await runCli(['restore', '--from', backup, '--data-dir', restored, ...head, ...secrets]))
+  const { registry: later } = await openDirectory(restored, env)
+  const { extensions: restoredKey } = await later.log.policy()
+  await later.close()
+  assert.deepEqual(restoredKey, { submissionKey })
 })
