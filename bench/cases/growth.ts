@@ -53,8 +53,8 @@ export const growth: BenchCase = {
       const measured: Row[] = []
       for (const size of sizes) {
         const [filled, costs] = [
-          await step<FillMeasurement>('fill', directory, size),
-          await step<GrowthMeasurement>('measure', directory, size),
+          await growthStep<FillMeasurement>('fill', directory, size),
+          await growthStep<GrowthMeasurement>('measure', directory, size),
         ]
         measured.push({ evidences: size, ...roundFigures({ ...costs, ...filled }) })
         progress(`${size} evidences: ${JSON.stringify(measured.at(-1))}`)
@@ -74,5 +74,5 @@ export const growth: BenchCase = {
 }
 
 /** Runs a step of `programs/growth.ts` over the registry in a folder. */
-const step = <T>(name: 'fill' | 'measure', directory: string, size: number): Promise<T> =>
+export const growthStep = <T>(name: 'fill' | 'measure', directory: string, size: number): Promise<T> =>
   runChild<T>('./programs/growth.ts', [name, directory, String(size)], FILL_TIMEOUT_MS)

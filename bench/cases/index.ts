@@ -2,6 +2,7 @@ import type { BenchCase } from '../run/case.ts'
 import { growth } from './growth.ts'
 import { http } from './http.ts'
 import { ingest } from './ingest.ts'
+import { monitor } from './monitor.ts'
 import { sealing } from './sealing.ts'
 import { peers } from './peers.ts'
 import { search } from './search.ts'
@@ -12,4 +13,4 @@ import { throughput } from './throughput.ts'
 export const STANDARD_CASE = throughput
 
 /** All benchmarks, in the order of `--all`. */
-export const CASES: readonly BenchCase[] = [throughput, sealing, ingest, peers, http, growth, search, shared]
+export const CASES: readonly BenchCase[] = [throughput, sealing, ingest, peers, http, growth, monitor, search, shared]
