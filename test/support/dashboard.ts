@@ -3,10 +3,10 @@ import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { after, afterEach, before, beforeEach, it as nodeIt, type TestContext } from 'node:test'
 import type { Browser, Locator, Page } from 'playwright-core'
-import { OPERATOR } from '../../core/index.ts'
+import { OPERATOR, type Evidences } from '../../core/index.ts'
 import { describeInChromium, openPage } from './chromium.ts'
 import { present } from './present.ts'
-import { startService, type Company, type Service, type ServiceResponse } from './service.ts'
+import { startService, type CallOptions, type Company, type Service, type ServiceResponse } from './service.ts'
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
@@ -174,13 +174,28 @@ export class Dashboard {
     return release
   }
 
+  /** A phone, to which a dialog is a sheet from below. */
+  usePhone(): Promise<void> {
+    return this.page.setViewportSize({ width: 390, height: 844 })
+  }
+
+  /** A request of the company, with its key that may update unless the options have another one. */
+  ok(id: string, { params, ...options }: CallOptions = {}): Promise<ServiceResponse['body']> {
+    const { id: COMPANY_ID, keys } = this.company
+    return this.service.ok(id, { key: keys.U, ...options, params: { COMPANY_ID, ...params } })
+  }
+
+  /** Records events of an evidence. */
+  async update(externalId: string, change: Parameters<Evidences['update']>[2]): Promise<void> {
+    await this.service.registry.evidences.update(SCOPE, externalId, change)
+  }
+
   /** Creates an evidence with one file, and returns its id. */
   async createEvidence(externalId: string, fields: Readonly<Record<string, string>> = {}): Promise<string> {
     const form = new FormData()
     for (const [name, value] of Object.entries({ ...CAR, externalId, ...fields })) form.set(name, value)
     form.append('images.items', new Blob(['hello\n'], { type: 'text/plain' }), 'hello.txt')
-    const params = { COMPANY_ID: this.company.id }
-    return (await this.service.ok('createEvidence', { key: this.company.keys.U, params, form })).id as string
+    return (await this.ok('createEvidence', { form })).id as string
   }
 
   proofOf(evidenceId: string): Promise<ServiceResponse['body']> {

@@ -76,13 +76,11 @@ describeDashboard('the pages of keys and categories in Chromium', (it, dashboard
     assert.match(sentences[3] ?? '', /^Gave a new key to scanner; the old one works until /)
   })
 
-  it('show, change and remove the expiry of a key', async ({ page, service, company }) => {
+  it('show, change and remove the expiry of a key', async ({ page, company }) => {
     const key = company.keys.A
-    const params = { COMPANY_ID: company.id }
     const expiresAt = new Date(Date.now() + 5 * 86_400_000).toISOString()
-    const { id: SYSTEM_ID } = await service.ok('createSourceSystem', { key, params, json: { name: 'lent', expiresAt } })
-    const readExpiry = async () =>
-      (await service.ok('getSourceSystem', { key, params: { ...params, SYSTEM_ID } })).expiresAt
+    const { id: SYSTEM_ID } = await dashboard.ok('createSourceSystem', { key, json: { name: 'lent', expiresAt } })
+    const readExpiry = async () => (await dashboard.ok('getSourceSystem', { key, params: { SYSTEM_ID } })).expiresAt
     await dashboard.signIn(key, '#/source-systems')
     await page.locator('.badge.pending', { hasText: 'in 5 days' }).waitFor()
     let change = await dashboard.choose('lent', 'Change', 'Change lent')

@@ -60,10 +60,9 @@ describeDashboard('the dashboard in Chromium', (it, dashboard) => {
     const meta = JSON.stringify({ [long('k')]: long('v') })
     await dashboard.createEvidence('long', { name: long('n'), owner: long('o'), description: long('d'), meta })
     const key = dashboard.company.keys.U
-    const params = { COMPANY_ID: dashboard.company.id, EVIDENCE_EXTERNAL_ID: 'long' }
     const json = { owner: long('w'), updateActionPersona: long('p'), updateActionDescription: long('u') }
-    await dashboard.service.ok('updateEvidence', { key, params, json })
-    await page.setViewportSize({ width: 390, height: 800 })
+    await dashboard.ok('updateEvidence', { params: { EVIDENCE_EXTERNAL_ID: 'long' }, json })
+    await dashboard.usePhone()
     await dashboard.signIn(key, '#/evidences/long')
     await page.getByText('Version 1 ·').waitFor()
     for (const name of ['Photos 1', 'History 2', 'Facts']) await button(page, name).waitFor()

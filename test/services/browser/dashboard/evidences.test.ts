@@ -277,7 +277,7 @@ describeDashboard('the pages of evidences in Chromium', (it, dashboard) => {
     await page.getByRole('alert').getByText('createdFrom').waitFor()
   })
 
-  it('show the present state if another user has changed it meanwhile', async ({ page, service }) => {
+  it('show the present state if another user has changed it meanwhile', async ({ page }) => {
     await dashboard.createEvidence('two-tabs', { owner: 'Ada' })
     // The history is read again while an event is not confirmed.
     await page.route('**/evidence/two-tabs?*', async (route) => {
@@ -289,7 +289,7 @@ describeDashboard('the pages of evidences in Chromium', (it, dashboard) => {
     const tag = page.locator('.tag')
     await text(tag, 'Active').waitFor()
     await text(page.locator('.timeline'), 'Created').waitFor()
-    await service.registry.evidences.update(SCOPE, 'two-tabs', { updateType: 'stolen' })
+    await dashboard.update('two-tabs', { updateType: 'stolen' })
     await text(tag, 'Stolen').waitFor()
   })
 

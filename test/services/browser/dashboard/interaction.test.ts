@@ -116,20 +116,16 @@ describeDashboard('the ways through the dashboard in Chromium', (it, dashboard) 
     assert.equal(reads, 0)
   })
 
-  it('take another key in place of one that has ended, and keep what was typed', async ({ page, service, company }) => {
-    const params = { COMPANY_ID: company.id }
+  it('take another key in place of one that has ended, and keep what was typed', async ({ page, company }) => {
+    const key = company.keys.A
     const apiKey = 'key-of-a-clerk-who-left'
     const json = { name: 'clerk', apiKey, permissions: 'U' }
-    const { id: SYSTEM_ID } = await service.ok('createSourceSystem', { key: company.keys.A, params, json })
+    const { id: SYSTEM_ID } = await dashboard.ok('createSourceSystem', { key, json })
     await dashboard.createEvidence('ended-1')
     await dashboard.signIn(apiKey, '#/evidences/ended-1')
     const repair = await dashboard.open('Record repair', 'Record a repair')
     await field(repair, 'Remark').fill('new chain')
-    await service.ok('updateSourceSystem', {
-      key: company.keys.A,
-      params: { ...params, SYSTEM_ID },
-      json: { active: false },
-    })
+    await dashboard.ok('updateSourceSystem', { key, params: { SYSTEM_ID }, json: { active: false } })
     await button(repair, 'Record repair').click()
     const ended = dialog(page, 'Your key does not work any more')
     await field(ended, 'API key').fill('not-a-key-of-this-company')

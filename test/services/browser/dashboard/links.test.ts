@@ -17,13 +17,9 @@ import { formOf } from '../../../support/form.ts'
 import { PHOTO_WITH_PLACE } from '../../../support/photo-with-place.ts'
 import type { ServiceResponse } from '../../../support/service.ts'
 
-/** A phone, to which a dialog is a sheet from below. */
-const PHONE = { width: 390, height: 844 }
-
 describeDashboard('the links of an evidence in Chromium', (it, dashboard) => {
   /** A bike with texts, facts, a photo, and a photo that says where it was taken. Returns its id. */
   async function createBike(externalId: string, cover: Buffer = PHOTO): Promise<string> {
-    const { company, service } = dashboard
     const fields = {
       categoryName: 'Vehicles',
       subcategoryName: 'Bikes',
@@ -38,8 +34,7 @@ describeDashboard('the links of an evidence in Chromium', (it, dashboard) => {
       ['images.items', 'wheel.jpg', PHOTO_WITH_PLACE, 'image/jpeg'],
       ['images.items', 'invoice.txt', 'total', 'text/plain'],
     ])
-    const created = await service.ok('createEvidence', { key: company.keys.U, params: { COMPANY_ID: 'acme' }, form })
-    return created.id
+    return (await dashboard.ok('createEvidence', { form })).id
   }
 
   async function openShare(externalId: string, key: string): Promise<Locator> {
@@ -77,12 +72,7 @@ describeDashboard('the links of an evidence in Chromium', (it, dashboard) => {
   }
 
   const sharesOf = async (externalId: string): Promise<ServiceResponse['body']> =>
-    (
-      await dashboard.service.ok('listShares', {
-        key: dashboard.company.keys.R,
-        params: { COMPANY_ID: 'acme', EVIDENCE_EXTERNAL_ID: externalId },
-      })
-    ).shares
+    (await dashboard.ok('listShares', { params: { EVIDENCE_EXTERNAL_ID: externalId } })).shares
 
   it('show before what a stranger will see, and are listed, used and ended', async ({ page, company }) => {
     await createBike('bike-1')
@@ -128,7 +118,7 @@ describeDashboard('the links of an evidence in Chromium', (it, dashboard) => {
     await createBike('bike-2')
     const { shares } = service.registry
     await shares.create(SCOPE, 'bike-2', { fields: ['owner'], files: [] })
-    await page.setViewportSize(PHONE)
+    await dashboard.usePhone()
     const opened = await openShare('bike-2', company.keys.R)
     await field(opened, '7 days').waitFor()
     assert.equal(await field(opened, '1 year').count(), 0)
@@ -146,19 +136,19 @@ describeDashboard('the links of an evidence in Chromium', (it, dashboard) => {
     assert.equal(await button(page, 'End now: Owner').count(), 0)
   })
 
-  it('are ended again if the evidence got another event meanwhile', async ({ company, service }) => {
+  it('are ended again if the evidence got another event meanwhile', async ({ company }) => {
     await createBike('bike-3')
     const opened = await openShare('bike-3', company.keys.U)
-    await service.registry.evidences.update(SCOPE, 'bike-3', { owner: 'Grace' })
+    await dashboard.update('bike-3', { owner: 'Grace' })
     await button(opened, 'Make the link').click()
     await opened.getByText('The link was ended again').waitFor()
     const [{ endedAt }] = await sharesOf('bike-3')
     assert.equal(typeof endedAt, 'string')
   })
 
-  it('are in the code of a certificate, once, without an end for level U', async ({ page, company, service }) => {
+  it('are in the code of a certificate, once, without an end for level U', async ({ page, company }) => {
     const id = await createBike('bike-4')
-    await service.registry.evidences.update(SCOPE, 'bike-4', { updateType: 'stolen' })
+    await dashboard.update('bike-4', { updateType: 'stolen' })
     await dashboard.untilConfirmed(id)
     await openCertificate('bike-4', company.keys.U)
     await heading(page, 'Seal of event 2, Reported stolen').waitFor()

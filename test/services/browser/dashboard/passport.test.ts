@@ -2,16 +2,7 @@ import assert from 'node:assert/strict'
 import type { Page } from 'playwright-core'
 import type { Bundle } from '../../../../core/schemas/bundle.ts'
 import { openBundleRegistry } from '../../../support/bundle-fixture.ts'
-import {
-  assertAccessible,
-  button,
-  describeDashboard,
-  field,
-  heading,
-  PHOTO,
-  SCOPE,
-  text,
-} from '../../../support/dashboard.ts'
+import { assertAccessible, button, describeDashboard, field, heading, PHOTO, text } from '../../../support/dashboard.ts'
 import { formOf } from '../../../support/form.ts'
 import { temporaryFor } from '../../../support/temporary.ts'
 
@@ -21,20 +12,17 @@ const [TRUST, OWN_KEYS] = ['Trust this registry on this device', "Consistent wit
 describeDashboard('the page of a link in Chromium', (it, dashboard) => {
   /** Records a bike with a photo and an invoice. */
   async function createBike(externalId: string): Promise<void> {
-    const { service, company } = dashboard
     const form = formOf({ ...BIKE, externalId, meta: '{"frame":"F-77"}' }, [
       ['image', 'front.png', PHOTO, 'image/png'],
       ['images.items', 'invoice.pdf', 'invoice', 'application/pdf'],
     ])
-    await service.ok('createEvidence', { key: company.keys.U, params: { COMPANY_ID: company.id }, form })
+    await dashboard.ok('createEvidence', { form })
   }
 
   /** Makes a link, and returns it once all that it shows is sealed. */
   async function linkOf(externalId: string, json: object): Promise<{ url: string; id: string; secret: string }> {
-    const { service, company } = dashboard
-    const params = { COMPANY_ID: company.id, EVIDENCE_EXTERNAL_ID: externalId }
-    const { id, url } = await service.ok('createShare', { key: company.keys.U, params, json })
-    await service.registry.sealNow()
+    const { id, url } = await dashboard.ok('createShare', { params: { EVIDENCE_EXTERNAL_ID: externalId }, json })
+    await dashboard.service.registry.sealNow()
     return { url, id, secret: url.slice(url.lastIndexOf('.') + 1) }
   }
 
@@ -62,11 +50,11 @@ describeDashboard('the page of a link in Chromium', (it, dashboard) => {
     await createBike('stolen-1')
     const choice = { fields: ['name', 'meta', 'categoryId'], files: ['image'] }
     const { url, secret } = await linkOf('stolen-1', choice)
-    await service.registry.evidences.update(SCOPE, 'stolen-1', { updateType: 'stolen', updateDescription: 'at night' })
+    await dashboard.update('stolen-1', { updateType: 'stolen', updateDescription: 'at night' })
     await service.registry.sealNow()
     const requests: string[] = []
     page.on('request', (request) => requests.push(request.url()))
-    await page.setViewportSize({ width: 390, height: 844 })
+    await dashboard.usePhone()
     await page.goto(url)
     await heading(page, 'Reported stolen').first().waitFor()
     await page.getByText(/^Since .* UTC\. Do not buy it; tell the police\.$/).waitFor()
@@ -90,14 +78,14 @@ describeDashboard('the page of a link in Chromium', (it, dashboard) => {
   it('says that there is another owner, and not who', async ({ page, service }) => {
     await createBike('sold-1')
     const { url } = await linkOf('sold-1', { fields: ['name', 'owner', 'externalId', 'texts'], files: 'all' })
-    await page.setViewportSize({ width: 390, height: 844 })
+    await dashboard.usePhone()
     await page.goto(url)
     await text(page, 'Not reported stolen').waitFor()
     await text(page, 'Ada').first().waitFor()
     await text(page.getByRole('region', { name: 'The thing' }), 'private').waitFor()
     const [download] = await Promise.all([page.waitForEvent('download'), button(page, 'Download: invoice.pdf').click()])
     assert.equal(download.suggestedFilename(), 'invoice.pdf')
-    await service.registry.evidences.update(SCOPE, 'sold-1', { owner: 'Grace', description: 'new' })
+    await dashboard.update('sold-1', { owner: 'Grace', description: 'new' })
     await service.registry.sealNow()
     await page.reload()
     await page.getByText(/It has another owner since .*\. This link is older and does not say who\./).waitFor()
@@ -107,14 +95,14 @@ describeDashboard('the page of a link in Chromium', (it, dashboard) => {
     assert.doesNotMatch(await page.content(), /Grace|>new</)
   })
 
-  it('shows facts that have no name, and no row if there are none', async ({ page, service }) => {
+  it('shows facts that have no name, and no row if there are none', async ({ page }) => {
     await createBike('facts-1')
     const facts = page.getByRole('region', { name: 'The thing' }).locator('dt', { hasNotText: 'Owner' })
     for (const [meta, names] of [
       [{ '': 'F-78' }, ['(no name)']],
       [{}, []],
     ] as const) {
-      await service.registry.evidences.update(SCOPE, 'facts-1', { meta })
+      await dashboard.update('facts-1', { meta })
       await page.goto((await linkOf('facts-1', { fields: ['meta'], files: [] })).url)
       await page.getByText(/Complete up to event/).waitFor()
       assert.deepEqual(await facts.allTextContents(), names)
@@ -124,7 +112,7 @@ describeDashboard('the page of a link in Chromium', (it, dashboard) => {
   it('is proven by the keys of a registry that the user trusted, until the user forgets it', async ({ page }) => {
     await createBike('trust-1')
     const { url } = await linkOf('trust-1', { fields: ['name'], files: [] })
-    await page.setViewportSize({ width: 390, height: 844 })
+    await dashboard.usePhone()
     await page.goto(url)
     await page.getByText(OWN_KEYS).waitFor()
     const words = await page
@@ -172,7 +160,7 @@ describeDashboard('the page of a link in Chromium', (it, dashboard) => {
 
     await createBike('keys-1')
     const { url } = await linkOf('keys-1', { fields: ['name'], files: [] })
-    await page.setViewportSize({ width: 390, height: 844 })
+    await dashboard.usePhone()
     await answerWith(first)
     await page.goto(url)
     await button(page, TRUST).click()
@@ -201,20 +189,15 @@ describeDashboard('the page of a link in Chromium', (it, dashboard) => {
     assert.doesNotMatch(await page.content(), /Red bike|You trusted/)
   })
 
-  it('shows no photo that is not the recorded one, and nothing of an ended link', async ({
-    page,
-    service,
-    company,
-  }) => {
+  it('shows no photo that is not the recorded one, and nothing of an ended link', async ({ page }) => {
     await createBike('photo-1')
     const { url, id: SHARE_ID } = await linkOf('photo-1', { fields: ['name'], files: ['image'] })
     await page.route('**/file/*', (route) => route.fulfill({ body: 'another photo', contentType: 'image/png' }))
     await page.goto(url)
     await page.getByText('front.png is not shown: what the registry sent is not the file that was recorded.').waitFor()
     assert.equal(await page.getByRole('img', { name: 'Red bike' }).count(), 0)
-    const params = { COMPANY_ID: company.id, EVIDENCE_EXTERNAL_ID: 'photo-1', SHARE_ID }
-    await service.ok('endShare', { key: company.keys.U, params })
-    await page.setViewportSize({ width: 390, height: 844 })
+    await dashboard.ok('endShare', { params: { EVIDENCE_EXTERNAL_ID: 'photo-1', SHARE_ID } })
+    await dashboard.usePhone()
     for (const ended of [url, url.slice(0, -1), url.slice(0, url.lastIndexOf('.'))]) {
       await page.goto('about:blank')
       await page.goto(ended)

@@ -74,8 +74,7 @@ describeDashboard('the pages of proofs in Chromium', (it, dashboard) => {
     await dashboard.createEvidence('verify-2')
     const form = new FormData()
     form.append('files', new Blob([PHOTO], { type: 'image/png' }), 'photo.png')
-    const params = { COMPANY_ID: dashboard.company.id, EVIDENCE_EXTERNAL_ID: 'verify-2' }
-    await dashboard.service.ok('updateEvidence', { key: dashboard.company.keys.U, params, form })
+    await dashboard.ok('updateEvidence', { params: { EVIDENCE_EXTERNAL_ID: 'verify-2' }, form })
     await dashboard.service.registry.sealNow()
     const path = '/api/v1/evidences/acme/evidence/verify-2/bundle?fields=all&files=all'
     const bundle = await read(path, dashboard.company.keys.R)
@@ -210,7 +209,7 @@ describeDashboard('the pages of proofs in Chromium', (it, dashboard) => {
     }
     await ask(foreign, 'The registry knows this proof, but says whether there are any only to a key of its company')
     await ask(own, 'The registry says that there is none later.')
-    await service.registry.evidences.update(SCOPE, 'VIN-1', { updateType: 'stolen' })
+    await dashboard.update('VIN-1', { updateType: 'stolen' })
     await ask(own, 'The registry says that there are later events: the newest is event 2.')
     await page.getByText('Newest event: Reported stolen').waitFor()
   })
