@@ -26,6 +26,11 @@ export interface Overview {
   }
   /** The evidences that were created on each of the last 30 days in UTC, oldest first. */
   readonly createdPerDay: readonly { readonly day: Date; readonly count: number }[]
+  /**
+   * The events of the present day in UTC. `isMore`: so far. On a day with more than 10,000 log entries, each call
+   * counts some more of them.
+   */
+  readonly eventsToday: { readonly count: number; readonly isMore: boolean }
   /** The ten evidences with the newest changes, newest first. */
   readonly lastChanged: readonly EvidenceSummary[]
   readonly log: LogProgress

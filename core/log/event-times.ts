@@ -7,6 +7,9 @@ import { TILE_WIDTH } from './tree/tile.ts'
 /** Rows are cached, 3 KiB each: 12 MiB, for a million entries. So most searches read nothing. */
 const MAX_CACHED_ROWS = 4_096
 
+/** What is read of the log. */
+export type LogSource = Pick<RecordStore, 'logSize' | 'readPayloads'>
+
 /** The events of a row of the log, by position; of a key or a token 0. */
 interface EventRow {
   readonly times: Float64Array
@@ -15,16 +18,16 @@ interface EventRow {
 }
 
 /**
- * Finds an evidence in the log by its time of creation, by binary search over the rows of the log.
+ * Finds times in the log by binary search over its rows, and an evidence by its time of creation.
  *
  * Commits that were made at the same time may be in another order than their times, at most by a few entries. A bulk
  * create takes longer, so some of the evidences beside it may not be found in this way.
  */
 export class EventTimes {
-  readonly #records: RecordStore
+  readonly #records: LogSource
   readonly #cached = new BoundedMap<number, EventRow>(MAX_CACHED_ROWS)
 
-  constructor(records: RecordStore) {
+  constructor(records: LogSource) {
     this.#records = records
   }
 
@@ -34,14 +37,7 @@ export class EventTimes {
     const rows = Math.ceil(logSize / TILE_WIDTH)
     const id = uuidBytes(evidenceId)
     const idEnd = readU32(id, 12)
-    let [row, end] = [0, rows]
-    while (row < end) {
-      const middle = (row + end) >>> 1
-      if (firstOf(await this.#eventsIn(middle, logSize)) < time) row = middle + 1
-      else end = middle
-    }
-    // `row` is the first one that begins at this time or later, so the row before it reaches this time.
-    for (row = Math.max(0, row - 1); row < rows; row += 1) {
+    for (let row = await this.#rowBefore(time, logSize); row < rows; row += 1) {
       const events = await this.#eventsIn(row, logSize)
       for (let at = events.times.indexOf(time); at >= 0; at = events.times.indexOf(time, at + 1)) {
         if (events.idEnds[at] !== idEnd) continue
@@ -51,6 +47,22 @@ export class EventTimes {
       if (firstOf(events) > time) break
     }
     return false
+  }
+
+  /** The position of the first event of this time or later, or at most a row before it. */
+  async startOf(time: number): Promise<number> {
+    return (await this.#rowBefore(time, await this.#records.logSize())) * TILE_WIDTH
+  }
+
+  async #rowBefore(time: number, logSize: number): Promise<number> {
+    let [row, end] = [0, Math.ceil(logSize / TILE_WIDTH)]
+    while (row < end) {
+      const middle = (row + end) >>> 1
+      if (firstOf(await this.#eventsIn(middle, logSize)) < time) row = middle + 1
+      else end = middle
+    }
+    // `row` is the first one that begins at this time or later, so the row before it reaches this time.
+    return Math.max(0, row - 1)
   }
 
   async #eventsIn(row: number, logSize: number): Promise<EventRow> {

@@ -8,6 +8,7 @@ import type {
   UpdateOptions,
 } from '../../core/index.ts'
 import type { ErrorShape, ResponseCode } from './errors.ts'
+import type { CompanyHealth } from './overview.ts'
 import type { ReplyCache } from './reply-cache.ts'
 import type { Reply } from './reply.ts'
 
@@ -109,8 +110,8 @@ export interface EndpointRequest<Q extends TSchema = TSchema, B extends TSchema 
    * client disconnects, or if the server stops.
    */
   readonly longPoll: <T>(maxMs: number, wait: (signal: AbortSignal) => Promise<T>) => Promise<T>
-  /** Whether everything works, for anyone with a key. */
-  readonly health: () => 'ok' | 'degraded'
+  /** What anyone with a key may know of the server. */
+  readonly health: () => Promise<CompanyHealth>
 }
 
 /**

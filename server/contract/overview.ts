@@ -1,4 +1,4 @@
-import Type from '#typebox'
+import Type, { type Static } from '#typebox'
 import type { Overview as CoreOverview } from '../../core/index.ts'
 import { EvidenceListItem, evidenceListItem } from './evidence-responses.ts'
 import { closed, Count, DateTime, opt } from './values.ts'
@@ -31,6 +31,13 @@ export const Overview = closed({
       description: 'The last 30 days in UTC, oldest first',
     },
   ),
+  eventsToday: closed(
+    {
+      count: number('Those that are counted'),
+      isMore: Type.Boolean({ description: 'Whether there are more, which a later request counts' }),
+    },
+    { description: 'Events of the company on the present day in UTC' },
+  ),
   log: closed(
     {
       recorded: closed(step, { description: 'In the log' }),
@@ -44,12 +51,27 @@ export const Overview = closed({
     { description: 'Of the whole log: of all companies' },
   ),
   health: Type.Enum(['ok', 'degraded'], { description: 'Whether this server works as it should' }),
+  backup: opt(
+    closed(
+      { at: opt(Type.Unsafe<Date>({ ...DateTime, description: 'When the last backup began' })) },
+      { description: 'Of this server; empty if it has made none' },
+    ),
+  ),
+  disk: opt(
+    closed(
+      { freeBytes: number('Bytes that are free'), sizeBytes: number('Bytes of the whole volume') },
+      { description: 'The fullest volume of this server' },
+    ),
+  ),
   dts: Type.Array(EvidenceListItem, { description: 'The ten evidences with the newest changes, newest first' }),
 })
 
+/** What a company may know of the server. */
+export type CompanyHealth = Readonly<Pick<Static<typeof Overview>, 'health' | 'backup' | 'disk'>>
+
 /** An `Overview` as JSON. The items of its list are made as those of any list. */
-export function overview({ lastChanged, createdPerDay, ...rest }: CoreOverview, health: 'ok' | 'degraded'): string {
+export function overview({ lastChanged, createdPerDay, ...rest }: CoreOverview, health: CompanyHealth): string {
   const days = createdPerDay.map(({ day, count }) => ({ date: day.toISOString().slice(0, 10), count }))
-  const members = JSON.stringify({ ...rest, createdPerDay: days, health })
+  const members = JSON.stringify({ ...rest, createdPerDay: days, ...health })
   return `${members.slice(0, -1)},"dts":[${lastChanged.map(evidenceListItem).join(',')}]}`
 }

@@ -109,7 +109,7 @@ export function createApp(given: AppOptions): App {
   }
   const metrics = createMetrics({ registry, instruments, health, shedder, connections, ...load, ...options })
   const longPolls = new LongPolls(load.queues.get('held'))
-  const services = { ...servicesOf(registry, limits, options), ...load, longPolls, health: () => health.overall() }
+  const services = { ...servicesOf(registry, limits, options), ...load, longPolls, health: () => health.ofCompany() }
   const operatorGroup = operations({ health, metrics })
   const { metricsToken } = options
   const rootGroups = [metricsToken === undefined ? withoutMetrics(operatorGroup) : operatorGroup]

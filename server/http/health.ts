@@ -1,6 +1,7 @@
 import { isRegistryError, type ErrorCode, type Registry, type WritesRefused } from '../../core/index.ts'
 import type { ScrubStatus } from '../../core/ops/index.ts'
 import type { Static } from '#typebox'
+import type { CompanyHealth } from '../contract/overview.ts'
 import type { Readiness } from '../contract/operations.ts'
 import { defined } from '../contract/values.ts'
 import { VERSION } from '../version.ts'
@@ -33,6 +34,8 @@ export interface HealthSources {
   readonly scrubStatus?: () => ScrubStatus | undefined
   /** What is wrong with the clock, for `/readyz`. */
   readonly clockProblem?: () => string | undefined
+  /** For the overview of companies. Default: it says nothing of backup and disk. */
+  readonly serverReadings?: () => Promise<Omit<CompanyHealth, 'health'>>
 }
 
 /** The part of a registry that tells how it is. */
@@ -90,12 +93,11 @@ export class Health {
     return reason === null ? undefined : REFUSED_TEXTS[reason]
   }
 
-  /** What a company may know: whether everything works. */
-  overall(): 'ok' | 'degraded' {
+  /** What anyone with a key may know. */
+  async ofCompany(): Promise<CompanyHealth> {
     const { status, writes, differences, failures } = this.readiness()
-    return status === 'ok' && writes === undefined && differences === undefined && failures === undefined
-      ? 'ok'
-      : 'degraded'
+    const isWell = status === 'ok' && writes === undefined && differences === undefined && failures === undefined
+    return { health: isWell ? 'ok' : 'degraded', ...(await this.#sources.serverReadings?.()) }
   }
 
   /** Why it is not ready, `undefined` if it is. */

@@ -140,7 +140,8 @@ export const evidences: EndpointGroup = {
         'Counts, creations per day, the evidences with the newest changes, and how far all entries of the log are ' +
         'on their way to a proof. `health` says whether this server works as it should.',
       response: { schema: Overview },
-      handle: async ({ registry, scope, health }) => json(overview(await registry.evidences.overview(scope), health())),
+      handle: async ({ registry, scope, health }) =>
+        json(overview(await registry.evidences.overview(scope), await health())),
     }),
     endpoint({
       id: 'listEvents',

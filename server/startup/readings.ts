@@ -5,6 +5,7 @@ import Type from '#typebox'
 import { writePrivateFile } from '../../adapters/files/index.ts'
 import { decorateAuthority, type Anchor, type AnchorFunds, type TimestampAuthority } from '../../adapters/kit/index.ts'
 import { parseTimestampResponse, timestampCertificates } from '../../core/verify/tokens.ts'
+import type { CompanyHealth } from '../contract/overview.ts'
 import { many, one, type MetricRow, type MetricValues } from '../http/metrics.ts'
 import { readShape } from '../../core/schemas/index.ts'
 
@@ -52,8 +53,8 @@ export class OperatorReadings {
     const backup = 'When the last backup of this data directory began; 0 if there is none'
     return [
       one('last_backup_timestamp_seconds', backup, async () => (await this.#lastBackupAt()) / 1_000),
-      many('disk_free_bytes', 'Free bytes of the file system, by folder', 'folder', () => this.#disks('bavail')),
-      many('disk_size_bytes', 'Size of the file system, by folder', 'folder', () => this.#disks('blocks')),
+      many('disk_free_bytes', 'Free bytes of the file system, by folder', 'folder', () => this.#disks('freeBytes')),
+      many('disk_size_bytes', 'Size of the file system, by folder', 'folder', () => this.#disks('sizeBytes')),
       many('certificate_expiry_timestamp_seconds', 'When the first certificate expires', 'authority', () =>
         [...this.#stamps].flatMap(([{ info }, response]) => expiryOf(info, response)),
       ),
@@ -64,16 +65,30 @@ export class OperatorReadings {
     ]
   }
 
+  /** What everyone with a key may see of them. */
+  async forUsers(): Promise<Omit<CompanyHealth, 'health'>> {
+    const [backupAt, volumes] = await Promise.all([this.#lastBackupAt(), this.#volumes()])
+    const [fullest] = volumes.toSorted((a, b) => a.freeBytes / a.sizeBytes - b.freeBytes / b.sizeBytes)
+    return {
+      backup: backupAt > 0 ? { at: new Date(backupAt) } : {},
+      ...(fullest && { disk: { freeBytes: fullest.freeBytes, sizeBytes: fullest.sizeBytes } }),
+    }
+  }
+
   async #lastBackupAt(): Promise<number> {
     const text = await readFile(join(this.#directory, BACKUP_FILE), 'utf8').catch(() => '')
     return readShape(LastBackup, text)?.startedAt ?? 0
   }
 
+  async #disks(of: 'freeBytes' | 'sizeBytes'): Promise<MetricValues> {
+    return (await this.#volumes()).map((volume) => [volume.folder, volume[of]])
+  }
+
   /** Folders of the data directory can be volumes of their own. */
-  async #disks(of: 'bavail' | 'blocks'): Promise<MetricValues> {
+  async #volumes() {
     const read = ['.', 'records', 'blobs'].map(async (folder) => {
-      const stats = await statfs(join(this.#directory, folder))
-      return [folder, stats[of] * stats.bsize] as const
+      const { bavail, blocks, bsize } = await statfs(join(this.#directory, folder))
+      return { folder, freeBytes: bavail * bsize, sizeBytes: blocks * bsize }
     })
     return (await Promise.allSettled(read)).flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []))
   }

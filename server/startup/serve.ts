@@ -43,6 +43,7 @@ export async function serve({
     instruments,
     clockProblem: () => clockWatch.problem,
     moreMetrics: readings.metrics(),
+    serverReadings: () => readings.forUsers(),
     ...(config.scrubBytesPerSecond > 0 && scrubStatus && { scrubStatus }),
     isStorePoisoned: () => stores.records.isPoisoned(),
     ...(areFilesLost && { areFilesLost }),

@@ -80,10 +80,15 @@ export function formatAge(time: string | number): string {
 export const formatDate = (time: string | number): string =>
   textOf(time, (date) => new Intl.DateTimeFormat(undefined, { dateStyle: 'medium' }).format(date))
 
+const SIZES = [
+  ['gigabyte', 1e9],
+  ['megabyte', 1e6],
+  ['kilobyte', 1e3],
+] as const
+
 /** A size in the largest unit, such as `2.1 MB`. */
 export function formatBytes(bytes: number): string {
-  const [unit, size] =
-    bytes >= 1e6 ? (['megabyte', 1e6] as const) : bytes >= 1e3 ? (['kilobyte', 1e3] as const) : (['byte', 1] as const)
+  const [unit, size] = SIZES.find(([, each]) => bytes >= each) ?? ['byte', 1]
   return new Intl.NumberFormat(undefined, { style: 'unit', unit, maximumFractionDigits: 1 }).format(bytes / size)
 }
 

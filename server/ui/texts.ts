@@ -151,8 +151,9 @@ export const texts = {
     inCategories: (categories: number, subcategories: number) =>
       `${counted(categories, 'category', 'categories')}, ${counted(subcategories, 'subcategory', 'subcategories')}`,
     ofAll: 'at present',
-    createdToday: 'Created today',
-    thisWeek: (count: number) => `${count.toLocaleString()} in 7 days`,
+    eventsToday: 'Events today',
+    createdToday: (today: number, week: number) =>
+      `${today.toLocaleString()} created, ${week.toLocaleString()} in 7 days (UTC)`,
     waitingForProof: 'Waiting for proof',
     waitingFor: (blocks: number) => `for the next seal${blocks > 0 ? `; ${blocks.toLocaleString()} for a block` : ''}`,
     pipeline: 'From record to proof',
@@ -187,6 +188,11 @@ export const texts = {
     noAuthority: 'no timestamp authority is set up: proofs show no time. The operator sets EVIDENCE_TSA',
     noChain: 'no chain is set up. The operator sets EVIDENCE_ANCHOR',
     notSeen: 'not reported to this page',
+    backedUp: 'complete',
+    oldBackup: 'The last one is more than a day old: run evidence-registry backup again',
+    noBackup: 'None was made by this server. To make one, run evidence-registry backup --to DIR',
+    diskUse: (used: number, free: string) => `${Math.round(100 * used)} % used, ${free} free`,
+    diskLow: (free: string) => `Only ${free} are free: free some space, or enlarge the volume`,
     degraded: 'Something does not work as it should. What is recorded is safe; ask the operator of this registry.',
   },
   firstRun: {

@@ -1,6 +1,7 @@
 import type { Overview } from '../../api/overview.ts'
 import type { Evidences } from '../../api/evidences.ts'
 import { DAY_MS } from '../../ids.ts'
+import { DayCounts } from '../../log/day-counts.ts'
 import { logKeys } from '../../log/keys.ts'
 import { NO_ANCHORS } from '../../log/records.ts'
 import { claimOf } from '../../log/attestation-rules.ts'
@@ -17,14 +18,14 @@ const LAST_CHANGED = 10
 /** More unsealed entries than these have an event among them. */
 const MAX_TOKENS = 16
 
-/** What a company has, from counters and the ends of two lists, and how far the whole log is. Never a scan. */
-export const readOverview =
-  (context: Context, list: Evidences['list']): Evidences['overview'] =>
-  async (scope) => {
+/** What a company has, from counters, the ends of two lists and the entries of a day, and how far the log is. */
+export function readOverview(context: Context, list: Evidences['list']): Evidences['overview'] {
+  const dayCounts = new DayCounts(context.records, context.log.eventTimes)
+  return async (scope) => {
     const { companyId } = await enterCompany(context, scope, 'R')
     const today = Math.floor(context.clock.now() / DAY_MS)
     const days = Array.from({ length: DAYS }, (_, i) => today - DAYS + 1 + i)
-    const [counters, { items }, log] = await Promise.all([
+    const [counters, { items }, log, eventsToday] = await Promise.all([
       context.records.get([
         keys.evidenceCount(['company', companyId]),
         keys.evidenceCount(['stolen', companyId]),
@@ -34,15 +35,18 @@ export const readOverview =
       ]),
       list(scope, { sort: 'updated', limit: LAST_CHANGED }),
       logProgress(context),
+      dayCounts.of(companyId, today),
     ])
     const [evidences = 0, stolen = 0, categories = 0, files = 0, ...created] = counters.map(countOf)
     return {
       counts: { evidences, stolen, categories, files },
       createdPerDay: days.map((day, i) => ({ day: new Date(day * DAY_MS), count: created[i] ?? 0 })),
+      eventsToday,
       lastChanged: items,
       log,
     }
   }
+}
 
 /** How far the whole log is: its heads, and then what they name. */
 async function logProgress({ records, log }: Pick<Context, 'records' | 'log'>): Promise<Overview['log']> {

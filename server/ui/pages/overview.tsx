@@ -25,6 +25,7 @@ const PARTS_PX = [118, 172, 255]
 const NOTHING: Overview = {
   counts: { evidences: 0, stolen: 0, categories: 0, files: 0 },
   createdPerDay: [],
+  eventsToday: { count: 0, isMore: false },
   log: { recorded: { size: 0 }, sealed: { size: 0 }, stamped: { size: 0 }, anchored: { size: 0 } },
   health: 'ok',
   dts: [],
@@ -91,7 +92,7 @@ function Glance({ overview }: { readonly overview: Overview & { readonly readAt:
           </Card>
         </div>
         <div>
-          <Health overview={overview} />
+          <Health overview={overview} readAt={readAt} />
         </div>
       </div>
     </>
@@ -99,7 +100,7 @@ function Glance({ overview }: { readonly overview: Overview & { readonly readAt:
 }
 
 /** The counts, each with what it leads to. */
-function Tiles({ overview: { counts, createdPerDay, log } }: { readonly overview: Overview }) {
+function Tiles({ overview: { counts, createdPerDay, eventsToday, log } }: { readonly overview: Overview }) {
   const t = texts.overview
   const { client } = useSession()
   const { loaded } = useLoad((signal) => client.listCategories({}, { signal }), [client])
@@ -121,8 +122,8 @@ function Tiles({ overview: { counts, createdPerDay, log } }: { readonly overview
       >
         {t.ofAll}
       </Tile>
-      <Tile icon="clock" name={t.createdToday} count={createdPerDay.at(-1)?.count ?? 0} href={hrefOf(['evidences'])}>
-        {t.thisWeek(week)}
+      <Tile icon="clock" name={t.eventsToday} href={hrefOf(['evidences'], { sort: 'updated' })} {...eventsToday}>
+        {t.createdToday(createdPerDay.at(-1)?.count ?? 0, week)}
       </Tile>
       <Tile icon="verify" name={t.waitingForProof} count={log.recorded.size - log.sealed.size} href={hrefOf(['log'])}>
         {t.waitingFor(forBlock)}
@@ -137,17 +138,19 @@ interface TileProps {
   readonly count: number
   readonly href: string
   readonly isAlarm?: boolean
+  /** Whether there are more. */
+  readonly isMore?: boolean
   readonly children: string | undefined
 }
 
 /** A count that leads to what it counts. */
-const Tile = ({ icon, name, count, href, isAlarm = false, children }: TileProps) => (
+const Tile = ({ icon, name, count, href, isAlarm = false, isMore = false, children }: TileProps) => (
   <a class="card tile quiet" href={href}>
     <span class="flex caption">
       <Icon name={icon} />
       {name}
     </span>
-    <span class={`figure ${isAlarm ? 'is-stolen' : ''}`}>{count.toLocaleString()}</span>
+    <span class={`figure ${isAlarm ? 'is-stolen' : ''}`}>{count.toLocaleString() + (isMore ? '+' : '')}</span>
     <span class="small muted">{children}</span>
   </a>
 )

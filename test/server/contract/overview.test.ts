@@ -4,7 +4,8 @@ import { CompanyRequests, of, VEHICLE_CATEGORY } from '../../support/company-req
 import { formOf } from '../../support/form.ts'
 
 describe('the overview', () => {
-  const acme = new CompanyRequests()
+  const [at, disk] = ['2026-01-02T03:04:05.678Z', { freeBytes: 1, sizeBytes: 3 }]
+  const acme = new CompanyRequests({ serverReadings: async () => ({ backup: { at: new Date(at) }, disk }) })
 
   it('counts what the company has, and says how far the whole log is', async () => {
     const empty = await acme.ok('getOverview')
@@ -17,7 +18,7 @@ describe('the overview', () => {
     assert.equal((await acme.call('createEvidence', { form })).status, 201)
     await acme.create('stolen')
     await acme.ok('updateEvidence', { ...of('stolen'), json: { actionType: 'stolen' } })
-    const { counts, createdPerDay, dts, log, health } = await acme.ok('getOverview')
+    const { counts, createdPerDay, dts, log, health, ...server } = await acme.ok('getOverview')
     assert.deepEqual(counts, { evidences: 2, stolen: 1, categories: 1, files: 2 })
     assert.equal(createdPerDay.length, 30)
     const created = createdPerDay.reduce((sum: number, day: { count: number }) => sum + day.count, 0)
@@ -28,6 +29,7 @@ describe('the overview', () => {
     assert.ok(log.recorded.size >= 3)
     assert.ok(log.sealed.size <= log.recorded.size)
     assert.equal(health, 'ok')
+    assert.deepEqual([server.backup, server.disk], [{ at }, disk])
     const [file] = (await acme.ok('listEvidenceFiles', of('with-image'))).dt
     await acme.ok('deleteFile', { query: { fileId: file.overlayId } })
     assert.equal((await acme.ok('getOverview')).counts.files, 1)

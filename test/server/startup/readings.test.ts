@@ -25,11 +25,13 @@ describe('what an operator must replenish or renew', () => {
     const readings = new OperatorReadings(directory, undefined)
     const seconds = async (): Promise<number> => (await read(readings, 'last_backup_timestamp_seconds'))[0]?.[1] ?? NaN
     assert.equal(await seconds(), 0)
+    assert.deepEqual((await readings.forUsers()).backup, {})
     const before = Date.now()
     await runCli(['backup', '--to', await temporaryFor(t), '--data-dir', directory])
     assert.ok((await seconds()) >= before / 1_000, 'it is noted')
     await noteBackup(directory, 5_000)
     assert.equal(await seconds(), 5)
+    assert.deepEqual((await readings.forUsers()).backup, { at: new Date(5_000) })
   })
 
   it('is the space of each folder that exists', async (t) => {
@@ -42,6 +44,8 @@ describe('what an operator must replenish or renew', () => {
         values.map(([folder]) => folder),
         ['.', 'blobs'],
       )
+    const { disk } = await readings.forUsers()
+    assert.ok(disk && disk.freeBytes > 0 && disk.sizeBytes === size[0]?.[1])
     for (const [i, [, bytes]] of free.entries()) assert.ok(bytes > 0 && bytes <= (size[i]?.[1] ?? 0), `${bytes}`)
   })
 

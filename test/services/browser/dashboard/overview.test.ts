@@ -1,27 +1,21 @@
 import assert from 'node:assert/strict'
 import type { Page } from 'playwright-core'
 import type { Overview } from '../../../../server/client/index.ts'
-import {
-  assertAccessible,
-  button,
-  describeDashboard,
-  field,
-  heading,
-  link,
-  SCOPE,
-  text,
-} from '../../../support/dashboard.ts'
+import { assertAccessible, button, describeDashboard, field, heading, link, text } from '../../../support/dashboard.ts'
 import { OPERATOR_KEY } from '../../../support/service.ts'
 
 describeDashboard('the overview and the list in Chromium', (it, dashboard) => {
-  it('show what happened last and how far it is proven, also when that changes', async ({ page, service }) => {
+  it('show what happened last and how far it is proven, also when that changes', async ({ page }) => {
     await dashboard.createEvidence('seen-1')
-    await service.registry.evidences.update(SCOPE, 'seen-1', { updateType: 'repair', updateDescription: 'new chain' })
+    await dashboard.update('seen-1', { updateType: 'repair', updateDescription: 'new chain' })
     const anchor = await holdAnchors(page)
     await page.clock.install()
     await dashboard.signIn(dashboard.company.keys.R)
     const line = page.getByRole('listitem').filter({ hasText: 'seen-1' })
     await line.getByText('Repaired · seen-1').waitFor()
+    const events = page.locator('.tile', { hasText: 'Events today' })
+    await text(events, '2').waitFor()
+    await events.getByText('1 created, 1 in 7 days (UTC)').waitFor()
     await text(line, 'Sealed').waitFor()
     await link(page, 'Evidences').click()
     const row = page.getByRole('row').filter({ hasText: 'seen-1' })
@@ -101,10 +95,35 @@ describeDashboard('the overview and the list in Chromium', (it, dashboard) => {
     assert.equal(await alert.count(), 0)
   })
 
-  it('search while the user types, and filter at once', async ({ page, service }) => {
+  it('say when the last backup was and how full the disk is, and what to do', async ({ page }) => {
+    await dashboard.createEvidence('healthy-1')
+    const disk = { freeBytes: 300e9, sizeBytes: 400e9 }
+    let state: Pick<Overview, 'backup' | 'disk'> = {}
+    await page.route('**/acme/overview', async (route) => {
+      const response = await route.fetch()
+      await route.fulfill({ response, json: { ...((await response.json()) as Overview), ...state } })
+    })
+    await dashboard.signIn(dashboard.company.keys.R)
+    for (const [next, backup, space] of [
+      [{}, 'not reported to this page', 'not reported to this page'],
+      [{ backup: {}, disk }, 'None was made by this server. To make one,', '25 % used, 300 GB free'],
+      [{ backup: { at: new Date(0).toISOString() }, disk }, 'more than a day old', '25 % used'],
+      [{ backup: { at: new Date().toISOString() }, disk: { ...disk, freeBytes: 30e9 } }, 'complete', 'Only 30 GB'],
+    ] as const) {
+      state = next
+      await page.reload()
+      await dashboard.fillSignIn(dashboard.company.keys.R)
+      await button(page, 'Sign in').click()
+      await page.getByRole('listitem').filter({ hasText: 'Backup' }).getByText(backup).waitFor()
+      await page.getByRole('listitem').filter({ hasText: 'Disk' }).getByText(space).waitFor()
+    }
+    await assertAccessible(page)
+  })
+
+  it('search while the user types, and filter at once', async ({ page }) => {
     await dashboard.createEvidence('typed-1', { name: 'Zebra' })
     await dashboard.createEvidence('typed-2', { name: 'Yak' })
-    await service.registry.evidences.update(SCOPE, 'typed-2', { updateType: 'stolen' })
+    await dashboard.update('typed-2', { updateType: 'stolen' })
     const [zebra, yak] = [link(page, 'Zebra, typed-1'), link(page, 'Yak, typed-2')]
     await dashboard.signIn(dashboard.company.keys.R, '#/evidences')
     await yak.waitFor()
