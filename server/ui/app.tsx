@@ -258,7 +258,7 @@ const Account = ({ session, onSignOut }: { readonly session: Session; readonly o
     <span class="muted cut">
       {session.system.name} · {texts.levels[session.system.permissions]}
     </span>
-    <button class="plain" onClick={onSignOut}>
+    <button class="link" onClick={onSignOut}>
       {texts.nav.signOut}
     </button>
   </div>

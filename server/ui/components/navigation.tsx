@@ -50,7 +50,7 @@ export function Navigation({ page, session }: { readonly page: string; readonly 
   const [isMore, setMore] = useState(false)
   const wide = isMore ? '' : 'wide-only'
   return (
-    <nav class={`nav ${session === undefined ? 'is-public' : ''}`} aria-label={nav.label}>
+    <nav class="nav" aria-label={nav.label}>
       <ul onClick={() => setMore(false)}>
         {entriesOf(session).map(({ name, text, icon, isWide = false }) => (
           <li key={name} class={isWide ? wide : undefined}>

@@ -48,6 +48,7 @@ export function FilePicker({ files, onChange, problem }: FilePickerProps) {
             <li key={`${file.name}/${file.lastModified}/${i}`}>
               <button
                 type="button"
+                class="square"
                 aria-label={`${t.leaveOut}: ${file.name}`}
                 onClick={() => onChange(files.filter((each) => each !== file))}
               >

@@ -68,7 +68,7 @@ export function FirstRun({ onHide, onSession, onChange }: FirstRunProps) {
       <h1>{t.title}</h1>
       <p class="muted">{t.intro}</p>
       <section class="card flush" aria-label={t.label}>
-        <ol class="first-steps">
+        <ol class="first-steps numbered">
           <Step number={1} at={at} title={t.key} text={keyText} time={system?.createdAt}>
             <CreateKey onDone={reload} />
           </Step>
