@@ -1,16 +1,17 @@
 import { parseStrictJson } from '../../../core/verify/index.ts'
-import type { CategoryList, EvidenceInput } from '../../client/index.ts'
+import type { CategoryList, Client, EvidenceInput } from '../../client/index.ts'
 import { FIELDS, REQUIRED_FIELDS, valuesOf } from '../../import/columns.ts'
 import type { ImportField, RowValues, Targets } from '../../import/columns.ts'
 import { isCsvName, readCsv, type CsvRow } from '../../import/csv.ts'
 import type { ImportRow } from '../../import/send.ts'
 import { findSubcategory } from '../../import/subcategories.ts'
-import { FieldError } from '../failure.ts'
+import { FieldError, insteadOf } from '../failure.ts'
 import { texts } from '../texts.ts'
 
 /** A file of rows. One of JSON has no columns, and in each row one cell: its line. */
 export interface ImportFile {
   readonly name: string
+  readonly bytes: number
   readonly columns: readonly string[]
   readonly rows: readonly CsvRow[]
 }
@@ -42,7 +43,7 @@ export async function readImport(file: File): Promise<ImportFile> {
   if (openQuote !== undefined) throw fault(t.openQuote(openQuote))
   const [columns, given] = isCsv ? [rows[0]?.cells ?? [], rows.slice(1)] : [[], rows]
   if (given.length === 0) throw fault(t.noRows)
-  return { name: file.name, columns, rows: given }
+  return { name: file.name, bytes: file.size, columns, rows: given }
 }
 
 const linesOf = (text: string): readonly CsvRow[] =>
@@ -71,6 +72,33 @@ export function checkRows({ columns, rows }: ImportFile, targets: Targets, categ
     }
   }
   return { ready, faults }
+}
+
+/** Evidences of a page of the list, and the most requests that finding out takes. */
+const [PAGE_ITEMS, MAX_REQUESTS] = [1_000, 50]
+
+/**
+ * How many of the rows have an external id that exists: by the list of all evidences, or row by row if that takes fewer
+ * requests. `undefined`: both take too many.
+ */
+export async function countExisting(
+  rows: readonly ImportRow[],
+  client: Client,
+  signal: AbortSignal,
+): Promise<number | undefined> {
+  const ids = new Set(rows.map(({ evidence }) => evidence.externalId))
+  const pages = (await client.listEvidences({ len: 1 }, { signal })).count / PAGE_ITEMS
+  if (Math.min(pages, ids.size) > MAX_REQUESTS) return undefined
+  let count = 0
+  if (pages <= ids.size) {
+    for await (const { externalId } of client.evidences({}, { signal })) count += Number(ids.has(externalId))
+    return count
+  }
+  for (const externalId of ids) {
+    const request = client.getEvidence({ externalId, len: 1 }, { signal })
+    if (await request.catch(insteadOf('EVIDENCE_NOT_FOUND', undefined))) count += 1
+  }
+  return count
 }
 
 /** The given values of a line of JSON: as in the API, `null` and `""` are not given. */

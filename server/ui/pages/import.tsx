@@ -1,19 +1,20 @@
 import { useRef, useState } from 'preact/hooks'
 import { factOf, FIELDS, META, REQUIRED_FIELDS, targetsOf, type Targets } from '../../import/columns.ts'
-import { csvText } from '../../import/csv.ts'
 import { newestId, sendRows, type ImportRow } from '../../import/send.ts'
-import { FileField, SelectField } from '../components/fields.tsx'
+import { FileField } from '../components/fields.tsx'
 import { Icon } from '../components/icon.tsx'
 import { Failure, WhenLoaded } from '../components/notice.tsx'
+import { Table } from '../components/table.tsx'
 import { useForm } from '../components/use-form.ts'
 import { useLoad } from '../components/use-load.ts'
 import { messageOf } from '../failure.ts'
-import { saveFile } from '../format.ts'
+import { formatBytes, formatDuration } from '../format.ts'
 import { hrefOf } from '../router.ts'
 import { useSession } from '../session.ts'
 import { texts } from '../texts.ts'
 import { DropArea } from './drop-zone.tsx'
-import { checkRows, LABELS, readImport, type Fault, type ImportFile } from './import-rows.ts'
+import { FaultList, saveCsv } from './import-faults.tsx'
+import { checkRows, countExisting, LABELS, readImport, type Fault, type ImportFile } from './import-rows.ts'
 import { forgetLeftList } from './use-evidences.ts'
 
 /** Where an import is. */
@@ -23,6 +24,8 @@ interface Stage {
   readonly file?: ImportFile
   readonly targets?: Targets
   readonly rows?: readonly ImportRow[]
+  /** How many rows are left out. */
+  readonly faults?: number
 }
 
 interface StepProps {
@@ -36,25 +39,45 @@ const focus = (section: HTMLElement | null): void => section?.focus()
 /** Creates evidences from a file: choose it, say what its columns become, check its rows, send them. */
 export function ImportPage() {
   const t = texts.import
-  const [{ step, file, targets = [], rows }, setStage] = useState<Stage>({ step: 0 })
+  const [{ step, file, targets = [], rows, faults = 0 }, setStage] = useState<Stage>({ step: 0 })
   return (
     <div class="first">
       <div class="head">
-        <h1>{t.title}</h1>
+        <div>
+          <h1>{t.title}</h1>
+          <p class="small muted">{t.intro}</p>
+        </div>
       </div>
-      <section key={step} class="card stack" ref={step > 0 ? focus : null} tabIndex={-1} aria-label={t.title}>
-        <p class="small muted" role="status">
-          {t.step(step)}
-          {file && <bdi> · {file.name}</bdi>}
-        </p>
+      <section key={step} class="card stack" ref={step > 0 ? focus : null} tabIndex={-1} aria-label={t.steps[step]}>
+        <Steps at={step} />
+        {file && (
+          <div class="between">
+            <h2>
+              <bdi>{file.name}</bdi>
+            </h2>
+            <span class="small muted">{t.size(file.rows.length, formatBytes(file.bytes))}</span>
+          </div>
+        )}
         {step === 0 && <FileStep go={setStage} />}
         {file && step === 1 && <ColumnsStep file={file} go={setStage} />}
         {file && step === 2 && <CheckStep file={file} targets={targets} go={setStage} />}
-        {rows && <RunStep rows={rows} go={setStage} />}
+        {rows && <RunStep rows={rows} faults={faults} go={setStage} />}
       </section>
     </div>
   )
 }
+
+/** The way through an import, and where the user is on it. */
+const Steps = ({ at }: { readonly at: number }) => (
+  <ol class="row wide-gap small numbered" aria-label={texts.import.way}>
+    {texts.import.steps.map((name, i) => (
+      <li key={name} class={`flex ${i < at ? 'done' : ''}`} {...(i === at && { 'aria-current': 'step' as const })}>
+        <b class="sign">{i < at ? <Icon name="tick" /> : i + 1}</b>
+        {name}
+      </li>
+    ))}
+  </ol>
+)
 
 /** The choice of a file, by drag and drop or by a dialog. */
 function FileStep({ go }: Pick<StepProps, 'go'>) {
@@ -77,6 +100,10 @@ function FileStep({ go }: Pick<StepProps, 'go'>) {
         accept=".csv,.tsv,.jsonl,.ndjson"
         onChange={begin}
       />
+      <button class="plain" onClick={() => saveCsv(t.example, 'example.csv')}>
+        <Icon name="keep" />
+        {t.saveExample}
+      </button>
     </DropArea>
   )
 }
@@ -93,22 +120,46 @@ function ColumnsStep({ file, go }: StepProps) {
   const fields = FIELDS.map((field) => [field, LABELS[field]] as const)
   return (
     <>
-      <div class="pair">
-        {columns.map((column, i) => (
-          <SelectField
-            key={i}
-            label={t.becomes(column)}
-            hint={rows.find(({ cells }) => cells[i])?.cells[i]?.slice(0, 100)}
-            value={targets[i] ?? ''}
-            choices={[['', t.leaveOut], ...fields, [factOf(column), t.fact(factOf(column).slice(META.length))]]}
-            onChange={(target) => choose(i, target)}
-          />
-        ))}
-      </div>
+      <Table
+        label={t.columns}
+        isCard={false}
+        hasRowNames
+        items={columns.map((name, i) => ({ name, i, samples: samplesOf(rows, i) }))}
+        keyOf={({ i }) => String(i)}
+        columns={[
+          {
+            title: t.column,
+            cell: ({ name, samples }) => (
+              <>
+                <bdi>{name}</bdi>
+                <p class="id">{samples}</p>
+              </>
+            ),
+          },
+          {
+            title: t.target,
+            cell: ({ name, i }) => (
+              <select
+                aria-label={t.becomes(name)}
+                value={targets[i] ?? ''}
+                onChange={({ currentTarget }) => choose(i, currentTarget.value)}
+              >
+                {[['', t.leaveOut], ...fields, [factOf(name), t.fact(factOf(name).slice(META.length))]].map(
+                  ([value, text]) => (
+                    <option key={value} value={value}>
+                      {text}
+                    </option>
+                  ),
+                )}
+              </select>
+            ),
+          },
+        ]}
+      />
       <p class="problem" role="status">
         {missing.length > 0 && t.noColumn(missing)}
       </p>
-      <div class="row">
+      <div class="row actions">
         <button onClick={() => go({ step: 0 })}>{t.back}</button>
         <button class="primary" disabled={missing.length > 0} onClick={() => go({ step: 2, file, targets })}>
           {t.check(rows.length)}
@@ -118,23 +169,47 @@ function ColumnsStep({ file, go }: StepProps) {
   )
 }
 
+/** The first values of a column, of those in the first rows. */
+const samplesOf = (rows: ImportFile['rows'], i: number): string =>
+  rows
+    .slice(0, 100)
+    .flatMap(({ cells }) => cells[i] || [])
+    .slice(0, 2)
+    .map((cell) => cell.slice(0, 100))
+    .join(', ')
+
 /** The rows that can be sent, and those that cannot. Nothing was sent yet. */
 function CheckStep({ file, targets, go }: StepProps & { readonly targets: Targets }) {
   const t = texts.import
   const { client } = useSession()
-  const check = useLoad(async (signal) => checkRows(file, targets, await client.listCategories({}, { signal })), [file])
+  const check = useLoad(
+    async (signal) => {
+      const checked = checkRows(file, targets, await client.listCategories({}, { signal }))
+      return { ...checked, existing: await countExisting(checked.ready, client, signal) }
+    },
+    [file],
+  )
   return (
     <WhenLoaded of={check}>
-      {({ ready, faults }) => (
+      {({ ready, faults, existing }) => (
         <>
-          <p role="status">
-            <b>{t.ready(ready.length, file.rows.length)}</b>
-          </p>
+          <div role="status">
+            <h2>{t.ready(ready.length, file.rows.length)}</h2>
+          </div>
+          <div class="grid choices">
+            <Tally count={ready.length - (existing ?? 0)} text={existing === undefined ? t.perhapsNew : t.areNew} />
+            {existing !== undefined && <Tally count={existing} text={t.areThere} />}
+            <Tally count={faults.length} text={t.haveFault} isAlarm={faults.length > 0} />
+          </div>
           <FaultList faults={faults} />
-          <div class="row">
+          <div class="row actions">
             <button onClick={() => go({ step: 0 })}>{t.back}</button>
-            <button class="primary" disabled={ready.length === 0} onClick={() => go({ step: 3, file, rows: ready })}>
-              {t.start(ready.length)}
+            <button
+              class="primary"
+              disabled={ready.length === 0}
+              onClick={() => go({ step: 3, file, rows: ready, faults: faults.length })}
+            >
+              {t.start(ready.length - (existing ?? 0))}
             </button>
           </div>
         </>
@@ -143,47 +218,38 @@ function CheckStep({ file, targets, go }: StepProps & { readonly targets: Target
   )
 }
 
-const SHOWN_FAULTS = 20
-
-/** Rows that are not created, with the reasons: the first ones, and all of them as a file. */
-function FaultList({ faults }: { readonly faults: readonly Fault[] }) {
-  const t = texts.import
-  if (faults.length === 0) return null
-  const save = (): void => {
-    // The mark says to a spreadsheet that the text is UTF-8.
-    const text = `\u{feff}${csvText([t.faultColumns, ...faults.map((each) => Object.values(each))])}`
-    saveFile(new Blob([text], { type: 'text/csv' }), 'rows-with-reasons.csv')
-  }
-  return (
-    <>
-      <ul class="lines" aria-label={t.faultsLabel}>
-        {faults.slice(0, SHOWN_FAULTS).map(({ number, externalId, reason }) => (
-          <li key={number}>
-            <b>{t.row(number)}</b>
-            <bdi class="text small muted">{reason}</bdi>
-            <bdi class="id">{externalId}</bdi>
-          </li>
-        ))}
-      </ul>
-      <button onClick={save}>
-        <Icon name="keep" />
-        {t.save(faults.length)}
-      </button>
-    </>
-  )
+interface TallyProps {
+  readonly count: number
+  readonly text: string
+  readonly isAlarm?: boolean
 }
+
+/** How many rows are so. */
+const Tally = ({ count, text, isAlarm = false }: TallyProps) => (
+  <div class="answer">
+    <b class={isAlarm ? 'is-stolen' : undefined}>{count.toLocaleString()}</b>
+    <span class="small muted">{text}</span>
+  </div>
+)
 
 const NOTHING_DONE = { created: 0, present: 0 }
 
+interface RunStepProps extends Pick<StepProps, 'go'> {
+  readonly rows: readonly ImportRow[]
+  /** How many others are left out. */
+  readonly faults: number
+}
+
 /** Sends the rows, and says what became of them. */
-function RunStep({ rows, go }: Pick<StepProps, 'go'> & { readonly rows: readonly ImportRow[] }) {
+function RunStep({ rows, faults, go }: RunStepProps) {
   const t = texts.import
   const { client } = useSession()
   const first = useRef<string>(undefined)
   const [counts, setCounts] = useState(NOTHING_DONE)
   const [refused, setRefused] = useState<readonly Fault[]>([])
   const [attempt, setAttempt] = useState(0)
-  const send = async (signal: AbortSignal): Promise<void> => {
+  const send = async (signal: AbortSignal): Promise<number> => {
+    const beganAt = performance.now()
     setCounts(NOTHING_DONE)
     setRefused([])
     // Of the first attempt: what that one created counts as created.
@@ -198,23 +264,35 @@ function RunStep({ rows, go }: Pick<StepProps, 'go'> & { readonly rows: readonly
         setRefused((before) => [...before, { number, externalId, reason }])
       },
     })
+    return performance.now() - beganAt
   }
   const { loaded } = useLoad((signal) => send(signal).finally(() => forgetLeftList(client)), [attempt])
   const { created, present } = counts
   const done = created + present + refused.length
-  const isDone = loaded.state === 'done'
-  const state = isDone ? t.created(created) : t.progress(done, rows.length)
+  const state = t.progress(done, rows.length)
   return (
     <>
       {loaded.state === 'failed' && <Failure error={loaded.error} retry={() => setAttempt(attempt + 1)} />}
-      <b class="flex" role="status">
-        {state}
-      </b>
-      <progress max={rows.length} value={done} aria-label={state} />
-      <p class="small muted">{isDone ? t.others(present, refused.length) : t.canClose}</p>
+      {loaded.state === 'done' ? (
+        <div class="flex answer" role="status">
+          <Icon name="tick" />
+          <p>
+            <b>{t.created(created)}</b>
+            {t.others({ present, faults, refused: refused.length }, formatDuration(loaded.value))}
+          </p>
+        </div>
+      ) : (
+        <>
+          <div role="status">
+            <h2>{state}</h2>
+          </div>
+          <progress max={rows.length} value={done} aria-label={state} />
+          <p class="small muted">{t.canClose}</p>
+        </>
+      )}
       <FaultList faults={refused} />
-      {isDone && (
-        <div class="row">
+      {loaded.state === 'done' && (
+        <div class="row actions">
           <button onClick={() => go({ step: 0 })}>{t.another}</button>
           <a class="button primary" href={hrefOf(['evidences'])}>
             {t.show}
