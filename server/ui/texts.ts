@@ -637,6 +637,7 @@ export const texts = {
     createSub: 'Add a subcategory',
     category: 'Category',
     records: 'Records',
+    stolenOf: (name: string, count: number) => `${counted(count, 'stolen record')}: ${name}`,
     recordsOf: (name: string, count: number) => `${counted(count, 'record')}: ${name}`,
     image: 'Image',
     activate: 'Activate',

@@ -1,4 +1,4 @@
-import type { CategoryList } from '../../client/index.ts'
+import type { CategoryList, EvidenceListItem } from '../../client/index.ts'
 import { openDialog } from '../components/dialog.tsx'
 import { Icon } from '../components/icon.tsx'
 import { Menu, type MenuItem } from '../components/menu.tsx'
@@ -12,12 +12,25 @@ import { hasLevel, useSession, type Session } from '../session.ts'
 import { texts } from '../texts.ts'
 import { ActionDialog, DetailsDialog, type CategoryNode } from './category-dialogs.tsx'
 
+/** If more are stolen, the table does not count them. */
+const MAX_STOLEN = 1_000
+
 /** The categories, each with its subcategories below it. */
 export function CategoriesPage() {
   const t = texts.categories
   const session = useSession()
   const { client } = session
-  const list = useLoad((signal) => client.listCategories({}, { signal }), [client])
+  const list = useLoad(
+    async (signal) => {
+      const request = { signal }
+      const [{ categories }, { dts, isMore }] = await Promise.all([
+        client.listCategories({}, request),
+        client.listEvidences({ status: 'stolen', len: MAX_STOLEN }, request),
+      ])
+      return { categories, stolen: isMore === true ? undefined : dts }
+    },
+    [client],
+  )
   return (
     <>
       <div class="head">
@@ -33,11 +46,11 @@ export function CategoriesPage() {
         )}
       </div>
       <WhenLoaded of={list}>
-        {({ categories }) =>
+        {({ categories, stolen }) =>
           categories.length === 0 ? (
             <Notice tone="pending">{t.empty}</Notice>
           ) : (
-            <CategoryTable categories={categories} onChange={list.reload} />
+            <CategoryTable categories={categories} stolen={stolen} onChange={list.reload} />
           )
         }
       </WhenLoaded>
@@ -49,17 +62,20 @@ type Category = CategoryList['categories'][number]
 
 interface CategoryTableProps {
   readonly categories: readonly Category[]
+  /** All evidences that are reported stolen. Absent if they are too many. */
+  readonly stolen: readonly EvidenceListItem[] | undefined
   readonly onChange: () => void
 }
 
 /** All in one table, with what the key may do to each. */
-function CategoryTable({ categories, onChange }: CategoryTableProps) {
+function CategoryTable({ categories, stolen, onChange }: CategoryTableProps) {
   const t = texts.categories
   const session = useSession()
   const nodes = categories.flatMap(nodesOf)
   const columns: readonly Column<CategoryNode>[] = [
     { title: t.category, cell: CategoryName },
     { title: t.records, kind: 'number', cell: RecordCount },
+    ...(stolen === undefined ? [] : [stolenColumn(stolen)]),
     { title: t.answeredTo, cell: (node) => <AnsweredTo node={node} /> },
     {
       title: texts.evidence.actions,
@@ -105,14 +121,44 @@ const CategoryName = ({ name, image, status, description }: CategoryNode) => (
 )
 
 /** How many records it has, with a link to them. */
-function RecordCount({ name, categoryId, subcategoryId, digitalTwinsCount }: CategoryNode) {
-  const query = { categoryId, ...(subcategoryId !== undefined && { subcategoryId }) }
-  return (
-    <a href={hrefOf(['evidences'], query)} aria-label={texts.categories.recordsOf(name, digitalTwinsCount)}>
-      {digitalTwinsCount.toLocaleString()}
-    </a>
-  )
-}
+const RecordCount = (node: CategoryNode) => (
+  <a
+    href={hrefOf(['evidences'], queryOf(node))}
+    aria-label={texts.categories.recordsOf(node.name, node.digitalTwinsCount)}
+  >
+    {node.digitalTwinsCount.toLocaleString()}
+  </a>
+)
+
+/** How many of a category are reported stolen, with a link to them. */
+const stolenColumn = (stolen: readonly EvidenceListItem[]): Column<CategoryNode> => ({
+  title: texts.evidences.stolen,
+  kind: 'number',
+  cell(node) {
+    const { categoryId, subcategoryId } = node
+    const { length } = stolen.filter((each) =>
+      subcategoryId === undefined ? each.categoryId === categoryId : each.subcategoryId === subcategoryId,
+    )
+    const query = { status: 'stolen', ...queryOf(node) }
+    return length === 0 ? (
+      <span class="muted">0</span>
+    ) : (
+      <a
+        class="is-stolen"
+        href={hrefOf(['evidences'], query)}
+        aria-label={texts.categories.stolenOf(node.name, length)}
+      >
+        {length.toLocaleString()}
+      </a>
+    )
+  },
+})
+
+/** The filter of the list for a category. */
+const queryOf = ({ categoryId, subcategoryId }: CategoryNode) => ({
+  categoryId,
+  ...(subcategoryId !== undefined && { subcategoryId }),
+})
 
 /** Who may ask whether a thing of it is reported stolen. */
 function AnsweredTo({ node: { subcategoryId, publicStatus } }: { readonly node: CategoryNode }) {

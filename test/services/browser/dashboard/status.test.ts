@@ -9,12 +9,12 @@ describeDashboard('the page that says whether a thing is reported stolen, in Chr
   /** Waits until the page says it. */
   const says = (said: string): Promise<void> => dashboard.page.getByText(said).waitFor()
 
-  it('is opened for a category by an administrator, and then says since when', async ({ page, service }) => {
+  it('is opened for a category by an administrator, and then says since when', async ({ page }) => {
     await dashboard.createEvidence('bike-1')
-    const { keys, id: COMPANY_ID } = dashboard.company
-    const params = { COMPANY_ID, EVIDENCE_EXTERNAL_ID: 'bike-1' }
-    await service.ok('updateEvidence', { key: keys.U, params, json: { actionType: 'stolen' } })
+    const { keys } = dashboard.company
+    await dashboard.update('bike-1', { updateType: 'stolen' })
     await dashboard.signIn(keys.U, '#/categories')
+    for (const name of ['Vehicles', 'Cars']) await link(page, `1 stolen record: ${name}`).waitFor()
     const label = 'Anyone may ask whether a thing of it is reported stolen'
     const change = async () => dashboard.choose('Vehicles', 'Change', 'Change Vehicles')
     const asWriter = await change()
@@ -39,12 +39,12 @@ describeDashboard('the page that says whether a thing is reported stolen, in Chr
   it('is for anyone on a phone, and never takes what it does not know for “not stolen”', async ({ page, service }) => {
     await dashboard.createEvidence('car-1')
     const { keys, id: COMPANY_ID } = dashboard.company
-    const { categories } = await service.ok('listCategories', { key: keys.R, params: { COMPANY_ID } })
-    const params = { COMPANY_ID, CATEGORY_ID: categories[0].id }
-    await service.ok('updateCategory', { key: keys.A, params, json: { publicStatus: true } })
+    const { categories } = await dashboard.ok('listCategories')
+    const params = { CATEGORY_ID: categories[0].id }
+    await dashboard.ok('updateCategory', { key: keys.A, params, json: { publicStatus: true } })
     for (const colorScheme of ['light', 'dark'] as const) {
       await page.emulateMedia({ colorScheme })
-      await page.setViewportSize({ width: 390, height: 844 })
+      await dashboard.usePhone()
       await page.goto(dashboard.urlOf('#/status/acme'))
       await ask(' ')
       await says('Enter the number of the thing')
