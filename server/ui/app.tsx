@@ -50,15 +50,19 @@ export function App() {
     }
   }
   useEffect(() => void restore(), [])
-  useSessionOfTabs(session, (credentials) => void restore(credentials))
   const changeSession = (next: Session | undefined): void => {
     setError(undefined)
     setSession(next)
   }
-  const signOut = (): void => {
-    if (!mayLeave()) return
+  const leave = (): void => {
     forget()
     changeSession(undefined)
+  }
+  const leaveOthers = useSessionOfTabs(session, { take: (credentials) => void restore(credentials), signOut: leave })
+  const signOut = (): void => {
+    if (!mayLeave()) return
+    leave()
+    leaveOthers()
   }
   return (
     <SessionContext.Provider value={session}>

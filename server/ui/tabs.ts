@@ -1,18 +1,24 @@
 import { useEffect, useRef } from 'preact/hooks'
 import { API_URL, remembered, type Credentials, type Session } from './session.ts'
 
-/** What tabs say to each other: a new one asks under a random name, and those with a session answer it. */
-type Message = { readonly ask: string } | ({ readonly to: string } & Credentials)
+/** What tabs say to each other: a new one asks under a random name, and those with a session return it. */
+type Message = { readonly ask: string } | ({ readonly to: string } & Credentials) | { readonly isSignedOut: true }
 
 /** Only the tabs of this service: another one may be below another path of the same host. */
 const CHANNEL = `evidence-registry ${API_URL}`
 
+interface TabActions {
+  readonly take: (credentials: Credentials) => void
+  readonly signOut: () => void
+}
+
 /**
  * Gives a new tab the session of an open one. A key goes from memory to memory, so it is gone with the last tab. A tab
- * asks only when it is opened, so that one in which the user signed out stays signed out.
+ * asks only when it is opened. Returns a function that signs out all other tabs.
  */
-export function useSessionOfTabs(session: Session | undefined, take: (credentials: Credentials) => void): void {
+export function useSessionOfTabs(session: Session | undefined, { take, signOut }: TabActions): () => void {
   const own = useRef(session)
+  const sayOut = useRef(() => {})
   useEffect(() => void (own.current = session), [session])
   useEffect(() => {
     const channel = new BroadcastChannel(CHANNEL)
@@ -22,7 +28,8 @@ export function useSessionOfTabs(session: Session | undefined, take: (credential
     let isAsking = remembered() === undefined
     channel.addEventListener('message', ({ data }: MessageEvent<Message>) => {
       const { current } = own
-      if ('ask' in data) {
+      if ('isSignedOut' in data) signOut()
+      else if ('ask' in data) {
         if (current) say({ to: data.ask, companyId: current.companyId, apiKey: current.apiKey })
       } else if (data.to === name && isAsking && current === undefined) {
         isAsking = false
@@ -30,6 +37,8 @@ export function useSessionOfTabs(session: Session | undefined, take: (credential
       }
     })
     if (isAsking) say({ ask: name })
+    sayOut.current = () => say({ isSignedOut: true })
     return () => channel.close()
   }, [])
+  return () => sayOut.current()
 }

@@ -68,7 +68,7 @@ export function Navigation({ page, session }: { readonly page: string; readonly 
             </a>
           </li>
         )}
-        <li class={session ? wide : 'wide-only'}>
+        <li class={session && wide}>
           <a class="quiet hover" href="../docs">
             <Icon name="api" />
             {nav.api}
