@@ -57,6 +57,7 @@ export type EvidenceId = Branded<'evidence'>
 export type FileId = Branded<'file'>
 export type SourceSystemId = Branded<'sourceSystem'>
 export type ShareId = Branded<'share'>
+export type ErasureId = Branded<'erasure'>
 export type BatchId = Branded<'batch'>
 /** SHA-256 of an event's opening: 64 lowercase hex digits. Our commitment, not a transaction of a chain. */
 export type TxId = Branded<'txId'>

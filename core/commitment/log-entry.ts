@@ -3,12 +3,14 @@ import { RegistryError, verificationError } from '../errors.ts'
 import { parseVerifierKey, verifySignature } from '../log/note.ts'
 import { parseStrictJson } from './strict-json.ts'
 import { OPENING_BYTES, tag, TAG_BYTES } from './event-format.ts'
+import { ERASURE_TAG } from './receipt.ts'
 
 export { OPENING_BYTES }
 
 /**
  * The openings of log entries. An entry is the SHA-256 of its opening, 32 bytes. The first 16 bytes of the opening name
- * its kind. Openings of events are in `core/commitment/event-format.ts`, those of keys and tokens are here:
+ * its kind. Openings of events are in `core/commitment/event-format.ts`, those of erasures in `receipt.ts` beside it, and
+ * those of keys and tokens here:
  *
  *     key    = T("er1.key")   ‖ J({log, prev, sig, v: 1, vkey})
  *     token  = T("er1.token") ‖ H(TimeStampResp)
@@ -24,7 +26,7 @@ const EVENT = tag('er1.event')
 const ORIGIN = tag('er1.origin')
 
 /** What a log entry is. */
-export type EntryKind = 'event' | 'key' | 'token'
+export type EntryKind = 'event' | 'key' | 'token' | 'erasure'
 
 /**
  * The longest opening that is parsed. The opening of an Ed25519 key has less than 800 bytes; one of ML-DSA-44 would
@@ -41,16 +43,19 @@ const HASH_BYTES = 32
 /** The log entry of an opening, 32 bytes. */
 export const entryOf = (opening: Uint8Array): Uint8Array => sha256(opening)
 
-/** The kind of an opening, by its tag and, for an event or token, its length. `undefined` for any other bytes. */
+/** The kind of an opening, by its tag and, except for a key, its length. `undefined` for any other bytes. */
 export function kindOf(opening: Uint8Array): EntryKind | undefined {
   const kind = opening.subarray(0, TAG_BYTES)
   if (equalBytes(kind, EVENT) && opening.length === OPENING_BYTES) return 'event'
-  if (equalBytes(kind, TOKEN) && opening.length === TAG_BYTES + HASH_BYTES) return 'token'
+  if (opening.length === TAG_BYTES + HASH_BYTES) {
+    if (equalBytes(kind, TOKEN)) return 'token'
+    if (equalBytes(kind, ERASURE_TAG)) return 'erasure'
+  }
   return equalBytes(kind, KEY) ? 'key' : undefined
 }
 
 /** Tags of known kinds, and of what is hashed but is not an entry: no later kind may have them. */
-const TAKEN = /^er1\.(?:event|key|token|field|files?|header|slot|origin|receipt|ledger\..*)$/
+const TAKEN = /^er1\.(?:event|key|token|erasure|field|files?|header|slot|origin|receipt|ledger\..*)$/
 
 /**
  * Whether an opening is of a kind that a later version of the log may have added: it begins with a tag `er1.…` that is

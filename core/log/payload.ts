@@ -1,12 +1,13 @@
 import { allocate, decodeUtf8, equalBytes, fromHex, readU32, readU64, toHex, writeU64 } from '../bytes.ts'
-import { entryOf, kindOf, OPENING_BYTES } from '../commitment/log-entry.ts'
+import { type EntryKind, entryOf, kindOf, OPENING_BYTES } from '../commitment/log-entry.ts'
 import { corrupt } from '../errors.ts'
 import type { LogAppend } from '../ports/index.ts'
 
 /**
  * The payloads of the log's entries. The payload of an event is opening (120 bytes) ‖ the evidence's UUID (16) ‖
  * u64(version) ‖ the number of its action (1) ‖ its company in ASCII. So the events of a company are found in the log
- * without reading a record. The payload of a key or a token is its opening. The tag of the opening tells the kind.
+ * without reading a record. The payload of a key, a token or an erasure is its opening. The tag of the opening tells the
+ * kind.
  */
 export type LogPayload = EventPayload | ControlPayload
 
@@ -23,9 +24,9 @@ export interface EventPayload {
   readonly company: string
 }
 
-/** The payload of a key or a token of the log. */
+/** The payload of a key, a token or an erasure of the log. */
 export interface ControlPayload {
-  readonly kind: 'key' | 'token'
+  readonly kind: Exclude<EntryKind, 'event'>
   readonly opening: Uint8Array
 }
 
@@ -38,7 +39,7 @@ const COMPANY_AT = ACTION_AT + 1
 const ACTIONS = ['create', 'transfer', 'stolen', 'repair', 'custom', 'change', 'addfile', 'deletefile'] as const
 const NAMES: readonly string[] = ACTIONS
 
-/** What a commit appends for a key or a token with this opening. */
+/** What a commit appends for a key, a token or an erasure with this opening. */
 export const appendControl = (opening: Uint8Array): LogAppend => ({ entry: entryOf(opening), payload: opening })
 
 /** The opening in the payload of any entry. */
@@ -47,7 +48,7 @@ export function openingOfPayload(payload: Uint8Array): Uint8Array {
   return kindOf(start) === 'event' ? start : payload
 }
 
-/** The company of an event with this payload; `undefined` for a key or a token. */
+/** The company of an event with this payload; `undefined` for other entries. */
 export const companyOfPayload = (payload: Uint8Array): string | undefined =>
   openingOfPayload(payload) === payload ? undefined : decodeUtf8(payload.subarray(COMPANY_AT))
 
@@ -100,14 +101,14 @@ export function eventPayload(payload: Uint8Array): EventPayload {
   }
 }
 
-/** The time of the event with this payload, ms since 1970; `undefined` for a key or a token. */
+/** The time of the event with this payload, ms since 1970; `undefined` for other entries. */
 export function eventTimeOf(payload: Uint8Array): number | undefined {
   const opening = openingOfPayload(payload)
   // The time is behind the tag and the slot.
   return opening === payload ? undefined : readU64(opening, 48)
 }
 
-/** The last four bytes of the id of this event's evidence; 0 for a key or a token. */
+/** The last four bytes of the id of this event's evidence; 0 for other entries. */
 export const evidenceIdEnd = (payload: Uint8Array): number =>
   openingOfPayload(payload) === payload ? 0 : readU32(payload, VERSION_AT - 4)
 

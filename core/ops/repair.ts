@@ -14,6 +14,7 @@ const PRIMARY: ReadonlySet<DifferenceKind> = new Set([
   'file',
   'category',
   'source system',
+  'erasure',
   'other',
   'unknown',
 ])

@@ -39,6 +39,7 @@ type EvidenceValues = readonly [
   age?: number,
   stolenAt?: Maybe<Of<'stolenAt'>>,
   erased?: Maybe<First<'erased'>>,
+  erasedValues?: Maybe<Of<'erased'>>,
 ]
 
 /** The JSON of each of these values; `undefined` for one that is missing. */
@@ -89,6 +90,7 @@ export function evidenceText(evidence: EvidenceRecord): string {
     evidence.lastAt - evidence.createdAt,
     evidence.stolenAt,
     first.erased,
+    evidence.erased,
   ] satisfies EvidenceValues
   return joinedTexts(values.map((value) => JSON.stringify(value)))
 }
@@ -118,6 +120,7 @@ export function evidenceOfValues(key: Key, values: object): EvidenceRecord | und
     age = 0,
     stolenAt,
     erased,
+    erasedValues,
   ] = values
   const at = key.lastIndexOf('/')
   // eslint-disable-next-line typescript/no-unsafe-type-assertion -- keys contain ids as they are
@@ -145,6 +148,7 @@ export function evidenceOfValues(key: Key, values: object): EvidenceRecord | und
     changes: { create: 1, update, transfer },
     slotKey,
     fileCount,
+    erased: erasedValues ?? undefined,
     first: { salts, fields, files: files ?? undefined, erased: erased ?? undefined },
   }
 }

@@ -1,4 +1,13 @@
-import type { CategoryId, CompanyId, EvidenceId, FileId, IdText, ShareId, SourceSystemId } from '../api/scope.ts'
+import type {
+  CategoryId,
+  CompanyId,
+  ErasureId,
+  EvidenceId,
+  FileId,
+  IdText,
+  ShareId,
+  SourceSystemId,
+} from '../api/scope.ts'
 import { encodeUtf8, sha256, sha256HexOfText, toHex } from '../bytes.ts'
 import type { Stored, Key, Range } from '../ports/index.ts'
 import type {
@@ -8,6 +17,7 @@ import type {
   CategoryRecord,
   CompanyRecord,
   DeletedFileRecord,
+  ErasureRecord,
   EventRecord,
   EvidenceRecord,
   FileRecord,
@@ -155,6 +165,7 @@ export const lastPartOfKey = (key: Key): string => key.slice(key.lastIndexOf('/'
 type Company = IdText<CompanyId>
 type Category = IdText<CategoryId>
 type Evidence = IdText<EvidenceId>
+type Erasure = IdText<ErasureId>
 type File = IdText<FileId>
 type Share = IdText<ShareId>
 type SourceSystem = IdText<SourceSystemId>
@@ -291,6 +302,16 @@ export const keys = {
   /** When a share was last opened. */
   shareUse: (company: Company, id: Share): RecordKey<LastUseRecord> => recordKey('lv', company, id),
   allShareUses: (): RecordRange<LastUseRecord> => keysUnder('lv'),
+  // -- erasures
+  erasure: (company: Company, evidence: Evidence, id: Erasure): RecordKey<ErasureRecord> =>
+    recordKey('er', company, evidence, id),
+  erasuresOf: (company: Company, evidence: Evidence): RecordRange<ErasureRecord> =>
+    keysUnder(recordKey('er', company, evidence)),
+  allErasures: (): RecordRange<ErasureRecord> => keysUnder('er'),
+  /** Holds the id of the evidence. */
+  erasureIn: (company: Company, id: Erasure): Key => recordKey('es', company, id),
+  erasuresIn: (company: Company): Range => keysUnder(recordKey('es', company)),
+  allErasureListings: (): Range => keysUnder('es'),
   // -- files
   file: (id: File): RecordKey<FileRecord | DeletedFileRecord> => recordKey('fi', id),
   files: (): RecordRange<FileRecord | DeletedFileRecord> => keysUnder('fi'),

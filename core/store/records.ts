@@ -1,6 +1,7 @@
 import type {
   CategoryId,
   CompanyId,
+  ErasureId,
   EvidenceId,
   FileId,
   PermissionLevel,
@@ -11,6 +12,7 @@ import type {
 import type { KeyRejection } from '../api/source-systems.ts'
 import type { Json } from '../commitment/canonical-json.ts'
 import type { AttachedFile, EventFile } from '../commitment/event-format.ts'
+import type { ErasureReason } from '../commitment/receipt.ts'
 
 /** The records that the registry stores as JSON. Times are ms since 1970, hashes are lowercase hex. */
 
@@ -163,6 +165,8 @@ export interface EvidenceRecord {
   /** 32 random bytes, base64. From it and the version follow the slots of the evidence's events. */
   readonly slotKey: string
   readonly fileCount: number
+  /** The current values that were erased, and when. A later event that sets such a value removes it from here. */
+  readonly erased?: Readonly<Record<string, number>> | undefined
   /** The create event. `core/store/evidence.ts` reads and writes it. */
   readonly first: FirstEventRecord
 }
@@ -187,9 +191,11 @@ export interface RemainingSalts {
 }
 
 /** The hashes of erased fields and files, so that the header and the files text can still be recomputed. */
-interface ErasedHashes {
+export interface ErasedHashes {
   readonly fields: Readonly<Record<string, string>>
   readonly files: Readonly<Record<string, string>>
+  /** When an erasure removed them, by the name of the field or the id of the file. Deleted files are not among them. */
+  readonly at?: Readonly<Record<string, number>>
 }
 
 /** An event. The first one of an evidence is stored in the evidence's record, the others have records of their own. */
@@ -256,6 +262,33 @@ export interface ShareRecord {
   /** From then on it opens nothing. */
   readonly expiresAt?: number
   readonly endedAt?: number
+}
+
+/** An erasure of an evidence, with the receipt that is in the log. */
+export interface ErasureRecord {
+  readonly id: ErasureId
+  readonly at: number
+  readonly evidence: EvidenceId
+  readonly reason: ErasureReason
+  /** For the company alone. */
+  readonly note?: string
+  /** Who erased: the id of a source system, or `operator`. */
+  readonly by: string
+  /** Of the receipt: 32 bytes, hex. */
+  readonly salt: string
+  /** J of the receipt. */
+  readonly text: string
+  /** The log entry of the receipt, hex. */
+  readonly txId: TxId
+  /** By ascending version. */
+  readonly erased: readonly ErasedOfVersion[]
+}
+
+/** What was erased of an event: names of its fields and ids of its files, sorted as in the receipt. */
+export interface ErasedOfVersion {
+  readonly version: number
+  readonly fields: readonly string[]
+  readonly files: readonly string[]
 }
 
 export interface IdempotencyRecord {

@@ -12,7 +12,7 @@ import {
   type RecordRange,
   type StoredRecord,
 } from '../../store/keys.ts'
-import type { DeletedFileRecord, FileRecord } from '../../store/records.ts'
+import type { DeletedFileRecord, ErasedOfVersion, EventRecord, EvidenceRecord, FileRecord } from '../../store/records.ts'
 
 /** What a difference is about. */
 export type DifferenceKind =
@@ -35,6 +35,8 @@ export type DifferenceKind =
   | 'file'
   | 'category'
   | 'source system'
+  /** An erasure, compared with the events that it names. */
+  | 'erasure'
   /** A company, or a record of its audit trail, of uploads, deletions or idempotency keys. */
   | 'other'
   /** An entry of a list or an index. It follows from another record. */
@@ -108,6 +110,15 @@ function ownerOf({ id, company, ownerKind, ownerId, version }: FileRecord | Dele
   })
 }
 
+/** Whether an event has lost what an erasure says. */
+function hasErased(entry: StoredRecord<EvidenceRecord | EventRecord>, { fields, files }: ErasedOfVersion): boolean {
+  const { erased } = eventInRecord(entry)
+  return (
+    fields.every((name) => Object.hasOwn(erased?.fields ?? {}, name)) &&
+    files.every((id) => Object.hasOwn(erased?.files ?? {}, id))
+  )
+}
+
 /** Every family of a complete registry, in the order of the keys. */
 export const FAMILIES: readonly Family[] = [
   family('identity', onlyKey(logKeys.identity())),
@@ -155,6 +166,9 @@ export const FAMILIES: readonly Family[] = [
   familyById('other', keys.shares(), ({ company, evidence, version }) => [
     referTo(keys.evidence(company, evidence), (entry) => decodeRecord(entry).lastVersion >= version),
   ]),
+  familyById('erasure', keys.allErasures(), ({ evidence, erased }, company) =>
+    erased.map((of) => referTo(keys.event(company, evidence, of.version), (entry) => hasErased(entry, of))),
+  ),
   family('other', keys.allShareUses(), (_, company, id = '') => [
     referTo(keys.share(id), (entry) => decodeRecord(entry).company === company),
   ]),
