@@ -1,4 +1,5 @@
 import type { Disclosure } from '../commitment/event-format.ts'
+import type { ErasedValue } from './erasures.ts'
 import type { Meta } from '../schemas/fields.ts'
 import type { BatchId, CategoryId, EvidenceId, FileId, TxId } from './scope.ts'
 
@@ -38,6 +39,8 @@ export interface Evidence extends EvidenceCore {
   readonly version: number
   /** Of the newest event. It commits to the whole history. */
   readonly lastTxId: TxId
+  /** Present if current values were erased. */
+  readonly erased?: readonly ErasedValue[]
 }
 
 type EventType = 'create' | 'update' | 'transfer'
@@ -64,6 +67,8 @@ export interface HistoryEvent extends EventAction {
   /** The meta that the request sent. */
   readonly meta?: Meta
   readonly txId: TxId
+  /** Present if values or files of the event were erased. `owner` is also erased where an earlier event set it. */
+  readonly erased?: readonly ErasedValue[]
   /**
    * The batch that holds the event, `null` until it is sealed. `P`: sealed, `S`: its anchor was sent, `C`: confirmed.
    */

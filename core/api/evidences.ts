@@ -7,9 +7,11 @@ import type {
   EvidenceQuery,
 } from '../schemas/evidence-inputs.ts'
 import type { EventPage, EvidenceSummary, HistoryPage, EvidencePage, RecordedEvent } from './evidence.ts'
+import type { ErasureInput } from '../schemas/erasure-inputs.ts'
+import type { ErasureOutcome } from './erasures.ts'
 import type { FileEntry } from './files.ts'
 import type { Overview } from './overview.ts'
-import type { EvidenceId, Cacheable, Scope, UpdateOptions, WriteOptions } from './scope.ts'
+import type { EvidenceId, Cacheable, Scope, UpdateOptions, WriteCondition, WriteOptions } from './scope.ts'
 
 export interface CreatedEvidence extends RecordedEvent {
   readonly id: EvidenceId
@@ -112,6 +114,21 @@ export interface Evidences {
     change: EvidenceChange,
     options?: UpdateOptions,
   ): Promise<readonly RecordedEvent[]>
+  /**
+   * Erases fields, files or the whole content of an evidence: the values, their salts and the bytes. Its events, their
+   * versions and their txIds stay, and so do all proofs. No event is added, but the log gets an entry that commits to a
+   * receipt. Erasing again what is erased changes nothing. Requires level `A`.
+   *
+   * Erasing the content also frees the external id: the evidence has its internal id as external id then. The
+   * idempotency keys of its calls are forgotten, so a repeated creation makes another evidence.
+   *
+   * @returns what was erased, and the log entry of the receipt
+   * @throws `EVIDENCE_NOT_FOUND`, `VERSION_CONFLICT`, `VALIDATION_ERROR` also for a field or file that no event has,
+   * `EXTERNAL_ID_EXISTS` if the internal id is the external id of another evidence
+   * @example
+   * await registry.evidences.erase(scope, 'VIN-1', { fields: ['owner'], reason: 'request' })
+   */
+  erase(scope: Scope, externalId: string, input: ErasureInput, options?: WriteCondition): Promise<ErasureOutcome>
   /**
    * The files of an evidence, of its category and of its subcategory. Requires level `R`. @throws `EVIDENCE_NOT_FOUND`
    */

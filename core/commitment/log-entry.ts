@@ -9,8 +9,8 @@ export { OPENING_BYTES }
 
 /**
  * The openings of log entries. An entry is the SHA-256 of its opening, 32 bytes. The first 16 bytes of the opening name
- * its kind. Openings of events are in `core/commitment/event-format.ts`, those of erasures in `receipt.ts` beside it, and
- * those of keys and tokens here:
+ * its kind. Openings of events are in `core/commitment/event-format.ts`, those of erasures in
+ * `core/commitment/receipt.ts`, and those of keys and tokens here:
  *
  *     key    = T("er1.key")   ‖ J({log, prev, sig, v: 1, vkey})
  *     token  = T("er1.token") ‖ H(TimeStampResp)

@@ -40,14 +40,10 @@ export interface Erasure {
 
 /** J of an erasure: the text of its receipt. */
 export const receiptText = ({ by, erased, log, reason, time }: Erasure): string =>
-  canonicalJson({
-    by,
-    erased: erased.map(({ fields, files, txId }) => ({ fields, files, txId })),
-    log,
-    reason,
-    time,
-    v: 1,
-  })
+  canonicalJson({ by, erased: erased.map(statedOf), log, reason, time, v: 1 })
+
+/** What a receipt states of an event. Ignores other members. */
+export const statedOf = ({ fields, files, txId }: ErasedOfEvent): ErasedOfEvent => ({ fields, files, txId })
 
 /** The hash of a receipt's text with its salt (32 bytes), 32 bytes. */
 export const receiptHash = (salt: Uint8Array, text: string): Uint8Array => sha256OfText(text, RECEIPT, salt)

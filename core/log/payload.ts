@@ -6,8 +6,7 @@ import type { LogAppend } from '../ports/index.ts'
 /**
  * The payloads of the log's entries. The payload of an event is opening (120 bytes) ‖ the evidence's UUID (16) ‖
  * u64(version) ‖ the number of its action (1) ‖ its company in ASCII. So the events of a company are found in the log
- * without reading a record. The payload of a key, a token or an erasure is its opening. The tag of the opening tells the
- * kind.
+ * without reading a record. The payload of any other entry is its opening. The tag of the opening tells the kind.
  */
 export type LogPayload = EventPayload | ControlPayload
 
@@ -54,10 +53,11 @@ export const companyOfPayload = (payload: Uint8Array): string | undefined =>
 
 /**
  * Whether an entry must be sealed soon. Tokens wait for other entries: each batch leads to tokens, so there would be no
- * end of batches. The first key is in no tree before the first event is. Each later one retires the key before it,
- * which takes effect with the first tree that holds it.
+ * end of batches. Erasures wait, too: none causes a stamp and an anchor of its own. The first key is in no tree before
+ * the first event is. Each later one retires the key before it, which takes effect with the first tree that holds it.
  */
-export const opensBatch = (payload: Uint8Array, index: number): boolean => index > 0 && kindOf(payload) !== 'token'
+export const opensBatch = (payload: Uint8Array, index: number): boolean => index > 0 && !WAITING.has(kindOf(payload))
+const WAITING: ReadonlySet<EntryKind | undefined> = new Set(['token', 'erasure'])
 
 /** The payload of an event with this opening. */
 export function encodeEventPayload(opening: Uint8Array, event: Omit<EventPayload, 'kind' | 'opening'>): Uint8Array {

@@ -19,9 +19,10 @@ interface ErasureParts {
 }
 
 /**
- * Removes what deleted files had in the records from the disk: name, hash, size and the seed of their salts. The commit
- * that deletes a file adds a record with the keys that it changed. These records are collected, and a minute later the
- * store removes the old values of all these keys. What is not done yet is done after the next start.
+ * Removes from the disk what deleted files had in the records (name, hash, size and the seed of their salts), and what
+ * was erased of evidences. The commit that deletes adds a record with the keys that it changed. These records are
+ * collected, and a minute later the store removes the old values of all these keys. What is not done yet is done after
+ * the next start.
  */
 export class Erasures {
   readonly #parts: ErasureParts
@@ -38,14 +39,16 @@ export class Erasures {
   }
 
   /**
-   * The commit that deletes files, with the record that their old values must be erased. `id`: of the file, or of the
-   * category that was removed with its files.
+   * The commit that deletes files or erases text, with the record that the old values must be erased.
+   *
+   * @param id - of the file, of the category that was removed with its files, or of the erasure
+   * @param hadText - of the keys, those whose old values held text. Default: all
    */
-  include(commit: Commit, id: string): Commit {
+  include(commit: Commit, id: string, hadText: (key: Key) => boolean = () => true): Commit {
     const { records, clock } = this.#parts
     if (records.eraser === null) return commit
     const { writes = [] } = commit
-    const erasure = { at: clock.now(), keys: writes.map(({ key }) => key) }
+    const erasure = { at: clock.now(), keys: writes.map(({ key }) => key).filter(hadText) }
     return { ...commit, writes: [...writes, putRecord(keys.pendingErasure(id), erasure)] }
   }
 

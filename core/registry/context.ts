@@ -18,7 +18,7 @@ export interface Context extends BlobContext {
   readonly origin: string
   /** Runs each write: decides, commits, and decides again after a conflict. */
   readonly write: RunWrite
-  /** Evidences by the key of their external id. It belongs to one evidence for ever, so this stays correct. */
+  /** Evidences by the key of an external id that they had: an erasure can free it, so `readEvidence` compares it. */
   readonly evidenceIds: BoundedMap<Key, EvidenceId>
   /** Removes what deleted files had in the records from the disk. */
   readonly erasures: Erasures

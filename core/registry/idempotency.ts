@@ -2,14 +2,14 @@ import { createHmac } from 'node:crypto'
 import type { WriteOptions } from '../api/scope.ts'
 import { canonicalJson, type Json } from '../commitment/canonical-json.ts'
 import { RegistryError } from '../errors.ts'
-import type { Check, Clock, Commit, RecordStore } from '../ports/index.ts'
+import type { Check, Clock, Commit, RecordStore, Write } from '../ports/index.ts'
 import { invalidInput } from '../schemas/validation.ts'
-import { decodeRecord } from '../store/codec.ts'
+import { decodeRecord, textOf } from '../store/codec.ts'
 import { idempotencyEntries } from '../store/derived.ts'
 import { derivedWrites, putRecord } from '../store/entries.ts'
 import { keys, type RecordKey } from '../store/keys.ts'
-import { readAll } from '../store/read.ts'
-import type { IdempotencyRecord } from '../store/records.ts'
+import { listRecords, readAll } from '../store/read.ts'
+import type { EvidenceRecord, IdempotencyRecord } from '../store/records.ts'
 import type { AuthorizedScope } from './permissions.ts'
 
 /** What idempotency keys are looked up and recorded with. */
@@ -70,6 +70,25 @@ export function idempotentCall(
     key: keys.idempotency(companyId, actor, route, idempotencyKey),
     fingerprint: createHmac('sha256', fingerprintKey).update(text).digest('hex'),
   }
+}
+
+/**
+ * The writes that remove the idempotency records of calls that name an evidence by its external id, and of the call
+ * that created it, whose key may contain the external id. Reads all idempotency records of the company: those of a day.
+ */
+export async function forgetUses(
+  records: RecordStore,
+  { company, id, externalId }: EvidenceRecord,
+): Promise<readonly Write[]> {
+  const forgotten: Write[] = []
+  for await (const use of listRecords(records, keys.idempotencyOf(company))) {
+    const named = `,${JSON.stringify(externalId)}]`
+    const names = decodeURIComponent(use.key).includes(named) || textOf(use).includes(id)
+    if (!names) continue
+    const derived = idempotencyEntries(use.key, decodeRecord(use))
+    forgotten.push(...[use, ...derived].map(({ key }) => ({ key, value: null })))
+  }
+  return forgotten
 }
 
 /** The key was used before: what the first call returned. */

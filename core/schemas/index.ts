@@ -5,6 +5,7 @@
 export * from './bundle.ts'
 export * from './category-inputs.ts'
 export * from './company-inputs.ts'
+export * from './erasure-inputs.ts'
 export * from './evidence-inputs.ts'
 export * from './fields.ts'
 export * from './file-inputs.ts'

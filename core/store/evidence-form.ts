@@ -1,6 +1,7 @@
 import type { CompanyId, EvidenceId } from '../api/scope.ts'
+import { encodeUtf8, equalBytes } from '../bytes.ts'
 import { timeOfId } from '../ids.ts'
-import type { Key } from '../ports/index.ts'
+import type { Key, Stored } from '../ports/index.ts'
 import type { EvidenceRecord } from './records.ts'
 
 /** The form in which the record of an evidence is stored. */
@@ -93,6 +94,12 @@ export function evidenceText(evidence: EvidenceRecord): string {
     evidence.erased,
   ] satisfies EvidenceValues
   return joinedTexts(values.map((value) => JSON.stringify(value)))
+}
+
+/** Whether the stored form of an evidence has this external id, which is its first value. */
+export function hasExternalId({ value }: Pick<Stored, 'value'>, externalId: string): boolean {
+  const start = encodeUtf8(`[${JSON.stringify(externalId)},`)
+  return equalBytes(value.subarray(0, start.length), start)
 }
 
 /** The evidence that is stored in this form under a key; `undefined` for another form. */

@@ -98,6 +98,9 @@ type FieldValues = Readonly<Record<string, Json | undefined>>
 /** The part of an evidence's record that has values for fields of a create event. */
 type RecordedValues = Omit<EvidenceWithoutEvent, 'txId' | 'lastVersion' | 'lastTxId' | 'lastAt' | 'changes'>
 
+/** The fields that can be erased and whose last value is in the record. */
+export const CURRENT_FIELDS: readonly string[] = ['name', 'owner', 'description', 'summary', 'meta', 'externalId']
+
 /** The value of the field `slotKey`, hex. */
 export const slotKeyField = (slotKey: string): string => toHex(storedBase64(slotKey, 'A slot key'))
 

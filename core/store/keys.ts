@@ -308,10 +308,6 @@ export const keys = {
   erasuresOf: (company: Company, evidence: Evidence): RecordRange<ErasureRecord> =>
     keysUnder(recordKey('er', company, evidence)),
   allErasures: (): RecordRange<ErasureRecord> => keysUnder('er'),
-  /** Holds the id of the evidence. */
-  erasureIn: (company: Company, id: Erasure): Key => recordKey('es', company, id),
-  erasuresIn: (company: Company): Range => keysUnder(recordKey('es', company)),
-  allErasureListings: (): Range => keysUnder('es'),
   // -- files
   file: (id: File): RecordKey<FileRecord | DeletedFileRecord> => recordKey('fi', id),
   files: (): RecordRange<FileRecord | DeletedFileRecord> => keysUnder('fi'),
@@ -334,6 +330,7 @@ export const keys = {
   pendingErasures: (): RecordRange<PendingErasureRecord> => keysUnder('pe'),
   idempotency: (company: Company, actor: string, route: string, idempotencyKey: string): RecordKey<IdempotencyRecord> =>
     recordKey('ik', company, actor, route, idempotencyKey),
+  idempotencyOf: (company: Company): RecordRange<IdempotencyRecord> => keysUnder(recordKey('ik', company)),
   allIdempotency: (): RecordRange<IdempotencyRecord> => keysUnder('ik'),
   /** By expiry time, for the sweep. Holds the key of the record that expires. */
   idempotencyExpiry: (expires: number, record: Key): RecordKey<IdempotencyExpiryRecord> =>

@@ -12,7 +12,7 @@ import type {
 import type { KeyRejection } from '../api/source-systems.ts'
 import type { Json } from '../commitment/canonical-json.ts'
 import type { AttachedFile, EventFile } from '../commitment/event-format.ts'
-import type { ErasureReason } from '../commitment/receipt.ts'
+import type { ErasedOfEvent, ErasureReason } from '../commitment/receipt.ts'
 
 /** The records that the registry stores as JSON. Times are ms since 1970, hashes are lowercase hex. */
 
@@ -234,14 +234,14 @@ export type FileRecord = AttachedFile &
     readonly content?: string
   }
 
-/** What is left of a deleted file of an evidence: which events attached and deleted it. */
+/** What is left of a deleted or erased file of an evidence: which event attached it, and which one deleted it. */
 export interface DeletedFileRecord {
   readonly id: FileId
   readonly company: CompanyId
   readonly ownerKind: 'evidence'
   readonly ownerId: EvidenceId
   readonly version: number
-  readonly deletion: { readonly version: number }
+  readonly deletion: { readonly version?: number }
 }
 
 /** A link that discloses a part of an evidence. */
@@ -281,14 +281,7 @@ export interface ErasureRecord {
   /** The log entry of the receipt, hex. */
   readonly txId: TxId
   /** By ascending version. */
-  readonly erased: readonly ErasedOfVersion[]
-}
-
-/** What was erased of an event: names of its fields and ids of its files, sorted as in the receipt. */
-export interface ErasedOfVersion {
-  readonly version: number
-  readonly fields: readonly string[]
-  readonly files: readonly string[]
+  readonly erased: readonly (ErasedOfEvent & { readonly version: number })[]
 }
 
 export interface IdempotencyRecord {

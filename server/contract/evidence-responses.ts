@@ -14,6 +14,7 @@ import type {
 } from '../../core/index.ts'
 import { hexOf } from '../../core/schemas/index.ts'
 import { VERSION } from '../version.ts'
+import { ErasedValue } from './erasures.ts'
 import { fileEntry, type FileListing } from './files.ts'
 import type { PagePosition, ReplyText } from './reply-cache.ts'
 import { closed, Count, dateTime, DateTime, defined, Hash, Id, Meta, opt, SendStatus, Version } from './values.ts'
@@ -33,6 +34,7 @@ export const Evidence = closed({
   owner: opt(Type.String()),
   txId: Hash,
   meta: opt(Meta),
+  erased: opt(Type.Array(ErasedValue, { description: 'Current values that were erased' })),
 })
 
 /** The text of a field or file, and the salt with which it was hashed. */
@@ -75,6 +77,7 @@ export const EvidenceEvent = closed({
   version: Version,
   meta: opt(Meta),
   ...batchState,
+  erased: opt(Type.Array(ErasedValue, { description: 'Values and files of the event that were erased' })),
   disclosure: opt(Disclosure),
 })
 
@@ -182,9 +185,12 @@ export const evidencePage = ({ evidence, events, lastVersion, hasMore }: History
  * what the events say, but neither to their batches nor to what was erased since.
  */
 export function evidencePageTag({ evidence, events, lastVersion }: HistoryPage, release = VERSION): string {
-  const { version, lastTxId, image } = evidence
-  const parts = [release, lastTxId, image?.id, lastVersion, events.length]
-  for (const { batch, disclosure } of events) parts.push(batch?.id, batch?.sendStatus, textCount(disclosure))
+  const { version, lastTxId, image, erased } = evidence
+  const parts = [release, lastTxId, image?.id, lastVersion, events.length, erased?.length]
+  for (const event of events) {
+    const { batch, disclosure } = event
+    parts.push(batch?.id, batch?.sendStatus, textCount(disclosure), event.erased?.length)
+  }
   return `"${version}-${hash('sha256', parts.join(), 'hex').slice(0, 16)}"`
 }
 
@@ -200,7 +206,7 @@ const evidenceText = (from: CoreEvidence): string =>
   member('imageId', from.image?.id) +
   member('summary', from.summary) +
   member('owner', from.owner) +
-  `,"txId":"${from.txId}"${member('meta', from.meta)}}`
+  `,"txId":"${from.txId}"${member('meta', from.meta)}${member('erased', from.erased)}}`
 
 /** An `EvidenceEvent` as JSON. Most of a page is events, so they decide how fast it is made. */
 function eventText(from: HistoryEvent): string {
@@ -215,7 +221,7 @@ function eventText(from: HistoryEvent): string {
     (batch === null
       ? ',"merkleBatchId":null,"merkleSendStatus":null'
       : `,"merkleBatchId":"${batch.id}","merkleSendStatus":"${batch.sendStatus}"`) +
-    `${member('disclosure', from.disclosure)}}`
+    `${member('erased', from.erased)}${member('disclosure', from.disclosure)}}`
   )
 }
 

@@ -3,6 +3,7 @@ import * as audit from './audit.ts'
 import * as categories from './categories.ts'
 import * as companies from './companies.ts'
 import { FIELD_TEXTS } from './field-texts.ts'
+import * as erasures from './erasures.ts'
 import * as evidenceRequests from './evidence-requests.ts'
 import * as evidenceResponses from './evidence-responses.ts'
 import * as files from './files.ts'
@@ -23,6 +24,7 @@ const MODULES = [
   categories,
   evidenceRequests,
   evidenceResponses,
+  erasures,
   overviews,
   sourceSystems,
   audit,

@@ -4,6 +4,7 @@ import type { EndpointGroup } from '../contract/endpoint.ts'
 import { ReplyCache } from '../contract/reply-cache.ts'
 import { openApiDocument } from '../contract/openapi.ts'
 import { categories } from '../routes/categories.ts'
+import { erasures } from '../routes/erasures.ts'
 import { evidences } from '../routes/evidences.ts'
 import { files } from '../routes/files.ts'
 import { log } from '../routes/log.ts'
@@ -83,7 +84,7 @@ export interface App extends ListeningApp {
   document(options?: { readonly json?: boolean }): object
 }
 
-const GROUPS = [categories, evidences, files, shares, publicStatus, sourceSystems, verification, log] as const
+const GROUPS = [categories, evidences, files, shares, erasures, publicStatus, sourceSystems, verification, log] as const
 
 /**
  * Serves the REST contract for a registry. The caller closes the registry.

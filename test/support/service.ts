@@ -28,6 +28,7 @@ import { createSealer, InlineEngine } from '../../sealer/index.ts'
 import { BASE_PATH, createApp, createInstruments, listen, type App, type AppOptions } from '../../server/index.ts'
 import { parametersOf, type Endpoint } from '../../server/contract/endpoint.ts'
 import { categories } from '../../server/routes/categories.ts'
+import { erasures } from '../../server/routes/erasures.ts'
 import { evidences } from '../../server/routes/evidences.ts'
 import { files } from '../../server/routes/files.ts'
 import { log } from '../../server/routes/log.ts'
@@ -39,8 +40,8 @@ import { AuthorizationError, OperationError, VerificationError } from '../../ser
 
 /** Every endpoint of the contract by its operation's id. */
 export const ENDPOINTS: ReadonlyMap<string, Endpoint> = new Map(
-  [categories, evidences, files, shares, publicStatus, sourceSystems, verification, log].flatMap(({ endpoints }) =>
-    endpoints.map((endpoint) => [endpoint.id, endpoint]),
+  [categories, evidences, files, shares, erasures, publicStatus, sourceSystems, verification, log].flatMap(
+    ({ endpoints }) => endpoints.map((endpoint) => [endpoint.id, endpoint]),
   ),
 )
 

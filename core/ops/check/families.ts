@@ -1,6 +1,10 @@
+import { toHex } from '../../bytes.ts'
+import { canonicalJson } from '../../commitment/canonical-json.ts'
+import { entryOf } from '../../commitment/log-entry.ts'
+import { type ErasedOfEvent, erasureOpening, receiptHash, statedOf } from '../../commitment/receipt.ts'
 import { logKeys } from '../../log/keys.ts'
 import type { Stored, Key, Range } from '../../ports/index.ts'
-import { decodeRecord } from '../../store/codec.ts'
+import { decodeRecord, storedBytes } from '../../store/codec.ts'
 import { DERIVED } from '../../store/derived.ts'
 import { eventInRecord } from '../../store/evidence.ts'
 import {
@@ -12,7 +16,7 @@ import {
   type RecordRange,
   type StoredRecord,
 } from '../../store/keys.ts'
-import type { DeletedFileRecord, ErasedOfVersion, EventRecord, EvidenceRecord, FileRecord } from '../../store/records.ts'
+import type { DeletedFileRecord, EventRecord, FileRecord } from '../../store/records.ts'
 
 /** What a difference is about. */
 export type DifferenceKind =
@@ -110,14 +114,12 @@ function ownerOf({ id, company, ownerKind, ownerId, version }: FileRecord | Dele
   })
 }
 
-/** Whether an event has lost what an erasure says. */
-function hasErased(entry: StoredRecord<EvidenceRecord | EventRecord>, { fields, files }: ErasedOfVersion): boolean {
-  const { erased } = eventInRecord(entry)
-  return (
-    fields.every((name) => Object.hasOwn(erased?.fields ?? {}, name)) &&
-    files.every((id) => Object.hasOwn(erased?.files ?? {}, id))
-  )
-}
+/** Whether an event has lost what the receipt of an erasure states. */
+const hasLost = ({ txId, erased }: EventRecord, stated: ErasedOfEvent, receipt: string): boolean =>
+  txId === stated.txId &&
+  receipt.includes(canonicalJson(statedOf(stated))) &&
+  stated.fields.every((name) => Object.hasOwn(erased?.fields ?? {}, name)) &&
+  stated.files.every((id) => Object.hasOwn(erased?.files ?? {}, id))
 
 /** Every family of a complete registry, in the order of the keys. */
 export const FAMILIES: readonly Family[] = [
@@ -166,9 +168,13 @@ export const FAMILIES: readonly Family[] = [
   familyById('other', keys.shares(), ({ company, evidence, version }) => [
     referTo(keys.evidence(company, evidence), (entry) => decodeRecord(entry).lastVersion >= version),
   ]),
-  familyById('erasure', keys.allErasures(), ({ evidence, erased }, company) =>
-    erased.map((of) => referTo(keys.event(company, evidence, of.version), (entry) => hasErased(entry, of))),
-  ),
+  familyById('erasure', keys.allErasures(), ({ evidence, erased, salt, text, txId }, company) => {
+    const opening = erasureOpening(receiptHash(storedBytes(salt, 'The salt of a receipt'), text))
+    if (toHex(entryOf(opening)) !== txId) throw new TypeError('its receipt results in another txId')
+    return erased.map((of) =>
+      referTo(keys.event(company, evidence, of.version), (entry) => hasLost(eventInRecord(entry), of, text)),
+    )
+  }),
   family('other', keys.allShareUses(), (_, company, id = '') => [
     referTo(keys.share(id), (entry) => decodeRecord(entry).company === company),
   ]),

@@ -5,10 +5,10 @@ import type { Key } from '../../ports/index.ts'
 import { HistoryCheck } from '../../verify/event.ts'
 import type { Check } from './check.ts'
 import { storedBase64 } from '../../store/codec.ts'
-import { firstEventOf, slotKeyField } from '../../store/evidence.ts'
+import { CURRENT_FIELDS, firstEventOf, slotKeyField } from '../../store/evidence.ts'
 import { keys } from '../../store/keys.ts'
 import { readAll } from '../../store/read.ts'
-import type { EventRecord, EvidenceRecord, DeletedFileRecord, FileRecord } from '../../store/records.ts'
+import type { DeletedFileRecord, ErasedHashes, EventRecord, EvidenceRecord, FileRecord } from '../../store/records.ts'
 
 /** An event with the evidence that it belongs to, and the keys of their records. */
 export interface EventOfEvidence {
@@ -60,6 +60,7 @@ export class HistoriesCheck {
 const NO_OWNER = ''
 /** All txIds are computed with the log's origin, so no event is compared with that of another one. */
 const SAME_LOG = ''
+const NOTHING: ErasedHashes = { fields: {}, files: {} }
 
 /** The events of an evidence that were added so far, and what they result in. */
 class History {
@@ -70,6 +71,10 @@ class History {
   readonly #changes = { create: 0, update: 0, transfer: 0 }
   /** The last value of each field. */
   readonly #values = new Map<string, Json>()
+  /** The fields whose last value was erased, and when. */
+  readonly #erased = new Map<string, number>()
+  /** How many files were erased without an event that deletes them. */
+  #erasedFiles = 0
   #stolenAt: number | undefined
   #first: EventRecord | undefined
   #last: EventRecord | undefined
@@ -91,7 +96,7 @@ class History {
     const { txId, time, version, first, prev, fields, files, erased } = event
     const expect = (holds: boolean, message: string): void => this.#check.expect(holds, 'event', key, message)
     expect(key === keys.event(company, id, version), 'It is stored under another version')
-    for (const name in fields) this.#values.set(name, fields[name] ?? null)
+    this.#setValues(event)
     this.#stolenAt = this.#values.get('status') === 'stolen' ? (this.#stolenAt ?? time) : undefined
     expect(canonicalJson(fields['action']) === actionOf(event), 'Its type is not the type that it commits to')
     expect(event.ownerName === (this.#values.get('owner') ?? NO_OWNER), 'Its owner is not the owner in its history')
@@ -110,6 +115,23 @@ class History {
       files: new Map(Object.entries(files)),
       hiddenFiles: Object.keys(erased?.files ?? {}),
     })
+  }
+
+  /** An erased text is empty, an erased external id the internal one. An erased image is none. */
+  #setValues({ fields, erased = NOTHING }: EventRecord): void {
+    const { id } = this.#evidence
+    for (const name in fields) {
+      this.#values.set(name, fields[name] ?? null)
+      if (name !== 'externalId') this.#erased.delete(name)
+    }
+    for (const name in erased.fields) {
+      this.#values.set(name, name === 'externalId' ? id : '')
+      if (CURRENT_FIELDS.includes(name)) this.#erased.set(name, erased.at?.[name] ?? 0)
+    }
+    for (const file in erased.files) {
+      if (erased.at?.[file] !== undefined) this.#erasedFiles += 1
+      if (this.#values.get('imageId') === file) this.#values.delete('imageId')
+    }
   }
 
   /** Compares the files of an event with their records. */
@@ -171,7 +193,8 @@ class History {
       lastAt: this.#last?.time,
       changes: this.#changes,
       slotKey: valueOf('slotKey'),
-      fileCount: this.#rules.attachedFiles,
+      fileCount: this.#rules.attachedFiles - this.#erasedFiles,
+      erased: this.#erased.size === 0 ? undefined : Object.fromEntries(this.#erased),
       meta,
     }
   }

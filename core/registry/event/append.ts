@@ -15,7 +15,7 @@ import { makeEvent, newSecret, txIdOfEntry } from './make.ts'
 /** An evidence's record without the members that are computed from its events. */
 export type EvidenceState = Omit<
   EvidenceRecord,
-  'txId' | 'lastVersion' | 'lastTxId' | 'lastAt' | 'changes' | 'first' | 'stolenAt'
+  'txId' | 'lastVersion' | 'lastTxId' | 'lastAt' | 'changes' | 'first' | 'stolenAt' | 'erased'
 >
 
 /** One event to append. */
@@ -135,9 +135,16 @@ function appendEvent(
     lastAt: draft.time,
     stolenAt: state.stolen ? (before.stolenAt ?? draft.time) : undefined,
     changes: { ...changes, [type]: changes[type] + 1 },
+    erased: stillErased(before, fields),
     first: firstEventRecord(state, firstEventOf(before)),
   })
   return { evidence, record: Object.assign({ salts: toBase64(seed), txId }, draft), append }
+}
+
+/** The erased values of an evidence after an event with these fields. */
+function stillErased({ erased = {} }: EvidenceRecord, fields: EventStep['fields']): EvidenceRecord['erased'] {
+  const left = Object.entries(erased).filter(([name]) => !Object.hasOwn(fields, name))
+  return left.length === 0 ? undefined : Object.fromEntries(left)
 }
 
 /** What a recorded event says of its files, if it has any. */

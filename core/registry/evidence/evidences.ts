@@ -1,6 +1,7 @@
 import type { Evidences } from '../../api/evidences.ts'
 import { CategoryResolver } from '../category/resolve.ts'
 import type { Context } from '../context.ts'
+import { eraseEvidence } from '../erasure/erase.ts'
 import { createEvidence, createEvidences } from './create.ts'
 import { eventFeed } from './feed.ts'
 import { getEvidenceIfChanged } from './get.ts'
@@ -24,6 +25,7 @@ export function evidenceOperations(context: Context): Evidences {
     get: (scope, externalId, query = {}) => getIfChanged<never>(scope, externalId, query, undefined),
     getIfChanged,
     update: updateEvidence(context),
+    erase: eraseEvidence(context),
     files: listEvidenceFiles(context),
     overview: readOverview(context, list),
     publicStatus: publicStatus(context),

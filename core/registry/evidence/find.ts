@@ -1,9 +1,10 @@
 import type { EvidenceId } from '../../api/scope.ts'
 import { RegistryError } from '../../errors.ts'
-import type { Key, Stored } from '../../ports/index.ts'
+import type { Stored } from '../../ports/index.ts'
 import { ExternalId } from '../../schemas/fields.ts'
 import { validate } from '../../schemas/validation.ts'
-import { textOf } from '../../store/codec.ts'
+import { decodeRecord, textOf } from '../../store/codec.ts'
+import { hasExternalId } from '../../store/evidence-form.ts'
 import { keys, type StoredRecord } from '../../store/keys.ts'
 import { assertUndamagedAround, danglingReference, type Read, readAll, readEntry } from '../../store/read.ts'
 import type { EvidenceRecord } from '../../store/records.ts'
@@ -20,20 +21,13 @@ export const missingEvidence = (id: string): RegistryError => danglingReference(
 // eslint-disable-next-line typescript/no-unsafe-type-assertion -- `evidenceEntries` wrote an id
 export const namedId = (entry: Stored): EvidenceId => textOf(entry) as EvidenceId
 
-/** The internal id of an evidence, which the scope is told. Throws `EVIDENCE_NOT_FOUND`, `VALIDATION_ERROR`. */
-export async function idOfEvidence(
-  context: Context,
-  { companyId, onEvidence }: AuthorizedScope,
+/** The internal id of an evidence. Throws `EVIDENCE_NOT_FOUND`. */
+async function idOfEvidence(
+  { records, evidenceIds }: Context,
+  { companyId }: AuthorizedScope,
   externalId: string,
 ): Promise<EvidenceId> {
-  validate(ExternalId, externalId, 'externalId')
   const key = keys.externalId(companyId, externalId)
-  const id = context.evidenceIds.get(key) ?? (await storedId(context, key))
-  onEvidence?.(id)
-  return id
-}
-
-async function storedId({ records, evidenceIds }: Context, key: Key): Promise<EvidenceId> {
   const [found] = await records.get([key])
   if (found === undefined) {
     await assertUndamagedAround(records, key, keys.allExternalIds())
@@ -53,14 +47,25 @@ export async function readEvidence(
   return readEntry(await readEvidenceEntry(context, scope, externalId))
 }
 
-/** As `readEvidence`, but the record is not decoded. */
+/**
+ * As `readEvidence`, but the record is not decoded. Tells the scope the internal id. An erasure gives an evidence another external id, also by another
+ * server, so a cached id is right only if the record still has the external id.
+ */
 export async function readEvidenceEntry(
   context: Context,
   scope: AuthorizedScope,
   externalId: string,
 ): Promise<StoredRecord<EvidenceRecord>> {
-  const id = await idOfEvidence(context, scope, externalId)
-  const [entry] = await readAll(context.records, [keys.evidence(scope.companyId, id)])
+  validate(ExternalId, externalId, 'externalId')
+  const read = async (id: EvidenceId) => (await readAll(context.records, [keys.evidence(scope.companyId, id)]))[0]
+  const cached = context.evidenceIds.get(keys.externalId(scope.companyId, externalId))
+  const known = cached === undefined ? undefined : await read(cached)
+  const isKnown = known !== undefined && hasExternalId(known, externalId)
+  const id = isKnown && cached !== undefined ? cached : await idOfEvidence(context, scope, externalId)
+  const entry = isKnown ? known : await read(id)
   if (entry === undefined) throw missingEvidence(id)
+  if (!isKnown && !hasExternalId(entry, externalId) && decodeRecord(entry).externalId !== externalId)
+    throw evidenceNotFound()
+  scope.onEvidence?.(id)
   return entry
 }

@@ -1,5 +1,6 @@
 import type { Evidence, HistoryEvent } from '../../api/evidence.ts'
 import type { Meta } from '../../schemas/fields.ts'
+import type { ErasedValue } from '../../api/erasures.ts'
 import type { BatchId } from '../../api/scope.ts'
 import type { Json } from '../../commitment/canonical-json.ts'
 import type { EntryStatus } from '../../log/reader.ts'
@@ -38,8 +39,16 @@ export function evidenceOf(record: EvidenceRecord): Evidence {
   const shown: Draft<Evidence> = Object.assign(evidenceCore(record), { version: lastVersion, lastTxId })
   if (description !== undefined) shown.description = description
   if (meta !== undefined) shown.meta = meta
+  if (record.erased !== undefined) shown.erased = erasedValues(record.erased)
   return shown
 }
+
+/** What was erased, and when. `files`: those among the names. */
+const erasedValues = (at: Readonly<Record<string, number>>, files: object = {}): readonly ErasedValue[] =>
+  Object.entries(at).map(([name, time]) => ({
+    ...(Object.hasOwn(files, name) ? { field: 'files', file: name } : { field: name }),
+    at: new Date(time),
+  }))
 
 /** What `get` shows of an event, without its disclosure. */
 export function eventOf(event: EventRecord, status: EntryStatus | undefined): Draft<HistoryEvent> {
@@ -58,6 +67,7 @@ export function eventOf(event: EventRecord, status: EntryStatus | undefined): Dr
   if (isGiven(eventDescription)) shown.eventDescription = eventDescription
   if (isGiven(updateDescription)) shown.updateDescription = updateDescription
   if (isMeta(meta)) shown.meta = meta
+  if (event.erased?.at !== undefined) shown.erased = erasedValues(event.erased.at, event.erased.files)
   return shown
 }
 

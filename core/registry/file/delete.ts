@@ -2,16 +2,15 @@ import type { RecordedEvent } from '../../api/evidence.ts'
 import type { DeleteFileOptions, Files } from '../../api/files.ts'
 import { RegistryError } from '../../errors.ts'
 import type { Check, Commit } from '../../ports/index.ts'
-import { destroy, pendingDeletion } from '../../store/blob-lifecycle.ts'
-import { fileEntries } from '../../store/derived.ts'
+import { destroy } from '../../store/blob-lifecycle.ts'
 import { readEvent, withFirstEvent } from '../../store/evidence.ts'
 import { keys } from '../../store/keys.ts'
 import { danglingReference, requireRecord, type Read } from '../../store/read.ts'
-import { putRecord, derivedWrites } from '../../store/entries.ts'
+import { putRecord } from '../../store/entries.ts'
 import type { DeletedFileRecord, EventRecord, EvidenceRecord, FileRecord } from '../../store/records.ts'
 import type { Context } from '../context.ts'
 import { appendEvents, type EventAuthor } from '../event/append.ts'
-import { eraseFile } from '../event/erase.ts'
+import { eraseParts } from '../event/erase.ts'
 import { enterCompany } from '../permissions.ts'
 import { assertVersion, type Decision } from '../write.ts'
 import { readOwner, selectFile } from './find.ts'
@@ -81,7 +80,7 @@ interface FileToDelete {
 function decideDelete(author: EventAuthor, { file, evidence, attaching }: FileToDelete): Deletion {
   const { id, company, version } = file.record
   const { image, ...rest } = evidence.record
-  const erased = eraseFile(attaching, id)
+  const erased = eraseParts(attaching, { fields: [], files: [id] })
   const before = version === 1 ? withFirstEvent(evidence.record, erased) : evidence.record
   const state = { ...rest, ...(image !== undefined && image.id !== id && { image }), fileCount: rest.fileCount - 1 }
   const {
@@ -111,9 +110,7 @@ function decideDelete(author: EventAuthor, { file, evidence, attaching }: FileTo
   const changes = [
     ...writes,
     ...(version === 1 ? [] : [putRecord(keys.event(company, after.id, version), erased)]),
-    putRecord(keys.file(id), tombstone),
-    ...derivedWrites(fileEntries(file.record), fileEntries(tombstone)),
-    pendingDeletion(id, author.attempt.now),
+    ...removeFile(tombstone, id, author.attempt.now, tombstone),
   ]
   return {
     commit: {

@@ -13,7 +13,7 @@ import { keys, lastPartOfKey } from '../../store/keys.ts'
 import { listEntries, listedRecords } from '../../store/read.ts'
 import { decodeRecord } from '../../store/codec.ts'
 import { putRecord } from '../../store/entries.ts'
-import type { FileRecord, FileOwner } from '../../store/records.ts'
+import type { DeletedFileRecord, FileRecord, FileOwner } from '../../store/records.ts'
 import type { Context } from '../context.ts'
 import type { Json } from '../../commitment/canonical-json.ts'
 import type { Attempt, CommitPart } from '../write.ts'
@@ -81,11 +81,16 @@ function hasContent({ content = '', size, ...file }: StagedFile): boolean {
 }
 
 /**
- * The writes that remove a category's file from every list, and have its bytes deleted. A small file has no blob;
- * deleting one that does not exist changes nothing.
+ * The writes that remove a file from every list, and have its bytes deleted. A small file has no blob; deleting one
+ * that does not exist changes nothing. `left`: what is left of a file of an evidence.
  */
-export const removeFile = ({ company, ownerId }: OwnerOfFiles, fileId: string, now: number): readonly Write[] => [
-  { key: keys.file(fileId), value: null },
+export const removeFile = (
+  { company, ownerId }: OwnerOfFiles,
+  fileId: string,
+  now: number,
+  left?: DeletedFileRecord,
+): readonly Write[] => [
+  left === undefined ? { key: keys.file(fileId), value: null } : putRecord(keys.file(fileId), left),
   { key: keys.fileOf(company, ownerId, fileId), value: null },
   pendingDeletion(fileId, now),
 ]

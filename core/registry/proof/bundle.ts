@@ -3,7 +3,7 @@ import { BundleSelection } from '../../schemas/proof-inputs.ts'
 import { RegistryError } from '../../errors.ts'
 import { isId } from '../../ids.ts'
 import { firstEventOf, readEvent, readEvents } from '../../store/evidence.ts'
-import type { EventRecord, EvidenceRecord } from '../../store/records.ts'
+import type { DeletedFileRecord, EventRecord, EvidenceRecord } from '../../store/records.ts'
 import { toHex } from '../../bytes.ts'
 import { type DisclosedText, type Disclosure, EVENT_FIELDS } from '../../commitment/event-format.ts'
 import { checkedOpeningOf, discloseEvent } from '../event/opening.ts'
@@ -193,11 +193,11 @@ function discloseCreation(context: Context, evidence: EvidenceRecord): readonly 
 async function discloseFile(
   context: Context,
   evidence: EvidenceRecord,
-  file: { readonly id: string; readonly version: number; readonly deletion?: { readonly version: number } },
+  file: { readonly id: string; readonly version: number; readonly deletion?: DeletedFileRecord['deletion'] },
 ): Promise<readonly [DisclosedEvent, ...DisclosedEvent[]]> {
   const attached = await readEvent(context.records, evidence, file.version)
   const attachment: DisclosedEvent = { txId: attached.txId, disclosed: filesOf(open(context, evidence, attached)) }
-  if (file.deletion === undefined) return [attachment]
+  if (file.deletion?.version === undefined) return [attachment]
   const event = await readEvent(context.records, evidence, file.deletion.version)
   const deletion = open(context, evidence, event)
   // The text of a deleted file holds only ids, so anyone may see it.

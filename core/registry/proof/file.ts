@@ -39,7 +39,9 @@ export const proveFile =
         code: 'FILE_NOT_FOUND',
       }
     const members = await attachmentMembers(context, found.record, file)
-    const deletion = 'deletion' in file ? await proveDeletion(context, found.record, file) : undefined
+    // Of an erased file, the proof of its attachment is left.
+    const version = 'deletion' in file ? file.deletion.version : undefined
+    const deletion = version === undefined ? undefined : await proveDeletion(context, found.record, file.id, version)
     return statusOf(members, deletion)
   }
 
@@ -104,15 +106,16 @@ const sealedMembers = (eventTimestamp: string, proof: LogProof | undefined) => (
 async function proveDeletion(
   context: ProofContext,
   evidence: EvidenceRecord,
-  file: DeletedFileRecord,
+  fileId: string,
+  version: number,
 ): Promise<FileDeletion> {
   const { id, slotKey } = evidence
-  const event = await readEvent(context.records, evidence, file.deletion.version)
+  const event = await readEvent(context.records, evidence, version)
   const proof = await proveEvent(context, event)
   const { eventTimestamp, ...sealed } = sealedMembers(rfc3339(event.time), proof)
   const { opening, filesText, filesSalt, files } = discloseEvent(event, { origin: context.origin, slotKey })
-  const entry = files[file.id]
+  const entry = files[fileId]
   if (entry === undefined)
-    throw corrupt(`Version ${event.version} of evidence ${id} does not delete the file ${file.id}`)
+    throw corrupt(`Version ${event.version} of evidence ${id} does not delete the file ${fileId}`)
   return { txId: event.txId, eventTimestamp, ...sealed, opening, filesText, filesSalt, file: entry }
 }

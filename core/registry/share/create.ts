@@ -27,7 +27,7 @@ const MAX_ENDED = 100
 /** Of a share that was made with level `R`. */
 const MAX_LIFETIME_MS = 30 * DAY_MS
 
-/** Makes a share of an evidence as it is now. Holds while the evidence gets no other share. */
+/** Makes a share of an evidence as it is now. Holds while the evidence is the same and gets no other share. */
 export const createShare =
   (context: Context): Shares['create'] =>
   async (scope, externalId, input, options = {}) => {
@@ -36,7 +36,7 @@ export const createShare =
     // Nested, because its files are ids and not what `stage` returned.
     const call = { scope: entered, options, operation: 'createShare', ids: [externalId], input: { input } } as const
     const { expiresAt, ...made } = await context.write(call, async ({ now }) => {
-      const { record: evidence } = await readEvidence(context, entered, externalId)
+      const { record: evidence, check } = await readEvidence(context, entered, externalId)
       const end = endOf(entered, input, now)
       const secret = randomBytes(16).toString('base64url')
       const share: ShareRecord = {
@@ -52,13 +52,13 @@ export const createShare =
         createdAt: now,
         ...(end !== undefined && { expiresAt: end }),
       }
-      return decideCreate(context, share, { ...(await countedShares(context, evidence)), secret })
+      return decideCreate(context, share, { evidence: check, ...(await countedShares(context, evidence)), secret })
     })
     return { ...made, ...(expiresAt !== undefined && { expiresAt: new Date(expiresAt) }) }
   }
 
 /** The shares of an evidence, and the check that it gets no other one. */
-async function countedShares(context: Context, evidence: EvidenceRecord): Promise<Omit<Made, 'secret'>> {
+async function countedShares(context: Context, evidence: EvidenceRecord): Promise<Pick<Made, 'check' | 'shares'>> {
   const key = keys.shareCount(evidence.company, evidence.id)
   const [count] = await context.records.get([key])
   return { check: { key, version: count?.version ?? null }, shares: await sharesOf(context, evidence) }
@@ -88,6 +88,8 @@ async function filesOf(context: Context, evidence: EvidenceRecord, { files }: Ne
 }
 
 interface Made {
+  /** The evidence, because an erasure removes what names its external id. */
+  readonly evidence: Check
   readonly check: Check
   /** Those that the evidence has. */
   readonly shares: readonly Read<ShareRecord>[]
@@ -98,7 +100,7 @@ interface Made {
 function decideCreate(
   { ids }: Context,
   share: ShareRecord,
-  { check, shares, secret }: Made,
+  { evidence: asRead, check, shares, secret }: Made,
 ): Decision<{ id: ShareId; secret?: string; expiresAt?: number }> {
   const { id, company, evidence, actor, createdAt: now, expiresAt } = share
   const open = shares.filter(({ record }) => isOpenAt(record, now))
@@ -115,7 +117,7 @@ function decideCreate(
   const result = { id, ...(expiresAt !== undefined && { expiresAt }) }
   return {
     commit: {
-      checks: [check],
+      checks: [asRead, check],
       writes: [
         putRecord(keys.share(id), share),
         ...shareEntries(share),

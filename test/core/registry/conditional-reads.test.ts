@@ -85,6 +85,7 @@ describe('a conditional read', () => {
       settle,
       async () => registry.evidences.update(scope, 'plain', { files: [await sealed.stage('a', 'a.txt')] }),
       settle,
+      () => registry.evidences.erase(scope, 'plain', { fields: ['name', 'owner'], reason: 'request' }),
       // As another server would.
       () => renameAuthority(sealed),
       () => records.commit({ writes: [putRecord(logKeys.anchorHead(), { ...NOTHING_CONFIRMED, sentSize: 1e6 })] }),

@@ -9,6 +9,8 @@ const text = fc.string({ unit: 'binary' })
 const time = fc.date({ noInvalidDate: true, min: new Date(0), max: new Date('9999-01-01') })
 const meta = fc.dictionary(text, fc.jsonValue()) as fc.Arbitrary<never>
 
+const erased = fc.array(fc.record({ field: text, at: time }))
+
 /** An object with all of these members and some of the others. */
 const some = <T extends object, O extends object>(
   required: { [K in keyof T]: fc.Arbitrary<T[K]> },
@@ -31,7 +33,14 @@ const evidence: fc.Arbitrary<HistoryPage['evidence']> = some(
     version: fc.nat(),
     lastTxId: id,
   },
-  { description: text, image: fc.record({ id, mimeType: text, size: fc.nat() }), summary: text, owner: text, meta },
+  {
+    description: text,
+    image: fc.record({ id, mimeType: text, size: fc.nat() }),
+    summary: text,
+    owner: text,
+    meta,
+    erased,
+  },
 )
 
 const disclosed = fc.record({ text, salt: text })
@@ -50,6 +59,7 @@ const event: fc.Arbitrary<HistoryPage['events'][number]> = some(
     eventDescription: text,
     updateDescription: text,
     meta,
+    erased,
     disclosure: fc.record({
       opening: text,
       header: text,
@@ -87,6 +97,7 @@ const expectedOf = ({ evidence: of, events, lastVersion, hasMore }: HistoryPage)
     owner: of.owner,
     txId: of.txId,
     meta: of.meta,
+    erased: of.erased,
   }),
   events: events.map((from) =>
     given({
@@ -102,6 +113,7 @@ const expectedOf = ({ evidence: of, events, lastVersion, hasMore }: HistoryPage)
       meta: from.meta,
       merkleBatchId: from.batch?.id ?? null,
       merkleSendStatus: from.batch?.sendStatus ?? null,
+      erased: from.erased,
       disclosure: from.disclosure,
     }),
   ),

@@ -31,6 +31,8 @@ describe('the ETag of an evidence', () => {
       () => files.delete(scope, { fileId: filled.keptFile }),
       () => files.delete(scope, { fileId: filled.imageFile }),
       settle,
+      () => evidences.erase(scope, drill, { fields: ['owner'], versions: [1], reason: 'request' }),
+      () => evidences.erase(scope, drill, { fields: ['name', 'owner'], reason: 'request' }),
     ]
     const texts = new Map<string, string>()
     for (const change of changes) {
@@ -56,6 +58,7 @@ describe('the ETag of an evidence', () => {
     const disclosure = present(first.disclosure)
     const batch = present(first.batch ?? undefined)
     const { image: _, ...withoutImage } = evidence
+    const erased = { field: 'name', at: new Date(1) }
     const withFirst = (change: Partial<typeof first>): HistoryPage => ({
       ...page,
       events: [{ ...first, ...change }, second],
@@ -75,6 +78,8 @@ describe('the ETag of an evidence', () => {
       'another batch': withFirst({ batch: { ...batch, id: 'another' as never } }),
       'not anchored': withFirst({ batch: { ...batch, sendStatus: 'P' } }),
       'an anchor that is sent': withFirst({ batch: { ...batch, sendStatus: 'S' } }),
+      'an erased value': { ...page, evidence: { ...evidence, erased: [erased] } },
+      'an erased value of an event': withFirst({ erased: [erased] }),
       'an erased field': withFirst({ disclosure: { ...disclosure, fields: {} } }),
       'an erased file': withFirst({ disclosure: { ...disclosure, files: {} } }),
     }

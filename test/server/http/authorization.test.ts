@@ -53,6 +53,7 @@ const NEEDED: Readonly<Record<string, PermissionLevel | 'sourceSystem' | 'operat
   createShare: 'R',
   listShares: 'R',
   endShare: 'R',
+  eraseEvidence: 'A',
 }
 
 describe('authorization: each endpoint with each kind of key', () => {

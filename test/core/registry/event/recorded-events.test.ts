@@ -4,7 +4,7 @@ import type { StagedFile } from '../../../../core/schemas/file-inputs.ts'
 import type { CategoryId, CompanyId, EvidenceId, FileId } from '../../../../core/api/scope.ts'
 import { sha256, toHex } from '../../../../core/bytes.ts'
 import { appendEvents, type EventStep } from '../../../../core/registry/event/append.ts'
-import { eraseFile } from '../../../../core/registry/event/erase.ts'
+import { eraseParts } from '../../../../core/registry/event/erase.ts'
 import { discloseEvent } from '../../../../core/registry/event/opening.ts'
 import { makeEvidence } from '../../../../core/registry/evidence/make.ts'
 import type { LogAppend } from '../../../../core/ports/index.ts'
@@ -142,11 +142,15 @@ describe('the bytes of an event', () => {
       assert.deepEqual([toHex(entry), toHex(payload.subarray(120))], RECORDED[kind])
     })
 
-  it('stay the same when a file is erased', () => {
+  it('stay the same when fields and files are erased', () => {
     const event = firstEventOf(created())
     const source = { origin: ORIGIN, slotKey: created().slotKey }
     const disclosure = discloseEvent(event, source)
-    const { files, ...opened } = discloseEvent(eraseFile(event, 'f-1'), source)
-    assert.deepEqual({ ...opened, files: { ...files, 'f-1': disclosure.files['f-1'] } }, disclosure)
+    const erased = eraseParts(eraseParts(event, { fields: ['owner'], files: ['f-1'] }), { fields: ['meta'], files: [] })
+    const { files, fields, ...opened } = discloseEvent(erased, source)
+    const { owner, meta } = disclosure.fields
+    assert.deepEqual([fields['owner'], fields['meta'], files['f-1']], [undefined, undefined, undefined])
+    const all = { fields: { ...fields, owner, meta }, files: { ...files, 'f-1': disclosure.files['f-1'] } }
+    assert.deepEqual({ ...opened, ...all }, disclosure)
   })
 })

@@ -1,0 +1,20 @@
+import type { TxId } from './scope.ts'
+
+/** A value of an event. `field` is `files` for a file, whose id is in `file`. */
+export type EventPart = { readonly field: string; readonly file?: string }
+
+/** A value that was erased, shown beside what is left. */
+export type ErasedValue = EventPart & { readonly at: Date }
+
+/** What the erasure of a part of an evidence did. */
+export type ErasureOutcome = {
+  /** By ascending version. Empty if everything was erased before: then there is no receipt either. */
+  readonly erased: readonly (EventPart & { readonly version: number })[]
+  /** `txId`: the log entry of the receipt. It is sealed with the next event. */
+  readonly receipt?: { readonly txId: TxId }
+  /**
+   * `done`: nothing of it is left. `pending`: the files of the record store may still hold it. The registry removes old
+   * values within minutes; keys of indexes that contain the text stay until the store merges its files.
+   */
+  readonly disk: 'done' | 'pending'
+}

@@ -1,0 +1,130 @@
+import type { ErasureOutcome } from '../../api/erasures.ts'
+import type { Evidences } from '../../api/evidences.ts'
+import type { ErasureId, FileId } from '../../api/scope.ts'
+import { toHex } from '../../bytes.ts'
+import { erasureOpening, receiptHash, receiptText } from '../../commitment/receipt.ts'
+import { RegistryError } from '../../errors.ts'
+import { appendControl } from '../../log/payload.ts'
+import type { Write } from '../../ports/index.ts'
+import { ErasureInput } from '../../schemas/erasure-inputs.ts'
+import { invalidInput, uuidInput, validate } from '../../schemas/validation.ts'
+import { destroy } from '../../store/blob-lifecycle.ts'
+import { derivedWrites, putRecord } from '../../store/entries.ts'
+import { evidenceEntries, firstEventOf, putEvidence, readEvents } from '../../store/evidence.ts'
+import { keys } from '../../store/keys.ts'
+import type { Read } from '../../store/read.ts'
+import type { DeletedFileRecord, ErasureRecord, EvidenceRecord } from '../../store/records.ts'
+import type { Context } from '../context.ts'
+import { newSecret, txIdOfEntry } from '../event/make.ts'
+import { readEvidence } from '../evidence/find.ts'
+import { countFiles, removeFile } from '../file/stored-file.ts'
+import { forgetUses } from '../idempotency.ts'
+import { enterCompany } from '../permissions.ts'
+import { assertVersion, type Decision } from '../write.ts'
+import { placeOf } from './places.ts'
+import { type ErasurePlan, planErasure } from './plan.ts'
+
+/**
+ * Erases fields, files or the content of an evidence, in one commit with the receipt. It holds while the evidence is as
+ * it was read: every change of an event or a file also writes the evidence, so its check covers all of them.
+ */
+export const eraseEvidence =
+  (context: Context): Evidences['erase'] =>
+  async (scope, externalId, input, options = {}) => {
+    const entered = await enterCompany(context, scope, 'A')
+    const request = erasureOf(input)
+    const outcome = await context.write(undefined, async (attempt) => {
+      const evidence = await readEvidence(context, entered, externalId)
+      const { record } = evidence
+      assertVersion(options, record.lastVersion, 'the evidence')
+      if (attempt.conflicts.includes(keys.externalId(record.company, record.id)))
+        throw new RegistryError('EXTERNAL_ID_EXISTS', `Another evidence has ${record.id} as its external id`)
+      const later = Array.from({ length: record.lastVersion - 1 }, (_, i) => i + 2)
+      const events = [firstEventOf(record), ...(await readEvents(context.records, record, later))] as const
+      const plan = planErasure(record, events, request, attempt.now)
+      if (plan.erased.length === 0) return { commit: {}, result: NOTHING_ERASED }
+      const isRenamed = plan.evidence.externalId !== record.externalId
+      const forgotten = isRenamed ? await forgetUses(context.records, record) : []
+      const { reason, note } = request
+      const made = { at: attempt.now, by: entered.actor, reason, ...(note !== undefined && { note }) }
+      return decideErasure(context, { evidence, plan, forgotten }, made)
+    })
+    context.erasures.request()
+    for (const { file } of outcome.erased) if (file !== undefined) await destroy(context, file, scope.logFields)
+    return outcome
+  }
+
+const NOTHING_ERASED: ErasureOutcome = { erased: [], disk: 'done' }
+
+/** Throws `VALIDATION_ERROR`. */
+function erasureOf(input: ErasureInput): ErasureInput {
+  const { files, ...request } = validate(ErasureInput, input)
+  const { fields, content, versions } = request
+  if ([fields, files, content].filter((part) => part !== undefined).length !== 1)
+    throw new RegistryError('VALIDATION_ERROR', 'Exactly one of `fields`, `files` and `content` is required')
+  if (versions !== undefined && fields === undefined) throw invalidInput('versions', 'requires `fields`')
+  return { ...request, ...(files && { files: files.map(uuidInput) }) }
+}
+
+interface Changed {
+  readonly evidence: Read<EvidenceRecord>
+  readonly plan: ErasurePlan
+  /** The writes that remove idempotency records. */
+  readonly forgotten: readonly Write[]
+}
+
+function decideErasure(
+  { ids, records, erasures, origin }: Context,
+  { evidence: { record: before, check }, plan, forgotten }: Changed,
+  made: Pick<ErasureRecord, 'at' | 'by' | 'reason' | 'note'>,
+): Decision<ErasureOutcome> {
+  const { evidence, later, erased } = plan
+  const { company, id, externalId } = evidence
+  const { at } = made
+  const text = receiptText({ ...made, erased, log: origin, time: at })
+  const salt = newSecret()
+  const append = appendControl(erasureOpening(receiptHash(salt, text)))
+  const txId = txIdOfEntry(append.entry)
+  const files = erased.flatMap((of) =>
+    of.files.map((fileId): DeletedFileRecord => {
+      // eslint-disable-next-line typescript/no-unsafe-type-assertion -- events contain ids of files
+      return { id: fileId as FileId, company, ownerKind: 'evidence', ownerId: id, version: of.version, deletion: {} }
+    }),
+  )
+  const changes: readonly Write[] = [
+    putEvidence(evidence),
+    ...derivedWrites(evidenceEntries(before), evidenceEntries(evidence)),
+    ...later.map((event) => putRecord(keys.event(company, id, event.version), event)),
+    ...files.flatMap((file) => removeFile(file, file.id, at, file)),
+    ...forgotten,
+  ]
+  const record: ErasureRecord = {
+    ...made,
+    id: ids.next<ErasureId>(),
+    evidence: id,
+    salt: toHex(salt),
+    text,
+    txId,
+    erased,
+  }
+  const commit = {
+    checks: [
+      check,
+      ...(externalId === before.externalId ? [] : [{ key: keys.externalId(company, id), version: null }]),
+    ],
+    writes: [...changes, putRecord(keys.erasure(company, id, record.id), record)],
+    adds: countFiles({ company, ownerId: id }, -files.length),
+    append: [append],
+  }
+  const disk = records.eraser === null ? 'done' : 'pending'
+  return {
+    commit: erasures.include(commit, record.id, (key) => placeOf(key) === 'rewritten'),
+    result: { erased: erased.flatMap(shownParts), receipt: { txId }, disk },
+  }
+}
+
+/** One item for each field and file. */
+const shownParts = ({ version, fields, files }: ErasureRecord['erased'][number]): ErasureOutcome['erased'] => [
+  ...fields.map((field) => ({ version, field })),
+  ...files.map((file) => ({ version, field: 'files', file })),
+]

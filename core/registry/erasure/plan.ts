@@ -1,0 +1,98 @@
+import type { ErasedOfEvent } from '../../commitment/receipt.ts'
+import { ERASABLE_FIELDS, type ErasureInput } from '../../schemas/erasure-inputs.ts'
+import { invalidInput } from '../../schemas/validation.ts'
+import { CURRENT_FIELDS, withFirstEvent } from '../../store/evidence.ts'
+import type { ErasureRecord, EventRecord, EvidenceRecord } from '../../store/records.ts'
+import { eraseParts, withTimes } from '../event/erase.ts'
+
+/** What an erasure leads to. */
+export interface ErasurePlan {
+  /** The evidence with its first event, after it. */
+  readonly evidence: EvidenceRecord
+  /** The events from version 2 that it changes, after it. */
+  readonly later: readonly EventRecord[]
+  /** None if everything was erased before. */
+  readonly erased: ErasureRecord['erased']
+}
+
+/**
+ * Plans an erasure. Pure, so that it can be planned again after a conflict. Throws `VALIDATION_ERROR` for a version
+ * that does not exist, and for a field or file that no chosen event has or had.
+ *
+ * @param events - all events of the evidence, at least one
+ * @param at - ms since 1970
+ */
+export function planErasure(
+  before: EvidenceRecord,
+  events: readonly [EventRecord, ...EventRecord[]],
+  input: ErasureInput,
+  at: number,
+): ErasurePlan {
+  const { versions = [] } = input
+  assertAllIn(versions, new Set(events.map(({ version }) => version)), 'versions')
+  const chosen = new Set(events.filter(({ version }) => input.versions === undefined || versions.includes(version)))
+  for (const kind of ['fields', 'files'] as const)
+    assertAllIn<string>(input[kind] ?? [], new Set([...chosen].flatMap((event) => namesIn(event, kind))), kind)
+  const after: EventRecord[] = []
+  const erased: ErasureRecord['erased'][number][] = []
+  /** By field, whether this erasure removes the value that was set last. */
+  const isLastErased = new Map<string, boolean>()
+  for (const event of events) {
+    const parts = chosen.has(event) ? partsToErase(event, input, before.id) : NOTHING
+    for (const name of namesIn(event, 'fields')) isLastErased.set(name, parts.fields.includes(name))
+    const isChanged = parts.fields.length + parts.files.length > 0
+    if (isChanged) erased.push({ version: event.version, txId: event.txId, ...parts })
+    const left = isChanged ? withTimes(eraseParts(event, parts), [...parts.fields, ...parts.files], at) : event
+    after.push(isLastErased.get('owner') === true ? { ...withTimes(left, ['owner'], at), ownerName: '' } : left)
+  }
+  const gone = CURRENT_FIELDS.filter((name) => isLastErased.get(name) === true)
+  const [first = events[0], ...later] = after
+  return {
+    evidence: withFirstEvent(withoutValues(before, { gone, files: erased.flatMap((of) => of.files), at }), first),
+    later: later.filter((event, i) => event !== events[i + 1]),
+    erased,
+  }
+}
+
+type Parts = Pick<ErasedOfEvent, 'fields' | 'files'>
+const NOTHING: Parts = { fields: [], files: [] }
+
+/** Names of the fields, or ids of the files, that an event has or had. */
+const namesIn = (event: EventRecord, kind: keyof Parts): readonly string[] =>
+  Object.keys({ ...event[kind], ...event.erased?.[kind] })
+
+function assertAllIn<T extends string | number>(asked: readonly T[], known: ReadonlySet<T>, field: string): void {
+  const missing = asked.find((one) => !known.has(one))
+  if (missing !== undefined) throw invalidInput(field, `must not contain ${missing}: the evidence does not have it`)
+}
+
+/** What is asked for and the event still has, sorted by UTF-16 code units. */
+function partsToErase({ fields, files }: EventRecord, input: ErasureInput, evidenceId: string): Parts {
+  const { content = false } = input
+  // After an erasure of the content, the external id of later events is the internal id.
+  const isNamed = (fields['externalId'] ?? evidenceId) !== evidenceId
+  const names = content ? [...ERASABLE_FIELDS, ...(isNamed ? ['externalId'] : [])] : (input.fields ?? [])
+  const attached = Object.values(files).filter((file) => !('deleted' in file))
+  return {
+    fields: [...new Set(names)].filter((name) => Object.hasOwn(fields, name)).toSorted(),
+    files: attached.flatMap(({ id }) => (content || input.files?.includes(id) ? [id] : [])).toSorted(),
+  }
+}
+
+/** The evidence without the current values of fields, and without files. */
+function withoutValues(
+  before: EvidenceRecord,
+  { gone, files, at }: { readonly gone: readonly string[]; readonly files: readonly string[]; readonly at: number },
+): EvidenceRecord {
+  const { id, image } = before
+  const erased = { ...before.erased, ...Object.fromEntries(gone.map((name) => [name, at])) }
+  return {
+    ...before,
+    ...Object.fromEntries(gone.map((name) => [name, undefined])),
+    ...(gone.includes('name') && { name: '' }),
+    ...(gone.includes('externalId') && { externalId: id }),
+    image: image !== undefined && files.includes(image.id) ? undefined : image,
+    fileCount: before.fileCount - files.length,
+    erased: Object.keys(erased).length === 0 ? undefined : erased,
+  }
+}

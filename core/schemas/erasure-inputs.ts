@@ -1,0 +1,39 @@
+import Type from '#typebox'
+import { ERASURE_REASONS } from '../commitment/receipt.ts'
+import { closed, IdInput, type Input, opt, Text } from './fields.ts'
+
+/** The fields of events that can be erased by name. */
+export const ERASABLE_FIELDS = [
+  'name',
+  'owner',
+  'description',
+  'summary',
+  'meta',
+  'updateDescription',
+  'personaName',
+  'eventDescription',
+] as const
+
+const MAX_ITEMS = 1_000
+const version = Type.Integer({ minimum: 1, description: 'an integer of at least 1' })
+
+/** What an erasure takes: exactly one of `fields`, `files` and `content`. */
+export const ErasureInput = closed({
+  /** Names of fields, which are erased in all events that have them. */
+  fields: opt(Type.Array(Type.Enum(ERASABLE_FIELDS), { minItems: 1, description: 'an array of names of fields' })),
+  /** Only with `fields`: the versions whose fields are erased. Default: all. */
+  versions: opt(
+    Type.Array(version, { minItems: 1, maxItems: MAX_ITEMS, description: 'an array of 1 to 1,000 versions' }),
+  ),
+  /** Ids of files, which are erased with their names and bytes. */
+  files: opt(
+    Type.Array(IdInput, { minItems: 1, maxItems: MAX_ITEMS, description: 'an array of 1 to 1,000 ids of files' }),
+  ),
+  /** All fields that can be erased, the external id, and all files. */
+  content: opt(Type.Literal(true, { description: 'true' })),
+  /** It stands in the receipt. */
+  reason: Type.Enum(ERASURE_REASONS),
+  /** For the company alone: it is in no receipt. At most 8,192 characters. */
+  note: opt(Text),
+})
+export type ErasureInput = Input<typeof ErasureInput>

@@ -1,0 +1,31 @@
+import { ErasureInput } from '../../core/schemas/index.ts'
+import { endpoint, type EndpointGroup } from '../contract/endpoint.ts'
+import { ErasedEvidence } from '../contract/erasures.ts'
+import { json } from '../contract/reply.ts'
+import { ok } from '../contract/values.ts'
+
+/** Removing values and files from evidences, with a receipt in the log. */
+export const erasures: EndpointGroup = {
+  tag: 'Erasures',
+  description: 'Values and files that are removed for good',
+  endpoints: [
+    endpoint({
+      id: 'eraseEvidence',
+      method: 'POST',
+      path: '/evidences/{COMPANY_ID}/evidence/{EVIDENCE_EXTERNAL_ID}/erase',
+      access: 'A',
+      summary: 'Erase fields, files or the content of an evidence',
+      description:
+        'Removes values with their salts, and files with their names and bytes. Versions, txIds and proofs stay, and ' +
+        'the log gets a receipt of its own. `fields` are erased in all `versions` that have them. `content` is all ' +
+        'fields, all files and the external id: the evidence has its internal id as external id then, and the old one ' +
+        'is free. What was erased before is not in the response. Nothing brings a value back.',
+      body: { schema: ErasureInput, example: { fields: ['owner'], reason: 'request' } },
+      conditional: 'version',
+      response: { schema: ErasedEvidence },
+      errors: ['EVIDENCE_NOT_FOUND', 'EXTERNAL_ID_EXISTS'],
+      handle: async ({ registry, scope, param, input, options }) =>
+        json({ ...ok, ...(await registry.evidences.erase(scope, param('EVIDENCE_EXTERNAL_ID'), input, options)) }),
+    }),
+  ],
+}

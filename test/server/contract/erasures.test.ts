@@ -1,0 +1,64 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { CompanyRequests, of } from '../../support/company-requests.ts'
+import type { CallOptions } from '../../support/service.ts'
+
+const MARK = 'Zq8Kw2'
+
+describe('the erasure of an evidence', () => {
+  const acme = new CompanyRequests({ sealMaxWaitMs: 3_600_000 })
+  const erase = (externalId: string, json: object): CallOptions => ({
+    ...of(externalId),
+    json,
+    key: acme.company.keys.A,
+  })
+
+  it('says what is gone, and no tag of before gives a 304', async () => {
+    await acme.create('tagged', { owner: MARK })
+    const { headers } = await acme.call('getEvidence', of('tagged'))
+    const cached = { ...of('tagged'), headers: { 'if-none-match': headers.get('etag') ?? '' } }
+    // Twice, so that the reply is kept.
+    for (const _ of [1, 2]) assert.equal((await acme.call('getEvidence', cached)).status, 304)
+    const { status, erased, disk, receipt } = await acme.ok(
+      'eraseEvidence',
+      erase('tagged', { fields: ['owner'], reason: 'request' }),
+    )
+    assert.deepEqual([status, erased, disk], ['ok', [{ version: 1, field: 'owner' }], 'done'])
+    assert.match(receipt.txId, /^[0-9a-f]{64}$/)
+    const after = await acme.call('getEvidence', cached)
+    assert.equal(after.status, 200)
+    const [{ ownerName, erased: ofEvent }] = after.body.events
+    assert.deepEqual([after.body.object.owner, ownerName, ofEvent.length], [undefined, '', 1])
+    const [{ field, at }] = after.body.object.erased
+    assert.ok(field === 'owner' && Date.parse(at) > 0)
+  })
+
+  it('leaves the content in no response', async () => {
+    const texts = { name: `${MARK} n`, owner: `${MARK} o`, description: MARK, summary: MARK, meta: { [MARK]: MARK } }
+    const { id } = await acme.create(`${MARK}-id`, texts)
+    const fields = ['name', 'owner', 'externalId', 'meta']
+    const { url } = await acme.ok('createShare', { ...of(`${MARK}-id`), json: { fields, files: 'all' } })
+    const [, shareId, secret = ''] = /#\/p\/([^.]+)\.(.+)$/.exec(url) ?? []
+    await acme.service.registry.sealNow()
+    const readAll = async (externalId: string): Promise<string> => {
+      const all = { fields: 'all', files: 'all' }
+      const share = { params: { SHARE_ID: shareId ?? '' }, headers: { 'x-share-secret': secret } }
+      const read = await Promise.all([
+        acme.call('getEvidence', { ...of(externalId), query: { disclose: '1' } }),
+        acme.call('getBundle', { ...of(externalId), query: all }),
+        acme.call('listEvidences', { query: { q: 'n' } }),
+        ...['listEvidences', 'getOverview', 'listEvents', 'exportEvidences', 'listAudit'].map((each) =>
+          acme.call(each, { key: acme.company.keys.A }),
+        ),
+        acme.call('openShare', share),
+      ])
+      for (const { status, text } of read) assert.equal(status, 200, text.slice(0, 300))
+      return read.map(({ text }) => text).join()
+    }
+    assert.ok((await readAll(`${MARK}-id`)).includes(MARK))
+    await acme.ok('eraseEvidence', erase(`${MARK}-id`, { content: true, reason: 'court' }))
+    assert.ok(!(await readAll(id)).includes(MARK))
+    await acme.fails('getEvidence', 404, 'EVIDENCE_NOT_FOUND', of(`${MARK}-id`))
+    assert.ok(!(await acme.service.metrics()).includes(MARK))
+  })
+})
