@@ -452,6 +452,8 @@ export const texts = {
       null: { short: 'Sealing', long: 'waits for the next batch' },
     },
     version: (version: number) => `Version ${version}`,
+    /** Followed by the time. */
+    erased: (field: string) => `${field}: erased on`,
     changes: 'What this event changed',
     fileChanges: { attached: 'Attached', deleted: 'Deleted' },
   },
@@ -505,6 +507,7 @@ export const texts = {
     summary: 'Summary',
     externalId: 'External id',
     meta: 'Facts',
+    files: 'File',
     personaName: 'Who did it',
     eventDescription: 'Description of the event',
     updateDescription: 'Description of the update',

@@ -125,6 +125,11 @@ function TimelineEvent({ event, changes: { values, files }, isWhole }: TimelineE
       </p>
       {values.length > 0 && <ValueChanges changes={values} isFirst={type === 'create'} isWhole={isWhole} />}
       {[event.updateDescription, event.eventDescription].map((said) => said && <LongText key={said} text={said} />)}
+      {event.erased?.map(({ field, file = '', at }) => (
+        <p key={field + file} class="small muted">
+          {t.erased(fieldName(field))} <Time at={at} />
+        </p>
+      ))}
       <Hashes event={event} files={files} />
     </li>
   )
