@@ -1,4 +1,5 @@
-import type { TxId } from './scope.ts'
+import type { ErasureReason } from '../commitment/receipt.ts'
+import type { ErasureId, EvidenceId, TxId } from './scope.ts'
 
 /** A value of an event. `field` is `files` for a file, whose id is in `file`. */
 export type EventPart = { readonly field: string; readonly file?: string }
@@ -17,4 +18,15 @@ export type ErasureOutcome = {
    * values within minutes; keys of indexes that contain the text stay until the store merges its files.
    */
   readonly disk: 'done' | 'pending'
+}
+
+/** An erasure in the list of its company. */
+export interface EvidenceErasure extends Required<ErasureOutcome> {
+  readonly id: ErasureId
+  readonly at: Date
+  readonly evidenceId: EvidenceId
+  readonly reason: ErasureReason
+  readonly note?: string
+  /** Who erased: the id of a source system, or `operator`. */
+  readonly by: string
 }

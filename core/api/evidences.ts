@@ -7,8 +7,9 @@ import type {
   EvidenceQuery,
 } from '../schemas/evidence-inputs.ts'
 import type { EventPage, EvidenceSummary, HistoryPage, EvidencePage, RecordedEvent } from './evidence.ts'
+import type { AuditQuery } from '../schemas/company-inputs.ts'
 import type { ErasureInput } from '../schemas/erasure-inputs.ts'
-import type { ErasureOutcome } from './erasures.ts'
+import type { ErasureOutcome, EvidenceErasure } from './erasures.ts'
 import type { FileEntry } from './files.ts'
 import type { Overview } from './overview.ts'
 import type { EvidenceId, Cacheable, Scope, UpdateOptions, WriteCondition, WriteOptions } from './scope.ts'
@@ -129,6 +130,11 @@ export interface Evidences {
    * await registry.evidences.erase(scope, 'VIN-1', { fields: ['owner'], reason: 'request' })
    */
   erase(scope: Scope, externalId: string, input: ErasureInput, options?: WriteCondition): Promise<ErasureOutcome>
+  /** The erasures of the company, newest first. Requires level `A`. @throws `VALIDATION_ERROR` */
+  erasures(
+    scope: Scope,
+    query?: AuditQuery,
+  ): Promise<{ readonly items: readonly EvidenceErasure[]; readonly hasMore: boolean }>
   /**
    * The files of an evidence, of its category and of its subcategory. Requires level `R`. @throws `EVIDENCE_NOT_FOUND`
    */

@@ -15,11 +15,12 @@ import {
   type StoredRecord,
 } from './keys.ts'
 import { corruptRecord, decodeRecord, textOf } from './codec.ts'
-import { type DerivedEntry, listEntry, nameEntry, putRecord } from './entries.ts'
+import { type DerivedEntry, listEntry, nameEntry, putRecord, textEntry } from './entries.ts'
 import type {
   ApiKeyRecord,
   CategoryRecord,
   DeletedFileRecord,
+  ErasureRecord,
   FileRecord,
   IdempotencyRecord,
   ShareRecord,
@@ -62,6 +63,11 @@ export const shareEntries = ({ company, evidence, id }: ShareRecord): readonly D
   listEntry(keys.shareOf(company, evidence, id)),
 ]
 
+/** The entry of an erasure in the list of its company. */
+export const erasureEntries = (company: CompanyId, { id, evidence }: ErasureRecord): readonly DerivedEntry[] => [
+  textEntry(keys.erasureIn(company, id), evidence),
+]
+
 /** When an idempotency record expires. `key`: of the record. */
 export const idempotencyEntries = (key: Key, { expires }: IdempotencyRecord): readonly DerivedEntry[] => [
   putRecord(keys.idempotencyExpiry(expires, key), { key }),
@@ -96,6 +102,7 @@ const SOURCES: readonly Source[] = [
   source(keys.evidences(), evidenceEntries),
   source(keys.files(), fileEntries),
   source(keys.shares(), shareEntries),
+  source(keys.allErasures(), (erasure, key) => erasureEntries(companyIn(key), erasure)),
   source(keys.allIdempotency(), (record, key) => idempotencyEntries(key, record)),
 ]
 
@@ -151,6 +158,9 @@ export const DERIVED: readonly DerivedFamily[] = [
   ofEvidence(keys.allUpdateIndex(), 1),
   family(keys.allFileListings(), ({ key }) => keys.file(lastPartOfKey(key))),
   family(keys.allShareListings(), ({ key }) => keys.share(lastPartOfKey(key))),
+  family(keys.allErasureListings(), (entry) =>
+    keys.erasure(companyIn(entry.key), textOf(entry), lastPartOfKey(entry.key)),
+  ),
   family(keys.idempotencyExpiries(), (entry) => {
     const { key } = decodeRecord(entry)
     if (!isInRange(key, keys.allIdempotency())) throw corruptRecord(entry, 'not of an idempotency key')

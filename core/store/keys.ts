@@ -308,6 +308,10 @@ export const keys = {
   erasuresOf: (company: Company, evidence: Evidence): RecordRange<ErasureRecord> =>
     keysUnder(recordKey('er', company, evidence)),
   allErasures: (): RecordRange<ErasureRecord> => keysUnder('er'),
+  /** Holds the id of the evidence. */
+  erasureIn: (company: Company, id: Erasure): Key => recordKey('es', company, id),
+  erasuresIn: (company: Company): Range => keysUnder(recordKey('es', company)),
+  allErasureListings: (): Range => keysUnder('es'),
   // -- files
   file: (id: File): RecordKey<FileRecord | DeletedFileRecord> => recordKey('fi', id),
   files: (): RecordRange<FileRecord | DeletedFileRecord> => keysUnder('fi'),

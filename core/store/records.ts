@@ -282,6 +282,8 @@ export interface ErasureRecord {
   readonly txId: TxId
   /** By ascending version. */
   readonly erased: readonly (ErasedOfEvent & { readonly version: number })[]
+  /** The files of the store may still hold keys of deleted entries that contain erased text. */
+  readonly leavesKeys?: true
 }
 
 export interface IdempotencyRecord {

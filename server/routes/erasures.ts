@@ -1,8 +1,9 @@
 import { ErasureInput } from '../../core/schemas/index.ts'
+import { PageQuery } from '../contract/audit.ts'
 import { endpoint, type EndpointGroup } from '../contract/endpoint.ts'
-import { ErasedEvidence } from '../contract/erasures.ts'
+import { ErasedEvidence, ErasurePage } from '../contract/erasures.ts'
 import { json } from '../contract/reply.ts'
-import { ok } from '../contract/values.ts'
+import { ok, pageQuery } from '../contract/values.ts'
 
 /** Removing values and files from evidences, with a receipt in the log. */
 export const erasures: EndpointGroup = {
@@ -26,6 +27,20 @@ export const erasures: EndpointGroup = {
       errors: ['EVIDENCE_NOT_FOUND', 'EXTERNAL_ID_EXISTS'],
       handle: async ({ registry, scope, param, input, options }) =>
         json({ ...ok, ...(await registry.evidences.erase(scope, param('EVIDENCE_EXTERNAL_ID'), input, options)) }),
+    }),
+    endpoint({
+      id: 'listErasures',
+      method: 'GET',
+      path: '/evidences/{COMPANY_ID}/erasures',
+      access: 'A',
+      queue: 'lists',
+      summary: 'List the erasures of a company, newest first',
+      query: PageQuery,
+      response: { schema: ErasurePage },
+      async handle({ registry, scope, query }) {
+        const { items, hasMore } = await registry.evidences.erasures(scope, pageQuery(query))
+        return json({ erasures: items, isMore: hasMore })
+      },
     }),
   ],
 }

@@ -9,6 +9,7 @@ import type { Write } from '../../ports/index.ts'
 import { ErasureInput } from '../../schemas/erasure-inputs.ts'
 import { invalidInput, uuidInput, validate } from '../../schemas/validation.ts'
 import { destroy } from '../../store/blob-lifecycle.ts'
+import { erasureEntries } from '../../store/derived.ts'
 import { derivedWrites, putRecord } from '../../store/entries.ts'
 import { evidenceEntries, firstEventOf, putEvidence, readEvents } from '../../store/evidence.ts'
 import { keys } from '../../store/keys.ts'
@@ -21,6 +22,7 @@ import { countFiles, removeFile } from '../file/stored-file.ts'
 import { forgetUses } from '../idempotency.ts'
 import { enterCompany } from '../permissions.ts'
 import { assertVersion, type Decision } from '../write.ts'
+import { erasedParts } from './list.ts'
 import { placeOf } from './places.ts'
 import { type ErasurePlan, planErasure } from './plan.ts'
 
@@ -98,6 +100,8 @@ function decideErasure(
     ...files.flatMap((file) => removeFile(file, file.id, at, file)),
     ...forgotten,
   ]
+  const leavesKeys =
+    records.eraser !== null && changes.some(({ key, value }) => value === null && placeOf(key) === 'removed')
   const record: ErasureRecord = {
     ...made,
     id: ids.next<ErasureId>(),
@@ -106,25 +110,20 @@ function decideErasure(
     text,
     txId,
     erased,
+    ...(leavesKeys && { leavesKeys }),
   }
   const commit = {
     checks: [
       check,
       ...(externalId === before.externalId ? [] : [{ key: keys.externalId(company, id), version: null }]),
     ],
-    writes: [...changes, putRecord(keys.erasure(company, id, record.id), record)],
+    writes: [...changes, putRecord(keys.erasure(company, id, record.id), record), ...erasureEntries(company, record)],
     adds: countFiles({ company, ownerId: id }, -files.length),
     append: [append],
   }
   const disk = records.eraser === null ? 'done' : 'pending'
   return {
     commit: erasures.include(commit, record.id, (key) => placeOf(key) === 'rewritten'),
-    result: { erased: erased.flatMap(shownParts), receipt: { txId }, disk },
+    result: { erased: erasedParts(erased), receipt: { txId }, disk },
   }
 }
-
-/** One item for each field and file. */
-const shownParts = ({ version, fields, files }: ErasureRecord['erased'][number]): ErasureOutcome['erased'] => [
-  ...fields.map((field) => ({ version, field })),
-  ...files.map((file) => ({ version, field: 'files', file })),
-]

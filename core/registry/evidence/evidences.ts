@@ -2,6 +2,7 @@ import type { Evidences } from '../../api/evidences.ts'
 import { CategoryResolver } from '../category/resolve.ts'
 import type { Context } from '../context.ts'
 import { eraseEvidence } from '../erasure/erase.ts'
+import { listErasures } from '../erasure/list.ts'
 import { createEvidence, createEvidences } from './create.ts'
 import { eventFeed } from './feed.ts'
 import { getEvidenceIfChanged } from './get.ts'
@@ -26,6 +27,7 @@ export function evidenceOperations(context: Context): Evidences {
     getIfChanged,
     update: updateEvidence(context),
     erase: eraseEvidence(context),
+    erasures: listErasures(context),
     files: listEvidenceFiles(context),
     overview: readOverview(context, list),
     publicStatus: publicStatus(context),

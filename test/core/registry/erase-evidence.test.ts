@@ -4,7 +4,7 @@ import { openLevelRecords } from '../../../adapters/level/index.ts'
 import { decodeUtf8, encodeUtf8, fromHex, toHex } from '../../../core/bytes.ts'
 import { entryOf } from '../../../core/commitment/log-entry.ts'
 import { erasureOpening, receiptHash } from '../../../core/commitment/receipt.ts'
-import type { ErasureInput, HistoryEvent } from '../../../core/index.ts'
+import type { ErasureInput, EvidenceErasure, HistoryEvent } from '../../../core/index.ts'
 import { FAMILIES } from '../../../core/ops/check/families.ts'
 import { PLACES } from '../../../core/registry/erasure/places.ts'
 import { evidenceText } from '../../../core/store/evidence-form.ts'
@@ -160,6 +160,8 @@ describe('erasing the content of an evidence', () => {
       return (await listEntries(records, keys.pendingErasures())).length === 0
     })
     for (const text of texts) assert.ok(!(await isOnDisk(directory, text)), `${text} is erased`)
+    const { items } = await evidences.erasures(scope)
+    assert.equal(items[0]?.disk, 'pending', 'keys of indexes hold the name and the external id')
   })
 
   test('has a place for every family of records that holds text', () => {
@@ -172,7 +174,7 @@ describe('erasing the content of an evidence', () => {
 })
 
 const FAMILIES_WITHOUT_TEXT = (
-  'ac ah an at au ba bd bi br bs bx ca cc cl cn co cp cs cu ec el er fc fo ie lc le lg ln lu lv op pe sh sk sl sn sp ' +
+  'ac ah an at au ba bd bi br bs bx ca cc cl cn co cp cs cu ec el er es fc fo ie lc le lg ln lu lv op pe sh sk sl sn sp ' +
   'sr ss st te th ti up wi'
 ).split(' ')
 
@@ -265,6 +267,26 @@ describe('erasing fields of an evidence', () => {
     const bundle = await registry.proofs.publicBundle({ evidenceId: 'e-1', fileId: image.id })
     assert.equal(bundle.status, 'ok')
     await assertIntact(fixture)
+  })
+
+  it('is listed, newest first', async (fixture) => {
+    const { evidences, scope } = fixture
+    await withOwners(fixture)
+    for (const field of ['summary', 'owner', 'eventDescription'] as const)
+      await evidences.erase(scope, 'e-1', { fields: [field], reason: 'retention', note: field })
+    const first = await evidences.erasures(scope, { limit: 2 })
+    const rest = await evidences.erasures(scope, { after: present(first.items[1]).id })
+    assert.deepEqual([first.hasMore, rest.hasMore], [true, false])
+    const items = [...first.items, ...rest.items]
+    assert.deepEqual(
+      items.map(({ note }) => note),
+      ['eventDescription', 'owner', 'summary'],
+    )
+    const { id } = (await evidences.get(scope, 'e-1')).evidence
+    const [{ evidenceId, reason, by, disk, erased }] = rest.items as [EvidenceErasure]
+    assert.deepEqual([evidenceId, reason, by, disk], [id, 'retention', 'operator', 'done'])
+    assert.deepEqual(erased, [{ version: 1, field: 'summary' }])
+    await rejectsWith('VALIDATION_ERROR', evidences.erasures(scope, { after: 'x' }))
   })
 
   it('leaves the evidence erased or as it was if a commit fails', async (fixture) => {

@@ -54,6 +54,7 @@ const NEEDED: Readonly<Record<string, PermissionLevel | 'sourceSystem' | 'operat
   listShares: 'R',
   endShare: 'R',
   eraseEvidence: 'A',
+  listErasures: 'A',
 }
 
 describe('authorization: each endpoint with each kind of key', () => {
