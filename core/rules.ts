@@ -43,6 +43,9 @@ export const VERIFICATION_RULES = [
   'subject.missing',
   'subject.other-event',
   'subject.file-missing',
+  'receipt.text-differs',
+  'receipt.malformed',
+  'receipt.other-subject',
 
   'note.malformed',
   'note.signature',

@@ -38,3 +38,5 @@ export const MAX_COSIGNATURES = 32
 /** Also how many authorities a sealer may have: with more, no bundle and no proof could hold a whole stamp. */
 export const MAX_CHECKPOINT_TOKENS = 8
 export const MAX_ANCHORS = 4
+/** The most receipts of erasures of a bundle. */
+export const MAX_RECEIPTS = 1_000

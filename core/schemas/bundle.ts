@@ -1,6 +1,12 @@
 import Type, { type Static } from '#typebox'
 import { closed, DateTime, Hash, hexOf, opt, without } from './fields.ts'
-import { BUNDLE_FORMAT, MAX_ANCHORS, MAX_CHECKPOINT_TOKENS, MAX_COSIGNATURES } from '../commitment/bundle-format.ts'
+import {
+  BUNDLE_FORMAT,
+  MAX_ANCHORS,
+  MAX_CHECKPOINT_TOKENS,
+  MAX_COSIGNATURES,
+  MAX_RECEIPTS,
+} from '../commitment/bundle-format.ts'
 import type { EvidenceCandidate } from './proof-documents.ts'
 
 /**
@@ -81,6 +87,24 @@ export const BundleRenewal = closed({
   }),
 })
 export type BundleRenewal = Static<typeof BundleRenewal>
+
+/** The entry of an erasure in the log, which holds a hash of its receipt. */
+export const BundleReceipt = closed({
+  opening: Type.String({ ...hexOf(96), description: '48 bytes. Its SHA-256 is a log entry' }),
+  text: opt(
+    Type.String({
+      description: 'Exact text: what the registry states that it erased. Only in bundles made with an A key',
+    }),
+  ),
+  salt: opt(Hash),
+  position: Count,
+  inclusion: Type.Array(BundleInclusion, {
+    minItems: 1,
+    maxItems: 3,
+    description: 'Under checkpoints of the bundle, which are chosen as those of an event',
+  }),
+})
+export type BundleReceipt = Static<typeof BundleReceipt>
 
 export const BundleAnchor = closed({
   type: Type.String({ description: '`evm`, `local`, …: which format `proof` has' }),
@@ -221,6 +245,12 @@ export const Bundle = closed({
   }),
   renewals: opt(
     Type.Array(BundleRenewal, { description: 'Tokens that the newest stamp renews. Absent if there are none' }),
+  ),
+  receipts: opt(
+    Type.Array(BundleReceipt, {
+      maxItems: MAX_RECEIPTS,
+      description: 'The newest erasures of events of the bundle that are sealed. Absent if there are none',
+    }),
   ),
   claimedPolicy: opt(LogPolicy),
   extensions: Extensions,

@@ -13,6 +13,7 @@ import {
   MAX_CHECKPOINTS,
   MAX_CHECKPOINT_TOKENS,
   MAX_COSIGNATURES,
+  MAX_RECEIPTS,
   MAX_SEPARATORS,
 } from '../commitment/bundle-format.ts'
 import { parseDisclosure } from './event.ts'
@@ -24,6 +25,7 @@ import type {
   ShownInclusion,
   ShownKey,
   ShownPlace,
+  ShownReceipt,
   ShownRenewal,
   ShownSubject,
 } from './shown.ts'
@@ -54,7 +56,7 @@ const MAX_RENEWALS = 8_000
 const MAX_VALIDATION_DATA = 2_000
 
 const REQUIRED = ['format', 'origin', 'subject', 'events', 'keys', 'checkpoints', 'validationData']
-const MEMBERS = [...REQUIRED, 'renewals', 'claimedPolicy', 'extensions']
+const MEMBERS = [...REQUIRED, 'renewals', 'receipts', 'claimedPolicy', 'extensions']
 const EVENT_MEMBERS = ['opening', 'position', 'inclusion', 'header', 'filesText', 'filesSalt', 'fields', 'files']
 const CHECKPOINT_MEMBERS = ['note', 'consistency', 'keyConsistency', 'cosignatures', 'tokens', 'anchors']
 const ANCHOR_MEMBERS = ['type', 'network', 'chainId', 'txHash', 'blockNumber', 'blockHash', 'proof']
@@ -68,7 +70,7 @@ export function parseBundle(text: string): ShownBundle {
     )
   const bundle = asDocument(parseUntrustedJson(withoutBom(text), 'The bundle'), BUNDLE_FORMAT, MEMBERS, 'The bundle')
   if (bundle['extensions'] !== undefined) asObject(bundle['extensions'], 'extensions')
-  const { claimedPolicy: policy, renewals } = bundle
+  const { claimedPolicy: policy, renewals, receipts } = bundle
   const [first, ...others] = asObjects(bundle['events'], 'events', MAX_BUNDLE_EVENTS).map(eventOf)
   if (first === undefined) throw verificationError('form.length', 'The bundle has no event')
   const [key, ...laterKeys] = asObjects(bundle['keys'], 'keys', MAX_LOG_KEYS).map(keyOf)
@@ -81,6 +83,7 @@ export function parseBundle(text: string): ShownBundle {
     checkpoints: asObjects(bundle['checkpoints'], 'checkpoints', MAX_CHECKPOINTS).map(checkpointOf),
     validationData: asObjects(bundle['validationData'], 'validationData', MAX_VALIDATION_DATA).map(validationDataOf),
     renewals: renewals === undefined ? [] : asObjects(renewals, 'renewals', MAX_RENEWALS).map(renewalOf),
+    receipts: receipts === undefined ? [] : asObjects(receipts, 'receipts', MAX_RECEIPTS).map(receiptOf),
     claimedPolicy: policy === undefined ? undefined : JSON.stringify(asObject(policy, 'claimedPolicy')),
   }
 }
@@ -131,11 +134,22 @@ function renewalOf(renewal: UntrustedObject): ShownRenewal {
   return { ...place, entry: entryOf(opening), token: toHex(opening.subarray(TAG_BYTES)) }
 }
 
+function receiptOf({ text, salt, ...receipt }: UntrustedObject): ShownReceipt {
+  const { opening, ...place } = openingOf(receipt, 'A receipt', 3)
+  if (kindOf(opening) !== 'erasure')
+    throw verificationError('value.malformed', 'A receipt must be the entry of an erasure')
+  const statement =
+    text === undefined && salt === undefined
+      ? undefined
+      : { text: asString(text, 'The text of a receipt'), salt: asHash(salt, 'The salt of a receipt') }
+  return { ...place, entry: entryOf(opening), opening, statement }
+}
+
 interface ShownOpening extends ShownPlace {
   readonly opening: Uint8Array
 }
 
-/** The entry of a key or of a token. */
+/** The entry of a key, a token or an erasure. */
 function openingOf(members: UntrustedObject, what: string, maxInclusions: number): ShownOpening {
   assertOnlyMembers(members, ['opening', 'position', 'inclusion'], what)
   const inclusion = inclusionOf(members, maxInclusions)

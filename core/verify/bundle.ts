@@ -1,3 +1,4 @@
+import { toHex } from '../bytes.ts'
 import { assertKeyChain } from '../commitment/log-entry.ts'
 import { verificationError } from '../errors.ts'
 import { usableKey } from '../log/note.ts'
@@ -11,12 +12,14 @@ import {
   type BundleFileClaim,
   type BundleResult,
   type ContentClaim,
+  type ReceiptClaims,
 } from './claims.ts'
 import { witnessedText } from './cosignatures.ts'
 import { deletionIn, holdsFile, verifyEvents, type VerifiedBundleEvent } from './event.ts'
 import { parsePolicy, type Policy } from './policy.ts'
+import { verifyReceipts, type VerifiedReceipt } from './receipts.ts'
 import { Run, type VerifyBundleOptions } from './run.ts'
-import type { ShownBundle } from './shown.ts'
+import type { ShownBundle, ShownPlace } from './shown.ts'
 import { asHash, type SignatureBudget } from './untrusted.ts'
 
 /**
@@ -55,7 +58,7 @@ export function verifyShown(
   verifySigned: () => VerifiedTrees,
 ): BundleResult {
   const { options } = run
-  const events = run.check('events', () => verifyEvents(bundle))
+  const verified = run.check('events', () => ({ events: verifyEvents(bundle), receipts: verifyReceipts(bundle) }))
   const trees = run.check('checkpoint', verifySigned)
   run.check('inclusion', () => assertAllIncluded(bundle, trees))
   const attested = run.check('attestations', () =>
@@ -65,7 +68,7 @@ export function verifyShown(
   run.check('checkpoint', () =>
     trees.forEach((tree) => attested.has(tree.size) && assertSameTree(tree, options.policy, run.budget)),
   )
-  return run.result(run.check('expected', () => claimsOf(bundle, events, attested, options)))
+  return run.result(run.check('expected', () => claimsOf(bundle, verified, attested, options)))
 }
 
 /**
@@ -98,8 +101,8 @@ export function assertOfLog(policy: Policy, origin: string): void {
 const toPinned = ({ vkey }: ShownBundle['keys'][number]): Policy['keys'][number] => ({ vkey })
 
 /** Later versions are later in the log, and after an event that is not sealed none is. Entry 0 is a key. */
-function assertAllIncluded({ events, keys, renewals }: ShownBundle, trees: VerifiedTrees): void {
-  for (const one of [...keys, ...renewals]) assertIncluded(one.entry, one, trees)
+function assertAllIncluded({ events, keys, renewals, receipts }: ShownBundle, trees: VerifiedTrees): void {
+  for (const one of [...keys, ...renewals, ...receipts]) assertIncluded(one.entry, one, trees)
   let last = 0
   for (const { place, entry } of events) {
     if (place !== undefined && place.position <= last)
@@ -129,13 +132,13 @@ function assertInTreesThatCount(
 
 function claimsOf(
   bundle: ShownBundle,
-  verified: readonly VerifiedBundleEvent[],
+  verified: { readonly events: readonly VerifiedBundleEvent[]; readonly receipts: readonly VerifiedReceipt[] },
   attested: ReadonlyMap<number, Attestations>,
   { expect = {}, contents = [] }: VerifyBundleOptions,
 ): BundleClaims {
   const { origin, subject } = bundle
-  const events = verified.map((event) => eventClaims(event, attested))
-  const file = fileClaim(bundle, verified)
+  const events = verified.events.map((event) => eventClaims(event, attested))
+  const file = fileClaim(bundle, verified.events)
   if (expect.txId !== undefined && subject.txId !== expect.txId.toLowerCase())
     throw verificationError('expected.subject', `The bundle is about another event than ${expect.txId}`)
   if (expect.fileId !== undefined && file?.fileId !== expect.fileId)
@@ -144,27 +147,41 @@ function claimsOf(
     origin,
     subject: subject.txId,
     events,
-    isHistory: verified.every(({ header }) => header !== undefined),
+    isHistory: verified.events.every(({ header }) => header !== undefined),
     file,
-    contents: contents.map((content) => contentClaim(content, verified)),
+    receipts: verified.receipts.flatMap((receipt) => receiptClaims(receipt, attested)),
+    contents: contents.map((content) => contentClaim(content, verified.events)),
   }
+}
+
+/** Who states when the log had an entry: the trees that count and hold it. `treeSize`: of the smallest. */
+function statedTimes(place: ShownPlace | undefined, attested: ReadonlyMap<number, Attestations>) {
+  const sizes = (place?.inclusion ?? []).map(({ treeSize }) => treeSize).filter((size) => attested.has(size))
+  const trees = sizes.flatMap((size) => attested.get(size) ?? [])
+  const timestamps = trees.flatMap(({ timestamp }) => timestamp ?? [])
+  const anchors = trees.flatMap((tree) => tree.anchors)
+  return { treeSize: Math.min(...sizes), notLaterThan: notLaterThanOf({ timestamps, anchors }), timestamps, anchors }
+}
+
+/** None for a receipt that no tree that counts holds: it proves nothing. */
+function receiptClaims(
+  { shown, erasure }: VerifiedReceipt,
+  attested: ReadonlyMap<number, Attestations>,
+): readonly ReceiptClaims[] {
+  const { treeSize, ...times } = statedTimes(shown, attested)
+  if (treeSize === Infinity) return []
+  return [{ txId: toHex(shown.entry), log: { position: shown.position, treeSize }, ...times, erasure }]
 }
 
 function eventClaims(event: VerifiedBundleEvent, attested: ReadonlyMap<number, Attestations>): BundleEventClaims {
   const { place } = event.shown
-  const sizes = (place?.inclusion ?? []).map(({ treeSize }) => treeSize).filter((size) => attested.has(size))
-  const trees = sizes.flatMap((size) => attested.get(size) ?? [])
-  const treeSize = Math.min(...sizes)
+  const { treeSize, ...times } = statedTimes(place, attested)
   const witnessed = attested.get(treeSize)?.witnessed
-  const timestamps = trees.flatMap(({ timestamp }) => timestamp ?? [])
-  const anchors = trees.flatMap((tree) => tree.anchors)
   return {
     txId: event.txId,
     committedTime: event.time,
     log: place && { position: place.position, treeSize },
-    notLaterThan: notLaterThanOf({ timestamps, anchors }),
-    timestamps,
-    anchors,
+    ...times,
     witnesses: witnessed?.witnesses ?? [],
     isWitnessed: witnessed?.isMet === true,
     assurance: witnessed && witnessedText(witnessed),

@@ -1,5 +1,6 @@
 import type { Json } from '../commitment/canonical-json.ts'
 import type { EventFile } from '../commitment/event-format.ts'
+import type { Erasure } from '../commitment/receipt.ts'
 import type { VerificationRule } from '../rules.ts'
 import type { ShownAnchor } from './shown.ts'
 import type { CertificateStatus } from './token-verifier.ts'
@@ -11,9 +12,9 @@ import type { CertificateStatus } from './token-verifier.ts'
  *
  * - `document`: the bundle is well-formed.
  * - `keys`: its keys belong to its log, and the policy pins one of them.
- * - `events`: every event hashes to its txId, and they have one subject.
+ * - `events`: every event hashes to its txId, and they have one subject. Receipts hash to theirs, and name such events.
  * - `checkpoint`: pinned keys signed the trees, of sizes that they may sign.
- * - `inclusion`: every event, key and renewal is in these trees.
+ * - `inclusion`: every event, key, renewal and receipt is in these trees.
  * - `attestations`: the cosignatures are valid. Tokens and anchors that are not valid do not count, and are in
  *   `unchecked`.
  * - `expected`: the bundle is about what the caller expects and requires.
@@ -195,6 +196,19 @@ export interface BundleFileClaim {
   readonly deletedBy: string | undefined
 }
 
+/**
+ * What is proven about a receipt: that the registry stated, not later than `notLaterThan`, that it erased something. It
+ * does not prove that no copy exists.
+ */
+export interface ReceiptClaims extends StatedTimes {
+  /** The entry of the log, hex. */
+  readonly txId: string
+  readonly log: NonNullable<BundleEventClaims['log']>
+  readonly notLaterThan: number | undefined
+  /** What it states; `undefined` if the bundle does not show the text. */
+  readonly erasure: Erasure | undefined
+}
+
 /** What a bundle proves. Nothing else of it is verified. */
 export interface BundleClaims {
   readonly origin: string
@@ -204,6 +218,8 @@ export interface BundleClaims {
   /** Whether the events are all versions of one history from 1 to the last one shown. */
   readonly isHistory: boolean
   readonly file: BundleFileClaim | undefined
+  /** Receipts of erasures of these events. */
+  readonly receipts: readonly ReceiptClaims[]
   /** Of each of the `contents`, in the same order. */
   readonly contents: readonly ContentClaim[]
 }

@@ -283,9 +283,11 @@ export class ExportVerifier {
     this.#isLocalTime ||= sealed.some(isLocalTimeOnly)
     for (const one of result.unchecked)
       if (this.#unchecked.size < MAX_KEPT) this.#unchecked.set(`${one.what}: ${one.why}`, one)
-    const [id, name, company] = ['evidence', 'externalId', 'company'].map((field) => events[0]?.fields.get(field))
-    if (typeof id !== 'string' || typeof name !== 'string')
+    const [id, externalId, company] = ['evidence', 'externalId', 'company'].map((field) => events[0]?.fields.get(field))
+    if (typeof id !== 'string')
       throw verificationError('export.subject', 'It does not disclose of which evidence it is')
+    // An erased external id is not disclosed.
+    const name = typeof externalId === 'string' ? externalId : id
     if (sealed.length < events.length) {
       this.#counts.unsealed++
       this.#find('pending', `${name} has an event that is not sealed yet`)

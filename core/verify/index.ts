@@ -15,12 +15,14 @@ export type {
   BundleEventClaims,
   BundleResult,
   FileVerdict,
+  ReceiptClaims,
   TimestampClaim,
   Unchecked,
 } from './claims.ts'
 export { isTlogProof } from '../log/tlog-proof.ts'
 export { verifyTlogProof, type VerifyTlogProofOptions } from './tlog-proof.ts'
 export type { AttachedFile } from '../commitment/event-format.ts'
+export type { ErasedOfEvent, Erasure, ErasureReason } from '../commitment/receipt.ts'
 export type { VerifierMemory } from './untrusted.ts'
 export { VERIFICATION_RULES, type VerificationRule } from '../rules.ts'
 export { canonicalJson } from '../commitment/canonical-json.ts'

@@ -12,6 +12,7 @@ import {
 } from './claims.ts'
 import type { VerifyMlDsa44 } from './cosignatures.ts'
 import type { Policy } from './policy.ts'
+import { doubtsOn } from './receipts.ts'
 import type { ShownAnchor } from './shown.ts'
 import type { TokenVerifier } from './token-verifier.ts'
 import { MAX_COST, SignatureBudget, type VerifierMemory } from './untrusted.ts'
@@ -95,6 +96,7 @@ export class Run implements Verification {
             why: `This is ${claims.events.length === 1 ? 'one event' : 'a part'} of it${NOT_IN_IT}`,
           },
     )
+    for (const doubt of doubtsOn(claims)) this.doubt(doubt)
     const file = FILE_VERDICTS.find((verdict) => claims.contents.some(({ state }) => state === verdict))
     const verdict = { ...verdictOn(claims, this.options), ...(file && { file }) }
     return { ...verdict, claims, unchecked: [...this.#unchecked.values()] }

@@ -58,6 +58,13 @@ export interface ShownRenewal extends ShownEntry {
   readonly token: string
 }
 
+/** The entry of an erasure. */
+export interface ShownReceipt extends ShownEntry {
+  readonly opening: Uint8Array
+  /** What the registry states that it erased; `undefined` in a bundle that was not made with an A key. */
+  readonly statement: SaltedText | undefined
+}
+
 export interface ShownBundleEvent extends ShownDisclosure {
   /** `undefined` if it is not sealed. */
   readonly place: ShownPlace | undefined
@@ -93,6 +100,7 @@ export interface ShownBundle {
   readonly checkpoints: readonly ShownCheckpoint[]
   readonly validationData: readonly ValidationData[]
   readonly renewals: readonly ShownRenewal[]
+  readonly receipts: readonly ShownReceipt[]
   /** The registry's own policy, as JSON text. */
   readonly claimedPolicy: string | undefined
 }

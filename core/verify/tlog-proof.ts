@@ -49,6 +49,7 @@ function bundleOf(text: string): ShownBundle {
     ],
     validationData: [],
     renewals: [],
+    receipts: [],
     claimedPolicy: undefined,
   }
 }

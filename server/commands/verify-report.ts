@@ -3,9 +3,11 @@ import {
   type BundleClaims,
   type BundleEventClaims,
   type BundleResult,
+  type ErasedOfEvent,
   type ExportResult,
   type ExportState,
   type FileVerdict,
+  type ReceiptClaims,
 } from '../../core/verify/index.ts'
 import { LOCAL_TEST, LOCAL_TEST_LEDGER } from '../verdict-advice.ts'
 import { printable } from './terminal.ts'
@@ -62,13 +64,29 @@ const contentLine = (content: BundleClaims['contents'][number]): string =>
   ('fileId' in content ? ` ${printable(content.fileId)}` : '')
 
 /** Everything that is proven, for all events. */
-function claimLines({ origin, events, file }: BundleClaims): readonly string[] {
+function claimLines({ origin, events, file, receipts }: BundleClaims): readonly string[] {
   return [
     `log ${printable(origin)}`,
     ...(file === undefined ? [] : [`file ${printable(file.fileId)}: ${file.state} (event ${file.event})`]),
     ...events.flatMap(eventLines),
+    ...receipts.flatMap(receiptLines),
   ]
 }
+
+/** What the registry stated that it erased, and when. */
+function receiptLines({ txId, log, erasure, ...times }: ReceiptClaims): readonly string[] {
+  const stated =
+    erasure === undefined
+      ? ['  what was erased is not shown']
+      : [
+          `  stated at ${timeText(erasure.time)} by ${printable(erasure.by)}; reason: ${erasure.reason}`,
+          ...erasure.erased.map(erasedLine),
+        ]
+  return [`receipt of an erasure ${txId}`, ...stated, entryLine(log), timeLine(times)]
+}
+
+const erasedLine = ({ txId, fields, files }: ErasedOfEvent): string =>
+  `  erased of the event ${txId}: ${printable([...fields, ...files.map((id) => `file ${id}`)].join(', '))}`
 
 export const timeText = (ms: number): string => {
   const date = new Date(ms)
@@ -77,19 +95,25 @@ export const timeText = (ms: number): string => {
 
 /** What is proven about one event. Times by the registry's own clock are named as such. */
 function eventLines(event: BundleEventClaims): readonly string[] {
-  const { txId, version, committedTime, log, notLaterThan } = event
+  const { txId, version, committedTime, log } = event
   return [
     `event ${version === undefined ? '' : `${version} `}${txId}`,
     `  recorded at ${timeText(committedTime)} by the registry's own clock`,
-    log === undefined
-      ? '  not sealed yet'
-      : `  entry ${log.position} of the log, in its tree of ${log.treeSize} entries`,
-    `  ${notLaterThan === undefined ? 'no time is proven' : `existed not later than ${timeText(notLaterThan)}`}` +
-      (isLocalTimeOnly(event) ? `, by ${event.timestamps.length > 0 ? LOCAL_TEST : LOCAL_TEST_LEDGER}` : ''),
+    log === undefined ? '  not sealed yet' : entryLine(log),
+    timeLine(event),
     ...attestations(event),
     ...disclosures(event),
   ]
 }
+
+const entryLine = ({ position, treeSize }: ReceiptClaims['log']): string =>
+  `  entry ${position} of the log, in its tree of ${treeSize} entries`
+
+type StatedTimes = Pick<ReceiptClaims, 'notLaterThan' | 'timestamps' | 'anchors'>
+
+const timeLine = ({ notLaterThan, ...stated }: StatedTimes): string =>
+  `  ${notLaterThan === undefined ? 'no time is proven' : `existed not later than ${timeText(notLaterThan)}`}` +
+  (isLocalTimeOnly(stated) ? `, by ${stated.timestamps.length > 0 ? LOCAL_TEST : LOCAL_TEST_LEDGER}` : '')
 
 const noteIf = (isLocalTest: boolean, note: string): string => (isLocalTest ? ` (${note})` : '')
 

@@ -938,6 +938,8 @@ export const texts = {
     stated: 'Recorded, as the registry states',
     event: (version?: number, action?: string) =>
       (version === undefined ? 'Event' : `Event ${version}`) + (action === undefined ? '' : `: ${action}`),
+    /** What a receipt says. Without its text, the time is not known. */
+    erased: (date?: string) => (date === undefined ? 'Receipt of an erasure' : `Erased on ${date}`),
     ambiguous: 'Several records have this external id. Choose one:',
     shortForm:
       'This is the short form of a proof. Fetch the proof bundle from the server (?format=bundle), and drop it here.',

@@ -1,9 +1,17 @@
 import { decodeUtf8, encodeUtf8, toHex } from '../../core/bytes.ts'
 import { deletedFileText, type Disclosure } from '../../core/commitment/event-format.ts'
+import { tokenOpening } from '../../core/commitment/log-entry.ts'
 import { createNoteSigner } from '../../core/log/note.ts'
+import { erasureOpening, receiptHash, receiptText } from '../../core/commitment/receipt.ts'
 import { blockHash, formatBlock, signedBytes, transactionOf } from '../../core/verify/chain/ledger-block.ts'
 import type { BundleResult, VerificationRule } from '../../core/verify/index.ts'
-import { forgeBundle, type BundleParts, type ForgedBundle, type Members } from '../core/verify/bundle-forger.ts'
+import {
+  entryAt,
+  forgeBundle,
+  type BundleParts,
+  type ForgedBundle,
+  type Members,
+} from '../core/verify/bundle-forger.ts'
 import {
   FILE,
   fileText,
@@ -128,6 +136,22 @@ const holds = (state: BundleResult['state'], description: string, bundle: Member
   ...(policy && { policy }),
   expected: { state },
 })
+
+const HASH = 'a'.repeat(64)
+const TOKEN = toHex(tokenOpening(new Uint8Array()))
+/** A history of which version 2 lost its owner, with the receipt of that. The bundle still discloses it if told so. */
+function erased(change: Members = {}, members: Members = {}, isDisclosed = false): Members {
+  const salt = new Uint8Array(32).fill(3)
+  const of = { fields: ['owner'], files: [], txId: second.txId }
+  const receipt = { by: 'operator', erased: [of], log: origin, reason: 'request', time: 1_767_225_700_000 } as const
+  const text = receiptText({ ...receipt, ...change })
+  const ofReceipt = logOf(first, second, third)
+  const position = ofReceipt.add(erasureOpening(receiptHash(salt, text)))
+  const bundle = forgeBundle(ofReceipt, [first, second, third])
+  if (!isDisclosed) present(bundle.events[1])['fields'] = {}
+  const entry = entryAt(ofReceipt, position, [ofReceipt.tree.size])
+  return { ...bundle, receipts: [{ ...entry, text, salt: toHex(salt), ...members }] }
+}
 
 /** In text, so that the last digit of the signature can be another one. */
 const wrongNote = (note: string): string => note.replace(/.{8}\n$/, 'AAAAAAA=\n')
@@ -274,6 +298,23 @@ export const bundleVectors = (): Readonly<Record<string, BundleVector>> => ({
     'Two trees without the proof that the second one begins with the first',
     without('consistency', forgeBundle(log, [first, second], { sizes: [3, log.tree.size] })),
   ),
+  receipt: holds('proven', 'The owner of version 2 was erased, and a receipt says so', erased(), policyOf(log)),
+  'receipt-without-text': holds(
+    'proven',
+    'The same, without the text of the receipt',
+    erased({}, { text: undefined, salt: undefined }),
+    policyOf(log),
+  ),
+  'receipt-disclosed': holds('proven', 'The bundle discloses what was erased', erased({}, {}, true), policyOf(log)),
+  'receipt-of-token': refuted('value.malformed', 'A receipt is a token', erased({}, { opening: TOKEN })),
+  'receipt.text-differs': refuted('receipt.text-differs', 'A receipt has another salt', erased({}, { salt: HASH })),
+  'receipt.malformed': refuted('receipt.malformed', 'A receipt has an unknown reason', erased({ reason: 'whim' })),
+  'receipt.other-subject': refuted(
+    'receipt.other-subject',
+    'A receipt names no event of the bundle',
+    erased({ erased: [{ fields: ['owner'], files: [], txId: HASH }] }),
+  ),
+  'receipt-elsewhere': refuted('inclusion.root-differs', 'A receipt has another position', erased({}, { position: 2 })),
 })
 
 const { disclosure, txId } = first

@@ -29,10 +29,12 @@ export interface Step {
   readonly detail?: string | undefined
 }
 
-/** What is proven about one event. */
+type Fact = readonly [name: string, value: string]
+
+/** What is proven about one event, or about a receipt of an erasure. */
 export interface FactGroup {
   readonly title: string
-  readonly facts: readonly (readonly [name: string, value: string])[]
+  readonly facts: readonly Fact[]
 }
 
 /** What the events say at last, as far as the bundle discloses it. */
@@ -190,7 +192,7 @@ function bundleOutcome({ text, files, expect, isPinned }: VerifyRequest, options
     steps: [...bundleSteps(claims, isPinned ? 'ok' : 'named'), ...contents],
     summary: summaryOf(claims),
     files: claims.contents,
-    groups: claims.events.map(eventFacts),
+    groups: [...claims.events.map(eventFacts), ...receiptFacts(claims)],
     unchecked,
   }
 }
@@ -259,18 +261,16 @@ function blockOf({ network, blockNumber, isLocalTest, isBlockFinal }: BundleEven
 const sourceOf = (name: string, isLocalTest: boolean, note: string): string =>
   isLocalTest ? `${name} (${note})` : name
 
+const boundOf = (time: number | undefined, stated: Parameters<typeof isLocalTimeOnly>[0]): string | undefined =>
+  time === undefined ? undefined : sourceOf(formatBound(time, formatPrinted), isLocalTimeOnly(stated), LOCAL_TIME)
+
 /** What is proven about one event, for people. */
 function eventFacts(event: BundleEventClaims): FactGroup {
   const t = texts.verify
   const { txId, version, committedTime, notLaterThan, log, fields, hiddenFields, files, hiddenFiles } = event
   const facts: (readonly [string, string | undefined])[] = [
     [t.txId, txId],
-    [
-      t.notLaterThan,
-      notLaterThan === undefined
-        ? undefined
-        : sourceOf(formatBound(notLaterThan, formatPrinted), isLocalTimeOnly(event), LOCAL_TIME),
-    ],
+    [t.notLaterThan, boundOf(notLaterThan, event)],
     [t.stated, formatPrinted(committedTime)],
     [t.position, log && `${log.position}`],
     ...[...fields]
@@ -286,6 +286,23 @@ function eventFacts(event: BundleEventClaims): FactGroup {
     title: t.event(version, disclosedName(fields)),
     facts: facts.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
   }
+}
+
+/** What the registry stated that it erased, for people. */
+function receiptFacts({ receipts, events }: BundleClaims): readonly FactGroup[] {
+  const t = texts.verify
+  const versions = new Map(events.map(({ txId, version }) => [txId, version]))
+  return receipts.map(({ txId, notLaterThan, erasure, ...stated }) => ({
+    title: t.erased(erasure && formatPrinted(erasure.time)),
+    facts: [
+      ...(erasure?.erased ?? []).map((of): Fact => [
+        t.event(versions.get(of.txId)),
+        [...of.fields.map(fieldName), ...of.files].join(', '),
+      ]),
+      [t.txId, txId],
+      [t.notLaterThan, boundOf(notLaterThan, stated) ?? texts.trust.noTime],
+    ],
+  }))
 }
 
 const shown = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value))

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { before, describe, it } from 'node:test'
 import type { Bundle } from '../../../core/index.ts'
 import { blocksOnChain, nameOf } from '../../../server/commands/verify-blocks.ts'
+import type { Members } from '../../core/verify/bundle-forger.ts'
 import { present } from '../../support/present.ts'
 import { openBundleRegistry } from '../../support/bundle-fixture.ts'
 import { runCli, ends } from '../../support/server-process.ts'
@@ -110,6 +111,18 @@ describe('evidence-registry verify', () => {
     assert.match((await ends(0, runCli(args))).stdout, /witnessed by 1 of 1/)
     const { stderr } = await ends(8, runCli(args, { NODE_OPTIONS: withoutPackage('@noble/post-quantum') }))
     assert.match(stderr, /type 06 .*: run npm install @noble\/post-quantum\n/)
+  })
+
+  it('says what a receipt states, and what it does not prove', async () => {
+    const { bundle: erased, policy } = JSON.parse(await readFile('test/vectors/bundle/receipt.json', 'utf8')) as Members
+    await save('erased.evidence.json', erased)
+    await save('forged-policy.json', policy)
+    const { stdout } = await ends(0, verify(path('erased.evidence.json'), '--policy', path('forged-policy.json')))
+    assert.match(
+      stdout,
+      /receipt of an erasure [0-9a-f]{64}\n {2}stated at 2026-01-01T00:01:40\.000Z by operator; reason: request\n {2}erased of the event [0-9a-f]{64}: owner\n {2}entry 5 of the log, in its tree of 6 entries\n {2}no time is proven\n/,
+    )
+    assert.match(stdout, /not checked: copies of what was erased: /)
   })
 
   it('ends with 1 if a check fails', async () => {

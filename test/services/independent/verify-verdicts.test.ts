@@ -24,6 +24,7 @@ import { ForgedLog, forgeEvent } from '../../core/verify/forger.ts'
 import { ForgedWitness } from '../../core/verify/forged-witness.ts'
 import { temporaryOfSuite } from '../../support/temporary.ts'
 import { TLOG_PROOF_POLICY, TLOG_PROOF } from '../../support/tlog-proof-example.ts'
+import { bundleVectors } from '../../vectors/bundle-vectors.ts'
 import {
   authorityNamed,
   certificate as makeCertificate,
@@ -144,6 +145,18 @@ describe('the verifier in Python says the same', { skip }, () => {
   const PEM = '-----BEGIN CERTIFICATE-----\nMAA=\n-----END CERTIFICATE-----\n'
   const authority = (members: Members): Members => ({
     timestampAuthorities: [{ name: 'a', trustAnchors: [PEM], ...members }],
+  })
+
+  it('about the vectors, and prints what receipts state', async () => {
+    let printed = ''
+    for (const { bundle: shown, policy, expected } of Object.values(bundleVectors()))
+      printed += await agrees(CODES[expected.state], JSON.stringify(shown), policy && JSON.stringify(policy))
+    assert.match(
+      printed,
+      /receipt of an erasure: no time is .*\n {2}stated at .* by operator, request: erased owner of /,
+    )
+    assert.match(printed, /not checked: copies of what was erased: /)
+    assert.match(printed, /: the bundle discloses what was erased\n/)
   })
 
   it('about policies', async () => {

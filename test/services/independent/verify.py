@@ -312,6 +312,10 @@ def key_opening(value):
     return opening, body
 
 
+def erasure_opening(value):
+    check(unhex(value, 48)[:16] == tag("er1.erasure"), "a receipt is not the entry of an erasure")
+
+
 def cosignature(value):
     check(string(value).startswith("\u2014 ") and "\n" not in value, "a cosignature is not a signature line")
 
@@ -340,6 +344,7 @@ EVENT = {
     "files?": SALTED,
 }
 KEY = {"opening": long_opening, "position": count, "inclusion": [INCLUSION, 1000]}
+RECEIPT = {**KEY, "opening": erasure_opening, "text?": string, "salt?": hash32, "inclusion": [INCLUSION, 3]}
 ANCHOR = {
     "type": string,
     "network": string,
@@ -367,6 +372,7 @@ BUNDLE = {
     "checkpoints": [CHECKPOINT, 1000],
     "validationData": [{"type": validation_type, "data": data64}, 2000],
     "renewals?": [{**KEY, "inclusion": [INCLUSION, 2]}, 8000],
+    "receipts?": [RECEIPT, 1000],
     "claimedPolicy?": anything,
     "extensions?": anything,
 }
@@ -388,13 +394,16 @@ def read_bundle(text):
     limit(len(bundle["events"]) > 0, "no event")
     limit(len(bundle["keys"]) > 0, "no key")
     bundle["renewals"] = bundle.get("renewals", [])
-    for entry in bundle["events"] + bundle["keys"] + bundle["renewals"]:
+    bundle["receipts"] = bundle.get("receipts", [])
+    for entry in bundle["events"] + bundle["keys"] + bundle["renewals"] + bundle["receipts"]:
         sizes = [item["treeSize"] for item in entry["inclusion"]]
         shaped(len(sizes) == len(set(sizes)), "an entry is proven under the same checkpoint twice")
     for event in bundle["events"]:
         is_sealed = len(event["inclusion"]) > 0
         shaped(("position" in event) == is_sealed, "an event needs a position and a path, or neither")
         shaped(("filesText" in event) == ("filesSalt" in event), "an event needs filesText and filesSalt, or neither")
+    for receipt in bundle["receipts"]:
+        shaped(("text" in receipt) == ("salt" in receipt), "a receipt needs text and salt, or neither")
     for key in bundle["keys"]:
         key_opening(key["opening"])
     for renewal in bundle["renewals"]:
@@ -720,6 +729,47 @@ def verify_file(events, subject):
         main = next(event for event in events if event["txId"] == subject["txId"])
         check(subject["fileId"] in main["held"], "the subject does not hold the file")
         check("deleted" not in main["files"].get(subject["fileId"], {}), "the subject deletes the file")
+
+
+# -- receipts of erasures
+
+NAMES = [string, 800_000]
+ERASURE = {
+    "by": string,
+    "erased": [{"fields": NAMES, "files": NAMES, "txId": hash32}, 800_000],
+    "log": string,
+    "reason": string,
+    "time": count,
+    "v": count,
+}
+REASONS = ("request", "retention", "court", "mistake", "other")
+
+
+def verify_receipt(receipt, origin, tx_ids):
+    """What it states, None if the bundle does not show that."""
+    if "text" not in receipt:
+        return None
+    digest = sha256(tag("er1.receipt"), unhex(receipt["salt"]), receipt["text"].encode())
+    check(digest == unhex(receipt["opening"])[16:], "the text of a receipt does not hash to its entry")
+    erasure = form(parse(receipt["text"]), ERASURE)
+    check(erasure["v"] == 1 and erasure["reason"] in REASONS, "a receipt is not of version 1, or of another reason")
+    is_own = erasure["log"] == origin and any(each["txId"] in tx_ids for each in erasure["erased"])
+    check(is_own, "a receipt is of another log, or names no event of the bundle")
+    return erasure
+
+
+def note_receipts(shown, events):
+    """Notes what receipts do not prove."""
+    disclosed_of = {event["txId"]: {*event["fields"], *event["files"]} for event in events}
+    if shown:
+        UNCHECKED.add("copies of what was erased: a receipt cannot show that no copy exists")
+    for erasure in shown:
+        if erasure is None:
+            UNCHECKED.add("what was erased: only a bundle that was made with an A key shows it")
+            continue
+        for each in erasure["erased"]:
+            if disclosed_of.get(each["txId"], set()) & {*each["fields"], *each["files"]}:
+                UNCHECKED.add(f"the erasure in the event {each['txId']}: the bundle discloses what was erased")
 
 
 # -- the policy
@@ -1632,8 +1682,10 @@ def verify_bundle(text, pinned, seen=None):
     verify_keys(bundle["keys"], origin)
     events = [verify_event(event, origin) for event in bundle["events"]]
     verify_subject(events, bundle["subject"])
+    tx_ids = {event["txId"] for event in events}
+    erasures = [verify_receipt(receipt, origin, tx_ids) for receipt in bundle["receipts"]]
     trees = verify_trees(bundle, policy, vkeys)
-    for entry in bundle["keys"] + bundle["renewals"]:
+    for entry in bundle["keys"] + bundle["renewals"] + bundle["receipts"]:
         verify_inclusion(sha256(unhex(entry["opening"])), entry, trees)
     last_position = 0
     for shown, event in zip(bundle["events"], events):
@@ -1655,6 +1707,13 @@ def verify_bundle(text, pinned, seen=None):
     for size in times if seen is not None else []:
         check(seen.setdefault(size, trees[size]["root"]) == trees[size]["root"], "two trees of one size differ: a fork")
     verify_file(events, bundle["subject"])
+    events[0]["erasures"] = []
+    for receipt, erasure in zip(bundle["receipts"], erasures):
+        sizes = [item["treeSize"] for item in receipt["inclusion"] if item["treeSize"] in times]
+        proven = [times[size] for size in sizes if times[size] is not None]
+        if sizes:
+            events[0]["erasures"].append((erasure, min(proven, default=None)))
+    note_receipts([erasure for erasure, _ in events[0]["erasures"]], events)
     if not all(event["sizes"] for event in events):
         return "pending", events
     is_required = Required.witnesses or policy.get("requires_witnesses", False)
@@ -1782,9 +1841,8 @@ class Export:
         self.counts["events"] += len(events)
         self.counts["unsealed"] += state == "pending"
         fields = events[0]["fields"]
-        item_id, name, company = (fields.get(each) for each in ("evidence", "externalId", "company"))
-        is_named = isinstance(item_id, str) and isinstance(name, str)
-        check(is_named, "it does not disclose of which evidence it is")
+        item_id, company = fields.get("evidence"), fields.get("company")
+        check(isinstance(item_id, str), "it does not disclose of which evidence it is")
         origin = events[0]["header"] and events[0]["header"]["log"]
         is_own = company == self.head["company"] and origin == self.head["origin"]
         check(is_own, "not a history of this company in this log")
@@ -1878,7 +1936,24 @@ def say(text):
 
 
 def rfc3339(ms):
+    if ms > 253_402_300_799_999:
+        return f"{ms} ms after 1970"
     return (EPOCH + timedelta(milliseconds=ms)).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def existed(stated):
+    """When something was proven to exist, in words."""
+    is_own, time = stated or (False, None)
+    own = ", by the operator's own test authority: proves no time to others" if is_own else ""
+    return f"{'no time is proven' if time is None else f'existed at {rfc3339(time)}'}{own}"
+
+
+def say_receipt(erasure, stated):
+    say(f"receipt of an erasure: {existed(stated)}")
+    for each in erasure["erased"] if erasure else []:
+        names = ", ".join([*each["fields"], *each["files"]])
+        stated_at = f"{rfc3339(erasure['time'])} by {erasure['by']}, {erasure['reason']}"
+        say(f"  stated at {stated_at}: erased {names} of {each['txId']}")
 
 
 def run(arguments):
@@ -1897,14 +1972,14 @@ def run(arguments):
     state, events = (verify_tlog_proof if is_tlog_proof else verify_bundle)(source, policy)
     is_proven = state not in ("newer-key", "retired-key")
     for event in events if is_proven else []:
-        is_own, time = event["notLaterThan"] or (False, None)
-        own = ", by the operator's own test authority: proves no time to others" if is_own else ""
-        say(f"event {event['txId']}: {'no time is proven' if time is None else f'existed at {rfc3339(time)}'}{own}")
+        say(f"event {event['txId']}: {existed(event['notLaterThan'])}")
         is_met, count, operators = event["witnessed"] or (False, 0, 0)
         if operators:
             say(f"  witnessed by {count} of {operators}{'' if is_met else ', too few'}")
         for name, value in sorted(event["fields"].items()):
             say(f"  {name} = {json.dumps(value)}")
+    for erasure, stated in events[0].get("erasures", []) if is_proven else []:
+        say_receipt(erasure, stated)
     say_not_checked()
     verdicts = [compare(path, events) for path in arguments.file] if is_proven else []
     for path, verdict in zip(arguments.file, verdicts):
