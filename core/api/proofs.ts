@@ -71,7 +71,8 @@ export interface Proofs {
   timestampToken(batchId: string): Promise<Uint8Array>
   /**
    * Everything it takes to verify an evidence offline, as one JSON document (`core/SPECIFICATION.md`): its
-   * whole history, with the selected fields and files disclosed. Requires level `R`.
+   * whole history, with the selected fields and files disclosed. Requires level `R`. With level `A`, it also has the
+   * texts of the receipts of erasures.
    *
    * @throws `EVIDENCE_NOT_FOUND`, `FILE_NOT_FOUND`, `VALIDATION_ERROR` if the selection is malformed or the history too
    * long

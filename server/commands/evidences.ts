@@ -126,8 +126,8 @@ export const bundleCommand = defineClientCommand(
     description: `
 Writes the proof bundle of each evidence to EXTERNAL_ID.evidence.json, with all fields and hashes of files, and prints
 the name of the file: an id that is not of a-z 0-9 . _ - alone gets a name of its own. A proof that is there is only
-replaced by one of the same events with more tokens and anchors; later events are written to
-EXTERNAL_ID~2.evidence.json. Check it with:
+replaced by one of the same events with more tokens, anchors and receipts of erasures; later events are written
+to EXTERNAL_ID~2.evidence.json. Check it with:
 evidence-registry verify EXTERNAL_ID.evidence.json --policy POLICY --file FILE`,
     operand: 'EXTERNAL_ID...',
     flags: {

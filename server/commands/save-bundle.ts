@@ -2,8 +2,8 @@ import { readFile, rename, writeFile } from 'node:fs/promises'
 import { BUNDLE_EXTENSION, type Bundle } from '../../core/schemas/index.ts'
 
 /**
- * Writes a bundle, unless a file has the same events and at least as many attestations. Files about other events stay:
- * the name then gets a number. Returns the path of the file.
+ * Writes a bundle, unless a file has the same events and at least as many attestations and receipts. Files about other
+ * events stay: the name then gets a number. Returns the path of the file.
  */
 export async function saveBundle(path: string, text: string): Promise<string> {
   for (let number = 1; ; number++) {
@@ -35,11 +35,11 @@ const writeNew = (file: string, text: string): Promise<boolean> =>
  */
 function summaryOf(text: string): { readonly events: string; readonly attestations: number } | undefined {
   try {
-    const { events, checkpoints }: Bundle = JSON.parse(text)
+    const { events, checkpoints, receipts = [] }: Bundle = JSON.parse(text)
     const ofTrees = new Map(checkpoints.map(({ note, tokens, anchors }) => [sizeOfTree(note), [...tokens, ...anchors]]))
     return {
       events: events.map(({ opening }) => opening).join(' '),
-      attestations: events.flatMap(({ inclusion }) => [
+      attestations: [...events, ...receipts].flatMap(({ inclusion }) => [
         ...inclusion.slice(0, 1),
         ...inclusion.flatMap(({ treeSize }) => ofTrees.get(treeSize) ?? []),
       ]).length,

@@ -1,15 +1,18 @@
-import type { Bundle, BundleEvent } from '../../schemas/bundle.ts'
+import type { Bundle, BundleEvent, BundleReceipt } from '../../schemas/bundle.ts'
 import type { EntryStatus, LogReader } from '../../log/reader.ts'
 import type { TxId } from '../../api/scope.ts'
 import { checkpointUnits, merged, unitsOf, type VouchedTree, type VouchedTrees } from './vouched-trees.ts'
 
-/** An event of a bundle and what it discloses, not proven yet. */
-export interface DisclosedEvent {
+/** An entry of a bundle and what it discloses, not proven yet. */
+interface Disclosed<T> {
   readonly txId: TxId
   /** Default true. Else it is proven under a checkpoint that the bundle has for other events. */
   readonly isShown?: boolean
-  readonly disclosed: Omit<BundleEvent, 'position' | 'inclusion'>
+  readonly disclosed: Omit<T, 'position' | 'inclusion'>
 }
+
+export type DisclosedEvent = Disclosed<BundleEvent>
+export type DisclosedReceipt = Disclosed<BundleReceipt>
 
 type ProvenParts = Omit<Bundle, 'format' | 'version' | 'origin' | 'subject' | 'extensions'>
 
@@ -17,29 +20,45 @@ type ProvenParts = Omit<Bundle, 'format' | 'version' | 'origin' | 'subject' | 'e
  * Proves events under the earliest stamped and the earliest anchored checkpoint that cover them, and if witnesses have
  * not cosigned the stamped one, also under the earliest that they have. An event without any of these is proven under
  * the earliest checkpoint, and one that is not sealed yet is not proven. If these are more checkpoints than a verifier
- * reads, only every nth event has its own, and those between are proven under the next.
+ * reads, only every nth event has its own, and those between are proven under the next. Receipts are proven as events
+ * are, and left out until they are sealed.
  */
 export async function proveEvents(
   log: LogReader,
   trees: VouchedTrees,
-  events: readonly DisclosedEvent[],
+  { events, receipts }: { readonly events: readonly DisclosedEvent[]; readonly receipts: readonly DisclosedReceipt[] },
 ): Promise<ProvenParts> {
-  const statuses = await log.eventStatuses(events.map(({ txId }) => txId))
+  const placedEvents = await placed(log, events)
+  const placedReceipts = (await placed(log, receipts)).toSorted((a, b) => positionOf(a) - positionOf(b))
   const maxOfTrees = Math.min(MAX_TREE_UNITS, MAX_UNITS_WITH_KEYS - trees.keyCount)
   for (let step = 1; ;) {
-    const coverage = await cover(trees, events, statuses, step)
-    const vouchers = coverage.units <= maxOfTrees ? await trees.vouchersOf(coverage.trees) : undefined
-    const excess = vouchers === undefined ? coverage.units / maxOfTrees : bundleUnits(vouchers) / MAX_BUNDLE_UNITS
-    if (excess > 1 && step < events.length) step *= Math.ceil(excess)
-    else
+    const ofEvents = await cover(trees, placedEvents, step)
+    const ofReceipts = await cover(trees, placedReceipts, step)
+    const shown = merged([...ofEvents, ...ofReceipts].flatMap((found) => found ?? []))
+    const units = shown.reduce((sum, tree) => sum + unitsOf(tree), 0)
+    const vouchers = units <= maxOfTrees ? await trees.vouchersOf(shown) : undefined
+    const excess = vouchers === undefined ? units / maxOfTrees : bundleUnits(vouchers) / MAX_BUNDLE_UNITS
+    if (excess > 1 && step < Math.max(events.length, receipts.length)) step *= Math.ceil(excess)
+    else {
+      const proven = await Promise.all(placedReceipts.map((one, i) => receiptOf(trees, one, ofReceipts[i] ?? [])))
       return {
-        events: await Promise.all(
-          events.map((event, i) => eventOf(trees, event, statuses[i]?.position, coverage.ofEvents[i] ?? [])),
-        ),
-        ...(vouchers ?? (await trees.vouchersOf(coverage.trees))),
+        events: await Promise.all(placedEvents.map((event, i) => eventOf(trees, event, ofEvents[i] ?? []))),
+        ...(vouchers ?? (await trees.vouchersOf(shown))),
+        ...(proven.flat().length > 0 && { receipts: proven.flat() }),
       }
+    }
   }
 }
+
+type Placed<T> = T & { readonly status: EntryStatus | undefined }
+
+/** Entries with their status in the log. Throws `CORRUPT` if it does not hold one. */
+async function placed<T extends Disclosed<object>>(log: LogReader, entries: readonly T[]): Promise<Placed<T>[]> {
+  const statuses = await log.eventStatuses(entries.map(({ txId }) => txId))
+  return entries.map((entry, i) => ({ ...entry, status: statuses[i] }))
+}
+
+const positionOf = ({ status }: Placed<object>): number => status?.position ?? Infinity
 
 /** What a verifier may spend on a bundle (`core/SPECIFICATION.md`), less what only a verifier can count. */
 export const MAX_BUNDLE_UNITS = 1_400
@@ -60,33 +79,22 @@ export const bundleUnits = ({ keys, checkpoints, validationData }: CountedParts)
 
 type CountedParts = Pick<Bundle, 'keys' | 'checkpoints' | 'validationData'>
 
-interface Coverage {
-  /** Each once, by their sizes, ascending. */
-  readonly trees: readonly VouchedTree[]
-  /** For each event the trees that prove it, ascending. */
-  readonly ofEvents: readonly (readonly VouchedTree[] | undefined)[]
-  /** What a verifier spends on the trees. */
-  readonly units: number
-}
-
-/** Finds the trees of every event, or of every nth one (`step`). */
+/** Finds the trees that prove each entry, ascending, or each nth one (`step`). The entries are in the log's order. */
 async function cover(
   trees: VouchedTrees,
-  events: readonly DisclosedEvent[],
-  statuses: readonly (EntryStatus | undefined)[],
+  entries: readonly Placed<Pick<DisclosedEvent, 'isShown'>>[],
   step: number,
-): Promise<Coverage> {
-  const ofEvents: (readonly VouchedTree[] | undefined)[] = []
-  const last = statuses.findLastIndex((status) => status !== undefined && status.batch !== null)
-  for (const [i, status] of statuses.entries()) {
-    const isLeftOut = i < last && (events[i]?.isShown === false || i % step > 0)
-    ofEvents.push(isLeftOut ? undefined : await treesOf(trees, status))
+): Promise<readonly (readonly VouchedTree[] | undefined)[]> {
+  const covering: (readonly VouchedTree[] | undefined)[] = []
+  const last = entries.findLastIndex(({ status }) => status !== undefined && status.batch !== null)
+  for (const [i, { isShown, status }] of entries.entries()) {
+    const isLeftOut = i < last && (isShown === false || i % step > 0)
+    covering.push(isLeftOut ? undefined : await treesOf(trees, status))
   }
-  const all = merged(ofEvents.flatMap((found) => found ?? []))
-  // A tree that holds a version holds those before it.
+  // A tree that holds an entry holds those before it.
   for (let i = last - 1; i >= 0; i--)
-    ofEvents[i] ??= events[i]?.isShown === false ? ofEvents[i + 1]?.slice(0, 1) : ofEvents[i + 1]
-  return { trees: all, ofEvents, units: all.reduce((sum, tree) => sum + unitsOf(tree), 0) }
+    covering[i] ??= entries[i]?.isShown === false ? covering[i + 1]?.slice(0, 1) : covering[i + 1]
+  return covering
 }
 
 /** The one to three trees that prove an entry; none if it is not sealed. */
@@ -102,12 +110,23 @@ async function treesOf(trees: VouchedTrees, status: EntryStatus | undefined): Pr
   return ofBatch === undefined ? [] : [ofBatch]
 }
 
+/** None if it is not sealed yet. */
+async function receiptOf(
+  trees: VouchedTrees,
+  { txId, status, disclosed }: Placed<DisclosedReceipt>,
+  provenBy: readonly VouchedTree[],
+): Promise<readonly BundleReceipt[]> {
+  if (status === undefined || provenBy.length === 0) return []
+  const { position } = status
+  return [{ ...disclosed, position, inclusion: await trees.inclusions({ entry: txId, position }, provenBy) }]
+}
+
 async function eventOf(
   trees: VouchedTrees,
-  { txId, disclosed: { opening, ...disclosed } }: DisclosedEvent,
-  position: number | undefined,
+  { txId, status, disclosed: { opening, ...disclosed } }: Placed<DisclosedEvent>,
   provenBy: readonly VouchedTree[],
 ): Promise<BundleEvent> {
-  if (position === undefined || provenBy.length === 0) return { opening, inclusion: [], ...disclosed }
+  if (status === undefined || provenBy.length === 0) return { opening, inclusion: [], ...disclosed }
+  const { position } = status
   return { opening, position, inclusion: await trees.inclusions({ entry: txId, position }, provenBy), ...disclosed }
 }

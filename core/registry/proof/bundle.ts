@@ -9,16 +9,22 @@ import { type DisclosedText, type Disclosure, EVENT_FIELDS } from '../../commitm
 import { checkedOpeningOf, discloseEvent } from '../event/opening.ts'
 import { txIdOfEntry } from '../event/make.ts'
 import type { Context } from '../context.ts'
-import { kindOf } from '../../commitment/log-entry.ts'
 import { entryOfHex } from './log-proof.ts'
 import { malformedTxId } from './transaction.ts'
 import { BUNDLE_FORMAT, MAX_BUNDLE_EVENTS } from '../../commitment/bundle-format.ts'
 import { readEvidence } from '../evidence/find.ts'
-import { enterCompany } from '../permissions.ts'
+import { enterCompany, permits } from '../permissions.ts'
 import { invalidInput, uuidInput, validate } from '../../schemas/validation.ts'
 import { fitted, Room, tooLarge } from './bundle-limits.ts'
 import { Turns } from './turns.ts'
-import { bundleUnits, type DisclosedEvent, MAX_BUNDLE_UNITS, proveEvents } from './bundle-proofs.ts'
+import {
+  bundleUnits,
+  type DisclosedEvent,
+  type DisclosedReceipt,
+  MAX_BUNDLE_UNITS,
+  proveEvents,
+} from './bundle-proofs.ts'
+import { discloseReceipts } from './receipts.ts'
 import { type BundleSources, VouchedTrees } from './vouched-trees.ts'
 import { readFileOf } from './file.ts'
 import type { Proofs } from '../../api/proofs.ts'
@@ -34,7 +40,9 @@ export const bundleHistory =
     if (Array.isArray(selected.fields)) assertFields(selected.fields, selected.history === true)
     const { record } = await readEvidence(context, entered, externalId)
     if (Array.isArray(selected.files)) await assertFiles(context, record, selected.files)
-    return bundleOf(context, new VouchedTrees(context.log, sources), record, selectionOf(selected))
+    const hasReceiptTexts = permits(entered.principal, 'A')
+    const shown = { ...selectionOf(selected), hasReceiptTexts }
+    return bundleOf(context, new VouchedTrees(context.log, sources), record, shown)
   }
 
 /** The bundle of the history of an evidence. Throws `BUNDLE_TOO_LARGE`. */
@@ -50,8 +58,9 @@ export async function bundleOf(
       'BUNDLE_TOO_LARGE',
       `A bundle holds at most ${MAX_BUNDLE_EVENTS} events, and this evidence has ${lastVersion}`,
     )
+  const receipts = await discloseReceipts(context, evidence, () => true, selection.hasReceiptTexts)
   const events = await discloseHistory(context, evidence, selection)
-  return assemble(context, trees, { type: 'evidence', txId }, events, selection.kept)
+  return assemble(context, trees, { type: 'evidence', txId }, { events, receipts }, selection.kept)
 }
 
 /** A name that no event can have is a typo. One that only this evidence lacks is not. */
@@ -81,15 +90,19 @@ export const bundlePublic =
     const { record } = found
     const trees = new VouchedTrees(context.log, sources)
     if (fileId === undefined) {
+      const receipts = await discloseReceipts(context, record, (version) => version === 1)
+      const subject: BundleSubject = { type: 'evidence', txId: record.txId }
       const events = discloseCreation(context, record)
-      return { status: 'ok', bundle: await assemble(context, trees, { type: 'evidence', txId: record.txId }, events) }
+      return { status: 'ok', bundle: await assemble(context, trees, subject, { events, receipts }) }
     }
     const file = await readFileOf(context, record, fileId)
     if (file === undefined)
       return { status: 'not_found', error: 'This evidence has no such file', code: 'FILE_NOT_FOUND' }
+    const versions = [file.version, 'deletion' in file ? file.deletion.version : undefined]
+    const receipts = await discloseReceipts(context, record, (version) => versions.includes(version))
     const events = await discloseFile(context, record, file)
     const subject: BundleSubject = { type: 'file', txId: events[0].txId, fileId }
-    return { status: 'ok', bundle: await assemble(context, trees, subject, events) }
+    return { status: 'ok', bundle: await assemble(context, trees, subject, { events, receipts }) }
   }
 
 /** The bundle of any event, of which only the opening is shown. */
@@ -99,19 +112,23 @@ export const bundleEvent =
     const entry = entryOfHex(text)
     if (entry === undefined) return malformedTxId
     const [status] = await context.log.entryStatuses([entry])
-    const opening = status && (await context.log.payloadAt(status.position, entry)).opening
-    if (opening === undefined || kindOf(opening) !== 'event')
+    const payload = status && (await context.log.payloadAt(status.position, entry))
+    if (payload?.kind !== 'event')
       return { status: 'not_found', error: 'This log contains no event with the txId', code: 'NOT_FOUND' }
-    const event = { txId: txIdOfEntry(entry), disclosed: { opening: toHex(opening) } }
+    const { company, evidenceId: id, opening, version } = payload
+    const receipts = await discloseReceipts(context, { company, id }, (erased) => erased === version)
+    const txId = txIdOfEntry(entry)
+    const events = [{ txId, disclosed: { opening: toHex(opening) } }]
     const trees = new VouchedTrees(context.log, sources)
-    return { status: 'ok', bundle: await assemble(context, trees, { type: 'evidence', txId: event.txId }, [event]) }
+    const bundle = await assemble(context, trees, { type: 'evidence', txId }, { events, receipts })
+    return { status: 'ok', bundle }
   }
 
 async function assemble(
   { log, origin }: Context,
   trees: VouchedTrees,
   subject: BundleSubject,
-  disclosed: readonly DisclosedEvent[],
+  disclosed: { readonly events: readonly DisclosedEvent[]; readonly receipts: readonly DisclosedReceipt[] },
   kept?: readonly string[],
 ): Promise<Bundle> {
   const proven = await proveEvents(log, trees, disclosed)
@@ -125,6 +142,8 @@ export interface Selection {
   readonly isShown: (version: number) => boolean
   readonly hasField: (version: number, name: string) => boolean
   readonly hasFile: (version: number, id: string) => boolean
+  /** Whether receipts of erasures are shown with their texts, which is for A keys alone. Default false. */
+  readonly hasReceiptTexts?: boolean
   /** The fields that stay if the values of the oldest versions do not fit. Default: all values must fit. */
   readonly kept?: readonly string[]
 }

@@ -11,8 +11,8 @@ import { listEntries, lost } from '../../store/read.ts'
 import type { EvidenceRecord } from '../../store/records.ts'
 import { BlockProofs } from '../../log/block-proofs.ts'
 import type { Context } from '../context.ts'
-import { enterCompany } from '../permissions.ts'
-import { bundleOf, selectionOf } from './bundle.ts'
+import { enterCompany, permits } from '../permissions.ts'
+import { bundleOf, type Selection, selectionOf } from './bundle.ts'
 import { type BundleSources, VouchedTrees } from './vouched-trees.ts'
 
 const EVERYTHING = selectionOf({ fields: 'all', files: 'all' })
@@ -28,7 +28,8 @@ const PART_CHARS = 32 * 1024
 /** See `Proofs.exportCompany`. */
 export const exportCompany = (context: Context, sources: BundleSources): Proofs['exportCompany'] =>
   async function* (scope) {
-    const { companyId: company } = await enterCompany(context, scope, 'R')
+    const { companyId: company, principal } = await enterCompany(context, scope, 'R')
+    const selection = { ...EVERYTHING, hasReceiptTexts: permits(principal, 'A') }
     // Counted first, so that the lines are at least as many.
     const [[counter], { size: treeSize }] = await Promise.all([
       context.records.get([keys.evidenceCount(['company', company])]),
@@ -40,7 +41,7 @@ export const exportCompany = (context: Context, sources: BundleSources): Proofs[
     const counts = { evidences: 0, events: 0, unsealed: 0, withoutBundle: 0 }
     const hash = createHash('sha256')
     let part = `${JSON.stringify(head)}\n`
-    for await (const shown of shownEvidences(context, sources, company)) {
+    for await (const shown of shownEvidences(context, sources, company, selection)) {
       counts.evidences++
       if ('error' in shown) counts.withoutBundle++
       else {
@@ -68,6 +69,7 @@ async function* shownEvidences(
   context: Context,
   sources: BundleSources,
   company: CompanyId,
+  selection: Selection,
 ): AsyncGenerator<ShownEvidence, void, undefined> {
   const { records, log } = context
   const trees = new VouchedTrees(log, sources, new BlockProofs(log))
@@ -78,7 +80,7 @@ async function* shownEvidences(
   for (let gte = range.gte; gte < lt;) {
     const entries = await listEntries(records, { ...range, gte, lt, limit: PAGE })
     await trees.refresh()
-    for (const entry of entries) yield await shownEvidence(context, trees, entry)
+    for (const entry of entries) yield await shownEvidence(context, trees, entry, selection)
     gte = `${entries.at(-1)?.key ?? lt}\0`
   }
 }
@@ -88,12 +90,13 @@ async function shownEvidence(
   context: Context,
   trees: VouchedTrees,
   entry: StoredRecord<EvidenceRecord>,
+  selection: Selection,
 ): Promise<ShownEvidence> {
   let named = { id: lastPartOfKey(entry.key), externalId: '' }
   try {
     const evidence = decodeRecord(entry)
     named = { id: evidence.id, externalId: evidence.externalId }
-    return { bundle: await bundleOf(context, trees, evidence, EVERYTHING) }
+    return { bundle: await bundleOf(context, trees, evidence, selection) }
   } catch (error) {
     if (isRegistryError(error, 'CORRUPT') || isRegistryError(error, 'BUNDLE_TOO_LARGE'))
       return { ...named, error: error.code }

@@ -3,6 +3,7 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { it } from 'node:test'
 import { saveBundle } from '../../../server/commands/save-bundle.ts'
+import { present } from '../../support/present.ts'
 import { temporaryOfSuite } from '../../support/temporary.ts'
 
 const directory = temporaryOfSuite()
@@ -17,7 +18,7 @@ const bundleOf = (trees: readonly (readonly number[])[], tokens: readonly string
     checkpoints: [...new Set(trees.flat())].map((size) => ({ note: `origin\n${size}\nroot\n`, tokens, anchors })),
   })
 
-it('a saved bundle is replaced by one whose events have more tokens and anchors, in however few trees', async () => {
+it('a saved bundle is replaced by one with more tokens, anchors and receipts, in however few trees', async () => {
   const path = join(directory, 'a.evidence.json')
   const better = [
     bundleOf([[], [], []], []),
@@ -33,6 +34,7 @@ it('a saved bundle is replaced by one whose events have more tokens and anchors,
     ),
     bundleOf([[9], [9], [9]], ['of one authority', 'of another one'], ['in a block']),
   ]
+  better.push(present(better.at(-1)).replace(/\}$/, ',"receipts":[{"inclusion":[{"treeSize":9,"path":[]}]}]}'))
   for (const [i, text] of better.entries()) {
     for (const each of better.slice(0, i + 1)) assert.equal(await saveBundle(path, each), path)
     assert.equal(await saveBundle(path, text), path)
