@@ -1,5 +1,5 @@
-// Writes server/image/package-lock.json: the versions of package-lock.json, for the packages of the image. Run it when a
-// dependency has changed: `npm run generate:image`.
+// Writes server/image/package-lock.json: the versions of package-lock.json, for the packages of the image. Run it when
+// a dependency has changed: `npm run generate:image`.
 import { execFileSync } from 'node:child_process'
 import { copyFileSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'

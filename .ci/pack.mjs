@@ -1,6 +1,6 @@
-// The package has neither sources nor the tools of development. `before` removes what package.json says of them, such as
-// `prepare`, of which npm would warn each user. `after` puts package.json back, with its time, so that no build becomes
-// stale.
+// The package has neither sources nor the tools of development. `before` removes what package.json says of them, such
+// as `prepare`, of which npm would warn each user. `after` puts package.json back, with its time, so that no build
+// becomes stale.
 import { cpSync, existsSync, readFileSync, renameSync, utimesSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'

@@ -27,7 +27,7 @@ export async function reportCommand({ args }: Pick<CommandInput, 'args'>): Promi
   try {
     const parsed = parseFlags(COMMAND, args)
     if (parsed === 'help') {
-      process.stdout.write(helpOf(COMMAND, 'those of verify. With 2, nothing is written'))
+      process.stdout.write(helpOf(COMMAND, '0 proven; 1 refuted; 2 wrong use: nothing is written; others as of verify'))
       return 0
     }
     const { operand, values } = parsed
