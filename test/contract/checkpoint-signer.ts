@@ -32,7 +32,7 @@ export interface CheckpointSignerUnderTest {
  * ```
  */
 export function checkpointSignerContract(name: string, open: () => Promise<CheckpointSignerUnderTest>): void {
-  const test = testsOf(open, async ({ dispose }) => dispose?.())
+  const test = testsOf(open, 'signer', async ({ dispose }) => dispose?.())
 
   describe(`CheckpointSigner contract: ${name}`, () => {
     test('signs with each of its keys, also side by side', async ({ signer }) => {

@@ -151,19 +151,21 @@ describe('a write with an idempotency key', () => {
     assert.deepEqual([...(await stores.keysOf('ik')), ...(await stores.keysOf('it'))], [])
   })
 
-  it('stays if it is used again while expired ones are removed', async ({ evidences, scope, stores, wait }) => {
-    await evidences.create(scope, named('a'), once('k'))
-    const get = stores.records.get.bind(stores.records)
-    let again: Promise<unknown> | undefined
-    stores.records.get = async (keys) => {
-      const found = await get(keys)
-      if (again === undefined && keys[0]?.startsWith('ik/') === true)
+  for (const isRead of [true, false])
+    it(`stays if it is used again ${isRead ? 'after' : 'before'} the sweep has read it`, async (fixture) => {
+      const { evidences, scope, stores, wait } = fixture
+      await evidences.create(scope, named('a'), once('k'))
+      const get = stores.records.get.bind(stores.records)
+      let again: Promise<unknown> | undefined
+      stores.records.get = async (keys) => {
+        const found = await get(keys)
+        if (again !== undefined || keys[0]?.startsWith('ik/') !== true) return found
         await (again = evidences.create(scope, named('b'), once('k')))
-      return found
-    }
-    await wait(25)
-    assert.deepEqual(await evidences.create(scope, named('b'), once('k')), await again)
-  })
+        return isRead ? found : get(keys)
+      }
+      await wait(25)
+      assert.deepEqual(await evidences.create(scope, named('b'), once('k')), await again)
+    })
 
   it('has one effect if several calls race with the same key', async ({ evidences, scope, stores }) => {
     const creates = Array.from({ length: 10 }, () => evidences.create(scope, named('a'), once('k')))
