@@ -10,7 +10,7 @@ import { Bundle } from '../../../core/schemas/bundle.ts'
 import { validate } from '../../../core/schemas/validation.ts'
 import { putRecord } from '../../../core/store/entries.ts'
 import { keys } from '../../../core/store/keys.ts'
-import { verifyBundle, type ReceiptClaims } from '../../../core/verify/index.ts'
+import { ExportVerifier, verifyBundle, type ReceiptClaims } from '../../../core/verify/index.ts'
 import { tokens } from '../../../core/verify/tokens.ts'
 import { openBundleRegistry } from '../../support/bundle-fixture.ts'
 import { present } from '../../support/present.ts'
@@ -55,44 +55,46 @@ async function storeReceipts({ registry, scope, records }: Awaited<ReturnType<ty
     const record = { ...of, text, txId: txIdOfEntry(append.entry), erased }
     return { text, append, write: putRecord(keys.erasure(scope.companyId, evidence, id), record) }
   })
-  await records.commit({
-    checks: [],
-    writes: made.map(({ write }) => write),
-    append: made.map(({ append }) => append),
-  })
+  const [writes, append] = [made.map(({ write }) => write), made.map((one) => one.append)]
+  await records.commit({ checks: [], writes, append })
   return made.map(({ text }) => text)
 }
 
 describe('the receipts in a bundle', () => {
   const directory = temporaryOfSuite()
 
-  it('are shown when they are sealed, with their texts to A keys alone', async () => {
-    const { registry, system, erase, bundle, settle, receiptsIn } = await openUpdated(`${directory}/keys`)
-    await settle()
-    const [, second] = (await bundle()).events
+  it('are shown when they are sealed, with their texts to A keys alone, also in an export', async () => {
+    const { registry, scope, policy, system, erase, bundle, settle, receiptsIn } = await openUpdated(
+      `${directory}/keys`,
+    )
     const { receipt } = await erase(2)
-    const unsealed = await bundle()
-    assert.deepEqual([unsealed.receipts, unsealed.events[1]?.fields?.['owner']], [undefined, undefined])
     await settle()
+    await erase(1)
     const shown = await bundle()
     const [{ txId, erasure, notLaterThan }, ...others] = (await receiptsIn(shown)) as [ReceiptClaims]
-    const erased = await registry.proofs.transaction(present(erasure?.erased[0]).txId)
-    assert.deepEqual([txId, erased.status, others], [present(receipt).txId, 'ok', []])
-    assert.deepEqual([erasure?.by, erasure?.reason, erasure?.erased[0]?.fields], ['operator', 'court', ['owner']])
-    assert.ok(present(second).fields?.['owner'] !== undefined && present(notLaterThan) > 0)
+    const [{ fields, txId: event } = { fields: [] }] = present(erasure).erased
+    const [, second] = (await registry.evidences.get(scope, 'e-1')).events
+    assert.deepEqual([txId, event, others], [present(receipt).txId, second?.txId, []])
+    assert.deepEqual([erasure?.by, erasure?.reason, fields], ['operator', 'court', ['owner']])
+    assert.ok(shown.events[1]?.fields?.['owner'] === undefined && present(notLaterThan) > 0)
 
     const [reader, admin] = [await system('R'), await system('A')]
     const bare = await bundle(reader.scope)
-    assert.deepEqual(
-      bare.receipts,
-      shown.receipts?.map(({ text: _, salt: __, ...entry }) => entry),
-    )
-    assert.equal((await receiptsIn(bare)).length, 1)
-    assert.deepEqual(textsOf(await bundle(admin.scope)), textsOf(shown))
-    for (const [scope, expected] of [[admin.scope, textsOf(shown)] as const, [reader.scope, [undefined]] as const]) {
+    assert.deepEqual([textsOf(bare), (await receiptsIn(bare)).length], [[undefined], 1])
+    assert.deepEqual(await bundle(admin.scope), shown)
+
+    // Its external id is erased, too.
+    await registry.evidences.erase(scope, 'e-1', { content: true, reason: 'request' })
+    await settle()
+    for (const [as, hasTexts] of [[admin.scope, true] as const, [reader.scope, false] as const]) {
+      const verifier = new ExportVerifier({ policy: await policy(), tokens })
       let text = ''
-      for await (const part of registry.proofs.exportCompany(scope)) text += part
-      assert.deepEqual(textsOf((JSON.parse(present(text.split('\n')[1])) as { bundle: Bundle }).bundle), expected)
+      for await (const part of registry.proofs.exportCompany(as)) text += part
+      const lines = text.trimEnd().split('\n')
+      for (const line of lines) verifier.add(line)
+      const [{ bundle: exported }, { sha256 }] = [lines[1], lines.at(-1)].map((line = '') => JSON.parse(line))
+      assert.equal(verifier.end(sha256).state, 'proven')
+      assert.equal(textsOf(exported).filter((each) => each !== undefined).length, hasTexts ? 3 : 0)
     }
   })
 

@@ -71,14 +71,12 @@ describe('the receipts of a bundle', () => {
     const cases: readonly (readonly [string, Members | undefined, readonly string[]])[] = [
       [receiptOf({ more: 1 }), undefined, ['events', 'form.members']],
       [receiptOf({ v: 2 }), undefined, ['events', 'receipt.malformed']],
-      [receiptOf({ time: -1 }), undefined, ['events', 'value.malformed']],
       [receiptOf({ by: 1 }), undefined, ['events', 'form.value']],
       [receiptOf({ erased: [{ ...erased, fields: [1] }] }), undefined, ['events', 'form.value']],
       [receiptOf({ erased: [{ ...erased, more: 1 }] }), undefined, ['events', 'form.members']],
       [receiptOf({ log: 'other/log' }), undefined, ['events', 'receipt.other-subject']],
       ['{', undefined, ['events', 'form.json']],
       [receiptOf(), { salt: toHex(SALT) }, ['document', 'form.value']],
-      [receiptOf(), { more: 1 }, ['document', 'form.members']],
       [receiptOf(), { opening: '00' }, ['document', 'value.malformed']],
     ]
     for (const [text, members, expected] of cases)
