@@ -1,6 +1,6 @@
 import { DAY_MS } from '../ids.ts'
 import { isRegistryError } from '../errors.ts'
-import type { EventTimes, LogSource } from './event-times.ts'
+import type { EventTimes, PayloadReader } from './event-times.ts'
 import { companyOfPayload, eventTimeOf } from './payload.ts'
 
 /** Entries that are read at once, and for one caller: so that a busy day does not hold the server. */
@@ -11,7 +11,7 @@ const [PAGE_ENTRIES, MAX_ENTRIES] = [1_024, 10_240]
  * search, and reads each entry of the day once for all companies.
  */
 export class DayCounts {
-  readonly #records: LogSource
+  readonly #records: PayloadReader
   readonly #times: EventTimes
   readonly #counts = new Map<string, number>()
   #day = 0
@@ -19,7 +19,7 @@ export class DayCounts {
   #end = 0
   #reading: Promise<boolean> | undefined
 
-  constructor(records: LogSource, times: EventTimes) {
+  constructor(records: PayloadReader, times: EventTimes) {
     this.#records = records
     this.#times = times
   }

@@ -8,7 +8,7 @@ import { TILE_WIDTH } from './tree/tile.ts'
 const MAX_CACHED_ROWS = 4_096
 
 /** What is read of the log. */
-export type LogSource = Pick<RecordStore, 'logSize' | 'readPayloads'>
+export type PayloadReader = Pick<RecordStore, 'logSize' | 'readPayloads'>
 
 /** The events of a row of the log, by position; of a key or a token 0. */
 interface EventRow {
@@ -24,10 +24,10 @@ interface EventRow {
  * create takes longer, so some of the evidences beside it may not be found in this way.
  */
 export class EventTimes {
-  readonly #records: LogSource
+  readonly #records: PayloadReader
   readonly #cached = new BoundedMap<number, EventRow>(MAX_CACHED_ROWS)
 
-  constructor(records: LogSource) {
+  constructor(records: PayloadReader) {
     this.#records = records
   }
 
