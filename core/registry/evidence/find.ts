@@ -1,11 +1,11 @@
 import type { EvidenceId } from '../../api/scope.ts'
 import { RegistryError } from '../../errors.ts'
-import type { Stored } from '../../ports/index.ts'
+import type { Key, Stored } from '../../ports/index.ts'
 import { ExternalId } from '../../schemas/fields.ts'
 import { validate } from '../../schemas/validation.ts'
 import { decodeRecord, textOf } from '../../store/codec.ts'
 import { hasExternalId } from '../../store/evidence-form.ts'
-import { keys, type StoredRecord } from '../../store/keys.ts'
+import { keys, lastPartOfKey, type StoredRecord } from '../../store/keys.ts'
 import { assertUndamagedAround, danglingReference, type Read, readAll, readEntry } from '../../store/read.ts'
 import type { EvidenceRecord } from '../../store/records.ts'
 import type { Context } from '../context.ts'
@@ -48,8 +48,8 @@ export async function readEvidence(
 }
 
 /**
- * As `readEvidence`, but the record is not decoded. Tells the scope the internal id. An erasure gives an evidence another external id, also by another
- * server, so a cached id is right only if the record still has the external id.
+ * As `readEvidence`, but the record is not decoded. Tells the scope the internal id. An erasure gives an evidence another
+ * external id, also by another server, so a cached id is right only if the record still has the external id.
  */
 export async function readEvidenceEntry(
   context: Context,
@@ -57,15 +57,30 @@ export async function readEvidenceEntry(
   externalId: string,
 ): Promise<StoredRecord<EvidenceRecord>> {
   validate(ExternalId, externalId, 'externalId')
-  const read = async (id: EvidenceId) => (await readAll(context.records, [keys.evidence(scope.companyId, id)]))[0]
   const cached = context.evidenceIds.get(keys.externalId(scope.companyId, externalId))
-  const known = cached === undefined ? undefined : await read(cached)
-  const isKnown = known !== undefined && hasExternalId(known, externalId)
-  const id = isKnown && cached !== undefined ? cached : await idOfEvidence(context, scope, externalId)
-  const entry = isKnown ? known : await read(id)
-  if (entry === undefined) throw missingEvidence(id)
-  if (!isKnown && !hasExternalId(entry, externalId) && decodeRecord(entry).externalId !== externalId)
-    throw evidenceNotFound()
-  scope.onEvidence?.(id)
+  const known = cached === undefined ? undefined : await readById(context, scope, cached)
+  const isCurrent = known !== undefined && hasExternalId(known, externalId)
+  const entry = isCurrent ? known : await readNamed(context, scope, externalId)
+  scope.onEvidence?.(idIn(entry.key))
   return entry
 }
+
+async function readById({ records }: Context, { companyId }: AuthorizedScope, id: EvidenceId) {
+  const [entry] = await readAll(records, [keys.evidence(companyId, id)])
+  return entry
+}
+
+async function readNamed(
+  context: Context,
+  scope: AuthorizedScope,
+  externalId: string,
+): Promise<StoredRecord<EvidenceRecord>> {
+  const id = await idOfEvidence(context, scope, externalId)
+  const entry = await readById(context, scope, id)
+  if (entry === undefined) throw missingEvidence(id)
+  if (!hasExternalId(entry, externalId) && decodeRecord(entry).externalId !== externalId) throw evidenceNotFound()
+  return entry
+}
+
+// eslint-disable-next-line typescript/no-unsafe-type-assertion -- the key of an evidence ends with its id
+const idIn = (key: Key): EvidenceId => lastPartOfKey(key) as EvidenceId
