@@ -1,4 +1,3 @@
-import { DAY_MS } from '../ids.ts'
 import { isRegistryError } from '../errors.ts'
 import type { EventTimes, PayloadReader } from './event-times.ts'
 import { companyOfPayload, eventTimeOf } from './payload.ts'
@@ -14,7 +13,7 @@ export class DayCounts {
   readonly #records: PayloadReader
   readonly #times: EventTimes
   readonly #counts = new Map<string, number>()
-  #day = 0
+  #start = 0
   /** The entries before it are counted. */
   #end = 0
   #reading: Promise<boolean> | undefined
@@ -25,25 +24,24 @@ export class DayCounts {
   }
 
   /**
-   * The events of a company on a day since 1970 in UTC, and later. `isMore`: not all entries of the day are counted
+   * The events of a company since the start of a day, ms since 1970. `isMore`: not all entries of the day are counted
    * yet; the next call continues.
    */
-  async of(company: string, day: number): Promise<{ readonly count: number; readonly isMore: boolean }> {
+  async of(company: string, start: number): Promise<{ readonly count: number; readonly isMore: boolean }> {
     // Callers share what is read, so that no entry is counted twice.
-    this.#reading ??= this.#read(day).finally(() => (this.#reading = undefined))
+    this.#reading ??= this.#read(start).finally(() => (this.#reading = undefined))
     const isMore = await this.#reading
     return { count: this.#counts.get(company) ?? 0, isMore }
   }
 
   /** Reads on in the log. Returns whether entries are left. */
-  async #read(day: number): Promise<boolean> {
+  async #read(start: number): Promise<boolean> {
     const logSize = await this.#records.logSize()
-    const start = day * DAY_MS
     try {
-      if (day !== this.#day || this.#end > logSize) {
+      if (start !== this.#start || this.#end > logSize) {
         this.#counts.clear()
         this.#end = await this.#times.startOf(start)
-        this.#day = day
+        this.#start = start
       }
       const last = Math.min(logSize, this.#end + MAX_ENTRIES)
       while (this.#end < last) {

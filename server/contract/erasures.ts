@@ -30,4 +30,7 @@ const Erasure = closed({
 })
 
 /** The erasures of a company, newest first. To continue, send the id of the last one as `last`. */
-export const ErasurePage = closed({ erasures: Type.Array(Erasure), isMore: Type.Boolean() })
+export const ErasurePage = closed({
+  erasures: Type.Array(Erasure, { description: 'Newest first' }),
+  isMore: Type.Boolean(),
+})

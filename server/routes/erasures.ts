@@ -35,6 +35,7 @@ export const erasures: EndpointGroup = {
       access: 'A',
       queue: 'lists',
       summary: 'List the erasures of a company, newest first',
+      description: 'To continue, send the id of the last one as `last`. Texts that were erased are in none of them.',
       query: PageQuery,
       response: { schema: ErasurePage },
       async handle({ registry, scope, query }) {

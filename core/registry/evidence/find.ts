@@ -1,5 +1,5 @@
 import type { EvidenceId } from '../../api/scope.ts'
-import { RegistryError } from '../../errors.ts'
+import { corrupt, RegistryError } from '../../errors.ts'
 import type { Key, Stored } from '../../ports/index.ts'
 import { ExternalId } from '../../schemas/fields.ts'
 import { validate } from '../../schemas/validation.ts'
@@ -16,6 +16,10 @@ const evidenceNotFound = (): RegistryError =>
 
 /** The error for an evidence whose external id is stored, but whose record is not. It is logged, so it names the id. */
 export const missingEvidence = (id: string): RegistryError => danglingReference('An external id', `evidence ${id}`)
+
+/** The error for an evidence whose record has another external id than the entry that leads to it. */
+export const otherExternalId = (id: string): RegistryError =>
+  corrupt(`An external id refers to evidence ${id}, which has another one`)
 
 /** The internal id in the entry of an external id. */
 // eslint-disable-next-line typescript/no-unsafe-type-assertion -- `evidenceEntries` wrote an id
@@ -48,8 +52,8 @@ export async function readEvidence(
 }
 
 /**
- * As `readEvidence`, but the record is not decoded. Tells the scope the internal id. An erasure gives an evidence another
- * external id, also by another server, so a cached id is right only if the record still has the external id.
+ * As `readEvidence`, but the record is not decoded. Tells the scope the internal id. An erasure gives an evidence
+ * another external id, also by another server, so a cached id is right only if the record still has the external id.
  */
 export async function readEvidenceEntry(
   context: Context,
@@ -78,7 +82,11 @@ async function readNamed(
   const id = await idOfEvidence(context, scope, externalId)
   const entry = await readById(context, scope, id)
   if (entry === undefined) throw missingEvidence(id)
-  if (!hasExternalId(entry, externalId) && decodeRecord(entry).externalId !== externalId) throw evidenceNotFound()
+  if (!hasExternalId(entry, externalId) && decodeRecord(entry).externalId !== externalId) {
+    // An erasure has freed it meanwhile, or the record is damaged.
+    const [named] = await context.records.get([keys.externalId(scope.companyId, externalId)])
+    throw named !== undefined && namedId(named) === id ? otherExternalId(id) : evidenceNotFound()
+  }
   return entry
 }
 

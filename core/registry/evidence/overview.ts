@@ -35,7 +35,7 @@ export function readOverview(context: Context, list: Evidences['list']): Evidenc
       ]),
       list(scope, { sort: 'updated', limit: LAST_CHANGED }),
       logProgress(context),
-      dayCounts.of(companyId, today),
+      dayCounts.of(companyId, today * DAY_MS),
     ])
     const [evidences = 0, stolen = 0, categories = 0, files = 0, ...created] = counters.map(countOf)
     return {

@@ -1,4 +1,3 @@
-import { corrupt } from '../../errors.ts'
 import { isId, timeOfId } from '../../ids.ts'
 import { keys, lastPartOfKey, type StoredRecord } from '../../store/keys.ts'
 import { assertUndamagedAround, listEntries, lost, readAll } from '../../store/read.ts'
@@ -8,7 +7,7 @@ import type { EvidenceCandidate } from '../../schemas/proof-documents.ts'
 import type { EvidenceSelector } from '../../api/proofs.ts'
 import type { Context } from '../context.ts'
 import { hexInput, uuidInput, validate } from '../../schemas/validation.ts'
-import { missingEvidence } from '../evidence/find.ts'
+import { missingEvidence, otherExternalId } from '../evidence/find.ts'
 import { entryOfHex } from './log-proof.ts'
 import { ExternalId } from '../../schemas/fields.ts'
 
@@ -112,7 +111,7 @@ async function findInAllCompanies(
 /** Throws `CORRUPT` if it has another external id. It would be a proof of something else. */
 function assertNamed({ id, externalId }: EvidenceRecord, named: string): true {
   if (externalId === named) return true
-  throw corrupt(`An external id refers to evidence ${id}, which has another one`)
+  throw otherExternalId(id)
 }
 
 /** Reads the evidence that an external id refers to. Throws `CORRUPT` if it is missing. */

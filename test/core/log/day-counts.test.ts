@@ -40,22 +40,22 @@ describe('the events of a day', () => {
   it('are those of the company since its beginning in UTC, without tokens', async () => {
     const payloads = [...eventsFrom((DAY - 1) * DAY_MS, 1_000), TOKEN, ...eventsFrom(DAY * DAY_MS, 301)]
     const { counts } = openLog(payloads)
-    assert.deepEqual(await counts.of('acme', DAY), { count: 151, isMore: false })
-    assert.deepEqual(await counts.of('other', DAY), { count: 150, isMore: false })
-    assert.deepEqual(await counts.of('none', DAY), { count: 0, isMore: false })
+    assert.deepEqual(await counts.of('acme', DAY * DAY_MS), { count: 151, isMore: false })
+    assert.deepEqual(await counts.of('other', DAY * DAY_MS), { count: 150, isMore: false })
+    assert.deepEqual(await counts.of('none', DAY * DAY_MS), { count: 0, isMore: false })
     payloads.push(TOKEN, eventAt(DAY * DAY_MS + 500_000, 'other'))
-    assert.deepEqual(await counts.of('other', DAY), { count: 151, isMore: false })
-    assert.deepEqual(await counts.of('other', DAY + 1), { count: 0, isMore: false })
+    assert.deepEqual(await counts.of('other', DAY * DAY_MS), { count: 151, isMore: false })
+    assert.deepEqual(await counts.of('other', (DAY + 1) * DAY_MS), { count: 0, isMore: false })
     payloads.push(eventAt((DAY + 1) * DAY_MS, 'other'))
-    assert.deepEqual(await counts.of('other', DAY + 1), { count: 1, isMore: false })
+    assert.deepEqual(await counts.of('other', (DAY + 1) * DAY_MS), { count: 1, isMore: false })
   })
 
   it('are read once for all callers, and some at a time', async () => {
     const { log, counts } = openLog([...eventsFrom(DAY * DAY_MS, 25_000)])
-    const [first, same] = await Promise.all([counts.of('acme', DAY), counts.of('other', DAY)])
+    const [first, same] = await Promise.all([counts.of('acme', DAY * DAY_MS), counts.of('other', DAY * DAY_MS)])
     assert.ok(first.isMore && first.count > 1_000 && same.count === first.count)
-    for (let isMore = true; isMore;) ({ isMore } = await counts.of('acme', DAY))
-    assert.deepEqual(await counts.of('acme', DAY), { count: 12_500, isMore: false })
+    for (let isMore = true; isMore;) ({ isMore } = await counts.of('acme', DAY * DAY_MS))
+    assert.deepEqual(await counts.of('acme', DAY * DAY_MS), { count: 12_500, isMore: false })
     assert.deepEqual(log.read, [...new Set(log.read)])
     assert.equal(log.read.length, 25_000)
   })
@@ -63,8 +63,8 @@ describe('the events of a day', () => {
   it('are those that can be read, if the log is damaged', async () => {
     const { log, counts } = openLog([...eventsFrom(DAY * DAY_MS, 10)])
     log.isDamaged = true
-    assert.deepEqual(await counts.of('acme', DAY), { count: 0, isMore: true })
+    assert.deepEqual(await counts.of('acme', DAY * DAY_MS), { count: 0, isMore: true })
     log.isDamaged = false
-    assert.deepEqual(await counts.of('acme', DAY), { count: 5, isMore: false })
+    assert.deepEqual(await counts.of('acme', DAY * DAY_MS), { count: 5, isMore: false })
   })
 })

@@ -44,6 +44,11 @@ const operations: Readonly<Record<string, readonly [PermissionLevel, Operation]>
   'evidences.get': ['R', ({ evidences }, scope) => evidences.get(scope, 'e-1')],
   'evidences.getIfChanged': ['R', ({ evidences }, scope) => evidences.getIfChanged(scope, 'e-1', {}, undefined)],
   'evidences.update': ['U', ({ evidences }, scope) => evidences.update(scope, 'e-1', { updateType: 'repair' })],
+  'evidences.erase': [
+    'A',
+    ({ evidences }, scope) => evidences.erase(scope, 'e-1', { fields: ['owner'], reason: 'request' }),
+  ],
+  'evidences.erasures': ['A', ({ evidences }, scope) => evidences.erasures(scope)],
   'evidences.files': ['R', ({ evidences }, scope) => evidences.files(scope, 'e-1')],
   'evidences.overview': ['R', ({ evidences }, scope) => evidences.overview(scope)],
   'evidences.events': ['R', ({ evidences }, scope) => evidences.events(scope)],

@@ -25,6 +25,8 @@ describe('the table of derived records', () => {
     const made = await registry.categories.create(scope, { name: 'With a picture', image }, { idempotencyKey: 'once' })
     await registry.categories.create(scope, { name: 'Below' }, { parent: made.id })
     await registry.categories.update(scope, { categoryId: made.id }, { name: 'Renamed' })
+    const [{ externalId } = { externalId: '' }] = (await registry.evidences.list(scope)).items
+    await registry.evidences.erase(scope, externalId, { fields: ['name'], reason: 'request' })
     entries = await entriesOf(sealed().records)
   })
 

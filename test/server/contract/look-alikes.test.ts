@@ -92,6 +92,13 @@ async function useAll(service: Service, { id, keys }: Company): Promise<void> {
   const [category] = (await service.ok('listCategories', of)).categories
   const form = formOf({ description: 'with an image' }, [['file', 'c.png', 'c', 'image/png']])
   await service.ok('updateCategory', { ...of, params: { ...of.params, CATEGORY_ID: category.id }, form })
+  const erased = { ...of.params, EVIDENCE_EXTERNAL_ID: 'boat-1' }
+  await service.ok('eraseEvidence', {
+    ...of,
+    headers: {},
+    params: erased,
+    json: { fields: ['owner'], reason: 'request' },
+  })
   await service.fails('getEvidence', 404, 'EVIDENCE_NOT_FOUND', {
     ...of,
     headers: {},
@@ -147,7 +154,7 @@ async function readAll({ service, company, watch }: Crowd): Promise<ReadonlyMap<
   for (const id of ['getOverview', 'listEvents', 'getEvidence', 'getBundle', 'exportEvidences', 'listShares'])
     await read(id)
   for (const id of ['listSourceSystems', 'getSourceSystem', 'checkSourceSystem', 'getOwnSourceSystem']) await read(id)
-  await read('listAudit')
+  for (const id of ['listAudit', 'listErasures']) await read(id)
   await read('downloadFile', { fileId: dt[0].overlayId, evidenceId: 'car-1' })
   return found
 }
