@@ -1,11 +1,11 @@
-import { RegistryError } from '../../core/index.ts'
 import { needsMlDsa44, type Policy } from '../../core/verify/index.ts'
 
 /**
  * Loads what verifies cosignatures of type 06, if a policy names such a key and a proof has a line of it. Without a
  * text, the policy decides.
  *
- * @throws RegistryError `CONFIG_ERROR` if its package, which is optional, is not installed
+ * @throws an `Error` that says so if its package, which is optional, is not installed. `verify` loads nothing else of
+ *   the core than the verifier, so it is not one of the registry
  */
 export async function loadMlDsa44(policy: Pick<Policy, 'witnesses'>, text?: string) {
   if (!needsMlDsa44(policy, text)) return undefined
@@ -14,6 +14,6 @@ export async function loadMlDsa44(policy: Pick<Policy, 'witnesses'>, text?: stri
   } catch (cause) {
     const message =
       'Cosignatures of type 06 (ML-DSA-44) need a package that cannot be loaded: run npm install @noble/post-quantum'
-    throw new RegistryError('CONFIG_ERROR', message, { cause })
+    throw new Error(message, { cause })
   }
 }

@@ -24,9 +24,11 @@ const policyText = (path: string): string => readTextFile('EVIDENCE_WITNESS_POLI
 export const namedWitnesses = ({ witnessPolicy: path }: WithPolicy) =>
   path === undefined ? [] : readWitnessPolicy(policyText(path)).witnesses
 
-/** What verifies their cosignatures of type 06, if one has such a key. Throws as `loadMlDsa44`. */
+/** What verifies their cosignatures of type 06, if one has such a key. Throws `CONFIG_ERROR`. */
 export const mlDsa44Of = (config: WithPolicy) =>
-  loadMlDsa44({ witnesses: { threshold: 1, members: namedWitnesses(config) } })
+  loadMlDsa44({ witnesses: { threshold: 1, members: namedWitnesses(config) } }).catch((cause: Error) => {
+    throw new RegistryError('CONFIG_ERROR', cause.message, { cause })
+  })
 
 /**
  * The witnesses of the settings; `undefined` if there are none, or if a read-only registry lacks the submission key.

@@ -52,11 +52,11 @@ it('README.md names the command of each thing that the table says we do, and it 
       await writeFile(path('policy.json'), await (await request('GET', '/log/policy')).text())
       await run(['bundle', ID, ...own, '--to', directory])
     },
-    async 'DELETE …/file?fileId='(shown) {
-      const { dt } = (await (await request('GET', '…/evidence/{externalId}/files')).json()) as {
-        dt: { overlayId: string }[]
-      }
-      await request('DELETE', shown.replace('DELETE ', '') + dt[0]?.overlayId)
+    async 'POST …/evidence/{externalId}/erase'(shown) {
+      const body = { fields: ['owner'], reason: 'request' }
+      const text = await (await request('POST', shown.replace('POST ', ''), body)).text()
+      assert.match(text, /"erased":\[\{"version":1,"field":"owner"\}\],"receipt":\{"txId":"[0-9a-f]{64}"\}/)
+      assert.doesNotMatch((await run(['get', ID, ...own, '--json'])).stdout, /Ada/)
     },
     async 'evidence-registry verify'() {
       await server.stop()

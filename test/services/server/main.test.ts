@@ -91,7 +91,7 @@ describe('the bundled server', () => {
     // A silent keep-alive connection must not delay the end.
     const idle = new RawRequest(port).head('GET', '/livez', {})
     await idle.response()
-    await eventually(() => server?.lines.some(({ path }) => path === '/livez'))
+    await eventually(() => server?.lines.some(({ route }) => route === '/livez'))
     const ended = server?.stop()
     await eventually(() => server?.lines.some(({ msg }) => String(msg).startsWith('stopping')))
     await upload.send(whole.slice(-60))
