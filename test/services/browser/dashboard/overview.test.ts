@@ -63,8 +63,9 @@ describeDashboard('the overview and the list in Chromium', (it, dashboard) => {
     await button(page, 'Create the key').click()
     await field(page, 'I have stored the key').check()
     await button(page, 'Close').click()
-    await field(page, 'Name').fill('Drill')
+    // Only then: the form of the key has a field with this name, too.
     await field(page, 'External id').fill('unstamped-1')
+    await field(page, 'Name').fill('Drill')
     await button(page, 'Record evidence').click()
     await link(page, 'Verify it now').waitFor()
     assert.equal(await text(page, 'not set up').count(), 2)
