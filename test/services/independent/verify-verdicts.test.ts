@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
-import { execFile, spawnSync } from 'node:child_process'
+import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { mkdir, symlink, writeFile } from 'node:fs/promises'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { before, describe, it } from 'node:test'
 import * as asn1js from 'asn1js'
 import * as pkijs from 'pkijs'
@@ -22,6 +22,7 @@ import { tokens } from '../../../core/verify/tokens.ts'
 import { forgeBundle, type BundleParts, type Members } from '../../core/verify/bundle-forger.ts'
 import { ForgedLog, forgeEvent } from '../../core/verify/forger.ts'
 import { ForgedWitness } from '../../core/verify/forged-witness.ts'
+import { compilePythonVerifier, python, skipPython, type PythonRun } from '../../support/python-verifier.ts'
 import { temporaryOfSuite } from '../../support/temporary.ts'
 import { TLOG_PROOF_POLICY, TLOG_PROOF } from '../../support/tlog-proof-example.ts'
 import { bundleVectors } from '../../vectors/bundle-vectors.ts'
@@ -39,11 +40,6 @@ import {
 } from '../../support/test-authority.ts'
 
 /** Where the verifier in Python said more or less than the documents do. The verifier in TypeScript is the measure. */
-const SCRIPT = resolve('test/services/independent/verify.py')
-const python = spawnSync('python3', ['-c', 'import sys; print(sys.executable)'], { encoding: 'utf8' })
-const hasTools = python.status === 0 && spawnSync('openssl', ['version']).status === 0
-const skip = hasTools ? false : 'python3 and openssl are needed'
-
 const CODES: Readonly<Record<BundleResult['state'], number>> = {
   proven: 0,
   refuted: 1,
@@ -101,22 +97,18 @@ function spelledOutP256(): asn1js.Sequence {
   return new asn1js.Sequence({ value })
 }
 
-describe('the verifier in Python says the same', { skip }, () => {
+describe('the verifier in Python says the same', { skip: skipPython }, () => {
   const directory = temporaryOfSuite()
   const at = (name: string): string => join(directory, name)
 
-  interface Run {
-    readonly code: unknown
-    readonly stdout: string
-  }
-  const run = (args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<Run> =>
-    new Promise((done) => {
-      execFile(python.stdout.trim(), [SCRIPT, ...args], { env: { ...process.env, ...env } }, (error, stdout) => {
-        done({ code: error?.code ?? 0, stdout })
-      })
-    })
+  const { compiled, run } = compilePythonVerifier(directory)
 
-  async function verify(text: string, policy?: string, env?: NodeJS.ProcessEnv, require: Require = []): Promise<Run> {
+  async function verify(
+    text: string,
+    policy?: string,
+    env?: NodeJS.ProcessEnv,
+    require: Require = [],
+  ): Promise<PythonRun> {
     await writeFile(at('bundle'), text)
     if (policy !== undefined) await writeFile(at('policy'), policy)
     const pinned = policy === undefined ? [] : ['--policy', at('policy')]
@@ -670,7 +662,7 @@ describe('the verifier in Python says the same', { skip }, () => {
     assert.equal(code, 7)
     assert.match(stdout, /\\u0444.*\\n\.jpg: not in this proof\n/)
     assert.match(stdout, /not checked: .*revocation/)
-    const full = spawnSync('sh', ['-c', '"$@" > /dev/full', 'sh', python.stdout.trim(), SCRIPT, at('bundle')])
+    const full = spawnSync('sh', ['-c', '"$@" > /dev/full', 'sh', python, compiled, at('bundle')])
     assert.equal(full.status, 2, String(full.stderr))
   })
 })

@@ -1,23 +1,19 @@
 import assert from 'node:assert/strict'
-import { execFile, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { writeFile } from 'node:fs/promises'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import type { Bundle } from '../../../core/index.ts'
 import { parsePolicy, verifyBundle } from '../../../core/verify/index.ts'
 import { tokens } from '../../../core/verify/tokens.ts'
 import { openBundleRegistry, type BundleRegistry } from '../../support/bundle-fixture.ts'
+import { compilePythonVerifier, skipPython, type PythonRun } from '../../support/python-verifier.ts'
 import { temporaryOfSuite } from '../../support/temporary.ts'
 import { ends } from '../../support/server-process.ts'
 
-/** A second implementation, made from the specification alone, must agree with the verifier. */
-const SCRIPT = resolve('test/services/independent/verify.py')
-const hasTools = spawnSync('python3', ['--version']).status === 0 && spawnSync('openssl', ['version']).status === 0
-const skip = hasTools ? false : 'python3 and openssl are needed'
-
-describe('the verifier in Python', { skip }, () => {
+describe('the verifier in Python', { skip: skipPython }, () => {
   const directory = temporaryOfSuite()
+  const python = compilePythonVerifier(directory)
   let registry: BundleRegistry
   let bundles: readonly Bundle[]
   let olderPolicy: string
@@ -48,14 +44,10 @@ describe('the verifier in Python', { skip }, () => {
     await registry.close()
   })
 
-  async function run(text: string | Uint8Array, ...args: readonly string[]): Promise<{ code: number; stdout: string }> {
+  async function run(text: string | Uint8Array, ...args: readonly string[]): Promise<PythonRun> {
     const path = join(directory, 'bundle.evidence.json')
     await writeFile(path, text)
-    return new Promise((done) => {
-      execFile('python3', [SCRIPT, path, ...args], (error, stdout) => {
-        done({ code: typeof error?.code === 'number' ? error.code : 0, stdout })
-      })
-    })
+    return python.run([path, ...args])
   }
   const pinned = (): readonly string[] => ['--policy', join(directory, 'policy.json')]
 
