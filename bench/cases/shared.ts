@@ -40,6 +40,10 @@ export const shared: BenchCase = {
     const clusters: Cluster[] = []
     try {
       for (const store of STORES) clusters.push(await Cluster.start(store))
+      for (const cluster of clusters) {
+        await cluster.warmUp(seconds)
+        progress(`warm: ${cluster.name}`)
+      }
       for (let round = 1; round <= rounds; round += 1)
         for (const cluster of clusters) {
           await cluster.measure('creates', seconds)
@@ -129,11 +133,19 @@ class Cluster {
     await service.requestJson('/sourceSystem/bench', { method: 'POST', key: OPERATOR_KEY, body: { name: 'bench' } })
   }
 
+  /** As long for each of its servers, because each compiles its code by itself while it gets its first requests. */
+  async warmUp(seconds: number): Promise<void> {
+    for (const operation of ['creates', 'reads'] as const) await this.#load(operation, 2 * seconds * this.#size)
+  }
+
   async measure(operation: Operation, seconds: number): Promise<void> {
+    this.#measured[operation].push(await measureRate([process.pid], () => this.#load(operation, seconds)))
+  }
+
+  #load(operation: Operation, seconds: number) {
     const next = operation === 'creates' ? this.#create : this.#readOf(this.#externalIds.length)
     const urls = this.#servers.map(({ url }) => url)
-    const run = () => runHttpLoad({ urls, connections: CONNECTIONS, seconds, headers: HEADERS, next })
-    this.#measured[operation].push(await measureRate([process.pid], run))
+    return runHttpLoad({ urls, connections: CONNECTIONS, seconds, headers: HEADERS, next })
   }
 
   #create = (): HttpRequest => {
