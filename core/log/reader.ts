@@ -1,28 +1,26 @@
 import { equalBytes, toHex } from '../bytes.ts'
 import { corrupt, isError, RegistryError } from '../errors.ts'
-import type { RecordStore, SignedHead, ValidationData, Version, WitnessPolicy } from '../ports/index.ts'
+import type { RecordStore, SignedHead, ValidationData, WitnessPolicy } from '../ports/index.ts'
 import { decodeRecord, storedBytes } from '../store/codec.ts'
 import { listRecords, lost, readFirst, readOne, readAll } from '../store/read.ts'
 import { hasQuorum, linesOf } from './cosigned.ts'
 import { positionsWithin, readLogWindow, type LogWindow } from './positions.ts'
 import { CoveringRecords } from './covering-records.ts'
-import type { StoredRecord } from '../store/keys.ts'
+import { AnchorState } from './anchor-state.ts'
 import { logKeys } from './keys.ts'
 import { EventTimes } from './event-times.ts'
 import { decodePayload, type LogPayload } from './payload.ts'
 import { readProofBlocks, type ProofBlock, type ProofRange } from './proof-blocks.ts'
-import {
-  NO_ANCHORS,
-  type AnchorHeadRecord,
-  type AnchorRecord,
-  type BatchRecord,
-  type CheckpointRecord,
-  type ConfirmedAnchorRecord,
-  type StampPeriod,
-  type StampRecord,
-  type TreeHeadRecord,
-  type ValidationDataRef,
-  type WitnessesRecord,
+import type {
+  AnchorHeadRecord,
+  AnchorRecord,
+  BatchRecord,
+  CheckpointRecord,
+  StampPeriod,
+  StampRecord,
+  TreeHeadRecord,
+  ValidationDataRef,
+  WitnessesRecord,
 } from './records.ts'
 import { SealedTiles, StoredTiles } from './tiles.ts'
 import { emptyRoot, nodesOfRange, rangeHash, type LeafRange } from './tree/hash.ts'
@@ -203,10 +201,6 @@ export class LogReader {
   /** The size of the tree that a batch ended with this root (hex), `undefined` if there is no such batch. */
   async sizeOfRoot(root: string): Promise<number | undefined> {
     return (await readOne(this.#records, logKeys.batchByRoot(root)))?.end
-  }
-
-  async sendStatusOf(batch: BatchRecord): Promise<Exclude<SendStatus, null>> {
-    return sendStatusOf(batch, await this.anchorHead())
   }
 
   /** The signed checkpoint of exactly this size. */
@@ -398,35 +392,6 @@ export class LogReader {
     return ranges.map((range) => rangeHash(range, source))
   }
 }
-
-/** About 100 bytes each: 2 MB. */
-const MAX_CACHED_ANCHORS = 20_000
-/** Confirmed anchors that are read together. A list asks for a hundred positions all over the log. */
-const MIN_PAGE = 8
-
-/** The anchors in one state of the store: it has another version as soon as one is sent or confirmed. */
-export class AnchorState {
-  /** `undefined` before the first anchor. */
-  readonly version: Version | undefined
-  readonly head: AnchorHeadRecord
-  readonly #confirmed: CoveringRecords<ConfirmedAnchorRecord>
-
-  /** @param head - as it was read */
-  constructor(records: RecordStore, head: StoredRecord<AnchorHeadRecord> | undefined) {
-    this.version = head?.version
-    this.head = decodeRecord(head) ?? NO_ANCHORS
-    const source = { rangeFrom: logKeys.confirmedAnchorsFrom, sizeOf: sizeOfAnchor, minPage: MIN_PAGE }
-    this.#confirmed = new CoveringRecords(records, source, MAX_CACHED_ANCHORS)
-  }
-
-  /** For each position, the block of the confirmed anchor that covers it; `undefined` if there is none yet. */
-  async blocksOf(positions: readonly number[]): Promise<readonly (number | undefined)[]> {
-    const anchors = await this.#confirmed.of(positions)
-    return positions.map((position) => anchors.get(position)?.blockNumber)
-  }
-}
-
-const sizeOfAnchor = ({ size }: ConfirmedAnchorRecord): number => size
 
 const behindSigned = (what: string): RegistryError =>
   new RegistryError(

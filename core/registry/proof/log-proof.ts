@@ -6,7 +6,7 @@ import type {
   TsaProof,
 } from '../../schemas/proof-documents.ts'
 import { fromHex, toBase64, toHex } from '../../bytes.ts'
-import { entryOfTxId, type EntryStatus, type LogReader, type SendStatus } from '../../log/reader.ts'
+import { entryOfTxId, sendStatusOf, type EntryStatus, type LogReader, type SendStatus } from '../../log/reader.ts'
 import type { AnchorRecord, BatchRecord, StampRecord, StampToken } from '../../log/records.ts'
 import { claimOf, type StampClaim } from '../../log/attestation-rules.ts'
 import { withSignatures } from '../../log/note.ts'
@@ -153,7 +153,7 @@ export class BatchAttestations {
 
 async function readAttestation(log: LogReader, batch: BatchRecord): Promise<BatchAttestation | undefined> {
   // First, so that an anchor which is confirmed meanwhile is shown as sent.
-  const sendStatus = await log.sendStatusOf(batch)
+  const sendStatus = sendStatusOf(batch, await log.anchorHead())
   const [checkpoint, cosignatures, anchor, stamp] = await Promise.all([
     log.checkpointOf(batch),
     log.cosignatures(batch.end),

@@ -5,7 +5,7 @@ import { encodeUtf8, toHex } from '../../../core/bytes.ts'
 import { logKeys } from '../../../core/log/keys.ts'
 import { decorateRecords } from '../../../core/store/decorate.ts'
 import { encodeRecord } from '../../../core/store/codec.ts'
-import { LogReader } from '../../../core/log/reader.ts'
+import { LogReader, sendStatusOf } from '../../../core/log/reader.ts'
 import type { Key, RecordStore, Write } from '../../../core/ports/index.ts'
 import { emptyRoot, leafHash } from '../../../core/log/tree/hash.ts'
 import { consistencyProof, inclusionProof, rootFromNodes } from '../../../core/log/tree/proof.ts'
@@ -218,7 +218,7 @@ describe('the log reader', () => {
     for (const [i, batch] of batches.entries()) {
       assert.deepEqual(batch, statuses[i]?.batch)
       assert.ok(batch)
-      assert.equal(await bench.reader.sendStatusOf(batch), statuses[i]?.sendStatus)
+      assert.equal(sendStatusOf(batch, await bench.reader.anchorHead()), statuses[i]?.sendStatus)
       assert.deepEqual(await bench.reader.batchById(batch.id), batch)
     }
     assert.equal(await bench.reader.batchOf(30), undefined)
