@@ -87,7 +87,7 @@ export class Anchorer {
     return this.#confirmations
   }
 
-  /** When the oldest batch without a confirmed anchor was sealed, ms since 1970; `null` if there is none. */
+  /** When the oldest batch that waits for a confirmed anchor was sealed, ms since 1970; `null` if none does. */
   get oldestUnanchoredAt(): number | null {
     return this.#oldestUnanchoredAt
   }
@@ -112,15 +112,16 @@ export class Anchorer {
   async observe(): Promise<AnchorHead> {
     const head = await this.#head()
     this.#anchoredSize = head.record.confirmedSize
-    this.#oldestUnanchoredAt = (await this.#reader.batchOf(this.#anchoredSize))?.createdAt ?? null
+    this.#oldestUnanchoredAt = (await this.#reader.oldestUnattested(this.#anchoredSize))?.createdAt ?? null
     return head
   }
 
-  /** Prepares an anchor for the newest checkpoint if it is new and the interval has passed. */
+  /** Prepares an anchor for the newest checkpoint if it needs one and the interval has passed. */
   async #startNext(head: AnchorHead, signal: AbortSignal): Promise<number> {
     const checkpoint = await this.#reader.latestCheckpoint()
     const last = await this.#reader.latestAnchor()
-    if (checkpoint === undefined || checkpoint.size <= (last?.size ?? 0)) return this.#schedule.pollIntervalMs
+    if (checkpoint === undefined || !(await this.#reader.needsAttestation(checkpoint.size, last?.size ?? 0)))
+      return this.#schedule.pollIntervalMs
     const dueInMs = this.#nextAnchor.msUntil(
       last?.transactions[0]?.preparedAt,
       this.#schedule.intervalMs,

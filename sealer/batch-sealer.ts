@@ -3,7 +3,6 @@ import { DueTime } from '../core/clock.ts'
 import { corrupt, isRegistryError } from '../core/errors.ts'
 import type { IdSource } from '../core/ids.ts'
 import { logKeys } from '../core/log/keys.ts'
-import { opensBatch } from '../core/log/payload.ts'
 import type { LogReader } from '../core/log/reader.ts'
 import type { BatchRecord, TreeHeadRecord } from '../core/log/records.ts'
 import { StoredTiles } from '../core/log/tiles.ts'
@@ -28,14 +27,11 @@ export interface SealStep {
   readonly head: TreeHeadRecord
   /** Entries in the log. */
   readonly logSize: number
-  /** Entries that wait for a batch, from the first event on. */
+  /** Entries that wait for a batch, from the first that opens one on. */
   readonly unsealedEvents: number
   /** ms until the open batch closes. 0 if there may be more to seal now, `null` if nothing waits. */
   readonly dueInMs: number | null
 }
-
-/** Entries that are read together in the search for an event. */
-const SCAN_ENTRIES = 16
 
 interface BatchSealerOptions {
   readonly onDuration: DurationObserver | undefined
@@ -71,8 +67,6 @@ export class BatchSealer {
   readonly #integrator: Integrator
   /** The largest size whose checkpoint is known to be stored. */
   #signedSize = 0
-  /** No unsealed entry before this log index opens a batch. */
-  #nothingOpensBefore = 0
   /** When the last batch closed, ms since 1970. Before the first one, the start. */
   #closedAt: number
   readonly #next = new DueTime()
@@ -227,13 +221,8 @@ export class BatchSealer {
 
   /** How many entries from `size` on wait for a batch, counted from the first that opens one. 0 if none does. */
   async #unsealedEvents(size: number, logSize: number): Promise<number> {
-    const { records } = this.#host
-    for (let at = Math.max(size, this.#nothingOpensBefore); at < logSize; at += SCAN_ENTRIES) {
-      const payloads = await records.readPayloads(at, Math.min(SCAN_ENTRIES, logSize - at))
-      if (payloads.some((payload, i) => opensBatch(payload, at + i))) return logSize - at
-      this.#nothingOpensBefore = at + payloads.length
-    }
-    return 0
+    const first = await this.#reader.firstToSeal(size, logSize)
+    return first === undefined ? 0 : logSize - first
   }
 }
 

@@ -6,7 +6,7 @@ interface OverdueOptions {
   readonly step: 'stamp' | 'anchor'
   /** Minimum time from one stamp or anchor to the next, ms. */
   readonly intervalMs: number
-  readonly reader: Pick<LogReader, 'batchOf'>
+  readonly reader: Pick<LogReader, 'oldestUnattested'>
   readonly clock: Clock
   readonly logger: Logger
   readonly sealedSize: () => number
@@ -24,8 +24,9 @@ const MAX_CONFIRMATIONS = 128
 
 /**
  * Notices that no stamp, or no anchor, was made for three intervals although entries wait for one, whatever the cause.
- * It looks once in each interval, so that a clock that is set does not matter. After a restart it counts from the time
- * of the oldest batch that waits, but at least one interval of its own.
+ * Tokens and receipts of erasures alone do not wait. It looks once in each interval, so that a clock that is set does
+ * not matter. After a restart it counts from the time of the oldest batch that waits, but at least one interval of its
+ * own.
  */
 export class Overdue {
   readonly #options: OverdueOptions
@@ -74,22 +75,21 @@ export class Overdue {
   }
 
   async #look(): Promise<void> {
-    const { step, logger, sealedSize, coveredSize } = this.#options
+    const { step, logger, reader, sealedSize, coveredSize } = this.#options
+    const oldest = this.#waits ? await reader.oldestUnattested(coveredSize()) : undefined
     const [before, progress] = [this.#seen, this.#progress]
-    if (!this.#waits) this.#missed = 0
-    else if (before === undefined) this.#missed = await this.#missedBefore()
+    if (oldest === undefined) this.#missed = 0
+    else if (before === undefined) this.#missed = this.#missedSince(oldest.createdAt)
     else this.#missed = progress === before ? this.#missed + 1 : 0
-    this.#seen = this.#waits ? progress : ''
+    this.#seen = oldest === undefined ? '' : progress
     if (this.#missed !== MAX_MISSED) return
     const fields = { step, code: this.code, sealedSize: sealedSize(), coveredSize: coveredSize() }
     logger.warn(fields, `no ${step} for ${MAX_MISSED} intervals although entries wait for one`)
   }
 
   /** How many intervals entries had waited before this process saw it, but less than make a failure. */
-  async #missedBefore(): Promise<number> {
-    const { reader, clock, coveredSize } = this.#options
-    const waitsSince = (await reader.batchOf(coveredSize()))?.createdAt ?? Infinity
-    const missed = Math.floor((clock.now() - waitsSince) / this.#intervalMs)
+  #missedSince(waitsSince: number): number {
+    const missed = Math.floor((this.#options.clock.now() - waitsSince) / this.#intervalMs)
     return Math.min(Math.max(missed, 0), MAX_MISSED - 1)
   }
 }

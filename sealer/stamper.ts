@@ -155,7 +155,8 @@ export class StampCoordinator {
     const hasQuorum = current === stamp || this.#hasQuorum(current)
     // The quorum may have been lowered since the last token.
     if (hasQuorum && current === partial) await this.#store(current)
-    return this.#taskFor(authority, { current, hasQuorum, newest })
+    const newer = (await reader.needsAttestation(newest.size, current.size)) ? newest : undefined
+    return this.#taskFor(authority, { current, hasQuorum, newer })
   }
 
   /**
@@ -167,15 +168,14 @@ export class StampCoordinator {
 
   #taskFor(
     authority: AuthorityIdentity,
-    { current, hasQuorum, newest }: { current: StampRecord; hasQuorum: boolean; newest: CheckpointRecord },
+    { current, hasQuorum, newer }: { current: StampRecord; hasQuorum: boolean; newer: StampedCheckpoint | undefined },
   ): StampTask {
     const { intervalMs, pollIntervalMs } = this.#options.schedule
     const pauseMs = hasQuorum ? intervalMs : Math.max(intervalMs, MISSING_QUORUM_TIMEOUT_MS)
     const dueInMs = this.#next.msUntil(current.beganAt, pauseMs, this.#options.host.clock.now())
-    const hasNewer = newest.size > current.size
-    if (hasNewer && dueInMs <= 0) return { checkpoint: newest }
+    if (newer !== undefined && dueInMs <= 0) return { checkpoint: newer }
     if (!hasTokenOf(current, authority)) return { checkpoint: { size: current.size, note: current.checkpoint } }
-    return { dueInMs: hasNewer && hasQuorum ? dueInMs : pollIntervalMs }
+    return { dueInMs: newer !== undefined && hasQuorum ? dueInMs : pollIntervalMs }
   }
 
   #noteStamp(stamp: StampRecord | undefined): void {

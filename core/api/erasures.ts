@@ -11,7 +11,7 @@ export type ErasedValue = EventPart & { readonly at: Date }
 export type ErasureOutcome = {
   /** By ascending version. Empty if everything was erased before: then there is no receipt either. */
   readonly erased: readonly (EventPart & { readonly version: number })[]
-  /** `txId`: the log entry of the receipt. It is sealed with the next event. */
+  /** `txId`: the log entry of the receipt. It is sealed soon, and stamped and anchored with the next event. */
   readonly receipt?: { readonly txId: TxId }
   /**
    * `done`: nothing of it is left. `pending`: the files of the record store may still hold it. The registry removes old

@@ -52,12 +52,18 @@ export const companyOfPayload = (payload: Uint8Array): string | undefined =>
   openingOfPayload(payload) === payload ? undefined : decodeUtf8(payload.subarray(COMPANY_AT))
 
 /**
- * Whether an entry must be sealed soon. Tokens wait for other entries: each batch leads to tokens, so there would be no
- * end of batches. Erasures wait, too: none causes a stamp and an anchor of its own. The first key is in no tree before
- * the first event is. Each later one retires the key before it, which takes effect with the first tree that holds it.
+ * Whether an entry must be sealed soon. Tokens wait for other entries: batches lead to tokens, so there would be no end
+ * of batches. The first key is in no tree before the first event is. Each later one retires the key before it, which
+ * takes effect with the first tree that holds it.
  */
-export const opensBatch = (payload: Uint8Array, index: number): boolean => index > 0 && !WAITING.has(kindOf(payload))
-const WAITING: ReadonlySet<EntryKind | undefined> = new Set(['token', 'erasure'])
+export const opensBatch = (payload: Uint8Array, index: number): boolean => index > 0 && kindOf(payload) !== 'token'
+
+/**
+ * Whether an entry must be stamped and anchored soon. Erasures wait for other entries: a stamp and an anchor for each
+ * would cost too much.
+ */
+export const needsAttestation = (payload: Uint8Array, index: number): boolean =>
+  opensBatch(payload, index) && kindOf(payload) !== 'erasure'
 
 /** The payload of an event with this opening. */
 export function encodeEventPayload(opening: Uint8Array, event: Omit<EventPayload, 'kind' | 'opening'>): Uint8Array {

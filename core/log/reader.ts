@@ -8,8 +8,9 @@ import { positionsWithin, readLogWindow, type LogWindow } from './positions.ts'
 import { CoveringRecords } from './covering-records.ts'
 import { AnchorState } from './anchor-state.ts'
 import { logKeys } from './keys.ts'
+import { EntrySearch } from './entry-search.ts'
 import { EventTimes } from './event-times.ts'
-import { decodePayload, type LogPayload } from './payload.ts'
+import { decodePayload, type LogPayload, needsAttestation, opensBatch } from './payload.ts'
 import { readProofBlocks, type ProofBlock, type ProofRange } from './proof-blocks.ts'
 import type {
   AnchorHeadRecord,
@@ -68,12 +69,16 @@ export class LogReader {
   readonly #tiles: StoredTiles
   /** A stored batch never changes. */
   readonly #batches: CoveringRecords<BatchRecord>
+  readonly #toSeal: EntrySearch
+  readonly #toAttest: EntrySearch
   readonly #hasWitnesses: boolean
   #anchors: AnchorState | undefined
 
   constructor(records: RecordStore, { maxCachedTiles = 512, hasWitnesses = false }: LogReaderOptions = {}) {
     this.#records = records
     this.#hasWitnesses = hasWitnesses
+    this.#toSeal = new EntrySearch(records, opensBatch)
+    this.#toAttest = new EntrySearch(records, needsAttestation)
     this.#batches = new CoveringRecords(
       records,
       { rangeFrom: logKeys.batchesFrom, startOf: ({ start }) => start, sizeOf: ({ end }) => end },
@@ -196,6 +201,25 @@ export class LogReader {
   /** The batch that contains a position, `undefined` if it is in no batch yet. */
   async batchOf(position: number): Promise<BatchRecord | undefined> {
     return (await this.#batches.of([position])).get(position)
+  }
+
+  /** The position of the first entry that must be sealed soon, from the end of a tree to that of the log. */
+  firstToSeal(treeSize: number, logSize: number): Promise<number | undefined> {
+    return this.#toSeal.first(treeSize, logSize)
+  }
+
+  /**
+   * Whether a tree needs a stamp and an anchor although a smaller tree has them. Both must be sealed. A tree that has
+   * grown by tokens and receipts of erasures alone needs none.
+   */
+  async needsAttestation(treeSize: number, coveredSize: number): Promise<boolean> {
+    return (await this.#toAttest.first(coveredSize, treeSize)) !== undefined
+  }
+
+  /** The oldest batch with an entry that needs a stamp and an anchor, and that is not in the tree of this size. */
+  async oldestUnattested(coveredSize: number): Promise<BatchRecord | undefined> {
+    const position = await this.#toAttest.first(coveredSize, (await this.treeHead()).size)
+    return position === undefined ? undefined : this.batchOf(position)
   }
 
   /** The size of the tree that a batch ended with this root (hex), `undefined` if there is no such batch. */

@@ -157,7 +157,7 @@ export interface CosignedRecord {
 
 /** The state of the submissions. Every commit that stores a cosignature also writes it, so its version shows that. */
 export interface WitnessesRecord {
-  /** The size of the checkpoint that was submitted last. */
+  /** The size of the checkpoint that was submitted last. 0 if the log was sealed without witnesses since. */
   readonly size: number
   /**
    * The size of the checkpoint that the log shows: the one that was submitted before, until the last one has a quorum,

@@ -56,8 +56,8 @@ export interface SealerStatus {
   /** Number of entries in the log. */
   readonly logSize: number
   /**
-   * Number of entries that wait for a batch, from the first event on. 0 if no event waits: the tokens of a stamp alone
-   * are not sealed.
+   * Number of entries that wait for a batch, from the first on that must be sealed soon. 0 if there is none: the tokens
+   * of a stamp alone are not sealed.
    */
   readonly unsealedEvents: number
   readonly lastBatchAt: Sealer['lastBatchAt']
@@ -66,7 +66,8 @@ export interface SealerStatus {
   /** Size of the newest checkpoint with a confirmed anchor, 0 if there is none. */
   readonly anchoredSize: number
   /**
-   * When the oldest batch without a confirmed anchor was sealed, ms since 1970. `null` if there is none, or no chain.
+   * When the oldest batch that waits for a confirmed anchor was sealed, ms since 1970. `null` if none does, or there is
+   * no chain.
    */
   readonly oldestUnanchoredAt: number | null
   /** The anchoring account has sent a transaction that is neither on record nor confirmed by the operator. */

@@ -114,7 +114,7 @@ function logGauges({ registry }: MetricSources): readonly MetricRow[] {
   return [
     one('log_entries', 'Entries in the log', () => status().logSize),
     one('log_sealed_entries', 'Entries in batches', () => status().sealedSize),
-    one('log_unsealed_entries', 'Entries that wait for a batch; 0 if no event waits', () => status().unsealedEvents),
+    one('log_unsealed_entries', 'Entries that wait for a batch; 0 if only tokens wait', () => status().unsealedEvents),
     one('log_stamped_entries', 'Entries that a time stamp covers', () => status().stampedSize),
     one('log_anchored_entries', 'Entries that a confirmed anchor covers', () => status().anchoredSize),
     one('damaged_file_reads_total', 'Reads of files with missing or wrong bytes', () => status().damagedReads),

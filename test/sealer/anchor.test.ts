@@ -197,6 +197,21 @@ describe('anchoring', () => {
     assert.deepEqual(restarted.status().currentFailures, [])
   })
 
+  it('makes no anchor for receipts of erasures alone, and says that only the next event waits', async () => {
+    const { sealing, chain, sealer, seal, confirm } = await openAnchorFixture(undefined, { anchorIntervalMs: 60_000 })
+    await seal()
+    await confirm()
+    await sealing.erase(1)
+    await sealer.sealNow()
+    await sealing.clock.advance(600_000)
+    const { currentFailures, oldestUnanchoredAt } = sealer.status()
+    assert.deepEqual([chain.prepared.length, currentFailures, oldestUnanchoredAt], [1, [], null])
+    await seal()
+    await sealing.clock.advance(120_000)
+    assert.equal(sealer.status().oldestUnanchoredAt, sealer.lastBatchAt)
+    assert.deepEqual([chain.prepared.length, sealer.status().currentFailures], [2, []])
+  })
+
   it('does not say so in a sealer that only waits for the lease, and sees no confirmations', async () => {
     const shared = (records: RecordStore): RecordStore => decorateRecords(records, { isShared: true })
     const options = { anchorIntervalMs: 60_000 }

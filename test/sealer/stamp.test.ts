@@ -80,6 +80,26 @@ describe('stamping', () => {
     assert.deepEqual(sealer.assurance, { time: 'operator', anchor: 'none' })
   })
 
+  it('makes no stamp for receipts of erasures alone, which are sealed soon', async () => {
+    const { fixture, authority } = await openFixture()
+    const start = () => fixture.start({ timestampAuthority: authority, tsaIntervalMs: 60_000, maxWaitMs: 500 })
+    const first = await start()
+    await fixture.append(1)
+    await first.sealNow()
+    await until(() => first.status().stampedSize === 2)
+    await fixture.erase(40)
+    first.notify()
+    await fixture.clock.advance(600)
+    assert.equal(first.sealedSize, 2 + 1 + 40, 'with the token')
+    await first.close()
+    const sealer = await start()
+    await fixture.clock.advance(600_000)
+    assert.deepEqual([authority.stamped, sealer.status().unsealedEvents, sealer.status().currentFailures], [1, 0, []])
+    await fixture.append(1)
+    await sealer.sealNow()
+    await until(() => sealer.status().stampedSize === 44)
+  })
+
   it('waits for the interval between two stamps', async () => {
     const { fixture, authority } = await openFixture()
     const sealer = await fixture.start({ timestampAuthority: authority, tsaIntervalMs: 60_000 })

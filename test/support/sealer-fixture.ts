@@ -1,7 +1,9 @@
 import { afterEach } from 'node:test'
 import { MemoryRecords, MemorySignedHead } from '../../adapters/memory/index.ts'
 import { sha256Of, u64 } from '../../core/bytes.ts'
+import { erasureOpening } from '../../core/commitment/receipt.ts'
 import { openLogIdentity, type LogIdentity } from '../../core/log/identity.ts'
+import { appendControl } from '../../core/log/payload.ts'
 import { LogReader } from '../../core/log/reader.ts'
 import type { CheckpointSigner, RecordStore, Sealer, SignedHeadKeeper } from '../../core/ports/index.ts'
 import { createSealer, InlineEngine, type SealerOptions } from '../../sealer/index.ts'
@@ -53,6 +55,12 @@ export class SealerFixture {
     const entries = Array.from({ length: count }, () => sha256Of(u64(this.#events++)))
     await this.records.commit({ append: entries.flatMap(appendsOf) })
     return entries
+  }
+
+  /** Appends receipts of erasures in one commit. */
+  async erase(count: number): Promise<void> {
+    const openings = Array.from({ length: count }, () => erasureOpening(sha256Of(u64(this.#events++))))
+    await this.records.commit({ append: openings.map(appendControl) })
   }
 
   /** Creates and starts a sealer. By default its batches close only by `sealNow`. */

@@ -221,7 +221,7 @@ describe('a monitor of stamps and anchors', () => {
   const directory = temporaryOfSuite()
 
   it('says that the proof of an event is late, until it is there', async (t) => {
-    const { registry, evidence, settle, close } = await openBundleRegistry({ directory, anchor: 'evm' })
+    const { registry, scope, evidence, settle, close } = await openBundleRegistry({ directory, anchor: 'evm' })
     t.after(close)
     await evidence()
     await registry.sealNow()
@@ -235,6 +235,9 @@ describe('a monitor of stamps and anchors', () => {
     assert.deepEqual(await kinds(), ['late'])
     await settle()
     assert.deepEqual([await kinds(), monitor.state.awaited], [[], undefined])
+    await registry.evidences.erase(scope, 'e-1', { fields: ['name'], reason: 'request' })
+    await registry.sealNow()
+    assert.deepEqual([await kinds(), (now += 1_000 * MINUTE_MS), await kinds()], [[], now, []], 'it needs no stamp')
     await evidence({ externalId: 'e-2' })
     await settle()
     const other = present(monitor.state.proven)
