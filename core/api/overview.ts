@@ -6,12 +6,15 @@ interface LogStep {
   readonly at?: Date
 }
 
+/** `waiting`: how many sealed entries wait for it. Tokens and receipts of erasures alone do not wait. */
+type AttestingStep = LogStep & { readonly waiting: number }
+
 /** How far the whole log is, with the entries of all companies. */
 interface LogProgress {
   readonly recorded: LogStep
   readonly sealed: LogStep
-  readonly stamped: LogStep & { readonly authority?: string }
-  readonly anchored: LogStep & { readonly network?: string; readonly blockNumber?: number }
+  readonly stamped: AttestingStep & { readonly authority?: string }
+  readonly anchored: AttestingStep & { readonly network?: string; readonly blockNumber?: number }
 }
 
 /** What a company has, at a glance. */

@@ -11,6 +11,8 @@ const step = {
   at: opt(Type.Unsafe<Date>({ ...DateTime, description: 'When it was last done' })),
 }
 
+const attesting = { ...step, waiting: number('Sealed entries that wait for it. Receipts of erasures alone do not') }
+
 /** What a company has at a glance, and how far the whole log is. */
 export const Overview = closed({
   counts: closed(
@@ -42,9 +44,9 @@ export const Overview = closed({
     {
       recorded: closed(step, { description: 'In the log' }),
       sealed: closed(step, { description: 'In a signed tree' }),
-      stamped: closed({ ...step, authority: opt(Type.String()) }, { description: 'Under a time stamp' }),
+      stamped: closed({ ...attesting, authority: opt(Type.String()) }, { description: 'Under a time stamp' }),
       anchored: closed(
-        { ...step, network: opt(Type.String()), blockNumber: opt(Count) },
+        { ...attesting, network: opt(Type.String()), blockNumber: opt(Count) },
         { description: 'In a confirmed block of the chain' },
       ),
     },

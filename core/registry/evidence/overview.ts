@@ -5,7 +5,6 @@ import { DayCounts } from '../../log/day-counts.ts'
 import { logKeys } from '../../log/keys.ts'
 import { NO_ANCHORS } from '../../log/records.ts'
 import { claimOf } from '../../log/attestation-rules.ts'
-import { opensBatch } from '../../log/payload.ts'
 import { keys } from '../../store/keys.ts'
 import { countOf } from '../../store/counter.ts'
 import { decodeRecord } from '../../store/codec.ts'
@@ -15,8 +14,6 @@ import { enterCompany } from '../permissions.ts'
 
 const DAYS = 30
 const LAST_CHANGED = 10
-/** More unsealed entries than these have an event among them. */
-const MAX_TOKENS = 16
 
 /** What a company has, from counters, the ends of two lists and the entries of a day, and how far the log is. */
 export function readOverview(context: Context, list: Evidences['list']): Evidences['overview'] {
@@ -59,24 +56,27 @@ async function logProgress({ records, log }: Pick<Context, 'records' | 'log'>): 
   ])
   const tree = decodeRecord(treeEntry)
   const sealed = tree?.size ?? 0
-  const waiting = logSize - sealed
-  const payloads = waiting > 0 && waiting <= MAX_TOKENS ? await records.readPayloads(sealed, waiting) : []
   // Tokens at the end wait for the next event, which may never come: no user waits for them.
-  const isIdle = payloads.length > 0 && !payloads.some((payload, i) => opensBatch(payload, sealed + i))
+  const isIdle = (await log.firstToSeal(sealed, logSize)) === undefined
   const { confirmedSize } = decodeRecord(anchorEntry) ?? NO_ANCHORS
   const newest = (partialStamp?.size ?? 0) > (stamp?.size ?? 0) ? partialStamp : stamp
   const token = newest && claimOf(newest)?.token
   const anchor = await log.anchor(confirmedSize)
   const confirmation = anchor?.confirmation
+  /** A step that covers this much of the log. No user waits if the tree has grown by tokens and receipts alone. */
+  const step = async (size: number) => ({
+    size,
+    waiting: (await log.needsAttestation(sealed, size)) ? sealed - size : 0,
+  })
   return {
     recorded: { size: isIdle ? sealed : logSize },
     sealed: { size: tree?.size ?? 0, ...(tree && tree.size > 0 && { at: new Date(tree.time) }) },
     stamped: {
-      size: token ? newest.size : 0,
+      ...(await step(token ? newest.size : 0)),
       ...(token && { at: new Date(token.genTime), authority: token.authority }),
     },
     anchored: {
-      size: confirmation ? confirmedSize : 0,
+      ...(await step(confirmation ? confirmedSize : 0)),
       ...(confirmation && {
         at: new Date(confirmation.blockTime),
         network: anchor.info.network,

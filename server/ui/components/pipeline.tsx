@@ -6,14 +6,15 @@ import { authorityName, networkName, Time } from './values.tsx'
 /** How far the whole log is: a dashed line is where entries wait. */
 export function Pipeline({ log: { recorded, sealed, stamped, anchored } }: { readonly log: Overview['log'] }) {
   const t = texts.overview
+  const unsealed = recorded.size - sealed.size
   return (
     <ol class="pipeline">
-      <Stop name={t.recorded} size={recorded.size} next={sealed.size} />
-      <Stop name={t.sealed} size={sealed.size} before={recorded.size} next={stamped.size} at={sealed.at} />
-      <Stop name={t.stamped} size={stamped.size} before={sealed.size} next={anchored.size} at={stamped.at}>
+      <Stop name={t.recorded} size={recorded.size} next={unsealed} />
+      <Stop name={t.sealed} size={sealed.size} waiting={unsealed} next={stamped.waiting} at={sealed.at} />
+      <Stop name={t.stamped} {...stamped} next={anchored.waiting}>
         {stamped.authority !== undefined && authorityName(stamped.authority)}
       </Stop>
-      <Stop name={t.anchored} size={anchored.size} before={stamped.size} at={anchored.at}>
+      <Stop name={t.anchored} {...anchored}>
         {anchored.blockNumber !== undefined && t.block(anchored.blockNumber)}
         {anchored.network !== undefined && ` · ${networkName(anchored.network)}`}
       </Stop>
@@ -25,17 +26,16 @@ interface StopProps {
   readonly name: string
   /** How many entries have come here. */
   readonly size: number
-  readonly before?: number
+  /** How many entries wait for it, and for the next stop. */
+  readonly waiting?: number
   readonly next?: number
   readonly at?: string | undefined
   readonly children?: ComponentChildren
 }
 
-/** One stop. Entries of the stop before it wait for it. A later stop may cover entries that an earlier one does not. */
-function Stop({ name, size, before = size, next = size, at, children }: StopProps) {
-  const waiting = Math.max(0, before - size)
+function Stop({ name, size, waiting = 0, next = 0, at, children }: StopProps) {
   return (
-    <li class={`${next < size ? 'to-wait' : ''} ${size === 0 ? 'idle' : waiting > 0 ? 'now' : ''}`}>
+    <li class={`${next > 0 ? 'to-wait' : ''} ${size === 0 ? 'idle' : waiting > 0 ? 'now' : ''}`}>
       <b>{name}</b>
       <span class="figure">{size.toLocaleString()}</span>
       <span class="small muted">

@@ -32,7 +32,7 @@ export function Health({ overview, readAt }: HealthProps) {
     [t.recording, t.entries(recorded.size), dts[0]?.lastUpdateDate],
     [t.sealing, t.waiting(recorded.size - sealed.size), sealed.at],
     [t.stamping, stamped.authority ? authorityName(stamped.authority) : noStamp, stamped.at],
-    [t.anchoring, anchored.size > 0 ? t.waiting(sealed.size - anchored.size) : noAnchor, anchored.at],
+    [t.anchoring, anchored.size > 0 ? t.waiting(anchored.waiting) : noAnchor, anchored.at],
   ]
   const parts: readonly Part[] = [
     ...ofLog.map(([name, text, at]) => [name, text, at, health === 'ok' && at ? true : undefined] as const),

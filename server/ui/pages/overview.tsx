@@ -107,7 +107,7 @@ function Tiles({ overview: { counts, createdPerDay, eventsToday, log } }: { read
   const categories = loaded.state === 'done' ? loaded.value.categories : undefined
   const week = createdPerDay.slice(-7).reduce((sum, { count }) => sum + count, 0)
   // A registry may have no chain: then nothing waits for it.
-  const forBlock = log.anchored.size > 0 ? log.sealed.size - log.anchored.size : 0
+  const forBlock = log.anchored.size > 0 ? log.anchored.waiting : 0
   return (
     <div class="grid tiles">
       <Tile icon="evidences" name={texts.evidences.title} count={counts.evidences} href={hrefOf(['evidences'])}>

@@ -28,6 +28,7 @@ describe('the overview', () => {
     assert.equal(dts[1].iconId.size, 'icon'.length)
     assert.ok(log.recorded.size >= 3)
     assert.ok(log.sealed.size <= log.recorded.size)
+    for (const { size, waiting } of [log.stamped, log.anchored]) assert.equal(waiting, log.sealed.size - size)
     assert.equal(health, 'ok')
     assert.deepEqual([server.backup, server.disk], [{ at }, disk])
     const [file] = (await acme.ok('listEvidenceFiles', of('with-image'))).dt
@@ -42,5 +43,16 @@ describe('the overview', () => {
     const { log } = await acme.ok('getOverview')
     assert.ok((await acme.service.records.logSize()) > log.sealed.size, 'the log ends with a token')
     assert.equal(log.recorded.size, log.sealed.size)
+  })
+
+  it('does not say that receipts of erasures wait for a stamp', async () => {
+    const { id: evidenceId } = await acme.create('erased')
+    const proof = () => acme.service.ok('verifyEvidence', { params: { evidenceId } })
+    await acme.service.until(async () => (await proof()).tsa !== undefined, 'the last event is stamped')
+    const erasure = { json: { fields: ['name'], reason: 'request' }, key: acme.company.keys.A }
+    await acme.ok('eraseEvidence', { ...of('erased'), ...erasure })
+    await acme.service.registry.sealNow()
+    const { stamped, sealed, recorded } = (await acme.ok('getOverview')).log
+    assert.deepEqual([sealed.size - stamped.size, stamped.waiting, recorded.size], [2, 0, sealed.size])
   })
 })
