@@ -97,21 +97,24 @@ async function findInAllCompanies(
   if (first === undefined) return undefined
   if (second === undefined) {
     const found = await readNamed(context, textOf(first), lastPartOfKey(first.key))
-    return assertNamed(found.record, evidenceId) && found
+    return (await hasName(context, found.record, evidenceId)) ? found : undefined
   }
   if (txId !== undefined) return findByTxId(context, evidenceId, txId)
-  return {
-    status: 'ambiguous',
-    error: AMBIGUOUS,
-    code: 'AMBIGUOUS',
-    candidates: await candidatesOf(context, evidenceId),
-  }
+  const candidates = await candidatesOf(context, evidenceId)
+  // An erasure has freed the external id of the others meanwhile.
+  if (candidates.length < 2) return findInAllCompanies(context, evidenceId, txId)
+  return { status: 'ambiguous', error: AMBIGUOUS, code: 'AMBIGUOUS', candidates }
 }
 
-/** Throws `CORRUPT` if it has another external id. It would be a proof of something else. */
-function assertNamed({ id, externalId }: EvidenceRecord, named: string): true {
+/**
+ * Whether the evidence that an external id led to has it. An erasure may have freed it meanwhile. Otherwise throws
+ * `CORRUPT`: it would be a proof of something else.
+ */
+async function hasName({ records }: Context, { id, externalId }: EvidenceRecord, named: string): Promise<boolean> {
   if (externalId === named) return true
-  throw otherExternalId(id)
+  const [entry] = await records.get([keys.publicId(named, id)])
+  if (entry !== undefined) throw otherExternalId(id)
+  return false
 }
 
 /** Reads the evidence that an external id refers to. Throws `CORRUPT` if it is missing. */
@@ -166,21 +169,24 @@ async function findByTxId(context: Context, externalId: string, txId: string): P
 }
 
 /** The oldest evidences with this external id. Ids are in the order of creation. */
-async function candidatesOf({ records }: Context, externalId: string): Promise<EvidenceCandidate[]> {
+async function candidatesOf(context: Context, externalId: string): Promise<EvidenceCandidate[]> {
+  const { records } = context
   const rows = await listEntries(records, { ...keys.publicIds(externalId), limit: MAX_CANDIDATES })
   const named = rows.map((row) => ({ company: textOf(row), id: lastPartOfKey(row.key) }))
   const entries = await readAll(
     records,
     named.map(({ company, id }) => keys.evidence(company, id)),
   )
-  return named.map(({ id: stored }, i) => {
+  const candidates: EvidenceCandidate[] = []
+  for (const [i, { id: stored }] of named.entries()) {
     const entry = entries[i]
     if (entry === undefined) throw missingEvidence(stored)
     const record = decodeRecord(entry)
-    assertNamed(record, externalId)
     const { id, txId, createdAt } = record
-    return { id, txId, createdAt: new Date(createdAt).toISOString() }
-  })
+    if (await hasName(context, record, externalId))
+      candidates.push({ id, txId, createdAt: new Date(createdAt).toISOString() })
+  }
+  return candidates
 }
 
 function isExternalId(text: string): boolean {

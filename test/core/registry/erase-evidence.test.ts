@@ -113,6 +113,27 @@ describe('erasing the content of an evidence', () => {
     await assertIntact(fixture)
   })
 
+  it('gives no proof under an external id that it frees meanwhile', async (fixture) => {
+    const { stores, system } = fixture
+    const erase = (scope: Fixture['scope']) => fixture.evidences.erase(scope, 'e-1', CONTENT)
+    const racing: Fixture['scope'][] = []
+    const get: Fixture['stores']['records']['get'] = async (wanted) => {
+      if (wanted.some((key) => key.startsWith('ev/'))) await Promise.all(racing.splice(0).map(erase))
+      return stores.records.get(wanted)
+    }
+    const other = await openFixture({ stores, records: { get } })
+    const filed = { category: { name: 'Tools' }, subcategory: { name: 'Drills' }, externalId: 'e-1', name: 'x' }
+    const { scope: foreign } = await system('A', 'other')
+    const statuses: string[] = []
+    for (const scopes of [[fixture.scope], [fixture.scope, foreign]]) {
+      for (const scope of scopes) await fixture.evidences.create(scope, filed)
+      racing.push(fixture.scope)
+      statuses.push((await other.proofs.evidence({ evidenceId: 'e-1' })).status)
+    }
+    assert.deepEqual(statuses, ['not_found', 'pending'])
+    await other.close()
+  })
+
   it('goes on with the internal id as the external one, and erases again what is new', async (fixture) => {
     const { evidences, scope } = fixture
     await fixture.evidence({ name: 'first', owner: 'Ada' })
