@@ -11,7 +11,10 @@ interface Disclosed<T> {
   readonly disclosed: Omit<T, 'position' | 'inclusion'>
 }
 
-export type DisclosedEvent = Disclosed<BundleEvent>
+export interface DisclosedEvent extends Disclosed<BundleEvent> {
+  /** Whether a field or file of it is erased. Absent: none is. */
+  readonly isErased?: (name: string) => boolean
+}
 export type DisclosedReceipt = Disclosed<BundleReceipt>
 
 type ProvenParts = Omit<Bundle, 'format' | 'version' | 'origin' | 'subject' | 'extensions'>

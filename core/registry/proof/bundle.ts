@@ -58,8 +58,8 @@ export async function bundleOf(
       'BUNDLE_TOO_LARGE',
       `A bundle holds at most ${MAX_BUNDLE_EVENTS} events, and this evidence has ${lastVersion}`,
     )
-  const receipts = await discloseReceipts(context, evidence, () => true, selection.hasReceiptTexts)
   const events = await discloseHistory(context, evidence, selection)
+  const receipts = await discloseReceipts(context, evidence, events, selection.hasReceiptTexts)
   return assemble(context, trees, { type: 'evidence', txId }, { events, receipts }, selection.kept)
 }
 
@@ -90,17 +90,16 @@ export const bundlePublic =
     const { record } = found
     const trees = new VouchedTrees(context.log, sources)
     if (fileId === undefined) {
-      const receipts = await discloseReceipts(context, record, (version) => version === 1)
       const subject: BundleSubject = { type: 'evidence', txId: record.txId }
       const events = discloseCreation(context, record)
+      const receipts = await discloseReceipts(context, record, events)
       return { status: 'ok', bundle: await assemble(context, trees, subject, { events, receipts }) }
     }
     const file = await readFileOf(context, record, fileId)
     if (file === undefined)
       return { status: 'not_found', error: 'This evidence has no such file', code: 'FILE_NOT_FOUND' }
-    const versions = [file.version, 'deletion' in file ? file.deletion.version : undefined]
-    const receipts = await discloseReceipts(context, record, (version) => versions.includes(version))
     const events = await discloseFile(context, record, file)
+    const receipts = await discloseReceipts(context, record, events)
     const subject: BundleSubject = { type: 'file', txId: events[0].txId, fileId }
     return { status: 'ok', bundle: await assemble(context, trees, subject, { events, receipts }) }
   }
@@ -115,10 +114,11 @@ export const bundleEvent =
     const payload = status && (await context.log.payloadAt(status.position, entry))
     if (payload?.kind !== 'event')
       return { status: 'not_found', error: 'This log contains no event with the txId', code: 'NOT_FOUND' }
-    const { company, evidenceId: id, opening, version } = payload
-    const receipts = await discloseReceipts(context, { company, id }, (erased) => erased === version)
+    const { company, evidenceId: id, opening } = payload
     const txId = txIdOfEntry(entry)
-    const events = [{ txId, disclosed: { opening: toHex(opening) } }]
+    // Its record is not read, so every receipt that names it may belong to it.
+    const events = [{ txId, disclosed: { opening: toHex(opening) }, isErased: () => true }]
+    const receipts = await discloseReceipts(context, { company, id }, events)
     const trees = new VouchedTrees(context.log, sources)
     const bundle = await assemble(context, trees, { type: 'evidence', txId }, { events, receipts })
     return { status: 'ok', bundle }
@@ -185,7 +185,7 @@ async function discloseHistory(
       const fields = selectedOf(allFields, (name) => hasField(version, name))
       const files = selectedOf(allFiles, (id) => hasFile(version, id))
       const disclosed = room.take({ ...committed, ...(fields && { fields }), ...(files && { files }) })
-      events.push({ txId: event.txId, isShown: isShown(version), disclosed })
+      events.push({ ...stateOf(event), isShown: isShown(version), disclosed })
       for (const { text } of Object.values(allFields)) await turns.add(text.length)
     }
   }
@@ -205,7 +205,7 @@ function selectedOf(
 function discloseCreation(context: Context, evidence: EvidenceRecord): readonly DisclosedEvent[] {
   const event = firstEventOf(evidence)
   const opening = checkedOpeningOf(event, { origin: context.origin, slotKey: evidence.slotKey })
-  return [{ txId: event.txId, disclosed: { opening: toHex(opening) } }]
+  return [{ ...stateOf(event), disclosed: { opening: toHex(opening) } }]
 }
 
 /** For anyone: the event that attached a file and, for a deleted one, the event that deleted it. */
@@ -215,13 +215,18 @@ async function discloseFile(
   file: { readonly id: string; readonly version: number; readonly deletion?: DeletedFileRecord['deletion'] },
 ): Promise<readonly [DisclosedEvent, ...DisclosedEvent[]]> {
   const attached = await readEvent(context.records, evidence, file.version)
-  const attachment: DisclosedEvent = { txId: attached.txId, disclosed: filesOf(open(context, evidence, attached)) }
+  const attachment = { ...stateOf(attached), disclosed: filesOf(open(context, evidence, attached)) }
   if (file.deletion?.version === undefined) return [attachment]
   const event = await readEvent(context.records, evidence, file.deletion.version)
   const deletion = open(context, evidence, event)
   // The text of a deleted file holds only ids, so anyone may see it.
   const files = selectedOf(deletion.files, (id) => id === file.id)
-  return [attachment, { txId: event.txId, disclosed: { ...filesOf(deletion), ...(files && { files }) } }]
+  return [attachment, { ...stateOf(event), disclosed: { ...filesOf(deletion), ...(files && { files }) } }]
+}
+
+/** Which event it is, and what of it is erased. */
+function stateOf({ txId, erased: { at } = { fields: {}, files: {} } }: EventRecord) {
+  return { txId, ...(at && { isErased: (name: string) => Object.hasOwn(at, name) }) }
 }
 
 const open = ({ origin }: Context, { slotKey }: EvidenceRecord, event: EventRecord) =>

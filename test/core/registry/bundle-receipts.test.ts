@@ -25,7 +25,7 @@ async function openUpdated(directory: string) {
   await evidence({ owner: 'Ada', files: [await opened.stage('content', 'a.txt')] })
   await registry.evidences.update(scope, 'e-1', { owner: 'Grace' })
   let others = 0
-  /** An erasure alone causes no batch. */
+  /** An erasure alone is not stamped. */
   async function settle(): Promise<void> {
     await evidence({ externalId: `other-${others++}` })
     await opened.settle()
@@ -42,7 +42,7 @@ async function openUpdated(directory: string) {
   return { ...opened, settle, bundle, erase, receiptsIn }
 }
 
-/** Stores receipts of erasures of version 1, without erasing anything. Returns their texts. */
+/** Stores more receipts of an erasure of version 1. Returns their texts. */
 async function storeReceipts({ registry, scope, records }: Awaited<ReturnType<typeof openUpdated>>, times: number[]) {
   const { id: evidence, txId } = (await registry.evidences.get(scope, 'e-1')).evidence
   const { origin: log } = await registry.log.policy()
@@ -115,8 +115,26 @@ describe('the receipts in a bundle', () => {
     assert.deepEqual([await ofFirst(), await ofEvent()], [[[undefined], [undefined]], [undefined]])
   })
 
+  it('are only read for bundles in which something is erased', async () => {
+    const { registry, scope, records, bundle, anyone, erase } = await openUpdated(`${directory}/reads`)
+    const [list, read] = [records.list.bind(records), [] as string[]]
+    records.list = (range) => {
+      if (range.gte.startsWith('er/')) read.push(range.gte)
+      return list(range)
+    }
+    const makeAll = async (): Promise<number> => {
+      await Promise.all([bundle(), anyone('e-1')])
+      for await (const _ of registry.proofs.exportCompany(scope));
+      return read.splice(0).length
+    }
+    assert.equal(await makeAll(), 0)
+    await erase(2)
+    assert.equal(await makeAll(), 2, 'for the history and the export')
+  })
+
   it('are as many as a verifier reads, the newest ones', async () => {
     const opened = await openUpdated(`${directory}/many`)
+    await opened.erase(1)
     const times = Array.from({ length: MAX_RECEIPTS + 1 }, (_, i) => i)
     const texts = await storeReceipts(opened, times)
     await opened.settle()
@@ -128,7 +146,8 @@ describe('the receipts in a bundle', () => {
   it('share checkpoints if a verifier would refuse all of them, also in another order than their ids', async () => {
     const opened = await openUpdated(`${directory}/shared`)
     const count = 80
-    for (let time = count; time > 0; time--) {
+    await opened.erase(1)
+    for (let time = count; time > 1; time--) {
       await storeReceipts(opened, [time])
       await opened.settle()
     }
