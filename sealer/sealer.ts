@@ -17,6 +17,7 @@ import { Overdue } from './overdue.ts'
 import { backoffUpTo, FIRST_BACKOFF_MS, loopOf } from './schedule.ts'
 import { sealerSettings, type SealerOptions, type SealerSettings } from './settings.ts'
 import { StampCoordinator, Stamper } from './stamper.ts'
+import { noteUnwitnessed } from './witness-state.ts'
 
 /** The longest pause after failures: minutes for outside services, seconds for the registry's own store. */
 const MAX_OUTSIDE_BACKOFF_MS = 120_000
@@ -103,6 +104,7 @@ class LogSealer implements Sealer {
     const reader = new LogReader(host.records, { hasWitnesses: this.#settings.witnesses !== undefined })
     const running = this.#assemble(host, reader)
     await running.batches.start()
+    if (this.#settings.witnesses === undefined) await noteUnwitnessed(host.records)
     const logSize = await host.records.logSize()
     this.#noteState({ head: await reader.treeHead(), logSize, unsealedEvents: 0 })
     this.#running = running

@@ -19,6 +19,18 @@ export const hasAskedWitnesses = async (records: RecordStore): Promise<boolean> 
   (await readRecord(records, logKeys.witnesses())) !== undefined
 
 /**
+ * Notes that the log is sealed without witnesses, and so shows its newest checkpoint. With witnesses again, it must not
+ * show the one that was submitted before.
+ */
+export async function noteUnwitnessed(records: RecordStore): Promise<void> {
+  const read = await readRecord(records, logKeys.witnesses())
+  if (read === undefined || read.record.size === 0) return
+  // On a conflict another server without witnesses notes it.
+  const record = { ...read.record, size: 0, shown: 0 }
+  await records.commit({ checks: [read.check], writes: [putRecord(logKeys.witnesses(), record)] })
+}
+
+/**
  * Ends the alarm of a witness, so that it is asked again.
  *
  * @param vkey - its verifier key

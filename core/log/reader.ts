@@ -292,8 +292,8 @@ export class LogReader {
 
   /** The checkpoint that the log shows. Its witnesses had time to cosign it, if it has witnesses. */
   async shownCheckpoint(): Promise<CheckpointRecord | undefined> {
-    const submitted = await this.witnesses()
-    return submitted === undefined ? this.latestCheckpoint() : this.checkpoint(submitted.shown ?? submitted.size)
+    const { size = 0, shown = size }: Partial<WitnessesRecord> = (await this.witnesses()) ?? {}
+    return shown === 0 ? this.latestCheckpoint() : this.checkpoint(shown)
   }
 
   /**

@@ -7,7 +7,7 @@ import { putRecord } from '../../../core/store/entries.ts'
 import { parsePolicy, verifyBundle, verifyTlogProof } from '../../../core/verify/index.ts'
 import { mlDsa44 } from '../../../core/verify/ml-dsa.ts'
 import { until } from '../../support/manual-clock.ts'
-import { assertIntact, openFixture, withStatus } from '../../support/registry-fixture.ts'
+import { assertIntact, openFixture, Stores, withStatus } from '../../support/registry-fixture.ts'
 import { present } from '../../support/present.ts'
 import { temporaryFor } from '../../support/temporary.ts'
 import { differencesIn } from '../../support/whole-store.ts'
@@ -101,6 +101,24 @@ it('publishes the checkpoint that was submitted last, and none that is smaller t
   // At most one in a minute.
   assert.ok(new Set(sizes).size <= 4, String(sizes))
   assert.equal(parseCheckpoint(present(await registry.log.latestCheckpoint())).size, registry.status().sealedSize)
+})
+
+it('shows no smaller checkpoint after a time without witnesses', async (t) => {
+  const { options, trust } = await startWitnesses(t, { count: 1 })
+  const stores = new Stores()
+  const sizes: number[] = []
+  for (const asked of [{ witnesses: options }, {}, { witnesses: options }]) {
+    const { registry, clock, evidence } = await openFixture({ stores, sealer: { ...asked, pollIntervalMs: 1_000 } })
+    trust(registry.log.origin)
+    await evidence({ externalId: `e-${sizes.length}` })
+    await registry.sealNow()
+    await clock.advance(1_000)
+    const note = present(await registry.log.publishedCheckpoint())
+    sizes.push(verifyCheckpoint(note, registry.log.verifierKey).size)
+    await registry.close()
+  }
+  const sorted = sizes.toSorted((a, b) => a - b)
+  assert.deepEqual(sizes, sorted)
 })
 
 it('shows a checkpoint once it has a quorum, or each witness had its time', async (t) => {
