@@ -10,7 +10,7 @@ const MAX_CACHED_ROWS = 4_096
 /** What is read of the log. */
 export type PayloadReader = Pick<RecordStore, 'logSize' | 'readPayloads'>
 
-/** The events of a row of the log, by position; of a key or a token 0. */
+/** The events of a row of the log, by position; 0 for every other entry. */
 interface EventRow {
   readonly times: Float64Array
   /** The last four bytes of each evidence's id, which are random. */
@@ -44,7 +44,7 @@ export class EventTimes {
         const [payload] = await this.#records.readPayloads(row * TILE_WIDTH + at, 1)
         if (payload !== undefined && isEventOf(payload, id)) return true
       }
-      if (firstOf(events) > time) break
+      if ((await this.#firstFrom(row, logSize)) > time) break
     }
     return false
   }
@@ -58,11 +58,18 @@ export class EventTimes {
     let [row, end] = [0, Math.ceil(logSize / TILE_WIDTH)]
     while (row < end) {
       const middle = (row + end) >>> 1
-      if (firstOf(await this.#eventsIn(middle, logSize)) < time) row = middle + 1
+      if ((await this.#firstFrom(middle, logSize)) < time) row = middle + 1
       else end = middle
     }
     // `row` is the first one that begins at this time or later, so the row before it reaches this time.
     return Math.max(0, row - 1)
+  }
+
+  /** The time of the first event of a row. If receipts of erasures fill the row, of a later one. */
+  async #firstFrom(row: number, logSize: number): Promise<number> {
+    const { times } = await this.#eventsIn(row, logSize)
+    const isFull = times.length === TILE_WIDTH
+    return times.find((time) => time > 0) ?? (isFull ? this.#firstFrom(row + 1, logSize) : Infinity)
   }
 
   async #eventsIn(row: number, logSize: number): Promise<EventRow> {
@@ -78,6 +85,3 @@ export class EventTimes {
     return events
   }
 }
-
-/** A row without events is the last one: tokens wait there for the next event. One that is full is as good as none. */
-const firstOf = ({ times }: EventRow): number => times.find((time) => time > 0) ?? Infinity

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { tag } from '../../../core/commitment/event-format.ts'
 import { OPENING_BYTES, tokenOpeningOf } from '../../../core/commitment/log-entry.ts'
+import { erasureOpening } from '../../../core/commitment/receipt.ts'
 import { DAY_MS } from '../../../core/ids.ts'
 import { RegistryError } from '../../../core/index.ts'
 import { DayCounts } from '../../../core/log/day-counts.ts'
@@ -10,6 +11,7 @@ import { encodeEventPayload } from '../../../core/log/payload.ts'
 
 const DAY = 20_000
 const TOKEN = tokenOpeningOf(new Uint8Array(32))
+const RECEIPT = erasureOpening(new Uint8Array(32))
 
 function eventAt(time: number, company: string): Uint8Array {
   const opening = new Uint8Array(OPENING_BYTES)
@@ -48,6 +50,14 @@ describe('the events of a day', () => {
     assert.deepEqual(await counts.of('other', (DAY + 1) * DAY_MS), { count: 0, isMore: false })
     payloads.push(eventAt((DAY + 1) * DAY_MS, 'other'))
     assert.deepEqual(await counts.of('other', (DAY + 1) * DAY_MS), { count: 1, isMore: false })
+  })
+
+  it('are found behind many receipts of erasures', async () => {
+    const receipts = Array.from({ length: 5_000 }, () => RECEIPT)
+    const before = (count: number) => eventsFrom((DAY - 1) * DAY_MS, count)
+    const { log, counts } = openLog([...before(1_000), ...receipts, ...before(3_000), ...eventsFrom(DAY * DAY_MS, 301)])
+    assert.deepEqual(await counts.of('acme', DAY * DAY_MS), { count: 151, isMore: false })
+    assert.ok(Math.min(...log.read) > 8_500, `read from ${Math.min(...log.read)} on`)
   })
 
   it('are read once for all callers, and some at a time', async () => {
