@@ -17,6 +17,7 @@ import type { Head, LevelDatabase } from './layout.ts'
 import { checkFiles } from './file-check.ts'
 import { dataFiles, linkFiles, recoverLinks, releaseLinks, restoreFiles, type StorePaths } from './links.ts'
 import { lockDirectory, type LockOptions, type ReleaseDirectory } from './lock.ts'
+import { forgetKeys } from './manifest.ts'
 import { LevelRecords } from './records.ts'
 
 /** Options of `openLevelRecords`. */
@@ -103,6 +104,7 @@ async function openLocked(
   // The links make its name durable. It stays if the process ends before the store is closed.
   await writeFile(openPath, '')
   await linkFiles(paths)
+  await forgetKeys(paths.database)
   const db = database(paths.database)
   // Set before the store is returned, so before the first group is written.
   let mark: HighWaterMark | undefined

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
+import { cp, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import { Level } from 'level'
@@ -33,6 +35,36 @@ async function open(t: TestContext) {
 }
 
 const secretText = (name: string): string => `${name}-${randomBytes(24).toString('hex')}`
+
+describe('opening LevelDB', () => {
+  it('removes keys from its files that no table holds any more', async (t) => {
+    const { records, directory } = await open(t)
+    // The last key of a table: LevelDB notes up to which key it has merged each level.
+    const last = `z/${secretText('last')}`
+    const texts = [`a/${secretText('first')}`, last]
+    await fill(records, 2)
+    for (const key of texts) await put(records, key, 'x')
+    await fill(records, 1)
+    for (const key of texts) await put(records, key, null)
+    assert.equal(await records.eraseHistory(texts), true)
+    await records.close()
+    for (const key of texts) assert.ok(await isOnDisk(directory, key), 'LOG and the manifest hold it')
+    const unguarded = join(await temporaryFor(t), 'copy')
+    await cp(join(directory, 'db'), unguarded, { recursive: true })
+    const opened = uncompressed(unguarded)
+    await opened.open()
+    await opened.close()
+    for (const name of ['LOG', 'LOG.old']) await rm(join(unguarded, name))
+    assert.ok(await isOnDisk(unguarded, last), 'LevelDB itself carries it over')
+
+    await writeFile(join(directory, 'db', '.MANIFEST-000004.0b9f.tmp'), `left by a crash: ${texts[0]}`)
+    const again = await openLevelRecords(directory, { database: uncompressed })
+    for (const key of texts) assert.ok(!(await isOnDisk(directory, key)))
+    const kept = await again.get(Array.from({ length: 16 }, (_, i) => `k/${i}/9`))
+    assert.ok(kept.every((entry) => entry?.value.length === 64 * 1024))
+    await again.close()
+  })
+})
 
 describe('eraseHistory of LevelDB', () => {
   for (const [where, before, after] of [
