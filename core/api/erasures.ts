@@ -15,7 +15,7 @@ export type ErasureOutcome = {
   readonly receipt?: { readonly txId: TxId }
   /**
    * `done`: nothing of it is left. `pending`: the files of the record store may still hold it. The registry removes old
-   * values within minutes; keys of indexes that contain the text stay until the store merges its files.
+   * values within minutes; LevelDB keeps keys of indexes that contain the text until its next start.
    */
   readonly disk: 'done' | 'pending'
 }

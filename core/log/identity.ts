@@ -1,10 +1,11 @@
-import { concatBytes, encodeUtf8, equalBytes, fromHex, toBase64, toHex } from '../bytes.ts'
+import { concatBytes, encodeUtf8, equalBytes, fromHex, hmacSha256, toBase64, toHex } from '../bytes.ts'
 import { assertLogName, keyHandover, keyOpening, MAX_LOG_KEYS, originOf } from '../commitment/log-entry.ts'
 import { RegistryError, isRegistryError, corrupt } from '../errors.ts'
-import { deriveSecret } from '../platform/node.ts'
+import { deriveSecret, randomBytes } from '../platform/node.ts'
 import type { CheckpointSigner, Clock, Commit, LogSigner, RecordStore, Version } from '../ports/index.ts'
-import { decodeRecord } from '../store/codec.ts'
+import { decodeRecord, storedBytes } from '../store/codec.ts'
 import { putRecord } from '../store/entries.ts'
+import type { KeyedHash } from '../store/keys.ts'
 import { readAll } from '../store/read.ts'
 import { logKeys } from './keys.ts'
 import {
@@ -93,6 +94,15 @@ export const storedOrigin = async (records: RecordStore): Promise<string | undef
 /** Identifies a root secret without revealing it. */
 export const secretIdOf = (secret: Uint8Array): string => toHex(deriveSecret(secret, 'secret-id')).slice(0, 32)
 
+const TEXT_KEY_BYTES = 32
+
+/** Throws `CORRUPT` if the record has no such key. */
+export function keyedHashOf({ textKey }: LogIdentityRecord): KeyedHash {
+  const key = storedBytes(textKey, 'The key of hashes')
+  if (key.length !== TEXT_KEY_BYTES) throw corrupt(`The key of hashes has ${key.length} bytes`)
+  return hmacSha256(key)
+}
+
 /** Throws `LOG_KEY_MISMATCH` if a log was created with another root secret. */
 function assertSecretOf({ origin, secretId }: LogIdentityRecord, secret: Uint8Array): void {
   if (secretId !== secretIdOf(secret))
@@ -127,6 +137,7 @@ async function createIdentity({
     keys: [{ entry: toHex(append.entry), vkey }],
     secretId: secretIdOf(secret),
     createdAt: clock.now(),
+    textKey: toHex(randomBytes(TEXT_KEY_BYTES)),
   }
   await tryCommit(records, {
     checks: [{ key: logKeys.identity(), version: null }],
@@ -196,6 +207,11 @@ export class LogIdentity implements LogSigner {
 
   get origin(): string {
     return this.#ring.stored.record.origin
+  }
+
+  /** The hash of texts in keys of this store. It never changes. */
+  get keyedHash(): KeyedHash {
+    return keyedHashOf(this.#ring.stored.record)
   }
 
   /** The C2SP verifier key of the newest checkpoint key: `origin+hash+base64`. */

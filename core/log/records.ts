@@ -14,6 +14,8 @@ export interface LogIdentityRecord {
   /** Identifies the root secret, 32 hex digits. */
   readonly secretId: string
   readonly createdAt: number
+  /** Keys the hashes of texts in keys of records: 32 random bytes, hex. */
+  readonly textKey: string
 }
 
 export interface LogKeyRecord {

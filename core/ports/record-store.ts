@@ -175,6 +175,13 @@ export interface RecordEraser {
    * @throws `UNAVAILABLE`, `STORE_POISONED`, `CLOSED`, or the reason of the signal
    */
   eraseHistory(keys: readonly Key[], signal?: AbortSignal): Promise<boolean>
+  /**
+   * Removes from the store's files the keys that no entry has any more. Called after `eraseHistory` for them. Without
+   * it, opening the store removes them.
+   *
+   * @throws as `eraseHistory`
+   */
+  eraseKeys?(signal?: AbortSignal): Promise<void>
 }
 
 /** A part of a file of a record store that was checked. */

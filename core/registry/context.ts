@@ -5,6 +5,7 @@ import type { LogReader } from '../log/reader.ts'
 import type { Key } from '../ports/index.ts'
 import type { BlobContext } from '../store/blob-lifecycle.ts'
 import type { BoundedMap } from '../store/bounded-map.ts'
+import type { KeyedHash } from '../store/keys.ts'
 import type { Erasures } from './cleanup.ts'
 import type { RunWrite } from './write.ts'
 
@@ -16,6 +17,8 @@ export interface Context extends BlobContext {
   readonly arrivals: Arrivals
   /** The log's name, which every event commits to. */
   readonly origin: string
+  /** Of texts in keys of records, under the key of this store. */
+  readonly hash: KeyedHash
   /** Runs each write: decides, commits, and decides again after a conflict. */
   readonly write: RunWrite
   /** Evidences by the key of an external id that they had: an erasure can free it, so `readEvidence` compares it. */

@@ -2,21 +2,21 @@ import { createHmac } from 'node:crypto'
 import type { WriteOptions } from '../api/scope.ts'
 import { canonicalJson, type Json } from '../commitment/canonical-json.ts'
 import { RegistryError } from '../errors.ts'
-import type { Check, Clock, Commit, RecordStore, Write } from '../ports/index.ts'
+import type { Check, Clock, Commit, RecordStore } from '../ports/index.ts'
 import { invalidInput } from '../schemas/validation.ts'
-import { decodeRecord, textOf } from '../store/codec.ts'
+import { decodeRecord } from '../store/codec.ts'
 import { idempotencyEntries } from '../store/derived.ts'
 import { derivedWrites, putRecord } from '../store/entries.ts'
 import { keys, type RecordKey } from '../store/keys.ts'
-import { listRecords, readAll } from '../store/read.ts'
-import type { EvidenceRecord, IdempotencyRecord } from '../store/records.ts'
+import { readAll } from '../store/read.ts'
+import type { IdempotencyRecord } from '../store/records.ts'
 import type { AuthorizedScope } from './permissions.ts'
 
 /** What idempotency keys are looked up and recorded with. */
 export interface IdempotencyParts {
   readonly records: RecordStore
   readonly clock: Clock
-  /** Keys the HMAC of request fingerprints: a request can contain a secret that is easy to guess. */
+  /** Keys the HMACs of calls and their inputs: these can contain secrets and personal texts that are easy to guess. */
   readonly fingerprintKey: Uint8Array
   /** The input without what may differ in a repeated call. */
   readonly comparable: (input: object) => object
@@ -63,32 +63,14 @@ export function idempotentCall(
   if (idempotencyKey === undefined) return undefined
   if (typeof idempotencyKey !== 'string' || !/^[\x20-\x7e]{1,255}$/.test(idempotencyKey))
     throw invalidInput('idempotencyKey', 'must be a string of 1 to 255 printable ASCII characters')
-  const route = `${operation} ${canonicalJson([companyId, ...ids])}`
+  const hash = (text: string): string => createHmac('sha256', fingerprintKey).update(text).digest('hex')
   // By way of JSON, so that a member that is `undefined` is the same as an absent one.
   const text = canonicalJson(JSON.parse(JSON.stringify(comparable(input))))
   return {
-    key: keys.idempotency(companyId, actor, route, idempotencyKey),
-    fingerprint: createHmac('sha256', fingerprintKey).update(text).digest('hex'),
+    // Ids and the key may contain the external id. A list is not the text of an input, which is an object.
+    key: keys.idempotency(companyId, hash(canonicalJson([companyId, actor, operation, ids, idempotencyKey]))),
+    fingerprint: hash(text),
   }
-}
-
-/**
- * The writes that remove the idempotency records of calls that name an evidence by its external id, and of the call
- * that created it, whose key may contain the external id. Reads all idempotency records of the company: those of a day.
- */
-export async function forgetUses(
-  records: RecordStore,
-  { company, id, externalId }: EvidenceRecord,
-): Promise<readonly Write[]> {
-  const forgotten: Write[] = []
-  for await (const use of listRecords(records, keys.idempotencyOf(company))) {
-    const named = `,${JSON.stringify(externalId)}]`
-    const names = decodeURIComponent(use.key).includes(named) || textOf(use).includes(id)
-    if (!names) continue
-    const derived = idempotencyEntries(use.key, decodeRecord(use))
-    forgotten.push(...[use, ...derived].map(({ key }) => ({ key, value: null })))
-  }
-  return forgotten
 }
 
 /** The key was used before: what the first call returned. */

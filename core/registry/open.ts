@@ -20,7 +20,7 @@ import { companyOperations } from './company/companies.ts'
 import { LastUses } from './last-uses.ts'
 import { sourceSystemOperations } from './company/source-systems.ts'
 import type { Context } from './context.ts'
-import { Erasures, startSweeping } from './cleanup.ts'
+import { endErasures, Erasures, startSweeping } from './cleanup.ts'
 import { evidenceOperations } from './evidence/evidences.ts'
 import { fileOperations, FileTokens } from './file/files.ts'
 import { withFileContents } from './file/stored-file.ts'
@@ -101,9 +101,11 @@ async function open(options: RegistryOptions): Promise<Registry> {
   // First, because it checks that the store still holds what was signed: nothing is written before.
   if (!readOnly) await sealer.start({ records: options.records, signedHead, identity, clock, logger })
   const sealed = readOnly ? await readSizes(records, log) : {}
+  if (!readOnly) await endErasures(records)
   const status = (): SealerStatus => ({ ...sealer.status(), ...sealed })
 
-  const context = createContext(options, { records, log, clock, logger, gate, origin: identity.origin })
+  const { origin, keyedHash: hash } = identity
+  const context = createContext(options, { records, log, clock, logger, gate, origin, hash })
   const activity = openActivity(context, readOnly)
   const apiKeys = new ApiKeys(records, deriveSecret(secret, 'api-key'), { clock, ...activity })
   await apiKeys.load()
@@ -171,7 +173,9 @@ async function readSizes(
   return { sealedSize: size, logSize: await records.logSize(), lastBatchAt: size === 0 ? null : time }
 }
 
-type OpenedParts = Pick<Context, 'records' | 'log' | 'clock' | 'logger' | 'origin'> & { readonly gate: WriteGate }
+type OpenedParts = Pick<Context, 'records' | 'log' | 'clock' | 'logger' | 'origin' | 'hash'> & {
+  readonly gate: WriteGate
+}
 
 function createContext(options: RegistryOptions, { gate, ...opened }: OpenedParts): Context {
   const { blobs, sealer, secret } = options

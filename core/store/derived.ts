@@ -7,6 +7,7 @@ import { evidenceEntries } from './evidence.ts'
 import {
   companyIn,
   isInRange,
+  type KeyedHash,
   keys,
   keysUnder,
   lastPartOfKey,
@@ -86,20 +87,23 @@ export const anchorEntries = ({ size, confirmation }: AnchorRecord): readonly De
 /** A family of records from which entries follow. */
 interface Source {
   readonly range: Range
-  entriesOf(record: Stored): readonly DerivedEntry[]
+  entriesOf(record: Stored, hash: KeyedHash): readonly DerivedEntry[]
 }
 
 const source = <T extends object>(
   range: RecordRange<T>,
-  entriesOf: (record: T, key: Key) => readonly DerivedEntry[],
-): Source => ({ range, entriesOf: (entry: StoredRecord<T>) => entriesOf(decodeRecord(entry), entry.key) })
+  entriesOf: (record: T, key: Key, hash: KeyedHash) => readonly DerivedEntry[],
+): Source => ({
+  range,
+  entriesOf: (entry: StoredRecord<T>, hash) => entriesOf(decodeRecord(entry), entry.key, hash),
+})
 
 const SOURCES: readonly Source[] = [
   source(logKeys.batches(), batchEntries),
   source(logKeys.anchors(), anchorEntries),
   source(keys.allSourceSystems(), (system, key) => systemEntries(companyIn(key), system)),
   source(keys.allCategories(), (category, key) => categoryEntries(companyIn(key), category)),
-  source(keys.evidences(), evidenceEntries),
+  source(keys.evidences(), (evidence, _, hash) => evidenceEntries(evidence, hash)),
   source(keys.files(), fileEntries),
   source(keys.shares(), shareEntries),
   source(keys.allErasures(), (erasure, key) => erasureEntries(companyIn(key), erasure)),
@@ -107,8 +111,8 @@ const SOURCES: readonly Source[] = [
 ]
 
 /** The entries that follow from a record of any family. Throws if it lacks a member from which one follows. */
-export const derivedFrom = (record: Stored): readonly DerivedEntry[] =>
-  SOURCES.find(({ range }) => isInRange(record.key, range))?.entriesOf(record) ?? []
+export const derivedFrom = (record: Stored, hash: KeyedHash): readonly DerivedEntry[] =>
+  SOURCES.find(({ range }) => isInRange(record.key, range))?.entriesOf(record, hash) ?? []
 
 /** A family of entries that follow from records. */
 export interface DerivedFamily {

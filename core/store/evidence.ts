@@ -2,7 +2,7 @@ import type { Json } from '../commitment/canonical-json.ts'
 import { corrupt } from '../errors.ts'
 import type { RecordStore } from '../ports/index.ts'
 import { encodeUtf8, toHex } from '../bytes.ts'
-import { foldCase, keys, laterEventKey, searchWords, type StoredRecord } from './keys.ts'
+import { hashOfOwner, type KeyedHash, keys, laterEventKey, searchWords, type StoredRecord } from './keys.ts'
 import { decodeRecord, storedBase64 } from './codec.ts'
 import { type DerivedEntry, listEntry, textEntry } from './entries.ts'
 import { evidenceText } from './evidence-form.ts'
@@ -174,7 +174,7 @@ export type IndexedEvidence = Pick<
 >
 
 /** The external id of an evidence, its company, and its entries in lists and indexes. */
-export function evidenceEntries(evidence: IndexedEvidence): readonly DerivedEntry[] {
+export function evidenceEntries(evidence: IndexedEvidence, hash: KeyedHash): readonly DerivedEntry[] {
   const { id, company, subcategoryId, externalId, owner, stolen, lastVersion, lastAt } = evidence
   const ofCompany = textEntry(keys.companyOf(id), company)
   const entries = [
@@ -185,7 +185,7 @@ export function evidenceEntries(evidence: IndexedEvidence): readonly DerivedEntr
   ]
   if (lastVersion > 1) entries.push(listEntry(keys.updateIndex(company, lastAt, id)))
   for (const word of wordsOf(evidence)) entries.push(listEntry(keys.wordIndex(company, word, id)))
-  if (owner !== undefined) entries.push(listEntry(keys.ownerIndex(company, foldCase(owner), id)))
+  if (owner !== undefined) entries.push(listEntry(keys.ownerIndex(company, hashOfOwner(company, owner, hash), id)))
   if (stolen) entries.push(listEntry(keys.evidenceIn(['stolen', company], id)))
   return entries
 }

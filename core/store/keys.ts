@@ -103,6 +103,13 @@ function searchPrefix(prefix: Key, text: string): Key {
   return `${prefix}/${encoded.length > MAX_SEARCHED ? hashText(text) : encoded}`
 }
 
+/** HMAC-SHA-256 of a text under the key of the store, hex: for a text that is only looked up whole. */
+export type KeyedHash = (text: string) => string
+
+/** Of an owner in any case, 128 bits: without the key, nobody can search for two owners with the same hash. */
+export const hashOfOwner = (company: Company, owner: string, hash: KeyedHash): string =>
+  hash(`owner\0${company}\0${foldCase(owner)}`).slice(0, 32)
+
 /** 192 bits in hex: to find two texts with the same hash takes 2^96 attempts. */
 const hashOfExternalId = (externalId: string): string => sha256HexOfText(externalId).slice(0, 48)
 
@@ -154,7 +161,7 @@ export function searchWords(text: string): readonly string[] {
 }
 
 /** Families whose keys contain texts of evidences. */
-const WITH_TEXT = /^(ex|wo|ow|ik)\/([^/]*)\/.*$/
+const WITH_TEXT = /^(ex|wo)\/([^/]*)\/.*$/
 
 /** A key as a log may show it: without texts of evidences, which can be personal. */
 export const shownKey = (key: Key): string => key.replace(WITH_TEXT, '$1/$2/…')
@@ -277,7 +284,7 @@ export const keys = {
   laterEventsOf: (company: Company, evidence: Evidence): RecordRange<EventRecord> =>
     keysUnder(recordKey('vh', company, evidence)),
   // Indexes for searching: each key ends with the evidence's id and has an empty value.
-  /** `owner`: with folded case. */
+  /** `owner`: as `hashOfOwner` returns it. */
   ownerIndex: (company: Company, owner: string, id: Evidence): Key => recordKey('ow', company, owner, id),
   ownedBy: (company: Company, owner: string): Range => keysUnder(recordKey('ow', company, owner)),
   allOwnerIndex: (): Range => keysUnder('ow'),
@@ -332,9 +339,8 @@ export const keys = {
   /** A deleted file, or a category that was removed with its files, whose old values are still on disk. */
   pendingErasure: (id: string): RecordKey<PendingErasureRecord> => recordKey('pe', id),
   pendingErasures: (): RecordRange<PendingErasureRecord> => keysUnder('pe'),
-  idempotency: (company: Company, actor: string, route: string, idempotencyKey: string): RecordKey<IdempotencyRecord> =>
-    recordKey('ik', company, actor, route, idempotencyKey),
-  idempotencyOf: (company: Company): RecordRange<IdempotencyRecord> => keysUnder(recordKey('ik', company)),
+  /** `use`: a keyed hash of the caller, the call and its idempotency key. */
+  idempotency: (company: Company, use: string): RecordKey<IdempotencyRecord> => recordKey('ik', company, use),
   allIdempotency: (): RecordRange<IdempotencyRecord> => keysUnder('ik'),
   /** By expiry time, for the sweep. Holds the key of the record that expires. */
   idempotencyExpiry: (expires: number, record: Key): RecordKey<IdempotencyExpiryRecord> =>

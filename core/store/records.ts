@@ -282,8 +282,6 @@ export interface ErasureRecord {
   readonly txId: TxId
   /** By ascending version. */
   readonly erased: readonly (ErasedOfEvent & { readonly version: number })[]
-  /** The files of the store may still hold keys of deleted entries that contain erased text. */
-  readonly leavesKeys?: true
 }
 
 export interface IdempotencyRecord {
@@ -299,11 +297,14 @@ export interface IdempotencyExpiryRecord {
   readonly key: string
 }
 
-/** Of deleted files: the keys whose old values are still on disk. */
+/** Of deleted files and erased text: what the files of the store still hold of it. */
 export interface PendingErasureRecord {
-  /** When they were deleted. */
+  /** When it was deleted. */
   readonly at: number
+  /** The keys whose old values are still on disk. */
   readonly keys: readonly string[]
+  /** Some of the keys contain text that was erased, so the old values of this record go, too, and then the keys. */
+  readonly hasText?: true
 }
 
 /** Of a pending deletion. */

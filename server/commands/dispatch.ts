@@ -35,6 +35,7 @@ const COMMANDS: Readonly<Record<string, readonly [does: string, load: () => Prom
   'backup verify': ['checks a backup', async () => (await import('./backup.ts')).verifyBackupCommand],
   restore: ['restores a registry from a backup', async () => (await import('./restore.ts')).restoreCommand],
   fsck: ['checks and repairs a store', async () => (await import('./fsck.ts')).fsckCommand],
+  rewrite: ['removes what was erased from the files', async () => (await import('./rewrite.ts')).rewriteCommand],
   migrate: ['copies the records into another store', async () => (await import('./migrate.ts')).migrateCommand],
   'migrate-blobs': [
     'copies the files into another store',

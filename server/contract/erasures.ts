@@ -11,7 +11,9 @@ const outcome = {
   erased: Type.Array(closed({ version: Version, ...part }), { description: 'Without what was erased before' }),
   receipt: closed({ txId: Hash }, { description: 'The log entry that commits to the receipt' }),
   disk: Type.Enum(['done', 'pending'], {
-    description: 'pending: the files of the store may still hold what was erased, or keys of indexes that contain it',
+    description:
+      'pending: the files of the store may still hold what was erased, or keys of indexes that contain it. ' +
+      'Old values go within minutes, keys in LevelDB at its next start',
   }),
 }
 

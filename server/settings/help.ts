@@ -6,7 +6,7 @@ const INTRODUCTION = `Usage: evidence-registry [flags]                          
        evidence-registry seal | keys | backup [flags]                 on a running or a stopped registry
        evidence-registry adopt head | bucket | transactions [flags]   what cannot be made again
        evidence-registry config check [flags]                         shows settings, and tries what they name
-       evidence-registry import | restore | fsck | migrate | migrate-blobs [flags]   on a stopped one
+       evidence-registry import | restore | fsck | rewrite | migrate | migrate-blobs [flags]   on a stopped one
        evidence-registry verify BUNDLE [flags]                        checks a proof bundle, anywhere
 
 Each command has its own --help.

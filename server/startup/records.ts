@@ -3,7 +3,7 @@ import { makeDirectoryDurably } from '../../adapters/files/index.ts'
 import { withRecordErrors } from '../../adapters/kit/index.ts'
 import type { LevelRecords, OpenLevelOptions } from '../../adapters/level/index.ts'
 import { RegistryError, type CheckedPart, type Logger, type RecordStore } from '../../core/index.ts'
-import { isUnfinishedCopy } from '../../core/ops/index.ts'
+import { finishErasures, hasErasuresToFinish, isUnfinishedCopy } from '../../core/ops/index.ts'
 import type { Config } from '../settings/load.ts'
 import { stderrLogger } from './logger.ts'
 import { orClose } from './open-parts.ts'
@@ -46,6 +46,30 @@ export async function openRecords(settings: RecordSettings, options: OpenRecords
     throw configError(
       'The record store is an unfinished copy of another one: empty it, then run evidence-registry migrate again',
     )
+  })
+}
+
+interface FinishErasures {
+  /** As of `finishErasures`. */
+  readonly onStep: (erasures: number) => void
+  /** Called if it fails, for example because the disk is full. */
+  readonly onFailure: (error: unknown) => void
+}
+
+/**
+ * As `openRecords`. If text was erased, and entries of the store still hold it, that is finished first. Then the store
+ * is opened once more, which removes the keys of what was erased from its files.
+ */
+export async function openErased(
+  settings: RecordSettings,
+  { onStep, onFailure, ...options }: OpenRecordsOptions & FinishErasures,
+): Promise<OpenedRecords> {
+  const opened = await openRecords(settings, options)
+  return orClose(opened.records, async (records) => {
+    if (!(await hasErasuresToFinish(records))) return opened
+    await finishErasures(records, onStep).catch(onFailure)
+    await records.close()
+    return openRecords(settings, options)
   })
 }
 

@@ -23,7 +23,7 @@ import { ClockWatch } from './clock-watch.ts'
 import { assertBelongsTo, assertHasRecords, checkBlobStore, readMarkers, writeMarkers } from './markers.ts'
 import { orClose, OpenParts } from './open-parts.ts'
 import { OperatorReadings } from './readings.ts'
-import { assertSharable, openRecords } from './records.ts'
+import { assertSharable, openErased, openRecords, type OpenedRecords } from './records.ts'
 import { assertLedgerComplete, knownHeads } from './signed-heads.ts'
 import { openTimestampAuthorities } from './timestamp-authorities.ts'
 import { assertRestored } from './unfinished-restore.ts'
@@ -94,7 +94,10 @@ async function openParts(
   // Opening creates records, and then everything else.
   if (config.readOnly && config.records === 'level') assertHasRecords(directory)
   // First, because it keeps a second process out of the data directory.
-  const { records, unsafeSettings = [] } = await parts.add(openRecords(config, { logger }), (opened) => opened.records)
+  const { records, unsafeSettings = [] } = await parts.add(
+    openServerRecords(config, logger),
+    (opened) => opened.records,
+  )
   if (records.isShared) assertSharable(config)
   if (!config.readOnly) await discardUnfinishedFiles(directory)
   const origin = await storedOrigin(records)
@@ -133,6 +136,17 @@ async function openParts(
     stores: { records, blobs },
     unsafeSettings,
   }
+}
+
+/** Finishes erasures first, if the keys of what was erased can only be removed by opening the store. */
+function openServerRecords(config: Config, logger: Logger): Promise<OpenedRecords> {
+  if (config.readOnly || config.records !== 'level') return openRecords(config, { logger })
+  const what = 'what was erased is removed from the files of the record store'
+  return openErased(config, {
+    logger,
+    onStep: (erasures) => logger.info({ erasures }, `the start takes longer, because ${what}`),
+    onFailure: (err) => logger.warn({ err }, `it failed that ${what}; it is tried again`),
+  })
 }
 
 /** The settings that the registry takes as they are. */

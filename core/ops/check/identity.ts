@@ -1,5 +1,5 @@
 import { equalBytes, fromHex } from '../../bytes.ts'
-import { secretIdOf } from '../../log/identity.ts'
+import { keyedHashOf, secretIdOf } from '../../log/identity.ts'
 import { logKeys } from '../../log/keys.ts'
 import { typedKeyOf } from '../../log/note.ts'
 import { LogReader } from '../../log/reader.ts'
@@ -8,6 +8,7 @@ import { HASH_BYTES } from '../../log/tree/hash.ts'
 import type { CheckpointSigner } from '../../ports/index.ts'
 import { logKeysOf, type LogKey } from '../../verify/log.ts'
 import type { Check } from './check.ts'
+import type { KeyedHash } from '../../store/keys.ts'
 import { lost } from '../../store/read.ts'
 
 /** What the rest of the check needs to know of the log's identity. */
@@ -15,6 +16,7 @@ export interface CheckedIdentity {
   readonly origin: string
   /** `undefined` if they are not those of the log: then no signature can be verified. */
   readonly keys: readonly LogKey[] | undefined
+  readonly hash: KeyedHash | undefined
 }
 
 /** The secrets of a server, if they are checked. */
@@ -42,7 +44,8 @@ export async function checkIdentity(
       check.expect(record.secretId === secretIdOf(secret), 'identity', KEY, 'It was created with another root secret'),
     )
   if (checkpointSigner !== undefined) await checkSigner(check, record, checkpointSigner)
-  return { origin: record.origin, keys: logKeyList }
+  const hash = check.guard('identity', KEY, () => keyedHashOf(record))
+  return { origin: record.origin, keys: logKeyList, hash }
 }
 
 /** The keys whose entries the record names, by the rules of a verifier. */

@@ -6,7 +6,7 @@ import { pagesOf } from './pages.ts'
 import { encodeCounter, countOf } from '../../store/counter.ts'
 import { COUNTED, DERIVED, derivedFrom, type CountedFamily, type DerivedFamily } from '../../store/derived.ts'
 import type { DerivedEntry } from '../../store/entries.ts'
-import { isInRange } from '../../store/keys.ts'
+import { isInRange, type KeyedHash } from '../../store/keys.ts'
 import { listEntries } from '../../store/read.ts'
 
 /**
@@ -15,12 +15,14 @@ import { listEntries } from '../../store/read.ts'
  */
 export class ListCheck {
   readonly #check: Check
+  readonly #hash: KeyedHash
   /** By the beginning of their keys, with how many entries there are, and how many follow from records. */
   readonly #indexes = new Map(DERIVED.map((family) => [family.range.gte, { family, found: 0, expected: 0 }]))
   readonly #lists: readonly Counting[]
 
-  constructor(check: Check) {
+  constructor(check: Check, hash: KeyedHash) {
     this.#check = check
+    this.#hash = hash
     this.#lists = COUNTED.map((family) => new Counting(check, family))
   }
 
@@ -34,7 +36,9 @@ export class ListCheck {
 
   /** Forwards: checks that all entries that follow from these records are there, with the right values. */
   async #expectEntries(kind: DifferenceKind, page: readonly Stored[]): Promise<void> {
-    const expected = page.flatMap((record) => this.#check.guard(kind, record.key, () => derivedFrom(record)) ?? [])
+    const expected = page.flatMap(
+      (record) => this.#check.guard(kind, record.key, () => derivedFrom(record, this.#hash)) ?? [],
+    )
     for (const { key } of expected) {
       const index = this.#indexes.get(key.slice(0, key.indexOf('/') + 1))
       if (index !== undefined) index.expected += 1
@@ -59,7 +63,34 @@ export class ListCheck {
     for (const list of this.#lists) await list.finish()
     const isIntact = this.#check.differences === 0
     for (const { family, found, expected } of this.#indexes.values())
-      if (!isIntact || found !== expected) await checkOwners(this.#check, family)
+      if (!isIntact || found !== expected) await this.#checkOwners(family)
+  }
+
+  async #checkOwners({ range, ownerOf, isLossNoticed }: DerivedFamily): Promise<void> {
+    const check = this.#check
+    for await (const page of pagesOf(check, range)) {
+      const entries = page.flatMap((entry) => {
+        const owner = check.guard('index', entry.key, () => ownerOf(entry))
+        return owner === undefined ? [] : [{ key: entry.key, owner }]
+      })
+      const records = await check.records.get(entries.map(({ owner }) => owner))
+      for (const [i, { key, owner }] of entries.entries()) {
+        const record = records[i]
+        if (record !== undefined && this.#derivedOrNone(record).some((entry) => entry.key === key)) continue
+        // An entry without its record may be all that is left of it.
+        const repair = record !== undefined || isLossNoticed ? null : undefined
+        check.report('index', key, `It does not follow from ${owner}`, repair)
+      }
+    }
+  }
+
+  /** What follows from a record; nothing if it lacks a member, which is reported with the record. */
+  #derivedOrNone(record: Stored): readonly DerivedEntry[] {
+    try {
+      return derivedFrom(record, this.#hash)
+    } catch {
+      return []
+    }
   }
 }
 
@@ -74,32 +105,6 @@ export async function compareEntries(
     const entry = stored[i]
     if (entry === undefined) check.report(kind, key, 'It is missing', value)
     else if (!equalBytes(entry.value, value)) check.report(kind, key, 'It differs from what it follows from', value)
-  }
-}
-
-async function checkOwners(check: Check, { range, ownerOf, isLossNoticed }: DerivedFamily): Promise<void> {
-  for await (const page of pagesOf(check, range)) {
-    const entries = page.flatMap((entry) => {
-      const owner = check.guard('index', entry.key, () => ownerOf(entry))
-      return owner === undefined ? [] : [{ key: entry.key, owner }]
-    })
-    const records = await check.records.get(entries.map(({ owner }) => owner))
-    for (const [i, { key, owner }] of entries.entries()) {
-      const record = records[i]
-      if (record !== undefined && derivedOrNone(record).some((entry) => entry.key === key)) continue
-      // An entry without its record may be all that is left of it.
-      const repair = record !== undefined || isLossNoticed ? null : undefined
-      check.report('index', key, `It does not follow from ${owner}`, repair)
-    }
-  }
-}
-
-/** What follows from a record; nothing if it lacks a member, which is reported with the record. */
-function derivedOrNone(record: Stored): readonly DerivedEntry[] {
-  try {
-    return derivedFrom(record)
-  } catch {
-    return []
   }
 }
 

@@ -38,7 +38,8 @@ export class WholeStore {
   constructor(check: Check, options: WholeStoreOptions) {
     this.#check = check
     this.#options = options
-    this.#lists = new ListCheck(check)
+    // Without an identity, nothing is repaired.
+    this.#lists = new ListCheck(check, options.identity?.hash ?? (() => ''))
     this.#tree = new TreeCheck(check, options.signedHeads)
     this.histories = new HistoriesCheck(check)
   }

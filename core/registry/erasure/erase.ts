@@ -19,7 +19,6 @@ import type { Context } from '../context.ts'
 import { newSecret, txIdOfEntry } from '../event/make.ts'
 import { readEvidence } from '../evidence/find.ts'
 import { countFiles, removeFile } from '../file/stored-file.ts'
-import { forgetUses } from '../idempotency.ts'
 import { enterCompany } from '../permissions.ts'
 import { assertVersion, type Decision } from '../write.ts'
 import { erasedParts } from './list.ts'
@@ -45,11 +44,9 @@ export const eraseEvidence =
       const events = [firstEventOf(record), ...(await readEvents(context.records, record, later))] as const
       const plan = planErasure(record, events, request, attempt.now)
       if (plan.erased.length === 0) return { commit: {}, result: NOTHING_ERASED }
-      const isRenamed = plan.evidence.externalId !== record.externalId
-      const forgotten = isRenamed ? await forgetUses(context.records, record) : []
       const { reason, note } = request
       const made = { at: attempt.now, by: entered.actor, reason, ...(note !== undefined && { note }) }
-      return decideErasure(context, { evidence, plan, forgotten }, made)
+      return decideErasure(context, { evidence, plan }, made)
     })
     context.erasures.request()
     for (const { file } of outcome.erased) if (file !== undefined) await destroy(context, file, scope.logFields)
@@ -71,13 +68,11 @@ function erasureOf(input: ErasureInput): ErasureInput {
 interface Changed {
   readonly evidence: Read<EvidenceRecord>
   readonly plan: ErasurePlan
-  /** The writes that remove idempotency records. */
-  readonly forgotten: readonly Write[]
 }
 
 function decideErasure(
-  { ids, records, erasures, origin }: Context,
-  { evidence: { record: before, check }, plan, forgotten }: Changed,
+  { ids, records, erasures, origin, hash }: Context,
+  { evidence: { record: before, check }, plan }: Changed,
   made: Pick<ErasureRecord, 'at' | 'by' | 'reason' | 'note'>,
 ): Decision<ErasureOutcome> {
   const { evidence, later, erased } = plan
@@ -95,13 +90,10 @@ function decideErasure(
   )
   const changes: readonly Write[] = [
     putEvidence(evidence),
-    ...derivedWrites(evidenceEntries(before), evidenceEntries(evidence)),
+    ...derivedWrites(evidenceEntries(before, hash), evidenceEntries(evidence, hash)),
     ...later.map((event) => putRecord(keys.event(company, id, event.version), event)),
     ...files.flatMap((file) => removeFile(file, file.id, at, file)),
-    ...forgotten,
   ]
-  const leavesKeys =
-    records.eraser !== null && changes.some(({ key, value }) => value === null && placeOf(key) === 'removed')
   const record: ErasureRecord = {
     ...made,
     id: ids.next<ErasureId>(),
@@ -110,7 +102,6 @@ function decideErasure(
     text,
     txId,
     erased,
-    ...(leavesKeys && { leavesKeys }),
   }
   const commit = {
     checks: [
@@ -123,7 +114,7 @@ function decideErasure(
   }
   const disk = records.eraser === null ? 'done' : 'pending'
   return {
-    commit: erasures.include(commit, record.id, (key) => placeOf(key) === 'rewritten'),
+    commit: erasures.include(commit, record.id, placeOf),
     result: { erased: erasedParts(erased), receipt: { txId }, disk },
   }
 }

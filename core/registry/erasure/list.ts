@@ -31,8 +31,8 @@ export const listErasures =
     const pending = await records.get(ids.map(keys.pendingErasure))
     const items = found.map((entry, i) => {
       if (entry === undefined) throw danglingReference('The list of erasures', `erasure ${ids[i]}`)
-      const { at, evidence, salt: _, text: __, txId, erased, leavesKeys, ...shown } = decodeRecord(entry)
-      const disk = leavesKeys === true || pending[i] !== undefined ? 'pending' : 'done'
+      const { at, evidence, salt: _, text: __, txId, erased, ...shown } = decodeRecord(entry)
+      const disk = pending[i] === undefined ? 'done' : 'pending'
       const when = { at: new Date(at), evidenceId: evidence }
       return { ...shown, ...when, erased: erasedParts(erased), receipt: { txId }, disk } as const
     })

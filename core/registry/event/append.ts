@@ -8,7 +8,7 @@ import { corrupt } from '../../errors.ts'
 import type { Attempt } from '../write.ts'
 import { derivedWrites, putRecord } from '../../store/entries.ts'
 import { evidenceEntries, firstEventOf, firstEventRecord, putEvidence } from '../../store/evidence.ts'
-import { keys, laterEventKey } from '../../store/keys.ts'
+import { type KeyedHash, keys, laterEventKey } from '../../store/keys.ts'
 import type { EventRecord, EvidenceRecord } from '../../store/records.ts'
 import { makeEvent, newSecret, txIdOfEntry } from './make.ts'
 
@@ -35,6 +35,8 @@ export interface EventStep {
 export interface EventAuthor {
   /** The log's name. */
   readonly origin: string
+  /** For the index of owners. */
+  readonly hash: KeyedHash
   /** Source system, or `operator`. */
   readonly actor: string
   /** `now` (ms since 1970): an event is never earlier than the one before it. */
@@ -91,7 +93,7 @@ export function appendEvents(
     checks,
     writes: [
       putEvidence(evidence),
-      ...derivedWrites(evidenceEntries(before), evidenceEntries(evidence)),
+      ...derivedWrites(evidenceEntries(before, author.hash), evidenceEntries(evidence, author.hash)),
       ...made.map(({ record }) => putRecord(laterEventKey(evidence.company, evidence.id, record.version), record)),
     ],
     adds: stolenCount(before, evidence),

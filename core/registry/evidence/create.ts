@@ -59,11 +59,12 @@ export const createEvidences =
 const draftOf = ({ ids }: Context, input: EvidenceInput): EvidenceDraft => ({ id: ids.next(), input })
 
 const targetOf = (
-  { origin }: Context,
+  { origin, hash }: Context,
   { companyId, actor }: AuthorizedScope,
   { resolved, files }: { readonly resolved: ResolvedCategory; readonly files: EvidenceFiles },
 ): CreateTarget => ({
   origin,
+  hash,
   actor,
   companyId,
   categoryId: resolved.category.id,

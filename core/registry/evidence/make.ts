@@ -7,6 +7,7 @@ import { timeOfId } from '../../ids.ts'
 import type { LogAppend, Write } from '../../ports/index.ts'
 import { type EvidenceTexts, joinedTexts } from '../../store/evidence-form.ts'
 import { evidenceEntries, putEvidenceText } from '../../store/evidence.ts'
+import type { KeyedHash } from '../../store/keys.ts'
 import type { EvidenceRecord } from '../../store/records.ts'
 import { attachedFiles } from '../file/given-files.ts'
 import { type EventSecrets, makeEvent, newSecret, txIdOfEntry } from '../event/make.ts'
@@ -21,6 +22,8 @@ export interface EvidenceFiles {
 export interface CreateTarget {
   /** The log's name. */
   readonly origin: string
+  /** For the index of owners. */
+  readonly hash: KeyedHash
   /** Source system, or `operator`. */
   readonly actor: string
   readonly companyId: CompanyId
@@ -63,7 +66,7 @@ const CREATE = valueText({ type: 'create' })
  * for another attempt.
  */
 export function makeEvidence(
-  { origin, actor, companyId: company, categoryId, subcategoryId, files: { image, files } }: CreateTarget,
+  { origin, hash, actor, companyId: company, categoryId, subcategoryId, files: { image, files } }: CreateTarget,
   draft: EvidenceDraft,
   secrets: EventSecrets = { slotKey: newSecret(), seed: newSecret() },
 ): MadeEvidence {
@@ -123,5 +126,5 @@ export function makeEvidence(
     lastVersion: 1,
     lastAt: createdAt,
   }
-  return { draft, txId, writes: [putEvidenceText(indexed, text), ...evidenceEntries(indexed)], append }
+  return { draft, txId, writes: [putEvidenceText(indexed, text), ...evidenceEntries(indexed, hash)], append }
 }

@@ -3,7 +3,15 @@ import type { CompanyId } from '../../api/scope.ts'
 import { idsFrom, timeOfId } from '../../ids.ts'
 import type { Key, Range, Stored } from '../../ports/index.ts'
 import { wordsOf } from '../../store/evidence.ts'
-import { encodeNumber, keys, type CountedEvidences, foldCase, lastPartOfKey, searchWords } from '../../store/keys.ts'
+import {
+  encodeNumber,
+  keys,
+  type CountedEvidences,
+  foldCase,
+  hashOfOwner,
+  lastPartOfKey,
+  searchWords,
+} from '../../store/keys.ts'
 import { listEntries } from '../../store/read.ts'
 import { textOf } from '../../store/codec.ts'
 import type { EvidenceRecord } from '../../store/records.ts'
@@ -60,7 +68,7 @@ export async function indexFor(context: Context, search: Search, page: PageBound
   if (sort === 'updated') return updatedIndex(context, search, page)
   const beginning = await beginningIndex(context, search, page)
   if ('rows' in beginning) return beginning
-  if (owner !== undefined) return ownerIndex(context, search, page, foldCase(owner))
+  if (owner !== undefined) return ownerIndex(context, search, page, owner)
   if (status === 'stolen') return stolenIndex(context, search, page)
   return { ...listingIndex(context, search, page), ...beginning }
 }
@@ -100,14 +108,19 @@ function createdBounds({ createdFrom, createdTo }: EvidenceQuery, after: string 
 }
 
 const ownerIndex = (
-  { records }: Context,
+  { records, hash }: Context,
   { companyId, query }: Search,
   { after, needed }: PageBounds,
   owner: string,
 ): SearchIndex => ({
-  rows: rowsOf(records, keys.ownedBy(companyId, owner), createdBounds(query, after), needed),
+  rows: rowsOf(
+    records,
+    keys.ownedBy(companyId, hashOfOwner(companyId, owner, hash)),
+    createdBounds(query, after),
+    needed,
+  ),
   covers: ['owner', ...CREATED],
-  keyOf: ({ company, owner: stored, id }) => stored && keys.ownerIndex(company, foldCase(stored), id),
+  keyOf: ({ company, owner: stored, id }) => stored && keys.ownerIndex(company, hashOfOwner(company, stored, hash), id),
 })
 
 const stolenIndex = (

@@ -32,7 +32,7 @@ export const updateEvidence =
     return context.write(call, async (attempt) => {
       const evidence = await readEvidence(context, entered, externalId)
       assertVersion(options, evidence.record.lastVersion, 'the evidence')
-      const author = { origin: context.origin, actor: entered.actor, attempt }
+      const author = { origin: context.origin, hash: context.hash, actor: entered.actor, attempt }
       return decideUpdate(author, evidence, change, attempt)
     })
   }

@@ -25,7 +25,7 @@ export const deleteFile =
     const events = await context.write(undefined, async (attempt) => {
       const { record, check } = await selectFile(context, companyId, selector)
       assertContent(options, record)
-      const request = { ...options, origin: context.origin, actor, attempt }
+      const request = { ...options, origin: context.origin, hash: context.hash, actor, attempt }
       const { commit, result } =
         record.ownerKind === 'evidence'
           ? await deleteFromEvidence(context, { record, check }, request)

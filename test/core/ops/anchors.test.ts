@@ -69,7 +69,7 @@ async function differencesOf(records: RecordStore): Promise<readonly Difference[
   const differences: Difference[] = []
   const check = new Check(records, { onDifference: (difference) => differences.push(difference) })
   await checkAnchors(check)
-  const lists = new ListCheck(check)
+  const lists = new ListCheck(check, String)
   for (const family of FAMILIES) await lists.add(family, await listEntries(check.records, family.range))
   await lists.finish()
   return differences

@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { Level } from 'level'
 import { openLevelRecords } from '../../../adapters/level/index.ts'
 import { decodeUtf8, encodeUtf8, fromHex, toHex } from '../../../core/bytes.ts'
 import { entryOf } from '../../../core/commitment/log-entry.ts'
 import { erasureOpening, receiptHash } from '../../../core/commitment/receipt.ts'
 import type { ErasureInput, EvidenceErasure, HistoryEvent } from '../../../core/index.ts'
 import { FAMILIES } from '../../../core/ops/check/families.ts'
+import { endErasures } from '../../../core/registry/cleanup.ts'
 import { PLACES } from '../../../core/registry/erasure/places.ts'
 import { evidenceText } from '../../../core/store/evidence-form.ts'
 import { decodeRecord } from '../../../core/store/codec.ts'
@@ -15,7 +17,7 @@ import type { ErasureRecord, EvidenceRecord } from '../../../core/store/records.
 import { rejectsWith } from '../../contract/blob-bodies.ts'
 import { eventually } from '../../support/eventually.ts'
 import { present } from '../../support/present.ts'
-import { assertIntact, type Fixture, it, openFixture } from '../../support/registry-fixture.ts'
+import { assertIntact, type Fixture, inCategory, it, openFixture } from '../../support/registry-fixture.ts'
 import { isOnDisk, temporaryFor } from '../../support/temporary.ts'
 import { differencesIn, entriesOf } from '../../support/whole-store.ts'
 
@@ -151,6 +153,14 @@ describe('erasing the content of an evidence', () => {
     await assertIntact(fixture)
   })
 
+  it('keeps what an idempotency key has returned', async ({ evidences, scope }) => {
+    const input = { ...inCategory('Tools', 'Drills'), externalId: EXTERNAL_ID, name: 'A drill' }
+    const options = { idempotencyKey: `create-${EXTERNAL_ID}` }
+    const { id } = await evidences.create(scope, input, options)
+    await evidences.erase(scope, EXTERNAL_ID, CONTENT)
+    assert.equal((await evidences.create(scope, input, options)).id, id)
+  })
+
   it('is refused while another evidence has its internal id as external id', async (fixture) => {
     const { evidences, scope } = fixture
     await fixture.evidence()
@@ -162,27 +172,52 @@ describe('erasing the content of an evidence', () => {
     await assertIntact(fixture)
   })
 
-  test('removes old values from the files of LevelDB', async (t) => {
+  test('removes old values from the files of LevelDB, and keys of indexes when it is opened again', async (t) => {
     const directory = await temporaryFor(t)
-    const records = await openLevelRecords(directory)
+    const database = (folder: string) =>
+      new Level<string, Uint8Array>(folder, { keyEncoding: 'utf8', valueEncoding: 'view', compression: false })
+    const records = await openLevelRecords(directory, { database })
     t.after(() => records.close())
     const fixture = await openFixture({ t, registry: { records, smallFileBytes: 4_096 } })
     const { evidences, scope, clock } = fixture
-    // Index entries have the name, the owner and the external id in their keys, so these are not among the texts.
+    const inKeys = ['zq8kwname', 'zq8kwid']
     const [description, persona, content] = ['Zq8KwDescription', 'Zq8KwPersona', 'Zq8KwContent']
     const file = await fixture.stage(content, 'Zq8KwFile')
-    await fixture.evidence({ description, files: [file] })
-    await evidences.update(scope, 'e-1', { persona, meta: { text: 'Zq8KwMeta' } })
-    const texts = [description, persona, 'Zq8KwFile', 'Zq8KwMeta', Buffer.from(content).toString('base64')]
+    await fixture.evidence({
+      externalId: 'zq8kwid',
+      name: 'zq8kwname',
+      owner: 'Zq8KwOwner',
+      description,
+      files: [file],
+    })
+    await evidences.update(scope, 'zq8kwid', { persona, meta: { text: 'Zq8KwMeta' } })
+    const texts = [
+      description,
+      persona,
+      'Zq8KwFile',
+      'Zq8KwMeta',
+      'Zq8KwOwner',
+      Buffer.from(content).toString('base64'),
+    ]
     for (const text of texts) assert.ok(await isOnDisk(directory, text), `${text} is there before`)
-    assert.equal((await evidences.erase(scope, 'e-1', CONTENT)).disk, 'pending')
+    assert.equal((await evidences.erase(scope, 'zq8kwid', CONTENT)).disk, 'pending')
     await eventually(async () => {
       await clock.advance(60_000)
-      return (await listEntries(records, keys.pendingErasures())).length === 0
+      return (await listEntries(records, keys.pendingErasures())).every(
+        (entry) => decodeRecord(entry).keys.length === 0,
+      )
     })
     for (const text of texts) assert.ok(!(await isOnDisk(directory, text)), `${text} is erased`)
     const { items } = await evidences.erasures(scope)
-    assert.equal(items[0]?.disk, 'pending', 'keys of indexes hold the name and the external id')
+    assert.equal(items[0]?.disk, 'pending')
+    for (const text of inKeys) assert.ok(await isOnDisk(directory, text), `${text} is in LOG and the manifest`)
+
+    await fixture.close()
+    const again = await openLevelRecords(directory, { database })
+    for (const text of inKeys) assert.ok(!(await isOnDisk(directory, text)), `${text} is erased`)
+    assert.equal(await endErasures(again), 1)
+    assert.deepEqual(await listEntries(again, keys.pendingErasures()), [])
+    await again.close()
   })
 
   test('has a place for every family of records that holds text', () => {
@@ -195,8 +230,8 @@ describe('erasing the content of an evidence', () => {
 })
 
 const FAMILIES_WITHOUT_TEXT = (
-  'ac ah an at au ba bd bi br bs bx ca cc cl cn co cp cs cu ec el er es fc fo ie lc le lg ln lu lv op pe sh sk sl sn sp ' +
-  'sr ss st te th ti up wi'
+  'ac ah an at au ba bd bi br bs bx ca cc cl cn co cp cs cu ec el er es fc fo ie ik it lc le lg ln lu lv op pe sh sk ' +
+  'sl sn sp sr ss st te th ti up wi'
 ).split(' ')
 
 describe('erasing fields of an evidence', () => {

@@ -141,6 +141,29 @@ describe('the erasure of a deleted file', () => {
     assert.deepEqual(await stores.keysOf('pe'), [])
   })
 
+  for (const [how, eraser] of [
+    ['when the store is opened again', new Eraser()],
+    ['at once, if the store can do that', Object.assign(new Eraser(), { eraseKeys: async () => undefined })],
+  ] as const)
+    test(`ends for keys with text behind the old values of its own record: ${how}`, async (t) => {
+      const stores = new Stores()
+      const { clock, close, evidence, evidences, scope } = await openFixture({ stores, records: { eraser } })
+      const disk = async () => (await evidences.erasures(scope)).items[0]?.disk
+      await evidence({ name: 'Zq8Kw' })
+      await evidences.erase(scope, 'e-1', { fields: ['name'], reason: 'request' })
+      const [pending] = await stores.keysOf('pe')
+      await clock.advance(60_000)
+      assert.ok(eraser.calls[0]?.some((key) => key.startsWith('wo/acme/zq8kw/')))
+      assert.equal(await disk(), 'pending')
+      await clock.advance(180_000)
+      assert.deepEqual(eraser.calls.slice(1), [[pending]])
+      assert.equal(await disk(), 'eraseKeys' in eraser ? 'done' : 'pending')
+      await close()
+      const again = await openFixture({ t, stores, records: { eraser } })
+      assert.equal((await again.evidences.erasures(scope)).items[0]?.disk, 'done')
+      assert.deepEqual(await stores.keysOf('pe'), [])
+    })
+
   it('is not recorded for a store that keeps no old values', async (fixture) => {
     const file = await fixture.stage()
     await fixture.evidence({ files: [file] })

@@ -3,11 +3,12 @@ import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import { MemoryRecords } from '../../../adapters/memory/index.ts'
 import type { EvidenceQuery, Scope } from '../../../core/index.ts'
-import { keys, foldCase } from '../../../core/store/keys.ts'
+import { keys, foldCase, hashOfOwner } from '../../../core/store/keys.ts'
 import { checkScenario, scenario } from '../../support/evidence-model.ts'
 import { createMany, numbered } from '../../support/many-evidences.ts'
 import { it } from '../../support/registry-fixture.ts'
 import { arrayOf } from '../../support/array-of.ts'
+import { keyedHashIn } from '../../support/whole-store.ts'
 import { rejectsWith } from '../../contract/blob-bodies.ts'
 
 const idsOf = ({ items }: { readonly items: readonly { readonly externalId: string }[] }): string[] =>
@@ -96,9 +97,10 @@ describe('filtered and sorted lists', () => {
     const [{ id, subcategoryId } = { id: '', subcategoryId: '' }] = (await evidences.list(scope)).items
     const missing = id.replace(/.$/, (digit) => (digit === '0' ? '1' : '0'))
     const company = scope.companyId
+    const hash = await keyedHashIn(records)
     const planted: readonly (readonly [key: string, query: EvidenceQuery, value?: string])[] = [
-      [keys.ownerIndex(company, 'ada', missing), { owner: 'Ada' }],
-      [keys.ownerIndex(company, 'bob', id), { owner: 'Bob' }],
+      [keys.ownerIndex(company, hashOfOwner(company, 'ada', hash), missing), { owner: 'Ada' }],
+      [keys.ownerIndex(company, hashOfOwner(company, 'bob', hash), id), { owner: 'Bob' }],
       [keys.wordIndex(company, 'adam', missing), { words: 'ada' }],
       [keys.wordIndex(company, 'adam', id), { words: 'adam' }],
       [keys.evidenceIn(['stolen', company], missing), { status: 'stolen' }],

@@ -75,7 +75,7 @@ describe('record keys', () => {
       keys.externalId(company, astral.repeat(128)),
       keys.categoryName(company, id, astral.repeat(256)),
       keys.sourceSystemName(company, astral.repeat(256)),
-      keys.idempotency(company, id, `PUT /evidence/${astral.repeat(128)}`, '%'.repeat(255)),
+      keys.idempotency(company, astral.repeat(128)),
       keys.evidenceIn(['sub', company, id], id),
       keys.externalId(company, astral.repeat(129)),
       keys.ownerIndex(company, astral.repeat(256), id),

@@ -99,7 +99,7 @@ const ORIGIN = 'registry/1'
 /** Records that several servers share, with a registry in them. */
 async function sharedRecords(): Promise<MemoryRecords> {
   const records = new MemoryRecords()
-  const identity = { origin: ORIGIN, keys: [], secretId: '', createdAt: 0 }
+  const identity = { origin: ORIGIN, keys: [], secretId: '', createdAt: 0, textKey: '' }
   await records.commit({ writes: [putRecord(logKeys.identity(), identity)] })
   return records
 }

@@ -21,7 +21,7 @@ const draft = {
 
 it('draws a new slot key and a new seed for each evidence, also for the same input', () => {
   const [categoryId, subcategoryId] = ['c-1' as CategoryId, 's-1' as CategoryId]
-  const target = { origin: 'log/0', actor: 'a', companyId: draft.company, categoryId, subcategoryId }
+  const target = { origin: 'log/0', hash: String, actor: 'a', companyId: draft.company, categoryId, subcategoryId }
   const input = { externalId: 'e-1', name: 'Drill' }
   const made = Array.from({ length: 50 }, () => {
     const { writes } = makeEvidence({ ...target, files: { files: [] } }, { id: draft.evidenceId, input })

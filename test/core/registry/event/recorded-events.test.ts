@@ -34,7 +34,7 @@ const SECRETS = { slotKey: bytes(0x11), seed: bytes(0x22) }
 
 function create(input: { readonly externalId: string; readonly name: string }, files: readonly StagedFile[]) {
   const [categoryId, subcategoryId] = ['c-1' as CategoryId, 's-1' as CategoryId]
-  const target = { origin: ORIGIN, actor: 'a-1', companyId: COMPANY, categoryId, subcategoryId }
+  const target = { origin: ORIGIN, hash: String, actor: 'a-1', companyId: COMPANY, categoryId, subcategoryId }
   return makeEvidence({ ...target, files: { image: files[0], files } }, { id: ID, input }, SECRETS)
 }
 
@@ -64,7 +64,7 @@ const { image: _, ...withoutImage } = created()
 function append(given: Given, before = created()): LogAppend {
   const step: EventStep = { files: {}, state: before, seed: bytes(0x33), ...given }
   const appended = appendEvents(
-    { origin: ORIGIN, actor: 'a-1', attempt: { now: before.createdAt + 1, conflicts: [] } },
+    { origin: ORIGIN, hash: String, actor: 'a-1', attempt: { now: before.createdAt + 1, conflicts: [] } },
     before,
     [step],
   )

@@ -85,6 +85,7 @@ describe('the maker of events', () => {
       fc.property(creates, steps, ({ input, files, hasImage, actor, secrets }, step) => {
         const target = {
           origin: ORIGIN,
+          hash: String,
           actor,
           companyId: COMPANY,
           categoryId: 'c-1' as CategoryId,
@@ -113,7 +114,7 @@ function assertAppended(before: EvidenceRecord, slotKey: Uint8Array, step: Step)
     ...(deleted === undefined ? [] : [[deleted, { id: deleted, deleted: before.txId }] as const]),
   ])
   const now = before.createdAt + later
-  const author = { origin: ORIGIN, actor: 'a-2', attempt: { now, conflicts: [] } }
+  const author = { origin: ORIGIN, hash: String, actor: 'a-2', attempt: { now, conflicts: [] } }
   const { append } = appendEvents(author, before, [{ ...kind, fields, files, state: before, seed }])
   const { id, externalId, txId } = before
   const draft = {
