@@ -1,4 +1,4 @@
-import { DatabaseError } from 'pg'
+import { DatabaseError, type QueryConfig } from 'pg'
 import {
   assertCommit,
   CommitQueue,
@@ -122,10 +122,16 @@ class PostgresRecordStore implements PostgresRecords {
    */
   async eraseHistory(keys: readonly Key[], signal?: AbortSignal): Promise<boolean> {
     this.#assertOpen()
-    await vacuumRecords(this.#database, signal)
+    await maintain(this.#database, [this.#database.sql.vacuum], signal)
     const isRepeated = keys.every((key) => this.#vacuumed.has(key))
     this.#vacuumed = new Set(keys)
     return isRepeated
+  }
+
+  /** Writes the index of the records anew: pages of an index keep keys that were deleted. */
+  async eraseKeys(signal?: AbortSignal): Promise<void> {
+    this.#assertOpen()
+    await maintain(this.#database, this.#database.sql.reindex, signal)
   }
 
   /** Writes the commits that wait, then ends the connections. */
@@ -175,19 +181,20 @@ const copyCommit = (commit: Commit): Commit => ({
 const NOT_SUPPORTED: ReadonlySet<unknown> = new Set(['42601', '0A000', '42883'])
 
 /**
- * Removes dead versions of rows from the table of records (VACUUM), so that their space is used again. It runs on a
- * connection of its own, and blocks neither reads nor commits. Rows that an open transaction may still read stay.
+ * Maintains the table of records: VACUUM removes dead versions of rows, so that their space is used again, and REINDEX
+ * writes its index anew. It runs on a connection of its own, and blocks neither reads nor commits. Rows that an open
+ * transaction may still read stay.
  *
- * @param signal ends the wait; a vacuum that has begun goes on in the server
+ * @param signal ends the wait; a statement that has begun goes on in the server
  */
-async function vacuumRecords(database: Database, signal?: AbortSignal): Promise<void> {
+async function maintain(database: Database, statements: readonly QueryConfig[], signal?: AbortSignal): Promise<void> {
   const client = await database.retry(() => database.connect())
-  const vacuum = async (): Promise<void> => {
+  const run = async (): Promise<void> => {
     await client.query('set statement_timeout = 0')
-    await client.query(database.sql.vacuum)
+    for (const statement of statements) await client.query(statement)
   }
   try {
-    await untilAborted(vacuum(), signal)
+    await untilAborted(run(), signal)
   } catch (error) {
     signal?.throwIfAborted()
     if (!(error instanceof DatabaseError && NOT_SUPPORTED.has(error.code))) throw toRegistryError(error)

@@ -47,6 +47,14 @@ const readsOf = (schema: string) => {
     logRows: named('log_rows', logRows('entries, payloads')),
     /** Without TRUNCATE, which would lock the table, and without a time limit: a large table takes many minutes. */
     vacuum: { text: `vacuum (truncate off) ${schema}.record`, query_timeout: MAX_TIMEOUT_MS },
+    /**
+     * Writes the index anew without locking the table. The first two remove what a run has left that was interrupted.
+     */
+    reindex: [
+      `drop index concurrently if exists ${schema}.record_pkey_ccnew`,
+      `drop index concurrently if exists ${schema}.record_pkey_ccold`,
+      `reindex index concurrently ${schema}.record_pkey`,
+    ].map((text) => ({ text, query_timeout: MAX_TIMEOUT_MS })),
     now: named('now', `select (extract(epoch from clock_timestamp()) * 1000)::bigint`),
   }
 }

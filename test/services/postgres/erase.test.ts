@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { before, describe, it } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Client } from 'pg'
@@ -35,6 +37,34 @@ describe('eraseHistory of PostgreSQL', () => {
     assert.equal(await records.eraseHistory(['k']), true)
     await eventually(async () => (await deadRows()) === 0)
     assert.equal(await records.eraseHistory(['other']), false)
+    await records.close()
+  })
+
+  it('writes the index anew without deleted keys, also after a run that was interrupted', async () => {
+    const schema = 'keys'
+    const records = await connectRecords({ url: server.url(), schema })
+    const mark = randomBytes(12).toString('hex')
+    const keys = Array.from({ length: 300 }, (_, i) => `ex/${mark}/${i}`)
+    await records.commit({ writes: keys.map((key) => ({ key, value: Buffer.from('x') })) })
+    await records.commit({
+      writes: [...keys.map((key) => ({ key, value: null })), { key: 'k', value: Buffer.from('x') }],
+    })
+    const isInIndex = async (): Promise<boolean> => {
+      await server.query('checkpoint')
+      const [row] = await server.query(`select pg_relation_filepath('${schema}.record_pkey') as path`)
+      return (await readFile(join(server.directory, String(row?.['path'])))).includes(mark)
+    }
+    assert.ok(await isInIndex())
+    await server.query(`create index record_pkey_ccnew on ${schema}.record (key)`)
+    assert.deepEqual([await records.eraseHistory(keys), await records.eraseHistory(keys)], [false, true])
+    await records.eraseKeys?.()
+    assert.ok(!(await isInIndex()))
+    const indexes = await server.query(
+      `select indexname from pg_indexes where schemaname = '${schema}' and tablename = 'record'`,
+    )
+    assert.deepEqual(indexes, [{ indexname: 'record_pkey' }])
+    const [kept] = await records.get(['k'])
+    assert.equal(kept?.value.length, 1)
     await records.close()
   })
 
