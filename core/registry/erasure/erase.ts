@@ -12,7 +12,7 @@ import { destroy } from '../../store/blob-lifecycle.ts'
 import { erasureEntries } from '../../store/derived.ts'
 import { derivedWrites, putRecord } from '../../store/entries.ts'
 import { evidenceEntries, firstEventOf, putEvidence, readEvents } from '../../store/evidence.ts'
-import { keys } from '../../store/keys.ts'
+import { type KeyedHash, keys } from '../../store/keys.ts'
 import type { Read } from '../../store/read.ts'
 import type { DeletedFileRecord, ErasureRecord, EvidenceRecord } from '../../store/records.ts'
 import type { Context } from '../context.ts'
@@ -20,10 +20,10 @@ import { newSecret, txIdOfEntry } from '../event/make.ts'
 import { readEvidence } from '../evidence/find.ts'
 import { countFiles, removeFile } from '../file/stored-file.ts'
 import { enterCompany } from '../permissions.ts'
-import { assertVersion, type Decision } from '../write.ts'
+import { assertVersion, type CommitPart, type Decision } from '../write.ts'
 import { erasedParts } from './list.ts'
 import { placeOf } from './places.ts'
-import { type ErasurePlan, planErasure } from './plan.ts'
+import { type ErasurePlan, partsAskedFor, planErasure } from './plan.ts'
 
 /**
  * Erases fields, files or the content of an evidence, in one commit with the receipt. It holds while the evidence is as
@@ -42,7 +42,7 @@ export const eraseEvidence =
         throw new RegistryError('EXTERNAL_ID_EXISTS', `Another evidence has ${record.id} as its external id`)
       const later = Array.from({ length: record.lastVersion - 1 }, (_, i) => i + 2)
       const events = [firstEventOf(record), ...(await readEvents(context.records, record, later))] as const
-      const plan = planErasure(record, events, request, attempt.now)
+      const plan = planErasure(record, events, partsAskedFor(request, record.id, events), attempt.now)
       if (plan.erased.length === 0) return { commit: {}, result: NOTHING_ERASED }
       const { reason, note } = request
       const made = { at: attempt.now, by: entered.actor, reason, ...(note !== undefined && { note }) }
@@ -75,25 +75,14 @@ function decideErasure(
   { evidence: { record: before, check }, plan }: Changed,
   made: Pick<ErasureRecord, 'at' | 'by' | 'reason' | 'note'>,
 ): Decision<ErasureOutcome> {
-  const { evidence, later, erased } = plan
+  const { evidence, erased } = plan
   const { company, id, externalId } = evidence
   const { at } = made
   const text = receiptText({ ...made, erased, log: origin, time: at })
   const salt = newSecret()
   const append = appendControl(erasureOpening(receiptHash(salt, text)))
   const txId = txIdOfEntry(append.entry)
-  const files = erased.flatMap((of) =>
-    of.files.map((fileId): DeletedFileRecord => {
-      // eslint-disable-next-line typescript/no-unsafe-type-assertion -- events contain ids of files
-      return { id: fileId as FileId, company, ownerKind: 'evidence', ownerId: id, version: of.version, deletion: {} }
-    }),
-  )
-  const changes: readonly Write[] = [
-    putEvidence(evidence),
-    ...derivedWrites(evidenceEntries(before, hash), evidenceEntries(evidence, hash)),
-    ...later.map((event) => putRecord(keys.event(company, id, event.version), event)),
-    ...files.flatMap((file) => removeFile(file, file.id, at, file)),
-  ]
+  const { writes: changes, adds } = erasureWrites(before, plan, { at, hash })
   const record: ErasureRecord = {
     ...made,
     id: ids.next<ErasureId>(),
@@ -109,7 +98,7 @@ function decideErasure(
       ...(externalId === before.externalId ? [] : [{ key: keys.externalId(company, id), version: null }]),
     ],
     writes: [...changes, putRecord(keys.erasure(company, id, record.id), record), ...erasureEntries(company, record)],
-    adds: countFiles({ company, ownerId: id }, -files.length),
+    adds,
     append: [append],
   }
   const disk = records.eraser === null ? 'done' : 'pending'
@@ -117,4 +106,26 @@ function decideErasure(
     commit: erasures.include(commit, record.id, placeOf),
     result: { erased: erasedParts(erased), receipt: { txId }, disk },
   }
+}
+
+/** What an erasure changes: the evidence's record, its events and files, its entries in indexes, and the counters. */
+export function erasureWrites(
+  before: EvidenceRecord,
+  { evidence, later, erased }: ErasurePlan,
+  { at, hash }: { readonly at: number; readonly hash: KeyedHash },
+): Pick<CommitPart, 'writes' | 'adds'> {
+  const { company, id } = evidence
+  const files = erased.flatMap((of) =>
+    of.files.map((fileId): DeletedFileRecord => {
+      // eslint-disable-next-line typescript/no-unsafe-type-assertion -- events contain ids of files
+      return { id: fileId as FileId, company, ownerKind: 'evidence', ownerId: id, version: of.version, deletion: {} }
+    }),
+  )
+  const writes = [
+    putEvidence(evidence),
+    ...derivedWrites(evidenceEntries(before, hash), evidenceEntries(evidence, hash)),
+    ...later.map((event) => putRecord(keys.event(company, id, event.version), event)),
+    ...files.flatMap((file) => removeFile(file, file.id, at, file)),
+  ]
+  return { writes, adds: countFiles({ company, ownerId: id }, -files.length) }
 }

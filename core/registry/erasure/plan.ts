@@ -15,30 +15,24 @@ export interface ErasurePlan {
   readonly erased: ErasureRecord['erased']
 }
 
+/** All events of an evidence. */
+export type Events = readonly [EventRecord, ...EventRecord[]]
+
+/** What is to be erased of an event: names and ids that the event still has, sorted by UTF-16 code units. */
+export type PartsOf = (event: EventRecord) => Pick<ErasedOfEvent, 'fields' | 'files'>
+
 /**
- * Plans an erasure. Pure, so that it can be planned again after a conflict. Throws `VALIDATION_ERROR` for a version
- * that does not exist, and for a field or file that no chosen event has or had.
+ * Plans an erasure. Pure, so that it can be planned again after a conflict.
  *
- * @param events - all events of the evidence, at least one
  * @param at - ms since 1970
  */
-export function planErasure(
-  before: EvidenceRecord,
-  events: readonly [EventRecord, ...EventRecord[]],
-  input: ErasureInput,
-  at: number,
-): ErasurePlan {
-  const { versions = [] } = input
-  assertAllIn(versions, new Set(events.map(({ version }) => version)), 'versions')
-  const chosen = new Set(events.filter(({ version }) => input.versions === undefined || versions.includes(version)))
-  for (const kind of ['fields', 'files'] as const)
-    assertAllIn<string>(input[kind] ?? [], new Set([...chosen].flatMap((event) => namesIn(event, kind))), kind)
+export function planErasure(before: EvidenceRecord, events: Events, partsOf: PartsOf, at: number): ErasurePlan {
   const after: EventRecord[] = []
   const erased: ErasureRecord['erased'][number][] = []
   /** By field, whether this erasure removes the value that was set last. */
   const isLastErased = new Map<string, boolean>()
   for (const event of events) {
-    const parts = chosen.has(event) ? partsToErase(event, input, before.id) : NOTHING
+    const parts = partsOf(event)
     for (const name of namesIn(event, 'fields')) isLastErased.set(name, parts.fields.includes(name))
     const isChanged = parts.fields.length + parts.files.length > 0
     if (isChanged) erased.push({ version: event.version, txId: event.txId, ...parts })
@@ -54,7 +48,20 @@ export function planErasure(
   }
 }
 
-type Parts = Pick<ErasedOfEvent, 'fields' | 'files'>
+/**
+ * What a request erases. Throws `VALIDATION_ERROR` for a version that does not exist, and for a field or file that no
+ * chosen event has or had.
+ */
+export function partsAskedFor(input: ErasureInput, evidenceId: string, events: Events): PartsOf {
+  const { versions = [] } = input
+  assertAllIn(versions, new Set(events.map(({ version }) => version)), 'versions')
+  const chosen = new Set(events.filter(({ version }) => input.versions === undefined || versions.includes(version)))
+  for (const kind of ['fields', 'files'] as const)
+    assertAllIn<string>(input[kind] ?? [], new Set([...chosen].flatMap((event) => namesIn(event, kind))), kind)
+  return (event) => (chosen.has(event) ? partsToErase(event, input, evidenceId) : NOTHING)
+}
+
+type Parts = ReturnType<PartsOf>
 const NOTHING: Parts = { fields: [], files: [] }
 
 /** Names of the fields, or ids of the files, that an event has or had. */
@@ -66,7 +73,6 @@ function assertAllIn<T extends string | number>(asked: readonly T[], known: Read
   if (missing !== undefined) throw invalidInput(field, `must not contain ${missing}: the evidence does not have it`)
 }
 
-/** What is asked for and the event still has, sorted by UTF-16 code units. */
 function partsToErase({ fields, files }: EventRecord, input: ErasureInput, evidenceId: string): Parts {
   const { content = false } = input
   // After an erasure of the content, the external id of later events is the internal id.
