@@ -140,6 +140,10 @@ export async function writeDurably(
   return { size, sha256: hash.digest('hex') }
 }
 
+/** Appends bytes to a file, durably. Throws errors of the file system. */
+export const appendDurably = async (path: string, bytes: Uint8Array): Promise<void> =>
+  writeAndClose(await nodeFiles.open(path, 'a'), [bytes])
+
 /** Removes a file, durably. Throws errors of the file system. */
 export async function removeDurably(path: string): Promise<void> {
   await nodeFiles.unlink(path)

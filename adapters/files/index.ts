@@ -2,6 +2,7 @@
 export { LocalBlobs, openLocalBlobs } from './blobs.ts'
 export { generateCheckpointKey, openCheckpointKeys, openOrCreateCheckpointKeys } from './checkpoint-keys.ts'
 export {
+  appendDurably,
   makeDirectoryDurably,
   removeDurably,
   replaceDurably,

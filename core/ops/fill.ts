@@ -27,7 +27,7 @@ export interface FilledStore {
  * marker stayed, the store must be emptied before it is filled again.
  *
  * @param onProgress called with the number of log entries and records so far
- * @param lastWrites changes that the last commit adds
+ * @param last commits that are made at the end, before the marker is removed
  * @throws RegistryError `CONFIG_ERROR` if the store is not empty, which is not changed then; `CORRUPT` if it does not
  *   return what was written; what `decodeRecords` and the store throw
  */
@@ -35,7 +35,7 @@ export async function fillStore(
   stream: AsyncIterable<Uint8Array>,
   to: RecordStore,
   onProgress: (done: number) => void = () => undefined,
-  lastWrites: readonly Write[] = [],
+  last: readonly Commit[] = [],
 ): Promise<FilledStore> {
   if (!(await isEmpty(to))) throw notEmpty()
   // Of two programs that fill the same store, the check stops one.
@@ -52,7 +52,8 @@ export async function fillStore(
   for await (const chunk of encodeRecords(to)) stored.update(chunk)
   if (!stored.digest().equals(given.digest()))
     throw new RegistryError('CORRUPT', 'The target does not return what was written to it: empty it, and copy again')
-  await to.commit({ writes: [{ ...MARKER, value: null }, ...lastWrites] })
+  for (const commit of last) await to.commit(commit)
+  await to.commit({ writes: [{ ...MARKER, value: null }] })
   return { entries, records }
 }
 

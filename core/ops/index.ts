@@ -18,11 +18,13 @@ export {
   type CopyBlobsReport,
 } from './copy-blobs.ts'
 export { blobStoreName, nameBlobStore, storedBlobStore } from './blob-store-name.ts'
+export { erasureLinesIn, isErasureLine, planListed, storedErasureLines, type ListedPlan } from './erasure-list.ts'
 export { fillStore, isUnfinishedCopy, type FilledStore } from './fill.ts'
 export {
   decodeRecords,
   encodeRecords,
   treeSizeIn,
+  withoutRecords,
   type CopiedRecord,
   type RecordStreamHandlers,
   type StreamPart,

@@ -25,7 +25,6 @@ import { decodeRecord } from '../store/codec.ts'
  */
 const FORMAT = 1
 const KIND = { head: 'H', log: 'L', record: 'R', end: 'E' } as const
-type Kind = (typeof KIND)[keyof typeof KIND]
 
 const HEAD_BYTES = 5
 const U64_BYTES = 8
@@ -105,7 +104,7 @@ function logFrame(appends: readonly LogAppend[]): Uint8Array {
   return frameOf(KIND.log, u64(appends.length), entries, payloads)
 }
 
-function frameOf(kind: Kind, ...parts: readonly Uint8Array[]): Uint8Array {
+function frameOf(kind: string, ...parts: readonly Uint8Array[]): Uint8Array {
   const sealed = withChecksum(kind, ...parts)
   const head = new Uint8Array(HEAD_BYTES)
   head.set(encodeUtf8(kind))
@@ -162,6 +161,20 @@ export async function* decodeRecords(stream: AsyncIterable<Uint8Array>): AsyncGe
     } else isComplete = kind === KIND.end && entries === logSize && readU64(body) === records
   }
   if (!isComplete) throw damaged('it does not have its whole log and all its records')
+}
+
+/** A stream of `encodeRecords` without the records of some keys. Throws what `decodeRecords` throws. */
+export async function* withoutRecords(
+  stream: AsyncIterable<Uint8Array>,
+  leftOut: ReadonlySet<Key>,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  let records = 0
+  for await (const { kind, body } of decodeFrames(stream)) {
+    const isRecord = kind === KIND.record
+    if (isRecord && leftOut.has(recordIn(body).key)) continue
+    if (isRecord) records += 1
+    yield kind === KIND.end ? frameOf(kind, u64(records)) : frameOf(kind, body)
+  }
 }
 
 interface Frame {

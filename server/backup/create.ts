@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { createReadStream, existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { makeDirectoryDurably, openLocalBlobs, writeDurably } from '../../adapters/files/index.ts'
 import { lockDirectory } from '../../adapters/level/index.ts'
@@ -9,6 +9,7 @@ import {
   copyBlobs,
   deletedFiles,
   encodeRecords,
+  erasureLinesIn,
   fileIn,
   SourceDamage,
   treeSizeIn,
@@ -16,8 +17,9 @@ import {
 } from '../../core/ops/index.ts'
 import type { OperationRun } from '../control/operation.ts'
 import type { Config } from '../settings/load.ts'
+import { encodeList, ERASURE_LIST } from '../startup/erasure-list.ts'
 import { headsIn } from '../startup/signed-heads.ts'
-import { LEDGER_FILE, missingSecrets, openDataFile, PUBLIC_FILES, readSecretFiles } from './data-files.ts'
+import { LEDGER_FILE, missingSecrets, PUBLIC_FILES, readSecretFiles } from './data-files.ts'
 import { assertApart, assertUsable, fileError, newFolder, removeFoldersBut, removeOtherBlobs } from './directory.ts'
 import {
   completeFilesOf,
@@ -208,9 +210,11 @@ class Backup {
 
   async #writeRecords(snapshot: RecordSnapshot): Promise<Contents> {
     const fileIds = new Set<string>()
+    const erasures: string[] = []
     let [treeSize, fileBytes] = [0, 0]
     const onRecord = (record: CopiedRecord): void => {
       treeSize = treeSizeIn(record) ?? treeSize
+      erasures.push(...erasureLinesIn(record))
       const file = fileIn(record)
       if (file === undefined) return
       fileIds.add(file.id)
@@ -222,6 +226,7 @@ class Backup {
       report({ stage: 'records', done })
     }
     await this.#add(RECORDS, encodeRecords(snapshot, { onRecord, onProgress }))
+    await this.#add(ERASURE_LIST, [encodeList(erasures)])
     return { logSize: await snapshot.logSize(), treeSize, fileIds, fileBytes }
   }
 
@@ -233,8 +238,8 @@ class Backup {
   }
 
   async #addDataFile(from: string, path: string): Promise<void> {
-    const chunks = await openDataFile(this.#sources.config.dataDir, from)
-    if (chunks !== undefined) await this.#add(path, chunks)
+    const file = join(this.#sources.config.dataDir, from)
+    if (existsSync(file)) await this.#add(path, createReadStream(file))
   }
 
   async #add(path: string, chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): Promise<void> {

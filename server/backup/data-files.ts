@@ -1,7 +1,8 @@
-import { createReadStream, existsSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { keyringPath } from '../startup/checkpoint-keys.ts'
+import { ERASURE_LIST } from '../startup/erasure-list.ts'
 import { usedFolders, type MarkedFolder } from '../startup/markers.ts'
 import { namesSigner } from '../startup/own-module.ts'
 import { SUBMISSION_KEY_FILE, submissionKeyPath } from '../startup/witnesses.ts'
@@ -24,7 +25,10 @@ const ROOT_SECRET = 'secret'
 /** The private keys that sign checkpoints. */
 const KEYRING = 'checkpoint-keys.json'
 
-/** Files with private keys, and the root secret. They are in a backup only if that was requested. */
+/**
+ * Files with private keys, and the root secret. They are in a backup only if that was requested. The list of erasures
+ * is kept with them, too.
+ */
 export const SECRET_FILES: readonly string[] = [
   ROOT_SECRET,
   KEYRING,
@@ -34,6 +38,7 @@ export const SECRET_FILES: readonly string[] = [
   'tsa/tsa.pem',
   'ledger/ledger.key',
   'operator.key',
+  ERASURE_LIST,
 ]
 
 /** Secret files without which a registry with these folders cannot be used. */
@@ -48,12 +53,6 @@ export function missingSecrets(files: SecretFiles, config: Config): readonly str
   const keyring = namesSigner(config) ? [] : [KEYRING]
   const needed = [ROOT_SECRET, ...keyring, ...usedFolders(config).flatMap((name) => NEEDED_SECRETS[name])]
   return needed.filter((path) => !files.has(path))
-}
-
-/** Opens a file of a data directory. Returns `undefined` if it does not exist. */
-export async function openDataFile(directory: string, path: string): Promise<AsyncIterable<Uint8Array> | undefined> {
-  const file = join(directory, path)
-  return existsSync(file) ? createReadStream(file) : undefined
 }
 
 /** Reads the secret files that exist. The root secret and the keys of the log may be outside of the data directory. */

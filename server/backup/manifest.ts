@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import Type, { type Static } from '#typebox'
 import { reasonOf, writePrivateFile, type FileDigest } from '../../adapters/files/index.ts'
 import { canonicalJson, RegistryError } from '../../core/index.ts'
-import { decodeRecords, filesIn } from '../../core/ops/index.ts'
+import { decodeRecords, filesIn, withoutRecords, type ListedPlan } from '../../core/ops/index.ts'
 import { digestFile } from '../file-digest.ts'
 import { readShape } from '../../core/schemas/index.ts'
 import { configError } from '../settings/config-error.ts'
@@ -15,6 +15,7 @@ import { configError } from '../settings/config-error.ts'
  *
  *     backup.json        the manifest. It is written last, so a backup without it is not complete
  *     FOLDER/records     the log and all records (core/ops/record-stream.ts)
+ *     FOLDER/erasures.jsonl  what was erased (core/ops/erasure-list.ts)
  *     FOLDER/data/…      the small files of the data directory, with their paths
  *     FOLDER/secrets     the secret ones, encrypted, if they were requested
  *     blobs/content/…    the files of evidences and categories, by their ids; later backups reuse them
@@ -131,13 +132,15 @@ async function problemOf(path: string, { size, sha256 }: FileDigest): Promise<st
 
 const READ_BYTES = 1024 * 1024
 
-/** Opens the stream of the log and the records in one folder of a backup. */
-export const openRecordStream = (directory: string, folder: string): AsyncIterable<Uint8Array> =>
-  createReadStream(join(directory, folder, RECORDS), { highWaterMark: READ_BYTES })
+/** Opens the stream of the log and the records in one folder of a backup, without what a plan leaves out. */
+export function openRecordStream(directory: string, folder: string, plan?: ListedPlan): AsyncIterable<Uint8Array> {
+  const stream = createReadStream(join(directory, folder, RECORDS), { highWaterMark: READ_BYTES })
+  return plan === undefined ? stream : withoutRecords(stream, plan.leftOut)
+}
 
 /** The files of evidences and categories that a backup has according to the records in this folder. */
-export const filesOfFolder = (directory: string, folder: string) =>
-  filesIn(decodeRecords(openRecordStream(directory, folder)))
+export const filesOfFolder = (directory: string, folder: string, plan?: ListedPlan) =>
+  filesIn(decodeRecords(openRecordStream(directory, folder, plan)))
 
 /** The ids of the files that were complete in a backup when its manifest was written. */
 export async function completeFilesOf(directory: string, backup: Manifest | undefined): Promise<Set<string>> {

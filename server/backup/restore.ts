@@ -12,15 +12,18 @@ import {
   SourceDamage,
   type Difference,
   type FsckStores,
+  type ListedPlan,
 } from '../../core/ops/index.ts'
 import { checkLedger } from '../commands/fsck-files.ts'
 import type { Config } from '../settings/load.ts'
 import { openBlobs } from '../startup/blobs.ts'
+import { ERASURE_LIST } from '../startup/erasure-list.ts'
 import { claimBlobStore } from '../startup/markers.ts'
 import { assertRestored, beginRestore, endRestore, UNFINISHED } from '../startup/unfinished-restore.ts'
 import { OpenParts } from '../startup/open-parts.ts'
 import { openLevel, openOutside } from '../startup/records.ts'
 import { LEDGER_FILE, PUBLIC_FILES, SECRET_FILES } from './data-files.ts'
+import { planErasures } from './erasures.ts'
 import {
   damagedFiles,
   fileOf,
@@ -44,6 +47,11 @@ export interface RestoreRequest {
   /** The newest tree that is known to be signed, for example from the registry that was lost. */
   readonly head: SignedHead | undefined
   readonly passphrase: string | undefined
+  /**
+   * Paths of the newest lists of what was erased. `undefined` if none is known, `[]` to confirm that what was erased
+   * after the backup comes back.
+   */
+  readonly erasures: readonly string[] | undefined
 }
 
 /** What was restored, and what the operator has to do next. */
@@ -55,6 +63,8 @@ export interface RestoreReport {
   readonly damagedBlobs: number
   /** Whether the secrets of the registry were restored. */
   readonly hasSecrets: boolean
+  /** Evidences of which something was left out. Absent if no list names an erasure after the backup. */
+  readonly erased?: number
   /**
    * `complete`: it holds everything that was signed, as far as `head` tells. `behind`: `head` is a larger tree. In both
    * cases `head` is now the signed head of the directory. `unknown`: there is no signed head, so a start is refused.
@@ -68,8 +78,8 @@ export interface RestoreReport {
  * `fsck` checks: each txId, leaf and root, up to the signed checkpoints. Until then, and if anything differs but the
  * bytes of files that the backup does not have, a file in the data directory keeps every server from starting there.
  *
- * @throws RegistryError `CONFIG_ERROR` if the target is not empty, there is no backup, `head` is older than it, or the
- *   passphrase is wrong
+ * @throws RegistryError `CONFIG_ERROR` if the target is not empty, there is no backup, `head` is older than it, the
+ *   passphrase is wrong, or it is not known what was erased after the backup
  */
 export async function restoreBackup(request: RestoreRequest, handlers: RestoreHandlers): Promise<RestoreReport> {
   const { from, config, head, passphrase } = request
@@ -82,12 +92,17 @@ export async function restoreBackup(request: RestoreRequest, handlers: RestoreHa
   if (found.count > 0) return { manifest, problems: found.count, damagedBlobs: 0, hasSecrets: false, state: 'unknown' }
   assertNotOlder(head, await backup.signedHead())
   const secrets = passphrase === undefined ? undefined : await secretsIn(backup, passphrase)
-  await writeDataFiles(backup, directory, secrets)
+  const { plan, list } = await planErasures(backup, request, secrets?.get(ERASURE_LIST))
+  await writeDataFiles(backup, directory, new Map(secrets).set(ERASURE_LIST, list))
   await OpenParts.use(async (parts) => {
     const records = await parts.add<RecordStore>(openTarget(config, directory))
     const blobs = await parts.add(openBlobs(config, directory))
     const id = await claimBlobStore({ config, blobs }, manifest.origin)
-    await fill(backup, { records, blobs, blobStore: config.records === 'level' ? undefined : id }, found)
+    await fill(
+      { ...backup, ...(plan && { plan }) },
+      { records, blobs, blobStore: config.records === 'level' ? undefined : id },
+      found,
+    )
     const signedHead = isWithin(head, manifest) ? head : await backup.signedHead()
     const stores = { records, blobs, signedHead, secret: secrets?.get('secret') }
     await check(stores, join(directory, 'ledger'), found, (difference) => found.addDifference(difference))
@@ -96,7 +111,8 @@ export async function restoreBackup(request: RestoreRequest, handlers: RestoreHa
   if (head !== undefined && problems === 0) await new FileSignedHead(join(directory, SIGNED_HEAD)).write(head)
   if (problems === 0) await endRestore(directory)
   const state = head === undefined || problems > 0 ? 'unknown' : isWithin(head, manifest) ? 'complete' : 'behind'
-  return { manifest, problems, damagedBlobs: found.damagedBlobs.size, hasSecrets: secrets !== undefined, state }
+  const ofBackup = { manifest, problems, damagedBlobs: found.damagedBlobs.size, hasSecrets: secrets !== undefined }
+  return { ...ofBackup, ...(plan && { erased: plan.commits.length }), state }
 }
 
 /** A head that is older than the backup is not the newest one, so it does not tell what was signed after the backup. */
@@ -172,6 +188,8 @@ interface OpenedBackup {
   readonly folder: string
   readonly manifest: Manifest
   readonly blobs: BlobStore
+  /** What is left out of it. */
+  readonly plan?: ListedPlan
   signedHead(): Promise<SignedHead | undefined>
 }
 
@@ -215,19 +233,13 @@ export async function markTarget({ dataDir }: Pick<Config, 'dataDir'>): Promise<
   await beginRestore(directory)
 }
 
-/** Writes the small files of the data directory, and the secret ones if they were decrypted. */
-async function writeDataFiles(
-  backup: OpenedBackup,
-  directory: string,
-  secrets: SecretFiles | undefined,
-): Promise<void> {
+/** Writes the small files of the data directory, and those that `secrets` holds. */
+async function writeDataFiles(backup: OpenedBackup, directory: string, secrets: SecretFiles): Promise<void> {
   for (const path of [...PUBLIC_FILES, LEDGER_FILE])
     if (fileOf(backup.manifest, join('data', path)) !== undefined)
       await writeDurably(join(directory, path), createReadStream(join(backup.folder, 'data', path)))
-  for (const path of SECRET_FILES) {
-    const bytes = secrets?.get(path)
-    if (bytes !== undefined) await writeDurably(join(directory, path), [bytes])
-  }
+  for (const [path, bytes] of secrets)
+    if (SECRET_FILES.includes(path)) await writeDurably(join(directory, path), [bytes])
 }
 
 /** The record store of the settings, opened without the checks of a start. */
@@ -244,7 +256,7 @@ async function fill(
   found: Problems,
 ): Promise<void> {
   await copyBlobs(
-    filesOfFolder(backup.directory, backup.manifest.folder),
+    filesOfFolder(backup.directory, backup.manifest.folder, backup.plan),
     { from: backup.blobs, to: to.blobs },
     {
       onProblem(id, message, error) {
@@ -254,17 +266,18 @@ async function fill(
       onProgress: (done) => found.handlers.onProgress('files', done),
     },
   )
-  await fillRecords(backup, to.records, found, [blobStoreName(to.blobStore)])
+  await fillRecords(backup, to.records, found, [{ writes: [blobStoreName(to.blobStore)] }])
 }
 
 const fillRecords = (
-  { directory, manifest }: OpenedBackup,
+  { directory, manifest, plan }: OpenedBackup,
   to: RecordStore,
   found: Problems,
-  lastWrites?: Parameters<typeof fillStore>[3],
+  last: Parameters<typeof fillStore>[3] = [],
 ) => {
   const onProgress = (done: number): void => found.handlers.onProgress('records', done)
-  return fillStore(openRecordStream(directory, manifest.folder), to, onProgress, lastWrites)
+  const commits = [...(plan?.commits ?? []), ...last]
+  return fillStore(openRecordStream(directory, manifest.folder, plan), to, onProgress, commits)
 }
 
 /** Everything that `fsck` checks, and the local ledger in a folder. */

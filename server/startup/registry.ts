@@ -20,6 +20,7 @@ import { openKeyring } from './checkpoint-keys.ts'
 import { anchorOptions, LOCAL_INTERVAL_MS } from './anchor.ts'
 import { openBlobs } from './blobs.ts'
 import { ClockWatch } from './clock-watch.ts'
+import { withErasureList } from './erasure-list.ts'
 import { assertBelongsTo, assertHasRecords, checkBlobStore, readMarkers, writeMarkers } from './markers.ts'
 import { orClose, OpenParts } from './open-parts.ts'
 import { OperatorReadings } from './readings.ts'
@@ -54,6 +55,7 @@ export interface OpenedRegistry {
  *     checkpoint-keys.json  the keys that sign checkpoints, unless EVIDENCE_CHECKPOINT_KEYS names another file
  *     submission-key.json   the key by which witnesses know the log, beside the checkpoint keys
  *     signed-head.json   the size and root of the last signed checkpoint
+ *     erasures.jsonl     what was erased, for restores of earlier backups
  *     registry.json      the log's origin, and the folders that must be there; each of these folders has one, too
  *     operator.key       the operator key, if the first start was not on a terminal
  *     control.sock       commands for the running server
@@ -113,7 +115,7 @@ async function openParts(
   const { anchor } = watched
   if (anchor instanceof LocalLedger && !config.readOnly) await assertLedgerComplete(records, anchor)
   const registry = await openRegistry({
-    records: instruments.observeRecords(records),
+    records: instruments.observeRecords(config.readOnly ? records : await withErasureList(records, directory, logger)),
     blobs: instruments.observeBlobs(blobs),
     sealer,
     signedHead: new FileSignedHead(join(directory, 'signed-head.json')),

@@ -26,7 +26,12 @@ const NOTHING: Overview = {
   counts: { evidences: 0, stolen: 0, categories: 0, files: 0 },
   createdPerDay: [],
   eventsToday: { count: 0, isMore: false },
-  log: { recorded: { size: 0 }, sealed: { size: 0 }, stamped: { size: 0 }, anchored: { size: 0 } },
+  log: {
+    recorded: { size: 0 },
+    sealed: { size: 0 },
+    stamped: { size: 0, waiting: 0 },
+    anchored: { size: 0, waiting: 0 },
+  },
   health: 'ok',
   dts: [],
 }

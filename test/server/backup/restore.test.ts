@@ -46,6 +46,7 @@ it('a restore that was interrupted or has found problems is not started, not eve
       config: loadConfig({ args: ['--data-dir', target], env: {} }),
       head: undefined,
       passphrase: undefined,
+      erasures: undefined,
     },
     {
       onProblem: (message) => assert.fail(message),

@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict'
+import { appendFile, readFile, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { it, type TestContext } from 'node:test'
+import { fromHex, toHex } from '../../../core/bytes.ts'
+import { receiptHash } from '../../../core/commitment/receipt.ts'
+import { RegistryError } from '../../../core/index.ts'
+import { decodeRecord } from '../../../core/store/codec.ts'
+import { decorateRecords } from '../../../core/store/decorate.ts'
+import { keys } from '../../../core/store/keys.ts'
+import { listEntries } from '../../../core/store/read.ts'
+import { withErasureList } from '../../../server/startup/erasure-list.ts'
+import { present } from '../../support/present.ts'
+import { openFixture, Stores } from '../../support/registry-fixture.ts'
+import { silentLogger } from '../../support/silent-logger.ts'
+import { temporaryFor } from '../../support/temporary.ts'
+
+/** A registry whose erasures are listed in `list`. `commit`: instead of that of the records. */
+async function openListed(t: TestContext, commit?: Stores['records']['commit']) {
+  const stores = new Stores()
+  const directory = await temporaryFor(t)
+  const list = join(directory, 'erasures.jsonl')
+  const open = async () => {
+    const { records } = stores
+    const listing = await withErasureList(decorateRecords(records, commit ? { commit } : {}), directory, silentLogger)
+    return openFixture({ t, stores, records: { commit: (changes) => listing.commit(changes) } })
+  }
+  return { stores, list, open, directory }
+}
+
+const linesOf = async (path: string): Promise<readonly string[]> => (await readFile(path, 'utf8')).split('\n')
+
+it('an erasure is in the list when it returns: a line for each field and file, without a text of it', async (t) => {
+  const { stores, list, open } = await openListed(t)
+  const { evidences, evidence, stage, scope } = await open()
+  assert.equal(await readFile(list, 'utf8'), '')
+  const file = await stage('content')
+  const id = await evidence({ owner: 'Alice', files: [file] })
+  await evidences.update(scope, id, { owner: 'Bob' })
+  const txIds = (await evidences.get(scope, id)).events.map(({ txId }) => txId)
+  await evidences.erase(scope, id, { fields: ['owner'], versions: [2], reason: 'request' })
+  const [first] = await listEntries(stores.records, keys.allErasures())
+  const { salt, text } = decodeRecord(present(first))
+  const receipt = toHex(receiptHash(present(fromHex(salt)), text))
+  assert.equal(await readFile(list, 'utf8'), `{"field":"owner","receipt":"${receipt}","txId":"${txIds[1]}"}\n`)
+  await evidences.erase(scope, id, { files: [file.id], reason: 'request' })
+  const [, line = '', ...end] = await linesOf(list)
+  const { file: listed, txId, field } = JSON.parse(line) as Record<string, string>
+  assert.deepEqual([listed, txId, field, end], [file.id, txIds[0], 'files', ['']])
+})
+
+it('a start adds what is missing, keeps what a restore has applied, and drops a line that is cut off', async (t) => {
+  const { stores, list, open, directory } = await openListed(t)
+  const { evidences, evidence, scope } = await open()
+  const id = await evidence({ owner: 'Alice', description: 'of Alice' })
+  await evidences.erase(scope, id, { fields: ['owner', 'description'], reason: 'court' })
+  const complete = await linesOf(list)
+  assert.equal(complete.length, 3)
+  const applied = (complete[0] ?? '').replaceAll(/[0-9a-f]{64}/g, 'ab'.repeat(32))
+  await writeFile(list, `${complete[1]}\n${applied}\n`)
+  await appendFile(list, complete[0]?.slice(0, 30) ?? '')
+  await withErasureList(stores.records, directory, silentLogger)
+  assert.deepEqual((await linesOf(list)).toSorted(), [...complete, applied].toSorted())
+  await rm(list)
+  await withErasureList(stores.records, directory, silentLogger)
+  assert.deepEqual((await linesOf(list)).toSorted(), complete.toSorted())
+})
+
+it('an erasure whose commit was applied, but failed, is in the list', async (t) => {
+  let isFailing = false
+  const { stores, list, open } = await openListed(t, async (commit) => {
+    const outcome = await stores.records.commit(commit)
+    if (isFailing) throw new RegistryError('UNKNOWN_OUTCOME', 'The reply was lost')
+    return outcome
+  })
+  const { evidences, evidence, scope } = await open()
+  const id = await evidence({ owner: 'Alice' })
+  isFailing = true
+  await assert.rejects(evidences.erase(scope, id, { fields: ['owner'], reason: 'request' }), {
+    code: 'UNKNOWN_OUTCOME',
+  })
+  assert.equal((await linesOf(list)).length, 2)
+})
