@@ -140,7 +140,7 @@ function alternativesOf(schema, resolve) {
   return (resolved.anyOf ?? [resolved]).map(resolve)
 }
 
-const successOf = ({ responses }) => responses['201'] ?? responses['200'] ?? { content: {} }
+const successOf = ({ responses }) => responses['201'] ?? responses['202'] ?? responses['200'] ?? { content: {} }
 
 /** How the client returns a success: parsed JSON, a text, or the response with its stream. */
 function resultOf(operation) {

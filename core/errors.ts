@@ -31,6 +31,7 @@ export const ERROR_CODES = [
   'BATCH_NOT_FOUND',
   /** A share that does not exist, has ended or expired, or another secret: a caller cannot tell them apart. */
   'SHARE_NOT_FOUND',
+  'ERASURE_NOT_FOUND',
 
   // -- The call is valid, but conflicts with what is stored.
 

@@ -28,7 +28,7 @@ export type * from './api/source-systems.ts'
 export type { Bundle, LogPolicy } from './schemas/bundle.ts'
 export type { CategoryChange, CategoryPath, NewCategory, SubcategoryPath } from './schemas/category-inputs.ts'
 export type { CompanyQuery, NewSourceSystem, SourceSystemChange } from './schemas/company-inputs.ts'
-export type { ErasureInput } from './schemas/erasure-inputs.ts'
+export type { ErasureInput, SubjectErasureInput } from './schemas/erasure-inputs.ts'
 export type {
   CategorySelector,
   EventQuery,

@@ -22,6 +22,7 @@ export type ErasureOutcome = {
 
 /** An erasure in the list of its company. */
 export interface EvidenceErasure extends Required<ErasureOutcome> {
+  readonly kind: 'evidence'
   readonly id: ErasureId
   readonly at: Date
   readonly evidenceId: EvidenceId
@@ -29,4 +30,36 @@ export interface EvidenceErasure extends Required<ErasureOutcome> {
   readonly note?: string
   /** Who erased: the id of a source system, or `operator`. */
   readonly by: string
+}
+
+/** The erasure of a subject in the list of its company. The subject is not shown. */
+export interface SubjectErasure extends Pick<EvidenceErasure, 'id' | 'reason' | 'note' | 'by'> {
+  readonly kind: 'subject'
+  /**
+   * `failed`: an evidence is damaged. What was erased before it stays erased. Repair the store, and erase the subject
+   * again.
+   */
+  readonly state: 'asked' | 'running' | 'done' | 'failed'
+  /** It only looks for what would be erased. */
+  readonly dryRun: boolean
+  readonly createdAt: Date
+  readonly doneAt?: Date
+  /** Evidences that it has looked at, and how many there are. */
+  readonly progress: { readonly done: number; readonly total: number }
+  /** How many values it has erased: none in a dry run. Each evidence has an erasure of its own for them. */
+  readonly erased: number
+}
+
+/** The erasure of a subject with what it has found, which it also erases unless it is a dry run. */
+export interface SubjectErasureResult extends SubjectErasure {
+  /** The first 1,000, oldest evidences first. */
+  readonly found: readonly FoundValue[]
+  readonly isMore: boolean
+}
+
+/** A value that is the subject. `externalId`: the present one of the evidence. */
+export interface FoundValue extends Pick<EvidenceErasure, 'evidenceId'> {
+  readonly externalId: string
+  readonly version: number
+  readonly field: string
 }

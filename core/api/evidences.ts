@@ -8,11 +8,11 @@ import type {
 } from '../schemas/evidence-inputs.ts'
 import type { EventPage, EvidenceSummary, HistoryPage, EvidencePage, RecordedEvent } from './evidence.ts'
 import type { AuditQuery } from '../schemas/company-inputs.ts'
-import type { ErasureInput } from '../schemas/erasure-inputs.ts'
-import type { ErasureOutcome, EvidenceErasure } from './erasures.ts'
+import type { ErasureInput, SubjectErasureInput } from '../schemas/erasure-inputs.ts'
+import type { ErasureOutcome, EvidenceErasure, SubjectErasure, SubjectErasureResult } from './erasures.ts'
 import type { FileEntry } from './files.ts'
 import type { Overview } from './overview.ts'
-import type { EvidenceId, Cacheable, Scope, UpdateOptions, WriteCondition, WriteOptions } from './scope.ts'
+import type { ErasureId, EvidenceId, Cacheable, Scope, UpdateOptions, WriteCondition, WriteOptions } from './scope.ts'
 
 export interface CreatedEvidence extends RecordedEvent {
   readonly id: EvidenceId
@@ -118,7 +118,8 @@ export interface Evidences {
   /**
    * Erases fields, files or the whole content of an evidence: the values, their salts and the bytes. Its events, their
    * versions and their txIds stay, and so do all proofs. No event is added, but the log gets an entry that commits to a
-   * receipt. Erasing again what is erased changes nothing. Requires level `A`.
+   * receipt. Erasing again what is erased changes nothing, nor does a dry run, which returns what it would erase.
+   * Requires level `A`.
    *
    * Erasing the content also frees the external id: the evidence has its internal id as external id then. The
    * idempotency keys of its calls are forgotten, so a repeated creation makes another evidence.
@@ -130,11 +131,26 @@ export interface Evidences {
    * await registry.evidences.erase(scope, 'VIN-1', { fields: ['owner'], reason: 'request' })
    */
   erase(scope: Scope, externalId: string, input: ErasureInput, options?: WriteCondition): Promise<ErasureOutcome>
+  /**
+   * Erases a subject in the background: every owner and persona of the company's events that equals a text, compared as
+   * `owner` of `list` does. Each evidence is erased in one step, with a receipt of its own. It goes on after a restart.
+   * Mentions in other texts are not found. Nor is an event that is recorded meanwhile for an evidence that was looked
+   * at before: erase the subject again. Requires level `A`.
+   *
+   * @returns the id with which `erasure` shows how far it is
+   * @throws `VALIDATION_ERROR`, `UNAVAILABLE` while 16 others of the company are not done
+   * @example
+   * const { id } = await registry.evidences.eraseSubject(scope, { subject: 'Ada', reason: 'request', dryRun: true })
+   * const { state, found } = await registry.evidences.erasure(scope, id)
+   */
+  eraseSubject(scope: Scope, input: SubjectErasureInput): Promise<{ readonly id: ErasureId }>
+  /** An erasure of the company. Requires level `A`. @throws `ERASURE_NOT_FOUND` */
+  erasure(scope: Scope, id: string): Promise<EvidenceErasure | SubjectErasureResult>
   /** The erasures of the company, newest first. Requires level `A`. @throws `VALIDATION_ERROR` */
   erasures(
     scope: Scope,
     query?: AuditQuery,
-  ): Promise<{ readonly items: readonly EvidenceErasure[]; readonly hasMore: boolean }>
+  ): Promise<{ readonly items: readonly (EvidenceErasure | SubjectErasure)[]; readonly hasMore: boolean }>
   /**
    * The files of an evidence, of its category and of its subcategory. Requires level `R`. @throws `EVIDENCE_NOT_FOUND`
    */

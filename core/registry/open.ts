@@ -21,6 +21,7 @@ import { LastUses } from './last-uses.ts'
 import { sourceSystemOperations } from './company/source-systems.ts'
 import type { Context } from './context.ts'
 import { endErasures, Erasures, startSweeping } from './cleanup.ts'
+import { subjectErasures } from './erasure/subject.ts'
 import { evidenceOperations } from './evidence/evidences.ts'
 import { fileOperations, FileTokens } from './file/files.ts'
 import { withFileContents } from './file/stored-file.ts'
@@ -113,13 +114,15 @@ async function open(options: RegistryOptions): Promise<Registry> {
   const damage = { reads: 0 }
   const process = randomUUID()
   const { erasures } = context
-  const sweeping = readOnly ? undefined : startSweeping(context, { erasures, process: isShared ? undefined : process })
+  const subjects = subjectErasures(context)
+  const tasks = { tasks: [erasures, subjects], process: isShared ? undefined : process }
+  const sweeping = readOnly ? undefined : startSweeping(context, tasks)
 
   return {
     companies: companyOperations(context),
     sourceSystems: sourceSystemOperations(context, { apiKeys, ...activity }),
     categories: categoryOperations(context),
-    evidences: evidenceOperations(context),
+    evidences: evidenceOperations(context, subjects),
     files: fileOperations(context, {
       tokens: new FileTokens(deriveSecret(secret, 'file-token'), clock, records),
       auditLog: activity.auditLog,
@@ -135,7 +138,8 @@ async function open(options: RegistryOptions): Promise<Registry> {
     sealNow: readOnly ? async () => gate.assertWritable() : (signal) => sealer.sealNow(signal),
     close: async () => {
       const { lastUses, shareUses, auditLog } = activity
-      for (const part of [context.arrivals, sweeping, erasures, lastUses, shareUses, auditLog]) await part?.stop()
+      for (const part of [context.arrivals, sweeping, subjects, erasures, lastUses, shareUses, auditLog])
+        await part?.stop()
       await closeAll(options)
     },
   }

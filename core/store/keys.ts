@@ -30,6 +30,7 @@ import type {
   PendingErasureRecord,
   ShareRecord,
   SourceSystemRecord,
+  SubjectErasureRecord,
   UploadIntentRecord,
 } from './records.ts'
 
@@ -319,6 +320,18 @@ export const keys = {
   erasureIn: (company: Company, id: Erasure): Key => recordKey('es', company, id),
   erasuresIn: (company: Company): Range => keysUnder(recordKey('es', company)),
   allErasureListings: (): Range => keysUnder('es'),
+  subjectErasure: (company: Company, id: Erasure): RecordKey<SubjectErasureRecord> => recordKey('ej', company, id),
+  subjectErasuresOf: (company: Company): RecordRange<SubjectErasureRecord> => keysUnder(recordKey('ej', company)),
+  allSubjectErasures: (): RecordRange<SubjectErasureRecord> => keysUnder('ej'),
+  /** Holds the subject of an erasure until that is done. So these are the erasures of subjects that are not done. */
+  subject: (company: Company, id: Erasure): Key => recordKey('eu', company, id),
+  subjectsOf: (company: Company): Range => keysUnder(recordKey('eu', company)),
+  allSubjects: (): Range => keysUnder('eu'),
+  /** A value that the erasure of a subject has found: `field` of an event. */
+  found: (company: Company, erasure: Erasure, evidence: Evidence, version: number, field: string): Key =>
+    recordKey('ef', company, erasure, evidence, version, field),
+  foundBy: (company: Company, erasure: Erasure): Range => keysUnder(recordKey('ef', company, erasure)),
+  allFound: (): Range => keysUnder('ef'),
   // -- files
   file: (id: File): RecordKey<FileRecord | DeletedFileRecord> => recordKey('fi', id),
   files: (): RecordRange<FileRecord | DeletedFileRecord> => keysUnder('fi'),

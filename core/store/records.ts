@@ -1,3 +1,4 @@
+import type { SubjectErasure } from '../api/erasures.ts'
 import type {
   CategoryId,
   CompanyId,
@@ -282,6 +283,16 @@ export interface ErasureRecord {
   readonly txId: TxId
   /** By ascending version. */
   readonly erased: readonly (ErasedOfEvent & { readonly version: number })[]
+}
+
+/** The erasure of a subject, and how far it is. The subject is in an entry of its own. */
+export interface SubjectErasureRecord extends Omit<SubjectErasure, 'kind' | 'createdAt' | 'doneAt'> {
+  readonly createdAt: number
+  /** The server that works on it, and when it took the last step, by its clock. */
+  readonly holder?: string
+  readonly heldAt?: number
+  /** The evidence that it looked at last. It looks at them by ascending id. */
+  readonly cursor?: EvidenceId
 }
 
 export interface IdempotencyRecord {

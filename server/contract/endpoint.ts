@@ -67,7 +67,7 @@ export interface BodyShape<B extends TSchema> {
 /** What a successful response contains: JSON with a schema, or another media type. */
 export type ResponseShape =
   | {
-      readonly status?: 200 | 201
+      readonly status?: 200 | 201 | 202
       readonly schema: TSchema
       readonly example?: unknown
       /** Other media types that the same request can select. */

@@ -81,6 +81,7 @@ const RESPONSES: { readonly [K in ResponseCode]: ErrorResponse } = {
   SOURCE_SYSTEM_NOT_FOUND: { status: 404 },
   BATCH_NOT_FOUND: { status: 404 },
   SHARE_NOT_FOUND: { status: 404 },
+  ERASURE_NOT_FOUND: { status: 404 },
   EXTERNAL_ID_EXISTS: { status: 409 },
   NAME_EXISTS: { status: 409 },
   KEY_EXISTS: { status: 409 },

@@ -116,6 +116,7 @@ const PATH_PARAMETERS: Readonly<Record<string, string>> = {
   EVIDENCE_EXTERNAL_ID: "The evidence's external id, percent-encoded: `%2F` is part of it",
   SYSTEM_ID: "A source system's id",
   SHARE_ID: "A share's id",
+  ERASURE_ID: "An erasure's id",
   FILE_ID: "A file's id",
   evidenceId: "The evidence's id, or its external id",
   fileId: "The file's id",

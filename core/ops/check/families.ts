@@ -175,6 +175,8 @@ export const FAMILIES: readonly Family[] = [
       referTo(keys.event(company, evidence, of.version), (entry) => hasLost(eventInRecord(entry), of, text)),
     )
   }),
+  familyById('other', keys.allSubjectErasures(), (_, company) => [{ key: keys.company(company) }]),
+  ...[keys.allSubjects(), keys.allFound()].map((range) => bytes('other', range)),
   family('other', keys.allShareUses(), (_, company, id = '') => [
     referTo(keys.share(id), (entry) => decodeRecord(entry).company === company),
   ]),

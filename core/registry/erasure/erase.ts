@@ -22,7 +22,7 @@ import { enterCompany } from '../permissions.ts'
 import { assertVersion, type CommitPart, type Decision } from '../write.ts'
 import { erasedParts } from './list.ts'
 import { placeOf } from './places.ts'
-import { type ErasurePlan, partsAskedFor, planErasure } from './plan.ts'
+import { type ErasurePlan, type Events, partsAskedFor, planErasure } from './plan.ts'
 
 /**
  * Erases fields, files or the content of an evidence, in one commit with the receipt. It holds while the evidence is as
@@ -33,26 +33,31 @@ export const eraseEvidence =
   async (scope, externalId, input, options = {}) => {
     const entered = await enterCompany(context, scope, 'A')
     const request = erasureOf(input)
-    const outcome = await context.write(undefined, async (attempt) => {
+    const outcome = await context.write<ErasureOutcome>(undefined, async (attempt) => {
       const evidence = await readEvidence(context, entered, externalId)
       const { record } = evidence
       assertVersion(options, record.lastVersion, 'the evidence')
       if (attempt.conflicts.includes(keys.externalId(record.company, record.id)))
         throw new RegistryError('EXTERNAL_ID_EXISTS', `Another evidence has ${record.id} as its external id`)
-      const later = Array.from({ length: record.lastVersion - 1 }, (_, i) => i + 2)
-      const events = [firstEventOf(record), ...(await readEvents(context.records, record, later))] as const
+      const events = await allEvents(context, record)
       const plan = planErasure(record, events, partsAskedFor(request, record.id, events), attempt.now)
-      if (plan.erased.length === 0) return { commit: {}, result: NOTHING_ERASED }
+      if (plan.erased.length === 0 || request.dryRun === true)
+        return { commit: {}, result: { erased: erasedParts(plan.erased), disk: 'done' } }
       const { reason, note } = request
       const made = { at: attempt.now, by: entered.actor, reason, ...(note !== undefined && { note }) }
       return decideErasure(context, { evidence, plan }, made)
     })
+    if (request.dryRun === true) return outcome
     context.erasures.request()
     for (const { file } of outcome.erased) if (file !== undefined) await destroy(context, file, scope.logFields)
     return outcome
   }
 
-const NOTHING_ERASED: ErasureOutcome = { erased: [], disk: 'done' }
+/** All events of an evidence. */
+export async function allEvents({ records }: Pick<Context, 'records'>, evidence: EvidenceRecord): Promise<Events> {
+  const later = Array.from({ length: evidence.lastVersion - 1 }, (_, i) => i + 2)
+  return [firstEventOf(evidence), ...(await readEvents(records, evidence, later))]
+}
 
 /** Throws `VALIDATION_ERROR`. */
 function erasureOf(input: ErasureInput): ErasureInput {
@@ -64,12 +69,14 @@ function erasureOf(input: ErasureInput): ErasureInput {
   return { ...request, ...(files && { files: files.map(uuidInput) }) }
 }
 
-interface Changed {
+/** An evidence, and what is erased of it. */
+export interface Changed {
   readonly evidence: Read<EvidenceRecord>
   readonly plan: ErasurePlan
 }
 
-function decideErasure(
+/** The commit that erases what the plan says. Its record check covers every event and file of the evidence. */
+export function decideErasure(
   { ids, records, erasures, origin, hash }: Context,
   { evidence: { record: before, check }, plan }: Changed,
   made: Pick<ErasureRecord, 'at' | 'by' | 'reason' | 'note'>,

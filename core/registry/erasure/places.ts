@@ -21,6 +21,8 @@ export const PLACES: ReadonlyMap<string, Place> = new Map<string, Place>([
   ['ep', 'removed'],
   ['wo', 'removed'],
   ['ow', 'hashed'],
+  // Subjects that are being erased: the record goes when that is done, and its key holds no text.
+  ['eu', 'rewritten'],
 ])
 
 /** What an erasure does with the entry under a key. */

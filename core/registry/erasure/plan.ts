@@ -2,6 +2,7 @@ import type { ErasedOfEvent } from '../../commitment/receipt.ts'
 import { ERASABLE_FIELDS, type ErasureInput } from '../../schemas/erasure-inputs.ts'
 import { invalidInput } from '../../schemas/validation.ts'
 import { CURRENT_FIELDS, withFirstEvent } from '../../store/evidence.ts'
+import { foldCase } from '../../store/keys.ts'
 import type { ErasureRecord, EventRecord, EvidenceRecord } from '../../store/records.ts'
 import { eraseParts, withTimes } from '../event/erase.ts'
 
@@ -60,6 +61,14 @@ export function partsAskedFor(input: ErasureInput, evidenceId: string, events: E
     assertAllIn<string>(input[kind] ?? [], new Set([...chosen].flatMap((event) => namesIn(event, kind))), kind)
   return (event) => (chosen.has(event) ? partsToErase(event, input, evidenceId) : NOTHING)
 }
+
+/** The owner and the persona of an event, where they are the subject. `folded`: as `foldCase` returns it. */
+export const partsNaming =
+  (folded: string): PartsOf =>
+  ({ fields }) => {
+    const isNamed = (value: unknown): boolean => typeof value === 'string' && foldCase(value) === folded
+    return { fields: ['owner', 'personaName'].filter((name) => isNamed(fields[name])), files: [] }
+  }
 
 type Parts = ReturnType<PartsOf>
 const NOTHING: Parts = { fields: [], files: [] }

@@ -1,8 +1,10 @@
 import type { Evidences } from '../../api/evidences.ts'
+import type { Background } from '../../background.ts'
 import { CategoryResolver } from '../category/resolve.ts'
 import type { Context } from '../context.ts'
 import { eraseEvidence } from '../erasure/erase.ts'
-import { listErasures } from '../erasure/list.ts'
+import { listErasures, readErasure } from '../erasure/list.ts'
+import { eraseSubject } from '../erasure/subject.ts'
 import { createEvidence, createEvidences } from './create.ts'
 import { eventFeed } from './feed.ts'
 import { getEvidenceIfChanged } from './get.ts'
@@ -12,8 +14,8 @@ import { readOverview } from './overview.ts'
 import { publicStatus } from './public-status.ts'
 import { updateEvidence } from './update.ts'
 
-/** The operations on evidences. Their contract is `Evidences`. */
-export function evidenceOperations(context: Context): Evidences {
+/** The operations on evidences. Their contract is `Evidences`. `subjects`: erases them. */
+export function evidenceOperations(context: Context, subjects: Background): Evidences {
   const categories = new CategoryResolver(context)
   const list = listEvidences(context)
   const getIfChanged = getEvidenceIfChanged(context)
@@ -27,6 +29,8 @@ export function evidenceOperations(context: Context): Evidences {
     getIfChanged,
     update: updateEvidence(context),
     erase: eraseEvidence(context),
+    eraseSubject: eraseSubject(context, subjects),
+    erasure: readErasure(context),
     erasures: listErasures(context),
     files: listEvidenceFiles(context),
     overview: readOverview(context, list),

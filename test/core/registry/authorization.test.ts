@@ -48,6 +48,11 @@ const operations: Readonly<Record<string, readonly [PermissionLevel, Operation]>
     'A',
     ({ evidences }, scope) => evidences.erase(scope, 'e-1', { fields: ['owner'], reason: 'request' }),
   ],
+  'evidences.eraseSubject': [
+    'A',
+    ({ evidences }, scope) => evidences.eraseSubject(scope, { subject: 'Ada', reason: 'request' }),
+  ],
+  'evidences.erasure': ['A', ({ evidences }, scope) => evidences.erasure(scope, NO_ID)],
   'evidences.erasures': ['A', ({ evidences }, scope) => evidences.erasures(scope)],
   'evidences.files': ['R', ({ evidences }, scope) => evidences.files(scope, 'e-1')],
   'evidences.overview': ['R', ({ evidences }, scope) => evidences.overview(scope)],

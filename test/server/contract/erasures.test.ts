@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { CompanyRequests, of } from '../../support/company-requests.ts'
+import { eventually } from '../../support/eventually.ts'
 import type { CallOptions } from '../../support/service.ts'
 
 const MARK = 'Zq8Kw2'
@@ -60,5 +61,24 @@ describe('the erasure of an evidence', () => {
     assert.ok(!(await readAll(id)).includes(MARK))
     await acme.fails('getEvidence', 404, 'EVIDENCE_NOT_FOUND', of(`${MARK}-id`))
     assert.ok(!(await acme.service.metrics()).includes(MARK))
+  })
+
+  it('of a subject runs in the background, and shows what it found', async () => {
+    const { id: evidenceId } = await acme.create('e-1', { owner: `${MARK} Ada` })
+    const json = { subject: `${MARK.toLowerCase()} ADA`, reason: 'court', dryRun: true }
+    const admin = { key: acme.company.keys.A }
+    const { status, body } = await acme.call('eraseSubject', { ...admin, json })
+    assert.deepEqual([status, body.status], [202, 'ok'])
+    const shown = await eventually(async () => {
+      const erasure = await acme.ok('getErasure', { ...admin, params: { ERASURE_ID: body.id } })
+      return erasure.state === 'done' && erasure
+    })
+    const place = { evidenceId, externalId: 'e-1', version: 1, field: 'owner' }
+    assert.deepEqual([shown.kind, shown.dryRun, shown.found, shown.isMore], ['subject', true, [place], false])
+    const { erasures } = await acme.ok('listErasures', admin)
+    assert.deepEqual([erasures[0].id, erasures[0].progress], [body.id, shown.progress])
+    assert.ok(![shown, erasures].some((each) => JSON.stringify(each).toLowerCase().includes('ada"')))
+    await acme.fails('getErasure', 404, 'ERASURE_NOT_FOUND', { ...admin, params: { ERASURE_ID: evidenceId } })
+    await acme.fails('eraseSubject', 400, 'VALIDATION_ERROR', { ...admin, json: { subject: '', reason: 'court' } })
   })
 })

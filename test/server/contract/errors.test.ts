@@ -13,6 +13,7 @@ const CODES: Readonly<Record<number, readonly string[]>> = {
   403: ['FORBIDDEN'],
   404: [
     'SHARE_NOT_FOUND',
+    'ERASURE_NOT_FOUND',
     'COMPANY_NOT_FOUND',
     'CATEGORY_NOT_FOUND',
     'SUBCATEGORY_NOT_FOUND',

@@ -44,9 +44,12 @@ describe('HEAD, other methods and too many headers', () => {
     const proof = await acme.service.ok('getProof', { params: { txid: txId } })
     const shared = { params: { EVIDENCE_EXTERNAL_ID: 'e-1' }, json: { fields: [], files: 'all' } }
     const { id: shareId, url } = await acme.ok('createShare', shared)
+    const erased = { key: acme.company.keys.A, json: { subject: 'Ada', reason: 'other' } }
+    const { id: erasureId } = await acme.ok('eraseSubject', erased)
     secret = { 'x-share-secret': String(url).split('.').at(-1) ?? '' }
     params = {
       SHARE_ID: shareId,
+      ERASURE_ID: erasureId,
       FILE_ID: overlayId,
       COMPANY_ID: 'acme',
       EVIDENCE_EXTERNAL_ID: 'e-1',

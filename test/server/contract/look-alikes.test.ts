@@ -154,7 +154,10 @@ async function readAll({ service, company, watch }: Crowd): Promise<ReadonlyMap<
   for (const id of ['getOverview', 'listEvents', 'getEvidence', 'getBundle', 'exportEvidences', 'listShares'])
     await read(id)
   for (const id of ['listSourceSystems', 'getSourceSystem', 'checkSourceSystem', 'getOwnSourceSystem']) await read(id)
-  for (const id of ['listAudit', 'listErasures']) await read(id)
+  await read('listAudit')
+  const { erasures } = await read('listErasures')
+  Object.assign(params, { ERASURE_ID: erasures[0].id })
+  await read('getErasure')
   await read('downloadFile', { fileId: dt[0].overlayId, evidenceId: 'car-1' })
   return found
 }

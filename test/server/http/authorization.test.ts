@@ -13,6 +13,7 @@ const PARAMS = {
   EVIDENCE_EXTERNAL_ID: 'none',
   SYSTEM_ID: NOTHING,
   SHARE_ID: NOTHING,
+  ERASURE_ID: NOTHING,
 }
 
 /** Each level includes those before it. */
@@ -54,6 +55,8 @@ const NEEDED: Readonly<Record<string, PermissionLevel | 'sourceSystem' | 'operat
   listShares: 'R',
   endShare: 'R',
   eraseEvidence: 'A',
+  eraseSubject: 'A',
+  getErasure: 'A',
   listErasures: 'A',
 }
 
