@@ -8,6 +8,7 @@ const COMMANDS: Readonly<Record<string, readonly [does: string, load: () => Prom
   get: ['prints an evidence and its events', async () => (await import('./evidences.ts')).getCommand],
   list: ['prints evidences', async () => (await import('./evidences.ts')).listEvidencesCommand],
   bundle: ['writes proof bundles', async () => (await import('./evidences.ts')).bundleCommand],
+  erase: ['erases what is personal for good', async () => (await import('./erase.ts')).eraseCommand],
   watch: ['prints events as they are recorded', async () => (await import('./evidences.ts')).watchCommand],
   verify: ['verifies a proof bundle or an export, offline', async () => (await import('./verify.ts')).verifyCommand],
   report: ['writes a page about a proof bundle', async () => (await import('./report.ts')).reportCommand],

@@ -11,11 +11,12 @@ import { UsageError } from './flags.ts'
 import { saveBundle, sizeOfTree } from './save-bundle.ts'
 import { printable, ProgressLine, whyUnreadable, writeOut } from './terminal.ts'
 
-const progress = new ProgressLine()
+export const progress = new ProgressLine()
 
 type Column = string | number | null | undefined
 
-const printLine = (json: boolean | undefined, value: object, ...columns: readonly Column[]): void =>
+/** Prints a line of the result: an object, or its columns. */
+export const printLine = (json: boolean | undefined, value: object, ...columns: readonly Column[]): void =>
   progress.print(json ? JSON.stringify(value) : columns.map((column) => printable(String(column ?? '-'))).join('  '))
 
 /** `evidence-registry add`. */

@@ -8,8 +8,8 @@ export type Place = 'rewritten' | 'removed' | 'hashed'
  * the text, or `removed`, because the key itself holds the text. `hashed` entries are removed, too, but their keys hold
  * only a keyed hash. A store of text joins this table. Idempotency records hold ids, and hashes under a secret outside
  * the store. The record of a pending erasure names the keys, until these and then its own old values are erased.
- * Outside the records, text is in the bytes of files, which `destroy` deletes, and in the memory of servers: replies are
- * kept with the version of the evidence's record, and `evidenceIds` is compared with the record.
+ * Outside the records, text is in the bytes of files, which `destroy` deletes, and in the memory of servers: replies
+ * are kept with the version of the evidence's record, and `evidenceIds` is compared with the record.
  */
 export const PLACES: ReadonlyMap<string, Place> = new Map<string, Place>([
   // Evidences with their first events, later events, and files with their names and small contents.

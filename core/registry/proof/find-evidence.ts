@@ -170,11 +170,10 @@ async function findByTxId(context: Context, externalId: string, txId: string): P
 
 /** The oldest evidences with this external id. Ids are in the order of creation. */
 async function candidatesOf(context: Context, externalId: string): Promise<EvidenceCandidate[]> {
-  const { records } = context
-  const rows = await listEntries(records, { ...keys.publicIds(externalId), limit: MAX_CANDIDATES })
+  const rows = await listEntries(context.records, { ...keys.publicIds(externalId), limit: MAX_CANDIDATES })
   const named = rows.map((row) => ({ company: textOf(row), id: lastPartOfKey(row.key) }))
   const entries = await readAll(
-    records,
+    context.records,
     named.map(({ company, id }) => keys.evidence(company, id)),
   )
   const candidates: EvidenceCandidate[] = []

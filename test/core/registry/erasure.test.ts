@@ -3,12 +3,12 @@ import { describe, test, type TestContext } from 'node:test'
 import { Level } from 'level'
 import { openLevelRecords } from '../../../adapters/level/index.ts'
 import { sha256, toBase64, toHex } from '../../../core/bytes.ts'
-import { type RecordEraser, type RecordStore } from '../../../core/index.ts'
+import { type EvidenceErasure, type RecordEraser, type RecordStore } from '../../../core/index.ts'
 import { eventInRecord } from '../../../core/store/evidence.ts'
 import { createInstruments } from '../../../server/index.ts'
 import { keys } from '../../../core/store/keys.ts'
 import { listEntries } from '../../../core/store/read.ts'
-import { bodyOf, inCategory, it, openFixture, Stores } from '../../support/registry-fixture.ts'
+import { bodyOf, type Fixture, inCategory, it, openFixture, Stores } from '../../support/registry-fixture.ts'
 import { present } from '../../support/present.ts'
 import { eventually } from '../../support/eventually.ts'
 import { isOnDisk, temporaryFor } from '../../support/temporary.ts'
@@ -148,7 +148,8 @@ describe('the erasure of a deleted file', () => {
     test(`ends for keys with text behind the old values of its own record: ${how}`, async (t) => {
       const stores = new Stores()
       const { clock, close, evidence, evidences, scope } = await openFixture({ stores, records: { eraser } })
-      const disk = async () => (await evidences.erasures(scope)).items[0]?.disk
+      const disk = async (registry: Pick<Fixture, 'evidences'> = { evidences }) =>
+        ((await registry.evidences.erasures(scope)).items as readonly EvidenceErasure[])[0]?.disk
       await evidence({ name: 'Zq8Kw' })
       await evidences.erase(scope, 'e-1', { fields: ['name'], reason: 'request' })
       const [pending] = await stores.keysOf('pe')
@@ -160,7 +161,7 @@ describe('the erasure of a deleted file', () => {
       assert.equal(await disk(), 'eraseKeys' in eraser ? 'done' : 'pending')
       await close()
       const again = await openFixture({ t, stores, records: { eraser } })
-      assert.equal((await again.evidences.erasures(scope)).items[0]?.disk, 'done')
+      assert.equal(await disk(again), 'done')
       assert.deepEqual(await stores.keysOf('pe'), [])
     })
 

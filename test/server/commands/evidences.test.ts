@@ -68,6 +68,29 @@ describe('the commands for people who have files', () => {
     assert.match(missing.stderr, /\(EVIDENCE_NOT_FOUND\)\n$/)
   })
 
+  it('erase only with --yes', async () => {
+    const env = { EVIDENCE_API_KEY: acme.company.keys.A }
+    const more = ['--url', acme.service.url, '--company', 'acme', '--reason', 'request']
+    const erase = (...args: readonly string[]) => runCli(['erase', ...args, ...more], env)
+    for (const id of ['e-1', 'e-2']) await acme.create(id, { owner: 'Alan Turing', summary: 'a machine' })
+    const part = ['--evidence', 'e-1', '--field', 'summary', '--field', 'owner']
+    const note = 'Nothing is erased yet. To erase it, add --yes\n'
+    const dry = await ends(0, erase(...part))
+    assert.deepEqual([dry.stdout, dry.stderr], ['1  owner  -\n1  summary  -\n', note])
+    assert.equal((await ends(0, erase(...part, '--yes'))).stdout, dry.stdout)
+    const found = await ends(0, erase('--subject', 'alan turing'))
+    assert.deepEqual([found.stdout, found.stderr], ['1  owner  e-2\n', note])
+    const args = [...programArgs('server/cli.ts'), 'erase', '--subject', '-', '--yes', '--json', ...more]
+    const running = promisify(execFile)(process.execPath, args, { env: { ...process.env, ...env } })
+    running.child.stdin?.end('ALAN Turing\n')
+    assert.equal((JSON.parse((await running).stdout) as { externalId: string }).externalId, 'e-2')
+    const { object } = await acme.page('e-2')
+    assert.deepEqual([object.owner, object.summary], [undefined, 'a machine'])
+    for (const wrong of [[], ['--subject', 'x', '--evidence', 'e-1']]) await ends(2, erase(...wrong))
+    const refused = await ends(1, erase('--evidence', 'e-1'))
+    assert.match(refused.stderr, /VALIDATION_ERROR/)
+  })
+
   it('print events, after one that was printed before', async () => {
     await acme.create('watched')
     const first = await run('watch', '--after', 'first', '--once', '--json')

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { cp } from 'node:fs/promises'
 import { join } from 'node:path'
 import { it } from 'node:test'
-import { OPERATOR } from '../../../core/index.ts'
+import { OPERATOR, type EvidenceErasure } from '../../../core/index.ts'
 import { changeDirectory, directoryWith, openDirectory } from '../../support/configured-registry.ts'
 import { ends, runCli } from '../../support/server-process.ts'
 import { isOnDisk, temporaryFor } from '../../support/temporary.ts'
@@ -30,7 +30,7 @@ it('removes what was erased from every file of a data directory, and so does a s
   const { registry } = await openDirectory(copy, ENV)
   const { items } = await registry.evidences.erasures(SCOPE)
   assert.deepEqual(
-    items.map(({ disk }) => disk),
+    (items as readonly EvidenceErasure[]).map(({ disk }) => disk),
     ['done'],
   )
   await registry.close()
