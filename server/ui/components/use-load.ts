@@ -1,4 +1,4 @@
-import { useCallback, useEffect, useState } from 'preact/hooks'
+import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
 import { isOutage } from '../failure.ts'
 
 /** The pause before a load is repeated that failed for a reason that passes. */
@@ -15,6 +15,8 @@ export interface Loading<T> {
   readonly loaded: Loaded<T>
   /** Loads again. What was loaded before stays visible until then. */
   readonly reload: () => void
+  /** As `reload`, but lets a load that runs come to its end: it may take longer than the pause of `useEvery`. */
+  readonly refresh: () => void
 }
 
 /**
@@ -24,10 +26,13 @@ export interface Loading<T> {
 export function useLoad<T>(load: (signal: AbortSignal) => Promise<T>, dependencies: readonly unknown[]): Loading<T> {
   const [loaded, setLoaded] = useState<Loaded<T>>({ state: 'loading' })
   const [attempt, setAttempt] = useState(0)
+  const isRunning = useRef(false)
   const reload = useCallback(() => setAttempt((count) => count + 1), [])
+  const refresh = useCallback(() => (isRunning.current ? undefined : reload()), [])
   useEffect(() => setLoaded({ state: 'loading' }), dependencies)
   useEffect(() => {
     const abort = new AbortController()
+    isRunning.current = true
     let timer: ReturnType<typeof setTimeout> | undefined
     const fail = (error: unknown): void => {
       if (isOutage(error)) timer = setTimeout(reload, REPEAT_MS)
@@ -35,16 +40,21 @@ export function useLoad<T>(load: (signal: AbortSignal) => Promise<T>, dependenci
         before.state === 'done' && isOutage(error) ? { ...before, error } : { state: 'failed', error },
       )
     }
+    const end = (show: () => void): void => {
+      if (abort.signal.aborted) return
+      isRunning.current = false
+      show()
+    }
     load(abort.signal).then(
-      (value) => !abort.signal.aborted && setLoaded({ state: 'done', value }),
-      (error: unknown) => !abort.signal.aborted && fail(error),
+      (value) => end(() => setLoaded({ state: 'done', value })),
+      (error: unknown) => end(() => fail(error)),
     )
     return () => {
       abort.abort()
       clearTimeout(timer)
     }
   }, [...dependencies, attempt])
-  return { loaded, reload }
+  return { loaded, reload, refresh }
 }
 
 /** Runs something again and again while the component is shown and `isOn`. */

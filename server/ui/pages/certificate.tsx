@@ -31,8 +31,8 @@ export function CertificatePage({ evidenceId, externalId }: CertificatePageProps
   const content = session && externalId !== undefined ? { session, externalId } : undefined
   const load = (signal: AbortSignal) => readCertificate(evidenceId, content, signal)
   const certificate = useLoad(load, [evidenceId, externalId, session])
-  const { loaded, reload } = certificate
-  useEvery(REFRESH_MS, reload, loaded.state === 'done' && loaded.value === undefined)
+  const { loaded, refresh } = certificate
+  useEvery(REFRESH_MS, refresh, loaded.state === 'done' && loaded.value === undefined)
   const [code, setCode] = useState<CertificateCode>()
   return (
     <WhenLoaded of={certificate} title={texts.certificate.title}>

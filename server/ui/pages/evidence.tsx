@@ -190,7 +190,7 @@ function ProofState({ evidenceId }: { readonly evidenceId: string }) {
   const assurance = value?.status === 'ok' ? value.assurance : undefined
   const isIndependent = [assurance?.time, assurance?.anchor].includes('independent')
   const isDone = merkle?.anchor !== undefined && tsa !== undefined
-  useEvery(REFRESH_MS, proof.reload, !isDone)
+  useEvery(REFRESH_MS, proof.refresh, !isDone)
   const hasWaited = useRef(false)
   useEffect(() => {
     if (isDone && hasWaited.current)

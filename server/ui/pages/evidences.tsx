@@ -27,7 +27,7 @@ export function EvidencesPage({ query }: { readonly query: URLSearchParams }) {
     subcategories.map((subcategory) => [subcategory.id, `${name} / ${subcategory.name}`] as const),
   )
   const overview = useLoad((signal) => client.getOverview({}, { signal }), [client])
-  useEvery(REFRESH_MS, overview.reload)
+  useEvery(REFRESH_MS, overview.refresh)
   const glance = overview.loaded.state === 'done' ? overview.loaded.value : undefined
   return (
     <>

@@ -49,7 +49,7 @@ export function FirstRun({ onHide, onSession, onChange }: FirstRunProps) {
   const value = proof.loaded.state === 'done' ? proof.loaded.value : undefined
   const vouchers = useVouchers()
   const isProven = isComplete(value, vouchers)
-  useEvery(2_000, proof.reload, progress !== undefined && !isProven)
+  useEvery(2_000, proof.refresh, progress !== undefined && !isProven)
   const created = (externalId: string): void => {
     sessionStorage.setItem(STORAGE_KEY, `${session.companyId}\n${externalId}`)
     setProgress(externalId)

@@ -10,8 +10,8 @@ const REFRESH_MS = 10_000
 /** What each witness of the log has cosigned last, and its alarm. Shows nothing for a log without witnesses. */
 export function WitnessesCard() {
   const t = texts.log
-  const { loaded, reload } = useLoad((signal) => publicClient.listWitnesses({}, { signal }), [])
-  useEvery(REFRESH_MS, reload)
+  const { loaded, refresh } = useLoad((signal) => publicClient.listWitnesses({}, { signal }), [])
+  useEvery(REFRESH_MS, refresh)
   if (loaded.state !== 'done' || loaded.value.witnesses.length === 0) return null
   return (
     <Card title={t.witnesses} aside={t.witnessesNote}>

@@ -46,7 +46,7 @@ const REFRESH_MS = 3_000
 function CheckpointCard() {
   const t = texts.log
   const checkpoint = useLoad(loadCheckpoint, [])
-  useEvery(REFRESH_MS, checkpoint.reload)
+  useEvery(REFRESH_MS, checkpoint.refresh)
   return (
     <Card title={t.checkpoint} aside={t.checkpointNote}>
       <WhenLoaded of={checkpoint}>

@@ -51,7 +51,7 @@ export function OverviewPage({ onSession }: { readonly onSession: (session: Sess
   const { loaded } = overview
   const isFirst = !isHidden && loaded.state === 'done' && isFirstRun(companyId, loaded.value.counts.evidences)
   // An evidence of somebody else, or a failure, would end a form of the first steps.
-  useEvery(REFRESH_MS, overview.reload, !isFirst)
+  useEvery(REFRESH_MS, overview.refresh, !isFirst)
   return (
     <WhenLoaded of={overview} title={texts.overview.title} heightsPx={PARTS_PX}>
       {(value) =>

@@ -61,6 +61,23 @@ describeDashboard('the page of the log in Chromium', (it, dashboard) => {
     await batches.getByRole('table').waitFor()
   })
 
+  it('waits for a response that takes longer than the pause between two requests', async ({ page }) => {
+    await dashboard.createSealed('log-3')
+    const [url, asked] = ['**/log/checkpoint', [] as string[]]
+    page.on('request', (request) => asked.push(...request.url().split('/').slice(-1)))
+    const release = await dashboard.hold(url)
+    await page.clock.install()
+    await Promise.all([page.waitForRequest(url), page.goto(dashboard.urlOf('#/log'))])
+    await page.clock.runFor(10_000)
+    assert.equal(asked.filter((name) => name === 'checkpoint').length, 1)
+    release()
+    await page
+      .locator('section', { has: heading(page, 'Newest checkpoint') })
+      .locator('pre')
+      .waitFor()
+    await Promise.all([page.waitForRequest(url), page.clock.runFor(3_000)])
+  })
+
   it('shows the path of the event whose txId was clicked in the history', async ({ page }) => {
     const id = await dashboard.createSealed('log-2')
     const { txId, merkle } = await dashboard.proofOf(id)
