@@ -1,5 +1,6 @@
 import type { Bundle } from '../schemas/bundle.ts'
 import type { NewShare } from '../schemas/share-inputs.ts'
+import type { ErasedValue } from './erasures.ts'
 import type { FileInfo } from './files.ts'
 import type { FileId, Scope, ShareId, WriteOptions } from './scope.ts'
 
@@ -44,6 +45,8 @@ export interface SharedEvidence {
   readonly files: readonly Pick<FileInfo, 'id' | 'mimeType' | 'size'>[]
   /** Where the registry files it now, if one of the category ids is disclosed. No event commits to the names. */
   readonly filedUnder?: { readonly category: string; readonly subcategory: string }
+  /** Those of its fields whose present value was erased. No proof covers that. */
+  readonly erased?: readonly ErasedValue[]
 }
 
 /**

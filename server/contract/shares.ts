@@ -5,6 +5,7 @@ import type {
   Share as CoreShare,
 } from '../../core/index.ts'
 import { Bundle, NewShare as CoreSchema } from '../../core/schemas/index.ts'
+import { ErasedValue } from './erasures.ts'
 import { closed, Count, DateTime, defined, Id, opt, time, TimeInput, Version } from './values.ts'
 
 /** What a link discloses, and until when. The fields and files are those of the core. */
@@ -52,6 +53,7 @@ export const SharedEvidence = closed({
       { description: 'Where the registry files it now. No event commits to these names' },
     ),
   ),
+  erased: opt(Type.Array(ErasedValue, { description: 'Those of its fields whose present value was erased' })),
 })
 
 /** Times are texts in a request, and dates in the core. */

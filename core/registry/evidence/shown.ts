@@ -44,7 +44,7 @@ export function evidenceOf(record: EvidenceRecord): Evidence {
 }
 
 /** What was erased, and when. `files`: those among the names. */
-const erasedValues = (at: Readonly<Record<string, number>>, files: object = {}): readonly ErasedValue[] =>
+export const erasedValues = (at: Readonly<Record<string, number>>, files: object = {}): readonly ErasedValue[] =>
   Object.entries(at).map(([name, time]) => ({
     ...(Object.hasOwn(files, name) ? { field: 'files', file: name } : { field: name }),
     at: new Date(time),

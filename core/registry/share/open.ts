@@ -6,6 +6,7 @@ import { danglingReference, readOne, requireRecord } from '../../store/read.ts'
 import type { EvidenceRecord, FileRecord, ShareRecord } from '../../store/records.ts'
 import { assertTexts } from '../company/api-keys.ts'
 import type { Context } from '../context.ts'
+import { erasedValues } from '../evidence/shown.ts'
 import { fileNotFound, listFiles } from '../file/stored-file.ts'
 import type { LastUses } from '../last-uses.ts'
 import { OPERATOR } from '../permissions.ts'
@@ -23,11 +24,13 @@ export const openShare =
   async (key) => {
     const share = await readShare(context, uses, key)
     const evidence = await evidenceOf(context, share)
+    const erased = Object.entries(evidence.erased ?? {}).filter(([name]) => share.fields.includes(name))
     const isNamed = share.fields.includes('categoryId') || share.fields.includes('subcategoryId')
     return {
       bundle: await bundleOf(context, new VouchedTrees(context.log, sources), evidence, selectionOf(share)),
       files: await sharedFiles(context, share, evidence),
       ...(isNamed && { filedUnder: await categoryNames(context, evidence) }),
+      ...(erased.length > 0 && { erased: erasedValues(Object.fromEntries(erased)) }),
     }
   }
 

@@ -106,6 +106,14 @@ describe('a share', () => {
     await assertIntact(fixture)
   })
 
+  it('says which of its fields lost their value', async ({ registry, scope, evidence, clock }) => {
+    await evidence({ owner: 'Ada L' })
+    const key = keyOf(await registry.shares.create(scope, 'e-1', { fields: ['owner'], files: [] }))
+    assert.equal((await registry.shares.open(key)).erased, undefined)
+    await registry.evidences.erase(scope, 'e-1', { fields: ['name', 'owner'], reason: 'request' })
+    assert.deepEqual((await registry.shares.open(key)).erased, [{ field: 'owner', at: new Date(clock.now()) }])
+  })
+
   test('discloses the newest values of a long history, and every theft, and reads each event once', async (t) => {
     const { reads, ...options } = countVersionReads(new Stores())
     const { registry, scope, evidence } = await openFixture({ t, ...options })
