@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks'
+import type { Client } from '../../client/index.ts'
 import { closeDialog, Dialog } from '../components/dialog.tsx'
 import { CheckField, CheckList, type CheckChoice } from '../components/fields.tsx'
 import { Form } from '../components/form.tsx'
@@ -8,8 +9,9 @@ import { useLoad } from '../components/use-load.ts'
 import { changesOf } from '../event-changes.ts'
 import { fieldName } from '../event-names.ts'
 import { saveFile } from '../format.ts'
-import { useSession, type Session } from '../session.ts'
+import { useSession } from '../session.ts'
 import { texts } from '../texts.ts'
+import { readHistory } from './share-choices.ts'
 
 interface ProofDialogProps {
   readonly externalId: string
@@ -21,8 +23,6 @@ interface Disclosable {
   readonly files: readonly CheckChoice[]
 }
 
-/** The most that one request returns. Later events have the same fields; their files are in the choice "all". */
-const MAX_EVENTS = 500
 /** Disclosed by its own choice, because it also shows later versions. */
 const HISTORY_FIELD = 'slotKey'
 
@@ -39,12 +39,8 @@ export function ProofDialog({ externalId }: ProofDialogProps) {
 }
 
 /** What the history has, so that the user can choose what of it to show. */
-async function readDisclosable(
-  client: Session['client'],
-  externalId: string,
-  signal: AbortSignal,
-): Promise<Disclosable> {
-  const { events } = await client.getEvidence({ externalId, len: MAX_EVENTS, disclose: true }, { signal })
+async function readDisclosable(client: Client, externalId: string, signal: AbortSignal): Promise<Disclosable> {
+  const { events } = await readHistory(client, externalId, signal)
   const names = new Set(events.flatMap(({ disclosure }) => Object.keys(disclosure?.fields ?? {})))
   names.delete(HISTORY_FIELD)
   const files = changesOf(events)

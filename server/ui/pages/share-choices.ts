@@ -30,13 +30,19 @@ export interface Shareable {
 /** The most that one request returns. */
 const MAX_EVENTS = 500
 
-/** Reads all events, and looks into the photos. */
-export async function readShareable(client: Client, externalId: string, signal: AbortSignal): Promise<Shareable> {
+/** An evidence with all its events, oldest first. */
+export async function readHistory(client: Client, externalId: string, signal: AbortSignal) {
   const request = { externalId, len: MAX_EVENTS, disclose: true }
   const { object: evidence, events: first, lastVersion } = await client.getEvidence(request, { signal })
   const events = [...first]
   while (events.length < lastVersion)
     events.push(...(await client.getEvidence({ ...request, last: events.length }, { signal })).events)
+  return { evidence, events }
+}
+
+/** Reads all events, and looks into the photos. */
+export async function readShareable(client: Client, externalId: string, signal: AbortSignal): Promise<Shareable> {
+  const { evidence, events } = await readHistory(client, externalId, signal)
   const { categoryId, subcategoryId } = evidence
   const { path } = await client.getSubcategory({ categoryId, subcategoryId }, { signal })
   const { dt } = await client.listEvidenceFiles({ externalId }, { signal })
@@ -94,7 +100,7 @@ export function choicesOf({ evidence, events, files, category }: Shareable): rea
 const idOf = ({ overlayId }: FileEntry): string => overlayId
 
 /** The values that events set of these fields, newest first, each once. Facts as `name: value`. */
-function valuesOf(events: readonly EvidenceEvent[], names: readonly string[]): readonly string[] {
+export function valuesOf(events: readonly EvidenceEvent[], names: readonly string[]): readonly string[] {
   const values = events.toReversed().flatMap((event) =>
     names.flatMap((name) => {
       const value = committedValue(event, name)
