@@ -26,6 +26,7 @@ const MAX_LENGTHS: Readonly<Record<string, number>> = {
   description: 8_192,
   summary: 8_192,
   updateActionDescription: 8_192,
+  note: 8_192,
   meta: Infinity,
 }
 

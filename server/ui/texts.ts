@@ -424,6 +424,7 @@ export const texts = {
     proof: 'Download proof',
     share: 'Share',
     certificate: 'Certificate',
+    erase: 'Erase …',
     noFiles: 'No file is attached.',
     ofCategory: 'of the category',
     ofSubcategory: 'of the subcategory',
@@ -497,6 +498,40 @@ export const texts = {
     meanwhile: 'Recorded meanwhile:',
     perhapsYours: 'Your last request may have been recorded, and this one was not sent yet. Recorded meanwhile:',
     newest: (text: string) => (text === '' ? 'The newest is empty' : `The newest: ${text}`),
+  },
+  erasure: {
+    /** In place of a value. */
+    on: (date: string) => `erased on ${date}`,
+    verb: 'Erase',
+    title: (name: string) => `Erase from “${name}”`,
+    intro:
+      'Nothing brings it back. Versions, times, hashes and proofs stay, and still verify. A receipt in the log proves ' +
+      'that the registry stated the erasure, not that no copy exists. Not found: mentions inside other texts, ' +
+      'backups made before, downloads and prints.',
+    what: 'What',
+    field: (name: string, values: readonly string[], events: number) =>
+      `${name}: ${few(values)} (${counted(events, 'event')})`,
+    content: (externalId: string, id: string) =>
+      `Everything: the content of this record. Instead of ${externalId}, its external id is then ${id}`,
+    chooseOne: 'Choose above what to erase',
+    reason: 'Reason',
+    reasons: {
+      request: 'The person asked for it',
+      retention: 'It need not be kept any longer',
+      court: 'A court or an authority ordered it',
+      mistake: 'It was entered by mistake',
+      other: 'Another reason',
+    },
+    noteHint: "Only in your company's list of erasures, in no receipt.",
+    confirm: (externalId: string) => `Enter ${externalId} to confirm`,
+    otherId: 'This is not the external id of the record',
+    done: { done: 'Erased, also from the disk', pending: 'Erased; from the disk at the next start at the latest' },
+    receipt: 'Show the receipt',
+    list: 'Erasures',
+    none: 'Nothing is erased yet. The menu of a record has “Erase …”.',
+    when: 'When',
+    disk: 'On disk',
+    disks: { done: 'gone', pending: 'gone at the next start at the latest' },
   },
   /** The fields of events. */
   fields: {

@@ -101,7 +101,7 @@ export function Dialog({ title, canClose = true, isLarge = false, children }: Di
 export const useReadAgain = ({ lostKey }: Submission, read: () => void): void =>
   useEffect(() => () => void (lostKey() !== undefined && read()), [])
 
-interface FormDialogProps extends Pick<FormProps, 'form' | 'action' | 'children' | 'isDanger'> {
+interface FormDialogProps extends Pick<FormProps, 'form' | 'action' | 'check' | 'children' | 'isDanger'> {
   readonly title: string
   readonly intro?: string | false
   /** Default: "Save". */

@@ -14,11 +14,11 @@ const PAGE_ENTRIES = 50
 interface AuditTrailProps {
   /** Reads again if it grows. */
   readonly changes: number
-  readonly systems: readonly SourceSystem[]
+  readonly nameOf: NameOf
 }
 
 /** Who created, changed and rotated keys, and which keys were rejected. */
-export function AuditTrail({ changes, systems }: AuditTrailProps) {
+export function AuditTrail({ changes, nameOf }: AuditTrailProps) {
   const t = texts.systems
   const { client } = useSession()
   const list = usePages<AuditEntry, Page<AuditEntry>>(
@@ -31,8 +31,6 @@ export function AuditTrail({ changes, systems }: AuditTrailProps) {
     },
     { of: [client], changes },
   )
-  const nameOf = (systemId: string): string =>
-    systemId === 'operator' ? t.operator : (systems.find(({ id }) => id === systemId)?.name ?? systemId)
   return (
     <Card title={t.audit}>
       <PageList of={list} empty={<p class="muted">{t.auditEmpty}</p>}>
@@ -49,7 +47,12 @@ export function AuditTrail({ changes, systems }: AuditTrailProps) {
 }
 
 /** The name of a source system, or its id if it is not known. */
-type NameOf = (systemId: string) => string
+export type NameOf = (systemId: string) => string
+
+export const namesOf =
+  (systems: readonly SourceSystem[]): NameOf =>
+  (systemId) =>
+    systemId === 'operator' ? texts.systems.operator : (systems.find(({ id }) => id === systemId)?.name ?? systemId)
 
 /** The names that the newest of some entries leave: a source system may have got another one since. */
 const namesIn =

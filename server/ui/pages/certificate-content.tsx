@@ -4,12 +4,16 @@ import { Table, type Column } from '../components/table.tsx'
 import { Thumb } from '../components/thumb.tsx'
 import { Hash, LongText } from '../components/values.tsx'
 import { lastText, type LastText } from '../event-changes.ts'
+import { erasedOn } from '../erased.ts'
 import { disclosedName } from '../event-names.ts'
 import { formatBound, formatPrinted } from '../format.ts'
 import { texts } from '../texts.ts'
+import type { CertificateProof } from './certificate-proof.ts'
+
+type SubjectProps = Pick<CertificateProof, 'erased'> & { readonly claims: BundleClaims }
 
 /** What hangs on the wall: the thing, its present owner and its present state, after all events. */
-export function CertificateSubject({ claims: { events } }: { readonly claims: BundleClaims }) {
+export function CertificateSubject({ claims: { events }, erased }: SubjectProps) {
   const t = texts.certificate
   /** Only what is present is printed. */
   const text = (name: string): string | undefined => {
@@ -21,7 +25,7 @@ export function CertificateSubject({ claims: { events } }: { readonly claims: Bu
     const setter = events[version - 1]
     return setter === undefined || !isPresent ? '' : t.since(formatPrinted(setter.committedTime))
   }
-  const [imageId, description] = [text('imageId'), text('description')]
+  const [imageId, description] = [text('imageId'), text('description') ?? erasedOn(erased, 'description')]
   const [owner, status] = [lastText(events, 'owner'), lastText(events, 'status')]
   const isStolen = status.isPresent && status.text === 'stolen'
   return (
@@ -31,7 +35,7 @@ export function CertificateSubject({ claims: { events } }: { readonly claims: Bu
       )}
       <div>
         <h1>
-          <bdi>{text('name') ?? t.hidden}</bdi>
+          <bdi>{text('name') ?? erasedOn(erased, 'name') ?? t.hidden}</bdi>
         </h1>
         <p class="id">
           <bdi>{text('externalId')}</bdi>
@@ -41,7 +45,7 @@ export function CertificateSubject({ claims: { events } }: { readonly claims: Bu
             <span class="muted">{texts.form.presentOwner}</span>
             <b class="wrap">
               {!owner.isPresent ? (
-                t.hidden
+                (erasedOn(erased, 'owner') ?? t.hidden)
               ) : owner.text === undefined ? (
                 texts.evidences.noOwner
               ) : (

@@ -1,10 +1,11 @@
-import type { EvidenceProof } from '../../client/index.ts'
+import type { ErasedValue, EvidenceProof } from '../../client/index.ts'
 import { verifyBundle, type BundleClaims } from '../../../core/verify/index.ts'
 import { isOwn } from '../components/values.tsx'
 import { disclosedName } from '../event-names.ts'
 import { publicClient, type Session } from '../session.ts'
 import { texts } from '../texts.ts'
 import { readText } from './read-text.ts'
+import { AFTER_ALL } from './timeline.tsx'
 
 /** A time by which an event existed, and who states it. */
 interface StatedTime {
@@ -37,6 +38,8 @@ export interface CertificateProof {
   readonly event: CertifiedEvent
   /** The content that the txIds commit to; `undefined` without a key. */
   readonly claims: BundleClaims | undefined
+  /** Present values that were erased, as the registry states. */
+  readonly erased?: readonly ErasedValue[] | undefined
 }
 
 type OkProof = Extract<EvidenceProof, { status: 'ok' }>
@@ -51,6 +54,8 @@ export async function readCertificate(
   if (proof.status !== 'ok') return undefined
   if (content === undefined) return { event: await creation(proof), claims: undefined }
   const claims = await verifiedContent(content.session, content.externalId, proof, signal)
+  const { client } = content.session
+  const { object } = await client.getEvidence({ externalId: content.externalId, last: AFTER_ALL, len: 1 }, { signal })
   const newest = claims.events.at(-1)
   if (newest?.log === undefined) return undefined
   const merkle = await publicClient.getProof({ txId: newest.txId }, { signal })
@@ -72,7 +77,7 @@ export async function readCertificate(
       isFinal,
     })),
   }
-  return { event, claims }
+  return { event, claims, erased: object.erased }
 }
 
 /** What the registry states about the creation. */

@@ -63,10 +63,11 @@ const SEALS = { independent: 'proven', own: 'info', none: 'unstamped' } as const
 
 interface PageProps extends CertificateProof {
   readonly evidenceId: string
+  readonly code?: CertificateCode | undefined
 }
 
 /** What hangs on the wall. */
-function FirstPage({ event, claims, evidenceId, code }: PageProps & { readonly code: CertificateCode | undefined }) {
+function FirstPage({ event, claims, erased, evidenceId, code }: PageProps) {
   const t = texts.certificate
   const session = useContext(SessionContext)
   // What hangs on the wall is the present state, so the newest event decides what is proven.
@@ -82,7 +83,7 @@ function FirstPage({ event, claims, evidenceId, code }: PageProps & { readonly c
         <span class="muted">{t.title}</span>
         <span class="end">{t.issued(formatPrinted(Date.now()))}</span>
       </header>
-      {claims ? <CertificateSubject claims={claims} /> : <h1 class="cert-title">{t.title}</h1>}
+      {claims ? <CertificateSubject claims={claims} erased={erased} /> : <h1 class="cert-title">{t.title}</h1>}
       <div class={`cert-proof ${by}`}>
         <Seal kind={SEALS[by]} />
         <div>

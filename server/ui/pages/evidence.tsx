@@ -2,16 +2,19 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import type { Evidence } from '../../client/index.ts'
 import { openDialog } from '../components/dialog.tsx'
 import { Icon, type IconName } from '../components/icon.tsx'
+import { Menu } from '../components/menu.tsx'
 import { Card, WhenLoaded } from '../components/notice.tsx'
 import { Thumb } from '../components/thumb.tsx'
 import { toast } from '../components/toast.tsx'
 import { useEvery, useLoad } from '../components/use-load.ts'
 import { Badge, CopyButton, Facts, Hash, LongText, StateBadge, Time } from '../components/values.tsx'
+import { erasedOn, erasedRows } from '../erased.ts'
 import { memberName } from '../event-names.ts'
 import { hrefOf, navigate } from '../router.ts'
 import { hasLevel, useSession } from '../session.ts'
 import { texts } from '../texts.ts'
 import { ChangeDialog, showSection, type ChangeKind } from './change-evidence.tsx'
+import { EraseDialog } from './erase-dialog.tsx'
 import { allOf, EvidenceFiles, type EvidenceFilesProps } from './evidence-files.tsx'
 import { ProofDialog } from './proof-dialog.tsx'
 import { ShareDialog } from './share-dialog.tsx'
@@ -91,14 +94,14 @@ interface TagProps {
 function Tag(props: TagProps) {
   const session = useSession()
   const { evidence } = props
-  const { name, externalId, owner, status } = evidence
+  const { name, externalId, owner, status, erased } = evidence
   return (
-    <section class="card flush tag" aria-label={name}>
+    <section class="card flush tag" aria-label={name || externalId}>
       <Photo {...props} />
       <div class="column what">
         <div>
           <h1>
-            <bdi>{name}</bdi>
+            <bdi>{name || erasedOn(erased, 'name')}</bdi>
           </h1>
           <p class="id">
             <bdi>{externalId}</bdi>
@@ -107,7 +110,7 @@ function Tag(props: TagProps) {
         <dl class="row duo">
           <div>
             <dt>{texts.fields.owner}</dt>
-            <dd>{owner ? <bdi>{owner}</bdi> : texts.evidences.noOwner}</dd>
+            <dd>{owner ? <bdi>{owner}</bdi> : (erasedOn(erased, 'owner') ?? texts.evidences.noOwner)}</dd>
           </div>
           <div>
             <dt>{texts.fields.status}</dt>
@@ -157,9 +160,11 @@ const Verbs = ({ evidence, lastVersion, onChange }: TagProps) => (
 )
 
 /** How far the newest event is proven, and where the proof leads. */
-function Stub({ evidence, onShare }: Pick<TagProps, 'evidence' | 'onShare'>) {
+function Stub({ evidence, lastVersion, onShare, onChange }: TagProps) {
   const t = texts.evidence
+  const session = useSession()
   const { id, externalId } = evidence
+  const dialog = <EraseDialog evidence={evidence} lastVersion={lastVersion} onDone={onChange} />
   return (
     <div class="stub">
       <ProofState evidenceId={id} />
@@ -172,6 +177,7 @@ function Stub({ evidence, onShare }: Pick<TagProps, 'evidence' | 'onShare'>) {
         <button class="link" onClick={() => openDialog(<ProofDialog externalId={externalId} />)}>
           {t.proof}
         </button>
+        {hasLevel(session, 'A') && <Menu name={externalId} items={[{ icon: 'bin', text: t.erase, dialog }]} />}
       </div>
     </div>
   )
@@ -237,7 +243,7 @@ function ProofState({ evidenceId }: { readonly evidenceId: string }) {
 /** What it is, as rows. */
 function EvidenceFacts({ evidence }: { readonly evidence: Evidence }) {
   const t = texts.evidence
-  const { id, createDate, description, summary, meta = {}, txId } = evidence
+  const { id, createDate, description, summary, meta = {}, txId, erased } = evidence
   return (
     <>
       <Card title={t.data} id="facts">
@@ -250,6 +256,7 @@ function EvidenceFacts({ evidence }: { readonly evidence: Evidence }) {
             ...Object.entries(meta).map(
               ([name, value]) => [<bdi>{memberName(name)}</bdi>, <MetaValue value={value} />] as const,
             ),
+            ...erasedRows(erased),
           ]}
         />
       </Card>

@@ -125,9 +125,9 @@ function EvidenceRow({ item, rowIndex, paths, logState }: EvidenceRowProps) {
           class="stretched cut quiet"
           href={hrefOf(['evidences', externalId])}
           title={name}
-          aria-label={`${name}, ${externalId}`}
+          aria-label={`${name || texts.noName}, ${externalId}`}
         >
-          <bdi>{name}</bdi>
+          <bdi>{name || texts.noName}</bdi>
         </a>
         <span class="id cut" title={externalId}>
           <bdi>{externalId}</bdi>

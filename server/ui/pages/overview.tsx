@@ -243,7 +243,7 @@ function ChangedEvidence({ item, logState }: { readonly item: EvidenceListItem; 
       <div class="text">
         <a class="stretched quiet" href={hrefOf(['evidences', externalId])}>
           <b class="cut">
-            <bdi>{name}</bdi>
+            <bdi>{name || texts.noName}</bdi>
           </b>
         </a>
         <span class="small muted cut">{[newest.name, externalId, newest.owner].filter(Boolean).join(' · ')}</span>

@@ -1,9 +1,11 @@
 import type { ComponentChildren } from 'preact'
 import type { BundleClaims, BundleEventClaims } from '../../../core/verify/index.ts'
+import type { ErasedValue } from '../../client/index.ts'
 import { Icon } from '../components/icon.tsx'
 import { Notice } from '../components/notice.tsx'
 import { Facts, LongText } from '../components/values.tsx'
 import { lastText, membersOf, settersOf } from '../event-changes.ts'
+import { erasedOn, erasedRows } from '../erased.ts'
 import { actionOf, memberName } from '../event-names.ts'
 import { formatUtcDate } from '../format.ts'
 import { texts } from '../texts.ts'
@@ -16,18 +18,20 @@ interface ClaimsProps {
 }
 
 interface PassportThingProps extends ClaimsProps {
+  /** What the registry says of values that are gone. */
+  readonly erased: readonly ErasedValue[] | undefined
   readonly outcome: Outcome
   readonly share: ShareKey
 }
 
 /** What the thing is, its state in words, its owner, and what else the link shows of it. */
-export function PassportThing({ outcome, claims, share }: PassportThingProps) {
+export function PassportThing({ outcome, claims, erased, share }: PassportThingProps) {
   const { events } = claims
   const text = (name: string): string | undefined => {
     const last = lastText(events, name)
     return last.isPresent ? last.text : undefined
   }
-  const name = text('name') ?? texts.verify.noNames
+  const name = text('name') ?? erasedOn(erased, 'name') ?? texts.verify.noNames
   const image = attachedFiles(events).find(({ id }) => id === text('imageId'))
   const Heading = stolenSince(claims) === undefined ? 'h1' : 'h2'
   return (
@@ -45,7 +49,8 @@ export function PassportThing({ outcome, claims, share }: PassportThingProps) {
         <NotStolen outcome={outcome} claims={claims} />
         <Facts
           of={[
-            ...ownerOf(events),
+            ...(erasedOn(erased, 'owner') === undefined ? ownerOf(events) : []),
+            ...erasedRows(erased),
             [texts.passport.recordedBy, text('company')],
             ...metaOf(events).map(([path, value]) => [<bdi>{path}</bdi>, <bdi>{value}</bdi>] as const),
           ]}

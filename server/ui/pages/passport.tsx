@@ -1,9 +1,11 @@
 import { useState } from 'preact/hooks'
 import type { BundleClaims } from '../../../core/verify/index.ts'
+import type { ErasedValue } from '../../client/index.ts'
 import { Fingerprint } from '../components/fingerprint.tsx'
 import { Icon } from '../components/icon.tsx'
 import { Card, Empty, Notice, WhenLoaded } from '../components/notice.tsx'
 import { useLoad } from '../components/use-load.ts'
+import { erasedOn } from '../erased.ts'
 import { fieldName } from '../event-names.ts'
 import { insteadOf } from '../failure.ts'
 import { formatUtcTime, saveFile } from '../format.ts'
@@ -58,6 +60,7 @@ interface Opened {
   readonly outcome: Outcome
   /** Where the registry files the thing, which nothing proves. */
   readonly filedUnder: string | undefined
+  readonly erased: readonly ErasedValue[] | undefined
   /** ms since 1970. */
   readonly askedAt: number
 }
@@ -75,7 +78,7 @@ async function openLink(link: string, verify: Verify, signal: AbortSignal): Prom
   const outcome = await verify(request, () => undefined, signal)
   const { category, subcategory } = shared.filedUnder ?? {}
   const filedUnder = [category, subcategory].filter(Boolean).join(' / ') || undefined
-  return { share, text, outcome, filedUnder, askedAt: Date.now() }
+  return { share, text, outcome, filedUnder, erased: shared.erased, askedAt: Date.now() }
 }
 
 interface PassportProps extends Opened {
@@ -84,7 +87,7 @@ interface PassportProps extends Opened {
 }
 
 /** The thing and its state first, then its history, then why to believe it. */
-function Passport({ share, text, outcome, claims, filedUnder, askedAt, onDiffer }: PassportProps) {
+function Passport({ share, text, outcome, claims, filedUnder, erased, askedAt, onDiffer }: PassportProps) {
   const trust = useTrust()
   const since = stolenSince(claims)
   const { summary } = outcome
@@ -101,8 +104,8 @@ function Passport({ share, text, outcome, claims, filedUnder, askedAt, onDiffer 
         <div class="split">
           <div>
             {summary && since === undefined && !summary.status.isPresent && <StateNotice of={summary} />}
-            <NewOwnerNotice claims={claims} />
-            <PassportThing outcome={outcome} claims={claims} share={share} />
+            {erasedOn(erased, 'owner') === undefined && <NewOwnerNotice claims={claims} />}
+            <PassportThing outcome={outcome} claims={claims} erased={erased} share={share} />
           </div>
           <div>
             {trust === undefined && outcome.state === 'consistent' && (

@@ -10,7 +10,8 @@ import { Badge, Time } from '../components/values.tsx'
 import { insteadOf } from '../failure.ts'
 import { useSession } from '../session.ts'
 import { texts } from '../texts.ts'
-import { AuditTrail } from './audit-trail.tsx'
+import { AuditTrail, namesOf } from './audit-trail.tsx'
+import { Erasures } from './erasures.tsx'
 import { ActivationDialog, CreateDialog, EditDialog, RotateDialog } from './source-system-dialogs.tsx'
 
 const NO_SYSTEMS: SourceSystemList = { sourceSystems: [], count: 0 }
@@ -29,6 +30,8 @@ export function SourceSystemsPage() {
     systems.reload()
     setChanges((count) => count + 1)
   }
+  const known = systems.loaded.state === 'done' ? systems.loaded.value.sourceSystems : []
+  const nameOf = namesOf(known)
   return (
     <>
       <div class="head">
@@ -50,10 +53,8 @@ export function SourceSystemsPage() {
           )
         }
       </WhenLoaded>
-      <AuditTrail
-        changes={changes}
-        systems={systems.loaded.state === 'done' ? systems.loaded.value.sourceSystems : []}
-      />
+      {known.length > 0 && <Erasures nameOf={nameOf} />}
+      <AuditTrail changes={changes} nameOf={nameOf} />
     </>
   )
 }
