@@ -532,6 +532,17 @@ export const texts = {
     when: 'When',
     disk: 'On disk',
     disks: { done: 'gone', pending: 'gone at the next start at the latest' },
+    person: {
+      title: 'Erase a person',
+      intro:
+        'Looks for the name as the present or a former owner, and as the person of an event, in all records. Mentions ' +
+        'inside other texts are not found. Nothing is erased before you have seen the places.',
+      subject: 'Name of the person',
+      look: 'Look for it',
+      states: { asked: 'begins', running: 'runs', done: 'done.', failed: 'failed: a record is damaged.' },
+      search: 'Search for a person',
+      erased: (values: number) => `${counted(values, 'value')} erased.`,
+    },
   },
   /** The fields of events. */
   fields: {

@@ -110,4 +110,26 @@ describeDashboard('erasing in Chromium', (it, dashboard) => {
     assert.equal(await thing.getByText(ERASED).count(), 2)
     await assertAccessible(page)
   })
+
+  it('looks for a person in all records, and erases what it has shown', async ({ page }) => {
+    for (const id of ['person-1', 'person-2']) await dashboard.createSealed(id, { owner: 'Mary Shelley' })
+    await dashboard.signIn(dashboard.company.keys.A, '#/source-systems')
+    const erasure = await dashboard.open('Erase a person')
+    await field(erasure, 'Name of the person').fill('mary shelley')
+    await button(erasure, 'Look for it').click()
+    for (const id of ['person-1', 'person-2']) await link(erasure, id).waitFor()
+    await erasure.getByText('Search for a person: done.').waitFor()
+    const ownerOf = async () => (await dashboard.service.registry.evidences.get(SCOPE, 'person-1')).evidence.owner
+    assert.equal(await ownerOf(), 'Mary Shelley')
+    await assertAccessible(page)
+    // Another name is looked for first.
+    await field(erasure, 'Name of the person').fill('Ada')
+    await button(erasure, 'Look for it').waitFor()
+    await field(erasure, 'Name of the person').fill('mary shelley')
+    await button(erasure, 'Erase').click()
+    await erasure.getByText('Erase a person: done. 2 values erased.').waitFor()
+    assert.notEqual(await ownerOf(), 'Mary Shelley')
+    await button(erasure, 'Cancel').click()
+    await page.getByRole('cell', { name: 'Erase a person: done. 2 values erased.' }).waitFor()
+  })
 })
