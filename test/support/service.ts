@@ -140,23 +140,8 @@ export class Service {
    * the OpenAPI document.
    */
   async call(id: string, options: CallOptions = {}): Promise<ServiceResponse> {
-    const endpoint = endpointOf(id)
-    const headers: Record<string, string> = { ...options.headers }
-    if (options.key !== undefined) headers['x-api-key'] = options.key
-    if (options.json !== undefined) headers['content-type'] ??= 'application/json'
-    const body =
-      options.json === undefined
-        ? options.form
-        : typeof options.json === 'string'
-          ? options.json
-          : JSON.stringify(options.json)
-    const response = await this.fetch(pathOf(endpoint, options), {
-      method: endpoint.method,
-      headers,
-      ...(body !== undefined && { body }),
-    })
-    const answer = await readResponse(response)
-    checkShape(endpoint, answer)
+    const answer = await send(this.url, id, options)
+    checkShape(endpointOf(id), answer)
     documentCheck ??= new DocumentCheck(this.app.document())
     documentCheck.check(id, answer)
     return answer
@@ -298,6 +283,23 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     await rm(directory, { recursive: true, force: true })
   }
   return new Service({ registry, records, blobs, app: made, port: server.port, directory, close })
+}
+
+/** Calls an endpoint of the service at an address. */
+export async function send(url: string, id: string, options: CallOptions): Promise<ServiceResponse> {
+  const endpoint = endpointOf(id)
+  const headers: Record<string, string> = { ...options.headers }
+  if (options.key !== undefined) headers['x-api-key'] = options.key
+  if (options.json !== undefined) headers['content-type'] ??= 'application/json'
+  const body =
+    options.json === undefined
+      ? options.form
+      : typeof options.json === 'string'
+        ? options.json
+        : JSON.stringify(options.json)
+  const { method } = endpoint
+  const response = await fetch(`${url}${pathOf(endpoint, options)}`, { method, headers, ...(body && { body }) })
+  return readResponse(response)
 }
 
 export function endpointOf(id: string): Endpoint {

@@ -34,35 +34,6 @@ describe('the erasure of an evidence', () => {
     assert.ok(field === 'owner' && Date.parse(at) > 0)
   })
 
-  it('leaves the content in no response', async () => {
-    const texts = { name: `${MARK} n`, owner: `${MARK} o`, description: MARK, summary: MARK, meta: { [MARK]: MARK } }
-    const { id } = await acme.create(`${MARK}-id`, texts)
-    const fields = ['name', 'owner', 'externalId', 'meta']
-    const { url } = await acme.ok('createShare', { ...of(`${MARK}-id`), json: { fields, files: 'all' } })
-    const [, shareId, secret = ''] = /#\/p\/([^.]+)\.(.+)$/.exec(url) ?? []
-    await acme.service.registry.sealNow()
-    const readAll = async (externalId: string): Promise<string> => {
-      const all = { fields: 'all', files: 'all' }
-      const share = { params: { SHARE_ID: shareId ?? '' }, headers: { 'x-share-secret': secret } }
-      const read = await Promise.all([
-        acme.call('getEvidence', { ...of(externalId), query: { disclose: '1' } }),
-        acme.call('getBundle', { ...of(externalId), query: all }),
-        acme.call('listEvidences', { query: { q: 'n' } }),
-        ...['listEvidences', 'getOverview', 'listEvents', 'exportEvidences', 'listAudit'].map((each) =>
-          acme.call(each, { key: acme.company.keys.A }),
-        ),
-        acme.call('openShare', share),
-      ])
-      for (const { status, text } of read) assert.equal(status, 200, text.slice(0, 300))
-      return read.map(({ text }) => text).join()
-    }
-    assert.ok((await readAll(`${MARK}-id`)).includes(MARK))
-    await acme.ok('eraseEvidence', erase(`${MARK}-id`, { content: true, reason: 'court' }))
-    assert.ok(!(await readAll(id)).includes(MARK))
-    await acme.fails('getEvidence', 404, 'EVIDENCE_NOT_FOUND', of(`${MARK}-id`))
-    assert.ok(!(await acme.service.metrics()).includes(MARK))
-  })
-
   it('of a subject runs in the background, and shows what it found', async () => {
     const { id: evidenceId } = await acme.create('e-1', { owner: `${MARK} Ada` })
     const json = { subject: `${MARK.toLowerCase()} ADA`, reason: 'court', dryRun: true }
