@@ -14,6 +14,7 @@ import { listEntries } from '../../../core/store/read.ts'
 import type { BatchRecord, SealerLeaseRecord } from '../../../core/log/records.ts'
 import type { RecordStore } from '../../../core/ports/index.ts'
 import { createClient } from '../../../server/client/index.ts'
+import { assertNoneReadable, callAt, holdsMark, writeMarks } from '../../support/erasure-marker.ts'
 import { eventually } from '../../support/eventually.ts'
 import { BUCKET, CLIENT_ENV, withService } from '../../support/s3-service.ts'
 import { PostgresServer } from '../../support/postgres-server.ts'
@@ -190,6 +191,8 @@ withService('a cluster', (service) => {
   const lastSealer = (candidates: readonly [Server, ...Server[]]): Server =>
     candidates.reduce((last, server) => (server.lastSealedAt > last.lastSealedAt ? server : last))
 
+  const originOf = ({ url }: Server): string => new URL(url).origin
+
   /** The id of the sealer that holds the lease. */
   async function leaseHolder(): Promise<string | undefined> {
     const records = await openPostgresRecords({ url: database.url() })
@@ -334,6 +337,16 @@ withService('a cluster', (service) => {
         const { status, body } = await send(server, 'GET', `/merkle/verify/${id}`)
         assert.deepEqual([status, body['status']], [200, 'ok'])
       }
+    })
+
+    it('return nothing of what another one has erased, and log nothing of it', async () => {
+      const [call, elsewhere] = [callAt(originOf(all[0]), KEY), callAt(originOf(all[1]), KEY)] as const
+      const marked = await writeMarks(call)
+      const objects = () => service().objects('cluster/')
+      const stored = await objects()
+      await assertNoneReadable(call, marked, elsewhere)
+      assert.ok((await objects()).length < stored.length)
+      for (const server of all) assert.ok(!holdsMark(server.process.output))
     })
 
     it('hand sealing over when the server that seals is shut down', async () => {
