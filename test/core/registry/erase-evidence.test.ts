@@ -374,6 +374,28 @@ describe('erasing fields of an evidence', () => {
     await assertIntact(fixture)
   })
 
+  for (const when of ['before', 'after'] as const)
+    test(`is done or not done as a whole if the process crashes ${when} any of its steps`, async () => {
+      for (let step = 1, isReached = true; isReached; step += 1) {
+        const fixture = await openFixture()
+        const { evidences, scope, process, stores } = fixture
+        await writeMarks(fixture)
+        const before = (await marked(fixture)).length
+        process.fail(step, when, true)
+        await evidences.erase(scope, EXTERNAL_ID, CONTENT).catch(() => undefined)
+        isReached = process.steps >= step
+        await fixture.close().catch(() => undefined)
+        const next = await openFixture({ stores })
+        await next.clock.advance(600_000)
+        const isUntouched = step === 1 && when === 'before'
+        assert.equal((await marked(next)).length, isUntouched ? before : 0, `step ${step}`)
+        assert.equal((await stores.blobState()).stored.length, isUntouched ? 2 : 0, `step ${step}`)
+        await assertIntact(next)
+        await next.close()
+        assert.ok(isReached || step > 3, 'a commit and the deletions of two files')
+      }
+    })
+
   it('is not undone by an update that has read before', async (fixture) => {
     const { evidences, scope, stores, process } = fixture
     const other = await openFixture({ stores })
