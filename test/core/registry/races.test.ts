@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe } from 'node:test'
 import type { ErrorCode, SourceSystemChange, StagedFile } from '../../../core/index.ts'
-import { inCategory, it, type Fixture } from '../../support/registry-fixture.ts'
+import { assertIntact, inCategory, it, type Fixture } from '../../support/registry-fixture.ts'
 import { rejectsWith } from '../../contract/blob-bodies.ts'
 
 /**
@@ -14,18 +14,23 @@ interface Race extends Fixture {
   readonly empty: string
   readonly bare: string
   readonly file: StagedFile
+  readonly icon: StagedFile
 }
 
-/** An evidence e-1 in C/S with a file, an empty subcategory C/Empty, and a category Bare without subcategories. */
+/**
+ * An evidence e-1 in C/S with a file, an icon of C, an empty subcategory C/Empty, and a category Bare without
+ * subcategories.
+ */
 async function openRace(fixture: Fixture): Promise<Race> {
   const { registry, scope, stage, evidence } = fixture
-  const { id: category } = await registry.categories.create(scope, { name: 'C' })
+  const icon = await stage()
+  const { id: category } = await registry.categories.create(scope, { name: 'C', image: icon })
   await registry.categories.create(scope, { name: 'S' }, { parent: category })
   const { id: empty } = await registry.categories.create(scope, { name: 'Empty' }, { parent: category })
   const { id: bare } = await registry.categories.create(scope, { name: 'Bare' })
   const file = await stage()
   await evidence({ ...inCategory('C', 'S'), files: [file] })
-  return { ...fixture, category, empty, bare, file }
+  return { ...fixture, category, empty, bare, file, icon }
 }
 
 type Act = (race: Race) => Promise<unknown>
@@ -63,6 +68,10 @@ const removeFirst: Act = ({ registry, scope, category, empty }) =>
   registry.categories.remove(scope, { categoryId: category, subcategoryId: empty }, { ifVersion: 1 })
 const deleteFirst: Act = ({ registry, scope, file }) =>
   registry.files.delete(scope, { fileId: file.id }, { ifVersion: 1 })
+const deleteIconFirst: Act = ({ registry, scope, icon }) =>
+  registry.files.delete(scope, { fileId: icon.id }, { ifVersion: 1 })
+const eraseName: Act = ({ registry, scope }) =>
+  registry.evidences.erase(scope, 'e-1', { fields: ['name'], reason: 'request' })
 const createCategory =
   (name: string, idempotencyKey?: string): Act =>
   ({ registry, scope }) =>
@@ -98,6 +107,8 @@ const cases: readonly [string, Act, string, Act, ErrorCode | undefined][] = [
   ['changing a category with ifVersion', changeFirst, 'it gets a subcategory', createSubcategory, undefined],
   ['removing a subcategory with ifVersion', removeFirst, 'it is changed', deactivateEmpty, 'VERSION_CONFLICT'],
   ['deleting a file with ifVersion', deleteFirst, 'its evidence is updated', update, 'VERSION_CONFLICT'],
+  ['deleting a file', deleteFile, 'its evidence is erased in part', eraseName, undefined],
+  ['deleting an icon with ifVersion', deleteIconFirst, 'its category is changed', rename, 'VERSION_CONFLICT'],
   ['creating a subcategory', createSubcategory, 'its name is taken', createSubcategory, 'NAME_EXISTS'],
   ['creating a subcategory', createInBare, 'its category is removed', removeBare, 'CATEGORY_NOT_FOUND'],
   ['removing a category', removeBare, 'it gets a subcategory', createInBare, 'CATEGORY_NOT_EMPTY'],
@@ -126,7 +137,8 @@ describe('between reading and committing', () => {
       if (code === undefined) await act(race)
       else await rejectsWith(code, act(race))
       assert.equal(interleavedCalls, 1)
-      // In every case counts and lists agree.
+      // In every case counts, lists and histories agree.
+      await assertIntact(fixture)
       const { registry, scope } = fixture
       const categories = await registry.categories.list(scope)
       for (const { id, evidenceCount, subcategories } of categories) {

@@ -218,6 +218,21 @@ describe('a share', () => {
     await assertIntact(fixture)
   })
 
+  it('is decided again if it was ended, or if the last place was taken, meanwhile', async (fixture) => {
+    const { registry, scope, evidence, process } = fixture
+    await evidence({})
+    const { shares } = registry
+    const create = () => shares.create(scope, 'e-1', { fields: [], files: [] })
+    const { id } = await create()
+    process.interleave(() => shares.end(scope, 'e-1', id))
+    await shares.end(scope, 'e-1', id)
+    const { items } = await registry.sourceSystems.audit(scope)
+    assert.equal(items.filter(({ type }) => type === 'shareEnded').length, 1)
+    for (let i = 0; i < 99; i++) await create()
+    process.interleave(create)
+    await rejectsWith('TOO_MANY_SHARES', create())
+  })
+
   it('is made once for an idempotency key, and its secret is returned once', async ({ registry, scope, evidence }) => {
     await evidence({})
     const create = () =>
