@@ -396,8 +396,8 @@ describe('the proof of a txid', () => {
 
 describe('validating a proof', () => {
   /**
-   * Two batches: entries 0 to 5 and 6 to 8. Gives proofs of entry 3 in the first, of 7 in the second, and a pending
-   * txId.
+   * Two batches: entries 0 to 5 and 6 to 8. Gives proofs of entry 3 in the first, of 6 and 7 in the second, and a
+   * pending txId.
    */
   async function sealedTwice({ registry, evidence, scope }: Fixture) {
     for (let i = 1; i <= 5; i++) await evidence({ externalId: `e-${i}` })
@@ -410,11 +410,11 @@ describe('validating a proof', () => {
       const { merkleRoot, proof, treeSize } = withStatus(await registry.proofs.transaction(txId), 'ok')
       return { txId, merkleRoot, proof, treeSize }
     }
-    const [early, late] = [await proofOf('e-3'), await proofOf('e-7')]
+    const [early, next, late] = [await proofOf('e-3'), await proofOf('e-6'), await proofOf('e-7')]
     const path = await registry.log.inclusionProof({ leafIndex: 3, treeSize: late.treeSize })
     const later = { ...late, txId: early.txId, proof: path.map((hash) => ({ hash: toHex(hash) })) }
     const pending = (await registry.evidences.get(scope, 'pending')).evidence.txId
-    return { early, late, later, pending }
+    return { early, next, late, later, pending }
   }
   const bare = (proof: readonly ProofItem[]): { hash: string }[] => proof.map(({ hash }) => ({ hash }))
   const flipped = (proof: readonly ProofItem[]): ProofItem[] =>
@@ -494,10 +494,12 @@ describe('validating a proof', () => {
     })
 
   it('recomputes the root also if the request names an earlier root', async (fixture) => {
-    const { early, late } = await sealedTwice(fixture)
-    const input = { txId: late.txId, merkleRoot: early.merkleRoot, proof: bare(late.proof) }
-    const answer = withStatus(await fixture.registry.proofs.validate(input), 'ok')
-    assert.equal(answer.computedRoot, late.merkleRoot)
+    const { early, next, late } = await sealedTwice(fixture)
+    for (const { txId, proof } of [next, late]) {
+      const input = { txId, merkleRoot: early.merkleRoot, proof: bare(proof) }
+      const answer = withStatus(await fixture.registry.proofs.validate(input), 'ok')
+      assert.equal(answer.computedRoot, late.merkleRoot)
+    }
   })
 
   it('rejects malformed requests', async ({ registry: { proofs } }) => {

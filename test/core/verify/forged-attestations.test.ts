@@ -235,7 +235,8 @@ describe('witnesses of bundles', () => {
     assert.deepEqual(eventClaims(verify(wrong)).witnesses, [])
     const untimed = withLines((note) => [witness.cosign(note, 0)])
     const short = withLines((note) => [witness.cosign(note).slice(0, -8)])
-    for (const bundle of [untimed, short]) assertRefuted(verify(bundle, { witnesses }), 'witness.malformed')
+    const late = withLines((note) => [witness.cosign(note, 253_402_300_800)])
+    for (const bundle of [untimed, short, late]) assertRefuted(verify(bundle, { witnesses }), 'witness.malformed')
   })
 
   it('of one operator count once', () => {

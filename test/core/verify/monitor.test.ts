@@ -148,6 +148,21 @@ describe('a monitor', () => {
     assert.deepEqual(monitor.state, {})
   })
 
+  it('saves what it has read after each 65,536 events', async () => {
+    const log = logOf()
+    const opening = event(log, 1)
+    for (let i = 0; i < 65_537; i++) {
+      const other = opening.slice()
+      new DataView(other.buffer).setUint32(16, i)
+      log.add(other)
+    }
+    const saved: (number | undefined)[] = []
+    const save = async ({ verified, read = verified }: MonitorState) => void saved.push(read?.size)
+    const [source, policy] = [new ForgedSource(log), { keys: log.pinned }]
+    await new LogMonitor({ source, policy, slots: new MemorySlots(), save }).round()
+    assert.deepEqual(saved, [65_537, 65_538])
+  })
+
   it('notices a smaller tree than before', async () => {
     const log = logOf(1, 2, 3)
     const source = new ForgedSource(log)
