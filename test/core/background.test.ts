@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { Background } from '../../core/background.ts'
+import { RegistryError } from '../../core/errors.ts'
 import { ManualClock, settle } from '../support/manual-clock.ts'
 
 /** Work that runs again 5 s after a failure. `runs` has the times at which it ran. */
@@ -46,6 +47,18 @@ describe('work in the background', () => {
     await clock.advance(60_000)
     assert.deepEqual(runs, [0, 5_000])
     assert.deepEqual(warnings, ['it failed'])
+  })
+
+  it('is not repeated before the time for which a service outside asks', async () => {
+    const asked = [9_000, 1_000]
+    const { background, clock, runs } = backgroundWork(async () => {
+      const retryAfterMs = asked.shift()
+      if (retryAfterMs !== undefined) throw new RegistryError('AUTHORITY_FAILED', 'injected', { retryAfterMs })
+      return undefined
+    })
+    await background.runNow()
+    await clock.advance(60_000)
+    assert.deepEqual(runs, [0, 9_000, 14_000])
   })
 
   it('runs at once if it is woken, but not before the end of a pause after a failure', async () => {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { openLocalTsa } from '../../adapters/local-tsa/index.ts'
 import { createWitnessClient } from '../../adapters/witness/index.ts'
+import { RegistryError } from '../../core/errors.ts'
 import { logKeys } from '../../core/log/keys.ts'
 import { checkpointText, createNoteSigner } from '../../core/log/note.ts'
 import type { CosignedRecord } from '../../core/log/records.ts'
@@ -135,6 +136,27 @@ describe('cosigning', () => {
         [witnesses[1]?.vkey],
       )
     }
+  })
+
+  it('says of a store that fails that it did, and not that the witness failed', async (t) => {
+    const { options: witnesses, trust } = await startWitnesses(t, { count: 1 })
+    const fixture = await open()
+    trust(fixture.identity.origin)
+    const records = decorateRecords(fixture.records, {
+      commit: async (commit) => {
+        if (commit.writes?.some(({ value }) => Buffer.from(value ?? []).includes('"newest"')))
+          throw new RegistryError('UNAVAILABLE', 'injected')
+        return fixture.records.commit(commit)
+      },
+    })
+    const sealer = await fixture.start({ witnesses }, records)
+    await fixture.append(1)
+    await sealer.sealNow()
+    await until(async () => {
+      await fixture.clock.advance(MINUTE_MS / 2)
+      return sealer.status().currentFailures.length > 0
+    })
+    assert.deepEqual(sealer.status().currentFailures, ['UNAVAILABLE'])
   })
 
   for (const mode of ['honest', 'version 1.0.0'] as const)

@@ -90,6 +90,17 @@ describe('the lease', () => {
     assert.equal(await second.acquire(), true)
   })
 
+  it('of one that was killed is free after the lease time, also if the clock is set back meanwhile', async () => {
+    const records = new MemoryRecords()
+    const clock = new ManualClock()
+    const [killed, next] = [new SealerLease(records, clock, LEASE_MS), new SealerLease(records, clock, LEASE_MS)]
+    assert.deepEqual([await killed.acquire(), await next.acquire()], [true, false])
+    clock.set(clock.now() - 3_600_000)
+    assert.equal(await next.acquire(), false)
+    await clock.advance(LEASE_MS)
+    assert.equal(await next.acquire(), true)
+  })
+
   it('shows whether a sealer runs, also in the time after a look, and none that was killed', async () => {
     const records = new MemoryRecords()
     const clock = new ManualClock()

@@ -2,11 +2,15 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { MemorySignedHead } from '../../../adapters/memory/index.ts'
 import { adoptSignedHead } from '../../../core/index.ts'
+import { logKeys } from '../../../core/log/keys.ts'
 import { emptyRoot } from '../../../core/log/tree/hash.ts'
 import type { SignedHead } from '../../../core/ports/index.ts'
 import type { RegistryOptions } from '../../../core/registry/options.ts'
+import { putRecord } from '../../../core/store/entries.ts'
+import { readOne } from '../../../core/store/read.ts'
 import { confirmAnchorOf } from '../../support/confirmed-anchor.ts'
 import { countCommits } from '../../support/count-commits.ts'
+import { present } from '../../support/present.ts'
 import { openFixture, Stores, type Fixture } from '../../support/registry-fixture.ts'
 import { rejectsWith } from '../../contract/blob-bodies.ts'
 
@@ -152,6 +156,12 @@ describe('a registry on shared records without a signed head', () => {
     assert.equal(await signedHead.read(), undefined)
     await confirmAnchorOf(stores.records)
     await rejectsWith('LOG_BEHIND_SIGNED', openWith(stores, { signedHead }))
+    const key = logKeys.anchor(2)
+    const anchor = present(await readOne(stores.records, key))
+    await stores.records.commit({ writes: [putRecord(key, { ...anchor, root: '09'.repeat(32) })] })
+    await rejectsWith('LOG_BEHIND_SIGNED', openWith(stores, { signedHead }, true))
+    assert.equal(await signedHead.read(), undefined, 'the records must hold it')
+    await stores.records.commit({ writes: [putRecord(key, anchor)] })
     const joining = await openWith(stores, { signedHead }, true)
     assert.equal((await signedHead.read())?.size, 2)
     await joining.evidence({ externalId: 'e-2' })
