@@ -70,21 +70,24 @@ describe('the client', () => {
   })
 
   it('sends the key only to endpoints that need one, and never in an address', async () => {
-    const requests: { url: string; key: string | undefined }[] = []
+    const requests: { url: string; key: string | undefined; redirect: string | undefined }[] = []
     const key = company().keys.A
     const spy = clientOf({
       apiKey: key,
       fetch: (url, init) => {
-        requests.push({ url, key: new Headers(init.headers).get('x-api-key') ?? undefined })
+        const apiKey = new Headers(init.headers).get('x-api-key') ?? undefined
+        requests.push({ url, key: apiKey, redirect: init.redirect })
         return fetch(url, init)
       },
     })
     await spy.checkSourceSystem()
     await spy.livez()
     await assert.rejects(spy.getRoot({ txId: '0'.repeat(64) }), withCode('NOT_FOUND', 404))
+    await spy.createEvidence({ ...golf, externalId: 'spied', images: [{ content: 'x' }] })
     const foundKeys = requests.map((request) => request.key)
-    assert.deepEqual(foundKeys, [key, undefined, undefined])
-    assert.ok(requests.every(({ url }) => !url.includes(key)))
+    assert.deepEqual(foundKeys, [key, undefined, undefined, key])
+    // A redirect could lead to another server.
+    assert.ok(requests.every(({ url, redirect }) => !url.includes(key) && redirect === 'error'))
     for (const baseUrl of ['http://user:secret@host/api/v1', 'http://host/api/v1?key=1', 'file:///x', 'nonsense'])
       assert.throws(() => createClient({ baseUrl }), TypeError)
   })

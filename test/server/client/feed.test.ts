@@ -9,12 +9,33 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { before, describe, it } from 'node:test'
 import { createClient, EvidenceRegistryError, type Client, type CompanyEvent } from '../../../server/client/index.ts'
+import { companyEvents } from '../../../server/client/paging.ts'
+import { DEFAULT_RETRY } from '../../../server/client/retry.ts'
 import { BASE_PATH } from '../../../server/index.ts'
 import { moduleUrl, nodeFlags, root } from '../../support/repository.ts'
 import { startService } from '../../support/service.ts'
 import { temporaryFor } from '../../support/temporary.ts'
 import { ofSuite } from '../../support/of-suite.ts'
 import { arrayOf } from '../../support/array-of.ts'
+
+it('pauses as briefly after a failure as if none had come before, once a request has succeeded', async (t) => {
+  const pauses: (number | undefined)[] = []
+  t.mock.method(Math, 'random', () => 1)
+  t.mock.method(globalThis, 'setTimeout', (go: () => void, ms?: number) => {
+    pauses.push(ms)
+    return setImmediate(go)
+  })
+  const down = new EvidenceRegistryError('down', { code: 'NETWORK_ERROR', status: 0 })
+  const script = [down, down, { events: [], cursor: 'c', isMore: false }, down, new Error('enough')]
+  const listEvents = async () => {
+    const next = script.shift()
+    if (next instanceof Error) throw next
+    return next
+  }
+  const events = companyEvents({ listEvents } as never, {}, { retry: DEFAULT_RETRY })
+  await assert.rejects(arrayOf(events), /enough/)
+  assert.deepEqual(pauses, [250, 500, 250])
+})
 
 describe("the client's feed of events", () => {
   let client: Client

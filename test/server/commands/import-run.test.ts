@@ -3,6 +3,7 @@ import { describe } from 'node:test'
 import type { Evidence } from '../../../core/index.ts'
 import { importLines, type ImportCounts } from '../../../server/commands/import-run.ts'
 import { inCategory, it, type Fixture } from '../../support/registry-fixture.ts'
+import { settle } from '../../support/manual-clock.ts'
 import { arrayOf } from '../../support/array-of.ts'
 import { rejectsWith } from '../../contract/blob-bodies.ts'
 
@@ -277,5 +278,13 @@ describe('an import', () => {
     await rejectsWith('UNAVAILABLE', runImport(fixture, linesOf(10)))
     const { created, present } = await runImport(fixture, linesOf(10))
     assert.equal(created + present, 10)
+  })
+
+  it('begins no line after such a failure', async (fixture) => {
+    fixture.process.fail(1, 'before')
+    await rejectsWith('UNAVAILABLE', runImport(fixture, linesOf(2_000)))
+    // What has begun goes on.
+    for (let before = -1; before !== fixture.process.steps; await settle()) before = fixture.process.steps
+    assert.ok((await allEvidences(fixture)).length < 1_000)
   })
 })

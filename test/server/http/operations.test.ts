@@ -244,6 +244,9 @@ describe('operations', () => {
     assert.ok(Number(refused.headers.get('retry-after')) >= 1)
     assert.equal((await list('the-key-of-system-b')).status, 429)
     assert.equal((await list('the-key-of-system-c', '10.0.0.1', 'other')).status, 200)
+    const forbidden = { key: 'the-key-of-system-c', params: { COMPANY_ID: 'other' } }
+    for (let i = 0; i < 4; i++) assert.equal((await limited.call('createCategory', forbidden)).status, 403)
+    assert.equal((await limited.call('createCategory', forbidden)).status, 429, 'what is forbidden counts')
     for (let i = 0; i < 5; i++) assert.equal((await list('a-key-of-no-source-system', '10.0.0.3')).status, 401)
     assert.equal((await list('a-key-of-no-source-system', '10.0.0.3')).status, 429)
     const statusFrom = async (address: string): Promise<number> =>

@@ -2,11 +2,12 @@ import assert from 'node:assert/strict'
 import { mkdir, readFile, rmdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { it } from 'node:test'
+import type { Registry } from '../../../core/index.ts'
 import { loadConfig } from '../../../server/settings/load.ts'
 import { introduceOperator, welcome, welcomeBack } from '../../../server/startup/first-start.ts'
 import { openConfiguredRegistry } from '../../../server/startup/registry.ts'
 import { silentLogger } from '../../support/silent-logger.ts'
-import { temporaryFor } from '../../support/temporary.ts'
+import { filesBelow, temporaryFor } from '../../support/temporary.ts'
 
 it('sets no key without a terminal before a file contains it', async (t) => {
   const dataDir = await temporaryFor(t)
@@ -22,6 +23,14 @@ it('sets no key without a terminal before a file contains it', async (t) => {
   const apiKey = (await readFile(path, 'utf8')).trim()
   const principal = await registry.sourceSystems.authenticate({ companyId: 'acme', apiKey, address: '' })
   assert.equal(principal?.kind, 'operator')
+})
+
+it('leaves no file with a key if another server was faster to set one', async (t) => {
+  const dataDir = await temporaryFor(t)
+  const sourceSystems = { hasOperatorKey: () => false, setOperatorKey: async () => false }
+  const registry = { sourceSystems, status: () => ({ writesRefused: null }) } as unknown as Registry
+  await introduceOperator({ registry, logger: silentLogger, dataDir, url: 'http://127.0.0.1:8080' })
+  assert.deepEqual(await filesBelow(dataDir), [])
 })
 
 it('shows a person the addresses, the key once, and four commands', () => {

@@ -3,8 +3,10 @@ import { once } from 'node:events'
 import { createServer, type AddressInfo, type Server } from 'node:net'
 import { it } from 'node:test'
 import { isRegistryError } from '../../../core/index.ts'
-import { openPostgres } from '../../../server/startup/records.ts'
+import { fillStore } from '../../../core/ops/index.ts'
+import { openLevel, openPostgres, openRecords } from '../../../server/startup/records.ts'
 import { recordingLogger } from '../../support/recording-logger.ts'
+import { temporaryFor } from '../../support/temporary.ts'
 
 async function listen(server: Server): Promise<string> {
   server.listen(0, '127.0.0.1')
@@ -61,4 +63,18 @@ it('says that it waits for PostgreSQL, and why, without the password', async (t)
   assert.match(JSON.stringify(lines), /"reason":"Connection terminated/)
   assert.ok(JSON.stringify(lines).includes(`${address}/registry`))
   assert.doesNotMatch(JSON.stringify(lines), /hunter2/)
+})
+
+it('refuses what an interrupted copy has left, and closes it', async (t) => {
+  const dataDir = await temporaryFor(t)
+  const copy = await openLevel(dataDir)
+  const cutOff = (async function* (): AsyncGenerator<Uint8Array> {
+    yield new Uint8Array()
+    throw new Error('cut off')
+  })()
+  await assert.rejects(fillStore(cutOff, copy), /cut off/)
+  await copy.close()
+  const settings = { records: 'level', postgresUrl: undefined, dataDir, acceptClock: false, takeOver: false } as const
+  await assert.rejects(openRecords(settings), { code: 'CONFIG_ERROR', message: /is an unfinished copy/ })
+  await (await openLevel(dataDir)).close()
 })

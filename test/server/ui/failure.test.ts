@@ -6,6 +6,7 @@ import { uiModule } from '../../support/ui-module.ts'
 const loadModule = () =>
   uiModule<{
     messageOf(error: unknown): string
+    mayBeRecorded(error: unknown): boolean
     problemsOf(error: unknown, names: readonly string[]): Readonly<Record<string, string>>
     problemsIn(values: object, required: readonly string[]): Readonly<Record<string, string | undefined>>
     FieldError: new (problems: object) => Error
@@ -87,4 +88,11 @@ it('a value that the client does not send is an error of its field', async () =>
     assert.match(ui.messageOf(error), said)
   }
   assert.match(ui.messageOf(new TypeError('x is not a function')), /^Something went wrong in this page/)
+})
+
+it('a write that failed may have been recorded, and a read was not', async () => {
+  const ui = await loadModule()
+  const mayBe = (method: string, status: number): boolean =>
+    ui.mayBeRecorded(new ui.EvidenceRegistryError(`${method} /x: text`, { code: 'UNAVAILABLE', status }))
+  assert.deepEqual([mayBe('POST', 503), mayBe('GET', 503), mayBe('POST', 409)], [true, false, false])
 })
