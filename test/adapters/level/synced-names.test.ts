@@ -15,6 +15,8 @@ it('makes its folders and the files of LevelDB durable before it gives up the se
   // The name of `data`, of `records` and of `db`, and the names in `db`.
   for (const folder of ['.', 'data', 'data/records', 'data/records/db'])
     assert.ok(calls.slice(0, released).includes(`sync ${folder}`), `${folder} was not synced: ${calls.join(', ')}`)
+  const linked = calls.indexOf('rename data/records/links')
+  assert.ok(calls.slice(0, linked).includes('sync data/records/links.making'), 'the links appear complete')
   // Else they could come back after a power loss, and not all of them.
   const [afterwards] = calls.slice(released + 1)
   assert.equal(afterwards, 'sync data/records')

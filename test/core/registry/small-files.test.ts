@@ -50,6 +50,7 @@ describe('a small file', () => {
       [['x'.repeat(LIMIT - 1), '', 'y'], true],
       [['x'.repeat(LIMIT + 1)], false],
       [['x'.repeat(LIMIT), 'y'], false],
+      [['x'.repeat(LIMIT - 1), 'yz'], false],
       [['x'.repeat(LIMIT), '', 'y', 'z'.repeat(3_000)], false],
     ] as const) {
       const staged = await stageIn(fixture, ...parts)
