@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { CompanyEvent, EventPage, Registry, Scope } from '../../../core/index.ts'
+import { RegistryError, type CompanyEvent, type EventPage, type Registry, type Scope } from '../../../core/index.ts'
 import { keys } from '../../../core/store/keys.ts'
 import { createMany, numbered } from '../../support/many-evidences.ts'
 import { openFixture, inCategory, it, type Fixture } from '../../support/registry-fixture.ts'
@@ -148,6 +148,15 @@ describe('waiting for an event', () => {
     assert.notEqual(after, cursor)
     await evidence()
     assert.deepEqual((await read(registry, scope, { after })).events.map(short), ['e-1 1 create'])
+  })
+
+  it('fails if the log cannot be read', async (fixture) => {
+    const { registry, scope, evidence, stores } = fixture
+    const { cursor } = await read(registry, scope)
+    const waiting = rejectsWith('UNAVAILABLE', registry.evidences.nextEvent(scope, cursor, never))
+    stores.records.readPayloads = () => Promise.reject(new RegistryError('UNAVAILABLE', 'injected'))
+    await evidence()
+    await waiting
   })
 
   test('sees what another server wrote, and ends with the registry', async (t) => {

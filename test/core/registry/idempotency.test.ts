@@ -144,6 +144,7 @@ describe('a write with an idempotency key', () => {
     await rejectsWith('EXTERNAL_ID_EXISTS', evidences.create(scope, named('a'), once('k')))
     // A new use after the expiry is valid for another 24 hours.
     const again = await evidences.create(scope, named('b'), once('k'))
+    assert.equal((await stores.keysOf('it')).length, 1, 'also before the sweep')
     await wait(1)
     assert.deepEqual(await evidences.create(scope, named('b'), once('k')), again)
     assert.deepEqual([(await stores.keysOf('ik')).length, (await stores.keysOf('it')).length], [1, 1])
