@@ -8,6 +8,7 @@ import { checkpointText, createNoteSigner } from '../../core/log/note.ts'
 import type { CosignedRecord } from '../../core/log/records.ts'
 import type { Sealer } from '../../core/ports/index.ts'
 import { decorateRecords } from '../../core/store/decorate.ts'
+import { putRecord } from '../../core/store/entries.ts'
 import { readOne } from '../../core/store/read.ts'
 import { mlDsa44 } from '../../core/verify/ml-dsa.ts'
 import { resumeWitness, type SealerOptions } from '../../sealer/index.ts'
@@ -229,6 +230,21 @@ describe('cosigning', () => {
     })
     assert.deepEqual(submitted, [2, 3], 'stored before it is submitted')
     assert.deepEqual([alarmsOf(sealer), sealer.status().currentFailures], [[null], []])
+  })
+
+  it('shows no smaller checkpoint after another server has shown a larger one', async (t) => {
+    const client = createWitnessClient()
+    let larger = async (): Promise<unknown> => undefined
+    const addCheckpoint: typeof client.addCheckpoint = async (...request) => {
+      await larger()
+      return client.addCheckpoint(...request)
+    }
+    const { fixture, sealer } = await start(t, { count: 1, client: { addCheckpoint } })
+    const state = async () => present(await readOne(fixture.records, logKeys.witnesses()))
+    larger = async () =>
+      fixture.records.commit({ writes: [putRecord(logKeys.witnesses(), { ...(await state()), shown: 1_000 })] })
+    await grow(fixture, sealer, 1)
+    assert.equal((await state()).shown, 1_000)
   })
 
   it('signs nothing any more once a witness shows a tree that the log signed and does not hold', async (t) => {

@@ -2,8 +2,9 @@ import assert from 'node:assert/strict'
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import fs, { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { cp, link, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { syncBuiltinESMExports } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -298,6 +299,18 @@ describe('the high-water mark', () => {
     await assert.rejects(openLevelRecords(directory), { code: 'CORRUPT', message: /remove .*witness/ })
     await rm(join(directory, 'witness'))
     await assertComplete()
+  })
+
+  it('fails no commit if it cannot be written', async (t) => {
+    const store = await openLevelRecords(directory)
+    t.mock.method(fs, 'writeSync', () => {
+      throw new Error('injected')
+    })
+    syncBuiltinESMExports()
+    assert.ok((await put(store, 'a')).ok)
+    t.mock.restoreAll()
+    syncBuiltinESMExports()
+    await store.close()
   })
 
   it('shows that the store held data even if it is torn', async () => {

@@ -182,9 +182,14 @@ describe('the audit trail', () => {
     })
     const one = { key: keys.auditCount('access', COMPANY), value: encodeCounter(1n) }
     await stores.records.commit({ writes: [...old, counter, known, one] })
-    for (const apiKey of ['one', 'two'])
-      await registry.sourceSystems.authenticate({ companyId: COMPANY, apiKey, address: apiKey })
+    const other = await openFixture({ stores })
+    await other.registry.sourceSystems.authenticate({ companyId: COMPANY, apiKey: 'one', address: 'one' })
+    await fixture.clock.advance(1)
+    await registry.sourceSystems.authenticate({ companyId: COMPANY, apiKey: 'two', address: 'two' })
+    // The other server writes between the reads of this one and its commit.
+    fixture.process.interleave(() => other.registry.sourceSystems.audit(scope))
     const { items } = await registry.sourceSystems.audit(scope, { limit: 3 })
+    await other.close()
     const shown = items.map((entry) => entry.type === 'rejected' && entry.address)
     assert.deepEqual(shown, ['two', 'one', false])
     const kept = (await stores.keysOf('au')).filter((key) => key.startsWith('au/unknown/'))

@@ -5,7 +5,7 @@ import { assertKey } from '../../../core/store/commit-plan.ts'
 import type { CategoryId, CompanyId } from '../../../core/api/scope.ts'
 import { logKeys } from '../../../core/log/keys.ts'
 import { FAMILIES } from '../../../core/ops/check/families.ts'
-import { keys, keysUnder as under, recordKey as key } from '../../../core/store/keys.ts'
+import { keys, keysUnder as under, recordKey as key, searchableKey } from '../../../core/store/keys.ts'
 import { decodeRecord } from '../../../core/store/codec.ts'
 import { putRecord } from '../../../core/store/entries.ts'
 
@@ -81,6 +81,7 @@ describe('record keys', () => {
       keys.ownerIndex(company, astral.repeat(256), id),
       keys.category(company, astral.repeat(100_000)),
       keys.category(company, 'x'.repeat(100_000)),
+      searchableKey('el', 'x'.repeat(100_000), id),
     ]
     for (const each of longest) {
       assert.ok(each.length <= 2_048, `${each.slice(0, 20)}… has ${each.length}`)

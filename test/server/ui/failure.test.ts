@@ -88,6 +88,7 @@ it('a value that the client does not send is an error of its field', async () =>
     assert.match(ui.messageOf(error), said)
   }
   assert.match(ui.messageOf(new TypeError('x is not a function')), /^Something went wrong in this page/)
+  assert.match(ui.messageOf(new TypeError('Importing a module script failed.')), /^This part of the page cannot be/)
 })
 
 it('a write that failed may have been recorded, and a read was not', async () => {
