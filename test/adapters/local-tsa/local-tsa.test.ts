@@ -182,6 +182,21 @@ describe('the files of the local timestamp authority', () => {
     assert.equal((await stat(join(directory, 'last-stamp.json'))).mode & 0o777, 0o600)
   })
 
+  test('keep the stamps of calls at the same time one after the other', async (t) => {
+    const directory = join(await temporaryFor(t), 'tsa')
+    const faulty = new FaultyFiles()
+    const tsa = await openLocalTsa(directory, { clock: new ManualClock(), files: faulty.files })
+    const callsOf = async (...texts: readonly string[]): Promise<string> => {
+      faulty.calls.length = 0
+      await Promise.all(texts.map((text) => tsa.stamp(new TextEncoder().encode(text))))
+      return faulty.calls.join(' ')
+    }
+    const one = await callsOf('first')
+    assert.equal(await callsOf('second', 'third'), `${one} ${one}`)
+    assert.equal(new TextDecoder().decode(await readLastStamped(directory, tsa.trustAnchor)), 'third')
+    await tsa.close()
+  })
+
   test('keep it before the token is returned, and there is no token if that fails', async (t) => {
     const other = new TextEncoder().encode('an older checkpoint\n')
     const faults = await failEachCall(['write', 'rename'], async (plan) => {

@@ -3,6 +3,7 @@ import { describe, it, type TestContext } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { AdmissionQueue } from '../../../server/http/admission-queue.ts'
 import { QUEUE_NAMES, LOAD_LIMITS, type QueueName } from '../../../server/http/load-limits.ts'
+import { slowestOf, type Holding } from '../../../server/http/slow-clients.ts'
 import { MULTIPART, part, RawRequest } from '../../support/raw-http.ts'
 import { formOf } from '../../support/form.ts'
 import { ofSuite } from '../../support/of-suite.ts'
@@ -160,6 +161,18 @@ describe('a crowd, such as those who have links of a company', () => {
     for (const request of crowd.ending) await crowd.end(request)
     assert.deepEqual([crowd.of('tokens').length, crowd.of('company').length], [own, others])
   })
+})
+
+it('a sender keeps its last request, also if that holds more than all requests of another one', () => {
+  const holding = (name: string, amount: number): Holding => ({
+    sender: { name, hasKey: true },
+    amount,
+    client: { bytes: 0, end: () => undefined },
+    since: { ms: 0, bytes: 0 },
+  })
+  const [large, older, newer] = [holding('a', 9), holding('b', 1), holding('b', 1)]
+  assert.equal(slowestOf([large, older], LEAST_MS), undefined)
+  assert.equal(slowestOf([large, older, newer], LEAST_MS), older)
 })
 
 describe('slow clients', () => {
