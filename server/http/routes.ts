@@ -51,19 +51,21 @@ export class Routes {
    * @throws `NOT_FOUND`, `METHOD_NOT_ALLOWED`, and what the handler throws
    */
   handle(ctx: Context): void | Promise<void> {
-    const { path } = ctx
-    const found = this.#routers.get(segmentOf(path))?.match(path, ctx.method)
-    const layer = found?.pathAndMethod[0]
+    const { path, method } = ctx
+    const layers = this.#routers.get(segmentOf(path))?.stack ?? []
+    // Those of other methods are not compared with the path, and none behind the one that fits.
+    const layer = layers.find((each) => each.methods.includes(method) && each.match(path))
     const handle = layer && this.#handlers.get(layer)
-    if (layer === undefined || handle === undefined) return this.#reject(ctx, found?.path ?? [])
+    if (layer === undefined || handle === undefined) return this.#reject(ctx, layers)
     ctx['routerName'] = layer.name
     ctx['params'] = layer.params(path, layer.captures(path))
     return handle(ctx)
   }
 
   /** 405 if the path has other methods, else 404. */
-  #reject(ctx: Context, layers: readonly { readonly methods: readonly string[] }[]): never {
-    const methods = [...new Set(layers.flatMap((layer) => layer.methods))].sort()
+  #reject(ctx: Context, layers: Router['stack']): never {
+    const fitting = layers.filter((layer) => layer.match(ctx.path))
+    const methods = [...new Set(fitting.flatMap((layer) => layer.methods))].sort()
     if (methods.length === 0) throw new HttpError('NOT_FOUND', `There is nothing at this path${this.#hint}`)
     ctx.state.head.set('Allow', methods.join(', '))
     throw new HttpError('METHOD_NOT_ALLOWED', `This path only supports ${methods.join(', ')}`)
