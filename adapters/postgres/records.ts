@@ -128,7 +128,7 @@ class PostgresRecordStore implements PostgresRecords {
     return isRepeated
   }
 
-  /** Writes the index of the records anew: pages of an index keep keys that were deleted. */
+  /** Rebuilds the index of the records: pages of an index keep keys that were deleted. */
   async eraseKeys(signal?: AbortSignal): Promise<void> {
     this.#assertOpen()
     await maintain(this.#database, this.#database.sql.reindex, signal)
@@ -182,7 +182,7 @@ const NOT_SUPPORTED: ReadonlySet<unknown> = new Set(['42601', '0A000', '42883'])
 
 /**
  * Maintains the table of records: VACUUM removes dead versions of rows, so that their space is used again, and REINDEX
- * writes its index anew. It runs on a connection of its own, and blocks neither reads nor commits. Rows that an open
+ * rebuilds its index. It runs on a connection of its own, and blocks neither reads nor commits. Rows that an open
  * transaction may still read stay.
  *
  * @param signal ends the wait; a statement that has begun goes on in the server

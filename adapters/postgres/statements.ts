@@ -48,7 +48,7 @@ const readsOf = (schema: string) => {
     /** Without TRUNCATE, which would lock the table, and without a time limit: a large table takes many minutes. */
     vacuum: { text: `vacuum (truncate off) ${schema}.record`, query_timeout: MAX_TIMEOUT_MS },
     /**
-     * Writes the index anew without locking the table. The first two remove what a run has left that was interrupted.
+     * Rebuilds the index without locking the table. The first two remove what a run has left that was interrupted.
      */
     reindex: [
       `drop index concurrently if exists ${schema}.record_pkey_ccnew`,

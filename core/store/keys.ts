@@ -107,7 +107,7 @@ function searchPrefix(prefix: Key, text: string): Key {
 /** HMAC-SHA-256 of a text under the key of the store, hex: for a text that is only looked up whole. */
 export type KeyedHash = (text: string) => string
 
-/** Of an owner in any case, 128 bits: without the key, nobody can search for two owners with the same hash. */
+/** Of an owner in any case, 128 bits: without the key, no attacker can search for two owners with the same hash. */
 export const hashOfOwner = (company: Company, owner: string, hash: KeyedHash): string =>
   hash(`owner\0${company}\0${foldCase(owner)}`).slice(0, 32)
 

@@ -40,7 +40,7 @@ describe('eraseHistory of PostgreSQL', () => {
     await records.close()
   })
 
-  it('writes the index anew without deleted keys, also after a run that was interrupted', async () => {
+  it('rebuilds the index without deleted keys, also after a run that was interrupted', async () => {
     const schema = 'keys'
     const records = await connectRecords({ url: server.url(), schema })
     const mark = randomBytes(12).toString('hex')
