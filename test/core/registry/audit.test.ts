@@ -183,8 +183,10 @@ describe('the audit trail', () => {
     const one = { key: keys.auditCount('access', COMPANY), value: encodeCounter(1n) }
     await stores.records.commit({ writes: [...old, counter, known, one] })
     const other = await openFixture({ stores })
+    // Entries of two servers in one ms are in any order.
+    await other.clock.advance(1)
     await other.registry.sourceSystems.authenticate({ companyId: COMPANY, apiKey: 'one', address: 'one' })
-    await fixture.clock.advance(1)
+    await fixture.clock.advance(2)
     await registry.sourceSystems.authenticate({ companyId: COMPANY, apiKey: 'two', address: 'two' })
     // The other server writes between the reads of this one and its commit.
     fixture.process.interleave(() => other.registry.sourceSystems.audit(scope))
