@@ -4,7 +4,7 @@ import { logKeys } from '../log/keys.ts'
 import type { Stored, Key, LogAppend, Range, RecordSnapshot } from '../ports/index.ts'
 import { checked, withChecksum } from '../store/checksum.ts'
 import { LOG_ENTRY_BYTES, payloadsOfRows, ROW_ENTRIES, rowOf } from '../store/log-rows.ts'
-import { keys } from '../store/keys.ts'
+import { isInRange, keys, onlyKey } from '../store/keys.ts'
 import { decodeRecord } from '../store/codec.ts'
 
 /**
@@ -39,8 +39,9 @@ export const ALL_KEYS: Range = { gte: ' ', lt: '\x7f' }
 /** Log entries that are read at once: PostgreSQL ends a statement that takes more than 15 s. */
 const READ_ENTRIES = 64 * ROW_ENTRIES
 
-/** Records that describe one store only. */
-const NOT_COPIED: ReadonlySet<Key> = new Set([keys.filling(), logKeys.sealerLease()])
+/** Records that describe one store only. A copy has no old values that must be erased. */
+const OF_ONE_STORE = [onlyKey(keys.filling()), onlyKey(logKeys.sealerLease()), keys.pendingErasures()]
+const isCopied = (key: Key): boolean => !OF_ONE_STORE.some((range) => isInRange(key, range))
 
 export type CopiedRecord = Pick<Stored, 'key' | 'value'>
 
@@ -80,7 +81,7 @@ async function* framesOf(store: StoreReader, handlers: RecordStreamHandlers): As
   }
   let records = 0
   for await (const { key, value } of store.list(ALL_KEYS)) {
-    if (NOT_COPIED.has(key)) continue
+    if (!isCopied(key)) continue
     yield frameOf(KIND.record, u64(key.length), encodeUtf8(key), value)
     records += 1
     handlers.onRecord?.({ key, value })

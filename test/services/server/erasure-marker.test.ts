@@ -2,10 +2,6 @@ import assert from 'node:assert/strict'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
-import { openLevelRecords } from '../../../adapters/level/index.ts'
-import { decodeRecord } from '../../../core/store/codec.ts'
-import { keys } from '../../../core/store/keys.ts'
-import { listEntries } from '../../../core/store/read.ts'
 import {
   assertNoneReadable,
   callAt,
@@ -24,15 +20,6 @@ import { temporaryFor } from '../../support/temporary.ts'
 
 const KEY = OPERATOR_ENV.EVIDENCE_OPERATOR_KEY
 const callOf = ({ url }: { readonly url: string }): Call => callAt(url, KEY)
-
-/** Removes old values from the files of LevelDB, as a server does that has run for some minutes. */
-async function eraseHistory(directory: string): Promise<void> {
-  const records = await openLevelRecords(join(directory, 'records'))
-  const pending = await listEntries(records, keys.pendingErasures())
-  assert.ok(pending.length > 0)
-  await records.eraseHistory(pending.flatMap((entry) => decodeRecord(entry).keys))
-  await records.close()
-}
 
 describe('a mark in every text of an evidence', () => {
   it('is in no file, backup or output of a server after its erasure', async (t) => {
@@ -55,13 +42,8 @@ describe('a mark in every text of an evidence', () => {
     assert.deepEqual(await markedFiles(backup), [])
     await second.server.stop()
     for (const { server } of [first, second]) assert.ok(!holdsMark(server.output), server.output)
-    await eraseHistory(directory)
-    const left = await markedFiles(directory)
-    // Keys of deleted index entries (external ids, words) and what LevelDB wrote of its tables, until it is rewritten.
-    assert.deepEqual(
-      left.filter((file) => !/^records\/.*(?:\.ldb|\/LOG(?:\.old)?|\/MANIFEST-\d+)$/.test(file)),
-      [],
-    )
+    await ends(0, runCli(['rewrite', '--data-dir', directory], OPERATOR_ENV))
+    assert.deepEqual(await markedFiles(directory), [])
   })
 
   it('goes on after it was killed between the commit of an erasure and the deletion of its files', async (t) => {
