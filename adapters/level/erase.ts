@@ -4,6 +4,9 @@ import { BY_TEXT, type LevelDatabase } from './layout.ts'
 /** Sorts above all keys, so nothing is compacted: LevelDB only writes its memory to a table and removes old files. */
 const NO_KEY = '\x7f'
 
+/** Merging all files once takes less time than merging those of each of more keys, which are all over the database. */
+const MAX_SINGLE_KEYS = 256
+
 /** The part of classic-level that is not in abstract-level. */
 interface Compactable {
   compactRange(start: string, end: string, options: { readonly keyEncoding: 'utf8' }): Promise<void>
@@ -46,7 +49,10 @@ export function historyEraser(db: LevelDatabase): HistoryEraser | undefined {
       await batch.write({ sync: true })
     },
     compact: async (keys) => {
-      for (const key of keys) await compactRange(key, key)
+      const sorted = keys.toSorted()
+      const [first, last] = [sorted[0], sorted.at(-1)]
+      if (keys.length > MAX_SINGLE_KEYS && first !== undefined && last !== undefined) await compactRange(first, last)
+      else for (const key of keys) await compactRange(key, key)
     },
   }
 }

@@ -10,8 +10,8 @@ import type { Place } from './erasure/places.ts'
 
 /** The shortest time between two erasures, which rewrite parts of the store. */
 const ERASURE_INTERVAL_MS = 60_000
-/** Erasures that are done together. Each has a handful of keys. */
-const MAX_ERASURES = 256
+/** Erasures that are done together. Each has a handful of keys, and the store writes their values again at once. */
+const MAX_ERASURES = 4_096
 
 interface ErasureParts {
   readonly records: RecordStore

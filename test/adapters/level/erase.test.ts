@@ -67,10 +67,11 @@ describe('opening LevelDB', () => {
 })
 
 describe('eraseHistory of LevelDB', () => {
-  for (const [where, before, after] of [
-    ['only in the log', 0, 0],
-    ['in a table', 2, 0],
-    ['in a table below others', 2, 3],
+  for (const [where, before, after, others] of [
+    ['only in the log', 0, 0, 0],
+    ['in a table', 2, 0, 0],
+    ['in a table below others', 2, 3, 0],
+    ['in a table below others, with hundreds of other keys', 6, 6, 300],
   ] as const)
     it(`removes overwritten and deleted values that are ${where}`, async (t) => {
       const { records, directory, database } = await open(t)
@@ -87,7 +88,9 @@ describe('eraseHistory of LevelDB', () => {
       await reader.close()
       assert.ok((await isOnDisk(directory, overwritten)) && (await isOnDisk(directory, deleted)), 'the search finds it')
 
-      assert.equal(await records.eraseHistory(['k/3/overwritten', 'k/7/deleted']), true)
+      const filled = Array.from({ length: others }, (_, i) => `k/${i % 16}/${Math.floor(i / 16)}`)
+      const erased = ['k/7/deleted', ...filled, 'k/3/overwritten']
+      assert.equal(await records.eraseHistory(erased), true)
       assert.ok(!(await isOnDisk(directory, overwritten)), 'overwritten')
       assert.ok(!(await isOnDisk(directory, deleted)), 'deleted')
       assert.ok(await isOnDisk(directory, kept))
