@@ -164,24 +164,16 @@ export class Ceph {
     )
     await this.#run('ceph-mon', '--mkfs', '-i', 'a', '--monmap', monmap)
     await this.#daemon('ceph-mon', ['-i', 'a'])
-    await until(
-      () =>
-        this.#run('ceph', '-s').then(
-          () => true,
-          () => false,
-        ),
-      'the monitor',
-    )
     const osd = randomUUID()
-    await this.#run('ceph', 'osd', 'new', osd)
+    await this.#ask('osd', 'new', osd)
     await this.#run('ceph-osd', '-i', '0', '--mkfs', '--osd-uuid', osd)
-    await this.#run('ceph', 'osd', 'crush', 'add-bucket', 'default', 'root')
-    await this.#run('ceph', 'osd', 'crush', 'add', 'osd.0', '1.0', 'root=default')
+    await this.#ask('osd', 'crush', 'add-bucket', 'default', 'root')
+    await this.#ask('osd', 'crush', 'add', 'osd.0', '1.0', 'root=default')
     await this.#daemon('ceph-osd', ['-i', '0'])
     await until(async () => {
       // An OSD that connects before the monitor has its map receives `wrong fsid` and ends.
       if (this.#daemons.get('ceph-osd')?.exitCode !== null) await this.#daemon('ceph-osd', ['-i', '0'])
-      return (await this.#run('ceph', 'osd', 'stat')).includes('1 up')
+      return (await this.#ask('osd', 'stat')).includes('1 up')
     }, 'the OSD')
     const { accessKeyId, secretAccessKey } = CREDENTIALS
     await this.#run(
@@ -194,6 +186,16 @@ export class Ceph {
       `--secret=${secretAccessKey}`,
     )
     await this.startGateway()
+  }
+
+  /** Asks the monitor, again while it begins or its disk is busy: it rejects commands then, with EPERM for example. */
+  async #ask(...args: readonly string[]): Promise<string> {
+    let stdout: string | undefined
+    await until(async () => {
+      stdout = await this.#run('ceph', ...args).catch(() => undefined)
+      return stdout !== undefined
+    }, 'the monitor')
+    return stdout ?? ''
   }
 
   async #run(program: string, ...args: readonly string[]): Promise<string> {
