@@ -14,8 +14,9 @@ export type ErasureOutcome = {
   /** `txId`: the log entry of the receipt. It is sealed soon, and stamped and anchored with the next event. */
   readonly receipt?: { readonly txId: TxId }
   /**
-   * `done`: nothing of it is left. `pending`: the files of the record store may still hold it. The registry removes old
-   * values within minutes; LevelDB keeps keys of indexes that contain the text until its next start.
+   * `done`: the registry has removed it. PostgreSQL keeps its bytes in the free space of pages until it uses it again.
+   * `pending`: the files of the record store may still hold it. The registry removes old values within minutes; LevelDB
+   * keeps keys of indexes that contain the text until its next start.
    */
   readonly disk: 'done' | 'pending'
 }

@@ -13,7 +13,8 @@ const outcome = {
   disk: Type.Enum(['done', 'pending'], {
     description:
       'pending: the files of the store may still hold what was erased, or keys of indexes that contain it. ' +
-      'Old values go within minutes, keys in LevelDB at its next start',
+      'Old values go within minutes, keys in LevelDB at its next start. done: the server has removed it. In ' +
+      'PostgreSQL, free space of pages keeps its bytes until it is used again',
   }),
 }
 

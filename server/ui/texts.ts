@@ -525,13 +525,16 @@ export const texts = {
     noteHint: "Only in your company's list of erasures, in no receipt.",
     confirm: (externalId: string) => `Enter ${externalId} to confirm`,
     otherId: 'This is not the external id of the record',
-    done: { done: 'Erased, also from the disk', pending: 'Erased; from the disk at the next start at the latest' },
+    done: {
+      done: 'Erased, also from the files of the server',
+      pending: 'Erased; from the files of the server at its next start at the latest',
+    },
     receipt: 'Show the receipt',
     list: 'Erasures',
     none: 'Nothing is erased yet. The menu of a record has “Erase …”.',
     when: 'When',
-    disk: 'On disk',
-    disks: { done: 'gone', pending: 'gone at the next start at the latest' },
+    disk: 'In the files of the server',
+    disks: { done: 'removed', pending: 'removed at its next start at the latest' },
     person: {
       title: 'Erase a person',
       intro:
