@@ -30,4 +30,4 @@ export {
   type StreamPart,
 } from './record-stream.ts'
 export { storedOrigin } from '../log/identity.ts'
-export { endErasures, finishErasures, hasErasuresToFinish } from '../registry/cleanup.ts'
+export { endErasures, finishErasures, hasErasuresToFinish } from '../registry/erasure/pending.ts'

@@ -6,7 +6,7 @@ import type { Key } from '../ports/index.ts'
 import type { BlobContext } from '../store/blob-lifecycle.ts'
 import type { BoundedMap } from '../store/bounded-map.ts'
 import type { KeyedHash } from '../store/keys.ts'
-import type { Erasures } from './cleanup.ts'
+import type { Erasures } from './erasure/pending.ts'
 import type { RunWrite } from './write.ts'
 
 /** What every operation works with. What has one user is passed to that one, or closed over where it is used. */
